@@ -1,0 +1,29 @@
+/**
+ * A stream's rules, and nothing else.
+ *
+ * `decide` holds every rule and writes nothing; `evolve` holds no rule and refuses nothing; `pending` derives what the
+ * world still owes the stream. A crash therefore loses nothing but work: fold the log, ask `pending`, go on.
+ */
+export type Decider<State, Input, Draft, Recorded, Effect> = {
+  readonly initial: State
+  evolve(state: State, event: Recorded): State
+  decide(state: State, input: Input): Decision<Draft>
+  pending(state: State): readonly Effect[]
+}
+
+/** A refusal is a value; it never throws and never writes. */
+export type Decision<Draft> =
+  | { readonly ok: true; readonly events: readonly Draft[] }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+import type { Refusal } from './problem.js'
+
+export const fold = <State, Recorded>(
+  evolve: (state: State, event: Recorded) => State,
+  state: State,
+  events: Iterable<Recorded>,
+): State => {
+  let next = state
+  for (const event of events) next = evolve(next, event)
+  return next
+}

@@ -1,0 +1,35 @@
+/** JSON values, and the two ways user-named keys may be touched without ever reaching a prototype. */
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+export type JsonObject = { readonly [key: string]: Json }
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The value stored under a user-chosen key; inherited names such as `constructor` are absent. */
+export const own = <T>(record: { readonly [key: string]: T }, key: string): T | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined
+
+/** A copy of `record` with one user-chosen key set as plain data. */
+export const withKey = <T>(record: { readonly [key: string]: T }, key: string, value: T): { readonly [key: string]: T } =>
+  Object.defineProperty({ ...record }, key, { value, enumerable: true, configurable: true, writable: true })
+
+/** Structural equality of JSON values. */
+export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
+  if (a === b) return true
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => sameJson(item, b[i]))
+  if (!isObject(a) || !isObject(b)) return false
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every(key => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
+}
+
+/** Follows a dotted path (`output.items.0.name`) through own properties only. */
+export function at(value: Json | undefined, path: string): Json | undefined {
+  let current: Json | undefined = value
+  for (const step of path.split('.')) {
+    if (Array.isArray(current)) current = current[Number(step)]
+    else if (isObject(current)) current = own(current, step)
+    else return undefined
+  }
+  return current
+}

@@ -1,0 +1,88 @@
+import type { Json } from './json.js'
+
+/**
+ * The one table of refusals. `docs/reference/errors.md` is generated from it, and nothing answers with a code that is
+ * not here. `retryable` tells a client whether the same request may succeed later, unchanged.
+ */
+export const PROBLEMS = {
+  validation_error: { status: 400, retryable: false, title: 'The request does not have the documented shape or limits' },
+  unsupported_stream_mode: { status: 400, retryable: false, title: 'streamMode names a mode that does not exist' },
+  unsupported_mock_provider: { status: 400, retryable: false, title: 'configurable.mockProvider.id is not known' },
+  unsupported_force_engine_version: { status: 400, retryable: false, title: 'X-Force-Engine-Version is out of range' },
+  channel_access_denied: { status: 400, retryable: false, title: 'The channel does not admit this node' },
+  unsupported_version: { status: 400, retryable: false, title: 'The path has no protocol version; use /v1/…' },
+  unauthenticated: { status: 401, retryable: false, title: 'No valid bearer key' },
+  key_expired: { status: 401, retryable: false, title: 'The key has expired' },
+  key_revoked: { status: 401, retryable: false, title: 'The key has been revoked' },
+  forbidden: { status: 403, retryable: false, title: 'The key lacks the scope this route needs' },
+  mock_provider_forbidden: { status: 403, retryable: false, title: 'Mock providers need a test key' },
+  force_engine_version_forbidden: { status: 403, retryable: false, title: 'X-Force-Engine-Version needs a test key' },
+  not_found: { status: 404, retryable: false, title: 'No such resource, or not visible to this key' },
+  method_not_allowed: { status: 405, retryable: false, title: 'The path exists, the method does not' },
+  request_timeout: { status: 408, retryable: true, title: 'The request body did not arrive in time' },
+  run_already_active: { status: 409, retryable: true, title: 'X-Dedup: a run of this scope is still active' },
+  run_terminal: { status: 409, retryable: false, title: 'The run has already ended' },
+  run_paused: { status: 409, retryable: false, title: 'The run is already paused' },
+  run_not_paused: { status: 409, retryable: false, title: 'The run is not paused' },
+  run_not_pausable: { status: 409, retryable: false, title: 'The run cannot be paused in its present state' },
+  idempotency_key_mismatch: { status: 409, retryable: false, title: 'Idempotency-Key was used with another request' },
+  idempotency_in_flight: { status: 409, retryable: true, title: 'The first request with this key is still running' },
+  engine_version_mismatch: { status: 409, retryable: false, title: 'The run was written by a newer engine' },
+  payload_too_large: { status: 413, retryable: false, title: 'The request body is over the size limit' },
+  unsupported_media_type: { status: 415, retryable: false, title: 'Request bodies must be application/json' },
+  capability_required: { status: 422, retryable: false, title: 'A node type needs a capability this host lacks' },
+  headers_too_large: { status: 431, retryable: false, title: 'The request headers are over the size limit' },
+  rate_limited: { status: 429, retryable: true, title: 'Too many requests for this key' },
+  internal_error: { status: 500, retryable: true, title: 'A bug in the host; the correlation id is in its log' },
+  capability_not_provided: { status: 501, retryable: false, title: 'This optional part of the protocol is not here' },
+  service_unavailable: { status: 503, retryable: true, title: 'At capacity, draining, or the store is unavailable' },
+} as const satisfies Record<string, { status: number; retryable: boolean; title: string }>
+
+export type ProblemCode = keyof typeof PROBLEMS
+
+export type Refusal = {
+  readonly code: ProblemCode
+  readonly message: string
+  readonly details?: { readonly [key: string]: Json }
+}
+
+export const refuse = (code: ProblemCode, message: string, details?: Refusal['details']): Refusal =>
+  details === undefined ? { code, message } : { code, message, details }
+
+/** Why a run or node failed; codes that appear inside logs, never as an HTTP error. */
+export const FAILURES = {
+  conformance_test_failure: 'core.fail did what it is for',
+  expression_error: 'An expression could not be evaluated over the data it met',
+  expression_budget_exceeded: 'An expression would take more steps than its budget',
+  input_missing: 'A node input refers to a value that does not exist',
+  invalid_input: 'A node was given a value it cannot work with',
+  capability_not_provided: 'The node type needs a capability this host does not provide',
+  unknown_child_workflow: 'The sub-workflow is not registered for this tenant',
+  child_failed: 'The sub-workflow failed and onChildFailure is fail-parent',
+  child_cancelled: 'The sub-workflow was cancelled and onChildFailure is fail-parent',
+  child_refused: 'The sub-workflow refused the inputs it was given',
+  recursion_limit_exceeded: 'More node executions, or deeper nesting, than the bound allows',
+  run_timeout: 'The run took longer than its bound',
+  node_timeout: 'The node took longer than settings.timeoutMs',
+  loop_limit_exceeded: 'The loop reached its iteration bound',
+  validation_error: 'A value broke the declared schema, type or size',
+  channel_access_denied: 'The channel does not admit this node',
+  effect_failed: 'An outside effect failed for good',
+  effect_outcome_unknown: 'A never-repeatable effect was interrupted; its outcome is not known',
+  run_quarantined: 'The run took its host down again and again and was stopped',
+} as const
+
+export type FailureCode = keyof typeof FAILURES | (string & {})
+
+export type Failure = {
+  readonly code: FailureCode
+  readonly message: string
+  readonly details?: { readonly [key: string]: Json }
+  readonly retryable?: boolean
+}
+
+export const failure = (code: keyof typeof FAILURES, message: string, more: Omit<Failure, 'code' | 'message'> = {}): Failure => ({
+  code,
+  message,
+  ...more,
+})
