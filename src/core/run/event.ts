@@ -1,0 +1,114 @@
+import type { Json, JsonObject } from '../json.js'
+import type { Failure } from '../problem.js'
+
+/**
+ * The facts of a run, in the protocol's spelling (contract core §5.4).
+ *
+ * `payload` is what readers of the log see. `secret` holds what the fold needs but readers must not see: the real
+ * values behind masked fields, resolved effect inputs, artifact contents. It is stored with the event and never
+ * rendered. Payloads carry no wall-clock value and no duration, so a replay can reproduce them byte for byte.
+ */
+export type RunEvent =
+  | Fact<'run.started', RunStarted, RunStartedSecret>
+  | Fact<'run.completed', { outputs: JsonObject }>
+  | Fact<'run.failed', { error: Failure; failedNodeId?: string }>
+  | Fact<'run.cancelled', { reason?: string; cancelledBy?: string; parentRunId?: string }>
+  | Fact<'run.paused', { drainPolicy: DrainPolicy; reason?: string }>
+  | Fact<'run.resumed', { reason?: string }>
+  | Fact<'assay.pause.requested', { drainPolicy: DrainPolicy; reason?: string }>
+  | Fact<'assay.stop.requested', StopRequested>
+  | NodeFact<'node.started', { typeId: string; attempt: number }, { wait: Wait }>
+  | NodeFact<'node.dispatched', { childRunId: string; childWorkflowId: string; childStatus: string }>
+  | NodeFact<'node.completed', { nodeId: string; outputs: JsonObject }, { outputs: JsonObject }>
+  | NodeFact<'node.failed', { nodeId: string; error: Failure; attempts: number }>
+  | NodeFact<'node.retried', { nodeId: string; attempt: number; delayMs: number; lastError: Failure }>
+  | NodeFact<'node.skipped', { nodeId: string; reason: string }>
+  | NodeFact<'node.cancelled', { nodeId: string; reason: string }>
+  | NodeFact<'variable.changed', { name: string; previous?: Json; next: Json; nodeId: string }, { next: Json }>
+  | NodeFact<'channel.written', ChannelWritten, { value: Json }>
+  | NodeFact<'artifact.created', ArtifactCreated, { content: Json }>
+  | NodeFact<'log.appended', { level: 'debug' | 'info' | 'warn' | 'error'; message: string; nodeId: string }>
+  | NodeFact<'workflow.loopback-limit', { nodeId: string; iterations: number; limit: number }>
+  | Fact<'cap.breached', { kind: CapKind; limit: number; observed: number; nodeId?: string }>
+
+type Fact<Type extends string, Payload, Secret = never> = {
+  readonly type: Type
+  readonly nodeId?: string
+  readonly payload: Readonly<Payload>
+  readonly secret?: Secret
+  /** Sequence, in the same run, of the event that led to this one. */
+  readonly cause?: number
+}
+
+type NodeFact<Type extends string, Payload, Secret = never> = Fact<Type, Payload, Secret> & { readonly nodeId: string }
+
+/** An event with its place in the log. `at` never decreases within a run, whatever the wall clock does. */
+export type Recorded = RunEvent & { readonly sequence: number; readonly at: number }
+
+export type RunStarted = {
+  workflowId: string
+  /** SHA-256 of the canonical definition: the run keeps the definition it started with. */
+  workflowDigest: string
+  inputs: JsonObject
+  transport: 'rest' | 'mcp' | 'a2a' | 'ui'
+  engineVersion: string
+  owner: { tenant: string; principal?: string }
+  configurable?: JsonObject
+  scopeId?: string
+  tags?: readonly string[]
+  metadata?: JsonObject
+  parentRunId?: string
+  parentNodeId?: string
+  /** How many ancestors this run has; bounds recursion through sub-workflows. */
+  depth?: number
+}
+
+/** Real values of inputs that are declared `sensitive`. */
+export type RunStartedSecret = { inputs: JsonObject }
+
+export type DrainPolicy = 'immediate' | 'drain-current-node'
+
+export type CapKind = 'node-executions' | 'run-duration'
+
+/** The run will end this way as soon as its children have ended; nothing new is scheduled from here on. */
+export type StopRequested =
+  | { outcome: 'cancelled'; reason?: string; cancelledBy?: string; parentRunId?: string }
+  | { outcome: 'failed'; error: Failure; failedNodeId?: string; breach?: { kind: CapKind; limit: number; observed: number; nodeId?: string } }
+
+export type ChannelWritten = {
+  channel: string
+  value: Json
+  reducer: string
+  writtenAt: string
+  nodeId: string
+  schemaVersion?: number
+}
+
+export type ArtifactCreated = { artifactId: string; artifactType: string; nodeId: string }
+
+/** What a started node is waiting for. Everything needed to owe the effect again after a crash is in here. */
+export type Wait =
+  | { readonly kind: 'timer'; readonly ms: number }
+  | { readonly kind: 'child'; readonly workflowId: string; readonly inputs: JsonObject; readonly propagateCancellation: boolean }
+  | { readonly kind: 'effect'; readonly provider: string; readonly input: Json; readonly ordinal: number; readonly repeat: RepeatPolicy }
+
+/** May the host perform the effect again when it cannot know whether an earlier try happened? */
+export type RepeatPolicy = 'safe' | 'keyed' | 'never'
+
+export const TERMINAL_EVENTS = ['run.completed', 'run.failed', 'run.cancelled'] as const
+
+export const isTerminal = (type: string): boolean => (TERMINAL_EVENTS as readonly string[]).includes(type)
+
+export const eventId = (runId: string, sequence: number): string => `${runId}:${sequence}`
+
+export type RunStatus =
+  | 'pending'
+  | 'running'
+  | 'paused'
+  | 'waiting-approval'
+  | 'waiting-input'
+  | 'waiting-external'
+  | 'completed'
+  | 'failed'
+  | 'cancelling'
+  | 'cancelled'

@@ -1,0 +1,41 @@
+import type { ChannelDeclaration, TriggerRule, WorkflowDefinition, WorkflowEdge, WorkflowNode, WorkflowVariable } from './definition.js'
+import type { Expression } from '../expression.js'
+import type { NodeType } from '../node-type.js'
+
+/** A definition compiled for running: names resolved to indexes, expressions parsed, cycles understood. */
+export type Plan = {
+  readonly definition: WorkflowDefinition
+  readonly digest: string
+  readonly nodes: readonly PlanNode[]
+  readonly indexOf: ReadonlyMap<string, number>
+  readonly variables: ReadonlyMap<string, WorkflowVariable>
+  readonly channels: ReadonlyMap<string, ChannelDeclaration>
+  /** Nodes without inbound edges, in definition order. */
+  readonly entry: readonly number[]
+}
+
+export type PlanNode = {
+  readonly index: number
+  readonly node: WorkflowNode
+  readonly type: NodeType
+  readonly inbound: readonly PlanEdge[]
+  readonly outbound: readonly PlanEdge[]
+  /** Parsed `expression` inputs, by port. */
+  readonly expressions: ReadonlyMap<string, Expression>
+  /** For a loop: the nodes between its `body` port and the edges that lead back to it. */
+  readonly body: readonly number[]
+  readonly retries: { readonly max: number; readonly delayMs: number; readonly factor: number; readonly maxDelayMs: number }
+  readonly timeoutMs: number
+}
+
+export type PlanEdge = {
+  readonly edge: WorkflowEdge
+  readonly source: number
+  readonly target: number
+  readonly rule: TriggerRule
+  /** Leads from a loop's body back to the loop. */
+  readonly back: boolean
+  readonly condition: ((scope: ConditionScope) => boolean) | undefined
+}
+
+export type ConditionScope = { readonly [name: string]: unknown }

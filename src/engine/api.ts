@@ -1,0 +1,72 @@
+import type { JsonObject } from '../core/json.js'
+import type { Refusal } from '../core/problem.js'
+import type { DrainPolicy, RunStatus } from '../core/run/event.js'
+import type { Plan } from '../core/run/plan.js'
+import type { RunState } from '../core/run/state.js'
+import type { Receipt, RunQuery, RunRow, StoredEvent, WorkflowRecord } from './ports.js'
+
+/** What the edges (HTTP, conformance seams, embedding programs) may ask of a host. */
+export interface RunEngine {
+  /** Starts a run. The answer comes after the run's first events are durable; they may already include its end. */
+  create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<RunView>>
+  /** Asks something of an existing run. Another tenant's run is `not_found`, exactly like one that never was. */
+  command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<RunView>>
+  inspect(tenant: string, runId: string): Promise<RunView | undefined>
+  list(query: RunQuery): Promise<RunRow[]>
+  childrenOf(runId: string): Promise<RunRow[]>
+  /** The stored log from `from` on, or undefined when the tenant has no such run. */
+  readEvents(tenant: string, runId: string, from: number): Promise<StoredEvent[] | undefined>
+  /**
+   * The log from `from` on: first what is stored, then what is appended, in order, without gap or repetition. Ends
+   * after the terminal event or when `signal` aborts. Undefined when the tenant has no such run.
+   */
+  follow(tenant: string, runId: string, from: number, signal: AbortSignal): Promise<AsyncIterable<readonly StoredEvent[]> | undefined>
+
+  /** Checks, compiles and stores a definition. `tenant: null` shares it with every tenant. */
+  putWorkflow(tenant: string | null, definition: unknown): Promise<Answer<{ record: WorkflowRecord; created: boolean }>>
+  /** Everything `putWorkflow` would check, writing nothing. */
+  checkWorkflow(tenant: string | null, definition: unknown): Promise<Answer<{ digest: string }>>
+  getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined>
+  listWorkflows(tenant: string): Promise<WorkflowRecord[]>
+
+  /** True while the host takes new work: started, not draining, store reachable, sweeper alive. */
+  health(): Health
+}
+
+export type Health = { readonly ok: boolean; readonly reasons: readonly string[]; readonly activeRuns: number }
+
+export type CreateRun = {
+  readonly tenant: string
+  readonly principal: string
+  readonly workflowId: string
+  readonly inputs: JsonObject
+  readonly configurable?: JsonObject
+  readonly tags?: readonly string[]
+  readonly metadata?: JsonObject
+  readonly scopeId?: string
+  readonly exclusiveScope?: boolean
+  readonly transport: 'rest' | 'mcp' | 'a2a' | 'ui'
+}
+
+export type RunCommand =
+  | { readonly type: 'cancel'; readonly reason?: string; readonly by: string }
+  | { readonly type: 'pause'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
+  | { readonly type: 'resume'; readonly reason?: string }
+
+/** A run as the engine sees it after its latest durable event. */
+export type RunView = {
+  readonly runId: string
+  readonly tenant: string
+  readonly state: RunState
+  readonly status: RunStatus
+  readonly plan: Plan
+}
+
+/** `replay`: the Idempotency-Key was used before and this is what was answered then. */
+export type Answer<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly refusal: Refusal }
+  | { readonly ok: false; readonly replay: Receipt }
+
+/** Renders the response to remember, from the state as it will be once the commit is durable. */
+export type MakeReceipt = (view: RunView) => Receipt

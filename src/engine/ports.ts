@@ -1,0 +1,267 @@
+import type { Json, JsonObject } from '../core/json.js'
+import type { RunStatus } from '../core/run/event.js'
+
+/**
+ * What the engine needs from the world. Technologies implement these; the engine never names one.
+ *
+ * The Store contract, numbered; every adapter passes `test/store/contract.ts`:
+ *
+ *  S1  commit is one transaction: all of it is durable when it resolves `committed`, none of it otherwise.
+ *  S2  commit is compare-and-set: a stream whose `expected` is not its next sequence makes the whole commit `conflict`.
+ *  S3  commit is fenced: a host that was fenced, or an `epoch` that is not the run's, makes it `fenced`.
+ *  S4  an unknown outcome is resolved by looking up `appendId`; commit never reports a guess. If the store cannot be
+ *      reached to find out, it rejects with StoreUnavailable and the caller must reload before it decides again.
+ *  S5  a run's events are dense from 0; at most one is terminal, and it is last. SQL constraints hold this.
+ *  S6  reads that take a tenant return nothing for another tenant's rows, in the query that fetches.
+ *  S7  reads never wait for the writer.
+ *  S8  a claim moves to another host only after the holder was fenced, and raises the run's epoch.
+ */
+export interface Store {
+  commit(commit: Commit): Promise<CommitResult>
+
+  /** Events with sequence ≥ `from`, ascending, at most `limit`. */
+  readEvents(runId: string, from: number, limit?: number): Promise<StoredEvent[]>
+  /** The run row, if `tenant` owns it. `tenant: null` is for the engine itself. */
+  readRun(tenant: string | null, runId: string): Promise<RunRow | undefined>
+  listRuns(query: RunQuery): Promise<RunRow[]>
+  childrenOf(runId: string): Promise<RunRow[]>
+
+  /** Runs held by this host whose wake time has come, earliest first. */
+  dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]>
+  /** The earliest wake time of any run this host holds. */
+  nextDue(hostId: string): Promise<number | undefined>
+
+  /** Enters the host as alive; earlier incarnations of the same `hostName` are fenced at once. */
+  registerHost(host: { hostId: string; hostName: string; leaseMs: number; now: number }): Promise<void>
+  /** Renews the lease. False when the host has been fenced: it must stop writing and register anew. */
+  heartbeat(hostId: string, leaseMs: number, now: number): Promise<boolean>
+  /** Gives up all claims in good order, so that a peer or the next start need not wait for the lease. */
+  releaseHost(hostId: string): Promise<void>
+  /**
+   * Fences hosts whose lease is over and claims up to `limit` unfinished runs of fenced or released hosts: owner and
+   * epoch change, and for runs that were due (`wakeAt ≤ now`) `attempts` rises by one, before any of their work is
+   * done. Returns how many were claimed.
+   */
+  claimOrphans(hostId: string, now: number, limit: number): Promise<number>
+
+  putWorkflow(record: WorkflowRecord): Promise<void>
+  /** The tenant's own workflow of that id, else the shared one. */
+  getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined>
+  listWorkflows(tenant: string): Promise<WorkflowRecord[]>
+  /** A definition by its digest: what a running run was started with. */
+  getDefinition(digest: string): Promise<string | undefined>
+
+  /** Layer 1 idempotency for operations that are not a single commit. See http/idempotency.ts. */
+  getReceipt(key: ReceiptKey): Promise<Receipt | undefined>
+  /** Atomic insert-if-absent of a pending receipt; an expired pending one may be taken over by CAS. */
+  claimReceipt(receipt: Receipt, now: number): Promise<{ claimed: true } | { claimed: false; receipt: Receipt }>
+  finishReceipt(receipt: Receipt): Promise<void>
+  deleteReceipt(key: ReceiptKey): Promise<void>
+  purgeReceipts(olderThan: number): Promise<number>
+
+  /** Layer 2: atomic insert-if-absent of an effect's identity. A claim left by a fenced host may be taken over. */
+  claimInvocation(claim: InvocationClaim): Promise<InvocationState>
+  finishInvocation(id: string, hostId: string, outcome: Json): Promise<void>
+
+  putKey(key: ApiKey): Promise<void>
+  listKeys(): Promise<ApiKey[]>
+  findKey(hash: string): Promise<ApiKey | undefined>
+
+  /** Hints that a run has new events, from other hosts. Lossy by contract: a hint only says "look again". */
+  onHint(listener: (runId: string) => void): () => void
+  /** Resolves when a small read goes through; rejects with StoreUnavailable otherwise. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The store could not be reached, or answered that it cannot write now. Nothing is known to be written. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}
+
+export type Commit = {
+  /** Client-made, unique; stored with the first event of each stream so that an unknown outcome can be looked up. */
+  readonly appendId: string
+  /** The writing host's incarnation. */
+  readonly hostId: string
+  readonly streams: readonly StreamAppend[]
+  /** Other runs that must be looked at, because of what is written here. */
+  readonly wakes: readonly string[]
+  /** Response to remember under an Idempotency-Key, in the same transaction as its effect. */
+  readonly receipt?: Receipt
+}
+
+export type StreamAppend = {
+  readonly runId: string
+  /** The sequence of the first event here; 0 creates the run. */
+  readonly expected: number
+  /** The claim under which this is written; null for a command accepted by a host that does not hold the run. */
+  readonly epoch: number | null
+  readonly events: readonly StoredEvent[]
+  /** Columns derived from the state after these events: a cache of the fold, for lists and wake-ups. */
+  readonly status: RunStatus
+  /** When the run must be looked at next; null when only an outside input can move it. */
+  readonly wakeAt: number | null
+  /** Set when `expected` is 0. */
+  readonly create?: NewRun
+}
+
+export type NewRun = {
+  readonly tenant: string
+  readonly workflowId: string
+  readonly workflowDigest: string
+  readonly parentRunId: string | null
+  readonly parentNodeId: string | null
+  readonly scopeId: string | null
+  readonly tags: readonly string[]
+  /** X-Dedup: refuse when a run of the same tenant and scope is active. */
+  readonly exclusiveScope: boolean
+}
+
+export type CommitResult =
+  | { readonly kind: 'committed' }
+  | { readonly kind: 'conflict'; readonly runId: string }
+  | { readonly kind: 'fenced' }
+  | { readonly kind: 'receipt-exists'; readonly receipt: Receipt }
+  | { readonly kind: 'scope-active'; readonly runId: string }
+
+/** An event as rows hold it: JSON is rendered once, on the way in, and never parsed on the way out. */
+export type StoredEvent = {
+  readonly sequence: number
+  readonly type: string
+  readonly nodeId: string | null
+  readonly payload: string
+  readonly secret: string | null
+  readonly cause: number | null
+  readonly at: number
+}
+
+export type RunRow = {
+  readonly runId: string
+  readonly tenant: string
+  readonly workflowId: string
+  readonly workflowDigest: string
+  readonly status: RunStatus
+  readonly parentRunId: string | null
+  readonly parentNodeId: string | null
+  readonly scopeId: string | null
+  readonly tags: readonly string[]
+  /** Number of events: the next sequence. */
+  readonly length: number
+  readonly owner: string
+  readonly epoch: number
+  readonly attempts: number
+  readonly wakeAt: number | null
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly endedAt: number | null
+}
+
+export type RunQuery = {
+  /** null lists every tenant: for `assay verify --all` only. */
+  readonly tenant: string | null
+  readonly status?: readonly RunStatus[]
+  readonly workflowId?: string
+  readonly parentRunId?: string
+  readonly tag?: string
+  /** Only runs with a smaller id; ids sort by creation time, newest first. */
+  readonly before?: string
+  readonly limit: number
+}
+
+export type DueRun = { readonly runId: string; readonly epoch: number; readonly attempts: number }
+
+/** `tenant: null` is shared with every tenant (loaded from the project folder). */
+export type WorkflowRecord = {
+  readonly tenant: string | null
+  readonly workflowId: string
+  readonly digest: string
+  /** The definition, verbatim JSON. */
+  readonly definition: string
+  readonly updatedAt: number
+}
+
+export type ReceiptKey = { readonly tenant: string; readonly endpoint: string; readonly key: string }
+
+export type Receipt = ReceiptKey & {
+  readonly digest: string
+  readonly state: 'pending' | 'completed' | 'retryable-failure' | 'terminal-failure'
+  readonly leaseOwner: string
+  readonly leaseUntil: number
+  readonly status: number
+  readonly headers: { readonly [name: string]: string }
+  readonly body: string
+  readonly at: number
+}
+
+export type InvocationClaim = {
+  readonly id: string
+  readonly runId: string
+  readonly nodeId: string
+  readonly ordinal: number
+  readonly provider: string
+  readonly hostId: string
+  readonly at: number
+}
+
+export type InvocationState =
+  /** `again` when an earlier claim, whose host is gone, left no outcome: the effect may or may not have happened. */
+  | { readonly kind: 'claimed'; readonly again: boolean }
+  | { readonly kind: 'done'; readonly outcome: Json }
+  | { readonly kind: 'in-flight' }
+
+export type ApiKey = {
+  readonly keyId: string
+  /** Hex SHA-256 of the key; the key itself is never stored. */
+  readonly hash: string
+  readonly tenant: string
+  readonly principal: string
+  readonly scopes: readonly string[]
+  readonly test: boolean
+  readonly createdAt: number
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
+}
+
+export interface Clock {
+  /** Wall time in milliseconds. */
+  now(): number
+  /** Milliseconds that only ever grow. */
+  monotonic(): number
+  /** Calls back once, no sooner than `ms` from now; returns a function that takes it back. */
+  after(ms: number, callback: () => void): () => void
+}
+
+export interface Ids {
+  /** Sorts by creation time; `[A-Za-z0-9_-]` only. */
+  run(): string
+  /** Unguessable, for append ids and host incarnations. */
+  unique(): string
+}
+
+/** Checks values against schemas that users wrote, away from the main thread and under limits. */
+export interface SchemaChecker {
+  /** Undefined when the schema itself is acceptable, else what is wrong with it. */
+  inspect(schema: JsonObject): Promise<string | undefined>
+  /** Undefined when the value conforms, else what is wrong with it. */
+  check(schema: JsonObject, value: Json): Promise<string | undefined>
+  close(): Promise<void>
+}
+
+/**
+ * Performs one kind of outside effect. `id` is the effect's identity (contract core §4.2): the same on every try, so
+ * the provider can drop a repetition. Never throws; what went wrong is part of the answer.
+ */
+export interface Performer {
+  perform(call: { id: string; input: Json; signal: AbortSignal }): Promise<EffectAnswer>
+}
+
+export type EffectAnswer =
+  | { readonly ok: true; readonly output: Json }
+  | { readonly ok: false; readonly code: string; readonly message: string; readonly retryable: boolean }
+
+export interface Log {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
