@@ -11,7 +11,11 @@ export const own = <T>(record: { readonly [key: string]: T }, key: string): T | 
   Object.hasOwn(record, key) ? record[key] : undefined
 
 /** A copy of `record` with one user-chosen key set as plain data. */
-export const withKey = <T>(record: { readonly [key: string]: T }, key: string, value: T): { readonly [key: string]: T } =>
+export const withKey = <T>(
+  record: { readonly [key: string]: T },
+  key: string,
+  value: T,
+): { readonly [key: string]: T } =>
   Object.defineProperty({ ...record }, key, { value, enumerable: true, configurable: true, writable: true })
 
 /** Structural equality of JSON values. */

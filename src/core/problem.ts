@@ -5,7 +5,11 @@ import type { Json } from './json.js'
  * not here. `retryable` tells a client whether the same request may succeed later, unchanged.
  */
 export const PROBLEMS = {
-  validation_error: { status: 400, retryable: false, title: 'The request does not have the documented shape or limits' },
+  validation_error: {
+    status: 400,
+    retryable: false,
+    title: 'The request does not have the documented shape or limits',
+  },
   unsupported_stream_mode: { status: 400, retryable: false, title: 'streamMode names a mode that does not exist' },
   unsupported_mock_provider: { status: 400, retryable: false, title: 'configurable.mockProvider.id is not known' },
   unsupported_force_engine_version: { status: 400, retryable: false, title: 'X-Force-Engine-Version is out of range' },
@@ -81,7 +85,11 @@ export type Failure = {
   readonly retryable?: boolean
 }
 
-export const failure = (code: keyof typeof FAILURES, message: string, more: Omit<Failure, 'code' | 'message'> = {}): Failure => ({
+export const failure = (
+  code: keyof typeof FAILURES,
+  message: string,
+  more: Omit<Failure, 'code' | 'message'> = {},
+): Failure => ({
   code,
   message,
   ...more,

@@ -20,7 +20,12 @@ export interface RunEngine {
    * The log from `from` on: first what is stored, then what is appended, in order, without gap or repetition. Ends
    * after the terminal event or when `signal` aborts. Undefined when the tenant has no such run.
    */
-  follow(tenant: string, runId: string, from: number, signal: AbortSignal): Promise<AsyncIterable<readonly StoredEvent[]> | undefined>
+  follow(
+    tenant: string,
+    runId: string,
+    from: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<readonly StoredEvent[]> | undefined>
 
   /** Checks, compiles and stores a definition. `tenant: null` shares it with every tenant. */
   putWorkflow(tenant: string | null, definition: unknown): Promise<Answer<{ record: WorkflowRecord; created: boolean }>>

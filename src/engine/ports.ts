@@ -169,7 +169,12 @@ export type RunQuery = {
   readonly limit: number
 }
 
-export type DueRun = { readonly runId: string; readonly epoch: number; readonly attempts: number }
+export type DueRun = {
+  readonly runId: string
+  readonly epoch: number
+  readonly attempts: number
+  readonly wakeAt: number
+}
 
 /** `tenant: null` is shared with every tenant (loaded from the project folder). */
 export type WorkflowRecord = {

@@ -85,7 +85,10 @@ export type ChannelDeclaration = {
   readonly maxSize?: number
   readonly ttlMs?: number
   readonly options?: JsonObject
-  readonly access?: 'public' | 'private' | { readonly readers?: readonly string[]; readonly writers?: readonly string[] }
+  readonly access?:
+    | 'public'
+    | 'private'
+    | { readonly readers?: readonly string[]; readonly writers?: readonly string[] }
   readonly sensitive?: boolean
 }
 

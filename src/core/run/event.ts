@@ -17,7 +17,7 @@ export type RunEvent =
   | Fact<'run.resumed', { reason?: string }>
   | Fact<'assay.pause.requested', { drainPolicy: DrainPolicy; reason?: string }>
   | Fact<'assay.stop.requested', StopRequested>
-  | NodeFact<'node.started', { typeId: string; attempt: number }, { wait: Wait }>
+  | NodeFact<'node.started', { nodeId: string; typeId: string; attempt: number }, { wait: Wait }>
   | NodeFact<'node.dispatched', { childRunId: string; childWorkflowId: string; childStatus: string }>
   | NodeFact<'node.completed', { nodeId: string; outputs: JsonObject }, { outputs: JsonObject }>
   | NodeFact<'node.failed', { nodeId: string; error: Failure; attempts: number }>
@@ -25,7 +25,7 @@ export type RunEvent =
   | NodeFact<'node.skipped', { nodeId: string; reason: string }>
   | NodeFact<'node.cancelled', { nodeId: string; reason: string }>
   | NodeFact<'variable.changed', { name: string; previous?: Json; next: Json; nodeId: string }, { next: Json }>
-  | NodeFact<'channel.written', ChannelWritten, { value: Json }>
+  | NodeFact<'channel.written', ChannelWritten, { value?: Json; ttlMs?: number }>
   | NodeFact<'artifact.created', ArtifactCreated, { content: Json }>
   | NodeFact<'log.appended', { level: 'debug' | 'info' | 'warn' | 'error'; message: string; nodeId: string }>
   | NodeFact<'workflow.loopback-limit', { nodeId: string; iterations: number; limit: number }>
@@ -43,7 +43,7 @@ type Fact<Type extends string, Payload, Secret = never> = {
 type NodeFact<Type extends string, Payload, Secret = never> = Fact<Type, Payload, Secret> & { readonly nodeId: string }
 
 /** An event with its place in the log. `at` never decreases within a run, whatever the wall clock does. */
-export type Recorded = RunEvent & { readonly sequence: number; readonly at: number }
+export type Recorded = RunEvent & { readonly runId: string; readonly sequence: number; readonly at: number }
 
 export type RunStarted = {
   workflowId: string
@@ -73,7 +73,12 @@ export type CapKind = 'node-executions' | 'run-duration'
 /** The run will end this way as soon as its children have ended; nothing new is scheduled from here on. */
 export type StopRequested =
   | { outcome: 'cancelled'; reason?: string; cancelledBy?: string; parentRunId?: string }
-  | { outcome: 'failed'; error: Failure; failedNodeId?: string; breach?: { kind: CapKind; limit: number; observed: number; nodeId?: string } }
+  | {
+      outcome: 'failed'
+      error: Failure
+      failedNodeId?: string
+      breach?: { kind: CapKind; limit: number; observed: number; nodeId?: string }
+    }
 
 export type ChannelWritten = {
   channel: string
@@ -88,9 +93,24 @@ export type ArtifactCreated = { artifactId: string; artifactType: string; nodeId
 
 /** What a started node is waiting for. Everything needed to owe the effect again after a crash is in here. */
 export type Wait =
+  /** For nothing: the node settles in the same step. */
+  | { readonly kind: 'none' }
   | { readonly kind: 'timer'; readonly ms: number }
-  | { readonly kind: 'child'; readonly workflowId: string; readonly inputs: JsonObject; readonly propagateCancellation: boolean }
-  | { readonly kind: 'effect'; readonly provider: string; readonly input: Json; readonly ordinal: number; readonly repeat: RepeatPolicy }
+  /** For a value to be checked against a schema its author wrote. */
+  | { readonly kind: 'check'; readonly schema: JsonObject; readonly value: Json }
+  | {
+      readonly kind: 'child'
+      readonly workflowId: string
+      readonly inputs: JsonObject
+      readonly propagateCancellation: boolean
+    }
+  | {
+      readonly kind: 'effect'
+      readonly provider: string
+      readonly input: Json
+      readonly ordinal: number
+      readonly repeat: RepeatPolicy
+    }
 
 /** May the host perform the effect again when it cannot know whether an earlier try happened? */
 export type RepeatPolicy = 'safe' | 'keyed' | 'never'

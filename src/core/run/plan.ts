@@ -1,6 +1,13 @@
-import type { ChannelDeclaration, TriggerRule, WorkflowDefinition, WorkflowEdge, WorkflowNode, WorkflowVariable } from './definition.js'
-import type { Expression } from '../expression.js'
+import type { Expression, Scope } from '../expression.js'
 import type { NodeType } from '../node-type.js'
+import type {
+  ChannelDeclaration,
+  TriggerRule,
+  WorkflowDefinition,
+  WorkflowEdge,
+  WorkflowNode,
+  WorkflowVariable,
+} from './definition.js'
 
 /** A definition compiled for running: names resolved to indexes, expressions parsed, cycles understood. */
 export type Plan = {
@@ -10,7 +17,7 @@ export type Plan = {
   readonly indexOf: ReadonlyMap<string, number>
   readonly variables: ReadonlyMap<string, WorkflowVariable>
   readonly channels: ReadonlyMap<string, ChannelDeclaration>
-  /** Nodes without inbound edges, in definition order. */
+  /** Nodes that no edge leads to, in definition order. */
   readonly entry: readonly number[]
 }
 
@@ -20,12 +27,20 @@ export type PlanNode = {
   readonly type: NodeType
   readonly inbound: readonly PlanEdge[]
   readonly outbound: readonly PlanEdge[]
-  /** Parsed `expression` inputs, by port. */
+  /** Parsed expressions: `inputs.<port>` and `config.<name>`. */
   readonly expressions: ReadonlyMap<string, Expression>
   /** For a loop: the nodes between its `body` port and the edges that lead back to it. */
   readonly body: readonly number[]
-  readonly retries: { readonly max: number; readonly delayMs: number; readonly factor: number; readonly maxDelayMs: number }
+  readonly retry: Retry
+  /** 0 means none. */
   readonly timeoutMs: number
+}
+
+export type Retry = {
+  readonly max: number
+  readonly delayMs: number
+  readonly factor: number
+  readonly maxDelayMs: number
 }
 
 export type PlanEdge = {
@@ -35,7 +50,8 @@ export type PlanEdge = {
   readonly rule: TriggerRule
   /** Leads from a loop's body back to the loop. */
   readonly back: boolean
-  readonly condition: ((scope: ConditionScope) => boolean) | undefined
+  readonly condition: Condition | undefined
 }
 
-export type ConditionScope = { readonly [name: string]: unknown }
+/** Whether data may flow over an edge. A condition that cannot be evaluated does not hold. */
+export type Condition = (scope: Scope) => boolean

@@ -30,6 +30,10 @@ type Told = {
   readonly channels: { readonly [name: string]: Json }
   /** By node index of the plan. */
   readonly nodes: readonly NodeState[]
+  /** By node index: fresh starts in the whole run, which number the node's effects. */
+  readonly starts: readonly number[]
+  /** By node index: passes a loop has made since its enclosing loop last began. */
+  readonly passes: readonly number[]
   /** Nodes that have started and not settled, and retries that are due later, by node index, ascending. */
   readonly open: readonly number[]
   /** Nodes whose turn may have come: some inbound edge has settled since they were last looked at. */
@@ -65,8 +69,14 @@ export type NodeState =
     }
   /** Stopped by an immediate pause; starts as a fresh attempt on resume. */
   | { readonly is: 'interrupted'; readonly attempt: number; readonly failures: number }
-  | { readonly is: 'retrying'; readonly attempt: number; readonly failures: number; readonly dueAt: number; readonly since: number }
-  | { readonly is: 'completed'; readonly outputs: JsonObject; readonly since: number; readonly iteration: number }
+  | {
+      readonly is: 'retrying'
+      readonly attempt: number
+      readonly failures: number
+      readonly dueAt: number
+      readonly since: number
+    }
+  | { readonly is: 'completed'; readonly outputs: JsonObject; readonly since: number }
   | { readonly is: 'failed'; readonly error: Failure; readonly since: number }
   | { readonly is: 'skipped'; readonly since: number }
   | { readonly is: 'cancelled'; readonly since: number }

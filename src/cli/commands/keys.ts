@@ -1,0 +1,92 @@
+import type { Command } from 'commander'
+import pc from 'picocolors'
+import type { NewKey } from '../../client/wire-shapes.js'
+import { SCOPES, type Scope } from '../../wire/key.js'
+import type { Cli } from '../cli.js'
+import { connect, type GlobalOptions } from '../connect.js'
+import { UsageError } from '../inputs.js'
+import { printJson, printTable } from '../terminal.js'
+
+type CreateOptions = GlobalOptions & {
+  readonly tenant?: string
+  readonly principal?: string
+  readonly scopes: Scope[]
+  readonly test?: true
+  readonly expires?: string
+}
+
+/** Enough to register and run workflows; not to make further keys. */
+const USUAL_SCOPES: Scope[] = [
+  'manifest:read',
+  'runs:create',
+  'runs:read',
+  'runs:cancel',
+  'artifacts:read',
+  'workflows:write',
+]
+
+export function addKeys(program: Command, { terminal }: Cli): void {
+  const keys = program.command('keys').description('keys that open the server')
+
+  keys
+    .command('create')
+    .description('make a key; it is shown once and kept only as a hash')
+    .option('--tenant <name>', 'tenant it belongs to (default: that of your own key)')
+    .option('--principal <name>', 'who will use it, for the log')
+    .option('--scopes <list>', `comma-separated scopes, or "all"`, scopeList, USUAL_SCOPES)
+    .option('--test', 'a test key')
+    .option('--expires <time>', 'ISO 8601 time after which it no longer works')
+    .action(async (_options, command: Command) => {
+      const { json, tenant, principal, scopes, test, expires, ...options } = command.optsWithGlobals<CreateOptions>()
+      const request: NewKey = {
+        scopes,
+        ...(tenant !== undefined && { tenant }),
+        ...(principal !== undefined && { principal }),
+        ...(test && { test }),
+        ...(expires !== undefined && { expiresAt: expires }),
+      }
+      const created = await (await connect(options)).createKey(request)
+      if (json) return printJson(terminal, created)
+      terminal.out(created.key ?? '')
+      terminal.note(pc.dim(`key ${created.keyId}, tenant ${created.tenant}; it is not shown again`))
+    })
+
+  keys
+    .command('list')
+    .description('keys, without the keys themselves')
+    .action(async (_options, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>()
+      const answer = await (await connect(options)).listKeys()
+      if (options.json) return printJson(terminal, answer)
+      const rows = answer.keys.map(key => [
+        key.keyId,
+        key.tenant,
+        key.principal,
+        key.revokedAt ? 'revoked' : 'valid',
+        key.expiresAt ?? '',
+        key.scopes.length === SCOPES.length ? 'all' : key.scopes.join(','),
+      ])
+      printTable(terminal, ['KEY', 'TENANT', 'PRINCIPAL', 'STATE', 'EXPIRES', 'SCOPES'], rows)
+    })
+
+  keys
+    .command('revoke')
+    .description('make a key useless at once')
+    .argument('<keyId>')
+    .action(async (keyId: string, _options, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>()
+      const answer = await (await connect(options)).revokeKey(keyId)
+      if (options.json) printJson(terminal, answer ?? { keyId, revoked: true })
+      else terminal.out(`${keyId} revoked`)
+    })
+}
+
+function scopeList(text: string): Scope[] {
+  if (text === 'all') return [...SCOPES]
+  return text.split(',').map(name => {
+    const scope = SCOPES.find(known => known === name.trim())
+    if (scope === undefined)
+      throw new UsageError(`${JSON.stringify(name)} is not a scope; they are ${SCOPES.join(', ')}`)
+    return scope
+  })
+}

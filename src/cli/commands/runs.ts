@@ -1,0 +1,135 @@
+import { type Command, Option } from 'commander'
+import pc from 'picocolors'
+import type { RunSnapshot } from '../../client/wire-shapes.js'
+import type { Cli } from '../cli.js'
+import { connect, type GlobalOptions } from '../connect.js'
+import { UsageError } from '../inputs.js'
+import { eventLine } from '../progress.js'
+import { printable, printJson, printTable, type Terminal } from '../terminal.js'
+
+export function addRuns(program: Command, cli: Cli): void {
+  const runs = program.command('runs').description('look at runs and steer them')
+  addReads(runs, cli)
+  addCommands(runs, cli)
+}
+
+type ListOptions = GlobalOptions & {
+  readonly status?: string
+  readonly workflow?: string
+  readonly tag?: string
+  readonly limit: number
+  readonly cursor?: string
+}
+
+type EventsOptions = GlobalOptions & { readonly follow?: true; readonly from: number }
+
+function addReads(runs: Command, { terminal }: Cli): void {
+  runs
+    .command('list')
+    .description('runs, newest first')
+    .option('--status <status>', 'only runs with this status')
+    .option('--workflow <id>', 'only runs of this workflow')
+    .option('--tag <tag>', 'only runs with this tag')
+    .option('--limit <n>', 'at most this many', wholeNumber, 20)
+    .option('--cursor <cursor>', 'continue a list')
+    .action(async (_options, command: Command) => {
+      const { json, status, workflow, tag, limit, cursor, ...options } = command.optsWithGlobals<ListOptions>()
+      const page = await (await connect(options)).listRuns({
+        limit,
+        ...(status !== undefined && { status }),
+        ...(workflow !== undefined && { workflowId: workflow }),
+        ...(tag !== undefined && { tag }),
+        ...(cursor !== undefined && { cursor }),
+      })
+      if (json) return printJson(terminal, page)
+      const rows = page.runs.map(run => [run.runId, run.workflowId, run.status, run.startedAt ?? ''])
+      printTable(terminal, ['RUN', 'WORKFLOW', 'STATUS', 'STARTED'], rows)
+      if (page.nextCursor) terminal.note(pc.dim(`more: --cursor ${page.nextCursor}`))
+    })
+
+  runs
+    .command('get')
+    .description('one run as it is now')
+    .argument('<runId>')
+    .action(async (runId: string, _options, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>()
+      const run = await (await connect(options)).getRun(runId)
+      if (options.json) printJson(terminal, run)
+      else printRun(terminal, run)
+    })
+
+  runs
+    .command('events')
+    .description('the log of a run')
+    .argument('<runId>')
+    .option('-f, --follow', 'keep showing events until the run ends')
+    .option('--from <sequence>', 'begin here', wholeNumber, 0)
+    .action(async (runId: string, _options, command: Command) => {
+      const options = command.optsWithGlobals<EventsOptions>()
+      const client = await connect(options)
+      if (options.follow) {
+        for await (const event of client.followEvents(runId, { from: options.from })) {
+          terminal.out(options.json ? JSON.stringify(event) : eventLine(event))
+        }
+        return
+      }
+      const events = (await client.readEvents(runId)).filter(event => event.sequence >= options.from)
+      if (options.json) return printJson(terminal, { events })
+      for (const event of events) terminal.out(eventLine(event))
+    })
+}
+
+type CommandOptions = GlobalOptions & { readonly reason?: string; readonly drain: string }
+
+function addCommands(runs: Command, { terminal }: Cli): void {
+  const command = (name: 'cancel' | 'pause' | 'resume', description: string) =>
+    runs
+      .command(name)
+      .description(description)
+      .argument('<runId>')
+      .option('--reason <text>', 'why, for the log')
+      .action(async (runId: string, _options, self: Command) => {
+        const { reason, drain, ...options } = self.optsWithGlobals<CommandOptions>()
+        const client = await connect(options)
+        const why = reason === undefined ? {} : { reason }
+        const answer =
+          name === 'cancel'
+            ? await client.cancelRun(runId, reason)
+            : name === 'pause'
+              ? await client.pauseRun(runId, { ...why, drainPolicy: drain })
+              : await client.resumeRun(runId, reason)
+        if (options.json) printJson(terminal, answer)
+        else terminal.out(`${runId} ${printable(String(answer.status))}`)
+      })
+
+  command('cancel', 'stop a run and its children for good')
+  command('pause', 'hold a run until it is resumed').addOption(
+    new Option('--drain <policy>', 'let current nodes finish, or interrupt them')
+      .choices(['drain-current-node', 'immediate'])
+      .default('drain-current-node'),
+  )
+  command('resume', 'let a paused run go on')
+}
+
+function printRun(terminal: Terminal, run: RunSnapshot): void {
+  const line = (name: string, value: string | undefined) => {
+    if (value !== undefined) terminal.out(`${pc.dim(name.padEnd(10))} ${printable(value)}`)
+  }
+  line('run', run.runId)
+  line('workflow', run.workflowId)
+  line('status', run.status)
+  line('started', run.startedAt)
+  line('ended', run.completedAt)
+  line('node', run.currentNodeId)
+  line('parent', run.parentRunId)
+  for (const child of run.childRuns ?? []) line('child', `${child.runId} ${child.status}`)
+  if (run.error !== undefined) line('error', `${run.error.message} [${run.error.code}]`)
+  for (const [name, value] of Object.entries(run.variables ?? {}))
+    line('variable', `${name} = ${JSON.stringify(value)}`)
+  for (const [name, value] of Object.entries(run.channels ?? {})) line('channel', `${name} = ${JSON.stringify(value)}`)
+}
+
+export function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new UsageError(`${JSON.stringify(text)} is not a whole number`)
+}

@@ -1,0 +1,83 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Command, Option } from 'commander'
+import pc from 'picocolors'
+import { localKeyFile } from '../../client/local-key.js'
+import { type Config, loadConfig, type Overrides } from '../../config.js'
+import { flagOf, SETTINGS } from '../../project/settings.js'
+import type { Cli } from '../cli.js'
+import { EXIT } from '../exit-code.js'
+import type { Terminal } from '../terminal.js'
+
+/** Settings without a flag of their own here: `data` is global, and a key on a command line would be seen by others. */
+const NO_FLAG = new Set(['data', 'apiKey'])
+const flagged = Object.keys(SETTINGS).filter(setting => !NO_FLAG.has(setting))
+
+export function addServe(program: Command, cli: Cli): void {
+  const serve = program.command('serve').description('run the host until it is told to stop')
+  for (const setting of flagged) serve.addOption(optionFor(setting))
+  serve.action(async (_options, command: Command) => {
+    const config = withProject(loadConfig(overridesFrom(command)))
+    const { createHost } = await import('../../host.js')
+    const stopped = stopSignal(cli.terminal)
+    const host = await createHost(config)
+    await host.start()
+    cli.terminal.note(banner(config, host.url))
+    await stopped
+    await host.stop()
+    cli.exit(EXIT.ok)
+  })
+}
+
+function optionFor(setting: string): Option {
+  const { about, allowed } = SETTINGS[setting] as { about: string; allowed: string }
+  const name = `--${flagOf(setting)}`
+  const option = new Option(allowed === 'true or false' ? `${name} [yes]` : `${name} <value>`, `${about} (${allowed})`)
+  return setting.includes('.') ? option.hideHelp() : option
+}
+
+/** The flags that were given, by setting. */
+function overridesFrom(command: Command): Overrides {
+  const options = command.optsWithGlobals()
+  const given = [...flagged, 'data'].map(setting => {
+    const attribute = flagOf(setting).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+    return [setting, options[attribute]]
+  })
+  return Object.fromEntries(given)
+}
+
+/** Without a project the host serves the examples, so that there is something to run. */
+const withProject = (config: Config): Config =>
+  config.project === undefined ? { ...config, project: examples } : config
+const examples = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../examples/hello')
+
+/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+function stopSignal(terminal: Terminal): Promise<void> {
+  return new Promise(resolve => {
+    let asked = false
+    const stop = () => {
+      if (asked) process.exit(EXIT.failed)
+      asked = true
+      terminal.note('stopping: finishing what is in progress (once more to stop at once)')
+      resolve()
+    }
+    process.on('SIGTERM', stop)
+    process.on('SIGINT', stop)
+  })
+}
+
+function banner(config: Config, url: string): string {
+  const { database } = config
+  const stored =
+    database.kind === 'sqlite' ? database.file : database.kind === 'postgres' ? 'PostgreSQL' : 'memory only'
+  const key = config.apiKey === undefined ? `in ${localKeyFile(config.data)}` : 'from ASSAY_API_KEY'
+  const line = (name: string, value: string) => `  ${pc.dim(name.padEnd(9))} ${value}`
+  return [
+    `${pc.bold('assay')} is serving at ${pc.cyan(url)}`,
+    line('data', config.data),
+    line('database', stored),
+    line('workflows', config.project === undefined ? 'none' : path.join(config.project, 'workflows')),
+    line('key', key),
+    line('try', config.project === examples ? 'bin/assay run hello --wait' : 'assay workflows list'),
+  ].join('\n')
+}

@@ -1,0 +1,105 @@
+import fs from 'node:fs/promises'
+import type { Command } from 'commander'
+import pc from 'picocolors'
+import type { AssayClient } from '../../client/assay-client.js'
+import { checkLog } from '../../log-check/check-log.js'
+import type { CheckInput, CheckedRun, Finding } from '../../log-check/checked.js'
+import { fromWire } from '../../log-check/read-log.js'
+import type { Cli } from '../cli.js'
+import { connect, type GlobalOptions } from '../connect.js'
+import { EXIT } from '../exit-code.js'
+import { UsageError } from '../inputs.js'
+import { printable, printJson, type Terminal } from '../terminal.js'
+
+type Options = GlobalOptions & { readonly all?: true; readonly file?: string }
+
+export function addVerify(program: Command, cli: Cli): void {
+  program
+    .command('verify')
+    .description('check stored logs against the contract')
+    .argument('[runId]', 'a run, with its children')
+    .option('--all', 'every run this key can see')
+    .option('--file <log.json>', 'a log in a file, of this or any other OpenWOP host')
+    .action(async (runId: string | undefined, _options, command: Command) => {
+      const options = command.optsWithGlobals<Options>()
+      if ([runId, options.all, options.file].filter(given => given !== undefined).length !== 1) {
+        throw new UsageError('say what to verify: a run id, --all or --file')
+      }
+      const input =
+        options.file === undefined ? await readFrom(await connect(options), runId) : await readLog(options.file)
+      const findings = checkLog(input)
+      report(cli.terminal, input, findings, options)
+      cli.exit(findings.length === 0 ? EXIT.ok : EXIT.failed)
+    })
+}
+
+async function readLog(file: string): Promise<CheckInput> {
+  try {
+    return { ...fromWire(JSON.parse(await fs.readFile(file, 'utf8'))), dialect: 'openwop' }
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) throw new UsageError(`${file}: ${error.message}`)
+    throw error
+  }
+}
+
+/** One run and all below it, or every run. */
+async function readFrom(client: AssayClient, runId: string | undefined): Promise<CheckInput> {
+  const definitionOf = await definitions(client)
+  const runs: CheckedRun[] = []
+  if (runId === undefined) {
+    for await (const { runId: id } of client.allRuns()) runs.push((await readRun(client, id, definitionOf)).run)
+    return { runs, complete: true }
+  }
+  for (const queue = [runId]; queue.length > 0; ) {
+    const { run, children } = await readRun(client, queue.shift() as string, definitionOf)
+    runs.push(run)
+    queue.push(...children)
+  }
+  return { runs }
+}
+
+type DefinitionOf = (workflowId: string, digest: unknown) => Promise<unknown>
+
+/** The definition a run was started with, if the server still has that one. */
+async function definitions(client: AssayClient): Promise<DefinitionOf> {
+  const { workflows } = await client.listWorkflows()
+  const digests = new Map(workflows.map(workflow => [workflow.workflowId, workflow.digest]))
+  const cache = new Map<string, Promise<unknown>>()
+  return async (workflowId, digest) => {
+    if (digest === undefined || digests.get(workflowId) !== digest) return undefined
+    const cached = cache.get(workflowId) ?? client.getWorkflow(workflowId)
+    cache.set(workflowId, cached)
+    return cached
+  }
+}
+
+async function readRun(client: AssayClient, runId: string, definitionOf: DefinitionOf) {
+  // The snapshot comes first: what it says of an ended run holds for any log read later.
+  const snapshot = await client.getRun(runId)
+  const [read] = fromWire(await client.readEvents(runId)).runs
+  const started = read?.events[0]?.payload as { workflowDigest?: unknown } | undefined
+  const definition = await definitionOf(snapshot.workflowId, started?.workflowDigest)
+  const hasEnded = ['completed', 'failed', 'cancelled'].includes(snapshot.status)
+  const { status, variables, channels, parentRunId = null, parentNodeId = null } = snapshot
+  const run: CheckedRun = {
+    runId,
+    events: read?.events ?? [],
+    ...(definition !== undefined && { definition }),
+    ...(hasEnded && {
+      row: { status, parentRunId, parentNodeId },
+      snapshot: { ...(variables && { variables }), ...(channels && { channels }) },
+    }),
+  }
+  return { run, children: (snapshot.childRuns ?? []).map(child => child.runId) }
+}
+
+function report(terminal: Terminal, input: CheckInput, findings: readonly Finding[], options: Options): void {
+  const events = input.runs.reduce((sum, run) => sum + run.events.length, 0)
+  if (options.json) return printJson(terminal, { runs: input.runs.length, events, findings })
+  for (const { rule, runId, sequence, message } of findings) {
+    const place = sequence === undefined ? runId : `${runId}:${sequence}`
+    terminal.out(`${pc.red(rule)} ${printable(place)}  ${printable(message)}`)
+  }
+  const verdict = findings.length === 0 ? pc.green('no findings') : pc.red(`${findings.length} findings`)
+  terminal.out(`${input.runs.length} runs, ${events} events: ${verdict}`)
+}

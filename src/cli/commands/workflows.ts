@@ -1,0 +1,67 @@
+import type { Command } from 'commander'
+import { readDefinition } from '../../project/load-project.js'
+import type { Cli } from '../cli.js'
+import { connect, type GlobalOptions } from '../connect.js'
+import { UsageError } from '../inputs.js'
+import { printJson, printTable } from '../terminal.js'
+
+export function addWorkflows(program: Command, { terminal }: Cli): void {
+  const workflows = program.command('workflows').description('workflow definitions')
+
+  workflows
+    .command('list')
+    .description('the workflows that can be run')
+    .action(async (_options, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>()
+      const answer = await (await connect(options)).listWorkflows()
+      if (options.json) return printJson(terminal, answer)
+      const rows = answer.workflows.map(one => [one.workflowId, one.shared ? 'project' : 'registered', one.updatedAt])
+      printTable(terminal, ['WORKFLOW', 'FROM', 'UPDATED'], rows)
+    })
+
+  workflows
+    .command('get')
+    .description('one definition, as it was registered')
+    .argument('<workflow>')
+    .action(async (workflowId: string, _options, command: Command) => {
+      printJson(terminal, await (await connect(command.optsWithGlobals())).getWorkflow(workflowId))
+    })
+
+  workflows
+    .command('put')
+    .description('register definitions from JSON or YAML files, or replace them')
+    .argument('<file...>')
+    .action(async (files: string[], _options, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>()
+      const client = await connect(options)
+      for (const file of files) {
+        const definition = await definitionFrom(file)
+        const answer = await client.putWorkflow(String(definition.id), definition)
+        if (options.json) printJson(terminal, answer)
+        else terminal.out(`${answer.workflowId} registered`)
+      }
+    })
+
+  workflows
+    .command('validate')
+    .description('check definitions without registering them')
+    .argument('<file...>')
+    .action(async (files: string[], _options, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>()
+      const client = await connect(options)
+      for (const file of files) {
+        const answer = await client.checkWorkflow(await definitionFrom(file))
+        if (options.json) printJson(terminal, { file, ...answer })
+        else terminal.out(`${file} ok`)
+      }
+    })
+}
+
+async function definitionFrom(file: string) {
+  try {
+    return await readDefinition(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw new UsageError(`${file}: no such file`)
+  }
+}

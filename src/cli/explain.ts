@@ -1,0 +1,58 @@
+import pc from 'picocolors'
+import { AssayError } from '../client/assay-error.js'
+import { ConfigError } from '../config.js'
+import { DocumentError } from '../project/document.js'
+import { ProjectError } from '../project/load-project.js'
+import { EXIT, type ExitCode } from './exit-code.js'
+import { UsageError } from './inputs.js'
+import { printable } from './terminal.js'
+
+/** What went wrong, and what to do about it; undefined for what only a bug can explain. */
+export function explain(error: unknown): { lines: readonly string[]; exitCode: ExitCode } | undefined {
+  if (error instanceof AssayError) return { lines: explainRefusal(error), exitCode: EXIT.refused }
+  if (error instanceof ConfigError || error instanceof ProjectError) {
+    return { lines: error.problems.map(problem), exitCode: EXIT.refused }
+  }
+  if (error instanceof UsageError || error instanceof DocumentError) {
+    return { lines: [problem(error.message)], exitCode: EXIT.refused }
+  }
+  const code = (error as NodeJS.ErrnoException | undefined)?.code
+  if (typeof code === 'string' && /^E[A-Z]+$/.test(code)) {
+    return { lines: [problem((error as Error).message)], exitCode: EXIT.refused }
+  }
+  return undefined
+}
+
+const problem = (message: string): string => `${pc.red('error:')} ${printable(message)}`
+const next = (advice: string): string => `${pc.dim('next:')}  ${advice}`
+
+function explainRefusal(error: AssayError): string[] {
+  const shown = Object.entries(error.details).filter(([name]) => name !== 'retryAfter' && name !== 'retryAfterMs')
+  return [
+    `${problem(error.message)} ${pc.dim(`[${printable(error.code)}]`)}`,
+    ...shown.map(([name, value]) => `       ${printable(name)}: ${printable(JSON.stringify(value))}`),
+    ...advice(error).map(next),
+  ]
+}
+
+function advice(error: AssayError): string[] {
+  switch (error.code) {
+    case 'unreachable':
+      return ['start the server with `npm start` (or `assay serve`), or name another with --url']
+    case 'unauthenticated':
+    case 'key_expired':
+    case 'key_revoked':
+      return ['give a valid key with --key or ASSAY_API_KEY; on the server’s own machine, use the same --data folder']
+    case 'forbidden':
+      return ['use a key with the scope this needs; `assay keys list` shows the scopes of each']
+    case 'not_found':
+      return ['check the id; `assay workflows list` and `assay runs list` show what this key can see']
+    case 'rate_limited':
+    case 'service_unavailable':
+      return [`try again${error.retryAfterMs === undefined ? '' : ` in ${Math.ceil(error.retryAfterMs / 1000)} s`}`]
+    case 'internal_error':
+      return ['the server’s log has the details under the correlation id']
+    default:
+      return []
+  }
+}

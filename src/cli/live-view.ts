@@ -1,0 +1,54 @@
+import type { RunEventDoc } from '../client/wire-shapes.js'
+import { advance, eventLine, frame, noProgress, type Progress } from './progress.js'
+import type { Terminal } from './terminal.js'
+
+/** Shows a run while it goes on. `end` leaves the last picture standing and returns what was learnt. */
+export type RunView = { readonly show: (event: RunEventDoc) => void; readonly end: () => Progress }
+
+const REDRAW_MS = 80
+
+/** A picture redrawn in place on a screen; elsewhere one line per event, or nothing at all when `quiet`. */
+export function runView(terminal: Terminal, title: string, quiet: boolean): RunView {
+  return terminal.isLive ? liveView(terminal, title) : plainView(terminal, title, quiet)
+}
+
+function plainView(terminal: Terminal, title: string, quiet: boolean): RunView {
+  let progress = noProgress(title)
+  return {
+    show: event => {
+      progress = advance(progress, event)
+      if (!quiet) terminal.note(eventLine(event))
+    },
+    end: () => progress,
+  }
+}
+
+function liveView(terminal: Terminal, title: string): RunView {
+  let progress = noProgress(title)
+  let tick = 0
+  let drawn = 0
+  const draw = () => {
+    const lines = frame(progress, tick++).map(line => clip(line, terminal.columns))
+    const up = drawn > 0 ? `\u001b[${drawn}A` : ''
+    terminal.draw(`${up}\u001b[J${lines.join('\n')}\n`)
+    drawn = lines.length
+  }
+  const timer = setInterval(draw, REDRAW_MS)
+  return {
+    show: event => {
+      progress = advance(progress, event)
+    },
+    end: () => {
+      clearInterval(timer)
+      draw()
+      return progress
+    },
+  }
+}
+
+/** Cuts a line to the screen's width, so that it never wraps; colour codes take no room and are all kept. */
+export function clip(line: string, columns: number): string {
+  let room = columns - 1
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with one
+  return line.replace(/(\u001b\[[0-9;]*m)|./gu, (char, code) => (code !== undefined || room-- > 0 ? char : ''))
+}

@@ -1,0 +1,53 @@
+import { Command, CommanderError } from 'commander'
+import pc from 'picocolors'
+import type { Cli } from './cli.js'
+import { addDoctor } from './commands/doctor.js'
+import { addKeys } from './commands/keys.js'
+import { addRun } from './commands/run.js'
+import { addRuns } from './commands/runs.js'
+import { addServe } from './commands/serve.js'
+import { addVerify } from './commands/verify.js'
+import { addWorkflows } from './commands/workflows.js'
+import { EXIT, type ExitCode } from './exit-code.js'
+import { explain } from './explain.js'
+import { processTerminal, type Terminal } from './terminal.js'
+
+/** Runs one command line and resolves with the code to exit with. */
+export async function main(argv: readonly string[], terminal: Terminal = processTerminal): Promise<ExitCode> {
+  let exitCode: ExitCode = EXIT.ok
+  const program = createProgram({
+    terminal,
+    exit: code => {
+      exitCode = code
+    },
+  })
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.refused
+    const explained = explain(error)
+    if (explained === undefined) throw error
+    for (const line of explained.lines) terminal.note(line)
+    return explained.exitCode
+  }
+}
+
+function createProgram(cli: Cli): Command {
+  const program = new Command('assay')
+    .description('self-hosted, durable host for verified multi-agent work')
+    .option('--url <url>', 'server to talk to (default: the local one; ASSAY_URL)')
+    .option('--key <key>', 'key to use (default: the local one; ASSAY_API_KEY)')
+    .option('--data <dir>', 'data folder of the local server (default: ./.assay; ASSAY_DATA)')
+    .option('--json', 'print JSON')
+    .showSuggestionAfterError()
+    .showHelpAfterError(pc.dim('see --help'))
+    .addHelpText('after', '\nexit codes: 0 ok, 1 failed, 2 usage or refused, 3 waiting for a human')
+    .configureOutput({
+      writeOut: text => cli.terminal.out(text.trimEnd()),
+      writeErr: text => cli.terminal.note(text.trimEnd()),
+    })
+    .exitOverride()
+  for (const add of [addServe, addRun, addRuns, addWorkflows, addKeys, addVerify, addDoctor]) add(program, cli)
+  return program
+}

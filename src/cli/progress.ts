@@ -1,0 +1,142 @@
+import pc from 'picocolors'
+import type { Fields, RunEventDoc, WireError } from '../client/wire-shapes.js'
+import { printable } from './terminal.js'
+
+/** A run as its events tell it, for showing to a person. */
+export type Progress = {
+  readonly title: string
+  readonly status: string
+  /** In the order they first started. */
+  readonly nodes: ReadonlyMap<string, NodeProgress>
+  readonly startedAt?: string
+  readonly endedAt?: string
+  readonly outputs?: Fields
+  readonly error?: WireError
+}
+
+export type NodeProgress = {
+  readonly state: 'running' | 'retrying' | 'waiting' | 'completed' | 'failed' | 'skipped' | 'cancelled'
+  readonly since: string
+  readonly until?: string
+  /** Times started. */
+  readonly count: number
+  readonly note?: string
+}
+
+export const noProgress = (title: string): Progress => ({ title, status: 'pending', nodes: new Map() })
+
+const NODE_STATES: { readonly [type: string]: NodeProgress['state'] } = {
+  'node.started': 'running',
+  'node.dispatched': 'running',
+  'node.resumed': 'running',
+  'node.retried': 'retrying',
+  'node.suspended': 'waiting',
+  'node.completed': 'completed',
+  'node.failed': 'failed',
+  'node.skipped': 'skipped',
+  'node.cancelled': 'cancelled',
+}
+
+const RUN_STATES: { readonly [type: string]: string } = {
+  'run.started': 'running',
+  'run.resumed': 'running',
+  'run.paused': 'paused',
+  'run.completed': 'completed',
+  'run.failed': 'failed',
+  'run.cancelled': 'cancelled',
+}
+
+export function advance(progress: Progress, event: RunEventDoc): Progress {
+  const status = RUN_STATES[event.type]
+  if (status !== undefined) return advanceRun({ ...progress, status }, event)
+  const state = NODE_STATES[event.type]
+  if (state === undefined || event.nodeId === undefined) return progress
+  const before = progress.nodes.get(event.nodeId)
+  const note = noteOf(event)
+  const node: NodeProgress = {
+    state,
+    since: event.type === 'node.started' ? event.timestamp : (before?.since ?? event.timestamp),
+    ...(!isOpen(state) && { until: event.timestamp }),
+    count: (before?.count ?? 0) + (event.type === 'node.started' ? 1 : 0),
+    ...(note !== undefined && { note }),
+  }
+  return { ...progress, nodes: new Map(progress.nodes).set(event.nodeId, node) }
+}
+
+function advanceRun(progress: Progress, event: RunEventDoc): Progress {
+  const { outputs, error } = (event.payload ?? {}) as { outputs?: Fields; error?: WireError }
+  if (event.type === 'run.started') return { ...progress, startedAt: event.timestamp }
+  if (!['completed', 'failed', 'cancelled'].includes(progress.status)) return progress
+  return { ...progress, endedAt: event.timestamp, ...(outputs && { outputs }), ...(error && { error }) }
+}
+
+const isOpen = (state: NodeProgress['state']): boolean => ['running', 'retrying', 'waiting'].includes(state)
+
+function noteOf(event: RunEventDoc): string | undefined {
+  const payload = (event.payload ?? {}) as { [name: string]: unknown }
+  const error = (payload.error ?? payload.lastError) as WireError | undefined
+  if (event.type === 'node.retried') return `attempt ${payload.attempt} in ${payload.delayMs} ms: ${error?.message}`
+  if (error !== undefined) return `${error.code}: ${error.message}`
+  if (event.type === 'node.dispatched') return `child run ${payload.childRunId}`
+  return typeof payload.reason === 'string' ? payload.reason : undefined
+}
+
+/** One event as one plain line, for pipes, files and `runs events`. */
+export function eventLine(event: RunEventDoc): string {
+  const payload = (event.payload ?? {}) as { [name: string]: unknown }
+  const note =
+    noteOf(event) ??
+    (event.type === 'run.completed' && payload.outputs !== undefined ? JSON.stringify(payload.outputs) : undefined) ??
+    (event.type === 'channel.written' ? `${payload.channel} ← ${JSON.stringify(payload.value)}` : undefined) ??
+    (event.type === 'variable.changed' ? `${payload.name} = ${JSON.stringify(payload.next)}` : undefined)
+  const place = event.nodeId === undefined ? '' : ` ${event.nodeId}`
+  const text = `${event.timestamp} ${String(event.sequence).padStart(4)} ${event.type}${place}${note ? `  ${note}` : ''}`
+  return printable(text)
+}
+
+const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+const MARKS: { readonly [state in NodeProgress['state']]: string } = {
+  running: '',
+  retrying: pc.yellow('↻'),
+  waiting: pc.yellow('◷'),
+  completed: pc.green('✓'),
+  failed: pc.red('✗'),
+  skipped: pc.dim('–'),
+  cancelled: pc.dim('⊘'),
+}
+
+/** The whole picture, at most `rows` nodes of it: the open ones and the latest others. */
+export function frame(progress: Progress, tick: number, rows = 16): string[] {
+  const spin = pc.cyan(SPINNER[tick % SPINNER.length] as string)
+  const entries = [...progress.nodes]
+  const shown =
+    entries.length <= rows ? entries : entries.filter(([, node], i) => isOpen(node.state) || i >= entries.length - rows)
+  const hidden = entries.length - Math.min(shown.length, rows)
+  return [
+    `${statusMark(progress.status, spin)} ${pc.bold(printable(progress.title))} ${pc.dim(progress.status)}${elapsed(progress.startedAt, progress.endedAt)}`,
+    ...(hidden > 0 ? [pc.dim(`  … ${hidden} more`)] : []),
+    ...shown.slice(-rows).map(([id, node]) => `  ${MARKS[node.state] || spin} ${nodeText(id, node)}`),
+  ]
+}
+
+function nodeText(id: string, node: NodeProgress): string {
+  const times = node.count > 1 ? pc.dim(` ×${node.count}`) : ''
+  const note = node.note === undefined ? '' : pc.dim(`  ${printable(node.note)}`)
+  return `${printable(id)}${times}${elapsed(node.since, node.until)}${note}`
+}
+
+function statusMark(status: string, spin: string): string {
+  const marks: { [status: string]: string } = {
+    completed: MARKS.completed,
+    failed: MARKS.failed,
+    cancelled: MARKS.cancelled,
+    paused: MARKS.waiting,
+  }
+  return marks[status] ?? spin
+}
+
+function elapsed(from: string | undefined, to: string | undefined): string {
+  if (from === undefined || to === undefined) return ''
+  const ms = Date.parse(to) - Date.parse(from)
+  return pc.dim(ms < 1000 ? `  ${ms} ms` : `  ${(ms / 1000).toFixed(1)} s`)
+}

@@ -1,0 +1,48 @@
+import pc from 'picocolors'
+
+/** Where a command reads and writes. Results go to `out`; everything said about them goes to `note`. */
+export type Terminal = {
+  readonly out: (line: string) => void
+  readonly note: (line: string) => void
+  /** Writes without a line end, for redrawing; only when `isLive`. */
+  readonly draw: (text: string) => void
+  /** The user sees a screen, not a pipe or file. */
+  readonly isLive: boolean
+  readonly columns: number
+  readonly readStdin: () => Promise<string>
+}
+
+export const processTerminal: Terminal = {
+  out: line => void process.stdout.write(`${line}\n`),
+  note: line => void process.stderr.write(`${line}\n`),
+  draw: text => void process.stderr.write(text),
+  isLive: process.stderr.isTTY === true && process.stdout.isTTY === true,
+  columns: process.stderr.columns ?? 80,
+  readStdin: async () => {
+    const chunks: Buffer[] = []
+    for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+    return Buffer.concat(chunks).toString('utf8')
+  },
+}
+
+export const printJson = (terminal: Terminal, value: unknown): void => terminal.out(JSON.stringify(value, null, 2))
+
+/** Columns as wide as their widest cell; the last one is left ragged. */
+export function printTable(terminal: Terminal, header: readonly string[], rows: readonly (readonly string[])[]): void {
+  const widths = header.map((title, i) => Math.max(title.length, ...rows.map(row => printable(row[i] ?? '').length)))
+  const line = (cells: readonly string[], style = (text: string) => text) =>
+    cells
+      .map((cell, i) => {
+        const text = printable(cell)
+        const padding = i === cells.length - 1 ? '' : ' '.repeat((widths[i] ?? 0) - text.length)
+        return style(text) + padding
+      })
+      .join('  ')
+  terminal.out(line(header, pc.dim))
+  for (const row of rows) terminal.out(line(row))
+}
+
+/** Text from elsewhere must not steer the terminal: control characters are shown, not sent. */
+export const printable = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: matching them is the point
+  text.replace(/[\u0000-\u001f\u007f-\u009f]/g, char => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`)

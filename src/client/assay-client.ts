@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import { type Follow, followEvents } from './follow-events.js'
+import { type Call, type Connection, callJson } from './http-call.js'
+import type {
+  CreatedKey,
+  CreatedRun,
+  Fields,
+  KeyList,
+  NewKey,
+  RunEventDoc,
+  RunPage,
+  RunRequest,
+  RunRow,
+  RunSnapshot,
+  RunStatus,
+  WorkflowCheck,
+  WorkflowInfo,
+  WorkflowList,
+} from './wire-shapes.js'
+
+export type RunFilter = {
+  readonly status?: string
+  readonly workflowId?: string
+  readonly tag?: string
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+/**
+ * A typed client of the host's HTTP interface. Every method resolves with the answer or rejects with AssayError.
+ * Writes carry an Idempotency-Key, so that riding out a lost answer never does a thing twice.
+ */
+export class AssayClient {
+  constructor(readonly connection: Connection) {}
+
+  discover(): Promise<Fields> {
+    return this.#call({ path: '/.well-known/openwop' })
+  }
+
+  createRun(request: RunRequest, idempotencyKey: string = randomUUID()): Promise<CreatedRun> {
+    return this.#call({
+      method: 'POST',
+      path: '/v1/runs',
+      body: request,
+      headers: { 'idempotency-key': idempotencyKey },
+    })
+  }
+
+  getRun(runId: string): Promise<RunSnapshot> {
+    return this.#call({ path: run(runId) })
+  }
+
+  listRuns(filter: RunFilter = {}): Promise<RunPage> {
+    return this.#call({ path: '/v1/runs', query: filter })
+  }
+
+  /** Every run the key can see, newest first, page by page. */
+  async *allRuns(filter: RunFilter = {}): AsyncGenerator<RunRow, void, undefined> {
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.listRuns({ limit: 100, ...filter, ...(cursor !== undefined && { cursor }) })
+      yield* page.runs
+      if (page.nextCursor === null) return
+      cursor = page.nextCursor
+    }
+  }
+
+  /** The log as it is now. `debug` is the stream mode that leaves nothing out. */
+  async readEvents(runId: string): Promise<readonly RunEventDoc[]> {
+    const { events } = await this.#call<{ events: readonly RunEventDoc[] }>({
+      path: `${run(runId)}/events`,
+      query: { streamMode: 'debug' },
+    })
+    return events
+  }
+
+  followEvents(runId: string, options?: Follow): AsyncGenerator<RunEventDoc, void, undefined> {
+    return followEvents(this.connection, runId, options)
+  }
+
+  cancelRun(runId: string, reason?: string): Promise<{ runId: string; status: RunStatus }> {
+    return this.#write(`${run(runId)}/cancel`, { ...(reason !== undefined && { reason }) })
+  }
+
+  pauseRun(runId: string, options: { reason?: string; drainPolicy?: string } = {}): Promise<Fields> {
+    return this.#write(`${run(runId)}:pause`, options)
+  }
+
+  resumeRun(runId: string, reason?: string): Promise<Fields> {
+    return this.#write(`${run(runId)}:resume`, { ...(reason !== undefined && { reason }) })
+  }
+
+  listWorkflows(): Promise<WorkflowList> {
+    return this.#call({ path: '/v1/workflows' })
+  }
+
+  getWorkflow(workflowId: string): Promise<Fields> {
+    return this.#call({ path: `/v1/workflows/${encodeURIComponent(workflowId)}` })
+  }
+
+  /** Registers a definition under its id, or replaces it. */
+  putWorkflow(workflowId: string, definition: Fields): Promise<WorkflowInfo> {
+    return this.#call({
+      method: 'PUT',
+      path: `/v1/workflows/${encodeURIComponent(workflowId)}`,
+      body: definition,
+    })
+  }
+
+  /** Everything `putWorkflow` would check, writing nothing. */
+  checkWorkflow(definition: Fields): Promise<WorkflowCheck> {
+    return this.#write('/v1/workflows:validate', definition)
+  }
+
+  /** The answer is the only place where the key itself ever appears. */
+  createKey(key: NewKey): Promise<CreatedKey> {
+    return this.#call({ method: 'POST', path: '/v1/keys', body: key })
+  }
+
+  listKeys(): Promise<KeyList> {
+    return this.#call({ path: '/v1/keys' })
+  }
+
+  revokeKey(keyId: string): Promise<unknown> {
+    return this.#call({ method: 'DELETE', path: `/v1/keys/${encodeURIComponent(keyId)}` })
+  }
+
+  #write<T>(path: string, body: unknown): Promise<T> {
+    return this.#call({ method: 'POST', path, body, headers: { 'idempotency-key': randomUUID() } })
+  }
+
+  #call<T>(call: Call): Promise<T> {
+    return callJson(this.connection, call) as Promise<T>
+  }
+}
+
+const run = (runId: string): string => `/v1/runs/${encodeURIComponent(runId)}`

@@ -1,0 +1,89 @@
+import { AssayError, errorFrom } from './assay-error.js'
+
+export type Connection = {
+  /** `http://127.0.0.1:4100`, without a path. */
+  readonly url: string
+  readonly key?: string | undefined
+  /** Sees every response before it is read. */
+  readonly observe?: (response: Response) => void
+  readonly timeoutMs?: number
+}
+
+export type Call = {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly path: string
+  readonly query?: { readonly [name: string]: string | number | undefined }
+  readonly body?: unknown
+  readonly headers?: { readonly [name: string]: string }
+  readonly signal?: AbortSignal
+}
+
+/** How often a call that is safe to repeat is made before its failure is believed. */
+const TRIES = 4
+const FIRST_PAUSE_MS = 150
+
+/** One call and its JSON answer. Calls that are safe to repeat (reads, keyed writes) ride out a restart of the server. */
+export async function callJson(connection: Connection, call: Call): Promise<unknown> {
+  const repeatable = (call.method ?? 'GET') !== 'POST' || call.headers?.['idempotency-key'] !== undefined
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const response = await open(connection, call, AbortSignal.timeout(connection.timeoutMs ?? 30_000))
+      return response.status === 204 ? undefined : await response.json()
+    } catch (error) {
+      if (!(error instanceof AssayError) || !error.isTemporary || !repeatable || attempt === TRIES) throw error
+      await pause(error.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** attempt, call.signal)
+    }
+  }
+}
+
+/** Sends the call and returns the response once it is known to be a success; throws AssayError otherwise. */
+export async function open(connection: Connection, call: Call, timeout?: AbortSignal): Promise<Response> {
+  const url = new URL(call.path, connection.url)
+  for (const [name, value] of Object.entries(call.query ?? {})) {
+    if (value !== undefined) url.searchParams.set(name, String(value))
+  }
+  const signals = [call.signal, timeout].filter(signal => signal !== undefined)
+  const response = await send(connection, url, {
+    method: call.method ?? 'GET',
+    headers: {
+      accept: 'application/json',
+      ...(call.body !== undefined && { 'content-type': 'application/json' }),
+      ...(connection.key !== undefined && { authorization: `Bearer ${connection.key}` }),
+      ...call.headers,
+    },
+    ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+    ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
+    redirect: 'error',
+  })
+  if (!response.ok) throw await errorFrom(response)
+  return response
+}
+
+async function send(connection: Connection, url: URL, init: RequestInit): Promise<Response> {
+  try {
+    const response = await fetch(url, init)
+    connection.observe?.(response)
+    return response
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') throw error
+    const cause = (error as { cause?: { code?: string; message?: string } }).cause
+    const reason = cause?.code ?? cause?.message ?? (error as Error).message
+    throw new AssayError(0, 'unreachable', `no answer from ${url.origin} (${reason})`, {}, { cause: error })
+  }
+}
+
+/** Rejects with the signal's reason when it aborts first. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    const abort = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    signal?.addEventListener('abort', abort, { once: true })
+  })
+}

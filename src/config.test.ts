@@ -1,0 +1,157 @@
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { assertSafeBinding, ConfigError, isLoopback, loadClientConfig, loadConfig } from './config.js'
+import { SETTINGS, variableOf } from './project/settings.js'
+
+let dir: string
+beforeEach(() => {
+  dir = fs.mkdtempSync(path.join(os.tmpdir(), 'assay-config-'))
+  return () => fs.rmSync(dir, { recursive: true })
+})
+
+const write = (name: string, text: string) => fs.writeFileSync(path.join(dir, name), text)
+
+const problemsOf = (load: () => unknown): readonly string[] => {
+  try {
+    load()
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+  return []
+}
+
+describe('loadConfig', () => {
+  test('has defaults that are safe to start with', () => {
+    const config = loadConfig({}, {}, dir)
+    expect(config).toMatchObject({
+      host: '127.0.0.1',
+      port: 4100,
+      data: path.join(dir, '.assay'),
+      database: { kind: 'sqlite', file: path.join(dir, '.assay/assay.db') },
+      project: undefined,
+      apiKey: undefined,
+      conformance: false,
+      leaseMs: 10_000,
+    })
+    expect(config.limits).toMatchObject({ maxNodeExecutions: 100_000, maxRequestBodyBytes: 1_048_576, maxDepth: 16 })
+    expect(Object.isFrozen(config) && Object.isFrozen(config.limits)).toBe(true)
+  })
+
+  test('flags win over the environment, the environment over the file, the file over defaults', () => {
+    write('assay.config.yaml', 'port: 1\nleaseMs: 1111\nlimits: { maxDepth: 3 }\n')
+    const env = { ASSAY_PORT: '2', ASSAY_LEASE_MS: '2222' }
+    expect(loadConfig({ port: '3' }, env, dir)).toMatchObject({ port: 3, leaseMs: 2222, limits: { maxDepth: 3 } })
+  })
+
+  test('an empty variable is as good as none', () => {
+    expect(loadConfig({}, { ASSAY_PORT: '' }, dir).port).toBe(4100)
+  })
+
+  test('paths in the file start at the file, others at the working folder', () => {
+    fs.mkdirSync(path.join(dir, 'shop'))
+    write('shop/assay.config.json', '{"data": "state", "database": "sqlite:db/shop.db"}')
+    const config = loadConfig({ project: 'shop' }, {}, dir)
+    expect(config.data).toBe(path.join(dir, 'shop/state'))
+    expect(config.database).toEqual({ kind: 'sqlite', file: path.join(dir, 'shop/db/shop.db') })
+    expect(loadConfig({ project: 'shop', data: 'here' }, {}, dir).data).toBe(path.join(dir, 'here'))
+  })
+
+  test('the working folder is the project when it looks like one', () => {
+    expect(loadConfig({}, {}, dir).project).toBeUndefined()
+    fs.mkdirSync(path.join(dir, 'workflows'))
+    expect(loadConfig({}, {}, dir).project).toBe(dir)
+  })
+
+  test('DATABASE_URL is understood, and ASSAY_DATABASE comes first', () => {
+    const url = 'postgres://u:p@db/assay'
+    expect(loadConfig({}, { DATABASE_URL: url }, dir).database).toEqual({ kind: 'postgres', url })
+    expect(loadConfig({}, { DATABASE_URL: url, ASSAY_DATABASE: 'memory:' }, dir).database).toEqual({ kind: 'memory' })
+  })
+
+  test.each(['1', 'true', 'YES'])('ASSAY_CONFORMANCE=%s turns it on', value => {
+    expect(loadConfig({}, { ASSAY_CONFORMANCE: value }, dir).conformance).toBe(true)
+  })
+})
+
+describe('bad settings', () => {
+  test('name the setting, its source, its value and what is allowed, all at once', () => {
+    write('assay.config.yaml', 'leaseMs: soon\n')
+    const problems = problemsOf(() =>
+      loadConfig({ port: '70000' }, { ASSAY_HOST: 'a b', ASSAY_LOG_LEVEL: 'loud' }, dir),
+    )
+    expect(problems).toEqual([
+      'host: "a b" (from ASSAY_HOST) is not allowed; use a host name or IP address',
+      'port: "70000" (from --port) is not allowed; use an integer from 0 to 65535',
+      `leaseMs: "soon" (from ${dir}/assay.config.yaml) is not allowed; use an integer from 100 to 600000`,
+      'log.level: "loud" (from ASSAY_LOG_LEVEL) is not allowed; use one of trace, debug, info, warn, error, fatal, silent',
+    ])
+  })
+
+  test('secrets are not repeated in messages', () => {
+    const env = { ASSAY_API_KEY: 'short', DATABASE_URL: 'mysql://root:hunter2@db' }
+    const problems = problemsOf(() => loadConfig({}, env, dir)).join('\n')
+    expect(problems).toContain('ASSAY_API_KEY')
+    expect(problems).not.toMatch(/short|hunter2/)
+  })
+
+  test.each([
+    ['prot: 1', 'prot: (from FILE) is not a setting; did you mean port?'],
+    ['limits: { maxdepht: 1 }', 'limits.maxdepht: (from FILE) is not a setting; did you mean limits.maxDepth?'],
+    ['limits: 5', 'limits: (from FILE) must be an object of settings'],
+    ['apiKey: 12345678', 'apiKey: (from FILE) cannot be set in a file; use ASSAY_API_KEY'],
+    ['- a', 'FILE: must hold an object of settings'],
+    ['port: [', 'FILE: not valid YAML'],
+    ['__proto__: { port: 1 }', 'FILE: the key __proto__ is not allowed'],
+  ])('in a file: %s', (text, message) => {
+    write('assay.config.yaml', text)
+    const [problem] = problemsOf(() => loadConfig({}, {}, dir))
+    expect(problem?.replaceAll(`${dir}/assay.config.yaml`, 'FILE')).toContain(message)
+  })
+
+  test('two configuration files are refused', () => {
+    write('assay.config.yaml', '')
+    write('assay.config.json', '{}')
+    expect(problemsOf(() => loadConfig({}, {}, dir))[0]).toContain('keep one of them')
+  })
+})
+
+describe('assertSafeBinding', () => {
+  const binding = (host: string, apiKey?: string) => ({ host, apiKey })
+
+  test('a loopback address needs no configured key', () => {
+    for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) assertSafeBinding(binding(host), false)
+  })
+
+  test('any other address needs one, and not a weak one', () => {
+    for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.org', '127.0.0.1.example.org']) {
+      expect(isLoopback(host)).toBe(false)
+      expect(() => assertSafeBinding(binding(host), false)).toThrow(/set ASSAY_API_KEY/)
+      expect(() => assertSafeBinding(binding(host, 'x'.repeat(15)), true)).toThrow(/fewer than 16/)
+      assertSafeBinding(binding(host, 'x'.repeat(16)), false)
+      assertSafeBinding(binding(host), true)
+    }
+  })
+})
+
+describe('loadClientConfig', () => {
+  test('flags win over ASSAY_URL and ASSAY_API_KEY', () => {
+    const env = { ASSAY_URL: 'http://a', ASSAY_API_KEY: 'ka' }
+    expect(loadClientConfig({}, env, dir)).toEqual({ url: 'http://a', key: 'ka', data: path.join(dir, '.assay') })
+    expect(loadClientConfig({ url: 'http://b', key: 'kb' }, env, dir)).toMatchObject({ url: 'http://b', key: 'kb' })
+  })
+
+  test('an address that is not HTTP is refused', () => {
+    expect(() => loadClientConfig({ url: 'file:///etc/passwd' }, {}, dir)).toThrow(/from --url.*use http/)
+    expect(() => loadClientConfig({}, { ASSAY_URL: '4100' }, dir)).toThrow(/from ASSAY_URL/)
+  })
+})
+
+test('docs/reference/configuration.md lists every setting with its variable', () => {
+  const page = fs.readFileSync(path.resolve(import.meta.dirname, '../docs/reference/configuration.md'), 'utf8')
+  for (const [setting, { env }] of Object.entries(SETTINGS)) {
+    for (const name of [setting, ...(env ?? [variableOf(setting)])]) expect(page).toContain(`\`${name}\``)
+  }
+})

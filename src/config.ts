@@ -1,0 +1,223 @@
+import os from 'node:os'
+import path from 'node:path'
+import { isObject, type Json, type JsonObject, own } from './core/json.js'
+import { isProjectFolder, readConfigFile } from './project/config-file.js'
+import { DocumentError } from './project/document.js'
+import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, unknownSettings, variableOf } from './project/settings.js'
+
+/**
+ * The only reader of `process.env`. A setting comes from the first of: command-line flag, environment variable,
+ * `assay.config.{json,yaml,yml}` in the project folder, default. Paths in the file are relative to the file; all
+ * others to the working folder.
+ */
+export type Config = {
+  readonly host: string
+  readonly port: number
+  /** Absolute path of the folder that holds everything this host keeps. */
+  readonly data: string
+  readonly database: Database
+  /** Absolute path of the project folder, if there is one. */
+  readonly project: string | undefined
+  /** One all-scope key for tenant `default`, from the environment; never from a file. */
+  readonly apiKey: string | undefined
+  /** Mounts the conformance seams and fixtures. Never for production. */
+  readonly conformance: boolean
+  /** Names this host among those that share a database. A restart under the same name fences its predecessor. */
+  readonly hostName: string
+  /** How long other hosts wait before they take over the runs of a silent one. */
+  readonly leaseMs: number
+  readonly limits: Limits
+  /** Per key; `requestsPerSecond: 0` turns it off. */
+  readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
+  readonly log: { readonly level: LogLevel; readonly access: boolean }
+}
+
+export type Database =
+  | { readonly kind: 'sqlite'; readonly file: string }
+  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'memory' }
+
+export type Limits = {
+  readonly maxNodeExecutions: number
+  readonly maxRunDurationMs: number
+  readonly maxRequestBodyBytes: number
+  readonly maxConcurrentEffects: number
+  /** How deep sub-workflows may nest. */
+  readonly maxDepth: number
+  /** How often a run may take its host down before it is stopped. */
+  readonly maxPoisonAttempts: number
+  /** Unfinished runs this host holds at most; beyond it new runs get 503. */
+  readonly maxActiveRuns: number
+  /** Requests in progress at most; beyond it requests get 503. */
+  readonly maxInflightRequests: number
+}
+
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** Flags as the command line gives them, by setting path (`port`, `limits.maxDepth`, …). */
+export type Overrides = { readonly [setting: string]: string | boolean | undefined }
+export type Environment = { readonly [name: string]: string | undefined }
+
+/** Something is wrong with the configuration; each problem names the setting, its source, its value and what is allowed. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join('\n'))
+  }
+}
+
+/** Throws ConfigError with every problem found, not just the first. */
+export function loadConfig(overrides: Overrides = {}, env: Environment = process.env, cwd = process.cwd()): Config {
+  const problems: string[] = []
+  const given = (setting: string) => fromFlagsOrEnvironment(setting, overrides, env, cwd, problems)
+
+  const project = projectFolder(given('project'), cwd)
+  const file = readFile(project, problems)
+  const settings = new Map<string, Taken>()
+  for (const setting of Object.keys(SETTINGS)) {
+    const taken = given(setting) ?? fromFile(setting, file, problems)
+    if (taken !== undefined) settings.set(setting, taken)
+  }
+  if (problems.length > 0) throw new ConfigError([...new Set(problems)])
+  return build(settings, project, cwd)
+}
+
+/** A value with the folder its relative paths start from. */
+type Taken = { readonly value: unknown; readonly base: string }
+type File = { readonly file: string; readonly settings: JsonObject }
+
+function fromFlagsOrEnvironment(
+  setting: string,
+  overrides: Overrides,
+  env: Environment,
+  cwd: string,
+  problems: string[],
+): Taken | undefined {
+  const override = own(overrides, setting)
+  if (override !== undefined) return take(setting, override, `--${flagOf(setting)}`, cwd, problems)
+  for (const name of SETTINGS[setting]?.env ?? [variableOf(setting)]) {
+    const raw = env[name]
+    if (raw !== undefined && raw !== '') return take(setting, raw, name, cwd, problems)
+  }
+  return undefined
+}
+
+function fromFile(setting: string, file: File | undefined, problems: string[]): Taken | undefined {
+  if (file === undefined) return undefined
+  const [head = '', tail] = setting.split('.')
+  const section = own(file.settings, head)
+  const raw = tail === undefined ? section : isObject(section) ? own(section, tail) : undefined
+  if (raw === undefined || SETTINGS[setting]?.inFile === false) return undefined
+  return take(setting, raw, file.file, path.dirname(file.file), problems)
+}
+
+function take(setting: string, raw: Json, source: string, base: string, problems: string[]): Taken | undefined {
+  const { parse, allowed } = SETTINGS[setting] as Setting
+  const value = parse(raw)
+  if (value !== undefined) return { value, base }
+  const shown = setting === 'apiKey' || setting === 'database' ? 'the value' : JSON.stringify(raw)
+  problems.push(`${setting}: ${shown} (from ${source}) is not allowed; use ${allowed}`)
+  return undefined
+}
+
+function projectFolder(given: Taken | undefined, cwd: string): string | undefined {
+  if (given !== undefined) return path.resolve(given.base, String(given.value))
+  return isProjectFolder(cwd) ? cwd : undefined
+}
+
+function readFile(project: string | undefined, problems: string[]): File | undefined {
+  if (project === undefined) return undefined
+  try {
+    const found = readConfigFile(project)
+    if (found !== undefined) problems.push(...unknownSettings(found.file, found.settings))
+    return found
+  } catch (error) {
+    if (!(error instanceof DocumentError)) throw error
+    problems.push(error.message)
+    return undefined
+  }
+}
+
+function build(settings: ReadonlyMap<string, Taken>, project: string | undefined, cwd: string): Config {
+  const get = <T>(setting: string, otherwise: T): T => (settings.get(setting)?.value as T | undefined) ?? otherwise
+  const folder = settings.get('data')
+  const data = path.resolve(folder?.base ?? cwd, String(folder?.value ?? '.assay'))
+  const port = get<number>('port', 4100)
+  return Object.freeze({
+    host: get('host', '127.0.0.1'),
+    port,
+    data,
+    database: databaseOf(settings.get('database'), data),
+    project,
+    apiKey: get<string | undefined>('apiKey', undefined),
+    conformance: get('conformance', false),
+    // The port keeps two hosts on one machine apart; without a fixed one only the process does.
+    hostName: get('hostName', `${os.hostname()}-${port === 0 ? `p${process.pid}` : port}`),
+    leaseMs: get('leaseMs', 10_000),
+    limits: Object.freeze({
+      maxNodeExecutions: get('limits.maxNodeExecutions', 100_000),
+      maxRunDurationMs: get('limits.maxRunDurationMs', 31 * 24 * 60 * 60 * 1000),
+      maxRequestBodyBytes: get('limits.maxRequestBodyBytes', 1024 * 1024),
+      maxConcurrentEffects: get('limits.maxConcurrentEffects', 64),
+      maxDepth: get('limits.maxDepth', 16),
+      maxPoisonAttempts: get('limits.maxPoisonAttempts', 5),
+      maxActiveRuns: get('limits.maxActiveRuns', 100_000),
+      maxInflightRequests: get('limits.maxInflightRequests', 2_000),
+    }),
+    rateLimit: Object.freeze({
+      requestsPerSecond: get('rateLimit.requestsPerSecond', 20_000),
+      burst: get('rateLimit.burst', 40_000),
+    }),
+    log: Object.freeze({ level: get<LogLevel>('log.level', 'info'), access: get('log.access', false) }),
+  })
+}
+
+function databaseOf(taken: Taken | undefined, data: string): Database {
+  if (taken === undefined) return { kind: 'sqlite', file: path.join(data, 'assay.db') }
+  const value = String(taken.value)
+  if (value === 'memory:') return { kind: 'memory' }
+  if (!value.startsWith('sqlite:')) return { kind: 'postgres', url: value }
+  return { kind: 'sqlite', file: path.resolve(taken.base, value.slice('sqlite:'.length)) }
+}
+
+/** Where a client finds its server; what is undefined it looks up in the data folder. */
+export type ClientConfig = { readonly url: string | undefined; readonly key: string | undefined; readonly data: string }
+
+export function loadClientConfig(
+  overrides: {
+    readonly url?: string | undefined
+    readonly key?: string | undefined
+    readonly data?: string | undefined
+  },
+  env: Environment = process.env,
+  cwd = process.cwd(),
+): ClientConfig {
+  const url = overrides.url ?? env.ASSAY_URL
+  if (url !== undefined && !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) {
+    const source = overrides.url === undefined ? 'ASSAY_URL' : '--url'
+    throw new ConfigError([`url: ${JSON.stringify(url)} (from ${source}) is not allowed; use http://… or https://…`])
+  }
+  const { data } = loadConfig({ data: overrides.data }, pick(env, ['ASSAY_DATA', 'ASSAY_PROJECT']), cwd)
+  return { url, key: overrides.key ?? env.ASSAY_API_KEY, data }
+}
+
+/** Throws when the address can be reached from outside and nothing guards it. */
+export function assertSafeBinding(config: Pick<Config, 'host' | 'apiKey'>, hasKeys: boolean): void {
+  if (isLoopback(config.host)) return
+  if (config.apiKey === undefined && !hasKeys) {
+    throw new ConfigError([
+      `host: ${config.host} can be reached from other machines, and no key is configured; set ASSAY_API_KEY, or create a key with \`assay keys create\` while serving on 127.0.0.1`,
+    ])
+  }
+  if (config.apiKey !== undefined && config.apiKey.length < 16) {
+    throw new ConfigError([
+      `apiKey: (from ASSAY_API_KEY) has fewer than 16 characters, too few for host ${config.host}`,
+    ])
+  }
+}
+
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+
+const pick = (env: Environment, names: readonly string[]): Environment =>
+  Object.fromEntries(names.map(name => [name, env[name]]))

@@ -1,0 +1,80 @@
+import type { JsonObject } from '../json.js'
+import type { PlanNode } from './plan.js'
+import { startNode } from './execute.js'
+import { readiness, TOLERANT } from './graph.js'
+import { maskOutputs } from './masking.js'
+import type { Active } from './state.js'
+import { stop } from './stop.js'
+import type { Turn } from './turn.js'
+
+/** Events one decision may carry; what is left is the next decision's (see `pending`). */
+const MAX_EVENTS = 512
+
+/** Starts and skips every node whose turn has come, and ends the run when nothing is left to come. */
+export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
+  let moved = true
+  while (moved && turn.isRunning && turn.events.length < MAX_EVENTS) {
+    moved = false
+    for (const index of turn.active.touched) {
+      const ready = readiness(turn.plan, turn.active, index)
+      if (ready.is === 'wait') continue
+      const planNode = turn.plan.nodes[index]!
+      if (ready.is === 'start') startNode(turn, planNode, 0, ready.cause, capabilities)
+      else {
+        const nodeId = planNode.node.id
+        turn.emit({ type: 'node.skipped', nodeId, payload: { nodeId, reason: ready.reason }, cause: ready.cause })
+      }
+      moved = true
+      if (!turn.isRunning || turn.events.length >= MAX_EVENTS) break
+    }
+  }
+  if (turn.isRunning && isQuiet(turn)) finish(turn)
+  if (turn.state.phase === 'active' && turn.state.mode.kind === 'pausing' && !isBusy(turn.state)) {
+    const { drainPolicy, reason } = turn.state.mode
+    turn.emit({ type: 'run.paused', payload: { drainPolicy, ...(reason === undefined ? {} : { reason }) } })
+  }
+}
+
+/** True when a later decision could start or skip something at once. */
+export const hasReadyNodes = (turn: Pick<Turn, 'plan'>, state: Active): boolean =>
+  state.mode.kind === 'running' && state.touched.some(index => readiness(turn.plan, state, index).is !== 'wait')
+
+const isQuiet = (turn: Turn): boolean => turn.active.open.length === 0 && !hasReadyNodes(turn, turn.active)
+
+/** Does the host itself have something in hand that a draining pause waits for? */
+const isBusy = (state: Active): boolean =>
+  state.open.some(index => {
+    const node = state.nodes[index]!
+    return node.is === 'waiting' && node.wait.kind !== 'child'
+  })
+
+function finish(turn: Turn): void {
+  const unhandled = turn.plan.nodes.find(planNode => isUnhandledFailure(turn, planNode))
+  const failed = unhandled && turn.active.nodes[unhandled.index]!
+  if (unhandled && failed?.is === 'failed')
+    return stop(turn, { outcome: 'failed', error: failed.error, failedNodeId: unhandled.node.id })
+  turn.emit({ type: 'run.completed', payload: { outputs: outputsOf(turn) }, cause: turn.active.next - 1 })
+}
+
+/** A failure is handled when a node behind a tolerant edge ran because of, or in spite of, it. */
+const isUnhandledFailure = (turn: Turn, { index, outbound }: PlanNode): boolean =>
+  turn.active.nodes[index]!.is === 'failed' &&
+  !outbound.some(
+    edge => TOLERANT.has(edge.rule) && ['completed', 'failed'].includes(turn.active.nodes[edge.target]!.is),
+  )
+
+/** The run's outputs as readers may see them: what core.end nodes were given, else what the last nodes gave. */
+function outputsOf(turn: Turn): JsonObject {
+  const shown = ({ index, node }: PlanNode): JsonObject => {
+    const state = turn.active.nodes[index]!
+    return state.is === 'completed' ? maskOutputs(turn, node, state.outputs).shown : {}
+  }
+  const completed = turn.plan.nodes.filter(({ index }) => turn.active.nodes[index]!.is === 'completed')
+  const ends = completed.filter(({ type }) => type.typeId === 'core.end')
+  if (ends.length > 0) return Object.assign({}, ...ends.map(shown))
+  const last = completed.filter(({ outbound }) => outbound.length === 0)
+  const primary = last.filter(({ node }) => node.outputRole === 'primary')
+  const chosen = primary.length > 0 ? primary : last
+  if (chosen.length === 1) return shown(chosen[0]!)
+  return Object.fromEntries(chosen.map(planNode => [planNode.node.id, shown(planNode)]))
+}

@@ -1,0 +1,75 @@
+import type { Json, JsonObject } from '../json.js'
+import type { StopRequested } from './event.js'
+import { failure } from '../problem.js'
+import type { Plan } from './plan.js'
+import type { Active } from './state.js'
+import type { Limits } from './turn.js'
+
+/** Everything wrong with the bounds in `configurable`. Above a ceiling is not wrong: the ceiling holds (core §10). */
+export function boundProblems(configurable: JsonObject): string[] {
+  const problems: string[] = []
+  for (const name of ['recursionLimit', 'runTimeoutMs', 'maxLoopIterations', 'maxTokens'])
+    if (Object.hasOwn(configurable, name) && !isPositiveInteger(configurable[name]))
+      problems.push(`configurable.${name} must be a whole number, 1 or more, not ${JSON.stringify(configurable[name])}`)
+  const { temperature, escalationThreshold } = configurable
+  if (temperature !== undefined && !isBetween(temperature, 0, 2))
+    problems.push('configurable.temperature must be a number from 0 to 2')
+  if (escalationThreshold !== undefined && !isBetween(escalationThreshold, 0, 1))
+    problems.push('configurable.escalationThreshold must be a number from 0 to 1')
+  return problems
+}
+
+const isPositiveInteger = (value: Json | undefined): boolean => Number.isSafeInteger(value) && (value as number) >= 1
+const isBetween = (value: Json, low: number, high: number): boolean =>
+  typeof value === 'number' && value >= low && value <= high
+
+const lowered = (state: Active, name: string, ceiling: number): number => {
+  const wanted = state.started.configurable?.[name]
+  return typeof wanted === 'number' ? Math.min(wanted, ceiling) : ceiling
+}
+
+type Failing = Extract<StopRequested, { outcome: 'failed' }>
+
+/** How the run must stop because one more node would be one too many, or undefined. */
+export function executionBreach(state: Active, limits: Limits, nodeId: string): Failing | undefined {
+  const limit = lowered(state, 'recursionLimit', limits.maxNodeExecutions)
+  if (state.executions < limit) return undefined
+  const observed = state.executions + 1
+  const message = `the run may start ${limit} nodes and node "${nodeId}" would be number ${observed}; raise configurable.recursionLimit or shorten the workflow`
+  return {
+    outcome: 'failed',
+    error: failure('recursion_limit_exceeded', message, { details: { limit, observed } }),
+    failedNodeId: nodeId,
+    breach: { kind: 'node-executions', limit, observed, nodeId },
+  }
+}
+
+/** How the run must stop because its time is over, or undefined. Trips on elapsed > limit, never at it. */
+export function durationBreach(plan: Plan, state: Active, limits: Limits, now: number): Failing | undefined {
+  const wall = lowered(state, 'runTimeoutMs', limits.maxRunDurationMs)
+  const elapsed = now - state.startedAt
+  if (elapsed > wall) return timedOut(wall, elapsed, 'configurable.runTimeoutMs')
+  const own = plan.definition.settings.timeout ?? 0
+  const paused = state.pausedMs + (state.mode.kind === 'paused' ? now - state.mode.at : 0)
+  return own > 0 && elapsed - paused > own ? timedOut(own, elapsed - paused, 'settings.timeout') : undefined
+}
+
+const timedOut = (limit: number, observed: number, setting: string): Failing => ({
+  outcome: 'failed',
+  error: failure(
+    'run_timeout',
+    `the run may take ${limit} ms and has taken ${observed}; raise ${setting} if it needs longer`,
+    {
+      details: { limitMs: limit, elapsedMs: observed },
+    },
+  ),
+  breach: { kind: 'run-duration', limit, observed },
+})
+
+/** The first moment at which durationBreach can report. */
+export function deadline(plan: Plan, state: Active, limits: Limits): number {
+  const wall = state.startedAt + lowered(state, 'runTimeoutMs', limits.maxRunDurationMs) + 1
+  const own = plan.definition.settings.timeout ?? 0
+  if (own === 0 || state.mode.kind === 'paused') return wall
+  return Math.min(wall, state.startedAt + own + state.pausedMs + 1)
+}

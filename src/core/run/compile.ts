@@ -1,0 +1,204 @@
+import { type Expression, parseExpression } from '../expression.js'
+import type { NodeType } from '../node-type.js'
+import { type Refusal, refuse } from '../problem.js'
+import { compileCondition } from './condition.js'
+import type { NodeSettings, WorkflowDefinition, WorkflowEdge, WorkflowNode } from './definition.js'
+import { findBodies, findCycle } from './loops.js'
+import type { Plan, PlanEdge, PlanNode, Retry } from './plan.js'
+
+export type NodeTypes = ReadonlyMap<string, NodeType>
+
+/** What a workflow may be made of on this host. */
+export type Workshop = {
+  readonly nodeTypes: NodeTypes
+  readonly capabilities: ReadonlySet<string>
+}
+
+/** Node types of the protocol that need a capability this host does not have yet (contract core §2.1). */
+const GATED: { readonly [typeId: string]: string } = {
+  'core.conversationGate': 'conversationPrimitive',
+  'core.orchestrator.supervisor': 'orchestrator.supported',
+  'core.dispatch': 'dispatch.supported',
+}
+
+const LIMITS = { nodes: 2_000, edges: 10_000, loops: 100 }
+
+/** Compiles a well-shaped definition, or says everything that is wrong with its meaning. */
+export function compile(definition: WorkflowDefinition, digest: string, workshop: Workshop): Plan | Refusal {
+  const gated = definition.nodes.find(node => GATED[node.typeId] !== undefined && !workshop.nodeTypes.has(node.typeId))
+  if (gated) return capabilityRequired(gated)
+  const problems: string[] = []
+  const nodeProblem = (node: WorkflowNode, text: string) => problems.push(`nodes["${node.id}"].${text}`)
+
+  if (definition.nodes.length > LIMITS.nodes)
+    problems.push(`nodes has ${definition.nodes.length} entries; the limit is ${LIMITS.nodes}`)
+  if (definition.edges.length > LIMITS.edges)
+    problems.push(`edges has ${definition.edges.length} entries; the limit is ${LIMITS.edges}`)
+  const indexOf = new Map<string, number>()
+  definition.nodes.forEach((node, index) => {
+    if (indexOf.has(node.id)) problems.push(`nodes: id "${node.id}" is used twice; give each node its own id`)
+    indexOf.set(node.id, index)
+  })
+  const channels = new Map(Object.entries(definition.channels ?? {}))
+  for (const { name } of definition.variables)
+    if (channels.has(name)) problems.push(`variables: "${name}" is also a channel; rename one of them`)
+  if (problems.length > 0) return invalid(definition, problems)
+
+  const edges = definition.edges.flatMap(edge => compileEdge(edge, definition, indexOf, workshop.nodeTypes, problems))
+  if (problems.length > 0) return invalid(definition, problems)
+  const loops = definition.nodes.filter(node => workshop.nodeTypes.get(node.typeId)?.loops).length
+  if (loops > LIMITS.loops) return invalid(definition, [`nodes has ${loops} loops; the limit is ${LIMITS.loops}`])
+  const isLoop = (index: number) => workshop.nodeTypes.get(definition.nodes[index]!.typeId)?.loops === true
+  const bodies = findBodies(definition.nodes.length, edges, isLoop)
+  const marked = edges.map(edge => ({ ...edge, back: bodies.get(edge.target)?.has(edge.source) ?? false }))
+  problems.push(...loopProblems(definition, bodies, marked))
+  const cycle = findCycle(
+    definition.nodes.length,
+    marked.filter(edge => !edge.back),
+  )
+  if (cycle) {
+    const path = cycle.map(index => definition.nodes[index]?.id).join(' → ')
+    problems.push(`edges: ${path} is a cycle; only an edge back to a core.loop node may close one`)
+  }
+
+  const inbound = groupBy(marked, edge => edge.target)
+  const outbound = groupBy(marked, edge => edge.source)
+  const nodes = definition.nodes.map((node, index): PlanNode => {
+    const type = workshop.nodeTypes.get(node.typeId)
+    if (!type)
+      nodeProblem(
+        node,
+        `typeId "${node.typeId}" is not known here; known: ${[...workshop.nodeTypes.keys()].join(', ')}`,
+      )
+    for (const text of type?.check?.(node) ?? []) nodeProblem(node, text)
+    for (const [port, value] of Object.entries(node.inputs))
+      if (value.type === 'connection' && !indexOf.has(value.nodeId))
+        nodeProblem(node, `inputs.${port}: node "${value.nodeId}" does not exist`)
+    return {
+      index,
+      node,
+      type: type ?? UNKNOWN,
+      inbound: inbound.get(index) ?? [],
+      outbound: outbound.get(index) ?? [],
+      expressions: parseExpressions(node, type, text => nodeProblem(node, text)),
+      body: [...(bodies.get(index) ?? [])],
+      retry: retryOf(node.settings ?? {}, definition),
+      timeoutMs: node.settings?.timeoutMs ?? 0,
+    }
+  })
+  if (problems.length > 0) return invalid(definition, problems)
+  return {
+    definition,
+    digest,
+    nodes,
+    indexOf,
+    variables: new Map(definition.variables.map(variable => [variable.name, variable])),
+    channels,
+    entry: nodes.filter(node => node.inbound.every(edge => edge.back)).map(node => node.index),
+  }
+}
+
+function groupBy(edges: readonly PlanEdge[], end: (edge: PlanEdge) => number): Map<number, PlanEdge[]> {
+  const groups = new Map<number, PlanEdge[]>()
+  for (const edge of edges) {
+    const group = groups.get(end(edge))
+    if (group) group.push(edge)
+    else groups.set(end(edge), [edge])
+  }
+  return groups
+}
+
+export const isPlan = (result: Plan | Refusal): result is Plan => 'definition' in result
+
+const UNKNOWN: NodeType = {
+  typeId: 'unknown',
+  start: () => {
+    throw new Error('a plan with an unknown node type was run')
+  },
+}
+
+function compileEdge(
+  edge: WorkflowEdge,
+  definition: WorkflowDefinition,
+  indexOf: ReadonlyMap<string, number>,
+  nodeTypes: NodeTypes,
+  problems: string[],
+): PlanEdge[] {
+  const source = indexOf.get(edge.sourceNodeId)
+  const target = indexOf.get(edge.targetNodeId)
+  if (source === undefined)
+    problems.push(`edges["${edge.id}"].sourceNodeId: node "${edge.sourceNodeId}" does not exist`)
+  if (target === undefined)
+    problems.push(`edges["${edge.id}"].targetNodeId: node "${edge.targetNodeId}" does not exist`)
+  const condition = edge.condition && compileCondition(edge.condition)
+  if (typeof condition === 'object') problems.push(`edges["${edge.id}"].${condition.problem}`)
+  if (source === undefined || target === undefined || typeof condition === 'object') return []
+  const ports = nodeTypes.get(definition.nodes[source]!.typeId)?.ports
+  if (ports && !ports.includes(edge.sourceOutput ?? ''))
+    problems.push(`edges["${edge.id}"].sourceOutput must be one of ${ports.join(', ')} of node "${edge.sourceNodeId}"`)
+  const rule = edge.triggerRule ?? nodeTypes.get(definition.nodes[target]!.typeId)?.defaultRule ?? 'all_success'
+  return [{ edge, source, target, rule, back: false, condition }]
+}
+
+function parseExpressions(
+  node: WorkflowNode,
+  type: NodeType | undefined,
+  problem: (text: string) => void,
+): Map<string, Expression> {
+  const sources: [string, string][] = Object.entries(type?.expressions?.(node.config) ?? {}).map(([name, text]) => [
+    `config.${name}`,
+    text,
+  ])
+  for (const [port, value] of Object.entries(node.inputs))
+    if (value.type === 'expression') sources.push([`inputs.${port}`, value.expression])
+  const parsed = new Map<string, Expression>()
+  for (const [name, text] of sources) {
+    const expression = parseExpression(text)
+    if ('problem' in expression) problem(`${name} ${expression.problem}`)
+    else parsed.set(name, expression)
+  }
+  return parsed
+}
+
+function loopProblems(
+  definition: WorkflowDefinition,
+  bodies: ReadonlyMap<number, ReadonlySet<number>>,
+  edges: readonly PlanEdge[],
+): string[] {
+  const name = (index: number) => definition.nodes[index]?.id
+  const problems: string[] = []
+  for (const [loop, body] of bodies) {
+    const inside = (index: number) => index === loop || body.has(index)
+    for (const { edge, source, target } of edges) {
+      if (body.has(source) && !inside(target))
+        problems.push(
+          `edges["${edge.id}"]: "${name(source)}" is inside loop "${name(loop)}" and must lead back to it, not out of it`,
+        )
+      if (body.has(target) && !inside(source))
+        problems.push(
+          `edges["${edge.id}"]: "${name(target)}" is inside loop "${name(loop)}" and can only be reached through it`,
+        )
+    }
+    if (body.size > 0 && !edges.some(edge => edge.target === loop && edge.back))
+      problems.push(`nodes["${name(loop)}"]: no edge leads from the loop's body back to it`)
+  }
+  return problems
+}
+
+const retryOf = (settings: NodeSettings, definition: WorkflowDefinition): Retry => ({
+  max: settings.maxRetries ?? definition.settings.maxRetries ?? 0,
+  delayMs: settings.retryDelayMs ?? 1_000,
+  factor: settings.retryBackoffFactor ?? 2,
+  maxDelayMs: settings.retryMaxDelayMs ?? 60_000,
+})
+
+const invalid = (definition: WorkflowDefinition, problems: readonly string[]): Refusal =>
+  refuse('validation_error', `workflow "${definition.id}": ${problems.slice(0, 5).join('; ')}`, {
+    problems: problems.slice(0, 50),
+  })
+
+function capabilityRequired(node: WorkflowNode): Refusal {
+  const requiredCapability = GATED[node.typeId] ?? ''
+  const message = `nodes["${node.id}"].typeId "${node.typeId}" needs the capability ${requiredCapability}, which this host does not have`
+  return refuse('capability_required', message, { requiredCapability, offendingTypeId: node.typeId, nodeId: node.id })
+}

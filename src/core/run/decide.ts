@@ -1,0 +1,228 @@
+import type { Decision } from '../decider.js'
+import { failure, type Refusal, refuse } from '../problem.js'
+import { isoTime } from '../time.js'
+import { advance } from './advance.js'
+import { boundProblems, durationBreach } from './bounds.js'
+import type { Recorded } from './event.js'
+import { failNode, settleNode, startNode } from './execute.js'
+import type { RunInput } from './input.js'
+import { inputProblems } from './inputs.js'
+import { maskInputs } from './masking.js'
+import type { Plan, PlanNode } from './plan.js'
+import { type RunState, statusOf } from './state.js'
+import { childStopped, stop } from './stop.js'
+import { type Limits, Turn } from './turn.js'
+
+export type Rules = { readonly plan: Plan; readonly limits: Limits; readonly capabilities: ReadonlySet<string> }
+
+/** Every rule of a run. Writes nothing; a refusal is a value; an outcome nobody waits for decides to nothing. */
+export function decide(rules: Rules, state: RunState, input: RunInput): Decision<Recorded> {
+  if (input.type === 'StartRun') return start(rules, state, input)
+  if (state.phase === 'absent') return { ok: false, refusal: refuse('not_found', 'the run does not exist') }
+  const turn = new Turn(rules.plan, rules.limits, state, state.runId, input.now)
+  const refusal = take(rules, turn, input)
+  return refusal ? { ok: false, refusal } : { ok: true, events: turn.events }
+}
+
+function start(rules: Rules, state: RunState, input: Extract<RunInput, { type: 'StartRun' }>): Decision<Recorded> {
+  if (state.phase !== 'absent') return { ok: true, events: [] }
+  const { plan, limits } = rules
+  const { started, runId } = input
+  const problems = [...inputProblems(plan, started.inputs), ...boundProblems(started.configurable ?? {})]
+  if (problems.length > 0) return { ok: false, refusal: refuse('validation_error', problems.join('; '), { problems }) }
+  if ((started.depth ?? 0) > limits.maxDepth) {
+    const message = `the run would be nested ${started.depth} deep; the limit is ${limits.maxDepth}`
+    return {
+      ok: false,
+      refusal: refuse('validation_error', message, { depth: started.depth ?? 0, limit: limits.maxDepth }),
+    }
+  }
+  const turn = new Turn(plan, limits, state, runId, input.now)
+  const { shown, secret } = maskInputs(plan, started.inputs)
+  turn.emit({
+    type: 'run.started',
+    payload: { ...started, inputs: shown },
+    ...(secret ? { secret: { inputs: secret } } : {}),
+  })
+  advance(turn, rules.capabilities)
+  return { ok: true, events: turn.events }
+}
+
+function take(rules: Rules, turn: Turn, input: Exclude<RunInput, { type: 'StartRun' }>): Refusal | undefined {
+  switch (input.type) {
+    case 'CancelRun':
+      return cancel(turn, input)
+    case 'PauseRun':
+      return pause(rules, turn, input)
+    case 'ResumeRun':
+      return resume(rules, turn, input)
+    default:
+      if (turn.state.phase === 'active') hear(rules, turn, input)
+      return undefined
+  }
+}
+
+type Asked<Type extends RunInput['type']> = Extract<RunInput, { type: Type }>
+
+function cancel(turn: Turn, { reason, by, parentRunId }: Asked<'CancelRun'>): Refusal | undefined {
+  const status = statusOf(turn.state)
+  if (status === 'cancelled' || status === 'cancelling') return undefined
+  if (turn.state.phase === 'ended')
+    return refuse('run_terminal', `the run has already ${status}; nothing is left to cancel`, { runStatus: status })
+  if (turn.active.mode.kind === 'stopping') return undefined
+  const why = parentRunId === undefined ? reason : 'parent-cancelled'
+  stop(turn, {
+    outcome: 'cancelled',
+    ...(why === undefined ? {} : { reason: why }),
+    cancelledBy: by,
+    ...(parentRunId === undefined ? {} : { parentRunId }),
+  })
+  return undefined
+}
+
+function pause(rules: Rules, turn: Turn, { drainPolicy, reason }: Asked<'PauseRun'>): Refusal | undefined {
+  const status = statusOf(turn.state)
+  if (turn.state.phase === 'ended')
+    return refuse('run_terminal', `the run has already ${status}`, { runStatus: status })
+  const { mode } = turn.active
+  if (mode.kind === 'paused') {
+    const pausedAt = isoTime(mode.at)
+    return refuse('run_paused', `the run is already paused since ${pausedAt}; resume it first`, {
+      runStatus: status,
+      pausedAt,
+    })
+  }
+  if (mode.kind !== 'running')
+    return refuse('run_not_pausable', `the run is ${mode.kind}; wait for it to settle`, { runStatus: status })
+  const payload = { drainPolicy, ...(reason === undefined ? {} : { reason }) }
+  if (drainPolicy === 'immediate') turn.emit({ type: 'run.paused', payload })
+  else turn.emit({ type: 'assay.pause.requested', payload })
+  advance(turn, rules.capabilities)
+  return undefined
+}
+
+function resume(rules: Rules, turn: Turn, { reason }: Asked<'ResumeRun'>): Refusal | undefined {
+  const status = statusOf(turn.state)
+  if (turn.state.phase === 'ended' || turn.active.mode.kind !== 'paused')
+    return refuse('run_not_paused', `the run is ${status}, not paused`, { runStatus: status })
+  const cause = turn.emit({ type: 'run.resumed', payload: reason === undefined ? {} : { reason } })
+  const breach = durationBreach(turn.plan, turn.active, turn.limits, turn.at)
+  if (breach) stop(turn, breach)
+  else restartInterrupted(rules, turn, cause)
+  advance(turn, rules.capabilities)
+  return undefined
+}
+
+function restartInterrupted(rules: Rules, turn: Turn, cause: number): void {
+  for (const index of turn.active.open) {
+    const node = turn.active.nodes[index]!
+    if (node.is === 'interrupted')
+      startNode(turn, rules.plan.nodes[index]!, node.attempt + 1, cause, rules.capabilities)
+    if (!turn.isRunning) return
+  }
+}
+
+/** An answer from the world, to a run that is under way. */
+function hear(
+  rules: Rules,
+  turn: Turn,
+  input: Exclude<RunInput, { type: 'StartRun' | 'CancelRun' | 'PauseRun' | 'ResumeRun' }>,
+): void {
+  const { mode } = turn.active
+  if (mode.kind === 'stopping') {
+    const index = input.type === 'ChildEnded' ? openChild(turn, input.nodeId, input.childRunId)?.index : undefined
+    if (index !== undefined) childStopped(turn, index, mode.stop)
+    return
+  }
+  if (input.type === 'Quarantine') return quarantine(turn, input.attempts)
+  const breach = durationBreach(turn.plan, turn.active, turn.limits, turn.at)
+  if (breach) return stop(turn, breach)
+  if (mode.kind === 'paused') return
+  settle(rules, turn, input)
+  advance(turn, rules.capabilities)
+}
+
+function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>[2], { type: 'Quarantine' }>): void {
+  switch (input.type) {
+    case 'Continue':
+      return
+    case 'TimeCame':
+      return timeCame(rules, turn)
+    case 'ChildStarted': {
+      const planNode = waiting(turn, input.nodeId, input.since)
+      if (!planNode) return
+      const { childRunId, childWorkflowId } = input
+      const payload = { childRunId, childWorkflowId, childStatus: 'running' }
+      turn.emit({ type: 'node.dispatched', nodeId: input.nodeId, payload, cause: input.since })
+      return
+    }
+    case 'ChildRefused': {
+      const planNode = waiting(turn, input.nodeId, input.since)
+      if (planNode) failNode(turn, planNode, input.error, input.since)
+      return
+    }
+    case 'ChildEnded': {
+      const planNode = openChild(turn, input.nodeId, input.childRunId)
+      const node = planNode && turn.active.nodes[planNode.index]!
+      if (planNode && node?.is === 'waiting')
+        settleNode(turn, planNode, node.wait, { kind: 'child', ...input }, node.since)
+      return
+    }
+    case 'EffectAnswered': {
+      const planNode = waiting(turn, input.nodeId, input.since)
+      const node = planNode && turn.active.nodes[planNode.index]!
+      if (!planNode || node?.is !== 'waiting') return
+      if (input.answer.ok)
+        settleNode(turn, planNode, node.wait, { kind: 'answer', output: input.answer.output }, input.since)
+      else failNode(turn, planNode, input.answer.error, input.since)
+    }
+  }
+}
+
+/** Timers, node timeouts and retries whose time has come, in node order. */
+function timeCame(rules: Rules, turn: Turn): void {
+  for (const index of turn.active.open) {
+    if (turn.state.phase !== 'active' || turn.state.mode.kind === 'stopping') return
+    const planNode = turn.plan.nodes[index]!
+    const node = turn.active.nodes[index]!
+    if (node.is === 'retrying' && turn.isRunning && node.dueAt <= turn.at) {
+      startNode(turn, planNode, node.attempt, node.since, rules.capabilities)
+    } else if (node.is === 'waiting' && node.wait.kind === 'timer' && node.sinceAt + node.wait.ms <= turn.at) {
+      settleNode(turn, planNode, node.wait, { kind: 'timer' }, node.since)
+    } else if (node.is === 'waiting' && node.wait.kind !== 'child' && isOverdue(planNode, node.sinceAt, turn.at)) {
+      const message = `the node may take ${planNode.timeoutMs} ms; raise settings.timeoutMs if it needs longer`
+      failNode(
+        turn,
+        planNode,
+        failure('node_timeout', message, { details: { limitMs: planNode.timeoutMs } }),
+        node.since,
+      )
+    }
+  }
+}
+
+const isOverdue = (planNode: PlanNode, since: number, now: number): boolean =>
+  planNode.timeoutMs > 0 && now - since > planNode.timeoutMs
+
+function quarantine(turn: Turn, attempts: number): void {
+  const message = `the host stopped ${attempts} times while working on this run without any progress; it will not be tried again`
+  stop(turn, {
+    outcome: 'failed',
+    error: failure('run_quarantined', message, { details: { attempts }, retryable: false }),
+  })
+}
+
+/** The node, if it still waits under the start that this answer belongs to. */
+function waiting(turn: Turn, nodeId: string, since: number): PlanNode | undefined {
+  const index = turn.plan.indexOf.get(nodeId)
+  const node = index === undefined ? undefined : turn.active.nodes[index]
+  return node?.is === 'waiting' && node.since === since && node.childRunId === undefined
+    ? turn.plan.nodes[index!]
+    : undefined
+}
+
+function openChild(turn: Turn, nodeId: string, childRunId: string): PlanNode | undefined {
+  const index = turn.plan.indexOf.get(nodeId)
+  const node = index === undefined ? undefined : turn.active.nodes[index]
+  return node?.is === 'waiting' && node.childRunId === childRunId ? turn.plan.nodes[index!] : undefined
+}

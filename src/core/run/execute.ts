@@ -1,0 +1,201 @@
+import { isObject, type Json, type JsonObject, own } from '../json.js'
+import type { NodeContext, Step, WaitOutcome, Write } from '../node-type.js'
+import { type Failure, failure } from '../problem.js'
+import { executionBreach } from './bounds.js'
+import { refuseWrite } from './channels.js'
+import type { Wait } from './event.js'
+import { TOLERANT } from './graph.js'
+import { resolveInputs, runInputs, scopeOf } from './inputs.js'
+import { MASK, maskOutputs } from './masking.js'
+import type { PlanNode } from './plan.js'
+import { stop } from './stop.js'
+import { isoTime } from '../time.js'
+import type { Turn } from './turn.js'
+
+/** Starts a node, unless a bound forbids it; a node that waits for nothing settles in the same step. */
+export function startNode(
+  turn: Turn,
+  planNode: PlanNode,
+  attempt: number,
+  cause: number,
+  capabilities: ReadonlySet<string>,
+): void {
+  const { node, type, index } = planNode
+  const breach = executionBreach(turn.active, turn.limits, node.id)
+  if (breach) return stop(turn, breach)
+  const before = turn.active.nodes[index]!
+  const failures = before.is === 'retrying' || before.is === 'interrupted' ? before.failures : 0
+  const lacking = type.requires?.find(capability => !capabilities.has(capability))
+  const step: Step = lacking
+    ? { kind: 'failed', error: notProvided(lacking, node.typeId) }
+    : withContext(turn, planNode, attempt, failures, ctx => type.start(ctx))
+  const payload = { nodeId: node.id, typeId: node.typeId, attempt }
+  if (step.kind === 'waiting') {
+    turn.emit({ type: 'node.started', nodeId: node.id, payload, secret: { wait: step.wait }, cause })
+    return
+  }
+  const started = turn.emit({ type: 'node.started', nodeId: node.id, payload, cause })
+  applyStep(turn, planNode, step, started)
+}
+
+/** What a node was waiting for has come. */
+export function settleNode(turn: Turn, planNode: PlanNode, wait: Wait, outcome: WaitOutcome, cause: number): void {
+  const before = turn.active.nodes[planNode.index]!
+  if (before.is !== 'waiting') throw new Error(`node ${planNode.node.id} is ${before.is}, not waiting`)
+  const step = withContext(turn, planNode, before.attempt, before.failures, ctx =>
+    planNode.type.settle!(ctx, wait, outcome),
+  )
+  applyStep(turn, planNode, step, cause)
+}
+
+/** An attempt failed: try again later while retries are left, else the node has failed. */
+export function failNode(turn: Turn, planNode: PlanNode, error: Failure, cause: number): void {
+  const { node, retry, outbound, index } = planNode
+  const before = turn.active.nodes[index]!
+  const failures = (before.is === 'waiting' ? before.failures : 0) + 1
+  const attempt = before.is === 'waiting' ? before.attempt : 0
+  if (error.retryable !== false && failures <= retry.max) {
+    const delayMs = Math.min(Math.round(retry.delayMs * retry.factor ** (failures - 1)), retry.maxDelayMs)
+    turn.emit({
+      type: 'node.retried',
+      nodeId: node.id,
+      payload: { nodeId: node.id, attempt: attempt + 1, delayMs, lastError: error },
+      cause,
+    })
+    return
+  }
+  turn.emit({ type: 'node.failed', nodeId: node.id, payload: { nodeId: node.id, error, attempts: failures }, cause })
+  if (!outbound.some(edge => TOLERANT.has(edge.rule))) stop(turn, { outcome: 'failed', error, failedNodeId: node.id })
+}
+
+function applyStep(turn: Turn, planNode: PlanNode, step: Step, cause: number): void {
+  if (step.kind === 'waiting') throw new Error(`node ${planNode.node.id} may not wait twice`)
+  for (const write of step.writes ?? []) {
+    const refused = applyWrite(turn, planNode, write, cause)
+    if (refused) return failNode(turn, planNode, refused, cause)
+  }
+  if (step.kind === 'failed') return failNode(turn, planNode, step.error, cause)
+  completeNode(turn, planNode, step.outputs, cause)
+}
+
+function completeNode(turn: Turn, { node }: PlanNode, outputs: JsonObject, cause: number): void {
+  const { shown, hidden } = maskOutputs(turn, node, outputs)
+  const payload = { nodeId: node.id, outputs: shown }
+  const done = turn.emit({
+    type: 'node.completed',
+    nodeId: node.id,
+    payload,
+    cause,
+    ...(hidden ? { secret: { outputs } } : {}),
+  })
+  if (node.artifactType === undefined) return
+  // The id names the event that holds the content, so the log itself is the artifact store.
+  const artifactId = `art-${done + 1}`
+  turn.emit({
+    type: 'artifact.created',
+    nodeId: node.id,
+    payload: { artifactId, artifactType: node.artifactType, nodeId: node.id },
+    secret: { content: outputs },
+    cause: done,
+  })
+}
+
+function applyWrite(turn: Turn, { node }: PlanNode, write: Write, cause: number): Failure | undefined {
+  const { plan } = turn
+  if (write.kind === 'loopback-limit') {
+    const { iterations, limit } = write
+    turn.emit({
+      type: 'workflow.loopback-limit',
+      nodeId: node.id,
+      payload: { nodeId: node.id, iterations, limit },
+      cause,
+    })
+    return undefined
+  }
+  if (write.kind === 'variable') return changeVariable(turn, node.id, write.name, write.value, cause)
+  const declared = plan.channels.get(write.channel)
+  const reducer = declared?.reducer ?? write.reducer ?? 'append'
+  const refused = refuseWrite(write.channel, declared, write.value, reducer, { nodeId: node.id, typeId: node.typeId })
+  if (refused) return { ...refused, retryable: false }
+  const secret = {
+    ...(declared?.sensitive ? { value: write.value } : {}),
+    ...(declared === undefined && write.ttlMs !== undefined ? { ttlMs: write.ttlMs } : {}),
+  }
+  turn.emit({
+    type: 'channel.written',
+    nodeId: node.id,
+    payload: {
+      channel: write.channel,
+      value: declared?.sensitive ? MASK : write.value,
+      reducer,
+      writtenAt: isoTime(turn.at),
+      nodeId: node.id,
+      schemaVersion: declared?.schemaVersion ?? 1,
+    },
+    cause,
+    ...(Object.keys(secret).length > 0 ? { secret } : {}),
+  })
+  return undefined
+}
+
+function changeVariable(turn: Turn, nodeId: string, name: string, value: Json, cause: number): Failure | undefined {
+  if (turn.plan.channels.has(name)) {
+    const message = `"${name}" is a channel; write it with core.channelWrite instead of setting it as a variable`
+    return failure('validation_error', message, { retryable: false })
+  }
+  const previous = own(turn.active.variables, name)
+  const sensitive = turn.plan.variables.get(name)?.sensitive === true
+  const payload = sensitive
+    ? { name, next: MASK, nodeId }
+    : { name, ...(previous === undefined ? {} : { previous }), next: value, nodeId }
+  turn.emit({ type: 'variable.changed', nodeId, payload, cause, ...(sensitive ? { secret: { next: value } } : {}) })
+  return undefined
+}
+
+function withContext(
+  turn: Turn,
+  planNode: PlanNode,
+  attempt: number,
+  failures: number,
+  use: (ctx: NodeContext) => Step,
+): Step {
+  const { plan } = turn
+  const state = turn.active
+  const resolved = resolveInputs(planNode, plan, state)
+  if (!resolved.ok) return { kind: 'failed', error: resolved.error }
+  const { node, index, inbound, expressions } = planNode
+  const iteration = state.passes[index] ?? 0
+  const waiting = state.nodes[index]!.is === 'waiting'
+  return use({
+    node,
+    config: node.config,
+    inputs: resolved.inputs,
+    attempt,
+    failures,
+    iteration,
+    ordinal: (state.starts[index] ?? 0) - (attempt > 0 || waiting ? 1 : 0),
+    variables: state.variables,
+    channels: state.channels,
+    runInputs: runInputs(plan, state),
+    configurable: isObject(state.started.configurable) ? state.started.configurable : {},
+    get inbound() {
+      const sources: [string, JsonObject][] = []
+      for (const edge of inbound) {
+        const source = state.nodes[edge.source]!
+        if (source.is === 'completed') sources.push([edge.edge.sourceNodeId, source.outputs])
+      }
+      return Object.fromEntries(sources)
+    },
+    maxLoopbackIterations: plan.definition.settings.maxLoopbackIterations ?? 5,
+    channelSchema: channel => plan.channels.get(channel)?.schema,
+    expression: name => expressions.get(`config.${name}`)!,
+    get scope() {
+      return scopeOf(plan, state, { iteration })
+    },
+  })
+}
+
+const notProvided = (capability: string, typeId: string): Failure =>
+  failure('capability_not_provided', `${typeId} needs the capability ${capability}, which this host does not provide`, {
+    retryable: false,
+  })

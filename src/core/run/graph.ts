@@ -1,0 +1,104 @@
+import type { TriggerRule } from './definition.js'
+import { scopeOf } from './inputs.js'
+import type { Plan, PlanEdge } from './plan.js'
+import type { Active } from './state.js'
+
+/**
+ * When a node's turn comes. Inbound edges are grouped by their trigger rule; every group must hold.
+ *
+ *   all_success   every edge is live
+ *   any_success   one edge is live (as soon as it is)
+ *   none_failed   no source failed and at least one edge is live
+ *   all_complete  every source has settled, however
+ *   any_failed    one source failed (as soon as it has)
+ *
+ * An edge is live when its source completed, chose the edge's port, and the edge's condition holds. A rule that can no
+ * longer hold skips the node, and the skip spreads along its own edges.
+ */
+export type Readiness =
+  | { readonly is: 'wait' }
+  | { readonly is: 'start'; readonly cause: number }
+  | { readonly is: 'skip'; readonly reason: string; readonly cause: number }
+
+const WAIT: Readiness = { is: 'wait' }
+
+/** Rules that let a failure pass without failing the run. */
+export const TOLERANT: ReadonlySet<TriggerRule> = new Set(['any_success', 'all_complete', 'any_failed'])
+
+export function readiness(plan: Plan, state: Active, index: number): Readiness {
+  const { node, inbound } = plan.nodes[index]!
+  const current = state.nodes[index]!
+  if (current.is === 'completed') return loopReadiness(plan, state, index, current.since)
+  if (current.is !== 'idle') return WAIT
+  const edges = inbound.filter(edge => !edge.back)
+  if (edges.length === 0)
+    return node.disabled ? { is: 'skip', reason: 'disabled', cause: 0 } : { is: 'start', cause: 0 }
+  const flows = edges.map(edge => flowOf(plan, state, edge))
+  const cause = latestCause(state, edges)
+  const verdicts = [...new Set(edges.map(edge => edge.rule))].map(rule =>
+    judge(
+      rule,
+      flows.filter((_, i) => edges[i]!.rule === rule),
+    ),
+  )
+  const refused = verdicts.find(verdict => verdict !== 'hold' && verdict !== 'wait')
+  if (refused) return { is: 'skip', reason: refused, cause }
+  if (verdicts.includes('wait')) return WAIT
+  return node.disabled ? { is: 'skip', reason: 'disabled', cause } : { is: 'start', cause }
+}
+
+/** A loop goes round again when everything that leads back to it has settled since it last decided. */
+function loopReadiness(plan: Plan, state: Active, index: number, since: number): Readiness {
+  const back = plan.nodes[index]!.inbound.filter(edge => edge.back)
+  if (back.length === 0) return WAIT
+  const settled = back.every(edge => {
+    const source = state.nodes[edge.source]!
+    return isSettled(source) && source.since > since
+  })
+  return settled ? { is: 'start', cause: latestCause(state, back) } : WAIT
+}
+
+type Flow = 'pending' | 'live' | 'dead' | 'failed'
+
+export function flowOf(plan: Plan, state: Active, edge: PlanEdge): Flow {
+  const source = state.nodes[edge.source]!
+  if (source.is === 'failed') return 'failed'
+  if (source.is === 'skipped' || source.is === 'cancelled') return 'dead'
+  if (source.is !== 'completed') return 'pending'
+  const { type } = plan.nodes[edge.source]!
+  const port = type.chosenPort?.(source.outputs)
+  if (port !== undefined && port !== edge.edge.sourceOutput) return type.loops && port === 'body' ? 'pending' : 'dead'
+  if (edge.condition === undefined) return 'live'
+  return edge.condition(scopeOf(plan, state, { output: source.outputs })) ? 'live' : 'dead'
+}
+
+type Verdict = 'hold' | 'wait' | 'upstream-failed' | 'upstream-skipped'
+
+function judge(rule: TriggerRule, flows: readonly Flow[]): Verdict {
+  const has = (flow: Flow) => flows.includes(flow)
+  const lost: Verdict = has('failed') ? 'upstream-failed' : 'upstream-skipped'
+  switch (rule) {
+    case 'any_success':
+      return has('live') ? 'hold' : has('pending') ? 'wait' : lost
+    case 'any_failed':
+      return has('failed') ? 'hold' : has('pending') ? 'wait' : 'upstream-skipped'
+    case 'all_complete':
+      return has('pending') ? 'wait' : 'hold'
+    case 'none_failed':
+      return has('pending') ? 'wait' : has('live') && !has('failed') ? 'hold' : lost
+    case 'all_success':
+      return has('pending') ? 'wait' : flows.every(flow => flow === 'live') ? 'hold' : lost
+  }
+}
+
+const isSettled = (
+  node: Active['nodes'][number],
+): node is Extract<Active['nodes'][number], { is: 'completed' | 'failed' | 'skipped' | 'cancelled' }> =>
+  node.is === 'completed' || node.is === 'failed' || node.is === 'skipped' || node.is === 'cancelled'
+
+/** The sequence of the event that settled last among the sources: what this node's turn is due to. */
+const latestCause = (state: Active, edges: readonly PlanEdge[]): number =>
+  edges.reduce((latest, edge) => {
+    const source = state.nodes[edge.source]!
+    return isSettled(source) ? Math.max(latest, source.since) : latest
+  }, 0)

@@ -1,0 +1,61 @@
+import type { PlanEdge } from './plan.js'
+
+type Arrow = Pick<PlanEdge, 'source' | 'target' | 'edge'>
+
+/** For every loop node, what can be reached from its `body` port without passing through the loop itself. */
+export function findBodies(
+  size: number,
+  edges: readonly Arrow[],
+  isLoop: (index: number) => boolean,
+): Map<number, Set<number>> {
+  const outbound = adjacency(size, edges)
+  const bodies = new Map<number, Set<number>>()
+  for (let loop = 0; loop < size; loop += 1) {
+    if (!isLoop(loop)) continue
+    const body = new Set<number>()
+    const queue = edges
+      .filter(({ source, edge }) => source === loop && edge.sourceOutput === 'body')
+      .map(({ target }) => target)
+    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+      if (next === loop || body.has(next)) continue
+      body.add(next)
+      queue.push(...outbound[next]!)
+    }
+    bodies.set(loop, body)
+  }
+  return bodies
+}
+
+/** The nodes of some cycle, first one repeated at the end, or undefined. Does not recurse: graphs may be deep. */
+export function findCycle(size: number, edges: readonly Pick<PlanEdge, 'source' | 'target'>[]): number[] | undefined {
+  const outbound = adjacency(size, edges)
+  const state = new Uint8Array(size) // 0 unseen, 1 on the current path, 2 done
+  for (let root = 0; root < size; root += 1) {
+    if (state[root] !== 0) continue
+    const path = [root]
+    const tried = [0]
+    state[root] = 1
+    while (path.length > 0) {
+      const node = path.at(-1)!
+      const next = outbound[node]![tried[tried.length - 1]!++]
+      if (next === undefined) {
+        state[node] = 2
+        path.pop()
+        tried.pop()
+      } else if (state[next] === 1) {
+        return [...path.slice(path.indexOf(next)), next]
+      } else if (state[next] === 0) {
+        state[next] = 1
+        path.push(next)
+        tried.push(0)
+      }
+    }
+  }
+  return undefined
+}
+
+function adjacency(size: number, edges: readonly Pick<PlanEdge, 'source' | 'target'>[]): number[][] {
+  const outbound: number[][] = Array.from({ length: size }, () => [])
+  for (const { source, target } of edges) outbound[source]!.push(target)
+  return outbound
+}

@@ -1,0 +1,92 @@
+import type { Json, JsonObject } from '../json.js'
+import { hasReadyNodes } from './advance.js'
+import { deadline } from './bounds.js'
+import type { Rules } from './decide.js'
+import type { RepeatPolicy } from './event.js'
+import type { RunState } from './state.js'
+
+/**
+ * What the world owes a run now. Derived from state alone, so nothing but the log has to survive a crash. `since`
+ * identifies the asking: performing an effect again is harmless, its answer is taken once.
+ */
+export type Effect =
+  | {
+      readonly kind: 'start-child'
+      readonly nodeId: string
+      readonly since: number
+      readonly workflowId: string
+      readonly inputs: JsonObject
+      readonly timeoutMs: number
+    }
+  | { readonly kind: 'watch-child'; readonly nodeId: string; readonly since: number; readonly childRunId: string }
+  | { readonly kind: 'cancel-child'; readonly nodeId: string; readonly since: number; readonly childRunId: string }
+  | {
+      readonly kind: 'call'
+      readonly nodeId: string
+      readonly since: number
+      readonly provider: string
+      readonly input: Json
+      readonly ordinal: number
+      readonly repeat: RepeatPolicy
+    }
+  | {
+      readonly kind: 'check'
+      readonly nodeId: string
+      readonly since: number
+      readonly schema: JsonObject
+      readonly value: Json
+    }
+  | { readonly kind: 'continue'; readonly since: number }
+
+export function pending({ plan }: Pick<Rules, 'plan'>, state: RunState): readonly Effect[] {
+  if (state.phase !== 'active' || state.mode.kind === 'paused') return []
+  const stopping = state.mode.kind === 'stopping'
+  const effects: Effect[] = hasReadyNodes({ plan }, state) ? [{ kind: 'continue', since: state.next }] : []
+  for (const index of state.open) {
+    const node = state.nodes[index]!
+    if (node.is !== 'waiting') continue
+    const nodeId = plan.nodes[index]!.node.id
+    const { wait, since, childRunId } = node
+    if (wait.kind === 'child' && childRunId !== undefined) {
+      if (stopping && wait.propagateCancellation) effects.push({ kind: 'cancel-child', nodeId, since, childRunId })
+      effects.push({ kind: 'watch-child', nodeId, since, childRunId })
+    } else if (wait.kind === 'child') {
+      const { workflowId, inputs } = wait
+      effects.push({ kind: 'start-child', nodeId, since, workflowId, inputs, timeoutMs: plan.nodes[index]!.timeoutMs })
+    } else if (wait.kind === 'check') {
+      effects.push({ kind: 'check', nodeId, since, schema: wait.schema, value: wait.value })
+    } else if (wait.kind === 'effect') {
+      const { provider, input, ordinal, repeat } = wait
+      effects.push({ kind: 'call', nodeId, since, provider, input, ordinal, repeat })
+    }
+  }
+  return effects
+}
+
+/** A lost wake-up delays a run that waits for a child by at most this much. */
+const RECHECK_MS = 30_000
+
+/** When the run must be looked at again even if nobody says so; null when it has ended. */
+export function wakeAt(rules: Pick<Rules, 'plan' | 'limits'>, state: RunState): number | null {
+  if (state.phase !== 'active') return null
+  const effects = pending(rules, state).map(effect =>
+    effect.kind === 'watch-child' ? state.lastAt + RECHECK_MS : state.lastAt,
+  )
+  return Math.min(nextTimer(rules, state), ...effects)
+}
+
+/** The next moment at which time alone changes the run; Infinity when there is none. */
+export function nextTimer({ plan, limits }: Pick<Rules, 'plan' | 'limits'>, state: RunState): number {
+  if (state.phase !== 'active' || state.mode.kind === 'stopping') return Number.POSITIVE_INFINITY
+  let next = deadline(plan, state, limits)
+  if (state.mode.kind === 'paused') return next
+  for (const index of state.open) {
+    const node = state.nodes[index]!
+    if (node.is === 'retrying' && state.mode.kind === 'running') next = Math.min(next, node.dueAt)
+    if (node.is !== 'waiting' || node.wait.kind === 'child') continue
+    if (node.wait.kind === 'timer') next = Math.min(next, node.sinceAt + node.wait.ms)
+    const { timeoutMs } = plan.nodes[index]!
+    if (timeoutMs > 0) next = Math.min(next, node.sinceAt + timeoutMs + 1)
+  }
+  return next
+}

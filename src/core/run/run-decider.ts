@@ -1,0 +1,14 @@
+import type { Decider } from '../decider.js'
+import { decide, type Rules } from './decide.js'
+import type { Recorded } from './event.js'
+import { evolve } from './evolve.js'
+import type { RunInput } from './input.js'
+import { type Effect, pending } from './pending.js'
+import type { RunState } from './state.js'
+
+export const runDecider = (rules: Rules): Decider<RunState, RunInput, Recorded, Recorded, Effect> => ({
+  initial: { phase: 'absent' },
+  evolve: (state, event) => evolve(rules.plan, state, event),
+  decide: (state, input) => decide(rules, state, input),
+  pending: state => pending(rules, state),
+})

@@ -1,0 +1,52 @@
+import type { StopRequested } from './event.js'
+import type { Turn } from './turn.js'
+
+/**
+ * Ends the run, or begins to: whatever is open is cancelled; children that must not outlive the run are waited for
+ * first. Nothing is scheduled any more.
+ */
+export function stop(turn: Turn, request: StopRequested): void {
+  const reason = request.outcome === 'cancelled' ? (request.reason ?? 'run-cancelled') : 'run-failed'
+  if (turn.active.open.some(index => holdsChild(turn, index)))
+    turn.emit({ type: 'assay.stop.requested', payload: request })
+  for (const index of turn.active.open) {
+    if (holdsChild(turn, index)) continue
+    const nodeId = turn.plan.nodes[index]!.node.id
+    turn.emit({ type: 'node.cancelled', nodeId, payload: { nodeId, reason } })
+  }
+  if (turn.active.open.length === 0) end(turn, request)
+}
+
+/** A child of a stopping run has ended. */
+export function childStopped(turn: Turn, index: number, request: StopRequested): void {
+  const nodeId = turn.plan.nodes[index]!.node.id
+  turn.emit({ type: 'node.cancelled', nodeId, payload: { nodeId, reason: 'child-ended' } })
+  if (turn.active.open.length === 0) end(turn, request)
+}
+
+function end(turn: Turn, request: StopRequested): void {
+  if (request.outcome === 'cancelled') {
+    const { outcome: _outcome, ...payload } = request
+    turn.emit({ type: 'run.cancelled', payload })
+    return
+  }
+  const { error, failedNodeId, breach } = request
+  // The breach directly precedes the failure it explains (core §10).
+  const cause =
+    breach && turn.emit({ type: 'cap.breached', payload: breach, ...(breach.nodeId ? { nodeId: breach.nodeId } : {}) })
+  turn.emit({
+    type: 'run.failed',
+    payload: { error, ...(failedNodeId === undefined ? {} : { failedNodeId }) },
+    ...(cause === undefined ? {} : { cause }),
+  })
+}
+
+function holdsChild(turn: Turn, index: number): boolean {
+  const node = turn.active.nodes[index]!
+  return (
+    node.is === 'waiting' &&
+    node.childRunId !== undefined &&
+    node.wait.kind === 'child' &&
+    node.wait.propagateCancellation
+  )
+}

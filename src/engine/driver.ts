@@ -1,0 +1,169 @@
+import { type Effect, nextTimer, pending } from '../core/run/pending.js'
+import type { Cell, Loaded } from './cells.js'
+import { DueTimes } from './due-times.js'
+import { call } from './perform/call.js'
+import { cancelChild } from './perform/cancel-child.js'
+import { check } from './perform/check.js'
+import type { Perform, Shop } from './perform/performing.js'
+import { startChild } from './perform/start-child.js'
+import { watchChild } from './perform/watch-child.js'
+import type { Log } from './ports.js'
+import type { Written } from './runs.js'
+
+/** A run that waits for a child is looked at again this often, should its wake-up have been lost. */
+const RECHECK_MS = 30_000
+const DUE_LIMIT = 20_000
+
+export type DriverOptions = {
+  readonly maxConcurrentEffects: number
+  readonly maxPoisonAttempts: number
+  readonly sweepMs: number
+  /** Whether this host may start new work now. */
+  readonly mayWork: () => boolean
+}
+
+/**
+ * Keeps runs moving: asks what a run is owed, performs it, puts the outcome to the run. Recovery after a crash is this
+ * same loop over claims that a dead host left behind.
+ */
+export class Driver {
+  readonly #due: DueTimes
+  #running = 0
+  readonly #queue: (() => void)[] = []
+  #stopped = false
+
+  constructor(
+    private readonly shop: Shop & { readonly log: Log },
+    private readonly options: DriverOptions,
+  ) {
+    this.#due = new DueTimes(shop.clock, runId => this.#spawn(this.#timeCame(runId), runId))
+  }
+
+  /** A run was written: stop what it no longer wants, start what it is owed now. */
+  written({ cell, loaded }: Written): void {
+    if (loaded.epoch === null) return
+    if (loaded.state.phase === 'ended') {
+      for (const effect of cell.inFlight.values()) effect.abort()
+      this.#due.forget(cell.runId)
+      const parent = loaded.state.started.parentRunId
+      if (parent !== undefined) this.#spawn(this.look(parent), parent)
+      return
+    }
+    this.#drive(cell, loaded)
+  }
+
+  /** Somebody says the run needs attention; the log knows whether it is true. */
+  async look(runId: string, attempts = 0): Promise<void> {
+    const cell = this.shop.cells.enter(runId)
+    const loaded = await cell.take(() => this.shop.runs.load(cell))
+    if (!loaded || loaded.epoch === null || loaded.state.phase !== 'active') return
+    cell.lookedAt = this.shop.clock.monotonic()
+    cell.looks += 1
+    if (attempts > this.options.maxPoisonAttempts) {
+      this.shop.log.error({ runId, attempts }, 'run quarantined: its host stopped again and again while working on it')
+      await this.shop.runs.submit(runId, { type: 'Quarantine', attempts }, { asHolder: true })
+      return
+    }
+    this.#drive(cell, loaded)
+    if (nextTimer(loaded.rules, loaded.state) <= this.shop.clock.now()) await this.#timeCame(runId)
+  }
+
+  /** Claims what dead hosts left, and looks at every held run whose time has come or comes before the next sweep. */
+  async sweep(): Promise<void> {
+    const { store, clock, hostId } = this.shop
+    const now = clock.now()
+    while ((await store.claimOrphans(hostId(), now, 500)) > 0);
+    const horizon = now + this.options.sweepMs
+    this.#due.watchUntil(horizon + this.options.sweepMs)
+    for (const due of await store.dueRuns(hostId(), horizon, DUE_LIMIT)) {
+      const cell = this.shop.cells.get(due.runId)
+      if (due.wakeAt > now) this.#due.note(due.runId, due.wakeAt)
+      else if (due.wakeAt === 0 || !cell || this.#isStale(cell))
+        this.#spawn(this.look(due.runId, due.attempts), due.runId)
+    }
+  }
+
+  /** No new effects; those under way are stopped and will be owed again to whoever holds the run next. */
+  stop(): void {
+    this.#stopped = true
+    this.#due.stop()
+  }
+
+  #isStale(cell: Cell): boolean {
+    return cell.inFlight.size === 0 && this.shop.clock.monotonic() - cell.lookedAt >= RECHECK_MS
+  }
+
+  #drive(cell: Cell, loaded: Loaded): void {
+    const owed = new Map(pending(loaded.rules, loaded.state).map(effect => [keyOf(effect), effect]))
+    for (const [key, effect] of cell.inFlight) if (!owed.has(key)) effect.abort()
+    const timer = nextTimer(loaded.rules, loaded.state)
+    if (timer < Number.POSITIVE_INFINITY) this.#due.note(cell.runId, timer)
+    if (this.#stopped || !this.options.mayWork()) return
+    for (const [key, effect] of owed) {
+      if (cell.inFlight.has(key)) continue
+      const abort = new AbortController()
+      cell.inFlight.set(key, abort)
+      this.#spawn(this.#perform(cell, key, effect, abort), cell.runId)
+    }
+  }
+
+  async #perform(cell: Cell, key: string, effect: Effect, abort: AbortController): Promise<void> {
+    const looks = cell.looks
+    try {
+      const report = await this.#seated(async () => {
+        if (abort.signal.aborted || this.#stopped || !cell.loaded) return undefined
+        return performEffect(this.shop, cell.loaded, effect, abort.signal)
+      })
+      if (report && !this.#stopped)
+        await this.shop.runs.submit(cell.runId, report.input, { ...report.options, asHolder: true })
+    } finally {
+      cell.inFlight.delete(key)
+    }
+    // Someone pointed at this run while the effect was looking elsewhere: what it saw may be old.
+    if (cell.looks !== looks && cell.loaded?.state.phase === 'active') this.#drive(cell, cell.loaded)
+  }
+
+  async #timeCame(runId: string): Promise<void> {
+    await this.shop.runs.submit(runId, { type: 'TimeCame' }, { asHolder: true })
+  }
+
+  /** A failed attempt to move a run is not lost: the next sweep finds the run still due. */
+  #spawn(work: Promise<void>, runId: string): void {
+    work.catch(error =>
+      this.shop.log.warn({ runId, error: String(error) }, 'could not move a run; it will be tried again'),
+    )
+  }
+
+  /** Runs `work` when one of the bounded number of places is free. */
+  async #seated<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running < this.options.maxConcurrentEffects) this.#running += 1
+    else await new Promise<void>(resolve => this.#queue.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = this.#queue.shift()
+      if (next) next()
+      else this.#running -= 1
+    }
+  }
+}
+
+const keyOf = (effect: Effect): string =>
+  'nodeId' in effect ? `${effect.kind}:${effect.nodeId}:${effect.since}` : `${effect.kind}:${effect.since}`
+
+function performEffect(shop: Shop, run: Loaded, effect: Effect, signal: AbortSignal): ReturnType<Perform<'call'>> {
+  switch (effect.kind) {
+    case 'continue':
+      return Promise.resolve({ input: { type: 'Continue' } })
+    case 'start-child':
+      return startChild(shop, run, effect, signal)
+    case 'watch-child':
+      return watchChild(shop, run, effect, signal)
+    case 'cancel-child':
+      return cancelChild(shop, run, effect, signal)
+    case 'check':
+      return check(shop, run, effect, signal)
+    case 'call':
+      return call(shop, run, effect, signal)
+  }
+}

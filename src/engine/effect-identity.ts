@@ -1,0 +1,16 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * The identity of one logical outside effect (contract core §4.2). The attempt is not part of it: a retry, a restart
+ * and a second host all name the same effect, so it can be claimed once and recognised by its receiver.
+ */
+export const effectIdentity = (
+  tenant: string,
+  runId: string,
+  nodeId: string,
+  ordinal: number,
+  provider: string,
+): string =>
+  createHash('sha256')
+    .update(['openwop:activity:v2', tenant, runId, nodeId, ordinal, provider].join('\0'))
+    .digest('base64url')

@@ -1,0 +1,26 @@
+import type { Recorded } from '../core/run/event.js'
+import type { StoredEvent } from './ports.js'
+
+/** Rendered once on the way in … */
+export const encode = (event: Recorded): StoredEvent => ({
+  sequence: event.sequence,
+  type: event.type,
+  nodeId: event.nodeId ?? null,
+  payload: JSON.stringify(event.payload),
+  secret: event.secret === undefined ? null : JSON.stringify(event.secret),
+  cause: event.cause ?? null,
+  at: event.at,
+})
+
+/** … and parsed only when a cold run is folded. */
+export const decode = (runId: string, row: StoredEvent): Recorded =>
+  ({
+    runId,
+    sequence: row.sequence,
+    type: row.type,
+    ...(row.nodeId === null ? {} : { nodeId: row.nodeId }),
+    payload: JSON.parse(row.payload),
+    ...(row.secret === null ? {} : { secret: JSON.parse(row.secret) }),
+    ...(row.cause === null ? {} : { cause: row.cause }),
+    at: row.at,
+  }) as Recorded

@@ -1,0 +1,295 @@
+import type { JsonObject } from '../core/json.js'
+import { type Refusal, refuse } from '../core/problem.js'
+import type { NodeTypes } from '../core/run/compile.js'
+import type { Rules } from '../core/run/decide.js'
+import type { Plan } from '../core/run/plan.js'
+import type { Limits } from '../core/run/turn.js'
+import { ENGINE_VERSION } from '../core/run/version.js'
+import type { Answer, CreateRun, Health, MakeReceipt, RunCommand, RunEngine, RunView } from './api.js'
+import { Cells } from './cells.js'
+import { Driver } from './driver.js'
+import { Followers } from './follow.js'
+import { HostLease } from './host-lease.js'
+import { Plans } from './plans.js'
+import type {
+  Clock,
+  Ids,
+  Log,
+  Performer,
+  RunQuery,
+  RunRow,
+  SchemaChecker,
+  Store,
+  StoredEvent,
+  WorkflowRecord,
+} from './ports.js'
+import { type Input, Runs, viewOf, type Written } from './runs.js'
+
+export type EngineDeps = {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly schemas: SchemaChecker
+  readonly log: Log
+  readonly nodeTypes: NodeTypes
+  /** What node types may require of this host. */
+  readonly capabilities: ReadonlySet<string>
+  /** Outside effects by provider name. */
+  readonly performers: ReadonlyMap<string, Performer>
+  /** Checks the shape of a workflow definition. */
+  readonly definitionShape: (value: unknown) => Refusal | undefined
+}
+
+export type EngineOptions = {
+  readonly hostName: string
+  readonly leaseMs: number
+  readonly sweepMs: number
+  readonly limits: Limits
+  readonly maxConcurrentEffects: number
+  readonly maxPoisonAttempts: number
+  readonly maxActiveRuns: number
+  readonly cachedRuns: number
+}
+
+/** The shell around the run decider: submit, follow, inspect. Knows ports, never technologies. */
+export class Engine implements RunEngine {
+  readonly #plans: Plans
+  readonly #cells: Cells
+  readonly #lease: HostLease
+  readonly #runs: Runs
+  readonly #driver: Driver
+  readonly #followers: Followers
+  #phase: 'new' | 'running' | 'draining' | 'stopped' = 'new'
+  #sweptAt = Number.NEGATIVE_INFINITY
+  #disarm: () => void = () => undefined
+  #unhint: () => void = () => undefined
+
+  constructor(
+    private readonly deps: EngineDeps,
+    private readonly options: EngineOptions,
+  ) {
+    const { store, clock, ids, schemas, nodeTypes, capabilities, performers, log, definitionShape } = deps
+    const rulesByPlan = new WeakMap<Plan, Rules>()
+    const rules = (plan: Plan): Rules => {
+      const known = rulesByPlan.get(plan) ?? { plan, limits: options.limits, capabilities }
+      rulesByPlan.set(plan, known)
+      return known
+    }
+    this.#plans = new Plans(store, clock, schemas, { nodeTypes, capabilities }, definitionShape)
+    this.#cells = new Cells(options.cachedRuns)
+    this.#lease = new HostLease(deps, options, () => this.#cells.clear())
+    this.#followers = new Followers(store, clock)
+    this.#runs = new Runs({
+      store,
+      clock,
+      ids,
+      plans: this.#plans,
+      cells: this.#cells,
+      lease: this.#lease,
+      rules,
+      written: written => this.#written(written),
+    })
+    this.#driver = new Driver(
+      {
+        store,
+        clock,
+        ids,
+        plans: this.#plans,
+        cells: this.#cells,
+        runs: this.#runs,
+        schemas,
+        performers,
+        rules,
+        log,
+        hostId: () => this.#lease.hostId,
+      },
+      { ...options, mayWork: () => this.#lease.isFirm },
+    )
+  }
+
+  async start(): Promise<void> {
+    await this.#lease.start()
+    this.#unhint = this.deps.store.onHint(runId => this.#hinted(runId))
+    this.#phase = 'running'
+    await this.#sweep()
+  }
+
+  /** Takes no new work, lets commits under way finish, stops effects, and gives the claims back. */
+  async stop(drainMs: number): Promise<void> {
+    if (this.#phase === 'stopped' || this.#phase === 'new') return
+    this.#phase = 'draining'
+    this.#disarm()
+    this.#unhint()
+    const { clock } = this.deps
+    const deadline = clock.monotonic() + drainMs
+    while (this.#cells.busy.length > 0 && clock.monotonic() < deadline)
+      await new Promise<void>(resolve => clock.after(10, resolve))
+    this.#driver.stop()
+    await Promise.all(this.#cells.busy.map(cell => cell.take(async () => undefined)))
+    this.#cells.clear()
+    this.#phase = 'stopped'
+    await this.#lease.stop()
+  }
+
+  async create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<RunView>> {
+    const busy = this.#refuseWork()
+    if (busy) return { ok: false, refusal: busy }
+    const plan = await this.#plans.named(request.tenant, request.workflowId)
+    if (!plan) return { ok: false, refusal: unknownWorkflow(request.workflowId) }
+    const { configurableSchema } = plan.definition
+    if (configurableSchema) {
+      const problem = await this.deps.schemas.check(configurableSchema, request.configurable ?? {})
+      if (problem !== undefined)
+        return {
+          ok: false,
+          refusal: refuse(
+            'validation_error',
+            `configurable does not fit the workflow's configurableSchema: ${problem}`,
+          ),
+        }
+    }
+    const runId = this.deps.ids.run()
+    const { tenant, principal, exclusiveScope = false, ...asked } = request
+    const started = {
+      ...asked,
+      workflowDigest: plan.digest,
+      engineVersion: ENGINE_VERSION,
+      owner: { tenant, principal },
+    }
+    return this.#runs.create(runId, { type: 'StartRun', runId, started }, plan, exclusiveScope, receipt)
+  }
+
+  async command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<RunView>> {
+    const answer = await this.#runs.submit(runId, inputOf(command), receipt ? { tenant, receipt } : { tenant })
+    return answer ?? { ok: false, refusal: refuse('not_found', 'no such run, or not visible to this key') }
+  }
+
+  async inspect(tenant: string, runId: string): Promise<RunView | undefined> {
+    const known = this.#cells.get(runId)?.loaded
+    if (known && (known.epoch !== null || known.state.phase === 'ended'))
+      return known.tenant === tenant ? viewOf(known) : undefined
+    if (!(await this.deps.store.readRun(tenant, runId))) return undefined
+    const cell = this.#cells.enter(runId)
+    const loaded = await cell.take(() => this.#runs.load(cell))
+    return loaded && viewOf(loaded)
+  }
+
+  list(query: RunQuery): Promise<RunRow[]> {
+    return this.deps.store.listRuns(query)
+  }
+
+  childrenOf(runId: string): Promise<RunRow[]> {
+    return this.deps.store.childrenOf(runId)
+  }
+
+  async readEvents(tenant: string, runId: string, from: number): Promise<StoredEvent[] | undefined> {
+    return (await this.#isVisible(tenant, runId)) ? this.deps.store.readEvents(runId, from) : undefined
+  }
+
+  async follow(
+    tenant: string,
+    runId: string,
+    from: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<readonly StoredEvent[]> | undefined> {
+    const row = await this.deps.store.readRun(tenant, runId)
+    if (!row) return undefined
+    if (row.endedAt !== null && from >= row.length) return nothing()
+    return this.#followers.follow(runId, from, signal)
+  }
+
+  async putWorkflow(
+    tenant: string | null,
+    definition: unknown,
+  ): Promise<Answer<{ record: WorkflowRecord; created: boolean }>> {
+    const checked = await this.#plans.check(definition)
+    if ('code' in checked) return { ok: false, refusal: checked }
+    const workflowId = checked.plan.definition.id
+    const before = (await this.deps.store.listWorkflows(tenant ?? '')).some(
+      known => known.workflowId === workflowId && known.tenant === tenant,
+    )
+    return { ok: true, value: { record: await this.#plans.put(tenant, checked), created: !before } }
+  }
+
+  async checkWorkflow(_tenant: string | null, definition: unknown): Promise<Answer<{ digest: string }>> {
+    const checked = await this.#plans.check(definition)
+    return 'code' in checked ? { ok: false, refusal: checked } : { ok: true, value: { digest: checked.plan.digest } }
+  }
+
+  getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {
+    return this.deps.store.getWorkflow(tenant, workflowId)
+  }
+
+  listWorkflows(tenant: string): Promise<WorkflowRecord[]> {
+    return this.deps.store.listWorkflows(tenant)
+  }
+
+  health(): Health {
+    const reasons: string[] = []
+    if (this.#phase !== 'running') reasons.push(`the host is ${this.#phase === 'new' ? 'starting' : this.#phase}`)
+    if (!this.#lease.isFirm) reasons.push('the lease could not be renewed in time')
+    if (this.deps.clock.monotonic() - this.#sweptAt > Math.max(10 * this.options.sweepMs, 10_000))
+      reasons.push('the sweep for due runs has stalled')
+    return { ok: reasons.length === 0, reasons, activeRuns: this.#cells.active }
+  }
+
+  #written(written: Written): void {
+    this.#followers.publish(written.loaded.runId, written.events)
+    this.#driver.written(written)
+  }
+
+  #hinted(runId: string): void {
+    this.#followers.hint(runId)
+    const cell = this.#cells.get(runId)
+    if (!cell || cell.loaded?.state.phase === 'ended') return
+    cell
+      .take(async () => this.#cells.put(cell, undefined))
+      .then(() => this.#driver.look(runId))
+      .catch(error => this.deps.log.warn({ runId, error: String(error) }, 'a hint could not be followed'))
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      await this.#driver.sweep()
+      this.#sweptAt = this.deps.clock.monotonic()
+    } catch (error) {
+      this.deps.log.error({ error: String(error) }, 'the sweep for due runs failed; it will be tried again')
+    }
+    if (this.#phase === 'running') this.#disarm = this.deps.clock.after(this.options.sweepMs, () => void this.#sweep())
+  }
+
+  #refuseWork(): Refusal | undefined {
+    if (this.#phase !== 'running') return unavailable('the host is starting or draining')
+    if (this.#cells.active >= this.options.maxActiveRuns)
+      return unavailable(`${this.options.maxActiveRuns} runs are active, which is the limit of this host`)
+    return undefined
+  }
+
+  async #isVisible(tenant: string, runId: string): Promise<boolean> {
+    const known = this.#cells.get(runId)?.loaded
+    return known ? known.tenant === tenant : (await this.deps.store.readRun(tenant, runId)) !== undefined
+  }
+}
+
+async function* nothing(): AsyncGenerator<readonly StoredEvent[]> {}
+
+const unavailable = (why: string): Refusal =>
+  refuse('service_unavailable', `${why}; try again in a few seconds`, { retryAfter: 2 })
+
+const unknownWorkflow = (workflowId: string): Refusal =>
+  refuse(
+    'validation_error',
+    `workflowId "${workflowId}" is not registered; register it with PUT /v1/workflows/${workflowId}`,
+    { field: 'workflowId' } satisfies JsonObject,
+  )
+
+function inputOf(command: RunCommand): Input {
+  switch (command.type) {
+    case 'cancel':
+      return { ...command, type: 'CancelRun' }
+    case 'pause':
+      return { ...command, type: 'PauseRun' }
+    case 'resume':
+      return { ...command, type: 'ResumeRun' }
+  }
+}

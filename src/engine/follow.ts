@@ -1,0 +1,94 @@
+import { isTerminal } from '../core/run/event.js'
+import type { Clock, Store, StoredEvent } from './ports.js'
+
+const PAGE = 500
+/** How long a follower may miss what another host wrote, should every hint be lost. */
+const POLL_MS = 1_000
+const MAX_BUFFERED = 1_000
+
+/** Followers of runs: each reads the log, then takes what is appended straight from the commit that made it. */
+export class Followers {
+  readonly #byRun = new Map<string, Set<Follower>>()
+
+  constructor(
+    private readonly store: Store,
+    private readonly clock: Clock,
+  ) {}
+
+  /** New events of a run, as they were just made durable. */
+  publish(runId: string, events: readonly StoredEvent[]): void {
+    for (const follower of this.#byRun.get(runId) ?? []) follower.offer(events)
+  }
+
+  /** Something may be new; the log knows. */
+  hint(runId: string): void {
+    for (const follower of this.#byRun.get(runId) ?? []) follower.wake()
+  }
+
+  /** The log from `from` on, in order, without gap or repetition; ends after the terminal event. */
+  async *follow(runId: string, from: number, signal: AbortSignal): AsyncGenerator<readonly StoredEvent[]> {
+    const follower = new Follower(this.clock)
+    const group = this.#byRun.get(runId) ?? new Set()
+    this.#byRun.set(runId, group.add(follower))
+    const stop = () => follower.wake()
+    signal.addEventListener('abort', stop)
+    try {
+      let next = from
+      while (!signal.aborted) {
+        const events = follower.takeFrom(next) ?? (await this.store.readEvents(runId, next, PAGE))
+        if (events.length > 0) {
+          yield events
+          next = events.at(-1)!.sequence + 1
+          if (isTerminal(events.at(-1)!.type)) return
+        } else {
+          await follower.pause(POLL_MS)
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', stop)
+      group.delete(follower)
+      if (group.size === 0 && this.#byRun.get(runId) === group) this.#byRun.delete(runId)
+    }
+  }
+}
+
+class Follower {
+  #buffer: StoredEvent[] = []
+  #poked = false
+  #resume: () => void = () => undefined
+
+  constructor(private readonly clock: Clock) {}
+
+  /** A reader that falls behind keeps nothing here and reads the log instead. */
+  offer(events: readonly StoredEvent[]): void {
+    if (this.#buffer.length + events.length > MAX_BUFFERED) this.#buffer = []
+    else this.#buffer.push(...events)
+    this.wake()
+  }
+
+  wake(): void {
+    this.#poked = true
+    this.#resume()
+  }
+
+  /** What was offered, if it continues exactly at `next`; otherwise only the log can tell. */
+  takeFrom(next: number): StoredEvent[] | undefined {
+    const events = this.#buffer.filter(event => event.sequence >= next)
+    this.#buffer = []
+    return events[0]?.sequence === next ? events : undefined
+  }
+
+  async pause(ms: number): Promise<void> {
+    if (!this.#poked) {
+      await new Promise<void>(resolve => {
+        const cancel = this.clock.after(ms, resolve)
+        this.#resume = () => {
+          cancel()
+          resolve()
+        }
+      })
+      this.#resume = () => undefined
+    }
+    this.#poked = false
+  }
+}

@@ -1,0 +1,71 @@
+import type { Clock, Ids, Log, Store } from './ports.js'
+
+/**
+ * This host's standing among the hosts of a store. One lease per host, renewed at a third of its time; runs are held
+ * through it. A host that was fenced begins again under a new identity, holding nothing.
+ */
+export class HostLease {
+  #hostId: string
+  #renewedAt = Number.NEGATIVE_INFINITY
+  #disarm: () => void = () => undefined
+  #stopped = false
+
+  constructor(
+    private readonly deps: { store: Store; clock: Clock; ids: Ids; log: Log },
+    private readonly options: { hostName: string; leaseMs: number },
+    /** Called when every claim is gone, after the new identity is in place. */
+    private readonly onLost: () => void,
+  ) {
+    this.#hostId = deps.ids.unique()
+  }
+
+  get hostId(): string {
+    return this.#hostId
+  }
+
+  /** False once two thirds of the lease have gone by unrenewed: own work stops before a peer may take it over. */
+  get isFirm(): boolean {
+    return this.deps.clock.monotonic() - this.#renewedAt < (this.options.leaseMs * 2) / 3
+  }
+
+  async start(): Promise<void> {
+    await this.#register()
+    this.#arm()
+  }
+
+  /** Whatever happened, this host may not write under its present identity: take a new one. */
+  async renew(): Promise<void> {
+    const before = this.deps.clock.monotonic()
+    const alive = await this.deps.store.heartbeat(this.#hostId, this.options.leaseMs, this.deps.clock.now())
+    if (alive) {
+      this.#renewedAt = before
+      return
+    }
+    this.deps.log.warn({ hostId: this.#hostId }, 'fenced by another host; every claim is gone, starting afresh')
+    this.#hostId = this.deps.ids.unique()
+    await this.#register()
+    this.onLost()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#disarm()
+    await this.deps.store.releaseHost(this.#hostId)
+  }
+
+  async #register(): Promise<void> {
+    const { store, clock } = this.deps
+    const before = clock.monotonic()
+    await store.registerHost({ hostId: this.#hostId, ...this.options, now: clock.now() })
+    this.#renewedAt = before
+  }
+
+  #arm(): void {
+    if (this.#stopped) return
+    this.#disarm = this.deps.clock.after(this.options.leaseMs / 3, () => {
+      this.renew()
+        .catch(error => this.deps.log.error({ error: String(error) }, 'the lease could not be renewed'))
+        .finally(() => this.#arm())
+    })
+  }
+}

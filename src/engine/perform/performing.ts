@@ -1,0 +1,34 @@
+import type { Rules } from '../../core/run/decide.js'
+import type { Effect } from '../../core/run/pending.js'
+import type { Plan } from '../../core/run/plan.js'
+import type { Cells, Loaded } from '../cells.js'
+import type { Plans } from '../plans.js'
+import type { Clock, Ids, Performer, SchemaChecker, Store } from '../ports.js'
+import type { Input, Runs, SubmitOptions } from '../runs.js'
+
+/** What the performers of effects share. */
+export type Shop = {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly plans: Plans
+  readonly cells: Cells
+  readonly runs: Runs
+  readonly schemas: SchemaChecker
+  readonly performers: ReadonlyMap<string, Performer>
+  readonly hostId: () => string
+  readonly rules: (plan: Plan) => Rules
+}
+
+export type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>
+
+/**
+ * Performs one effect and says what to put to the run, or undefined when there is nothing to report yet. May be called
+ * again for the same effect after a crash; must then have the same outcome or one that is ignored.
+ */
+export type Perform<Kind extends Effect['kind']> = (
+  shop: Shop,
+  run: Loaded,
+  effect: EffectOf<Kind>,
+  signal: AbortSignal,
+) => Promise<{ readonly input: Input; readonly options?: SubmitOptions } | undefined>

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto'
+import type { JsonObject } from '../core/json.js'
+import { type Refusal, refuse } from '../core/problem.js'
+import { compile, isPlan, type Workshop } from '../core/run/compile.js'
+import type { WorkflowDefinition } from '../core/run/definition.js'
+import type { Plan } from '../core/run/plan.js'
+import type { Clock, SchemaChecker, Store, WorkflowRecord } from './ports.js'
+
+/** How long a workflow registered through another host may go unnoticed here. */
+const FRESH_MS = 1_000
+const KEPT_PLANS = 500
+
+/** Compiled workflows: by name for new runs, by digest for runs under way. Both are caches of the store. */
+export class Plans {
+  readonly #byDigest = new Map<string, Plan>()
+  readonly #byName = new Map<string, { plan: Plan; record: WorkflowRecord; readAt: number }>()
+
+  constructor(
+    private readonly store: Store,
+    private readonly clock: Clock,
+    private readonly schemas: SchemaChecker,
+    private readonly workshop: Workshop,
+    /** Checks the shape of what is about to be a definition. */
+    private readonly shape: (value: unknown) => Refusal | undefined,
+  ) {}
+
+  /** What a new run of this workflow would be made of. */
+  async named(tenant: string, workflowId: string): Promise<Plan | undefined> {
+    const name = `${tenant}\0${workflowId}`
+    const known = this.#byName.get(name)
+    const now = this.clock.monotonic()
+    if (known && now - known.readAt < FRESH_MS) return known.plan
+    const record = await this.store.getWorkflow(tenant, workflowId)
+    if (!record) {
+      this.#byName.delete(name)
+      return undefined
+    }
+    const plan = this.#compiled(record.digest, record.definition)
+    remember(this.#byName, name, { plan, record, readAt: now })
+    return plan
+  }
+
+  /** What a run that is under way was started with. */
+  async pinned(digest: string): Promise<Plan> {
+    const known = this.#byDigest.get(digest)
+    if (known) return known
+    const definition = await this.store.getDefinition(digest)
+    if (definition === undefined) throw new Error(`definition ${digest} is missing from the store`)
+    return this.#compiled(digest, definition)
+  }
+
+  /** Everything that is checked before a definition is accepted. */
+  async check(value: unknown): Promise<{ plan: Plan; text: string } | Refusal> {
+    const misshapen = this.shape(value)
+    if (misshapen) return misshapen
+    const definition = value as WorkflowDefinition
+    const text = JSON.stringify(definition)
+    const plan = compile(definition, digestOf(text), this.workshop)
+    if (!isPlan(plan)) return plan
+    for (const [field, schema] of schemasOf(definition)) {
+      const problem = await this.schemas.inspect(schema)
+      if (problem !== undefined)
+        return refuse('validation_error', `workflow "${definition.id}": ${field} ${problem}`, { field })
+    }
+    return { plan, text }
+  }
+
+  async put(tenant: string | null, { plan, text }: { plan: Plan; text: string }): Promise<WorkflowRecord> {
+    const workflowId = plan.definition.id
+    const record = { tenant, workflowId, digest: plan.digest, definition: text, updatedAt: this.clock.now() }
+    await this.store.putWorkflow(record)
+    for (const name of this.#byName.keys()) if (name.endsWith(`\0${workflowId}`)) this.#byName.delete(name)
+    remember(this.#byDigest, plan.digest, plan)
+    return record
+  }
+
+  #compiled(digest: string, text: string): Plan {
+    const known = this.#byDigest.get(digest)
+    if (known) return known
+    const plan = compile(JSON.parse(text) as WorkflowDefinition, digest, this.workshop)
+    if (!isPlan(plan)) throw new Error(`stored definition ${digest} no longer compiles: ${plan.message}`)
+    remember(this.#byDigest, digest, plan)
+    return plan
+  }
+}
+
+/** Definitions are stored verbatim, so their text is what names them. */
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+function* schemasOf(definition: WorkflowDefinition): Generator<[string, JsonObject]> {
+  if (definition.configurableSchema) yield ['configurableSchema', definition.configurableSchema]
+  for (const [name, channel] of Object.entries(definition.channels ?? {}))
+    if (channel.schema) yield [`channels["${name}"].schema`, channel.schema]
+}
+
+function remember<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size > KEPT_PLANS) map.delete(map.keys().next().value!)
+}

@@ -1,0 +1,218 @@
+import { fold } from '../core/decider.js'
+import { type Refusal, refuse } from '../core/problem.js'
+import { decide, type Rules } from '../core/run/decide.js'
+import type { Recorded } from '../core/run/event.js'
+import { evolve } from '../core/run/evolve.js'
+import type { RunInput } from '../core/run/input.js'
+import { wakeAt } from '../core/run/pending.js'
+import type { Plan } from '../core/run/plan.js'
+import { type RunState, statusOf } from '../core/run/state.js'
+import type { Answer, MakeReceipt, RunView } from './api.js'
+import type { Cell, Cells, Loaded } from './cells.js'
+import { decode, encode } from './encode.js'
+import type { HostLease } from './host-lease.js'
+import type { Plans } from './plans.js'
+import {
+  type Clock,
+  type Ids,
+  type NewRun,
+  type Receipt,
+  type Store,
+  type StoredEvent,
+  StoreUnavailable,
+  type StreamAppend,
+} from './ports.js'
+
+type WithoutTime<T> = T extends unknown ? Omit<T, 'now'> : never
+export type Input = WithoutTime<RunInput>
+
+/** A stream that is about to be written: what it was, what it will be, and the events between. */
+export type Step = {
+  readonly cell: Cell
+  readonly loaded: Loaded
+  readonly append: StreamAppend
+  readonly stored: readonly StoredEvent[]
+}
+
+export type Written = { readonly cell: Cell; readonly loaded: Loaded; readonly events: readonly StoredEvent[] }
+
+export type SubmitOptions = {
+  /** The run must be this tenant's. */
+  readonly tenant?: string
+  readonly receipt?: MakeReceipt
+  /** Only if this host holds the run: outcomes are the holder's to report. */
+  readonly asHolder?: boolean
+  readonly child?: () => Step | Refusal
+}
+
+const MAX_CONFLICTS = 20
+
+/**
+ * The only writer: decide, commit once, then believe it.
+ *
+ *  E1  the cached state is replaced only after the commit is durable; any doubt throws it away.
+ *  E2  one writer at a time per run in this process; compare-and-set between processes.
+ *  E3  one commit per step, and no read when the run is warm.
+ */
+export class Runs {
+  constructor(
+    private readonly deps: {
+      store: Store
+      clock: Clock
+      ids: Ids
+      plans: Plans
+      cells: Cells
+      lease: HostLease
+      rules: (plan: Plan) => Rules
+      /** Told of everything that has become durable, in commit order per run. */
+      written: (written: Written) => void
+    },
+  ) {}
+
+  /** Starts a run that nothing else knows of yet. */
+  async create(
+    runId: string,
+    input: Extract<Input, { type: 'StartRun' }>,
+    plan: Plan,
+    exclusiveScope: boolean,
+    receipt?: MakeReceipt,
+  ): Promise<Answer<RunView>> {
+    const cell = this.deps.cells.enter(runId)
+    return cell.take(() =>
+      retried(runId, async () => {
+        const first = this.birth(cell, input, plan, exclusiveScope)
+        if ('code' in first) return { ok: false, refusal: first }
+        return this.#commit([first], receipt?.(viewOf(first.loaded)))
+      }),
+    )
+  }
+
+  /** The first step of a new run, to be committed alone or together with its parent's. */
+  birth(cell: Cell, input: Extract<Input, { type: 'StartRun' }>, plan: Plan, exclusiveScope = false): Step | Refusal {
+    const rules = this.deps.rules(plan)
+    const decision = decide(rules, { phase: 'absent' }, { ...input, now: this.deps.clock.now() })
+    if (!decision.ok) return decision.refusal
+    const { started } = input
+    const create: NewRun = {
+      tenant: started.owner.tenant,
+      workflowId: started.workflowId,
+      workflowDigest: started.workflowDigest,
+      parentRunId: started.parentRunId ?? null,
+      parentNodeId: started.parentNodeId ?? null,
+      scopeId: started.scopeId ?? null,
+      tags: started.tags ?? [],
+      exclusiveScope,
+    }
+    const fresh: Loaded = { runId: cell.runId, tenant: create.tenant, rules, state: { phase: 'absent' }, epoch: 1 }
+    return step(cell, fresh, decision.events, create)
+  }
+
+  /**
+   * Puts one input to a run. Undefined when there is no such run, or not for this caller. `child` is born in the same
+   * commit; it is not born when the input decides to nothing.
+   */
+  submit(runId: string, input: Input, options: SubmitOptions = {}): Promise<Answer<RunView> | undefined> {
+    const cell = this.deps.cells.enter(runId)
+    return cell.take(() =>
+      retried(runId, async () => {
+        const loaded = await this.load(cell)
+        if (!loaded || (options.tenant !== undefined && loaded.tenant !== options.tenant)) return undefined
+        if (options.asHolder && loaded.epoch === null) return undefined
+        const decision = decide(loaded.rules, loaded.state, { ...input, now: this.deps.clock.now() } as RunInput)
+        if (!decision.ok) return { ok: false, refusal: decision.refusal }
+        if (decision.events.length === 0) return { ok: true, value: viewOf(loaded) }
+        const own = step(cell, loaded, decision.events)
+        const child = options.child?.()
+        if (child && 'code' in child) return { ok: false, refusal: child }
+        return this.#commit(child ? [own, child] : [own], options.receipt?.(viewOf(own.loaded)))
+      }),
+    )
+  }
+
+  /** The run as its log tells it; from memory when this host holds it or it has ended. */
+  async load(cell: Cell): Promise<Loaded | undefined> {
+    const known = cell.loaded
+    if (known && (known.epoch !== null || known.state.phase === 'ended')) return known
+    const { store, plans, lease, cells } = this.deps
+    const row = await store.readRun(null, cell.runId)
+    if (!row) return undefined
+    const plan = await plans.pinned(row.workflowDigest)
+    const rows = await store.readEvents(cell.runId, 0)
+    const apply = (state: RunState, event: Recorded) => evolve(plan, state, event)
+    const state = fold(
+      apply,
+      { phase: 'absent' } as RunState,
+      rows.map(event => decode(cell.runId, event)),
+    )
+    const epoch = row.owner === lease.hostId ? row.epoch : null
+    const loaded: Loaded = { runId: cell.runId, tenant: row.tenant, rules: this.deps.rules(plan), state, epoch }
+    cells.put(cell, loaded)
+    return loaded
+  }
+
+  async #commit(steps: readonly Step[], receipt: Receipt | undefined): Promise<Answer<RunView> | 'again'> {
+    const { store, ids, lease, cells } = this.deps
+    const wakes = steps.flatMap(({ loaded }) => parentToWake(loaded))
+    const base = { appendId: ids.unique(), hostId: lease.hostId, streams: steps.map(({ append }) => append), wakes }
+    const result = await store.commit(receipt ? { ...base, receipt } : base).catch(error => {
+      for (const { cell } of steps) cells.put(cell, undefined)
+      throw error
+    })
+    if (result.kind === 'committed') {
+      for (const { cell, loaded, stored } of steps) {
+        cells.put(cell, loaded)
+        this.deps.written({ cell, loaded, events: stored })
+      }
+      return { ok: true, value: viewOf(steps[0]!.loaded) }
+    }
+    for (const { cell } of steps) cells.put(cell, undefined)
+    if (result.kind === 'receipt-exists') return { ok: false, replay: result.receipt }
+    if (result.kind === 'scope-active') return { ok: false, refusal: scopeActive(result.runId) }
+    // The claim moved, or the whole host was fenced: find out which before deciding anew.
+    if (result.kind === 'fenced') await lease.renew()
+    return 'again'
+  }
+}
+
+async function retried<T>(runId: string, attempt: () => Promise<T | 'again'>): Promise<T> {
+  for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
+    const result = await attempt()
+    if (result !== 'again') return result
+  }
+  throw new StoreUnavailable(`run ${runId} is being written by others faster than this host can follow`)
+}
+
+function step(cell: Cell, before: Loaded, events: readonly Recorded[], create?: NewRun): Step {
+  const { rules, runId, epoch } = before
+  const apply = (state: RunState, event: Recorded) => evolve(rules.plan, state, event)
+  const state = fold(apply, before.state, events)
+  const loaded = { ...before, state }
+  const stored = events.map(encode)
+  const append = {
+    runId,
+    expected: events[0]!.sequence,
+    epoch,
+    events: stored,
+    status: statusOf(state),
+    wakeAt: wakeAt(rules, state),
+  }
+  return { cell, loaded, stored, append: create ? { ...append, create } : append }
+}
+
+const parentToWake = ({ state }: Loaded): string[] =>
+  state.phase === 'ended' && state.started.parentRunId !== undefined ? [state.started.parentRunId] : []
+
+export const viewOf = ({ runId, tenant, state, rules }: Loaded): RunView => ({
+  runId,
+  tenant,
+  state,
+  status: statusOf(state),
+  plan: rules.plan,
+})
+
+const scopeActive = (activeRunId: string): Refusal =>
+  refuse('run_already_active', `run ${activeRunId} of the same scope is still active; wait for it or cancel it`, {
+    activeRunId,
+    activeHost: 'cloud',
+    retryAfter: 5,
+  })

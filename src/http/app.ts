@@ -1,0 +1,127 @@
+import { STATUS_CODES } from 'node:http'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { refuse } from '../core/problem.js'
+import { recordAccess } from './access-log.js'
+import type { AppDeps, Edge } from './deps.js'
+import { connectionRefusal, refusalOf } from './framework-error.js'
+import { Gate } from './gate.js'
+import { problem, Refused } from './http-answer.js'
+import { Idempotency } from './idempotency.js'
+import { parseJsonBody } from './json-body.js'
+import { KeyRing } from './key-ring.js'
+import { pipeline, send } from './pipeline.js'
+import { routerPath } from './route.js'
+import { routeTable } from './route-table.js'
+import { StreamHub } from './stream-hub.js'
+import { strayAnswer } from './stray-path.js'
+
+/** The HTTP edge: parse, ask the engine, render. Call `listen` or `inject` on what it returns. */
+export function createApp(deps: AppDeps): FastifyInstance {
+  const { config, clock, log, ids } = deps
+  const ring = new KeyRing(deps.keys, clock)
+  const edge: Edge = {
+    ...deps,
+    ring,
+    idempotency: new Idempotency(deps.receipts, clock, ids.unique(), config.timeouts.receiptLeaseMs),
+    hub: new StreamHub(ring, clock, log, {
+      maxPerKey: config.limits.maxStreamsPerKey,
+      pingMs: config.timeouts.keepAliveCommentMs,
+      recheckMs: config.timeouts.keyRecheckMs,
+    }),
+    engineVersion: String(config.engineVersion),
+  }
+  const app = newServer(edge)
+  const boot = ids.unique()
+  const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const refusal = refusalOf(error, config)
+    if (refusal !== undefined) return send(request, reply, problem(refusal))
+    const correlationId = `${boot}-${request.id}`
+    log.error({ err: error, correlationId, route: request.routeOptions?.url }, 'a request failed')
+    const message = 'Something went wrong in the host; its log has more under this correlation id.'
+    return send(request, reply, problem(refuse('internal_error', message, { correlationId })))
+  }
+
+  app.decorateRequest('caller', null)
+  app.decorateRequest('problemCode', '')
+  app.setErrorHandler(fail)
+  addJsonParser(app, edge)
+  addRoutes(app, edge)
+  app.addHook('preClose', done => {
+    edge.hub.closeAll()
+    done()
+  })
+  if (config.accessLog) recordAccess(app, log, clock, boot)
+  return app
+}
+
+function newServer({ config }: Edge): FastifyInstance {
+  return fastify({
+    logger: false,
+    disableRequestLogging: true,
+    forceCloseConnections: true,
+    exposeHeadRoutes: false,
+    bodyLimit: config.limits.maxRequestBodyBytes,
+    requestTimeout: config.timeouts.requestMs,
+    routerOptions: { maxParamLength: 1024 },
+    http: {
+      maxHeaderSize: config.limits.maxHeaderBytes,
+      headersTimeout: config.timeouts.headersMs,
+      connectionsCheckingInterval: Math.min(1000, config.timeouts.requestMs),
+    },
+    frameworkErrors: (error, request, reply) => {
+      const refusal = refusalOf(error, config) ?? refuse('validation_error', 'The request is not valid.')
+      send(request as FastifyRequest, reply as FastifyReply, problem(refusal))
+    },
+    clientErrorHandler(error, socket) {
+      if (error.code === 'ECONNRESET' || !socket.writable) {
+        socket.destroy()
+        return
+      }
+      const { status, body } = problem(connectionRefusal(error.code))
+      const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
+      socket.end(head + body)
+    },
+  })
+}
+
+function addJsonParser(app: FastifyInstance, { config }: Edge): void {
+  const wrongType = (message: string) => new Refused(refuse('unsupported_media_type', message))
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    const encoding = request.headers['content-encoding']
+    if (encoding !== undefined && encoding !== 'identity') {
+      done(wrongType('Request bodies must not be compressed; leave out Content-Encoding.'), undefined)
+      return
+    }
+    const charset = /charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
+    if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
+      done(wrongType('Request bodies must be UTF-8.'), undefined)
+      return
+    }
+    const parsed = parseJsonBody(bytes as Buffer, config.limits)
+    if (parsed.ok) done(null, parsed.value)
+    else done(new Refused(parsed.refusal), undefined)
+  })
+}
+
+function addRoutes(app: FastifyInstance, edge: Edge): void {
+  const gate = new Gate(edge.ring, edge.clock, edge.config)
+  const load = { inflight: 0 }
+  const table = routeTable(edge)
+  for (const route of table) {
+    app.route({
+      method: route.method,
+      url: routerPath(route.path),
+      exposeHeadRoute: route.access === 'public',
+      onRequest(request, reply, done) {
+        const verdict = gate.admit(route, request)
+        if (verdict === undefined) done()
+        else if (!(verdict instanceof Promise)) send(request, reply, verdict)
+        else verdict.then(answer => (answer === undefined ? done() : send(request, reply, answer)), done)
+      },
+      handler: pipeline(edge, route, load),
+    })
+  }
+  const stray = strayAnswer(table)
+  app.setNotFoundHandler((request, reply) => send(request, reply, stray(request.method, request.url)))
+}

@@ -1,0 +1,96 @@
+/** What the HTTP edge needs to know. `host.ts` fills it from the configuration; tests take the defaults. */
+export type HttpConfig = {
+  readonly version: string
+  /** Integer in discovery, decimal string in events (contract core §13.21). */
+  readonly engineVersion: number
+  readonly conformance: boolean
+  /** Seeded conformance workflows; advertised in conformance mode only. */
+  readonly fixtures: readonly string[]
+  /** Ids accepted in `configurable.mockProvider.id`, for test keys. */
+  readonly mockProviders: readonly string[]
+  /** Claims the production profile; true only for a store that survives a restart. */
+  readonly production: boolean
+  readonly accessLog: boolean
+  readonly limits: HttpLimits
+  /** `requestsPerSecond: 0` turns a limit off. */
+  readonly rateLimit: { readonly key: Rate; readonly anonymous: Rate }
+  readonly timeouts: HttpTimeouts
+  /** What a refused client is told to wait, in seconds. */
+  readonly retryAfterSeconds: number
+}
+
+export type Rate = { readonly requestsPerSecond: number; readonly burst: number }
+
+export type HttpLimits = {
+  readonly maxNodeExecutions: number
+  readonly maxRunDurationMs: number
+  readonly maxRequestBodyBytes: number
+  readonly maxHeaderBytes: number
+  readonly maxJsonDepth: number
+  /** Object members in one body, all levels together. */
+  readonly maxJsonMembers: number
+  readonly maxActiveRuns: number
+  /** Requests in progress, open streams and held polls included. */
+  readonly maxInflightRequests: number
+  readonly maxStreamsPerKey: number
+  /** Unsent bytes a stream may hold before it waits for its reader. */
+  readonly maxStreamBufferBytes: number
+}
+
+export type HttpTimeouts = {
+  /** For the whole request to arrive. */
+  readonly requestMs: number
+  readonly headersMs: number
+  readonly keepAliveCommentMs: number
+  /** How often open streams look whether their key still holds. */
+  readonly keyRecheckMs: number
+  /** How long a stream waits for a reader that takes nothing. */
+  readonly streamStallMs: number
+  /** How long a request under an Idempotency-Key may run before another may take it over. */
+  readonly receiptLeaseMs: number
+}
+
+export type HttpConfigOverrides = Partial<Omit<HttpConfig, 'limits' | 'rateLimit' | 'timeouts'>> & {
+  readonly limits?: Partial<HttpLimits>
+  readonly rateLimit?: Partial<HttpConfig['rateLimit']>
+  readonly timeouts?: Partial<HttpTimeouts>
+}
+
+export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => ({
+  version: '0.0.0',
+  engineVersion: 1,
+  conformance: false,
+  fixtures: [],
+  mockProviders: [],
+  production: false,
+  accessLog: false,
+  retryAfterSeconds: 1,
+  ...overrides,
+  limits: {
+    maxNodeExecutions: 100_000,
+    maxRunDurationMs: 31 * 24 * 60 * 60 * 1000,
+    maxRequestBodyBytes: 1024 * 1024,
+    maxHeaderBytes: 16 * 1024,
+    maxJsonDepth: 64,
+    maxJsonMembers: 100_000,
+    maxActiveRuns: 100_000,
+    maxInflightRequests: 2000,
+    maxStreamsPerKey: 256,
+    maxStreamBufferBytes: 1024 * 1024,
+    ...overrides.limits,
+  },
+  rateLimit: {
+    key: { requestsPerSecond: 20_000, burst: 40_000 },
+    anonymous: { requestsPerSecond: 200, burst: 1000 },
+    ...overrides.rateLimit,
+  },
+  timeouts: {
+    requestMs: 30_000,
+    headersMs: 15_000,
+    keepAliveCommentMs: 15_000,
+    keyRecheckMs: 2000,
+    streamStallMs: 30_000,
+    receiptLeaseMs: 30_000,
+    ...overrides.timeouts,
+  },
+})

@@ -1,0 +1,29 @@
+import type { RunEngine } from '../engine/api.js'
+import type { Clock, Ids, Log } from '../engine/ports.js'
+import type { HttpConfig } from './config.js'
+import type { Idempotency, ReceiptStore } from './idempotency.js'
+import type { KeyRing, KeyStore } from './key-ring.js'
+import type { Route } from './route.js'
+import type { StreamHub } from './stream-hub.js'
+
+/** What the composition root hands to the HTTP edge. There is no store here: keys and receipts are small ports. */
+export type AppDeps = {
+  readonly engine: RunEngine
+  readonly keys: KeyStore
+  readonly receipts: ReceiptStore
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly config: HttpConfig
+  readonly log: Log
+  /** Further rows of the route table, such as the conformance seams. */
+  readonly routes?: readonly Route[]
+}
+
+/** What route handlers share within one app. */
+export type Edge = AppDeps & {
+  readonly ring: KeyRing
+  readonly idempotency: Idempotency
+  readonly hub: StreamHub
+  /** `config.engineVersion` as events spell it. */
+  readonly engineVersion: string
+}

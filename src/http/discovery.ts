@@ -1,0 +1,65 @@
+import { hash } from 'node:crypto'
+import { EVENT_LOG_SCHEMA_VERSION } from '../wire/render.js'
+import type { HttpConfig } from './config.js'
+import { TEST_PREFIX } from './key-ring.js'
+
+/** How long receipts are kept at least; `host.ts` purges older ones. */
+export const RECEIPT_RETENTION_SECONDS = 24 * 60 * 60
+export const INVOCATION_RETENTION_SECONDS = 14 * 24 * 60 * 60
+
+/**
+ * The discovery document (contract core §1). Families sit at the root, where the protocol reads them; the
+ * `capabilities` mirror is for old readers. It claims only what the production path does.
+ */
+export function discoveryDocument(config: HttpConfig): object {
+  const { limits } = config
+  const families = {
+    runs: { pauseResume: { supported: true, drainPolicies: ['immediate', 'drain-current-node'] } },
+    idempotency: {
+      supported: true,
+      layer1RetentionSeconds: RECEIPT_RETENTION_SECONDS,
+      layer2RetentionSeconds: INVOCATION_RETENTION_SECONDS,
+      crossRegion: 'single-region',
+    },
+    subWorkflow: { inputMapping: true },
+    restTransport: { conditionalRunGet: true, contentEncodings: [] },
+    configurable: {
+      recursionLimit: { type: 'integer', min: 1, max: limits.maxNodeExecutions },
+      runTimeoutMs: { type: 'integer', min: 1, max: limits.maxRunDurationMs },
+    },
+    production: {
+      supported: config.production,
+      backpressure: { supported: true, retryAfterSeconds: config.retryAfterSeconds },
+    },
+    ...(config.mockProviders.length === 0
+      ? undefined
+      : { testing: { mockProviders: config.mockProviders, testKeyPrefix: TEST_PREFIX } }),
+  }
+  return {
+    protocolVersion: '1.0',
+    supportedEnvelopes: [],
+    schemaVersions: {},
+    limits: {
+      clarificationRounds: 3,
+      schemaRounds: 2,
+      envelopesPerTurn: 5,
+      maxNodeExecutions: limits.maxNodeExecutions,
+      maxRunDurationMs: limits.maxRunDurationMs,
+      maxRequestBodyBytes: limits.maxRequestBodyBytes,
+    },
+    implementation: { name: 'assay', version: config.version, vendor: 'assay' },
+    engineVersion: config.engineVersion,
+    eventLogSchemaVersion: EVENT_LOG_SCHEMA_VERSION,
+    supportedTransports: ['rest'],
+    ...families,
+    ...(config.conformance && config.fixtures.length > 0 ? { fixtures: config.fixtures } : undefined),
+    capabilities: families,
+  }
+}
+
+export type StaticDocument = { readonly body: string; readonly etag: string }
+
+export function staticDocument(value: object): StaticDocument {
+  const body = JSON.stringify(value)
+  return { body, etag: `"${hash('sha256', body, 'hex').slice(0, 32)}"` }
+}

@@ -1,0 +1,51 @@
+import { type Refusal, refuse } from '../core/problem.js'
+import { StoreUnavailable } from '../engine/ports.js'
+import type { HttpConfig } from './config.js'
+import { Refused } from './http-answer.js'
+
+/** What a thrown value means to a client; undefined for a bug. Nothing of the error's own text gets out. */
+export function refusalOf(error: unknown, config: HttpConfig): Refusal | undefined {
+  if (error instanceof Refused) return error.refusal
+  if (error instanceof StoreUnavailable || nameOf(error) === 'StoreUnavailable') return unavailable(config)
+  switch (codeOf(error)) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE': {
+      const limit = config.limits.maxRequestBodyBytes
+      return refuse('payload_too_large', `The request body is over ${limit} bytes; send less.`, { limit })
+    }
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_EMPTY_TYPE':
+      return refuse('unsupported_media_type', 'Request bodies must be sent as Content-Type: application/json.')
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return refuse('validation_error', 'Content-Length does not match the body that was sent.')
+    case 'FST_ERR_BAD_URL':
+      return refuse('validation_error', 'The path is not a valid URL: a percent sign must start a two-digit escape.')
+    case 'ECONNRESET':
+    case 'ERR_STREAM_PREMATURE_CLOSE':
+      return refuse('request_timeout', 'The connection closed before the request was complete.')
+    default:
+      return undefined
+  }
+}
+
+export const unavailable = (config: HttpConfig, message = 'The host cannot take this now; try again.'): Refusal =>
+  refuse('service_unavailable', message, { retryAfter: config.retryAfterSeconds })
+
+/** Refusals of requests that never became one: Node gives them up while it parses. */
+export function connectionRefusal(code: string | undefined): Refusal {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return refuse('headers_too_large', 'The request headers are over the size limit; send fewer or shorter ones.')
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return refuse('request_timeout', 'The request did not arrive in time; send it again.')
+    default:
+      return refuse('validation_error', 'The bytes received are not a valid HTTP/1.1 request.')
+  }
+}
+
+const codeOf = (error: unknown): string | undefined => property(error, 'code')
+const nameOf = (error: unknown): string | undefined => property(error, 'name')
+
+function property(error: unknown, name: 'code' | 'name'): string | undefined {
+  const value = typeof error === 'object' && error !== null ? (error as { [key: string]: unknown })[name] : undefined
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,84 @@
+import type { FastifyRequest } from 'fastify'
+import { refuse } from '../core/problem.js'
+import type { Clock } from '../engine/ports.js'
+import type { HttpConfig } from './config.js'
+import { type HttpAnswer, problem } from './http-answer.js'
+import type { Caller, Identity, KeyRing } from './key-ring.js'
+import { RateLimiter } from './rate-limit.js'
+import type { Route } from './route.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null
+    problemCode: string
+  }
+}
+
+/** Stands in for a caller on public routes; it has no tenant and no scope, so nothing can be done in its name. */
+export const NOBODY: Caller = {
+  keyId: '',
+  account: '',
+  tenant: '',
+  principal: '',
+  scopes: new Set(),
+  test: false,
+  hash: '',
+}
+
+const CHALLENGE = { 'www-authenticate': 'Bearer realm="assay"' }
+
+/** Who may pass, before a byte of the body is read: authenticate → rate limit → scope (contract core §3.1). */
+export class Gate {
+  readonly #perKey: RateLimiter
+  readonly #anonymous: RateLimiter
+
+  constructor(
+    private readonly ring: KeyRing,
+    clock: Clock,
+    config: HttpConfig,
+  ) {
+    this.#perKey = new RateLimiter(clock, config.rateLimit.key)
+    this.#anonymous = new RateLimiter(clock, config.rateLimit.anonymous)
+  }
+
+  /** Undefined to let the request in; `request.caller` is then set. */
+  admit(route: Route, request: FastifyRequest): HttpAnswer | undefined | Promise<HttpAnswer | undefined> {
+    if (route.access === 'public') return route.unlimited ? undefined : this.#limitAnonymous()
+    const header = hasTwo(request.raw.rawHeaders, 'authorization') ? undefined : request.headers.authorization
+    const identity = this.ring.identify(header)
+    return identity instanceof Promise
+      ? identity.then(known => this.#judge(route, request, known))
+      : this.#judge(route, request, identity)
+  }
+
+  #judge(route: Route, request: FastifyRequest, identity: Identity): HttpAnswer | undefined {
+    if (!identity.ok) return this.#limitAnonymous() ?? problem(identity.refusal, CHALLENGE)
+    const { caller } = identity
+    request.caller = caller
+    const wait = this.#perKey.take(caller.keyId)
+    if (wait > 0) return tooMany(wait, 'key', 'This key sends requests faster than it may.')
+    if (route.access === 'authenticated' || caller.scopes.has(route.access)) return undefined
+    const message = `This key lacks the scope ${route.access}; use one that has it.`
+    return problem(refuse('forbidden', message, { scopeRequired: route.access }))
+  }
+
+  #limitAnonymous(): HttpAnswer | undefined {
+    const wait = this.#anonymous.take('')
+    return wait > 0 ? tooMany(wait, 'global', 'Too many requests without a valid key.') : undefined
+  }
+}
+
+const tooMany = (retryAfterMs: number, scope: string, message: string): HttpAnswer =>
+  problem(refuse('rate_limited', `${message} Wait before the next one.`, { retryAfterMs, scope }))
+
+/** Node keeps the first of two Authorization headers; another reader might take the second. */
+function hasTwo(rawHeaders: readonly string[], name: string): boolean {
+  let seen = false
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const header = rawHeaders[i] as string
+    if (header.length !== name.length || header.toLowerCase() !== name) continue
+    if (seen) return true
+    seen = true
+  }
+  return false
+}

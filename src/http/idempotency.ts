@@ -1,0 +1,165 @@
+import { hash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import { PROBLEMS, refuse } from '../core/problem.js'
+import type { Answer, MakeReceipt, RunView } from '../engine/api.js'
+import type { Clock, Receipt, ReceiptKey } from '../engine/ports.js'
+import { type HttpAnswer, problem } from './http-answer.js'
+
+/**
+ * Layer 1 idempotency (contract core §4.1).
+ *
+ *  I1  The record is (tenant of the credential, operation, key); the digest covers body and path parameters.
+ *  I2  An effect and the receipt of it are one commit, or the receipt is claimed before the effect begins.
+ *  I3  Final answers — 2xx, and 4xx that would not change — are replayed verbatim. 400 validation_error, 401, 403,
+ *      429 and 5xx are never remembered: the same key tries again.
+ *  I4  Of duplicates in this process one executes and the others wait for it; across processes the store decides.
+ */
+
+/** The part of the store that receipts live in. */
+export interface ReceiptStore {
+  getReceipt(key: ReceiptKey): Promise<Receipt | undefined>
+  claimReceipt(receipt: Receipt, now: number): Promise<{ claimed: true } | { claimed: false; receipt: Receipt }>
+  finishReceipt(receipt: Receipt): Promise<void>
+  deleteReceipt(key: ReceiptKey): Promise<void>
+}
+
+export type KeyedRequest = ReceiptKey & { readonly digest: string }
+
+export const REPLAY_HEADER = 'openwop-idempotent-replay'
+
+const KEY = /^[\x21-\x7e]{1,255}$/
+
+export const isIdempotencyKey = (text: string): boolean => KEY.test(text)
+
+export const requestDigest = (body: unknown, params: object): string =>
+  hash('sha256', canonicalize({ body: body ?? null, params }) as string, 'hex')
+
+export class Idempotency {
+  readonly #busy = new Map<string, Promise<void>>()
+
+  constructor(
+    private readonly receipts: ReceiptStore,
+    private readonly clock: Clock,
+    private readonly owner: string,
+    private readonly leaseMs: number,
+  ) {}
+
+  /** For an operation that is one engine commit: the receipt travels with it. */
+  async commit(
+    keyed: KeyedRequest | undefined,
+    attempt: (receipt: MakeReceipt | undefined) => Promise<Answer<RunView>>,
+    render: (view: RunView) => HttpAnswer,
+  ): Promise<HttpAnswer> {
+    if (keyed === undefined) return settled(await attempt(undefined), render)
+    return this.#alone(keyed, async () => {
+      const earlier = await this.receipts.getReceipt(keyed)
+      if (earlier !== undefined) return this.#recall(keyed, earlier)
+      let remembered: HttpAnswer | undefined
+      const answer = await attempt(view => {
+        remembered = render(view)
+        return this.#receipt(keyed, 'completed', remembered)
+      })
+      if (answer.ok) return remembered ?? render(answer.value)
+      if ('replay' in answer) return this.#recall(keyed, answer.replay)
+      const refused = problem(answer.refusal)
+      return isFinal(refused) ? this.lease(keyed, async () => refused, true) : refused
+    })
+  }
+
+  /** For everything else: claim, execute, finish. A claim whose holder died is taken over when its lease ends. */
+  lease(keyed: KeyedRequest, execute: () => Promise<HttpAnswer>, alone = false): Promise<HttpAnswer> {
+    const work = async () => {
+      const earlier = await this.receipts.getReceipt(keyed)
+      if (earlier !== undefined && earlier.state !== 'pending') return this.#recall(keyed, earlier)
+      const claim = await this.receipts.claimReceipt(this.#receipt(keyed, 'pending', NOTHING), this.clock.now())
+      if (!claim.claimed) return this.#recall(keyed, claim.receipt)
+      return this.#finish(keyed, execute)
+    }
+    return alone ? work() : this.#alone(keyed, work)
+  }
+
+  async #finish(keyed: KeyedRequest, execute: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
+    let answer: HttpAnswer | undefined
+    try {
+      answer = await execute()
+    } finally {
+      if (answer === undefined || !isFinal(answer)) await this.receipts.deleteReceipt(keyed)
+    }
+    if (isFinal(answer)) {
+      const state = answer.status < 400 ? 'completed' : 'terminal-failure'
+      await this.receipts.finishReceipt(this.#receipt(keyed, state, answer))
+    }
+    return answer
+  }
+
+  #recall(keyed: KeyedRequest, receipt: Receipt): HttpAnswer {
+    if (receipt.digest !== keyed.digest) {
+      return problem(
+        refuse(
+          'idempotency_key_mismatch',
+          'This Idempotency-Key was used for another request; use a new key for this one.',
+        ),
+      )
+    }
+    if (receipt.state === 'pending') {
+      const retryAfter = Math.max(1, Math.ceil((receipt.leaseUntil - this.clock.now()) / 1000))
+      const message = 'The first request with this Idempotency-Key is still running; send it again later.'
+      return problem(refuse('idempotency_in_flight', message, { retryAfter }))
+    }
+    return { status: receipt.status, body: receipt.body, headers: { ...receipt.headers, [REPLAY_HEADER]: 'true' } }
+  }
+
+  #receipt({ tenant, endpoint, key, digest }: KeyedRequest, state: Receipt['state'], answer: HttpAnswer): Receipt {
+    const now = this.clock.now()
+    return {
+      tenant,
+      endpoint,
+      key,
+      digest,
+      state,
+      leaseOwner: this.owner,
+      leaseUntil: now + this.leaseMs,
+      status: answer.status,
+      headers: answer.headers ?? {},
+      body: answer.remembered ?? answer.body,
+      at: now,
+    }
+  }
+
+  async #alone<T>(keyed: KeyedRequest, work: () => Promise<T>): Promise<T> {
+    const name = `${keyed.tenant}\n${keyed.endpoint}\n${keyed.key}`
+    for (let busy = this.#busy.get(name); busy !== undefined; busy = this.#busy.get(name)) await busy
+    const { promise, done } = gate()
+    this.#busy.set(name, promise)
+    try {
+      return await work()
+    } finally {
+      this.#busy.delete(name)
+      done()
+    }
+  }
+}
+
+const NOTHING: HttpAnswer = { status: 0, body: '' }
+
+const settled = (answer: Answer<RunView>, render: (view: RunView) => HttpAnswer): HttpAnswer => {
+  if (answer.ok) return render(answer.value)
+  if ('refusal' in answer) return problem(answer.refusal)
+  throw new Error('the engine replayed a receipt that was not asked for')
+}
+
+/** I3. */
+function isFinal(answer: HttpAnswer): boolean {
+  if (answer.status < 400) return true
+  if (answer.status >= 500 || answer.code === undefined) return false
+  const uncached = answer.code === 'validation_error' || answer.status === 401 || answer.status === 403
+  return !uncached && !PROBLEMS[answer.code].retryable
+}
+
+function gate(): { promise: Promise<void>; done: () => void } {
+  let done: () => void = () => undefined
+  const promise = new Promise<void>(resolve => {
+    done = resolve
+  })
+  return { promise, done }
+}

@@ -1,0 +1,98 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { refuse } from '../core/problem.js'
+import { ID_PATTERNS, type IdName } from '../wire/ids.js'
+import type { Edge } from './deps.js'
+import { unavailable } from './framework-error.js'
+import { NOBODY } from './gate.js'
+import { type HttpAnswer, problem } from './http-answer.js'
+import { isIdempotencyKey, type KeyedRequest, requestDigest } from './idempotency.js'
+import type { Caller } from './key-ring.js'
+import { readQuery } from './query.js'
+import { type Call, paramsOf, type Route, TAKEN } from './route.js'
+import { compileCheck } from './check.js'
+
+const NOT_FOUND = problem(refuse('not_found', 'No such resource, or it is not visible to this key.'))
+const BAD_KEY = problem(
+  refuse('validation_error', 'Idempotency-Key must have 1 to 255 visible ASCII characters and no spaces.', {
+    field: 'Idempotency-Key',
+    limit: 255,
+  }),
+)
+
+/** How many requests are being served in this app. */
+export type Load = { inflight: number }
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+/** What happens to a request that the gate let in: capacity → shape → idempotency → execute. Compiled once per route. */
+export function pipeline(edge: Edge, route: Route, load: Load): Handler {
+  const prepare = preparation(route)
+  const { maxInflightRequests } = edge.config.limits
+  const full = problem(unavailable(edge.config, 'The host is serving as many requests as it can; try again.'))
+
+  return async (request, reply) => {
+    if (load.inflight >= maxInflightRequests && route.access !== 'public') return send(request, reply, full)
+    load.inflight++
+    try {
+      const call = prepare(request, reply)
+      if ('status' in call) return send(request, reply, call)
+      const { keyed } = call
+      const answer =
+        keyed !== undefined && route.idempotency === 'lease'
+          ? await edge.idempotency.lease(keyed, async () => answerOf(await route.handle(call as Call<never, never>)))
+          : await route.handle(call as Call<never, never>)
+      return answer === TAKEN ? reply : send(request, reply, answer)
+    } finally {
+      load.inflight--
+    }
+  }
+}
+
+function answerOf(answer: HttpAnswer | typeof TAKEN): HttpAnswer {
+  if (answer === TAKEN) throw new Error('a route that writes to the socket itself cannot be remembered')
+  return answer
+}
+
+/** Checks params, query, body and Idempotency-Key, in that order. */
+function preparation(route: Route): (request: FastifyRequest, reply: FastifyReply) => Call | HttpAnswer {
+  const names = paramsOf(route.path).map(name => ({ name, pattern: new RegExp(ID_PATTERNS[name]) }))
+  const query = route.lateQuery === true ? undefined : route.query
+  const checkQuery = query === undefined ? undefined : compileCheck(query, 'query')
+  const checkBody = route.body === undefined ? undefined : compileCheck(route.body, 'body')
+  const endpoint = route.endpoint ?? `${route.method} ${route.path}`
+
+  return (request, reply) => {
+    const params = request.params as { readonly [Name in IdName]: string }
+    for (const { name, pattern } of names) if (!pattern.test(params[name])) return NOT_FOUND
+    const asked = query === undefined ? undefined : readQuery(query, request.query as { [name: string]: unknown })
+    const body = request.body ?? (route.bodyOptional === true && request.body === undefined ? {} : request.body)
+    const refusal = checkQuery?.(asked) ?? checkBody?.(body)
+    if (refusal !== undefined) return problem(refusal)
+    const caller = request.caller ?? NOBODY
+    const keyed = route.idempotency === undefined ? undefined : keyedRequest(request, caller, endpoint, params, body)
+    if (keyed !== undefined && 'status' in keyed) return keyed
+    return { caller, params, query: asked, body, keyed, request, reply }
+  }
+}
+
+function keyedRequest(
+  request: FastifyRequest,
+  caller: Caller,
+  endpoint: string,
+  params: object,
+  body: unknown,
+): KeyedRequest | HttpAnswer | undefined {
+  const key = request.headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (typeof key !== 'string' || !isIdempotencyKey(key)) return BAD_KEY
+  return { tenant: caller.tenant, endpoint, key, digest: requestDigest(body, params) }
+}
+
+/** Bodies are rendered text; the framework serialises nothing. */
+export function send(request: FastifyRequest, reply: FastifyReply, answer: HttpAnswer): FastifyReply {
+  if (answer.code !== undefined) request.problemCode = answer.code
+  reply.code(answer.status)
+  if (answer.headers !== undefined) reply.headers(answer.headers)
+  if (answer.body === '') return reply.send()
+  return reply.header('content-type', 'application/json; charset=utf-8').send(answer.body)
+}

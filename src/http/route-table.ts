@@ -1,0 +1,24 @@
+import type { Edge } from './deps.js'
+import type { Route } from './route.js'
+import { artifactRoutes } from './routes/artifacts.js'
+import { eventRoutes } from './routes/events.js'
+import { keyRoutes } from './routes/keys.js'
+import { metaRoutes } from './routes/meta.js'
+import { runControlRoutes } from './routes/run-control.js'
+import { runRoutes } from './routes/runs.js'
+import { workflowRoutes } from './routes/workflows.js'
+
+/** Every route there is. */
+export function routeTable(edge: Edge): readonly Route[] {
+  const table: Route[] = [
+    ...metaRoutes(edge, () => table),
+    ...workflowRoutes(edge),
+    ...runRoutes(edge),
+    ...runControlRoutes(edge),
+    ...eventRoutes(edge),
+    ...artifactRoutes(edge),
+    ...keyRoutes(edge),
+    ...(edge.routes ?? []),
+  ]
+  return table
+}

@@ -1,0 +1,164 @@
+import { type Refusal, refuse } from '../../core/problem.js'
+import type { RunView } from '../../engine/api.js'
+import { EventsAnswer, EventsQuery, PollAnswer, PollQuery } from '../../wire/event.js'
+import { renderEvent } from '../../wire/render.js'
+import { parseStreamMode, STREAM_MODES, type StreamMode } from '../../wire/stream-mode.js'
+import type { Edge } from '../deps.js'
+import { type HttpAnswer, problem } from '../http-answer.js'
+import { isOver, lengthOf, pollRun, renderPoll } from '../poll.js'
+import { readQuery } from '../query.js'
+import { type Call, type Route, route, TAKEN, type Taken } from '../route.js'
+import { type Subscription, streamRun } from '../sse.js'
+import { SseConnection } from '../sse-connection.js'
+import { type Check, compileCheck } from '../check.js'
+import { NO_RUN } from './runs.js'
+
+export const eventRoutes = (edge: Edge): Route[] => [streamEvents(edge), pollEvents(edge)]
+
+type Asked = { readonly modes: readonly StreamMode[]; readonly bufferMs: number; readonly after: number }
+
+const streamEvents = (edge: Edge): Route => {
+  const check = compileCheck(EventsQuery, 'query')
+  return route({
+    method: 'GET',
+    path: '/v1/runs/{runId}/events',
+    operation: 'streamRunEvents',
+    summary: 'The log of a run: history, then live, as server-sent events; or as JSON',
+    access: 'runs:read',
+    query: EventsQuery,
+    lateQuery: true,
+    headers: [
+      { name: 'Accept', description: '`application/json` for the log so far; otherwise a stream' },
+      { name: 'Last-Event-ID', description: 'Highest sequence the reader has' },
+    ],
+    responses: {
+      200: {
+        description: 'A `text/event-stream`, or JSON when that is what Accept names',
+        schema: EventsAnswer,
+        contentType: 'text/event-stream',
+      },
+    },
+    refusals: ['validation_error', 'unsupported_stream_mode', 'not_found', 'rate_limited'],
+    async handle(call) {
+      const view = await edge.engine.inspect(call.caller.tenant, call.params.runId)
+      if (view === undefined) return problem(NO_RUN)
+      const asked = readRequest(call, check)
+      if ('code' in asked) return problem(asked)
+      return wantsJson(call.request.headers.accept) ? sendLog(edge, view, asked) : openStream(edge, call, view, asked)
+    },
+  })
+}
+
+/** Mode and buffer are judged before Accept is looked at, and Last-Event-ID after both (contract core §6). */
+function readRequest(call: Call, check: Check): Asked | Refusal {
+  const query = readQuery(EventsQuery, call.request.query as { [name: string]: unknown })
+  const { streamMode, bufferMs } = query
+  const modes = streamMode === undefined || typeof streamMode === 'string' ? parseStreamMode(streamMode) : undefined
+  if (modes === undefined) {
+    const message = `query.streamMode must be one of ${STREAM_MODES.join(', ')}, or a comma-separated list without values.`
+    return refuse('unsupported_stream_mode', message, { supported: STREAM_MODES })
+  }
+  const refusal = check(query)
+  if (refusal !== undefined) return refusal
+  const lastEventId = call.request.headers['last-event-id']
+  if (lastEventId === undefined) return { modes, bufferMs: Number(bufferMs ?? 0), after: -1 }
+  if (typeof lastEventId !== 'string' || !/^\d{1,15}$/.test(lastEventId)) {
+    return refuse('validation_error', 'Last-Event-ID must be the sequence of an event: a whole number from 0.', {
+      field: 'Last-Event-ID',
+    })
+  }
+  return { modes, bufferMs: Number(bufferMs ?? 0), after: Number(lastEventId) }
+}
+
+const wantsJson = (accept: string | undefined): boolean =>
+  accept?.includes('application/json') === true && !accept.includes('text/event-stream')
+
+/** The whole log, whatever the mode: this is `poll` without holding. */
+async function sendLog(edge: Edge, view: RunView, { after }: Asked): Promise<HttpAnswer> {
+  const events = (await edge.engine.readEvents(view.tenant, view.runId, after + 1)) ?? []
+  const { engineVersion } = edge
+  const docs = events.map(event => renderEvent(view.runId, event, { engineVersion }))
+  return { status: 200, body: `{"events":[${docs.join(',')}]}`, headers: { 'cache-control': 'no-store' } }
+}
+
+async function openStream(edge: Edge, call: Call, view: RunView, asked: Asked): Promise<HttpAnswer | Taken> {
+  const refusal = edge.hub.refusal(call.caller)
+  if (refusal !== undefined) return problem(refusal)
+  const { maxStreamBufferBytes: maxBufferBytes } = edge.config.limits
+  const connection = new SseConnection(call.reply.raw, edge.clock, {
+    maxBufferBytes,
+    stallMs: edge.config.timeouts.streamStallMs,
+  })
+  const remove = edge.hub.add({ caller: call.caller, ping: () => connection.ping(), close: () => connection.end() })
+  try {
+    // A resume point past the end starts at the end, so that the run's ending is still seen.
+    const from = Math.min(asked.after + 1, lengthOf(view))
+    const { tenant, runId } = view
+    const over = isOver(view) && from >= lengthOf(view)
+    const source = over ? NOTHING : await edge.engine.follow(tenant, runId, from, connection.signal)
+    if (source === undefined) return problem(NO_RUN)
+    call.reply.hijack()
+    connection.open()
+    const subscription: Subscription = { ...asked, tenant, runId, resumed: asked.after >= 0 }
+    await streamRun(edge.engine, edge.clock, edge.engineVersion, connection, subscription, source)
+  } catch (error) {
+    if (!call.reply.sent) throw error
+    // The reader sees a cut connection and resumes; there is no status left to send.
+    edge.log.warn({ err: error, runId: view.runId }, 'an event stream broke off')
+    call.reply.raw.destroy()
+  } finally {
+    remove()
+    if (call.reply.sent) connection.end()
+  }
+  return TAKEN
+}
+
+const NOTHING: AsyncIterable<never> = {
+  [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: true, value: undefined }) }),
+}
+
+const pollEvents = (edge: Edge): Route =>
+  route({
+    method: 'GET',
+    path: '/v1/runs/{runId}/events/poll',
+    operation: 'pollRunEvents',
+    summary: 'Events newer than a sequence; holds until there are some',
+    access: 'runs:read',
+    query: PollQuery,
+    responses: { 200: { description: 'Newer events, possibly none', schema: PollAnswer } },
+    refusals: ['validation_error', 'not_found', 'rate_limited'],
+    async handle(call) {
+      const { caller, params, query } = call
+      const view = await edge.engine.inspect(caller.tenant, params.runId)
+      if (view === undefined) return problem(NO_RUN)
+      const after = query.lastSequence ?? query.since ?? -1
+      const mayHold = !isOver(view) && lengthOf(view) <= after + 1
+      const refusal = mayHold ? edge.hub.refusal(caller) : undefined
+      if (refusal !== undefined) return problem(refusal)
+      const events = mayHold
+        ? await hold(edge, call, (query.timeout ?? 30) * 1000, signal => pollRun(edge.engine, view, after, signal))
+        : await pollRun(edge.engine, view, after, NEVER)
+      const later = mayHold ? await edge.engine.inspect(caller.tenant, params.runId) : undefined
+      // A run that ended after these events were read is not over for this reader: its last events are yet to come.
+      const shown = later === undefined || isOver(later) ? view : later
+      const body = renderPoll(shown, events, edge.engineVersion)
+      return { status: 200, body, headers: { 'cache-control': 'no-store' } }
+    },
+  })
+
+const NEVER = new AbortController().signal
+
+async function hold<T>(edge: Edge, call: Call, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const abort = new AbortController()
+  const stop = () => abort.abort()
+  const remove = edge.hub.add({ caller: call.caller, ping: () => undefined, close: stop })
+  const cancelTimer = edge.clock.after(ms, stop)
+  call.reply.raw.once('close', stop)
+  try {
+    return await work(abort.signal)
+  } finally {
+    cancelTimer()
+    remove()
+    call.reply.raw.off('close', stop)
+  }
+}

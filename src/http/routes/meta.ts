@@ -1,0 +1,78 @@
+import { Type } from 'typebox'
+import type { Edge } from '../deps.js'
+import { discoveryDocument, type StaticDocument, staticDocument } from '../discovery.js'
+import { matches } from '../etag.js'
+import { unavailable } from '../framework-error.js'
+import { type HttpAnswer, json, problem } from '../http-answer.js'
+import { openApiDocument } from '../openapi.js'
+import { type Call, type Route, route } from '../route.js'
+
+/** What anybody may read: who this host is, how to talk to it, and whether it is well. */
+export const metaRoutes = (edge: Edge, table: () => readonly Route[]): Route[] => [
+  discovery(edge),
+  openApi(edge, table),
+  health(edge),
+]
+
+const Any = Type.Record(Type.String(), Type.Unknown())
+
+const discovery = (edge: Edge): Route => {
+  const document = staticDocument(discoveryDocument(edge.config))
+  return route({
+    method: 'GET',
+    path: '/.well-known/openwop',
+    operation: 'discover',
+    summary: 'What this host is and can do',
+    access: 'public',
+    responses: {
+      200: { description: 'The capabilities document', schema: Any },
+      304: { description: 'Unchanged' },
+    },
+    refusals: [],
+    handle: call => serve(document, call),
+  })
+}
+
+const openApi = (edge: Edge, table: () => readonly Route[]): Route => {
+  let document: StaticDocument | undefined
+  return route({
+    method: 'GET',
+    path: '/v1/openapi.json',
+    operation: 'describe',
+    summary: 'This interface as OpenAPI 3.1',
+    access: 'public',
+    responses: { 200: { description: 'The OpenAPI document', schema: Any }, 304: { description: 'Unchanged' } },
+    refusals: [],
+    handle(call) {
+      document ??= staticDocument(openApiDocument(table(), edge.config.version))
+      return serve(document, call)
+    },
+  })
+}
+
+const health = (edge: Edge): Route => {
+  const well = json(200, { status: 'ok', version: edge.config.version }, { 'cache-control': 'no-store' })
+  return route({
+    method: 'GET',
+    path: '/healthz',
+    operation: 'health',
+    summary: 'Whether the host takes work',
+    access: 'public',
+    unlimited: true,
+    responses: { 200: { description: 'It does', schema: Any } },
+    refusals: ['service_unavailable'],
+    handle() {
+      const { ok, reasons } = edge.engine.health()
+      if (ok) return well
+      const refusal = unavailable(edge.config, 'The host is not taking work now.')
+      return problem({ ...refusal, details: { ...refusal.details, reasons } }, { 'cache-control': 'no-store' })
+    },
+  })
+}
+
+function serve({ body, etag }: StaticDocument, { request }: Call<undefined, undefined>): HttpAnswer {
+  const headers = { etag, 'cache-control': 'public, max-age=300' }
+  return matches(request.headers['if-none-match'], etag)
+    ? { status: 304, body: '', headers }
+    : { status: 200, body, headers }
+}

@@ -1,0 +1,35 @@
+import { hash } from 'node:crypto'
+import type { Plan } from '../core/run/plan.js'
+import type { RunEngine, RunView } from '../engine/api.js'
+import { type ChildRun, renderSnapshot } from '../wire/render.js'
+import type { RunSnapshot } from '../wire/run.js'
+
+/** Node types that start runs of their own. */
+const PARENTS: ReadonlySet<string> = new Set(['core.subWorkflow', 'core.dispatch'])
+
+const hasChildren = new WeakMap<Plan, boolean>()
+
+function mayHaveChildren(plan: Plan): boolean {
+  const known = hasChildren.get(plan)
+  if (known !== undefined) return known
+  const answer = plan.nodes.some(({ node }) => PARENTS.has(node.typeId))
+  hasChildren.set(plan, answer)
+  return answer
+}
+
+/** The children of a run; asks the store only for plans that can have any. */
+export async function childRunsOf(engine: RunEngine, view: RunView): Promise<readonly ChildRun[]> {
+  return mayHaveChildren(view.plan) ? engine.childrenOf(view.runId) : []
+}
+
+/** Changes whenever the snapshot does: with the log, and with the status of any child. */
+export function snapshotTag(view: RunView, children: readonly ChildRun[]): string {
+  const length = view.state.phase === 'absent' ? 0 : view.state.next
+  if (children.length === 0) return `"${length}-${view.status}"`
+  const below = children.map(child => `${child.runId}:${child.status}`).join()
+  return `"${length}-${view.status}-${hash('sha256', below, 'hex').slice(0, 12)}"`
+}
+
+export async function readSnapshot(engine: RunEngine, view: RunView): Promise<RunSnapshot> {
+  return renderSnapshot(view, await childRunsOf(engine, view))
+}

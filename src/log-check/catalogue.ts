@@ -1,0 +1,158 @@
+import {
+  boolean,
+  count,
+  failure,
+  id,
+  name,
+  object,
+  oneOf,
+  positive,
+  type Shape,
+  amount,
+  texts,
+  time,
+  words,
+  any,
+  filled,
+} from './shape.js'
+
+/** The protocol's list of event types (schemas/run-event). */
+export const CATALOGUE: ReadonlySet<string> = new Set(
+  `run.started run.completed run.failed run.cancelled run.resuming run.paused run.resumed run.restored-from-snapshot
+  run.dead_lettered node.started node.completed node.failed node.suspended node.suspend-failed node.resumed node.retried
+  node.skipped node.cancelled node.dispatched approval.requested approval.received approval.granted approval.rejected
+  approval.overridden clarification.requested clarification.resolved interrupt.requested interrupt.resolved
+  channel.written artifact.created output.chunk variable.changed log.appended version.pinned workflow.restored
+  workflow.loopback-limit workflow.stalled cap.breached lease.acquired lease.renewed lease.lost lease.handed-off
+  replay.diverged replay.divergedAtRefusal agent.reasoned agent.reasoning.delta provider.usage prompt.composed
+  agent.promptResolved model.capability.substituted model.capability.insufficient envelope.retry.attempted
+  envelope.retry.exhausted envelope.refusal envelope.truncated envelope.nlToFormat.engaged envelope.recovery.applied
+  agent.toolCalled agent.toolReturned agent.handoff agent.decided agent.verified agent.invocation.started
+  agent.invocation.completed eval.started eval.scored eval.completed deployment.promoted deployment.rolled-back
+  deployment.canary.adjusted deployment.state.changed roster.run.initiated tool.session.opened tool.session.closed
+  egress.decided trigger.subscription.state.changed trigger.delivery.attempted budget.reserved budget.consumed
+  budget.threshold.crossed budget.exhausted runOrchestrator.decided conversation.opened conversation.exchanged
+  conversation.closed memory.compacted memory.written agent.memory.consolidated commitment.fired workspace.updated
+  core.workflowChain.event core.workflowChain.confidence-escalated connector.authorized connector.auth_expired
+  authorization.decided proposal.created proposal.activated goal.evaluated goal.closed import.applied
+  voice.speech_start voice.transcript voice.endpoint_candidate voice.turn_commit voice.synthesis_chunk voice.barge_in
+  voice.cancelled`.split(/\s+/),
+)
+
+/** Sent to listeners, never stored. */
+export const STREAM_ONLY: readonly string[] = ['state.snapshot', 'ai.message.chunk', 'run.annotated']
+
+/** No type may be added under these without a change of the protocol. */
+export const CLOSED_PREFIXES: readonly string[] = [
+  'run.',
+  'node.',
+  'approval.',
+  'clarification.',
+  'cap.',
+  'channel.',
+  'replay.',
+]
+
+export const VENDOR_TYPE =
+  /^(?!(?:openwop|core|community|vendor|private|local)\.)[a-z][a-zA-Z0-9_-]*(\.[a-zA-Z0-9_-]+)+$/
+
+const transport = oneOf('rest', 'mcp', 'a2a', 'ui')
+const drainPolicy = oneOf('immediate', 'drain-current-node')
+const lease: Shape = { required: { leaseId: id, host: oneOf('browser', 'cloud') } }
+const decision: Shape = { required: { gateId: id, principal: filled }, optional: { reason: words }, closed: true }
+
+/** core §5.4. A type without an entry may carry any payload that is an object. */
+const SHAPES: { readonly [type: string]: Shape } = {
+  'run.started': {
+    required: { workflowId: id },
+    optional: {
+      inputs: object,
+      transport,
+      engineVersion: words,
+      owner: object,
+      tags: texts,
+      metadata: object,
+      configurable: object,
+      parentRunId: id,
+      parentNodeId: id,
+    },
+    assay: ['workflowDigest', 'inputs', 'transport', 'engineVersion', 'owner'],
+  },
+  'run.completed': { optional: { outputs: object, durationMs: count }, assay: ['outputs'] },
+  'run.failed': { required: { error: failure }, optional: { failedNodeId: id, durationMs: count } },
+  'run.cancelled': { optional: { reason: words, cancelledBy: words, parentRunId: id, durationMs: count } },
+  'run.resuming': { optional: { fromStatus: words } },
+  'run.paused': { required: { drainPolicy }, optional: { reason: words } },
+  'run.resumed': { optional: { reason: words } },
+  'run.restored-from-snapshot': { optional: { snapshotSeq: count, engineVersion: words } },
+  'run.dead_lettered': {
+    required: { runId: id, reason: filled, attempts: positive },
+    optional: { nodeId: id },
+    closed: true,
+  },
+  'assay.pause.requested': { required: { drainPolicy }, optional: { reason: words } },
+  'assay.stop.requested': {
+    required: { outcome: oneOf('cancelled', 'failed') },
+    optional: { error: failure, reason: words, cancelledBy: words, parentRunId: id, failedNodeId: id, breach: object },
+  },
+  'node.started': { required: { nodeId: id, typeId: filled }, optional: { attempt: count }, assay: ['attempt'] },
+  'node.dispatched': {
+    required: { childRunId: id, childWorkflowId: id },
+    optional: { childStatus: words },
+    closed: true,
+  },
+  'node.completed': { required: { nodeId: id }, optional: { outputs: object, durationMs: count }, assay: ['outputs'] },
+  'node.failed': { required: { nodeId: id, error: failure }, optional: { attempts: positive }, assay: ['attempts'] },
+  'node.retried': {
+    required: { nodeId: id, attempt: positive },
+    optional: { delayMs: count, lastError: failure },
+    assay: ['delayMs', 'lastError'],
+  },
+  'node.skipped': { required: { nodeId: id }, optional: { reason: filled }, assay: ['reason'] },
+  'node.cancelled': { required: { nodeId: id }, optional: { reason: words }, assay: ['reason'] },
+  'node.suspended': { required: { nodeId: id, interruptId: id }, optional: { kind: words, key: filled } },
+  'node.suspend-failed': { required: { nodeId: id, error: failure } },
+  'node.resumed': { required: { nodeId: id }, optional: { interruptId: id } },
+  'interrupt.resolved': { required: { nodeId: id, interruptId: id }, optional: { kind: words } },
+  'approval.requested': { required: { nodeId: id, artifactId: id, artifactType: filled, actions: texts } },
+  'approval.received': {
+    required: { nodeId: id, action: oneOf('accept', 'reject', 'refine', 'edit-accept', 'timeout') },
+  },
+  'approval.granted': {
+    required: { gateId: id, principal: filled },
+    optional: { quorumProgress: object },
+    closed: true,
+  },
+  'approval.rejected': decision,
+  'approval.overridden': { required: { gateId: id, principal: filled, reason: words }, closed: true },
+  'clarification.requested': { required: { nodeId: id, questions: any } },
+  'clarification.resolved': { required: { nodeId: id, answers: object } },
+  'channel.written': {
+    required: { channel: name, value: any, reducer: filled, writtenAt: time },
+    optional: { nodeId: id, schemaVersion: positive, sourceEngineId: name, sourceRunId: id },
+    closed: true,
+  },
+  'artifact.created': {
+    required: { artifactId: id, artifactType: filled },
+    optional: { nodeId: id, version: words, summary: words, registered: boolean },
+  },
+  'output.chunk': { required: { nodeId: id, runId: id, chunk: words, isLast: boolean } },
+  'variable.changed': { required: { name: filled }, optional: { nodeId: id }, assay: ['next'] },
+  'log.appended': {
+    required: { level: oneOf('debug', 'info', 'warn', 'error'), message: words },
+    optional: { nodeId: id, fields: object },
+  },
+  'version.pinned': { required: { changeId: id, version: any } },
+  'workflow.loopback-limit': { required: { nodeId: id, iterations: positive }, optional: { limit: positive } },
+  'cap.breached': { required: { kind: filled, limit: amount, observed: amount }, optional: { nodeId: id } },
+  'lease.acquired': lease,
+  'lease.renewed': lease,
+  'lease.lost': lease,
+  'lease.handed-off': { required: { leaseId: id, fromHost: words, toHost: words } },
+  'memory.written': { required: { memoryRef: id, memoryId: id }, optional: { nodeId: id, tags: texts } },
+}
+
+export const shapeOf = (type: string): Shape | undefined => (Object.hasOwn(SHAPES, type) ? SHAPES[type] : undefined)
+
+/** Wall-clock durations would make a replay differ from its source (core §13 no. 7). */
+export const UNREPEATABLE: readonly string[] = ['durationMs']

@@ -1,0 +1,123 @@
+import type { Graph } from './graph.js'
+
+/**
+ * What the checker is given and what it answers. Nothing here is shared with the engine or a store: the checker knows
+ * the contract only, so a mistake in the engine cannot hide in a type or table that both use.
+ */
+export type CheckInput = {
+  readonly runs: readonly CheckedRun[]
+  /** All runs of the store are here: a child or cause that is not found does not exist. */
+  readonly complete?: boolean
+  /** `assay` (the default) adds what Assay promises beyond the protocol; `openwop` is for logs of any other host. */
+  readonly dialect?: 'assay' | 'openwop'
+  readonly limits?: {
+    /** The host's ceiling on node executions per run. */
+    readonly maxNodeExecutions?: number
+    /** How far the clocks of two hosts may lie apart, in milliseconds. */
+    readonly clockSkewMs?: number
+  }
+}
+
+export type CheckedRun = {
+  readonly runId: string
+  readonly tenant?: string
+  readonly row?: CheckedRow
+  /** The workflow as its author registered it. */
+  readonly definition?: unknown
+  /** In stored order. */
+  readonly events: readonly CheckedEvent[]
+  readonly invocations?: readonly CheckedInvocation[]
+  readonly snapshot?: CheckedSnapshot
+}
+
+export type CheckedRow = {
+  readonly status: string
+  readonly length?: number
+  readonly parentRunId?: string | null
+  readonly parentNodeId?: string | null
+  readonly endedAt?: number | null
+  readonly wakeAt?: number | null
+}
+
+export type CheckedEvent = {
+  readonly sequence: number
+  /** `<runId>:<sequence>` when absent. */
+  readonly eventId?: string
+  readonly type: string
+  readonly nodeId?: string | null
+  readonly payload: unknown
+  readonly secret?: unknown
+  readonly causationId?: string | null
+  readonly at: number
+  readonly epoch?: number
+}
+
+export type CheckedInvocation = {
+  readonly id: string
+  readonly nodeId: string
+  readonly ordinal: number
+  readonly provider: string
+}
+
+export type CheckedSnapshot = {
+  readonly variables?: Fields
+  readonly channels?: Fields
+}
+
+export type Finding = {
+  readonly rule: string
+  readonly runId: string
+  readonly sequence?: number
+  readonly message: string
+}
+
+/** A numbered promise about every log. `checks` reports each place where a log breaks it. */
+export type Rule = {
+  readonly id: string
+  readonly title: string
+  /** Where the promise comes from. */
+  readonly source: string
+  /** Holds for Assay's own logs only; other hosts of the protocol may do otherwise. */
+  readonly assayOnly?: true
+  checks(log: Log, report: Report): void
+}
+
+export type Report = (run: RunLog, message: string, event?: LoggedEvent) => void
+
+/** The input, indexed once for all rules. */
+export type Log = {
+  readonly input: CheckInput
+  readonly runs: readonly RunLog[]
+  readonly byId: ReadonlyMap<string, RunLog>
+}
+
+export type RunLog = {
+  readonly run: CheckedRun
+  readonly events: readonly LoggedEvent[]
+  readonly graph: Graph | undefined
+  /** Payload of `run.started`; empty when there is none. */
+  readonly started: Fields
+  readonly parentRunId: string | undefined
+  readonly parentNodeId: string | undefined
+  readonly tenant: string | undefined
+}
+
+export type LoggedEvent = {
+  readonly raw: CheckedEvent
+  readonly id: string
+  readonly sequence: number
+  readonly type: string
+  readonly at: number
+  readonly node: string | undefined
+  /** The payload when it is an object, else empty. */
+  readonly payload: Fields
+}
+
+export type Fields = { readonly [key: string]: unknown }
+
+/** A rule that looks at one run at a time. */
+export const eachRun =
+  (check: (run: RunLog, say: (message: string, event?: LoggedEvent) => void, log: Log) => void): Rule['checks'] =>
+  (log, report) => {
+    for (const run of log.runs) check(run, (message, event) => report(run, message, event), log)
+  }

@@ -1,0 +1,32 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { describeRules } from './describe.js'
+import { RULES } from './rules.js'
+
+const page = fileURLToPath(new URL('../../docs/reference/log-rules.md', import.meta.url))
+const folder = fileURLToPath(new URL('.', import.meta.url))
+
+test('docs/reference/log-rules.md is the table of rules; UPDATE_DOCS=1 rewrites it', () => {
+  if (process.env.UPDATE_DOCS === '1') {
+    mkdirSync(fileURLToPath(new URL('../../docs/reference/', import.meta.url)), { recursive: true })
+    writeFileSync(page, describeRules())
+  }
+  expect(readFileSync(page, 'utf8'), 'run UPDATE_DOCS=1 npx vitest run src/log-check/describe.test.ts').toBe(
+    describeRules(),
+  )
+})
+
+test('rule ids are unique', () => {
+  expect(new Set(RULES.map(rule => rule.id)).size).toBe(RULES.length)
+})
+
+test('the checker shares no code with what it checks: it imports its own files and node:crypto only', () => {
+  for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.ts') || file.endsWith('.test.ts')) continue
+    for (const [, target] of readFileSync(`${folder}${file}`, 'utf8').matchAll(/(?:from|import)\s*\(?'([^']+)'/g)) {
+      const inside = file.startsWith('testing') ? /^\.\.?\/[a-z-]+\.js$/ : /^\.\/[a-z-]+\.js$/
+      expect(target, file).toMatch(new RegExp(`${inside.source}|^node:crypto$`))
+    }
+  }
+})

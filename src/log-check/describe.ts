@@ -1,0 +1,23 @@
+import { RULE_GROUPS } from './rules.js'
+
+/** docs/reference/log-rules.md, from the table of rules. */
+export function describeRules(): string {
+  const lines = [
+    '# Log rules',
+    '',
+    'What `src/log-check` demands of every stored log. Generated from its table of rules; to regenerate:',
+    '`UPDATE_DOCS=1 npx vitest run src/log-check/describe.test.ts`.',
+    '',
+    'The checker reads stored events, run rows and definitions only, and shares no code with the engine. Rules marked ★',
+    'hold for Assay’s own logs; the others for logs of every OpenWOP host. A rule that needs something which was not given',
+    '(a definition, a row, a snapshot, the child’s log) finds nothing. `core §n` is the wire contract, `RELIABILITY` the',
+    'reliability design, `ports` the store contract in `src/engine/ports.ts`.',
+  ]
+  for (const group of RULE_GROUPS) {
+    lines.push('', `## ${group.title}`, '', '| Rule | Promise | Source |', '|---|---|---|')
+    for (const rule of group.rules) {
+      lines.push(`| ${rule.id}${rule.assayOnly === true ? ' ★' : ''} | ${rule.title} | ${rule.source} |`)
+    }
+  }
+  return `${lines.join('\n')}\n`
+}

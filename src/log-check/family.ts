@@ -1,0 +1,145 @@
+import { eachRun, type Log, type LoggedEvent, type Rule, type RunLog } from './checked.js'
+import { get, text } from './json.js'
+import { TERMINAL, walk } from './walk.js'
+
+/** Parents and their children: two logs that must tell one story. */
+export const familyRules: readonly Rule[] = [
+  {
+    id: 'L21',
+    title: 'A dispatched child exists, runs the named workflow, and names this run and node as its parent',
+    source: 'core §9.2',
+    checks: eachRun((run, say, log) => {
+      for (const event of run.events.filter(isDispatch)) {
+        const child = childOf(log, event)
+        if (child === undefined) {
+          if (log.input.complete === true) say(`child ${String(event.payload.childRunId)} does not exist`, event)
+          continue
+        }
+        for (const problem of parentageProblems(run, event, child)) say(problem, event)
+      }
+    }),
+  },
+  {
+    id: 'L21a',
+    title: 'A child is dispatched exactly once, by the parent it names',
+    source: 'core §9.2',
+    checks(log, report) {
+      const dispatchedBy = new Map<string, RunLog>()
+      for (const run of log.runs) {
+        for (const event of run.events.filter(isDispatch)) {
+          const childRunId = String(event.payload.childRunId)
+          if (dispatchedBy.has(childRunId)) report(run, `child ${childRunId} is dispatched twice`, event)
+          dispatchedBy.set(childRunId, run)
+        }
+      }
+      for (const run of log.runs) {
+        const parent = run.parentRunId === undefined ? undefined : log.byId.get(run.parentRunId)
+        if (parent !== undefined && dispatchedBy.get(run.run.runId) !== parent)
+          report(run, 'its parent never dispatched it')
+        if (run.parentRunId !== undefined && parent === undefined && log.input.complete === true) {
+          report(run, `its parent ${run.parentRunId} does not exist`)
+        }
+      }
+    },
+  },
+  {
+    id: 'L21b',
+    title: 'A sub-workflow node completes with its child’s id and the status the child ended with',
+    source: 'core §9.2',
+    checks: eachRun((run, say, log) => {
+      walk(run, ({ event, node }) => {
+        if (event.type !== 'node.completed' || node?.childRunId === undefined || !isSubWorkflow(run, event)) return
+        const outputs = event.payload.outputs
+        if (get(outputs, 'childRunId') !== node.childRunId) say(`outputs.childRunId is not ${node.childRunId}`, event)
+        const child = log.byId.get(node.childRunId)
+        const end = child?.events.find(candidate => TERMINAL.includes(candidate.type))
+        const ended = end === undefined ? 'still running' : end.type.slice('run.'.length)
+        const told = text(get(outputs, 'childStatus')) ?? 'missing'
+        if (child !== undefined && told !== ended) say(`outputs.childStatus is ${told}, the child is ${ended}`, event)
+      })
+    }),
+  },
+  {
+    id: 'L21c',
+    title: 'A child does not start before the node that dispatched it',
+    source: 'core §9.2',
+    checks: eachRun((run, say, log) => {
+      const skew = log.input.limits?.clockSkewMs ?? 0
+      walk(run, ({ event, node }) => {
+        const first = isDispatch(event) ? childOf(log, event)?.events[0] : undefined
+        if (first === undefined || node?.startedBy === undefined) return
+        if (first.at < node.startedBy.at - skew) say('the child started before its parent’s node', event)
+      })
+    }),
+  },
+  {
+    id: 'L21d',
+    title: 'A cancellation names a parent run exactly when it came from the parent, and then the right one',
+    source: 'core §5.4',
+    checks: eachRun((run, say) => {
+      for (const event of run.events.filter(isCancellation)) {
+        const parent = text(event.payload.parentRunId)
+        const cascaded = event.payload.reason === 'parent-cancelled'
+        if ((parent !== undefined) !== cascaded)
+          say(`parentRunId ${parent ?? 'missing'} with reason ${String(event.payload.reason)}`, event)
+        else if (parent !== undefined && parent !== run.parentRunId)
+          say(`${parent} is not the parent of this run`, event)
+      }
+    }),
+  },
+  {
+    id: 'L21e',
+    title: 'A sub-workflow node dispatches one child per attempt',
+    source: 'core §9.2',
+    checks: eachRun((run, say) => {
+      walk(run, ({ event, node }) => {
+        if (!isDispatch(event) || node?.childRunId === undefined || !isSubWorkflow(run, event)) return
+        say(`${event.node} already waits for ${node.childRunId}`, event)
+      })
+    }),
+  },
+  {
+    id: 'L32',
+    title: 'A run, its first event, and its children belong to one tenant',
+    source: 'core §9.2',
+    checks: eachRun((run, say, log) => {
+      const told = text(get(run.started.owner, 'tenant'))
+      if (told !== undefined && run.tenant !== undefined && told !== run.tenant) {
+        say(`the run belongs to ${run.tenant}, run.started says ${told}`, run.events[0])
+      }
+      const parent = run.parentRunId === undefined ? undefined : log.byId.get(run.parentRunId)
+      if (parent?.tenant === undefined || run.tenant === undefined || parent.tenant === run.tenant) return
+      say(`tenant ${run.tenant}, but its parent belongs to ${parent.tenant}`)
+    }),
+  },
+]
+
+const isDispatch = (event: LoggedEvent): boolean => event.type === 'node.dispatched'
+
+const isCancellation = (event: LoggedEvent): boolean =>
+  event.type === 'run.cancelled' || (event.type === 'assay.stop.requested' && event.payload.outcome === 'cancelled')
+
+const childOf = (log: Log, event: LoggedEvent): RunLog | undefined => log.byId.get(String(event.payload.childRunId))
+
+/** Other node types may dispatch several children and answer otherwise; without a definition we cannot tell. */
+function isSubWorkflow(run: RunLog, event: LoggedEvent): boolean {
+  const declared = run.graph?.nodes.get(event.node ?? '')
+  return declared?.typeId === 'core.subWorkflow' && get(declared.config, 'waitForCompletion') !== false
+}
+
+function parentageProblems(run: RunLog, event: LoggedEvent, child: RunLog): string[] {
+  const problems: string[] = []
+  if (child.parentRunId !== run.run.runId)
+    problems.push(`child ${child.run.runId} names parent ${child.parentRunId ?? 'none'}`)
+  if (child.parentNodeId !== event.node)
+    problems.push(`child ${child.run.runId} names node ${child.parentNodeId ?? 'none'}`)
+  const toldParent = text(child.started.parentRunId)
+  if (toldParent !== undefined && toldParent !== run.run.runId) {
+    problems.push(`run.started of child ${child.run.runId} names parent ${toldParent}`)
+  }
+  const workflow = text(child.started.workflowId)
+  if (workflow !== undefined && workflow !== event.payload.childWorkflowId) {
+    problems.push(`child ${child.run.runId} runs ${workflow}, not ${String(event.payload.childWorkflowId)}`)
+  }
+  return problems
+}

@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest'
+import { checkLog } from './check-log.js'
+import { RULES } from './rules.js'
+import { fromSeed } from './testing/choice.js'
+import { draftOf, type Mutation } from './testing/draft.js'
+import { KINDS, legalLog } from './testing/legal-log.js'
+import { CONTENT_MUTATIONS } from './testing/mutations-of-content.js'
+import { LIFE_MUTATIONS } from './testing/mutations-of-life.js'
+import { STRUCTURE_MUTATIONS } from './testing/mutations-of-structure.js'
+
+const MUTATIONS: readonly Mutation[] = [...STRUCTURE_MUTATIONS, ...LIFE_MUTATIONS, ...CONTENT_MUTATIONS]
+const PER_MUTATION = 3
+const LOGS = KINDS.flatMap(kind => Array.from({ length: 120 }, (_, seed) => legalLog(kind, fromSeed(seed * 31 + 7))))
+
+/** Broken copies of the first legal logs, of a fixed random order, that have a place for the mutation. */
+function mutantsOf(mutation: Mutation) {
+  const mutants = []
+  const start = fromSeed(mutation.title.length)(LOGS.length)
+  for (let i = 0; i < LOGS.length && mutants.length < PER_MUTATION; i++) {
+    const draft = draftOf(LOGS[(start + i * 7) % LOGS.length] ?? { runs: [] })
+    if (mutation.apply(draft, fromSeed(i))) mutants.push(draft)
+  }
+  return mutants
+}
+
+describe('every mutant is caught by the rule it was built for', () => {
+  test.each(MUTATIONS.map(mutation => [mutation.rule, mutation.title, mutation] as const))(
+    '%s catches %s',
+    (rule, _title, mutation) => {
+      const mutants = mutantsOf(mutation)
+      expect(mutants).toHaveLength(PER_MUTATION)
+      for (const mutant of mutants) expect(checkLog(mutant).map(finding => finding.rule)).toContain(rule)
+    },
+  )
+})
+
+test('L1–L32: every rule has a mutation, every mutation a rule, and there are 200 mutants or more', () => {
+  const mutated = new Set(MUTATIONS.map(mutation => mutation.rule))
+  expect([...mutated].sort()).toEqual(RULES.map(rule => rule.id).sort())
+  expect(MUTATIONS.length * PER_MUTATION).toBeGreaterThanOrEqual(200)
+})

@@ -1,0 +1,63 @@
+import type { Fields } from './checked.js'
+import { isFields } from './json.js'
+
+/** A payload's fields. `assay` lists optional fields that Assay always writes; `closed` admits no others. */
+export type Shape = {
+  readonly required?: { readonly [field: string]: Kind }
+  readonly optional?: { readonly [field: string]: Kind }
+  readonly assay?: readonly string[]
+  readonly closed?: true
+}
+
+/** What a field's value must be, and the test for it. */
+export type Kind = { readonly is: string; readonly holds: (value: unknown) => boolean }
+
+const kind = (is: string, holds: (value: unknown) => boolean): Kind => ({ is, holds })
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isWhole = (value: unknown, least: number): boolean => Number.isSafeInteger(value) && Number(value) >= least
+
+export const any = kind('a JSON value', value => value !== undefined)
+export const words = kind('a string', isText)
+export const filled = kind('a non-empty string', value => isText(value) && value.length > 0)
+export const id = kind(
+  'a string of 1 to 128 characters',
+  value => isText(value) && value.length > 0 && value.length <= 128,
+)
+export const name = kind(
+  'a string of 1 to 256 characters',
+  value => isText(value) && value.length > 0 && value.length <= 256,
+)
+export const count = kind('a whole number from 0', value => isWhole(value, 0))
+export const positive = kind('a whole number from 1', value => isWhole(value, 1))
+export const amount = kind('a number from 0', value => typeof value === 'number' && value >= 0)
+export const boolean = kind('true or false', value => typeof value === 'boolean')
+export const object = kind('an object', isFields)
+export const texts = kind('a list of strings', value => Array.isArray(value) && value.every(isText))
+export const time = kind('an ISO 8601 time', value => isText(value) && Number.isFinite(Date.parse(value)))
+export const failure = kind(
+  'an error with code and message',
+  value => isFields(value) && filled.holds(value.code) && filled.holds(value.message),
+)
+export const oneOf = (...values: readonly string[]): Kind =>
+  kind(`one of ${values.join(', ')}`, value => isText(value) && values.includes(value))
+
+/** Required fields that are missing and fields of the wrong kind. */
+export function fieldProblems(shape: Shape, payload: Fields, assay: boolean): string[] {
+  const problems: string[] = []
+  const required = shape.required ?? {}
+  const promised = assay ? (shape.assay ?? []) : []
+  for (const field of [...Object.keys(required), ...promised]) {
+    if (!Object.hasOwn(payload, field)) problems.push(`${field} is missing`)
+  }
+  for (const [field, wanted] of Object.entries({ ...required, ...shape.optional })) {
+    if (Object.hasOwn(payload, field) && !wanted.holds(payload[field])) problems.push(`${field} is not ${wanted.is}`)
+  }
+  return problems
+}
+
+export function extraFields(shape: Shape, payload: Fields): string[] {
+  if (shape.closed !== true) return []
+  const known = new Set([...Object.keys(shape.required ?? {}), ...Object.keys(shape.optional ?? {})])
+  return Object.keys(payload).filter(field => !known.has(field))
+}

@@ -1,0 +1,142 @@
+import type { CheckInput } from '../checked.js'
+import { type Choose, pick } from './choice.js'
+import type { Workflow } from './workflows.js'
+
+/** A legal log that may be broken in place. */
+export type Draft = { complete: boolean; limits?: { maxNodeExecutions?: number }; runs: DraftRun[] }
+
+export type DraftRun = {
+  runId: string
+  tenant: string
+  definition: Workflow
+  events: DraftEvent[]
+  invocations: { id: string; nodeId: string; ordinal: number; provider: string }[]
+  snapshot: { variables: Record<string, unknown>; channels: Record<string, unknown> }
+  row: {
+    status: string
+    length: number
+    parentRunId: string | null
+    parentNodeId: string | null
+    endedAt: number | null
+    wakeAt: number | null
+  }
+}
+
+export type DraftEvent = {
+  sequence: number
+  eventId: string
+  type: string
+  nodeId: string | null
+  payload: Record<string, unknown>
+  causationId: string | null
+  at: number
+  epoch: number
+}
+
+/** One way to break a log, and the rule that must notice. `apply` answers false when the log offers no place for it. */
+export type Mutation = {
+  readonly rule: string
+  readonly title: string
+  apply(draft: Draft, choose: Choose): boolean
+}
+
+export type Spot = { readonly run: DraftRun; readonly event: DraftEvent; readonly at: number }
+
+export const draftOf = (input: CheckInput): Draft => structuredClone(input) as unknown as Draft
+
+export const spots = (draft: Draft, fits: (spot: Spot) => boolean): Spot[] =>
+  draft.runs.flatMap(run => run.events.map((event, at) => ({ run, event, at })).filter(fits))
+
+/** A mutation of one event: picks among those that fit. */
+export const mutation = (
+  rule: string,
+  title: string,
+  fits: (spot: Spot, draft: Draft) => boolean,
+  change: (spot: Spot, draft: Draft, choose: Choose) => void,
+): Mutation => ({
+  rule,
+  title,
+  apply(draft, choose) {
+    const candidates = spots(draft, spot => fits(spot, draft))
+    if (candidates.length === 0) return false
+    change(pick(choose, candidates), draft, choose)
+    return true
+  },
+})
+
+/** A mutation of one run. */
+export const runMutation = (
+  rule: string,
+  title: string,
+  fits: (run: DraftRun, draft: Draft) => boolean,
+  change: (run: DraftRun, draft: Draft, choose: Choose) => void,
+): Mutation => ({
+  rule,
+  title,
+  apply(draft, choose) {
+    const candidates = draft.runs.filter(run => fits(run, draft))
+    if (candidates.length === 0) return false
+    change(pick(choose, candidates), draft, choose)
+    return true
+  },
+})
+
+export const ofType =
+  (...types: string[]) =>
+  ({ event }: Spot): boolean =>
+    types.includes(event.type)
+
+/** Takes an event out and closes the gap, so that only what the event said is missing. */
+export function remove(run: DraftRun, event: DraftEvent): void {
+  run.events.splice(run.events.indexOf(event), 1)
+  for (const other of run.events) if (other.causationId === event.eventId) other.causationId = null
+  renumber(run)
+}
+
+let inserted = 0
+
+/** Puts an event in before place `at`, numbered and timed to fit. */
+export function insert(run: DraftRun, at: number, type: string, nodeId: string | null, payload: object): DraftEvent {
+  const before = run.events[Math.max(0, at - 1)] as DraftEvent
+  const event = { ...before, eventId: `extra_${inserted++}`, type, nodeId, payload: { ...payload }, causationId: null }
+  run.events.splice(at, 0, event)
+  renumber(run)
+  return event
+}
+
+/** Moves an event to place `to`, keeping times and epochs in order. */
+export function move(run: DraftRun, event: DraftEvent, to: number): void {
+  const slots = run.events.map(({ at, epoch }) => ({ at, epoch }))
+  run.events.splice(run.events.indexOf(event), 1)
+  run.events.splice(to, 0, event)
+  run.events.forEach((moved, place) => {
+    Object.assign(moved, slots[place])
+  })
+  for (const moved of run.events) moved.causationId = null
+  renumber(run)
+}
+
+function renumber(run: DraftRun): void {
+  run.events.forEach((event, place) => {
+    event.sequence = place
+  })
+  run.row.length = run.events.length
+}
+
+export const nodeOf = (run: DraftRun, id: string | null) => run.definition.nodes.find(node => node.id === id)
+
+export const isEnd = (event: DraftEvent | undefined): boolean =>
+  ['run.completed', 'run.failed', 'run.cancelled'].includes(event?.type ?? '')
+
+export const has = (run: DraftRun, type: string): boolean => run.events.some(event => event.type === type)
+
+export const first = (run: DraftRun): DraftEvent => run.events[0] as DraftEvent
+
+export const last = (run: DraftRun): DraftEvent => run.events.at(-1) as DraftEvent
+
+/** The node event of the same node that comes before or after a spot. */
+export const previousOf = ({ run, event, at }: Spot): DraftEvent | undefined =>
+  run.events.slice(0, at).findLast(other => other.nodeId === event.nodeId && other.type.startsWith('node.'))
+
+export const nextOf = ({ run, event, at }: Spot): DraftEvent | undefined =>
+  run.events.slice(at + 1).find(other => other.nodeId === event.nodeId && other.type.startsWith('node.'))

@@ -1,0 +1,367 @@
+import {
+  first,
+  type DraftRun,
+  insert,
+  last,
+  type Mutation,
+  mutation,
+  ofType,
+  remove,
+  runMutation,
+  isEnd,
+} from './draft.js'
+
+/** Fields that must be there, by event type. */
+const REQUIRED: readonly (readonly [type: string, ...fields: string[]])[] = [
+  ['run.started', 'workflowId', 'workflowDigest', 'inputs', 'transport', 'engineVersion', 'owner'],
+  ['run.completed', 'outputs'],
+  ['run.failed', 'error'],
+  ['run.paused', 'drainPolicy'],
+  ['assay.pause.requested', 'drainPolicy'],
+  ['assay.stop.requested', 'outcome'],
+  ['node.started', 'nodeId', 'typeId', 'attempt'],
+  ['node.dispatched', 'childRunId', 'childWorkflowId'],
+  ['node.completed', 'nodeId', 'outputs'],
+  ['node.failed', 'nodeId', 'error', 'attempts'],
+  ['node.retried', 'nodeId', 'attempt', 'delayMs', 'lastError'],
+  ['node.skipped', 'nodeId', 'reason'],
+  ['node.cancelled', 'nodeId', 'reason'],
+  ['variable.changed', 'name', 'next'],
+  ['channel.written', 'channel', 'value', 'reducer', 'writtenAt'],
+  ['log.appended', 'level', 'message'],
+  ['cap.breached', 'kind', 'limit', 'observed'],
+]
+
+const missing: readonly Mutation[] = REQUIRED.flatMap(([type, ...fields]) =>
+  fields.map(field =>
+    mutation('L31a', `${type} without ${field}`, ofType(type), ({ event }) => {
+      delete event.payload[field]
+    }),
+  ),
+)
+
+const WRONG: readonly (readonly [type: string, field: string, value: unknown])[] = [
+  ['run.started', 'transport', 'pigeon'],
+  ['run.started', 'inputs', []],
+  ['run.started', 'tags', ['ok', 1]],
+  ['run.failed', 'error', { code: 'x' }],
+  ['run.paused', 'drainPolicy', 'gently'],
+  ['node.started', 'attempt', -1],
+  ['node.started', 'attempt', 0.5],
+  ['node.started', 'nodeId', 'n'.repeat(129)],
+  ['node.completed', 'outputs', 'done'],
+  ['node.failed', 'attempts', 0],
+  ['node.failed', 'error', 'broken'],
+  ['node.retried', 'attempt', 0],
+  ['node.skipped', 'reason', ''],
+  ['node.dispatched', 'childRunId', 'r'.repeat(129)],
+  ['channel.written', 'writtenAt', 'yesterday'],
+  ['channel.written', 'schemaVersion', 0],
+  ['log.appended', 'level', 'loud'],
+  ['cap.breached', 'limit', '5'],
+]
+
+const wrong: readonly Mutation[] = WRONG.map(([type, field, value]) =>
+  mutation('L31a', `${type} with ${field} ${JSON.stringify(value).slice(0, 24)}`, ofType(type), ({ event }) => {
+    event.payload[field] = value
+  }),
+)
+
+const TYPES = [
+  'run.exploded',
+  'node.wandered',
+  'cap.lifted',
+  'run.annotated',
+  'state.snapshot',
+  'core.other',
+  'acme.canvas.published',
+  'nodots',
+  '',
+  'constructor',
+  'Assay.big',
+]
+
+const types: readonly Mutation[] = TYPES.map(type =>
+  mutation(
+    'L31',
+    `an event of type ${JSON.stringify(type)}`,
+    ({ at }) => at > 0,
+    ({ run, at }) => {
+      insert(run, at, type, null, {})
+    },
+  ),
+)
+
+const durations: readonly Mutation[] = ['run.completed', 'run.failed', 'run.cancelled', 'node.completed'].map(type =>
+  mutation('L31c', `${type} with a duration`, ofType(type), ({ event }) => {
+    event.payload.durationMs = 12
+  }),
+)
+
+const isChild = (run: DraftRun): boolean => run.row.parentRunId !== null
+
+export const CONTENT_MUTATIONS: readonly Mutation[] = [
+  ...missing,
+  ...wrong,
+  ...types,
+  ...durations,
+  mutation(
+    'L31a',
+    'an event without a payload',
+    () => true,
+    ({ event }) => {
+      Object.assign(event, { payload: undefined })
+    },
+  ),
+  mutation('L31a', 'a payload that is a list', ofType('node.completed'), ({ event }) => {
+    Object.assign(event, { payload: [] })
+  }),
+  mutation(
+    'L31a',
+    'an event id that is too long',
+    () => true,
+    ({ event }) => {
+      event.eventId = 'e'.repeat(129)
+    },
+  ),
+  mutation('L31b', 'channel.written with another field', ofType('channel.written'), ({ event }) => {
+    event.payload.durationMs = 1
+  }),
+  mutation('L31b', 'node.dispatched with another field', ofType('node.dispatched'), ({ event }) => {
+    event.payload.nodeId = event.nodeId
+  }),
+  mutation('L31b', 'run.dead_lettered with another field', ofType('run.failed'), ({ run, at }) => {
+    insert(run, at, 'run.dead_lettered', null, { runId: run.runId, reason: 'poison', attempts: 1, secret: 'no' })
+  }),
+  runMutation(
+    'L9',
+    'a snapshot with another variable',
+    () => true,
+    run => {
+      run.snapshot.variables.greeting = 'goodbye'
+    },
+  ),
+  runMutation(
+    'L9',
+    'a snapshot without a variable',
+    () => true,
+    run => {
+      delete run.snapshot.variables.count
+    },
+  ),
+  runMutation(
+    'L9',
+    'a snapshot with a variable from nowhere',
+    () => true,
+    run => {
+      run.snapshot.variables.stray = 1
+    },
+  ),
+  mutation('L9', 'a snapshot without a written channel', ofType('channel.written'), ({ run, event }) => {
+    delete run.snapshot.channels[String(event.payload.channel)]
+  }),
+  mutation(
+    'L9',
+    'a counter that was not added to',
+    ({ event }) => event.payload.channel === 'total',
+    ({ run }) => {
+      run.snapshot.channels.total = Number(run.snapshot.channels.total) + 1
+    },
+  ),
+  mutation(
+    'L9',
+    'a list that lost an entry',
+    ({ event }) => ['lines', 'notes', 'ballot'].includes(String(event.payload.channel)),
+    ({ run, event }) => {
+      const list = run.snapshot.channels[String(event.payload.channel)] as unknown[]
+      list.pop()
+    },
+  ),
+  mutation(
+    'L9',
+    'an append that replaced',
+    ({ event }) => event.payload.channel === 'notes',
+    ({ event }) => {
+      event.payload.reducer = 'replace'
+    },
+  ),
+  mutation(
+    'L9',
+    'an entry without its time',
+    ({ event }) => event.payload.channel === 'recent',
+    ({ run }) => {
+      const list = run.snapshot.channels.recent as { value: unknown }[]
+      run.snapshot.channels.recent = list.map(entry => entry.value)
+    },
+  ),
+  mutation(
+    'L9a',
+    'a change that forgets what was before',
+    ({ event, run }) =>
+      event.type === 'variable.changed' &&
+      run.events.some(
+        other =>
+          other.type === 'variable.changed' &&
+          other.sequence < event.sequence &&
+          other.payload.name === event.payload.name,
+      ),
+    ({ event }) => {
+      event.payload.previous = 'something else'
+    },
+  ),
+  mutation('L9b', 'a channel changed as a variable', ofType('variable.changed'), ({ run, event }) => {
+    run.definition.channels[String(event.payload.name)] = { reducer: 'replace' }
+  }),
+  runMutation('L21', 'a child that does not exist', isChild, (run, draft) => {
+    draft.runs = draft.runs.filter(other => other !== run)
+  }),
+  runMutation('L21', 'a child with another parent', isChild, run => {
+    run.row.parentRunId = 'run_other'
+    first(run).payload.parentRunId = 'run_other'
+  }),
+  runMutation('L21', 'a child whose first event names another parent', isChild, run => {
+    first(run).payload.parentRunId = 'run_other'
+  }),
+  runMutation('L21', 'a child of another node', isChild, run => {
+    run.row.parentNodeId = 'other'
+    first(run).payload.parentNodeId = 'other'
+  }),
+  runMutation('L21', 'a child of another workflow', isChild, run => {
+    first(run).payload.workflowId = 'other'
+  }),
+  mutation('L21a', 'a child dispatched twice', ofType('node.dispatched'), ({ run, event, at }) => {
+    insert(run, at + 1, 'node.dispatched', event.nodeId, event.payload)
+  }),
+  mutation('L21a', 'a child that nobody dispatched', ofType('node.dispatched'), ({ run, event }) => remove(run, event)),
+  runMutation('L21a', 'a child whose parent does not exist', isChild, run => {
+    run.row.parentRunId = 'run_other'
+    first(run).payload.parentRunId = 'run_other'
+  }),
+  mutation(
+    'L21b',
+    'another status than the child’s',
+    spot => childOutputs(spot.event.payload) !== undefined,
+    ({ event }) => {
+      const outputs = childOutputs(event.payload) ?? {}
+      outputs.childStatus = outputs.childStatus === 'completed' ? 'failed' : 'completed'
+    },
+  ),
+  mutation(
+    'L21b',
+    'no status of the child',
+    spot => childOutputs(spot.event.payload) !== undefined,
+    ({ event }) => {
+      delete childOutputs(event.payload)?.childStatus
+    },
+  ),
+  mutation(
+    'L21b',
+    'another child than was dispatched',
+    spot => childOutputs(spot.event.payload) !== undefined,
+    ({ event }) => {
+      Object.assign(childOutputs(event.payload) ?? {}, { childRunId: 'run_other' })
+    },
+  ),
+  mutation(
+    'L21b',
+    'a completed node whose child still runs',
+    spot => childOutputs(spot.event.payload) !== undefined,
+    ({ event }, draft) => {
+      const child = draft.runs.find(run => run.runId === childOutputs(event.payload)?.childRunId)
+      if (child !== undefined) remove(child, last(child))
+    },
+  ),
+  runMutation('L21c', 'a child that starts before its parent’s node', isChild, run => {
+    for (const event of run.events) event.at -= 1_000_000
+  }),
+  mutation(
+    'L21d',
+    'a parent named by a cancellation from outside',
+    spot => ofType('run.cancelled')(spot) && spot.event.payload.parentRunId === undefined,
+    ({ event }) => {
+      event.payload.parentRunId = 'run_1'
+    },
+  ),
+  mutation(
+    'L21d',
+    'no parent named by a cascade',
+    spot => spot.event.payload.reason === 'parent-cancelled',
+    ({ event }) => {
+      delete event.payload.parentRunId
+    },
+  ),
+  mutation(
+    'L21d',
+    'another parent named by a cascade',
+    spot => spot.event.payload.reason === 'parent-cancelled',
+    ({ event }) => {
+      event.payload.parentRunId = 'run_other'
+    },
+  ),
+  mutation('L21e', 'a second child of one attempt', ofType('node.dispatched'), ({ run, event, at }) => {
+    insert(run, at + 1, 'node.dispatched', event.nodeId, { ...event.payload, childRunId: 'run_other' })
+  }),
+  runMutation(
+    'L30',
+    'two effects with one identity',
+    run => run.invocations.length > 1,
+    run => {
+      const [one, two] = run.invocations
+      if (one !== undefined && two !== undefined) two.id = one.id
+    },
+  ),
+  runMutation(
+    'L30',
+    'one effect with two identities',
+    run => run.invocations.length > 0,
+    run => {
+      for (const call of run.invocations.slice(0, 1)) run.invocations.push({ ...call, id: `${call.id.slice(1)}x` })
+    },
+  ),
+  runMutation(
+    'L30',
+    'an effect of two runs',
+    (run, draft) => run.invocations.length > 0 && draft.runs.length > 1,
+    (run, draft) => {
+      const other = draft.runs.find(candidate => candidate !== run)
+      other?.invocations.push(...run.invocations.slice(0, 1))
+    },
+  ),
+  runMutation(
+    'L30a',
+    'an identity of another ordinal',
+    run => run.invocations.length > 0,
+    run => {
+      for (const call of run.invocations) call.ordinal += 1
+    },
+  ),
+  runMutation(
+    'L30a',
+    'an identity of another tenant',
+    run => run.invocations.length > 0,
+    run => {
+      run.tenant = 'mallory'
+    },
+  ),
+  runMutation(
+    'L30a',
+    'an identity of another provider',
+    run => run.invocations.length > 0,
+    run => {
+      for (const call of run.invocations) call.provider = 'test:other'
+    },
+  ),
+  runMutation(
+    'L30b',
+    'an effect of a node that never started',
+    run => run.invocations.length > 0 && isEnd(last(run)),
+    run => {
+      for (const call of run.invocations) call.nodeId = 'ghost'
+    },
+  ),
+]
+
+const childOutputs = (payload: Record<string, unknown> | undefined): Record<string, unknown> | undefined => {
+  const outputs = payload?.outputs as Record<string, unknown> | undefined
+  return outputs?.childRunId === undefined ? undefined : outputs
+}

@@ -1,0 +1,145 @@
+import type { LoggedEvent, RunLog } from './checked.js'
+import { get, number, text } from './json.js'
+
+/** Where a node stands, as the events so far tell it. */
+export type NodePhase =
+  | 'idle'
+  | 'running'
+  | 'suspended'
+  | 'retrying'
+  /** Running when an immediate pause came. */
+  | 'interrupted'
+  | 'completed'
+  | 'failed'
+  | 'skipped'
+  | 'cancelled'
+
+export type NodeTrack = {
+  phase: NodePhase
+  /** Of the latest start in this round; -1 before the first. */
+  attempt: number
+  /** Retries announced in this round. */
+  retries: number
+  /** The child the current attempt was handed to. */
+  childRunId: string | undefined
+  /** Sequence of the latest `node.started`. */
+  startedBy: LoggedEvent | undefined
+  /** How many times the node has settled. */
+  settled: number
+}
+
+export type RunTrack = {
+  started: boolean
+  /** A pause was asked for and has not happened yet. */
+  pausing: boolean
+  paused: boolean
+  stop: LoggedEvent | undefined
+  terminal: LoggedEvent | undefined
+  /** Entries into `started`, over all nodes. */
+  executions: number
+}
+
+/** `run` and `node` show the moment just before `event`. They change afterwards: read, do not keep. */
+export type Step = {
+  readonly event: LoggedEvent
+  readonly run: Readonly<RunTrack>
+  readonly node: Readonly<NodeTrack> | undefined
+  readonly nodes: ReadonlyMap<string, Readonly<NodeTrack>>
+}
+
+export const TERMINAL: readonly string[] = ['run.completed', 'run.failed', 'run.cancelled']
+
+export const SETTLED: readonly NodePhase[] = ['completed', 'failed', 'skipped', 'cancelled']
+
+export const NODE_EVENTS: readonly string[] = [
+  'node.started',
+  'node.dispatched',
+  'node.completed',
+  'node.failed',
+  'node.retried',
+  'node.skipped',
+  'node.cancelled',
+  'node.suspended',
+  'node.suspend-failed',
+  'node.resumed',
+]
+
+/** Tells the log event by event. Refuses nothing: an illegal event is applied as if it were legal, so that one break is one finding. */
+export function walk(log: RunLog, visit: (step: Step) => void): void {
+  const nodes = new Map<string, NodeTrack>()
+  const run: RunTrack = {
+    started: false,
+    pausing: false,
+    paused: false,
+    stop: undefined,
+    terminal: undefined,
+    executions: 0,
+  }
+  for (const event of log.events) {
+    const node = event.node !== undefined && NODE_EVENTS.includes(event.type) ? trackOf(nodes, event.node) : undefined
+    visit({ event, run, node, nodes })
+    if (node !== undefined) applyToNode(node, event)
+    applyToRun(run, nodes, event)
+  }
+}
+
+function trackOf(nodes: Map<string, NodeTrack>, id: string): NodeTrack {
+  const known = nodes.get(id)
+  if (known !== undefined) return known
+  const fresh: NodeTrack = {
+    phase: 'idle',
+    attempt: -1,
+    retries: 0,
+    childRunId: undefined,
+    startedBy: undefined,
+    settled: 0,
+  }
+  nodes.set(id, fresh)
+  return fresh
+}
+
+function applyToNode(node: NodeTrack, event: LoggedEvent): void {
+  switch (event.type) {
+    case 'node.started': {
+      const freshRound = node.phase !== 'retrying' && node.phase !== 'interrupted'
+      if (freshRound) node.retries = 0
+      node.attempt = number(event.payload.attempt) ?? (freshRound ? 0 : node.attempt + 1)
+      node.phase = 'running'
+      node.childRunId = undefined
+      node.startedBy = event
+      return
+    }
+    case 'node.dispatched':
+      node.childRunId = text(event.payload.childRunId)
+      return
+    case 'node.retried':
+      node.phase = 'retrying'
+      node.retries += 1
+      return
+    case 'node.suspended':
+      node.phase = 'suspended'
+      return
+    case 'node.resumed':
+      node.phase = 'running'
+      return
+    case 'node.suspend-failed':
+      return
+    default:
+      node.phase = event.type.slice('node.'.length) as NodePhase
+      node.settled += 1
+  }
+}
+
+function applyToRun(run: RunTrack, nodes: Map<string, NodeTrack>, event: LoggedEvent): void {
+  if (event.type === 'run.started') run.started = true
+  else if (event.type === 'node.started') run.executions += 1
+  else if (event.type === 'assay.pause.requested') run.pausing = true
+  else if (event.type === 'assay.stop.requested') run.stop ??= event
+  else if (event.type === 'run.paused') {
+    run.paused = true
+    run.pausing = false
+    if (get(event.payload, 'drainPolicy') !== 'immediate') return
+    for (const node of nodes.values()) if (node.phase === 'running') node.phase = 'interrupted'
+  } else if (event.type === 'run.resumed') run.paused = false
+  else if (TERMINAL.includes(event.type)) run.terminal ??= event
+}

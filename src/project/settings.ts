@@ -1,0 +1,141 @@
+import { isObject, type Json, type JsonObject, own } from '../core/json.js'
+
+export type Setting = {
+  readonly about: string
+  readonly env?: readonly string[]
+  readonly inFile?: false
+  readonly allowed: string
+  /** Undefined when the value is not allowed. Flags and variables arrive as text, file values as JSON. */
+  readonly parse: (raw: Json) => unknown
+}
+
+type Kind = Pick<Setting, 'allowed' | 'parse'>
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+const DAY = 24 * 60 * 60 * 1000
+
+const text = (allowed: string, pattern: RegExp): Kind => ({
+  allowed,
+  parse: raw => (typeof raw === 'string' && pattern.test(raw) ? raw : undefined),
+})
+
+const integer = (min: number, max: number): Kind => ({
+  allowed: `an integer from ${min} to ${max}`,
+  parse: raw => {
+    const value = typeof raw === 'string' && /^-?\d+$/.test(raw) ? Number(raw) : raw
+    return typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max ? value : undefined
+  },
+})
+
+const flag: Kind = {
+  allowed: 'true or false',
+  parse: raw => {
+    if (typeof raw === 'boolean') return raw
+    if (typeof raw !== 'string') return undefined
+    return { true: true, '1': true, yes: true, false: false, '0': false, no: false, '': false }[raw.toLowerCase()]
+  },
+}
+
+const oneOf = (values: readonly string[]): Kind => ({
+  allowed: `one of ${values.join(', ')}`,
+  parse: raw => values.find(value => value === raw),
+})
+
+const database: Kind = {
+  allowed: 'sqlite:FILE, postgres://… or memory:',
+  parse: raw => (typeof raw === 'string' && /^(sqlite:.+|postgres(ql)?:\/\/.+|memory:)$/.test(raw) ? raw : undefined),
+}
+
+/** Every setting there is. `docs/reference/configuration.md` lists the same ones, and a test compares the two. */
+export const SETTINGS: { readonly [setting: string]: Setting } = {
+  host: { about: 'address to listen on', ...text('a host name or IP address', /^[A-Za-z0-9.:_-]{1,255}$/) },
+  port: { about: 'port to listen on; 0 takes any free one', ...integer(0, 65_535) },
+  data: { about: 'folder that holds everything the host keeps', ...text('a folder path', /^[^\0]{1,4096}$/) },
+  database: { about: 'where runs are stored', ...database, env: ['ASSAY_DATABASE', 'DATABASE_URL'] },
+  project: {
+    about: 'folder whose workflows/ are loaded and whose assay.config file is read',
+    ...text('a folder path', /^[^\0]{1,4096}$/),
+    inFile: false,
+  },
+  apiKey: {
+    about: 'one key with every scope, for tenant default',
+    ...text('8 to 512 visible ASCII characters', /^[\x21-\x7e]{8,512}$/),
+    inFile: false,
+  },
+  conformance: { about: 'mount the test seams and fixtures of the conformance suite', ...flag },
+  hostName: {
+    about: 'name of this host among those that share a database',
+    ...text('1 to 128 letters, digits and . _ : -', /^[A-Za-z0-9._:-]{1,128}$/),
+  },
+  leaseMs: { about: 'how long other hosts wait before they take over from a silent one', ...integer(100, 600_000) },
+  'limits.maxNodeExecutions': { about: 'node executions in one run', ...integer(1, 100_000_000) },
+  'limits.maxRunDurationMs': { about: 'duration of one run', ...integer(1000, 3650 * DAY) },
+  'limits.maxRequestBodyBytes': { about: 'size of a request body', ...integer(1024, 256 * 1024 * 1024) },
+  'limits.maxConcurrentEffects': { about: 'outside effects in progress at once', ...integer(1, 100_000) },
+  'limits.maxDepth': { about: 'nesting of sub-workflows', ...integer(1, 1000) },
+  'limits.maxPoisonAttempts': { about: 'times a run may take its host down', ...integer(1, 1000) },
+  'limits.maxActiveRuns': { about: 'unfinished runs held by this host', ...integer(1, 100_000_000) },
+  'limits.maxInflightRequests': { about: 'requests in progress at once', ...integer(1, 1_000_000) },
+  'rateLimit.requestsPerSecond': {
+    about: 'requests per second and key; 0 turns the limit off',
+    ...integer(0, 10_000_000),
+  },
+  'rateLimit.burst': { about: 'requests a key may make at once', ...integer(1, 10_000_000) },
+  'log.level': { about: 'least severe level that is logged', ...oneOf(LOG_LEVELS) },
+  'log.access': { about: 'log every request', ...flag },
+}
+
+/** `limits.maxDepth` → `ASSAY_LIMITS_MAX_DEPTH`. */
+export const variableOf = (setting: string): string =>
+  `ASSAY_${setting
+    .replace(/([A-Z])/g, '_$1')
+    .replaceAll('.', '_')
+    .toUpperCase()}`
+
+/** `limits.maxDepth` → `limits-max-depth`, as a flag without its dashes. */
+export const flagOf = (setting: string): string =>
+  setting
+    .replace(/([A-Z])/g, '-$1')
+    .replaceAll('.', '-')
+    .toLowerCase()
+
+/** Problems with the names in a configuration file: unknown ones, and those a file may not set. */
+export function unknownSettings(file: string, settings: JsonObject): string[] {
+  const problems: string[] = []
+  for (const [head, value] of Object.entries(settings)) {
+    const isSection = Object.keys(SETTINGS).some(known => known.startsWith(`${head}.`))
+    if (isSection && !isObject(value)) problems.push(`${head}: (from ${file}) must be an object of settings`)
+    const names =
+      isSection && isObject(value) ? Object.keys(value).map(key => `${head}.${key}`) : isSection ? [] : [head]
+    for (const name of names) {
+      const known = own(SETTINGS, name)
+      if (known === undefined) problems.push(`${name}: (from ${file}) is not a setting${suggestion(name)}`)
+      else if (known.inFile === false)
+        problems.push(`${name}: (from ${file}) cannot be set in a file; use ${variableOf(name)}`)
+    }
+  }
+  return problems
+}
+
+/** The known setting a misspelt one was probably meant to be. */
+function suggestion(name: string): string {
+  const inFile = Object.keys(SETTINGS).filter(known => SETTINGS[known]?.inFile !== false)
+  const ranked = inFile.map(known => ({ known, edits: editDistance(name.toLowerCase(), known.toLowerCase()) }))
+  const best = ranked.sort((a, b) => a.edits - b.edits)[0]
+  if (best !== undefined && best.edits <= Math.max(2, name.length / 3)) return `; did you mean ${best.known}?`
+  return `; the settings are ${inFile.join(', ')}`
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(swap, (row[j] as number) + 1, (next[j - 1] as number) + 1))
+    }
+    row = next
+  }
+  return row[b.length] as number
+}

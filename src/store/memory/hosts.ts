@@ -1,0 +1,63 @@
+import type { DueRun, RunRow } from '../../engine/ports.js'
+import { type HostRow, isAlive, type Tables } from './tables.js'
+
+export type Registration = { hostId: string; hostName: string; leaseMs: number; now: number }
+
+export function registerHost(tables: Tables, { hostId, hostName, leaseMs, now }: Registration): void {
+  const known = tables.hosts.get(hostId)
+  if (known && known.state !== 'alive') throw new Error(`host ${hostId} was ${known.state}: register under a new id`)
+  for (const [id, host] of tables.hosts) {
+    if (host.hostName === hostName && id !== hostId && host.state === 'alive') fence(tables, id, host)
+  }
+  tables.hosts.set(hostId, { hostName, leaseUntil: now + leaseMs, state: 'alive' })
+}
+
+export function heartbeat(tables: Tables, hostId: string, leaseMs: number, now: number): boolean {
+  const host = tables.hosts.get(hostId)
+  if (host?.state !== 'alive') return false
+  tables.hosts.set(hostId, { ...host, leaseUntil: now + leaseMs })
+  return true
+}
+
+export function releaseHost(tables: Tables, hostId: string): void {
+  const host = tables.hosts.get(hostId)
+  if (host?.state === 'alive') tables.hosts.set(hostId, { ...host, state: 'released' })
+}
+
+/** The claiming host itself is never fenced here: that it asks shows that it lives. A fenced one claims nothing. */
+export function claimOrphans(tables: Tables, hostId: string, now: number, limit: number): number {
+  if (!isAlive(tables, hostId)) return 0
+  for (const [id, host] of tables.hosts) {
+    if (id !== hostId && host.state === 'alive' && host.leaseUntil <= now) fence(tables, id, host)
+  }
+  const orphans = openRuns(tables).filter(run => !isAlive(tables, run.owner))
+  orphans.sort((a, b) => (a.wakeAt ?? Number.POSITIVE_INFINITY) - (b.wakeAt ?? Number.POSITIVE_INFINITY))
+  const claimed = orphans.slice(0, limit)
+  for (const run of claimed) {
+    const due = run.wakeAt !== null && run.wakeAt <= now
+    const attempts = run.attempts + (due ? 1 : 0)
+    tables.runs.set(run.runId, { ...run, owner: hostId, epoch: run.epoch + 1, attempts })
+  }
+  return claimed.length
+}
+
+export function dueRuns(tables: Tables, hostId: string, now: number, limit: number): DueRun[] {
+  return waiting(tables, hostId)
+    .filter(run => run.wakeAt! <= now)
+    .slice(0, limit)
+    .map(({ runId, epoch, attempts, wakeAt }) => ({ runId, epoch, attempts, wakeAt: wakeAt! }))
+}
+
+export const nextDue = (tables: Tables, hostId: string): number | undefined =>
+  waiting(tables, hostId)[0]?.wakeAt ?? undefined
+
+function waiting(tables: Tables, hostId: string): RunRow[] {
+  const mine = openRuns(tables).filter(run => run.owner === hostId && run.wakeAt !== null)
+  return mine.sort((a, b) => a.wakeAt! - b.wakeAt! || (a.runId < b.runId ? -1 : 1))
+}
+
+const openRuns = (tables: Tables): RunRow[] => [...tables.open].map(runId => tables.runs.get(runId)!)
+
+const fence = (tables: Tables, id: string, host: HostRow): void => {
+  tables.hosts.set(id, { ...host, state: 'fenced' })
+}

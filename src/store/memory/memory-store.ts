@@ -1,0 +1,176 @@
+import type { Json } from '../../core/json.js'
+import type * as Ports from '../../engine/ports.js'
+import { checkCommit } from '../check-commit.js'
+import { LocalHints } from '../local-hints.js'
+import { mayReplace, receiptKey } from '../receipt-rules.js'
+import { applyCommit } from './commit.js'
+import * as hosts from './hosts.js'
+import { emptyTables, isAlive } from './tables.js'
+
+/**
+ * The reference implementation of the Store contract: all of its rules, none of its durability. Several engines may
+ * share one instance. `close` keeps the data, so that a test can restart a host on the same instance.
+ */
+export class MemoryStore implements Ports.Store {
+  readonly #tables = emptyTables()
+  readonly #hints = new LocalHints()
+
+  async commit(commit: Ports.Commit): Promise<Ports.CommitResult> {
+    checkCommit(commit)
+    const result = applyCommit(this.#tables, commit)
+    if (result.kind === 'committed') this.#hints.committed(commit)
+    return result
+  }
+
+  async readEvents(runId: string, from: number, limit = Number.POSITIVE_INFINITY): Promise<Ports.StoredEvent[]> {
+    return this.#tables.events.get(runId)?.slice(from, from + limit) ?? []
+  }
+
+  async readRun(tenant: string | null, runId: string): Promise<Ports.RunRow | undefined> {
+    const run = this.#tables.runs.get(runId)
+    return tenant === null || run?.tenant === tenant ? run : undefined
+  }
+
+  async listRuns(query: Ports.RunQuery): Promise<Ports.RunRow[]> {
+    const { tenant, status, workflowId, parentRunId, tag, before, limit } = query
+    const found = [...this.#tables.runs.values()].filter(
+      run =>
+        (tenant === null || run.tenant === tenant) &&
+        (status === undefined || status.includes(run.status)) &&
+        (workflowId === undefined || run.workflowId === workflowId) &&
+        (parentRunId === undefined || run.parentRunId === parentRunId) &&
+        (tag === undefined || run.tags.includes(tag)) &&
+        (before === undefined || run.runId < before),
+    )
+    return found.sort((a, b) => (a.runId < b.runId ? 1 : -1)).slice(0, limit)
+  }
+
+  async childrenOf(runId: string): Promise<Ports.RunRow[]> {
+    const children = [...this.#tables.runs.values()].filter(run => run.parentRunId === runId)
+    return children.sort((a, b) => (a.runId < b.runId ? -1 : 1))
+  }
+
+  async dueRuns(hostId: string, now: number, limit: number): Promise<Ports.DueRun[]> {
+    return hosts.dueRuns(this.#tables, hostId, now, limit)
+  }
+
+  async nextDue(hostId: string): Promise<number | undefined> {
+    return hosts.nextDue(this.#tables, hostId)
+  }
+
+  async registerHost(host: hosts.Registration): Promise<void> {
+    hosts.registerHost(this.#tables, host)
+    this.#hints.registered(host.hostName, host.hostId)
+  }
+
+  async heartbeat(hostId: string, leaseMs: number, now: number): Promise<boolean> {
+    return hosts.heartbeat(this.#tables, hostId, leaseMs, now)
+  }
+
+  async releaseHost(hostId: string): Promise<void> {
+    hosts.releaseHost(this.#tables, hostId)
+    this.#hints.released(hostId)
+  }
+
+  async claimOrphans(hostId: string, now: number, limit: number): Promise<number> {
+    return hosts.claimOrphans(this.#tables, hostId, now, limit)
+  }
+
+  async putWorkflow({ definition, ...record }: Ports.WorkflowRecord): Promise<void> {
+    const { definitions, workflows } = this.#tables
+    if (!definitions.has(record.digest)) definitions.set(record.digest, definition)
+    workflows.set(JSON.stringify([record.tenant, record.workflowId]), record)
+  }
+
+  async getWorkflow(tenant: string, workflowId: string): Promise<Ports.WorkflowRecord | undefined> {
+    return this.#workflow(tenant, workflowId) ?? this.#workflow(null, workflowId)
+  }
+
+  async listWorkflows(tenant: string): Promise<Ports.WorkflowRecord[]> {
+    const rows = [...this.#tables.workflows.values()].filter(row => row.tenant === tenant || row.tenant === null)
+    const ids = [...new Set(rows.map(row => row.workflowId))].sort()
+    return ids.map(id => (this.#workflow(tenant, id) ?? this.#workflow(null, id))!)
+  }
+
+  async getDefinition(digest: string): Promise<string | undefined> {
+    return this.#tables.definitions.get(digest)
+  }
+
+  #workflow(tenant: string | null, workflowId: string): Ports.WorkflowRecord | undefined {
+    const row = this.#tables.workflows.get(JSON.stringify([tenant, workflowId]))
+    return row && { ...row, definition: this.#tables.definitions.get(row.digest)! }
+  }
+
+  async getReceipt(key: Ports.ReceiptKey): Promise<Ports.Receipt | undefined> {
+    return this.#tables.receipts.get(receiptKey(key))
+  }
+
+  async claimReceipt(
+    receipt: Ports.Receipt,
+    now: number,
+  ): Promise<{ claimed: true } | { claimed: false; receipt: Ports.Receipt }> {
+    const existing = this.#tables.receipts.get(receiptKey(receipt))
+    if (existing && !mayReplace(existing, receipt.digest, now)) return { claimed: false, receipt: existing }
+    this.#tables.receipts.set(receiptKey(receipt), receipt)
+    return { claimed: true }
+  }
+
+  async finishReceipt(receipt: Ports.Receipt): Promise<void> {
+    const existing = this.#tables.receipts.get(receiptKey(receipt))
+    if (existing?.state === 'pending' && existing.leaseOwner === receipt.leaseOwner) {
+      this.#tables.receipts.set(receiptKey(receipt), receipt)
+    }
+  }
+
+  async deleteReceipt(key: Ports.ReceiptKey): Promise<void> {
+    this.#tables.receipts.delete(receiptKey(key))
+  }
+
+  async purgeReceipts(olderThan: number): Promise<number> {
+    const old = [...this.#tables.receipts].filter(([, receipt]) => receipt.at < olderThan)
+    for (const [key] of old) this.#tables.receipts.delete(key)
+    return old.length
+  }
+
+  async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
+    const { invocations } = this.#tables
+    const held = invocations.get(claim.id)
+    if (held?.outcome !== undefined) return { kind: 'done', outcome: JSON.parse(held.outcome) as Json }
+    const free = held === undefined || !isAlive(this.#tables, held.hostId)
+    if (!free || !isAlive(this.#tables, claim.hostId)) return { kind: 'in-flight' }
+    invocations.set(claim.id, claim)
+    return { kind: 'claimed', again: held !== undefined }
+  }
+
+  async finishInvocation(id: string, hostId: string, outcome: Json): Promise<void> {
+    const held = this.#tables.invocations.get(id)
+    if (held?.hostId !== hostId || held.outcome !== undefined) return
+    this.#tables.invocations.set(id, { ...held, outcome: JSON.stringify(outcome) })
+  }
+
+  async putKey(key: Ports.ApiKey): Promise<void> {
+    const known = await this.findKey(key.hash)
+    if (known && known.keyId !== key.keyId) throw new Error('another API key has the same hash')
+    this.#tables.keys.set(key.keyId, key)
+  }
+
+  async listKeys(): Promise<Ports.ApiKey[]> {
+    return [...this.#tables.keys.values()].sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
+  }
+
+  async findKey(hash: string): Promise<Ports.ApiKey | undefined> {
+    return [...this.#tables.keys.values()].find(key => key.hash === hash)
+  }
+
+  onHint(listener: (runId: string) => void): () => void {
+    return this.#hints.on(listener)
+  }
+
+  async ping(): Promise<void> {
+    // A map is always reachable.
+  }
+
+  async close(): Promise<void> {
+    // Nothing to give back; see the class comment.
+  }
+}

@@ -1,0 +1,19 @@
+import { fileURLToPath } from 'node:url'
+import type { Store } from '../engine/ports.js'
+import { MemoryStore } from './memory/memory-store.js'
+import { openSqliteStore, type SqliteStoreOptions } from './sqlite/sqlite-store.js'
+
+export type StoreOptions = { readonly sqlite?: SqliteStoreOptions }
+
+/** `memory:`, `sqlite:<path>`, `postgres://…` or `postgresql://…`. */
+export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
+  if (url === 'memory:') return new MemoryStore()
+  if (url.startsWith('sqlite:')) return openSqliteStore(sqlitePath(url), options.sqlite)
+  throw new Error(`unknown database "${url.split(':')[0]}:": use memory:, sqlite:<path> or postgres://…`)
+}
+
+function sqlitePath(url: string): string {
+  const path = url.slice('sqlite:'.length)
+  if (path === '' || path === ':memory:') throw new Error('sqlite: needs the path of a file; for none, use memory:')
+  return path.startsWith('///') ? fileURLToPath(`file:${path}`) : path
+}

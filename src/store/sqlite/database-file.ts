@@ -1,0 +1,53 @@
+import { chmodSync, closeSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { stepsFrom } from '../migration.js'
+import { Connection, schemaVersion } from './connection.js'
+import { MIGRATIONS } from './migrations/index.js'
+
+/** File systems on which SQLite's locks or its shared memory cannot be trusted. */
+const NETWORK_FILESYSTEMS = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB2'],
+  [0x5346414f, 'AFS'],
+  [0x01021997, '9P'],
+])
+
+/** Creates the file if it is not there, for its owner only, and brings its schema up to date. */
+export function prepareDatabase(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  refuseNetworkFilesystem(path)
+  // Created by us, because SQLite would use the umask; the journal files take over the mode. An existing file is not
+  // opened: closing it again would drop the locks of another connection in this process.
+  if (statSync(path, { throwIfNoEntry: false })) chmodSync(path, 0o600)
+  else closeSync(openSync(path, 'wx', 0o600))
+  const connection = new Connection(path, 10_000, ['journal_mode = WAL', 'synchronous = FULL'])
+  try {
+    migrate(connection, path)
+  } finally {
+    connection.close()
+  }
+}
+
+function refuseNetworkFilesystem(path: string): void {
+  const kind = NETWORK_FILESYSTEMS.get(statfsSync(dirname(path)).type >>> 0)
+  if (kind) throw new Error(`${path} is on a network file system (${kind}), where SQLite can lose data`)
+}
+
+function migrate(connection: Connection, path: string): void {
+  connection.exec('BEGIN IMMEDIATE')
+  try {
+    const steps = stepsFrom(schemaVersion(connection), MIGRATIONS, path)
+    connection.exec(`CREATE TABLE IF NOT EXISTS migrations (
+      version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)`)
+    for (const { version, name, sql } of steps) {
+      connection.exec(sql)
+      connection.run('INSERT INTO migrations (version, name) VALUES (?, ?)', version, name)
+    }
+    connection.exec('COMMIT')
+  } catch (error) {
+    connection.exec('ROLLBACK')
+    throw error
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * The seam to SQLite: the `node:sqlite` API, built in from Node 22.13, and from the package with the same API before.
+ * Nothing else names either of them.
+ */
+
+export type SqlValue = null | number | string
+
+export type SqlRow = { readonly [column: string]: SqlValue }
+
+export interface Statement {
+  run(...parameters: SqlValue[]): { readonly changes: number | bigint }
+  get(...parameters: SqlValue[]): unknown
+  all(...parameters: SqlValue[]): unknown[]
+}
+
+export interface Database {
+  exec(sql: string): void
+  prepare(sql: string): Statement
+  close(): void
+}
+
+type DatabaseConstructor = new (path: string, options: { timeout: number }) => Database
+
+const builtin = process.getBuiltinModule('node:sqlite') as { DatabaseSync: DatabaseConstructor } | undefined
+
+const { DatabaseSync }: { DatabaseSync: DatabaseConstructor } = builtin ?? (await import('@photostructure/sqlite'))
+
+/** `busyMs`: how long a statement waits for a lock that another process holds. */
+export const openDatabase = (path: string, busyMs: number): Database => new DatabaseSync(path, { timeout: busyMs })
+
+/** Primary result codes that say "not now, and not here": the connection is given up and the caller told to reload. */
+const UNAVAILABLE = new Map([
+  [5, 'busy'],
+  [6, 'locked'],
+  [7, 'out of memory'],
+  [8, 'read-only'],
+  [10, 'I/O error'],
+  [11, 'corrupt'],
+  [13, 'full'],
+  [14, 'cannot open'],
+  [15, 'locking protocol'],
+  [22, 'large files unsupported'],
+  [26, 'not a database'],
+])
+
+/** What is wrong with the database, or undefined when the error is not about the database but about the statement. */
+export function troubleOf(error: unknown): string | undefined {
+  const code = (error as { errcode?: unknown } | null)?.errcode
+  return typeof code === 'number' ? UNAVAILABLE.get(code & 0xff) : undefined
+}
+
+/** The compiled writer: worker threads run JavaScript only, so a source tree under test uses its own build. */
+export const writerUrl = (): URL =>
+  import.meta.url.endsWith('.ts')
+    ? new URL('../../../dist/store/sqlite/writer.js', import.meta.url)
+    : new URL('./writer.js', import.meta.url)

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto'
+import { resolve } from 'node:path'
+import type { Json } from '../../core/json.js'
+import * as Ports from '../../engine/ports.js'
+import { checkCommit } from '../check-commit.js'
+import { LocalHints } from '../local-hints.js'
+import { prepareDatabase } from './database-file.js'
+import { packCommit } from './packed.js'
+import { listRunsQuery } from './list-runs.js'
+import { Reader } from './reader.js'
+import { toEvent, toKey, toReceipt, toRun, toWorkflow } from './rows.js'
+import type { TaskInput, TaskName, TaskResult } from './tasks.js'
+import { type SpawnWriter, WriterThread } from './writer-thread.js'
+
+export type SqliteStoreOptions = {
+  /** The database is full at this size; unlimited (up to the disk's own end) when absent. */
+  readonly maxBytes?: number
+  /** Replaces the writer thread, to observe or disturb it in tests. */
+  readonly spawnWriter?: SpawnWriter
+}
+
+const PURGE_STEP = 2000
+
+/** Opens the database file, creating or migrating it first. Rejects when it is newer than this program. */
+export async function openSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
+  const file = resolve(path)
+  prepareDatabase(file)
+  const store = new SqliteStore(file, options)
+  try {
+    await store.probe()
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  return store
+}
+
+/** The embedded store: SQLite in WAL mode with full sync, one writer thread with group commit, reads on the side. */
+export class SqliteStore implements Ports.Store {
+  readonly #reader: Reader
+  readonly #writer: WriterThread
+  readonly #hints = new LocalHints()
+  #commits = 0
+
+  /** Use `openSqliteStore`; this expects a file with the current schema. */
+  constructor(path: string, { maxBytes, spawnWriter }: SqliteStoreOptions) {
+    this.#reader = new Reader(path)
+    this.#writer = new WriterThread({ path, maxBytes: maxBytes ?? null }, spawnWriter)
+  }
+
+  /** Commits asked for, and the transactions that carried them and all other writes. */
+  get counters(): { readonly commits: number; readonly transactions: number } {
+    return { commits: this.#commits, transactions: this.#writer.transactions }
+  }
+
+  async probe(): Promise<void> {
+    await this.#write('probe', null)
+  }
+
+  async commit(commit: Ports.Commit): Promise<Ports.CommitResult> {
+    checkCommit(commit)
+    this.#commits += 1
+    const refused = await this.#write('commit', packCommit(commit))
+    if (refused) return refused
+    this.#hints.committed(commit)
+    return { kind: 'committed' }
+  }
+
+  async readEvents(runId: string, from: number, limit = -1): Promise<Ports.StoredEvent[]> {
+    const sql = `SELECT seq, type, node_id, payload, secret, cause, at FROM events
+                  WHERE run_id = ? AND seq >= ? ORDER BY seq LIMIT ?`
+    return this.#reader.all(sql, runId, from, limit).map(toEvent)
+  }
+
+  async readRun(tenant: string | null, runId: string): Promise<Ports.RunRow | undefined> {
+    const row =
+      tenant === null
+        ? this.#reader.get('SELECT * FROM runs WHERE run_id = ?', runId)
+        : this.#reader.get('SELECT * FROM runs WHERE run_id = ? AND tenant = ?', runId, tenant)
+    return row && toRun(row)
+  }
+
+  async listRuns(query: Ports.RunQuery): Promise<Ports.RunRow[]> {
+    const { sql, parameters } = listRunsQuery(query)
+    return this.#reader.all(sql, ...parameters).map(toRun)
+  }
+
+  async childrenOf(runId: string): Promise<Ports.RunRow[]> {
+    return this.#reader.all('SELECT * FROM runs WHERE parent_run_id = ? ORDER BY run_id', runId).map(toRun)
+  }
+
+  async dueRuns(hostId: string, now: number, limit: number): Promise<Ports.DueRun[]> {
+    const sql = `SELECT run_id AS runId, epoch, attempts, wake_at AS wakeAt FROM runs
+                  WHERE owner = ? AND ended_at IS NULL AND wake_at <= ? ORDER BY wake_at, run_id LIMIT ?`
+    return this.#reader.all(sql, hostId, now, limit).map(row => ({ ...row }) as Ports.DueRun)
+  }
+
+  async nextDue(hostId: string): Promise<number | undefined> {
+    const sql = 'SELECT min(wake_at) AS due FROM runs WHERE owner = ? AND ended_at IS NULL AND wake_at IS NOT NULL'
+    return (this.#reader.get(sql, hostId)?.due as number | null) ?? undefined
+  }
+
+  async registerHost(host: TaskInput<'registerHost'>): Promise<void> {
+    await this.#write('registerHost', host)
+    this.#hints.registered(host.hostName, host.hostId)
+  }
+
+  heartbeat(hostId: string, leaseMs: number, now: number): Promise<boolean> {
+    return this.#write('heartbeat', { hostId, leaseMs, now })
+  }
+
+  async releaseHost(hostId: string): Promise<void> {
+    await this.#write('releaseHost', hostId)
+    this.#hints.released(hostId)
+  }
+
+  claimOrphans(hostId: string, now: number, limit: number): Promise<number> {
+    return this.#write('claimOrphans', { hostId, now, limit })
+  }
+
+  putWorkflow(record: Ports.WorkflowRecord): Promise<void> {
+    return this.#write('putWorkflow', record)
+  }
+
+  async getWorkflow(tenant: string, workflowId: string): Promise<Ports.WorkflowRecord | undefined> {
+    const sql = `SELECT w.*, d.definition FROM workflows w JOIN definitions d USING (digest)
+                  WHERE w.tenant IN (?, '') AND w.workflow_id = ? ORDER BY w.tenant DESC LIMIT 1`
+    const row = this.#reader.get(sql, tenant, workflowId)
+    return row && toWorkflow(row)
+  }
+
+  async listWorkflows(tenant: string): Promise<Ports.WorkflowRecord[]> {
+    const sql = `SELECT w.*, d.definition FROM workflows w JOIN definitions d USING (digest)
+                  WHERE w.tenant = ?1 OR (w.tenant = '' AND NOT EXISTS (
+                    SELECT 1 FROM workflows own WHERE own.tenant = ?1 AND own.workflow_id = w.workflow_id))
+                  ORDER BY w.workflow_id`
+    return this.#reader.all(sql, tenant).map(toWorkflow)
+  }
+
+  async getDefinition(digest: string): Promise<string | undefined> {
+    return this.#reader.get('SELECT definition FROM definitions WHERE digest = ?', digest)?.definition as
+      | string
+      | undefined
+  }
+
+  async getReceipt({ tenant, endpoint, key }: Ports.ReceiptKey): Promise<Ports.Receipt | undefined> {
+    const sql = 'SELECT * FROM receipts WHERE tenant = ? AND endpoint = ? AND key = ?'
+    const row = this.#reader.get(sql, tenant, endpoint, key)
+    return row && toReceipt(row)
+  }
+
+  async claimReceipt(
+    receipt: Ports.Receipt,
+    now: number,
+  ): Promise<{ claimed: true } | { claimed: false; receipt: Ports.Receipt }> {
+    const existing = await this.#write('claimReceipt', { receipt, now, claim: randomUUID() })
+    return existing ? { claimed: false, receipt: existing } : { claimed: true }
+  }
+
+  finishReceipt(receipt: Ports.Receipt): Promise<void> {
+    return this.#write('finishReceipt', receipt)
+  }
+
+  deleteReceipt(key: Ports.ReceiptKey): Promise<void> {
+    return this.#write('deleteReceipt', key)
+  }
+
+  async purgeReceipts(olderThan: number): Promise<number> {
+    let purged = 0
+    for (let step = PURGE_STEP; step === PURGE_STEP; purged += step) {
+      step = await this.#write('purgeReceipts', { olderThan, limit: PURGE_STEP })
+    }
+    return purged
+  }
+
+  async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
+    const state = await this.#write('claimInvocation', { claim, token: randomUUID() })
+    return state.kind === 'done' ? { kind: 'done', outcome: JSON.parse(state.outcome) as Json } : state
+  }
+
+  finishInvocation(id: string, hostId: string, outcome: Json): Promise<void> {
+    return this.#write('finishInvocation', { id, hostId, outcome: JSON.stringify(outcome) })
+  }
+
+  putKey(key: Ports.ApiKey): Promise<void> {
+    return this.#write('putKey', key)
+  }
+
+  async listKeys(): Promise<Ports.ApiKey[]> {
+    return this.#reader.all('SELECT * FROM api_keys ORDER BY key_id').map(toKey)
+  }
+
+  async findKey(hash: string): Promise<Ports.ApiKey | undefined> {
+    const row = this.#reader.get('SELECT * FROM api_keys WHERE hash = ?', hash)
+    return row && toKey(row)
+  }
+
+  onHint(listener: (runId: string) => void): () => void {
+    return this.#hints.on(listener)
+  }
+
+  async ping(): Promise<void> {
+    this.#reader.get('SELECT max(version) FROM migrations')
+  }
+
+  /** The writer last: the last connection to leave folds the write-ahead log into the database. */
+  async close(): Promise<void> {
+    this.#reader.close()
+    await this.#writer.close()
+  }
+
+  async #write<Name extends TaskName>(name: Name, input: TaskInput<Name>): Promise<TaskResult<Name>> {
+    try {
+      return await this.#writer.run(name, input)
+    } catch (error) {
+      if (error instanceof Ports.StoreUnavailable) this.#reader.reopen()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import { writeCommit } from './write-commit.js'
+import { claimOrphans, heartbeat, registerHost, releaseHost } from './write-hosts.js'
+import {
+  claimInvocation,
+  claimReceipt,
+  deleteReceipt,
+  finishInvocation,
+  finishReceipt,
+  purgeReceipts,
+  putKey,
+  putWorkflow,
+} from './write-records.js'
+
+/** Everything that writes. Each takes the connection, inside the batch's transaction, and one input. */
+export const TASKS = {
+  commit: writeCommit,
+  registerHost,
+  heartbeat,
+  releaseHost,
+  claimOrphans,
+  putWorkflow,
+  claimReceipt,
+  finishReceipt,
+  deleteReceipt,
+  purgeReceipts,
+  claimInvocation,
+  finishInvocation,
+  putKey,
+  /** Proves that the writer can begin and end a transaction. */
+  probe: (_db: unknown, _input: null): void => undefined,
+}
+
+export type TaskName = keyof typeof TASKS
+export type TaskInput<Name extends TaskName> = Parameters<(typeof TASKS)[Name]>[1]
+export type TaskResult<Name extends TaskName> = ReturnType<(typeof TASKS)[Name]>
+
+export type Task = readonly [name: TaskName, input: unknown]
+
+/** What the writer answers to a batch: one value per task, save for those that failed. */
+export type BatchReply = {
+  readonly values: readonly unknown[]
+  readonly failures: readonly TaskFailure[]
+  readonly transactions: number
+}
+
+/** `unavailable`: nothing is known to be written. Otherwise the task is at fault, and nothing of it is written. */
+export type TaskFailure = { readonly index: number; readonly message: string; readonly unavailable: boolean }
+
+export type WriterSettings = { readonly path: string; readonly maxBytes: number | null }

@@ -1,0 +1,91 @@
+import { fold } from '../core/decider.js'
+import type { JsonObject } from '../core/json.js'
+import type { Refusal } from '../core/problem.js'
+import { coreNodeTypes } from '../core/nodes/registry.js'
+import { compile, isPlan } from '../core/run/compile.js'
+import { decide, type Rules } from '../core/run/decide.js'
+import type { Recorded } from '../core/run/event.js'
+import { evolve } from '../core/run/evolve.js'
+import type { RunInput } from '../core/run/input.js'
+import { type Effect, pending, wakeAt } from '../core/run/pending.js'
+import type { RunState } from '../core/run/state.js'
+import { type Sketch, sketch } from './workflow.js'
+
+const LIMITS = { maxNodeExecutions: 100_000, maxRunDurationMs: 31 * 24 * 3_600_000, maxDepth: 16 }
+
+export const rulesFor = (workflow: Sketch, capabilities: readonly string[] = []): Rules => {
+  const plan = compile(sketch(workflow), 'digest', {
+    nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
+    capabilities: new Set(capabilities),
+  })
+  if (!isPlan(plan)) throw new Error(plan.message)
+  return { plan, limits: LIMITS, capabilities: new Set(capabilities) }
+}
+
+type Happening = RunInput extends infer Each ? (Each extends unknown ? Omit<Each, 'now'> : never) : never
+
+/** A run driven by hand: put inputs, look at the events, the state and what is owed. */
+export class Scenario {
+  readonly log: Recorded[] = []
+  refusal: Refusal | undefined
+  now = 1_000
+
+  constructor(readonly rules: Rules) {}
+
+  start(inputs: JsonObject = {}, configurable?: JsonObject): this {
+    const started = {
+      workflowId: this.rules.plan.definition.id,
+      workflowDigest: 'digest',
+      inputs,
+      transport: 'rest' as const,
+      engineVersion: '1',
+      owner: { tenant: 't1' },
+      ...(configurable ? { configurable } : {}),
+    }
+    return this.when({ type: 'StartRun', runId: 'run-1', started } as Happening)
+  }
+
+  when(input: Happening): this {
+    const decision = decide(this.rules, this.state, { ...input, now: this.now } as RunInput)
+    this.refusal = decision.ok ? undefined : decision.refusal
+    if (decision.ok) this.log.push(...decision.events)
+    return this
+  }
+
+  /** Time goes by, and the run is told. */
+  after(ms: number): this {
+    this.now += ms
+    return this.when({ type: 'TimeCame' } as Happening)
+  }
+
+  /** Always folded from the whole log, so every test also tests that the log is enough. */
+  get state(): RunState {
+    return fold(
+      (state: RunState, event: Recorded) => evolve(this.rules.plan, state, event),
+      { phase: 'absent' } as RunState,
+      this.log,
+    )
+  }
+
+  get owed(): readonly Effect[] {
+    return pending(this.rules, this.state)
+  }
+
+  get wakeAt(): number | null {
+    return wakeAt(this.rules, this.state)
+  }
+
+  /** `type` or `type nodeId` of each event, from `from` on. */
+  told(from = 0): string[] {
+    return this.log.slice(from).map(({ type, nodeId }) => (nodeId === undefined ? type : `${type} ${nodeId}`))
+  }
+
+  /** Sequence of the latest event of that type and node. */
+  sequence(type: string, nodeId?: string): number {
+    return this.log.findLast(event => event.type === type && (nodeId === undefined || event.nodeId === nodeId))!
+      .sequence
+  }
+}
+
+export const given = (workflow: Sketch, capabilities?: readonly string[]): Scenario =>
+  new Scenario(rulesFor(workflow, capabilities))

@@ -1,0 +1,52 @@
+import type { Clock } from '../engine/ports.js'
+
+/** A clock that stands still until it is told how far to go; callbacks fire in time order. */
+export class ManualClock implements Clock {
+  #now: number
+  readonly #start: number
+  #timers: { at: number; callback: () => void }[] = []
+
+  constructor(start = Date.UTC(2026, 0, 1)) {
+    this.#now = start
+    this.#start = start
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  monotonic(): number {
+    return this.#now - this.#start
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const timer = { at: this.#now + Math.max(ms, 0), callback }
+    this.#timers.push(timer)
+    return () => {
+      this.#timers = this.#timers.filter(other => other !== timer)
+    }
+  }
+
+  /** Moves on by `ms`, letting everything that falls due, and what that leads to, happen on the way. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms
+    await settled()
+    for (;;) {
+      const next = this.#timers.reduce<{ at: number; callback: () => void } | undefined>(
+        (first, timer) => (first && first.at <= timer.at ? first : timer),
+        undefined,
+      )
+      if (!next || next.at > end) break
+      this.#timers = this.#timers.filter(timer => timer !== next)
+      this.#now = Math.max(this.#now, next.at)
+      next.callback()
+      await settled()
+    }
+    this.#now = end
+  }
+}
+
+/** Gives promises and in-process IO that are already under way the chance to finish. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(resolve => setImmediate(resolve))
+}

@@ -1,0 +1,15 @@
+import { Type } from 'typebox'
+
+/** Path and body ids. Anything that cannot be an id we gave out is answered as unknown, before a store sees it. */
+export const ID_PATTERNS = {
+  runId: '^[A-Za-z0-9_-]{1,128}$',
+  workflowId: '^[a-z][a-z0-9_-]{0,127}$',
+  artifactId: '^art-(0|[1-9][0-9]{0,14})$',
+  keyId: '^[A-Za-z0-9_-]{1,128}$',
+} as const
+
+export type IdName = keyof typeof ID_PATTERNS
+
+export const RunId = Type.String({ pattern: ID_PATTERNS.runId })
+export const WorkflowId = Type.String({ pattern: ID_PATTERNS.workflowId })
+export const Timestamp = Type.String({ format: 'date-time' })

@@ -1,0 +1,57 @@
+import { type Static, Type } from 'typebox'
+import { Timestamp } from './ids.js'
+import { OneOf } from './one-of.js'
+
+/** The protocol's minimum vocabulary, then ours. No scope implies another (contract core §3.1). */
+export const SCOPES = [
+  'manifest:read',
+  'runs:create',
+  'runs:read',
+  'runs:cancel',
+  'artifacts:read',
+  'webhooks:manage',
+  'approvals:respond',
+  'packs:publish',
+  'packs:yank',
+  'packs:yank-revert',
+  'audit:read',
+  'workspace:read',
+  'workspace:write',
+  'workflows:write',
+  'keys:manage',
+] as const
+
+export type Scope = (typeof SCOPES)[number]
+
+const Word = { minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$' }
+
+export const CreateKeyBody = Type.Object(
+  {
+    tenant: Type.Optional(Type.String(Word)),
+    principal: Type.Optional(Type.String(Word)),
+    scopes: Type.Array(OneOf(SCOPES), { minItems: 1, uniqueItems: true }),
+    test: Type.Optional(Type.Boolean()),
+    expiresAt: Type.Optional(Type.String({ format: 'date-time', maxLength: 64 })),
+  },
+  { additionalProperties: false },
+)
+
+export const KeyAnswer = Type.Object({
+  keyId: Type.String(),
+  tenant: Type.String(),
+  principal: Type.String(),
+  scopes: Type.Array(Type.String()),
+  test: Type.Boolean(),
+  createdAt: Timestamp,
+  expiresAt: Type.Union([Timestamp, Type.Null()]),
+  revokedAt: Type.Union([Timestamp, Type.Null()]),
+})
+export type KeyAnswer = Static<typeof KeyAnswer>
+
+export const CreateKeyAnswer = Type.Object({
+  ...KeyAnswer.properties,
+  key: Type.Optional(
+    Type.String({ description: 'Shown in this answer only; a replay under the same Idempotency-Key leaves it out' }),
+  ),
+})
+export const ListKeysAnswer = Type.Object({ keys: Type.Array(KeyAnswer) })

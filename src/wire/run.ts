@@ -1,0 +1,148 @@
+import { type Static, Type } from 'typebox'
+import type { JsonObject } from '../core/json.js'
+import { RunId, Timestamp, WorkflowId } from './ids.js'
+import { OneOf } from './one-of.js'
+
+export const RUN_STATUSES = [
+  'pending',
+  'running',
+  'paused',
+  'waiting-approval',
+  'waiting-input',
+  'waiting-external',
+  'completed',
+  'failed',
+  'cancelling',
+  'cancelled',
+] as const
+
+export const MAX_BULK_RUNS = 100
+export const MAX_METADATA_BYTES = 8192
+export const MAX_METADATA_DEPTH = 4
+
+const closed = { additionalProperties: false }
+const JsonMap = Type.Unsafe<JsonObject>({ type: 'object' })
+// A NUL cannot be stored as text by PostgreSQL; no other format is refused.
+const noNul = { pattern: '^[^\\u0000]*$' }
+const Reason = Type.Optional(Type.String({ maxLength: 512 }))
+
+export const CreateRunBody = Type.Object(
+  {
+    workflowId: Type.String({ minLength: 1, maxLength: 128 }),
+    inputs: Type.Optional(JsonMap),
+    tenantId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+    scopeId: Type.Optional(Type.String({ minLength: 1, maxLength: 256, ...noNul })),
+    configurable: Type.Optional(JsonMap),
+    tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 256, ...noNul }), { maxItems: 100 })),
+    metadata: Type.Optional(JsonMap),
+    callbackUrl: Type.Optional(Type.String({ description: 'Not supported yet; refused with validation_error' })),
+    residency: Type.Optional(Type.Unknown({ description: 'Not supported yet; refused with validation_error' })),
+    mode: Type.Optional(OneOf(['eval'], { description: 'Refused with capability_not_provided' })),
+    evalSuiteRef: Type.Optional(Type.Unknown({ description: 'Only with mode' })),
+    agentId: Type.Optional(Type.String({ description: 'Only with mode' })),
+  },
+  closed,
+)
+export type CreateRunBody = Static<typeof CreateRunBody>
+
+export const CreateRunAnswer = Type.Object({
+  runId: RunId,
+  status: OneOf(['pending', 'running', 'waiting-approval', 'waiting-input', 'waiting-external']),
+  eventsUrl: Type.String(),
+  statusUrl: Type.String(),
+})
+
+export const CancelBody = Type.Object({ reason: Reason }, closed)
+export const CancelAnswer = Type.Object({ runId: RunId, status: OneOf(['cancelling', 'cancelled']) })
+
+export const BulkCancelBody = Type.Object(
+  { runIds: Type.Array(Type.String({ minLength: 1 }), { minItems: 1, maxItems: MAX_BULK_RUNS }), reason: Reason },
+  closed,
+)
+export const BulkCancelAnswer = Type.Object({
+  results: Type.Array(
+    Type.Union([
+      Type.Object({ runId: Type.String(), ok: Type.Literal(true), status: OneOf(RUN_STATUSES) }),
+      Type.Object({
+        runId: Type.String(),
+        ok: Type.Literal(false),
+        error: Type.Object({ code: Type.String(), message: Type.String() }),
+      }),
+    ]),
+  ),
+})
+
+export const PauseBody = Type.Object(
+  { reason: Reason, drainPolicy: Type.Optional(OneOf(['immediate', 'drain-current-node'])) },
+  closed,
+)
+export const PauseAnswer = Type.Object({ runId: RunId, status: OneOf(RUN_STATUSES), pausedAt: Timestamp })
+export const ResumeBody = Type.Object({ reason: Reason }, closed)
+export const ResumeAnswer = Type.Object({ runId: RunId, status: OneOf(RUN_STATUSES), resumedAt: Timestamp })
+
+export const ListRunsQuery = Type.Object({
+  status: Type.Optional(
+    Type.Array(OneOf(RUN_STATUSES), { description: 'Repeat the parameter or separate by commas', maxItems: 10 }),
+  ),
+  workflowId: Type.Optional(WorkflowId),
+  tag: Type.Optional(Type.String({ minLength: 1, maxLength: 256, ...noNul })),
+  parentRunId: Type.Optional(RunId),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: '`nextCursor` of the page before' })),
+})
+
+export const RunRowAnswer = Type.Object({
+  runId: RunId,
+  workflowId: Type.String(),
+  status: OneOf(RUN_STATUSES),
+  tags: Type.Array(Type.String()),
+  scopeId: Type.Optional(Type.String()),
+  parentRunId: Type.Optional(RunId),
+  parentNodeId: Type.Optional(Type.String()),
+  startedAt: Timestamp,
+  updatedAt: Timestamp,
+  completedAt: Type.Optional(Timestamp),
+  eventCount: Type.Integer({ minimum: 0 }),
+})
+export type RunRowAnswer = Static<typeof RunRowAnswer>
+
+export const ListRunsAnswer = Type.Object({
+  runs: Type.Array(RunRowAnswer),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
+})
+
+const NodeSnapshot = Type.Object({
+  status: OneOf(['pending', 'running', 'interrupted', 'retrying', 'completed', 'failed', 'skipped', 'cancelled']),
+  attempt: Type.Optional(Type.Integer({ minimum: 0 })),
+  childRunId: Type.Optional(RunId),
+  error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
+})
+export type NodeSnapshot = Static<typeof NodeSnapshot>
+
+export const RunSnapshot = Type.Object({
+  runId: RunId,
+  workflowId: Type.String({ minLength: 1 }),
+  status: OneOf(RUN_STATUSES),
+  owner: Type.Optional(
+    Type.Object({ tenant: Type.String(), principal: Type.Optional(Type.String()) }, { additionalProperties: false }),
+  ),
+  currentNodeId: Type.Optional(Type.String()),
+  startedAt: Type.Optional(Timestamp),
+  completedAt: Type.Optional(Timestamp),
+  nodeStates: Type.Optional(Type.Record(Type.String(), NodeSnapshot)),
+  inputs: Type.Optional(JsonMap),
+  variables: Type.Optional(JsonMap),
+  channels: Type.Optional(JsonMap),
+  outputs: Type.Optional(JsonMap),
+  error: Type.Optional(
+    Type.Object({ code: Type.String(), message: Type.String(), details: Type.Optional(JsonMap) }, closed),
+  ),
+  tags: Type.Optional(Type.Array(Type.String())),
+  metadata: Type.Optional(JsonMap),
+  configurable: Type.Optional(JsonMap),
+  parentRunId: Type.Optional(RunId),
+  parentNodeId: Type.Optional(Type.String()),
+  childRuns: Type.Optional(Type.Array(Type.Object({ runId: RunId, status: OneOf(RUN_STATUSES) }))),
+  eventLogSchemaVersion: Type.Integer(),
+})
+export type RunSnapshot = Static<typeof RunSnapshot>

@@ -1,0 +1,113 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { check, LAYERS } from './rules.js'
+import { readSource, type Source } from './source.js'
+
+const src = path.resolve(import.meta.dirname, '../../src')
+
+const product = (fs.readdirSync(src, { recursive: true }) as string[])
+  .map(name => name.split(path.sep).join('/'))
+  .filter(name => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+  .map(name => readSource(name, fs.readFileSync(path.join(src, name), 'utf8')))
+
+const violations = (file: string, text: string): string[] => check([readSource(file, text)]).map(({ rule }) => rule)
+
+describe('the architecture', () => {
+  test('holds for every source file', () => {
+    expect(product.length).toBeGreaterThan(50)
+    const found = check(product).map(({ file, line, rule, found }) => `src/${file}:${line} ${rule}: ${found}`)
+    expect(found).toEqual([])
+  })
+
+  test('the scanner sees imports: most files have some, and every own one resolves', () => {
+    const own = product.flatMap(source =>
+      source.imports.filter(({ from }) => from.startsWith('.')).map(({ from }) => ({ source, from })),
+    )
+    expect(own.length).toBeGreaterThan(product.length)
+    const dangling = own.filter(({ source, from }) => !fs.existsSync(resolve(source, from)))
+    expect(dangling.map(({ source, from }) => `${source.file}: ${from}`)).toEqual([])
+  })
+})
+
+const resolve = (source: Source, from: string): string =>
+  path.join(src, path.dirname(source.file), from.replace(/\.js$/, '.ts'))
+
+describe('each rule catches its violation', () => {
+  test.each([
+    ['core/a.ts', "import fs from 'node:fs'", 'core/ imports'],
+    ['core/a.ts', "import { x } from '../engine/api.js'", 'core/ imports'],
+    ['core/a.ts', "import type { x } from '../engine/api.js'", 'core/ imports'],
+    ['core/a.ts', "export * from '../store/memory/store.js'", 'core/ imports'],
+    ['core/a.ts', "import {\n  type A,\n  b,\n} from 'lodash'", 'core/ imports'],
+    ['engine/a.ts', "import { x } from '../store/open-store.js'", 'engine/ imports'],
+    ['engine/a.ts', "import { x } from '../wire/run.js'", 'engine/ imports'],
+    ['engine/a.ts', "import pg from 'pg'", 'engine/ imports'],
+    ['store/a.ts', "import { x } from '../engine/engine.js'", 'store/ imports'],
+    ['store/sqlite/a.ts', "import pg from 'pg'", 'store/ imports'],
+    ['http/a.ts', "import { x } from '../store/open-store.js'", 'http/ imports'],
+    ['http/a.ts', "import { x } from '../engine/engine.js'", 'http/ imports'],
+    ['wire/a.ts', "import { x } from '../engine/ports.js'", 'wire/ imports'],
+    ['wire/a.ts', "import type { x } from '../engine/engine.js'", 'wire/ imports'],
+    ['client/a.ts', "import { x } from '../wire/run.js'", 'client/ imports'],
+    ['client/a.ts', "import type { x } from '../engine/api.js'", 'client/ imports'],
+    ['cli/a.ts', "import { x } from '../engine/api.js'", 'cli/ imports'],
+    ['cli/commands/run.ts', "const x = await import('../../host.js')", 'cli/ imports'],
+    ['cli/a.ts', 'const x = await import(name)', 'cli/ imports'],
+    ['log-check/a.ts', "import { x } from '../core/json.js'", 'log-check/ imports'],
+    ['project/a.ts', "import { x } from '../config.js'", 'project/ imports'],
+    ['misc/a.ts', 'export {}', 'known layer'],
+    ['host2.ts', 'export {}', 'known layer'],
+  ])('%s: %s', (file, text, rule) => {
+    expect(violations(file, text)).toContain(rule)
+  })
+
+  test.each([
+    ['http/a.ts', 'const port = process.env.PORT', 'the environment is read in config.ts only'],
+    ['host.ts', 'const { env } = process', 'the environment is read in config.ts only'],
+    ['host.ts', "process['env']", 'the environment is read in config.ts only'],
+    ['engine/a.ts', 'const at = Date.now()', 'the clock and chance are read in system.ts only'],
+    ['cli/a.ts', 'const at = new Date()', 'the clock and chance are read in system.ts only'],
+    ['http/a.ts', 'const id = Math.random()', 'the clock and chance are read in system.ts only'],
+    ['http/a.ts', 'const a = `took ${performance.now()} ms`', 'the clock and chance are read in system.ts only'],
+    ['core/a.ts', 'export async function f() {}', 'the core is pure'],
+    ['core/a.ts', 'for await (const x of y) f(x)', 'the core is pure'],
+    ['core/a.ts', 'const at = new Date()', 'the core is pure'],
+    ['core/a.ts', 'setTimeout(f, 1)', 'the core is pure'],
+    ['http/a.ts', 'eval(text)', 'no code from text'],
+    ['http/a.ts', "const f = new Function('a', text)", 'no code from text'],
+    ['http/a.ts', "import vm from 'node:vm'", 'no code from text'],
+    ['host.ts', "import net from 'node:net'", 'sockets only in http, peers and client'],
+    ['host.ts', "import { request } from 'undici'", 'sockets only in http, peers and client'],
+    ['engine/a.ts', 'const r = await fetch(url)', 'sockets only in http, peers and client'],
+    ['store/a.ts', 'try { f() } catch {}', 'no error is dropped'],
+    ['store/a.ts', 'try { f() } catch (error) { /* why not */ }', 'no error is dropped'],
+    ['store/a.ts', 'void f().catch(() => {})', 'no error is dropped'],
+    ['store/a.ts', 'void f().catch(() => undefined)', 'no error is dropped'],
+  ])('%s: %s', (file, text, rule) => {
+    expect(violations(file, text)).toContain(rule)
+  })
+})
+
+describe('no rule cries wolf', () => {
+  test.each([
+    ['core/a.ts', '// Date.now() and await are banned here\nexport const a = 1'],
+    ['core/a.ts', "export const message = 'never call eval(x) or Date.now()'"],
+    ['core/a.ts', 'export const message = `await ${name} in process.env`'],
+    ['core/a.ts', 'export const quote = /[\'"`]/.test(x) // "\nexport const at = (ms: number) => new Date(ms)'],
+    ['core/a.ts', "import type { Json } from './json.js'\nimport { RE2JS } from 're2js'"],
+    ['http/a.ts', "import type { Store } from '../engine/ports.js'\nimport Fastify from 'fastify'"],
+    ['wire/a.ts', "import type { RunView } from '../engine/api.js'\nimport { Type } from 'typebox'"],
+    ['client/a.ts', "import type { A } from '../wire/run.js'\nconst r = await fetch(url)"],
+    ['cli/commands/serve.ts', "const { createHost } = await import('../../host.js')"],
+    ['config.ts', 'const env = process.env'],
+    ['store/a.ts', 'try { f() } catch (error) { log.warn({ error }, "kept going") }'],
+  ])('%s: %s', (file, text) => {
+    expect(violations(file, text)).toEqual([])
+  })
+
+  test('every layer is named once', () => {
+    const places = LAYERS.map(layer => layer.place)
+    expect(new Set(places).size).toBe(places.length)
+  })
+})

@@ -1,0 +1,177 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { FastifyInstance, InjectOptions } from 'fastify'
+import { coreNodeTypes } from '../../src/core/nodes/registry.js'
+import type { RunEngine } from '../../src/engine/api.js'
+import { Engine } from '../../src/engine/engine.js'
+import type { ApiKey, Clock, Log, SchemaChecker } from '../../src/engine/ports.js'
+import { createApp } from '../../src/http/app.js'
+import { type HttpConfigOverrides, httpConfig } from '../../src/http/config.js'
+import { definitionShape } from '../../src/http/definition-shape.js'
+import type { AppDeps } from '../../src/http/deps.js'
+import { hashKey } from '../../src/http/key-ring.js'
+import { MemoryStore } from '../../src/store/memory/memory-store.js'
+import { systemClock, systemIds } from '../../src/system.js'
+import { SCOPES } from '../../src/wire/key.js'
+
+/** Keys that every test host knows, by name. */
+export const KEYS = {
+  alice: { account: 'acme', scopes: SCOPES, test: false },
+  bob: { account: 'beta', scopes: SCOPES, test: false },
+  tester: { account: 'acme', scopes: SCOPES, test: true },
+  reader: { account: 'acme', scopes: ['runs:read'], test: false },
+  canceller: { account: 'acme', scopes: ['runs:cancel'], test: false },
+} as const
+
+export type KeyName = keyof typeof KEYS
+
+export const secretOf = (name: string): string => `ask_${name.padEnd(43, '0')}`
+
+export type LogLine = { readonly level: string; readonly fields: object; readonly message: string }
+
+export type TestHost = {
+  readonly app: FastifyInstance
+  readonly engine: RunEngine
+  readonly store: MemoryStore
+  readonly lines: LogLine[]
+  call(name: KeyName | null, request: InjectOptions): Promise<Reply>
+  close(): Promise<void>
+}
+
+export type Reply = {
+  readonly status: number
+  readonly headers: { readonly [name: string]: unknown }
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects
+  readonly json: any
+}
+
+export type HostOptions = {
+  readonly config?: HttpConfigOverrides
+  readonly clock?: Clock
+  readonly store?: MemoryStore
+  /** Puts something in front of the real engine. */
+  readonly wrap?: (engine: RunEngine) => RunEngine
+  readonly deps?: Partial<AppDeps>
+}
+
+/** The HTTP edge over the real engine and the memory store. */
+export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
+  const { clock = systemClock, store = new MemoryStore() } = options
+  const lines: LogLine[] = []
+  const log = recordingLog(lines)
+  const real = newEngine(store, clock, log)
+  await real.start()
+  for (const name of Object.keys(KEYS) as KeyName[]) await store.putKey(keyRecord(name, clock))
+  const engine = options.wrap?.(real) ?? real
+  const deps = { engine, keys: store, receipts: store, clock, ids: systemIds, config: httpConfig(options.config), log }
+  const app = createApp({ ...deps, ...options.deps })
+  for (const definition of [noop, slow, secretive]) await real.putWorkflow(null, definition)
+  return {
+    app,
+    engine,
+    store,
+    lines,
+    call: (name, request) => call(app, name, request),
+    async close() {
+      await app.close()
+      await real.stop(0)
+    },
+  }
+}
+
+const newEngine = (store: MemoryStore, clock: Clock, log: Log): Engine =>
+  new Engine(
+    {
+      store,
+      clock,
+      ids: systemIds,
+      schemas: plainSchemas,
+      log,
+      nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
+      capabilities: new Set(),
+      performers: new Map(),
+      definitionShape,
+    },
+    {
+      hostName: 'test',
+      leaseMs: 10_000,
+      sweepMs: 1000,
+      limits: { maxNodeExecutions: 1000, maxRunDurationMs: 3_600_000, maxDepth: 8 },
+      maxConcurrentEffects: 8,
+      maxPoisonAttempts: 3,
+      maxActiveRuns: 1_000_000,
+      cachedRuns: 1000,
+    },
+  )
+
+export const keyRecord = (name: KeyName, clock: Clock = systemClock): ApiKey => ({
+  keyId: `key_${name}`,
+  hash: hashKey(secretOf(name)),
+  tenant: KEYS[name].account,
+  principal: name,
+  scopes: KEYS[name].scopes,
+  test: KEYS[name].test,
+  createdAt: clock.now(),
+  expiresAt: null,
+  revokedAt: null,
+})
+
+const recordingLog = (lines: LogLine[]): Log => ({
+  info: (fields, message) => lines.push({ level: 'info', fields, message }),
+  warn: (fields, message) => lines.push({ level: 'warn', fields, message }),
+  error: (fields, message) => lines.push({ level: 'error', fields, message }),
+})
+
+/** Enough of a checker for tests that do not test it. */
+const plainSchemas: SchemaChecker = {
+  inspect: async () => undefined,
+  async check(schema, value) {
+    const ajv = new Ajv2020({ strict: false })
+    return ajv.validate(schema, value) ? undefined : ajv.errorsText()
+  },
+  close: async () => undefined,
+}
+
+async function call(app: FastifyInstance, name: KeyName | null, request: InjectOptions): Promise<Reply> {
+  const authorization = name === null ? {} : { authorization: `Bearer ${secretOf(name)}` }
+  const response = await app.inject({ ...request, headers: { ...authorization, ...request.headers } })
+  const text = response.body
+  const isJson = String(response.headers['content-type']).startsWith('application/json')
+  return { status: response.statusCode, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined }
+}
+
+const workflow = (id: string, nodes: object[], more: object = {}): object => ({
+  id,
+  name: id,
+  version: '1',
+  nodes,
+  edges: [],
+  triggers: [],
+  variables: [],
+  metadata: {},
+  settings: { timeout: 0 },
+  ...more,
+})
+
+export const node = (id: string, typeId: string, more: object = {}): object => ({
+  id,
+  typeId,
+  name: id,
+  position: { x: 0, y: 0 },
+  config: {},
+  inputs: {},
+  ...more,
+})
+
+/** Ends at once. */
+export const noop = workflow('noop', [node('only', 'core.noop')], {
+  variables: [{ name: 'greeting', type: 'string', defaultValue: 'hello' }],
+})
+/** Runs until it is cancelled. */
+export const slow = workflow('slow', [node('wait', 'core.delay', { config: { delayMs: 3_600_000 } })])
+/** Has a variable nobody may read. */
+export const secretive = workflow('secretive', [node('only', 'core.noop')], {
+  variables: [{ name: 'token', type: 'string', sensitive: true }],
+})
+/** Not registered until a test does it. */
+export const spare = workflow('spare', [node('only', 'core.noop')])

@@ -1,0 +1,19 @@
+import { describe } from 'vitest'
+import { type Adapter, withStore } from './adapter.js'
+import { commitContract } from './contract/commit.js'
+import { hostContract } from './contract/hosts.js'
+import { modelContract } from './contract/model.js'
+import { readContract } from './contract/reads.js'
+import { recordContract } from './contract/records.js'
+
+/** The Store contract (S1..S8 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
+export function storeContract(adapter: Adapter): void {
+  describe(`${adapter.name}: store contract`, () => {
+    const opened = withStore(adapter)
+    describe('commit', () => commitContract(opened))
+    describe('hosts and claims', () => hostContract(opened))
+    describe('reads', () => readContract(opened))
+    describe('records', () => recordContract(opened))
+    describe('model', () => modelContract(opened))
+  })
+}

@@ -1,0 +1,104 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import type { Store } from '../../../src/engine/ports.js'
+import { MemoryStore } from '../../../src/store/memory/memory-store.js'
+import type { Opened } from '../adapter.js'
+import * as f from '../fixtures.js'
+
+type Step = (store: Store) => Promise<unknown>
+
+const RUNS = ['r0', 'r1', 'r2']
+const HOSTS = ['h0', 'h1', 'h2']
+
+/** Random programs give the same answers, step by step, as the reference implementation. */
+export function modelContract(open: () => Promise<Opened>): void {
+  it('behaves like the reference store under random programs', async () => {
+    const { store } = await open()
+    let round = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async makers => {
+        round += 1
+        const model = new MemoryStore()
+        const steps = makers.map(make => make(`p${round}_`))
+        for (const [name, hostId] of HOSTS.entries()) {
+          const host = { hostId: `p${round}_${hostId}`, hostName: `p${round}_n${name}`, leaseMs: f.HOUR, now: Date.now() }
+          for (const one of [store, model]) await one.registerHost(host)
+        }
+        for (const run of steps) expect(await run(store)).toEqual(await run(model))
+        // Leave nothing to claim for the next program.
+        for (const hostId of HOSTS) for (const one of [store, model]) await one.releaseHost(`p${round}_${hostId}`)
+        await store.registerHost({ hostId: `p${round}_sweep`, hostName: 'sweep', leaseMs: f.HOUR, now: Date.now() })
+        await store.claimOrphans(`p${round}_sweep`, f.T0, 1000)
+      }),
+      { numRuns: 60 },
+    )
+  })
+}
+
+const host = fc.constantFrom(...HOSTS)
+const run = fc.constantFrom(...RUNS)
+const expected = fc.integer({ min: 0, max: 4 })
+
+const append = fc.record({
+  host,
+  run,
+  expected,
+  epoch: fc.option(fc.integer({ min: 1, max: 3 })),
+  count: fc.integer({ min: 1, max: 2 }),
+  ends: fc.boolean(),
+  wakeAt: fc.option(fc.integer({ min: 0, max: 100 })),
+  wakes: fc.subarray(RUNS),
+  scope: fc.option(fc.constantFrom('s0', 's1')),
+  exclusive: fc.boolean(),
+  receipt: fc.option(fc.constantFrom('k0', 'k1')),
+  appendId: fc.integer({ min: 0, max: 3 }),
+})
+
+const step: fc.Arbitrary<(p: string) => Step> = fc.oneof(
+  { weight: 8, arbitrary: append.map(spec => (p: string) => doCommit(p, spec)) },
+  { weight: 1, arbitrary: host.map(id => (p: string) => (store: Store) => store.releaseHost(p + id)) },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(host, fc.integer({ min: 0, max: 100 }))
+      .map(([id, now]) => (p: string) => (store: Store) => store.claimOrphans(p + id, now, 10)),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(host, run).map(([id, runId]) => (p: string) => async (store: Store) => ({
+      due: await store.dueRuns(p + id, 50, 10),
+      next: await store.nextDue(p + id),
+      run: await store.readRun(null, p + runId),
+      events: await store.readEvents(p + runId, 0),
+    })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(host, fc.constantFrom('e0', 'e1'))
+      .map(([id, effect]) => (p: string) => (store: Store) => store.claimInvocation(f.claim(p + id, { id: p + effect }))),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(host, fc.constantFrom('e0', 'e1'))
+      .map(([id, effect]) => (p: string) => (store: Store) => store.finishInvocation(p + effect, p + id, id)),
+  },
+)
+
+type Spec = typeof append extends fc.Arbitrary<infer T> ? T : never
+
+function doCommit(p: string, spec: Spec): Step {
+  const runId = p + spec.run
+  const events = f.events(spec.expected, spec.count)
+  if (spec.ends) events.push(f.terminal(spec.expected + spec.count))
+  const common = { events, wakeAt: spec.wakeAt, epoch: spec.epoch, status: 'running' } as const
+  const scoped = { scopeId: spec.scope && p + spec.scope, exclusiveScope: spec.exclusive }
+  const stream = spec.expected === 0 ? f.creation(runId, common, scoped) : f.extension(runId, spec.expected, common)
+  const commit = f.commit(p + spec.host, [stream], {
+    appendId: `${p}${spec.appendId}`,
+    wakes: spec.wakes.map(id => p + id),
+    ...(spec.receipt === null ? {} : { receipt: f.receipt({ key: p + spec.receipt, body: runId }) }),
+  })
+  return store => store.commit(commit).catch(() => ({ kind: 'rejected' }))
+}
