@@ -29,11 +29,11 @@ export class HostLease {
   }
 
   async start(): Promise<void> {
-    await this.#register()
+    await this.#register(this.options.hostName)
     this.#arm()
   }
 
-  /** Whatever happened, this host may not write under its present identity: take a new one. */
+  /** Renews the lease; a host that finds itself fenced takes a new identity. */
   async renew(): Promise<void> {
     const before = this.deps.clock.monotonic()
     const alive = await this.deps.store.heartbeat(this.#hostId, this.options.leaseMs, this.deps.clock.now())
@@ -43,7 +43,8 @@ export class HostLease {
     }
     this.deps.log.warn({ hostId: this.#hostId }, 'fenced by another host; every claim is gone, starting afresh')
     this.#hostId = this.deps.ids.unique()
-    await this.#register()
+    // Not under the old name: a successor may bear it now, and it must not be fenced in turn.
+    await this.#register(`${this.options.hostName}~${this.#hostId}`)
     this.onLost()
   }
 
@@ -53,10 +54,10 @@ export class HostLease {
     await this.deps.store.releaseHost(this.#hostId)
   }
 
-  async #register(): Promise<void> {
+  async #register(hostName: string): Promise<void> {
     const { store, clock } = this.deps
     const before = clock.monotonic()
-    await store.registerHost({ hostId: this.#hostId, ...this.options, now: clock.now() })
+    await store.registerHost({ hostId: this.#hostId, hostName, leaseMs: this.options.leaseMs, now: clock.now() })
     this.#renewedAt = before
   }
 

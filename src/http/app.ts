@@ -10,10 +10,17 @@ import { Idempotency } from './idempotency.js'
 import { parseJsonBody } from './json-body.js'
 import { KeyRing } from './key-ring.js'
 import { pipeline, send } from './pipeline.js'
-import { routerPath } from './route.js'
+import { type Route, routerPath } from './route.js'
 import { routeTable } from './route-table.js'
 import { StreamHub } from './stream-hub.js'
 import { strayAnswer } from './stray-path.js'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What `addRoutes` registered; nothing else is served. */
+    routeTable: readonly Route[]
+  }
+}
 
 /** The HTTP edge: parse, ask the engine, render. Call `listen` or `inject` on what it returns. */
 export function createApp(deps: AppDeps): FastifyInstance {
@@ -57,7 +64,6 @@ export function createApp(deps: AppDeps): FastifyInstance {
 function newServer({ config }: Edge): FastifyInstance {
   return fastify({
     logger: false,
-    disableRequestLogging: true,
     forceCloseConnections: true,
     exposeHeadRoutes: false,
     bodyLimit: config.limits.maxRequestBodyBytes,
@@ -108,6 +114,7 @@ function addRoutes(app: FastifyInstance, edge: Edge): void {
   const gate = new Gate(edge.ring, edge.clock, edge.config)
   const load = { inflight: 0 }
   const table = routeTable(edge)
+  app.decorate('routeTable', table)
   for (const route of table) {
     app.route({
       method: route.method,

@@ -1,0 +1,325 @@
+import { describe, expect, it } from 'vitest'
+import { engineRig, register, startRun } from '../testing/engine-rig.js'
+import { settled } from '../testing/manual-clock.js'
+import type { Engine } from './engine.js'
+import type { Performer, Receipt, Store } from './ports.js'
+
+const noop = { id: 'noop', nodes: { a: 'core.noop' } }
+const sleeper = { id: 'sleeper', nodes: { d: { type: 'core.delay', config: { ms: 5_000 } } } }
+const nested = {
+  id: 'nested',
+  nodes: {
+    sub: {
+      type: 'core.subWorkflow',
+      config: { workflowId: 'sleeper', inputMapping: { x: 'mine' }, outputMapping: { mine: 'x' } },
+    },
+    z: 'core.noop',
+  },
+  edges: ['sub > z'],
+  variables: [{ name: 'mine', type: 'number' as const, defaultValue: 3 }],
+}
+
+const told = async (engine: Engine, runId: string) =>
+  (await engine.readEvents('t1', runId, 0))!.map(({ type, nodeId }) => (nodeId ? `${type} ${nodeId}` : type))
+const status = async (engine: Engine, runId: string) => (await engine.inspect('t1', runId))?.status
+
+describe('one host', () => {
+  it('E3: a no-op run is one commit, and reading it back needs no store', async () => {
+    const { store, host } = engineRig()
+    const calls: string[] = []
+    const counted = new Proxy(store, { get: (target, name) => count(target, name, calls) }) as Store
+    const engine = await host({ store: counted })
+    await register(engine, noop)
+    await startRun(engine, 'noop')
+    calls.length = 0
+    const runId = await startRun(engine, 'noop')
+    expect(await status(engine, runId)).toBe('completed')
+    expect(calls).toEqual(['commit'])
+  })
+
+  it('a delay ends on time, by the table of due times', async () => {
+    const { clock, host } = engineRig()
+    const engine = await host()
+    await register(engine, sleeper)
+    const runId = await startRun(engine, 'sleeper')
+    await clock.advance(4_999)
+    expect(await status(engine, runId)).toBe('running')
+    await clock.advance(1)
+    expect(await status(engine, runId)).toBe('completed')
+  })
+
+  it('core §9.2: a sub-workflow runs as a child with its own log, linked both ways', async () => {
+    const { clock, host, store } = engineRig()
+    const engine = await host()
+    await register(engine, sleeper, nested)
+    const runId = await startRun(engine, 'nested')
+    const [child] = await store.childrenOf(runId)
+    expect(child).toMatchObject({ parentRunId: runId, parentNodeId: 'sub', tenant: 't1' })
+    await clock.advance(5_000)
+    expect(await told(engine, runId)).toEqual([
+      'run.started',
+      'node.started sub',
+      'node.dispatched sub',
+      'variable.changed sub',
+      'node.completed sub',
+      'node.started z',
+      'node.completed z',
+      'run.completed',
+    ])
+    expect((await engine.inspect('t1', child!.runId))?.state).toMatchObject({
+      variables: { x: 3 },
+      started: { parentRunId: runId },
+    })
+  })
+
+  it('core §9.2: a cancel reaches the child first, then ends the parent', async () => {
+    const { host, store } = engineRig()
+    const engine = await host()
+    await register(engine, sleeper, nested)
+    const runId = await startRun(engine, 'nested')
+    expect(await engine.command('t1', runId, { type: 'cancel', by: 'p' })).toMatchObject({
+      ok: true,
+      value: { status: 'cancelling' },
+    })
+    await settled()
+    const [child] = await store.childrenOf(runId)
+    expect(await status(engine, runId)).toBe('cancelled')
+    expect((await engine.readEvents('t1', child!.runId, 0))!.at(-1)).toMatchObject({
+      type: 'run.cancelled',
+      payload: expect.stringContaining('"reason":"parent-cancelled"'),
+    })
+  })
+
+  it("core §9.2: an unknown child workflow, and another tenant's, fail the node alike", async () => {
+    const { host } = engineRig()
+    const engine = await host()
+    await register(engine, nested)
+    expect(
+      await engine.putWorkflow('t2', { ...(await import('../testing/workflow.js')).sketch(sleeper) }),
+    ).toMatchObject({ ok: true })
+    const runId = await startRun(engine, 'nested')
+    expect((await engine.inspect('t1', runId))?.state).toMatchObject({
+      outcome: { error: { code: 'unknown_child_workflow' } },
+    })
+  })
+
+  it('a workflow that runs itself stops at the depth limit, and every level says why', async () => {
+    const { host, store } = engineRig()
+    const engine = await host()
+    await register(engine, {
+      id: 'bomb',
+      nodes: { again: { type: 'core.subWorkflow', config: { workflowId: 'bomb' } } },
+    })
+    const runId = await startRun(engine, 'bomb')
+    await settled()
+    expect(await status(engine, runId)).toBe('failed')
+    expect(await store.listRuns({ tenant: 't1', limit: 100 })).toHaveLength(9)
+  })
+
+  it('a running run keeps the definition it started with', async () => {
+    const { clock, host } = engineRig()
+    const engine = await host()
+    await register(engine, sleeper)
+    const runId = await startRun(engine, 'sleeper')
+    await register(engine, { id: 'sleeper', nodes: { other: 'core.fail' } })
+    await clock.advance(5_000)
+    expect(await status(engine, runId)).toBe('completed')
+    expect(await status(engine, await startRun(engine, 'sleeper'))).toBe('failed')
+  })
+
+  it('another tenant sees nothing: read, events, follow and commands', async () => {
+    const { host } = engineRig()
+    const engine = await host()
+    await register(engine, sleeper)
+    const runId = await startRun(engine, 'sleeper')
+    expect(await engine.inspect('t2', runId)).toBeUndefined()
+    expect(await engine.readEvents('t2', runId, 0)).toBeUndefined()
+    expect(await engine.follow('t2', runId, 0, new AbortController().signal)).toBeUndefined()
+    expect(await engine.command('t2', runId, { type: 'cancel', by: 'x' })).toEqual(
+      await engine.command('t2', 'never-was', { type: 'cancel', by: 'x' }),
+    )
+  })
+
+  it('core §4.1: a response is remembered in the commit of its effect; a second use is answered with it', async () => {
+    const { host, store } = engineRig()
+    const engine = await host()
+    await register(engine, noop)
+    const receipt = (): Receipt => ({
+      tenant: 't1',
+      endpoint: 'e',
+      key: 'k',
+      digest: 'd',
+      state: 'completed',
+      leaseOwner: '',
+      leaseUntil: 0,
+      status: 201,
+      headers: {},
+      body: 'first',
+      at: 0,
+    })
+    const request = { tenant: 't1', principal: 'p', workflowId: 'noop', inputs: {}, transport: 'rest' } as const
+    const answers = await Promise.all(Array.from({ length: 50 }, () => engine.create(request, receipt)))
+    expect(answers.filter(answer => answer.ok)).toHaveLength(1)
+    expect(answers.filter(answer => !answer.ok && 'replay' in answer && answer.replay.body === 'first')).toHaveLength(
+      49,
+    )
+    expect(await store.listRuns({ tenant: 't1', limit: 100 })).toHaveLength(1)
+  })
+
+  it('a host that is full or draining says so and starts nothing', async () => {
+    const { host } = engineRig()
+    const engine = await host({ maxActiveRuns: 1 })
+    await register(engine, sleeper)
+    await startRun(engine, 'sleeper')
+    const request = { tenant: 't1', principal: 'p', workflowId: 'sleeper', inputs: {}, transport: 'rest' } as const
+    expect(await engine.create(request)).toMatchObject({
+      ok: false,
+      refusal: { code: 'service_unavailable', details: { retryAfter: 2 } },
+    })
+    await engine.stop(0)
+    expect(await engine.create(request)).toMatchObject({ ok: false, refusal: { code: 'service_unavailable' } })
+  })
+})
+
+describe('following', () => {
+  it('gives what is stored, then what is appended, without gap or repetition, and ends with the run', async () => {
+    const { clock, host } = engineRig()
+    const engine = await host()
+    await register(engine, sleeper)
+    const runId = await startRun(engine, 'sleeper')
+    const seen: number[] = []
+    const reading = (async () => {
+      for await (const events of (await engine.follow('t1', runId, 0, new AbortController().signal))!)
+        seen.push(...events.map(event => event.sequence))
+    })()
+    await clock.advance(6_000)
+    await reading
+    expect(seen).toEqual([0, 1, 2, 3])
+    const again: number[] = []
+    for await (const events of (await engine.follow('t1', runId, 2, new AbortController().signal))!)
+      again.push(...events.map(event => event.sequence))
+    expect(again).toEqual([2, 3])
+  })
+
+  it('stops when the reader goes away', async () => {
+    const { host } = engineRig()
+    const engine = await host()
+    await register(engine, sleeper)
+    const runId = await startRun(engine, 'sleeper')
+    const abort = new AbortController()
+    const iterator = (await engine.follow('t1', runId, 2, abort.signal))![Symbol.asyncIterator]()
+    const next = iterator.next()
+    await settled()
+    abort.abort()
+    expect(await next).toMatchObject({ done: true })
+  })
+})
+
+describe('several hosts and crashes', () => {
+  it('S8: a host that comes back under its name takes up its runs at once; the old one can write nothing more', async () => {
+    const { clock, host, store } = engineRig()
+    const zombie = await host()
+    await register(zombie, sleeper)
+    const runId = await startRun(zombie, 'sleeper')
+    const heir = await host()
+    await clock.advance(5_000)
+    expect(await status(heir, runId)).toBe('completed')
+    expect(await told(heir, runId)).toEqual(['run.started', 'node.started d', 'node.completed d', 'run.completed'])
+    expect(await store.readRun('t1', runId)).toMatchObject({ epoch: 2, status: 'completed' })
+  })
+
+  it("a peer takes over a silent host's runs when its lease is over, not before", async () => {
+    const { clock, host } = engineRig()
+    const silent = await host({ hostName: 'a', leaseMs: 60_000 })
+    await register(silent, { id: 'long', nodes: { d: { type: 'core.delay', config: { ms: 300_000 } } } })
+    const runId = await startRun(silent, 'long')
+    await silent.stop(0)
+    const peer = await host({ hostName: 'b' })
+    await clock.advance(300_000)
+    expect(await status(peer, runId)).toBe('completed')
+  })
+
+  it('core §4.2: an effect whose result was stored is not performed again after a crash', async () => {
+    const { clock, host, store } = engineRig()
+    const performed: string[] = []
+    const performer: Performer = { perform: async ({ id }) => (performed.push(id), { ok: true, output: 'done' }) }
+    const performers = new Map([['conformance.side-effect', performer]])
+    const dying = await host({ performers, store: failingAfter(store, 'finishInvocation') })
+    await register(dying, { id: 'effect', nodes: { s: 'core.conformance.side-effect' } })
+    const runId = await startRun(dying, 'effect')
+    expect(performed).toHaveLength(1)
+    const heir = await host({ performers })
+    await clock.advance(2_000)
+    expect(await status(heir, runId)).toBe('completed')
+    expect(performed).toHaveLength(1)
+  })
+
+  it('core §4.2: a keyed effect that was cut short is repeated under the same identity; a never-repeatable one is not', async () => {
+    for (const [repeat, count, end] of [
+      ['keyed', 2, 'completed'],
+      ['never', 1, 'failed'],
+    ] as const) {
+      const { clock, host } = engineRig()
+      const performed: string[] = []
+      const hang: Performer = { perform: ({ id }) => (performed.push(id), new Promise(() => undefined)) }
+      const dying = await host({ performers: new Map([['conformance.side-effect', hang]]) })
+      await register(dying, {
+        id: 'effect',
+        nodes: { s: { type: 'core.conformance.side-effect', config: { repeat } } },
+      })
+      const runId = await startRun(dying, 'effect')
+      const finish: Performer = { perform: async ({ id }) => (performed.push(id), { ok: true, output: 'done' }) }
+      const heir = await host({ performers: new Map([['conformance.side-effect', finish]]) })
+      await clock.advance(2_000)
+      expect(await status(heir, runId)).toBe(end)
+      expect(performed).toHaveLength(count)
+      expect(new Set(performed).size).toBe(1)
+    }
+  })
+
+  it('F10: a run that takes its host down on every attempt is stopped after a finite number of them', async () => {
+    const { clock, host } = engineRig()
+    let attempts = 0
+    const deadly: Performer = { perform: () => ((attempts += 1), new Promise(() => undefined)) }
+    const performers = new Map([['conformance.side-effect', deadly]])
+    let engine = await host({ performers })
+    await register(engine, { id: 'poison', nodes: { s: 'core.conformance.side-effect' } }, noop)
+    const runId = await startRun(engine, 'poison')
+    for (let crash = 0; crash < 6; crash += 1) {
+      engine = await host({ performers })
+      await clock.advance(1_500)
+    }
+    expect((await engine.inspect('t1', runId))?.state).toMatchObject({
+      outcome: { status: 'failed', error: { code: 'run_quarantined' } },
+    })
+    expect(attempts).toBe(4)
+    expect(await status(engine, await startRun(engine, 'noop'))).toBe('completed')
+  })
+})
+
+function count(target: Store, name: string | symbol, calls: string[]): unknown {
+  const value = Reflect.get(target, name)
+  if (typeof value !== 'function') return value
+  return (...parameters: unknown[]) => {
+    if (!['heartbeat', 'dueRuns', 'claimOrphans'].includes(String(name))) calls.push(String(name))
+    return value.apply(target, parameters)
+  }
+}
+
+/** A store whose process dies right after the named call has taken effect: nothing is answered any more. */
+function failingAfter(store: Store, method: string): Store {
+  let dead = false
+  return new Proxy(store, {
+    get: (target, name) => {
+      const value = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      return async (...parameters: unknown[]) => {
+        if (dead) return new Promise(() => undefined)
+        const result = await value.apply(target, parameters)
+        if (name !== method) return result
+        dead = true
+        return new Promise(() => undefined)
+      }
+    },
+  })
+}

@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { pino } from 'pino'
+import { ensureLocalKey } from './client/local-key.js'
+import { announceServer } from './client/local-server.js'
+import { assertSafeBinding, type Config, ConfigError } from './config.js'
+import { SideEffectJournal } from './conformance/side-effect-journal.js'
+import { coreNodeTypes } from './core/nodes/registry.js'
+import { ENGINE_VERSION } from './core/run/version.js'
+import { Engine } from './engine/engine.js'
+import type { Clock, Ids, Log, Performer, Store } from './engine/ports.js'
+import { createApp } from './http/app.js'
+import { httpConfig } from './http/config.js'
+import { loadProject } from './project/load-project.js'
+import { lockDataFolder } from './store/data-lock.js'
+import { openStore } from './store/open-store.js'
+import { systemClock, systemIds } from './system.js'
+import { createSchemaChecker } from './user-schema/schema-checker.js'
+import { definitionShape } from './http/definition-shape.js'
+import { SCOPES } from './wire/key.js'
+
+/** A host that can be started once and stopped once. */
+export interface Host {
+  /** Where it listens; known after `start`. */
+  readonly url: string
+  readonly engine: Engine
+  start(): Promise<void>
+  /** Takes no new work, finishes what is in hand, gives its claims back. */
+  stop(): Promise<void>
+}
+
+/** What tests and embedding programs may replace. */
+export type HostParts = {
+  readonly clock?: Clock
+  readonly ids?: Ids
+  readonly log?: Log
+  /** Wraps the store, to watch it or to break it. */
+  readonly wrapStore?: (store: Store) => Store
+  readonly performers?: ReadonlyMap<string, Performer>
+}
+
+const DRAIN_MS = 10_000
+const SWEEP_MS = 1_000
+const CACHED_RUNS = 2_000
+
+/** The composition root: the one place that knows every part. */
+export async function createHost(config: Config, parts: HostParts = {}): Promise<Host> {
+  const clock = parts.clock ?? systemClock
+  const ids = parts.ids ?? systemIds
+  const log: Log = parts.log ?? pino({ level: config.log.level }, pino.destination(2))
+  const unlock = await lockDataFolder(config.data)
+  const opened = await openStore(databaseUrl(config))
+  const store = parts.wrapStore?.(opened) ?? opened
+  const schemas = createSchemaChecker()
+  const conformance = config.conformance ? new SideEffectJournal(path.join(config.data, 'side-effects.log')) : undefined
+  const engine = new Engine(
+    {
+      store,
+      clock,
+      ids,
+      schemas,
+      log,
+      nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
+      capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
+      performers: new Map([
+        ...(conformance ? [['conformance.side-effect', conformance] as const] : []),
+        ...(parts.performers ?? []),
+      ]),
+      definitionShape,
+    },
+    {
+      ...config.limits,
+      hostName: config.hostName,
+      leaseMs: config.leaseMs,
+      sweepMs: SWEEP_MS,
+      cachedRuns: CACHED_RUNS,
+      limits: config.limits,
+    },
+  )
+  await ensureKeys(config, store, clock)
+  const app = createApp({ engine, keys: store, receipts: store, clock, ids, log, config: httpSettings(config) })
+  let url = ''
+  let retract: () => Promise<void> = async () => undefined
+  return {
+    engine,
+    get url() {
+      return url
+    },
+    async start() {
+      // The port first: a second host that was started by mistake must fail before it fences the first.
+      url = await app.listen({ host: config.host, port: config.port })
+      await engine.start()
+      await registerProject(config, engine)
+      retract = await announceServer(config.data, url)
+    },
+    async stop() {
+      await retract()
+      await engine.stop(DRAIN_MS)
+      await app.close()
+      await schemas.close()
+      await store.close()
+      unlock()
+    },
+  }
+}
+
+function databaseUrl({ database }: Config): string {
+  if (database.kind === 'postgres') return database.url
+  return database.kind === 'memory' ? 'memory:' : `sqlite:${database.file}`
+}
+
+const httpSettings = (config: Config) =>
+  httpConfig({
+    version: packageVersion(),
+    engineVersion: Number(ENGINE_VERSION),
+    conformance: config.conformance,
+    production: config.database.kind !== 'memory',
+    accessLog: config.log.access,
+    limits: config.limits,
+    rateLimit: { key: config.rateLimit },
+  })
+
+const packageVersion = (): string =>
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
+
+/** The configured key, or on a loopback address one made for this machine's user. */
+async function ensureKeys(config: Config, store: Store, clock: Clock): Promise<void> {
+  const known = await store.listKeys()
+  assertSafeBinding(
+    config,
+    known.some(key => key.revokedAt === null && key.keyId !== 'local'),
+  )
+  const name = config.apiKey === undefined ? 'local' : 'environment'
+  const key = config.apiKey ?? (await ensureLocalKey(config.data))
+  const hash = createHash('sha256').update(key).digest('hex')
+  if (known.some(existing => existing.keyId === name && existing.hash === hash)) return
+  const fresh = { keyId: name, hash, tenant: 'default', principal: name, scopes: SCOPES, test: false }
+  await store.putKey({ ...fresh, createdAt: clock.now(), expiresAt: null, revokedAt: null })
+}
+
+async function registerProject(config: Config, engine: Engine): Promise<void> {
+  if (config.project === undefined) return
+  const problems: string[] = []
+  for (const { file, definition } of (await loadProject(config.project)).workflows) {
+    const answer = await engine.putWorkflow(null, definition)
+    if (!answer.ok && 'refusal' in answer) problems.push(`${file}: ${answer.refusal.message}`)
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+}

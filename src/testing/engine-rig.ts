@@ -1,0 +1,96 @@
+import { coreNodeTypes } from '../core/nodes/registry.js'
+import { Engine, type EngineDeps, type EngineOptions } from '../engine/engine.js'
+import type { Ids, Performer, Store } from '../engine/ports.js'
+import { MemoryStore } from '../store/memory/memory-store.js'
+import { ManualClock, settled } from './manual-clock.js'
+import { type Sketch, sketch } from './workflow.js'
+
+/** Ids that count up: the same test makes the same log every time. */
+export class CountingIds implements Ids {
+  #next = 0
+
+  constructor(private readonly prefix = '') {}
+
+  run(): string {
+    this.#next += 1
+    return `${this.prefix}run-${String(this.#next).padStart(6, '0')}`
+  }
+
+  unique(): string {
+    this.#next += 1
+    return `${this.prefix}id-${this.#next}`
+  }
+}
+
+export type Rig = {
+  readonly store: Store
+  readonly clock: ManualClock
+  readonly ids: CountingIds
+  /** A host on the shared store; `crash` leaves everything as a dead process would. */
+  host(
+    options?: Partial<EngineOptions> & { readonly performers?: ReadonlyMap<string, Performer>; readonly store?: Store },
+  ): Promise<Engine>
+}
+
+/** Engines over one store and one manual clock, as if they were processes. */
+export function engineRig(store: Store = new MemoryStore()): Rig {
+  const clock = new ManualClock()
+  const ids = new CountingIds()
+  return {
+    store,
+    clock,
+    ids,
+    async host({ performers = new Map(), store: seen = store, ...options } = {}) {
+      const deps: EngineDeps = {
+        store: seen,
+        clock,
+        ids,
+        schemas: { inspect: async () => undefined, check: async () => undefined, close: async () => undefined },
+        log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+        nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
+        capabilities: new Set(['assay.conformance']),
+        performers,
+        definitionShape: () => undefined,
+      }
+      const engine = new Engine(deps, {
+        hostName: 'host',
+        leaseMs: 10_000,
+        sweepMs: 1_000,
+        limits: { maxNodeExecutions: 100_000, maxRunDurationMs: 31 * 24 * 3_600_000, maxDepth: 8 },
+        maxConcurrentEffects: 8,
+        maxPoisonAttempts: 3,
+        maxActiveRuns: 1_000,
+        cachedRuns: 100,
+        ...options,
+      })
+      await engine.start()
+      return engine
+    },
+  }
+}
+
+export const register = async (engine: Engine, ...workflows: Sketch[]): Promise<void> => {
+  for (const workflow of workflows) {
+    const answer = await engine.putWorkflow('t1', sketch(workflow))
+    if (!answer.ok) throw new Error('refusal' in answer ? answer.refusal.message : 'replayed')
+  }
+}
+
+/** Starts a run and lets everything that can happen at once happen. */
+export async function startRun(
+  engine: Engine,
+  workflowId: string,
+  more: Partial<Parameters<Engine['create']>[0]> = {},
+): Promise<string> {
+  const answer = await engine.create({
+    tenant: 't1',
+    principal: 'p',
+    workflowId,
+    inputs: {},
+    transport: 'rest',
+    ...more,
+  })
+  if (!answer.ok) throw new Error('refusal' in answer ? answer.refusal.message : 'replayed')
+  await settled()
+  return answer.value.runId
+}
