@@ -1,6 +1,6 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { number, text } from './json.js'
-import { NODE_EVENTS, type NodePhase, type NodeTrack, SETTLED, walk } from './walk.js'
+import { NODE_EVENTS, type NodePhase, type NodeTrack, SETTLED, waitsForChild, walk } from './walk.js'
 
 /** One node's life: started → … → settled, attempt by attempt. */
 export const nodeLifecycleRules: readonly Rule[] = [
@@ -79,10 +79,11 @@ const LEGAL_FROM: { readonly [type: string]: readonly NodePhase[] } = {
 }
 
 function isLegal(node: NodeTrack, event: LoggedEvent): boolean {
-  // A child goes on while its parent is paused, so the node that waits for it need not start again.
-  const phase = node.phase === 'interrupted' && node.childRunId !== undefined ? 'running' : node.phase
   const legal = LEGAL_FROM[event.type] ?? []
-  return legal.includes(node.phase) || (event.type !== 'node.dispatched' && legal.includes(phase))
+  // A node that waits for a child may go on after an immediate pause as if nothing had happened.
+  return (
+    legal.includes(node.phase) || (node.phase === 'interrupted' && waitsForChild(node) && legal.includes('running'))
+  )
 }
 
 function attemptProblem(node: NodeTrack, event: LoggedEvent): string | undefined {

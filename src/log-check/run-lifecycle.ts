@@ -1,6 +1,6 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { get, text } from './json.js'
-import { TERMINAL, walk } from './walk.js'
+import { TERMINAL, waitsForChild, walk } from './walk.js'
 
 /** How a run begins, pauses, stops and ends, and that its row says the same as its log. */
 export const runLifecycleRules: readonly Rule[] = [
@@ -99,8 +99,7 @@ export const runLifecycleRules: readonly Rule[] = [
       walk(run, ({ event, nodes }) => {
         if (event.type !== 'run.paused' || event.payload.drainPolicy !== 'drain-current-node') return
         for (const [id, node] of nodes) {
-          // A node that waits for its child may wait for days; it does no work of its own.
-          if (node.phase === 'running' && node.childRunId === undefined) say(`node ${id} is still running`, event)
+          if (node.phase === 'running' && !waitsForChild(node)) say(`node ${id} is still running`, event)
         }
       })
     }),

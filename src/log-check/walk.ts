@@ -22,7 +22,7 @@ export type NodeTrack = {
   retries: number
   /** The child the current attempt was handed to. */
   childRunId: string | undefined
-  /** Sequence of the latest `node.started`. */
+  /** The latest `node.started`. */
   startedBy: LoggedEvent | undefined
   /** How many times the node has settled. */
   settled: number
@@ -50,6 +50,10 @@ export type Step = {
 export const TERMINAL: readonly string[] = ['run.completed', 'run.failed', 'run.cancelled']
 
 export const SETTLED: readonly NodePhase[] = ['completed', 'failed', 'skipped', 'cancelled']
+
+/** Waits for a run of its own, which goes on while this one is paused; the node does no work itself. */
+export const waitsForChild = (node: Readonly<NodeTrack>): boolean =>
+  node.childRunId !== undefined || node.startedBy?.payload.typeId === 'core.subWorkflow'
 
 export const NODE_EVENTS: readonly string[] = [
   'node.started',

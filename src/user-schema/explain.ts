@@ -12,9 +12,9 @@ export function explain(errors: readonly ErrorObject[] | null | undefined): stri
 
 /** `/steps/0/name` → `steps.0.name`. */
 const place = (pointer: string): string =>
-  pointer === '' ? 'the value' : pointer.slice(1).split('/').map(unescape).join('.')
+  pointer === '' ? 'the value' : pointer.slice(1).split('/').map(unescaped).join('.')
 
-const unescape = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~')
+const unescaped = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~')
 
 function demand({ keyword, params, message }: ErrorObject): string {
   switch (keyword) {

@@ -32,7 +32,8 @@ export function limitProblem(schema: JsonObject): string | undefined {
     if (characters > LIMITS.bytes) return TOO_LARGE
     if (depth > LIMITS.depth) return `is nested deeper than ${LIMITS.depth} levels`
     if (Array.isArray(value)) {
-      for (const item of value as readonly Json[]) todo.push({ value: item, role, depth: role === 'data' ? depth + 1 : depth })
+      for (const item of value as readonly Json[])
+        todo.push({ value: item, role, depth: role === 'data' ? depth + 1 : depth })
       continue
     }
     if (!isObject(value)) continue

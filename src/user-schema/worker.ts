@@ -23,7 +23,7 @@ function validatorOf(schema: string): ValidateFunction {
 
 /** A fresh instance each time: two users' schemas may carry the same `$id`. */
 function compile(schema: string): ValidateFunction {
-  const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false, addUsedSchema: false })
+  const ajv = new Ajv2020({ strict: false, allErrors: false, logger: false })
   ajvFormats.default(ajv)
   return ajv.compile(JSON.parse(schema))
 }
@@ -37,7 +37,9 @@ function answer(job: Job): JobAnswer {
   }
   if (job.value === undefined) return { kind: 'conforms' }
   try {
-    return validate(JSON.parse(job.value)) ? { kind: 'conforms' } : { kind: 'bad-value', problem: explain(validate.errors) }
+    return validate(JSON.parse(job.value))
+      ? { kind: 'conforms' }
+      : { kind: 'bad-value', problem: explain(validate.errors) }
   } catch (error) {
     return { kind: 'bad-schema', problem: clip(`cannot be applied to the value: ${reason(error)}`) }
   }

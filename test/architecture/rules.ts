@@ -33,7 +33,7 @@ export const LAYERS: readonly Layer[] = [
     ours: ['client/', 'config.ts', 'project/', 'log-check/', 'wire/', 'system.ts', 'core/json.ts'],
     packages: [...NODE, 'commander', 'picocolors'],
   },
-  { place: 'schema/', ours: ['core/', 'engine/ports.ts'], packages: 'any' },
+  { place: 'user-schema/', ours: ['core/', 'engine/ports.ts'], packages: 'any' },
   { place: 'telemetry/', ours: ['core/', 'engine/ports.ts', 'engine/api.ts'], packages: 'any' },
   { place: 'testing/', ours: ['core/', 'engine/', 'store/', 'log-check/'], packages: 'any' },
   { place: 'host.ts', ours: ['*'], packages: 'any' },

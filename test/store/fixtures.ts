@@ -125,7 +125,12 @@ export async function fence(store: Store, name: string): Promise<string> {
   return host(store, name)
 }
 
-export async function created(store: Store, hostId: string, stream: Partial<StreamAppend> = {}, run: Partial<NewRun> = {}) {
+export async function created(
+  store: Store,
+  hostId: string,
+  stream: Partial<StreamAppend> = {},
+  run: Partial<NewRun> = {},
+) {
   const runId = id('run')
   const result = await store.commit(commit(hostId, [creation(runId, stream, run)]))
   if (result.kind !== 'committed') throw new Error(`the run was not created: ${result.kind}`)
@@ -133,7 +138,11 @@ export async function created(store: Store, hostId: string, stream: Partial<Stre
 }
 
 /** Waits for a condition with a deadline; never sleeps for luck. */
-export async function eventually<T>(what: string, probe: () => Promise<T | undefined | false>, ms = 20_000): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  probe: () => Promise<T | undefined | false>,
+  ms = 20_000,
+): Promise<T> {
   const deadline = Date.now() + ms
   for (;;) {
     const value = await probe()

@@ -160,27 +160,29 @@ function parseExpressions(
   return parsed
 }
 
+/** Whatever a loop's body begins, it must bring back to the loop: nothing may still be under way on the next pass. */
 function loopProblems(
   definition: WorkflowDefinition,
   bodies: ReadonlyMap<number, ReadonlySet<number>>,
   edges: readonly PlanEdge[],
 ): string[] {
-  const name = (index: number) => definition.nodes[index]?.id
+  const name = (index: number) => `"${definition.nodes[index]?.id}"`
+  const leads = new Set(edges.map(edge => edge.source))
   const problems: string[] = []
   for (const [loop, body] of bodies) {
-    const inside = (index: number) => index === loop || body.has(index)
     for (const { edge, source, target } of edges) {
-      if (body.has(source) && !inside(target))
+      if (body.has(target) && source !== loop && !body.has(source))
         problems.push(
-          `edges["${edge.id}"]: "${name(source)}" is inside loop "${name(loop)}" and must lead back to it, not out of it`,
+          `edges["${edge.id}"]: ${name(target)} is inside loop ${name(loop)} and can only be reached through it`,
         )
-      if (body.has(target) && !inside(source))
+      if (body.has(target) && source === loop && edge.sourceOutput !== 'body')
         problems.push(
-          `edges["${edge.id}"]: "${name(target)}" is inside loop "${name(loop)}" and can only be reached through it`,
+          `edges["${edge.id}"]: ${name(target)} is inside loop ${name(loop)}; no way may lead out of the body to it`,
         )
     }
-    if (body.size > 0 && !edges.some(edge => edge.target === loop && edge.back))
-      problems.push(`nodes["${name(loop)}"]: no edge leads from the loop's body back to it`)
+    for (const index of body)
+      if (!leads.has(index))
+        problems.push(`nodes[${name(index)}] is inside loop ${name(loop)} and must lead back to it`)
   }
   return problems
 }

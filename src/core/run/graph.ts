@@ -28,7 +28,8 @@ export const TOLERANT: ReadonlySet<TriggerRule> = new Set(['any_success', 'all_c
 export function readiness(plan: Plan, state: Active, index: number): Readiness {
   const { node, inbound } = plan.nodes[index]!
   const current = state.nodes[index]!
-  if (current.is === 'completed') return loopReadiness(plan, state, index, current.since)
+  if (current.is === 'completed')
+    return current.outputs.continue === true ? loopReadiness(plan, state, index, current.since) : WAIT
   if (current.is !== 'idle') return WAIT
   const edges = inbound.filter(edge => !edge.back)
   if (edges.length === 0)
@@ -47,15 +48,23 @@ export function readiness(plan: Plan, state: Active, index: number): Readiness {
   return node.disabled ? { is: 'skip', reason: 'disabled', cause } : { is: 'start', cause }
 }
 
-/** A loop goes round again when everything that leads back to it has settled since it last decided. */
+/** A loop goes round again when its whole body has settled since it last decided. */
 function loopReadiness(plan: Plan, state: Active, index: number, since: number): Readiness {
-  const back = plan.nodes[index]!.inbound.filter(edge => edge.back)
-  if (back.length === 0) return WAIT
-  const settled = back.every(edge => {
-    const source = state.nodes[edge.source]!
-    return isSettled(source) && source.since > since
+  const { body, inbound } = plan.nodes[index]!
+  if (body.length === 0) return WAIT
+  const settled = body.every(inner => {
+    const node = state.nodes[inner]!
+    return isSettled(node) && node.since > since
   })
-  return settled ? { is: 'start', cause: latestCause(state, back) } : WAIT
+  return settled
+    ? {
+        is: 'start',
+        cause: latestCause(
+          state,
+          inbound.filter(edge => edge.back),
+        ),
+      }
+    : WAIT
 }
 
 type Flow = 'pending' | 'live' | 'dead' | 'failed'

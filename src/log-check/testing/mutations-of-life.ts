@@ -126,7 +126,11 @@ export const LIFE_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L7',
     'a node that completes after an immediate pause without starting again',
-    spot => starts(spot) && restarted(spot) && settles({ ...spot, event: nextOf(spot) ?? spot.event }),
+    spot =>
+      starts(spot) &&
+      restarted(spot) &&
+      nodeOf(spot.run, spot.event.nodeId)?.typeId !== 'core.subWorkflow' &&
+      settles({ ...spot, event: nextOf(spot) ?? spot.event }),
     ({ run, event }) => remove(run, event),
   ),
   mutation('L7', 'a child dispatched before its node starts', ofType('node.dispatched'), spot => {
@@ -475,7 +479,7 @@ const startsAfter = ({ run, at }: Spot): boolean =>
 const runningAt = ({ run, at }: Spot): boolean =>
   run.definition.nodes.some(node => {
     const events = run.events.slice(0, at).filter(event => event.nodeId === node.id && event.type.startsWith('node.'))
-    return events.at(-1)?.type === 'node.started'
+    return events.at(-1)?.type === 'node.started' && node.typeId !== 'core.subWorkflow'
   })
 
 const restarted = (spot: Spot): boolean =>

@@ -15,6 +15,7 @@ export type World = { readonly choose: Choose; readonly runs: SimulatedRun[]; re
 type Parent = { readonly runId: string; readonly nodeId: string; readonly at: number; readonly event: string }
 
 type NodeState = {
+  readonly typeId: string
   phase: 'idle' | 'running' | 'retrying' | 'interrupted' | 'completed' | 'failed' | 'skipped' | 'cancelled'
   attempt: number
   retries: number
@@ -55,7 +56,9 @@ export class SimulatedRun {
     this.at = parent?.at ?? 1_000
     this.pauseLeft = fate.pause !== 'none'
     this.limit = fate.end === 'executions' ? 1 + world.choose(workflow.nodes.length) : 100
-    for (const node of workflow.nodes) this.nodes.set(node.id, { phase: 'idle', attempt: -1, retries: 0 })
+    for (const node of workflow.nodes) {
+      this.nodes.set(node.id, { typeId: node.typeId, phase: 'idle', attempt: -1, retries: 0 })
+    }
     this.start()
   }
 
@@ -214,7 +217,7 @@ export class SimulatedRun {
       for (const node of this.workflow.nodes) {
         const state = this.state(node.id)
         // Waiting for a child may take days, so it does not hold up a pause.
-        while (state.phase === 'running' && state.child === undefined) {
+        while (state.phase === 'running' && node.typeId !== 'core.subWorkflow') {
           this.advance(node, state)
           if (this.mode === 'ended') return
         }
@@ -227,7 +230,11 @@ export class SimulatedRun {
       throw new CutOff()
     }
     for (const state of this.nodes.values()) {
-      if (!drain && state.phase === 'running' && state.child === undefined) state.phase = 'interrupted'
+      if (drain || state.phase !== 'running') continue
+      // A host may let the wait for a child go on, or start it again when there is no child yet.
+      if (state.typeId !== 'core.subWorkflow' || (state.child === undefined && chance(this.world.choose, 2))) {
+        state.phase = 'interrupted'
+      }
     }
     this.emit('run.resumed', undefined, {})
     this.mode = 'running'

@@ -68,12 +68,7 @@ export function commitContract(open: () => Promise<Opened>): void {
     const { store } = await open()
     const hostId = await f.host(store)
     const runId = await f.created(store, hostId)
-    const tries = [
-      f.creation(runId),
-      f.extension(runId, 1),
-      f.extension(runId, 3),
-      f.extension(f.id('run'), 1),
-    ]
+    const tries = [f.creation(runId), f.extension(runId, 1), f.extension(runId, 3), f.extension(f.id('run'), 1)]
     for (const stream of tries) {
       const result = await store.commit(f.commit(hostId, [stream]))
       expect(result).toEqual({ kind: 'conflict', runId: stream.runId })
@@ -175,9 +170,13 @@ export function commitContract(open: () => Promise<Opened>): void {
     const name = f.id('name')
     const hostId = await f.host(store, name)
     const [runId, child] = [await f.created(store, hostId), f.id('run')]
-    const append = f.commit(hostId, [f.extension(runId, 2), f.creation(child, {}, { scopeId: 's', exclusiveScope: true })], {
-      receipt: f.receipt(),
-    })
+    const append = f.commit(
+      hostId,
+      [f.extension(runId, 2), f.creation(child, {}, { scopeId: 's', exclusiveScope: true })],
+      {
+        receipt: f.receipt(),
+      },
+    )
     const results = await Promise.all([store.commit(append), store.commit(append), store.commit(append)])
     expect(f.kinds(results)).toEqual({ committed: 3 })
     await store.commit(f.commit(hostId, [f.extension(runId, 3)]))
@@ -236,7 +235,9 @@ export function commitContract(open: () => Promise<Opened>): void {
     expect((await enter({ exclusiveScope: false })).result).toEqual(COMMITTED)
     expect((await enter()).result.kind).toBe('scope-active')
     for (const run of await store.listRuns({ tenant: 'acme', limit: 100 })) {
-      await store.commit(f.commit(hostId, [f.extension(run.runId, 2, { events: [f.terminal(2)], status: 'completed' })]))
+      await store.commit(
+        f.commit(hostId, [f.extension(run.runId, 2, { events: [f.terminal(2)], status: 'completed' })]),
+      )
     }
     expect((await enter()).result).toEqual(COMMITTED)
   })

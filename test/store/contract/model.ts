@@ -21,7 +21,12 @@ export function modelContract(open: () => Promise<Opened>): void {
         const model = new MemoryStore()
         const steps = makers.map(make => make(`p${round}_`))
         for (const [name, hostId] of HOSTS.entries()) {
-          const host = { hostId: `p${round}_${hostId}`, hostName: `p${round}_n${name}`, leaseMs: f.HOUR, now: Date.now() }
+          const host = {
+            hostId: `p${round}_${hostId}`,
+            hostName: `p${round}_n${name}`,
+            leaseMs: f.HOUR,
+            now: Date.now(),
+          }
           for (const one of [store, model]) await one.registerHost(host)
         }
         for (const run of steps) expect(await run(store)).toEqual(await run(model))
@@ -59,9 +64,12 @@ const step: fc.Arbitrary<(p: string) => Step> = fc.oneof(
   { weight: 1, arbitrary: host.map(id => (p: string) => (store: Store) => store.releaseHost(p + id)) },
   {
     weight: 2,
-    arbitrary: fc
-      .tuple(host, fc.integer({ min: 0, max: 100 }))
-      .map(([id, now]) => (p: string) => (store: Store) => store.claimOrphans(p + id, now, 10)),
+    arbitrary: fc.tuple(host, fc.integer({ min: 0, max: 100 })).map(
+      ([id, now]) =>
+        (p: string) =>
+        (store: Store) =>
+          store.claimOrphans(p + id, now, 10),
+    ),
   },
   {
     weight: 2,
@@ -74,15 +82,21 @@ const step: fc.Arbitrary<(p: string) => Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc
-      .tuple(host, fc.constantFrom('e0', 'e1'))
-      .map(([id, effect]) => (p: string) => (store: Store) => store.claimInvocation(f.claim(p + id, { id: p + effect }))),
+    arbitrary: fc.tuple(host, fc.constantFrom('e0', 'e1')).map(
+      ([id, effect]) =>
+        (p: string) =>
+        (store: Store) =>
+          store.claimInvocation(f.claim(p + id, { id: p + effect })),
+    ),
   },
   {
     weight: 1,
-    arbitrary: fc
-      .tuple(host, fc.constantFrom('e0', 'e1'))
-      .map(([id, effect]) => (p: string) => (store: Store) => store.finishInvocation(p + effect, p + id, id)),
+    arbitrary: fc.tuple(host, fc.constantFrom('e0', 'e1')).map(
+      ([id, effect]) =>
+        (p: string) =>
+        (store: Store) =>
+          store.finishInvocation(p + effect, p + id, id),
+    ),
   },
 )
 

@@ -55,7 +55,12 @@ export function readContract(open: () => Promise<Opened>): void {
     const { store } = await open()
     const hostId = await f.host(store)
     const parent = await f.created(store, hostId, { status: 'waiting-external' }, { workflowId: 'a', tags: ['x', 'y'] })
-    const child = await f.created(store, hostId, { status: 'failed' }, { workflowId: 'b', parentRunId: parent, tags: ['y'] })
+    const child = await f.created(
+      store,
+      hostId,
+      { status: 'failed' },
+      { workflowId: 'b', parentRunId: parent, tags: ['y'] },
+    )
     const other = await f.created(store, hostId, { status: 'running' }, { workflowId: 'b', tags: ['xy'] })
     const list = async (query: Partial<RunQuery>) => {
       const rows = await store.listRuns({ tenant: 'acme', limit: 50, ...query })

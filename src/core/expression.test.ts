@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { parseExpression, type Scope } from './expression.js'
+
+const evaluate = (source: string, scope: Scope = {}) => {
+  const expression = parseExpression(source)
+  if ('problem' in expression) throw new Error(expression.problem)
+  return expression.evaluate(scope)
+}
+
+describe('expressions', () => {
+  it.each([
+    ['inputs.n + 1', { inputs: { n: 1 } }, 2],
+    ['inputs.n * 2 - 0.5', { inputs: { n: 1 } }, 1.5],
+    ['int(inputs.n) % 2 == 0', { inputs: { n: 4 } }, true],
+    ['inputs.list.map(x, x * 2)', { inputs: { list: [1, 2] } }, [2, 4]],
+    ['{"a": inputs.s, "b": [1, 2]}', { inputs: { s: 'x' } }, { a: 'x', b: [1, 2] }],
+    ['has(inputs.missing) ? 1 : 2', { inputs: {} }, 2],
+    ['inputs.s.matches("^a+$")', { inputs: { s: 'aaa' } }, true],
+    ['(inputs.s + "matches").matches("matches$")', { inputs: { s: 'x' } }, true],
+    ['null', {}, null],
+  ])('%s gives plain JSON', (source, scope, expected) => {
+    expect(evaluate(source, scope)).toEqual({ ok: true, value: expected })
+  })
+
+  it.each([
+    '1 +',
+    'while(1){}',
+    'function(){}',
+    '`x`',
+    `${'('.repeat(5_000)}1`,
+    'a'.repeat(5_000),
+    `[${'1,'.repeat(3_000)}1]`,
+  ])('X1: what is not a small CEL expression is refused when it is read: %#', source => {
+    expect(parseExpression(source)).toHaveProperty('problem')
+  })
+
+  it.each([
+    'constructor.constructor("return process")()',
+    'this',
+    'inputs.constructor',
+    'inputs.__proto__',
+    'process.exit()',
+    'inputs.toString()',
+  ])('no host object can be reached: %s', source => {
+    const expression = parseExpression(source)
+    if ('problem' in expression) return
+    expect(expression.evaluate({ inputs: {} })).toMatchObject({ ok: false, error: { code: 'expression_error' } })
+  })
+
+  it('X2: nested macros over large data fail before they begin', () => {
+    const list = Array.from({ length: 2_000 }, (_, i) => i)
+    const nested = 'inputs.l.all(a, inputs.l.all(b, inputs.l.all(c, a + b + c >= 0)))'
+    expect(evaluate(nested, { inputs: { l: list } })).toMatchObject({
+      ok: false,
+      error: { code: 'expression_budget_exceeded' },
+    })
+    expect(evaluate('inputs.l.all(a, a >= 0)', { inputs: { l: list } })).toEqual({ ok: true, value: true })
+  })
+
+  it('X3: a pattern that would explode elsewhere is matched in linear time', () => {
+    expect(evaluate('inputs.s.matches("^(a+)+$")', { inputs: { s: `${'a'.repeat(50_000)}!` } })).toEqual({
+      ok: true,
+      value: false,
+    })
+  })
+
+  it('a bad pattern or a missing value is an error of the expression, not of the host', () => {
+    expect(evaluate('inputs.s.matches("(")', { inputs: { s: 'x' } })).toMatchObject({
+      ok: false,
+      error: { code: 'expression_error' },
+    })
+    expect(evaluate('inputs.a.b.c', { inputs: {} })).toMatchObject({ ok: false, error: { code: 'expression_error' } })
+  })
+})

@@ -1,0 +1,127 @@
+import type { Commit, CommitResult } from '../../engine/ports.js'
+import { receiptKey } from '../receipt-rules.js'
+import type { Connections } from './connections.js'
+
+type Entry = {
+  readonly commit: Commit
+  /** What no other commit of the same batch may touch. */
+  readonly own: readonly string[]
+  readonly wakes: readonly string[]
+  readonly resolve: (result: CommitResult) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Reply = { readonly answers: readonly (CommitResult | null)[]; readonly peers: boolean }
+
+const COMMIT_BATCH = {
+  name: 'assay-commit',
+  text: 'SELECT commit_batch($1::jsonb, $2::text[], $3::text[], $4::text[]) AS reply',
+}
+
+const MAX_BATCH = 128
+const COMMITTED: CommitResult = { kind: 'committed' }
+
+/**
+ * Group commit over the network: commits that arrive while calls are under way share the next call. A batch holds
+ * commits that share nothing but the runs they wake, and no two calls under way touch the same run, receipt or scope,
+ * so they do not wait for each other's row locks.
+ */
+export class CommitBatches {
+  readonly #connections: Connections
+  readonly #maxCalls: number
+  readonly #onPeers: (commits: readonly Commit[]) => void
+  readonly #busy = new Set<string>()
+  #queue: Entry[] = []
+  #calls = 0
+  /** Calls made; fewer than commits under load. */
+  calls = 0
+
+  /** `onPeers` is told of what was committed while other hosts are alive. */
+  constructor(connections: Connections, maxCalls: number, onPeers: (commits: readonly Commit[]) => void) {
+    this.#connections = connections
+    this.#maxCalls = maxCalls
+    this.#onPeers = onPeers
+  }
+
+  run(commit: Commit): Promise<CommitResult> {
+    return new Promise((resolve, reject) => {
+      const wakes = commit.wakes.map(runName)
+      this.#queue.push({ commit, own: ownNames(commit), wakes, resolve, reject })
+      this.#send()
+    })
+  }
+
+  #send(): void {
+    while (this.#calls < this.#maxCalls && this.#queue.length > 0) {
+      const batch = this.#take()
+      if (batch.length === 0) return
+      this.#calls += 1
+      void this.#call(batch).finally(() => {
+        this.#calls -= 1
+        for (const { own, wakes } of batch) for (const name of [...own, ...wakes]) this.#busy.delete(name)
+        this.#send()
+      })
+    }
+  }
+
+  #take(): Entry[] {
+    const batch: Entry[] = []
+    const [own, woken] = [new Set<string>(), new Set<string>()]
+    this.#queue = this.#queue.filter(entry => {
+      const taken = (name: string) => this.#busy.has(name) || own.has(name)
+      if (batch.length === MAX_BATCH || entry.wakes.some(taken)) return true
+      if (entry.own.some(name => taken(name) || woken.has(name))) return true
+      for (const name of entry.own) own.add(name)
+      for (const name of entry.wakes) woken.add(name)
+      batch.push(entry)
+      return false
+    })
+    for (const name of [...own, ...woken]) this.#busy.add(name)
+    return batch
+  }
+
+  /** A fault is somebody's bug; alone, it is that one's only. */
+  async #call(batch: readonly Entry[]): Promise<void> {
+    try {
+      const { answers, peers } = await this.#query(batch.map(entry => entry.commit))
+      if (peers) this.#onPeers(batch.filter((_, i) => answers[i] === null).map(entry => entry.commit))
+      batch.forEach((entry, i) => entry.resolve(answers[i] ?? COMMITTED))
+    } catch (error) {
+      const fault = batch.length > 1 && error instanceof Error && error.name === 'Error'
+      if (fault) for (const entry of batch) await this.#call([entry])
+      else for (const entry of batch) entry.reject(error)
+    }
+  }
+
+  async #query(commits: readonly Commit[]): Promise<Reply> {
+    this.calls += 1
+    const writers = [...new Set(commits.map(commit => commit.hostId))]
+    const names = commits.flatMap(newNames)
+    const runIds = commits.flatMap(({ streams, wakes }) => [...streams.map(stream => stream.runId), ...wakes])
+    const rows = await this.#connections.query<{ reply: Reply }>(COMMIT_BATCH, [
+      JSON.stringify(commits),
+      writers,
+      names,
+      runIds,
+    ])
+    return rows[0]!.reply
+  }
+}
+
+const runName = (runId: string): string => `run ${runId}`
+
+/** Names of what may come into being, so that two who would create it meet at a lock. */
+const newNames = ({ streams, receipt }: Commit): string[] => {
+  const names: string[] = receipt ? [`receipt ${receiptKey(receipt)}`] : []
+  for (const { runId, create } of streams) {
+    if (create) names.push(runName(runId))
+    if (create?.exclusiveScope && create.scopeId !== null) {
+      names.push(`scope ${JSON.stringify([create.tenant, create.scopeId])}`)
+    }
+  }
+  return names
+}
+
+const ownNames = (commit: Commit): string[] => [
+  ...new Set([...commit.streams.map(stream => runName(stream.runId)), ...newNames(commit)]),
+]

@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { StoreUnavailable } from '../../engine/ports.js'
+import { troubleOf } from './trouble.js'
+
+export type Settings = {
+  readonly url: string
+  readonly schema: string
+  readonly poolSize: number
+  /** Longest time one statement may take on the server; the client gives it a second more. */
+  readonly statementTimeoutMs: number
+  /** How long a statement whose outcome is unknown is tried again before StoreUnavailable. */
+  readonly patienceMs: number
+}
+
+export type Statement = { readonly name: string; readonly text: string }
+export type Row = { readonly [column: string]: unknown }
+
+const INT8 = 20
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text') =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+}
+
+export const clientConfig = ({ url, schema, statementTimeoutMs }: Settings): pg.ClientConfig => ({
+  connectionString: url,
+  application_name: 'assay',
+  options: `-c search_path=${schema} -c synchronous_commit=on -c default_transaction_isolation=read\\ committed`,
+  connectionTimeoutMillis: 5_000,
+  statement_timeout: statementTimeoutMs,
+  lock_timeout: Math.ceil(statementTimeoutMs / 2),
+  idle_in_transaction_session_timeout: statementTimeoutMs,
+  query_timeout: statementTimeoutMs + 1_000,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 10_000,
+  types,
+})
+
+/**
+ * The pool. Every statement is one transaction, and every one that writes may be sent twice: commits know their append
+ * id, claims their token, the rest set what they set. So a statement whose outcome is lost is simply sent again.
+ */
+export class Connections {
+  readonly #settings: Settings
+  #pool: pg.Pool
+  #closed = false
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+    this.#pool = this.#open()
+  }
+
+  /** Rejects with StoreUnavailable, or with an Error when the statement itself is at fault. */
+  async query<R extends Row>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
+    let until: number | undefined
+    for (let pause = 20; ; pause = Math.min(2 * pause, 500)) {
+      try {
+        return await this.#try<R>(statement, values, until !== undefined)
+      } catch (error) {
+        if (error instanceof StoreUnavailable) throw error
+        const trouble = troubleOf(error)
+        if (trouble === 'fault') throw new Error(`PostgreSQL refused: ${(error as Error).message}`, { cause: error })
+        until ??= performance.now() + this.#settings.patienceMs
+        if (trouble === 'unavailable' || performance.now() >= until) throw unavailable(error)
+        await delay(pause)
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#pool.end()
+  }
+
+  /** A connection that cannot be had is the end of it, unless an earlier try has left the outcome unknown. */
+  async #try<R extends Row>(statement: Statement, values: readonly unknown[], unknown: boolean): Promise<R[]> {
+    if (this.#closed) throw new StoreUnavailable('the store is closed')
+    const pool = this.#pool
+    const client = await pool.connect().catch((error: unknown) => {
+      throw unknown ? error : unavailable(error)
+    })
+    try {
+      const { rows } = await client.query<R>({ ...statement, values: values as unknown[] })
+      client.release()
+      return rows
+    } catch (error) {
+      const broken = !(error instanceof pg.DatabaseError) || error.severity === 'FATAL'
+      client.release(broken)
+      if (broken) this.#renew(pool)
+      throw error
+    }
+  }
+
+  /** One connection broke: its idle neighbours may be as dead without knowing it, and each would cost a timeout. */
+  #renew(pool: pg.Pool): void {
+    if (this.#closed || this.#pool !== pool) return
+    this.#pool = this.#open()
+    pool.end().catch(() => undefined)
+  }
+
+  #open(): pg.Pool {
+    const pool = new pg.Pool({ ...clientConfig(this.#settings), max: this.#settings.poolSize })
+    // The pool has dropped the connection already; the statement that needs one next will say what is wrong.
+    pool.on('error', () => undefined)
+    return pool
+  }
+}
+
+const unavailable = (error: unknown): StoreUnavailable =>
+  new StoreUnavailable('PostgreSQL cannot be reached or cannot write now', { cause: error })

@@ -1,0 +1,66 @@
+import type { Migration } from '../../migration.js'
+
+/** Who may write, and who takes over. A host's state changes only under its exclusive lock (see 0002). */
+export const hosts: Migration = {
+  version: 3,
+  name: 'hosts',
+  sql: `
+CREATE FUNCTION register_host(id text, name text, lease_ms bigint) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  earlier text;
+  current text;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('assay.host-name.' || name, 0));
+  SELECT state INTO current FROM hosts WHERE host_id = id;
+  IF current <> 'alive' THEN
+    RETURN current;
+  END IF;
+  FOR earlier IN SELECT host_id FROM hosts WHERE host_name = name AND host_id <> id AND state = 'alive' ORDER BY 1 LOOP
+    PERFORM pg_advisory_xact_lock(host_lock(earlier));
+    UPDATE hosts SET state = 'fenced' WHERE host_id = earlier AND state = 'alive';
+  END LOOP;
+  INSERT INTO hosts (host_id, host_name, lease_until, state)
+  VALUES (id, name, clock_timestamp() + lease_ms * interval '1 millisecond', 'alive')
+  ON CONFLICT (host_id) DO UPDATE SET lease_until = excluded.lease_until;
+  -- A host without a row counts as fenced, so the row of one that holds nothing any more is not needed.
+  DELETE FROM hosts WHERE state <> 'alive'
+     AND NOT EXISTS (SELECT 1 FROM runs WHERE owner = host_id AND ended_at IS NULL);
+  RETURN 'alive';
+END $$;
+
+CREATE FUNCTION release_host(id text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(host_lock(id));
+  UPDATE hosts SET state = 'released' WHERE host_id = id AND state = 'alive';
+END $$;
+
+-- Holds no lock of the asking host: two hosts that fence each other must not wait for each other.
+CREATE FUNCTION fence_expired(asking text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  late text;
+BEGIN
+  FOR late IN SELECT host_id FROM hosts
+               WHERE state = 'alive' AND lease_until <= clock_timestamp() AND host_id <> asking ORDER BY 1 LOOP
+    PERFORM pg_advisory_xact_lock(host_lock(late));
+    UPDATE hosts SET state = 'fenced' WHERE host_id = late AND state = 'alive' AND lease_until <= clock_timestamp();
+  END LOOP;
+END $$;
+
+CREATE FUNCTION claim_orphans(claimer text, now_ms bigint, at_most bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  claimed bigint;
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared(host_lock(claimer));
+  IF NOT EXISTS (SELECT 1 FROM hosts WHERE host_id = claimer AND state = 'alive') THEN
+    RETURN 0;
+  END IF;
+  WITH orphans AS MATERIALIZED (
+    SELECT r.run_id FROM hosts h JOIN runs r ON r.owner = h.host_id AND r.ended_at IS NULL
+     WHERE h.state <> 'alive' ORDER BY r.wake_at NULLS LAST LIMIT at_most FOR UPDATE OF r SKIP LOCKED)
+  UPDATE runs SET owner = claimer, epoch = epoch + 1, attempts = attempts + CASE WHEN wake_at <= now_ms THEN 1 ELSE 0 END
+    FROM orphans WHERE runs.run_id = orphans.run_id;
+  GET DIAGNOSTICS claimed = ROW_COUNT;
+  RETURN claimed;
+END $$;
+`,
+}

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto'
+import type { Json } from '../../core/json.js'
+import type * as Ports from '../../engine/ports.js'
+import { checkCommit } from '../check-commit.js'
+import { CommitBatches } from './commit-batches.js'
+import { Connections, type Row, type Settings, type Statement } from './connections.js'
+import { Hints } from './hints.js'
+import { migrate } from './migrate.js'
+import { SQL } from './statements.js'
+
+export type PostgresStoreOptions = {
+  /** Holds all of Assay's tables; created if absent. Default `assay`. */
+  readonly schema?: string
+  /** Connections at most, without the one for hints. Default 10. */
+  readonly poolSize?: number
+  /** Commit calls under way at once. Default 3. */
+  readonly commitCalls?: number
+  /** Default 5000. */
+  readonly statementTimeoutMs?: number
+  /** How long an unknown outcome is looked into before StoreUnavailable. Default 5000. */
+  readonly patienceMs?: number
+}
+
+const PURGE_STEP = 2000
+
+/** Connects, creating or migrating the schema first. Rejects when it is newer than this program. */
+export async function openPostgresStore(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
+  const schema = options.schema ?? 'assay'
+  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) throw new Error(`"${schema}" cannot be the name of a schema`)
+  const settings: Settings = {
+    url,
+    schema,
+    poolSize: options.poolSize ?? 10,
+    statementTimeoutMs: options.statementTimeoutMs ?? 5_000,
+    patienceMs: options.patienceMs ?? 5_000,
+  }
+  await migrate(settings)
+  return new PostgresStore(settings, options.commitCalls ?? 3)
+}
+
+/** The store for many hosts: one round trip per append, leases by the database's clock, hints by LISTEN/NOTIFY. */
+export class PostgresStore implements Ports.Store {
+  readonly #connections: Connections
+  readonly #batches: CommitBatches
+  readonly #hints: Hints
+  #commits = 0
+
+  /** Use `openPostgresStore`; this expects a schema that is up to date. */
+  constructor(settings: Settings, commitCalls: number) {
+    this.#connections = new Connections(settings)
+    this.#hints = new Hints(settings)
+    this.#batches = new CommitBatches(this.#connections, commitCalls, commits => this.#hints.committed(commits))
+  }
+
+  /** Commits asked for, and the calls that carried them. */
+  get counters(): { readonly commits: number; readonly transactions: number } {
+    return { commits: this.#commits, transactions: this.#batches.calls }
+  }
+
+  async commit(commit: Ports.Commit): Promise<Ports.CommitResult> {
+    checkCommit(commit)
+    this.#commits += 1
+    return this.#batches.run(commit)
+  }
+
+  readEvents(runId: string, from: number, limit?: number): Promise<Ports.StoredEvent[]> {
+    return this.#all(SQL.readEvents, runId, from, limit ?? null)
+  }
+
+  readRun(tenant: string | null, runId: string): Promise<Ports.RunRow | undefined> {
+    return this.#one(SQL.readRun, runId, tenant)
+  }
+
+  listRuns({ tenant, before, workflowId, parentRunId, status, tag, limit }: Ports.RunQuery): Promise<Ports.RunRow[]> {
+    const filters = [before, workflowId, parentRunId, status, tag].map(value => value ?? null)
+    return this.#all(SQL.listRuns, tenant, ...filters, limit)
+  }
+
+  childrenOf(runId: string): Promise<Ports.RunRow[]> {
+    return this.#all(SQL.childrenOf, runId)
+  }
+
+  dueRuns(hostId: string, now: number, limit: number): Promise<Ports.DueRun[]> {
+    return this.#all(SQL.dueRuns, hostId, now, limit)
+  }
+
+  async nextDue(hostId: string): Promise<number | undefined> {
+    return (await this.#one<{ due: number }>(SQL.nextDue, hostId))?.due
+  }
+
+  async registerHost({ hostId, hostName, leaseMs }: Parameters<Ports.Store['registerHost']>[0]): Promise<void> {
+    const { state } = (await this.#one<{ state: string }>(SQL.registerHost, hostId, hostName, leaseMs))!
+    if (state !== 'alive') throw new Error(`host ${hostId} was ${state}: register under a new id`)
+  }
+
+  async heartbeat(hostId: string, leaseMs: number): Promise<boolean> {
+    return (await this.#one(SQL.heartbeat, hostId, leaseMs)) !== undefined
+  }
+
+  async releaseHost(hostId: string): Promise<void> {
+    await this.#all(SQL.releaseHost, hostId)
+  }
+
+  async claimOrphans(hostId: string, now: number, limit: number): Promise<number> {
+    await this.#all(SQL.fenceExpired, hostId)
+    return (await this.#one<{ claimed: number }>(SQL.claimOrphans, hostId, now, limit))!.claimed
+  }
+
+  async putWorkflow({ tenant, workflowId, digest, definition, updatedAt }: Ports.WorkflowRecord): Promise<void> {
+    await this.#all(SQL.putWorkflow, tenant ?? '', workflowId, digest, definition, updatedAt)
+  }
+
+  getWorkflow(tenant: string, workflowId: string): Promise<Ports.WorkflowRecord | undefined> {
+    return this.#one(SQL.getWorkflow, tenant, workflowId)
+  }
+
+  listWorkflows(tenant: string): Promise<Ports.WorkflowRecord[]> {
+    return this.#all(SQL.listWorkflows, tenant)
+  }
+
+  async getDefinition(digest: string): Promise<string | undefined> {
+    return (await this.#one<{ definition: string }>(SQL.getDefinition, digest))?.definition
+  }
+
+  getReceipt({ tenant, endpoint, key }: Ports.ReceiptKey): Promise<Ports.Receipt | undefined> {
+    return this.#one(SQL.getReceipt, tenant, endpoint, key)
+  }
+
+  async claimReceipt(
+    receipt: Ports.Receipt,
+    now: number,
+  ): Promise<{ claimed: true } | { claimed: false; receipt: Ports.Receipt }> {
+    const claim = randomUUID()
+    for (;;) {
+      const claimed = await this.#one(SQL.claimReceipt, ...receiptValues(receipt), claim, now)
+      if (claimed) return { claimed: true }
+      const existing = await this.getReceipt(receipt)
+      // Absent: deleted since, so the claim is free again.
+      if (existing) return { claimed: false, receipt: existing }
+    }
+  }
+
+  async finishReceipt(receipt: Ports.Receipt): Promise<void> {
+    await this.#all(SQL.finishReceipt, ...receiptValues(receipt))
+  }
+
+  async deleteReceipt({ tenant, endpoint, key }: Ports.ReceiptKey): Promise<void> {
+    await this.#all(SQL.deleteReceipt, tenant, endpoint, key)
+  }
+
+  async purgeReceipts(olderThan: number): Promise<number> {
+    let purged = 0
+    for (let step = PURGE_STEP; step === PURGE_STEP; purged += step) {
+      step = (await this.#one<{ purged: number }>(SQL.purgeReceipts, olderThan, PURGE_STEP))!.purged
+    }
+    return purged
+  }
+
+  async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
+    const { id, runId, nodeId, ordinal, provider, hostId, at } = claim
+    const values = [id, runId, nodeId, ordinal, provider, hostId, at, randomUUID()]
+    const claimed = await this.#one<{ again: boolean }>(SQL.claimInvocation, ...values)
+    if (claimed) return { kind: 'claimed', again: claimed.again }
+    const held = await this.#one<{ outcome: string | null }>(SQL.readInvocation, id)
+    const outcome = held?.outcome ?? null
+    return outcome === null ? { kind: 'in-flight' } : { kind: 'done', outcome: JSON.parse(outcome) as Json }
+  }
+
+  async finishInvocation(id: string, hostId: string, outcome: Json): Promise<void> {
+    await this.#all(SQL.finishInvocation, id, hostId, JSON.stringify(outcome))
+  }
+
+  async putKey(key: Ports.ApiKey): Promise<void> {
+    const { keyId, hash, tenant, principal, scopes, test, createdAt, expiresAt, revokedAt } = key
+    await this.#all(SQL.putKey, keyId, hash, tenant, principal, scopes, test, createdAt, expiresAt, revokedAt)
+  }
+
+  listKeys(): Promise<Ports.ApiKey[]> {
+    return this.#all(SQL.listKeys)
+  }
+
+  findKey(hash: string): Promise<Ports.ApiKey | undefined> {
+    return this.#one(SQL.findKey, hash)
+  }
+
+  onHint(listener: (runId: string) => void): () => void {
+    return this.#hints.on(listener)
+  }
+
+  async ping(): Promise<void> {
+    await this.#all(SQL.ping)
+  }
+
+  async close(): Promise<void> {
+    await this.#hints.close()
+    await this.#connections.close()
+  }
+
+  #all<T>(statement: Statement, ...values: unknown[]): Promise<T[]> {
+    return this.#connections.query<T & Row>(statement, values)
+  }
+
+  async #one<T>(statement: Statement, ...values: unknown[]): Promise<T | undefined> {
+    return (await this.#all<T>(statement, ...values))[0]
+  }
+}
+
+const receiptValues = (receipt: Ports.Receipt): unknown[] => [
+  receipt.tenant,
+  receipt.endpoint,
+  receipt.key,
+  receipt.digest,
+  receipt.state,
+  receipt.leaseOwner,
+  receipt.leaseUntil,
+  receipt.status,
+  JSON.stringify(receipt.headers),
+  receipt.body,
+  receipt.at,
+]

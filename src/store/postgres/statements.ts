@@ -1,0 +1,95 @@
+import type { Statement } from './connections.js'
+
+/** Every statement by name; the server prepares each once per connection. Columns come out in the port's spelling. */
+
+const RUN = `run_id AS "runId", tenant, workflow_id AS "workflowId", workflow_digest AS "workflowDigest", status,
+  parent_run_id AS "parentRunId", parent_node_id AS "parentNodeId", scope_id AS "scopeId", tags, length, owner, epoch,
+  attempts, wake_at AS "wakeAt", created_at AS "createdAt", updated_at AS "updatedAt", ended_at AS "endedAt"`
+
+const RECEIPT = `tenant, endpoint, key, digest, state, lease_owner AS "leaseOwner", lease_until AS "leaseUntil", status,
+  headers, body, at`
+
+const KEY = `key_id AS "keyId", hash, tenant, principal, scopes, test, created_at AS "createdAt",
+  expires_at AS "expiresAt", revoked_at AS "revokedAt"`
+
+const WORKFLOW = `nullif(w.tenant, '') AS tenant, w.workflow_id AS "workflowId", w.digest, d.definition,
+  w.updated_at AS "updatedAt"`
+
+const named = (texts: { readonly [name: string]: string }): { readonly [name: string]: Statement } =>
+  Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, { name: `assay-${name}`, text }]))
+
+const define = <Name extends string>(texts: Record<Name, string>) => named(texts) as Record<Name, Statement>
+
+export const SQL = define({
+  readEvents: `SELECT seq AS sequence, type, node_id AS "nodeId", payload, secret, cause, at FROM events
+    WHERE run_id = $1 AND seq >= $2 ORDER BY seq LIMIT $3`,
+  readRun: `SELECT ${RUN} FROM runs WHERE run_id = $1 AND ($2::text IS NULL OR tenant = $2)`,
+  childrenOf: `SELECT ${RUN} FROM runs WHERE parent_run_id = $1 ORDER BY run_id`,
+  dueRuns: `SELECT run_id AS "runId", epoch, attempts, wake_at AS "wakeAt" FROM runs
+    WHERE owner = $1 AND ended_at IS NULL AND wake_at <= $2 ORDER BY wake_at, run_id LIMIT $3`,
+  nextDue: `SELECT wake_at AS due FROM runs
+    WHERE owner = $1 AND ended_at IS NULL AND wake_at IS NOT NULL ORDER BY wake_at LIMIT 1`,
+
+  registerHost: 'SELECT register_host($1, $2, $3) AS state',
+  heartbeat: `UPDATE hosts SET lease_until = clock_timestamp() + $2 * interval '1 millisecond'
+    WHERE host_id = $1 AND state = 'alive' RETURNING 1`,
+  releaseHost: 'SELECT release_host($1)',
+  fenceExpired: 'SELECT fence_expired($1)',
+  claimOrphans: 'SELECT claim_orphans($1, $2, $3) AS claimed',
+
+  putWorkflow: `WITH d AS (INSERT INTO definitions (digest, definition) VALUES ($3, $4) ON CONFLICT DO NOTHING)
+    INSERT INTO workflows (tenant, workflow_id, digest, updated_at) VALUES ($1, $2, $3, $5)
+    ON CONFLICT (tenant, workflow_id) DO UPDATE SET digest = excluded.digest, updated_at = excluded.updated_at`,
+  getWorkflow: `SELECT ${WORKFLOW} FROM workflows w JOIN definitions d USING (digest)
+    WHERE w.tenant IN ($1, '') AND w.workflow_id = $2 ORDER BY w.tenant DESC LIMIT 1`,
+  listWorkflows: `SELECT ${WORKFLOW} FROM workflows w JOIN definitions d USING (digest)
+    WHERE w.tenant = $1 OR (w.tenant = '' AND NOT EXISTS (
+      SELECT 1 FROM workflows own WHERE own.tenant = $1 AND own.workflow_id = w.workflow_id))
+    ORDER BY w.workflow_id`,
+  getDefinition: 'SELECT definition FROM definitions WHERE digest = $1',
+
+  getReceipt: `SELECT ${RECEIPT} FROM receipts WHERE tenant = $1 AND endpoint = $2 AND key = $3`,
+  claimReceipt: `INSERT INTO receipts AS old
+      (tenant, endpoint, key, digest, state, lease_owner, lease_until, status, headers, body, at, claim)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    ON CONFLICT (tenant, endpoint, key) DO UPDATE SET
+      state = excluded.state, lease_owner = excluded.lease_owner, lease_until = excluded.lease_until,
+      status = excluded.status, headers = excluded.headers, body = excluded.body, at = excluded.at,
+      claim = excluded.claim
+    WHERE old.claim = excluded.claim OR replaceable(old, excluded.digest, $13)
+    RETURNING 1`,
+  finishReceipt: `UPDATE receipts SET digest = $4, state = $5, lease_until = $7, status = $8, headers = $9, body = $10,
+      at = $11, claim = NULL
+    WHERE tenant = $1 AND endpoint = $2 AND key = $3 AND state = 'pending' AND lease_owner = $6`,
+  deleteReceipt: 'DELETE FROM receipts WHERE tenant = $1 AND endpoint = $2 AND key = $3',
+  purgeReceipts: `WITH gone AS (DELETE FROM receipts WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM receipts WHERE at < $1 ORDER BY at LIMIT $2)) RETURNING 1)
+    SELECT count(*) AS purged FROM gone`,
+
+  claimInvocation: `INSERT INTO invocations AS old
+      (id, run_id, node_id, ordinal, provider, host_id, at, claim, again)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, false WHERE EXISTS (SELECT 1 FROM hosts WHERE host_id = $6 AND state = 'alive')
+    ON CONFLICT (id) DO UPDATE SET host_id = excluded.host_id, at = excluded.at, claim = excluded.claim,
+      again = old.again OR old.claim <> excluded.claim
+    WHERE old.outcome IS NULL AND (old.claim = excluded.claim
+      OR NOT EXISTS (SELECT 1 FROM hosts WHERE host_id = old.host_id AND state = 'alive'))
+    RETURNING again`,
+  readInvocation: 'SELECT outcome FROM invocations WHERE id = $1',
+  finishInvocation: 'UPDATE invocations SET outcome = $3 WHERE id = $1 AND host_id = $2 AND outcome IS NULL',
+
+  putKey: `INSERT INTO api_keys (key_id, hash, tenant, principal, scopes, test, created_at, expires_at, revoked_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    ON CONFLICT (key_id) DO UPDATE SET hash = excluded.hash, tenant = excluded.tenant, principal = excluded.principal,
+      scopes = excluded.scopes, test = excluded.test, created_at = excluded.created_at,
+      expires_at = excluded.expires_at, revoked_at = excluded.revoked_at`,
+  listKeys: `SELECT ${KEY} FROM api_keys ORDER BY key_id`,
+  findKey: `SELECT ${KEY} FROM api_keys WHERE hash = $1`,
+
+  /** One text for all filters; each is off when its parameter is null. Planned for the actual values, not prepared. */
+  listRuns: `SELECT ${RUN} FROM runs
+    WHERE ($1::text IS NULL OR tenant = $1) AND ($2::text IS NULL OR run_id < $2)
+      AND ($3::text IS NULL OR workflow_id = $3) AND ($4::text IS NULL OR parent_run_id = $4)
+      AND ($5::text[] IS NULL OR status = ANY ($5)) AND ($6::text IS NULL OR $6 = ANY (tags))
+    ORDER BY run_id DESC LIMIT $7`,
+  ping: 'SELECT 1',
+})

@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+
+/** The real `bin/assay`, run as a user runs it: as a process, in a folder, with an environment of its own. */
+export const repository = path.resolve(import.meta.dirname, '../..')
+
+export type Result = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+
+export type Running = { readonly child: ChildProcess; readonly done: Promise<Result>; readonly said: () => string }
+
+/** Nothing of the developer's own settings reaches the process. */
+const environment = (extra: NodeJS.ProcessEnv) => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(ASSAY_|DATABASE_URL)/.test(name))),
+  NO_COLOR: '1',
+  ...extra,
+})
+
+export function startAssay(
+  args: readonly string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv; input?: string } = {},
+): Running {
+  const child = spawn(process.execPath, [path.join(repository, 'bin/assay'), ...args], {
+    cwd: options.cwd ?? os.tmpdir(),
+    env: environment(options.env ?? {}),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  return observe(child, options.input)
+}
+
+export function observe(child: ChildProcess, input = ''): Running {
+  let stdout = ''
+  let stderr = ''
+  child.stdout?.setEncoding('utf8').on('data', chunk => {
+    stdout += chunk
+  })
+  child.stderr?.setEncoding('utf8').on('data', chunk => {
+    stderr += chunk
+  })
+  child.stdin?.end(input)
+  const done = new Promise<Result>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', code => resolve({ code, stdout, stderr }))
+  })
+  return { child, done, said: () => stdout + stderr }
+}
+
+/** Resolves when the process has said something that matches; rejects when it ends first. */
+export async function until(running: Running, pattern: RegExp, timeoutMs = 60_000): Promise<RegExpExecArray> {
+  return new Promise((resolve, reject) => {
+    const look = () => {
+      const match = pattern.exec(running.said())
+      if (match === null) return
+      clearTimeout(timer)
+      resolve(match)
+    }
+    const fail = (why: string) => reject(new Error(`${why} before ${pattern}:\n${running.said()}`))
+    const timer = setTimeout(() => fail(`${timeoutMs} ms passed`), timeoutMs)
+    running.child.stdout?.on('data', look)
+    running.child.stderr?.on('data', look)
+    running.child.on('exit', () => fail('the process ended'))
+    look()
+  })
+}
+
+export type Server = {
+  readonly data: string
+  readonly url: string
+  readonly running: Running
+  /** Runs a command against this server, found through its data folder alone. */
+  readonly assay: (...args: string[]) => Promise<Result>
+  /** The same with `--json`, parsed. */
+  readonly json: (...args: string[]) => Promise<Result & { readonly value: Json }>
+  readonly stop: (signal?: NodeJS.Signals) => Promise<Result>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what a command printed has no type until the test looks at it
+type Json = any
+
+export const temporaryFolder = (): string => fs.mkdtempSync(path.join(os.tmpdir(), 'assay-cli-'))
+
+export async function startServer(
+  data: string,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Server> {
+  const running = startAssay(['serve', '--port', '0', '--data', data, '--log-level', 'error', ...args], { env })
+  const [, url] = await until(running, /is serving at (\S+)[\s\S]*try/)
+  const assay = (...command: string[]) => startAssay(['--data', data, ...command]).done
+  return {
+    data,
+    url: url as string,
+    running,
+    assay,
+    json: async (...command) => {
+      const result = await assay(...command, '--json')
+      return { ...result, value: result.stdout === '' ? undefined : JSON.parse(result.stdout) }
+    },
+    stop: (signal = 'SIGTERM') => {
+      running.child.kill(signal)
+      return running.done
+    },
+  }
+}

@@ -1,0 +1,320 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Server, startAssay, startServer, temporaryFolder } from './assay-process.js'
+
+let folder: string
+let server: Server
+const file = (name: string, text: string) => {
+  const place = path.join(folder, name)
+  fs.writeFileSync(place, text)
+  return place
+}
+
+beforeAll(async () => {
+  folder = temporaryFolder()
+  server = await startServer(path.join(folder, 'data'))
+})
+
+afterAll(async () => {
+  await server.stop()
+  fs.rmSync(folder, { recursive: true })
+})
+
+const SLOW = 'id: slow\nnodes:\n  - { id: wait, typeId: core.delay, config: { delayMs: 600000 } }\n'
+
+const startSlow = async () => {
+  await server.assay('workflows', 'put', file('slow.yaml', SLOW))
+  const { value } = await server.json('run', 'slow')
+  return String(value.runId)
+}
+
+describe('the examples do what they say', () => {
+  test.each<[string, string[], object]>([
+    ['hello', [], { greeting: 'Hello, world!' }],
+    ['hello', ['--input', 'name=Ada'], { greeting: 'Hello, Ada!' }],
+    ['parallel-merge', ['-i', 'n=6'], { sum: 48 }],
+    ['retry', [], { attempts: 3 }],
+    ['channel', [], { notes: ['first', 'second'], total: 2 }],
+    ['sub-workflow', ['-i', 'guest=Grace'], { reply: 'Good day, Grace.' }],
+    ['greet-politely', [], {}],
+    ['loop', [], { steps: 4, sum: 10 }],
+    ['branch', [], { decision: 'fine' }],
+    ['branch', ['-i', 'amount=500'], { decision: 'needs a second look' }],
+  ])('%s %j gives %j', async (workflow, inputs, outputs) => {
+    const { code, stdout, stderr } = await server.assay('run', workflow, ...inputs, '--wait')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout)).toMatchObject(outputs)
+  })
+
+  test('every file is run above', async () => {
+    const files = fs.readdirSync(path.resolve(import.meta.dirname, '../../examples/hello/workflows'))
+    const { value } = await server.json('workflows', 'list')
+    const ids = value.workflows.map((one: { workflowId: string }) => one.workflowId)
+    expect(ids).toEqual(expect.arrayContaining(files.map(name => path.parse(name).name)))
+    expect(files).toHaveLength(8)
+  })
+})
+
+describe('run', () => {
+  test('prints the id, and nothing else, on stdout', async () => {
+    const { code, stdout, stderr } = await server.assay('run', 'hello')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^[\w-]+\n$/)
+    expect(stderr).toContain('assay runs events --follow')
+  })
+
+  test('--follow shows the log on stderr and the outputs on stdout', async () => {
+    const { stdout, stderr } = await server.assay('run', 'hello', '--follow')
+    expect(JSON.parse(stdout)).toEqual({ greeting: 'Hello, world!' })
+    const types = stderr
+      .trim()
+      .split('\n')
+      .map(line => line.split(/\s+/)[2])
+    expect(types.at(0)).toBe('run.started')
+    expect(types.at(-1)).toBe('run.completed')
+  })
+
+  test('inputs come from a file and from stdin', async () => {
+    const args = ['--data', server.data, 'run', 'hello', '--wait', '--input']
+    const fromFile = await server.assay('run', 'hello', '--wait', '--input', `@${file('in.yaml', 'name: File')}`)
+    const fromStdin = await startAssay([...args, '-'], { input: '{"name": "Pipe"}' }).done
+    expect([fromFile.stdout, fromStdin.stdout].map(text => JSON.parse(text).greeting)).toEqual([
+      'Hello, File!',
+      'Hello, Pipe!',
+    ])
+  })
+
+  test('one idempotency key is one run', async () => {
+    const run = () => server.assay('run', 'hello', '--idempotency-key', 'once')
+    const [first, second] = [await run(), await run()]
+    expect(first.code).toBe(0)
+    expect(second.stdout).toBe(first.stdout)
+  })
+
+  test('a run that fails exits 1 and says why', async () => {
+    await server.assay(
+      'workflows',
+      'put',
+      file('broken.yaml', 'nodes:\n  - { id: no, typeId: core.fail, config: { message: on purpose } }\n'),
+    )
+    const { code, stdout, stderr } = await server.assay('run', 'broken', '--wait')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/run \S+ failed: on purpose \[conformance_test_failure\]/)
+  })
+
+  test('a run that is paused under a waiting user exits 3', async () => {
+    await server.assay('workflows', 'put', file('slow.yaml', SLOW))
+    const waiting = startAssay(['--data', server.data, 'run', 'slow', '--wait', '--tag', 'paused-soon'])
+    let runId = ''
+    await expect
+      .poll(
+        async () => {
+          runId = (await server.json('runs', 'list', '--tag', 'paused-soon')).value.runs[0]?.runId ?? ''
+          return runId
+        },
+        { timeout: 30_000 },
+      )
+      .not.toBe('')
+    await server.assay('runs', 'pause', runId, '--drain', 'immediate')
+    expect((await waiting.done).code).toBe(3)
+    await server.assay('runs', 'cancel', runId)
+  })
+})
+
+describe('runs', () => {
+  test('pause, resume and cancel say the new status and are in the log', async () => {
+    const id = await startSlow()
+    expect((await server.assay('runs', 'pause', id, '--drain', 'immediate')).stdout).toBe(`${id} paused\n`)
+    expect((await server.json('runs', 'get', id)).value.status).toBe('paused')
+    expect((await server.assay('runs', 'resume', id)).stdout).toBe(`${id} running\n`)
+    const following = startAssay(['--data', server.data, 'runs', 'events', id, '--follow', '--json'])
+    expect((await server.assay('runs', 'cancel', id, '--reason', 'enough')).stdout).toMatch(/cancell/)
+    const events = (await following.done).stdout
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    expect(events.map(event => event.sequence)).toEqual(events.map((_, i) => i))
+    expect(events.at(-1)).toMatchObject({ type: 'run.cancelled', payload: { reason: 'enough' } })
+    const { code, stderr } = await server.assay('runs', 'pause', id)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/error: .*\[run_terminal\]/)
+  })
+
+  test('list filters, limits and continues', async () => {
+    await server.assay('run', 'hello', '--tag', 'listed')
+    await server.assay('run', 'hello', '--tag', 'listed')
+    const first = (await server.json('runs', 'list', '--tag', 'listed', '--limit', '1')).value
+    expect(first.runs).toHaveLength(1)
+    const second = (await server.json('runs', 'list', '--tag', 'listed', '--cursor', first.nextCursor)).value
+    expect(second.runs).toHaveLength(1)
+    expect(second.runs[0].runId).not.toBe(first.runs[0].runId)
+    expect((await server.assay('runs', 'list', '--workflow', 'hello', '--status', 'completed')).stdout).toMatch(
+      /^RUN +WORKFLOW/,
+    )
+  })
+
+  test('get and events show a run to people and to scripts', async () => {
+    const id = (await server.json('run', 'sub-workflow', '--wait')).value.runId
+    const shown = (await server.assay('runs', 'get', id)).stdout
+    expect(shown).toMatch(/status +completed/)
+    expect(shown).toMatch(/child +\S+ completed/)
+    const { events } = (await server.json('runs', 'events', id, '--from', '1')).value
+    expect(events[0].sequence).toBe(1)
+    expect((await server.assay('runs', 'events', id)).stdout.trim().split('\n')).toHaveLength(events.length + 1)
+  })
+})
+
+describe('workflows', () => {
+  test('validate writes nothing; put registers; get gives it back whole', async () => {
+    const place = file('mine.yaml', 'nodes:\n  - { id: a, typeId: core.noop }\n')
+    expect((await server.assay('workflows', 'validate', place)).stdout).toBe(`${place} ok\n`)
+    expect((await server.assay('workflows', 'get', 'mine')).code).toBe(2)
+    expect((await server.assay('workflows', 'put', place)).stdout).toBe('mine registered\n')
+    expect(JSON.parse((await server.assay('workflows', 'get', 'mine')).stdout)).toMatchObject({ id: 'mine', edges: [] })
+  })
+
+  test.each([
+    ['edges: []\nnodes: []', /nodes/],
+    ['nodes:\n  - { id: a, typeId: core.nothing }', /core\.nothing/],
+    ['nodes:\n  - { id: a, typeId: core.noop }\nedges:\n  - { sourceNodeId: a, targetNodeId: b }', /"b"|\bb\b/],
+    ['__proto__: 1', /__proto__ is not allowed/],
+    ['a: [', /not valid YAML/],
+  ])('%j is refused with what to change', async (text, message) => {
+    for (const command of ['validate', 'put']) {
+      const { code, stderr } = await server.assay('workflows', command, file('bad.yaml', text))
+      expect(code).toBe(2)
+      expect(stderr).toMatch(message)
+    }
+  })
+})
+
+describe('keys', () => {
+  test('a key works as far as its scopes go, until it is revoked', async () => {
+    const created = (await server.json('keys', 'create', '--scopes', 'runs:read', '--principal', 'ci')).value
+    const withKey = (...args: string[]) => startAssay(['--url', server.url, '--key', created.key, ...args]).done
+    expect((await withKey('runs', 'list')).code).toBe(0)
+    const refused = await withKey('run', 'hello')
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toMatch(/\[forbidden\][\s\S]*next: /)
+    expect((await server.assay('keys', 'list')).stdout).toContain(created.keyId)
+    expect((await server.assay('keys', 'list')).stdout).not.toContain(created.key)
+    expect((await server.assay('keys', 'revoke', created.keyId)).stdout).toBe(`${created.keyId} revoked\n`)
+    expect((await withKey('runs', 'list')).stderr).toMatch(/\[(key_revoked|unauthenticated)\]/)
+  })
+
+  test('an unknown scope is refused before the server is asked', async () => {
+    const { code, stderr } = await startAssay([
+      '--url',
+      'http://127.0.0.1:1',
+      'keys',
+      'create',
+      '--scopes',
+      'runs:everything',
+    ]).done
+    expect(code).toBe(2)
+    expect(stderr).toContain('is not a scope; they are manifest:read')
+  })
+})
+
+describe('verify', () => {
+  test('finds nothing in what this host wrote', async () => {
+    const one = (await server.json('run', 'sub-workflow', '--wait')).value.runId
+    const { value, code } = await server.json('verify', one)
+    expect({ code, findings: value.findings, runs: value.runs }).toEqual({ code: 0, findings: [], runs: 2 })
+    const all = await server.assay('verify', '--all')
+    expect(all).toMatchObject({ code: 0 })
+    expect(all.stdout).toMatch(/\d+ runs, \d+ events: no findings/)
+  })
+
+  test('finds what was changed in a file', async () => {
+    const id = (await server.json('run', 'hello', '--wait')).value.runId
+    const { events } = (await server.json('runs', 'events', id)).value
+    const good = file('good.json', JSON.stringify(events))
+    expect((await startAssay(['verify', '--file', good]).done).code).toBe(0)
+    const bad = file('bad.json', JSON.stringify(events.toSpliced(1, 1)))
+    const { code, stdout } = await startAssay(['verify', '--file', bad]).done
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/findings/)
+    expect((await startAssay(['verify', '--file', file('no.json', '{')]).done).code).toBe(2)
+  })
+
+  test('wants to be told what to look at', async () => {
+    expect(await startAssay(['verify']).done).toMatchObject({ code: 2 })
+    expect(await startAssay(['verify', 'x', '--all']).done).toMatchObject({ code: 2 })
+  })
+})
+
+describe('doctor', () => {
+  test('finds a working host in order', async () => {
+    const { code, value } = await server.json('doctor')
+    expect(code).toBe(0)
+    const levels = Object.fromEntries(
+      value.checks.map((check: { name: string; level: string }) => [check.name, check.level]),
+    )
+    expect(levels).toMatchObject({
+      node: 'ok',
+      'data folder': 'ok',
+      database: 'ok',
+      key: 'ok',
+      server: 'ok',
+      clock: 'ok',
+      'key accepted': 'ok',
+    })
+  })
+
+  test('says what to do about what is wrong', async () => {
+    const data = temporaryFolder()
+    fs.chmodSync(data, 0o755)
+    fs.writeFileSync(path.join(data, 'local-key'), 'hk_local_leaked\n', { mode: 0o644 })
+    fs.writeFileSync(path.join(data, 'assay.db'), 'this is not a database')
+    const env = { ASSAY_URL: 'http://127.0.0.1:1' }
+    const { code, stdout } = await startAssay(['--data', data, 'doctor'], { env }).done
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/warn {2}data folder .* open to other users\n.*chmod 700/)
+    expect(stdout).toMatch(/fail {2}database .* not an SQLite database/)
+    expect(stdout).toMatch(/fail {2}key .* can be read by other users/)
+    expect(stdout).toMatch(/warn {2}server .*\n.*npm start/)
+    fs.rmSync(data, { recursive: true })
+  })
+})
+
+describe('wrong usage', () => {
+  test.each([
+    [['frobnicate'], /unknown command/],
+    [['serv'], /Did you mean serve/],
+    [['run'], /missing required argument/],
+    [['run', 'hello', '--input', 'nonsense'], /use name=value/],
+    [['runs', 'list', '--limit', 'many'], /not a whole number/],
+    [['--url', 'nowhere', 'runs', 'list'], /from --url/],
+    [['serve', '--port', 'http'], /port: "http" \(from --port\) is not allowed; use an integer/],
+    [['serve', '--host', '0.0.0.0', '--port', '0', '--database', 'memory:'], /no key is configured; set ASSAY_API_KEY/],
+  ])('%j exits 2 and says what to change', async (args, message) => {
+    const cwd = temporaryFolder()
+    const { code, stderr } = await startAssay(args, { cwd }).done
+    expect(stderr).toMatch(message)
+    expect(code).toBe(2)
+    fs.rmSync(cwd, { recursive: true })
+  })
+
+  test('without a server it says how to start one', async () => {
+    const cwd = temporaryFolder()
+    const { code, stderr } = await startAssay(['--url', 'http://127.0.0.1:1', 'run', 'hello'], { cwd }).done
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/no answer from http:\/\/127\.0\.0\.1:1 \(ECONNREFUSED\)[\s\S]*npm start/)
+    fs.rmSync(cwd, { recursive: true })
+  })
+
+  test('an unknown workflow or run is refused with a hint', async () => {
+    expect(await server.assay('run', 'nothing')).toMatchObject({ code: 2 })
+    const { code, stderr } = await server.assay('runs', 'get', 'nothing')
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/\[not_found\][\s\S]*assay runs list/)
+  })
+
+  test('--help is not an error', async () => {
+    const { code, stdout } = await startAssay(['--help']).done
+    expect(code).toBe(0)
+    expect(stdout).toContain('exit codes: 0 ok')
+  })
+})

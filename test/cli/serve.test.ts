@@ -1,0 +1,124 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Server, startAssay, startServer, temporaryFolder } from './assay-process.js'
+
+let folder: string
+let data: string
+const servers: Server[] = []
+const start = async (...args: Parameters<typeof startServer>) => {
+  const server = await startServer(...args)
+  servers.push(server)
+  return server
+}
+
+beforeEach(() => {
+  folder = temporaryFolder()
+  data = path.join(folder, 'data')
+})
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop('SIGKILL')
+  fs.rmSync(folder, { recursive: true })
+})
+
+const modeOf = (name: string) => fs.statSync(path.join(data, name)).mode & 0o777
+
+test('the key and the address are for this user only, and the key is never printed', async () => {
+  const server = await start(data)
+  expect([modeOf('.'), modeOf('local-key'), modeOf('server.json')]).toEqual([0o700, 0o600, 0o600])
+  const key = fs.readFileSync(path.join(data, 'local-key'), 'utf8').trim()
+  expect(server.running.said()).toContain(path.join(data, 'local-key'))
+  expect(server.running.said()).not.toContain(key)
+})
+
+test('the CLI finds server and key by itself from the folder the server was started in', async () => {
+  const server = await start(path.join(folder, '.assay'))
+  const { code, stdout } = await startAssay(['run', 'hello', '--wait'], { cwd: folder }).done
+  expect({ code, outputs: JSON.parse(stdout) }).toEqual({ code: 0, outputs: { greeting: 'Hello, world!' } })
+  await server.stop()
+})
+
+test('SIGTERM drains: exit 0, the address withdrawn, the run goes on at the next start', async () => {
+  const first = await start(data)
+  fs.writeFileSync(
+    path.join(folder, 'short.yaml'),
+    'nodes:\n  - { id: wait, typeId: core.delay, config: { delayMs: 1500 } }\n',
+  )
+  await first.assay('workflows', 'put', path.join(folder, 'short.yaml'))
+  const { value } = await first.json('run', 'short')
+  expect(await first.stop()).toMatchObject({ code: 0 })
+  expect(fs.existsSync(path.join(data, 'server.json'))).toBe(false)
+  const second = await start(data)
+  const { code, stdout } = await second.assay('runs', 'events', value.runId, '--follow')
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/run\.completed/)
+  expect((await second.assay('verify', '--all')).code).toBe(0)
+})
+
+test('after SIGKILL a new server takes over, and a follower of the run sees no gap', async () => {
+  const first = await start(data, ['--port', '4177'])
+  fs.writeFileSync(
+    path.join(folder, 'short.yaml'),
+    'nodes:\n  - { id: wait, typeId: core.delay, config: { delayMs: 3000 } }\n',
+  )
+  await first.assay('workflows', 'put', path.join(folder, 'short.yaml'))
+  const following = startAssay(['--data', data, 'run', 'short', '--follow'])
+  await expect.poll(() => following.said(), { timeout: 30_000 }).toContain('node.started')
+  await first.stop('SIGKILL')
+  await start(data, ['--port', '4177'])
+  const { code, stderr } = await following.done
+  expect(code).toBe(0)
+  const sequences = [...stderr.matchAll(/Z +(\d+) /g)].map(match => Number(match[1]))
+  expect(sequences).toEqual(sequences.map((_, i) => i))
+})
+
+test('a second SIGINT stops at once', async () => {
+  const server = await start(data)
+  server.running.child.kill('SIGINT')
+  server.running.child.kill('SIGINT')
+  const { code } = await server.running.done
+  expect([0, 1]).toContain(code)
+})
+
+test('a second host on the same data folder is refused, and the first goes on', async () => {
+  const server = await start(data)
+  const { code, stderr } = await startAssay(['serve', '--port', '0', '--data', data]).done
+  expect(code).not.toBe(0)
+  expect(stderr).toContain('error:')
+  expect((await server.assay('run', 'hello', '--wait')).code).toBe(0)
+})
+
+test('a taken port is refused with a plain message', async () => {
+  const server = await start(data)
+  const { port } = new URL(server.url)
+  const { code, stderr } = await startAssay(['serve', '--port', port, '--data', path.join(folder, 'other')]).done
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/error: .*EADDRINUSE/)
+})
+
+test('ASSAY_API_KEY is the key, and the CLI uses it', async () => {
+  const env = { ASSAY_API_KEY: 'a-key-of-my-own-choice' }
+  const server = await start(data, [], env)
+  expect(fs.existsSync(path.join(data, 'local-key'))).toBe(false)
+  expect((await server.assay('runs', 'list')).stderr).toContain('[unauthenticated]')
+  expect((await startAssay(['--url', server.url, 'runs', 'list'], { env }).done).code).toBe(0)
+})
+
+test('a project brings its workflows and its settings; a broken one is refused with file names', async () => {
+  const project = path.join(folder, 'shop')
+  fs.mkdirSync(path.join(project, 'workflows'), { recursive: true })
+  fs.writeFileSync(path.join(project, 'assay.config.yaml'), 'limits: { maxRequestBodyBytes: 2048 }\n')
+  fs.writeFileSync(path.join(project, 'workflows/order.yaml'), 'nodes:\n  - { id: a, typeId: core.noop }\n')
+  const server = await start(data, ['--project', project])
+  expect((await server.assay('workflows', 'list')).stdout).toMatch(/^order +project/m)
+  expect((await server.assay('run', 'order', '--wait')).code).toBe(0)
+  expect((await server.assay('run', 'order', '--input', `x=${'y'.repeat(4000)}`)).stderr).toContain(
+    '[payload_too_large]',
+  )
+  await server.stop()
+  fs.writeFileSync(path.join(project, 'workflows/bad.yaml'), 'nodes:\n  - { id: a, typeId: core.nope }\n')
+  const { code, stderr } = await startAssay(['serve', '--port', '0', '--data', data, '--project', project]).done
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/error: workflows\/bad\.yaml: .*core\.nope/)
+})

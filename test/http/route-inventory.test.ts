@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type KeyName, type Reply, startHttp, type TestHost } from './harness.js'
+
+let host: TestHost
+beforeAll(async () => {
+  host = await startHttp()
+})
+afterAll(() => host.close())
+
+/** The auth matrix: which scope each operation asks for. A route that is not here fails the inventory. */
+const MATRIX: { readonly [operation: string]: string } = {
+  discover: 'public',
+  describe: 'public',
+  health: 'public',
+  listWorkflows: 'manifest:read',
+  getWorkflow: 'manifest:read',
+  registerWorkflow: 'workflows:write',
+  replaceWorkflow: 'workflows:write',
+  validateWorkflow: 'workflows:write',
+  createRun: 'runs:create',
+  listRuns: 'runs:read',
+  getRun: 'runs:read',
+  cancelRun: 'runs:cancel',
+  cancelRunAlias: 'runs:cancel',
+  bulkCancelRuns: 'runs:cancel',
+  pauseRun: 'runs:cancel',
+  resumeRun: 'runs:cancel',
+  streamRunEvents: 'runs:read',
+  pollRunEvents: 'runs:read',
+  getArtifact: 'artifacts:read',
+  listKeys: 'keys:manage',
+  createKey: 'keys:manage',
+  revokeKey: 'keys:manage',
+}
+
+const ask = (key: KeyName | null, row: { method: string; path: string }): Promise<Reply> =>
+  host.call(key, { method: row.method as 'GET', url: row.path.replace(/\{\w+\}/g, 'x1') })
+
+describe('every route is accounted for', () => {
+  test('each registered route has a row in the auth matrix, and each row a route', () => {
+    const table = Object.fromEntries(host.app.routeTable.map(row => [row.operation, row.access]))
+    expect(table).toEqual(MATRIX)
+  })
+
+  test('nothing is registered that is not in the route table', () => {
+    const shown = host.app.printRoutes({ commonPrefix: false })
+    const registered = [...shown.matchAll(/\(([A-Z, ]+)\)/g)].flatMap(match => (match[1] ?? '').split(', '))
+    const expected = host.app.routeTable.flatMap(row => (row.access === 'public' ? ['HEAD', row.method] : [row.method]))
+    expect(registered.sort()).toEqual(expected.sort())
+  })
+
+  test('without a key every protected route is 401, before anything else is looked at', async () => {
+    for (const row of host.app.routeTable.filter(({ access }) => access !== 'public')) {
+      const reply = await ask(null, row)
+      expect([row.operation, reply.status, reply.json.error]).toEqual([row.operation, 401, 'unauthenticated'])
+      expect(reply.headers['www-authenticate']).toContain('Bearer')
+    }
+  })
+
+  test('a key without the scope gets 403 that names it, and no other scope stands in', async () => {
+    for (const row of host.app.routeTable.filter(({ access }) => access !== 'public')) {
+      const key = row.access === 'runs:cancel' ? 'reader' : 'canceller'
+      const reply = await ask(key, row)
+      expect([row.operation, reply.status, reply.json.error]).toEqual([row.operation, 403, 'forbidden'])
+      expect(reply.json.details).toEqual({ scopeRequired: row.access })
+      expect(Object.keys(reply.json).sort()).toEqual(['details', 'error', 'message'])
+    }
+  })
+
+  test('with the scope no route is 401, 403 or 5xx', async () => {
+    for (const row of host.app.routeTable) {
+      const reply = await ask('alice', row)
+      expect([401, 403].includes(reply.status) || reply.status >= 500, `${row.operation} ${reply.text}`).toBe(false)
+    }
+  })
+
+  test('a wrong method is 405 with Allow', async () => {
+    const reply = await host.call('alice', { method: 'PUT', url: '/v1/runs/abc' })
+    expect([reply.status, reply.json.error, reply.headers.allow]).toEqual([405, 'method_not_allowed', 'GET'])
+    expect((await host.call('alice', { method: 'DELETE', url: '/v1/runs' })).headers.allow).toBe('POST, GET')
+  })
+
+  test.each(['/runs', '/runs/abc', '/workflows/x', '/keys'])('%s without /v1 is 400', async url => {
+    const reply = await host.call('alice', { url })
+    expect([reply.status, reply.json.error]).toEqual([400, 'unsupported_version'])
+  })
+
+  test.each(['/', '/v1', '/v2/runs', '/v1/runs/a/b', '/v1/runs/abc/', '/v1/runs/abc:frobnicate', '/metrics', '/debug'])(
+    '%s is 404 with the closed envelope',
+    async url => {
+      const reply = await host.call('alice', { url })
+      expect([reply.status, reply.json.error]).toEqual([404, 'not_found'])
+    },
+  )
+
+  test('A9: test seams are absent unless they are mounted, with and without a key', async () => {
+    for (const key of [null, 'alice'] as const) {
+      const reply = await host.call(key, { method: 'POST', url: '/v1/host/sample/test/reset', payload: {} })
+      expect(reply.status).toBe(404)
+    }
+  })
+})
