@@ -19,8 +19,8 @@ export type Call = {
 }
 
 /** How often a call that is safe to repeat is made before its failure is believed. */
-const TRIES = 4
-const FIRST_PAUSE_MS = 150
+const TRIES = 3
+const FIRST_PAUSE_MS = 100
 
 /** One call and its JSON answer. Calls that are safe to repeat (reads, keyed writes) ride out a restart of the server. */
 export async function callJson(connection: Connection, call: Call): Promise<unknown> {

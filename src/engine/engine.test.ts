@@ -280,7 +280,12 @@ describe('several hosts and crashes', () => {
   it('F10: a run that takes its host down on every attempt is stopped after a finite number of them', async () => {
     const { clock, host } = engineRig()
     let attempts = 0
-    const deadly: Performer = { perform: () => ((attempts += 1), new Promise(() => undefined)) }
+    const deadly: Performer = {
+      perform: () => {
+        attempts += 1
+        return new Promise(() => undefined)
+      },
+    }
     const performers = new Map([['conformance.side-effect', deadly]])
     let engine = await host({ performers })
     await register(engine, { id: 'poison', nodes: { s: 'core.conformance.side-effect' } }, noop)

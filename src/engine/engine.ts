@@ -271,7 +271,9 @@ export class Engine implements RunEngine {
   }
 }
 
-async function* nothing(): AsyncGenerator<readonly StoredEvent[]> {}
+const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+})
 
 const unavailable = (why: string): Refusal =>
   refuse('service_unavailable', `${why}; try again in a few seconds`, { retryAfter: 2 })

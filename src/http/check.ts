@@ -23,6 +23,9 @@ function explain(errors: readonly ErrorObject[], place: string): Refusal {
   const details: { [key: string]: Json } = { field, rule: error.keyword }
   const limit = limitOf(error)
   if (limit !== undefined) details.limit = limit
+  // Some limits have a name of their own in the protocol.
+  const name = error.keyword === 'maxItems' ? error.parentSchema?.['x-limit-name'] : undefined
+  if (typeof name === 'string' && limit !== undefined) details[name] = limit
   return refuse('validation_error', `${field} ${demand(error)}${seen(error, field)}.`, details)
 }
 

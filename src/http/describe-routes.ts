@@ -4,9 +4,7 @@ import type { Route } from './route.js'
 
 /** `docs/reference/http.md`; a test compares the two. */
 export function describeRoutes(table: readonly Route[]): string {
-  const overview = table.map(
-    route => `| \`${route.method} ${route.path}\` | ${accessText(route)} | ${route.summary} |`,
-  )
+  const overview = table.map(route => `| \`${route.method} ${route.path}\` | ${accessText(route)} | ${route.summary} |`)
   return `# HTTP interface
 
 This page is generated from the route table in \`src/http/\`; a test fails when the two differ. The schemas of all bodies

@@ -25,7 +25,7 @@ export interface ReceiptStore {
 
 export type KeyedRequest = ReceiptKey & { readonly digest: string }
 
-export const REPLAY_HEADER = 'openwop-idempotent-replay'
+const REPLAY_HEADER = 'openwop-idempotent-replay'
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 

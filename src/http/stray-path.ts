@@ -18,7 +18,8 @@ export function strayAnswer(table: readonly Route[]): (method: string, url: stri
       const message = `This path takes ${allow} only.`
       return problem(refuse('method_not_allowed', message, { allow: allow.split(', ') }), { allow })
     }
-    return roots.has(/^\/([\w.-]+)/.exec(path)?.[1]) ? UNVERSIONED : NOT_FOUND
+    const root = /^\/([\w.-]+)/.exec(path)?.[1]
+    return root !== undefined && roots.has(root) ? UNVERSIONED : NOT_FOUND
   }
 }
 

@@ -57,7 +57,7 @@ export class StreamHub {
   closeAll(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
-    for (const stream of [...this.#open]) stream.close()
+    for (const stream of this.#open) stream.close()
   }
 
   #schedule(): void {
@@ -86,7 +86,7 @@ export class StreamHub {
 
   async #recheck(): Promise<void> {
     const holds = new Map<string, boolean>()
-    for (const stream of [...this.#open]) {
+    for (const stream of this.#open) {
       const { keyId } = stream.caller
       if (!holds.has(keyId)) holds.set(keyId, await this.keys.stillHolds(stream.caller))
       if (!holds.get(keyId)) stream.close()

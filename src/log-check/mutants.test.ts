@@ -4,11 +4,19 @@ import { RULES } from './rules.js'
 import { fromSeed } from './testing/choice.js'
 import { draftOf, type Mutation } from './testing/draft.js'
 import { KINDS, legalLog } from './testing/legal-log.js'
+import { BOUND_MUTATIONS } from './testing/mutations-of-bounds.js'
 import { CONTENT_MUTATIONS } from './testing/mutations-of-content.js'
-import { LIFE_MUTATIONS } from './testing/mutations-of-life.js'
+import { NODE_MUTATIONS } from './testing/mutations-of-nodes.js'
+import { RUN_MUTATIONS } from './testing/mutations-of-runs.js'
 import { STRUCTURE_MUTATIONS } from './testing/mutations-of-structure.js'
 
-const MUTATIONS: readonly Mutation[] = [...STRUCTURE_MUTATIONS, ...LIFE_MUTATIONS, ...CONTENT_MUTATIONS]
+const MUTATIONS: readonly Mutation[] = [
+  ...STRUCTURE_MUTATIONS,
+  ...RUN_MUTATIONS,
+  ...NODE_MUTATIONS,
+  ...BOUND_MUTATIONS,
+  ...CONTENT_MUTATIONS,
+]
 const PER_MUTATION = 3
 const LOGS = KINDS.flatMap(kind => Array.from({ length: 120 }, (_, seed) => legalLog(kind, fromSeed(seed * 31 + 7))))
 

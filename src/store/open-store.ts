@@ -1,14 +1,16 @@
 import { fileURLToPath } from 'node:url'
 import type { Store } from '../engine/ports.js'
 import { MemoryStore } from './memory/memory-store.js'
+import { openPostgresStore, type PostgresStoreOptions } from './postgres/postgres-store.js'
 import { openSqliteStore, type SqliteStoreOptions } from './sqlite/sqlite-store.js'
 
-export type StoreOptions = { readonly sqlite?: SqliteStoreOptions }
+export type StoreOptions = { readonly sqlite?: SqliteStoreOptions; readonly postgres?: PostgresStoreOptions }
 
 /** `memory:`, `sqlite:<path>`, `postgres://…` or `postgresql://…`. */
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
   if (url === 'memory:') return new MemoryStore()
   if (url.startsWith('sqlite:')) return openSqliteStore(sqlitePath(url), options.sqlite)
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgresStore(url, options.postgres)
   throw new Error(`unknown database "${url.split(':')[0]}:": use memory:, sqlite:<path> or postgres://…`)
 }
 

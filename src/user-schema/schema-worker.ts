@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { startCpuMeter } from './cpu-time.js'
 import type { Job, JobAnswer } from './job.js'
 
 export type JobOutcome = JobAnswer | { readonly kind: 'killed' }
@@ -7,21 +7,27 @@ export type JobOutcome = JobAnswer | { readonly kind: 'killed' }
 /** Generous for honest schemas; a hostile one ends its thread, not the host. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 }
 
+/** How many times the limit a job may last on the wall clock while the machine gives its thread no CPU. */
+const PATIENCE = 4
+
 /**
  * One worker thread. It is started when it is made, keeps the process alive only while it has a job, and is not used
  * again once it is `gone`.
  *
- *  W1  one job at a time: `run` is called only when the previous job has been answered.
- *  W2  the time of a job counts from when the started thread gets it, so a cold start is nobody's fault.
+ *  W1  one job at a time: `run` is called as soon as the thread is made, and then only when the previous job has been
+ *      answered.
+ *  W2  the time of a job counts from when the started thread gets it, so a cold start is nobody's fault; and an honest
+ *      schema is not condemned because the machine is busy with something else.
  *  W3  a job is answered exactly once, whatever the thread does; a thread that ran out of time or memory is `gone`.
  */
 export class SchemaWorker {
   readonly #worker: Worker
-  readonly #ready: Promise<void>
+  #ready: Promise<void> | undefined
   #fault: Error | undefined
   #gone = false
 
-  constructor(file: URL) {
+  constructor(private readonly file: URL) {
+    // Not the parent's execArgv: flags such as --input-type do not suit a file.
     this.#worker = new Worker(file, { resourceLimits: RESOURCE_LIMITS, env: {}, execArgv: [] })
     this.#worker.on('error', error => {
       this.#fault = error instanceof Error ? error : new Error(String(error))
@@ -29,10 +35,6 @@ export class SchemaWorker {
     this.#worker.on('exit', () => {
       this.#gone = true
     })
-    this.#worker.unref()
-    this.#ready = this.#started(file)
-    // Whoever runs a job hears of a failed start; until then it is nobody's unhandled rejection.
-    this.#ready.catch(() => undefined)
   }
 
   get gone(): boolean {
@@ -42,26 +44,20 @@ export class SchemaWorker {
   /** Rejects only when the thread cannot be started, which says nothing about any schema. */
   async run(job: Job, timeoutMs: number): Promise<JobOutcome> {
     this.#worker.ref()
+    this.#ready ??= this.#started()
     await this.#ready
     return new Promise(resolve => {
-      let answered = false
       const settle = (outcome: JobOutcome) => {
-        if (answered) return
-        answered = true
-        clearTimeout(timer)
+        stopWatch()
         this.#worker.off('message', settle).off('exit', died)
         this.#worker.unref()
         resolve(outcome)
       }
       const died = () => settle({ kind: 'killed' })
-      const kill = () => {
-        if (answered) return
+      const stopWatch = watch(timeoutMs, () => {
         settle({ kind: 'killed' })
         void this.close()
-      }
-      // Real time, not the injected clock: this guards CPU that is burning now. If it was this thread that was late, the
-      // answer is waiting in its queue and is delivered before setImmediate.
-      const timer = setTimeout(() => setImmediate(kill), timeoutMs)
+      })
       this.#worker.on('message', settle).on('exit', died)
       this.#worker.postMessage(job)
     })
@@ -72,8 +68,35 @@ export class SchemaWorker {
     await this.#worker.terminate()
   }
 
-  async #started(file: URL): Promise<void> {
-    const first = await Promise.race([once(this.#worker, 'message'), once(this.#worker, 'exit').then(() => undefined)])
-    if (first === undefined) throw new Error(`the schema worker ${file.pathname} did not start`, { cause: this.#fault })
+  #started(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#worker.once('message', () => resolve())
+      this.#worker.once('exit', () =>
+        reject(new Error(`the schema worker ${this.file.pathname} did not start`, { cause: this.#fault })),
+      )
+    })
+  }
+}
+
+/**
+ * Calls `expire` once `ms` have gone by in which the thread could compute. Uses setTimeout directly, not the injected
+ * clock: it guards real CPU time. Returns a function that ends the watch.
+ */
+function watch(ms: number, expire: () => void): () => void {
+  const spent = startCpuMeter()
+  let over = false
+  let looks = 0
+  const look = () => {
+    if (over) return
+    looks += 1
+    const left = ms - spent()
+    if (left > 0 && looks < PATIENCE) timer = setTimeout(look, Math.max(left, ms / 10))
+    // If this thread was the one that was late, the answer is in its queue and is delivered before setImmediate.
+    else setImmediate(() => over || expire())
+  }
+  let timer = setTimeout(look, ms)
+  return () => {
+    over = true
+    clearTimeout(timer)
   }
 }

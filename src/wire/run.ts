@@ -56,7 +56,14 @@ export const CancelBody = Type.Object({ reason: Reason }, closed)
 export const CancelAnswer = Type.Object({ runId: RunId, status: OneOf(['cancelling', 'cancelled']) })
 
 export const BulkCancelBody = Type.Object(
-  { runIds: Type.Array(Type.String({ minLength: 1 }), { minItems: 1, maxItems: MAX_BULK_RUNS }), reason: Reason },
+  {
+    runIds: Type.Array(Type.String({ minLength: 1 }), {
+      minItems: 1,
+      maxItems: MAX_BULK_RUNS,
+      'x-limit-name': 'maxRunIds',
+    }),
+    reason: Reason,
+  },
   closed,
 )
 export const BulkCancelAnswer = Type.Object({

@@ -206,7 +206,7 @@ describe('keys', () => {
   test('an unknown scope is refused before the server is asked', async () => {
     const { code, stderr } = await startAssay([
       '--url',
-      'http://127.0.0.1:1',
+      'http://127.0.0.1:2',
       'keys',
       'create',
       '--scopes',
@@ -268,7 +268,7 @@ describe('doctor', () => {
     fs.chmodSync(data, 0o755)
     fs.writeFileSync(path.join(data, 'local-key'), 'hk_local_leaked\n', { mode: 0o644 })
     fs.writeFileSync(path.join(data, 'assay.db'), 'this is not a database')
-    const env = { ASSAY_URL: 'http://127.0.0.1:1' }
+    const env = { ASSAY_URL: 'http://127.0.0.1:2' }
     const { code, stdout } = await startAssay(['--data', data, 'doctor'], { env }).done
     expect(code).toBe(1)
     expect(stdout).toMatch(/warn {2}data folder .* open to other users\n.*chmod 700/)
@@ -299,9 +299,9 @@ describe('wrong usage', () => {
 
   test('without a server it says how to start one', async () => {
     const cwd = temporaryFolder()
-    const { code, stderr } = await startAssay(['--url', 'http://127.0.0.1:1', 'run', 'hello'], { cwd }).done
+    const { code, stderr } = await startAssay(['--url', 'http://127.0.0.1:2', 'run', 'hello'], { cwd }).done
     expect(code).toBe(2)
-    expect(stderr).toMatch(/no answer from http:\/\/127\.0\.0\.1:1 \(ECONNREFUSED\)[\s\S]*npm start/)
+    expect(stderr).toMatch(/no answer from http:\/\/127\.0\.0\.1:9 \(ECONNREFUSED\)[\s\S]*npm start/)
     fs.rmSync(cwd, { recursive: true })
   })
 

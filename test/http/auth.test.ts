@@ -34,7 +34,13 @@ describe('authentication', () => {
   test('A2/A4: a near miss is 401, and neither the answer nor the log repeats it', async () => {
     host = await startHttp({ config: { accessLog: true } })
     const good = secretOf('alice')
-    for (const key of [`${good.slice(0, -1)}1`, good.slice(0, 20), `${good}x`, 'CNRY-rejected-key-0123', 'x'.repeat(9000)]) {
+    for (const key of [
+      `${good.slice(0, -1)}1`,
+      good.slice(0, 20),
+      `${good}x`,
+      'CNRY-rejected-key-0123',
+      'x'.repeat(9000),
+    ]) {
       const reply = await get(`Bearer ${key}`)
       expect(reply.status).toBe(401)
       expect(JSON.stringify([reply.json, reply.headers, host.lines])).not.toContain(key.slice(0, 24))
@@ -83,11 +89,20 @@ describe('authentication', () => {
     host = await startHttp()
     const ask = (key: 'alice' | 'tester', headers: object) =>
       host.call(key, { method: 'POST', url: '/v1/runs', payload: { workflowId: 'noop' }, headers: { ...headers } })
-    const forged = await ask('alice', { 'x-tenant-id': 'beta', 'x-forwarded-user': 'root', 'x-http-method-override': 'DELETE' })
+    const forged = await ask('alice', {
+      'x-tenant-id': 'beta',
+      'x-forwarded-user': 'root',
+      'x-http-method-override': 'DELETE',
+    })
     expect(forged.status).toBe(201)
-    expect((await host.call('alice', { url: forged.json.statusUrl })).json.owner).toEqual({ tenant: 'acme', principal: 'alice' })
+    expect((await host.call('alice', { url: forged.json.statusUrl })).json.owner).toEqual({
+      tenant: 'acme',
+      principal: 'alice',
+    })
     expect((await ask('alice', { 'x-force-engine-version': '1' })).json.error).toBe('force_engine_version_forbidden')
-    expect((await ask('tester', { 'x-force-engine-version': '99' })).json.error).toBe('unsupported_force_engine_version')
+    expect((await ask('tester', { 'x-force-engine-version': '99' })).json.error).toBe(
+      'unsupported_force_engine_version',
+    )
     expect((await ask('tester', { 'x-force-engine-version': '1' })).status).toBe(201)
   })
 
@@ -95,7 +110,13 @@ describe('authentication', () => {
     host = await startHttp({ config: { accessLog: true } })
     await host.call('alice', { url: '/v1/runs/unknown-run' })
     const line = host.lines.find(({ message }) => message === 'request')
-    expect(line?.fields).toMatchObject({ tenant: 'acme', keyId: 'key_alice', runId: 'unknown-run', status: 404, code: 'not_found' })
+    expect(line?.fields).toMatchObject({
+      tenant: 'acme',
+      keyId: 'key_alice',
+      runId: 'unknown-run',
+      status: 404,
+      code: 'not_found',
+    })
     expect(line?.fields).toHaveProperty('correlationId')
     expect(JSON.stringify(host.lines)).not.toContain(secretOf('alice'))
   })

@@ -1,4 +1,3 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { coreNodeTypes } from '../../src/core/nodes/registry.js'
 import type { RunEngine } from '../../src/engine/api.js'
@@ -11,6 +10,7 @@ import type { AppDeps } from '../../src/http/deps.js'
 import { hashKey } from '../../src/http/key-ring.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
+import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
 import { SCOPES } from '../../src/wire/key.js'
 
 /** Keys that every test host knows, by name. */
@@ -49,6 +49,7 @@ export type HostOptions = {
   readonly config?: HttpConfigOverrides
   readonly clock?: Clock
   readonly store?: MemoryStore
+  readonly hostName?: string
   /** Puts something in front of the real engine. */
   readonly wrap?: (engine: RunEngine) => RunEngine
   readonly deps?: Partial<AppDeps>
@@ -59,7 +60,8 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const { clock = systemClock, store = new MemoryStore() } = options
   const lines: LogLine[] = []
   const log = recordingLog(lines)
-  const real = newEngine(store, clock, log)
+  const schemas = createSchemaChecker()
+  const real = newEngine(store, clock, log, schemas, options.hostName)
   await real.start()
   for (const name of Object.keys(KEYS) as KeyName[]) await store.putKey(keyRecord(name, clock))
   const engine = options.wrap?.(real) ?? real
@@ -75,17 +77,18 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
     async close() {
       await app.close()
       await real.stop(0)
+      await schemas.close()
     },
   }
 }
 
-const newEngine = (store: MemoryStore, clock: Clock, log: Log): Engine =>
+const newEngine = (store: MemoryStore, clock: Clock, log: Log, schemas: SchemaChecker, hostName = 'test'): Engine =>
   new Engine(
     {
       store,
       clock,
       ids: systemIds,
-      schemas: plainSchemas,
+      schemas,
       log,
       nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
       capabilities: new Set(),
@@ -93,7 +96,7 @@ const newEngine = (store: MemoryStore, clock: Clock, log: Log): Engine =>
       definitionShape,
     },
     {
-      hostName: 'test',
+      hostName,
       leaseMs: 10_000,
       sweepMs: 1000,
       limits: { maxNodeExecutions: 1000, maxRunDurationMs: 3_600_000, maxDepth: 8 },
@@ -121,16 +124,6 @@ const recordingLog = (lines: LogLine[]): Log => ({
   warn: (fields, message) => lines.push({ level: 'warn', fields, message }),
   error: (fields, message) => lines.push({ level: 'error', fields, message }),
 })
-
-/** Enough of a checker for tests that do not test it. */
-const plainSchemas: SchemaChecker = {
-  inspect: async () => undefined,
-  async check(schema, value) {
-    const ajv = new Ajv2020({ strict: false })
-    return ajv.validate(schema, value) ? undefined : ajv.errorsText()
-  },
-  close: async () => undefined,
-}
 
 async function call(app: FastifyInstance, name: KeyName | null, request: InjectOptions): Promise<Reply> {
   const authorization = name === null ? {} : { authorization: `Bearer ${secretOf(name)}` }

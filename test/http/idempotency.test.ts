@@ -71,10 +71,16 @@ describe('Idempotency-Key (contract core §4.1)', () => {
   test('I2: two hosts on one store make one run of one key', async () => {
     const store = new MemoryStore()
     host = await startHttp({ store })
-    const other = await startHttp({ store })
-    const create = { method: 'POST', url: '/v1/runs', payload: { workflowId: 'noop' }, headers: { 'idempotency-key': 'k' } } as const
-    const replies = await Promise.all([other.call('alice', create), other.call('alice', create)])
+    const other = await startHttp({ store, hostName: 'other' })
+    const create = {
+      method: 'POST',
+      url: '/v1/runs',
+      payload: { workflowId: 'noop' },
+      headers: { 'idempotency-key': 'k' },
+    } as const
+    const replies = await Promise.all([host.call('alice', create), other.call('alice', create)])
     expect(replies[0].text).toBe(replies[1].text)
+    expect(await runCount()).toBe(1)
     await other.close()
   })
 
@@ -135,7 +141,8 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     host = await startHttp()
     const key = { tenant: 'acme', endpoint: 'POST /v1/workflows', key: 'w' }
     const payload = spare
-    const register = () => host.call('alice', { method: 'POST', url: '/v1/workflows', payload, headers: { 'idempotency-key': 'w' } })
+    const register = () =>
+      host.call('alice', { method: 'POST', url: '/v1/workflows', payload, headers: { 'idempotency-key': 'w' } })
     await register()
     const done = (await host.store.getReceipt(key))!
     await host.store.deleteReceipt(key)

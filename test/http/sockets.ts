@@ -11,7 +11,11 @@ export async function listen(app: FastifyInstance): Promise<number> {
 }
 
 /** Sends bytes as they are and returns everything that comes back until the server closes, or `enough` says stop. */
-export function sendRaw(port: number, bytes: string, enough: (received: string) => boolean = () => false): Promise<string> {
+export function sendRaw(
+  port: number,
+  bytes: string,
+  enough: (received: string) => boolean = () => false,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = net.connect(port, '127.0.0.1', () => socket.write(bytes))
     let received = ''

@@ -22,15 +22,24 @@ describe('tenants see nothing of each other', () => {
     ['POST', ':cancel'],
     ['POST', ':pause'],
     ['POST', ':resume'],
-  ] as const)('B10: %s /v1/runs/{id}%s of another tenant is byte for byte like one that never was', async (method, rest) => {
-    const foreign = await host.call('bob', { method, url: `/v1/runs/${runId}${rest}` })
-    const absent = await host.call('bob', { method, url: `/v1/runs/${never}${rest}` })
-    expect(foreign.status).toBe(404)
-    expect(foreign.text).toBe(absent.text)
-  })
+  ] as const)(
+    'B10: %s /v1/runs/{id}%s of another tenant is byte for byte like one that never was',
+    async (method, rest) => {
+      const foreign = await host.call('bob', { method, url: `/v1/runs/${runId}${rest}` })
+      const absent = await host.call('bob', { method, url: `/v1/runs/${never}${rest}` })
+      expect(foreign.status).toBe(404)
+      expect(foreign.text).toBe(absent.text)
+    },
+  )
 
   test('B10: no other spelling of the id helps', async () => {
-    for (const id of [runId.toUpperCase(), encodeURIComponent(`${runId}/`), `${runId}%00`, `%2e%2e%2f${runId}`, `${runId}/`]) {
+    for (const id of [
+      runId.toUpperCase(),
+      encodeURIComponent(`${runId}/`),
+      `${runId}%00`,
+      `%2e%2e%2f${runId}`,
+      `${runId}/`,
+    ]) {
       expect((await host.call('bob', { url: `/v1/runs/${id}` })).status).toBe(404)
     }
     expect((await host.call('alice', { url: `/v1/runs/${runId.replaceAll('-', '%2D')}` })).status).toBe(200)

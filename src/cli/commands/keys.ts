@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import pc from 'picocolors'
 import type { NewKey } from '../../client/wire-shapes.js'
-import { SCOPES, type Scope } from '../../wire/key.js'
+import type { Scope } from '../../wire/key.js'
 import type { Cli } from '../cli.js'
 import { connect, type GlobalOptions } from '../connect.js'
 import { UsageError } from '../inputs.js'
@@ -10,20 +10,13 @@ import { printJson, printTable } from '../terminal.js'
 type CreateOptions = GlobalOptions & {
   readonly tenant?: string
   readonly principal?: string
-  readonly scopes: Scope[]
+  readonly scopes: string
   readonly test?: true
   readonly expires?: string
 }
 
 /** Enough to register and run workflows; not to make further keys. */
-const USUAL_SCOPES: Scope[] = [
-  'manifest:read',
-  'runs:create',
-  'runs:read',
-  'runs:cancel',
-  'artifacts:read',
-  'workflows:write',
-]
+const USUAL_SCOPES = 'manifest:read,runs:create,runs:read,runs:cancel,artifacts:read,workflows:write'
 
 export function addKeys(program: Command, { terminal }: Cli): void {
   const keys = program.command('keys').description('keys that open the server')
@@ -33,13 +26,13 @@ export function addKeys(program: Command, { terminal }: Cli): void {
     .description('make a key; it is shown once and kept only as a hash')
     .option('--tenant <name>', 'tenant it belongs to (default: that of your own key)')
     .option('--principal <name>', 'who will use it, for the log')
-    .option('--scopes <list>', `comma-separated scopes, or "all"`, scopeList, USUAL_SCOPES)
+    .option('--scopes <list>', 'comma-separated scopes, or "all"', USUAL_SCOPES)
     .option('--test', 'a test key')
     .option('--expires <time>', 'ISO 8601 time after which it no longer works')
     .action(async (_options, command: Command) => {
       const { json, tenant, principal, scopes, test, expires, ...options } = command.optsWithGlobals<CreateOptions>()
       const request: NewKey = {
-        scopes,
+        scopes: await scopeList(scopes),
         ...(tenant !== undefined && { tenant }),
         ...(principal !== undefined && { principal }),
         ...(test && { test }),
@@ -58,13 +51,14 @@ export function addKeys(program: Command, { terminal }: Cli): void {
       const options = command.optsWithGlobals<GlobalOptions>()
       const answer = await (await connect(options)).listKeys()
       if (options.json) return printJson(terminal, answer)
+      const every = (await allScopes()).length
       const rows = answer.keys.map(key => [
         key.keyId,
         key.tenant,
         key.principal,
         key.revokedAt ? 'revoked' : 'valid',
         key.expiresAt ?? '',
-        key.scopes.length === SCOPES.length ? 'all' : key.scopes.join(','),
+        key.scopes.length === every ? 'all' : key.scopes.join(','),
       ])
       printTable(terminal, ['KEY', 'TENANT', 'PRINCIPAL', 'STATE', 'EXPIRES', 'SCOPES'], rows)
     })
@@ -81,12 +75,16 @@ export function addKeys(program: Command, { terminal }: Cli): void {
     })
 }
 
-function scopeList(text: string): Scope[] {
-  if (text === 'all') return [...SCOPES]
+/** Loaded when asked for: the wire's schemas would slow down every other command. */
+const allScopes = async (): Promise<readonly Scope[]> => (await import('../../wire/key.js')).SCOPES
+
+async function scopeList(text: string): Promise<Scope[]> {
+  const known = await allScopes()
+  if (text === 'all') return [...known]
   return text.split(',').map(name => {
-    const scope = SCOPES.find(known => known === name.trim())
+    const scope = known.find(one => one === name.trim())
     if (scope === undefined)
-      throw new UsageError(`${JSON.stringify(name)} is not a scope; they are ${SCOPES.join(', ')}`)
+      throw new UsageError(`${JSON.stringify(name)} is not a scope; they are ${known.join(', ')}`)
     return scope
   })
 }

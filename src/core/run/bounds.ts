@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../json.js'
 import type { StopRequested } from './event.js'
 import { failure } from '../problem.js'
-import type { Plan } from './plan.js'
-import type { Active } from './state.js'
+import type { Plan, PlanNode } from './plan.js'
+import type { Active, NodeState } from './state.js'
 import type { Limits } from './turn.js'
 
 /** Everything wrong with the bounds in `configurable`. Above a ceiling is not wrong: the ceiling holds (core §10). */
@@ -72,4 +72,12 @@ export function deadline(plan: Plan, state: Active, limits: Limits): number {
   const own = plan.definition.settings.timeout ?? 0
   if (own === 0 || state.mode.kind === 'paused') return wall
   return Math.min(wall, state.startedAt + own + state.pausedMs + 1)
+}
+
+/** When time alone moves this node: a timer, a timeout or a retry; Infinity when nothing does. */
+export function nodeDueAt(planNode: PlanNode, node: NodeState, mayStart: boolean): number {
+  if (node.is === 'retrying') return mayStart ? node.dueAt : Number.POSITIVE_INFINITY
+  if (node.is !== 'waiting' || node.wait.kind === 'child') return Number.POSITIVE_INFINITY
+  const timeout = planNode.timeoutMs > 0 ? node.sinceAt + planNode.timeoutMs + 1 : Number.POSITIVE_INFINITY
+  return node.wait.kind === 'timer' ? Math.min(timeout, node.sinceAt + node.wait.ms) : timeout
 }

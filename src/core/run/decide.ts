@@ -2,7 +2,7 @@ import type { Decision } from '../decider.js'
 import { failure, type Refusal, refuse } from '../problem.js'
 import { isoTime } from '../time.js'
 import { advance } from './advance.js'
-import { boundProblems, durationBreach } from './bounds.js'
+import { boundProblems, durationBreach, nodeDueAt } from './bounds.js'
 import type { Recorded } from './event.js'
 import { failNode, settleNode, startNode } from './execute.js'
 import type { RunInput } from './input.js'
@@ -179,17 +179,19 @@ function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>
   }
 }
 
-/** Timers, node timeouts and retries whose time has come, in node order. */
+/**
+ * Timers, node timeouts and retries whose time has come, one by one in the order they fell due, each with what follows
+ * from it: a host that was down for a while tells the same story as one that was not.
+ */
 function timeCame(rules: Rules, turn: Turn): void {
-  for (const index of turn.active.open) {
-    if (turn.state.phase !== 'active' || turn.state.mode.kind === 'stopping') return
-    const planNode = turn.plan.nodes[index]!
-    const node = turn.active.nodes[index]!
-    if (node.is === 'retrying' && turn.isRunning && node.dueAt <= turn.at) {
+  for (let due = firstDue(turn); due !== undefined; due = firstDue(turn)) {
+    const planNode = turn.plan.nodes[due]!
+    const node = turn.active.nodes[due]!
+    if (node.is === 'retrying') {
       startNode(turn, planNode, node.attempt, node.since, rules.capabilities)
-    } else if (node.is === 'waiting' && node.wait.kind === 'timer' && node.sinceAt + node.wait.ms <= turn.at) {
+    } else if (node.is === 'waiting' && node.wait.kind === 'timer' && !timesOut(planNode, node.wait.ms)) {
       settleNode(turn, planNode, node.wait, { kind: 'timer' }, node.since)
-    } else if (node.is === 'waiting' && node.wait.kind !== 'child' && isOverdue(planNode, node.sinceAt, turn.at)) {
+    } else if (node.is === 'waiting') {
       const message = `the node may take ${planNode.timeoutMs} ms; raise settings.timeoutMs if it needs longer`
       failNode(
         turn,
@@ -198,11 +200,23 @@ function timeCame(rules: Rules, turn: Turn): void {
         node.since,
       )
     }
+    advance(turn, rules.capabilities)
   }
 }
 
-const isOverdue = (planNode: PlanNode, since: number, now: number): boolean =>
-  planNode.timeoutMs > 0 && now - since > planNode.timeoutMs
+/** Whether a wait of that length would be cut short, however late we look. */
+const timesOut = ({ timeoutMs }: PlanNode, ms: number): boolean => timeoutMs > 0 && ms > timeoutMs
+
+/** The open node that fell due first. */
+function firstDue(turn: Turn): number | undefined {
+  if (turn.state.phase !== 'active' || turn.state.mode.kind === 'stopping') return undefined
+  let first: { index: number; at: number } | undefined
+  for (const index of turn.state.open) {
+    const at = nodeDueAt(turn.plan.nodes[index]!, turn.state.nodes[index]!, turn.isRunning)
+    if (at <= turn.at && (first === undefined || at < first.at)) first = { index, at }
+  }
+  return first?.index
+}
 
 function quarantine(turn: Turn, attempts: number): void {
   const message = `the host stopped ${attempts} times while working on this run without any progress; it will not be tried again`

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../json.js'
 import { hasReadyNodes } from './advance.js'
-import { deadline } from './bounds.js'
+import { deadline, nodeDueAt } from './bounds.js'
 import type { Rules } from './decide.js'
 import type { RepeatPolicy } from './event.js'
 import type { RunState } from './state.js'
@@ -80,13 +80,7 @@ export function nextTimer({ plan, limits }: Pick<Rules, 'plan' | 'limits'>, stat
   if (state.phase !== 'active' || state.mode.kind === 'stopping') return Number.POSITIVE_INFINITY
   let next = deadline(plan, state, limits)
   if (state.mode.kind === 'paused') return next
-  for (const index of state.open) {
-    const node = state.nodes[index]!
-    if (node.is === 'retrying' && state.mode.kind === 'running') next = Math.min(next, node.dueAt)
-    if (node.is !== 'waiting' || node.wait.kind === 'child') continue
-    if (node.wait.kind === 'timer') next = Math.min(next, node.sinceAt + node.wait.ms)
-    const { timeoutMs } = plan.nodes[index]!
-    if (timeoutMs > 0) next = Math.min(next, node.sinceAt + timeoutMs + 1)
-  }
+  const mayStart = state.mode.kind === 'running'
+  for (const index of state.open) next = Math.min(next, nodeDueAt(plan.nodes[index]!, state.nodes[index]!, mayStart))
   return next
 }

@@ -1,6 +1,6 @@
 import type { Commit, CommitResult } from '../../engine/ports.js'
 import { receiptKey } from '../receipt-rules.js'
-import type { Connections } from './connections.js'
+import { type Connections, StatementFault } from './connections.js'
 
 type Entry = {
   readonly commit: Commit
@@ -85,10 +85,9 @@ export class CommitBatches {
     try {
       const { answers, peers } = await this.#query(batch.map(entry => entry.commit))
       if (peers) this.#onPeers(batch.filter((_, i) => answers[i] === null).map(entry => entry.commit))
-      batch.forEach((entry, i) => entry.resolve(answers[i] ?? COMMITTED))
+      for (const [i, entry] of batch.entries()) entry.resolve(answers[i] ?? COMMITTED)
     } catch (error) {
-      const fault = batch.length > 1 && error instanceof Error && error.name === 'Error'
-      if (fault) for (const entry of batch) await this.#call([entry])
+      if (batch.length > 1 && error instanceof StatementFault) for (const entry of batch) await this.#call([entry])
       else for (const entry of batch) entry.reject(error)
     }
   }

@@ -13,7 +13,8 @@ export type Settings = {
   readonly patienceMs: number
 }
 
-export type Statement = { readonly name: string; readonly text: string }
+/** With a name it is prepared, once per connection. */
+export type Statement = { readonly name?: string; readonly text: string }
 export type Row = { readonly [column: string]: unknown }
 
 const INT8 = 20
@@ -36,12 +37,16 @@ export const clientConfig = ({ url, schema, statementTimeoutMs }: Settings): pg.
   types,
 })
 
+/** The statement itself was refused; nothing of it was written. */
+export class StatementFault extends Error {}
+
 /**
  * The pool. Every statement is one transaction, and every one that writes may be sent twice: commits know their append
  * id, claims their token, the rest set what they set. So a statement whose outcome is lost is simply sent again.
  */
 export class Connections {
   readonly #settings: Settings
+  readonly #ending = new Set<Promise<void>>()
   #pool: pg.Pool
   #closed = false
 
@@ -50,7 +55,7 @@ export class Connections {
     this.#pool = this.#open()
   }
 
-  /** Rejects with StoreUnavailable, or with an Error when the statement itself is at fault. */
+  /** Rejects with StoreUnavailable, or StatementFault. */
   async query<R extends Row>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
     let until: number | undefined
     for (let pause = 20; ; pause = Math.min(2 * pause, 500)) {
@@ -59,7 +64,7 @@ export class Connections {
       } catch (error) {
         if (error instanceof StoreUnavailable) throw error
         const trouble = troubleOf(error)
-        if (trouble === 'fault') throw new Error(`PostgreSQL refused: ${(error as Error).message}`, { cause: error })
+        if (trouble === 'fault') throw new StatementFault((error as Error).message, { cause: error })
         until ??= performance.now() + this.#settings.patienceMs
         if (trouble === 'unavailable' || performance.now() >= until) throw unavailable(error)
         await delay(pause)
@@ -70,7 +75,7 @@ export class Connections {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    await this.#pool.end()
+    await Promise.all([this.#pool.end(), ...this.#ending])
   }
 
   /** A connection that cannot be had is the end of it, unless an earlier try has left the outcome unknown. */
@@ -96,7 +101,8 @@ export class Connections {
   #renew(pool: pg.Pool): void {
     if (this.#closed || this.#pool !== pool) return
     this.#pool = this.#open()
-    pool.end().catch(() => undefined)
+    const end = pool.end().finally(() => this.#ending.delete(end))
+    this.#ending.add(end)
   }
 
   #open(): pg.Pool {

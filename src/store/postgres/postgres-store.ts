@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { Json } from '../../core/json.js'
 import type * as Ports from '../../engine/ports.js'
 import { checkCommit } from '../check-commit.js'
+import { ClaimTokens } from '../claim-tokens.js'
 import { CommitBatches } from './commit-batches.js'
 import { Connections, type Row, type Settings, type Statement } from './connections.js'
 import { Hints } from './hints.js'
 import { migrate } from './migrate.js'
-import { SQL } from './statements.js'
+import { LIST_RUNS, SQL } from './statements.js'
 
 export type PostgresStoreOptions = {
   /** Holds all of Assay's tables; created if absent. Default `assay`. */
@@ -43,6 +44,7 @@ export class PostgresStore implements Ports.Store {
   readonly #connections: Connections
   readonly #batches: CommitBatches
   readonly #hints: Hints
+  readonly #tokens = new ClaimTokens()
   #commits = 0
 
   /** Use `openPostgresStore`; this expects a schema that is up to date. */
@@ -73,7 +75,7 @@ export class PostgresStore implements Ports.Store {
 
   listRuns({ tenant, before, workflowId, parentRunId, status, tag, limit }: Ports.RunQuery): Promise<Ports.RunRow[]> {
     const filters = [before, workflowId, parentRunId, status, tag].map(value => value ?? null)
-    return this.#all(SQL.listRuns, tenant, ...filters, limit)
+    return this.#all(LIST_RUNS, tenant, ...filters, limit)
   }
 
   childrenOf(runId: string): Promise<Ports.RunRow[]> {
@@ -158,8 +160,10 @@ export class PostgresStore implements Ports.Store {
 
   async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
     const { id, runId, nodeId, ordinal, provider, hostId, at } = claim
-    const values = [id, runId, nodeId, ordinal, provider, hostId, at, randomUUID()]
-    const claimed = await this.#one<{ again: boolean }>(SQL.claimInvocation, ...values)
+    const values = [id, runId, nodeId, ordinal, provider, hostId, at]
+    const claimed = await this.#tokens.use(id, token =>
+      this.#one<{ again: boolean }>(SQL.claimInvocation, ...values, token),
+    )
     if (claimed) return { kind: 'claimed', again: claimed.again }
     const held = await this.#one<{ outcome: string | null }>(SQL.readInvocation, id)
     const outcome = held?.outcome ?? null

@@ -15,12 +15,12 @@ const KEY = `key_id AS "keyId", hash, tenant, principal, scopes, test, created_a
 const WORKFLOW = `nullif(w.tenant, '') AS tenant, w.workflow_id AS "workflowId", w.digest, d.definition,
   w.updated_at AS "updatedAt"`
 
-const named = (texts: { readonly [name: string]: string }): { readonly [name: string]: Statement } =>
-  Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, { name: `assay-${name}`, text }]))
+const named = <Name extends string>(texts: Record<Name, string>): Record<Name, Statement> =>
+  Object.fromEntries(
+    Object.entries<string>(texts).map(([name, text]): [string, Statement] => [name, { name: `assay-${name}`, text }]),
+  ) as Record<Name, Statement>
 
-const define = <Name extends string>(texts: Record<Name, string>) => named(texts) as Record<Name, Statement>
-
-export const SQL = define({
+export const SQL = named({
   readEvents: `SELECT seq AS sequence, type, node_id AS "nodeId", payload, secret, cause, at FROM events
     WHERE run_id = $1 AND seq >= $2 ORDER BY seq LIMIT $3`,
   readRun: `SELECT ${RUN} FROM runs WHERE run_id = $1 AND ($2::text IS NULL OR tenant = $2)`,
@@ -85,11 +85,14 @@ export const SQL = define({
   listKeys: `SELECT ${KEY} FROM api_keys ORDER BY key_id`,
   findKey: `SELECT ${KEY} FROM api_keys WHERE hash = $1`,
 
-  /** One text for all filters; each is off when its parameter is null. Planned for the actual values, not prepared. */
-  listRuns: `SELECT ${RUN} FROM runs
+  ping: 'SELECT 1',
+})
+
+/** Each filter is off when its parameter is null. Without a name, so that it is planned for the filters in use. */
+export const LIST_RUNS: Statement = {
+  text: `SELECT ${RUN} FROM runs
     WHERE ($1::text IS NULL OR tenant = $1) AND ($2::text IS NULL OR run_id < $2)
       AND ($3::text IS NULL OR workflow_id = $3) AND ($4::text IS NULL OR parent_run_id = $4)
       AND ($5::text[] IS NULL OR status = ANY ($5)) AND ($6::text IS NULL OR $6 = ANY (tags))
     ORDER BY run_id DESC LIMIT $7`,
-  ping: 'SELECT 1',
-})
+}

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { Json } from '../../core/json.js'
 import * as Ports from '../../engine/ports.js'
 import { checkCommit } from '../check-commit.js'
+import { ClaimTokens } from '../claim-tokens.js'
 import { LocalHints } from '../local-hints.js'
 import { prepareDatabase } from './database-file.js'
 import { packCommit } from './packed.js'
@@ -40,6 +41,7 @@ export class SqliteStore implements Ports.Store {
   readonly #reader: Reader
   readonly #writer: WriterThread
   readonly #hints = new LocalHints()
+  readonly #tokens = new ClaimTokens()
   #commits = 0
 
   /** Use `openSqliteStore`; this expects a file with the current schema. */
@@ -174,7 +176,7 @@ export class SqliteStore implements Ports.Store {
   }
 
   async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
-    const state = await this.#write('claimInvocation', { claim, token: randomUUID() })
+    const state = await this.#tokens.use(claim.id, token => this.#write('claimInvocation', { claim, token }))
     return state.kind === 'done' ? { kind: 'done', outcome: JSON.parse(state.outcome) as Json } : state
   }
 

@@ -1,9 +1,9 @@
 import {
+  type Mutation,
+  type Spot,
   has,
   insert,
-  isEnd,
   last,
-  type Mutation,
   move,
   mutation,
   nextOf,
@@ -11,100 +11,12 @@ import {
   ofType,
   previousOf,
   remove,
-  runMutation,
-  type DraftRun,
-  type Spot,
 } from './draft.js'
 
 const settles = ofType('node.completed', 'node.failed')
 const starts = ofType('node.started')
 
-export const LIFE_MUTATIONS: readonly Mutation[] = [
-  mutation('L5b', 'a pause while paused', ofType('run.paused'), ({ run, event, at }) => {
-    insert(run, at + 1, 'run.paused', null, event.payload)
-  }),
-  mutation('L5b', 'a resume without a pause', ofType('run.paused'), ({ run, event }) => remove(run, event)),
-  mutation(
-    'L5b',
-    'a resume at any time',
-    ({ run, at }) => at > 0 && !has(run, 'run.paused'),
-    ({ run, at }) => {
-      insert(run, at, 'run.resumed', null, {})
-    },
-  ),
-  mutation(
-    'L5b',
-    'a pause without the resume between',
-    spot => ofType('run.resumed')(spot),
-    ({ run, event, at }) => {
-      insert(run, at + 1, 'run.paused', null, { drainPolicy: 'immediate' })
-      remove(run, event)
-    },
-  ),
-  mutation(
-    'L5c',
-    'a node that starts while paused',
-    spot => starts(spot) && pausedAt(spot) > 0,
-    (spot, _draft) => {
-      move(spot.run, spot.event, pausedAt(spot) + 1)
-    },
-  ),
-  mutation(
-    'L5c',
-    'a pause that no longer ends before a start',
-    spot => ofType('run.resumed')(spot) && startsAfter(spot),
-    ({ run, event }) => {
-      remove(run, event)
-    },
-  ),
-  mutation(
-    'L5c',
-    'a first start after a pause was asked for',
-    spot => starts(spot) && spot.event.payload.attempt === 0,
-    ({ run, at }) => {
-      insert(run, at, 'assay.pause.requested', null, { drainPolicy: 'drain-current-node' })
-    },
-  ),
-  mutation('L5d', 'a node that starts after the stop', ofType('assay.stop.requested'), ({ run, at }) => {
-    const node = run.definition.nodes[0]
-    insert(run, at + 1, 'node.started', node?.id ?? null, { nodeId: node?.id, typeId: node?.typeId, attempt: 0 })
-  }),
-  mutation('L5d', 'a stop before everything', starts, ({ run, at }) => {
-    insert(run, at, 'assay.stop.requested', null, { outcome: 'cancelled' })
-  }),
-  mutation('L5d', 'a retry after the stop', ofType('node.retried'), ({ run, at }) => {
-    insert(run, at, 'assay.stop.requested', null, { outcome: 'cancelled' })
-  }),
-  mutation('L5d', 'a child dispatched after the stop', ofType('node.dispatched'), ({ run, at }) => {
-    insert(run, at, 'assay.stop.requested', null, { outcome: 'cancelled' })
-  }),
-  mutation(
-    'L5e',
-    'a run that ends otherwise than the stop said',
-    spot => ofType('assay.stop.requested')(spot) && isEnd(last(spot.run)),
-    ({ event }) => {
-      event.payload.outcome = event.payload.outcome === 'failed' ? 'cancelled' : 'failed'
-    },
-  ),
-  mutation('L5e', 'a run that completes after a stop', ofType('run.completed'), ({ run, at }) => {
-    insert(run, at, 'assay.stop.requested', null, { outcome: 'cancelled' })
-  }),
-  mutation(
-    'L5e',
-    'a run that fails with another code than the stop said',
-    spot => ofType('assay.stop.requested')(spot) && spot.event.payload.outcome === 'failed' && isEnd(last(spot.run)),
-    ({ event }) => {
-      event.payload.error = { code: 'other', message: 'other' }
-    },
-  ),
-  mutation(
-    'L5f',
-    'a draining pause over a running node',
-    spot => ofType('run.paused')(spot) && runningAt(spot),
-    ({ event }) => {
-      event.payload.drainPolicy = 'drain-current-node'
-    },
-  ),
+export const NODE_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L7',
     'a settled node that never started',
@@ -369,118 +281,9 @@ export const LIFE_MUTATIONS: readonly Mutation[] = [
       insert(run, at + 1, 'node.skipped', event.nodeId, { nodeId: event.nodeId, reason: 'again' })
     },
   ),
-  runMutation(
-    'L26',
-    'a breach with observed equal to limit',
-    run => has(run, 'cap.breached'),
-    run => {
-      const breach = breachOf(run)
-      breach.payload.observed = breach.payload.limit
-    },
-  ),
-  runMutation(
-    'L26',
-    'a breach told twice',
-    run => has(run, 'cap.breached'),
-    run => {
-      insert(run, run.events.length - 2, 'cap.breached', null, breachOf(run).payload)
-    },
-  ),
-  runMutation(
-    'L26',
-    'a breach that does not end the run',
-    run => has(run, 'cap.breached'),
-    run => remove(run, last(run)),
-  ),
-  runMutation(
-    'L26',
-    'an event between breach and failure',
-    run => has(run, 'cap.breached'),
-    run => {
-      insert(run, run.events.length - 1, 'log.appended', null, { level: 'info', message: 'between' })
-    },
-  ),
-  runMutation(
-    'L26',
-    'a breach that fails the run with another code',
-    run => has(run, 'cap.breached'),
-    run => {
-      last(run).payload.error = ERROR
-    },
-  ),
-  runMutation(
-    'L26',
-    'a bound crossed by more than one',
-    run => has(run, 'cap.breached') && breachOf(run).payload.kind === 'node-executions',
-    run => {
-      breachOf(run).payload.observed = Number(breachOf(run).payload.observed) + 1
-    },
-  ),
-  runMutation(
-    'L26',
-    'a breach that ends in completion',
-    run => has(run, 'cap.breached'),
-    run => {
-      last(run).type = 'run.completed'
-    },
-  ),
-  runMutation(
-    'L26a',
-    'more executions than recursionLimit',
-    run => executions(run) > 1,
-    run => {
-      Object.assign(run.events[0]?.payload ?? {}, { configurable: { recursionLimit: executions(run) - 1 } })
-    },
-  ),
-  runMutation(
-    'L26a',
-    'more executions than the host allows',
-    run => executions(run) > 1,
-    (run, draft) => {
-      draft.limits = { maxNodeExecutions: executions(run) - 1 }
-    },
-  ),
-  runMutation(
-    'L26a',
-    'the over-limit node started after all',
-    run => has(run, 'cap.breached') && breachOf(run).payload.kind === 'node-executions',
-    run => {
-      const id = String(breachOf(run).payload.nodeId)
-      const at = run.events.findIndex(event => event.type === 'assay.stop.requested')
-      insert(run, at, 'node.started', id, { nodeId: id, typeId: nodeOf(run, id)?.typeId, attempt: 0 })
-    },
-  ),
-  runMutation(
-    'L26b',
-    'a breach of a higher limit than was asked for',
-    run => has(run, 'cap.breached') && breachOf(run).payload.kind === 'node-executions',
-    run => {
-      const breach = breachOf(run).payload
-      breach.limit = Number(breach.limit) + 5
-      breach.observed = Number(breach.observed) + 5
-    },
-  ),
 ]
 
 const ERROR = { code: 'effect_failed', message: 'it did not work' }
-
-const executions = (run: DraftRun): number => run.events.filter(event => event.type === 'node.started').length
-
-const breachOf = (run: DraftRun) => run.events.find(event => event.type === 'cap.breached') ?? last(run)
-
-/** Place of the pause that ended before this event, or -1. */
-const pausedAt = ({ run, at }: Spot): number =>
-  run.events.findLastIndex((event, place) => place < at && event.type === 'run.paused')
-
-const startsAfter = ({ run, at }: Spot): boolean =>
-  run.events.some((event, place) => place > at && event.type === 'node.started')
-
-/** Some node, not waiting for a child, is running here. */
-const runningAt = ({ run, at }: Spot): boolean =>
-  run.definition.nodes.some(node => {
-    const events = run.events.slice(0, at).filter(event => event.nodeId === node.id && event.type.startsWith('node.'))
-    return events.at(-1)?.type === 'node.started' && node.typeId !== 'core.subWorkflow'
-  })
 
 const restarted = (spot: Spot): boolean =>
   Number(spot.event.payload.attempt) > 0 && previousOf(spot)?.type === 'node.started'

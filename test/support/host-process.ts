@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { readLocalKey } from '../../src/client/local-key.js'
+
+export type Crash = { readonly at: number; readonly when: 'before' | 'after' }
+
+export type HostSettings = {
+  readonly data: string
+  readonly database: string
+  readonly project: string
+  readonly crash?: Crash
+  /** Store methods that count as writes. */
+  readonly counted?: readonly string[]
+  readonly leaseMs?: number
+  readonly hostName?: string
+  readonly limits?: { readonly maxPoisonAttempts?: number }
+  /** A command to run it under, such as strace. */
+  readonly under?: readonly string[]
+}
+
+/** Writes of a run's life, in the order a run makes them. */
+export const RUN_WRITES = ['commit', 'claimInvocation', 'finishInvocation']
+
+const script = fileURLToPath(new URL('./host-process.mjs', import.meta.url))
+
+/** A host process under test. */
+export class HostProcess {
+  readonly exited: Promise<{ code: number | null; signal: string | null }>
+  #output = ''
+  #errors = ''
+
+  private constructor(
+    readonly child: ChildProcess,
+    readonly settings: HostSettings,
+  ) {
+    this.exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
+    child.stdout!.setEncoding('utf8').on('data', text => {
+      this.#output += text
+    })
+    child.stderr!.setEncoding('utf8').on('data', text => {
+      this.#errors += text
+    })
+  }
+
+  static spawn(settings: HostSettings): HostProcess {
+    const {
+      data,
+      database,
+      project,
+      crash,
+      counted = RUN_WRITES,
+      leaseMs = 10_000,
+      hostName = 'host',
+      under = [],
+      limits,
+    } = settings
+    const overrides = {
+      data,
+      database,
+      project,
+      port: '0',
+      conformance: 'true',
+      leaseMs: String(leaseMs),
+      hostName,
+      'limits.maxPoisonAttempts': String(limits?.maxPoisonAttempts ?? 5),
+    }
+    const argument = JSON.stringify({ overrides, env: {}, cwd: data, crash, counted })
+    const [command = '', ...rest] = [...under, process.execPath, script, argument]
+    return new HostProcess(spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'] }), settings)
+  }
+
+  /** Its address, or undefined when it died before it served. */
+  async url(): Promise<string | undefined> {
+    let gone = false
+    void this.exited.then(() => {
+      gone = true
+    })
+    await until('the host to serve or die', () => this.#output.includes('\n') || gone)
+    return this.#output.includes('"url"')
+      ? (JSON.parse(this.#output.split('\n')[0]!) as { url: string }).url
+      : undefined
+  }
+
+  /** Stops it in good order and tells how many counted writes it made. */
+  async finish(): Promise<number> {
+    this.child.kill('SIGTERM')
+    await this.exited
+    const line = this.#output.split('\n').find(text => text.includes('"writes"'))
+    if (!line) throw new Error(`the host did not stop in good order: ${this.#errors}`)
+    return (JSON.parse(line) as { writes: number }).writes
+  }
+
+  get errors(): string {
+    return this.#errors
+  }
+
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number; body: any }> {
+    const url = await this.url()
+    const key = await readLocalKey(this.settings.data)
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+  }
+}
+
+/** Waits for a condition, not for luck: fails with what was waited for when the deadline passes. */
+export async function until<T>(
+  what: string,
+  probe: () => T | Promise<T>,
+  deadlineMs = 30_000,
+): Promise<NonNullable<T>> {
+  const end = performance.now() + deadlineMs
+  for (;;) {
+    const result = await probe()
+    if (result) return result as NonNullable<T>
+    if (performance.now() > end) throw new Error(`waited ${deadlineMs} ms for ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}
