@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pino } from 'pino'
@@ -9,15 +8,17 @@ import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { coreNodeTypes } from './core/nodes/registry.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { Engine } from './engine/engine.js'
-import type { Clock, Ids, Log, Performer, Store } from './engine/ports.js'
+import type { ApiKey, Clock, Ids, Log, Performer, Store } from './engine/ports.js'
 import { createApp } from './http/app.js'
 import { httpConfig } from './http/config.js'
+import { withConfiguredKeys } from './http/configured-keys.js'
 import { loadProject } from './project/load-project.js'
 import { lockDataFolder } from './store/data-lock.js'
 import { openStore } from './store/open-store.js'
 import { systemClock, systemIds } from './system.js'
 import { createSchemaChecker } from './user-schema/schema-checker.js'
 import { definitionShape } from './http/definition-shape.js'
+import { hashKey } from './http/key-ring.js'
 import { SCOPES } from './wire/key.js'
 
 /** A host that can be started once and stopped once. */
@@ -78,8 +79,13 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
       limits: config.limits,
     },
   )
-  await ensureKeys(config, store, clock)
-  const app = createApp({ engine, keys: store, receipts: store, clock, ids, log, config: httpSettings(config) })
+  const stored = await store.listKeys()
+  assertSafeBinding(
+    config,
+    stored.some(key => key.revokedAt === null),
+  )
+  const keys = withConfiguredKeys(store, [await configuredKey(config, clock)])
+  const app = createApp({ engine, keys, receipts: store, clock, ids, log, config: httpSettings(config) })
   let url = ''
   let retract: () => Promise<void> = async () => undefined
   return {
@@ -115,7 +121,7 @@ const httpSettings = (config: Config) =>
     version: packageVersion(),
     engineVersion: Number(ENGINE_VERSION),
     conformance: config.conformance,
-    production: config.database.kind !== 'memory',
+    production: false,
     accessLog: config.log.access,
     limits: config.limits,
     rateLimit: { key: config.rateLimit },
@@ -125,18 +131,12 @@ const packageVersion = (): string =>
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 
 /** The configured key, or on a loopback address one made for this machine's user. */
-async function ensureKeys(config: Config, store: Store, clock: Clock): Promise<void> {
-  const known = await store.listKeys()
-  assertSafeBinding(
-    config,
-    known.some(key => key.revokedAt === null && key.keyId !== 'local'),
-  )
+async function configuredKey(config: Config, clock: Clock): Promise<ApiKey> {
   const name = config.apiKey === undefined ? 'local' : 'environment'
-  const key = config.apiKey ?? (await ensureLocalKey(config.data))
-  const hash = createHash('sha256').update(key).digest('hex')
-  if (known.some(existing => existing.keyId === name && existing.hash === hash)) return
-  const fresh = { keyId: name, hash, tenant: 'default', principal: name, scopes: SCOPES, test: false }
-  await store.putKey({ ...fresh, createdAt: clock.now(), expiresAt: null, revokedAt: null })
+  const hash = hashKey(config.apiKey ?? (await ensureLocalKey(config.data)))
+  const keyId = `${name}-${hash.slice(0, 8)}`
+  const granted = { keyId, hash, tenant: 'default', principal: name, scopes: SCOPES, test: false }
+  return { ...granted, createdAt: clock.now(), expiresAt: null, revokedAt: null }
 }
 
 async function registerProject(config: Config, engine: Engine): Promise<void> {

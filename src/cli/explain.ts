@@ -7,13 +7,18 @@ import { EXIT, type ExitCode } from './exit-code.js'
 import { UsageError } from './inputs.js'
 import { printable } from './terminal.js'
 
+/** The host would not start: its data folder is in use, its database is too new or out of reach, … */
+export class StartRefused extends Error {
+  override readonly name = 'StartRefused'
+}
+
 /** What went wrong, and what to do about it; undefined for what only a bug can explain. */
 export function explain(error: unknown): { lines: readonly string[]; exitCode: ExitCode } | undefined {
   if (error instanceof AssayError) return { lines: explainRefusal(error), exitCode: EXIT.refused }
   if (error instanceof ConfigError || error instanceof ProjectError) {
     return { lines: error.problems.map(problem), exitCode: EXIT.refused }
   }
-  if (error instanceof UsageError || error instanceof DocumentError) {
+  if (error instanceof UsageError || error instanceof DocumentError || error instanceof StartRefused) {
     return { lines: [problem(error.message)], exitCode: EXIT.refused }
   }
   const code = (error as NodeJS.ErrnoException | undefined)?.code

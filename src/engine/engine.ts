@@ -82,7 +82,6 @@ export class Engine implements RunEngine {
     this.#runs = new Runs({
       store,
       clock,
-      ids,
       plans: this.#plans,
       cells: this.#cells,
       lease: this.#lease,

@@ -14,7 +14,6 @@ import type { HostLease } from './host-lease.js'
 import type { Plans } from './plans.js'
 import {
   type Clock,
-  type Ids,
   type NewRun,
   type Receipt,
   type Store,
@@ -55,11 +54,12 @@ const MAX_CONFLICTS = 20
  *  E3  one commit per step, and no read when the run is warm.
  */
 export class Runs {
+  #commits = 0
+
   constructor(
     private readonly deps: {
       store: Store
       clock: Clock
-      ids: Ids
       plans: Plans
       cells: Cells
       lease: HostLease
@@ -151,9 +151,15 @@ export class Runs {
   }
 
   async #commit(steps: readonly Step[], receipt: Receipt | undefined): Promise<Answer<RunView> | 'again'> {
-    const { store, ids, lease, cells } = this.deps
+    const { store, lease, cells } = this.deps
+    this.#commits += 1
     const wakes = steps.flatMap(({ loaded }) => parentToWake(loaded))
-    const base = { appendId: ids.unique(), hostId: lease.hostId, streams: steps.map(({ append }) => append), wakes }
+    const base = {
+      appendId: `${lease.hostId}.${this.#commits}`,
+      hostId: lease.hostId,
+      streams: steps.map(({ append }) => append),
+      wakes,
+    }
     const result = await store.commit(receipt ? { ...base, receipt } : base).catch(error => {
       for (const { cell } of steps) cells.put(cell, undefined)
       throw error

@@ -26,7 +26,11 @@ export function startAssay(
     env: environment(options.env ?? {}),
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  return observe(child, options.input)
+  const running = observe(child, options.input)
+  // A command that hangs is a failure with its output, not a test that never ends.
+  const timer = setTimeout(() => child.kill('SIGKILL'), args[0] === 'serve' ? 300_000 : 90_000)
+  child.on('exit', () => clearTimeout(timer))
+  return running
 }
 
 export function observe(child: ChildProcess, input = ''): Running {

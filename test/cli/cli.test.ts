@@ -301,7 +301,7 @@ describe('wrong usage', () => {
     const cwd = temporaryFolder()
     const { code, stderr } = await startAssay(['--url', 'http://127.0.0.1:2', 'run', 'hello'], { cwd }).done
     expect(code).toBe(2)
-    expect(stderr).toMatch(/no answer from http:\/\/127\.0\.0\.1:9 \(ECONNREFUSED\)[\s\S]*npm start/)
+    expect(stderr).toMatch(/no answer from http:\/\/127\.0\.0\.1:2 \(ECONNREFUSED\)[\s\S]*npm start/)
     fs.rmSync(cwd, { recursive: true })
   })
 

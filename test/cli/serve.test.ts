@@ -84,8 +84,8 @@ test('a second SIGINT stops at once', async () => {
 test('a second host on the same data folder is refused, and the first goes on', async () => {
   const server = await start(data)
   const { code, stderr } = await startAssay(['serve', '--port', '0', '--data', data]).done
-  expect(code).not.toBe(0)
-  expect(stderr).toContain('error:')
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/^error: .* is in use by another Assay host; stop it first/)
   expect((await server.assay('run', 'hello', '--wait')).code).toBe(0)
 })
 

@@ -35,26 +35,40 @@ async function tell(workflowId: string, kind: keyof typeof databases, crash?: Cr
   const database = await databases[kind](data)
   const create = (host: HostProcess) =>
     host.call('POST', '/v1/runs', { workflowId }, { 'idempotency-key': `once-${points}` })
-  let crashed = false
-  if (crash) {
-    const doomed = HostProcess.spawn({ data, database, project, crash })
-    await doomed.url()
-    const request = create(doomed).catch(() => undefined)
-    crashed = (await doomed.exited).signal === 'SIGKILL'
-    await request
-  }
-  const host = HostProcess.spawn({ data, database, project })
+  const crashed =
+    crash !== undefined && (await doom(await HostProcess.spawn({ data, database, project, crash }), create))
+  const host = await HostProcess.spawn({ data, database, project })
   const created = await create(host)
   expect(created.status, JSON.stringify(created.body)).toBe(201)
   const { runId } = created.body
   await until(`run ${runId} of ${workflowId} to end`, async () =>
-    ['completed', 'failed', 'cancelled'].includes((await host.call('GET', `/v1/runs/${runId}`)).body.status),
+    isTerminal((await host.call('GET', `/v1/runs/${runId}`)).body.status),
   )
   const writes = await host.finish()
   const runs = await storedRuns(database)
   expect(findingsOf(runs)).toEqual([])
   return { story: storyOf(runs), writes, effects: effectsIn(data), crashed }
 }
+
+/** Lets a host run into its crash. False when the run was over before it came to that. */
+async function doom(
+  host: HostProcess,
+  create: (host: HostProcess) => Promise<{ body: { runId: string } }>,
+): Promise<boolean> {
+  await host.url()
+  const isOver = async () => {
+    const { runId } = (await create(host)).body
+    await until('the crash or the end', async () =>
+      isTerminal((await host.call('GET', `/v1/runs/${runId}`)).body.status),
+    )
+    host.child.kill('SIGTERM')
+  }
+  // The connection breaks when the host dies, which is what this is about.
+  await isOver().catch(() => undefined)
+  return (await host.exited).signal === 'SIGKILL'
+}
+
+const isTerminal = (status: string): boolean => ['completed', 'failed', 'cancelled'].includes(status)
 
 function effectsIn(data: string): { id: string }[] {
   try {
@@ -75,11 +89,18 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('F1: SIGKILL before and after e
     const crashes: Crash[] = []
     for (let at = 1; at <= calm.writes; at += 1) crashes.push({ at, when: 'before' }, { at, when: 'after' })
     let kills = 0
+    let tries = 0
     const queue = [...crashes]
     const sweep = async () => {
       for (let crash = queue.shift(); crash; crash = queue.shift()) {
         const ending = await tell(workflowId, kind, crash)
-        expect(ending.crashed, `no kill at write ${crash.at} (${crash.when})`).toBe(true)
+        if (!ending.crashed) {
+          // Two timers fell into one step on a busy machine, so there was no such write; the point is tried again.
+          tries += 1
+          expect(tries, `no kill at write ${crash.at} (${crash.when})`).toBeLessThan(10)
+          queue.push(crash)
+          continue
+        }
         kills += 1
         expect(ending.story, `killed ${crash.when} write ${crash.at} of ${workflowId}`).toEqual(calm.story)
         expect(new Set(ending.effects.map(({ id }) => id)).size).toBe(calm.effects.length)

@@ -13,7 +13,7 @@ export const CRASH_WORKFLOWS: readonly Sketch[] = [
   },
   {
     id: 'parallel',
-    nodes: { fork: 'core.parallel', x: delay(10), y: delay(40), z: delay(80), join: 'core.merge', end: 'core.end' },
+    nodes: { fork: 'core.parallel', x: delay(10), y: delay(160), z: delay(310), join: 'core.merge', end: 'core.end' },
     edges: ['fork > x', 'fork > y', 'fork > z', 'x > join', 'y > join', 'z > join', 'join > end'],
   },
   {

@@ -1,7 +1,12 @@
-import { afterAll, beforeAll } from 'vitest'
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.js'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { StoreUnavailable } from '../../src/engine/ports.js'
+import { openStore } from '../../src/store/open-store.js'
+import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/postgres-store.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
+import { TcpProxy } from '../support/tcp-proxy.js'
 import { storeContract } from './contract.js'
+import * as f from './fixtures.js'
 
 let server: TestPostgres
 let database: string
@@ -21,4 +26,276 @@ storeContract({
     const options = { schema: `contract_${schemas}` }
     return { store: await openPostgresStore(database, options), peer: () => openPostgresStore(database, options) }
   },
+})
+
+describe('postgres', () => {
+  let url: string
+  const toClose: { close(): Promise<void> }[] = []
+  beforeEach(async () => {
+    url = await server.createDatabase()
+  })
+  afterEach(async () => {
+    for (const one of toClose.splice(0)) await one.close()
+  })
+  const closing = <T extends { close(): Promise<void> }>(one: T): T => {
+    toClose.unshift(one)
+    return one
+  }
+  const open = async (to = url, options: PostgresStoreOptions = {}) => closing(await openPostgresStore(to, options))
+  const proxied = async () => {
+    const proxy = closing(await TcpProxy.start(server.port))
+    return { proxy, through: url.replace(`:${server.port}/`, `:${proxy.port}/`) }
+  }
+  const sql = async (text: string) => {
+    const client = new pg.Client({ connectionString: url, options: '-c search_path=assay' })
+    await client.connect()
+    try {
+      return (await client.query(text)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  it('shares calls between commits that arrive together', async () => {
+    const store = await open()
+    const hostId = await f.host(store)
+    await Promise.all(Array.from({ length: 200 }, () => f.created(store, hostId)))
+    expect(store.counters.commits).toBe(200)
+    expect(store.counters.transactions).toBeLessThan(10)
+  })
+
+  it('keeps everything over a reopen', async () => {
+    const first = await openPostgresStore(url)
+    const hostId = await f.host(first)
+    const runId = await f.created(first, hostId)
+    await first.close()
+    await expect(first.readRun(null, runId)).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(first.commit(f.commit(hostId, [f.extension(runId, 2)]))).rejects.toBeInstanceOf(StoreUnavailable)
+    const second = closing(await openStore(url.replace('postgres:', 'postgresql:')))
+    expect(await second.readEvents(runId, 0)).toEqual(f.events(0, 2))
+    expect(await second.commit(f.commit(hostId, [f.extension(runId, 2)]))).toEqual({ kind: 'committed' })
+  })
+
+  it('migrates once when many hosts start together', async () => {
+    const stores = await Promise.all(Array.from({ length: 6 }, () => open()))
+    for (const store of stores) await store.ping()
+    expect(await sql('SELECT version FROM migrations ORDER BY 1')).toEqual([
+      { version: 1 },
+      { version: 2 },
+      { version: 3 },
+    ])
+  })
+
+  it('refuses a database that is newer than the program, and a schema name that is none', async () => {
+    await (await openPostgresStore(url)).close()
+    await sql(`INSERT INTO migrations (version, name) VALUES (999, 'from the future')`)
+    await expect(openPostgresStore(url)).rejects.toThrow(
+      /schema version 999, but this version of Assay knows only up to/,
+    )
+    await expect(openPostgresStore(url, { schema: 'x; DROP TABLE runs' })).rejects.toThrow(/schema/)
+  })
+
+  it('S5 the database itself refuses what no log may hold', async () => {
+    const store = await open()
+    const hostId = await f.host(store)
+    const runId = await f.created(store, hostId, { events: [f.event(0), f.terminal(1)], status: 'completed' })
+    const running = await f.created(store, hostId)
+    await store.putWorkflow({ tenant: null, workflowId: 'w', digest: 'd', definition: '{}', updatedAt: 0 })
+    const insert = (run: string, seq: number, type: string, cause = 'NULL') =>
+      sql(`INSERT INTO events (run_id, seq, type, payload, cause, at, epoch)
+           VALUES ('${run}', ${seq}, '${type}', '{}', ${cause}, 0, 1)`)
+    await expect(insert(runId, 2, 'node.started')).rejects.toThrow(/after its terminal/)
+    await expect(insert(runId, 2, 'run.failed')).rejects.toThrow(/events_terminal/)
+    await expect(insert(running, 3, 'node.started')).rejects.toThrow(/dense/)
+    await expect(insert(running, 1, 'node.started')).rejects.toThrow(/events_pkey/)
+    await expect(insert(running, 2, 'node.started', '2')).rejects.toThrow(/check constraint/)
+    await expect(insert('no-such-run', 0, 'run.started')).rejects.toThrow(/belongs to a run/)
+    await expect(sql(`UPDATE events SET type = 'run.failed' WHERE seq = 0`)).rejects.toThrow(/events_terminal/)
+    await expect(sql(`UPDATE definitions SET definition = '[]'`)).rejects.toThrow(/never changes/)
+    await insert(running, 2, 'run.failed', '1')
+  })
+
+  it('S2 lets one of two hosts win, over and over, and never deadlocks on shared parents', async () => {
+    const stores = [await open(), await open()]
+    const hosts = await Promise.all(stores.map(store => f.host(store)))
+    const [a, b] = [await f.created(stores[0]!, hosts[0]!), await f.created(stores[0]!, hosts[0]!)]
+    for (let at = 2; at < 12; at += 1) {
+      const results = await Promise.all(
+        Array.from({ length: 40 }, (_, i) => {
+          const streams = [f.extension(i % 4 < 2 ? a : b, at), f.creation(f.id('run'))]
+          return stores[i % 2]!.commit(f.commit(hosts[i % 2]!, streams, { wakes: [i % 4 < 2 ? b : a] }))
+        }),
+      )
+      expect(f.kinds(results)).toEqual({ committed: 2, conflict: 38 })
+    }
+    expect(await stores[0]!.listRuns({ tenant: null, limit: 1000 })).toHaveLength(22)
+  })
+
+  it('S8 measures leases by the database’s clock, whatever the hosts say', async () => {
+    const store = await open()
+    const hostId = f.id('host')
+    await store.registerHost({ hostId, hostName: 'behind', leaseMs: f.HOUR, now: 0 })
+    const runId = await f.created(store, hostId)
+    const peer = await f.host(store)
+    expect(await store.claimOrphans(peer, Date.now() + 1000 * f.HOUR, 10)).toBe(0)
+    expect((await store.readRun(null, runId))?.owner).toBe(hostId)
+  })
+
+  it('S8 fences no host while its commit is under way, and hosts that fence each other do not deadlock', async () => {
+    const stores = await Promise.all([open(), open(), open(), open()])
+    const hosts = await Promise.all(stores.map(store => f.host(store, f.id('name'), 1)))
+    const deadline = Date.now() + 50
+    await f.eventually('all leases are over', async () => Date.now() > deadline)
+    await Promise.all(stores.map((store, i) => store.claimOrphans(hosts[i]!, Date.now(), 10)))
+    const alive = await sql(`SELECT host_id FROM hosts WHERE state = 'alive'`)
+    expect(alive.length).toBeLessThanOrEqual(1)
+  })
+
+  it('S4 a swallowed reply to a commit does not append twice', async () => {
+    const { proxy, through } = await proxied()
+    const store = await open(through)
+    const hostId = await f.host(store)
+    const runId = await f.created(store, hostId)
+    for (let i = 0; i < 25; i += 1) {
+      proxy.swallowReplies('assay-commit', 1)
+      const receipt = f.receipt()
+      const streams = [f.extension(runId, 2 + i, { epoch: 1 }), f.creation(f.id('run'))]
+      expect(await store.commit(f.commit(hostId, streams, { receipt }))).toEqual({ kind: 'committed' })
+      expect(await store.getReceipt(receipt)).toEqual(receipt)
+    }
+    expect(proxy.faults).toBe(25)
+    const log = await store.readEvents(runId, 0)
+    expect(log.map(event => event.sequence)).toEqual(Array.from({ length: 27 }, (_, i) => i))
+    expect(await store.listRuns({ tenant: null, limit: 1000 })).toHaveLength(26)
+  })
+
+  it('S4 swallowed replies under load: every commit applied once, every claim won once', async () => {
+    const { proxy, through } = await proxied()
+    const store = await open(through)
+    const hostId = await f.host(store)
+    proxy.swallowReplies('assay-c', 30)
+    const runs = Array.from({ length: 300 }, () => f.created(store, hostId))
+    const effects = Array.from({ length: 50 }, () => store.claimInvocation(f.claim(hostId)))
+    const receipts = Array.from({ length: 50 }, () => store.claimReceipt(f.receipt({ state: 'pending' }), f.T0))
+    for (const runId of await Promise.all(runs)) expect(await store.readEvents(runId, 0)).toHaveLength(2)
+    for (const state of await Promise.all(effects)) expect(state).toEqual({ kind: 'claimed', again: false })
+    for (const claim of await Promise.all(receipts)) expect(claim).toEqual({ claimed: true })
+    expect(await store.listRuns({ tenant: null, limit: 1000 })).toHaveLength(300)
+    expect(proxy.faults).toBeGreaterThan(3)
+  })
+
+  it('S4 a call that was cut off and arrives late changes nothing', async () => {
+    const { proxy, through } = await proxied()
+    const store = await open(through)
+    const hostId = await f.host(store)
+    const runId = await f.created(store, hostId)
+    for (let i = 0; i < 5; i += 1) {
+      proxy.holdRequest('assay-commit')
+      const streams = [f.extension(runId, 2 + i), f.creation(f.id('run'))]
+      expect(await store.commit(f.commit(hostId, streams, { receipt: f.receipt() }))).toEqual({ kind: 'committed' })
+      await proxy.release()
+    }
+    expect(proxy.faults).toBe(5)
+    expect(await store.readEvents(runId, 0)).toHaveLength(7)
+    expect(await store.listRuns({ tenant: null, limit: 1000 })).toHaveLength(6)
+  })
+
+  it('says StoreUnavailable when the way to the database is dead, and works again when it is not', async () => {
+    const { proxy, through } = await proxied()
+    const store = await open(through, { statementTimeoutMs: 300, patienceMs: 300 })
+    const hostId = await f.host(store)
+    const effect = f.claim(hostId)
+    proxy.freeze()
+    const refused = await Promise.allSettled([
+      f.created(store, hostId),
+      store.ping(),
+      store.claimInvocation(effect),
+      store.heartbeat(hostId, f.HOUR),
+      store.listRuns({ tenant: null, limit: 1 }),
+    ])
+    for (const one of refused) {
+      expect((one as PromiseRejectedResult).reason).toBeInstanceOf(StoreUnavailable)
+    }
+    proxy.thaw()
+    await f.eventually('the store works again', () => f.created(store, hostId).catch(() => undefined))
+    expect(await store.claimInvocation(effect)).toEqual({ kind: 'claimed', again: false })
+  })
+
+  it('takes up its own claim of an effect after the answer was lost for good', async () => {
+    const { proxy, through } = await proxied()
+    const store = await open(through, { patienceMs: 100 })
+    const hostId = await f.host(store)
+    const effect = f.claim(hostId)
+    proxy.swallowReplies('assay-claimInvocation', 1000)
+    await expect(store.claimInvocation(effect)).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(proxy.faults).toBeGreaterThan(0)
+    proxy.swallowReplies('', 0)
+    const both = await Promise.all([store.claimInvocation(effect), store.claimInvocation(effect)])
+    expect(f.kinds(both)).toEqual({ claimed: 1, 'in-flight': 1 })
+    expect(both).toContainEqual({ kind: 'claimed', again: false })
+  })
+
+  it('loses nothing it acknowledged when the server is killed under load, and goes on by itself', async () => {
+    const store = await open(url, { patienceMs: 200 })
+    const hostId = await f.host(store)
+    const [acknowledged, refused] = [new Set<string>(), new Set<string>()]
+    let running = true
+    const writer = async () => {
+      while (running) {
+        const runId = f.id('run')
+        try {
+          await store.commit(f.commit(hostId, [f.creation(runId)]))
+          acknowledged.add(runId)
+        } catch (error) {
+          expect(error).toBeInstanceOf(StoreUnavailable)
+          refused.add(runId)
+        }
+      }
+    }
+    const writers = Array.from({ length: 8 }, writer)
+    for (const signal of ['SIGKILL', 'SIGQUIT', 'SIGINT'] as const) {
+      const enough = acknowledged.size + 100
+      await f.eventually('commits go through', async () => acknowledged.size > enough)
+      await server.kill(signal)
+      await f.eventually('commits are refused', async () => refused.size > 0)
+      await server.restart()
+    }
+    const enough = acknowledged.size + 100
+    await f.eventually('commits go through again', async () => acknowledged.size > enough)
+    running = false
+    await Promise.all(writers)
+    const stored = new Map((await store.listRuns({ tenant: null, limit: 1e6 })).map(run => [run.runId, run.length]))
+    for (const runId of acknowledged) expect(stored.get(runId)).toBe(2)
+    for (const runId of stored.keys()) expect(acknowledged.has(runId) || refused.has(runId)).toBe(true)
+    expect(refused.size).toBeGreaterThan(0)
+  })
+
+  it('listens again after its connection was cut, and does not hear itself', async () => {
+    const [store, peer] = [await open(), await open()]
+    const [hostId] = [await f.host(store), await f.host(peer)]
+    const [heard, own] = [new Set<string>(), new Set<string>()]
+    peer.onHint(runId => heard.add(runId))
+    store.onHint(runId => own.add(runId))
+    const hint = () =>
+      f.eventually('a hint arrives', async () => {
+        const runId = await f.created(store, hostId)
+        return heard.has(runId) || undefined
+      })
+    await hint()
+    await sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE query LIKE 'LISTEN%' AND datname = current_database() AND pid <> pg_backend_pid()`)
+    heard.clear()
+    await hint()
+    expect(own.size).toBe(0)
+  })
+
+  it('closes while commits are under way without leaving one in doubt', async () => {
+    const store = await open()
+    const hostId = await f.host(store)
+    const commits = Array.from({ length: 50 }, () => f.created(store, hostId))
+    await store.close()
+    for (const one of await Promise.allSettled(commits)) {
+      if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(StoreUnavailable)
+    }
+  })
 })

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { readLocalKey } from '../../src/client/local-key.js'
+import { freePort } from './free-port.js'
 
 export type Crash = { readonly at: number; readonly when: 'before' | 'after' }
 
@@ -43,7 +44,7 @@ export class HostProcess {
     })
   }
 
-  static spawn(settings: HostSettings): HostProcess {
+  static async spawn(settings: HostSettings): Promise<HostProcess> {
     const {
       data,
       database,
@@ -59,7 +60,7 @@ export class HostProcess {
       data,
       database,
       project,
-      port: '0',
+      port: String(await freePort()),
       conformance: 'true',
       leaseMs: String(leaseMs),
       hostName,

@@ -7,6 +7,7 @@ import { type Config, loadConfig, type Overrides } from '../../config.js'
 import { flagOf, SETTINGS } from '../../project/settings.js'
 import type { Cli } from '../cli.js'
 import { EXIT } from '../exit-code.js'
+import { explain, StartRefused } from '../explain.js'
 import type { Terminal } from '../terminal.js'
 
 /** Settings without a flag of their own here: `data` is global, and a key on a command line would be seen by others. */
@@ -20,14 +21,33 @@ export function addServe(program: Command, cli: Cli): void {
     const config = withProject(loadConfig(overridesFrom(command)))
     const { createHost } = await import('../../host.js')
     const stopped = stopSignal(cli.terminal)
-    const host = await createHost(config)
-    await host.start()
+    const host = await started(createHost, config)
     cli.terminal.note(banner(config, host.url))
     await stopped
     await host.stop()
     cli.exit(EXIT.ok)
   })
 }
+
+/** A host that listens, or the reason why there is none, in words meant for whoever started it. */
+async function started<H extends { start(): Promise<void>; stop(): Promise<void> }>(
+  createHost: (config: Config) => Promise<H>,
+  config: Config,
+): Promise<H> {
+  let host: H | undefined
+  try {
+    host = await createHost(config)
+    await host.start()
+    return host
+  } catch (error) {
+    await host?.stop()
+    if (explain(error) !== undefined || isBug(error)) throw error
+    throw new StartRefused((error as Error).message, { cause: error })
+  }
+}
+
+const isBug = (error: unknown): boolean =>
+  !(error instanceof Error) || [TypeError, RangeError, ReferenceError, SyntaxError].some(kind => error instanceof kind)
 
 function optionFor(setting: string): Option {
   const { about, allowed } = SETTINGS[setting] as { about: string; allowed: string }

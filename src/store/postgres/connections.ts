@@ -107,8 +107,11 @@ export class Connections {
 
   #open(): pg.Pool {
     const pool = new pg.Pool({ ...clientConfig(this.#settings), max: this.#settings.poolSize })
-    // The pool has dropped the connection already; the statement that needs one next will say what is wrong.
-    pool.on('error', () => undefined)
+    // The statement that uses a lost connection, or needs a new one, will say what is wrong; but an error that nobody
+    // listens for would end the process.
+    const known = (): void => undefined
+    pool.on('error', known)
+    pool.on('connect', client => client.on('error', known))
     return pool
   }
 }

@@ -14,7 +14,7 @@ export type PostgresStoreOptions = {
   readonly schema?: string
   /** Connections at most, without the one for hints. Default 10. */
   readonly poolSize?: number
-  /** Commit calls under way at once. Default 3. */
+  /** Commit calls under way at once; more may pay off when the database is far away. Default 2. */
   readonly commitCalls?: number
   /** Default 5000. */
   readonly statementTimeoutMs?: number
@@ -36,7 +36,7 @@ export async function openPostgresStore(url: string, options: PostgresStoreOptio
     patienceMs: options.patienceMs ?? 5_000,
   }
   await migrate(settings)
-  return new PostgresStore(settings, options.commitCalls ?? 3)
+  return new PostgresStore(settings, options.commitCalls ?? 2)
 }
 
 /** The store for many hosts: one round trip per append, leases by the database's clock, hints by LISTEN/NOTIFY. */
