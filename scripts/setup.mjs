@@ -49,12 +49,23 @@ function install() {
   if (read(installStamp) === wanted) return
   if (!isInstalled()) {
     say('installing dependencies (the first time takes about a minute)')
-    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'])
+    // Not `npm ci`: that refuses a lock file without the binaries of other platforms, which a registry mirror may lack,
+    // and it deletes node_modules under whatever is running. What counts is checked afterwards.
+    run('npm', [
+      'install',
+      '--no-save',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      '--no-progress',
+      '--loglevel=error',
+    ])
+    if (!isInstalled()) throw new SetupFailed('setup failed: node_modules is not what package-lock.json demands')
   }
   fs.writeFileSync(installStamp, wanted)
 }
 
-/** True when npm's own record of node_modules holds every package the lock file demands, as after `npm ci` by hand. */
+/** True when npm's own record of node_modules holds every package the lock file demands, as after `npm install` by hand. */
 function isInstalled() {
   const record = read(at('node_modules', '.package-lock.json'))
   if (record === undefined) return false

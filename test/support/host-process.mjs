@@ -26,9 +26,9 @@ const wrapStore = store =>
 
 const host = await createHost(loadConfig(overrides, env, cwd), { wrapStore })
 await host.start()
-console.log(JSON.stringify({ url: host.url }))
 process.on('SIGTERM', async () => {
   await host.stop()
   console.log(JSON.stringify({ writes }))
   process.exit(0)
 })
+console.log(JSON.stringify({ url: host.url }))

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { readLocalKey } from '../../src/client/local-key.js'
+import { findServer } from '../../src/client/local-server.js'
 import { freePort } from './free-port.js'
 
 export type Crash = { readonly at: number; readonly when: 'before' | 'after' }
@@ -35,7 +36,8 @@ export class HostProcess {
     readonly child: ChildProcess,
     readonly settings: HostSettings,
   ) {
-    this.exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
+    // `close` comes after the last of its output.
+    this.exited = once(child, 'close').then(([code, signal]) => ({ code, signal }))
     child.stdout!.setEncoding('utf8').on('data', text => {
       this.#output += text
     })
@@ -83,9 +85,15 @@ export class HostProcess {
       : undefined
   }
 
+  /** Sends a signal to the host itself, also when it runs under another command. */
+  async signal(name: NodeJS.Signals): Promise<void> {
+    if (this.settings.under === undefined) this.child.kill(name)
+    else process.kill((await findServer(this.settings.data))!.pid, name)
+  }
+
   /** Stops it in good order and tells how many counted writes it made. */
   async finish(): Promise<number> {
-    this.child.kill('SIGTERM')
+    await this.signal('SIGTERM')
     await this.exited
     const line = this.#output.split('\n').find(text => text.includes('"writes"'))
     if (!line) throw new Error(`the host did not stop in good order: ${this.#errors}`)

@@ -1,4 +1,4 @@
-import type { Commit, CommitResult } from '../../engine/ports.js'
+import { type Commit, type CommitResult, StoreUnavailable } from '../../engine/ports.js'
 import { receiptKey } from '../receipt-rules.js'
 import { type Connections, StatementFault } from './connections.js'
 
@@ -33,6 +33,8 @@ export class CommitBatches {
   readonly #busy = new Set<string>()
   #queue: Entry[] = []
   #calls = 0
+  #idle: (() => void) | undefined
+  #closed = false
   /** Calls made; fewer than commits under load. */
   calls = 0
 
@@ -44,10 +46,20 @@ export class CommitBatches {
   }
 
   run(commit: Commit): Promise<CommitResult> {
+    if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
     return new Promise((resolve, reject) => {
       const wakes = commit.wakes.map(runName)
       this.#queue.push({ commit, own: ownNames(commit), wakes, resolve, reject })
       this.#send()
+    })
+  }
+
+  /** Takes no more, and resolves when what was asked for before has been answered. */
+  async close(): Promise<void> {
+    this.#closed = true
+    if (this.#calls === 0) return
+    await new Promise<void>(resolve => {
+      this.#idle = resolve
     })
   }
 
@@ -60,6 +72,7 @@ export class CommitBatches {
         this.#calls -= 1
         for (const { own, wakes } of batch) for (const name of [...own, ...wakes]) this.#busy.delete(name)
         this.#send()
+        if (this.#calls === 0) this.#idle?.()
       })
     }
   }

@@ -7,7 +7,7 @@ export type Settings = {
   readonly url: string
   readonly schema: string
   readonly poolSize: number
-  /** Longest time one statement may take on the server; the client gives it a second more. */
+  /** Longest time a connection may take to come about, and one statement on the server (the client waits 1 s more). */
   readonly statementTimeoutMs: number
   /** How long a statement whose outcome is unknown is tried again before StoreUnavailable. */
   readonly patienceMs: number
@@ -27,7 +27,7 @@ export const clientConfig = ({ url, schema, statementTimeoutMs }: Settings): pg.
   connectionString: url,
   application_name: 'assay',
   options: `-c search_path=${schema} -c synchronous_commit=on -c default_transaction_isolation=read\\ committed`,
-  connectionTimeoutMillis: 5_000,
+  connectionTimeoutMillis: statementTimeoutMs,
   statement_timeout: statementTimeoutMs,
   lock_timeout: Math.ceil(statementTimeoutMs / 2),
   idle_in_transaction_session_timeout: statementTimeoutMs,
@@ -101,8 +101,15 @@ export class Connections {
   #renew(pool: pg.Pool): void {
     if (this.#closed || this.#pool !== pool) return
     this.#pool = this.#open()
-    const end = pool.end().finally(() => this.#ending.delete(end))
-    this.#ending.add(end)
+    // A pool that is ending serves nobody, so those who wait at the old one are served first.
+    const retire = (): void => {
+      if (pool.waitingCount > 0) return
+      pool.off('release', retire)
+      const end = pool.end().finally(() => this.#ending.delete(end))
+      this.#ending.add(end)
+    }
+    pool.on('release', retire)
+    retire()
   }
 
   #open(): pg.Pool {

@@ -196,6 +196,7 @@ export class PostgresStore implements Ports.Store {
   }
 
   async close(): Promise<void> {
+    await this.#batches.close()
     await this.#hints.close()
     await this.#connections.close()
   }

@@ -326,4 +326,12 @@ export function commitContract(open: () => Promise<Opened>): void {
     expect(f.kinds(await Promise.all(ends))).toEqual({ committed: 30 })
     expect(await store.dueRuns(hostId, f.T0, 10)).toEqual([{ runId: parent, epoch: 1, attempts: 0, wakeAt: 0 }])
   })
+
+  it('answers the commits it took before it was closed', async () => {
+    const { store } = await open()
+    const hostId = await f.host(store)
+    const commits = Promise.all(Array.from({ length: 50 }, () => f.created(store, hostId)))
+    await store.close()
+    expect(await commits).toHaveLength(50)
+  })
 }

@@ -39,6 +39,9 @@ CREATE FUNCTION fence_expired(asking text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   late text;
 BEGIN
+  IF NOT EXISTS (SELECT 1 FROM hosts WHERE host_id = asking AND state = 'alive') THEN
+    RETURN;
+  END IF;
   FOR late IN SELECT host_id FROM hosts
                WHERE state = 'alive' AND lease_until <= clock_timestamp() AND host_id <> asking ORDER BY 1 LOOP
     PERFORM pg_advisory_xact_lock(host_lock(late));
