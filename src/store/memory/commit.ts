@@ -37,11 +37,11 @@ function wasApplied(tables: Tables, { appendId, streams }: Commit): boolean {
 
 function activeInScope(tables: Tables, { tenant, scopeId, exclusiveScope }: NewRun): string | undefined {
   if (!exclusiveScope || scopeId === null) return undefined
-  for (const runId of tables.open) {
+  const active = [...tables.open].filter(runId => {
     const run = tables.runs.get(runId)!
-    if (run.tenant === tenant && run.scopeId === scopeId) return runId
-  }
-  return undefined
+    return run.tenant === tenant && run.scopeId === scopeId
+  })
+  return active.sort()[0]
 }
 
 /** What the terminal index and trigger do in SQL (S5). */

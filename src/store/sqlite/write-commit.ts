@@ -42,7 +42,8 @@ function refuse(db: Connection, [, hostId, streams, , receipt]: PackedCommit, ep
   for (const [, , , , , create] of streams) {
     if (!create?.[7] || create[5] === null) continue
     const active = db.get(
-      'SELECT run_id FROM runs WHERE tenant = ? AND scope_id = ? AND scope_id IS NOT NULL AND ended_at IS NULL LIMIT 1',
+      `SELECT run_id FROM runs WHERE tenant = ? AND scope_id = ? AND scope_id IS NOT NULL AND ended_at IS NULL
+        ORDER BY run_id LIMIT 1`,
       create[0],
       create[5],
     )

@@ -33,7 +33,7 @@ CREATE TABLE runs (
 CREATE INDEX runs_tenant ON runs (tenant, run_id);
 CREATE INDEX runs_open ON runs (owner, wake_at) WHERE ended_at IS NULL;
 CREATE INDEX runs_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
-CREATE INDEX runs_scope ON runs (tenant, scope_id) WHERE scope_id IS NOT NULL AND ended_at IS NULL;
+CREATE INDEX runs_scope ON runs (tenant, scope_id, run_id) WHERE scope_id IS NOT NULL AND ended_at IS NULL;
 
 CREATE TABLE events (
   run_id    text COLLATE "C" NOT NULL,

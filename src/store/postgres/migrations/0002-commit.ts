@@ -81,7 +81,7 @@ BEGIN
          FROM jsonb_array_elements(b.c->'streams') AS s(v),
               LATERAL (SELECT run_id FROM runs
                         WHERE tenant = s.v->'create'->>'tenant' AND scope_id = s.v->'create'->>'scopeId'
-                          AND scope_id IS NOT NULL AND ended_at IS NULL LIMIT 1) r
+                          AND scope_id IS NOT NULL AND ended_at IS NULL ORDER BY run_id LIMIT 1) r
         WHERE (s.v->'create'->>'exclusiveScope')::boolean LIMIT 1))
     END ORDER BY b.i) INTO refused
   FROM jsonb_array_elements(batch) WITH ORDINALITY AS b(c, i);
