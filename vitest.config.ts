@@ -17,6 +17,7 @@ export default defineConfig({
           pool: 'forks',
         },
       },
+      { test: { name: 'bench', include: ['bench/**/*.bench.ts'], testTimeout: 600_000, hookTimeout: 120_000 } },
     ],
   },
 })

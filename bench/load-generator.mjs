@@ -12,17 +12,20 @@ const body = JSON.stringify({ workflowId, inputs: {} })
 function call(method, path, payload) {
   return new Promise((resolve, reject) => {
     const more = payload === undefined ? {} : { 'content-length': Buffer.byteLength(payload) }
-    const request = http.request({ agent, hostname, port, method, path, headers: { ...headers, ...more } }, response => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('data', chunk => {
-        text += chunk
-      })
-      response.on('end', () => {
-        if (response.statusCode >= 400) reject(new Error(`${method} ${path}: ${response.statusCode} ${text}`))
-        else resolve(JSON.parse(text))
-      })
-    })
+    const request = http.request(
+      { agent, hostname, port, method, path, headers: { ...headers, ...more } },
+      response => {
+        let text = ''
+        response.setEncoding('utf8')
+        response.on('data', chunk => {
+          text += chunk
+        })
+        response.on('end', () => {
+          if (response.statusCode >= 400) reject(new Error(`${method} ${path}: ${response.statusCode} ${text}`))
+          else resolve(JSON.parse(text))
+        })
+      },
+    )
     request.on('error', reject)
     request.end(payload)
   })
@@ -57,6 +60,11 @@ await measure(1) // warm-up
 const { times, elapsed } = await measure(Number(secondsText))
 times.sort((a, b) => a - b)
 const quantile = q => Number(times[Math.min(times.length - 1, Math.floor(times.length * q))].toFixed(3))
-const result = { runs: times.length, perSecond: Math.round(times.length / elapsed), p50: quantile(0.5), p99: quantile(0.99) }
+const result = {
+  runs: times.length,
+  perSecond: Math.round(times.length / elapsed),
+  p50: quantile(0.5),
+  p99: quantile(0.99),
+}
 console.log(JSON.stringify(result))
 agent.destroy()

@@ -1,6 +1,6 @@
 /**
  * Everything that must hold, in one command: `npm test`, `npm run verify` and CI are this. Static checks count as one
- * test each. The last line of output is always `N passed, N failed`.
+ * test each. The last line of output is always `N passed, N failed`. Arguments go to vitest: `npm test -- src/core`.
  */
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
@@ -12,7 +12,7 @@ import { root, SetupFailed, setup } from './setup.mjs'
 const bin = name => path.join(root, 'node_modules', '.bin', name)
 
 const STATIC_CHECKS = [
-  ['format', bin('biome'), 'format', '.'],
+  ['format', bin('biome'), 'format', '--md-formatter-enabled=false', '.'],
   ['lint (biome)', bin('biome'), 'lint', '--error-on-warnings', '.'],
   ['lint (oxlint)', bin('oxlint'), '--deny-warnings'],
   ['types', bin('tsc'), '-p', 'tsconfig.json', '--noEmit', '--incremental', 'false'],
@@ -70,7 +70,8 @@ async function runCheck(command) {
 async function runTests() {
   const report = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'assay-verify-')), 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const { code } = await run([bin('vitest'), 'run', ...reporters], 'inherit')
+  const projects = ['--project=unit', '--project=system']
+  const { code } = await run([bin('vitest'), 'run', ...projects, ...reporters, ...process.argv.slice(2)], 'inherit')
   if (!fs.existsSync(report)) return { passed: 0, failed: 1, output: 'vitest ended without a report' }
   const { numPassedTests, numFailedTests, numFailedTestSuites } = JSON.parse(fs.readFileSync(report, 'utf8'))
   fs.rmSync(path.dirname(report), { recursive: true })

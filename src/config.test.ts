@@ -143,6 +143,11 @@ describe('loadClientConfig', () => {
     expect(loadClientConfig({ url: 'http://b', key: 'kb' }, env, dir)).toMatchObject({ url: 'http://b', key: 'kb' })
   })
 
+  test('an empty variable is as good as none', () => {
+    const { url, key } = loadClientConfig({}, { ASSAY_URL: '', ASSAY_API_KEY: '' }, dir)
+    expect([url, key]).toEqual([undefined, undefined])
+  })
+
   test('an address that is not HTTP is refused', () => {
     expect(() => loadClientConfig({ url: 'file:///etc/passwd' }, {}, dir)).toThrow(/from --url.*use http/)
     expect(() => loadClientConfig({}, { ASSAY_URL: '4100' }, dir)).toThrow(/from ASSAY_URL/)

@@ -192,13 +192,14 @@ export function loadClientConfig(
   env: Environment = process.env,
   cwd = process.cwd(),
 ): ClientConfig {
-  const url = overrides.url ?? env.ASSAY_URL
+  // An empty variable is as good as none.
+  const url = overrides.url ?? (env.ASSAY_URL || undefined)
   if (url !== undefined && !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) {
     const source = overrides.url === undefined ? 'ASSAY_URL' : '--url'
     throw new ConfigError([`url: ${JSON.stringify(url)} (from ${source}) is not allowed; use http://… or https://…`])
   }
   const { data } = loadConfig({ data: overrides.data }, pick(env, ['ASSAY_DATA', 'ASSAY_PROJECT']), cwd)
-  return { url, key: overrides.key ?? env.ASSAY_API_KEY, data }
+  return { url, key: overrides.key ?? (env.ASSAY_API_KEY || undefined), data }
 }
 
 /** Throws when the address can be reached from outside and nothing guards it. */

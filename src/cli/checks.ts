@@ -113,7 +113,18 @@ export async function checkServer(url: string, key: string | undefined, now: num
     skew > 60
       ? warn('clock', `the server’s clock differs by ${skew} s`, 'set both clocks by NTP')
       : ok('clock', new Date(now).toISOString())
-  return [ok('server', url), clock, await checkKeyAccepted(client)]
+  return [await checkHealth(client), clock, await checkKeyAccepted(client)]
+}
+
+async function checkHealth(client: AssayClient): Promise<Check> {
+  try {
+    await client.health()
+    return ok('server', client.connection.url)
+  } catch (error) {
+    if (!(error instanceof AssayError)) throw error
+    const reasons = JSON.stringify(error.details.reasons ?? error.code)
+    return fail('server', `${error.message} ${reasons}`, 'see the server’s log')
+  }
 }
 
 async function checkKeyAccepted(client: AssayClient): Promise<Check> {

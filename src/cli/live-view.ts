@@ -48,7 +48,15 @@ function liveView(terminal: Terminal, title: string): RunView {
 
 /** Cuts a line to the screen's width, so that it never wraps; colour codes take no room and are all kept. */
 export function clip(line: string, columns: number): string {
+  const [plain = '', ...coloured] = line.split('\u001b')
   let room = columns - 1
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with one
-  return line.replace(/(\u001b\[[0-9;]*m)|./gu, (char, code) => (code !== undefined || room-- > 0 ? char : ''))
+  const cut = (text: string): string => {
+    const kept = [...text].slice(0, room)
+    room -= kept.length
+    return kept.join('')
+  }
+  return coloured.reduce((done, part) => {
+    const text = part.indexOf('m') + 1
+    return `${done}\u001b${part.slice(0, text)}${cut(part.slice(text))}`
+  }, cut(plain))
 }

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { RunEventDoc } from '../client/wire-shapes.js'
 import { clip, runView } from './live-view.js'
@@ -17,8 +18,7 @@ const event = (type: string, nodeId?: string, payload: object = {}): RunEventDoc
   ...(nodeId !== undefined && { nodeId }),
 })
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with one
-const plain = (lines: readonly string[]) => lines.map(line => line.replace(/\u001b\[[0-9;]*m/g, ''))
+const plain = (lines: readonly string[]) => lines.map(stripVTControlCharacters)
 
 const terminal = (isLive: boolean) => {
   const said: string[] = []

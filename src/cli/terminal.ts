@@ -44,5 +44,6 @@ export function printTable(terminal: Terminal, header: readonly string[], rows: 
 
 /** Text from elsewhere must not steer the terminal: control characters are shown, not sent. */
 export const printable = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: matching them is the point
-  text.replace(/[\u0000-\u001f\u007f-\u009f]/g, char => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`)
+  [...text].map(char => (isControl(char) ? `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}` : char)).join('')
+
+const isControl = (char: string): boolean => char < ' ' || (char >= '\u007f' && char <= '\u009f')

@@ -37,6 +37,11 @@ export class AssayClient {
     return this.#call({ path: '/.well-known/openwop' })
   }
 
+  /** Rejects with `service_unavailable` and reasons when the host takes no work. */
+  health(): Promise<Fields> {
+    return this.#call({ path: '/healthz' })
+  }
+
   createRun(request: RunRequest, idempotencyKey: string = randomUUID()): Promise<CreatedRun> {
     return this.#call({
       method: 'POST',

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import type { RunEventDoc as EventSchema } from '../wire/event.js'
-import type { CreateKeyAnswer, CreateKeyBody, KeyAnswer, ListKeysAnswer } from '../wire/key.js'
+import type { CreateKeyAnswer, CreateKeyBody, ListKeysAnswer } from '../wire/key.js'
 import type {
   CreateRunAnswer,
   CreateRunBody,
@@ -29,5 +29,4 @@ export type WorkflowCheck = Static<typeof CheckWorkflowAnswer>
 
 export type NewKey = Static<typeof CreateKeyBody>
 export type CreatedKey = Static<typeof CreateKeyAnswer>
-export type KeyInfo = KeyAnswer
 export type KeyList = Static<typeof ListKeysAnswer>

@@ -10,6 +10,7 @@ let folder: string
 let clone: string
 let start: Running
 let url: string
+let installedServer: Running | undefined
 const env = { ...process.env, NO_COLOR: '1', ASSAY_API_KEY: '', ASSAY_URL: '', ASSAY_DATA: '', DATABASE_URL: '' }
 
 beforeAll(async () => {
@@ -23,15 +24,25 @@ beforeAll(async () => {
     fs.cpSync(path.join(repository, name), path.join(clone, name))
   }
   const port = await freePort()
-  start = observe(spawn('npm', ['start'], { cwd: clone, env: { ...env, ASSAY_PORT: String(port) } }))
+  start = observe(spawn('npm', ['start'], { cwd: clone, env: { ...env, ASSAY_PORT: String(port) }, detached: true }))
   const [, found] = await until(start, /is serving at (\S+)[\s\S]*try .*\n/, 300_000)
   url = found as string
 }, 320_000)
 
 afterAll(() => {
-  start.child.kill('SIGKILL')
+  installedServer?.child.kill('SIGKILL')
+  endGroup(start.child.pid as number)
   fs.rmSync(folder, { recursive: true })
 })
+
+/** npm, its shell and the server: whatever a failed test has left of them. */
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
 
 const freePort = () =>
   new Promise<number>(resolve => {
@@ -81,14 +92,14 @@ test('the package holds what it needs and runs without the sources', async () =>
   fs.symlinkSync(path.join(clone, 'node_modules'), path.join(installed, 'node_modules'))
   const data = path.join(folder, 'installed-data')
   const args = ['serve', '--port', '0', '--data', data, '--log-level', 'error']
-  const running = observe(spawn(path.join(installed, 'bin/assay'), args, { cwd: folder, env }))
-  await until(running, /try .*\n/)
+  installedServer = observe(spawn(path.join(installed, 'bin/assay'), args, { cwd: folder, env }))
+  await until(installedServer, /try .*\n/)
   const run = await observe(
     spawn(path.join(installed, 'bin/assay'), ['--data', data, 'run', 'hello', '--wait'], { cwd: folder, env }),
   ).done
   expect(run.stdout).toContain('Hello, world!')
-  running.child.kill('SIGTERM')
-  expect(await running.done).toMatchObject({ code: 0 })
+  installedServer.child.kill('SIGTERM')
+  expect(await installedServer.done).toMatchObject({ code: 0 })
 })
 
 test('SIGTERM to `npm start` drains the server', async () => {
@@ -97,4 +108,4 @@ test('SIGTERM to `npm start` drains the server', async () => {
   await expect.poll(() => fs.existsSync(path.join(clone, '.assay/server.json')), { timeout: 15_000 }).toBe(false)
   expect(start.said()).toContain('stopping: finishing what is in progress')
   await expect(fetch(url)).rejects.toThrow()
-})
+}, 60_000)

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rename, stat } from 'node:fs/promises'
+import { mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Worker } from 'node:worker_threads'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/engine/ports.js'
 import { openStore } from '../../src/store/open-store.js'
 import { Connection } from '../../src/store/sqlite/connection.js'
@@ -14,7 +14,16 @@ import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../.
 import { storeContract } from './contract.js'
 import * as f from './fixtures.js'
 
-const freshPath = async () => join(await mkdtemp(join(tmpdir(), 'assay-sqlite-')), 'assay.db')
+const folders: string[] = []
+const freshPath = async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'assay-sqlite-'))
+  folders.push(folder)
+  return join(folder, 'assay.db')
+}
+
+afterAll(async () => {
+  for (const folder of folders) await rm(folder, { recursive: true })
+})
 
 /** A writer whose thread ends at its n-th batch: before it looks at it, or after the commit but before the answer. */
 const mortalWriter = (workerData: unknown, when: 'before' | 'after', n: number): Worker =>

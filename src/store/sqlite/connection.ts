@@ -8,7 +8,7 @@ export class Connection {
   constructor(path: string, busyMs: number, pragmas: readonly string[]) {
     this.#database = openDatabase(path, busyMs)
     try {
-      for (const pragma of pragmas) this.#database.exec(`PRAGMA ${pragma}`)
+      for (const pragma of ['foreign_keys = ON', ...pragmas]) this.#database.exec(`PRAGMA ${pragma}`)
     } catch (error) {
       this.#database.close()
       throw error

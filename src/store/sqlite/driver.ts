@@ -19,14 +19,19 @@ export interface Database {
   close(): void
 }
 
-type DatabaseConstructor = new (path: string, options: { timeout: number }) => Database
+type DatabaseConstructor = new (path: string) => Database
 
 const builtin = process.getBuiltinModule('node:sqlite') as { DatabaseSync: DatabaseConstructor } | undefined
 
 const { DatabaseSync }: { DatabaseSync: DatabaseConstructor } = builtin ?? (await import('@photostructure/sqlite'))
 
-/** `busyMs`: how long a statement waits for a lock that another process holds. */
-export const openDatabase = (path: string, busyMs: number): Database => new DatabaseSync(path, { timeout: busyMs })
+/** `busyMs`: how long a statement waits for a lock that another connection holds. */
+export function openDatabase(path: string, busyMs: number): Database {
+  const database = new DatabaseSync(path)
+  // As a pragma: early versions of the built-in module do not know the option.
+  database.exec(`PRAGMA busy_timeout = ${busyMs}`)
+  return database
+}
 
 /** Primary result codes that say "not now, and not here": the connection is given up and the caller told to reload. */
 const UNAVAILABLE = new Map([

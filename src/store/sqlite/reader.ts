@@ -37,7 +37,7 @@ export class Reader {
   #read<T>(query: (connection: Connection) => T): T {
     if (this.#closed) throw new StoreUnavailable('the store is closed')
     try {
-      this.#connection ??= new Connection(this.#path, 250, ['query_only = ON', 'cache_size = -65536'])
+      this.#connection ??= new Connection(this.#path, 250, ['query_only = ON', 'cache_size = -16384'])
       return query(this.#connection)
     } catch (error) {
       const trouble = troubleOf(error)

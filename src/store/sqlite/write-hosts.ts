@@ -41,10 +41,11 @@ export function claimOrphans(db: Connection, claim: { hostId: string; now: numbe
     claim.now,
     claim.hostId,
   )
+  // CROSS JOIN: from the few hosts that are gone to their runs, never through all open runs.
   return db.run(
     `UPDATE runs SET owner = ?, epoch = epoch + 1, attempts = attempts + coalesce(wake_at <= ?, 0)
       WHERE run_id IN (
-        SELECT r.run_id FROM hosts h JOIN runs r ON r.owner = h.host_id AND r.ended_at IS NULL
+        SELECT r.run_id FROM hosts h CROSS JOIN runs r ON r.owner = h.host_id AND r.ended_at IS NULL
          WHERE h.state <> 'alive' ORDER BY r.wake_at IS NULL, r.wake_at LIMIT ?)`,
     claim.hostId,
     claim.now,

@@ -14,6 +14,7 @@ const HOSTS = ['h0', 'h1', 'h2']
 export function modelContract(open: () => Promise<Opened>): void {
   it('behaves like the reference store under random programs', async () => {
     const { store } = await open()
+    const sweeper = await f.host(store)
     const seen = new Set<string>()
     let round = 0
     await fc.assert(
@@ -39,10 +40,10 @@ export function modelContract(open: () => Promise<Opened>): void {
         } finally {
           // Leave nothing to claim for the next program.
           for (const hostId of HOSTS) await store.releaseHost(`p${round}_${hostId}`)
-          await store.claimOrphans(await f.host(store, 'sweep'), f.T0, 1000)
+          await store.claimOrphans(sweeper, f.T0, 1000)
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 100 },
     )
     const possible = ['committed', 'conflict', 'fenced', 'receipt-exists', 'scope-active', 'rejected']
     expect([...possible, 'claimed', 'done', 'in-flight'].filter(kind => !seen.has(kind))).toEqual([])
@@ -65,7 +66,7 @@ const append = fc.record({
   wakes: fc.subarray(RUNS),
   scope: fc.option(fc.constantFrom('s0', 's1')),
   exclusive: fc.boolean(),
-  receipt: fc.option(fc.constantFrom('k0', 'k1'), { freq: 1 }),
+  receipt: fc.option(fc.constantFrom('k0', 'k1'), { freq: 2 }),
   appendId: fc.integer({ min: 0, max: 3 }),
 })
 
@@ -92,7 +93,7 @@ const step: fc.Arbitrary<(p: string) => Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.tuple(host, fc.constantFrom('e0', 'e1')).map(
+    arbitrary: fc.tuple(host, fc.constant('e0')).map(
       ([id, effect]) =>
         (p: string) =>
         (store: Store) =>
@@ -101,7 +102,7 @@ const step: fc.Arbitrary<(p: string) => Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.tuple(host, fc.constantFrom('e0', 'e1')).map(
+    arbitrary: fc.tuple(host, fc.constant('e0')).map(
       ([id, effect]) =>
         (p: string) =>
         (store: Store) =>

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { AssayClient } from '../src/client/assay-client.js'
+import { startPostgres } from '../test/support/postgres.js'
+import { until } from '../test/support/host-process.js'
+import { rawPostgres, rawSqlite } from './raw-limits.js'
+import { type Load, load, residentMb, type Server, serveAssay, serveBare } from './serving.js'
+
+const SECONDS = 5
+const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-bench-'))
+const report: string[] = []
+const say = (line: string) => {
+  report.push(line)
+  console.log(line)
+}
+
+let postgres: Awaited<ReturnType<typeof startPostgres>>
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(async () => {
+  await postgres.stop()
+  writeFileSync(path.join(import.meta.dirname, 'latest.txt'), `${report.join('\n')}\n`)
+  rmSync(scratch, { recursive: true, force: true })
+})
+
+const percent = (part: number, whole: number) => `${Math.round((100 * part) / whole)} %`
+
+describe.each(['SQLite', 'PostgreSQL'] as const)('%s', kind => {
+  it('measures', async () => {
+    const folder = path.join(scratch, kind)
+    const database = kind === 'SQLite' ? `sqlite:${folder}/data/assay.db` : await postgres.createDatabase()
+    const host = await serveAssay(folder, database)
+    say(`\n${kind}: cold start to first answer ${host.coldStartMs} ms`)
+    const bare = await serveBare()
+    for (const concurrency of [1, 16, 64]) {
+      const ceiling = await load(bare, 'noop', concurrency, SECONDS)
+      const real = await load(host, 'noop', concurrency, SECONDS)
+      say(
+        `${kind}: no-op runs at concurrency ${concurrency}: ${shown(real)}; bare server ${shown(ceiling)}; share ${percent(real.perSecond, ceiling.perSecond)}`,
+      )
+    }
+    await bare.stop()
+    const chained = await load(host, 'chain', 16, SECONDS)
+    const events = chained.perSecond * 402
+    const raw = kind === 'SQLite' ? rawSqlite(2) : undefined
+    say(
+      `${kind}: ${events} events/s in runs of 402 events${raw ? `; raw batched inserts ${raw.rowsPerSecond} rows/s; share ${percent(events, raw.rowsPerSecond)}; raw single commits ${raw.commitsPerSecond}/s` : ''}`,
+    )
+    if (kind === 'PostgreSQL') {
+      const commits = await rawPostgres(await postgres.createDatabase(), 2)
+      say(`PostgreSQL: raw commits ${commits.one}/s with one client, ${commits.sixteen}/s with sixteen`)
+    }
+    await memory(kind, host)
+    await stepCost(kind, host)
+    await host.stop()
+  }, 300_000)
+})
+
+const shown = ({ perSecond, p50, p99 }: Load) => `${perSecond}/s (p50 ${p50} ms, p99 ${p99} ms)`
+
+/** Memory after ten thousand further finished runs, twice: what matters is that the second is not above the first. */
+async function memory(kind: string, host: Server): Promise<void> {
+  const readings: number[] = []
+  for (let round = 0; round < 2; round += 1) {
+    for (let runs = 0; runs < 10_000; ) runs += (await load(host, 'noop', 16, 2)).runs
+    readings.push(residentMb(host.pid))
+  }
+  say(`${kind}: resident memory after 10,000 finished runs ${readings[0]} MB, after 20,000 ${readings[1]} MB`)
+}
+
+/** Milliseconds per step around step 10, 1,000 and 10,000 of one run, by the times in its own log. */
+async function stepCost(kind: string, host: Server): Promise<void> {
+  const client = new AssayClient({ url: host.url, key: host.key })
+  const { runId } = await client.createRun({ workflowId: 'long', inputs: {} })
+  await until('the long run to end', async () => (await client.getRun(runId)).status === 'completed', 120_000)
+  const { events } = await client.readEvents(runId)
+  const passes = events
+    .filter(event => event.type === 'node.completed' && event.nodeId === 'step')
+    .map(event => Date.parse(event.timestamp))
+  const cost = (at: number) => ((passes[at + 90]! - passes[at]!) / 90).toFixed(3)
+  say(`${kind}: cost per step at step 10: ${cost(10)} ms, at 1,000: ${cost(1_000)} ms, at 10,000: ${cost(10_000)} ms`)
+}
