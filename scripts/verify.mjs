@@ -73,11 +73,12 @@ async function runTests() {
   const projects = ['--project=unit', '--project=system']
   const { code } = await run([bin('vitest'), 'run', ...projects, ...reporters, ...process.argv.slice(2)], 'inherit')
   if (!fs.existsSync(report)) return { passed: 0, failed: 1, output: 'vitest ended without a report' }
-  const { numPassedTests, numFailedTests, numFailedTestSuites } = JSON.parse(fs.readFileSync(report, 'utf8'))
+  const { numPassedTests, numFailedTests, testResults } = JSON.parse(fs.readFileSync(report, 'utf8'))
   fs.rmSync(path.dirname(report), { recursive: true })
-  // A file that cannot be loaded, or an error outside any test, is a failure although no test says so.
-  const failed = numFailedTests > 0 ? numFailedTests : numFailedTestSuites > 0 || code !== 0 ? 1 : 0
-  return { passed: numPassedTests, failed }
+  // A file that could not be loaded has no test that says so, nor has an error outside any test.
+  const isBroken = file => file.status === 'failed' && !file.assertionResults.some(test => test.status === 'failed')
+  const failed = numFailedTests + testResults.filter(isBroken).length
+  return { passed: numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed }
 }
 
 function run([command, ...args], output = 'pipe') {

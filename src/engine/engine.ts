@@ -51,6 +51,11 @@ export type EngineOptions = {
   readonly cachedRuns: number
 }
 
+const PURGE_EVERY_MS = 3_600_000
+/** Contract core §4: at least 24 hours for responses, 14 days for effects. */
+const RECEIPTS_KEPT_MS = 2 * 24 * 3_600_000
+const INVOCATIONS_KEPT_MS = 14 * 24 * 3_600_000
+
 /** The shell around the run decider: submit, follow, inspect. Knows ports, never technologies. */
 export class Engine implements RunEngine {
   readonly #plans: Plans
@@ -61,6 +66,7 @@ export class Engine implements RunEngine {
   readonly #followers: Followers
   #phase: 'new' | 'running' | 'draining' | 'stopped' = 'new'
   #sweptAt = Number.NEGATIVE_INFINITY
+  #purgedAt = Number.NEGATIVE_INFINITY
   #disarm: () => void = () => undefined
   #unhint: () => void = () => undefined
 
@@ -251,10 +257,19 @@ export class Engine implements RunEngine {
     try {
       await this.#driver.sweep()
       this.#sweptAt = this.deps.clock.monotonic()
+      if (this.#sweptAt - this.#purgedAt > PURGE_EVERY_MS) await this.#purge()
     } catch (error) {
       this.deps.log.error({ error: String(error) }, 'the sweep for due runs failed; it will be tried again')
     }
     if (this.#phase === 'running') this.#disarm = this.deps.clock.after(this.options.sweepMs, () => void this.#sweep())
+  }
+
+  /** What was kept to recognise repetitions goes when no repetition can come any more. */
+  async #purge(): Promise<void> {
+    this.#purgedAt = this.deps.clock.monotonic()
+    const now = this.deps.clock.now()
+    await this.deps.store.purgeReceipts(now - RECEIPTS_KEPT_MS)
+    await this.deps.store.purgeInvocations(now - INVOCATIONS_KEPT_MS)
   }
 
   #refuseWork(): Refusal | undefined {

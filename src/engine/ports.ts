@@ -28,8 +28,6 @@ export interface Store {
 
   /** Runs held by this host whose wake time has come, earliest first. */
   dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]>
-  /** The earliest wake time of any run this host holds. */
-  nextDue(hostId: string): Promise<number | undefined>
 
   /** Enters the host as alive; earlier incarnations of the same `hostName` are fenced at once. */
   registerHost(host: { hostId: string; hostName: string; leaseMs: number; now: number }): Promise<void>
@@ -62,6 +60,10 @@ export interface Store {
   /** Layer 2: atomic insert-if-absent of an effect's identity. A claim left by a fenced host may be taken over. */
   claimInvocation(claim: InvocationClaim): Promise<InvocationState>
   finishInvocation(id: string, hostId: string, outcome: Json): Promise<void>
+  /** Gives an unfinished claim back: this try failed in a way that may be retried, and the next one claims anew. */
+  releaseInvocation(id: string, hostId: string): Promise<void>
+  /** Forgets finished effects that are older, and tells how many. */
+  purgeInvocations(olderThan: number): Promise<number>
 
   putKey(key: ApiKey): Promise<void>
   listKeys(): Promise<ApiKey[]>

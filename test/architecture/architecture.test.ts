@@ -69,7 +69,7 @@ describe('each rule catches its violation', () => {
     ['engine/a.ts', 'const at = Date.now()', 'the clock and chance are read in system.ts only'],
     ['cli/a.ts', 'const at = new Date()', 'the clock and chance are read in system.ts only'],
     ['http/a.ts', 'const id = Math.random()', 'the clock and chance are read in system.ts only'],
-    ['http/a.ts', 'const a = `took ${performance.now()} ms`', 'the clock and chance are read in system.ts only'],
+    ['http/a.ts', `const a = \`took \${performance.now()} ms\``, 'the clock and chance are read in system.ts only'],
     ['core/a.ts', 'export async function f() {}', 'the core is pure'],
     ['core/a.ts', 'for await (const x of y) f(x)', 'the core is pure'],
     ['core/a.ts', 'const at = new Date()', 'the core is pure'],
@@ -93,7 +93,7 @@ describe('no rule cries wolf', () => {
   test.each([
     ['core/a.ts', '// Date.now() and await are banned here\nexport const a = 1'],
     ['core/a.ts', "export const message = 'never call eval(x) or Date.now()'"],
-    ['core/a.ts', 'export const message = `await ${name} in process.env`'],
+    ['core/a.ts', `export const message = \`await \${name} in process.env\``],
     ['core/a.ts', 'export const quote = /[\'"`]/.test(x) // "\nexport const at = (ms: number) => new Date(ms)'],
     ['core/a.ts', "import type { Json } from './json.js'\nimport { RE2JS } from 're2js'"],
     ['http/a.ts', "import type { Store } from '../engine/ports.js'\nimport Fastify from 'fastify'"],

@@ -168,7 +168,7 @@ export const coreNodeTypes: readonly NodeType[] = [
     expect(rows).toEqual([
       '| core §4.1 | `src/x.test.ts` | core §4.1 again |',
       '| core §4.1 | `src/x.test.ts` | core §4.1: keys |',
-      "| L7 | `src/x.test.ts` | L7 ${x} isn't lost |",
+      `| L7 | \`src/x.test.ts\` | L7 \${x} isn't lost |`,
       '| R-HANDOFF-3a | `src/x.test.ts` | S10 and S2, R-HANDOFF-3a: one \\| promise |',
       '| S2 | `src/x.test.ts` | S10 and S2, R-HANDOFF-3a: one \\| promise |',
       '| S10 | `src/x.test.ts` | S10 and S2, R-HANDOFF-3a: one \\| promise |',

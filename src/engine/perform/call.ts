@@ -14,11 +14,8 @@ export const call: Perform<'call'> = async (shop, { tenant, runId }, effect, sig
   const hostId = shop.hostId()
   const claim = await shop.store.claimInvocation({ id, runId, nodeId, ordinal, provider, hostId, at: shop.clock.now() })
   if (claim.kind === 'in-flight') return undefined
-  if (claim.kind === 'done') {
-    const before = claim.outcome as EffectAnswer
-    // A failure that may be retried is not an outcome yet: this is the retry.
-    if (before.ok || !before.retryable) return answered(effect, before)
-  } else if (claim.again && effect.repeat === 'never') {
+  if (claim.kind === 'done') return answered(effect, claim.outcome as EffectAnswer)
+  if (claim.again && effect.repeat === 'never') {
     const message = `the host stopped while "${provider}" was being called and it must not be called twice; find out what happened there`
     return answered(effect, { ok: false, code: 'effect_outcome_unknown', message, retryable: false })
   }
@@ -26,7 +23,9 @@ export const call: Perform<'call'> = async (shop, { tenant, runId }, effect, sig
   const answer: EffectAnswer = performer
     ? await performer.perform({ id, input: effect.input, signal })
     : { ok: false, code: 'effect_failed', message: `no provider named "${provider}" is configured`, retryable: false }
-  await shop.store.finishInvocation(id, hostId, answer as unknown as Json)
+  // A failure that may be retried is not an outcome yet: the next try claims the same identity anew.
+  if (!answer.ok && answer.retryable) await shop.store.releaseInvocation(id, hostId)
+  else await shop.store.finishInvocation(id, hostId, answer as unknown as Json)
   return answered(effect, answer)
 }
 

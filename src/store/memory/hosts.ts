@@ -48,9 +48,6 @@ export function dueRuns(tables: Tables, hostId: string, now: number, limit: numb
     .map(({ runId, epoch, attempts, wakeAt }) => ({ runId, epoch, attempts, wakeAt: wakeAt! }))
 }
 
-export const nextDue = (tables: Tables, hostId: string): number | undefined =>
-  waiting(tables, hostId)[0]?.wakeAt ?? undefined
-
 function waiting(tables: Tables, hostId: string): RunRow[] {
   const mine = openRuns(tables).filter(run => run.owner === hostId && run.wakeAt !== null)
   return mine.sort((a, b) => a.wakeAt! - b.wakeAt! || (a.runId < b.runId ? -1 : 1))

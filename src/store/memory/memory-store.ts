@@ -54,10 +54,6 @@ export class MemoryStore implements Ports.Store {
     return hosts.dueRuns(this.#tables, hostId, now, limit)
   }
 
-  async nextDue(hostId: string): Promise<number | undefined> {
-    return hosts.nextDue(this.#tables, hostId)
-  }
-
   async registerHost(host: hosts.Registration): Promise<void> {
     hosts.registerHost(this.#tables, host)
     this.#hints.registered(host.hostName, host.hostId)
@@ -146,6 +142,17 @@ export class MemoryStore implements Ports.Store {
     const held = this.#tables.invocations.get(id)
     if (held?.hostId !== hostId || held.outcome !== undefined) return
     this.#tables.invocations.set(id, { ...held, outcome: JSON.stringify(outcome) })
+  }
+
+  async releaseInvocation(id: string, hostId: string): Promise<void> {
+    const held = this.#tables.invocations.get(id)
+    if (held?.hostId === hostId && held.outcome === undefined) this.#tables.invocations.delete(id)
+  }
+
+  async purgeInvocations(olderThan: number): Promise<number> {
+    const old = [...this.#tables.invocations].filter(([, { at, outcome }]) => at < olderThan && outcome !== undefined)
+    for (const [id] of old) this.#tables.invocations.delete(id)
+    return old.length
   }
 
   async putKey(key: Ports.ApiKey): Promise<void> {

@@ -86,10 +86,6 @@ export class PostgresStore implements Ports.Store {
     return this.#all(SQL.dueRuns, hostId, now, limit)
   }
 
-  async nextDue(hostId: string): Promise<number | undefined> {
-    return (await this.#one<{ due: number }>(SQL.nextDue, hostId))?.due
-  }
-
   async registerHost({ hostId, hostName, leaseMs }: Parameters<Ports.Store['registerHost']>[0]): Promise<void> {
     const { state } = (await this.#one<{ state: string }>(SQL.registerHost, hostId, hostName, leaseMs))!
     if (state !== 'alive') throw new Error(`host ${hostId} was ${state}: register under a new id`)
@@ -150,12 +146,16 @@ export class PostgresStore implements Ports.Store {
     await this.#all(SQL.deleteReceipt, tenant, endpoint, key)
   }
 
-  async purgeReceipts(olderThan: number): Promise<number> {
-    let purged = 0
-    for (let step = PURGE_STEP; step === PURGE_STEP; purged += step) {
-      step = (await this.#one<{ purged: number }>(SQL.purgeReceipts, olderThan, PURGE_STEP))!.purged
-    }
-    return purged
+  purgeReceipts(olderThan: number): Promise<number> {
+    return this.#purge(SQL.purgeReceipts, olderThan)
+  }
+
+  purgeInvocations(olderThan: number): Promise<number> {
+    return this.#purge(SQL.purgeInvocations, olderThan)
+  }
+
+  async releaseInvocation(id: string, hostId: string): Promise<void> {
+    await this.#all(SQL.releaseInvocation, id, hostId)
   }
 
   async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
@@ -203,6 +203,15 @@ export class PostgresStore implements Ports.Store {
 
   #all<T>(statement: Statement, ...values: unknown[]): Promise<T[]> {
     return this.#connections.query<T & Row>(statement, values)
+  }
+
+  /** In steps, so that a large purge holds no lock for long. */
+  async #purge(statement: Statement, olderThan: number): Promise<number> {
+    let purged = 0
+    for (let step = PURGE_STEP; step === PURGE_STEP; purged += step) {
+      step = (await this.#one<{ purged: number }>(statement, olderThan, PURGE_STEP))!.purged
+    }
+    return purged
   }
 
   async #one<T>(statement: Statement, ...values: unknown[]): Promise<T | undefined> {

@@ -27,8 +27,6 @@ export const SQL = named({
   childrenOf: `SELECT ${RUN} FROM runs WHERE parent_run_id = $1 ORDER BY run_id`,
   dueRuns: `SELECT run_id AS "runId", epoch, attempts, wake_at AS "wakeAt" FROM runs
     WHERE owner = $1 AND ended_at IS NULL AND wake_at <= $2 ORDER BY wake_at, run_id LIMIT $3`,
-  nextDue: `SELECT wake_at AS due FROM runs
-    WHERE owner = $1 AND ended_at IS NULL AND wake_at IS NOT NULL ORDER BY wake_at LIMIT 1`,
 
   registerHost: 'SELECT register_host($1, $2, $3) AS state',
   heartbeat: `UPDATE hosts SET lease_until = clock_timestamp() + $2 * interval '1 millisecond'
@@ -75,6 +73,10 @@ export const SQL = named({
       OR NOT EXISTS (SELECT 1 FROM hosts WHERE host_id = old.host_id AND state = 'alive'))
     RETURNING again`,
   readInvocation: 'SELECT outcome FROM invocations WHERE id = $1',
+  releaseInvocation: 'DELETE FROM invocations WHERE id = $1 AND host_id = $2 AND outcome IS NULL',
+  purgeInvocations: `WITH gone AS (DELETE FROM invocations WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM invocations WHERE at < $1 AND outcome IS NOT NULL LIMIT $2)) RETURNING 1)
+    SELECT count(*) AS purged FROM gone`,
   finishInvocation: 'UPDATE invocations SET outcome = $3 WHERE id = $1 AND host_id = $2 AND outcome IS NULL',
 
   putKey: `INSERT INTO api_keys (key_id, hash, tenant, principal, scopes, test, created_at, expires_at, revoked_at)

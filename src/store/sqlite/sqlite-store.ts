@@ -97,11 +97,6 @@ export class SqliteStore implements Ports.Store {
     return this.#reader.all(sql, hostId, now, limit).map(row => ({ ...row }) as Ports.DueRun)
   }
 
-  async nextDue(hostId: string): Promise<number | undefined> {
-    const sql = 'SELECT min(wake_at) AS due FROM runs WHERE owner = ? AND ended_at IS NULL AND wake_at IS NOT NULL'
-    return (this.#reader.get(sql, hostId)?.due as number | null) ?? undefined
-  }
-
   async registerHost(host: TaskInput<'registerHost'>): Promise<void> {
     await this.#write('registerHost', host)
     this.#hints.registered(host.hostName, host.hostId)
@@ -167,12 +162,16 @@ export class SqliteStore implements Ports.Store {
     return this.#write('deleteReceipt', key)
   }
 
-  async purgeReceipts(olderThan: number): Promise<number> {
-    let purged = 0
-    for (let step = PURGE_STEP; step === PURGE_STEP; purged += step) {
-      step = await this.#write('purgeReceipts', { olderThan, limit: PURGE_STEP })
-    }
-    return purged
+  purgeReceipts(olderThan: number): Promise<number> {
+    return this.#purge('purgeReceipts', olderThan)
+  }
+
+  purgeInvocations(olderThan: number): Promise<number> {
+    return this.#purge('purgeInvocations', olderThan)
+  }
+
+  releaseInvocation(id: string, hostId: string): Promise<void> {
+    return this.#write('releaseInvocation', { id, hostId })
   }
 
   async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
@@ -218,5 +217,14 @@ export class SqliteStore implements Ports.Store {
       if (error instanceof Ports.StoreUnavailable) this.#reader.reopen()
       throw error
     }
+  }
+
+  /** In steps, so that a large purge does not hold up appends. */
+  async #purge(task: 'purgeReceipts' | 'purgeInvocations', olderThan: number): Promise<number> {
+    let purged = 0
+    for (let step = PURGE_STEP; step === PURGE_STEP; purged += step) {
+      step = await this.#write(task, { olderThan, limit: PURGE_STEP })
+    }
+    return purged
   }
 }

@@ -6,9 +6,11 @@ import {
   deleteReceipt,
   finishInvocation,
   finishReceipt,
+  purgeInvocations,
   purgeReceipts,
   putKey,
   putWorkflow,
+  releaseInvocation,
 } from './write-records.js'
 
 /** Everything that writes. Each takes the connection, inside the batch's transaction, and one input. */
@@ -25,6 +27,8 @@ export const TASKS = {
   purgeReceipts,
   claimInvocation,
   finishInvocation,
+  releaseInvocation,
+  purgeInvocations,
   putKey,
   /** Proves that the writer can begin and end a transaction. */
   probe: (_db: unknown, _input: null): void => undefined,

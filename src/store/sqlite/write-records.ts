@@ -102,6 +102,17 @@ export function finishInvocation(db: Connection, done: { id: string; hostId: str
   )
 }
 
+export function releaseInvocation(db: Connection, { id, hostId }: { id: string; hostId: string }): void {
+  db.run('DELETE FROM invocations WHERE id = ? AND host_id = ? AND outcome IS NULL', id, hostId)
+}
+
+export const purgeInvocations = (db: Connection, { olderThan, limit }: { olderThan: number; limit: number }): number =>
+  db.run(
+    'DELETE FROM invocations WHERE id IN (SELECT id FROM invocations WHERE at < ? AND outcome IS NOT NULL LIMIT ?)',
+    olderThan,
+    limit,
+  )
+
 export function putKey(db: Connection, key: ApiKey): void {
   db.run(
     `INSERT INTO api_keys (key_id, hash, tenant, principal, scopes, test, created_at, expires_at, revoked_at)

@@ -86,7 +86,6 @@ const step: fc.Arbitrary<(p: string) => Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.tuple(host, run).map(([id, runId]) => (p: string) => async (store: Store) => ({
       due: await store.dueRuns(p + id, 50, 10),
-      next: await store.nextDue(p + id),
       run: await store.readRun(null, p + runId),
       events: await store.readEvents(p + runId, 0),
     })),

@@ -118,6 +118,23 @@ export function recordContract(open: () => Promise<Opened>): void {
     expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'done', outcome: null })
   })
 
+  it('an effect whose try failed for now can be claimed anew, and finished ones are forgotten when they are old', async () => {
+    const { store } = await open()
+    const [hostId, peer] = [await f.host(store), await f.host(store)]
+    const claim = f.claim(hostId)
+    await store.claimInvocation(claim)
+    await store.releaseInvocation(claim.id, peer)
+    expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'in-flight' })
+    await store.releaseInvocation(claim.id, hostId)
+    expect(await store.claimInvocation(claim)).toEqual({ kind: 'claimed', again: false })
+    expect(await store.purgeInvocations(claim.at + 1)).toBe(0)
+    await store.finishInvocation(claim.id, hostId, 'done')
+    await store.releaseInvocation(claim.id, hostId)
+    expect(await store.claimInvocation(claim)).toEqual({ kind: 'done', outcome: 'done' })
+    expect(await store.purgeInvocations(claim.at)).toBe(0)
+    expect(await store.purgeInvocations(claim.at + 1)).toBe(1)
+  })
+
   it('takes over the effect of a released host, and lets no fenced host start one', async () => {
     const { store } = await open()
     const name = f.id('name')
