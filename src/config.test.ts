@@ -46,6 +46,12 @@ describe('loadConfig', () => {
     expect(loadConfig({ port: '3' }, env, dir)).toMatchObject({ port: 3, leaseMs: 2222, limits: { maxDepth: 3 } })
   })
 
+  test('a host keeps its name over a restart, and no other data folder has it', () => {
+    const nameOf = (data: string) => loadConfig({ data, port: '0' }, {}, dir).hostName
+    expect(nameOf('a')).toBe(nameOf('a'))
+    expect(nameOf('a')).not.toBe(nameOf('b'))
+  })
+
   test('an empty variable is as good as none', () => {
     expect(loadConfig({}, { ASSAY_PORT: '' }, dir).port).toBe(4100)
   })

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import os from 'node:os'
 import path from 'node:path'
 import { isObject, type Json, type JsonObject, own } from './core/json.js'
@@ -142,17 +143,16 @@ function build(settings: ReadonlyMap<string, Taken>, project: string | undefined
   const get = <T>(setting: string, otherwise: T): T => (settings.get(setting)?.value as T | undefined) ?? otherwise
   const folder = settings.get('data')
   const data = path.resolve(folder?.base ?? cwd, String(folder?.value ?? '.assay'))
-  const port = get<number>('port', 4100)
   return Object.freeze({
     host: get('host', '127.0.0.1'),
-    port,
+    port: get('port', 4100),
     data,
     database: databaseOf(settings.get('database'), data),
     project,
     apiKey: get<string | undefined>('apiKey', undefined),
     conformance: get('conformance', false),
-    // The port keeps two hosts on one machine apart; without a fixed one only the process does.
-    hostName: get('hostName', `${os.hostname()}-${port === 0 ? `p${process.pid}` : port}`),
+    // Only one live host holds a data folder, so machine and folder name it, and name it again after a restart.
+    hostName: get('hostName', `${os.hostname()}-${createHash('sha256').update(data).digest('hex').slice(0, 8)}`),
     leaseMs: get('leaseMs', 10_000),
     limits: Object.freeze({
       maxNodeExecutions: get('limits.maxNodeExecutions', 100_000),

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { v7 } from 'uuid'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Clock, Ids } from './engine/ports.js'
 
 /** The machine's clock. setTimeout cannot wait longer than 2^31 ms, so longer waits are cut and asked for again. */
@@ -13,7 +12,30 @@ export const systemClock: Clock = {
   },
 }
 
-export const systemIds: Ids = {
-  run: () => v7(),
-  unique: () => randomBytes(16).toString('base64url'),
+/** UUIDs of version 7 that also sort within one millisecond; the random part comes from the runtime's own pool. */
+class SortedIds implements Ids {
+  #millisecond = 0
+  #count = 0
+
+  run(): string {
+    const now = Date.now()
+    if (now > this.#millisecond) {
+      this.#millisecond = now
+      this.#count = 0
+    } else if (this.#count === 0xfff) {
+      this.#millisecond += 1
+      this.#count = 0
+    } else {
+      this.#count += 1
+    }
+    const time = this.#millisecond.toString(16).padStart(12, '0')
+    const count = this.#count.toString(16).padStart(3, '0')
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${randomUUID().slice(19)}`
+  }
+
+  unique(): string {
+    return randomBytes(16).toString('base64url')
+  }
 }
+
+export const systemIds: Ids = new SortedIds()

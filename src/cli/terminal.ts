@@ -17,7 +17,8 @@ export const processTerminal: Terminal = {
   note: line => void process.stderr.write(`${line}\n`),
   draw: text => void process.stderr.write(text),
   isLive: process.stderr.isTTY === true && process.stdout.isTTY === true,
-  columns: process.stderr.columns ?? 80,
+  // A screen that does not know its size says 0.
+  columns: process.stderr.columns || 80,
   readStdin: async () => {
     const chunks: Buffer[] = []
     for await (const chunk of process.stdin) chunks.push(chunk as Buffer)

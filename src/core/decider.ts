@@ -1,22 +1,22 @@
+import type { Refusal } from './problem.js'
+
 /**
  * A stream's rules, and nothing else.
  *
  * `decide` holds every rule and writes nothing; `evolve` holds no rule and refuses nothing; `pending` derives what the
  * world still owes the stream. A crash therefore loses nothing but work: fold the log, ask `pending`, go on.
  */
-export type Decider<State, Input, Draft, Recorded, Effect> = {
+export type Decider<State, Input, Recorded, Effect> = {
   readonly initial: State
   evolve(state: State, event: Recorded): State
-  decide(state: State, input: Input): Decision<Draft>
+  decide(state: State, input: Input): Decision<State, Recorded>
   pending(state: State): readonly Effect[]
 }
 
-/** A refusal is a value; it never throws and never writes. */
-export type Decision<Draft> =
-  | { readonly ok: true; readonly events: readonly Draft[] }
+/** A refusal is a value; it never throws and never writes. `state` is what the events fold to. */
+export type Decision<State, Recorded> =
+  | { readonly ok: true; readonly events: readonly Recorded[]; readonly state: State }
   | { readonly ok: false; readonly refusal: Refusal }
-
-import type { Refusal } from './problem.js'
 
 export const fold = <State, Recorded>(
   evolve: (state: State, event: Recorded) => State,

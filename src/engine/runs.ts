@@ -104,7 +104,7 @@ export class Runs {
       exclusiveScope,
     }
     const fresh: Loaded = { runId: cell.runId, tenant: create.tenant, rules, state: { phase: 'absent' }, epoch: 1 }
-    return step(cell, fresh, decision.events, create)
+    return step(cell, fresh, decision, create)
   }
 
   /**
@@ -121,7 +121,7 @@ export class Runs {
         const decision = decide(loaded.rules, loaded.state, { ...input, now: this.deps.clock.now() } as RunInput)
         if (!decision.ok) return { ok: false, refusal: decision.refusal }
         if (decision.events.length === 0) return { ok: true, value: viewOf(loaded) }
-        const own = step(cell, loaded, decision.events)
+        const own = step(cell, loaded, decision)
         const child = options.child?.()
         if (child && 'code' in child) return { ok: false, refusal: child }
         return this.#commit(child ? [own, child] : [own], options.receipt?.(viewOf(own.loaded)))
@@ -180,6 +180,8 @@ export class Runs {
   }
 }
 
+type Decided = Extract<ReturnType<typeof decide>, { ok: true }>
+
 async function retried<T>(runId: string, attempt: () => Promise<T | 'again'>): Promise<T> {
   for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
     const result = await attempt()
@@ -188,10 +190,8 @@ async function retried<T>(runId: string, attempt: () => Promise<T | 'again'>): P
   throw new StoreUnavailable(`run ${runId} is being written by others faster than this host can follow`)
 }
 
-function step(cell: Cell, before: Loaded, events: readonly Recorded[], create?: NewRun): Step {
+function step(cell: Cell, before: Loaded, { events, state }: Decided, create?: NewRun): Step {
   const { rules, runId, epoch } = before
-  const apply = (state: RunState, event: Recorded) => evolve(rules.plan, state, event)
-  const state = fold(apply, before.state, events)
   const loaded = { ...before, state }
   const stored = events.map(encode)
   const append = {

@@ -70,7 +70,12 @@ export class HostProcess {
     }
     const argument = JSON.stringify({ overrides, env: {}, cwd: data, crash, counted })
     const [command = '', ...rest] = [...under, process.execPath, script, argument]
-    return new HostProcess(spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'] }), settings)
+    const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'] })
+    // A test that failed half-way must not leave a host behind.
+    const leave = () => child.kill('SIGKILL')
+    process.once('exit', leave)
+    child.once('exit', () => process.off('exit', leave))
+    return new HostProcess(child, settings)
   }
 
   /** Its address, or undefined when it died before it served. */

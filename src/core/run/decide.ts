@@ -16,16 +16,20 @@ import { type Limits, Turn } from './turn.js'
 export type Rules = { readonly plan: Plan; readonly limits: Limits; readonly capabilities: ReadonlySet<string> }
 
 /** Every rule of a run. Writes nothing; a refusal is a value; an outcome nobody waits for decides to nothing. */
-export function decide(rules: Rules, state: RunState, input: RunInput): Decision<Recorded> {
+export function decide(rules: Rules, state: RunState, input: RunInput): Decision<RunState, Recorded> {
   if (input.type === 'StartRun') return start(rules, state, input)
   if (state.phase === 'absent') return { ok: false, refusal: refuse('not_found', 'the run does not exist') }
   const turn = new Turn(rules.plan, rules.limits, state, state.runId, input.now)
   const refusal = take(rules, turn, input)
-  return refusal ? { ok: false, refusal } : { ok: true, events: turn.events }
+  return refusal ? { ok: false, refusal } : { ok: true, events: turn.events, state: turn.state }
 }
 
-function start(rules: Rules, state: RunState, input: Extract<RunInput, { type: 'StartRun' }>): Decision<Recorded> {
-  if (state.phase !== 'absent') return { ok: true, events: [] }
+function start(
+  rules: Rules,
+  state: RunState,
+  input: Extract<RunInput, { type: 'StartRun' }>,
+): Decision<RunState, Recorded> {
+  if (state.phase !== 'absent') return { ok: true, events: [], state }
   const { plan, limits } = rules
   const { started, runId } = input
   const problems = [...inputProblems(plan, started.inputs), ...boundProblems(started.configurable ?? {})]
@@ -45,7 +49,7 @@ function start(rules: Rules, state: RunState, input: Extract<RunInput, { type: '
     ...(secret ? { secret: { inputs: secret } } : {}),
   })
   advance(turn, rules.capabilities)
-  return { ok: true, events: turn.events }
+  return { ok: true, events: turn.events, state: turn.state }
 }
 
 function take(rules: Rules, turn: Turn, input: Exclude<RunInput, { type: 'StartRun' }>): Refusal | undefined {

@@ -6,96 +6,104 @@ import type { Active, Ended, NodeState, Outcome, RunState } from './state.js'
 
 const IDLE: NodeState = { is: 'idle' }
 
+/** A fresh copy of the state, still private to one call of evolve: its fields are replaced, never what they hold. */
+type Draft = { -readonly [Field in keyof Active]: Active[Field] }
+
 /** Folds one event into the state. Holds no rule, refuses nothing: what is in the log has happened. */
 export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   if (state.phase === 'absent')
     return event.type === 'run.started' ? begin(plan, event, event.payload, event.secret) : state
-  const told = { ...state, next: event.sequence + 1, lastAt: event.at }
+  if (state.phase === 'ended') return { ...state, next: event.sequence + 1, lastAt: event.at }
+  const outcome = outcomeOf(event)
+  if (outcome) return end(state, event, outcome)
+  const draft: Draft = { ...state, next: event.sequence + 1, lastAt: event.at }
+  if (event.nodeId === undefined) evolveRun(draft, event)
+  else evolveNode(plan, draft, event, plan.indexOf.get(event.nodeId)!)
+  return draft
+}
+
+function outcomeOf(event: Recorded): Outcome | undefined {
   switch (event.type) {
     case 'run.completed':
-      return ended(told, event.at, { status: 'completed', outputs: event.payload.outputs })
+      return { status: 'completed', outputs: event.payload.outputs }
     case 'run.failed': {
       const { error, failedNodeId } = event.payload
-      return ended(
-        told,
-        event.at,
-        failedNodeId === undefined ? { status: 'failed', error } : { status: 'failed', error, failedNodeId },
-      )
+      return failedNodeId === undefined ? { status: 'failed', error } : { status: 'failed', error, failedNodeId }
     }
     case 'run.cancelled': {
       const { reason } = event.payload
-      return ended(told, event.at, reason === undefined ? { status: 'cancelled' } : { status: 'cancelled', reason })
+      return reason === undefined ? { status: 'cancelled' } : { status: 'cancelled', reason }
     }
-    case 'variable.changed': {
-      const { name, next } = event.payload
-      return { ...told, variables: withKey(state.variables, name, event.secret?.next ?? next) }
-    }
-    case 'channel.written':
-      return { ...told, channels: withKey(state.channels, event.payload.channel, folded(plan, state.channels, event)) }
     default:
-      return told.phase === 'ended' ? told : evolveActive(plan, told, event)
+      return undefined
   }
 }
 
-function evolveActive(plan: Plan, state: Active, event: Recorded): RunState {
+function evolveRun(draft: Draft, event: Recorded): void {
   switch (event.type) {
     case 'assay.pause.requested':
-      return { ...state, mode: { kind: 'pausing', ...event.payload } }
-    case 'run.paused': {
-      const paused: Active = { ...state, mode: { kind: 'paused', at: event.at } }
-      return event.payload.drainPolicy === 'immediate' ? interrupt(paused) : paused
-    }
-    case 'run.resumed': {
-      const pausedMs = state.mode.kind === 'paused' ? event.at - state.mode.at : 0
-      return { ...state, mode: { kind: 'running' }, pausedMs: state.pausedMs + pausedMs }
-    }
+      draft.mode = { kind: 'pausing', ...event.payload }
+      return
+    case 'run.paused':
+      draft.mode = { kind: 'paused', at: event.at }
+      if (event.payload.drainPolicy === 'immediate') interrupt(draft)
+      return
+    case 'run.resumed':
+      if (draft.mode.kind === 'paused') draft.pausedMs += event.at - draft.mode.at
+      draft.mode = { kind: 'running' }
+      return
     case 'assay.stop.requested':
-      return { ...state, mode: { kind: 'stopping', stop: event.payload }, touched: [] }
-    default:
-      return event.nodeId === undefined ? state : evolveNode(plan, state, event, plan.indexOf.get(event.nodeId)!)
+      draft.mode = { kind: 'stopping', stop: event.payload }
+      draft.touched = []
   }
 }
 
-function evolveNode(plan: Plan, state: Active, event: Recorded, index: number): Active {
-  const before = state.nodes[index] ?? IDLE
+function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): void {
+  const before = draft.nodes[index] ?? IDLE
   const since = event.sequence
   switch (event.type) {
     case 'node.started': {
       const { attempt } = event.payload
-      const counted = {
-        ...untouch(state, index),
-        executions: state.executions + 1,
-        starts: attempt === 0 ? replaced(state.starts, index, (state.starts[index] ?? 0) + 1) : state.starts,
-      }
       const failures = before.is === 'retrying' || before.is === 'interrupted' ? before.failures : 0
       const wait = event.secret?.wait ?? { kind: 'none' }
-      return open(withNode(counted, index, { is: 'waiting', attempt, failures, since, sinceAt: event.at, wait }), index)
+      put(draft, index, { is: 'waiting', attempt, failures, since, sinceAt: event.at, wait })
+      draft.executions += 1
+      if (attempt === 0) draft.starts = replaced(draft.starts, index, (draft.starts[index] ?? 0) + 1)
+      draft.touched = without(draft.touched, index)
+      draft.open = including(draft.open, index)
+      return
     }
     case 'node.dispatched':
-      return before.is === 'waiting'
-        ? withNode(state, index, { ...before, childRunId: event.payload.childRunId })
-        : state
+      if (before.is === 'waiting') put(draft, index, { ...before, childRunId: event.payload.childRunId })
+      return
     case 'node.retried': {
       const { attempt, delayMs } = event.payload
       const failures = before.is === 'waiting' ? before.failures + 1 : 1
-      return open(
-        withNode(state, index, { is: 'retrying', attempt, failures, dueAt: event.at + delayMs, since }),
-        index,
-      )
+      put(draft, index, { is: 'retrying', attempt, failures, dueAt: event.at + delayMs, since })
+      draft.open = including(draft.open, index)
+      return
     }
     case 'node.completed': {
       const outputs: JsonObject = event.secret?.outputs ?? event.payload.outputs
-      const settled = settle(plan, withNode(state, index, { is: 'completed', outputs, since }), index)
-      return plan.nodes[index]!.type.loops ? turnLoop(plan, settled, index, outputs) : settled
+      settle(plan, draft, index, { is: 'completed', outputs, since })
+      if (plan.nodes[index]!.type.loops && outputs.continue === true) turnLoop(plan, draft, index)
+      return
     }
     case 'node.failed':
-      return settle(plan, withNode(state, index, { is: 'failed', error: event.payload.error, since }), index)
+      return settle(plan, draft, index, { is: 'failed', error: event.payload.error, since })
     case 'node.skipped':
-      return settle(plan, withNode(state, index, { is: 'skipped', since }), index)
+      return settle(plan, draft, index, { is: 'skipped', since })
     case 'node.cancelled':
-      return close(withNode(state, index, { is: 'cancelled', since }), index)
-    default:
-      return state
+      put(draft, index, { is: 'cancelled', since })
+      draft.open = without(draft.open, index)
+      return
+    case 'variable.changed': {
+      const { name, next } = event.payload
+      draft.variables = withKey(draft.variables, name, event.secret?.next ?? next)
+      return
+    }
+    case 'channel.written':
+      draft.channels = withKey(draft.channels, event.payload.channel, folded(plan, draft.channels, event))
   }
 }
 
@@ -130,21 +138,37 @@ function begin(
   }
 }
 
-const ended = (state: Active | Ended, endedAt: number, outcome: Outcome): Ended => {
-  const { mode: _mode, ...told } = { mode: undefined, ...state }
-  return { ...told, phase: 'ended', endedAt, outcome, open: [], touched: [] }
-}
+const end = (state: Active, event: Recorded, outcome: Outcome): Ended => ({
+  phase: 'ended',
+  endedAt: event.at,
+  outcome,
+  runId: state.runId,
+  started: state.started,
+  startedAt: state.startedAt,
+  next: event.sequence + 1,
+  lastAt: event.at,
+  variables: state.variables,
+  channels: state.channels,
+  nodes: state.nodes,
+  starts: state.starts,
+  passes: state.passes,
+  open: [],
+  touched: [],
+  executions: state.executions,
+  pausedMs: state.pausedMs,
+})
 
 /** The body runs again: its nodes are as if they had never run. */
-function turnLoop(plan: Plan, state: Active, index: number, outputs: JsonObject): Active {
-  if (outputs.continue !== true) return state
-  const nodes = [...state.nodes]
-  const passes = replaced(state.passes, index, (state.passes[index] ?? 0) + 1)
+function turnLoop(plan: Plan, draft: Draft, index: number): void {
+  const nodes = draft.nodes.slice()
+  const passes = draft.passes.slice()
+  passes[index] = (passes[index] ?? 0) + 1
   for (const inner of plan.nodes[index]!.body) {
     nodes[inner] = IDLE
     passes[inner] = 0
   }
-  return { ...state, nodes, passes }
+  draft.nodes = nodes
+  draft.passes = passes
 }
 
 function folded(plan: Plan, channels: Active['channels'], event: Extract<Recorded, { type: 'channel.written' }>) {
@@ -161,20 +185,25 @@ function folded(plan: Plan, channels: Active['channels'], event: Extract<Recorde
 }
 
 /** An immediate pause stops what the host itself was doing; children are runs of their own and go on. */
-function interrupt(state: Active): Active {
-  let next = state
-  for (const index of state.open) {
-    const node = state.nodes[index]!
+function interrupt(draft: Draft): void {
+  for (const index of draft.open) {
+    const node = draft.nodes[index]!
     if (node.is === 'waiting' && node.wait.kind !== 'child')
-      next = withNode(next, index, { is: 'interrupted', attempt: node.attempt, failures: node.failures })
+      put(draft, index, { is: 'interrupted', attempt: node.attempt, failures: node.failures })
   }
-  return next
 }
 
-const withNode = (state: Active, index: number, node: NodeState): Active => ({
-  ...state,
-  nodes: replaced(state.nodes, index, node),
-})
+/** The node is done with; those its edges lead to may have their turn now. */
+function settle(plan: Plan, draft: Draft, index: number, node: NodeState): void {
+  put(draft, index, node)
+  draft.open = without(draft.open, index)
+  draft.touched = without(draft.touched, index)
+  for (const edge of plan.nodes[index]!.outbound) draft.touched = including(draft.touched, edge.target)
+}
+
+const put = (draft: Draft, index: number, node: NodeState): void => {
+  draft.nodes = replaced(draft.nodes, index, node)
+}
 
 function replaced<T>(list: readonly T[], index: number, value: T): T[] {
   const copy = list.slice()
@@ -182,24 +211,12 @@ function replaced<T>(list: readonly T[], index: number, value: T): T[] {
   return copy
 }
 
-const settle = (plan: Plan, state: Active, index: number): Active =>
-  touch(
-    close(untouch(state, index), index),
-    plan.nodes[index]!.outbound.map(edge => edge.target),
-  )
+const without = (indexes: readonly number[], index: number): readonly number[] =>
+  indexes.includes(index) ? indexes.filter(other => other !== index) : indexes
 
-const open = (state: Active, index: number): Active =>
-  state.open.includes(index) ? state : { ...state, open: [...state.open, index].sort((a, b) => a - b) }
-
-const close = (state: Active, index: number): Active => ({
-  ...state,
-  open: state.open.filter(other => other !== index),
-})
-
-const untouch = (state: Active, index: number): Active =>
-  state.touched.includes(index) ? { ...state, touched: state.touched.filter(other => other !== index) } : state
-
-function touch(state: Active, targets: readonly number[]): Active {
-  const fresh = targets.filter((target, i) => !state.touched.includes(target) && targets.indexOf(target) === i)
-  return fresh.length === 0 ? state : { ...state, touched: [...state.touched, ...fresh].sort((a, b) => a - b) }
+/** With one more index, ascending. */
+function including(indexes: readonly number[], index: number): readonly number[] {
+  if (indexes.includes(index)) return indexes
+  const at = indexes.findIndex(other => other > index)
+  return at < 0 ? [...indexes, index] : [...indexes.slice(0, at), index, ...indexes.slice(at)]
 }

@@ -6,7 +6,7 @@ import type { RunInput } from './input.js'
 import { type Effect, pending } from './pending.js'
 import type { RunState } from './state.js'
 
-export const runDecider = (rules: Rules): Decider<RunState, RunInput, Recorded, Recorded, Effect> => ({
+export const runDecider = (rules: Rules): Decider<RunState, RunInput, Recorded, Effect> => ({
   initial: { phase: 'absent' },
   evolve: (state, event) => evolve(rules.plan, state, event),
   decide: (state, input) => decide(rules, state, input),
