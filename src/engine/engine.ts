@@ -2,6 +2,7 @@ import type { JsonObject } from '../core/json.js'
 import { type Refusal, refuse } from '../core/problem.js'
 import type { NodeTypes } from '../core/run/compile.js'
 import type { Rules } from '../core/run/decide.js'
+import type { RunStarted } from '../core/run/event.js'
 import type { Plan } from '../core/run/plan.js'
 import type { Limits } from '../core/run/turn.js'
 import { ENGINE_VERSION } from '../core/run/version.js'
@@ -154,14 +155,23 @@ export class Engine implements RunEngine {
         }
     }
     const runId = this.deps.ids.run()
-    const { tenant, principal, exclusiveScope = false, ...asked } = request
-    const started = {
-      ...asked,
+    const started: RunStarted = {
+      workflowId: request.workflowId,
       workflowDigest: plan.digest,
+      inputs: request.inputs,
+      transport: request.transport,
       engineVersion: ENGINE_VERSION,
-      owner: { tenant, principal },
+      owner: { tenant: request.tenant, principal: request.principal },
     }
-    return this.#runs.create(runId, { type: 'StartRun', runId, started }, plan, exclusiveScope, receipt)
+    for (const field of ['configurable', 'tags', 'metadata', 'scopeId'] as const)
+      if (request[field] !== undefined) Object.assign(started, { [field]: request[field] })
+    return this.#runs.create(
+      runId,
+      { type: 'StartRun', runId, started },
+      plan,
+      request.exclusiveScope ?? false,
+      receipt,
+    )
   }
 
   async command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<RunView>> {

@@ -28,7 +28,9 @@ export class Turn {
   /** Decides one event and returns its sequence. */
   emit(event: RunEvent): number {
     const sequence = this.state.phase === 'absent' ? 0 : this.state.next
-    const recorded: Recorded = { ...event, runId: this.runId, sequence, at: this.at }
+    const { type, nodeId, payload, secret, cause } = event
+    // Every event has the same shape, present or not: this is the hottest line of the host.
+    const recorded = { runId: this.runId, sequence, at: this.at, type, nodeId, payload, secret, cause } as Recorded
     this.events.push(recorded)
     this.state = evolve(this.plan, this.state, recorded)
     return sequence
