@@ -43,18 +43,34 @@ export type HostParts = {
 
 const DRAIN_MS = 10_000
 const SWEEP_MS = 1_000
-const CACHED_RUNS = 2_000
+const CACHED_RUNS = 500
 
-/** The composition root: the one place that knows every part. */
+/** The composition root: the one place that knows every part. What it opened before it failed is closed again. */
 export async function createHost(config: Config, parts: HostParts = {}): Promise<Host> {
+  const opened: (() => unknown)[] = []
+  const closeAll = async () => {
+    for (let close = opened.pop(); close !== undefined; close = opened.pop()) await close()
+  }
+  try {
+    const { engine, app } = await compose(config, parts, opened)
+    return runningHost(config, engine, app, opened, closeAll)
+  } catch (error) {
+    await closeAll()
+    throw error
+  }
+}
+
+/** Opens the parts from the ground up, noting how each is closed. */
+async function compose(config: Config, parts: HostParts, opened: (() => unknown)[]) {
   const clock = parts.clock ?? systemClock
   const ids = parts.ids ?? systemIds
   const log: Log = parts.log ?? pino({ level: config.log.level }, pino.destination(2))
-  const unlock = await lockDataFolder(config.data)
-  const opened = await openStore(databaseUrl(config))
-  const store = parts.wrapStore?.(opened) ?? opened
+  opened.push(await lockDataFolder(config.data))
+  const database = await openStore(databaseUrl(config))
+  opened.push(() => database.close())
+  const store = parts.wrapStore?.(database) ?? database
   const schemas = createSchemaChecker()
-  const conformance = config.conformance ? new SideEffectJournal(path.join(config.data, 'side-effects.log')) : undefined
+  opened.push(() => schemas.close())
   const engine = new Engine(
     {
       store,
@@ -64,20 +80,10 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
       log,
       nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
-      performers: new Map([
-        ...(conformance ? [['conformance.side-effect', conformance] as const] : []),
-        ...(parts.performers ?? []),
-      ]),
+      performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
       definitionShape,
     },
-    {
-      ...config.limits,
-      hostName: config.hostName,
-      leaseMs: config.leaseMs,
-      sweepMs: SWEEP_MS,
-      cachedRuns: CACHED_RUNS,
-      limits: config.limits,
-    },
+    { ...config.limits, ...config, sweepMs: SWEEP_MS, cachedRuns: CACHED_RUNS },
   )
   const stored = await store.listKeys()
   assertSafeBinding(
@@ -86,30 +92,47 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
   )
   const keys = withConfiguredKeys(store, [await configuredKey(config, clock)])
   const app = createApp({ engine, keys, receipts: store, clock, ids, log, config: httpSettings(config) })
+  opened.push(() => app.close())
+  return { engine, app }
+}
+
+type App = ReturnType<typeof createApp>
+
+function runningHost(
+  config: Config,
+  engine: Engine,
+  app: App,
+  opened: (() => unknown)[],
+  closeAll: () => Promise<void>,
+): Host {
   let url = ''
-  let retract: () => Promise<void> = async () => undefined
+  const start = async () => {
+    // The port first: a second host that was started by mistake must fail before it fences the first.
+    url = await app.listen({ host: config.host, port: config.port })
+    await engine.start()
+    opened.push(() => engine.stop(DRAIN_MS))
+    await registerProject(config, engine)
+    opened.push(await announceServer(config.data, url))
+  }
   return {
     engine,
     get url() {
       return url
     },
     async start() {
-      // The port first: a second host that was started by mistake must fail before it fences the first.
-      url = await app.listen({ host: config.host, port: config.port })
-      await engine.start()
-      await registerProject(config, engine)
-      retract = await announceServer(config.data, url)
+      await start().catch(async error => {
+        await closeAll()
+        throw error
+      })
     },
-    async stop() {
-      await retract()
-      await engine.stop(DRAIN_MS)
-      await app.close()
-      await schemas.close()
-      await store.close()
-      unlock()
-    },
+    stop: closeAll,
   }
 }
+
+const conformancePerformers = (config: Config): [string, Performer][] =>
+  config.conformance
+    ? [['conformance.side-effect', new SideEffectJournal(path.join(config.data, 'side-effects.log'))]]
+    : []
 
 function databaseUrl({ database }: Config): string {
   if (database.kind === 'postgres') return database.url

@@ -1,6 +1,7 @@
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import { freePort } from '../../test/support/free-port.js'
 import { AssayClient } from './assay-client.js'
 import { AssayError } from './assay-error.js'
 import type { RunEventDoc } from './wire-shapes.js'
@@ -18,7 +19,8 @@ async function serve(answer: (request: http.IncomingMessage, response: http.Serv
   let nth = 0
   const server = http.createServer((request, response) => answer(request, response, nth++))
   servers.push(server)
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const port = await freePort()
+  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
   return new AssayClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'hk_x' })
 }
 

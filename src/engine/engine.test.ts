@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { engineRig, register, startRun } from '../testing/engine-rig.js'
 import { settled } from '../testing/manual-clock.js'
 import type { Engine } from './engine.js'
-import type { Performer, Receipt, Store } from './ports.js'
+import type { EffectAnswer, Performer, Receipt, Store } from './ports.js'
 
 const noop = { id: 'noop', nodes: { a: 'core.noop' } }
 const sleeper = { id: 'sleeper', nodes: { d: { type: 'core.delay', config: { ms: 5_000 } } } }
@@ -242,7 +242,7 @@ describe('several hosts and crashes', () => {
   it('core §4.2: an effect whose result was stored is not performed again after a crash', async () => {
     const { clock, host, store } = engineRig()
     const performed: string[] = []
-    const performer: Performer = { perform: async ({ id }) => (performed.push(id), { ok: true, output: 'done' }) }
+    const performer = journaling(performed, async () => ({ ok: true, output: 'done' }))
     const performers = new Map([['conformance.side-effect', performer]])
     const dying = await host({ performers, store: failingAfter(store, 'finishInvocation') })
     await register(dying, { id: 'effect', nodes: { s: 'core.conformance.side-effect' } })
@@ -261,14 +261,14 @@ describe('several hosts and crashes', () => {
     ] as const) {
       const { clock, host } = engineRig()
       const performed: string[] = []
-      const hang: Performer = { perform: ({ id }) => (performed.push(id), new Promise(() => undefined)) }
+      const hang = journaling(performed, () => new Promise(() => undefined))
       const dying = await host({ performers: new Map([['conformance.side-effect', hang]]) })
       await register(dying, {
         id: 'effect',
         nodes: { s: { type: 'core.conformance.side-effect', config: { repeat } } },
       })
       const runId = await startRun(dying, 'effect')
-      const finish: Performer = { perform: async ({ id }) => (performed.push(id), { ok: true, output: 'done' }) }
+      const finish = journaling(performed, async () => ({ ok: true, output: 'done' }))
       const heir = await host({ performers: new Map([['conformance.side-effect', finish]]) })
       await clock.advance(2_000)
       expect(await status(heir, runId)).toBe(end)
@@ -300,6 +300,14 @@ describe('several hosts and crashes', () => {
     expect(attempts).toBe(4)
     expect(await status(engine, await startRun(engine, 'noop'))).toBe('completed')
   })
+})
+
+/** A performer that notes the identity of every effect it is asked for. */
+const journaling = (journal: string[], answer: () => Promise<EffectAnswer>): Performer => ({
+  perform: ({ id }) => {
+    journal.push(id)
+    return answer()
+  },
 })
 
 function count(target: Store, name: string | symbol, calls: string[]): unknown {

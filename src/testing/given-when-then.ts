@@ -3,11 +3,11 @@ import type { JsonObject } from '../core/json.js'
 import type { Refusal } from '../core/problem.js'
 import { coreNodeTypes } from '../core/nodes/registry.js'
 import { compile, isPlan } from '../core/run/compile.js'
-import { decide, type Rules } from '../core/run/decide.js'
+import type { Rules } from '../core/run/decide.js'
 import type { Recorded } from '../core/run/event.js'
-import { evolve } from '../core/run/evolve.js'
 import type { RunInput } from '../core/run/input.js'
-import { type Effect, pending, wakeAt } from '../core/run/pending.js'
+import { type Effect, wakeAt } from '../core/run/pending.js'
+import { runDecider } from '../core/run/run-decider.js'
 import type { RunState } from '../core/run/state.js'
 import { type Sketch, sketch } from './workflow.js'
 
@@ -30,7 +30,11 @@ export class Scenario {
   refusal: Refusal | undefined
   now = 1_000
 
-  constructor(readonly rules: Rules) {}
+  readonly #decider: ReturnType<typeof runDecider>
+
+  constructor(readonly rules: Rules) {
+    this.#decider = runDecider(rules)
+  }
 
   start(inputs: JsonObject = {}, configurable?: JsonObject): this {
     const started = {
@@ -46,7 +50,7 @@ export class Scenario {
   }
 
   when(input: Happening): this {
-    const decision = decide(this.rules, this.state, { ...input, now: this.now } as RunInput)
+    const decision = this.#decider.decide(this.state, { ...input, now: this.now } as RunInput)
     this.refusal = decision.ok ? undefined : decision.refusal
     if (decision.ok) this.log.push(...decision.events)
     return this
@@ -60,15 +64,11 @@ export class Scenario {
 
   /** Always folded from the whole log, so every test also tests that the log is enough. */
   get state(): RunState {
-    return fold(
-      (state: RunState, event: Recorded) => evolve(this.rules.plan, state, event),
-      { phase: 'absent' } as RunState,
-      this.log,
-    )
+    return fold(this.#decider.evolve, this.#decider.initial, this.log)
   }
 
   get owed(): readonly Effect[] {
-    return pending(this.rules, this.state)
+    return this.#decider.pending(this.state)
   }
 
   get wakeAt(): number | null {

@@ -19,6 +19,8 @@ export const SCOPES = [
   'workspace:write',
   'workflows:write',
   'keys:manage',
+  /** With keys:manage: keys of every tenant, which is how a second tenant begins. */
+  'tenants:manage',
 ] as const
 
 export type Scope = (typeof SCOPES)[number]

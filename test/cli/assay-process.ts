@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { freePort } from '../support/free-port.js'
 
 /** The real `bin/assay`, run as a user runs it: as a process, in a folder, with an environment of its own. */
 export const repository = path.resolve(import.meta.dirname, '../..')
@@ -89,7 +90,10 @@ export async function startServer(
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
 ): Promise<Server> {
-  const running = startAssay(['serve', '--port', '0', '--data', data, '--log-level', 'error', ...args], { env })
+  const running = startAssay(
+    ['serve', '--port', String(await freePort()), '--data', data, '--log-level', 'error', ...args],
+    { env },
+  )
   const [, url] = await until(running, /is serving at (\S+)[\s\S]*try/)
   const assay = (...command: string[]) => startAssay(['--data', data, ...command]).done
   return {

@@ -1,8 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process'
 import fs from 'node:fs'
-import net from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../support/free-port.js'
 import { observe, type Running, repository, temporaryFolder, until } from './assay-process.js'
 
 /** What a newcomer does, in order: clone, `npm start`, the commands of the README, stop. */
@@ -44,14 +44,6 @@ function endGroup(pid: number): void {
   }
 }
 
-const freePort = () =>
-  new Promise<number>(resolve => {
-    const server = net.createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
-
 const assay = (...args: string[]) => observe(spawn(path.join(clone, 'bin/assay'), args, { cwd: clone, env })).done
 
 test('`npm start` serves, and `bin/assay run hello --wait` completes', async () => {
@@ -91,7 +83,7 @@ test('the package holds what it needs and runs without the sources', async () =>
   for (const name of files) fs.cpSync(path.join(clone, name), path.join(installed, name))
   fs.symlinkSync(path.join(clone, 'node_modules'), path.join(installed, 'node_modules'))
   const data = path.join(folder, 'installed-data')
-  const args = ['serve', '--port', '0', '--data', data, '--log-level', 'error']
+  const args = ['serve', '--port', String(await freePort()), '--data', data, '--log-level', 'error']
   installedServer = observe(spawn(path.join(installed, 'bin/assay'), args, { cwd: folder, env }))
   await until(installedServer, /try .*\n/)
   const run = await observe(

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { freePort } from '../support/free-port.js'
 import { type Server, startAssay, startServer, temporaryFolder } from './assay-process.js'
 
 let folder: string
@@ -83,7 +84,7 @@ test('a second SIGINT stops at once', async () => {
 
 test('a second host on the same data folder is refused, and the first goes on', async () => {
   const server = await start(data)
-  const { code, stderr } = await startAssay(['serve', '--port', '0', '--data', data]).done
+  const { code, stderr } = await startAssay(['serve', '--port', String(await freePort()), '--data', data]).done
   expect(code).toBe(2)
   expect(stderr).toMatch(/^error: .* is in use by another Assay host; stop it first/)
   expect((await server.assay('run', 'hello', '--wait')).code).toBe(0)
@@ -118,7 +119,15 @@ test('a project brings its workflows and its settings; a broken one is refused w
   )
   await server.stop()
   fs.writeFileSync(path.join(project, 'workflows/bad.yaml'), 'nodes:\n  - { id: a, typeId: core.nope }\n')
-  const { code, stderr } = await startAssay(['serve', '--port', '0', '--data', data, '--project', project]).done
+  const { code, stderr } = await startAssay([
+    'serve',
+    '--port',
+    String(await freePort()),
+    '--data',
+    data,
+    '--project',
+    project,
+  ]).done
   expect(code).toBe(2)
   expect(stderr).toMatch(/error: workflows\/bad\.yaml: .*core\.nope/)
 })

@@ -91,7 +91,7 @@ describe('hosts as processes', () => {
     }
     expect(deaths).toBe(3)
     const { runs } = (await host.call('GET', '/v1/runs?workflowId=poison')).body
-    const { body } = await host.call('GET', `/v1/runs/${runs[0].runId}`)
+    const { body } = await host.call('GET', `/v1/runs/${runs[0]!.runId}`)
     expect(body.error).toMatchObject({ code: 'run_quarantined' })
     expect(await statusOf(host, healthy)).toBe('running')
     expect(await statusOf(host, await start(host, 'noop'))).toBe('completed')

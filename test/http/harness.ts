@@ -13,11 +13,15 @@ import { systemClock, systemIds } from '../../src/system.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
 import { SCOPES } from '../../src/wire/key.js'
 
+/** Everything within one tenant. */
+const TENANT_SCOPES = SCOPES.filter(scope => scope !== 'tenants:manage')
+
 /** Keys that every test host knows, by name. */
 export const KEYS = {
-  alice: { account: 'acme', scopes: SCOPES, test: false },
-  bob: { account: 'beta', scopes: SCOPES, test: false },
-  tester: { account: 'acme', scopes: SCOPES, test: true },
+  alice: { account: 'acme', scopes: TENANT_SCOPES, test: false },
+  bob: { account: 'beta', scopes: TENANT_SCOPES, test: false },
+  tester: { account: 'acme', scopes: TENANT_SCOPES, test: true },
+  operator: { account: 'ops', scopes: SCOPES, test: false },
   reader: { account: 'acme', scopes: ['runs:read'], test: false },
   canceller: { account: 'acme', scopes: ['runs:cancel'], test: false },
 } as const

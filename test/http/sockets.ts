@@ -1,12 +1,13 @@
 import http from 'node:http'
 import net from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { freePort } from '../support/free-port.js'
 import { secretOf } from './harness.js'
 
 /** Requests over real connections, for what `inject` cannot show. */
 
 export async function listen(app: FastifyInstance): Promise<number> {
-  await app.listen({ port: 0, host: '127.0.0.1' })
+  await app.listen({ port: await freePort(), host: '127.0.0.1' })
   return (app.server.address() as net.AddressInfo).port
 }
 

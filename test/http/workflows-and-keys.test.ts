@@ -70,7 +70,20 @@ describe('keys', () => {
     const payload = { scopes: ['runs:cancel'] }
     const reply = await host.call(null, { method: 'POST', url: '/v1/keys', headers, payload })
     expect([reply.status, reply.json.details]).toEqual([403, { scopeRequired: 'runs:cancel' }])
-    expect((await postKey({ scopes: ['runs:read'], tenant: 'beta' })).json.error).toBe('forbidden')
+    expect((await postKey({ scopes: ['runs:read'], tenant: 'beta' })).json).toMatchObject({
+      error: 'forbidden',
+      details: { scopeRequired: 'tenants:manage' },
+    })
+  })
+
+  test('an operator begins a new tenant with a key of its own, and may see and revoke it', async () => {
+    const payload = { scopes: ['runs:read'], tenant: 'newcomer' }
+    const made = await host.call('operator', { method: 'POST', url: '/v1/keys', payload })
+    expect([made.status, made.json.tenant]).toEqual([201, 'newcomer'])
+    const headers = { authorization: `Bearer ${made.json.key}` }
+    expect((await host.call(null, { url: '/v1/runs', headers })).json.runs).toEqual([])
+    expect((await host.call('operator', { method: 'DELETE', url: `/v1/keys/${made.json.keyId}` })).status).toBe(204)
+    expect((await host.call(null, { url: '/v1/runs', headers })).json.error).toBe('key_revoked')
   })
 
   test.each([

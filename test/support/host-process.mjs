@@ -1,8 +1,9 @@
 // A real host in a process of its own, for tests that kill it. It runs the build in dist/ and wraps the store port to
 // die, by SIGKILL and so without any clean-up, right before or right after the n-th write it is told. Prints its URL
 // when it serves and, on SIGTERM, how many counted writes it made.
-import { createHost } from '../../dist/host.js'
+
 import { loadConfig } from '../../dist/config.js'
+import { createHost } from '../../dist/host.js'
 
 const { overrides, env, cwd, crash, counted } = JSON.parse(process.argv[2])
 let writes = 0

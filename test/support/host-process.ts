@@ -26,6 +26,14 @@ export const RUN_WRITES = ['commit', 'claimInvocation', 'finishInvocation']
 
 const script = fileURLToPath(new URL('./host-process.mjs', import.meta.url))
 
+/** What tests read from answers; everything is there only sometimes. */
+type Answered = {
+  readonly runId: string
+  readonly status: string
+  readonly runs: readonly { readonly runId: string }[]
+  readonly error?: unknown
+}
+
 /** A host process under test. */
 export class HostProcess {
   readonly exited: Promise<{ code: number | null; signal: string | null }>
@@ -114,7 +122,7 @@ export class HostProcess {
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},
-  ): Promise<{ status: number; body: any }> {
+  ): Promise<{ status: number; body: Answered }> {
     const url = await this.url()
     const key = await readLocalKey(this.settings.data)
     const response = await fetch(`${url}${path}`, {
@@ -127,7 +135,7 @@ export class HostProcess {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await response.text()
-    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+    return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as Answered }
   }
 }
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, connect as dial, type Server, type Socket } from 'node:net'
+import { freePort } from './free-port.js'
 
 type Pair = { readonly client: Socket; readonly upstream: Socket }
 
@@ -26,7 +27,7 @@ export class TcpProxy {
   static async start(upstreamPort: number): Promise<TcpProxy> {
     const server = createServer()
     const proxy = new TcpProxy(server, upstreamPort)
-    server.listen(0, '127.0.0.1')
+    server.listen(await freePort(), '127.0.0.1')
     await once(server, 'listening')
     return proxy
   }

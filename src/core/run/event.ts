@@ -119,8 +119,6 @@ export const TERMINAL_EVENTS = ['run.completed', 'run.failed', 'run.cancelled'] 
 
 export const isTerminal = (type: string): boolean => (TERMINAL_EVENTS as readonly string[]).includes(type)
 
-export const eventId = (runId: string, sequence: number): string => `${runId}:${sequence}`
-
 export type RunStatus =
   | 'pending'
   | 'running'

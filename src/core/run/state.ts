@@ -81,8 +81,6 @@ export type NodeState =
   | { readonly is: 'skipped'; readonly since: number }
   | { readonly is: 'cancelled'; readonly since: number }
 
-export const isEnded = (state: RunState): state is Ended => state.phase === 'ended'
-
 export function statusOf(state: RunState): RunStatus {
   if (state.phase === 'absent') return 'pending'
   if (state.phase === 'ended') return state.outcome.status

@@ -6,7 +6,10 @@ import { json, problem } from '../http-answer.js'
 import { type Caller, mintKey } from '../key-ring.js'
 import { type Route, route } from '../route.js'
 
-/** Keys of the caller's own account. A key can hand on no more than it has: no scope it lacks, no live key from a test key. */
+/**
+ * Keys of the caller's own account, and with `tenants:manage` of every account. A key can hand on no more than it has:
+ * no scope it lacks, no live key from a test key.
+ */
 export const keyRoutes = (edge: Edge): Route[] => [listKeys(edge), createKey(edge), revokeKey(edge)]
 
 const listKeys = (edge: Edge): Route =>
@@ -35,8 +38,9 @@ const createKey = (edge: Edge): Route =>
     responses: { 201: { description: 'The key', schema: CreateKeyAnswer } },
     refusals: ['validation_error', 'forbidden'],
     async handle({ caller, body }) {
-      if (body.tenant !== undefined && body.tenant !== caller.account) {
-        return problem(refuse('forbidden', 'body.tenant is not the tenant of this key; leave it out.'))
+      if (body.tenant !== undefined && body.tenant !== caller.account && !managesTenants(caller)) {
+        const message = 'body.tenant is not the tenant of this key; leave it out, or use a key with tenants:manage.'
+        return problem(refuse('forbidden', message, { scopeRequired: 'tenants:manage' }))
       }
       const lacking = body.scopes.find(scope => !caller.scopes.has(scope))
       if (lacking !== undefined) {
@@ -55,7 +59,7 @@ const createKey = (edge: Edge): Route =>
       const record: ApiKey = {
         keyId: `key_${edge.ids.unique()}`,
         hash,
-        tenant: caller.account,
+        tenant: body.tenant ?? caller.account,
         principal: body.principal ?? caller.principal,
         scopes: body.scopes,
         test,
@@ -92,8 +96,10 @@ const NO_STORE = { 'cache-control': 'no-store' }
 
 async function visibleKeys(edge: Edge, caller: Caller): Promise<ApiKey[]> {
   const keys = await edge.keys.listKeys()
-  return keys.filter(key => key.tenant === caller.account && (key.test || !caller.test))
+  return keys.filter(key => (key.tenant === caller.account || managesTenants(caller)) && (key.test || !caller.test))
 }
+
+const managesTenants = (caller: Caller): boolean => caller.scopes.has('tenants:manage')
 
 const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
