@@ -76,7 +76,7 @@ async function stepCost(kind: string, host: Server): Promise<void> {
   const client = new AssayClient({ url: host.url, key: host.key })
   const { runId } = await client.createRun({ workflowId: 'long', inputs: {} })
   await until('the long run to end', async () => (await client.getRun(runId)).status === 'completed', 120_000)
-  const { events } = await client.readEvents(runId)
+  const events = await client.readEvents(runId)
   const passes = events
     .filter(event => event.type === 'node.completed' && event.nodeId === 'step')
     .map(event => Date.parse(event.timestamp))

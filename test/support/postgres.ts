@@ -2,11 +2,11 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { freePort } from './free-port.js'
 import { type Account, postgresAccount, postgresFiles } from './postgres-binaries.js'
 
 /** A real PostgreSQL of our own: durable settings, loopback only, data in a temporary folder. */
@@ -165,19 +165,5 @@ class Cluster {
   #discard(): void {
     this.#server?.kill('SIGKILL')
     rmSync(this.#data, { recursive: true, force: true })
-  }
-}
-
-/** Below the range from which systems take ports for outgoing connections: one there could connect to itself. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000)
-    const server = createServer()
-    const free = await new Promise<boolean>(resolve => {
-      server.once('error', () => resolve(false))
-      server.listen(port, '127.0.0.1', () => resolve(true))
-    })
-    await new Promise(resolve => server.close(resolve))
-    if (free) return port
   }
 }

@@ -47,7 +47,7 @@ export type Recorded = RunEvent & { readonly runId: string; readonly sequence: n
 
 export type RunStarted = {
   workflowId: string
-  /** SHA-256 of the canonical definition: the run keeps the definition it started with. */
+  /** SHA-256 of the definition's text: the run keeps the definition it started with. */
   workflowDigest: string
   inputs: JsonObject
   transport: 'rest' | 'mcp' | 'a2a' | 'ui'
