@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pino } from 'pino'
 import { ensureLocalKey } from './client/local-key.js'
@@ -12,6 +11,7 @@ import type { ApiKey, Clock, Ids, Log, Performer, Store } from './engine/ports.j
 import { createApp } from './http/app.js'
 import { httpConfig } from './http/config.js'
 import { withConfiguredKeys } from './http/configured-keys.js'
+import { packageVersion } from './package-version.js'
 import { loadProject } from './project/load-project.js'
 import { lockDataFolder } from './store/data-lock.js'
 import { openStore } from './store/open-store.js'
@@ -149,9 +149,6 @@ const httpSettings = (config: Config) =>
     limits: config.limits,
     rateLimit: { key: config.rateLimit },
   })
-
-const packageVersion = (): string =>
-  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 
 /** The configured key, or on a loopback address one made for this machine's user. */
 async function configuredKey(config: Config, clock: Clock): Promise<ApiKey> {

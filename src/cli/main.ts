@@ -8,6 +8,7 @@ import { addRuns } from './commands/runs.js'
 import { addServe } from './commands/serve.js'
 import { addVerify } from './commands/verify.js'
 import { addWorkflows } from './commands/workflows.js'
+import { packageVersion } from '../package-version.js'
 import { EXIT, type ExitCode } from './exit-code.js'
 import { explain } from './explain.js'
 import { processTerminal, type Terminal } from './terminal.js'
@@ -36,6 +37,7 @@ export async function main(argv: readonly string[], terminal: Terminal = process
 function createProgram(cli: Cli): Command {
   const program = new Command('assay')
     .description('self-hosted, durable host for verified multi-agent work')
+    .version(packageVersion(), '--version', 'print the version')
     .option('--url <url>', 'server to talk to (default: the local one; ASSAY_URL)')
     .option('--key <key>', 'key to use (default: the local one; ASSAY_API_KEY)')
     .option('--data <dir>', 'data folder of the local server (default: ./.assay; ASSAY_DATA)')

@@ -4,16 +4,22 @@ import type { TSchema } from 'typebox'
 import type { Json } from '../core/json.js'
 import { type Refusal, refuse } from '../core/problem.js'
 
-/** Compiles once, when the app is made; never coerces, never removes, never fills in defaults. */
-const ajv = new Ajv2020({ strict: false, verbose: true, allErrors: false, discriminator: false })
+/** Never coerces, never removes, never fills in defaults. The schemas are ours, so they need no check of their own. */
+const ajv = new Ajv2020({ strict: false, verbose: true, allErrors: false, discriminator: false, validateSchema: false })
 addFormats.default(ajv, ['date-time'])
 
 export type Check = (value: unknown) => Refusal | undefined
 
-/** `place` is what messages call the value: `body`, `query`, `definition`. */
+/**
+ * `place` is what messages call the value: `body`, `query`, `definition`. The schema is compiled at its first use: all
+ * of them together would be a good part of a cold start.
+ */
 export function compileCheck(schema: TSchema, place: string): Check {
-  const validate: ValidateFunction = ajv.compile(schema)
-  return value => (validate(value) ? undefined : explain(validate.errors ?? [], place))
+  let validate: ValidateFunction | undefined
+  return value => {
+    validate ??= ajv.compile(schema)
+    return validate(value) ? undefined : explain(validate.errors ?? [], place)
+  }
 }
 
 function explain(errors: readonly ErrorObject[], place: string): Refusal {

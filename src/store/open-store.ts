@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Store } from '../engine/ports.js'
 import { MemoryStore } from './memory/memory-store.js'
-import { openPostgresStore, type PostgresStoreOptions } from './postgres/postgres-store.js'
+import type { PostgresStoreOptions } from './postgres/postgres-store.js'
 import { openSqliteStore, type SqliteStoreOptions } from './sqlite/sqlite-store.js'
 
 export type StoreOptions = { readonly sqlite?: SqliteStoreOptions; readonly postgres?: PostgresStoreOptions }
@@ -10,7 +10,11 @@ export type StoreOptions = { readonly sqlite?: SqliteStoreOptions; readonly post
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
   if (url === 'memory:') return new MemoryStore()
   if (url.startsWith('sqlite:')) return openSqliteStore(sqlitePath(url), options.sqlite)
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgresStore(url, options.postgres)
+  if (/^postgres(ql)?:\/\//.test(url)) {
+    // Its client is loaded only by hosts that need it.
+    const { openPostgresStore } = await import('./postgres/postgres-store.js')
+    return openPostgresStore(url, options.postgres)
+  }
   throw new Error(`unknown database "${url.split(':')[0]}:": use memory:, sqlite:<path> or postgres://…`)
 }
 
