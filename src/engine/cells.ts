@@ -18,9 +18,8 @@ export class Cell {
   loaded: Loaded | undefined
   /** Effects being performed, by key; aborting one only stops the work, its answer would be ignored anyway. */
   readonly inFlight = new Map<string, AbortController>()
-  /** How often, and when last, someone asked this host to look at the run. */
+  /** How often someone asked this host to look at the run. */
   looks = 0
-  lookedAt = Number.NEGATIVE_INFINITY
   #tail: Promise<unknown> = Promise.resolve()
   #waiting = 0
 
@@ -61,9 +60,9 @@ export class Cells {
       this.#cells.set(runId, known)
       return known
     }
+    if (this.#cells.size >= this.capacity) this.#evict()
     const cell = new Cell(runId)
     this.#cells.set(runId, cell)
-    if (this.#cells.size > this.capacity) this.#evict()
     return cell
   }
 
@@ -95,7 +94,7 @@ export class Cells {
 
   #evict(): void {
     for (const [runId, cell] of this.#cells) {
-      if (this.#cells.size <= this.capacity) return
+      if (this.#cells.size < this.capacity) return
       if (!cell.isIdle) continue
       this.#cells.delete(runId)
       this.#active.delete(runId)

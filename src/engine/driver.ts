@@ -30,6 +30,8 @@ export class Driver {
   readonly #due: DueTimes
   #running = 0
   readonly #queue: (() => void)[] = []
+  /** Runs that were looked at and had nothing to do, and until when. */
+  readonly #resting = new Map<string, number>()
   #stopped = false
 
   constructor(
@@ -45,6 +47,7 @@ export class Driver {
     if (loaded.state.phase === 'ended') {
       for (const effect of cell.inFlight.values()) effect.abort()
       this.#due.forget(cell.runId)
+      this.#resting.delete(cell.runId)
       const parent = loaded.state.started.parentRunId
       if (parent !== undefined) this.#spawn(this.look(parent), parent)
       return
@@ -57,15 +60,14 @@ export class Driver {
     const cell = this.shop.cells.enter(runId)
     const loaded = await cell.take(() => this.shop.runs.load(cell))
     if (!loaded || loaded.epoch === null || loaded.state.phase !== 'active') return
-    cell.lookedAt = this.shop.clock.monotonic()
     cell.looks += 1
-    if (attempts > this.options.maxPoisonAttempts) {
+    if (attempts > this.options.maxPoisonAttempts && loaded.state.mode.kind !== 'stopping') {
       this.shop.log.error({ runId, attempts }, 'run quarantined: its host stopped again and again while working on it')
       await this.shop.runs.submit(runId, { type: 'Quarantine', attempts }, { asHolder: true })
       return
     }
+    this.#rest(runId, loaded)
     this.#drive(cell, loaded)
-    if (nextTimer(loaded.rules, loaded.state) <= this.shop.clock.now()) await this.#timeCame(runId)
   }
 
   /** Claims what dead hosts left, and looks at every held run whose time has come or comes before the next sweep. */
@@ -75,22 +77,39 @@ export class Driver {
     while ((await store.claimOrphans(hostId(), now, 500)) > 0);
     const horizon = now + this.options.sweepMs
     this.#due.watchUntil(horizon + this.options.sweepMs)
+    for (const [runId, until] of this.#resting) if (until <= now) this.#resting.delete(runId)
     for (const due of await store.dueRuns(hostId(), horizon, DUE_LIMIT)) {
-      const cell = this.shop.cells.get(due.runId)
       if (due.wakeAt > now) this.#due.note(due.runId, due.wakeAt)
-      else if (due.wakeAt === 0 || !cell || this.#isStale(cell))
+      else if (due.wakeAt === 0 || !this.#isTended(due.runId, now))
         this.#spawn(this.look(due.runId, due.attempts), due.runId)
     }
+  }
+
+  /**
+   * True when nothing is gained by looking at a run that stays due: what it is owed is being performed, or it waits for
+   * a child that was looked at not long ago. Its timers are seen to in either case.
+   */
+  #isTended(runId: string, now: number): boolean {
+    const cell = this.shop.cells.get(runId)
+    const loaded = cell?.loaded
+    const rests = (this.#resting.get(runId) ?? 0) > now
+    if (!cell || !loaded || loaded.epoch === null) return rests
+    const timer = nextTimer(loaded.rules, loaded.state)
+    if (timer < Number.POSITIVE_INFINITY) this.#due.note(runId, timer)
+    return pending(loaded.rules, loaded.state).every(effect =>
+      effect.kind === 'watch-child' ? rests : cell.inFlight.has(keyOf(effect)),
+    )
+  }
+
+  /** No need to look again, unless somebody says so, before the next re-check or timer. */
+  #rest(runId: string, { rules, state }: Loaded): void {
+    this.#resting.set(runId, Math.min(this.shop.clock.now() + RECHECK_MS, nextTimer(rules, state)))
   }
 
   /** No new effects; those under way are stopped and will be owed again to whoever holds the run next. */
   stop(): void {
     this.#stopped = true
     this.#due.stop()
-  }
-
-  #isStale(cell: Cell): boolean {
-    return cell.inFlight.size === 0 && this.shop.clock.monotonic() - cell.lookedAt >= RECHECK_MS
   }
 
   #drive(cell: Cell, loaded: Loaded): void {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { engineRig, register, startRun } from '../testing/engine-rig.js'
 import { settled } from '../testing/manual-clock.js'
 import type { Engine } from './engine.js'
-import type { EffectAnswer, Performer, Receipt, Store } from './ports.js'
+import { type Commit, type EffectAnswer, type Performer, type Receipt, type Store, StoreUnavailable } from './ports.js'
 
 const noop = { id: 'noop', nodes: { a: 'core.noop' } }
 const sleeper = { id: 'sleeper', nodes: { d: { type: 'core.delay', config: { ms: 5_000 } } } }
@@ -301,6 +301,196 @@ describe('several hosts and crashes', () => {
     expect(await status(engine, await startRun(engine, 'noop'))).toBe('completed')
   })
 })
+
+describe('a host in trouble', () => {
+  const hang = () => new Promise<EffectAnswer>(() => undefined)
+  const effects = (answer: () => Promise<EffectAnswer>, journal: string[] = []) =>
+    new Map([['conformance.side-effect', journaling(journal, answer)]])
+
+  it.each([
+    [
+      'a node timeout',
+      { s: { type: 'core.conformance.side-effect', settings: { timeoutMs: 5_000 } } },
+      {},
+      5_001,
+      'failed',
+    ],
+    ['a run timeout', { s: 'core.conformance.side-effect' }, { runTimeoutMs: 10_000 }, 10_001, 'failed'],
+  ] as const)('F8: %s comes on time while a provider hangs', async (_what, nodes, configurable, ms, end) => {
+    const { clock, host } = engineRig()
+    const engine = await host({ performers: effects(hang) })
+    await register(engine, { id: 'w', nodes })
+    const runId = await startRun(engine, 'w', { configurable })
+    await clock.advance(ms - 1)
+    expect(await status(engine, runId)).toBe('running')
+    await clock.advance(1)
+    expect(await status(engine, runId)).toBe(end)
+  })
+
+  it('a timer beside a hanging call, and beside a waiting child, fires on time', async () => {
+    const { clock, host } = engineRig()
+    const engine = await host({ performers: effects(hang), cachedRuns: 1 })
+    await register(
+      engine,
+      { id: 'week', nodes: { d: { type: 'core.delay', config: { ms: 600_000 } } } },
+      {
+        id: 'w',
+        nodes: {
+          s: 'core.conformance.side-effect',
+          d: { type: 'core.delay', config: { ms: 10_000 } },
+          c: { type: 'core.subWorkflow', config: { workflowId: 'week' } },
+          e: { type: 'core.delay', config: { ms: 45_000 } },
+        },
+      },
+    )
+    const runId = await startRun(engine, 'w')
+    await clock.advance(10_000)
+    expect(await told(engine, runId)).toContain('node.completed d')
+    await clock.advance(35_000)
+    expect(await told(engine, runId)).toContain('node.completed e')
+  })
+
+  it('core §4.2: a result that cannot be stored at once is stored later, and the effect happens once', async () => {
+    const { clock, host, store } = engineRig()
+    const journal: string[] = []
+    const flaky = failingOnce(store, 'finishInvocation')
+    const engine = await host({ store: flaky, performers: effects(async () => ({ ok: true, output: 1 }), journal) })
+    await register(engine, { id: 'w', nodes: { s: 'core.conformance.side-effect' } })
+    const runId = await startRun(engine, 'w')
+    expect(await status(engine, runId)).toBe('running')
+    await clock.advance(3_000)
+    expect(await status(engine, runId)).toBe('completed')
+    expect(journal).toHaveLength(1)
+  })
+
+  it('a performer that throws fails its node, or is retried', async () => {
+    const { clock, host } = engineRig()
+    const broken = async (): Promise<EffectAnswer> => {
+      throw new Error('oops')
+    }
+    const engine = await host({ performers: effects(broken) })
+    await register(engine, {
+      id: 'w',
+      nodes: { s: { type: 'core.conformance.side-effect', settings: { maxRetries: 1, retryDelayMs: 10 } } },
+    })
+    const runId = await startRun(engine, 'w')
+    await clock.advance(2_000)
+    expect((await engine.inspect('t1', runId))?.state).toMatchObject({
+      outcome: { status: 'failed', error: { code: 'effect_failed' } },
+    })
+    expect(await told(engine, runId)).toContain('node.retried s')
+  })
+
+  it('F10: restarts in good order, and long waits, never count as attempts', async () => {
+    const { clock, host } = engineRig()
+    let engine = await host()
+    await register(
+      engine,
+      { id: 'week', nodes: { d: { type: 'core.delay', config: { ms: 1_200_000 } } } },
+      { id: 'w', nodes: { c: { type: 'core.subWorkflow', config: { workflowId: 'week' } } } },
+    )
+    const runId = await startRun(engine, 'w')
+    for (let restart = 0; restart < 10; restart += 1) {
+      await clock.advance(60_000)
+      if (restart % 2 === 0) await engine.stop(0)
+      engine = await host()
+    }
+    expect(await status(engine, runId)).toBe('running')
+    await clock.advance(1_200_000)
+    expect(await status(engine, runId)).toBe('completed')
+  })
+
+  it('an effect that could not be begun is tried again although another one hangs', async () => {
+    const { clock, host, store } = engineRig()
+    const flaky = failingOnce(store, 'commit', commit => commit.streams.length === 2)
+    const engine = await host({ store: flaky, performers: effects(hang) })
+    await register(engine, noop, {
+      id: 'w',
+      nodes: { s: 'core.conformance.side-effect', c: { type: 'core.subWorkflow', config: { workflowId: 'noop' } } },
+    })
+    const runId = await startRun(engine, 'w')
+    expect(await told(engine, runId)).not.toContain('node.dispatched c')
+    await clock.advance(2_000)
+    expect(await told(engine, runId)).toContain('node.completed c')
+  })
+
+  it('L11: a slow follower sees every event although two hosts write the run', async () => {
+    const { clock, host } = engineRig()
+    const one = await host({ hostName: 'one' })
+    const two = await host({ hostName: 'two' })
+    await register(one, sleeper)
+    const runId = await startRun(one, 'sleeper')
+    const iterator = (await one.follow('t1', runId, 0, new AbortController().signal))![Symbol.asyncIterator]()
+    const seen = (await iterator.next()).value!.map(event => event.sequence)
+    for (const [engine, type] of [
+      [one, 'pause'],
+      [two, 'resume'],
+      [two, 'pause'],
+      [one, 'resume'],
+      [two, 'cancel'],
+    ] as const) {
+      const command =
+        type === 'pause'
+          ? { type, drainPolicy: 'immediate' as const }
+          : type === 'cancel'
+            ? { type, by: 'p' }
+            : { type }
+      expect(await engine.command('t1', runId, command)).toMatchObject({ ok: true })
+      await clock.advance(0)
+    }
+    for (let next = await iterator.next(); !next.done; next = await iterator.next())
+      seen.push(...next.value.map(event => event.sequence))
+    expect(seen).toEqual((await one.readEvents('t1', runId, 0))!.map(event => event.sequence))
+  })
+
+  it('a fence met by many commands at once makes one new identity, and a stopped host makes none', async () => {
+    const { host, store } = engineRig()
+    const registered: string[] = []
+    const noting = new Proxy(store, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        return (...parameters: unknown[]) => {
+          if (name === 'registerHost') registered.push(String(name))
+          return value.apply(target, parameters)
+        }
+      },
+    }) as Store
+    const engine = await host({ store: noting })
+    await register(engine, noop)
+    await host()
+    const request = { tenant: 't1', principal: 'p', workflowId: 'noop', inputs: {}, transport: 'rest' } as const
+    const answers = await Promise.all(Array.from({ length: 50 }, () => engine.create(request)))
+    expect(answers.every(answer => answer.ok)).toBe(true)
+    expect(registered).toHaveLength(2)
+    await engine.stop(0)
+    expect(await engine.command('t1', 'any', { type: 'cancel', by: 'p' })).toMatchObject({
+      refusal: { code: 'service_unavailable' },
+    })
+    expect(registered).toHaveLength(2)
+  })
+})
+
+/** A store whose named call fails once, before it does anything. */
+function failingOnce(
+  store: Store,
+  method: 'commit' | 'finishInvocation',
+  when: (commit: Commit) => boolean = () => true,
+): Store {
+  let failed = false
+  return new Proxy(store, {
+    get: (target, name) => {
+      const value = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      return (...parameters: unknown[]) => {
+        if (failed || name !== method || (method === 'commit' && !when(parameters[0] as Commit)))
+          return value.apply(target, parameters)
+        failed = true
+        return Promise.reject(new StoreUnavailable('once'))
+      }
+    },
+  })
+}
 
 /** A performer that notes the identity of every effect it is asked for. */
 const journaling = (journal: string[], answer: () => Promise<EffectAnswer>): Performer => ({

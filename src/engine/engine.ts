@@ -108,6 +108,7 @@ export class Engine implements RunEngine {
         rules,
         log,
         hostId: () => this.#lease.hostId,
+        unstored: new Map(),
       },
       { ...options, mayWork: () => this.#lease.isFirm },
     )
@@ -175,6 +176,7 @@ export class Engine implements RunEngine {
   }
 
   async command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<RunView>> {
+    if (this.#phase !== 'running') return { ok: false, refusal: unavailable('the host is starting or draining') }
     const answer = await this.#runs.submit(runId, inputOf(command), receipt ? { tenant, receipt } : { tenant })
     return answer ?? { ok: false, refusal: refuse('not_found', 'no such run, or not visible to this key') }
   }

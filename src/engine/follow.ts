@@ -71,11 +71,12 @@ class Follower {
     this.#resume()
   }
 
-  /** What was offered, if it continues exactly at `next`; otherwise only the log can tell. */
+  /** What was offered, as far as it continues at `next` without a gap; beyond a gap only the log can tell. */
   takeFrom(next: number): StoredEvent[] | undefined {
-    const events = this.#buffer.filter(event => event.sequence >= next)
+    const events: StoredEvent[] = []
+    for (const event of this.#buffer) if (event.sequence === next + events.length) events.push(event)
     this.#buffer = []
-    return events[0]?.sequence === next ? events : undefined
+    return events.length > 0 ? events : undefined
   }
 
   async pause(ms: number): Promise<void> {

@@ -1,11 +1,12 @@
-import type { Clock, Ids, Log, Store } from './ports.js'
+import { type Clock, type Ids, type Log, type Store, StoreUnavailable } from './ports.js'
 
 /**
  * This host's standing among the hosts of a store. One lease per host, renewed at a third of its time; runs are held
  * through it. A host that was fenced begins again under a new identity, holding nothing.
  */
 export class HostLease {
-  #hostId: string
+  #hostId = ''
+  #renewal: Promise<void> | undefined
   #renewedAt = Number.NEGATIVE_INFINITY
   #disarm: () => void = () => undefined
   #stopped = false
@@ -15,9 +16,7 @@ export class HostLease {
     private readonly options: { hostName: string; leaseMs: number },
     /** Called when every claim is gone, after the new identity is in place. */
     private readonly onLost: () => void,
-  ) {
-    this.#hostId = deps.ids.unique()
-  }
+  ) {}
 
   get hostId(): string {
     return this.#hostId
@@ -29,12 +28,20 @@ export class HostLease {
   }
 
   async start(): Promise<void> {
-    await this.#register(this.options.hostName)
+    await this.#register(this.deps.ids.unique(), this.options.hostName)
     this.#arm()
   }
 
-  /** Renews the lease; a host that finds itself fenced takes a new identity. */
-  async renew(): Promise<void> {
+  /** Renews the lease; a host that finds itself fenced takes a new identity. Calls that meet share one renewal. */
+  renew(): Promise<void> {
+    this.#renewal ??= this.#renew().finally(() => {
+      this.#renewal = undefined
+    })
+    return this.#renewal
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#stopped) throw new StoreUnavailable('this host has stopped')
     const before = this.deps.clock.monotonic()
     const alive = await this.deps.store.heartbeat(this.#hostId, this.options.leaseMs, this.deps.clock.now())
     if (alive) {
@@ -42,9 +49,9 @@ export class HostLease {
       return
     }
     this.deps.log.warn({ hostId: this.#hostId }, 'fenced by another host; every claim is gone, starting afresh')
-    this.#hostId = this.deps.ids.unique()
     // Not under the old name: a successor may bear it now, and it must not be fenced in turn.
-    await this.#register(`${this.options.hostName}~${this.#hostId}`)
+    const fresh = this.deps.ids.unique()
+    await this.#register(fresh, `${this.options.hostName}~${fresh}`)
     this.onLost()
   }
 
@@ -54,10 +61,11 @@ export class HostLease {
     await this.deps.store.releaseHost(this.#hostId)
   }
 
-  async #register(hostName: string): Promise<void> {
+  async #register(hostId: string, hostName: string): Promise<void> {
     const { store, clock } = this.deps
     const before = clock.monotonic()
-    await store.registerHost({ hostId: this.#hostId, hostName, leaseMs: this.options.leaseMs, now: clock.now() })
+    await store.registerHost({ hostId, hostName, leaseMs: this.options.leaseMs, now: clock.now() })
+    this.#hostId = hostId
     this.#renewedAt = before
   }
 

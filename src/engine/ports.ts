@@ -37,8 +37,8 @@ export interface Store {
   releaseHost(hostId: string): Promise<void>
   /**
    * Fences hosts whose lease is over and claims up to `limit` unfinished runs of fenced or released hosts: owner and
-   * epoch change, and for runs that were due (`wakeAt ≤ now`) `attempts` rises by one, before any of their work is
-   * done. Returns how many were claimed.
+   * epoch change, and for runs that a fenced host left with work in hand (`wakeAt ≤ WORK_OWED`) `attempts` rises by
+   * one, before any of that work is done. Returns how many were claimed.
    */
   claimOrphans(hostId: string, now: number, limit: number): Promise<number>
 
@@ -75,6 +75,9 @@ export interface Store {
   ping(): Promise<void>
   close(): Promise<void>
 }
+
+/** A wake time for runs that are owed work now, on whatever clock; 0 is left to `wakes`. */
+export const WORK_OWED = 1
 
 /** The store could not be reached, or answered that it cannot write now. Nothing is known to be written. */
 export class StoreUnavailable extends Error {

@@ -124,7 +124,8 @@ export class Runs {
         const own = step(cell, loaded, decision)
         const child = options.child?.()
         if (child && 'code' in child) return { ok: false, refusal: child }
-        return this.#commit(child ? [own, child] : [own], options.receipt?.(viewOf(own.loaded)))
+        const receipt = options.receipt?.(viewOf(own.loaded))
+        return child ? child.cell.take(() => this.#commit([own, child], receipt)) : this.#commit([own], receipt)
       }),
     )
   }
@@ -136,12 +137,14 @@ export class Runs {
     const { store, plans, lease, cells } = this.deps
     const row = await store.readRun(null, cell.runId)
     if (!row) return undefined
-    const plan = await plans.pinned(row.workflowDigest)
-    const rows = await store.readEvents(cell.runId, 0)
+    const plan = known?.rules.plan ?? (await plans.pinned(row.workflowDigest))
+    // What was folded before stays true: a log only grows.
+    const before: RunState = known?.state ?? { phase: 'absent' }
+    const rows = await store.readEvents(cell.runId, before.phase === 'absent' ? 0 : before.next)
     const apply = (state: RunState, event: Recorded) => evolve(plan, state, event)
     const state = fold(
       apply,
-      { phase: 'absent' } as RunState,
+      before,
       rows.map(event => decode(cell.runId, event)),
     )
     const epoch = row.owner === lease.hostId ? row.epoch : null

@@ -66,12 +66,13 @@ export function pending({ plan }: Pick<Rules, 'plan'>, state: RunState): readonl
 /** A lost wake-up delays a run that waits for a child by at most this much. */
 const RECHECK_MS = 30_000
 
+/** A wake time in the past on every clock: work is owed now, whoever looks. */
+const NOW = 1
+
 /** When the run must be looked at again even if nobody says so; null when it has ended. */
 export function wakeAt(rules: Pick<Rules, 'plan' | 'limits'>, state: RunState): number | null {
   if (state.phase !== 'active') return null
-  const effects = pending(rules, state).map(effect =>
-    effect.kind === 'watch-child' ? state.lastAt + RECHECK_MS : state.lastAt,
-  )
+  const effects = pending(rules, state).map(effect => (effect.kind === 'watch-child' ? state.lastAt + RECHECK_MS : NOW))
   return Math.min(nextTimer(rules, state), ...effects)
 }
 

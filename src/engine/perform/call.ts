@@ -2,32 +2,71 @@ import type { Json } from '../../core/json.js'
 import { failure } from '../../core/problem.js'
 import { effectIdentity } from '../effect-identity.js'
 import type { EffectAnswer } from '../ports.js'
-import type { EffectOf, Perform } from './performing.js'
+import type { EffectOf, Perform, Shop } from './performing.js'
 
 /**
  * An effect that leaves the host (contract core §4.2): claimed by its identity before it happens, its result stored
- * before it is told. A claim that a dead host left open is taken over only if the effect may be repeated.
+ * before it is told. A claim that a dead host left open is taken over only if the effect may be repeated. A result that
+ * could not be stored is kept, and only the storing is tried again.
  */
 export const call: Perform<'call'> = async (shop, { tenant, runId }, effect, signal) => {
   const { nodeId, ordinal, provider } = effect
   const id = effectIdentity(tenant, runId, nodeId, ordinal, provider)
   const hostId = shop.hostId()
+  const kept = shop.unstored.get(id)
+  if (kept) return answered(effect, await settle(shop, id, kept.hostId, kept.answer, false))
   const claim = await shop.store.claimInvocation({ id, runId, nodeId, ordinal, provider, hostId, at: shop.clock.now() })
   if (claim.kind === 'in-flight') return undefined
   if (claim.kind === 'done') return answered(effect, claim.outcome as EffectAnswer)
-  if (claim.again && effect.repeat === 'never') {
-    const message = `the host stopped while "${provider}" was being called and it must not be called twice; find out what happened there`
-    return answered(effect, { ok: false, code: 'effect_outcome_unknown', message, retryable: false })
-  }
-  const performer = shop.performers.get(provider)
-  const answer: EffectAnswer = performer
-    ? await performer.perform({ id, input: effect.input, signal })
-    : { ok: false, code: 'effect_failed', message: `no provider named "${provider}" is configured`, retryable: false }
-  // A failure that may be retried is not an outcome yet: the next try claims the same identity anew.
-  if (!answer.ok && answer.retryable) await shop.store.releaseInvocation(id, hostId)
-  else await shop.store.finishInvocation(id, hostId, answer as unknown as Json)
-  return answered(effect, answer)
+  const cutShort = claim.again && effect.repeat === 'never'
+  const answer = cutShort ? unknownOutcome(provider) : await perform(shop, effect, id, signal)
+  // Work that was stopped on our own wish has no outcome: when it is wanted again, it is tried again.
+  return answered(
+    effect,
+    await settle(shop, id, hostId, answer, signal.aborted && !answer.ok && effect.repeat !== 'never'),
+  )
 }
+
+async function perform(shop: Shop, effect: EffectOf<'call'>, id: string, signal: AbortSignal): Promise<EffectAnswer> {
+  const { provider, input, repeat } = effect
+  const performer = shop.performers.get(provider)
+  if (!performer)
+    return {
+      ok: false,
+      code: 'effect_failed',
+      message: `no provider named "${provider}" is configured`,
+      retryable: false,
+    }
+  try {
+    return await performer.perform({ id, input, signal })
+  } catch (error) {
+    // Performers promise not to throw; one that does must not hold its run for ever.
+    if (repeat === 'never') return unknownOutcome(provider)
+    return { ok: false, code: 'effect_failed', message: `"${provider}" broke off: ${String(error)}`, retryable: true }
+  }
+}
+
+/** A failure that may be retried is not an outcome yet: its claim is given back, and the next try claims it anew. */
+async function settle(
+  shop: Shop,
+  id: string,
+  hostId: string,
+  answer: EffectAnswer,
+  stopped: boolean,
+): Promise<EffectAnswer> {
+  shop.unstored.set(id, { hostId, answer })
+  if (stopped || (!answer.ok && answer.retryable)) await shop.store.releaseInvocation(id, hostId)
+  else await shop.store.finishInvocation(id, hostId, answer as unknown as Json)
+  shop.unstored.delete(id)
+  return answer
+}
+
+const unknownOutcome = (provider: string): EffectAnswer => ({
+  ok: false,
+  code: 'effect_outcome_unknown',
+  message: `"${provider}" was cut short and must not be called twice; find out there what happened`,
+  retryable: false,
+})
 
 function answered({ nodeId, since }: EffectOf<'call'>, answer: EffectAnswer) {
   const told = answer.ok

@@ -3,7 +3,7 @@ import type { Effect } from '../../core/run/pending.js'
 import type { Plan } from '../../core/run/plan.js'
 import type { Cells, Loaded } from '../cells.js'
 import type { Plans } from '../plans.js'
-import type { Clock, Ids, Performer, SchemaChecker, Store } from '../ports.js'
+import type { Clock, EffectAnswer, Ids, Performer, SchemaChecker, Store } from '../ports.js'
 import type { Input, Runs, SubmitOptions } from '../runs.js'
 
 /** What the performers of effects share. */
@@ -17,6 +17,8 @@ export type Shop = {
   readonly schemas: SchemaChecker
   readonly performers: ReadonlyMap<string, Performer>
   readonly hostId: () => string
+  /** Answers of effects that happened but could not be stored yet, by identity. */
+  readonly unstored: Map<string, { readonly hostId: string; readonly answer: EffectAnswer }>
   readonly rules: (plan: Plan) => Rules
 }
 

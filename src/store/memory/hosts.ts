@@ -1,4 +1,4 @@
-import type { DueRun, RunRow } from '../../engine/ports.js'
+import { type DueRun, type RunRow, WORK_OWED } from '../../engine/ports.js'
 import { type HostRow, isAlive, type Tables } from './tables.js'
 
 export type Registration = { hostId: string; hostName: string; leaseMs: number; now: number }
@@ -34,8 +34,9 @@ export function claimOrphans(tables: Tables, hostId: string, now: number, limit:
   orphans.sort((a, b) => (a.wakeAt ?? Number.POSITIVE_INFINITY) - (b.wakeAt ?? Number.POSITIVE_INFINITY))
   const claimed = orphans.slice(0, limit)
   for (const run of claimed) {
-    const due = run.wakeAt !== null && run.wakeAt <= now
-    const attempts = run.attempts + (due ? 1 : 0)
+    const interrupted =
+      run.wakeAt !== null && run.wakeAt <= WORK_OWED && tables.hosts.get(run.owner)?.state === 'fenced'
+    const attempts = run.attempts + (interrupted ? 1 : 0)
     tables.runs.set(run.runId, { ...run, owner: hostId, epoch: run.epoch + 1, attempts })
   }
   return claimed.length

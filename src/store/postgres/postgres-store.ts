@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../../core/json.js'
-import type * as Ports from '../../engine/ports.js'
+import * as Ports from '../../engine/ports.js'
 import { checkCommit } from '../check-commit.js'
 import { ClaimTokens } from '../claim-tokens.js'
 import { CommitBatches } from './commit-batches.js'
@@ -99,9 +99,9 @@ export class PostgresStore implements Ports.Store {
     await this.#all(SQL.releaseHost, hostId)
   }
 
-  async claimOrphans(hostId: string, now: number, limit: number): Promise<number> {
+  async claimOrphans(hostId: string, _now: number, limit: number): Promise<number> {
     await this.#all(SQL.fenceExpired, hostId)
-    return (await this.#one<{ claimed: number }>(SQL.claimOrphans, hostId, now, limit))!.claimed
+    return (await this.#one<{ claimed: number }>(SQL.claimOrphans, hostId, Ports.WORK_OWED, limit))!.claimed
   }
 
   async putWorkflow({ tenant, workflowId, digest, definition, updatedAt }: Ports.WorkflowRecord): Promise<void> {

@@ -1,3 +1,4 @@
+import { WORK_OWED } from '../../engine/ports.js'
 import type { Connection } from './connection.js'
 
 export const isAlive = (db: Connection, hostId: string): boolean =>
@@ -43,12 +44,13 @@ export function claimOrphans(db: Connection, claim: { hostId: string; now: numbe
   )
   // CROSS JOIN: from the few hosts that are gone to their runs, never through all open runs.
   return db.run(
-    `UPDATE runs SET owner = ?, epoch = epoch + 1, attempts = attempts + coalesce(wake_at <= ?, 0)
+    `UPDATE runs SET owner = ?, epoch = epoch + 1, attempts = attempts + coalesce(wake_at <= ? AND EXISTS (
+          SELECT 1 FROM hosts h WHERE h.host_id = runs.owner AND h.state = 'fenced'), 0)
       WHERE run_id IN (
         SELECT r.run_id FROM hosts h CROSS JOIN runs r ON r.owner = h.host_id AND r.ended_at IS NULL
          WHERE h.state <> 'alive' ORDER BY r.wake_at IS NULL, r.wake_at LIMIT ?)`,
     claim.hostId,
-    claim.now,
+    WORK_OWED,
     claim.limit,
   )
 }

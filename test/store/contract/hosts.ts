@@ -70,12 +70,12 @@ export function hostContract(open: () => Promise<Opened>): void {
     await store.releaseHost('nobody')
   })
 
-  it('counts an attempt for runs that were due, before their work, and an append forgets them', async () => {
+  it('counts an attempt for runs that a fenced host left with work in hand, before that work; an append forgets them', async () => {
     const { store } = await open()
     const name = f.id('name')
     let hostId = await f.host(store, name)
-    const due = await f.created(store, hostId, { wakeAt: f.T0 })
-    const later = await f.created(store, hostId, { wakeAt: f.T0 + 10_000 })
+    const due = await f.created(store, hostId, { wakeAt: WORK_OWED })
+    const later = await f.created(store, hostId, { wakeAt: f.T0 - 10_000 })
     const idle = await f.created(store, hostId, { wakeAt: null })
     const ended = await f.created(store, hostId, { events: [f.event(0), f.terminal(1)], status: 'failed' })
     for (let epoch = 2; epoch <= 4; epoch += 1) {
@@ -85,10 +85,14 @@ export function hostContract(open: () => Promise<Opened>): void {
       expect(await store.readRun(null, later)).toMatchObject({ owner: hostId, epoch, attempts: 0 })
       expect(await store.readRun(null, idle)).toMatchObject({ owner: hostId, epoch, attempts: 0 })
     }
-    expect(await store.dueRuns(hostId, f.T0, 10)).toEqual([{ runId: due, epoch: 4, attempts: 3, wakeAt: f.T0 }])
+    expect(await store.dueRuns(hostId, 1, 10)).toEqual([{ runId: due, epoch: 4, attempts: 3, wakeAt: WORK_OWED }])
+    await store.releaseHost(hostId)
+    hostId = await f.host(store)
+    expect(await store.claimOrphans(hostId, f.T0, 100)).toBe(3)
+    expect(await store.readRun(null, due)).toMatchObject({ epoch: 5, attempts: 3 })
     expect(await store.readRun(null, ended)).toMatchObject({ epoch: 1 })
-    await store.commit(f.commit(hostId, [f.extension(due, 2, { epoch: 4, wakeAt: 0 })]))
-    expect(await store.dueRuns(hostId, f.T0, 10)).toEqual([{ runId: due, epoch: 4, attempts: 0, wakeAt: 0 }])
+    await store.commit(f.commit(hostId, [f.extension(due, 2, { epoch: 5, wakeAt: 0 })]))
+    expect(await store.dueRuns(hostId, 0, 10)).toEqual([{ runId: due, epoch: 5, attempts: 0, wakeAt: 0 }])
   })
 
   it('claims at most `limit`, due runs first; a fenced host claims nothing', async () => {

@@ -49,7 +49,7 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE FUNCTION claim_orphans(claimer text, now_ms bigint, at_most bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION claim_orphans(claimer text, work_owed bigint, at_most bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   claimed bigint;
 BEGIN
@@ -58,9 +58,10 @@ BEGIN
     RETURN 0;
   END IF;
   WITH orphans AS MATERIALIZED (
-    SELECT r.run_id FROM hosts h JOIN runs r ON r.owner = h.host_id AND r.ended_at IS NULL
+    SELECT r.run_id, r.wake_at <= work_owed AND h.state = 'fenced' AS interrupted
+      FROM hosts h JOIN runs r ON r.owner = h.host_id AND r.ended_at IS NULL
      WHERE h.state <> 'alive' ORDER BY r.wake_at NULLS LAST LIMIT at_most FOR UPDATE OF r SKIP LOCKED)
-  UPDATE runs SET owner = claimer, epoch = epoch + 1, attempts = attempts + CASE WHEN wake_at <= now_ms THEN 1 ELSE 0 END
+  UPDATE runs SET owner = claimer, epoch = epoch + 1, attempts = attempts + CASE WHEN orphans.interrupted THEN 1 ELSE 0 END
     FROM orphans WHERE runs.run_id = orphans.run_id;
   GET DIAGNOSTICS claimed = ROW_COUNT;
   RETURN claimed;
