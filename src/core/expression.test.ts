@@ -7,6 +7,8 @@ const evaluate = (source: string, scope: Scope = {}) => {
   return expression.evaluate(scope)
 }
 
+const large = () => Array.from({ length: 20_000 }, (_, i) => i)
+
 describe('expressions', () => {
   it.each([
     ['inputs.n + 1', { inputs: { n: 1 } }, 2],
@@ -55,6 +57,33 @@ describe('expressions', () => {
       error: { code: 'expression_budget_exceeded' },
     })
     expect(evaluate('inputs.l.all(a, a >= 0)', { inputs: { l: list } })).toEqual({ ok: true, value: true })
+  })
+
+  it.each([
+    [
+      'lists written out',
+      `${'[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20].all(a, '.repeat(6)}true${')'.repeat(6)}`,
+      {},
+    ],
+    ['comparisons of collections', 'inputs.l.map(a, inputs.l == inputs.m)', { l: large(), m: large() }],
+    ['joined lists', 'inputs.l.map(a, (inputs.l + inputs.l + inputs.l + inputs.l).size())', { l: large() }],
+  ])('X2: %s count', (_what, source, inputs) => {
+    expect(evaluate(source, { inputs })).toMatchObject({ ok: false, error: { code: 'expression_budget_exceeded' } })
+  })
+
+  it('X2: ordinary work over thousands of elements is within the budget', () => {
+    const rows = Array.from({ length: 5_000 }, (_, i) => ({ name: `n${i}`, n: i }))
+    expect(evaluate('inputs.rows.filter(r, r.name == "n7" || r.n > 4998).map(r, r.n)', { inputs: { rows } })).toEqual({
+      ok: true,
+      value: [7, 4999],
+    })
+  })
+
+  it('X4: data that is nested without end is an error of the expression, not of the host', () => {
+    let deep: unknown = 1
+    for (let i = 0; i < 50_000; i += 1) deep = [deep]
+    expect(evaluate('inputs.x', { inputs: { x: deep } })).toMatchObject({ ok: false })
+    expect(evaluate('inputs.l.all(a, a == inputs.x)', { inputs: { x: deep, l: [1] } })).toHaveProperty('ok')
   })
 
   it('X3: a pattern that would explode elsewhere is matched in linear time', () => {

@@ -7,9 +7,10 @@ import { type Failure, failure } from './problem.js'
  * CEL expressions over a run's data: no loops, no host objects, no code generation.
  *
  *  X1  size: at most MAX_LENGTH characters and MAX_NODES syntax nodes, refused when the workflow is registered.
- *  X2  steps: nodes × (largest collection in scope) ^ (nesting of macros) is an upper bound of the work; an evaluation
- *      that could pass MAX_STEPS fails before it begins.
+ *  X2  steps: an upper bound of the work is computed from the shape of the expression and the largest collection it can
+ *      meet; an evaluation that could pass MAX_STEPS fails before it begins.
  *  X3  patterns run on a linear-time engine, so no pattern can be slow.
+ *  X4  results are plain JSON, at most MAX_DEPTH deep.
  */
 export type Expression = {
   readonly source: string
@@ -21,6 +22,9 @@ export type Scope = { readonly [name: string]: unknown }
 const MAX_LENGTH = 4_096
 const MAX_NODES = 1_000
 const MAX_STEPS = 1_000_000
+const MAX_DEPTH = 64
+/** Elements that a comparison or concatenation gets through in the time of one step. */
+const ELEMENTS_PER_STEP = 40
 const MACROS = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 
 const environment = new Environment({
@@ -62,17 +66,22 @@ export function parseExpression(source: string): Expression | { readonly problem
 type Program = (scope: object) => unknown
 
 function run(program: Program, shape: Shape, scope: Scope): ReturnType<Expression['evaluate']> {
-  if (shape.macroDepth > 0) {
-    const steps = shape.nodes * Math.max(largest(scope), 1) ** shape.macroDepth
+  try {
+    const steps = worstCase(shape, scope)
     if (steps > MAX_STEPS)
       return failed('expression_budget_exceeded', `may take ${steps} steps over this data; the limit is ${MAX_STEPS}`)
-  }
-  try {
-    const value = toJson(program(scope))
+    const value = toJson(program(scope), 0)
     return value === undefined ? failed('expression_error', 'gave a value that JSON cannot hold') : { ok: true, value }
   } catch (error) {
     return failed('expression_error', firstLine(error))
   }
+}
+
+/** X2. `size` is the largest collection the expression can meet: in the data, written out, or joined from others. */
+function worstCase({ nodes, macroDepth, joins, collective, literal }: Shape, scope: Scope): number {
+  if (macroDepth === 0 && !collective) return nodes
+  const size = Math.max(largest(scope), literal, 1) * (1 + joins)
+  return Math.ceil(nodes * size ** macroDepth * (collective ? 1 + size / ELEMENTS_PER_STEP : 1))
 }
 
 const failed = (code: 'expression_error' | 'expression_budget_exceeded', message: string) =>
@@ -82,29 +91,59 @@ const firstLine = (error: unknown): string =>
   String(error instanceof Error ? error.message : error).split('\n', 1)[0] ?? ''
 
 type SyntaxNode = { readonly op: string; readonly args: unknown; readonly start: number; readonly end: number }
-type Shape = { nodes: number; macroDepth: number; patterns: number[] }
+
+type Shape = {
+  nodes: number
+  /** How deep macros nest. */
+  macroDepth: number
+  /** Concatenations of two values that are not written out. */
+  joins: number
+  /** Whether two values that are not written out are compared or joined: that takes as long as they are large. */
+  collective: boolean
+  /** The longest list or map that is written out. */
+  literal: number
+  /** Where the arguments of `matches` begin. */
+  patterns: number[]
+}
 
 const isSyntaxNode = (value: unknown): value is SyntaxNode =>
   typeof value === 'object' && value !== null && 'op' in value && 'args' in value
 
-/** Counts nodes and macro nesting, and finds the end of every `matches` method name. */
+const isLiteral = (value: unknown): boolean => isSyntaxNode(value) && value.op === 'value'
+
 function measure(root: SyntaxNode): Shape {
-  const shape: Shape = { nodes: 0, macroDepth: 0, patterns: [] }
+  const shape: Shape = { nodes: 0, macroDepth: 0, joins: 0, collective: false, literal: 0, patterns: [] }
   const visit = (value: unknown, depth: number): void => {
     if (Array.isArray(value)) for (const item of value) visit(item, depth)
     if (!isSyntaxNode(value)) return
     shape.nodes += 1
-    let inner = depth
-    if (value.op === 'rcall' && Array.isArray(value.args)) {
-      const [name, , parameters] = value.args as [string, SyntaxNode, SyntaxNode[]]
-      if (MACROS.has(name)) inner += 1
-      if (name === 'matches' && parameters[0]) shape.patterns.push(parameters[0].start)
+    shape.macroDepth = Math.max(shape.macroDepth, depth)
+    const repeated = note(shape, value)
+    if (repeated) {
+      // What a macro iterates over is evaluated once, only its body once per element.
+      const [, receiver, body] = value.args as unknown[]
+      visit(receiver, depth)
+      visit(body, depth + 1)
+    } else {
+      visit(value.args, depth)
     }
-    shape.macroDepth = Math.max(shape.macroDepth, inner)
-    visit(value.args, inner)
   }
   visit(root, 0)
   return shape
+}
+
+/** Takes one syntax node into account; true when it is a macro. */
+function note(shape: Shape, { op, args }: SyntaxNode): boolean {
+  if (!Array.isArray(args)) return false
+  if (op === 'list' || op === 'map') shape.literal = Math.max(shape.literal, args.length)
+  if (['==', '!=', 'in', '+'].includes(op) && !args.some(isLiteral)) {
+    shape.collective = true
+    if (op === '+') shape.joins += 1
+  }
+  if (op !== 'rcall') return false
+  const [name, , parameters] = args as [string, SyntaxNode, SyntaxNode[]]
+  if (name === 'matches' && parameters[0]) shape.patterns.push(parameters[0].start)
+  return MACROS.has(name)
 }
 
 /** X3: the library's own `matches` uses a backtracking engine; every call is pointed at ours instead. */
@@ -118,20 +157,27 @@ function withLinearPatterns(source: string, argumentStarts: readonly number[]): 
 }
 
 /** The size of the largest list, map or string in the data. */
-function largest(value: unknown): number {
-  if (typeof value === 'string') return value.length
-  if (typeof value !== 'object' || value === null) return 0
-  const parts = Array.isArray(value) ? value : Object.values(value)
-  return parts.reduce((most: number, part) => Math.max(most, largest(part)), parts.length)
+function largest(scope: Scope): number {
+  let most = 0
+  const queue: unknown[] = [scope]
+  for (let value = queue.pop(); value !== undefined; value = queue.pop()) {
+    if (typeof value === 'string') most = Math.max(most, value.length / 8)
+    if (typeof value !== 'object' || value === null) continue
+    const parts = Array.isArray(value) ? value : Object.values(value)
+    most = Math.max(most, parts.length)
+    for (const part of parts) if (part !== undefined && typeof part !== 'number') queue.push(part)
+  }
+  return most
 }
 
-function toJson(value: unknown): Json | undefined {
+function toJson(value: unknown, depth: number): Json | undefined {
+  if (depth > MAX_DEPTH) return undefined
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : undefined
-  if (Array.isArray(value)) return allOrNothing(value.map(toJson))
-  if (value instanceof Map) return objectOf([...value.entries()])
-  if (typeof value === 'object' && isPlain(value)) return objectOf(Object.entries(value))
+  if (Array.isArray(value)) return allOrNothing(value.map(item => toJson(item, depth + 1)))
+  if (value instanceof Map) return objectOf([...value.entries()], depth)
+  if (typeof value === 'object' && isPlain(value)) return objectOf(Object.entries(value), depth)
   if (typeof value === 'object' && 'toISOString' in value) return (value as { toISOString(): string }).toISOString()
   return undefined
 }
@@ -144,10 +190,10 @@ const isPlain = (value: object): boolean => {
 const allOrNothing = (values: (Json | undefined)[]): Json | undefined =>
   values.includes(undefined) ? undefined : (values as Json[])
 
-function objectOf(entries: [unknown, unknown][]): JsonObject | undefined {
+function objectOf(entries: [unknown, unknown][], depth: number): JsonObject | undefined {
   const pairs: [string, Json][] = []
   for (const [key, value] of entries) {
-    const json = toJson(value)
+    const json = toJson(value, depth + 1)
     if (typeof key !== 'string' || json === undefined) return undefined
     pairs.push([key, json])
   }

@@ -8,7 +8,7 @@ import { stop } from './stop.js'
 import type { Turn } from './turn.js'
 
 /** Events one decision may carry; what is left is the next decision's (see `pending`). */
-const MAX_EVENTS = 512
+export const MAX_EVENTS = 512
 
 /** Starts and skips every node whose turn has come, and ends the run when nothing is left to come. */
 export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {

@@ -65,6 +65,17 @@ describe('compiling a workflow', () => {
       },
       'is inside loop',
     ],
+    ['a loop without a body', { nodes: { l: { type: 'core.loop', config: { maxIterations: 1 } } } }, 'has no body'],
+    [
+      'a setting that is not a number',
+      { nodes: { a: { type: 'core.noop', settings: { retryDelayMs: '1s' as never } } } },
+      'settings.retryDelayMs must be a whole number',
+    ],
+    [
+      'a setting out of range',
+      { nodes: { a: { type: 'core.noop', settings: { retryBackoffFactor: 0.5 } } } },
+      'settings.retryBackoffFactor must be a number from 1 to 100',
+    ],
     [
       'a name that is both variable and channel',
       { nodes: { a: 'core.noop' }, variables: [{ name: 'x', type: 'string' }], channels: { x: { reducer: 'append' } } },

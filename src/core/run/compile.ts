@@ -1,4 +1,5 @@
 import { type Expression, parseExpression } from '../expression.js'
+import { own } from '../json.js'
 import type { NodeType } from '../node-type.js'
 import { type Refusal, refuse } from '../problem.js'
 import { compileCondition } from './condition.js'
@@ -25,7 +26,9 @@ const LIMITS = { nodes: 2_000, edges: 10_000, loops: 100 }
 
 /** Compiles a well-shaped definition, or says everything that is wrong with its meaning. */
 export function compile(definition: WorkflowDefinition, digest: string, workshop: Workshop): Plan | Refusal {
-  const gated = definition.nodes.find(node => GATED[node.typeId] !== undefined && !workshop.nodeTypes.has(node.typeId))
+  const gated = definition.nodes.find(
+    node => own(GATED, node.typeId) !== undefined && !workshop.nodeTypes.has(node.typeId),
+  )
   if (gated) return capabilityRequired(gated)
   const problems: string[] = []
   const nodeProblem = (node: WorkflowNode, text: string) => problems.push(`nodes["${node.id}"].${text}`)
@@ -70,7 +73,8 @@ export function compile(definition: WorkflowDefinition, digest: string, workshop
         node,
         `typeId "${node.typeId}" is not known here; known: ${[...workshop.nodeTypes.keys()].join(', ')}`,
       )
-    for (const text of type?.check?.(node) ?? []) nodeProblem(node, text)
+    for (const text of [...(type?.check?.(node) ?? []), ...settingProblems(node.settings ?? {})])
+      nodeProblem(node, text)
     for (const [port, value] of Object.entries(node.inputs))
       if (value.type === 'connection' && !indexOf.has(value.nodeId))
         nodeProblem(node, `inputs.${port}: node "${value.nodeId}" does not exist`)
@@ -180,11 +184,35 @@ function loopProblems(
           `edges["${edge.id}"]: ${name(target)} is inside loop ${name(loop)}; no way may lead out of the body to it`,
         )
     }
+    if (body.size === 0)
+      problems.push(
+        `nodes[${name(loop)}] has no body; lead an edge from its body port through at least one node back to it`,
+      )
     for (const index of body)
       if (!leads.has(index))
         problems.push(`nodes[${name(index)}] is inside loop ${name(loop)} and must lead back to it`)
   }
   return problems
+}
+
+/** The protocol leaves a node's settings free; those that are read must be what they are read as. */
+const SETTINGS: { readonly [name in keyof NodeSettings]-?: readonly [low: number, high: number, whole: boolean] } = {
+  timeoutMs: [0, 366 * 86_400_000, true],
+  maxRetries: [0, 1_000, true],
+  retryDelayMs: [0, 366 * 86_400_000, true],
+  retryMaxDelayMs: [0, 366 * 86_400_000, true],
+  retryBackoffFactor: [1, 100, false],
+}
+
+function settingProblems(settings: NodeSettings): string[] {
+  return Object.entries(SETTINGS).flatMap(([name, [low, high, whole]]) => {
+    const value: unknown = settings[name as keyof NodeSettings]
+    const fits = typeof value === 'number' && value >= low && value <= high && (!whole || Number.isInteger(value))
+    if (value === undefined || fits) return []
+    return [
+      `settings.${name} must be a ${whole ? 'whole ' : ''}number from ${low} to ${high}, not ${JSON.stringify(value)}`,
+    ]
+  })
 }
 
 const retryOf = (settings: NodeSettings, definition: WorkflowDefinition): Retry => ({

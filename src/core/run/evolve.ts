@@ -99,7 +99,7 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       return
     case 'variable.changed': {
       const { name, next } = event.payload
-      draft.variables = withKey(draft.variables, name, event.secret?.next ?? next)
+      draft.variables = withKey(draft.variables, name, event.secret ? event.secret.next : next)
       return
     }
     case 'channel.written':

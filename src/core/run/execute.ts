@@ -11,6 +11,7 @@ import type { PlanNode } from './plan.js'
 import { stop } from './stop.js'
 import { isoTime } from '../time.js'
 import type { Turn } from './turn.js'
+import { isTooLarge, MAX_VALUE_BYTES } from './weight.js'
 
 /** Starts a node, unless a bound forbids it; a node that waits for nothing settles in the same step. */
 export function startNode(
@@ -55,7 +56,7 @@ export function failNode(turn: Turn, planNode: PlanNode, error: Failure, cause: 
   const failures = (before.is === 'waiting' ? before.failures : 0) + 1
   const attempt = before.is === 'waiting' ? before.attempt : 0
   if (error.retryable !== false && failures <= retry.max) {
-    const delayMs = Math.min(Math.round(retry.delayMs * retry.factor ** (failures - 1)), retry.maxDelayMs)
+    const delayMs = Math.min(Math.round(retry.delayMs * retry.factor ** Math.min(failures - 1, 100)), retry.maxDelayMs)
     turn.emit({
       type: 'node.retried',
       nodeId: node.id,
@@ -70,12 +71,23 @@ export function failNode(turn: Turn, planNode: PlanNode, error: Failure, cause: 
 
 function applyStep(turn: Turn, planNode: PlanNode, step: Step, cause: number): void {
   if (step.kind === 'waiting') throw new Error(`node ${planNode.node.id} may not wait twice`)
+  const oversized = oversizedPart(step)
+  if (oversized) return failNode(turn, planNode, oversized, cause)
   for (const write of step.writes ?? []) {
     const refused = applyWrite(turn, planNode, write, cause)
     if (refused) return failNode(turn, planNode, refused, cause)
   }
   if (step.kind === 'failed') return failNode(turn, planNode, step.error, cause)
   completeNode(turn, planNode, step.outputs, cause)
+}
+
+/** No value may outgrow its bound, however the nodes of a run build on each other. */
+function oversizedPart(step: Exclude<Step, { kind: 'waiting' }>): Failure | undefined {
+  const large = (step.writes ?? []).find(write => write.kind !== 'loopback-limit' && isTooLarge(write.value))
+  if (!large && (step.kind === 'failed' || !isTooLarge(step.outputs))) return undefined
+  const what = large ? `the value for ${large.kind === 'variable' ? large.name : 'the channel'}` : 'the output'
+  const message = `${what} is larger than ${MAX_VALUE_BYTES} bytes as JSON; keep large data elsewhere and pass a reference`
+  return failure('value_too_large', message, { retryable: false, details: { limitBytes: MAX_VALUE_BYTES } })
 }
 
 function completeNode(turn: Turn, { node }: PlanNode, outputs: JsonObject, cause: number): void {

@@ -553,6 +553,30 @@ describe('inputs, variables, channels', () => {
     expect(run.told()).not.toContain('channel.written w')
   })
 
+  it('a value that grows without end stops at its bound, not at the end of the memory', () => {
+    const run = given({
+      nodes: {
+        loop: { type: 'core.loop', config: { maxIterations: 60 } },
+        grow: {
+          type: 'core.setVariable',
+          config: { name: 'x' },
+          inputs: { value: { type: 'expression', expression: 'variables.x + variables.x' } },
+        },
+      },
+      edges: ['loop.body > grow', 'grow > loop'],
+      variables: [{ name: 'x', type: 'string', defaultValue: 'a' }],
+    }).start()
+    expect(run.state).toMatchObject({ outcome: { status: 'failed', error: { code: 'value_too_large' } } })
+  })
+
+  it('a sensitive variable may become null', () => {
+    const run = given({
+      nodes: { a: { type: 'core.setVariable', config: { name: 'key', value: null } } },
+      variables: [{ name: 'key', type: 'string', sensitive: true }],
+    }).start({ key: 'sk-1' })
+    expect(run.state).toMatchObject({ variables: { key: null } })
+  })
+
   it('a node that declares an artifact type leaves an artifact whose id names its event', () => {
     const run = given({
       nodes: {

@@ -1,3 +1,4 @@
+import { WORK_OWED } from '../../../src/engine/ports.js'
 import { expect, it } from 'vitest'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
@@ -75,7 +76,7 @@ export function hostContract(open: () => Promise<Opened>): void {
     const name = f.id('name')
     let hostId = await f.host(store, name)
     const due = await f.created(store, hostId, { wakeAt: WORK_OWED })
-    const later = await f.created(store, hostId, { wakeAt: f.T0 - 10_000 })
+    const later = await f.created(store, hostId, { wakeAt: f.T0 })
     const idle = await f.created(store, hostId, { wakeAt: null })
     const ended = await f.created(store, hostId, { events: [f.event(0), f.terminal(1)], status: 'failed' })
     for (let epoch = 2; epoch <= 4; epoch += 1) {
