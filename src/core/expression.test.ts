@@ -66,6 +66,11 @@ describe('expressions', () => {
       {},
     ],
     ['comparisons of collections', 'inputs.l.map(a, inputs.l == inputs.m)', { l: large(), m: large() }],
+    [
+      'patterns over long texts',
+      'inputs.l.exists(x, inputs.s.matches("(a+)+$"))',
+      { l: large(), s: 'a'.repeat(30_000) },
+    ],
     ['joined lists', 'inputs.l.map(a, (inputs.l + inputs.l + inputs.l + inputs.l).size())', { l: large() }],
   ])('X2: %s count', (_what, source, inputs) => {
     expect(evaluate(source, { inputs })).toMatchObject({ ok: false, error: { code: 'expression_budget_exceeded' } })

@@ -48,8 +48,18 @@ const environment = new Environment({
 /** True when `pattern` is found in `text`, in time linear in both. An unreadable pattern matches nothing. */
 export function matchesPattern(text: string, pattern: string): boolean {
   if (pattern.length > 1_000) return false
-  return RE2JS.compile(pattern).matcher(text).find()
+  let compiled = patterns.get(pattern)
+  if (!compiled) {
+    compiled = RE2JS.compile(pattern)
+    if (patterns.size >= MAX_PATTERNS) patterns.clear()
+    patterns.set(pattern, compiled)
+  }
+  return compiled.matcher(text).find()
 }
+
+/** Compiled patterns: a cache, so that a pattern inside a macro is compiled once. */
+const patterns = new Map<string, RE2JS>()
+const MAX_PATTERNS = 200
 
 /** Parses an expression, or says why it cannot be one. */
 export function parseExpression(source: string): Expression | { readonly problem: string } {
@@ -77,11 +87,17 @@ function run(program: Program, shape: Shape, scope: Scope): ReturnType<Expressio
   }
 }
 
-/** X2. `size` is the largest collection the expression can meet: in the data, written out, or joined from others. */
-function worstCase({ nodes, macroDepth, joins, collective, literal }: Shape, scope: Scope): number {
-  if (macroDepth === 0 && !collective) return nodes
-  const size = Math.max(largest(scope), literal, 1) * (1 + joins)
-  return Math.ceil(nodes * size ** macroDepth * (collective ? 1 + size / ELEMENTS_PER_STEP : 1))
+/**
+ * X2. `size` is the largest collection the expression can meet: in the data, written out, or joined from others. A
+ * pattern takes about a step per character it looks at.
+ */
+function worstCase({ nodes, macroDepth, joins, collective, literal, patterns }: Shape, scope: Scope): number {
+  if (macroDepth === 0 && !collective && patterns.length === 0) return nodes
+  const { items, characters } = largest(scope)
+  const size = Math.max(items, literal, 1) * (1 + joins)
+  const times = size ** macroDepth
+  const compared = collective ? Math.max(size, characters / 8) / ELEMENTS_PER_STEP : 0
+  return Math.ceil(times * (nodes * (1 + compared) + patterns.length * characters * (1 + joins)))
 }
 
 const failed = (code: 'expression_error' | 'expression_budget_exceeded', message: string) =>
@@ -156,18 +172,19 @@ function withLinearPatterns(source: string, argumentStarts: readonly number[]): 
   return text
 }
 
-/** The size of the largest list, map or string in the data. */
-function largest(scope: Scope): number {
-  let most = 0
+/** The size of the largest list or map, and of the longest text, in the data. */
+function largest(scope: Scope): { items: number; characters: number } {
+  let items = 0
+  let characters = 0
   const queue: unknown[] = [scope]
   for (let value = queue.pop(); value !== undefined; value = queue.pop()) {
-    if (typeof value === 'string') most = Math.max(most, value.length / 8)
+    if (typeof value === 'string') characters = Math.max(characters, value.length)
     if (typeof value !== 'object' || value === null) continue
     const parts = Array.isArray(value) ? value : Object.values(value)
-    most = Math.max(most, parts.length)
+    items = Math.max(items, parts.length)
     for (const part of parts) if (part !== undefined && typeof part !== 'number') queue.push(part)
   }
-  return most
+  return { items, characters }
 }
 
 function toJson(value: unknown, depth: number): Json | undefined {

@@ -59,7 +59,7 @@ export type Step =
   | { readonly kind: 'waiting'; readonly wait: Wait }
 
 export type Write =
-  | { readonly kind: 'variable'; readonly name: string; readonly value: Json }
+  | { readonly kind: 'variable'; readonly name: string; readonly value: Json; readonly sensitive?: boolean }
   | {
       readonly kind: 'channel'
       readonly channel: string
@@ -77,6 +77,8 @@ export type WaitOutcome =
       readonly childRunId: string
       readonly status: 'completed' | 'failed' | 'cancelled'
       readonly variables: JsonObject
+      /** Names among them that must not be seen. */
+      readonly hidden: readonly string[]
       readonly error?: Failure
     }
 

@@ -72,6 +72,21 @@ describe('one host', () => {
     })
   })
 
+  it("core §9.2: an input mapped from a variable without a value is unset in the child, whatever the child's default", async () => {
+    const { host, store } = engineRig()
+    const engine = await host()
+    const child = {
+      id: 'c',
+      nodes: { a: 'core.noop' },
+      variables: [{ name: 'x', type: 'string' as const, defaultValue: 'baked-in' }],
+    }
+    const config = { workflowId: 'c', inputMapping: { x: 'nothing' } }
+    await register(engine, child, { id: 'p', nodes: { sub: { type: 'core.subWorkflow', config } } })
+    const [run] = await store.childrenOf(await startRun(engine, 'p'))
+    expect((await engine.inspect('t1', run!.runId))?.state).toMatchObject({ variables: {} })
+    expect((await engine.inspect('t1', run!.runId))?.state).not.toMatchObject({ variables: { x: 'baked-in' } })
+  })
+
   it('core §9.2: a cancel reaches the child first, then ends the parent', async () => {
     const { host, store } = engineRig()
     const engine = await host()
@@ -421,7 +436,8 @@ describe('a host in trouble', () => {
     await register(one, sleeper)
     const runId = await startRun(one, 'sleeper')
     const iterator = (await one.follow('t1', runId, 0, new AbortController().signal))![Symbol.asyncIterator]()
-    const seen = (await iterator.next()).value!.map(event => event.sequence)
+    const first = await iterator.next()
+    const seen: number[] = first.done ? [] : first.value.map(event => event.sequence)
     for (const [engine, type] of [
       [one, 'pause'],
       [two, 'resume'],

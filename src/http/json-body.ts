@@ -94,6 +94,8 @@ function inspect(root: unknown, checkStrings: boolean): Found {
       if (checkStrings && LONE_SURROGATE.test(value)) found.fault = 'The request body contains a lone surrogate.'
       return
     }
+    if (typeof value === 'number' && !Number.isFinite(value))
+      found.fault = 'The request body holds a number that is too large; send it as text.'
     if (typeof value !== 'object' || value === null) return
     if (Array.isArray(value)) {
       for (const item of value) visit(item)

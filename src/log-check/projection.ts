@@ -46,7 +46,8 @@ export const projectionRules: readonly Rule[] = [
 
 function variableProblems(run: RunLog): string[] {
   const shown = run.run.snapshot?.variables
-  if (shown === undefined) return []
+  // Without the definition nobody knows the defaults.
+  if (shown === undefined || run.run.definition === undefined) return []
   const [seen, real] = [foldHeld(run, 'seen'), foldHeld(run, 'real')]
   const declared = new Set(list(get(run.run.definition, 'variables')).map(variable => get(variable, 'name')))
   const changed = new Set(

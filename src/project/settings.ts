@@ -63,7 +63,7 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
     ...text('8 to 512 visible ASCII characters', /^[\x21-\x7e]{8,512}$/),
     inFile: false,
   },
-  conformance: { about: 'mount the test seams and fixtures of the conformance suite', ...flag },
+  conformance: { about: 'allow the node types that only conformance tests use', ...flag },
   hostName: {
     about: 'name of this host among those that share a database',
     ...text('1 to 128 letters, digits and . _ : -', /^[A-Za-z0-9._:-]{1,128}$/),

@@ -16,6 +16,8 @@ const WORKER_FILE = import.meta.url.endsWith('.ts')
   ? new URL('../../dist/user-schema/worker.js', import.meta.url)
   : new URL('./worker.js', import.meta.url)
 
+const BARRED_MS = 10_000
+
 const TOO_MUCH = 'took too long or too much memory'
 
 export function createSchemaChecker({ timeoutMs = 250, workers = 2 }: SchemaCheckerOptions = {}): SchemaChecker {
@@ -73,6 +75,7 @@ class Desk {
   readonly #idle: SchemaWorker[] = []
   readonly #all = new Set<SchemaWorker>()
   readonly #waiting: (() => void)[] = []
+  readonly #barred = new Set<string>()
   #busy = 0
   #closed = false
 
@@ -82,10 +85,25 @@ class Desk {
   ) {}
 
   async run(job: Job): Promise<JobOutcome> {
+    if (this.#barred.has(job.schema)) return { kind: 'killed' }
+    const outcome = await this.#run(job)
+    if (outcome.kind === 'killed') this.#bar(job.schema)
+    return outcome
+  }
+
+  /** For a while a schema that held up a worker is answered at once, so that it cannot hold up everybody else's. */
+  #bar(schema: string): void {
+    this.#barred.add(schema)
+    setTimeout(() => this.#barred.delete(schema), BARRED_MS).unref()
+  }
+
+  async #run(job: Job): Promise<JobOutcome> {
     if (this.#busy >= this.size) await new Promise<void>(resolve => this.#waiting.push(resolve))
     else this.#busy += 1
     try {
       this.#refuseIfClosed()
+      // It may have been found out while this job stood in line.
+      if (this.#barred.has(job.schema)) return { kind: 'killed' }
       const worker = this.#take()
       const outcome = await worker.run(job, this.timeoutMs).finally(() => this.#giveBack(worker))
       this.#refuseIfClosed()

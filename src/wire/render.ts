@@ -33,13 +33,13 @@ export function renderSnapshot(view: RunView, childRuns: readonly ChildRun[] = [
   }
   if (state.phase === 'absent') return snapshot
   const { started } = state
-  const channels = masked(state.channels, name => plan.channels.get(name)?.sensitive)
+  const channels = masked(state.channels, name => state.hidden.channels.includes(name))
   snapshot.workflowId = started.workflowId
   snapshot.owner = started.owner
   snapshot.startedAt = iso(state.startedAt)
-  snapshot.inputs = masked(started.inputs, name => plan.variables.get(name)?.sensitive)
+  snapshot.inputs = started.inputs
   snapshot.variables = overlaid(
-    masked(state.variables, name => plan.variables.get(name)?.sensitive),
+    masked(state.variables, name => state.hidden.variables.includes(name)),
     channels,
   )
   snapshot.nodeStates = nodeStates(state.nodes, plan)

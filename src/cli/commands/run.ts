@@ -87,7 +87,7 @@ async function watch(
   return exitCodeOf(run.status)
 }
 
-const mayWait = (event: RunEventDoc): boolean =>
+export const mayWait = (event: RunEventDoc): boolean =>
   event.type === 'run.paused' || event.type === 'node.suspended' || event.type === 'interrupt.requested'
 
 function ending(status: string, error: { code: string; message: string } | undefined, runId: string): string {

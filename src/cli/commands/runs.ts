@@ -3,6 +3,8 @@ import pc from 'picocolors'
 import type { RunSnapshot } from '../../client/wire-shapes.js'
 import type { Cli } from '../cli.js'
 import { connect, type GlobalOptions } from '../connect.js'
+import { exitCodeOf, isWaiting } from '../exit-code.js'
+import { mayWait } from './run.js'
 import { UsageError } from '../inputs.js'
 import { eventLine } from '../progress.js'
 import { printable, printJson, printTable, type Terminal } from '../terminal.js'
@@ -23,7 +25,7 @@ type ListOptions = GlobalOptions & {
 
 type EventsOptions = GlobalOptions & { readonly follow?: true; readonly from: number }
 
-function addReads(runs: Command, { terminal }: Cli): void {
+function addReads(runs: Command, { terminal, exit }: Cli): void {
   runs
     .command('list')
     .description('runs, newest first')
@@ -62,7 +64,7 @@ function addReads(runs: Command, { terminal }: Cli): void {
     .command('events')
     .description('the log of a run')
     .argument('<runId>')
-    .option('-f, --follow', 'keep showing events until the run ends')
+    .option('-f, --follow', 'keep showing events until the run ends or waits for a person')
     .option('--from <sequence>', 'begin here', wholeNumber, 0)
     .action(async (runId: string, _options, command: Command) => {
       const options = command.optsWithGlobals<EventsOptions>()
@@ -70,7 +72,9 @@ function addReads(runs: Command, { terminal }: Cli): void {
       if (options.follow) {
         for await (const event of client.followEvents(runId, { from: options.from })) {
           terminal.out(options.json ? JSON.stringify(event) : eventLine(event))
+          if (mayWait(event) && isWaiting((await client.getRun(runId)).status)) break
         }
+        exit(exitCodeOf((await client.getRun(runId)).status))
         return
       }
       const events = (await client.readEvents(runId)).filter(event => event.sequence >= options.from)

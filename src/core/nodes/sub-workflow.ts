@@ -31,9 +31,11 @@ export const subWorkflowNode: NodeType = {
   /** Inputs are mapped once, here: a later change of the parent's variables does not reach the child. */
   start: ({ config, variables, inputs }) => {
     const mapped: [string, JsonObject[string]][] = []
+    const unset: string[] = []
     for (const [child, parent] of mapping(config.inputMapping)) {
       const value = own(variables, parent)
-      if (value !== undefined) mapped.push([child, value])
+      if (value === undefined) unset.push(child)
+      else mapped.push([child, value])
     }
     return {
       kind: 'waiting',
@@ -41,6 +43,7 @@ export const subWorkflowNode: NodeType = {
         kind: 'child',
         workflowId: String(config.workflowId),
         inputs: { ...inputs, ...Object.fromEntries(mapped) },
+        unset,
         propagateCancellation: config.propagateCancellation !== false,
       },
     }
@@ -58,7 +61,9 @@ export const subWorkflowNode: NodeType = {
     const writes: Write[] = []
     for (const [parent, child] of status === 'completed' ? mapping(config.outputMapping) : []) {
       const value = own(outcome.variables, child)
-      if (value !== undefined) writes.push({ kind: 'variable', name: parent, value })
+      if (value === undefined) continue
+      const sensitive = outcome.hidden.includes(child)
+      writes.push({ kind: 'variable', name: parent, value, ...(sensitive ? { sensitive } : {}) })
     }
     return completed({ childRunId, childStatus: status }, writes)
   },

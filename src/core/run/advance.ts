@@ -67,7 +67,7 @@ const isUnhandledFailure = (turn: Turn, { index, outbound }: PlanNode): boolean 
 function outputsOf(turn: Turn): JsonObject {
   const shown = ({ index, node }: PlanNode): JsonObject => {
     const state = turn.active.nodes[index]!
-    return state.is === 'completed' ? maskOutputs(turn, node, state.outputs).shown : {}
+    return state.is === 'completed' ? maskOutputs(turn.active, node, state.outputs).shown : {}
   }
   const completed = turn.plan.nodes.filter(({ index }) => turn.active.nodes[index]!.is === 'completed')
   const ends = completed.filter(({ type }) => type.typeId === 'core.end')

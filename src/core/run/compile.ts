@@ -4,6 +4,7 @@ import type { NodeType } from '../node-type.js'
 import { type Refusal, refuse } from '../problem.js'
 import { compileCondition } from './condition.js'
 import type { NodeSettings, WorkflowDefinition, WorkflowEdge, WorkflowNode } from './definition.js'
+import { isOfType } from './inputs.js'
 import { findBodies, findCycle } from './loops.js'
 import type { Plan, PlanEdge, PlanNode, Retry } from './plan.js'
 
@@ -43,6 +44,13 @@ export function compile(definition: WorkflowDefinition, digest: string, workshop
     indexOf.set(node.id, index)
   })
   const channels = new Map(Object.entries(definition.channels ?? {}))
+  problems.push(
+    ...variableProblems(definition),
+    ...repeated(
+      'edges',
+      definition.edges.map(({ id }) => id),
+    ),
+  )
   for (const { name } of definition.variables)
     if (channels.has(name)) problems.push(`variables: "${name}" is also a channel; rename one of them`)
   if (problems.length > 0) return invalid(definition, problems)
@@ -193,6 +201,26 @@ function loopProblems(
         problems.push(`nodes[${name(index)}] is inside loop ${name(loop)} and must lead back to it`)
   }
   return problems
+}
+
+function variableProblems({ variables }: WorkflowDefinition): string[] {
+  const mistyped = variables.flatMap(({ name, type, defaultValue }) =>
+    defaultValue === undefined || defaultValue === null || isOfType(type, defaultValue)
+      ? []
+      : [`variables["${name}"].defaultValue must be of type ${type}`],
+  )
+  return [
+    ...mistyped,
+    ...repeated(
+      'variables',
+      variables.map(({ name }) => name),
+    ),
+  ]
+}
+
+function repeated(where: string, names: readonly string[]): string[] {
+  const twice = new Set(names.filter((name, i) => names.indexOf(name, i + 1) >= 0))
+  return [...twice].map(name => `${where}: "${name}" is there twice; give each its own name`)
 }
 
 /** The protocol leaves a node's settings free; those that are read must be what they are read as. */

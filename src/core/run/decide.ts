@@ -42,7 +42,7 @@ function start(
     }
   }
   const turn = new Turn(plan, limits, state, runId, input.now)
-  const { shown, secret } = maskInputs(plan, started.inputs)
+  const { shown, secret } = maskInputs(plan, started.inputs, input.hiddenInputs ?? [])
   turn.emit({
     type: 'run.started',
     payload: { ...started, inputs: shown },
@@ -96,7 +96,7 @@ function pause(rules: Rules, turn: Turn, { drainPolicy, reason }: Asked<'PauseRu
       pausedAt,
     })
   }
-  if (mode.kind !== 'running')
+  if (mode.kind === 'stopping' || (mode.kind === 'pausing' && drainPolicy !== 'immediate'))
     return refuse('run_not_pausable', `the run is ${mode.kind}; wait for it to settle`, { runStatus: status })
   const payload = { drainPolicy, ...(reason === undefined ? {} : { reason }) }
   if (drainPolicy === 'immediate') turn.emit({ type: 'run.paused', payload })

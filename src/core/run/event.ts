@@ -59,6 +59,8 @@ export type RunStarted = {
   metadata?: JsonObject
   parentRunId?: string
   parentNodeId?: string
+  /** Inputs that were mapped from nothing: their variables have no value, not their default. */
+  unsetInputs?: readonly string[]
   /** How many ancestors this run has; bounds recursion through sub-workflows. */
   depth?: number
 }
@@ -102,6 +104,7 @@ export type Wait =
       readonly kind: 'child'
       readonly workflowId: string
       readonly inputs: JsonObject
+      readonly unset: readonly string[]
       readonly propagateCancellation: boolean
     }
   | {

@@ -100,10 +100,15 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     case 'variable.changed': {
       const { name, next } = event.payload
       draft.variables = withKey(draft.variables, name, event.secret ? event.secret.next : next)
+      if (event.secret) draft.hidden = { ...draft.hidden, variables: withName(draft.hidden.variables, name) }
       return
     }
-    case 'channel.written':
-      draft.channels = withKey(draft.channels, event.payload.channel, folded(plan, draft.channels, event))
+    case 'channel.written': {
+      const { channel } = event.payload
+      draft.channels = withKey(draft.channels, channel, folded(plan, draft.channels, event))
+      if (event.secret?.value !== undefined)
+        draft.hidden = { ...draft.hidden, channels: withName(draft.hidden.channels, channel) }
+    }
   }
 }
 
@@ -115,7 +120,7 @@ function begin(
 ): Active {
   const defaults: [string, JsonObject[string]][] = []
   for (const { name, defaultValue } of plan.variables.values())
-    if (defaultValue !== undefined) defaults.push([name, defaultValue])
+    if (defaultValue !== undefined && !started.unsetInputs?.includes(name)) defaults.push([name, defaultValue])
   const channels: [string, JsonObject[string]][] = []
   for (const [name, channel] of plan.channels) if (channel.default !== undefined) channels.push([name, channel.default])
   return {
@@ -128,6 +133,11 @@ function begin(
     lastAt: event.at,
     variables: { ...Object.fromEntries(defaults), ...started.inputs, ...secret?.inputs },
     channels: Object.fromEntries(channels),
+    hidden: {
+      variables: [...new Set([...namesOfSensitive(plan.variables), ...Object.keys(secret?.inputs ?? {})])],
+      channels: namesOfSensitive(plan.channels),
+    },
+    secretInputs: secret?.inputs ?? {},
     nodes: plan.nodes.map(() => IDLE),
     starts: plan.nodes.map(() => 0),
     passes: plan.nodes.map(() => 0),
@@ -149,6 +159,8 @@ const end = (state: Active, event: Recorded, outcome: Outcome): Ended => ({
   lastAt: event.at,
   variables: state.variables,
   channels: state.channels,
+  hidden: state.hidden,
+  secretInputs: state.secretInputs,
   nodes: state.nodes,
   starts: state.starts,
   passes: state.passes,
@@ -200,6 +212,12 @@ function settle(plan: Plan, draft: Draft, index: number, node: NodeState): void 
   draft.touched = without(draft.touched, index)
   for (const edge of plan.nodes[index]!.outbound) draft.touched = including(draft.touched, edge.target)
 }
+
+const withName = (names: readonly string[], name: string): readonly string[] =>
+  names.includes(name) ? names : [...names, name]
+
+const namesOfSensitive = (declared: ReadonlyMap<string, { readonly sensitive?: boolean }>): string[] =>
+  [...declared].filter(([, { sensitive }]) => sensitive).map(([name]) => name)
 
 const put = (draft: Draft, index: number, node: NodeState): void => {
   draft.nodes = replaced(draft.nodes, index, node)

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, own } from '../json.js'
+import { isObject, type JsonObject, own } from '../json.js'
 import type { NodeContext, Step, WaitOutcome, Write } from '../node-type.js'
 import { type Failure, failure } from '../problem.js'
 import { executionBreach } from './bounds.js'
@@ -6,7 +6,7 @@ import { refuseWrite } from './channels.js'
 import type { Wait } from './event.js'
 import { TOLERANT } from './graph.js'
 import { resolveInputs, runInputs, scopeOf } from './inputs.js'
-import { MASK, maskOutputs } from './masking.js'
+import { carriesSecret, MASK, maskFailure, maskOutputs, secretsOf } from './masking.js'
 import type { PlanNode } from './plan.js'
 import { stop } from './stop.js'
 import { isoTime } from '../time.js'
@@ -50,7 +50,8 @@ export function settleNode(turn: Turn, planNode: PlanNode, wait: Wait, outcome: 
 }
 
 /** An attempt failed: try again later while retries are left, else the node has failed. */
-export function failNode(turn: Turn, planNode: PlanNode, error: Failure, cause: number): void {
+export function failNode(turn: Turn, planNode: PlanNode, told: Failure, cause: number): void {
+  const error = maskFailure(turn.active, told)
   const { node, retry, outbound, index } = planNode
   const before = turn.active.nodes[index]!
   const failures = (before.is === 'waiting' ? before.failures : 0) + 1
@@ -91,7 +92,7 @@ function oversizedPart(step: Exclude<Step, { kind: 'waiting' }>): Failure | unde
 }
 
 function completeNode(turn: Turn, { node }: PlanNode, outputs: JsonObject, cause: number): void {
-  const { shown, hidden } = maskOutputs(turn, node, outputs)
+  const { shown, hidden } = maskOutputs(turn.active, node, outputs)
   const payload = { nodeId: node.id, outputs: shown }
   const done = turn.emit({
     type: 'node.completed',
@@ -124,13 +125,14 @@ function applyWrite(turn: Turn, { node }: PlanNode, write: Write, cause: number)
     })
     return undefined
   }
-  if (write.kind === 'variable') return changeVariable(turn, node.id, write.name, write.value, cause)
+  if (write.kind === 'variable') return changeVariable(turn, node.id, write, cause)
   const declared = plan.channels.get(write.channel)
   const reducer = declared?.reducer ?? write.reducer ?? 'append'
+  const hide = declared?.sensitive === true || carriesSecret(write.value, secretsOf(turn.active))
   const refused = refuseWrite(write.channel, declared, write.value, reducer, { nodeId: node.id, typeId: node.typeId })
   if (refused) return { ...refused, retryable: false }
   const secret = {
-    ...(declared?.sensitive ? { value: write.value } : {}),
+    ...(hide ? { value: write.value } : {}),
     ...(declared === undefined && write.ttlMs !== undefined ? { ttlMs: write.ttlMs } : {}),
   }
   turn.emit({
@@ -138,7 +140,7 @@ function applyWrite(turn: Turn, { node }: PlanNode, write: Write, cause: number)
     nodeId: node.id,
     payload: {
       channel: write.channel,
-      value: declared?.sensitive ? MASK : write.value,
+      value: hide ? MASK : write.value,
       reducer,
       writtenAt: isoTime(turn.at),
       nodeId: node.id,
@@ -150,13 +152,20 @@ function applyWrite(turn: Turn, { node }: PlanNode, write: Write, cause: number)
   return undefined
 }
 
-function changeVariable(turn: Turn, nodeId: string, name: string, value: Json, cause: number): Failure | undefined {
+function changeVariable(
+  turn: Turn,
+  nodeId: string,
+  { name, value, sensitive: told }: Extract<Write, { kind: 'variable' }>,
+  cause: number,
+): Failure | undefined {
   if (turn.plan.channels.has(name)) {
     const message = `"${name}" is a channel; write it with core.channelWrite instead of setting it as a variable`
     return failure('validation_error', message, { retryable: false })
   }
   const previous = own(turn.active.variables, name)
-  const sensitive = turn.plan.variables.get(name)?.sensitive === true
+  const { variables } = turn.active.hidden
+  // Once hidden, a name stays hidden: its earlier value would show as `previous`.
+  const sensitive = told === true || variables.includes(name) || carriesSecret(value, secretsOf(turn.active))
   const payload = sensitive
     ? { name, next: MASK, nodeId }
     : { name, ...(previous === undefined ? {} : { previous }), next: value, nodeId }
@@ -188,7 +197,7 @@ function withContext(
     ordinal: (state.starts[index] ?? 0) - (attempt > 0 || waiting ? 1 : 0),
     variables: state.variables,
     channels: state.channels,
-    runInputs: runInputs(plan, state),
+    runInputs: runInputs(state),
     configurable: isObject(state.started.configurable) ? state.started.configurable : {},
     get inbound() {
       const sources: [string, JsonObject][] = []

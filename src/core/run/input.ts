@@ -7,7 +7,13 @@ export type RunInput = { readonly now: number } & (Command | Outcome)
 
 /** A person or a client asks; may be refused. */
 export type Command =
-  | { readonly type: 'StartRun'; readonly runId: string; readonly started: RunStarted }
+  | {
+      readonly type: 'StartRun'
+      readonly runId: string
+      readonly started: RunStarted
+      /** Inputs that carry a secret of the parent, besides those declared sensitive. */
+      readonly hiddenInputs?: readonly string[]
+    }
   | { readonly type: 'CancelRun'; readonly reason?: string; readonly by: string; readonly parentRunId?: string }
   | { readonly type: 'PauseRun'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
   | { readonly type: 'ResumeRun'; readonly reason?: string }
@@ -33,6 +39,7 @@ export type Outcome =
       readonly childRunId: string
       readonly status: 'completed' | 'failed' | 'cancelled'
       readonly variables: JsonObject
+      readonly hidden: readonly string[]
       readonly error?: Failure
     }
   | {

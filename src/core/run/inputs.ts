@@ -3,13 +3,11 @@ import { type Failure, failure } from '../problem.js'
 import type { PortValue, WorkflowVariable } from './definition.js'
 import type { Plan, PlanNode } from './plan.js'
 import type { Scope } from '../expression.js'
-import type { RunState } from './state.js'
-
-type Told = Exclude<RunState, { phase: 'absent' }>
+import type { Told } from './state.js'
 
 /** The data expressions may read. Built on demand: most nodes have no expression. */
 export function scopeOf(plan: Plan, state: Told, more: { readonly [name: string]: unknown } = {}): Scope {
-  const inputs = runInputs(plan, state)
+  const inputs = runInputs(state)
   return {
     inputs,
     input: inputs,
@@ -28,13 +26,8 @@ export function scopeOf(plan: Plan, state: Told, more: { readonly [name: string]
   }
 }
 
-/** Inputs as given, with the real values of sensitive ones, which the log keeps apart. */
-export function runInputs(plan: Plan, state: Told): JsonObject {
-  const { inputs } = state.started
-  const secret = Object.keys(inputs).filter(name => plan.variables.get(name)?.sensitive)
-  if (secret.length === 0) return inputs
-  return { ...inputs, ...Object.fromEntries(secret.map(name => [name, own(state.variables, name) ?? null])) }
-}
+/** Inputs as given, with the real values of those the log masks. */
+export const runInputs = ({ started, secretInputs }: Told): JsonObject => ({ ...started.inputs, ...secretInputs })
 
 /** Resolves every input port of a node, or says which one cannot be. */
 export function resolveInputs(
@@ -95,6 +88,8 @@ const TYPE_TESTS: { readonly [type in WorkflowVariable['type']]: (value: Json) =
   array: Array.isArray,
 }
 
+export const isOfType = (type: WorkflowVariable['type'], value: Json): boolean => TYPE_TESTS[type](value)
+
 /** Everything wrong with a run's inputs. Undeclared keys are welcome; a default satisfies `required`. */
 export function inputProblems(plan: Plan, inputs: JsonObject): string[] {
   const problems: string[] = []
@@ -103,7 +98,7 @@ export function inputProblems(plan: Plan, inputs: JsonObject): string[] {
     if (value === undefined || value === null) {
       if (required && defaultValue === undefined && value === undefined)
         problems.push(`inputs.${name} is required (${type}); add it`)
-    } else if (!TYPE_TESTS[type](value)) {
+    } else if (!isOfType(type, value)) {
       problems.push(`inputs.${name} must be of type ${type}, not ${Array.isArray(value) ? 'array' : typeof value}`)
     }
   }

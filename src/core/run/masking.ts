@@ -1,43 +1,85 @@
 import { isObject, type Json, type JsonObject, own, sameJson } from '../json.js'
+import type { Failure } from '../problem.js'
 import type { WorkflowNode } from './definition.js'
 import type { Plan } from './plan.js'
-import type { Active } from './state.js'
+import type { Told } from './state.js'
 
 export const MASK = '[REDACTED]'
 
 /**
- * Outputs as the log may show them. A port is hidden when the workflow says so, or when its value carries the value
- * of a variable that is declared sensitive.
+ * What must not be seen: the values of hidden variables and channels. They are hidden when they are declared sensitive,
+ * and when what was written to them carried such a value, so a secret stays one wherever the run takes it.
  */
+type Secrets = {
+  /** Hidden wherever they stand within a text. */
+  readonly texts: readonly string[]
+  /** Hidden where they stand alone: too short or too plain to look for inside other values. */
+  readonly exact: readonly Json[]
+}
+
+/** Shorter texts are found in too many places to mean anything there. */
+const SHORTEST_TEXT = 4
+
+export function secretsOf({ hidden, variables, channels }: Told): Secrets | undefined {
+  if (hidden.variables.length === 0 && hidden.channels.length === 0) return undefined
+  const texts = new Set<string>()
+  const exact: Json[] = []
+  const queue: Json[] = []
+  for (const name of hidden.variables) queue.push(own(variables, name) ?? null)
+  for (const name of hidden.channels) queue.push(own(channels, name) ?? null)
+  for (const value of [...queue]) if (value !== null && typeof value !== 'boolean' && value !== '') exact.push(value)
+  for (let value = queue.pop(); value !== undefined; value = queue.pop()) {
+    if (typeof value === 'string' && value.length >= SHORTEST_TEXT) texts.add(value)
+    if (Array.isArray(value)) queue.push(...value)
+    else if (isObject(value)) queue.push(...Object.values(value))
+  }
+  return { texts: [...texts], exact }
+}
+
+export function carriesSecret(value: Json, secrets: Secrets | undefined): boolean {
+  if (secrets === undefined) return false
+  if (secrets.exact.some(secret => sameJson(value, secret))) return true
+  if (typeof value === 'string') return secrets.texts.some(text => value.includes(text))
+  if (Array.isArray(value)) return value.some(item => carriesSecret(item, secrets))
+  return (
+    isObject(value) &&
+    Object.entries(value).some(([key, item]) => carriesSecret(key, secrets) || carriesSecret(item, secrets))
+  )
+}
+
+/** Outputs as the log may show them: a port is hidden when the workflow says so, or when its value carries a secret. */
 export function maskOutputs(
-  { plan, active }: { readonly plan: Plan; readonly active: Active },
+  state: Told,
   node: WorkflowNode,
   outputs: JsonObject,
 ): { shown: JsonObject; hidden: boolean } {
-  const secrets: Json[] = []
-  for (const { name, sensitive } of plan.variables.values()) {
-    const value = sensitive ? own(active.variables, name) : undefined
-    if (value !== undefined && value !== null && typeof value !== 'boolean' && value !== '') secrets.push(value)
-  }
-  if (secrets.length === 0 && node.outputSensitivity === undefined) return { shown: outputs, hidden: false }
+  const secrets = secretsOf(state)
+  if (secrets === undefined && node.outputSensitivity === undefined) return { shown: outputs, hidden: false }
   const hidden = Object.keys(outputs).filter(port => {
     const declared = node.outputSensitivity && own(node.outputSensitivity, port)
-    return declared ?? secrets.some(secret => carries(outputs[port]!, secret))
+    return declared === true || carriesSecret(outputs[port]!, secrets)
   })
   if (hidden.length === 0) return { shown: outputs, hidden: false }
   return { shown: { ...outputs, ...Object.fromEntries(hidden.map(port => [port, MASK])) }, hidden: true }
 }
 
-function carries(value: Json, secret: Json): boolean {
-  if (sameJson(value, secret)) return true
-  if (typeof value === 'string') return typeof secret === 'string' && value.includes(secret)
-  if (Array.isArray(value)) return value.some(item => carries(item, secret))
-  return isObject(value) && Object.values(value).some(item => carries(item, secret))
+/** A failure as the log may tell it. */
+export function maskFailure(state: Told, error: Failure): Failure {
+  const secrets = secretsOf(state)
+  if (secrets === undefined) return error
+  const message = secrets.texts.reduce((text, secret) => text.replaceAll(secret, MASK), error.message)
+  if (error.details === undefined || !carriesSecret(error.details, secrets)) return { ...error, message }
+  const { details: _details, ...rest } = error
+  return { ...rest, message }
 }
 
 /** Inputs as the log may show them, and the real values of those that are masked. */
-export function maskInputs(plan: Plan, inputs: JsonObject): { shown: JsonObject; secret: JsonObject | undefined } {
-  const names = Object.keys(inputs).filter(name => plan.variables.get(name)?.sensitive)
+export function maskInputs(
+  plan: Plan,
+  inputs: JsonObject,
+  alsoHidden: readonly string[],
+): { shown: JsonObject; secret: JsonObject | undefined } {
+  const names = Object.keys(inputs).filter(name => plan.variables.get(name)?.sensitive || alsoHidden.includes(name))
   if (names.length === 0) return { shown: inputs, secret: undefined }
   return {
     shown: { ...inputs, ...Object.fromEntries(names.map(name => [name, MASK])) },

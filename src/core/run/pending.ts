@@ -3,6 +3,7 @@ import { hasReadyNodes } from './advance.js'
 import { deadline, nodeDueAt } from './bounds.js'
 import type { Rules } from './decide.js'
 import type { RepeatPolicy } from './event.js'
+import { carriesSecret, secretsOf } from './masking.js'
 import type { RunState } from './state.js'
 
 /**
@@ -16,6 +17,9 @@ export type Effect =
       readonly since: number
       readonly workflowId: string
       readonly inputs: JsonObject
+      /** Names of inputs that carry a secret. */
+      readonly hiddenInputs: readonly string[]
+      readonly unset: readonly string[]
       readonly timeoutMs: number
     }
   | { readonly kind: 'watch-child'; readonly nodeId: string; readonly since: number; readonly childRunId: string }
@@ -51,8 +55,11 @@ export function pending({ plan }: Pick<Rules, 'plan'>, state: RunState): readonl
       if (stopping && wait.propagateCancellation) effects.push({ kind: 'cancel-child', nodeId, since, childRunId })
       effects.push({ kind: 'watch-child', nodeId, since, childRunId })
     } else if (wait.kind === 'child') {
-      const { workflowId, inputs } = wait
-      effects.push({ kind: 'start-child', nodeId, since, workflowId, inputs, timeoutMs: plan.nodes[index]!.timeoutMs })
+      const { workflowId, inputs, unset } = wait
+      const secrets = secretsOf(state)
+      const hiddenInputs = Object.keys(inputs).filter(name => carriesSecret(inputs[name]!, secrets))
+      const { timeoutMs } = plan.nodes[index]!
+      effects.push({ kind: 'start-child', nodeId, since, workflowId, inputs, hiddenInputs, unset, timeoutMs })
     } else if (wait.kind === 'check') {
       effects.push({ kind: 'check', nodeId, since, schema: wait.schema, value: wait.value })
     } else if (wait.kind === 'effect') {

@@ -299,6 +299,14 @@ describe('cancel, pause, resume', () => {
     expect(run.after(500).state).toMatchObject({ outcome: { status: 'completed' } })
   })
 
+  it('a draining pause that takes too long can be made immediate', () => {
+    const run = given(sleeping)
+      .start()
+      .when({ type: 'PauseRun', drainPolicy: 'drain-current-node' } as never)
+      .when({ type: 'PauseRun', drainPolicy: 'immediate' } as never)
+    expect(run.log.at(-1)).toMatchObject({ type: 'run.paused', payload: { drainPolicy: 'immediate' } })
+  })
+
   it('a draining pause lets the current node end first and starts nothing new', () => {
     const run = given(sleeping)
       .start()
@@ -346,11 +354,20 @@ describe('children', () => {
       childWorkflowId: 'child',
     } as never)
   const ended = (status: string, variables = {}) =>
-    ({ type: 'ChildEnded', nodeId: 'sub', childRunId: 'c1', status, variables }) as never
+    ({ type: 'ChildEnded', nodeId: 'sub', childRunId: 'c1', status, variables, hidden: [] }) as never
 
   it('core §9.2: inputs are mapped once, when the node starts', () => {
     expect(parent({ inputMapping: { theirs: 'mine', gone: 'absent' } }).owed).toEqual([
-      { kind: 'start-child', nodeId: 'sub', since: 1, workflowId: 'child', inputs: { theirs: 'x' }, timeoutMs: 0 },
+      {
+        kind: 'start-child',
+        nodeId: 'sub',
+        since: 1,
+        workflowId: 'child',
+        inputs: { theirs: 'x' },
+        hiddenInputs: [],
+        unset: ['gone'],
+        timeoutMs: 0,
+      },
     ])
   })
 
@@ -567,6 +584,52 @@ describe('inputs, variables, channels', () => {
       variables: [{ name: 'x', type: 'string', defaultValue: 'a' }],
     }).start()
     expect(run.state).toMatchObject({ outcome: { status: 'failed', error: { code: 'value_too_large' } } })
+  })
+
+  it('a secret stays one wherever the run takes it: copies, channels, parts, failures and children', () => {
+    const copy = {
+      type: 'core.setVariable',
+      config: { name: 'plain' },
+      inputs: { value: { type: 'expression' as const, expression: '"x" + variables.creds.password' } },
+    }
+    const run = given({
+      nodes: {
+        copy,
+        leak: {
+          type: 'core.channelWrite',
+          config: { channelName: 'open' },
+          inputs: { value: { type: 'variable', variableName: 'plain' } },
+        },
+        part: {
+          type: 'core.identity',
+          inputs: { payload: { type: 'expression', expression: 'variables.creds.password' } },
+        },
+        wrong: { type: 'core.delay', inputs: { delayMs: { type: 'variable', variableName: 'plain' } } },
+        child: {
+          type: 'core.subWorkflow',
+          config: { workflowId: 'c', inputMapping: { given: 'plain', other: 'fine' } },
+        },
+      },
+      edges: [
+        'copy > leak',
+        'leak > part',
+        { path: 'part > wrong' },
+        { path: 'wrong > child', triggerRule: 'any_failed' },
+      ],
+      variables: [
+        { name: 'creds', type: 'object', sensitive: true },
+        { name: 'fine', type: 'string', defaultValue: 'ok' },
+      ],
+    }).start({ creds: { password: 'hunter22' } })
+    expect(run.told()).toContain('node.failed wrong')
+    expect(JSON.stringify(run.log.map(({ payload }) => payload))).not.toContain('hunter22')
+    expect(run.state).toMatchObject({
+      hidden: { variables: ['creds', 'plain'], channels: ['open'] },
+      variables: { plain: 'xhunter22' },
+    })
+    expect(run.owed).toMatchObject([
+      { kind: 'start-child', inputs: { given: 'xhunter22', other: 'ok' }, hiddenInputs: ['given'] },
+    ])
   })
 
   it('a sensitive variable may become null', () => {

@@ -18,7 +18,8 @@ export type Ended = Told & {
   readonly outcome: Outcome
 }
 
-type Told = {
+/** What the log has told of a run that exists. */
+export type Told = {
   readonly runId: string
   readonly started: Readonly<RunStarted>
   readonly startedAt: number
@@ -28,6 +29,10 @@ type Told = {
   readonly lastAt: number
   readonly variables: JsonObject
   readonly channels: { readonly [name: string]: Json }
+  /** Names whose values the log must not show. */
+  readonly hidden: { readonly variables: readonly string[]; readonly channels: readonly string[] }
+  /** Inputs that the log masks, as they were given. */
+  readonly secretInputs: JsonObject
   /** By node index of the plan. */
   readonly nodes: readonly NodeState[]
   /** By node index: fresh starts in the whole run, which number the node's effects. */

@@ -34,12 +34,17 @@ export const startChild: Perform<'start-child'> = async (shop, { runId, tenant, 
     owner: state.started.owner,
     ...(state.started.scopeId === undefined ? {} : { scopeId: state.started.scopeId }),
     ...(effect.timeoutMs > 0 ? { configurable: { runTimeoutMs: effect.timeoutMs } } : {}),
+    ...(effect.unset.length === 0 ? {} : { unsetInputs: effect.unset }),
     parentRunId: runId,
     parentNodeId: effect.nodeId,
     depth,
   }
   const birth = () =>
-    shop.runs.birth(shop.cells.enter(childRunId), { type: 'StartRun', runId: childRunId, started }, plan)
+    shop.runs.birth(
+      shop.cells.enter(childRunId),
+      { type: 'StartRun', runId: childRunId, started, hiddenInputs: effect.hiddenInputs },
+      plan,
+    )
   const trial = birth()
   if ('code' in trial) return refused(effect, failure('child_refused', trial.message, { retryable: false }))
   const { nodeId, since } = effect

@@ -7,8 +7,18 @@ export const watchChild: Perform<'watch-child'> = async (shop, _run, { nodeId, c
   if (!ended) return undefined
   const child = await shop.runs.load(shop.cells.enter(childRunId))
   if (child?.state.phase !== 'ended') return undefined
-  const { outcome, variables, channels } = child.state
+  const { outcome, variables, channels, hidden } = child.state
   const error = outcome.status === 'failed' ? { error: outcome.error } : {}
   const told = { ...variables, ...channels }
-  return { input: { type: 'ChildEnded', nodeId, childRunId, status: outcome.status, variables: told, ...error } }
+  return {
+    input: {
+      type: 'ChildEnded',
+      nodeId,
+      childRunId,
+      status: outcome.status,
+      variables: told,
+      hidden: [...hidden.variables, ...hidden.channels],
+      ...error,
+    },
+  }
 }

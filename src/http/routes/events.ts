@@ -44,9 +44,23 @@ const streamEvents = (edge: Edge): Route => {
       if (view === undefined) return problem(NO_RUN)
       const asked = readRequest(call, check)
       if ('code' in asked) return problem(asked)
+      if (await isBeyondLog(edge, view, asked.after)) return problem(BEYOND_LOG)
       return wantsJson(call.request.headers.accept) ? sendLog(edge, view, asked) : openStream(edge, call, view, asked)
     },
   })
+}
+
+const BEYOND_LOG = refuse(
+  'validation_error',
+  'Last-Event-ID is past the end of this run; send the sequence of the last event you have, or leave it out.',
+  { field: 'Last-Event-ID' },
+)
+
+/** A position nobody can have been given, in a run that goes on. An ended run has no more to give in any case. */
+async function isBeyondLog({ engine }: Edge, view: RunView, after: number): Promise<boolean> {
+  if (isOver(view) || after < lengthOf(view)) return false
+  // Another host may have written since this view was taken.
+  return (await engine.readEvents(view.tenant, view.runId, after))?.length === 0
 }
 
 /** Mode and buffer are judged before Accept is looked at, and Last-Event-ID after both (contract core §6). */
@@ -139,8 +153,9 @@ const pollEvents = (edge: Edge): Route =>
         ? await hold(edge, call, (query.timeout ?? 30) * 1000, signal => pollRun(edge.engine, view, after, signal))
         : await pollRun(edge.engine, view, after, NEVER)
       const later = mayHold ? await edge.engine.inspect(caller.tenant, params.runId) : undefined
-      // A run that ended after these events were read is not over for this reader: its last events are yet to come.
-      const shown = later === undefined || isOver(later) ? view : later
+      // A run that ended after these events were read is not over for this reader, if its last events are yet to come.
+      const isStillToCome = later !== undefined && isOver(later) && after + 1 < lengthOf(later)
+      const shown = later === undefined || isStillToCome ? view : later
       const body = renderPoll(shown, events, edge.engineVersion)
       return { status: 200, body, headers: { 'cache-control': 'no-store' } }
     },
