@@ -10,10 +10,12 @@ export type Held = { readonly variables: Map<string, unknown>; readonly channels
  */
 export function foldHeld(run: RunLog, view: 'seen' | 'real'): Held {
   const held: Held = { variables: new Map(), channels: new Map() }
+  // Inputs mapped from nothing leave their variables without a value, defaults or not.
+  const unset = new Set(list(run.started.unsetInputs))
   for (const variable of list(get(run.run.definition, 'variables'))) {
     const name = text(get(variable, 'name'))
     const value = get(variable, 'defaultValue')
-    if (name !== undefined && value !== undefined) held.variables.set(name, value)
+    if (name !== undefined && value !== undefined && !unset.has(name)) held.variables.set(name, value)
   }
   for (const [name, declared] of Object.entries(fields(get(run.run.definition, 'channels')))) {
     const value = get(declared, 'default')

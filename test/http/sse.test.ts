@@ -168,6 +168,9 @@ describe('event streams (contract core §6)', () => {
             for (const event of flood.slice(from)) yield [event]
           })()
         },
+        async readEvents(_tenant, _runId, from) {
+          return flood.slice(from)
+        },
       })),
     })
     const runId = await start('slow')
@@ -183,6 +186,15 @@ describe('event streams (contract core §6)', () => {
     const rest = await openStream(port, path, { headers: { 'last-event-id': String(seen.at(-1) ?? -1) } })
     for (const frame of framesOf(await rest.ended)) seen.push(frame.id)
     expect(seen).toEqual(flood.map(event => event.sequence))
+  })
+
+  test('a Last-Event-ID past the end of a run that goes on is 400; of one that ended, an empty stream', async () => {
+    host = await startHttp()
+    const headers = { 'last-event-id': '50' }
+    const going = await host.call('alice', { url: `/v1/runs/${await start('slow')}/events`, headers })
+    expect([going.status, going.json.details]).toEqual([400, { field: 'Last-Event-ID' }])
+    const over = await host.call('alice', { url: `/v1/runs/${await start('noop')}/events`, headers })
+    expect([over.status, over.text]).toEqual([200, ''])
   })
 
   test('closing the app ends open streams', async () => {
