@@ -27,7 +27,7 @@ export function secretsOf({ hidden, variables, channels }: Told): Secrets | unde
   const queue: Json[] = []
   for (const name of hidden.variables) queue.push(own(variables, name) ?? null)
   for (const name of hidden.channels) queue.push(own(channels, name) ?? null)
-  for (const value of [...queue]) if (value !== null && typeof value !== 'boolean' && value !== '') exact.push(value)
+  for (const value of queue) if (value !== null && typeof value !== 'boolean' && value !== '') exact.push(value)
   for (let value = queue.pop(); value !== undefined; value = queue.pop()) {
     if (typeof value === 'string' && value.length >= SHORTEST_TEXT) texts.add(value)
     if (Array.isArray(value)) queue.push(...value)

@@ -150,7 +150,7 @@ describe('loops', () => {
     let decisions = 1
     while (run.owed.some(effect => effect.kind === 'continue')) {
       const before = run.log.length
-      run.when({ type: 'Continue' } as never)
+      run.when({ type: 'Continue' })
       expect(run.log.length - before).toBeLessThan(600)
       decisions += 1
     }
@@ -211,7 +211,7 @@ describe('retries and timers', () => {
   it('time never runs backwards in a log, whatever the clock does', () => {
     const run = given({ nodes: { d: { type: 'core.delay', config: { ms: 10 } } } }).start()
     run.now = 5
-    run.when({ type: 'CancelRun', by: 'me' } as never)
+    run.when({ type: 'CancelRun', by: 'me' })
     expect(run.log.map(({ at }) => at)).toEqual([1_000, 1_000, 1_000, 1_000])
   })
 })
@@ -248,7 +248,7 @@ describe('bounds', () => {
       'assay.conformance',
     ]).start({}, { runTimeoutMs: 100 })
     run.now += 101
-    run.when({ type: 'EffectAnswered', nodeId: 's', since: 1, answer: { ok: true, output: 1 } } as never)
+    run.when({ type: 'EffectAnswered', nodeId: 's', since: 1, answer: { ok: true, output: 1 } })
     expect(run.told()).not.toContain('node.started b')
     expect(run.state).toMatchObject({ outcome: { error: { code: 'run_timeout' } } })
   })
@@ -259,9 +259,9 @@ describe('bounds', () => {
 
   it("the workflow's own timeout does not count the time a run was paused", () => {
     const run = given({ nodes: { d: { type: 'core.delay', config: { ms: 150 } } }, settings: { timeout: 200 } }).start()
-    run.when({ type: 'PauseRun', drainPolicy: 'immediate' } as never)
+    run.when({ type: 'PauseRun', drainPolicy: 'immediate' })
     run.now += 1_000
-    run.when({ type: 'ResumeRun' } as never)
+    run.when({ type: 'ResumeRun' })
     expect(run.after(150).state).toMatchObject({ outcome: { status: 'completed' } })
   })
 })
@@ -270,31 +270,25 @@ describe('cancel, pause, resume', () => {
   const sleeping = { nodes: { d: { type: 'core.delay', config: { ms: 500 } }, b: 'core.noop' }, edges: ['d > b'] }
 
   it('a cancel ends the run at once when nothing has to be waited for', () => {
-    const run = given(sleeping)
-      .start()
-      .when({ type: 'CancelRun', by: 'me', reason: 'enough' } as never)
+    const run = given(sleeping).start().when({ type: 'CancelRun', by: 'me', reason: 'enough' })
     expect(run.told().slice(2)).toEqual(['node.cancelled d', 'run.cancelled'])
     expect(run.log.at(-1)).toMatchObject({ payload: { reason: 'enough', cancelledBy: 'me' } })
   })
 
   it('cancelling twice is fine, cancelling what has ended otherwise is refused', () => {
-    const cancelled = given(sleeping)
-      .start()
-      .when({ type: 'CancelRun', by: 'me' } as never)
-    expect(cancelled.when({ type: 'CancelRun', by: 'me' } as never).refusal).toBeUndefined()
+    const cancelled = given(sleeping).start().when({ type: 'CancelRun', by: 'me' })
+    expect(cancelled.when({ type: 'CancelRun', by: 'me' }).refusal).toBeUndefined()
     const done = given({ nodes: { a: 'core.noop' } })
       .start()
-      .when({ type: 'CancelRun', by: 'me' } as never)
+      .when({ type: 'CancelRun', by: 'me' })
     expect(done.refusal).toMatchObject({ code: 'run_terminal', details: { runStatus: 'completed' } })
   })
 
   it('an immediate pause stops at once; the interrupted node starts as a fresh attempt', () => {
-    const run = given(sleeping)
-      .start()
-      .when({ type: 'PauseRun', drainPolicy: 'immediate' } as never)
+    const run = given(sleeping).start().when({ type: 'PauseRun', drainPolicy: 'immediate' })
     expect(run.log.at(-1)).toMatchObject({ type: 'run.paused', payload: { drainPolicy: 'immediate' } })
     expect(run.after(1_000).log).toHaveLength(3)
-    run.when({ type: 'ResumeRun' } as never)
+    run.when({ type: 'ResumeRun' })
     expect(run.log.at(-1)).toMatchObject({ type: 'node.started', payload: { attempt: 1 } })
     expect(run.after(500).state).toMatchObject({ outcome: { status: 'completed' } })
   })
@@ -302,29 +296,27 @@ describe('cancel, pause, resume', () => {
   it('a draining pause that takes too long can be made immediate', () => {
     const run = given(sleeping)
       .start()
-      .when({ type: 'PauseRun', drainPolicy: 'drain-current-node' } as never)
-      .when({ type: 'PauseRun', drainPolicy: 'immediate' } as never)
+      .when({ type: 'PauseRun', drainPolicy: 'drain-current-node' })
+      .when({ type: 'PauseRun', drainPolicy: 'immediate' })
     expect(run.log.at(-1)).toMatchObject({ type: 'run.paused', payload: { drainPolicy: 'immediate' } })
   })
 
   it('a draining pause lets the current node end first and starts nothing new', () => {
-    const run = given(sleeping)
-      .start()
-      .when({ type: 'PauseRun', drainPolicy: 'drain-current-node' } as never)
+    const run = given(sleeping).start().when({ type: 'PauseRun', drainPolicy: 'drain-current-node' })
     run.after(500)
     expect(run.told().slice(2)).toEqual(['assay.pause.requested', 'node.completed d', 'run.paused'])
-    run.when({ type: 'ResumeRun' } as never)
+    run.when({ type: 'ResumeRun' })
     expect(run.told().slice(-3)).toEqual(['node.started b', 'node.completed b', 'run.completed'])
   })
 
   it('a second pause, and a resume of what is not paused, are refused with the status', () => {
     const run = given(sleeping).start()
-    expect(run.when({ type: 'ResumeRun' } as never).refusal).toMatchObject({
+    expect(run.when({ type: 'ResumeRun' }).refusal).toMatchObject({
       code: 'run_not_paused',
       details: { runStatus: 'running' },
     })
-    run.when({ type: 'PauseRun', drainPolicy: 'immediate' } as never)
-    expect(run.when({ type: 'PauseRun', drainPolicy: 'immediate' } as never).refusal).toMatchObject({
+    run.when({ type: 'PauseRun', drainPolicy: 'immediate' })
+    expect(run.when({ type: 'PauseRun', drainPolicy: 'immediate' }).refusal).toMatchObject({
       code: 'run_paused',
       details: { runStatus: 'paused' },
     })
@@ -333,8 +325,8 @@ describe('cancel, pause, resume', () => {
   it('a paused run can still be cancelled', () => {
     const run = given(sleeping)
       .start()
-      .when({ type: 'PauseRun', drainPolicy: 'immediate' } as never)
-      .when({ type: 'CancelRun', by: 'me' } as never)
+      .when({ type: 'PauseRun', drainPolicy: 'immediate' })
+      .when({ type: 'CancelRun', by: 'me' })
     expect(run.state).toMatchObject({ phase: 'ended', outcome: { status: 'cancelled' } })
   })
 })
@@ -352,7 +344,7 @@ describe('children', () => {
       since: 1,
       childRunId: 'c1',
       childWorkflowId: 'child',
-    } as never)
+    })
   const ended = (status: string, variables = {}) =>
     ({ type: 'ChildEnded', nodeId: 'sub', childRunId: 'c1', status, variables, hidden: [] }) as never
 
@@ -396,7 +388,7 @@ describe('children', () => {
   })
 
   it('core §9.2: a cancel waits for the child to end, and asks it to', () => {
-    const run = dispatched().when({ type: 'CancelRun', by: 'me' } as never)
+    const run = dispatched().when({ type: 'CancelRun', by: 'me' })
     expect(run.state).toMatchObject({ phase: 'active', mode: { kind: 'stopping' } })
     expect(run.owed.map(({ kind }) => kind)).toEqual(['cancel-child', 'watch-child'])
     run.when(ended('cancelled'))
@@ -404,15 +396,15 @@ describe('children', () => {
   })
 
   it('core §9.2: a child that must not be cancelled is left alone', () => {
-    const run = dispatched({ propagateCancellation: false }).when({ type: 'CancelRun', by: 'me' } as never)
+    const run = dispatched({ propagateCancellation: false }).when({ type: 'CancelRun', by: 'me' })
     expect(run.state).toMatchObject({ phase: 'ended' })
   })
 
   it('a cancel before the child exists means it never will', () => {
-    const run = parent().when({ type: 'CancelRun', by: 'me' } as never)
+    const run = parent().when({ type: 'CancelRun', by: 'me' })
     expect(
       run
-        .when({ type: 'ChildStarted', nodeId: 'sub', since: 1, childRunId: 'c1', childWorkflowId: 'child' } as never)
+        .when({ type: 'ChildStarted', nodeId: 'sub', since: 1, childRunId: 'c1', childWorkflowId: 'child' })
         .told()
         .at(-1),
     ).toBe('run.cancelled')
@@ -670,10 +662,10 @@ describe('effects', () => {
         nodeId: 's',
         since: 1,
         answer: { ok: false, error: { code: 'effect_failed', message: 'x', retryable: true } },
-      } as never)
+      })
       .after(10)
     expect(run.owed).toMatchObject([{ kind: 'call', ordinal: 0, since: 3 }])
-    run.when({ type: 'EffectAnswered', nodeId: 's', since: 3, answer: { ok: true, output: 'ok' } } as never)
+    run.when({ type: 'EffectAnswered', nodeId: 's', since: 3, answer: { ok: true, output: 'ok' } })
     expect(run.state).toMatchObject({ outcome: { status: 'completed', outputs: { result: 'ok' } } })
   })
 
@@ -693,13 +685,13 @@ describe('effects', () => {
         nodeId: 's',
         since: run.owed[0].since,
         answer: { ok: true, output: null },
-      } as never)
+      })
     }
     expect(ordinals).toEqual([0, 1])
   })
 
   it('a run that takes its host down again and again is stopped with the count', () => {
-    expect(calling().when({ type: 'Quarantine', attempts: 6 } as never).state).toMatchObject({
+    expect(calling().when({ type: 'Quarantine', attempts: 6 }).state).toMatchObject({
       outcome: { status: 'failed', error: { code: 'run_quarantined', details: { attempts: 6 } } },
     })
   })
