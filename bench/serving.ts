@@ -11,7 +11,7 @@ import { until } from '../test/support/host-process.js'
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 const chain = Array.from({ length: 200 }, (_, i) => `n${i}`)
 
-/** What is measured. The loop sleeps for no time at all, so every pass is a step with a commit of its own. */
+/** What is measured. The loop sleeps a millisecond, so every pass is a step with a commit of its own. */
 const WORKFLOWS: readonly Sketch[] = [
   { id: 'noop', nodes: { a: 'core.noop' } },
   {
@@ -23,7 +23,7 @@ const WORKFLOWS: readonly Sketch[] = [
     id: 'long',
     nodes: {
       loop: { type: 'core.loop', config: { maxIterations: 10_100 } },
-      step: { type: 'core.delay', config: { ms: 0 } },
+      step: { type: 'core.delay', config: { ms: 1 } },
     },
     edges: ['loop.body > step', 'step > loop'],
   },
