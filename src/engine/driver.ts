@@ -1,4 +1,5 @@
 import { type Effect, nextTimer, pending } from '../core/run/pending.js'
+import { CHILD_RECHECK_MS } from '../core/run/wake-time.js'
 import type { Cell, Loaded } from './cells.js'
 import { DueTimes } from './due-times.js'
 import { call } from './perform/call.js'
@@ -10,8 +11,6 @@ import { watchChild } from './perform/watch-child.js'
 import type { Log } from './ports.js'
 import type { Written } from './runs.js'
 
-/** A run that waits for a child is looked at again this often, should its wake-up have been lost. */
-const RECHECK_MS = 30_000
 const DUE_LIMIT = 20_000
 
 export type DriverOptions = {
@@ -103,7 +102,7 @@ export class Driver {
 
   /** No need to look again, unless somebody says so, before the next re-check or timer. */
   #rest(runId: string, { rules, state }: Loaded): void {
-    this.#resting.set(runId, Math.min(this.shop.clock.now() + RECHECK_MS, nextTimer(rules, state)))
+    this.#resting.set(runId, Math.min(this.shop.clock.now() + CHILD_RECHECK_MS, nextTimer(rules, state)))
   }
 
   /** No new effects; those under way are stopped and will be owed again to whoever holds the run next. */

@@ -76,9 +76,6 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** A wake time for runs that are owed work now, on whatever clock; 0 is left to `wakes`. */
-export const WORK_OWED = 1
-
 /** The store could not be reached, or answered that it cannot write now. Nothing is known to be written. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'

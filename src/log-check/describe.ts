@@ -6,7 +6,7 @@ export function describeRules(): string {
     '# Log rules',
     '',
     'What `src/log-check` demands of every stored log. Generated from its table of rules; to regenerate:',
-    '`UPDATE_DOCS=1 npx vitest run src/log-check/describe.test.ts`.',
+    '`npx vitest run src/log-check/describe.test.ts -u`.',
     '',
     'The checker reads stored events, run rows and definitions only, and shares no code with the engine. Rules marked ★',
     'hold for Assay’s own logs; the others for logs of every OpenWOP host. A rule that needs something which was not given',

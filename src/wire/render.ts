@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../core/json.js'
 import { own, withKey } from '../core/json.js'
+import { MASK } from '../core/run/masking.js'
 import type { Plan } from '../core/run/plan.js'
 import type { NodeState, RunState } from '../core/run/state.js'
 import type { RunView } from '../engine/api.js'
@@ -8,7 +9,6 @@ import type { NodeSnapshot, RunRowAnswer, RunSnapshot } from './run.js'
 
 export const EVENT_SCHEMA_VERSION = 1
 export const EVENT_LOG_SCHEMA_VERSION = 2
-export const REDACTED = '[REDACTED]'
 
 const iso = (at: number): string => new Date(at).toISOString()
 
@@ -69,7 +69,7 @@ function addOutcome(snapshot: Mutable<RunSnapshot>, state: Extract<RunState, { p
 
 function masked(values: JsonObject, isSensitive: (name: string) => boolean | undefined): JsonObject {
   let result = values
-  for (const name of Object.keys(values)) if (isSensitive(name)) result = withKey(result, name, REDACTED)
+  for (const name of Object.keys(values)) if (isSensitive(name)) result = withKey(result, name, MASK)
   return result
 }
 

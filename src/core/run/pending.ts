@@ -5,6 +5,7 @@ import type { Rules } from './decide.js'
 import type { RepeatPolicy } from './event.js'
 import { carriesSecret, secretsOf } from './masking.js'
 import type { RunState } from './state.js'
+import { CHILD_RECHECK_MS, WORK_OWED } from './wake-time.js'
 
 /**
  * What the world owes a run now. Derived from state alone, so nothing but the log has to survive a crash. `since`
@@ -70,16 +71,12 @@ export function pending({ plan }: Pick<Rules, 'plan'>, state: RunState): readonl
   return effects
 }
 
-/** A lost wake-up delays a run that waits for a child by at most this much. */
-const RECHECK_MS = 30_000
-
-/** A wake time in the past on every clock: work is owed now, whoever looks. */
-const NOW = 1
-
 /** When the run must be looked at again even if nobody says so; null when it has ended. */
 export function wakeAt(rules: Pick<Rules, 'plan' | 'limits'>, state: RunState): number | null {
   if (state.phase !== 'active') return null
-  const effects = pending(rules, state).map(effect => (effect.kind === 'watch-child' ? state.lastAt + RECHECK_MS : NOW))
+  const effects = pending(rules, state).map(effect =>
+    effect.kind === 'watch-child' ? state.lastAt + CHILD_RECHECK_MS : WORK_OWED,
+  )
   return Math.min(nextTimer(rules, state), ...effects)
 }
 

@@ -1,4 +1,5 @@
-import { type DueRun, type RunRow, WORK_OWED } from '../../engine/ports.js'
+import { WORK_OWED } from '../../core/run/wake-time.js'
+import type { DueRun, RunRow } from '../../engine/ports.js'
 import { type HostRow, isAlive, type Tables } from './tables.js'
 
 export type Registration = { hostId: string; hostName: string; leaseMs: number; now: number }

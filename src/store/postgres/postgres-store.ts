@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../../core/json.js'
-import * as Ports from '../../engine/ports.js'
+import { WORK_OWED } from '../../core/run/wake-time.js'
+import type * as Ports from '../../engine/ports.js'
 import { checkCommit } from '../check-commit.js'
 import { ClaimTokens } from '../claim-tokens.js'
 import { CommitBatches } from './commit-batches.js'
@@ -101,7 +102,7 @@ export class PostgresStore implements Ports.Store {
 
   async claimOrphans(hostId: string, _now: number, limit: number): Promise<number> {
     await this.#all(SQL.fenceExpired, hostId)
-    return (await this.#one<{ claimed: number }>(SQL.claimOrphans, hostId, Ports.WORK_OWED, limit))!.claimed
+    return (await this.#one<{ claimed: number }>(SQL.claimOrphans, hostId, WORK_OWED, limit))!.claimed
   }
 
   async putWorkflow({ tenant, workflowId, digest, definition, updatedAt }: Ports.WorkflowRecord): Promise<void> {

@@ -1,4 +1,4 @@
-import { WORK_OWED } from '../../engine/ports.js'
+import { WORK_OWED } from '../../core/run/wake-time.js'
 import type { Connection } from './connection.js'
 
 export const isAlive = (db: Connection, hostId: string): boolean =>

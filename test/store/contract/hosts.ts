@@ -1,4 +1,4 @@
-import { WORK_OWED } from '../../../src/engine/ports.js'
+import { WORK_OWED } from '../../../src/core/run/wake-time.js'
 import { expect, it } from 'vitest'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
