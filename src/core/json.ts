@@ -27,6 +27,12 @@ export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   return keys.length === Object.keys(b).length && keys.every(key => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
 }
 
+/** The value with the keys of every object in UTF-16 order, as RFC 8785 wants it: equal values give equal text. */
+export const canonicalJson = (value: Json): string =>
+  JSON.stringify(value, (_key, item: Json) =>
+    isObject(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
+  )
+
 /** Follows a dotted path (`output.items.0.name`) through own properties only. */
 export function at(value: Json | undefined, path: string): Json | undefined {
   let current: Json | undefined = value

@@ -1,5 +1,6 @@
-import type { Json, JsonObject } from './json.js'
 import type { Expression, Scope } from './expression.js'
+import type { Interrupt, Resolution } from './interrupt.js'
+import type { Json, JsonObject } from './json.js'
 import type { Failure } from './problem.js'
 import type { TriggerRule, WorkflowNode } from './run/definition.js'
 import type { Wait } from './run/event.js'
@@ -16,7 +17,8 @@ export type NodeType = {
   expressions?(config: JsonObject): { readonly [name: string]: string }
   /** Ports of which only one is chosen per completion; edges from the others are dead. */
   readonly ports?: readonly string[]
-  chosenPort?(outputs: JsonObject): string
+  /** `wired` tells whether any edge leaves a port. */
+  chosenPort?(outputs: JsonObject, wired: (port: string) => boolean): string
   /** Rule of inbound edges that name none. */
   readonly defaultRule?: TriggerRule
   /** Edges may lead back to this node; on each completion through `body` its body runs again. */
@@ -46,6 +48,8 @@ export type NodeContext = {
   /** Outputs of the completed nodes that lead here, by node id, in definition order. */
   readonly inbound: JsonObject
   readonly maxLoopbackIterations: number
+  /** Whether any edge leaves this port of the node. */
+  wired(port: string): boolean
   /** The schema a declared channel holds its writes to. */
   channelSchema(channel: string): JsonObject | undefined
   /** The parsed expression of that name, and the data to evaluate it over. */
@@ -57,6 +61,7 @@ export type Step =
   | { readonly kind: 'completed'; readonly outputs: JsonObject; readonly writes?: readonly Write[] }
   | { readonly kind: 'failed'; readonly error: Failure; readonly writes?: readonly Write[] }
   | { readonly kind: 'waiting'; readonly wait: Wait }
+  | { readonly kind: 'asking'; readonly interrupt: Interrupt }
 
 export type Write =
   | { readonly kind: 'variable'; readonly name: string; readonly value: Json; readonly sensitive?: boolean }
@@ -72,6 +77,7 @@ export type Write =
 export type WaitOutcome =
   | { readonly kind: 'timer' }
   | { readonly kind: 'answer'; readonly output: Json }
+  | { readonly kind: 'resolved'; readonly resolution: Resolution }
   | {
       readonly kind: 'child'
       readonly childRunId: string

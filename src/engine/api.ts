@@ -1,8 +1,10 @@
-import type { JsonObject } from '../core/json.js'
+import type { Json, JsonObject } from '../core/json.js'
 import type { Refusal } from '../core/problem.js'
-import type { DrainPolicy, RunStatus } from '../core/run/event.js'
+import type { DrainPolicy, Fork, RunStatus } from '../core/run/event.js'
 import type { Plan } from '../core/run/plan.js'
 import type { RunState } from '../core/run/state.js'
+import type { Checkpoint } from './audit-ports.js'
+import type { Delivery, Webhook } from './delivery-ports.js'
 import type { Receipt, RunQuery, RunRow, StoredEvent, WorkflowRecord } from './ports.js'
 
 /** What the edges (HTTP, conformance seams, embedding programs) may ask of a host. */
@@ -11,6 +13,10 @@ export interface RunEngine {
   create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<RunView>>
   /** Asks something of an existing run. Another tenant's run is `not_found`, exactly like one that never was. */
   command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<RunView>>
+  /** Starts a run that shares the beginning of another (contract core §8). */
+  fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<RunView>>
+  /** The tenant that owns a run: for callers whose credential names the run itself. */
+  tenantOf(runId: string): Promise<string | undefined>
   inspect(tenant: string, runId: string): Promise<RunView | undefined>
   list(query: RunQuery): Promise<RunRow[]>
   childrenOf(runId: string): Promise<RunRow[]>
@@ -57,6 +63,35 @@ export type RunCommand =
   | { readonly type: 'cancel'; readonly reason?: string; readonly by: string }
   | { readonly type: 'pause'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
   | { readonly type: 'resume'; readonly reason?: string }
+  | ResolveInterrupt
+
+/** An answer to what a run waits for (contract core §7). Who answers comes from the credential, never from the value. */
+export type ResolveInterrupt = {
+  readonly type: 'resolve'
+  readonly nodeId: string
+  /** The interrupt a link was made for; absent when the caller means whatever the node waits for now. */
+  readonly interruptId?: string
+  readonly value: Json
+  readonly by: string
+  /** Whose vote it is, when the key may speak for others. */
+  readonly voter?: string
+  readonly via: 'key' | 'token'
+}
+
+export type ForkRun = {
+  readonly tenant: string
+  readonly runId: string
+  readonly mode: Fork['mode']
+  readonly fromSeq: number
+  /** Only for a branch: what the fork does otherwise than its source. */
+  readonly overlay?: RunOptions
+}
+
+export type RunOptions = {
+  readonly configurable?: JsonObject
+  readonly tags?: readonly string[]
+  readonly metadata?: JsonObject
+}
 
 /** A run as the engine sees it after its latest durable event. */
 export type RunView = {
@@ -75,3 +110,56 @@ export type Answer<T> =
 
 /** Renders the response to remember, from the state as it will be once the commit is durable. */
 export type MakeReceipt = (view: RunView) => Receipt
+
+/** Subscriptions to events, as the edges manage them. */
+export interface WebhookDesk {
+  register(tenant: string, wanted: NewWebhook): Promise<Answer<Webhook>>
+  remove(tenant: string, webhookId: string): Promise<boolean>
+  list(tenant: string): Promise<Webhook[]>
+  /** What was delivered lately, newest first; undefined when the tenant has no such subscription. */
+  deliveries(tenant: string, webhookId: string, limit: number): Promise<Delivery[] | undefined>
+}
+
+export type NewWebhook = {
+  readonly url: string
+  readonly events: readonly string[]
+  readonly tags?: readonly string[]
+}
+
+/** Proof that logs are as they were written. */
+export interface AuditDesk {
+  /** Checks checkpoints `from` to `to` (both included), and the logs of the runs they cover. */
+  verify(range: { readonly from: number; readonly to?: number }): Promise<AuditReport>
+}
+
+export type AuditReport = {
+  readonly fromSeq: number
+  readonly toSeq: number
+  /** Every log in the range is as it was sealed, and the checkpoints follow each other. */
+  readonly chainValid: boolean
+  /** Every checkpoint in the range bears the signature of a key known here. */
+  readonly checkpointsValid: boolean
+  readonly checkpoints: readonly Omit<Checkpoint, 'runs'>[]
+  readonly anomalies: readonly AuditAnomaly[]
+}
+
+/** What is wrong and where; no content. */
+export type AuditAnomaly = {
+  readonly kind: AnomalyKind
+  readonly checkpoint?: number
+  readonly runId?: string
+  /** The first event that is not as it was written. */
+  readonly sequence?: number
+  readonly message: string
+}
+
+export type AnomalyKind =
+  | 'event-changed'
+  | 'event-missing'
+  | 'event-extra'
+  | 'head-mismatch'
+  | 'run-missing'
+  | 'checkpoint-changed'
+  | 'checkpoint-missing'
+  | 'signature-invalid'
+  | 'key-unknown'

@@ -7,6 +7,8 @@ export type Loaded = {
   readonly tenant: string
   readonly rules: Rules
   readonly state: RunState
+  /** Hash of the last event (see chain.ts). */
+  readonly head: string
   /** The claim under which this host writes; null when another host holds the run. */
   readonly epoch: number | null
 }

@@ -6,6 +6,7 @@ import { call } from './perform/call.js'
 import { cancelChild } from './perform/cancel-child.js'
 import { check } from './perform/check.js'
 import type { Perform, Shop } from './perform/performing.js'
+import { retell } from './perform/retell.js'
 import { startChild } from './perform/start-child.js'
 import { watchChild } from './perform/watch-child.js'
 import type { Log } from './ports.js'
@@ -41,14 +42,13 @@ export class Driver {
   }
 
   /** A run was written: stop what it no longer wants, start what it is owed now. */
-  written({ cell, loaded }: Written): void {
+  written({ cell, loaded, wakes }: Written): void {
     if (loaded.epoch === null) return
+    for (const parent of wakes) this.#spawn(this.look(parent), parent)
     if (loaded.state.phase === 'ended') {
       for (const effect of cell.inFlight.values()) effect.abort()
       this.#due.forget(cell.runId)
       this.#resting.delete(cell.runId)
-      const parent = loaded.state.started.parentRunId
-      if (parent !== undefined) this.#spawn(this.look(parent), parent)
       return
     }
     this.#drive(cell, loaded)
@@ -183,5 +183,7 @@ function performEffect(shop: Shop, run: Loaded, effect: Effect, signal: AbortSig
       return check(shop, run, effect, signal)
     case 'call':
       return call(shop, run, effect, signal)
+    case 'retell':
+      return retell(shop, run, effect, signal)
   }
 }

@@ -1,16 +1,27 @@
 import type { Recorded } from '../core/run/event.js'
+import { chainHash } from './chain.js'
 import type { StoredEvent } from './ports.js'
 
-/** Rendered once on the way in … */
-export const encode = (event: Recorded): StoredEvent => ({
-  sequence: event.sequence,
-  type: event.type,
-  nodeId: event.nodeId ?? null,
-  payload: JSON.stringify(event.payload),
-  secret: event.secret === undefined ? null : JSON.stringify(event.secret),
-  cause: event.cause ?? null,
-  at: event.at,
-})
+/** Rendered once on the way in, each event chained to the one before … */
+export function encodeAll(events: readonly Recorded[], head: string): StoredEvent[] {
+  let previous = head
+  return events.map(event => {
+    const link = {
+      sequence: event.sequence,
+      type: event.type,
+      nodeId: event.nodeId ?? null,
+      payload: JSON.stringify(event.payload),
+      secret: event.secret === undefined ? null : JSON.stringify(event.secret),
+      cause: event.cause ?? null,
+      at: event.at,
+      input: event.input === undefined ? null : JSON.stringify(event.input),
+      hash: '',
+    }
+    link.hash = chainHash(previous, link)
+    previous = link.hash
+    return link
+  })
+}
 
 /** … and parsed only when a cold run is folded. */
 export const decode = (runId: string, row: StoredEvent): Recorded =>
@@ -23,4 +34,5 @@ export const decode = (runId: string, row: StoredEvent): Recorded =>
     ...(row.secret === null ? {} : { secret: JSON.parse(row.secret) }),
     ...(row.cause === null ? {} : { cause: row.cause }),
     at: row.at,
+    ...(row.input === null ? {} : { input: JSON.parse(row.input) }),
   }) as Recorded

@@ -1,18 +1,32 @@
+import { schemasFor } from '../core/interrupt.js'
 import type { JsonObject } from '../core/json.js'
 import { type Refusal, refuse } from '../core/problem.js'
 import type { NodeTypes } from '../core/run/compile.js'
 import type { Rules } from '../core/run/decide.js'
 import type { RunStarted } from '../core/run/event.js'
+import { openInterrupts } from '../core/run/interrupts.js'
 import type { Plan } from '../core/run/plan.js'
 import type { Limits } from '../core/run/turn.js'
 import { ENGINE_VERSION } from '../core/run/version.js'
-import type { Answer, CreateRun, Health, MakeReceipt, RunCommand, RunEngine, RunView } from './api.js'
+import type {
+  Answer,
+  CreateRun,
+  ForkRun,
+  Health,
+  MakeReceipt,
+  ResolveInterrupt,
+  RunCommand,
+  RunEngine,
+  RunView,
+} from './api.js'
 import { Cells } from './cells.js'
 import { Driver } from './driver.js'
 import { Followers } from './follow.js'
+import { forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
 import { Plans } from './plans.js'
 import type {
+  Announcer,
   Clock,
   Ids,
   Log,
@@ -25,6 +39,7 @@ import type {
   WorkflowRecord,
 } from './ports.js'
 import { type Input, Runs, viewOf, type Written } from './runs.js'
+import { shownHash } from './shown-hash.js'
 
 export type EngineDeps = {
   readonly store: Store
@@ -39,6 +54,8 @@ export type EngineDeps = {
   readonly performers: ReadonlyMap<string, Performer>
   /** Checks the shape of a workflow definition. */
   readonly definitionShape: (value: unknown) => Refusal | undefined
+  /** Who wants to be told of events; nobody when absent. */
+  readonly announcer?: Announcer
 }
 
 export type EngineOptions = {
@@ -65,6 +82,7 @@ export class Engine implements RunEngine {
   readonly #runs: Runs
   readonly #driver: Driver
   readonly #followers: Followers
+  readonly #rules: (plan: Plan) => Rules
   #phase: 'new' | 'running' | 'draining' | 'stopped' = 'new'
   #sweptAt = Number.NEGATIVE_INFINITY
   #purgedAt = Number.NEGATIVE_INFINITY
@@ -82,6 +100,7 @@ export class Engine implements RunEngine {
       rulesByPlan.set(plan, known)
       return known
     }
+    this.#rules = rules
     this.#plans = new Plans(store, clock, schemas, { nodeTypes, capabilities }, definitionShape)
     this.#cells = new Cells(options.cachedRuns)
     this.#lease = new HostLease(deps, options, () => this.#cells.clear())
@@ -93,6 +112,7 @@ export class Engine implements RunEngine {
       cells: this.#cells,
       lease: this.#lease,
       rules,
+      announcer: deps.announcer,
       written: written => this.#written(written),
     })
     this.#driver = new Driver(
@@ -177,8 +197,37 @@ export class Engine implements RunEngine {
 
   async command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<RunView>> {
     if (this.#phase !== 'running') return { ok: false, refusal: unavailable('the host is starting or draining') }
-    const answer = await this.#runs.submit(runId, inputOf(command), receipt ? { tenant, receipt } : { tenant })
-    return answer ?? { ok: false, refusal: refuse('not_found', 'no such run, or not visible to this key') }
+    const input = command.type === 'resolve' ? await this.#answerFor(tenant, runId, command) : inputOf(command)
+    if (input === undefined) return { ok: false, refusal: NO_RUN }
+    if ('code' in input) return { ok: false, refusal: input }
+    const answer = await this.#runs.submit(runId, input, receipt ? { tenant, receipt } : { tenant })
+    return answer ?? { ok: false, refusal: NO_RUN }
+  }
+
+  async fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<RunView>> {
+    const busy = this.#refuseWork()
+    if (busy) return { ok: false, refusal: busy }
+    return forkRun({ ...this.deps, plans: this.#plans, runs: this.#runs, rules: this.#rules }, request, receipt)
+  }
+
+  async tenantOf(runId: string): Promise<string | undefined> {
+    return this.#cells.get(runId)?.loaded?.tenant ?? (await this.deps.store.readRun(null, runId))?.tenant
+  }
+
+  /** The answer with the hash of what it answers, after a look at the author's schemas; undefined when there is no run. */
+  async #answerFor(tenant: string, runId: string, command: ResolveInterrupt): Promise<Input | Refusal | undefined> {
+    const view = await this.inspect(tenant, runId)
+    if (!view) return undefined
+    const { type: _, ...answer } = command
+    const open = openInterrupts(view.plan, view.state).find(({ nodeId }) => nodeId === command.nodeId)
+    if (!open) return { ...answer, type: 'ResolveInterrupt', shownHash: '' }
+    const { kind, shown } = open.asked
+    for (const [schema, value, field] of schemasFor(open.asked, command.value)) {
+      const problem = await this.deps.schemas.check(schema, value)
+      if (problem !== undefined)
+        return refuse('validation_error', `${field} does not fit its schema: ${problem}`, { field })
+    }
+    return { ...answer, type: 'ResolveInterrupt', shownHash: shownHash(kind, shown) }
   }
 
   async inspect(tenant: string, runId: string): Promise<RunView | undefined> {
@@ -251,7 +300,7 @@ export class Engine implements RunEngine {
   }
 
   #written(written: Written): void {
-    this.#followers.publish(written.loaded.runId, written.events)
+    this.#followers.publish(written.loaded.runId, written.stored)
     this.#driver.written(written)
   }
 
@@ -311,7 +360,9 @@ const unknownWorkflow = (workflowId: string): Refusal =>
     { field: 'workflowId' } satisfies JsonObject,
   )
 
-function inputOf(command: RunCommand): Input {
+const NO_RUN = refuse('not_found', 'no such run, or not visible to this key')
+
+function inputOf(command: Exclude<RunCommand, ResolveInterrupt>): Input {
   switch (command.type) {
     case 'cancel':
       return { ...command, type: 'CancelRun' }

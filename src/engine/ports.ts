@@ -1,5 +1,7 @@
 import type { Json, JsonObject } from '../core/json.js'
-import type { RunStatus } from '../core/run/event.js'
+import type { Fork, RunStatus } from '../core/run/event.js'
+import type { AuditStore } from './audit-ports.js'
+import type { DeliveryStore, NewDelivery } from './delivery-ports.js'
 
 /**
  * What the engine needs from the world. Technologies implement these; the engine never names one.
@@ -15,8 +17,10 @@ import type { RunStatus } from '../core/run/event.js'
  *  S6  reads that take a tenant return nothing for another tenant's rows, in the query that fetches.
  *  S7  reads never wait for the writer.
  *  S8  a claim moves to another host only after the holder was fenced, and raises the run's epoch.
+ *  S9  a run that is created as a fork shares the first `fromSeq` events of its source: they are read as its own, and
+ *      writing it costs the same however many they are.
  */
-export interface Store {
+export interface Store extends DeliveryStore, AuditStore {
   commit(commit: Commit): Promise<CommitResult>
 
   /** Events with sequence ≥ `from`, ascending, at most `limit`. */
@@ -91,11 +95,13 @@ export type Commit = {
   readonly wakes: readonly string[]
   /** Response to remember under an Idempotency-Key, in the same transaction as its effect. */
   readonly receipt?: Receipt
+  /** What subscribers must be told of these events; each is one of `streams`' events. */
+  readonly deliveries?: readonly NewDelivery[]
 }
 
 export type StreamAppend = {
   readonly runId: string
-  /** The sequence of the first event here; 0 creates the run. */
+  /** The sequence of the first event here. A new run begins at 0, a fork at its `fromSeq`. */
   readonly expected: number
   /** The claim under which this is written; null for a command accepted by a host that does not hold the run. */
   readonly epoch: number | null
@@ -104,7 +110,9 @@ export type StreamAppend = {
   readonly status: RunStatus
   /** When the run must be looked at next; null when only an outside input can move it. */
   readonly wakeAt: number | null
-  /** Set when `expected` is 0. */
+  /** Hash of the last event of the log after this append. */
+  readonly head: string
+  /** Set when this append creates the run. Only a fork may be created without an event of its own. */
   readonly create?: NewRun
 }
 
@@ -118,6 +126,8 @@ export type NewRun = {
   readonly tags: readonly string[]
   /** X-Dedup: refuse when a run of the same tenant and scope is active. */
   readonly exclusiveScope: boolean
+  /** The run whose beginning this one shares; it is of the same tenant and has at least `sourceLength` events. */
+  readonly fork: Fork | null
 }
 
 export type CommitResult =
@@ -136,6 +146,10 @@ export type StoredEvent = {
   readonly secret: string | null
   readonly cause: number | null
   readonly at: number
+  /** What was put to the run, on the first event it led to. Never shown; a replay is told the same. */
+  readonly input: string | null
+  /** Chains the log: see `chain.ts`. Empty on events that are older than the chain. */
+  readonly hash: string
 }
 
 export type RunRow = {
@@ -157,6 +171,10 @@ export type RunRow = {
   readonly createdAt: number
   readonly updatedAt: number
   readonly endedAt: number | null
+  readonly fork: Fork | null
+  readonly head: string
+  /** The audit checkpoint that vouches for this run's end. */
+  readonly checkpoint: number | null
 }
 
 export type RunQuery = {
@@ -266,6 +284,17 @@ export interface Performer {
 export type EffectAnswer =
   | { readonly ok: true; readonly output: Json }
   | { readonly ok: false; readonly code: string; readonly message: string; readonly retryable: boolean }
+
+/** Knows who wants to be told of events. */
+export interface Announcer {
+  /** What a commit of these events owes to subscribers. Asked at every commit, so cheap when nobody subscribes. */
+  deliveriesFor(
+    run: { readonly tenant: string; readonly runId: string; readonly tags: readonly string[] },
+    events: readonly StoredEvent[],
+  ): readonly NewDelivery[]
+  /** They have become durable. */
+  committed(deliveries: readonly NewDelivery[]): void
+}
 
 export interface Log {
   info(fields: object, message: string): void

@@ -6,13 +6,16 @@ import { evolve } from '../core/run/evolve.js'
 import type { RunInput } from '../core/run/input.js'
 import { wakeAt } from '../core/run/pending.js'
 import type { Plan } from '../core/run/plan.js'
-import { type RunState, statusOf } from '../core/run/state.js'
+import { isWaiting, type RunState, statusOf } from '../core/run/state.js'
 import type { Answer, MakeReceipt, RunView } from './api.js'
 import type { Cell, Cells, Loaded } from './cells.js'
-import { decode, encode } from './encode.js'
+import { CHAIN_START } from './chain.js'
+import type { NewDelivery } from './delivery-ports.js'
+import { decode, encodeAll } from './encode.js'
 import type { HostLease } from './host-lease.js'
 import type { Plans } from './plans.js'
 import {
+  type Announcer,
   type Clock,
   type NewRun,
   type Receipt,
@@ -31,9 +34,11 @@ export type Step = {
   readonly loaded: Loaded
   readonly append: StreamAppend
   readonly stored: readonly StoredEvent[]
+  /** The parent, if it must look at what has become of this run. */
+  readonly wakes: readonly string[]
 }
 
-export type Written = { readonly cell: Cell; readonly loaded: Loaded; readonly events: readonly StoredEvent[] }
+export type Written = Pick<Step, 'cell' | 'loaded' | 'stored' | 'wakes'>
 
 export type SubmitOptions = {
   /** The run must be this tenant's. */
@@ -64,6 +69,7 @@ export class Runs {
       cells: Cells
       lease: HostLease
       rules: (plan: Plan) => Rules
+      announcer: Announcer | undefined
       /** Told of everything that has become durable, in commit order per run. */
       written: (written: Written) => void
     },
@@ -102,9 +108,34 @@ export class Runs {
       scopeId: started.scopeId ?? null,
       tags: started.tags ?? [],
       exclusiveScope,
+      fork: null,
     }
-    const fresh: Loaded = { runId: cell.runId, tenant: create.tenant, rules, state: { phase: 'absent' }, epoch: 1 }
+    const absent: RunState = { phase: 'absent' }
+    const fresh: Loaded = {
+      runId: cell.runId,
+      tenant: create.tenant,
+      rules,
+      state: absent,
+      head: CHAIN_START,
+      epoch: 1,
+    }
     return step(cell, fresh, decision, create)
+  }
+
+  /** Writes the beginning of a fork: `decided` holds its first own events, if it has any yet. */
+  fork(
+    before: Omit<Loaded, 'epoch'>,
+    decided: Decided,
+    create: NewRun,
+    receipt?: MakeReceipt,
+  ): Promise<Answer<RunView>> {
+    const cell = this.deps.cells.enter(before.runId)
+    return cell.take(() =>
+      retried(before.runId, async () => {
+        const first = step(cell, { ...before, epoch: 1 }, decided, create)
+        return this.#commit([first], receipt?.(viewOf(first.loaded)))
+      }),
+    )
   }
 
   /**
@@ -139,7 +170,7 @@ export class Runs {
     if (!row) return undefined
     const plan = known?.rules.plan ?? (await plans.pinned(row.workflowDigest))
     // What was folded before stays true: a log only grows.
-    const before: RunState = known?.state ?? { phase: 'absent' }
+    const before: RunState = known?.state ?? (row.fork ? { phase: 'absent', fork: row.fork } : { phase: 'absent' })
     const rows = await store.readEvents(cell.runId, before.phase === 'absent' ? 0 : before.next)
     const apply = (state: RunState, event: Recorded) => evolve(plan, state, event)
     const state = fold(
@@ -148,7 +179,8 @@ export class Runs {
       rows.map(event => decode(cell.runId, event)),
     )
     const epoch = row.owner === lease.hostId ? row.epoch : null
-    const loaded: Loaded = { runId: cell.runId, tenant: row.tenant, rules: this.deps.rules(plan), state, epoch }
+    const head = rows.at(-1)?.hash ?? known?.head ?? CHAIN_START
+    const loaded: Loaded = { runId: cell.runId, tenant: row.tenant, rules: this.deps.rules(plan), state, head, epoch }
     cells.put(cell, loaded)
     return loaded
   }
@@ -156,22 +188,25 @@ export class Runs {
   async #commit(steps: readonly Step[], receipt: Receipt | undefined): Promise<Answer<RunView> | 'again'> {
     const { store, lease, cells } = this.deps
     this.#commits += 1
-    const wakes = steps.flatMap(({ loaded }) => parentToWake(loaded))
-    const base = {
+    const deliveries = this.#deliveriesOf(steps)
+    const commit = {
       appendId: `${lease.hostId}.${this.#commits}`,
       hostId: lease.hostId,
       streams: steps.map(({ append }) => append),
-      wakes,
+      wakes: steps.flatMap(({ wakes }) => wakes),
+      ...(receipt ? { receipt } : {}),
+      ...(deliveries.length > 0 ? { deliveries } : {}),
     }
-    const result = await store.commit(receipt ? { ...base, receipt } : base).catch(error => {
+    const result = await store.commit(commit).catch(error => {
       for (const { cell } of steps) cells.put(cell, undefined)
       throw error
     })
     if (result.kind === 'committed') {
-      for (const { cell, loaded, stored } of steps) {
-        cells.put(cell, loaded)
-        this.deps.written({ cell, loaded, events: stored })
+      for (const written of steps) {
+        cells.put(written.cell, written.loaded)
+        this.deps.written(written)
       }
+      if (deliveries.length > 0) this.deps.announcer?.committed(deliveries)
       return { ok: true, value: viewOf(steps[0]!.loaded) }
     }
     for (const { cell } of steps) cells.put(cell, undefined)
@@ -181,9 +216,21 @@ export class Runs {
     if (result.kind === 'fenced') await lease.renew()
     return 'again'
   }
+
+  /** R-REPLAY-13: whether subscribers are told is a matter of the run, not of the event; a replay tells nobody. */
+  #deliveriesOf(steps: readonly Step[]): readonly NewDelivery[] {
+    const { announcer } = this.deps
+    if (announcer === undefined) return NOTHING
+    return steps.flatMap(({ loaded: { state, tenant, runId }, stored }) => {
+      if (state.phase === 'absent' || state.fork?.mode === 'replay') return NOTHING
+      return announcer.deliveriesFor({ tenant, runId, tags: state.started.tags ?? [] }, stored)
+    })
+  }
 }
 
-type Decided = Extract<ReturnType<typeof decide>, { ok: true }>
+const NOTHING: readonly NewDelivery[] = []
+
+export type Decided = Extract<ReturnType<typeof decide>, { ok: true }>
 
 async function retried<T>(runId: string, attempt: () => Promise<T | 'again'>): Promise<T> {
   for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
@@ -195,21 +242,29 @@ async function retried<T>(runId: string, attempt: () => Promise<T | 'again'>): P
 
 function step(cell: Cell, before: Loaded, { events, state }: Decided, create?: NewRun): Step {
   const { rules, runId, epoch } = before
-  const loaded = { ...before, state }
-  const stored = events.map(encode)
+  const stored = encodeAll(events, before.head)
+  const head = stored.at(-1)?.hash ?? before.head
+  const loaded = { ...before, state, head }
   const append = {
     runId,
-    expected: events[0]!.sequence,
+    expected: events[0]?.sequence ?? (state.phase === 'absent' ? 0 : state.next),
     epoch,
     events: stored,
     status: statusOf(state),
     wakeAt: wakeAt(rules, state),
+    head,
   }
-  return { cell, loaded, stored, append: create ? { ...append, create } : append }
+  const wakes = parentToWake(before.state, state)
+  return { cell, loaded, stored, wakes, append: create ? { ...append, create } : append }
 }
 
-const parentToWake = ({ state }: Loaded): string[] =>
-  state.phase === 'ended' && state.started.parentRunId !== undefined ? [state.started.parentRunId] : []
+/** A parent looks when its child ends, begins to wait for someone, or no longer does. Nobody is a fork's parent. */
+function parentToWake(before: RunState, after: RunState): string[] {
+  if (after.phase === 'absent' || after.fork !== undefined || after.started.parentRunId === undefined) return []
+  const [old, now] = [statusOf(before), statusOf(after)]
+  const told = after.phase === 'ended' || (old !== now && (isWaiting(old) || isWaiting(now)))
+  return told ? [after.started.parentRunId] : []
+}
 
 export const viewOf = ({ runId, tenant, state, rules }: Loaded): RunView => ({
   runId,

@@ -1,4 +1,4 @@
-import type { RunEngine } from '../engine/api.js'
+import type { AuditDesk, RunEngine, WebhookDesk } from '../engine/api.js'
 import type { Clock, Ids, Log } from '../engine/ports.js'
 import type { HttpConfig } from './config.js'
 import type { Idempotency, ReceiptStore } from './idempotency.js'
@@ -11,6 +11,8 @@ export type AppDeps = {
   readonly engine: RunEngine
   readonly keys: KeyStore
   readonly receipts: ReceiptStore
+  readonly audit: AuditDesk
+  readonly webhooks: WebhookDesk
   readonly clock: Clock
   readonly ids: Ids
   readonly config: HttpConfig

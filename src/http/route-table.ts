@@ -1,11 +1,13 @@
 import type { Edge } from './deps.js'
 import type { Route } from './route.js'
 import { artifactRoutes } from './routes/artifacts.js'
+import { auditRoutes } from './routes/audit.js'
 import { eventRoutes } from './routes/events.js'
 import { keyRoutes } from './routes/keys.js'
 import { metaRoutes } from './routes/meta.js'
 import { runControlRoutes } from './routes/run-control.js'
 import { runRoutes } from './routes/runs.js'
+import { webhookRoutes } from './routes/webhooks.js'
 import { workflowRoutes } from './routes/workflows.js'
 
 /** Every route there is. */
@@ -18,6 +20,8 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...eventRoutes(edge),
     ...artifactRoutes(edge),
     ...keyRoutes(edge),
+    ...webhookRoutes(edge),
+    ...auditRoutes(edge),
     ...(edge.routes ?? []),
   ]
   return table

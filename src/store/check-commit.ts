@@ -1,18 +1,22 @@
+import type { Fork } from '../core/run/event.js'
+import type { NewDelivery } from '../engine/delivery-ports.js'
 import type { Commit, StreamAppend } from '../engine/ports.js'
 
 /** Throws when a commit is malformed. That is a bug of the caller, never a state of the world. */
 export function checkCommit(commit: Commit): void {
-  const { streams } = commit
+  const { streams, deliveries } = commit
   for (const stream of streams) checkStream(stream)
   if (streams.length > 1 && new Set(streams.map(stream => stream.runId)).size !== streams.length) {
     throw new Error(`commit ${commit.appendId} appends to one run twice`)
   }
+  for (const delivery of deliveries ?? []) checkDelivery(delivery, streams)
 }
 
 function checkStream({ runId, expected, events, create }: StreamAppend): void {
-  if ((expected === 0) !== (create !== undefined)) {
-    throw new Error(`append to run ${runId} at ${expected} must ${expected === 0 ? '' : 'not '}create it`)
-  }
+  if (create?.fork) checkFork(runId, create.fork)
+  const misplaced = create ? expected !== (create.fork?.fromSeq ?? 0) : expected === 0
+  if (misplaced) throw new Error(`append to run ${runId} at ${expected} cannot ${create ? 'create' : 'extend'} it`)
+  // A fork that shares nothing is no exception: a run without any event has not begun.
   if (expected === 0 && events.length === 0) throw new Error(`run ${runId} cannot be created without an event`)
   let sequence = expected
   for (const event of events) {
@@ -20,5 +24,18 @@ function checkStream({ runId, expected, events, create }: StreamAppend): void {
       throw new Error(`append to run ${runId} has sequence ${event.sequence} in place of ${sequence}`)
     }
     sequence += 1
+  }
+}
+
+function checkFork(runId: string, { fromSeq, sourceLength }: Fork): void {
+  if (fromSeq < 0 || fromSeq > sourceLength) {
+    throw new Error(`run ${runId} cannot share ${fromSeq} of ${sourceLength} events`)
+  }
+}
+
+function checkDelivery({ runId, sequence }: NewDelivery, streams: readonly StreamAppend[]): void {
+  const stream = streams.find(one => one.runId === runId)
+  if (!stream || sequence < stream.expected || sequence >= stream.expected + stream.events.length) {
+    throw new Error(`delivery of event ${sequence} of run ${runId}, which this commit does not write`)
   }
 }

@@ -1,6 +1,6 @@
 import { coreNodeTypes } from '../core/nodes/registry.js'
 import { Engine, type EngineDeps, type EngineOptions } from '../engine/engine.js'
-import type { Ids, Performer, Store } from '../engine/ports.js'
+import type { Announcer, Ids, Performer, Store } from '../engine/ports.js'
 import { MemoryStore } from '../store/memory/memory-store.js'
 import { ManualClock, settled } from './manual-clock.js'
 import { type Sketch, sketch } from './workflow.js'
@@ -28,7 +28,11 @@ export type Rig = {
   readonly ids: CountingIds
   /** A host on the shared store; `crash` leaves everything as a dead process would. */
   host(
-    options?: Partial<EngineOptions> & { readonly performers?: ReadonlyMap<string, Performer>; readonly store?: Store },
+    options?: Partial<EngineOptions> & {
+      readonly performers?: ReadonlyMap<string, Performer>
+      readonly store?: Store
+      readonly announcer?: Announcer
+    },
   ): Promise<Engine>
 }
 
@@ -40,7 +44,7 @@ export function engineRig(store: Store = new MemoryStore()): Rig {
     store,
     clock,
     ids,
-    async host({ performers = new Map(), store: seen = store, ...options } = {}) {
+    async host({ performers = new Map(), store: seen = store, announcer, ...options } = {}) {
       const deps: EngineDeps = {
         store: seen,
         clock,
@@ -51,6 +55,7 @@ export function engineRig(store: Store = new MemoryStore()): Rig {
         capabilities: new Set(['assay.conformance']),
         performers,
         definitionShape: () => undefined,
+        ...(announcer ? { announcer } : {}),
       }
       const engine = new Engine(deps, {
         hostName: 'host',

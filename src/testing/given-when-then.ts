@@ -1,7 +1,7 @@
 import { fold } from '../core/decider.js'
 import type { JsonObject } from '../core/json.js'
-import type { Refusal } from '../core/problem.js'
 import { coreNodeTypes } from '../core/nodes/registry.js'
+import type { Refusal } from '../core/problem.js'
 import { compile, isPlan } from '../core/run/compile.js'
 import type { Rules } from '../core/run/decide.js'
 import type { Recorded } from '../core/run/event.js'

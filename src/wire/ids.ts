@@ -6,6 +6,7 @@ export const ID_PATTERNS = {
   workflowId: '^[a-z][a-z0-9_-]{0,127}$',
   artifactId: '^art-(0|[1-9][0-9]{0,14})$',
   keyId: '^[A-Za-z0-9_-]{1,128}$',
+  webhookId: '^[A-Za-z0-9_-]{1,128}$',
 } as const
 
 export type IdName = keyof typeof ID_PATTERNS

@@ -13,14 +13,26 @@ type Layer = {
 }
 
 const NODE = ['node:*']
+const PORTS = ['engine/ports.ts', 'engine/delivery-ports.ts', 'engine/audit-ports.ts']
 
 export const LAYERS: readonly Layer[] = [
   { place: 'core/', ours: [], packages: ['@marcbachmann/cel-js', 're2js'] },
   { place: 'engine/', ours: ['core/'], packages: ['node:crypto', 'canonicalize'] },
-  { place: 'store/postgres/', ours: ['store/', 'core/', 'engine/ports.ts'], packages: [...NODE, 'pg'] },
-  { place: 'store/', ours: ['core/', 'engine/ports.ts'], packages: [...NODE, '@photostructure/sqlite'] },
-  { place: 'wire/', ours: ['core/'], types: ['engine/api.ts', 'engine/ports.ts'], packages: ['typebox'] },
-  { place: 'http/', ours: ['core/', 'wire/', 'engine/api.ts', 'engine/ports.ts'], packages: 'any' },
+  { place: 'store/postgres/', ours: ['store/', 'core/', ...PORTS], packages: [...NODE, 'pg'] },
+  { place: 'store/', ours: ['core/', ...PORTS], packages: [...NODE, '@photostructure/sqlite'] },
+  { place: 'wire/', ours: ['core/'], types: ['engine/api.ts', ...PORTS], packages: ['typebox'] },
+  {
+    place: 'http/',
+    ours: ['core/', 'wire/', 'engine/api.ts', 'engine/shown-hash.ts', ...PORTS],
+    packages: 'any',
+  },
+  { place: 'egress/', ours: [], types: ['engine/ports.ts'], packages: NODE },
+  {
+    place: 'webhooks/',
+    ours: ['core/', 'wire/render.ts'],
+    types: ['egress/', 'engine/api.ts', ...PORTS],
+    packages: ['node:crypto'],
+  },
   { place: 'conformance/', ours: ['core/', 'wire/', 'http/', 'engine/api.ts', 'engine/ports.ts'], packages: 'any' },
   { place: 'log-check/', ours: [], packages: ['node:crypto'] },
   { place: 'client/', ours: [], types: ['wire/'], packages: [...NODE, 'eventsource-parser', 'typebox'] },
@@ -36,12 +48,23 @@ export const LAYERS: readonly Layer[] = [
       'config.ts',
       'project/',
       'log-check/',
+      'audit/',
       'wire/',
       'system.ts',
       'package-version.ts',
       'core/json.ts',
     ],
     packages: [...NODE, 'commander', 'picocolors'],
+  },
+  {
+    place: 'audit/data-folder.ts',
+    ours: ['audit/', 'store/open-store.ts'],
+    packages: [],
+  },
+  {
+    place: 'audit/',
+    ours: ['engine/api.ts', 'engine/chain.ts', ...PORTS],
+    packages: NODE,
   },
   { place: 'user-schema/', ours: ['core/', 'engine/ports.ts'], packages: 'any' },
   { place: 'telemetry/', ours: ['core/', 'engine/ports.ts', 'engine/api.ts'], packages: 'any' },
@@ -53,7 +76,12 @@ export type Violation = { readonly file: string; readonly line: number; readonly
 
 /** Paths are relative to `src/`. */
 export function check(sources: readonly Source[]): Violation[] {
-  return sources.flatMap(source => [...checkImports(source), ...checkSockets(source), ...checkCode(source)])
+  return sources.flatMap(source => [
+    ...checkImports(source),
+    ...checkSockets(source),
+    ...checkNamedCallers(source),
+    ...checkCode(source),
+  ])
 }
 
 function checkImports(source: Source): Violation[] {
@@ -82,15 +110,29 @@ const isPackage = (from: string, name: string): boolean =>
   name === 'node:*' ? from.startsWith('node:') : from === name || from.startsWith(`${name}/`)
 
 const SOCKETS = /^(?:node:)?(?:net|http|https|http2|tls|dgram|undici)$/
-const MAY_OPEN_SOCKETS = ['http/', 'peers/', 'client/', 'testing/']
+const MAY_OPEN_SOCKETS = ['egress/', 'http/', 'peers/', 'client/', 'testing/']
 
 function checkSockets(source: Source): Violation[] {
   if (MAY_OPEN_SOCKETS.some(place => isIn(source.file, place))) return []
-  const rule = 'sockets only in http, peers and client'
+  const rule = 'sockets only in egress, http, peers and client'
   const imported = source.imports
     .filter(({ from, typeOnly }) => !typeOnly && SOCKETS.test(from))
     .map(({ from, line }) => ({ file: source.file, line, rule, found: from }))
   return [...imported, ...find(source, rule, /(?<![.\w])fetch\s*\(|\bnew (?:WebSocket|EventSource)\b/g)]
+}
+
+/** Who may begin a connection. `client/` runs in the CLI and talks to this host. */
+const MAY_CALL_OUT = ['egress/', 'peers/', 'client/', 'testing/']
+const NAMED_CALLERS =
+  /\bimport\s*\{[^}]*\b(?:request|get|connect|createConnection|Socket)\b[^}]*\}\s*from\s*['"](?:node:)?(?:https?|http2|net|tls)['"]/g
+
+function checkNamedCallers(source: Source): Violation[] {
+  if (MAY_CALL_OUT.some(place => isIn(source.file, place))) return []
+  return [...source.text.matchAll(NAMED_CALLERS)]
+    .filter(([statement]) => !statement.startsWith('import type'))
+    .map(({ 0: found, index }) => {
+      return { file: source.file, line: lineOf(source.text, index), rule: 'requests leave through egress', found }
+    })
 }
 
 type CodeRule = {
@@ -117,6 +159,13 @@ const CODE_RULES: readonly CodeRule[] = [
     pattern:
       /\basync\b|\bawait\b|\bnew\s+Date\s*\(\s*\)|\bDate\s*\.\s*now\b|\bMath\s*\.\s*random\b|\bglobalThis\b|\bset(?:Timeout|Interval|Immediate)\b|\bprocess\s*\./g,
     only: ['core/'],
+  },
+  {
+    // http/ has sockets because it is called, not to call others: see `checkNamedCallers` for what it imports by name.
+    rule: 'requests leave through egress',
+    pattern:
+      /(?<![.\w])fetch\s*\(|=\s*fetch\b|\bglobalThis\s*(?:\?\.|\.)\s*fetch\b|\bglobalThis\s*\[|\bhttps?\s*\.\s*(?:request|get)\b|\bhttp2\s*\.\s*connect\b|\b(?:net|tls)\s*\.\s*(?:connect|createConnection)\b|\bnew\s+(?:net\s*\.\s*)?(?:Socket|WebSocket|EventSource)\b/g,
+    except: MAY_CALL_OUT,
   },
   { rule: 'no code from text', pattern: /(?<![.\w])eval\s*\(|\bnew\s+Function\b|(?<![.\w])Function\s*\(/g },
   {

@@ -1,5 +1,7 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
+import { AuditVerifier } from '../../src/audit/verify.js'
 import { coreNodeTypes } from '../../src/core/nodes/registry.js'
+import { createEgress } from '../../src/egress/egress.js'
 import type { RunEngine } from '../../src/engine/api.js'
 import { Engine } from '../../src/engine/engine.js'
 import type { ApiKey, Clock, Log, SchemaChecker } from '../../src/engine/ports.js'
@@ -11,6 +13,7 @@ import { hashKey } from '../../src/http/key-ring.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
+import { Webhooks } from '../../src/webhooks/webhooks.js'
 import { SCOPES } from '../../src/wire/key.js'
 
 /** Everything within one tenant. */
@@ -69,7 +72,10 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   await real.start()
   for (const name of Object.keys(KEYS) as KeyName[]) await store.putKey(keyRecord(name, clock))
   const engine = options.wrap?.(real) ?? real
-  const deps = { engine, keys: store, receipts: store, clock, ids: systemIds, config: httpConfig(options.config), log }
+  const audit = new AuditVerifier({ store, keys: async () => new Map() })
+  const config = httpConfig(options.config)
+  const webhooks = newWebhooks(store, clock, log)
+  const deps = { engine, keys: store, receipts: store, audit, webhooks, clock, ids: systemIds, config, log }
   const app = createApp({ ...deps, ...options.deps })
   for (const definition of [noop, slow, secretive]) await real.putWorkflow(null, definition)
   return {
@@ -84,6 +90,14 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
       await schemas.close()
     },
   }
+}
+
+/** Registers and lists; nothing is sent from here. Names ending in `.example` are public, the others unknown. */
+const newWebhooks = (store: MemoryStore, clock: Clock, log: Log): Webhooks => {
+  const resolve = async (name: string) => (name.endsWith('.example') ? ['93.184.216.34'] : [])
+  const egress = createEgress({ allowPrivate: false, clock, resolve })
+  const deps = { store, egress, clock, ids: systemIds, log, hostId: () => 'nobody' }
+  return new Webhooks(deps, { durable: false, version: '0', engineVersion: '1' })
 }
 
 const newEngine = (store: MemoryStore, clock: Clock, log: Log, schemas: SchemaChecker, hostName = 'test'): Engine =>

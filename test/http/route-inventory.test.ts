@@ -31,6 +31,10 @@ const MATRIX: { readonly [operation: string]: string } = {
   listKeys: 'keys:manage',
   createKey: 'keys:manage',
   revokeKey: 'keys:manage',
+  listWebhooks: 'webhooks:manage',
+  registerWebhook: 'webhooks:manage',
+  removeWebhook: 'webhooks:manage',
+  listDeliveries: 'webhooks:manage',
 }
 
 const ask = (key: KeyName | null, row: { method: string; path: string }): Promise<Reply> =>

@@ -1,12 +1,15 @@
 import { describe } from 'vitest'
 import { type Adapter, withStore } from './adapter.js'
+import { checkpointContract } from './contract/checkpoints.js'
 import { commitContract } from './contract/commit.js'
+import { deliveryContract } from './contract/deliveries.js'
+import { forkContract } from './contract/forks.js'
 import { hostContract } from './contract/hosts.js'
 import { modelContract } from './contract/model.js'
 import { readContract } from './contract/reads.js'
 import { recordContract } from './contract/records.js'
 
-/** The Store contract (S1..S8 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
+/** The Store contract (S1..S9 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
 export function storeContract(adapter: Adapter): void {
   describe(`${adapter.name}: store contract`, () => {
     const opened = withStore(adapter)
@@ -14,6 +17,9 @@ export function storeContract(adapter: Adapter): void {
     describe('hosts and claims', () => hostContract(opened))
     describe('reads', () => readContract(opened))
     describe('records', () => recordContract(opened))
+    describe('forks', () => forkContract(opened))
+    describe('deliveries', () => deliveryContract(opened))
+    describe('checkpoints', () => checkpointContract(opened))
     describe('model', () => modelContract(opened))
   })
 }

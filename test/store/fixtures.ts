@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import type { Checkpoint } from '../../src/engine/audit-ports.js'
+import type { Delivery, DeliveryResult, NewDelivery, Webhook } from '../../src/engine/delivery-ports.js'
 import type {
   ApiKey,
   Commit,
@@ -23,6 +25,8 @@ export const event = (sequence: number, over: Partial<StoredEvent> = {}): Stored
   secret: null,
   cause: sequence === 0 ? null : sequence - 1,
   at: T0 + sequence,
+  input: sequence === 0 ? '{"type":"StartRun"}' : null,
+  hash: `hash-${sequence}`,
   ...over,
 })
 
@@ -40,6 +44,7 @@ export const newRun = (over: Partial<NewRun> = {}): NewRun => ({
   scopeId: null,
   tags: [],
   exclusiveScope: false,
+  fork: null,
   ...over,
 })
 
@@ -50,6 +55,7 @@ export const creation = (runId: string, over: Partial<StreamAppend> = {}, run: P
   events: events(0, 2),
   status: 'running',
   wakeAt: null,
+  head: 'hash-1',
   create: newRun(run),
   ...over,
 })
@@ -61,6 +67,7 @@ export const extension = (runId: string, expected: number, over: Partial<StreamA
   events: events(expected, 1),
   status: 'running',
   wakeAt: null,
+  head: `hash-${expected}`,
   ...over,
 })
 
@@ -108,6 +115,66 @@ export const apiKey = (over: Partial<ApiKey> = {}): ApiKey => ({
   createdAt: T0,
   expiresAt: null,
   revokedAt: null,
+  ...over,
+})
+
+/** The creation of a fork that shares the first `fromSeq` events of its source and adds `own` events. */
+export const fork = (
+  runId: string,
+  sourceRunId: string,
+  fromSeq: number,
+  own: StoredEvent[] = [],
+  over: { run?: Partial<NewRun>; stream?: Partial<StreamAppend>; sourceLength?: number } = {},
+): StreamAppend => {
+  const origin = { sourceRunId, fromSeq, mode: 'branch', sourceLength: over.sourceLength ?? fromSeq } as const
+  const head = `hash-${fromSeq + own.length - 1}`
+  return creation(runId, { expected: fromSeq, events: own, head, ...over.stream }, { fork: origin, ...over.run })
+}
+
+export const webhook = (over: Partial<Webhook> = {}): Webhook => ({
+  webhookId: id('webhook'),
+  tenant: 'acme',
+  url: 'https://example.com/hook',
+  events: ['run.*'],
+  tags: [],
+  secret: 'whsec',
+  createdAt: T0,
+  health: { state: 'active', consecutiveFailures: 0, openUntil: null, failures: [] },
+  ...over,
+})
+
+export const delivery = (to: Webhook, runId: string, sequence: number): NewDelivery => ({
+  webhookId: to.webhookId,
+  tenant: to.tenant,
+  runId,
+  sequence,
+  eventType: event(sequence).type,
+  at: event(sequence).at,
+})
+
+/** How a try of the delivery went. */
+export const tried = (
+  { webhookId, runId, sequence }: Pick<Delivery, 'webhookId' | 'runId' | 'sequence'>,
+  over: Partial<DeliveryResult> = {},
+): DeliveryResult => ({
+  webhookId,
+  runId,
+  sequence,
+  attempts: 1,
+  status: 200,
+  error: null,
+  at: T0 + 1000,
+  ...over,
+})
+
+export const checkpoint = (seq: number, over: Partial<Checkpoint> = {}): Checkpoint => ({
+  seq,
+  at: T0 + seq,
+  keyId: 'signer',
+  prev: seq === 0 ? '' : `checkpoint-${seq - 1}`,
+  runs: [],
+  hash: `checkpoint-${seq}`,
+  signature: `signature-${seq}`,
   ...over,
 })
 

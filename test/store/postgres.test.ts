@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/engine/ports.js'
 import { openStore } from '../../src/store/open-store.js'
+import { MIGRATIONS } from '../../src/store/postgres/migrations/index.js'
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/postgres-store.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { TcpProxy } from '../support/tcp-proxy.js'
@@ -79,11 +80,45 @@ describe('postgres', () => {
   it('migrates once when many hosts start together', async () => {
     const stores = await Promise.all(Array.from({ length: 6 }, () => open()))
     for (const store of stores) await store.ping()
-    expect(await sql('SELECT version FROM migrations ORDER BY 1')).toEqual([
-      { version: 1 },
-      { version: 2 },
-      { version: 3 },
-    ])
+    const applied = MIGRATIONS.map(({ version, name }) => ({ version, name }))
+    expect(await sql('SELECT version, name FROM migrations ORDER BY 1')).toEqual(applied)
+  })
+
+  /** What the first release wrote: before forks, deliveries and checkpoints, and without hashes. */
+  const writeVersion3 = async (hostId: string, runIds: { open: string; ended: string }) => {
+    const stream = (runId: string, last: string) => {
+      const { head: _, ...old } = f.creation(runId, { events: [f.event(0), f.event(1, { type: last })] })
+      return { ...old, events: old.events.map(({ input: _input, hash: _hash, ...event }) => event) }
+    }
+    const streams = [stream(runIds.open, 'node.started'), stream(runIds.ended, 'run.completed')]
+    const batch = JSON.stringify([{ ...f.commit(hostId, []), streams }])
+    await sql('CREATE SCHEMA assay')
+    await sql(`CREATE TABLE migrations (
+      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`)
+    for (const { version, name, sql: text } of MIGRATIONS.slice(0, 3)) {
+      await sql(text)
+      await sql(`INSERT INTO migrations (version, name) VALUES (${version}, '${name}')`)
+    }
+    await sql(`SELECT register_host('${hostId}', 'name', ${f.HOUR})`)
+    await sql(`SELECT commit_batch('${batch}', ARRAY['${hostId}'], '{}', '{}')`)
+  }
+
+  it('upgrades a database of version 3: its runs are read, go on and are forked', async () => {
+    const [hostId, open, ended, fork] = [f.id('host'), f.id('run'), f.id('run'), f.id('run')]
+    await writeVersion3(hostId, { open, ended })
+    const store = closing(await openPostgresStore(url))
+    const old = f.events(0, 2).map(event => ({ ...event, input: null, hash: '' }))
+    expect(await store.readEvents(open, 0)).toEqual(old)
+    expect(await store.readRun('acme', open)).toMatchObject({ length: 2, fork: null, head: '', checkpoint: null })
+    expect(await store.unsealedRuns(10)).toEqual([])
+
+    const end = f.extension(open, 2, { events: [f.terminal(2)], status: 'completed', epoch: 1 })
+    for (const stream of [end, f.fork(fork, ended, 1, f.events(1, 1))]) {
+      expect(await store.commit(f.commit(hostId, [stream]))).toEqual({ kind: 'committed' })
+    }
+    expect(await store.readEvents(open, 0)).toEqual([...old, f.terminal(2)])
+    expect(await store.readEvents(fork, 0)).toEqual([old[0], f.event(1)])
+    expect(await store.unsealedRuns(10)).toEqual([{ runId: open, length: 3, head: end.head }])
   })
 
   it('refuses a database that is newer than the program, and a schema name that is none', async () => {
@@ -113,6 +148,44 @@ describe('postgres', () => {
     await expect(sql(`UPDATE events SET type = 'run.failed' WHERE seq = 0`)).rejects.toThrow(/events_terminal/)
     await expect(sql(`UPDATE definitions SET definition = '[]'`)).rejects.toThrow(/never changes/)
     await insert(running, 2, 'run.failed', '1')
+  })
+
+  it('S5 holds for forks as well', async () => {
+    const store = await open()
+    const hostId = await f.host(store)
+    const source = await f.created(store, hostId, { events: [f.event(0), f.event(1), f.terminal(2)], status: 'failed' })
+    const [branch, whole] = [f.id('run'), f.id('run')]
+    for (const stream of [f.fork(branch, source, 2), f.fork(whole, source, 3)]) {
+      expect(await store.commit(f.commit(hostId, [stream]))).toEqual({ kind: 'committed' })
+    }
+    const insert = (run: string, seq: number) =>
+      sql(`INSERT INTO events (run_id, seq, type, payload, at, epoch) VALUES ('${run}', ${seq}, 'x', '{}', 0, 1)`)
+    for (const seq of [0, 1, 3]) await expect(insert(branch, seq)).rejects.toThrow(/dense/)
+    await expect(insert(whole, 3)).rejects.toThrow(/after its terminal/)
+    await insert(branch, 2)
+    await insert(branch, 3)
+  })
+
+  it('S9 stores nothing of what a fork shares, and names who holds it', async () => {
+    const store = await open()
+    const hostId = await f.host(store)
+    const [a, b, c] = [await f.created(store, hostId, { events: f.events(0, 50) }), f.id('run'), f.id('run')]
+    for (const stream of [f.fork(b, a, 40, f.events(40, 5)), f.fork(c, b, 43, f.events(43, 1))]) {
+      expect(await store.commit(f.commit(hostId, [stream]))).toEqual({ kind: 'committed' })
+    }
+    expect(await store.readEvents(c, 0)).toEqual(f.events(0, 44))
+    expect(await sql('SELECT run_id, count(*)::int AS held FROM events GROUP BY 1 ORDER BY 2')).toEqual([
+      { run_id: c, held: 1 },
+      { run_id: b, held: 5 },
+      { run_id: a, held: 50 },
+    ])
+    expect(
+      await sql(`SELECT source_run_id AS held_by, from_seq::int, upto::int FROM prefixes
+                       WHERE run_id = '${c}' ORDER BY upto`),
+    ).toEqual([
+      { held_by: a, from_seq: 0, upto: 40 },
+      { held_by: b, from_seq: 40, upto: 43 },
+    ])
   })
 
   it('S2 lets one of two hosts win, over and over, and never deadlocks on shared parents', async () => {
@@ -233,6 +306,67 @@ describe('postgres', () => {
     const both = await Promise.all([store.claimInvocation(effect), store.claimInvocation(effect)])
     expect(f.kinds(both)).toEqual({ claimed: 1, 'in-flight': 1 })
     expect(both).toContainEqual({ kind: 'claimed', again: false })
+  })
+
+  it('S4 a swallowed reply to a claim of deliveries leaves no lane behind', async () => {
+    const { proxy, through } = await proxied()
+    const store = await open(through)
+    const [hostId, webhook] = [await f.host(store), f.webhook()]
+    await store.putWebhook(webhook)
+    const runIds = Array.from({ length: 5 }, () => f.id('run'))
+    for (const runId of runIds) {
+      const deliveries = [f.delivery(webhook, runId, 0)]
+      await store.commit(f.commit(hostId, [f.creation(runId)], { deliveries }))
+    }
+    proxy.swallowReplies('assay-claimDeliveries', 1)
+    const claim = { hostId, now: f.T0, leaseMs: f.HOUR, limit: 3 }
+    const claimed = [...(await store.claimDeliveries(claim)), ...(await store.claimDeliveries(claim))]
+    expect(proxy.faults).toBe(1)
+    expect(claimed.map(({ runId }) => runId).sort()).toEqual(runIds.sort())
+  })
+
+  it('forgets no delivery that is added while the lane runs empty, and keeps the order of each', async () => {
+    const [store, peer] = [await open(), await open()]
+    const [hostId, deliverer, webhook] = [await f.host(store), await f.host(peer), f.webhook()]
+    await store.putWebhook(webhook)
+    const runIds = Array.from({ length: 4 }, () => f.id('run'))
+    const LENGTH = 60
+    const write = async (runId: string) => {
+      for (let at = 0; at < LENGTH; at += 1) {
+        const stream = at === 0 ? f.creation(runId, { events: f.events(0, 1) }) : f.extension(runId, at)
+        await store.commit(f.commit(hostId, [stream], { deliveries: [f.delivery(webhook, runId, at)] }))
+      }
+    }
+    const delivered = new Map(runIds.map(runId => [runId, [] as number[]]))
+    const deliver = async () => {
+      const claimed = await peer.claimDeliveries({ hostId: deliverer, now: f.T0, leaseMs: f.HOUR, limit: 10 })
+      for (const one of claimed) delivered.get(one.runId)!.push(one.sequence)
+      await Promise.all(claimed.map(one => peer.finishDelivery({ ...f.tried(one), state: 'delivered' })))
+      return [...delivered.values()].every(sequences => sequences.length === LENGTH)
+    }
+    const writing = Promise.all(runIds.map(write))
+    await f.eventually('all is delivered', deliver)
+    await writing
+    const inOrder = Array.from({ length: LENGTH }, (_, i) => i)
+    for (const sequences of delivered.values()) expect(sequences).toEqual(inOrder)
+    expect(await store.nextDeliveryAt()).toBeNull()
+  })
+
+  it('adds nothing to a subscription that is deleted at the same time', async () => {
+    const [store, peer] = [await open(), await open()]
+    const hostId = await f.host(store)
+    for (let round = 0; round < 20; round += 1) {
+      const webhook = f.webhook()
+      await store.putWebhook(webhook)
+      const commits = Array.from({ length: 5 }, () => {
+        const runId = f.id('run')
+        return store.commit(f.commit(hostId, [f.creation(runId)], { deliveries: [f.delivery(webhook, runId, 1)] }))
+      })
+      const [deleted, ...results] = await Promise.all([peer.deleteWebhook('acme', webhook.webhookId), ...commits])
+      expect(deleted).toBe(true)
+      expect(f.kinds(results)).toEqual({ committed: 5 })
+    }
+    expect(await sql('SELECT 1 FROM lanes UNION ALL SELECT 1 FROM deliveries')).toEqual([])
   })
 
   it('loses nothing it acknowledged when the server is killed under load, and goes on by itself', async () => {

@@ -10,6 +10,7 @@ import { StoreUnavailable } from '../../src/engine/ports.js'
 import { openStore } from '../../src/store/open-store.js'
 import { Connection } from '../../src/store/sqlite/connection.js'
 import { writerUrl } from '../../src/store/sqlite/driver.js'
+import { initial } from '../../src/store/sqlite/migrations/0001-initial.js'
 import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite/sqlite-store.js'
 import { storeContract } from './contract.js'
 import * as f from './fixtures.js'
@@ -124,6 +125,74 @@ describe('sqlite', () => {
     await expect(openSqliteStore(path)).rejects.toThrow(
       /schema version 999, but this version of Assay knows only up to/,
     )
+  })
+
+  it('upgrades a database of the first version: its runs are read, extended, forked, and not sealed', async () => {
+    const path = await freshPath()
+    const old = new Connection(path, 0, [])
+    old.exec(initial.sql)
+    old.exec(`CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT);
+      INSERT INTO migrations (version, name) VALUES (1, 'initial');
+      INSERT INTO hosts VALUES ('h', 'name', 0, 'alive');`)
+    const insertRun = (runId: string, types: string[], endedAt: number | null) => {
+      old.run(
+        `INSERT INTO runs VALUES (?, 'acme', 'wf', 'd', 'running', NULL, NULL, NULL, '[]', ?, 'h', 1, 0, NULL, 0, 1, ?)`,
+        runId,
+        types.length,
+        endedAt,
+      )
+      for (const [seq, type] of types.entries()) {
+        old.run(`INSERT INTO events VALUES (?, ?, ?, NULL, '{}', NULL, NULL, ?, 1, NULL)`, runId, seq, type, seq)
+      }
+    }
+    insertRun('going', ['run.started', 'node.started'], null)
+    insertRun('ended', ['run.started', 'run.completed'], 1)
+    old.close()
+
+    const store = await open(path)
+    expect(await store.readEvents('going', 1)).toEqual([
+      f.event(1, { nodeId: null, payload: '{}', cause: null, at: 1, hash: '' }),
+    ])
+    expect(await store.readRun('acme', 'ended')).toMatchObject({ fork: null, head: '', checkpoint: null, endedAt: 1 })
+    expect(await store.unsealedRuns(10)).toEqual([])
+    const end = f.extension('going', 2, { events: [f.terminal(2)], head: 'chained' })
+    expect((await store.commit(f.commit('h', [end]))).kind).toBe('committed')
+    expect((await store.commit(f.commit('h', [f.fork('fork', 'ended', 1, f.events(1, 1))]))).kind).toBe('committed')
+    expect(await store.readEvents('fork', 0)).toHaveLength(2)
+    expect(await store.unsealedRuns(10)).toEqual([{ runId: 'going', length: 3, head: 'chained' }])
+  })
+
+  it('S9 writes as much for a fork of 10,000 events as for one of 10', async () => {
+    const path = await freshPath()
+    const store = await open(path)
+    const hostId = await f.host(store)
+    const db = raw(path)
+    const rows = () =>
+      ['runs', 'events', 'prefixes'].map(table => db.get(`SELECT count(*) AS n FROM ${table}`)?.n as number)
+    for (const length of [10, 10_000]) {
+      const source = await f.created(store, hostId, { events: f.events(0, length) })
+      const fork = f.fork(f.id('fork'), source, length, f.events(length, 1))
+      const before = rows()
+      expect((await store.commit(f.commit(hostId, [fork]))).kind).toBe('committed')
+      expect(rows().map((n, i) => n - before[i]!)).toEqual([1, 1, 1])
+      expect(await store.readEvents(fork.runId, 0)).toHaveLength(length + 1)
+    }
+  })
+
+  it('S5 the database itself refuses what no fork may hold', async () => {
+    const path = await freshPath()
+    const store = await open(path)
+    const hostId = await f.host(store)
+    const source = await f.created(store, hostId, { events: [f.event(0), f.terminal(1)], status: 'completed' })
+    const [open1, ended] = [f.id('fork'), f.id('fork')]
+    await store.commit(f.commit(hostId, [f.fork(open1, source, 1), f.fork(ended, source, 2)]))
+    const db = raw(path)
+    const insert = (run: string, seq: number) => () =>
+      db.exec(`INSERT INTO events (run_id, seq, type, payload, at, epoch) VALUES ('${run}', ${seq}, 'x', '{}', 0, 1)`)
+    expect(insert(open1, 0)).toThrow(/dense/)
+    expect(insert(open1, 2)).toThrow(/dense/)
+    expect(insert(ended, 2)).toThrow(/after its terminal/)
+    insert(open1, 1)()
   })
 
   it('S5 the database itself refuses what no log may hold', async () => {

@@ -15,6 +15,7 @@ const create = {
   scopeId: null,
   tags: [],
   exclusiveScope: false,
+  fork: null,
 }
 
 async function forever() {
@@ -28,8 +29,10 @@ async function forever() {
       secret: null,
       cause: null,
       at: 1,
+      input: null,
+      hash: '',
     }))
-    const stream = { runId, expected: 0, epoch: 1, events, status: 'running', wakeAt: null, create }
+    const stream = { runId, expected: 0, epoch: 1, events, status: 'running', wakeAt: null, head: '', create }
     const result = await store.commit({ appendId: randomUUID(), hostId, streams: [stream], wakes: [] })
     if (result.kind !== 'committed') throw new Error(result.kind)
     process.stdout.write(`${runId}\n`)

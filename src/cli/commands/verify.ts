@@ -1,9 +1,11 @@
 import fs from 'node:fs/promises'
 import type { Command } from 'commander'
 import pc from 'picocolors'
+import type { Integrity } from '../../audit/verify.js'
 import type { AssayClient } from '../../client/assay-client.js'
+import { type Database, loadConfig } from '../../config.js'
 import { checkLog } from '../../log-check/check-log.js'
-import type { CheckInput, CheckedRun, Finding } from '../../log-check/checked.js'
+import type { CheckedRun, CheckInput, Finding } from '../../log-check/checked.js'
 import { fromWire } from '../../log-check/read-log.js'
 import type { Cli } from '../cli.js'
 import { connect, type GlobalOptions } from '../connect.js'
@@ -11,20 +13,30 @@ import { EXIT } from '../exit-code.js'
 import { UsageError } from '../inputs.js'
 import { printable, printJson, type Terminal } from '../terminal.js'
 
-type Options = GlobalOptions & { readonly all?: true; readonly file?: string }
+type Options = GlobalOptions & {
+  readonly all?: true
+  readonly file?: string
+  readonly integrity?: true
+  readonly database?: string
+}
 
 export function addVerify(program: Command, cli: Cli): void {
   program
     .command('verify')
     .description('check stored logs against the contract')
-    .argument('[runId]', 'a run, with its children')
+    .argument('[runId...]', 'a run, with its children')
     .option('--all', 'every run this key can see')
     .option('--file <log.json>', 'a log in a file, of this or any other OpenWOP host')
-    .action(async (runId: string | undefined, _options, command: Command) => {
+    .option('--integrity', 'check instead that nothing was changed: hash chains and signed checkpoints, read directly')
+    .option('--database <url>', 'with --integrity: the database, unless it is in the data folder')
+    .action(async (runIds: string[], _options, command: Command) => {
       const options = command.optsWithGlobals<Options>()
-      if ([runId, options.all, options.file].filter(given => given !== undefined).length !== 1) {
+      if (options.integrity) return verifyIntegrity(cli, runIds, options)
+      if (options.database !== undefined) throw new UsageError('--database is for --integrity')
+      if ([...runIds, options.all, options.file].filter(given => given !== undefined).length !== 1) {
         throw new UsageError('say what to verify: a run id, --all or --file')
       }
+      const [runId] = runIds
       const input =
         options.file === undefined ? await readFrom(await connect(options), runId) : await readLog(options.file)
       const findings = checkLog(input)
@@ -102,4 +114,40 @@ function report(terminal: Terminal, input: CheckInput, findings: readonly Findin
   }
   const verdict = findings.length === 0 ? pc.green('no findings') : pc.red(`${findings.length} findings`)
   terminal.out(`${input.runs.length} runs, ${events} events: ${verdict}`)
+}
+
+/** Asks no server: whoever wants to know whether a database was changed need not trust what it is served by. */
+async function verifyIntegrity(cli: Cli, runIds: readonly string[], options: Options): Promise<void> {
+  const isClear = options.file === undefined && runIds.length > 0 !== (options.all === true)
+  if (!isClear) throw new UsageError('say what to verify with --integrity: run ids or --all')
+  const { data, database } = loadConfig({ data: options.data, database: options.database })
+  // Loaded when asked for: the stores would slow down every other command.
+  const { verifyDatabase } = await import('../../audit/data-folder.js')
+  const found = await verifyDatabase(await existing(database), data, options.all ? 'all' : runIds)
+  reportIntegrity(cli.terminal, found, options)
+  cli.exit(found.anomalies.length === 0 ? EXIT.ok : EXIT.failed)
+}
+
+/** Where the database is. One that does not exist is not made. */
+async function existing(database: Database): Promise<string> {
+  if (database.kind === 'postgres') return database.url
+  if (database.kind === 'memory')
+    throw new UsageError('a database in memory is gone with its server; nothing to verify')
+  try {
+    await fs.access(database.file)
+  } catch (error) {
+    throw new UsageError(`${database.file}: ${(error as Error).message}; choose another with --data or --database`)
+  }
+  return `sqlite:${database.file}`
+}
+
+function reportIntegrity(terminal: Terminal, found: Integrity, options: Options): void {
+  if (options.json) return printJson(terminal, found)
+  const { runs, events, older, checkpoints, signatures, anomalies } = found
+  for (const { runId, message } of anomalies) {
+    terminal.out(printable(runId === undefined ? message : `run ${runId}: ${message}`))
+  }
+  if (older > 0) terminal.out(`${older} events are older than the chain; nothing can be said of them`)
+  const verdict = anomalies.length === 0 ? pc.green('intact') : pc.red(`${anomalies.length} anomalies`)
+  terminal.out(`${runs} runs, ${events} events, ${checkpoints} checkpoints, ${signatures} valid signatures: ${verdict}`)
 }

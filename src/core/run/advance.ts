@@ -1,8 +1,8 @@
 import type { JsonObject } from '../json.js'
-import type { PlanNode } from './plan.js'
 import { startNode } from './execute.js'
 import { readiness, TOLERANT } from './graph.js'
 import { maskOutputs } from './masking.js'
+import type { PlanNode } from './plan.js'
 import type { Active } from './state.js'
 import { stop } from './stop.js'
 import type { Turn } from './turn.js'
@@ -13,7 +13,7 @@ export const MAX_EVENTS = 512
 /** Starts and skips every node whose turn has come, and ends the run when nothing is left to come. */
 export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
   let moved = true
-  while (moved && turn.isRunning && turn.events.length < MAX_EVENTS) {
+  while (moved && turn.isRunning && turn.length < MAX_EVENTS) {
     moved = false
     for (const index of turn.active.touched) {
       const ready = readiness(turn.plan, turn.active, index)
@@ -25,7 +25,7 @@ export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
         turn.emit({ type: 'node.skipped', nodeId, payload: { nodeId, reason: ready.reason }, cause: ready.cause })
       }
       moved = true
-      if (!turn.isRunning || turn.events.length >= MAX_EVENTS) break
+      if (!turn.isRunning || turn.length >= MAX_EVENTS) break
     }
   }
   if (turn.isRunning && isQuiet(turn)) finish(turn)
@@ -45,7 +45,7 @@ const isQuiet = (turn: Turn): boolean => turn.active.open.length === 0 && !hasRe
 const isBusy = (state: Active): boolean =>
   state.open.some(index => {
     const node = state.nodes[index]!
-    return node.is === 'waiting' && node.wait.kind !== 'child'
+    return node.is === 'waiting' && node.wait.kind !== 'child' && node.wait.kind !== 'interrupt'
   })
 
 function finish(turn: Turn): void {

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../json.js'
-import type { StopRequested } from './event.js'
 import { failure } from '../problem.js'
+import type { StopRequested } from './event.js'
 import type { Plan, PlanNode } from './plan.js'
-import type { Active, NodeState } from './state.js'
+import type { Active, Asked, NodeState } from './state.js'
 import type { Limits } from './turn.js'
 
 /** Everything wrong with the bounds in `configurable`. Above a ceiling is not wrong: the ceiling holds (core §10). */
@@ -50,8 +50,8 @@ export function durationBreach(plan: Plan, state: Active, limits: Limits, now: n
   const elapsed = now - state.startedAt
   if (elapsed > wall) return timedOut(wall, elapsed, 'configurable.runTimeoutMs')
   const own = plan.definition.settings.timeout ?? 0
-  const paused = state.pausedMs + (state.mode.kind === 'paused' ? now - state.mode.at : 0)
-  return own > 0 && elapsed - paused > own ? timedOut(own, elapsed - paused, 'settings.timeout') : undefined
+  const idle = state.idleMs + (state.idleSince === null ? 0 : now - state.idleSince)
+  return own > 0 && elapsed - idle > own ? timedOut(own, elapsed - idle, 'settings.timeout') : undefined
 }
 
 const timedOut = (limit: number, observed: number, setting: string): Failing => ({
@@ -70,14 +70,21 @@ const timedOut = (limit: number, observed: number, setting: string): Failing => 
 export function deadline(plan: Plan, state: Active, limits: Limits): number {
   const wall = state.startedAt + lowered(state, 'runTimeoutMs', limits.maxRunDurationMs) + 1
   const own = plan.definition.settings.timeout ?? 0
-  if (own === 0 || state.mode.kind === 'paused') return wall
-  return Math.min(wall, state.startedAt + own + state.pausedMs + 1)
+  if (own === 0 || state.idleSince !== null) return wall
+  return Math.min(wall, state.startedAt + own + state.idleMs + 1)
 }
 
 /** When time alone moves this node: a timer, a timeout or a retry; Infinity when nothing does. */
 export function nodeDueAt(planNode: PlanNode, node: NodeState, mayStart: boolean): number {
   if (node.is === 'retrying') return mayStart ? node.dueAt : Number.POSITIVE_INFINITY
   if (node.is !== 'waiting' || node.wait.kind === 'child') return Number.POSITIVE_INFINITY
+  if (node.wait.kind === 'interrupt') return node.asked ? answerDueAt(planNode, node.asked) : Number.POSITIVE_INFINITY
   const timeout = planNode.timeoutMs > 0 ? node.sinceAt + planNode.timeoutMs + 1 : Number.POSITIVE_INFINITY
   return node.wait.kind === 'timer' ? Math.min(timeout, node.sinceAt + node.wait.ms) : timeout
+}
+
+/** When an answer comes too late: by the interrupt's own limit or the node's, whichever is shorter. */
+export function answerDueAt({ timeoutMs }: PlanNode, asked: Asked): number {
+  const limits = [asked.timeoutMs ?? 0, timeoutMs].filter(limit => limit > 0)
+  return limits.length === 0 ? Number.POSITIVE_INFINITY : asked.requestedAt + Math.min(...limits)
 }

@@ -146,7 +146,7 @@ function compileEdge(
   if (typeof condition === 'object') problems.push(`edges["${edge.id}"].${condition.problem}`)
   if (source === undefined || target === undefined || typeof condition === 'object') return []
   const ports = nodeTypes.get(definition.nodes[source]!.typeId)?.ports
-  if (ports && !ports.includes(edge.sourceOutput ?? ''))
+  if (ports && !ports.includes(edge.sourceOutput ?? 'output'))
     problems.push(`edges["${edge.id}"].sourceOutput must be one of ${ports.join(', ')} of node "${edge.sourceNodeId}"`)
   const rule = edge.triggerRule ?? nodeTypes.get(definition.nodes[target]!.typeId)?.defaultRule ?? 'all_success'
   return [{ edge, source, target, rule, back: false, condition }]

@@ -5,10 +5,12 @@ import { advance, MAX_EVENTS } from './advance.js'
 import { boundProblems, durationBreach, nodeDueAt } from './bounds.js'
 import type { Recorded } from './event.js'
 import { failNode, settleNode, startNode } from './execute.js'
-import type { RunInput } from './input.js'
+import type { Heard, RunInput } from './input.js'
 import { inputProblems } from './inputs.js'
+import { resolve, timeOut } from './interrupts.js'
 import { maskInputs } from './masking.js'
 import type { Plan, PlanNode } from './plan.js'
+import type { Retelling } from './retelling.js'
 import { type RunState, statusOf } from './state.js'
 import { childStopped, stop } from './stop.js'
 import { type Limits, Turn } from './turn.js'
@@ -17,17 +19,64 @@ export type Rules = { readonly plan: Plan; readonly limits: Limits; readonly cap
 
 /** Every rule of a run. Writes nothing; a refusal is a value; an outcome nobody waits for decides to nothing. */
 export function decide(rules: Rules, state: RunState, input: RunInput): Decision<RunState, Recorded> {
-  if (input.type === 'StartRun') return start(rules, state, input)
+  if (state.phase !== 'absent' && state.fork?.mode === 'replay') return decideReplay(rules, state, input)
+  if (input.type === 'Retold') return { ok: true, events: [], state }
+  return decideLive(rules, state, input)
+}
+
+type Live = Exclude<RunInput, { type: 'Retold' }>
+
+/** The rules themselves; a fork gives a retelling to go by. */
+export function decideLive(
+  rules: Rules,
+  state: RunState,
+  input: Live,
+  retelling?: Retelling,
+): Decision<RunState, Recorded> {
+  if (input.type === 'StartRun') return start(rules, state, input, retelling)
   if (state.phase === 'absent') return { ok: false, refusal: refuse('not_found', 'the run does not exist') }
-  const turn = new Turn(rules.plan, rules.limits, state, state.runId, input.now)
+  const { now, ...heard } = input
+  const turn = new Turn(rules.plan, rules.limits, state, state.runId, now, heard as Heard, retelling)
   const refusal = take(rules, turn, input)
   return refusal ? { ok: false, refusal } : { ok: true, events: turn.events, state: turn.state }
+}
+
+/** A replay hears its source and nobody else; all a person can do is stop it. */
+function decideReplay(
+  rules: Rules,
+  state: Exclude<RunState, { phase: 'absent' }>,
+  input: RunInput,
+): Decision<RunState, Recorded> {
+  const turn = new Turn(rules.plan, rules.limits, state, state.runId, input.now)
+  switch (input.type) {
+    case 'Retold':
+      for (const event of input.events)
+        if (turn.state.phase === 'active' && event.sequence === turn.state.next) {
+          turn.recall(event)
+          turn.events.push(event)
+        }
+      break
+    case 'CancelRun': {
+      const refusal = cancel(turn, input)
+      if (refusal) return { ok: false, refusal }
+      break
+    }
+    case 'PauseRun':
+    case 'ResumeRun':
+      return { ok: false, refusal: refuse('run_not_pausable', 'a replay tells what was; it cannot be paused') }
+    case 'ResolveInterrupt':
+      return { ok: false, refusal: refuse('interrupt_not_found', 'a replay asks nobody; answer the run it retells') }
+    case 'Quarantine':
+      if (turn.state.phase === 'active') quarantine(turn, input.attempts)
+  }
+  return { ok: true, events: turn.events, state: turn.state }
 }
 
 function start(
   rules: Rules,
   state: RunState,
   input: Extract<RunInput, { type: 'StartRun' }>,
+  retelling?: Retelling,
 ): Decision<RunState, Recorded> {
   if (state.phase !== 'absent') return { ok: true, events: [], state }
   const { plan, limits } = rules
@@ -41,7 +90,7 @@ function start(
       refusal: refuse('validation_error', message, { depth: started.depth ?? 0, limit: limits.maxDepth }),
     }
   }
-  const turn = new Turn(plan, limits, state, runId, input.now)
+  const turn = new Turn(plan, limits, state, runId, input.now, undefined, retelling)
   const { shown, secret } = maskInputs(plan, started.inputs, input.hiddenInputs ?? [])
   turn.emit({
     type: 'run.started',
@@ -52,8 +101,13 @@ function start(
   return { ok: true, events: turn.events, state: turn.state }
 }
 
-function take(rules: Rules, turn: Turn, input: Exclude<RunInput, { type: 'StartRun' }>): Refusal | undefined {
+function take(rules: Rules, turn: Turn, input: Exclude<Live, { type: 'StartRun' }>): Refusal | undefined {
   switch (input.type) {
+    case 'ResolveInterrupt': {
+      const refusal = resolve(turn, input)
+      if (!refusal && turn.state.phase === 'active') advance(turn, rules.capabilities)
+      return refusal
+    }
     case 'CancelRun':
       return cancel(turn, input)
     case 'PauseRun':
@@ -130,11 +184,11 @@ function restartInterrupted(rules: Rules, turn: Turn, cause: number): void {
 function hear(
   rules: Rules,
   turn: Turn,
-  input: Exclude<RunInput, { type: 'StartRun' | 'CancelRun' | 'PauseRun' | 'ResumeRun' }>,
+  input: Exclude<Live, { type: 'StartRun' | 'CancelRun' | 'PauseRun' | 'ResumeRun' | 'ResolveInterrupt' }>,
 ): void {
   const { mode } = turn.active
   if (mode.kind === 'stopping') {
-    const index = input.type === 'ChildEnded' ? openChild(turn, input.nodeId, input.childRunId)?.index : undefined
+    const index = stoppedChild(turn, input)?.index
     if (index !== undefined) childStopped(turn, index, mode.stop)
     return
   }
@@ -165,6 +219,26 @@ function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>
       if (planNode) failNode(turn, planNode, input.error, input.since)
       return
     }
+    case 'ChildWaits': {
+      const planNode = openChild(turn, input.nodeId, input.childRunId)
+      const node = planNode && turn.active.nodes[planNode.index]!
+      if (node?.is !== 'waiting' || (node.childStatus ?? 'running') === input.status) return
+      const { nodeId, childRunId, status } = input
+      turn.emit({ type: 'assay.child.status', nodeId, payload: { nodeId, childRunId, status }, cause: node.since })
+      return
+    }
+    case 'SourceMissing': {
+      const index = turn.plan.indexOf.get(input.nodeId)
+      const node = index === undefined ? undefined : turn.active.nodes[index]
+      if (index === undefined || node?.is !== 'waiting' || node.since !== input.since) return
+      const message = 'the source of this replay recorded no outcome here; nothing is done a second time'
+      return failNode(
+        turn,
+        turn.plan.nodes[index]!,
+        failure('replay_source_missing', message, { retryable: false }),
+        input.since,
+      )
+    }
     case 'ChildEnded': {
       const planNode = openChild(turn, input.nodeId, input.childRunId)
       const node = planNode && turn.active.nodes[planNode.index]!
@@ -188,11 +262,13 @@ function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>
  * from it: a host that was down for a while tells the same story as one that was not.
  */
 function timeCame(rules: Rules, turn: Turn): void {
-  for (let due = firstDue(turn); due !== undefined && turn.events.length < MAX_EVENTS; due = firstDue(turn)) {
+  for (let due = firstDue(turn); due !== undefined && turn.length < MAX_EVENTS; due = firstDue(turn)) {
     const planNode = turn.plan.nodes[due]!
     const node = turn.active.nodes[due]!
     if (node.is === 'retrying') {
       startNode(turn, planNode, node.attempt, node.since, rules.capabilities)
+    } else if (node.is === 'waiting' && node.asked) {
+      timeOut(turn, planNode, node.asked)
     } else if (node.is === 'waiting' && node.wait.kind === 'timer' && !timesOut(planNode, node.wait.ms)) {
       settleNode(turn, planNode, node.wait, { kind: 'timer' }, node.since)
     } else if (node.is === 'waiting') {
@@ -220,6 +296,13 @@ function firstDue(turn: Turn): number | undefined {
     if (at <= turn.at && (first === undefined || at < first.at)) first = { index, at }
   }
   return first?.index
+}
+
+/** The child whose end a stopping run has just heard of. */
+function stoppedChild(turn: Turn, input: Parameters<typeof hear>[2]): PlanNode | undefined {
+  if (input.type === 'ChildEnded') return openChild(turn, input.nodeId, input.childRunId)
+  const index = input.type === 'SourceMissing' ? turn.plan.indexOf.get(input.nodeId) : undefined
+  return index !== undefined && turn.active.nodes[index]!.is === 'waiting' ? turn.plan.nodes[index] : undefined
 }
 
 function quarantine(turn: Turn, attempts: number): void {

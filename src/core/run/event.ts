@@ -1,5 +1,7 @@
+import type { ApprovalAction, InterruptKind } from '../interrupt.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
+import type { Heard } from './input.js'
 
 /**
  * The facts of a run, in the protocol's spelling (contract core §5.4).
@@ -17,8 +19,24 @@ export type RunEvent =
   | Fact<'run.resumed', { reason?: string }>
   | Fact<'assay.pause.requested', { drainPolicy: DrainPolicy; reason?: string }>
   | Fact<'assay.stop.requested', StopRequested>
+  | Fact<'assay.run.forked', RunForked>
+  | Fact<'replay.diverged', ReplayDiverged>
   | NodeFact<'node.started', { nodeId: string; typeId: string; attempt: number }, { wait: Wait }>
   | NodeFact<'node.dispatched', { childRunId: string; childWorkflowId: string; childStatus: string }>
+  | NodeFact<'assay.child.status', { nodeId: string; childRunId: string; status: RunStatus }>
+  | NodeFact<'interrupt.requested', InterruptRequested, { data: JsonObject }>
+  | NodeFact<'approval.requested', ApprovalRequested>
+  | NodeFact<'clarification.requested', { nodeId: string; questions: Json; interruptId: string }>
+  | NodeFact<'node.suspended', { nodeId: string; interruptId: string; kind: InterruptKind; key: string }>
+  | NodeFact<
+      'assay.interrupt.voted',
+      { nodeId: string; interruptId: string; voter: string; action: string; by: string }
+    >
+  | NodeFact<'assay.interrupt.asked', { nodeId: string; interruptId: string; by: string; question?: Json }>
+  | NodeFact<'interrupt.resolved', InterruptResolved, { resumeValue: Json }>
+  | NodeFact<'approval.received', ApprovalReceived>
+  | NodeFact<'clarification.resolved', { nodeId: string; answers: Json; answeredBy: string }>
+  | NodeFact<'node.resumed', { nodeId: string; interruptId: string }>
   | NodeFact<'node.completed', { nodeId: string; outputs: JsonObject }, { outputs: JsonObject }>
   | NodeFact<'node.failed', { nodeId: string; error: Failure; attempts: number }>
   | NodeFact<'node.retried', { nodeId: string; attempt: number; delayMs: number; lastError: Failure }>
@@ -43,7 +61,13 @@ type Fact<Type extends string, Payload, Secret = never> = {
 type NodeFact<Type extends string, Payload, Secret = never> = Fact<Type, Payload, Secret> & { readonly nodeId: string }
 
 /** An event with its place in the log. `at` never decreases within a run, whatever the wall clock does. */
-export type Recorded = RunEvent & { readonly runId: string; readonly sequence: number; readonly at: number }
+export type Recorded = RunEvent & {
+  readonly runId: string
+  readonly sequence: number
+  readonly at: number
+  /** What was put to the run, on the first event it led to; run.started itself says what a run was started with. */
+  readonly input?: Heard
+}
 
 export type RunStarted = {
   workflowId: string
@@ -91,6 +115,74 @@ export type ChannelWritten = {
   schemaVersion?: number
 }
 
+/** Someone outside is asked (contract core §7.3). `requestedAt` is the run's own time, which a replay reproduces. */
+export type InterruptRequested = {
+  runId: string
+  nodeId: string
+  interruptId: string
+  kind: InterruptKind
+  /** The n-th time this node asks: never asked again once it is in the log. */
+  key: string
+  data: JsonObject
+  resumeSchema?: JsonObject
+  timeoutMs?: number
+  requestedAt: string
+}
+
+export type InterruptResolved = {
+  nodeId: string
+  interruptId: string
+  kind: InterruptKind
+  resumeValue: Json
+  resolvedAt: string
+  resolvedBy: string
+  outcome?: 'rejected' | 'timed-out'
+  reason?: 'timeout'
+  /** Hash of the data that was shown to whoever answered. */
+  shownHash?: string
+}
+
+/** Kept for readers that know no `interrupt.*`; they spell the action `edit`. */
+export type ApprovalRequested = {
+  nodeId: string
+  interruptId: string
+  artifactId: string
+  artifactType: string
+  actions: readonly string[]
+  title: string
+  approversList?: Json
+  requiredApprovals?: number
+}
+
+export type ApprovalReceived = {
+  nodeId: string
+  action: Exclude<ApprovalAction, 'ask'> | 'timeout'
+  decidedBy?: string
+  decidedAt: string
+  feedback?: Json
+  refineFeedback?: Json
+  editedArtifactData?: Json
+}
+
+/** The first event of a branch that is its own. */
+export type RunForked = {
+  sourceRunId: string
+  fromSeq: number
+  configurable?: JsonObject
+  tags?: readonly string[]
+  metadata?: JsonObject
+}
+
+/** Said once, directly before the first event that is not as the source has it (contract core §8.5). */
+export type ReplayDiverged = {
+  sourceRunId: string
+  atSequence: number
+  originalEventId: string
+  replayEventId: string
+  divergenceKind: 'output' | 'type-mismatch'
+  divergencePoint: string
+}
+
 export type ArtifactCreated = { artifactId: string; artifactType: string; nodeId: string }
 
 /** What a started node is waiting for. Everything needed to owe the effect again after a crash is in here. */
@@ -98,6 +190,8 @@ export type Wait =
   /** For nothing: the node settles in the same step. */
   | { readonly kind: 'none' }
   | { readonly kind: 'timer'; readonly ms: number }
+  /** For someone outside to answer; what was asked is in `interrupt.requested`. */
+  | { readonly kind: 'interrupt' }
   /** For a value to be checked against a schema its author wrote. */
   | { readonly kind: 'check'; readonly schema: JsonObject; readonly value: Json }
   | {
@@ -121,6 +215,17 @@ export type RepeatPolicy = 'safe' | 'keyed' | 'never'
 export const TERMINAL_EVENTS = ['run.completed', 'run.failed', 'run.cancelled'] as const
 
 export const isTerminal = (type: string): boolean => (TERMINAL_EVENTS as readonly string[]).includes(type)
+
+/** Where a run that began as a copy of another comes from. */
+export type Fork = {
+  readonly sourceRunId: string
+  /** Events before this sequence are the source's own. */
+  readonly fromSeq: number
+  /** `replay` hears what the source heard and calls nobody; `branch` lives on its own. */
+  readonly mode: 'replay' | 'branch'
+  /** Events the source had when the fork was made; a replay is told nothing later. */
+  readonly sourceLength: number
+}
 
 export type RunStatus =
   | 'pending'

@@ -1,8 +1,8 @@
 import { type JsonObject, withKey } from '../json.js'
 import { reduce } from './channels.js'
-import type { Recorded, RunStarted, RunStartedSecret } from './event.js'
+import type { Fork, Recorded, RunForked, RunStarted, RunStartedSecret } from './event.js'
 import type { Plan } from './plan.js'
-import type { Active, Ended, NodeState, Outcome, RunState } from './state.js'
+import { type Active, type Asked, type Ended, isWaiting, type NodeState, type Outcome, type RunState } from './state.js'
 
 const IDLE: NodeState = { is: 'idle' }
 
@@ -12,12 +12,12 @@ type Draft = { -readonly [Field in keyof Active]: Active[Field] }
 /** Folds one event into the state. Holds no rule, refuses nothing: what is in the log has happened. */
 export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   if (state.phase === 'absent')
-    return event.type === 'run.started' ? begin(plan, event, event.payload, event.secret) : state
+    return event.type === 'run.started' ? begin(plan, event, event.payload, event.secret, state.fork) : state
   if (state.phase === 'ended') return { ...state, next: event.sequence + 1, lastAt: event.at }
   const outcome = outcomeOf(event)
   if (outcome) return end(state, event, outcome)
   const draft: Draft = { ...state, next: event.sequence + 1, lastAt: event.at }
-  if (event.nodeId === undefined) evolveRun(draft, event)
+  if (event.nodeId === undefined) evolveRun(draft, event, state.lastAt)
   else evolveNode(plan, draft, event, plan.indexOf.get(event.nodeId)!)
   return draft
 }
@@ -39,7 +39,7 @@ function outcomeOf(event: Recorded): Outcome | undefined {
   }
 }
 
-function evolveRun(draft: Draft, event: Recorded): void {
+function evolveRun(draft: Draft, event: Recorded, before: number): void {
   switch (event.type) {
     case 'assay.pause.requested':
       draft.mode = { kind: 'pausing', ...event.payload }
@@ -47,10 +47,14 @@ function evolveRun(draft: Draft, event: Recorded): void {
     case 'run.paused':
       draft.mode = { kind: 'paused', at: event.at }
       if (event.payload.drainPolicy === 'immediate') interrupt(draft)
-      return
+      return rest(draft)
     case 'run.resumed':
-      if (draft.mode.kind === 'paused') draft.pausedMs += event.at - draft.mode.at
       draft.mode = { kind: 'running' }
+      return rest(draft)
+    case 'assay.run.forked':
+      return branch(draft, event.payload, event.at - before)
+    case 'replay.diverged':
+      draft.diverged = true
       return
     case 'assay.stop.requested':
       draft.mode = { kind: 'stopping', stop: event.payload }
@@ -76,6 +80,30 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     case 'node.dispatched':
       if (before.is === 'waiting') put(draft, index, { ...before, childRunId: event.payload.childRunId })
       return
+    case 'assay.child.status':
+      if (before.is === 'waiting') {
+        const { childStatus: _, ...others } = before
+        const { status } = event.payload
+        put(draft, index, isWaiting(status) ? { ...others, childStatus: status } : others)
+      }
+      return rest(draft)
+    case 'interrupt.requested':
+      if (before.is === 'waiting') put(draft, index, { ...before, asked: askedBy(event) })
+      draft.asks = replaced(draft.asks, index, (draft.asks[index] ?? 0) + 1)
+      return rest(draft)
+    case 'assay.interrupt.voted':
+      if (before.is === 'waiting' && before.asked) {
+        const { voter, action } = event.payload
+        const votes = [...before.asked.votes, { voter, action }]
+        put(draft, index, { ...before, asked: { ...before.asked, votes } })
+      }
+      return
+    case 'interrupt.resolved':
+      if (before.is === 'waiting') {
+        const { asked: _, ...others } = before
+        put(draft, index, others)
+      }
+      return rest(draft)
     case 'node.retried': {
       const { attempt, delayMs } = event.payload
       const failures = before.is === 'waiting' ? before.failures + 1 : 1
@@ -96,7 +124,7 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     case 'node.cancelled':
       put(draft, index, { is: 'cancelled', since })
       draft.open = without(draft.open, index)
-      return
+      return rest(draft)
     case 'variable.changed': {
       const { name, next } = event.payload
       draft.variables = withKey(draft.variables, name, event.secret ? event.secret.next : next)
@@ -117,6 +145,7 @@ function begin(
   event: Recorded,
   started: Readonly<RunStarted>,
   secret: RunStartedSecret | undefined,
+  fork: Fork | undefined,
 ): Active {
   const defaults: [string, JsonObject[string]][] = []
   for (const { name, defaultValue } of plan.variables.values())
@@ -127,6 +156,7 @@ function begin(
     phase: 'active',
     mode: { kind: 'running' },
     runId: event.runId,
+    ...(fork ? { fork } : {}),
     started,
     startedAt: event.at,
     next: event.sequence + 1,
@@ -144,7 +174,10 @@ function begin(
     open: [],
     touched: plan.entry,
     executions: 0,
-    pausedMs: 0,
+    asks: plan.nodes.map(() => 0),
+    idleMs: 0,
+    idleSince: null,
+    diverged: false,
   }
 }
 
@@ -153,6 +186,7 @@ const end = (state: Active, event: Recorded, outcome: Outcome): Ended => ({
   endedAt: event.at,
   outcome,
   runId: state.runId,
+  ...(state.fork ? { fork: state.fork } : {}),
   started: state.started,
   startedAt: state.startedAt,
   next: event.sequence + 1,
@@ -167,8 +201,61 @@ const end = (state: Active, event: Recorded, outcome: Outcome): Ended => ({
   open: [],
   touched: [],
   executions: state.executions,
-  pausedMs: state.pausedMs,
+  asks: state.asks,
+  idleMs: state.idleMs,
+  idleSince: null,
+  diverged: state.diverged,
 })
+
+const askedBy = ({ payload, secret, at }: Extract<Recorded, { type: 'interrupt.requested' }>): Asked => ({
+  interruptId: payload.interruptId,
+  key: payload.key,
+  kind: payload.kind,
+  data: secret?.data ?? payload.data,
+  shown: payload.data,
+  ...(payload.resumeSchema === undefined ? {} : { resumeSchema: payload.resumeSchema }),
+  ...(payload.timeoutMs === undefined ? {} : { timeoutMs: payload.timeoutMs }),
+  requestedAt: at,
+  votes: [],
+})
+
+/** Keeps account of the time in which nothing but someone outside can move the run. */
+function rest(draft: Draft): void {
+  const idle = draft.mode.kind === 'paused' || draft.open.some(index => waitsForSomeone(draft.nodes[index]!))
+  if (idle && draft.idleSince === null) draft.idleSince = draft.lastAt
+  if (idle || draft.idleSince === null) return
+  draft.idleMs += draft.lastAt - draft.idleSince
+  draft.idleSince = null
+}
+
+const waitsForSomeone = (node: NodeState): boolean =>
+  node.is === 'waiting' && (node.asked !== undefined || node.childStatus !== undefined)
+
+/**
+ * The run goes on as one of its own: between the event it was cut at and now, time stood still. Children belong to the
+ * source; those it still waits for are started anew.
+ */
+function branch(draft: Draft, { configurable, tags, metadata }: RunForked, away: number): void {
+  const { configurable: before } = draft.started
+  draft.started = {
+    ...draft.started,
+    ...(configurable === undefined ? {} : { configurable: { ...before, ...configurable } }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(metadata === undefined ? {} : { metadata }),
+  }
+  draft.startedAt += away
+  if (draft.idleSince !== null) draft.idleSince += away
+  if (draft.mode.kind === 'paused' || draft.mode.kind === 'pausing') draft.mode = { kind: 'running' }
+  for (const index of draft.open) {
+    const node = draft.nodes[index]!
+    if (node.is === 'waiting') {
+      const { childRunId: _child, childStatus: _status, ...others } = node
+      const asked = node.asked && { asked: { ...node.asked, requestedAt: node.asked.requestedAt + away } }
+      put(draft, index, { ...others, ...asked, sinceAt: node.sinceAt + away })
+    } else if (node.is === 'retrying') put(draft, index, { ...node, dueAt: node.dueAt + away })
+  }
+  rest(draft)
+}
 
 /** The body runs again: its nodes are as if they had never run. */
 function turnLoop(plan: Plan, draft: Draft, index: number): void {
@@ -200,7 +287,7 @@ function folded(plan: Plan, channels: Active['channels'], event: Extract<Recorde
 function interrupt(draft: Draft): void {
   for (const index of draft.open) {
     const node = draft.nodes[index]!
-    if (node.is === 'waiting' && node.wait.kind !== 'child')
+    if (node.is === 'waiting' && node.wait.kind !== 'child' && node.wait.kind !== 'interrupt')
       put(draft, index, { is: 'interrupted', attempt: node.attempt, failures: node.failures })
   }
 }
@@ -211,6 +298,7 @@ function settle(plan: Plan, draft: Draft, index: number, node: NodeState): void 
   draft.open = without(draft.open, index)
   draft.touched = without(draft.touched, index)
   for (const edge of plan.nodes[index]!.outbound) draft.touched = including(draft.touched, edge.target)
+  if (draft.idleSince !== null) rest(draft)
 }
 
 const withName = (names: readonly string[], name: string): readonly string[] =>

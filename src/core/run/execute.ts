@@ -1,15 +1,16 @@
 import { isObject, type JsonObject, own } from '../json.js'
 import type { NodeContext, Step, WaitOutcome, Write } from '../node-type.js'
 import { type Failure, failure } from '../problem.js'
+import { isoTime } from '../time.js'
+import { ask } from './ask.js'
 import { executionBreach } from './bounds.js'
 import { refuseWrite } from './channels.js'
 import type { Wait } from './event.js'
-import { TOLERANT } from './graph.js'
+import { leaves, TOLERANT } from './graph.js'
 import { resolveInputs, runInputs, scopeOf } from './inputs.js'
 import { carriesSecret, MASK, maskFailure, maskOutputs, secretsOf } from './masking.js'
 import type { PlanNode } from './plan.js'
 import { stop } from './stop.js'
-import { isoTime } from '../time.js'
 import type { Turn } from './turn.js'
 import { isTooLarge, MAX_VALUE_BYTES } from './weight.js'
 
@@ -34,6 +35,11 @@ export function startNode(
   if (step.kind === 'waiting') {
     turn.emit({ type: 'node.started', nodeId: node.id, payload, secret: { wait: step.wait }, cause })
     return
+  }
+  if (step.kind === 'asking') {
+    const wait: Wait = { kind: 'interrupt' }
+    const started = turn.emit({ type: 'node.started', nodeId: node.id, payload, secret: { wait }, cause })
+    return ask(turn, planNode, step.interrupt, started)
   }
   const started = turn.emit({ type: 'node.started', nodeId: node.id, payload, cause })
   applyStep(turn, planNode, step, started)
@@ -71,7 +77,7 @@ export function failNode(turn: Turn, planNode: PlanNode, told: Failure, cause: n
 }
 
 function applyStep(turn: Turn, planNode: PlanNode, step: Step, cause: number): void {
-  if (step.kind === 'waiting') throw new Error(`node ${planNode.node.id} may not wait twice`)
+  if (step.kind === 'waiting' || step.kind === 'asking') throw new Error(`node ${planNode.node.id} may not wait twice`)
   const oversized = oversizedPart(step)
   if (oversized) return failNode(turn, planNode, oversized, cause)
   for (const write of step.writes ?? []) {
@@ -83,7 +89,7 @@ function applyStep(turn: Turn, planNode: PlanNode, step: Step, cause: number): v
 }
 
 /** No value may outgrow its bound, however the nodes of a run build on each other. */
-function oversizedPart(step: Exclude<Step, { kind: 'waiting' }>): Failure | undefined {
+function oversizedPart(step: Extract<Step, { kind: 'completed' | 'failed' }>): Failure | undefined {
   const large = (step.writes ?? []).find(write => write.kind !== 'loopback-limit' && isTooLarge(write.value))
   if (!large && (step.kind === 'failed' || !isTooLarge(step.outputs))) return undefined
   const what = large ? `the value for ${large.kind === 'variable' ? large.name : 'the channel'}` : 'the output'
@@ -184,7 +190,7 @@ function withContext(
   const state = turn.active
   const resolved = resolveInputs(planNode, plan, state)
   if (!resolved.ok) return { kind: 'failed', error: resolved.error }
-  const { node, index, inbound, expressions } = planNode
+  const { node, index, inbound, outbound, expressions } = planNode
   const iteration = state.passes[index] ?? 0
   const waiting = state.nodes[index]!.is === 'waiting'
   return use({
@@ -208,6 +214,7 @@ function withContext(
       return Object.fromEntries(sources)
     },
     maxLoopbackIterations: plan.definition.settings.maxLoopbackIterations ?? 5,
+    wired: port => leaves(outbound, port),
     channelSchema: channel => plan.channels.get(channel)?.schema,
     expression: name => expressions.get(`config.${name}`)!,
     get scope() {

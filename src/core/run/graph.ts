@@ -74,12 +74,17 @@ export function flowOf(plan: Plan, state: Active, edge: PlanEdge): Flow {
   if (source.is === 'failed') return 'failed'
   if (source.is === 'skipped' || source.is === 'cancelled') return 'dead'
   if (source.is !== 'completed') return 'pending'
-  const { type } = plan.nodes[edge.source]!
-  const port = type.chosenPort?.(source.outputs)
-  if (port !== undefined && port !== edge.edge.sourceOutput) return type.loops && port === 'body' ? 'pending' : 'dead'
+  const { type, outbound } = plan.nodes[edge.source]!
+  const port = type.chosenPort?.(source.outputs, name => leaves(outbound, name))
+  if (port !== undefined && port !== portOf(edge)) return type.loops && port === 'body' ? 'pending' : 'dead'
   if (edge.condition === undefined) return 'live'
   return edge.condition(scopeOf(plan, state, { output: source.outputs })) ? 'live' : 'dead'
 }
+
+export const leaves = (outbound: readonly PlanEdge[], port: string): boolean =>
+  outbound.some(edge => portOf(edge) === port)
+
+const portOf = ({ edge }: PlanEdge): string => edge.sourceOutput ?? 'output'
 
 type Verdict = 'hold' | 'wait' | 'upstream-failed' | 'upstream-skipped'
 

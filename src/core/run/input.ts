@@ -1,9 +1,12 @@
-import type { JsonObject, Json } from '../json.js'
+import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
-import type { DrainPolicy, RunStarted } from './event.js'
+import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './event.js'
 
 /** What can happen to a run. Time is part of every input: the core has no clock. */
-export type RunInput = { readonly now: number } & (Command | Outcome)
+export type RunInput = { readonly now: number } & (Command | Outcome | Retold)
+
+/** What a log remembers of its inputs: a replay is told the same again. */
+export type Heard = Exclude<Command, { type: 'StartRun' }> | Outcome
 
 /** A person or a client asks; may be refused. */
 export type Command =
@@ -17,6 +20,21 @@ export type Command =
   | { readonly type: 'CancelRun'; readonly reason?: string; readonly by: string; readonly parentRunId?: string }
   | { readonly type: 'PauseRun'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
   | { readonly type: 'ResumeRun'; readonly reason?: string }
+  | ResolveInterrupt
+
+export type ResolveInterrupt = {
+  readonly type: 'ResolveInterrupt'
+  readonly nodeId: string
+  readonly interruptId?: string
+  readonly value: Json
+  /** Who answers, by its credential. */
+  readonly by: string
+  /** Whose vote it is, when the answering key may speak for others. */
+  readonly voter?: string
+  readonly via: 'key' | 'token'
+  /** Hash of the data that was shown. */
+  readonly shownHash: string
+}
 
 /**
  * The world answers. `since` is the sequence of the node.started the answer belongs to: an answer to a question that is
@@ -48,4 +66,11 @@ export type Outcome =
       readonly since: number
       readonly answer: { ok: true; output: Json } | { ok: false; error: Failure }
     }
+  /** A child waits for someone, or no longer does. */
+  | { readonly type: 'ChildWaits'; readonly nodeId: string; readonly childRunId: string; readonly status: RunStatus }
+  /** A replay has come to a wait of which its source recorded no outcome. */
+  | { readonly type: 'SourceMissing'; readonly nodeId: string; readonly since: number }
   | { readonly type: 'Quarantine'; readonly attempts: number }
+
+/** The next events of a replay, as `Replay` worked them out. */
+export type Retold = { readonly type: 'Retold'; readonly events: readonly Recorded[] }

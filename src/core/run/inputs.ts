@@ -1,8 +1,8 @@
+import type { Scope } from '../expression.js'
 import { at, isObject, type Json, type JsonObject, own } from '../json.js'
 import { type Failure, failure } from '../problem.js'
 import type { PortValue, WorkflowVariable } from './definition.js'
 import type { Plan, PlanNode } from './plan.js'
-import type { Scope } from '../expression.js'
 import type { Told } from './state.js'
 
 /** The data expressions may read. Built on demand: most nodes have no expression. */

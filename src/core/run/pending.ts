@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../json.js'
 import { hasReadyNodes } from './advance.js'
 import { deadline, nodeDueAt } from './bounds.js'
 import type { Rules } from './decide.js'
-import type { RepeatPolicy } from './event.js'
+import type { Fork, RepeatPolicy, RunStatus } from './event.js'
 import { carriesSecret, secretsOf } from './masking.js'
 import type { RunState } from './state.js'
 import { CHILD_RECHECK_MS, WORK_OWED } from './wake-time.js'
@@ -23,7 +23,14 @@ export type Effect =
       readonly unset: readonly string[]
       readonly timeoutMs: number
     }
-  | { readonly kind: 'watch-child'; readonly nodeId: string; readonly since: number; readonly childRunId: string }
+  | {
+      readonly kind: 'watch-child'
+      readonly nodeId: string
+      readonly since: number
+      readonly childRunId: string
+      /** What this run knows of the child. */
+      readonly status: RunStatus
+    }
   | { readonly kind: 'cancel-child'; readonly nodeId: string; readonly since: number; readonly childRunId: string }
   | {
       readonly kind: 'call'
@@ -42,9 +49,14 @@ export type Effect =
       readonly value: Json
     }
   | { readonly kind: 'continue'; readonly since: number }
+  /** Go on telling what the source of this replay went through. */
+  | { readonly kind: 'retell'; readonly since: number; readonly fork: Fork }
 
 export function pending({ plan }: Pick<Rules, 'plan'>, state: RunState): readonly Effect[] {
-  if (state.phase !== 'active' || state.mode.kind === 'paused') return []
+  if (state.phase !== 'active') return []
+  // R-REPLAY-12: nothing else is ever owed to a replay, so it cannot reach the world.
+  if (state.fork?.mode === 'replay') return [{ kind: 'retell', since: state.fork.fromSeq, fork: state.fork }]
+  if (state.mode.kind === 'paused') return []
   const stopping = state.mode.kind === 'stopping'
   const effects: Effect[] = hasReadyNodes({ plan }, state) ? [{ kind: 'continue', since: state.next }] : []
   for (const index of state.open) {
@@ -54,7 +66,7 @@ export function pending({ plan }: Pick<Rules, 'plan'>, state: RunState): readonl
     const { wait, since, childRunId } = node
     if (wait.kind === 'child' && childRunId !== undefined) {
       if (stopping && wait.propagateCancellation) effects.push({ kind: 'cancel-child', nodeId, since, childRunId })
-      effects.push({ kind: 'watch-child', nodeId, since, childRunId })
+      effects.push({ kind: 'watch-child', nodeId, since, childRunId, status: node.childStatus ?? 'running' })
     } else if (wait.kind === 'child') {
       const { workflowId, inputs, unset } = wait
       const secrets = secretsOf(state)
@@ -80,8 +92,12 @@ export function wakeAt(rules: Pick<Rules, 'plan' | 'limits'>, state: RunState): 
   return Math.min(nextTimer(rules, state), ...effects)
 }
 
-/** The next moment at which time alone changes the run; Infinity when there is none. */
-export function nextTimer({ plan, limits }: Pick<Rules, 'plan' | 'limits'>, state: RunState): number {
+/** The next moment at which time alone changes the run; Infinity when there is none, as for a replay, whose time is past. */
+export const nextTimer = (rules: Pick<Rules, 'plan' | 'limits'>, state: RunState): number =>
+  state.phase === 'active' && state.fork?.mode === 'replay' ? Number.POSITIVE_INFINITY : nextMoment(rules, state)
+
+/** The same by the run's own time. */
+export function nextMoment({ plan, limits }: Pick<Rules, 'plan' | 'limits'>, state: RunState): number {
   if (state.phase !== 'active' || state.mode.kind === 'stopping') return Number.POSITIVE_INFINITY
   let next = deadline(plan, state, limits)
   if (state.mode.kind === 'paused') return next

@@ -1,11 +1,12 @@
+import type { Interrupt, Vote } from '../interrupt.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
-import type { DrainPolicy, RunStarted, RunStatus, StopRequested, Wait } from './event.js'
+import type { DrainPolicy, Fork, RunStarted, RunStatus, StopRequested, Wait } from './event.js'
 
 /** A run as its log tells it. Each member carries only its own data; the wire status is derived in `status.ts`. */
 export type RunState = Absent | Active | Ended
 
-export type Absent = { readonly phase: 'absent' }
+export type Absent = { readonly phase: 'absent'; readonly fork?: Fork }
 
 export type Active = Told & {
   readonly phase: 'active'
@@ -21,6 +22,7 @@ export type Ended = Told & {
 /** What the log has told of a run that exists. */
 export type Told = {
   readonly runId: string
+  readonly fork?: Fork
   readonly started: Readonly<RunStarted>
   readonly startedAt: number
   /** Sequence the next event will get. */
@@ -45,8 +47,14 @@ export type Told = {
   readonly touched: readonly number[]
   /** How many times any node entered `started`. */
   readonly executions: number
-  /** Milliseconds spent paused, which do not count against the workflow's own timeout. */
-  readonly pausedMs: number
+  /** By node index: how often it has asked someone outside. */
+  readonly asks: readonly number[]
+  /** Milliseconds spent paused or waiting for someone, which do not count against the workflow's own timeout. */
+  readonly idleMs: number
+  /** Since when it is paused or waits for someone; null when it does neither. */
+  readonly idleSince: number | null
+  /** A replay has told something otherwise than its source. */
+  readonly diverged: boolean
 }
 
 export type Mode =
@@ -71,6 +79,10 @@ export type NodeState =
       readonly sinceAt: number
       readonly wait: Wait
       readonly childRunId?: string
+      /** What the child waits for, if it waits for someone. */
+      readonly childStatus?: RunStatus
+      /** What it asks someone outside, until that is answered. */
+      readonly asked?: Asked
     }
   /** Stopped by an immediate pause; starts as a fresh attempt on resume. */
   | { readonly is: 'interrupted'; readonly attempt: number; readonly failures: number }
@@ -86,10 +98,41 @@ export type NodeState =
   | { readonly is: 'skipped'; readonly since: number }
   | { readonly is: 'cancelled'; readonly since: number }
 
+export type Asked = Interrupt & {
+  readonly interruptId: string
+  readonly key: string
+  /** The data as readers may see it; `data` is what it is. */
+  readonly shown: JsonObject
+  readonly requestedAt: number
+  readonly votes: readonly Vote[]
+}
+
 export function statusOf(state: RunState): RunStatus {
   if (state.phase === 'absent') return 'pending'
   if (state.phase === 'ended') return state.outcome.status
   if (state.mode.kind === 'paused') return 'paused'
-  if (state.mode.kind === 'stopping' && state.mode.stop.outcome === 'cancelled') return 'cancelling'
-  return 'running'
+  if (state.mode.kind === 'stopping') return state.mode.stop.outcome === 'cancelled' ? 'cancelling' : 'running'
+  return state.idleSince === null ? 'running' : waitingStatus(state)
 }
+
+/** What the run waits for: its own question first, else what a child asks. */
+function waitingStatus({ open, nodes }: Active): RunStatus {
+  let mirrored: RunStatus = 'running'
+  for (const index of open) {
+    const node = nodes[index]!
+    if (node.is !== 'waiting') continue
+    if (node.asked) return STATUS_OF[node.asked.kind]
+    if (node.childStatus !== undefined && mirrored === 'running') mirrored = node.childStatus
+  }
+  return mirrored
+}
+
+const STATUS_OF: { readonly [Kind in Asked['kind']]: RunStatus } = {
+  approval: 'waiting-approval',
+  'low-confidence': 'waiting-approval',
+  clarification: 'waiting-input',
+  custom: 'waiting-input',
+  'external-event': 'waiting-external',
+}
+
+export const isWaiting = (status: RunStatus): boolean => status.startsWith('waiting-')

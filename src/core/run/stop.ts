@@ -41,8 +41,10 @@ function end(turn: Turn, request: StopRequested): void {
   })
 }
 
+/** A replay has no children of its own; while it retells, it waits for them as its source did. */
 function holdsChild(turn: Turn, index: number): boolean {
   const node = turn.active.nodes[index]!
+  if (turn.active.fork?.mode === 'replay' && !turn.isRetelling) return false
   return (
     node.is === 'waiting' &&
     node.childRunId !== undefined &&

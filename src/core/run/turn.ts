@@ -1,6 +1,8 @@
-import { evolve } from './evolve.js'
 import type { Recorded, RunEvent } from './event.js'
+import { evolve } from './evolve.js'
+import type { Heard } from './input.js'
 import type { Plan } from './plan.js'
+import type { Retelling } from './retelling.js'
 import type { Active, RunState } from './state.js'
 
 /** Ceilings of the host; a run's own configuration can only lower them. */
@@ -13,7 +15,8 @@ export type Limits = {
 /** What the rules of one decision share: the plan, and the state as it is after the events decided so far. */
 export class Turn {
   readonly events: Recorded[] = []
-  readonly at: number
+  /** The time of what is decided now. */
+  at: number
 
   constructor(
     readonly plan: Plan,
@@ -21,19 +24,61 @@ export class Turn {
     public state: RunState,
     readonly runId: string,
     now: number,
+    /** What led to this decision: remembered with its first event. */
+    private heard?: Heard,
+    /** For a fork: what the log it comes from has said already. */
+    private readonly retelling?: Retelling,
   ) {
     this.at = state.phase === 'absent' ? now : Math.max(now, state.lastAt)
   }
 
   /** Decides one event and returns its sequence. */
   emit(event: RunEvent): number {
+    const inherited = this.retelling?.inherit(this, event)
+    if (inherited !== undefined) return inherited
+    const sequence = this.append(event)
+    this.retelling?.remark(this)
+    return sequence
+  }
+
+  /** Adds an event, whatever a retelling may say. */
+  append(event: RunEvent): number {
     const sequence = this.state.phase === 'absent' ? 0 : this.state.next
     const { type, nodeId, payload, secret, cause } = event
+    const input = this.heard
     // Every event has the same shape, present or not: this is the hottest line of the host.
-    const recorded = { runId: this.runId, sequence, at: this.at, type, nodeId, payload, secret, cause } as Recorded
+    const recorded = {
+      runId: this.runId,
+      sequence,
+      at: this.at,
+      type,
+      nodeId,
+      payload,
+      secret,
+      cause,
+      input,
+    } as Recorded
+    this.heard = undefined
     this.events.push(recorded)
     this.state = evolve(this.plan, this.state, recorded)
     return sequence
+  }
+
+  /** Takes over an event that the log has already; it is not new, but what follows builds on it. */
+  recall(recorded: Recorded): number {
+    this.heard = undefined
+    this.at = Math.max(this.at, recorded.at)
+    this.state = evolve(this.plan, this.state, recorded)
+    return recorded.sequence
+  }
+
+  get isRetelling(): boolean {
+    return this.retelling !== undefined
+  }
+
+  /** How many events this decision stands for, old and new. */
+  get length(): number {
+    return this.events.length + (this.retelling?.inherited ?? 0)
   }
 
   /** The state of a run that is known to be under way. */

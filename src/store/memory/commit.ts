@@ -1,6 +1,9 @@
 import { isTerminal } from '../../core/run/event.js'
 import type { Commit, CommitResult, NewRun, RunRow, StoredEvent, StreamAppend } from '../../engine/ports.js'
+import { checkFork } from '../fork-rules.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
+import { addDelivery } from './deliveries.js'
+import { readLog } from './log.js'
 import { firstOf, isAlive, type Tables } from './tables.js'
 
 /** Checks everything, then writes everything; nothing in between can interleave, which makes it one transaction. */
@@ -8,7 +11,9 @@ export function applyCommit(tables: Tables, commit: Commit): CommitResult {
   const refusal = refuse(tables, commit)
   if (refusal) return wasApplied(tables, commit) ? { kind: 'committed' } : refusal
   for (const stream of commit.streams) checkTerminal(tables, stream)
-  for (const stream of commit.streams) write(tables, commit, stream)
+  const ends = commit.streams.map(stream => sharedEnd(tables, stream))
+  for (const [i, stream] of commit.streams.entries()) write(tables, commit, stream, ends[i] ?? null)
+  for (const delivery of commit.deliveries ?? []) addDelivery(tables, delivery)
   for (const runId of commit.wakes) wake(tables, runId)
   if (commit.receipt) tables.receipts.set(receiptKey(commit.receipt), commit.receipt)
   return { kind: 'committed' }
@@ -18,9 +23,10 @@ function refuse(tables: Tables, { hostId, streams, receipt }: Commit): CommitRes
   if (!isAlive(tables, hostId)) return { kind: 'fenced' }
   const earlier = receipt && tables.receipts.get(receiptKey(receipt))
   if (earlier && !mayReplace(earlier, receipt.digest, receipt.at)) return { kind: 'receipt-exists', receipt: earlier }
-  for (const { runId, expected, epoch } of streams) {
+  for (const { runId, expected, epoch, create } of streams) {
     const run = tables.runs.get(runId)
-    if (expected !== (run?.length ?? 0)) return { kind: 'conflict', runId }
+    const fits = run ? !create && expected === run.length : create !== undefined
+    if (!fits) return { kind: 'conflict', runId }
     if (run && epoch !== null && (run.epoch !== epoch || run.owner !== hostId)) return { kind: 'fenced' }
   }
   for (const { create } of streams) {
@@ -31,8 +37,10 @@ function refuse(tables: Tables, { hostId, streams, receipt }: Commit): CommitRes
 }
 
 function wasApplied(tables: Tables, { appendId, streams }: Commit): boolean {
-  const first = streams.find(stream => stream.events.length > 0)
-  return first !== undefined && tables.appends.get(firstOf(first.runId, first.expected)) === appendId
+  const first = streams.find(({ create, events }) => create?.fork || events.length > 0)
+  if (first === undefined) return false
+  const { runId, expected, create } = first
+  return appendId === (create?.fork ? tables.forks.get(runId) : tables.appends.get(firstOf(runId, expected)))
 }
 
 function activeInScope(tables: Tables, { tenant, scopeId, exclusiveScope }: NewRun): string | undefined {
@@ -52,12 +60,20 @@ function checkTerminal(tables: Tables, { runId, events }: StreamAppend): void {
   }
 }
 
-function write(tables: Tables, { appendId, hostId }: Commit, stream: StreamAppend): void {
-  const { runId, expected, events, status, wakeAt } = stream
-  const before = stream.create ? newRow(runId, hostId, stream.create, events[0]!) : tables.runs.get(runId)!
+/** When the run has ended by what it shares with the run it is a fork of. */
+function sharedEnd(tables: Tables, { runId, events, create }: StreamAppend): number | null {
+  if (!create?.fork) return null
+  const { tenant, fork } = create
+  return checkFork({ runId, tenant, fork, ownEvents: events.length }, tables.runs.get(fork.sourceRunId))
+}
+
+function write(tables: Tables, { appendId, hostId }: Commit, stream: StreamAppend, endedBefore: number | null): void {
+  const { runId, expected, events, status, wakeAt, head, create } = stream
+  const before = create ? newRow(tables, hostId, stream, create, endedBefore) : tables.runs.get(runId)!
   const last = events.at(-1)
   const endedAt = last && isTerminal(last.type) ? last.at : before.endedAt
   if (last) tables.appends.set(firstOf(runId, expected), appendId)
+  if (create?.fork) tables.forks.set(runId, appendId)
   const log = tables.events.get(runId)
   if (log) log.push(...events)
   else tables.events.set(runId, [...events])
@@ -69,13 +85,21 @@ function write(tables: Tables, { appendId, hostId }: Commit, stream: StreamAppen
     wakeAt: endedAt === null ? wakeAt : null,
     updatedAt: last?.at ?? before.updatedAt,
     endedAt,
+    head,
   })
   if (endedAt === null) tables.open.add(runId)
   else tables.open.delete(runId)
 }
 
-function newRow(runId: string, owner: string, create: NewRun, { at }: StoredEvent): RunRow {
+function newRow(
+  tables: Tables,
+  owner: string,
+  { runId, events }: StreamAppend,
+  create: NewRun,
+  endedAt: number | null,
+): RunRow {
   const { exclusiveScope: _, ...columns } = create
+  const { first, last } = timesOf(tables, events, create)
   return {
     ...columns,
     runId,
@@ -85,10 +109,20 @@ function newRow(runId: string, owner: string, create: NewRun, { at }: StoredEven
     epoch: 1,
     attempts: 0,
     wakeAt: null,
-    createdAt: at,
-    updatedAt: at,
-    endedAt: null,
+    createdAt: first,
+    updatedAt: last,
+    endedAt,
+    head: '',
+    checkpoint: null,
   }
+}
+
+/** Of the events a new run is created with; of those it shares when it is a fork and has no own ones yet. */
+function timesOf(tables: Tables, events: readonly StoredEvent[], { fork }: NewRun): { first: number; last: number } {
+  const at = (sequence: number): number => readLog(tables, fork!.sourceRunId, sequence, 1)[0]!.at
+  return events.length > 0
+    ? { first: events[0]!.at, last: events.at(-1)!.at }
+    : { first: at(0), last: at(fork!.fromSeq - 1) }
 }
 
 function wake(tables: Tables, runId: string): void {

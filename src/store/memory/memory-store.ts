@@ -1,10 +1,15 @@
 import type { Json } from '../../core/json.js'
+import type { Checkpoint, SealedRun } from '../../engine/audit-ports.js'
+import type * as Delivering from '../../engine/delivery-ports.js'
 import type * as Ports from '../../engine/ports.js'
 import { checkCommit } from '../check-commit.js'
 import { LocalHints } from '../local-hints.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
+import * as checkpoints from './checkpoints.js'
 import { applyCommit } from './commit.js'
+import * as deliveries from './deliveries.js'
 import * as hosts from './hosts.js'
+import { readLog } from './log.js'
 import { emptyTables, isAlive } from './tables.js'
 
 /**
@@ -23,7 +28,7 @@ export class MemoryStore implements Ports.Store {
   }
 
   async readEvents(runId: string, from: number, limit = Number.POSITIVE_INFINITY): Promise<Ports.StoredEvent[]> {
-    return this.#tables.events.get(runId)?.slice(from, from + limit) ?? []
+    return readLog(this.#tables, runId, from, limit)
   }
 
   async readRun(tenant: string | null, runId: string): Promise<Ports.RunRow | undefined> {
@@ -167,6 +172,72 @@ export class MemoryStore implements Ports.Store {
 
   async findKey(hash: string): Promise<Ports.ApiKey | undefined> {
     return [...this.#tables.keys.values()].find(key => key.hash === hash)
+  }
+
+  async putWebhook(webhook: Delivering.Webhook): Promise<void> {
+    this.#tables.webhooks.set(webhook.webhookId, webhook)
+  }
+
+  async deleteWebhook(tenant: string, webhookId: string): Promise<boolean> {
+    return deliveries.deleteWebhook(this.#tables, tenant, webhookId)
+  }
+
+  async listWebhooks(tenant: string | null): Promise<Delivering.Webhook[]> {
+    const found = [...this.#tables.webhooks.values()].filter(one => tenant === null || one.tenant === tenant)
+    return found.sort((a, b) => a.createdAt - b.createdAt || (a.webhookId < b.webhookId ? -1 : 1))
+  }
+
+  async putWebhookHealth(webhookId: string, health: Delivering.WebhookHealth): Promise<void> {
+    const webhook = this.#tables.webhooks.get(webhookId)
+    if (webhook) this.#tables.webhooks.set(webhookId, { ...webhook, health })
+  }
+
+  async claimDeliveries(
+    claim: Parameters<Delivering.DeliveryStore['claimDeliveries']>[0],
+  ): Promise<Delivering.Delivery[]> {
+    return deliveries.claimDeliveries(this.#tables, claim)
+  }
+
+  async finishDelivery(done: Parameters<Delivering.DeliveryStore['finishDelivery']>[0]): Promise<void> {
+    deliveries.finishDelivery(this.#tables, done)
+  }
+
+  async retryDelivery(again: Parameters<Delivering.DeliveryStore['retryDelivery']>[0]): Promise<void> {
+    deliveries.retryDelivery(this.#tables, again)
+  }
+
+  async postponeDeliveries(webhookId: string, until: number): Promise<void> {
+    deliveries.postponeDeliveries(this.#tables, webhookId, until)
+  }
+
+  async nextDeliveryAt(): Promise<number | null> {
+    let next: number | null = null
+    for (const { dueAt } of this.#tables.lanes.values()) next = Math.min(next ?? dueAt, dueAt)
+    return next
+  }
+
+  async listDeliveries(tenant: string, webhookId: string, limit: number): Promise<Delivering.Delivery[]> {
+    return deliveries.listDeliveries(this.#tables, tenant, webhookId, limit)
+  }
+
+  async purgeDeliveries(olderThan: number): Promise<number> {
+    return deliveries.purgeDeliveries(this.#tables, olderThan)
+  }
+
+  async unsealedRuns(limit: number): Promise<SealedRun[]> {
+    return checkpoints.unsealedRuns(this.#tables, limit)
+  }
+
+  async putCheckpoint(checkpoint: Checkpoint): Promise<boolean> {
+    return checkpoints.putCheckpoint(this.#tables, checkpoint)
+  }
+
+  async listCheckpoints(from: number, limit: number): Promise<Checkpoint[]> {
+    return checkpoints.checkpointsFrom(this.#tables, from).slice(0, limit)
+  }
+
+  async latestCheckpoint(): Promise<Checkpoint | undefined> {
+    return checkpoints.checkpointsFrom(this.#tables, 0).at(-1)
   }
 
   onHint(listener: (runId: string) => void): () => void {

@@ -1,3 +1,5 @@
+import type { Checkpoint } from '../../engine/audit-ports.js'
+import type { Delivery, Webhook } from '../../engine/delivery-ports.js'
 import type { ApiKey, InvocationClaim, Receipt, RunRow, StoredEvent, WorkflowRecord } from '../../engine/ports.js'
 
 /** Rows are replaced, never changed in place, so they can be handed out as they are. */
@@ -5,15 +7,34 @@ export type Tables = {
   readonly runs: Map<string, RunRow>
   /** Ids of runs that have not ended. */
   readonly open: Set<string>
+  /** Without those that a fork shares with its source. */
   readonly events: Map<string, StoredEvent[]>
   /** The append that wrote an event, by `firstOf(run, sequence)`, for the first event of each append. */
   readonly appends: Map<string, string>
+  /** The append that created a fork, by run. */
+  readonly forks: Map<string, string>
   readonly hosts: Map<string, HostRow>
   readonly receipts: Map<string, Receipt>
   readonly invocations: Map<string, InvocationRow>
   readonly definitions: Map<string, string>
   readonly workflows: Map<string, Omit<WorkflowRecord, 'definition'>>
   readonly keys: Map<string, ApiKey>
+  readonly webhooks: Map<string, Webhook>
+  /** By `deliveryKey`. */
+  readonly deliveries: Map<string, Delivery>
+  /** By `laneKey`; there is one as long as it has pending deliveries. */
+  readonly lanes: Map<string, Lane>
+  readonly checkpoints: Map<number, Checkpoint>
+}
+
+/** What is pending for one subscription of one run. While it is leased, `dueAt` is the end of the lease. */
+export type Lane = {
+  readonly webhookId: string
+  readonly runId: string
+  readonly dueAt: number
+  readonly leaseHost: string | null
+  /** Sequences, ascending. */
+  readonly pending: readonly number[]
 }
 
 export type HostRow = {
@@ -30,12 +51,17 @@ export const emptyTables = (): Tables => ({
   open: new Set(),
   events: new Map(),
   appends: new Map(),
+  forks: new Map(),
   hosts: new Map(),
   receipts: new Map(),
   invocations: new Map(),
   definitions: new Map(),
   workflows: new Map(),
   keys: new Map(),
+  webhooks: new Map(),
+  deliveries: new Map(),
+  lanes: new Map(),
+  checkpoints: new Map(),
 })
 
 export const firstOf = (runId: string, sequence: number): string => `${runId}:${sequence}`

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../../core/json.js'
 import { WORK_OWED } from '../../core/run/wake-time.js'
+import type { Checkpoint, SealedRun } from '../../engine/audit-ports.js'
+import type * as Delivering from '../../engine/delivery-ports.js'
 import type * as Ports from '../../engine/ports.js'
 import { checkCommit } from '../check-commit.js'
 import { ClaimTokens } from '../claim-tokens.js'
@@ -188,6 +190,68 @@ export class PostgresStore implements Ports.Store {
     return this.#one(SQL.findKey, hash)
   }
 
+  async putWebhook(webhook: Delivering.Webhook): Promise<void> {
+    const { webhookId, tenant, url, events, tags, secret, createdAt, health } = webhook
+    await this.#all(SQL.putWebhook, webhookId, tenant, url, events, tags, secret, createdAt, JSON.stringify(health))
+  }
+
+  async deleteWebhook(tenant: string, webhookId: string): Promise<boolean> {
+    return (await this.#one<{ deleted: boolean }>(SQL.deleteWebhook, tenant, webhookId))!.deleted
+  }
+
+  listWebhooks(tenant: string | null): Promise<Delivering.Webhook[]> {
+    return this.#all(SQL.listWebhooks, tenant)
+  }
+
+  async putWebhookHealth(webhookId: string, health: Delivering.WebhookHealth): Promise<void> {
+    await this.#all(SQL.putWebhookHealth, webhookId, JSON.stringify(health))
+  }
+
+  claimDeliveries(claim: Parameters<Ports.Store['claimDeliveries']>[0]): Promise<Delivering.Delivery[]> {
+    return this.#all(SQL.claimDeliveries, claim.hostId, randomUUID(), claim.now, claim.leaseMs, claim.limit)
+  }
+
+  async finishDelivery(done: Parameters<Ports.Store['finishDelivery']>[0]): Promise<void> {
+    await this.#all(SQL.finishDelivery, ...tryValues(done), done.state, done.at)
+  }
+
+  async retryDelivery(again: Parameters<Ports.Store['retryDelivery']>[0]): Promise<void> {
+    await this.#all(SQL.retryDelivery, ...tryValues(again), again.dueAt)
+  }
+
+  async postponeDeliveries(webhookId: string, until: number): Promise<void> {
+    await this.#all(SQL.postponeDeliveries, webhookId, until)
+  }
+
+  async nextDeliveryAt(): Promise<number | null> {
+    return (await this.#one<{ at: number }>(SQL.nextDeliveryAt))?.at ?? null
+  }
+
+  listDeliveries(tenant: string, webhookId: string, limit: number): Promise<Delivering.Delivery[]> {
+    return this.#all(SQL.listDeliveries, tenant, webhookId, limit)
+  }
+
+  purgeDeliveries(olderThan: number): Promise<number> {
+    return this.#purge(SQL.purgeDeliveries, olderThan)
+  }
+
+  unsealedRuns(limit: number): Promise<SealedRun[]> {
+    return this.#all(SQL.unsealedRuns, limit)
+  }
+
+  async putCheckpoint({ seq, at, keyId, prev, runs, hash, signature }: Checkpoint): Promise<boolean> {
+    const values = [seq, at, keyId, prev, JSON.stringify(runs), hash, signature, runs.map(({ runId }) => runId)]
+    return (await this.#one<{ stored: boolean }>(SQL.putCheckpoint, ...values))!.stored
+  }
+
+  listCheckpoints(from: number, limit: number): Promise<Checkpoint[]> {
+    return this.#all(SQL.listCheckpoints, from, limit)
+  }
+
+  latestCheckpoint(): Promise<Checkpoint | undefined> {
+    return this.#one(SQL.latestCheckpoint)
+  }
+
   onHint(listener: (runId: string) => void): () => void {
     return this.#hints.on(listener)
   }
@@ -232,4 +296,13 @@ const receiptValues = (receipt: Ports.Receipt): unknown[] => [
   JSON.stringify(receipt.headers),
   receipt.body,
   receipt.at,
+]
+
+const tryValues = (result: Delivering.DeliveryResult): unknown[] => [
+  result.webhookId,
+  result.runId,
+  result.sequence,
+  result.attempts,
+  result.status,
+  result.error,
 ]

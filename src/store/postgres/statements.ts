@@ -4,13 +4,24 @@ import type { Statement } from './connections.js'
 
 const RUN = `run_id AS "runId", tenant, workflow_id AS "workflowId", workflow_digest AS "workflowDigest", status,
   parent_run_id AS "parentRunId", parent_node_id AS "parentNodeId", scope_id AS "scopeId", tags, length, owner, epoch,
-  attempts, wake_at AS "wakeAt", created_at AS "createdAt", updated_at AS "updatedAt", ended_at AS "endedAt"`
+  attempts, wake_at AS "wakeAt", created_at AS "createdAt", updated_at AS "updatedAt", ended_at AS "endedAt",
+  CASE WHEN source_run_id IS NOT NULL THEN json_build_object('sourceRunId', source_run_id, 'fromSeq', from_seq,
+    'mode', fork_mode, 'sourceLength', source_length) END AS fork, head, checkpoint`
+
+const EVENT = 'seq AS sequence, type, node_id AS "nodeId", payload, secret, cause, at, input, hash'
 
 const RECEIPT = `tenant, endpoint, key, digest, state, lease_owner AS "leaseOwner", lease_until AS "leaseUntil", status,
   headers, body, at`
 
 const KEY = `key_id AS "keyId", hash, tenant, principal, scopes, test, created_at AS "createdAt",
   expires_at AS "expiresAt", revoked_at AS "revokedAt"`
+
+const WEBHOOK = 'webhook_id AS "webhookId", tenant, url, events, tags, secret, created_at AS "createdAt", health'
+
+const DELIVERY = `webhook_id AS "webhookId", tenant, run_id AS "runId", seq AS sequence, event_type AS "eventType", at,
+  state, attempts, status, error, finished_at AS "finishedAt"`
+
+const CHECKPOINT = 'seq, at, key_id AS "keyId", prev, runs, hash, signature'
 
 const WORKFLOW = `nullif(w.tenant, '') AS tenant, w.workflow_id AS "workflowId", w.digest, d.definition,
   w.updated_at AS "updatedAt"`
@@ -21,8 +32,13 @@ const named = <Name extends string>(texts: Record<Name, string>): Record<Name, S
   ) as Record<Name, Statement>
 
 export const SQL = named({
-  readEvents: `SELECT seq AS sequence, type, node_id AS "nodeId", payload, secret, cause, at FROM events
-    WHERE run_id = $1 AND seq >= $2 ORDER BY seq LIMIT $3`,
+  // What a fork shares comes from those who hold it; for other runs that is a look into an index and nothing more.
+  readEvents: `(SELECT ${EVENT} FROM events WHERE run_id = $1 AND seq >= $2 ORDER BY seq LIMIT $3)
+    UNION ALL
+    (SELECT shared.* FROM prefixes p, LATERAL (SELECT ${EVENT} FROM events
+        WHERE run_id = p.source_run_id AND seq >= greatest(p.from_seq, $2) AND seq < p.upto ORDER BY seq LIMIT $3) shared
+      WHERE p.run_id = $1 AND p.upto > $2 ORDER BY sequence LIMIT $3)
+    ORDER BY sequence LIMIT $3`,
   readRun: `SELECT ${RUN} FROM runs WHERE run_id = $1 AND ($2::text IS NULL OR tenant = $2)`,
   childrenOf: `SELECT ${RUN} FROM runs WHERE parent_run_id = $1 ORDER BY run_id`,
   dueRuns: `SELECT run_id AS "runId", epoch, attempts, wake_at AS "wakeAt" FROM runs
@@ -86,6 +102,35 @@ export const SQL = named({
       expires_at = excluded.expires_at, revoked_at = excluded.revoked_at`,
   listKeys: `SELECT ${KEY} FROM api_keys ORDER BY key_id`,
   findKey: `SELECT ${KEY} FROM api_keys WHERE hash = $1`,
+
+  putWebhook: `INSERT INTO webhooks (webhook_id, tenant, url, events, tags, secret, created_at, health)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    ON CONFLICT (webhook_id) DO UPDATE SET tenant = excluded.tenant, url = excluded.url, events = excluded.events,
+      tags = excluded.tags, secret = excluded.secret, created_at = excluded.created_at, health = excluded.health`,
+  deleteWebhook: 'SELECT delete_webhook($1, $2) AS deleted',
+  listWebhooks: `SELECT ${WEBHOOK} FROM webhooks WHERE $1::text IS NULL OR tenant = $1 ORDER BY created_at, webhook_id`,
+  putWebhookHealth: 'UPDATE webhooks SET health = $2 WHERE webhook_id = $1',
+
+  claimDeliveries: `SELECT ${DELIVERY} FROM claim_deliveries($1, $2, $3, $4, $5)`,
+  finishDelivery: 'SELECT finish_delivery($1, $2, $3, $7, $4, $5, $6, $8)',
+  retryDelivery: `WITH tried AS (UPDATE deliveries SET attempts = $4, status = $5, error = $6
+      WHERE webhook_id = $1 AND run_id = $2 AND seq = $3 AND state = 'pending' RETURNING 1)
+    UPDATE lanes SET due_at = $7, lease_host = NULL, claim = NULL
+    WHERE webhook_id = $1 AND run_id = $2 AND EXISTS (SELECT 1 FROM tried)`,
+  postponeDeliveries: 'SELECT postpone_deliveries($1, $2)',
+  nextDeliveryAt: 'SELECT due_at AS at FROM lanes ORDER BY due_at LIMIT 1',
+  listDeliveries: `SELECT ${DELIVERY} FROM deliveries WHERE webhook_id = $2 AND tenant = $1
+    ORDER BY at DESC, run_id DESC, seq DESC LIMIT $3`,
+  purgeDeliveries: `WITH gone AS (DELETE FROM deliveries WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM deliveries WHERE finished_at < $1 ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+      RETURNING 1)
+    SELECT count(*) AS purged FROM gone`,
+
+  unsealedRuns: `SELECT run_id AS "runId", length, head FROM runs WHERE unsealed_at IS NOT NULL
+    ORDER BY unsealed_at, run_id LIMIT $1`,
+  putCheckpoint: 'SELECT put_checkpoint(ROW($1, $2, $3, $4, $5, $6, $7)::checkpoints, $8) AS stored',
+  listCheckpoints: `SELECT ${CHECKPOINT} FROM checkpoints WHERE seq >= $1 ORDER BY seq LIMIT $2`,
+  latestCheckpoint: `SELECT ${CHECKPOINT} FROM checkpoints ORDER BY seq DESC LIMIT 1`,
 
   ping: 'SELECT 1',
 })

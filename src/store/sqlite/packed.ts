@@ -1,3 +1,4 @@
+import type { Fork } from '../../core/run/event.js'
 import type { Commit, Receipt } from '../../engine/ports.js'
 import type { SqlValue } from './driver.js'
 
@@ -11,6 +12,8 @@ export type PackedCommit = readonly [
   streams: readonly PackedStream[],
   wakes: readonly string[],
   receipt: PackedReceipt | null,
+  /** DELIVERY_FIELDS values for each delivery. */
+  deliveries: readonly SqlValue[],
 ]
 
 export type PackedStream = readonly [
@@ -22,6 +25,7 @@ export type PackedStream = readonly [
   create: PackedRun | null,
   /** EVENT_FIELDS values for each event. */
   events: readonly SqlValue[],
+  head: string,
 ]
 
 export type PackedRun = readonly [
@@ -33,6 +37,7 @@ export type PackedRun = readonly [
   scopeId: string | null,
   tags: string,
   exclusiveScope: boolean,
+  fork: Fork | null,
 ]
 
 export type PackedReceipt = readonly [
@@ -49,15 +54,19 @@ export type PackedReceipt = readonly [
   at: number,
 ]
 
-/** type, nodeId, payload, secret, cause, at */
-export const EVENT_FIELDS = 6
+/** type, nodeId, payload, secret, cause, input, hash, at */
+export const EVENT_FIELDS = 8
 
-export const packCommit = ({ appendId, hostId, streams, wakes, receipt }: Commit): PackedCommit => [
+/** webhookId, runId, sequence, tenant, eventType, at */
+export const DELIVERY_FIELDS = 6
+
+export const packCommit = ({ appendId, hostId, streams, wakes, receipt, deliveries = [] }: Commit): PackedCommit => [
   appendId,
   hostId,
   streams.map(packStream),
   wakes,
   receipt ? packReceipt(receipt) : null,
+  deliveries.flatMap(one => [one.webhookId, one.runId, one.sequence, one.tenant, one.eventType, one.at]),
 ]
 
 function packStream({
@@ -68,10 +77,11 @@ function packStream({
   wakeAt,
   create,
   events,
+  head,
 }: Commit['streams'][number]): PackedStream {
   const fields: SqlValue[] = []
   for (const event of events) {
-    fields.push(event.type, event.nodeId, event.payload, event.secret, event.cause, event.at)
+    fields.push(event.type, event.nodeId, event.payload, event.secret, event.cause, event.input, event.hash, event.at)
   }
   const run: PackedRun | null = create
     ? [
@@ -83,9 +93,10 @@ function packStream({
         create.scopeId,
         create.tags.length === 0 ? '[]' : JSON.stringify(create.tags),
         create.exclusiveScope,
+        create.fork,
       ]
     : null
-  return [runId, expected, epoch, status, wakeAt, run, fields]
+  return [runId, expected, epoch, status, wakeAt, run, fields, head]
 }
 
 export const packReceipt = (receipt: Receipt): PackedReceipt => [

@@ -1,4 +1,6 @@
-import type { RunStatus } from '../../core/run/event.js'
+import type { Fork, RunStatus } from '../../core/run/event.js'
+import type { Checkpoint } from '../../engine/audit-ports.js'
+import type { Delivery, Webhook } from '../../engine/delivery-ports.js'
 import type { ApiKey, Receipt, RunRow, StoredEvent, WorkflowRecord } from '../../engine/ports.js'
 import type { SqlRow } from './driver.js'
 
@@ -23,7 +25,20 @@ export const toRun = (row: SqlRow): RunRow => ({
   createdAt: row.created_at as number,
   updatedAt: row.updated_at as number,
   endedAt: row.ended_at as Int,
+  fork: toFork(row),
+  head: row.head as string,
+  checkpoint: row.checkpoint as Int,
 })
+
+const toFork = (row: SqlRow): Fork | null =>
+  row.source_run_id === null
+    ? null
+    : {
+        sourceRunId: row.source_run_id as string,
+        fromSeq: row.from_seq as number,
+        mode: row.fork_mode as Fork['mode'],
+        sourceLength: row.source_length as number,
+      }
 
 export const toEvent = (row: SqlRow): StoredEvent => ({
   sequence: row.seq as number,
@@ -33,6 +48,8 @@ export const toEvent = (row: SqlRow): StoredEvent => ({
   secret: row.secret as Text,
   cause: row.cause as Int,
   at: row.at as number,
+  input: row.input as Text,
+  hash: row.hash as string,
 })
 
 export const toWorkflow = (row: SqlRow): WorkflowRecord => ({
@@ -67,4 +84,39 @@ export const toKey = (row: SqlRow): ApiKey => ({
   createdAt: row.created_at as number,
   expiresAt: row.expires_at as Int,
   revokedAt: row.revoked_at as Int,
+})
+
+export const toWebhook = (row: SqlRow): Webhook => ({
+  webhookId: row.webhook_id as string,
+  tenant: row.tenant as string,
+  url: row.url as string,
+  events: JSON.parse(row.events as string) as string[],
+  tags: JSON.parse(row.tags as string) as string[],
+  secret: row.secret as string,
+  createdAt: row.created_at as number,
+  health: JSON.parse(row.health as string) as Webhook['health'],
+})
+
+export const toDelivery = (row: SqlRow): Delivery => ({
+  webhookId: row.webhook_id as string,
+  tenant: row.tenant as string,
+  runId: row.run_id as string,
+  sequence: row.seq as number,
+  eventType: row.event_type as string,
+  at: row.at as number,
+  state: row.state as Delivery['state'],
+  attempts: row.attempts as number,
+  status: row.status as Int,
+  error: row.error as Text,
+  finishedAt: row.finished_at as Int,
+})
+
+export const toCheckpoint = (row: SqlRow): Checkpoint => ({
+  seq: row.seq as number,
+  at: row.at as number,
+  keyId: row.key_id as string,
+  prev: row.prev as string,
+  runs: JSON.parse(row.runs as string) as Checkpoint['runs'],
+  hash: row.hash as string,
+  signature: row.signature as string,
 })

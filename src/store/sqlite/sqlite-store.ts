@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Json } from '../../core/json.js'
+import type { Checkpoint, SealedRun } from '../../engine/audit-ports.js'
+import type { Delivery, Webhook, WebhookHealth } from '../../engine/delivery-ports.js'
 import * as Ports from '../../engine/ports.js'
 import { checkCommit } from '../check-commit.js'
 import { ClaimTokens } from '../claim-tokens.js'
@@ -8,8 +10,9 @@ import { LocalHints } from '../local-hints.js'
 import { prepareDatabase } from './database-file.js'
 import { listRunsQuery } from './list-runs.js'
 import { packCommit } from './packed.js'
+import { readLog } from './read-log.js'
 import { Reader } from './reader.js'
-import { toEvent, toKey, toReceipt, toRun, toWorkflow } from './rows.js'
+import { toCheckpoint, toDelivery, toEvent, toKey, toReceipt, toRun, toWebhook, toWorkflow } from './rows.js'
 import type { TaskInput, TaskName, TaskResult } from './tasks.js'
 import { type SpawnWriter, WriterThread } from './writer-thread.js'
 
@@ -69,9 +72,7 @@ export class SqliteStore implements Ports.Store {
   }
 
   async readEvents(runId: string, from: number, limit = -1): Promise<Ports.StoredEvent[]> {
-    const sql = `SELECT seq, type, node_id, payload, secret, cause, at FROM events
-                  WHERE run_id = ? AND seq >= ? ORDER BY seq LIMIT ?`
-    return this.#reader.all(sql, runId, from, limit).map(toEvent)
+    return readLog(this.#reader, runId, from, limit).map(toEvent)
   }
 
   async readRun(tenant: string | null, runId: string): Promise<Ports.RunRow | undefined> {
@@ -196,6 +197,73 @@ export class SqliteStore implements Ports.Store {
     return row && toKey(row)
   }
 
+  putWebhook(webhook: Webhook): Promise<void> {
+    return this.#write('putWebhook', webhook)
+  }
+
+  deleteWebhook(tenant: string, webhookId: string): Promise<boolean> {
+    return this.#write('deleteWebhook', { tenant, webhookId })
+  }
+
+  async listWebhooks(tenant: string | null): Promise<Webhook[]> {
+    const sql = 'SELECT * FROM webhooks WHERE ?1 IS NULL OR tenant = ?1 ORDER BY created_at, webhook_id'
+    return this.#reader.all(sql, tenant).map(toWebhook)
+  }
+
+  putWebhookHealth(webhookId: string, health: WebhookHealth): Promise<void> {
+    return this.#write('putWebhookHealth', { webhookId, health })
+  }
+
+  claimDeliveries(claim: TaskInput<'claimDeliveries'>): Promise<Delivery[]> {
+    return this.#write('claimDeliveries', claim)
+  }
+
+  finishDelivery(done: TaskInput<'finishDelivery'>): Promise<void> {
+    return this.#write('finishDelivery', done)
+  }
+
+  retryDelivery(again: TaskInput<'retryDelivery'>): Promise<void> {
+    return this.#write('retryDelivery', again)
+  }
+
+  postponeDeliveries(webhookId: string, until: number): Promise<void> {
+    return this.#write('postponeDeliveries', { webhookId, until })
+  }
+
+  async nextDeliveryAt(): Promise<number | null> {
+    return this.#reader.get('SELECT min(due_at) AS at FROM lanes')?.at as number | null
+  }
+
+  async listDeliveries(tenant: string, webhookId: string, limit: number): Promise<Delivery[]> {
+    const sql = `SELECT * FROM deliveries WHERE webhook_id = ? AND tenant = ?
+                  ORDER BY at DESC, run_id DESC, seq DESC LIMIT ?`
+    return this.#reader.all(sql, webhookId, tenant, limit).map(toDelivery)
+  }
+
+  purgeDeliveries(olderThan: number): Promise<number> {
+    return this.#purge('purgeDeliveries', olderThan)
+  }
+
+  async unsealedRuns(limit: number): Promise<SealedRun[]> {
+    const sql = `SELECT run_id AS runId, length, head FROM runs
+                  WHERE ended_at IS NOT NULL AND checkpoint IS NULL AND head <> '' ORDER BY ended_at, run_id LIMIT ?`
+    return this.#reader.all(sql, limit).map(row => ({ ...row }) as SealedRun)
+  }
+
+  putCheckpoint(checkpoint: Checkpoint): Promise<boolean> {
+    return this.#write('putCheckpoint', checkpoint)
+  }
+
+  async listCheckpoints(from: number, limit: number): Promise<Checkpoint[]> {
+    const sql = 'SELECT * FROM checkpoints WHERE seq >= ? ORDER BY seq LIMIT ?'
+    return this.#reader.all(sql, from, limit).map(toCheckpoint)
+  }
+
+  async latestCheckpoint(): Promise<Checkpoint | undefined> {
+    const row = this.#reader.get('SELECT * FROM checkpoints ORDER BY seq DESC LIMIT 1')
+    return row && toCheckpoint(row)
+  }
+
   onHint(listener: (runId: string) => void): () => void {
     return this.#hints.on(listener)
   }
@@ -220,7 +288,7 @@ export class SqliteStore implements Ports.Store {
   }
 
   /** In steps, so that a large purge does not hold up appends. */
-  async #purge(task: 'purgeReceipts' | 'purgeInvocations', olderThan: number): Promise<number> {
+  async #purge(task: 'purgeReceipts' | 'purgeInvocations' | 'purgeDeliveries', olderThan: number): Promise<number> {
     let purged = 0
     for (let step = PURGE_STEP; step === PURGE_STEP; purged += step) {
       step = await this.#write(task, { olderThan, limit: PURGE_STEP })

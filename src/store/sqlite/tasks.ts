@@ -1,4 +1,15 @@
+import { putCheckpoint } from './write-checkpoints.js'
 import { writeCommit } from './write-commit.js'
+import {
+  claimDeliveries,
+  deleteWebhook,
+  finishDelivery,
+  postponeDeliveries,
+  purgeDeliveries,
+  putWebhook,
+  putWebhookHealth,
+  retryDelivery,
+} from './write-deliveries.js'
 import { claimOrphans, heartbeat, registerHost, releaseHost } from './write-hosts.js'
 import {
   claimInvocation,
@@ -30,6 +41,15 @@ export const TASKS = {
   releaseInvocation,
   purgeInvocations,
   putKey,
+  putWebhook,
+  putWebhookHealth,
+  deleteWebhook,
+  claimDeliveries,
+  finishDelivery,
+  retryDelivery,
+  postponeDeliveries,
+  purgeDeliveries,
+  putCheckpoint,
   /** Proves that the writer can begin and end a transaction. */
   probe: (_db: unknown, _input: null): void => undefined,
 }

@@ -4,6 +4,8 @@ import { mayReplace } from '../receipt-rules.js'
 import type { Connection } from './connection.js'
 import { EVENT_FIELDS, type PackedCommit, type PackedReceipt, type PackedRun, type PackedStream } from './packed.js'
 import { toReceipt } from './rows.js'
+import { insertDeliveries } from './write-deliveries.js'
+import { sharedEnd, sharedTimes, writePrefixes } from './write-forks.js'
 import { isAlive } from './write-hosts.js'
 
 /** Everything but `committed`, which crosses back to the main thread as null. */
@@ -11,20 +13,21 @@ type Refused = Exclude<CommitResult, { kind: 'committed' }>
 
 /**
  * One commit inside the batch's transaction. All checks come before the first write, so a refusal leaves nothing to
- * undo and the other commits of the batch are not touched by it.
+ * undo and the other commits of the batch are not touched by it. What throws is undone with the batch (W1).
  */
 export function writeCommit(db: Connection, commit: PackedCommit): Refused | null {
-  const [appendId, hostId, streams, wakes, receipt] = commit
+  const [appendId, , streams, wakes, receipt, deliveries] = commit
   const epochs: number[] = []
   const refused = refuse(db, commit, epochs)
   if (refused) return wasApplied(db, appendId, streams) ? null : refused
   streams.forEach((stream, i) => {
-    if (stream[5]) createRun(db, hostId, stream, stream[5])
+    if (stream[5]) createRun(db, commit, stream, stream[5])
     insertEvents(db, appendId, stream, epochs[i]!)
     if (!stream[5]) updateRun(db, stream)
   })
   for (const runId of wakes) db.run('UPDATE runs SET wake_at = 0 WHERE run_id = ? AND ended_at IS NULL', runId)
   if (receipt) putReceipt(db, receipt)
+  insertDeliveries(db, deliveries)
   return null
 }
 
@@ -33,9 +36,10 @@ function refuse(db: Connection, [, hostId, streams, , receipt]: PackedCommit, ep
   if (!isAlive(db, hostId)) return { kind: 'fenced' }
   const earlier = receipt && findReceipt(db, receipt)
   if (earlier && !mayReplace(earlier, receipt[3], receipt[10])) return { kind: 'receipt-exists', receipt: earlier }
-  for (const [runId, expected, epoch] of streams) {
+  for (const [runId, expected, epoch, , , create] of streams) {
     const run = db.get('SELECT length, epoch, owner FROM runs WHERE run_id = ?', runId)
-    if (expected !== (run?.length ?? 0)) return { kind: 'conflict', runId }
+    const fits = run ? !create && expected === run.length : create !== null
+    if (!fits) return { kind: 'conflict', runId }
     if (run && epoch !== null && (run.epoch !== epoch || run.owner !== hostId)) return { kind: 'fenced' }
     epochs.push(Number(run?.epoch ?? 1))
   }
@@ -52,20 +56,31 @@ function refuse(db: Connection, [, hostId, streams, , receipt]: PackedCommit, ep
   return undefined
 }
 
-/** S4: a repetition of an append whose outcome was not known. */
+/** S4: a repetition of an append whose outcome was not known. A fork may have no event to tell it by. */
 function wasApplied(db: Connection, appendId: string, streams: readonly PackedStream[]): boolean {
-  const first = streams.find(stream => stream[6].length > 0)
-  const row = first && db.get('SELECT append_id FROM events WHERE run_id = ? AND seq = ?', first[0], first[1])
+  const first = streams.find(stream => stream[5]?.[8] || stream[6].length > 0)
+  if (first === undefined) return false
+  const [runId, expected, , , , create] = first
+  const row = create?.[8]
+    ? db.get('SELECT append_id FROM runs WHERE run_id = ?', runId)
+    : db.get('SELECT append_id FROM events WHERE run_id = ? AND seq = ?', runId, expected)
   return row?.append_id === appendId
 }
 
-function createRun(db: Connection, owner: string, stream: PackedStream, create: PackedRun): void {
-  const [runId, , , status, wakeAt, , events] = stream
-  const endedAt = endOf(events)
+/** A fork without own events takes its times from those it shares. */
+function createRun(db: Connection, [appendId, owner]: PackedCommit, stream: PackedStream, create: PackedRun): void {
+  const [runId, expected, , status, wakeAt, , events, head] = stream
+  const fork = create[8]
+  const endedAt = sharedEnd(db, stream) ?? endOf(events)
+  const { first, last } =
+    events.length > 0
+      ? { first: events[EVENT_FIELDS - 1] as number, last: events.at(-1) as number }
+      : sharedTimes(db, fork!)
   db.run(
     `INSERT INTO runs (run_id, tenant, workflow_id, workflow_digest, parent_run_id, parent_node_id, scope_id, tags,
-       status, length, owner, epoch, attempts, wake_at, created_at, updated_at, ended_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, ?, ?)`,
+       status, length, owner, epoch, attempts, wake_at, created_at, updated_at, ended_at, head,
+       source_run_id, from_seq, source_length, fork_mode, append_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     runId,
     create[0],
     create[1],
@@ -75,13 +90,20 @@ function createRun(db: Connection, owner: string, stream: PackedStream, create: 
     create[5],
     create[6],
     status,
-    events.length / EVENT_FIELDS,
+    expected + events.length / EVENT_FIELDS,
     owner,
     endedAt === null ? wakeAt : null,
-    events[5] as number,
-    events.at(-1) as number,
+    first,
+    last,
     endedAt,
+    head,
+    fork?.sourceRunId ?? null,
+    expected,
+    fork?.sourceLength ?? null,
+    fork?.mode ?? null,
+    fork ? appendId : null,
   )
+  if (fork) writePrefixes(db, runId, fork)
 }
 
 function insertEvents(
@@ -93,8 +115,8 @@ function insertEvents(
   let seq = expected
   for (let i = 0; i < e.length; i += EVENT_FIELDS) {
     db.run(
-      `INSERT INTO events (run_id, seq, type, node_id, payload, secret, cause, at, epoch, append_id)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO events (run_id, seq, type, node_id, payload, secret, cause, input, hash, at, epoch, append_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       runId,
       seq,
       e[i]!,
@@ -103,6 +125,8 @@ function insertEvents(
       e[i + 3]!,
       e[i + 4]!,
       e[i + 5]!,
+      e[i + 6]!,
+      e[i + 7]!,
       epoch,
       i === 0 ? appendId : null,
     )
@@ -110,14 +134,15 @@ function insertEvents(
   }
 }
 
-function updateRun(db: Connection, [runId, expected, , status, wakeAt, , events]: PackedStream): void {
+function updateRun(db: Connection, [runId, expected, , status, wakeAt, , events, head]: PackedStream): void {
   const endedAt = endOf(events)
   db.run(
-    `UPDATE runs SET status = ?, length = ?, attempts = 0, updated_at = coalesce(?, updated_at),
+    `UPDATE runs SET status = ?, length = ?, head = ?, attempts = 0, updated_at = coalesce(?, updated_at),
        ended_at = coalesce(ended_at, ?), wake_at = CASE WHEN coalesce(ended_at, ?) IS NULL THEN ? END
      WHERE run_id = ?`,
     status,
     expected + events.length / EVENT_FIELDS,
+    head,
     events.at(-1) ?? null,
     endedAt,
     endedAt,

@@ -10,8 +10,9 @@ export function commitContract(open: () => Promise<Opened>): void {
     const { store } = await open()
     const hostId = await f.host(store)
     const run = { tenant: 'acme', scopeId: 's', tags: ['a', 'b"c'], parentRunId: 'p', parentNodeId: 'pn' }
-    const log = [f.event(0, { at: f.T0 + 5 }), f.event(1, { secret: '{"x":1}', at: f.T0 + 9 })]
-    const runId = await f.created(store, hostId, { events: log, status: 'waiting-external', wakeAt: f.T0 + 100 }, run)
+    const log = [f.event(0, { at: f.T0 + 5 }), f.event(1, { secret: '{"x":1}', input: '{"y":2}', at: f.T0 + 9 })]
+    const stream = { events: log, status: 'waiting-external', wakeAt: f.T0 + 100, head: 'head-2' } as const
+    const runId = await f.created(store, hostId, stream, run)
 
     expect(await store.readEvents(runId, 0)).toEqual(log)
     expect(await store.readRun('acme', runId)).toEqual({
@@ -28,6 +29,9 @@ export function commitContract(open: () => Promise<Opened>): void {
       createdAt: f.T0 + 5,
       updatedAt: f.T0 + 9,
       endedAt: null,
+      fork: null,
+      head: 'head-2',
+      checkpoint: null,
     })
   })
 

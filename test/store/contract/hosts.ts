@@ -1,5 +1,5 @@
-import { WORK_OWED } from '../../../src/core/run/wake-time.js'
 import { expect, it } from 'vitest'
+import { WORK_OWED } from '../../../src/core/run/wake-time.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
 

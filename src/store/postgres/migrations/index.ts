@@ -2,6 +2,10 @@ import type { Migration } from '../../migration.js'
 import { tables } from './0001-tables.js'
 import { commit } from './0002-commit.js'
 import { hosts } from './0003-hosts.js'
+import { forks } from './0004-forks.js'
+import { deliveries } from './0005-deliveries.js'
+import { checkpoints } from './0006-checkpoints.js'
+import { commitForks } from './0007-commit-forks.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
-export const MIGRATIONS: readonly Migration[] = [tables, commit, hosts]
+export const MIGRATIONS: readonly Migration[] = [tables, commit, hosts, forks, deliveries, checkpoints, commitForks]

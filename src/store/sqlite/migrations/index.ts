@@ -1,7 +1,8 @@
 import type { Migration } from '../../migration.js'
 import { initial } from './0001-initial.js'
+import { forksDeliveriesCheckpoints } from './0002-forks-deliveries-checkpoints.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
-export const MIGRATIONS: readonly Migration[] = [initial]
+export const MIGRATIONS: readonly Migration[] = [initial, forksDeliveriesCheckpoints]
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version

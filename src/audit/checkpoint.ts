@@ -1,0 +1,43 @@
+import { hash, verify } from 'node:crypto'
+import type { AnomalyKind } from '../engine/api.js'
+import type { Checkpoint, SealedRun } from '../engine/audit-ports.js'
+import type { SigningKey, TrustedKeys } from './signing-key.js'
+
+/** A signed checkpoint over these runs that follows `previous`. */
+export function signCheckpoint(
+  previous: Checkpoint | undefined,
+  at: number,
+  runs: readonly SealedRun[],
+  key: SigningKey,
+): Checkpoint {
+  const seq = previous === undefined ? 0 : previous.seq + 1
+  const content = { seq, at, keyId: key.keyId, prev: previous?.hash ?? '', runs }
+  const digest = checkpointHash(content)
+  return { ...content, hash: digest, signature: key.sign(digest) }
+}
+
+export const checkpointHash = ({ prev, seq, at, keyId, runs }: Omit<Checkpoint, 'hash' | 'signature'>): string =>
+  hash(
+    'sha256',
+    JSON.stringify([prev, seq, at, keyId, runs.map(({ runId, length, head }) => [runId, length, head])]),
+    'base64url',
+  )
+
+export const isUnchanged = (checkpoint: Checkpoint): boolean => checkpointHash(checkpoint) === checkpoint.hash
+
+/**
+ * Whether `next` follows `before`. A `before` that was changed is known by the hash it has or by the one it should
+ * have; either way it is named itself, and `next` is not blamed for it.
+ */
+export const follows = (before: Checkpoint | undefined, next: Checkpoint): boolean =>
+  before === undefined ? next.prev === '' : next.prev === before.hash || next.prev === checkpointHash(before)
+
+/** What is wrong with the signature, apart from what it was put to. */
+export function judgeSignature(
+  { hash: digest, keyId, signature }: Checkpoint,
+  keys: TrustedKeys,
+): Extract<AnomalyKind, 'key-unknown' | 'signature-invalid'> | undefined {
+  const key = keys.get(keyId)
+  if (key === undefined) return 'key-unknown'
+  return verify(null, Buffer.from(digest), key, Buffer.from(signature, 'base64url')) ? undefined : 'signature-invalid'
+}

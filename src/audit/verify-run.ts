@@ -1,0 +1,63 @@
+import { setImmediate } from 'node:timers/promises'
+import type { RunRow, Store } from '../engine/ports.js'
+import { atEnd, type Expected, isAnomaly, type LogAnomaly, WALK_START, type Walk, walkOn } from './verify-log.js'
+
+export type RunVerdict = {
+  readonly events: number
+  /** Events without a hash, written before logs were chained. */
+  readonly older: number
+  readonly anomaly: (LogAnomaly & { readonly message: string }) | undefined
+}
+
+type LogStore = Pick<Store, 'readEvents' | 'readRun'>
+
+const PAGE = 1000
+
+/** Checks a log against what was sealed, and what the row says against that too. */
+export async function verifySealed(store: LogStore, row: RunRow, sealed: Expected): Promise<RunVerdict> {
+  const { walk, anomaly } = await walkLog(store, row.runId, sealed)
+  if (anomaly !== undefined) return verdict(walk, anomaly, 'the log does not end as it was sealed: it was written anew')
+  const extra = await firstBeyond(store, row.runId, sealed.length)
+  if (extra !== undefined) return verdict(walk, { kind: 'event-extra', sequence: extra })
+  const isAsSealed = row.length === sealed.length && row.head === sealed.head
+  return verdict(walk, isAsSealed ? undefined : { kind: 'head-mismatch' }, 'the run’s record is not as it was sealed')
+}
+
+/** Checks a log nobody has sealed yet: that it is a chain, and ends where the row says. It may grow meanwhile. */
+export async function verifyUnsealed(store: LogStore, row: RunRow): Promise<RunVerdict> {
+  const { walk, anomaly } = await walkLog(store, row.runId, row)
+  if (anomaly !== undefined) return verdict(walk, anomaly, 'the log does not end where the run’s record says')
+  const extra = await firstBeyond(store, row.runId, row.length)
+  if (extra === undefined) return verdict(walk, undefined)
+  const later = await store.readRun(null, row.runId)
+  const hasGrown = later !== undefined && later.length > row.length
+  return verdict(walk, hasGrown ? undefined : { kind: 'event-extra', sequence: extra })
+}
+
+async function walkLog(store: LogStore, runId: string, expected: Expected) {
+  let walk = WALK_START
+  while (walk.next < expected.length) {
+    const page = await store.readEvents(runId, walk.next, Math.min(PAGE, expected.length - walk.next))
+    if (page.length === 0) break
+    const walked = walkOn(walk, page, expected.length)
+    if (isAnomaly(walked)) return { walk, anomaly: walked }
+    walk = walked
+    // An embedded store answers without leaving this thread; everything else it serves must get its turn.
+    await setImmediate()
+  }
+  return { walk, anomaly: atEnd(walk, expected) }
+}
+
+const firstBeyond = async (store: LogStore, runId: string, length: number): Promise<number | undefined> =>
+  (await store.readEvents(runId, length, 1))[0]?.sequence
+
+function verdict(walk: Walk, anomaly: LogAnomaly | undefined, ofHead = ''): RunVerdict {
+  const message = anomaly === undefined ? undefined : { ...anomaly, message: describe(anomaly, ofHead) }
+  return { events: walk.next, older: walk.older, anomaly: message }
+}
+
+function describe({ kind, sequence }: LogAnomaly, ofHead: string): string {
+  if (kind === 'event-changed') return `event ${sequence} was changed`
+  if (kind === 'event-missing') return `event ${sequence} is missing`
+  return kind === 'event-extra' ? `event ${sequence} was added` : ofHead
+}

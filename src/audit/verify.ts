@@ -1,0 +1,230 @@
+import type { AuditAnomaly, AuditDesk, AuditReport } from '../engine/api.js'
+import type { Checkpoint, SealedRun } from '../engine/audit-ports.js'
+import type { RunRow, Store } from '../engine/ports.js'
+import { follows, isUnchanged, judgeSignature } from './checkpoint.js'
+import type { TrustedKeys } from './signing-key.js'
+import { type RunVerdict, verifySealed, verifyUnsealed } from './verify-run.js'
+
+/** Reads only. */
+export type AuditedStore = Pick<Store, 'readEvents' | 'readRun' | 'listRuns' | 'listCheckpoints' | 'latestCheckpoint'>
+
+type VerifierDeps = {
+  readonly store: AuditedStore
+  /** Asked at every verification, so that a key that is added counts at once. */
+  readonly keys: () => Promise<TrustedKeys>
+}
+
+/** What was looked at, and what is wrong with it. */
+export type Integrity = {
+  runs: number
+  events: number
+  /** Events that were written before logs were chained: nothing can be said of them. */
+  older: number
+  checkpoints: number
+  /** Valid ones. */
+  signatures: number
+  readonly anomalies: AuditAnomaly[]
+}
+
+/** A checkpoint names up to 500 runs. */
+const CHECKPOINT_PAGE = 20
+const RUN_PAGE = 500
+const REMEMBERED_CHECKPOINTS = 32
+
+/**
+ * Checks logs against their chain, and the chain's ends against signed checkpoints. What only a chain vouches for can
+ * be rewritten by whoever may write to the database; what a checkpoint vouches for cannot without the signing key.
+ */
+export class AuditVerifier implements AuditDesk {
+  constructor(private readonly deps: VerifierDeps) {}
+
+  async verify({ from, to }: { readonly from: number; readonly to?: number }): Promise<AuditReport> {
+    const newest = (await this.deps.store.latestCheckpoint())?.seq ?? -1
+    const toSeq = to ?? Math.max(from, newest)
+    const checkpoints: Omit<Checkpoint, 'runs'>[] = []
+    const found = nothing()
+    const show = ({ runs: _, ...shown }: Checkpoint) => void checkpoints.push(shown)
+    // What is not there yet is not missing.
+    await this.#verifyCheckpoints(from, Math.min(toSeq, newest), found, show)
+    const { anomalies } = found
+    return {
+      fromSeq: from,
+      toSeq,
+      chainValid: !anomalies.some(({ kind }) => kind !== 'signature-invalid' && kind !== 'key-unknown'),
+      checkpointsValid: found.signatures === checkpoints.length,
+      checkpoints,
+      anomalies,
+    }
+  }
+
+  /** These runs, each against the checkpoint that covers it, if one does. */
+  async verifyRuns(runIds: readonly string[]): Promise<Integrity> {
+    const found = nothing()
+    const checkpointOf = this.#rememberingCheckpoints()
+    const counted = new Set<number>()
+    for (const runId of runIds) {
+      const row = await this.deps.store.readRun(null, runId)
+      if (row === undefined) {
+        found.anomalies.push({ kind: 'run-missing', runId, message: 'there is no such run' })
+        continue
+      }
+      const checkpoint = await checkpointOf(row.checkpoint)
+      if (checkpoint !== undefined && !counted.has(checkpoint.seq)) {
+        counted.add(checkpoint.seq)
+        judgeCheckpoint(found, checkpoint, await this.deps.keys())
+      }
+      await this.#verifyRow(found, row, checkpoint)
+    }
+    return found
+  }
+
+  /** All checkpoints, the runs they cover, and then the runs that none covers. */
+  async verifyAll(): Promise<Integrity> {
+    const found = nothing()
+    const newest = await this.deps.store.latestCheckpoint()
+    if (newest !== undefined) await this.#verifyCheckpoints(0, newest.seq, found)
+    const checkpointOf = this.#rememberingCheckpoints()
+    for await (const row of this.#allRuns()) {
+      const checkpoint = await checkpointOf(row.checkpoint)
+      // Those that are listed were checked above, or have been sealed since.
+      if (sealOf(checkpoint, row.runId) === undefined) await this.#verifyRow(found, row, checkpoint)
+    }
+    return found
+  }
+
+  async #verifyCheckpoints(
+    from: number,
+    to: number,
+    found: Integrity,
+    show: (checkpoint: Checkpoint) => void = () => undefined,
+  ): Promise<void> {
+    const keys = await this.deps.keys()
+    const missing = (seq: number) =>
+      found.anomalies.push(ofCheckpoint('checkpoint-missing', seq, `checkpoint ${seq} is missing`))
+    let before = await this.#checkpoint(from - 1)
+    let next = from
+    for await (const checkpoint of this.#checkpoints(from, to)) {
+      if (checkpoint.seq > next) missing(next)
+      else if (next > 0 && before === undefined) missing(next - 1)
+      else if (!follows(before, checkpoint)) {
+        const message = `checkpoint ${next} does not follow the one before it`
+        found.anomalies.push(ofCheckpoint('checkpoint-changed', next, message))
+      }
+      const isWhole = judgeCheckpoint(found, checkpoint, keys)
+      // What a changed checkpoint says of its runs is no evidence against them.
+      for (const { runId, ...sealed } of checkpoint.runs) {
+        await this.#verifyCovered(found, runId, checkpoint.seq, isWhole ? sealed : undefined)
+      }
+      show(checkpoint)
+      before = checkpoint
+      next = checkpoint.seq + 1
+    }
+    if (next <= to) missing(next)
+  }
+
+  async #verifyCovered(
+    found: Integrity,
+    runId: string,
+    checkpoint: number,
+    sealed: Omit<SealedRun, 'runId'> | undefined,
+  ): Promise<void> {
+    const { store } = this.deps
+    const row = await store.readRun(null, runId)
+    if (row === undefined) {
+      found.anomalies.push({ kind: 'run-missing', checkpoint, runId, message: 'the run is gone' })
+    } else {
+      const verdict = sealed ? await verifySealed(store, row, sealed) : await verifyUnsealed(store, row)
+      enter(found, runId, checkpoint, verdict)
+    }
+  }
+
+  /** A run by its row, which may claim a checkpoint that knows nothing of it. */
+  async #verifyRow(found: Integrity, row: RunRow, checkpoint: Checkpoint | undefined): Promise<void> {
+    const { runId } = row
+    const seal = sealOf(checkpoint, runId)
+    if (checkpoint !== undefined && seal !== undefined) {
+      return this.#verifyCovered(found, runId, checkpoint.seq, isUnchanged(checkpoint) ? seal : undefined)
+    }
+    if (row.checkpoint !== null) {
+      const message = `checkpoint ${row.checkpoint}, which should cover the run, does not`
+      found.anomalies.push({ ...ofCheckpoint('checkpoint-missing', row.checkpoint, message), runId })
+    }
+    enter(found, runId, undefined, await verifyUnsealed(this.deps.store, row))
+  }
+
+  async *#checkpoints(from: number, to: number): AsyncGenerator<Checkpoint> {
+    for (let next = from; next <= to; ) {
+      const page = await this.deps.store.listCheckpoints(next, Math.min(CHECKPOINT_PAGE, to - next + 1))
+      const within = page.filter(({ seq }) => seq <= to)
+      yield* within
+      const last = within.at(-1)
+      if (last === undefined) return
+      next = last.seq + 1
+    }
+  }
+
+  async #checkpoint(seq: number): Promise<Checkpoint | undefined> {
+    if (seq < 0) return undefined
+    const [checkpoint] = await this.deps.store.listCheckpoints(seq, 1)
+    return checkpoint?.seq === seq ? checkpoint : undefined
+  }
+
+  async *#allRuns(): AsyncGenerator<RunRow> {
+    let page = await this.deps.store.listRuns({ tenant: null, limit: RUN_PAGE })
+    for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
+      yield* page
+      page = await this.deps.store.listRuns({ tenant: null, limit: RUN_PAGE, before: last.runId })
+    }
+  }
+
+  /** Runs that were made together were mostly sealed together, so few checkpoints are read more than once. */
+  #rememberingCheckpoints(): (seq: number | null) => Promise<Checkpoint | undefined> {
+    const known = new Map<number, Checkpoint | undefined>()
+    return async seq => {
+      if (seq === null) return undefined
+      if (!known.has(seq)) {
+        if (known.size >= REMEMBERED_CHECKPOINTS) known.clear()
+        known.set(seq, await this.#checkpoint(seq))
+      }
+      return known.get(seq)
+    }
+  }
+}
+
+const nothing = (): Integrity => ({ runs: 0, events: 0, older: 0, checkpoints: 0, signatures: 0, anomalies: [] })
+
+const ofCheckpoint = (kind: AuditAnomaly['kind'], checkpoint: number, message: string): AuditAnomaly => ({
+  kind,
+  checkpoint,
+  message,
+})
+
+const sealOf = (checkpoint: Checkpoint | undefined, runId: string): SealedRun | undefined =>
+  checkpoint?.runs.find(run => run.runId === runId)
+
+/** Counts and judges one checkpoint by itself; true when it says what it said when it was made. */
+function judgeCheckpoint(found: Integrity, checkpoint: Checkpoint, keys: TrustedKeys): boolean {
+  const { seq, keyId } = checkpoint
+  found.checkpoints += 1
+  const isWhole = isUnchanged(checkpoint)
+  const trouble = judgeSignature(checkpoint, keys)
+  if (!isWhole) found.anomalies.push(ofCheckpoint('checkpoint-changed', seq, `checkpoint ${seq} was changed`))
+  if (isWhole && trouble === undefined) found.signatures += 1
+  if (trouble === 'key-unknown') {
+    const message = `checkpoint ${seq} is signed with key ${keyId}, which is not known here`
+    found.anomalies.push(ofCheckpoint(trouble, seq, message))
+  }
+  if (trouble === 'signature-invalid') {
+    const message = `checkpoint ${seq} does not bear a signature of key ${keyId}`
+    found.anomalies.push(ofCheckpoint(trouble, seq, message))
+  }
+  return isWhole
+}
+
+function enter(found: Integrity, runId: string, checkpoint: number | undefined, verdict: RunVerdict): void {
+  found.runs += 1
+  found.events += verdict.events
+  found.older += verdict.older
+  if (verdict.anomaly === undefined) return
+  found.anomalies.push({ ...verdict.anomaly, ...(checkpoint !== undefined && { checkpoint }), runId })
+}

@@ -1,0 +1,59 @@
+import { approvalProblems } from '../interrupt.js'
+import { isObject, type JsonObject } from '../json.js'
+import { completed, failedStep, type NodeContext, type NodeType } from '../node-type.js'
+import { failure } from '../problem.js'
+import { timeoutProblems } from './interrupt.js'
+
+const PROFILE = 'openwop-interrupt-auth-required'
+
+const asked = ({ node, config, inputs, ordinal }: NodeContext): JsonObject => {
+  const { profile: _profile, timeoutMs: _timeout, resumeSchema: _schema, ...given } = { ...config, ...inputs }
+  return {
+    ...given,
+    artifactId: given.artifactId ?? `${node.id}-${ordinal}`,
+    artifactType: given.artifactType ?? 'approval',
+    title: given.title ?? node.name,
+    actions: given.actions ?? ['accept', 'reject'],
+  }
+}
+
+/**
+ * Waits until a person approves (contract core §7). A refusal fails the node, unless an edge leaves the port `reject`;
+ * work that is sent back leaves by `refine` where that is wired. Nobody answering in time counts as a refusal.
+ */
+export const approvalGateNode: NodeType = {
+  typeId: 'core.approvalGate',
+  ports: ['output', 'reject', 'refine'],
+  check: ({ config }) => [
+    ...approvalProblems(config, 'config'),
+    ...timeoutProblems(config),
+    ...(config.profile === undefined || config.profile === PROFILE || config.profile === 'openwop-interrupt-quorum'
+      ? []
+      : [`config.profile is not known here; leave it out or use "${PROFILE}"`]),
+  ],
+  chosenPort: ({ action }, wired) =>
+    action === 'reject' ? 'reject' : action === 'refine' && wired('refine') ? 'refine' : 'output',
+  start: ctx => {
+    const { resumeSchema, timeoutMs } = ctx.config
+    return {
+      kind: 'asking',
+      interrupt: {
+        kind: 'approval',
+        data: asked(ctx),
+        ...(isObject(resumeSchema) ? { resumeSchema } : {}),
+        ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
+      },
+    }
+  },
+  settle: (ctx, _wait, outcome) => {
+    if (outcome.kind !== 'resolved') throw new Error(`approval settled by ${outcome.kind}`)
+    const { value, data, timedOut, by } = outcome.resolution
+    const said = isObject(value) ? value : {}
+    if (said.action === 'reject' && !ctx.wired('reject')) {
+      const message = timedOut ? 'nobody approved in time' : `rejected by ${by}`
+      return failedStep(failure(timedOut ? 'interrupt_timeout' : 'interrupt_rejected', message, { retryable: false }))
+    }
+    const artifact = said.action === 'edit-accept' ? said.editedArtifactData : data.artifactData
+    return completed({ ...said, ...(artifact === undefined ? {} : { artifact }) })
+  },
+}

@@ -1,0 +1,53 @@
+import { INTERRUPT_KINDS, type Interrupt, type InterruptKind, interruptProblems } from '../interrupt.js'
+import { isObject, type JsonObject } from '../json.js'
+import { completed, failedStep, type NodeContext, type NodeType } from '../node-type.js'
+import { failure } from '../problem.js'
+
+const MAX_TIMEOUT_MS = 365 * 24 * 3_600_000
+
+/** What is wrong with the time an answer may take; shared by every node type that asks. */
+export const timeoutProblems = ({ timeoutMs, resumeSchema }: JsonObject): string[] => [
+  ...(timeoutMs === undefined ||
+  (Number.isSafeInteger(timeoutMs) && Number(timeoutMs) >= 0 && Number(timeoutMs) <= MAX_TIMEOUT_MS)
+    ? []
+    : [`config.timeoutMs must be a whole number from 0 to ${MAX_TIMEOUT_MS}, not ${JSON.stringify(timeoutMs)}`]),
+  ...(resumeSchema === undefined || isObject(resumeSchema) ? [] : ['config.resumeSchema must be a JSON Schema object']),
+]
+
+const dataOf = ({ config, inputs }: Pick<NodeContext, 'config' | 'inputs'>): JsonObject => ({
+  ...(isObject(config.data) ? config.data : {}),
+  ...inputs,
+})
+
+/** Waits for an answer of any kind; input ports add to the data that is shown. */
+export const interruptNode: NodeType = {
+  typeId: 'core.interrupt',
+  check: ({ config, inputs }) => [
+    ...(INTERRUPT_KINDS.some(kind => kind === config.kind)
+      ? []
+      : [`config.kind must be one of ${INTERRUPT_KINDS.join(', ')}, not ${JSON.stringify(config.kind ?? null)}`]),
+    ...(Object.keys(inputs).length > 0 ? [] : interruptProblems(config.kind, config.data ?? {}, 'config.data')),
+    ...timeoutProblems(config),
+  ],
+  start: ctx => {
+    const { kind, resumeSchema, timeoutMs } = ctx.config
+    const data = dataOf(ctx)
+    const problems = interruptProblems(kind, data, 'data')
+    if (problems.length > 0) return failedStep(failure('invalid_input', problems.join('; '), { retryable: false }))
+    const interrupt: Interrupt = {
+      kind: kind as InterruptKind,
+      data,
+      ...(isObject(resumeSchema) ? { resumeSchema } : {}),
+      ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
+    }
+    return { kind: 'asking', interrupt }
+  },
+  settle: (_ctx, _wait, outcome) => {
+    if (outcome.kind !== 'resolved') throw new Error(`interrupt settled by ${outcome.kind}`)
+    const { kind, value, timedOut, by } = outcome.resolution
+    const rejected = (kind === 'approval' || kind === 'low-confidence') && isObject(value) && value.action === 'reject'
+    if (!rejected) return completed({ resumeValue: value })
+    const message = timedOut ? 'nobody approved in time' : `rejected by ${by}`
+    return failedStep(failure(timedOut ? 'interrupt_timeout' : 'interrupt_rejected', message, { retryable: false }))
+  },
+}

@@ -1,0 +1,72 @@
+import type { Interrupt } from '../interrupt.js'
+import type { JsonObject } from '../json.js'
+import { isoTime } from '../time.js'
+import { carriesSecret, MASK, secretsOf } from './masking.js'
+import type { PlanNode } from './plan.js'
+import type { Turn } from './turn.js'
+
+/** Suspends a node that has just started. The key counts the node's questions, so none is ever put twice. */
+export function ask(turn: Turn, { node, index }: PlanNode, interrupt: Interrupt, cause: number): void {
+  const { kind, data, resumeSchema, timeoutMs } = interrupt
+  const nodeId = node.id
+  const interruptId = `int-${turn.active.next}`
+  const key = `${nodeId}:${turn.active.asks[index] ?? 0}`
+  const shown = maskData(turn, data)
+  const requested = turn.emit({
+    type: 'interrupt.requested',
+    nodeId,
+    payload: {
+      runId: turn.runId,
+      nodeId,
+      interruptId,
+      kind,
+      key,
+      data: shown,
+      ...(resumeSchema === undefined ? {} : { resumeSchema }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      requestedAt: isoTime(turn.at),
+    },
+    cause,
+    ...(shown === data ? {} : { secret: { data } }),
+  })
+  emitLegacyRequest(turn, nodeId, interruptId, kind, shown, requested)
+  turn.emit({ type: 'node.suspended', nodeId, payload: { nodeId, interruptId, kind, key }, cause: requested })
+}
+
+function emitLegacyRequest(
+  turn: Turn,
+  nodeId: string,
+  interruptId: string,
+  kind: Interrupt['kind'],
+  shown: JsonObject,
+  cause: number,
+): void {
+  if (kind === 'clarification') {
+    const payload = { nodeId, questions: shown.questions ?? [], interruptId }
+    turn.emit({ type: 'clarification.requested', nodeId, payload, cause })
+  }
+  if (kind !== 'approval') return
+  const { artifactId, artifactType, title, actions, approversList, requiredApprovals } = shown
+  turn.emit({
+    type: 'approval.requested',
+    nodeId,
+    payload: {
+      nodeId,
+      interruptId,
+      artifactId: String(artifactId),
+      artifactType: String(artifactType),
+      title: String(title),
+      actions: (actions as readonly string[]).map(action => (action === 'edit-accept' ? 'edit' : action)),
+      ...(approversList === undefined ? {} : { approversList }),
+      ...(typeof requiredApprovals === 'number' ? { requiredApprovals } : {}),
+    },
+    cause,
+  })
+}
+
+/** The data as it may be shown: fields that carry a secret of the run are masked. */
+function maskData(turn: Turn, data: JsonObject): JsonObject {
+  const secrets = secretsOf(turn.active)
+  const hidden = Object.keys(data).filter(name => carriesSecret(data[name]!, secrets))
+  return hidden.length === 0 ? data : { ...data, ...Object.fromEntries(hidden.map(name => [name, MASK])) }
+}

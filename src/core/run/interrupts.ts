@@ -1,0 +1,179 @@
+import { type Interrupt, judge, type Resolution } from '../interrupt.js'
+import { isObject, type Json } from '../json.js'
+import { failure, type Refusal, refuse } from '../problem.js'
+import { isoTime } from '../time.js'
+import { answerDueAt, durationBreach } from './bounds.js'
+import type { ApprovalReceived, InterruptResolved } from './event.js'
+import { failNode, settleNode } from './execute.js'
+import type { ResolveInterrupt } from './input.js'
+import { carriesSecret, MASK, secretsOf } from './masking.js'
+import type { Plan, PlanNode } from './plan.js'
+import { type Asked, type RunState, statusOf } from './state.js'
+import type { Turn } from './turn.js'
+
+/** What a run asks and nobody has answered yet. */
+export type OpenInterrupt = {
+  readonly nodeId: string
+  readonly asked: Asked
+  /** When it is too late to answer; null when there is no limit. */
+  readonly dueAt: number | null
+  /** Only a bearer key may answer, not a link. */
+  readonly keyOnly: boolean
+}
+
+export function openInterrupts(plan: Plan, state: RunState): OpenInterrupt[] {
+  if (state.phase !== 'active') return []
+  return state.open.flatMap(index => {
+    const node = state.nodes[index]!
+    const planNode = plan.nodes[index]!
+    if (node.is !== 'waiting' || !node.asked) return []
+    const dueAt = answerDueAt(planNode, node.asked)
+    const open = { nodeId: planNode.node.id, asked: node.asked, keyOnly: isKeyOnly(planNode) }
+    return [{ ...open, dueAt: Number.isFinite(dueAt) ? dueAt : null }]
+  })
+}
+
+const isKeyOnly = ({ node }: PlanNode): boolean => node.config.profile === 'openwop-interrupt-auth-required'
+
+/** An answer from outside: refused, counted, or the end of the waiting. Exactly one answer closes an interrupt. */
+export function resolve(turn: Turn, input: ResolveInterrupt): Refusal | undefined {
+  const index = turn.plan.indexOf.get(input.nodeId)
+  if (index === undefined || turn.state.phase === 'absent' || (turn.state.asks[index] ?? 0) === 0)
+    return refuse('interrupt_not_found', `node "${input.nodeId}" of this run has asked nothing`, {
+      nodeId: input.nodeId,
+    })
+  const planNode = turn.plan.nodes[index]!
+  const node = turn.state.nodes[index]!
+  const asked = node.is === 'waiting' ? node.asked : undefined
+  if (turn.state.phase !== 'active' || turn.state.mode.kind === 'stopping' || asked === undefined)
+    return closed(turn.state, node.is === 'cancelled' || asked !== undefined, input.via)
+  if (input.interruptId !== undefined && input.interruptId !== asked.interruptId)
+    return closed(turn.state, false, input.via)
+  if (turn.state.mode.kind === 'paused')
+    return refuse('run_paused', 'the run is paused; resume it first, the interrupt stays open', { runStatus: 'paused' })
+  if (turn.at >= answerDueAt(planNode, asked) || durationBreach(turn.plan, turn.active, turn.limits, turn.at))
+    return refuse('interrupt_expired', 'the time to answer is over')
+  if (input.via === 'token' && isKeyOnly(planNode))
+    return refuse('auth_elevation_required', 'this interrupt is answered with a bearer key, not with a link')
+  return hearAnswer(turn, planNode, asked, input)
+}
+
+/** Why an interrupt that is not open can no longer be answered. */
+function closed(state: RunState, wasOpen: boolean, via: 'key' | 'token'): Refusal {
+  const status = statusOf(state)
+  const cancelled = wasOpen && (status === 'cancelled' || status === 'cancelling')
+  if (cancelled && isParentsDoing(state))
+    return refuse('interrupt_gone', 'the run was cancelled with its parent', { runStatus: status })
+  if (cancelled && via === 'key')
+    return refuse('interrupt_cancelled', 'the run was cancelled while it waited', { runStatus: status })
+  return refuse('interrupt_already_resolved', 'the interrupt is closed; nothing waits for this answer', {
+    runStatus: status,
+  })
+}
+
+const isParentsDoing = (state: RunState): boolean =>
+  (state.phase === 'ended' && state.outcome.status === 'cancelled' && state.outcome.reason === 'parent-cancelled') ||
+  (state.phase === 'active' && state.mode.kind === 'stopping' && 'parentRunId' in state.mode.stop)
+
+function hearAnswer(turn: Turn, planNode: PlanNode, asked: Asked, input: ResolveInterrupt): Refusal | undefined {
+  const { value, by, voter = by, shownHash } = input
+  const { claimed, said } = takeClaim(value)
+  if (claimed !== undefined && claimed !== shownHash)
+    return refuse('interrupt_changed', 'shownHash is not the hash of what this interrupt shows; look at it again', {
+      shownHash,
+    })
+  const judgement = judge(asked, asked.votes, { value: said, by, voter, at: isoTime(turn.at) })
+  if (judgement.is === 'refused') return judgement.refusal
+  const nodeId = planNode.node.id
+  const { interruptId } = asked
+  if (judgement.vote) {
+    const payload = { nodeId, interruptId, ...judgement.vote, by }
+    turn.emit({ type: 'assay.interrupt.voted', nodeId, payload })
+  }
+  if (judgement.is === 'closed') {
+    close(turn, planNode, asked, { value: judgement.value, by: judgement.by, timedOut: false }, shownHash)
+  } else if (!judgement.vote && isObject(said) && said.action === 'ask') {
+    const question = judgement.question === undefined ? {} : { question: judgement.question }
+    turn.emit({ type: 'assay.interrupt.asked', nodeId, payload: { nodeId, interruptId, by, ...question } })
+  }
+  return undefined
+}
+
+/** The hash an answer may claim to have seen, and the answer without it. */
+function takeClaim(value: Json): { claimed: Json | undefined; said: Json } {
+  if (!isObject(value) || value.shownHash === undefined) return { claimed: undefined, said: value }
+  const { shownHash, ...said } = value
+  return { claimed: shownHash, said }
+}
+
+/** Nobody answered in time: an approval counts as refused, anything else fails its node. Never the other way round. */
+export function timeOut(turn: Turn, planNode: PlanNode, asked: Asked): void {
+  const approval = asked.kind === 'approval' || asked.kind === 'low-confidence'
+  close(turn, planNode, asked, { value: approval ? { action: 'reject' } : null, by: 'timeout', timedOut: true })
+}
+
+function close(
+  turn: Turn,
+  planNode: PlanNode,
+  asked: Asked,
+  { value, by, timedOut }: Pick<Resolution, 'value' | 'by' | 'timedOut'>,
+  shownHash?: string,
+): void {
+  const nodeId = planNode.node.id
+  const { interruptId, kind, data } = asked
+  const rejected = isObject(value) && value.action === 'reject'
+  const masked = carriesSecret(value, secretsOf(turn.active))
+  const payload: InterruptResolved = {
+    nodeId,
+    interruptId,
+    kind,
+    resumeValue: masked ? MASK : value,
+    resolvedAt: isoTime(turn.at),
+    resolvedBy: by,
+    ...(rejected ? { outcome: 'rejected' } : timedOut ? { outcome: 'timed-out' } : {}),
+    ...(timedOut ? { reason: 'timeout' } : {}),
+    ...(shownHash === undefined ? {} : { shownHash }),
+  }
+  const resolved = turn.emit({
+    type: 'interrupt.resolved',
+    nodeId,
+    payload,
+    ...(masked ? { secret: { resumeValue: value } } : {}),
+  })
+  const told = masked && isObject(value) ? { action: value.action ?? null } : value
+  emitLegacyAnswer(turn, nodeId, kind, told, timedOut ? undefined : by, resolved)
+  turn.emit({ type: 'node.resumed', nodeId, payload: { nodeId, interruptId }, cause: resolved })
+  if (timedOut && !rejected) {
+    const error = failure('interrupt_timeout', 'nobody answered in time', { retryable: false })
+    return failNode(turn, planNode, error, resolved)
+  }
+  const resolution = { kind, data, value, by, timedOut }
+  settleNode(turn, planNode, { kind: 'interrupt' }, { kind: 'resolved', resolution }, resolved)
+}
+
+function emitLegacyAnswer(
+  turn: Turn,
+  nodeId: string,
+  kind: Interrupt['kind'],
+  value: Json,
+  by: string | undefined,
+  cause: number,
+): void {
+  const said = isObject(value) ? value : {}
+  if (kind === 'clarification' && by !== undefined) {
+    const payload = { nodeId, answers: said.answers ?? {}, answeredBy: by }
+    turn.emit({ type: 'clarification.resolved', nodeId, payload, cause })
+  }
+  if (kind !== 'approval') return
+  const { feedback, refineFeedback, editedArtifactData } = said
+  const payload: ApprovalReceived = {
+    nodeId,
+    action: by === undefined ? 'timeout' : (said.action as ApprovalReceived['action']),
+    ...(by === undefined ? {} : { decidedBy: by }),
+    decidedAt: isoTime(turn.at),
+    ...(feedback === undefined ? {} : { feedback }),
+    ...(refineFeedback === undefined ? {} : { refineFeedback }),
+    ...(editedArtifactData === undefined ? {} : { editedArtifactData }),
+  }
+  turn.emit({ type: 'approval.received', nodeId, payload, cause })
+}

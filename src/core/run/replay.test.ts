@@ -1,0 +1,260 @@
+import { describe, expect, it } from 'vitest'
+import { given, type Scenario } from '../../testing/given-when-then.js'
+import type { Fork, Recorded } from './event.js'
+import { branchOff } from './fork.js'
+import { Replay } from './replay.js'
+import { statusOf } from './state.js'
+
+const answer = (nodeId: string, value: object) =>
+  ({ type: 'ResolveInterrupt', nodeId, value, by: 'ann', via: 'key', shownHash: 'h' }) as never
+
+const delayed = (ms: number) => ({ type: 'core.delay', config: { ms } })
+
+/** Runs of every shape, told to their end. */
+const STORIES: { readonly [name: string]: () => Scenario } = {
+  straight: () => given({ nodes: { a: 'core.noop', b: 'core.noop' }, edges: ['a > b'] }).start(),
+  'with timers side by side': () =>
+    given({
+      nodes: { fork: 'core.parallel', x: delayed(30), y: delayed(10), join: 'core.merge' },
+      edges: ['fork > x', 'fork > y', 'x > join', 'y > join'],
+    })
+      .start()
+      .after(10)
+      .after(20),
+  retrying: () =>
+    given({
+      nodes: { f: { type: 'core.fail', config: { failures: 2 }, settings: { maxRetries: 3, retryDelayMs: 10 } } },
+    })
+      .start()
+      .after(10)
+      .after(20)
+      .after(40),
+  'with variables, channels and a loop': () =>
+    given({
+      nodes: {
+        loop: { type: 'core.loop', config: { maxIterations: 3 } },
+        s: {
+          type: 'core.setVariable',
+          config: { name: 'n' },
+          inputs: { value: { type: 'expression', expression: 'variables.n + 1' } },
+        },
+        w: { type: 'core.channelWrite', config: { channelName: 'log', value: 'x' } },
+        d: delayed(5),
+        end: 'core.noop',
+      },
+      edges: ['loop.body > s', 's > w', 'w > d', 'd > loop', 'loop.done > end'],
+      variables: [{ name: 'n', type: 'number', defaultValue: 0 }],
+    })
+      .start()
+      .after(5)
+      .after(5)
+      .after(5),
+  'approved by two': () =>
+    given({
+      nodes: { gate: { type: 'core.approvalGate', config: { requiredApprovals: 2 } }, b: 'core.noop' },
+      edges: ['gate > b'],
+    })
+      .start()
+      .when(answer('gate', { action: 'accept' }))
+      .when({ ...answer('gate', { action: 'accept' }), by: 'bob' } as never),
+  'timed out': () =>
+    given({ nodes: { gate: { type: 'core.approvalGate', config: { timeoutMs: 50 } } } })
+      .start()
+      .after(50),
+  'with a secret': () =>
+    given({
+      nodes: {
+        s: {
+          type: 'core.setVariable',
+          config: { name: 'copy' },
+          inputs: { value: { type: 'variable', variableName: 'key' } },
+        },
+      },
+      variables: [{ name: 'key', type: 'string', sensitive: true }],
+    }).start({ key: 'hunter2-hunter2' }),
+  paused: () => {
+    const run = given({ nodes: { d: delayed(100), e: 'core.noop' }, edges: ['d > e'] }).start()
+    run.now += 20
+    run.when({ type: 'PauseRun', drainPolicy: 'immediate' })
+    run.now += 500
+    return run.when({ type: 'ResumeRun' }).after(100)
+  },
+  'with an effect that failed once': () => {
+    const run = given(
+      { nodes: { s: { type: 'core.conformance.side-effect', settings: { maxRetries: 1, retryDelayMs: 5 } } } },
+      ['assay.conformance'],
+    ).start()
+    const told = (ok: boolean) =>
+      run.when({
+        type: 'EffectAnswered',
+        nodeId: 's',
+        since: run.sequence('node.started', 's'),
+        answer: ok
+          ? { ok, output: { n: 1 } }
+          : { ok, error: { code: 'effect_failed', message: 'no', retryable: true } },
+      } as never)
+    told(false)
+    run.after(5)
+    return told(true)
+  },
+  'with a child that waited': () => {
+    const run = given({
+      nodes: {
+        sub: { type: 'core.subWorkflow', config: { workflowId: 'c', outputMapping: { got: 'x' } } },
+        z: 'core.noop',
+      },
+      edges: ['sub > z'],
+      variables: [{ name: 'got', type: 'number' }],
+    }).start()
+    const child = { nodeId: 'sub', childRunId: 'child-1' }
+    run.when({ type: 'ChildStarted', ...child, since: run.sequence('node.started', 'sub'), childWorkflowId: 'c' })
+    run.when({ type: 'ChildWaits', ...child, status: 'waiting-approval' })
+    run.when({ type: 'ChildWaits', ...child, status: 'running' })
+    return run.when({ type: 'ChildEnded', ...child, status: 'completed', variables: { x: 4 }, hidden: [] })
+  },
+  'over its bound': () =>
+    given({ nodes: { a: 'core.noop', b: 'core.noop', c: 'core.noop' }, edges: ['a > b', 'b > c'] }).start(
+      {},
+      { recursionLimit: 2 },
+    ),
+  'out of time': () =>
+    given({ nodes: { d: delayed(500) } })
+      .start({}, { runTimeoutMs: 100 })
+      .after(101),
+}
+
+const forkOf = (log: readonly Recorded[], fromSeq: number, mode: Fork['mode']): Fork => ({
+  sourceRunId: 'run-1',
+  fromSeq,
+  mode,
+  sourceLength: log.length,
+})
+
+function replayed(run: Scenario, fromSeq: number): Recorded[] {
+  const replay = new Replay(run.rules, forkOf(run.log, fromSeq, 'replay'), 'run-2', run.log)
+  const own: Recorded[] = []
+  for (let told = replay.next(); told !== undefined; told = replay.next()) own.push(...told)
+  return [...run.log.slice(0, fromSeq), ...own]
+}
+
+const said = (log: readonly Recorded[]) =>
+  log.map(({ type, nodeId, payload, secret, cause, at, sequence, input }) =>
+    JSON.parse(
+      JSON.stringify({ sequence, type, nodeId, payload, secret, cause, at, input }, (key, value) =>
+        key === 'runId' ? undefined : value,
+      ),
+    ),
+  )
+
+describe.each(Object.entries(STORIES))('a run %s', (_name, tell) => {
+  it('R-REPLAY-5 R-REPLAY-7 R-REPLAY-11 is retold byte for byte from every sequence', () => {
+    const run = tell()
+    expect(run.state.phase).toBe('ended')
+    for (let fromSeq = 0; fromSeq <= run.log.length; fromSeq += 1)
+      expect(said(replayed(run, fromSeq)), `from ${fromSeq}`).toEqual(said(run.log))
+  })
+
+  it('can be branched off at every sequence, and the branch can be retold', () => {
+    const run = tell()
+    for (let fromSeq = 1; fromSeq <= run.log.length; fromSeq += 1) {
+      const fork = forkOf(run.log, fromSeq, 'branch')
+      const first = branchOff(run.rules, fork, 'run-3', run.log.slice(0, fromSeq), {}, run.now + 10_000)
+      if (!first.ok) throw new Error(first.refusal.message)
+      expect(first.events.filter(({ type }) => type === 'assay.run.forked')).toHaveLength(
+        fromSeq === run.log.length ? 0 : 1,
+      )
+      const branch = { rules: run.rules, log: [...run.log.slice(0, fromSeq), ...first.events] }
+      expect(branch.log.map(({ sequence }) => sequence)).toEqual(branch.log.map((_, i) => i))
+      if (first.state.phase !== 'ended') continue
+      for (let again = 0; again <= branch.log.length; again += 1)
+        expect(said(replayed(branch as Scenario, again)), `branch ${fromSeq}, from ${again}`).toEqual(said(branch.log))
+    }
+  })
+})
+
+describe('a replay of what has no end', () => {
+  it('R-REPLAY-12 fails where its source recorded no outcome', () => {
+    const run = given({ nodes: { s: 'core.conformance.side-effect' } }, ['assay.conformance']).start()
+    const log = replayed(run, 0)
+    expect(log.map(({ type }) => type)).toEqual(['run.started', 'node.started', 'node.failed', 'run.failed'])
+    expect(log[2]).toMatchObject({ payload: { error: { code: 'replay_source_missing' } } })
+  })
+
+  it('asks nobody: an interrupt that was not answered fails', () => {
+    const run = given({ nodes: { gate: 'core.approvalGate' } }).start()
+    expect(replayed(run, 0).at(-2)).toMatchObject({ payload: { error: { code: 'replay_source_missing' } } })
+  })
+
+  it('lets time go by without waiting for it', () => {
+    const run = given({ nodes: { d: delayed(86_400_000), e: 'core.noop' }, edges: ['d > e'] }).start()
+    const log = replayed(run, 0)
+    expect(log.at(-1)).toMatchObject({ type: 'run.completed', at: run.log[0]!.at + 86_400_000 })
+  })
+
+  it('is not cancelled with its source, and says where it parts from it', () => {
+    const run = given({ nodes: { s: 'core.conformance.side-effect' } }, ['assay.conformance']).start()
+    run.when({ type: 'CancelRun', by: 'ann' })
+    const log = replayed(run, 0)
+    expect(log.map(({ type }) => type)).toEqual([
+      'run.started',
+      'node.started',
+      'replay.diverged',
+      'node.failed',
+      'run.failed',
+    ])
+    expect(log[2]).toMatchObject({
+      payload: { atSequence: 2, divergenceKind: 'type-mismatch', divergencePoint: 'node.cancelled' },
+    })
+  })
+})
+
+describe('a replay under other rules', () => {
+  it('R-REPLAY-10 reports the first difference before it goes on, and ends all the same', () => {
+    const run = given({
+      nodes: { a: { type: 'core.identity', inputs: { payload: { type: 'static', value: 1 } } }, d: delayed(5) },
+      edges: ['a > d'],
+    })
+      .start()
+      .after(5)
+    const other = given({
+      nodes: { a: { type: 'core.identity', inputs: { payload: { type: 'static', value: 2 } } }, d: delayed(5) },
+      edges: ['a > d'],
+    })
+    const log = replayed({ rules: other.rules, log: run.log } as Scenario, 0)
+    expect(log.map(({ type }) => type)).toEqual([
+      'run.started',
+      'node.started',
+      'replay.diverged',
+      'node.completed',
+      'node.started',
+      'node.completed',
+      'run.completed',
+    ])
+    expect(log[2]).toMatchObject({ payload: { atSequence: 2, divergenceKind: 'output', originalEventId: 'run-1:2' } })
+  })
+})
+
+describe('a branch', () => {
+  it('does what it is told to do otherwise, and its time begins where it was cut', () => {
+    const run = given({ nodes: { d: delayed(1_000), e: 'core.noop' }, edges: ['d > e'] }).start(
+      {},
+      { runTimeoutMs: 5_000 },
+    )
+    const fork = forkOf(run.log, 2, 'branch')
+    const first = branchOff(run.rules, fork, 'run-3', run.log, { configurable: { recursionLimit: 1 } }, 900_000)
+    if (!first.ok || first.state.phase !== 'active') throw new Error('must be under way')
+    expect(first.state.started.configurable).toEqual({ runTimeoutMs: 5_000, recursionLimit: 1 })
+    expect(first.state.startedAt).toBe(900_000)
+    expect(first.state.nodes[0]).toMatchObject({ is: 'waiting', sinceAt: 900_000 })
+    expect(statusOf(first.state)).toBe('running')
+  })
+
+  it('starts again the children that its source still waited for', () => {
+    const run = STORIES['with a child that waited']!()
+    const fork = forkOf(run.log, 4, 'branch')
+    const first = branchOff(run.rules, fork, 'run-3', run.log.slice(0, 4), {}, 900_000)
+    if (!first.ok || first.state.phase !== 'active') throw new Error('must be under way')
+    expect(first.state.nodes[0]).toMatchObject({ is: 'waiting' })
+    expect(first.state.nodes[0]).not.toHaveProperty('childRunId')
+  })
+})

@@ -1,0 +1,189 @@
+import type { Decision } from '../decider.js'
+import { hasReadyNodes } from './advance.js'
+import { decideLive, type Rules } from './decide.js'
+import type { Fork, Recorded } from './event.js'
+import { cutOf, retold, startOf } from './fork.js'
+import type { Heard, RunInput } from './input.js'
+import { nextMoment } from './pending.js'
+import { resumeBranch } from './resume-branch.js'
+import { Retelling, Strayed } from './retelling.js'
+import type { Active, NodeState, RunState } from './state.js'
+import { Turn } from './turn.js'
+
+type Step = { readonly sequence: number; readonly at: number; readonly input: Heard }
+type Live = Exclude<RunInput, { type: 'Retold' }>
+
+/**
+ * Tells a run again: the rules of today hear every input its source heard, at the time it was heard. Nothing is called
+ * and nobody is asked, and it takes as long as the rules need, not as long as the source took. Telling it twice gives
+ * the same events, so after a crash it is simply told again (R-REPLAY-5, R-REPLAY-11).
+ */
+export class Replay {
+  #state: RunState
+  #queue: Step[]
+  readonly #cut: { input: Live; shared: readonly Recorded[] }
+  #begun = false
+  /** Which start of which node an input of the source answers, by the sequence of that start. */
+  readonly #starts = new Map<number, Start>()
+  readonly #source: ReadonlyMap<number, Recorded>
+
+  /** `log` is the source's, as far as the replay may know it. */
+  constructor(
+    private readonly rules: Rules,
+    fork: Fork,
+    private readonly runId: string,
+    log: readonly Recorded[],
+  ) {
+    const shared = log.slice(0, fork.fromSeq)
+    const own = log.slice(fork.fromSeq)
+    this.#source = new Map(own.map(event => [event.sequence, event]))
+    this.#queue = own.flatMap(({ sequence, at, input }) => (input === undefined ? [] : [{ sequence, at, input }]))
+    const first = log[0]!
+    const cut =
+      shared.length === 0
+        ? { before: { phase: 'absent', fork } as const, input: startOf(first, runId, first.at), shared }
+        : cutOf(rules, fork, runId, shared)
+    this.#state = cut.before
+    this.#cut = cut
+    this.#noteStarts(log)
+  }
+
+  /** What has been told so far amounts to this. */
+  get state(): RunState {
+    return this.#state
+  }
+
+  /** The events of the next decision; undefined when everything has been told. */
+  next(): readonly Recorded[] | undefined {
+    for (;;) {
+      const input = this.#nextInput()
+      if (input === undefined) return undefined
+      const events = this.#hear(input)
+      if (events.length > 0) return events
+    }
+  }
+
+  #turn = (now: number): Turn =>
+    new Turn(this.rules.plan, this.rules.limits, this.#state, this.runId, now, undefined, this.#retelling([]))
+
+  #retelling = (shared: readonly Recorded[]): Retelling =>
+    new Retelling({ shared, original: sequence => this.#source.get(sequence) })
+
+  #hear(input: Live): readonly Recorded[] {
+    const shared = this.#begun ? [] : this.#cut.shared
+    this.#begun = true
+    try {
+      return this.#believe(decideLive(this.rules, this.#state, input, this.#retelling(shared)))
+    } catch (error) {
+      if (!(error instanceof Strayed)) throw error
+      // The rules have changed since: go on from what the shared part tells, whatever was half decided there.
+      this.#state = retold(this.rules, this.#state, this.runId, shared)
+      return []
+    }
+  }
+
+  #believe(decision: Decision<RunState, Recorded>): readonly Recorded[] {
+    if (!decision.ok) return []
+    this.#state = decision.state
+    const fork = decision.events.findLast(({ type }) => type === 'assay.run.forked')
+    if (fork === undefined) return decision.events
+    const turn = this.#turn(fork.at)
+    resumeBranch(this.rules, turn)
+    this.#state = turn.state
+    return [...decision.events, ...turn.events]
+  }
+
+  #nextInput(): Live | undefined {
+    if (!this.#begun) return this.#cut.input
+    if (this.#state.phase !== 'active') return undefined
+    return this.#recorded(this.#state) ?? this.#beyond(this.#state)
+  }
+
+  /** The earliest of the source's remaining inputs that this run can hear. */
+  #recorded(state: Active): Live | undefined {
+    for (const [i, step] of this.#queue.entries()) {
+      // A person stopped the source; what they stopped is told as far as it is known (contract core §8.4).
+      if (step.input.type === 'CancelRun') {
+        this.#queue = this.#queue.slice(0, i)
+        return undefined
+      }
+      const input = this.#addressed(state, step)
+      if (input === undefined) continue
+      this.#queue.splice(i, 1)
+      return { ...input, now: step.at } as Live
+    }
+    return undefined
+  }
+
+  /** The input as this run would hear it now, or undefined when it does not wait for it. */
+  #addressed(state: Active, { input }: Step): Heard | undefined {
+    switch (input.type) {
+      case 'PauseRun':
+        return this.#queue.some(step => step.input.type === 'ResumeRun') ? input : undefined
+      case 'ResolveInterrupt': {
+        const node = this.#node(state, input.nodeId)
+        if (node?.is !== 'waiting' || node.asked === undefined) return undefined
+        const { interruptId: _, ...others } = input
+        return others
+      }
+      case 'ChildEnded':
+      case 'ChildWaits': {
+        const node = this.#node(state, input.nodeId)
+        return node?.is === 'waiting' && node.childRunId === input.childRunId ? input : undefined
+      }
+      case 'ChildStarted':
+      case 'ChildRefused':
+      case 'EffectAnswered':
+      case 'SourceMissing': {
+        const meant = this.#starts.get(input.since)
+        const now = startOfNode(this.rules, state, input.nodeId)
+        return meant && now && sameStart(meant, now) ? { ...input, since: now.since } : undefined
+      }
+      default:
+        return input
+    }
+  }
+
+  /** What happens where the source's log ends: waits of which nothing is recorded fail, then time goes by. */
+  #beyond(state: Active): Live | undefined {
+    const now = state.lastAt
+    if (state.mode.kind === 'paused') return { type: 'ResumeRun', now }
+    if (hasReadyNodes(this.rules, state)) return { type: 'Continue', now }
+    for (const index of state.open) {
+      const node = state.nodes[index]!
+      if (node.is === 'waiting' && node.wait.kind !== 'timer')
+        return { type: 'SourceMissing', nodeId: this.rules.plan.nodes[index]!.node.id, since: node.since, now }
+    }
+    const moment = nextMoment(this.rules, state)
+    return Number.isFinite(moment) ? { type: 'TimeCame', now: moment } : undefined
+  }
+
+  #node(state: Active, nodeId: string): NodeState | undefined {
+    const index = this.rules.plan.indexOf.get(nodeId)
+    return index === undefined ? undefined : state.nodes[index]
+  }
+
+  #noteStarts(log: readonly Recorded[]): void {
+    const fresh = new Map<string, number>()
+    for (const event of log) {
+      if (event.type !== 'node.started') continue
+      const { attempt } = event.payload
+      const ordinal = (fresh.get(event.nodeId) ?? 0) + (attempt === 0 ? 1 : 0)
+      fresh.set(event.nodeId, ordinal)
+      this.#starts.set(event.sequence, { nodeId: event.nodeId, ordinal, attempt, since: event.sequence })
+    }
+  }
+}
+
+/** R-REPLAY-12: an outcome belongs to one attempt of one execution of a node, wherever that stands in the log. */
+type Start = { readonly nodeId: string; readonly ordinal: number; readonly attempt: number; readonly since: number }
+
+const sameStart = (a: Start, b: Start): boolean =>
+  a.nodeId === b.nodeId && a.ordinal === b.ordinal && a.attempt === b.attempt
+
+function startOfNode({ plan }: Rules, state: Active, nodeId: string): Start | undefined {
+  const index = plan.indexOf.get(nodeId)
+  const node = index === undefined ? undefined : state.nodes[index]
+  if (index === undefined || node?.is !== 'waiting') return undefined
+  return { nodeId, ordinal: state.starts[index] ?? 0, attempt: node.attempt, since: node.since }
+}

@@ -1,0 +1,81 @@
+import type { Recorded, RunEvent } from './event.js'
+import { sameEvent } from './same-event.js'
+import type { Turn } from './turn.js'
+
+/** The rules of today decide otherwise than the log they are asked to go on with. */
+export class Strayed extends Error {
+  override readonly name = 'Strayed'
+}
+
+/**
+ * Guides a decision that another log has made before. The events that a fork shares with its source are taken from
+ * there; a replay's own are compared with what the source said, and the first difference is reported once.
+ */
+export class Retelling {
+  inherited = 0
+
+  constructor(
+    private readonly options: {
+      /** Events of this decision that the fork shares with its source. */
+      readonly shared?: readonly Recorded[]
+      /** Called when the shared events are used up: from here on the run is its own. */
+      readonly parted?: (turn: Turn) => void
+      /** What the source said at a sequence; undefined beyond its end. */
+      readonly original?: (sequence: number) => Recorded | undefined
+    },
+  ) {}
+
+  /** The sequence of the shared event that stands for this one, or undefined when the event is new. */
+  inherit(turn: Turn, event: RunEvent): number | undefined {
+    const { shared = [], parted } = this.options
+    while (isRemark(shared[this.inherited])) turn.recall(shared[this.inherited++]!)
+    const known = shared[this.inherited]
+    if (known === undefined) {
+      this.#compare(turn, event)
+      return undefined
+    }
+    if (known.type !== event.type || known.nodeId !== event.nodeId)
+      throw new Strayed(`event ${known.sequence} is ${known.type}; the rules of this host would now say ${event.type}`)
+    this.inherited += 1
+    const sequence = turn.recall(known)
+    while (isRemark(shared[this.inherited])) turn.recall(shared[this.inherited++]!)
+    if (this.inherited === shared.length) {
+      parted?.(turn)
+      this.remark(turn)
+    }
+    return sequence
+  }
+
+  /** Where the source says that it was a branch itself, so does a replay of it. */
+  remark(turn: Turn): void {
+    if (turn.state.phase !== 'active' || turn.state.diverged) return
+    const original = this.options.original?.(turn.state.next)
+    if (original?.type !== 'assay.run.forked') return
+    turn.at = Math.max(turn.at, original.at)
+    turn.append({ type: original.type, payload: original.payload })
+  }
+
+  /** R-REPLAY-10 */
+  #compare(turn: Turn, event: RunEvent): void {
+    const { runId } = turn
+    if (turn.state.phase === 'absent' || turn.state.diverged || turn.state.fork === undefined) return
+    const original = this.options.original?.(turn.state.next)
+    if (original === undefined || sameEvent(original, event)) return
+    const { sourceRunId } = turn.state.fork
+    turn.append({
+      type: 'replay.diverged',
+      payload: {
+        sourceRunId,
+        atSequence: original.sequence,
+        originalEventId: `${sourceRunId}:${original.sequence}`,
+        replayEventId: `${runId}:${original.sequence + 1}`,
+        divergenceKind: original.type === event.type && original.nodeId === event.nodeId ? 'output' : 'type-mismatch',
+        divergencePoint: original.type,
+      },
+    })
+  }
+}
+
+/** Said about a log by whoever made it, not decided by its rules. */
+const isRemark = (event: Recorded | undefined): boolean =>
+  event?.type === 'assay.run.forked' || event?.type === 'replay.diverged'

@@ -1,0 +1,29 @@
+import { isObject, type Json, sameJson } from '../json.js'
+
+type Said = { readonly type: string; readonly nodeId?: string | undefined; readonly payload: unknown }
+
+/** Fields of a payload that name the log or its clock rather than what happened (contract core §2.1 :diff). */
+const ENVELOPE = new Set([
+  'eventId',
+  'runId',
+  'causationId',
+  'correlationId',
+  'timestamp',
+  'traceparent',
+  'tracestate',
+  'writtenAt',
+  'requestedAt',
+  'resolvedAt',
+  'decidedAt',
+])
+
+/** A payload as two runs can be compared by it. */
+export const comparable = (payload: Json): Json =>
+  isObject(payload) ? Object.fromEntries(Object.entries(payload).filter(([name]) => !ENVELOPE.has(name))) : payload
+
+/** Whether two events, of two runs, say the same. */
+export const sameEvent = (a: Said, b: Said): boolean =>
+  a.type === b.type && a.nodeId === b.nodeId && sameJson(comparable(plain(a.payload)), comparable(plain(b.payload)))
+
+/** A payload in the making may hold undefined fields, which a log never does. */
+const plain = (payload: unknown): Json => JSON.parse(JSON.stringify(payload)) as Json

@@ -1,0 +1,109 @@
+import type { Decision } from '../core/decider.js'
+import { type Refusal, refuse } from '../core/problem.js'
+import { boundProblems } from '../core/run/bounds.js'
+import { decide, type Rules } from '../core/run/decide.js'
+import type { Fork, Recorded } from '../core/run/event.js'
+import { branchOff, startOf } from '../core/run/fork.js'
+import type { Plan } from '../core/run/plan.js'
+import { Replay } from '../core/run/replay.js'
+import type { RunState } from '../core/run/state.js'
+import type { Answer, ForkRun, MakeReceipt, RunOptions, RunView } from './api.js'
+import { CHAIN_START } from './chain.js'
+import { decode } from './encode.js'
+import { some } from './perform/retell.js'
+import type { Plans } from './plans.js'
+import type { Clock, Ids, NewRun, RunRow, SchemaChecker, Store } from './ports.js'
+import type { Decided, Runs } from './runs.js'
+
+export type ForkDeps = {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly schemas: SchemaChecker
+  readonly plans: Plans
+  readonly runs: Runs
+  readonly rules: (plan: Plan) => Rules
+}
+
+/**
+ * A new run that shares the beginning of another (contract core §8). The source is only read. Checks come in this order:
+ * is it there, is the cut inside its log, do the options fit.
+ */
+export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<RunView>> {
+  const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {} } = request
+  const source = await deps.store.readRun(tenant, sourceRunId)
+  if (!source) return refused(refuse('not_found', 'no such run, or not visible to this key'))
+  if (fromSeq > source.length) return refused(beyondLog(source, fromSeq))
+  const plan = await deps.plans.pinned(source.workflowDigest)
+  const misfit = await overlayProblem(deps, plan, overlay)
+  if (misfit) return refused(misfit)
+
+  const fork: Fork = { sourceRunId, fromSeq, mode, sourceLength: source.length }
+  const rows = await deps.store.readEvents(sourceRunId, 0, mode === 'replay' ? source.length : Math.max(fromSeq, 1))
+  const log = rows.map(row => decode(sourceRunId, row))
+  const rules = deps.rules(plan)
+  const runId = deps.ids.run()
+  const first = mode === 'replay' ? replayed(rules, fork, runId, log) : branched(deps, rules, fork, runId, log, overlay)
+  if (!first.ok) return refused(first.refusal)
+  const before = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head: CHAIN_START }
+  const head = rows[fromSeq - 1]?.hash ?? CHAIN_START
+  return deps.runs.fork({ ...before, head }, first, newRun(source, first.state, fork), receipt)
+}
+
+/** As much of a replay as goes into one commit; the driver tells the rest. */
+function replayed(rules: Rules, fork: Fork, runId: string, log: readonly Recorded[]): Decided {
+  const replay = new Replay(rules, fork, runId, log)
+  const events = some(replay, fork.fromSeq) ?? []
+  return { ok: true, events, state: replay.state }
+}
+
+function branched(
+  { clock }: ForkDeps,
+  rules: Rules,
+  fork: Fork,
+  runId: string,
+  log: readonly Recorded[],
+  overlay: RunOptions,
+): Decision<RunState, Recorded> {
+  const now = clock.now()
+  if (fork.fromSeq > 0) return branchOff(rules, fork, runId, log.slice(0, fork.fromSeq), overlay, now)
+  const start = startOf(log[0]!, runId, now)
+  const { configurable, ...others } = overlay
+  const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
+  const started = { ...start.started, ...others, ...merged }
+  return decide(rules, { phase: 'absent', fork }, { ...start, started })
+}
+
+async function overlayProblem(
+  { schemas }: ForkDeps,
+  { definition }: Plan,
+  { configurable }: RunOptions,
+): Promise<Refusal | undefined> {
+  if (configurable === undefined) return undefined
+  const problems = boundProblems(configurable)
+  if (problems.length > 0) return refuse('validation_error', problems.join('; '), { field: 'runOptionsOverlay' })
+  const problem = definition.configurableSchema && (await schemas.check(definition.configurableSchema, configurable))
+  if (problem === undefined) return undefined
+  const message = `runOptionsOverlay.configurable does not fit the workflow's configurableSchema: ${problem}`
+  return refuse('validation_error', message, { field: 'runOptionsOverlay.configurable' })
+}
+
+/** Ownership is the source's; a fork is nobody's child. */
+function newRun({ tenant, workflowId, workflowDigest, scopeId }: RunRow, state: RunState, fork: Fork): NewRun {
+  const tags = state.phase === 'absent' ? [] : (state.started.tags ?? [])
+  const run = { tenant, workflowId, workflowDigest, scopeId, tags: [...tags], fork }
+  return { ...run, parentRunId: null, parentNodeId: null, exclusiveScope: false }
+}
+
+const beyondLog = ({ runId, length }: RunRow, fromSeq: number): Refusal =>
+  refuse(
+    'invalid_from_seq',
+    `fromSeq is ${fromSeq}, and the log of run ${runId} ends at ${length}; give at most that`,
+    {
+      sourceRunId: runId,
+      fromSeq,
+      length,
+    },
+  )
+
+const refused = (refusal: Refusal): Answer<RunView> => ({ ok: false, refusal })

@@ -1,0 +1,27 @@
+import type { Checkpoint, SealedRun } from '../../engine/audit-ports.js'
+import type { Tables } from './tables.js'
+
+/** Oldest end first. A run without a head has ended before there was a chain: there is nothing to vouch for. */
+export function unsealedRuns(tables: Tables, limit: number): SealedRun[] {
+  const runs = [...tables.runs.values()].filter(
+    run => run.endedAt !== null && run.checkpoint === null && run.head !== '',
+  )
+  runs.sort((a, b) => a.endedAt! - b.endedAt! || (a.runId < b.runId ? -1 : 1))
+  return runs.slice(0, limit).map(({ runId, length, head }) => ({ runId, length, head }))
+}
+
+/** A repetition of the checkpoint that has the number is no conflict. */
+export function putCheckpoint(tables: Tables, checkpoint: Checkpoint): boolean {
+  const { seq, hash, signature, runs } = checkpoint
+  const taken = tables.checkpoints.get(seq)
+  if (taken) return taken.hash === hash && taken.signature === signature
+  tables.checkpoints.set(seq, checkpoint)
+  for (const { runId } of runs) {
+    const run = tables.runs.get(runId)
+    if (run?.checkpoint === null) tables.runs.set(runId, { ...run, checkpoint: seq })
+  }
+  return true
+}
+
+export const checkpointsFrom = (tables: Tables, from: number): Checkpoint[] =>
+  [...tables.checkpoints.values()].filter(({ seq }) => seq >= from).sort((a, b) => a.seq - b.seq)

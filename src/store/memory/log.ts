@@ -1,0 +1,18 @@
+import type { StoredEvent } from '../../engine/ports.js'
+import type { Tables } from './tables.js'
+
+/** A fork's own events, with those it shares before them: from fork to source, as far as the range reaches back. */
+export function readLog(tables: Tables, runId: string, from: number, limit: number): StoredEvent[] {
+  const parts: StoredEvent[][] = []
+  let holder = runId
+  let upto = from + limit
+  for (;;) {
+    const fork = tables.runs.get(holder)?.fork ?? null
+    const inherited = fork?.fromSeq ?? 0
+    const own = tables.events.get(holder) ?? []
+    parts.unshift(own.slice(Math.max(from - inherited, 0), Math.max(upto - inherited, 0)))
+    if (fork === null || from >= inherited) return parts.flat()
+    holder = fork.sourceRunId
+    upto = Math.min(upto, inherited)
+  }
+}

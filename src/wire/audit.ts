@@ -1,0 +1,55 @@
+import { type Static, Type } from 'typebox'
+import { RunId } from './ids.js'
+import { OneOf } from './one-of.js'
+
+/** Checkpoints that are verified in one request at most. */
+export const MAX_CHECKPOINTS = 1000
+
+const Seq = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER - MAX_CHECKPOINTS }
+
+export const AuditQuery = Type.Object({
+  fromSeq: Type.Optional(Type.Integer({ ...Seq, default: 0, description: 'First checkpoint' })),
+  toSeq: Type.Optional(
+    Type.Integer({
+      ...Seq,
+      description: `Last checkpoint; omitted = the newest. At most ${MAX_CHECKPOINTS} from the first`,
+    }),
+  ),
+})
+
+const CheckpointDoc = Type.Object({
+  seq: Type.Integer({ minimum: 0 }),
+  at: Type.Integer({ description: 'When it was made, in milliseconds since 1970' }),
+  keyId: Type.String({ description: 'Fingerprint of the public key that verifies the signature' }),
+  prev: Type.String({ description: 'Hash of the checkpoint before; empty for the first' }),
+  hash: Type.String(),
+  signature: Type.String({ description: 'Ed25519 over the text of `hash`, base64url' }),
+})
+
+const AnomalyDoc = Type.Object({
+  kind: OneOf([
+    'event-changed',
+    'event-missing',
+    'event-extra',
+    'head-mismatch',
+    'run-missing',
+    'checkpoint-changed',
+    'checkpoint-missing',
+    'signature-invalid',
+    'key-unknown',
+  ]),
+  checkpoint: Type.Optional(Type.Integer({ minimum: 0 })),
+  runId: Type.Optional(RunId),
+  sequence: Type.Optional(Type.Integer({ minimum: 0, description: 'The first event that is not as it was written' })),
+  message: Type.String(),
+})
+
+export const AuditAnswer = Type.Object({
+  fromSeq: Type.Integer({ minimum: 0 }),
+  toSeq: Type.Integer({ minimum: 0 }),
+  chainValid: Type.Boolean({ description: 'Every log is as it was sealed, and the checkpoints follow each other' }),
+  checkpointsValid: Type.Boolean({ description: 'Every checkpoint bears the signature of a key known here' }),
+  checkpoints: Type.Array(CheckpointDoc),
+  anomalies: Type.Array(AnomalyDoc),
+})
+export type AuditAnswer = Static<typeof AuditAnswer>
