@@ -21,6 +21,8 @@ export type Config = {
   readonly project: string | undefined
   /** One all-scope key for tenant `default`, from the environment; never from a file. */
   readonly apiKey: string | undefined
+  /** Secrets of the links that answer interrupts, newest first; from the data folder when there are none. */
+  readonly tokenSecrets: readonly string[]
   /** Mounts the conformance seams and fixtures. Never for production. */
   readonly conformance: boolean
   /** Names this host among those that share a database. A restart under the same name fences its predecessor. */
@@ -30,6 +32,7 @@ export type Config = {
   readonly limits: Limits
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
+  readonly webhooks: { readonly durable: boolean; readonly allowPrivate: boolean }
   readonly log: { readonly level: LogLevel; readonly access: boolean }
 }
 
@@ -116,7 +119,7 @@ function take(setting: string, raw: Json, source: string, base: string, problems
   const { parse, allowed } = SETTINGS[setting] as Setting
   const value = parse(raw)
   if (value !== undefined) return { value, base }
-  const shown = setting === 'apiKey' || setting === 'database' ? 'the value' : JSON.stringify(raw)
+  const shown = ['apiKey', 'database', 'tokenSecrets'].includes(setting) ? 'the value' : JSON.stringify(raw)
   problems.push(`${setting}: ${shown} (from ${source}) is not allowed; use ${allowed}`)
   return undefined
 }
@@ -150,6 +153,9 @@ function build(settings: ReadonlyMap<string, Taken>, project: string | undefined
     database: databaseOf(settings.get('database'), data),
     project,
     apiKey: get<string | undefined>('apiKey', undefined),
+    tokenSecrets: get('tokenSecrets', '')
+      .split(',')
+      .filter(secret => secret !== ''),
     conformance: get('conformance', false),
     // Only one live host holds a data folder, so machine and folder name it, and name it again after a restart.
     hostName: get('hostName', `${os.hostname()}-${createHash('sha256').update(data).digest('hex').slice(0, 8)}`),
@@ -167,6 +173,10 @@ function build(settings: ReadonlyMap<string, Taken>, project: string | undefined
     rateLimit: Object.freeze({
       requestsPerSecond: get('rateLimit.requestsPerSecond', 20_000),
       burst: get('rateLimit.burst', 40_000),
+    }),
+    webhooks: Object.freeze({
+      durable: get('webhooks.durable', true),
+      allowPrivate: get('webhooks.allowPrivate', false),
     }),
     log: Object.freeze({ level: get<LogLevel>('log.level', 'info'), access: get('log.access', false) }),
   })

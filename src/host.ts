@@ -1,24 +1,30 @@
 import path from 'node:path'
 import { pino } from 'pino'
+import { Sealer } from './audit/sealer.js'
+import { ensureSigningKey, readTrustedKeys } from './audit/signing-key.js'
+import { AuditVerifier } from './audit/verify.js'
 import { ensureLocalKey } from './client/local-key.js'
 import { announceServer } from './client/local-server.js'
 import { assertSafeBinding, type Config, ConfigError } from './config.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { coreNodeTypes } from './core/nodes/registry.js'
 import { ENGINE_VERSION } from './core/run/version.js'
+import { createEgress, type Resolver } from './egress/egress.js'
 import { Engine } from './engine/engine.js'
 import type { ApiKey, Clock, Ids, Log, Performer, Store } from './engine/ports.js'
 import { createApp } from './http/app.js'
 import { httpConfig } from './http/config.js'
 import { withConfiguredKeys } from './http/configured-keys.js'
+import { definitionShape } from './http/definition-shape.js'
+import { hashKey } from './http/key-ring.js'
+import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
 import { loadProject } from './project/load-project.js'
 import { lockDataFolder } from './store/data-lock.js'
 import { openStore } from './store/open-store.js'
 import { systemClock, systemIds } from './system.js'
 import { createSchemaChecker } from './user-schema/schema-checker.js'
-import { definitionShape } from './http/definition-shape.js'
-import { hashKey } from './http/key-ring.js'
+import { Webhooks } from './webhooks/webhooks.js'
 import { SCOPES } from './wire/key.js'
 
 /** A host that can be started once and stopped once. */
@@ -39,10 +45,15 @@ export type HostParts = {
   /** Wraps the store, to watch it or to break it. */
   readonly wrapStore?: (store: Store) => Store
   readonly performers?: ReadonlyMap<string, Performer>
+  /** Looks up the addresses of names that requests go out to. */
+  readonly resolve?: Resolver
 }
 
 const DRAIN_MS = 10_000
+/** Deliveries that are cut short are simply made again. */
+const DELIVERY_DRAIN_MS = 1_000
 const SWEEP_MS = 1_000
+const SEAL_MS = 1_000
 const CACHED_RUNS = 500
 
 /** The composition root: the one place that knows every part. What it opened before it failed is closed again. */
@@ -52,8 +63,8 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
     for (let close = opened.pop(); close !== undefined; close = opened.pop()) await close()
   }
   try {
-    const { engine, app } = await compose(config, parts, opened)
-    return runningHost(config, engine, app, opened, closeAll)
+    const composed = await compose(config, parts, opened)
+    return runningHost(config, composed, opened, closeAll)
   } catch (error) {
     await closeAll()
     throw error
@@ -71,7 +82,17 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
   const store = parts.wrapStore?.(database) ?? database
   const schemas = createSchemaChecker()
   opened.push(() => schemas.close())
-  const engine = new Engine(
+  const egress = createEgress({
+    allowPrivate: config.webhooks.allowPrivate,
+    clock,
+    ...(parts.resolve ? { resolve: parts.resolve } : {}),
+  })
+  opened.push(() => egress.close())
+  const webhooks: Webhooks = new Webhooks(
+    { store, egress, clock, ids, log, hostId: () => engine.hostId },
+    { durable: config.webhooks.durable, version: packageVersion(), engineVersion: ENGINE_VERSION },
+  )
+  const engine: Engine = new Engine(
     {
       store,
       clock,
@@ -82,6 +103,7 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
       definitionShape,
+      announcer: webhooks,
     },
     { ...config.limits, ...config, sweepMs: SWEEP_MS, cachedRuns: CACHED_RUNS },
   )
@@ -91,17 +113,20 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
     stored.some(key => key.revokedAt === null),
   )
   const keys = withConfiguredKeys(store, [await configuredKey(config, clock)])
-  const app = createApp({ engine, keys, receipts: store, clock, ids, log, config: httpSettings(config) })
+  const sealer = new Sealer({ store, clock, log, key: await ensureSigningKey(config.data) })
+  const audit = new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) })
+  const tokenSecrets = config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data)
+  const http = httpSettings(config)
+  const app = createApp({ engine, keys, receipts: store, audit, webhooks, tokenSecrets, clock, ids, log, config: http })
   opened.push(() => app.close())
-  return { engine, app }
+  return { engine, app, webhooks, sealer }
 }
 
-type App = ReturnType<typeof createApp>
+type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  engine: Engine,
-  app: App,
+  { engine, app, webhooks, sealer }: Composed,
   opened: (() => unknown)[],
   closeAll: () => Promise<void>,
 ): Host {
@@ -109,8 +134,14 @@ function runningHost(
   const start = async () => {
     // The port first: a second host that was started by mistake must fail before it fences the first.
     url = await app.listen({ host: config.host, port: config.port })
+    await webhooks.load()
     await engine.start()
+    // Closed last to first: what ends while the engine stops is sealed after it.
+    opened.push(() => sealer.stop())
     opened.push(() => engine.stop(DRAIN_MS))
+    opened.push(() => webhooks.stop(DELIVERY_DRAIN_MS))
+    webhooks.start()
+    sealer.start(SEAL_MS)
     await registerProject(config, engine)
     opened.push(await announceServer(config.data, url))
   }

@@ -121,6 +121,16 @@ describe('a log that was changed is named at the first place that shows it', () 
     )
   })
 
+  test('the first hash after events that are older than the chain, taken away', () => {
+    const partlyOlder = logs.filter(({ events, older }) => older < events.length)
+    fc.assert(
+      fc.property(partlyOlder, ({ events, older }) => {
+        const blank = events.with(older, { ...events[older]!, hash: '' })
+        expect(verifyLog(blank, expectedOf(events))).toEqual({ kind: 'event-changed', sequence: older })
+      }),
+    )
+  })
+
   test('a log that was hashed anew, of which only the end can tell', () => {
     fc.assert(
       fc.property(chains, fc.nat(), (events, at) => {

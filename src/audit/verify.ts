@@ -43,7 +43,10 @@ export class AuditVerifier implements AuditDesk {
     const toSeq = to ?? Math.max(from, newest)
     const checkpoints: Omit<Checkpoint, 'runs'>[] = []
     const found = nothing()
-    const show = ({ runs: _, ...shown }: Checkpoint) => void checkpoints.push(shown)
+    const show = (checkpoint: Checkpoint) => {
+      const { runs: _, ...shown } = checkpoint
+      checkpoints.push(shown)
+    }
     // What is not there yet is not missing.
     await this.#verifyCheckpoints(from, Math.min(toSeq, newest), found, show)
     const { anomalies } = found

@@ -2,8 +2,15 @@ import type { RunEventDoc } from '../client/wire-shapes.js'
 import { advance, eventLine, frame, noProgress, type Progress } from './progress.js'
 import type { Terminal } from './terminal.js'
 
-/** Shows a run while it goes on. `end` leaves the last picture standing and returns what was learnt. */
-export type RunView = { readonly show: (event: RunEventDoc) => void; readonly end: () => Progress }
+/** Shows a run while it goes on. */
+export type RunView = {
+  /** Returns what has been learnt so far. */
+  readonly show: (event: RunEventDoc) => Progress
+  /** Leaves the picture standing, so that something else can be written below it; `show` goes on below that. */
+  readonly rest: () => void
+  /** Leaves the last picture standing and returns what was learnt. */
+  readonly end: () => Progress
+}
 
 const REDRAW_MS = 80
 
@@ -18,7 +25,9 @@ function plainView(terminal: Terminal, title: string, quiet: boolean): RunView {
     show: event => {
       progress = advance(progress, event)
       if (!quiet) terminal.note(eventLine(event))
+      return progress
     },
+    rest: () => undefined,
     end: () => progress,
   }
 }
@@ -33,14 +42,24 @@ function liveView(terminal: Terminal, title: string): RunView {
     terminal.draw(`${up}\u001b[J${lines.join('\n')}\n`)
     drawn = lines.length
   }
-  const timer = setInterval(draw, REDRAW_MS)
+  let timer: NodeJS.Timeout | undefined
+  const stop = () => {
+    clearInterval(timer)
+    timer = undefined
+    draw()
+  }
   return {
     show: event => {
+      timer ??= setInterval(draw, REDRAW_MS)
       progress = advance(progress, event)
+      return progress
+    },
+    rest: () => {
+      stop()
+      drawn = 0
     },
     end: () => {
-      clearInterval(timer)
-      draw()
+      stop()
       return progress
     },
   }

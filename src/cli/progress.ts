@@ -1,5 +1,7 @@
 import pc from 'picocolors'
-import type { Fields, RunEventDoc, WireError } from '../client/wire-shapes.js'
+import type { Fields, RunEventDoc, RunStatus, WireError } from '../client/wire-shapes.js'
+import { isWaiting } from './exit-code.js'
+import { headline } from './interrupt.js'
 import { printable } from './terminal.js'
 
 /** A run as its events tell it, for showing to a person. */
@@ -30,7 +32,10 @@ const NODE_STATES: { readonly [type: string]: NodeProgress['state'] } = {
   'node.dispatched': 'running',
   'node.resumed': 'running',
   'node.retried': 'retrying',
+  'interrupt.requested': 'waiting',
   'node.suspended': 'waiting',
+  'assay.interrupt.voted': 'waiting',
+  'assay.interrupt.asked': 'waiting',
   'node.completed': 'completed',
   'node.failed': 'failed',
   'node.skipped': 'skipped',
@@ -49,10 +54,10 @@ const RUN_STATES: { readonly [type: string]: string } = {
 export function advance(progress: Progress, event: RunEventDoc): Progress {
   const status = RUN_STATES[event.type]
   if (status !== undefined) return advanceRun({ ...progress, status }, event)
-  const state = NODE_STATES[event.type]
+  const state = nodeState(event)
   if (state === undefined || event.nodeId === undefined) return progress
   const before = progress.nodes.get(event.nodeId)
-  const note = noteOf(event)
+  const note = noteOf(event) ?? (event.type === 'node.suspended' ? before?.note : undefined)
   const node: NodeProgress = {
     state,
     since: event.type === 'node.started' ? event.timestamp : (before?.since ?? event.timestamp),
@@ -61,6 +66,17 @@ export function advance(progress: Progress, event: RunEventDoc): Progress {
     ...(note !== undefined && { note }),
   }
   return { ...progress, nodes: new Map(progress.nodes).set(event.nodeId, node) }
+}
+
+function nodeState({ type, payload }: RunEventDoc): NodeProgress['state'] | undefined {
+  if (type !== 'assay.child.status') return NODE_STATES[type]
+  return isWaiting((payload as { status: RunStatus }).status) ? 'waiting' : 'running'
+}
+
+/** Some node waits for someone, and no other is at work. */
+export const waits = ({ nodes }: Progress): boolean => {
+  const open = [...nodes.values()].filter(({ state }) => isOpen(state))
+  return open.some(({ state }) => state === 'waiting') && !open.some(({ state }) => state === 'running')
 }
 
 function advanceRun(progress: Progress, event: RunEventDoc): Progress {
@@ -77,7 +93,22 @@ function noteOf(event: RunEventDoc): string | undefined {
   const error = (payload.error ?? payload.lastError) as WireError | undefined
   if (event.type === 'node.retried') return `attempt ${payload.attempt} in ${payload.delayMs} ms: ${error?.message}`
   if (error !== undefined) return `${error.code}: ${error.message}`
-  if (event.type === 'node.dispatched') return `child run ${payload.childRunId}`
+  switch (event.type) {
+    case 'node.dispatched':
+      return `child run ${payload.childRunId}`
+    case 'assay.child.status':
+      return `child run ${payload.childRunId} ${payload.status}`
+    case 'interrupt.requested':
+      return `${payload.kind}: ${headline(String(payload.kind), Object(payload.data))}`
+    case 'assay.interrupt.voted':
+      return `${payload.voter} ${payload.action}`
+    case 'interrupt.resolved':
+      return `by ${payload.resolvedBy}: ${JSON.stringify(payload.resumeValue)}`
+    case 'assay.run.forked':
+      return `from ${payload.sourceRunId}:${payload.fromSeq}`
+    case 'replay.diverged':
+      return `from ${payload.originalEventId} ${payload.divergencePoint}`
+  }
   return typeof payload.reason === 'string' ? payload.reason : undefined
 }
 
@@ -112,8 +143,9 @@ export function frame(progress: Progress, tick: number, rows = 16): string[] {
   const shown =
     entries.length <= rows ? entries : entries.filter(([, node], i) => isOpen(node.state) || i >= entries.length - rows)
   const hidden = entries.length - Math.min(shown.length, rows)
+  const status = progress.status === 'running' && waits(progress) ? 'waiting' : progress.status
   return [
-    `${statusMark(progress.status, spin)} ${pc.bold(printable(progress.title))} ${pc.dim(progress.status)}${elapsed(progress.startedAt, progress.endedAt)}`,
+    `${statusMark(status, spin)} ${pc.bold(printable(progress.title))} ${pc.dim(status)}${elapsed(progress.startedAt, progress.endedAt)}`,
     ...(hidden > 0 ? [pc.dim(`  … ${hidden} more`)] : []),
     ...shown.slice(-rows).map(([id, node]) => `  ${MARKS[node.state] || spin} ${nodeText(id, node)}`),
   ]
@@ -131,6 +163,7 @@ function statusMark(status: string, spin: string): string {
     failed: MARKS.failed,
     cancelled: MARKS.cancelled,
     paused: MARKS.waiting,
+    waiting: MARKS.waiting,
   }
   return marks[status] ?? spin
 }

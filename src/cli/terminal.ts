@@ -1,4 +1,5 @@
 import pc from 'picocolors'
+import { type Conversation, conversation } from './conversation.js'
 
 /** Where a command reads and writes. Results go to `out`; everything said about them goes to `note`. */
 export type Terminal = {
@@ -10,6 +11,8 @@ export type Terminal = {
   readonly isLive: boolean
   readonly columns: number
   readonly readStdin: () => Promise<string>
+  /** Begins a conversation; absent when nobody can answer. */
+  readonly converse?: () => Conversation
 }
 
 export const processTerminal: Terminal = {
@@ -24,6 +27,7 @@ export const processTerminal: Terminal = {
     for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
     return Buffer.concat(chunks).toString('utf8')
   },
+  ...(process.stdin.isTTY && process.stdout.isTTY && { converse: () => conversation(process.stdin, process.stdout) }),
 }
 
 export const printJson = (terminal: Terminal, value: unknown): void => terminal.out(JSON.stringify(value, null, 2))

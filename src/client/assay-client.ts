@@ -5,14 +5,26 @@ import type {
   CreatedKey,
   CreatedRun,
   Fields,
+  ForkedRun,
+  ForkRequest,
+  InterruptAnswered,
+  InterruptLink,
+  InterruptPage,
   KeyList,
+  LinkRequest,
   NewKey,
+  NewWebhook,
+  OpenInterrupt,
+  RunDiff,
   RunEventDoc,
   RunPage,
   RunRequest,
   RunRow,
   RunSnapshot,
   RunStatus,
+  WebhookCreated,
+  WebhookDeliveries,
+  WebhookList,
   WorkflowCheck,
   WorkflowInfo,
   WorkflowList,
@@ -94,6 +106,59 @@ export class AssayClient {
     return this.#write(`${run(runId)}:resume`, { ...(reason !== undefined && { reason }) })
   }
 
+  /** What waits for an answer, in every run the key can see. */
+  listInterrupts(query: { limit?: number; cursor?: string } = {}): Promise<InterruptPage> {
+    return this.#call({ path: '/v1/interrupts', query })
+  }
+
+  async *allInterrupts(): AsyncGenerator<OpenInterrupt, void, undefined> {
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.listInterrupts(cursor === undefined ? {} : { cursor })
+      yield* page.interrupts
+      if (page.nextCursor === null) return
+      cursor = page.nextCursor
+    }
+  }
+
+  /** Answers what a node waits for. An answer may be counted without closing it; the status tells. */
+  resolveInterrupt(runId: string, nodeId: string, resumeValue: unknown): Promise<InterruptAnswered> {
+    return this.#write(interrupt(runId, nodeId), { resumeValue })
+  }
+
+  /** A URL that lets whoever holds it look, or answer, without a key. */
+  linkInterrupt(runId: string, nodeId: string, request: LinkRequest = {}): Promise<InterruptLink> {
+    return this.#call({ method: 'POST', path: `${interrupt(runId, nodeId)}:link`, body: request })
+  }
+
+  forkRun(runId: string, request: ForkRequest): Promise<ForkedRun> {
+    return this.#write(`${run(runId)}:fork`, request)
+  }
+
+  diffRuns(runId: string, against: string): Promise<RunDiff> {
+    return this.#call({ path: `${run(runId)}:diff`, query: { against } })
+  }
+
+  debugBundle(runId: string): Promise<Fields> {
+    return this.#call({ path: `${run(runId)}/debug-bundle` })
+  }
+
+  listWebhooks(): Promise<WebhookList> {
+    return this.#call({ path: '/v1/webhooks' })
+  }
+
+  /** The answer is the only place where the secret ever appears, so a lost answer is not asked for again. */
+  createWebhook(webhook: NewWebhook): Promise<WebhookCreated> {
+    return this.#call({ method: 'POST', path: '/v1/webhooks', body: webhook })
+  }
+
+  removeWebhook(webhookId: string): Promise<unknown> {
+    return this.#call({ method: 'DELETE', path: webhook(webhookId) })
+  }
+
+  listDeliveries(webhookId: string, limit?: number): Promise<WebhookDeliveries> {
+    return this.#call({ path: `${webhook(webhookId)}/deliveries`, query: { limit } })
+  }
+
   listWorkflows(): Promise<WorkflowList> {
     return this.#call({ path: '/v1/workflows' })
   }
@@ -139,3 +204,5 @@ export class AssayClient {
 }
 
 const run = (runId: string): string => `/v1/runs/${encodeURIComponent(runId)}`
+const interrupt = (runId: string, nodeId: string): string => `${run(runId)}/interrupts/${encodeURIComponent(nodeId)}`
+const webhook = (webhookId: string): string => `/v1/webhooks/${encodeURIComponent(webhookId)}`

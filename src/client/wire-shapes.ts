@@ -1,13 +1,22 @@
 import type { Static } from 'typebox'
 import type { RunEventDoc as EventSchema } from '../wire/event.js'
+import type { LinkAnswer, ListInterruptsAnswer, ResolveAnswer } from '../wire/interrupt.js'
 import type { CreateKeyAnswer, CreateKeyBody, ListKeysAnswer } from '../wire/key.js'
 import type {
   CreateRunAnswer,
   CreateRunBody,
+  ForkAnswer,
+  ForkBody,
   ListRunsAnswer,
   RUN_STATUSES,
   RunSnapshot as Snapshot,
 } from '../wire/run.js'
+import type {
+  CreateWebhookAnswer,
+  CreateWebhookBody,
+  ListDeliveriesAnswer,
+  ListWebhooksAnswer,
+} from '../wire/webhook.js'
 import type { CheckWorkflowAnswer, ListWorkflowsAnswer, WorkflowAnswer } from '../wire/workflow.js'
 
 /** The wire's types under the client's names: types only, so that no schema is loaded to make a call. */
@@ -30,3 +39,37 @@ export type WorkflowCheck = Static<typeof CheckWorkflowAnswer>
 export type NewKey = Static<typeof CreateKeyBody>
 export type CreatedKey = Static<typeof CreateKeyAnswer>
 export type KeyList = Static<typeof ListKeysAnswer>
+
+export type InterruptPage = Static<typeof ListInterruptsAnswer>
+export type OpenInterrupt = InterruptPage['interrupts'][number]
+/** An interrupt as a run's log tells it; what only the server knows may be missing. */
+export type AskedInterrupt = Omit<OpenInterrupt, 'shownHash'> & { readonly shownHash?: string }
+export type InterruptAnswered = Static<typeof ResolveAnswer>
+export type LinkRequest = {
+  readonly expiresInSeconds?: number
+  readonly intent?: InterruptLink['intent']
+  readonly subject?: string
+}
+export type InterruptLink = Static<typeof LinkAnswer>
+
+export type ForkRequest = ForkBody
+export type ForkedRun = Static<typeof ForkAnswer>
+export type EventDiff = {
+  readonly seq: number
+  readonly op: 'added' | 'removed' | 'changed'
+  readonly aEvent?: RunEventDoc
+  readonly bEvent?: RunEventDoc
+}
+export type RunDiff = {
+  readonly a: string
+  readonly b: string
+  readonly divergedAtSeq: number | null
+  readonly eventDiffs: readonly EventDiff[]
+  readonly stateDiff: Fields
+  readonly truncated?: boolean
+}
+
+export type NewWebhook = Static<typeof CreateWebhookBody>
+export type WebhookCreated = Static<typeof CreateWebhookAnswer>
+export type WebhookList = Static<typeof ListWebhooksAnswer>
+export type WebhookDeliveries = Static<typeof ListDeliveriesAnswer>

@@ -9,6 +9,8 @@ export type Loaded = {
   readonly state: RunState
   /** Hash of the last event (see chain.ts). */
   readonly head: string
+  /** How long the log was when its state was last kept (see snapshot.ts). */
+  readonly kept: number
   /** The claim under which this host writes; null when another host holds the run. */
   readonly epoch: number | null
 }

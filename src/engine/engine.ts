@@ -134,6 +134,11 @@ export class Engine implements RunEngine {
     )
   }
 
+  /** This host's present incarnation. */
+  get hostId(): string {
+    return this.#lease.hostId
+  }
+
   async start(): Promise<void> {
     await this.#lease.start()
     this.#unhint = this.deps.store.onHint(runId => this.#hinted(runId))

@@ -3,17 +3,17 @@ import { type Refusal, refuse } from '../core/problem.js'
 import { boundProblems } from '../core/run/bounds.js'
 import { decide, type Rules } from '../core/run/decide.js'
 import type { Fork, Recorded } from '../core/run/event.js'
-import { branchOff, startOf } from '../core/run/fork.js'
+import { branchOff, inherited, startOf } from '../core/run/fork.js'
 import type { Plan } from '../core/run/plan.js'
-import { Replay } from '../core/run/replay.js'
 import type { RunState } from '../core/run/state.js'
 import type { Answer, ForkRun, MakeReceipt, RunOptions, RunView } from './api.js'
 import { CHAIN_START } from './chain.js'
 import { decode } from './encode.js'
-import { some } from './perform/retell.js'
+import { openReplay, some } from './perform/retell.js'
 import type { Plans } from './plans.js'
 import type { Clock, Ids, NewRun, RunRow, SchemaChecker, Store } from './ports.js'
 import type { Decided, Runs } from './runs.js'
+import { keptState } from './snapshot.js'
 
 export type ForkDeps = {
   readonly store: Store
@@ -39,34 +39,37 @@ export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeRe
   if (misfit) return refused(misfit)
 
   const fork: Fork = { sourceRunId, fromSeq, mode, sourceLength: source.length }
-  const rows = await deps.store.readEvents(sourceRunId, 0, mode === 'replay' ? source.length : Math.max(fromSeq, 1))
-  const log = rows.map(row => decode(sourceRunId, row))
   const rules = deps.rules(plan)
   const runId = deps.ids.run()
-  const first = mode === 'replay' ? replayed(rules, fork, runId, log) : branched(deps, rules, fork, runId, log, overlay)
+  const begin = mode === 'replay' ? replayed : branched
+  const first = await begin(deps, rules, fork, runId, overlay)
   if (!first.ok) return refused(first.refusal)
-  const before = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head: CHAIN_START }
-  const head = rows[fromSeq - 1]?.hash ?? CHAIN_START
-  return deps.runs.fork({ ...before, head }, first, newRun(source, first.state, fork), receipt)
+  const head = fromSeq === 0 ? CHAIN_START : (await deps.store.readEvents(sourceRunId, fromSeq - 1, 1))[0]!.hash
+  const before = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq }
+  return deps.runs.fork(before, first, newRun(source, first.state, fork), receipt)
 }
 
 /** As much of a replay as goes into one commit; the driver tells the rest. */
-function replayed(rules: Rules, fork: Fork, runId: string, log: readonly Recorded[]): Decided {
-  const replay = new Replay(rules, fork, runId, log)
+async function replayed({ store }: ForkDeps, rules: Rules, fork: Fork, runId: string): Promise<Decided> {
+  const replay = await openReplay(store, rules, fork, runId)
   const events = some(replay, fork.fromSeq) ?? []
   return { ok: true, events, state: replay.state }
 }
 
-function branched(
-  { clock }: ForkDeps,
+async function branched(
+  { store, clock }: ForkDeps,
   rules: Rules,
   fork: Fork,
   runId: string,
-  log: readonly Recorded[],
   overlay: RunOptions,
-): Decision<RunState, Recorded> {
+): Promise<Decision<RunState, Recorded>> {
+  const { sourceRunId, fromSeq } = fork
+  const kept = (await keptState(store, sourceRunId, fromSeq)) ?? { phase: 'absent' }
+  const from = kept.phase === 'absent' ? 0 : kept.next
+  const rows = await store.readEvents(sourceRunId, from, Math.max(fromSeq, 1) - from)
+  const log = rows.map(row => decode(sourceRunId, row))
   const now = clock.now()
-  if (fork.fromSeq > 0) return branchOff(rules, fork, runId, log.slice(0, fork.fromSeq), overlay, now)
+  if (fromSeq > 0) return branchOff(rules, inherited(kept, runId, fork), runId, log, overlay, now)
   const start = startOf(log[0]!, runId, now)
   const { configurable, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }

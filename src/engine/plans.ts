@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { JsonObject } from '../core/json.js'
+import { isObject, type Json, type JsonObject } from '../core/json.js'
 import { type Refusal, refuse } from '../core/problem.js'
 import { compile, isPlan, type Workshop } from '../core/run/compile.js'
 import type { WorkflowDefinition } from '../core/run/definition.js'
@@ -91,7 +91,20 @@ function* schemasOf(definition: WorkflowDefinition): Generator<[string, JsonObje
   if (definition.configurableSchema) yield ['configurableSchema', definition.configurableSchema]
   for (const [name, channel] of Object.entries(definition.channels ?? {}))
     if (channel.schema) yield [`channels["${name}"].schema`, channel.schema]
+  for (const { id, config } of definition.nodes) {
+    if (isObject(config.resumeSchema)) yield [`nodes["${id}"].config.resumeSchema`, config.resumeSchema]
+    for (const [field, questions] of [
+      ['questions', config.questions],
+      ['data.questions', questionsIn(config.data)],
+    ] as const)
+      if (Array.isArray(questions))
+        for (const [i, question] of questions.entries())
+          if (isObject(question) && isObject(question.schema))
+            yield [`nodes["${id}"].config.${field}[${i}].schema`, question.schema]
+  }
 }
+
+const questionsIn = (data: Json | undefined): Json | undefined => (isObject(data) ? data.questions : undefined)
 
 function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key)

@@ -25,6 +25,8 @@ export interface Store extends DeliveryStore, AuditStore {
 
   /** Events with sequence ≥ `from`, ascending, at most `limit`. */
   readEvents(runId: string, from: number, limit?: number): Promise<StoredEvent[]>
+  /** The latest snapshot of the run, or of what it shares with its source, that stands for at most `upTo` events. */
+  readSnapshot(runId: string, upTo: number): Promise<Snapshot | undefined>
   /** The run row, if `tenant` owns it. `tenant: null` is for the engine itself. */
   readRun(tenant: string | null, runId: string): Promise<RunRow | undefined>
   listRuns(query: RunQuery): Promise<RunRow[]>
@@ -112,6 +114,8 @@ export type StreamAppend = {
   readonly wakeAt: number | null
   /** Hash of the last event of the log after this append. */
   readonly head: string
+  /** What the log up to here folds to, kept now and then so that nobody need read a long log from its beginning. */
+  readonly snapshot?: string
   /** Set when this append creates the run. Only a fork may be created without an event of its own. */
   readonly create?: NewRun
 }
@@ -151,6 +155,9 @@ export type StoredEvent = {
   /** Chains the log: see `chain.ts`. Empty on events that are older than the chain. */
   readonly hash: string
 }
+
+/** A fold of the first `length` events. A cache: nothing is lost with it. */
+export type Snapshot = { readonly length: number; readonly state: string }
 
 export type RunRow = {
   readonly runId: string

@@ -3,6 +3,7 @@ import { type Refusal, refuse } from '../core/problem.js'
 import { decide, type Rules } from '../core/run/decide.js'
 import type { Recorded } from '../core/run/event.js'
 import { evolve } from '../core/run/evolve.js'
+import { inherited } from '../core/run/fork.js'
 import type { RunInput } from '../core/run/input.js'
 import { wakeAt } from '../core/run/pending.js'
 import type { Plan } from '../core/run/plan.js'
@@ -19,11 +20,13 @@ import {
   type Clock,
   type NewRun,
   type Receipt,
+  type RunRow,
   type Store,
   type StoredEvent,
   StoreUnavailable,
   type StreamAppend,
 } from './ports.js'
+import { keptState, snapshotOf } from './snapshot.js'
 
 type WithoutTime<T> = T extends unknown ? Omit<T, 'now'> : never
 export type Input = WithoutTime<RunInput>
@@ -117,6 +120,7 @@ export class Runs {
       rules,
       state: absent,
       head: CHAIN_START,
+      kept: 0,
       epoch: 1,
     }
     return step(cell, fresh, decision, create)
@@ -170,7 +174,7 @@ export class Runs {
     if (!row) return undefined
     const plan = known?.rules.plan ?? (await plans.pinned(row.workflowDigest))
     // What was folded before stays true: a log only grows.
-    const before: RunState = known?.state ?? (row.fork ? { phase: 'absent', fork: row.fork } : { phase: 'absent' })
+    const before = known?.state ?? (await this.#kept(row))
     const rows = await store.readEvents(cell.runId, before.phase === 'absent' ? 0 : before.next)
     const apply = (state: RunState, event: Recorded) => evolve(plan, state, event)
     const state = fold(
@@ -179,10 +183,19 @@ export class Runs {
       rows.map(event => decode(cell.runId, event)),
     )
     const epoch = row.owner === lease.hostId ? row.epoch : null
-    const head = rows.at(-1)?.hash ?? known?.head ?? CHAIN_START
-    const loaded: Loaded = { runId: cell.runId, tenant: row.tenant, rules: this.deps.rules(plan), state, head, epoch }
+    const head = rows.at(-1)?.hash ?? known?.head ?? row.head
+    const kept = known?.kept ?? (before.phase === 'absent' ? 0 : before.next)
+    const rules = this.deps.rules(plan)
+    const loaded: Loaded = { runId: cell.runId, tenant: row.tenant, rules, state, head, kept, epoch }
     cells.put(cell, loaded)
     return loaded
+  }
+
+  /** As much of a run as is kept folded. */
+  async #kept({ runId, length, fork }: RunRow): Promise<RunState> {
+    const state = await keptState(this.deps.store, runId, length)
+    if (fork) return inherited(state ?? { phase: 'absent' }, runId, fork)
+    return state ?? { phase: 'absent' }
   }
 
   async #commit(steps: readonly Step[], receipt: Receipt | undefined): Promise<Answer<RunView> | 'again'> {
@@ -244,7 +257,9 @@ function step(cell: Cell, before: Loaded, { events, state }: Decided, create?: N
   const { rules, runId, epoch } = before
   const stored = encodeAll(events, before.head)
   const head = stored.at(-1)?.hash ?? before.head
-  const loaded = { ...before, state, head }
+  const snapshot = snapshotOf(state, before.kept)
+  const kept = snapshot === undefined || state.phase === 'absent' ? before.kept : state.next
+  const loaded = { ...before, state, head, kept }
   const append = {
     runId,
     expected: events[0]?.sequence ?? (state.phase === 'absent' ? 0 : state.next),
@@ -253,6 +268,7 @@ function step(cell: Cell, before: Loaded, { events, state }: Decided, create?: N
     status: statusOf(state),
     wakeAt: wakeAt(rules, state),
     head,
+    ...(snapshot === undefined ? {} : { snapshot }),
   }
   const wakes = parentToWake(before.state, state)
   return { cell, loaded, stored, wakes, append: create ? { ...append, create } : append }

@@ -7,6 +7,7 @@ import { connectionRefusal, refusalOf } from './framework-error.js'
 import { Gate } from './gate.js'
 import { problem, Refused } from './http-answer.js'
 import { Idempotency } from './idempotency.js'
+import { MAX_TOKEN_CHARS } from './interrupt-token.js'
 import { parseJsonBody } from './json-body.js'
 import { KeyRing } from './key-ring.js'
 import { pipeline, send } from './pipeline.js'
@@ -68,7 +69,7 @@ function newServer({ config }: Edge): FastifyInstance {
     exposeHeadRoutes: false,
     bodyLimit: config.limits.maxRequestBodyBytes,
     requestTimeout: config.timeouts.requestMs,
-    routerOptions: { maxParamLength: 1024 },
+    routerOptions: { maxParamLength: MAX_TOKEN_CHARS },
     http: {
       maxHeaderSize: config.limits.maxHeaderBytes,
       headersTimeout: config.timeouts.headersMs,

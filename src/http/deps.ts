@@ -13,6 +13,8 @@ export type AppDeps = {
   readonly receipts: ReceiptStore
   readonly audit: AuditDesk
   readonly webhooks: WebhookDesk
+  /** Secrets of the links that answer interrupts: the first signs, all verify. */
+  readonly tokenSecrets: readonly string[]
   readonly clock: Clock
   readonly ids: Ids
   readonly config: HttpConfig

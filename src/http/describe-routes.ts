@@ -1,4 +1,5 @@
 import { SCOPES } from '../wire/key.js'
+import { scopesOf } from './gate.js'
 import { COMMON_REFUSALS, refusalsOf } from './openapi.js'
 import type { Route } from './route.js'
 
@@ -25,8 +26,17 @@ ${overview.join('\n')}
 ${table.map(section).join('\n')}`
 }
 
+const WITHOUT_SCOPE: { readonly [Access in Route['access']]?: string } = {
+  public: 'none',
+  token: 'none; the link is the credential',
+  authenticated: 'any key',
+}
+
 const accessText = (route: Route): string =>
-  route.access === 'public' ? 'none' : route.access === 'authenticated' ? 'any key' : `\`${route.access}\``
+  WITHOUT_SCOPE[route.access] ??
+  scopesOf(route)
+    .map(scope => `\`${scope}\``)
+    .join(' and ')
 
 function section(route: Route): string {
   const lines = [`## ${route.method} ${route.path}`, '', `${route.summary}. Scope: ${accessText(route)}.`, '']

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { refuse } from '../core/problem.js'
+import { type Refusal, refuse } from '../core/problem.js'
 import type { Clock } from '../engine/ports.js'
+import type { Scope } from '../wire/key.js'
 import type { HttpConfig } from './config.js'
 import { type HttpAnswer, problem } from './http-answer.js'
 import type { Caller, Identity, KeyRing } from './key-ring.js'
@@ -43,7 +44,8 @@ export class Gate {
 
   /** Undefined to let the request in; `request.caller` is then set. */
   admit(route: Route, request: FastifyRequest): HttpAnswer | undefined | Promise<HttpAnswer | undefined> {
-    if (route.access === 'public') return route.unlimited ? undefined : this.#limitAnonymous()
+    if (route.access === 'public' || route.access === 'token')
+      return route.unlimited ? undefined : this.#limitAnonymous()
     const header = hasTwo(request.raw.rawHeaders, 'authorization') ? undefined : request.headers.authorization
     const identity = this.ring.identify(header)
     return identity instanceof Promise
@@ -57,9 +59,8 @@ export class Gate {
     request.caller = caller
     const wait = this.#perKey.take(caller.keyId)
     if (wait > 0) return tooMany(wait, 'key', 'This key sends requests faster than it may.')
-    if (route.access === 'authenticated' || caller.scopes.has(route.access)) return undefined
-    const message = `This key lacks the scope ${route.access}; use one that has it.`
-    return problem(refuse('forbidden', message, { scopeRequired: route.access }))
+    const missing = scopesOf(route).find(scope => !caller.scopes.has(scope))
+    return missing === undefined ? undefined : problem(lacksScope(missing))
   }
 
   #limitAnonymous(): HttpAnswer | undefined {
@@ -67,6 +68,15 @@ export class Gate {
     return wait > 0 ? tooMany(wait, 'global', 'Too many requests without a valid key.') : undefined
   }
 }
+
+/** Every scope a key must have to use the route. */
+export const scopesOf = ({ access, alsoNeeds }: Route): Scope[] => [
+  ...(access === 'public' || access === 'token' || access === 'authenticated' ? [] : [access]),
+  ...(alsoNeeds === undefined ? [] : [alsoNeeds]),
+]
+
+export const lacksScope = (scope: Scope): Refusal =>
+  refuse('forbidden', `This key lacks the scope ${scope}; use one that has it.`, { scopeRequired: scope })
 
 const tooMany = (retryAfterMs: number, scope: string, message: string): HttpAnswer =>
   problem(refuse('rate_limited', `${message} Wait before the next one.`, { retryAfterMs, scope }))

@@ -7,10 +7,11 @@ export function mockProviderRefusal(
   caller: Caller,
   configurable: JsonObject | undefined,
   supported: readonly string[],
+  place = 'body',
 ): Refusal | undefined {
   const mock = configurable === undefined ? undefined : own(configurable, 'mockProvider')
   if (mock === undefined) return undefined
-  const field = 'body.configurable.mockProvider'
+  const field = `${place}.configurable.mockProvider`
   const id = isObject(mock) ? own(mock, 'id') : undefined
   if (typeof id !== 'string' || id.length === 0 || id.length > 128) {
     return refuse('validation_error', `${field}.id must be a string of 1 to 128 characters.`, { field: `${field}.id` })

@@ -3,6 +3,7 @@ import { PROBLEMS, type ProblemCode } from '../core/problem.js'
 import { ID_PATTERNS } from '../wire/ids.js'
 import { SCOPES } from '../wire/key.js'
 import { ErrorEnvelope } from '../wire/problem.js'
+import { scopesOf } from './gate.js'
 import { paramsOf, type Route } from './route.js'
 
 /** Refusals any authenticated route may give. */
@@ -16,6 +17,12 @@ export const COMMON_REFUSALS: readonly ProblemCode[] = [
   'service_unavailable',
 ]
 
+/** Where no key is asked for. */
+const COMMON_BY_ACCESS: { readonly [Access in Route['access']]?: readonly ProblemCode[] } = {
+  public: ['rate_limited', 'internal_error'],
+  token: ['rate_limited', 'internal_error', 'service_unavailable'],
+}
+
 const BODY_REFUSALS: readonly ProblemCode[] = [
   'validation_error',
   'request_timeout',
@@ -27,7 +34,7 @@ const KEY_REFUSALS: readonly ProblemCode[] = ['idempotency_key_mismatch', 'idemp
 /** Every code a route may answer with, in the order of the table of problems. */
 export function refusalsOf(route: Route): ProblemCode[] {
   const codes = new Set<ProblemCode>(route.refusals)
-  const common = route.access === 'public' ? (['rate_limited', 'internal_error'] as const) : COMMON_REFUSALS
+  const common = COMMON_BY_ACCESS[route.access] ?? COMMON_REFUSALS
   for (const code of common) codes.add(code)
   if (route.body !== undefined) for (const code of BODY_REFUSALS) codes.add(code)
   if (route.query !== undefined) codes.add('validation_error')
@@ -56,11 +63,10 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
 }
 
 function operation(route: Route): object {
-  const scopes = route.access === 'public' || route.access === 'authenticated' ? [] : [route.access]
   return {
     operationId: route.operation,
     summary: route.summary,
-    security: route.access === 'public' ? [] : [{ key: scopes }],
+    security: route.access === 'public' || route.access === 'token' ? [] : [{ key: scopesOf(route) }],
     parameters: parameters(route),
     ...(route.body === undefined
       ? undefined

@@ -58,7 +58,8 @@ function preparation(route: Route): (request: FastifyRequest, reply: FastifyRepl
   const names = paramsOf(route.path).map(name => ({ name, pattern: new RegExp(ID_PATTERNS[name]) }))
   const query = route.lateQuery === true ? undefined : route.query
   const checkQuery = query === undefined ? undefined : compileCheck(query, 'query')
-  const checkBody = route.body === undefined ? undefined : compileCheck(route.body, 'body')
+  const bodySchema = route.lateBody === true ? undefined : route.body
+  const checkBody = bodySchema === undefined ? undefined : compileCheck(bodySchema, 'body')
   const endpoint = route.endpoint ?? `${route.method} ${route.path}`
 
   return (request, reply) => {

@@ -17,14 +17,21 @@ export type Route = {
   readonly path: string
   readonly operation: string
   readonly summary: string
-  /** The scope a key must have; `authenticated` asks for any valid key, `public` for none. */
-  readonly access: 'public' | 'authenticated' | Scope
+  /**
+   * The scope a key must have; `authenticated` asks for any valid key, `public` for none, and with `token` the path
+   * itself is the credential, which the handler checks.
+   */
+  readonly access: 'public' | 'token' | 'authenticated' | Scope
+  /** A second scope the key must have. */
+  readonly alsoNeeds?: Scope
   /** Not counted against the rate limit: health probes. */
   readonly unlimited?: true
   readonly query?: TObject
   /** The handler checks the query itself, because something else must be refused first. */
   readonly lateQuery?: true
   readonly body?: TSchema
+  /** The handler checks the body itself, because something else must be refused first. */
+  readonly lateBody?: true
   /** An absent body is `{}`. */
   readonly bodyOptional?: true
   /**

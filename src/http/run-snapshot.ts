@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto'
 import type { Plan } from '../core/run/plan.js'
 import type { RunEngine, RunView } from '../engine/api.js'
+import type { InterruptDoc } from '../wire/interrupt.js'
 import { type ChildRun, renderSnapshot } from '../wire/render.js'
 import type { RunSnapshot } from '../wire/run.js'
+import { asksOf, interruptDoc } from './open-interrupt.js'
 
 /** Node types that start runs of their own. */
 const PARENTS: ReadonlySet<string> = new Set(['core.subWorkflow', 'core.dispatch'])
@@ -22,14 +24,21 @@ export async function childRunsOf(engine: RunEngine, view: RunView): Promise<rea
   return mayHaveChildren(view.plan) ? engine.childrenOf(view.runId) : []
 }
 
-/** Changes whenever the snapshot does: with the log, and with the status of any child. */
-export function snapshotTag(view: RunView, children: readonly ChildRun[]): string {
+/** Changes whenever the snapshot does: with the log, the status of any child, and the link it holds. */
+export function snapshotTag(view: RunView, children: readonly ChildRun[], interrupt?: InterruptDoc): string {
   const length = view.state.phase === 'absent' ? 0 : view.state.next
-  if (children.length === 0) return `"${length}-${view.status}"`
-  const below = children.map(child => `${child.runId}:${child.status}`).join()
-  return `"${length}-${view.status}-${hash('sha256', below, 'hex').slice(0, 12)}"`
+  const token = interrupt?.interruptToken
+  if (children.length === 0 && token === undefined) return `"${length}-${view.status}"`
+  const more = [...children.map(child => `${child.runId}:${child.status}`), token ?? ''].join()
+  return `"${length}-${view.status}-${hash('sha256', more, 'hex').slice(0, 12)}"`
+}
+
+/** What a waiting run asks, for a reader who may not answer. */
+export function waitingFor(view: RunView): InterruptDoc | undefined {
+  const [open] = asksOf(view)
+  return open && interruptDoc(open)
 }
 
 export async function readSnapshot(engine: RunEngine, view: RunView): Promise<RunSnapshot> {
-  return renderSnapshot(view, await childRunsOf(engine, view))
+  return renderSnapshot(view, await childRunsOf(engine, view), waitingFor(view))
 }

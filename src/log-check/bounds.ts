@@ -1,5 +1,6 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { get, number, text } from './json.js'
+import { isRemark, lastCut } from './story.js'
 import { walk } from './walk.js'
 
 /** Execution bounds: never crossed, and a breach is told in exactly one way. */
@@ -12,9 +13,9 @@ export const boundRules: readonly Rule[] = [
     checks: eachRun((run, say) => {
       const breaches = run.events.filter(event => event.type === 'cap.breached')
       for (const extra of breaches.slice(1)) say('a second cap.breached', extra)
-      run.events.forEach((event, place) => {
+      walk(run, ({ event, run: track }) => {
         if (event.type !== 'cap.breached') return
-        for (const problem of breachProblems(event, run.events[place + 1])) say(problem, event)
+        for (const problem of breachProblems(event, followerOf(run, event), track.inherited)) say(problem, event)
       })
     }),
   },
@@ -23,14 +24,16 @@ export const boundRules: readonly Rule[] = [
     title: 'Nodes start no more often than the bound on executions allows',
     source: 'core §10',
     checks: eachRun((run, say, log) => {
-      const limit = Math.min(
-        number(get(run.started.configurable, 'recursionLimit')) ?? Number.POSITIVE_INFINITY,
-        log.input.limits?.maxNodeExecutions ?? Number.POSITIVE_INFINITY,
-        executionLimitTold(run) ?? Number.POSITIVE_INFINITY,
-      )
+      const told = executionLimitTold(run)
+      const cut = lastCut(run.events)
       walk(run, ({ event, run: track }) => {
-        if (event.type !== 'node.started' || track.executions < limit) return
-        say(`execution ${track.executions + 1} of ${limit}`, event)
+        if (event.type !== 'node.started') return
+        const limit = Math.min(
+          number(track.configurable.recursionLimit) ?? Number.POSITIVE_INFINITY,
+          log.input.limits?.maxNodeExecutions ?? Number.POSITIVE_INFINITY,
+          event.sequence < cut ? Number.POSITIVE_INFINITY : told,
+        )
+        if (track.executions >= limit) say(`execution ${track.executions + 1} of ${limit}`, event)
       })
     }),
   },
@@ -39,13 +42,13 @@ export const boundRules: readonly Rule[] = [
     title: 'The limit a breach reports is not above the limit the run was started with',
     source: 'core §10',
     checks: eachRun((run, say) => {
-      for (const event of run.events) {
+      walk(run, ({ event, run: track }) => {
         const key = BOUND_OF.get(text(event.payload.kind) ?? '')
-        if (event.type !== 'cap.breached' || key === undefined) continue
-        const asked = number(get(run.started.configurable, key))
+        if (event.type !== 'cap.breached' || key === undefined) return
+        const asked = number(track.configurable[key])
         const told = number(event.payload.limit)
         if (asked !== undefined && told !== undefined && told > asked) say(`limit ${told}; ${key} is ${asked}`, event)
-      }
+      })
     }),
   },
   {
@@ -75,14 +78,19 @@ const BOUND_OF: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-function breachProblems(breach: LoggedEvent, next: LoggedEvent | undefined): string[] {
+/** A remark of a fork about its own log may stand between. */
+const followerOf = (run: RunLog, event: LoggedEvent): LoggedEvent | undefined =>
+  run.events.slice(run.events.indexOf(event) + 1).find(candidate => !isRemark(candidate))
+
+/** A branch may be given a lower bound than its source had already used up. */
+function breachProblems(breach: LoggedEvent, next: LoggedEvent | undefined, inherited: number): string[] {
   const problems: string[] = []
   const kind = text(breach.payload.kind) ?? ''
   const limit = number(breach.payload.limit) ?? 0
   const observed = number(breach.payload.observed) ?? 0
   if (observed <= limit) problems.push(`observed ${observed} is not above limit ${limit}`)
   const counted = kind === 'node-executions' || kind === 'loop-iterations'
-  if (counted && observed > limit + 1)
+  if (counted && observed > Math.max(limit, inherited) + 1)
     problems.push(`observed ${observed}: the bound of ${limit} was crossed by more than one`)
   if (next?.type !== 'run.failed') problems.push(`cap.breached is followed by ${next?.type ?? 'nothing'}`)
   const code = get(next?.payload.error, 'code')
@@ -92,7 +100,7 @@ function breachProblems(breach: LoggedEvent, next: LoggedEvent | undefined): str
   return problems
 }
 
-const executionLimitTold = (run: RunLog): number | undefined =>
+const executionLimitTold = (run: RunLog): number =>
   number(
     run.events.find(event => event.type === 'cap.breached' && event.payload.kind === 'node-executions')?.payload.limit,
-  )
+  ) ?? Number.POSITIVE_INFINITY

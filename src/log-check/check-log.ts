@@ -2,6 +2,7 @@ import type { CheckedEvent, CheckedRun, CheckInput, Finding, Log, LoggedEvent, R
 import { graphOf } from './graph.js'
 import { fields, get, text } from './json.js'
 import { RULES } from './rules.js'
+import { lastCut } from './story.js'
 
 /**
  * Reads logs and reports every place where they break the contract. Pure; time and memory grow linearly with the
@@ -28,14 +29,21 @@ function index(input: CheckInput): Log {
 function readRun(run: CheckedRun): RunLog {
   const events = run.events.map(event => readEvent(run.runId, event))
   const started = events.find(event => event.type === 'run.started')?.payload ?? {}
+  const fork = run.fork === undefined ? run.row?.fork : run.fork
+  // Where nobody says what a run is a fork of, its log still tells where it was cut.
+  const ownFrom = fork === undefined ? lastCut(events) : (fork?.fromSeq ?? 0)
+  // A fork is nobody's child, whatever the beginning it shares says.
+  const told = fork || ownFrom > 0 ? {} : started
   return {
     run,
     events,
     graph: graphOf(run.definition),
     started,
-    parentRunId: run.row?.parentRunId ?? text(started.parentRunId),
-    parentNodeId: run.row?.parentNodeId ?? text(started.parentNodeId),
+    parentRunId: run.row?.parentRunId ?? text(told.parentRunId),
+    parentNodeId: run.row?.parentNodeId ?? text(told.parentNodeId),
     tenant: run.tenant ?? text(get(started.owner, 'tenant')),
+    fork,
+    ownFrom,
   }
 }
 

@@ -28,6 +28,10 @@ export type CheckedRun = {
   readonly events: readonly CheckedEvent[]
   readonly invocations?: readonly CheckedInvocation[]
   readonly snapshot?: CheckedSnapshot
+  /** What the run began as a copy of, where no row says so. Null: of nothing. Absent: unknown. */
+  readonly fork?: CheckedFork | null
+  /** The same log as it was read elsewhere, by the name of the place: a poll, a stream, a bundle. */
+  readonly outlets?: { readonly [name: string]: readonly CheckedEvent[] }
 }
 
 export type CheckedRow = {
@@ -37,6 +41,18 @@ export type CheckedRow = {
   readonly parentNodeId?: string | null
   readonly endedAt?: number | null
   readonly wakeAt?: number | null
+  readonly fork?: CheckedFork | null
+  /** Hash of the last event. */
+  readonly head?: string
+}
+
+export type CheckedFork = {
+  readonly sourceRunId: string
+  /** Events before this sequence are the source's. */
+  readonly fromSeq: number
+  readonly mode: 'replay' | 'branch'
+  /** Events the source had when the fork was made. */
+  readonly sourceLength: number
 }
 
 export type CheckedEvent = {
@@ -50,6 +66,18 @@ export type CheckedEvent = {
   readonly causationId?: string | null
   readonly at: number
   readonly epoch?: number
+  /** Only stores have it. */
+  readonly link?: CheckedLink
+}
+
+/** The link of the hash chain, with what it covers besides the event’s own columns: the texts as the row holds them. */
+export type CheckedLink = {
+  readonly payload: string
+  readonly secret: string | null
+  readonly cause: number | null
+  readonly input: string | null
+  /** Empty on events that are older than the chain. */
+  readonly hash: string
 }
 
 export type CheckedInvocation = {
@@ -100,6 +128,10 @@ export type RunLog = {
   readonly parentRunId: string | undefined
   readonly parentNodeId: string | undefined
   readonly tenant: string | undefined
+  /** Null: the run is no fork. Undefined: nobody said. */
+  readonly fork: CheckedFork | null | undefined
+  /** Sequence of the first event that is not shared with another run. */
+  readonly ownFrom: number
 }
 
 export type LoggedEvent = {
@@ -114,6 +146,10 @@ export type LoggedEvent = {
 }
 
 export type Fields = { readonly [key: string]: unknown }
+
+/** Told of another run: before the cut of a fork, or anywhere in a replay, which calls nobody and has no children. */
+export const isRetold = ({ fork, ownFrom }: RunLog, event: LoggedEvent): boolean =>
+  fork?.mode === 'replay' || event.sequence < ownFrom
 
 /** A rule that looks at one run at a time. */
 export const eachRun =

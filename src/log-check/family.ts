@@ -1,4 +1,4 @@
-import { eachRun, type Log, type LoggedEvent, type Rule, type RunLog } from './checked.js'
+import { eachRun, isRetold, type Log, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { get, text } from './json.js'
 import { TERMINAL, walk } from './walk.js'
 
@@ -9,7 +9,7 @@ export const familyRules: readonly Rule[] = [
     title: 'A dispatched child exists, runs the named workflow, and names this run and node as its parent',
     source: 'core §9.2',
     checks: eachRun((run, say, log) => {
-      for (const event of run.events.filter(isDispatch)) {
+      for (const event of dispatches(run)) {
         const child = childOf(log, event)
         if (child === undefined) {
           if (log.input.complete === true) say(`child ${String(event.payload.childRunId)} does not exist`, event)
@@ -26,7 +26,7 @@ export const familyRules: readonly Rule[] = [
     checks(log, report) {
       const dispatchedBy = new Map<string, RunLog>()
       for (const run of log.runs) {
-        for (const event of run.events.filter(isDispatch)) {
+        for (const event of dispatches(run)) {
           const childRunId = String(event.payload.childRunId)
           if (dispatchedBy.has(childRunId)) report(run, `child ${childRunId} is dispatched twice`, event)
           dispatchedBy.set(childRunId, run)
@@ -66,7 +66,7 @@ export const familyRules: readonly Rule[] = [
     checks: eachRun((run, say, log) => {
       const skew = log.input.limits?.clockSkewMs ?? 0
       walk(run, ({ event, node }) => {
-        const first = isDispatch(event) ? childOf(log, event)?.events[0] : undefined
+        const first = isDispatch(event) && !isRetold(run, event) ? childOf(log, event)?.events[0] : undefined
         if (first === undefined || node?.startedBy === undefined) return
         if (first.at < node.startedBy.at - skew) say('the child started before its parent’s node', event)
       })
@@ -82,7 +82,7 @@ export const familyRules: readonly Rule[] = [
         const cascaded = event.payload.reason === 'parent-cancelled'
         if ((parent !== undefined) !== cascaded)
           say(`parentRunId ${parent ?? 'missing'} with reason ${String(event.payload.reason)}`, event)
-        else if (parent !== undefined && parent !== run.parentRunId)
+        else if (parent !== undefined && parent !== (run.parentRunId ?? run.started.parentRunId))
           say(`${parent} is not the parent of this run`, event)
       }
     }),
@@ -95,6 +95,22 @@ export const familyRules: readonly Rule[] = [
       walk(run, ({ event, node }) => {
         if (!isDispatch(event) || node?.childRunId === undefined || !isSubWorkflow(run, event)) return
         say(`${event.node} already waits for ${node.childRunId}`, event)
+      })
+    }),
+  },
+  {
+    id: 'L21f',
+    title: 'A parent tells what its child waits for as it changes: of the child its node was handed to, and nothing else',
+    source: 'core §7.7',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      walk(run, ({ event, nodes }) => {
+        if (event.type !== 'assay.child.status') return
+        const node = nodes.get(event.node ?? '')
+        const status = text(event.payload.status) ?? 'missing'
+        if (node?.childRunId === undefined || node.childRunId !== event.payload.childRunId)
+          say(`${event.node} does not wait for ${String(event.payload.childRunId)}`, event)
+        else if (status === (node.childStatus ?? 'running')) say(`the child is still ${status}`, event)
       })
     }),
   },
@@ -113,6 +129,10 @@ export const familyRules: readonly Rule[] = [
     }),
   },
 ]
+
+/** Children of its own; those that a fork retells are its source's. */
+const dispatches = (run: RunLog): LoggedEvent[] =>
+  run.events.filter(event => isDispatch(event) && !isRetold(run, event))
 
 const isDispatch = (event: LoggedEvent): boolean => event.type === 'node.dispatched'
 

@@ -8,6 +8,8 @@ export type GraphNode = {
   readonly typeId: string | undefined
   readonly disabled: boolean
   readonly maxRetries: number
+  /** 0 or absent: no limit. */
+  readonly timeoutMs: number | undefined
   readonly config: unknown
   /** Edges that lead here, without those that close a cycle. */
   readonly inbound: readonly Inbound[]
@@ -52,6 +54,7 @@ export function graphOf(definition: unknown): Graph | undefined {
       typeId: text(get(node, 'typeId')),
       disabled: get(node, 'disabled') === true,
       maxRetries: number(get(get(node, 'settings'), 'maxRetries')) ?? retries,
+      timeoutMs: number(get(get(node, 'settings'), 'timeoutMs')),
       config: fields(get(node, 'config')),
       inbound: (forward.get(id) ?? []).map(edge => ({
         source: edge.source,

@@ -1,4 +1,4 @@
-import type { CheckedEvent, CheckedRun, CheckInput } from './checked.js'
+import type { CheckedEvent, CheckedLink, CheckedRun, CheckInput } from './checked.js'
 import { get, number, text } from './json.js'
 
 /**
@@ -38,6 +38,8 @@ export type EventRow = {
   readonly cause: number | null
   readonly at: number
   readonly epoch?: number
+  readonly input?: string | null
+  readonly hash?: string
 }
 
 export const fromRows = (runId: string, rows: readonly EventRow[]): CheckedEvent[] =>
@@ -51,7 +53,16 @@ export const fromRows = (runId: string, rows: readonly EventRow[]): CheckedEvent
     causationId: row.cause === null ? null : `${runId}:${row.cause}`,
     at: row.at,
     ...(row.epoch === undefined ? {} : { epoch: row.epoch }),
+    ...(row.hash === undefined ? {} : { link: linkOf(row, row.hash) }),
   }))
+
+const linkOf = ({ payload, secret, cause, input }: EventRow, hash: string): CheckedLink => ({
+  payload,
+  secret,
+  cause,
+  input: input ?? null,
+  hash,
+})
 
 /** Text that is not JSON becomes an absent payload, which is a finding; a checker must not stop at the first bad row. */
 function parse(json: string): unknown {

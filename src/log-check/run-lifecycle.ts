@@ -1,5 +1,6 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { get, text } from './json.js'
+import { statusesOf } from './status.js'
 import { TERMINAL, waitsForChild, walk } from './walk.js'
 
 /** How a run begins, pauses, stops and ends, and that its row says the same as its log. */
@@ -19,8 +20,8 @@ export const runLifecycleRules: readonly Rule[] = [
     id: 'L4a',
     title: 'The row of a run is what its log says: status, length, end, parent',
     source: 'RELIABILITY L4',
-    checks: eachRun((run, say) => {
-      for (const problem of rowProblems(run)) say(problem)
+    checks: eachRun((run, say, log) => {
+      for (const problem of rowProblems(run, log.input.dialect !== 'openwop')) say(problem)
     }),
   },
   {
@@ -109,12 +110,12 @@ export const runLifecycleRules: readonly Rule[] = [
 const sameError = (stop: LoggedEvent, end: LoggedEvent): boolean =>
   end.type !== 'run.failed' || get(stop.payload.error, 'code') === get(end.payload.error, 'code')
 
-function rowProblems(run: RunLog): string[] {
+function rowProblems(run: RunLog, exact: boolean): string[] {
   const row = run.run.row
   if (row === undefined) return []
   const problems: string[] = []
   const end = run.events.find(event => TERMINAL.includes(event.type))
-  const allowed = statusesOf(run, end)
+  const allowed = statusesOf(run, end, exact)
   if (!allowed.includes(row.status)) problems.push(`the row says ${row.status}, the log ${allowed.join(' or ')}`)
   if (row.length !== undefined && row.length !== run.events.length) {
     problems.push(`the row counts ${row.length} events, the log has ${run.events.length}`)
@@ -124,26 +125,11 @@ function rowProblems(run: RunLog): string[] {
   }
   if (row.wakeAt !== undefined && row.wakeAt !== null && end !== undefined) problems.push('an ended run is still due')
   for (const key of ['parentRunId', 'parentNodeId'] as const) {
-    const told = text(run.started[key])
+    // A fork is nobody's child.
+    const told = run.fork ? undefined : text(run.started[key])
     if (row[key] !== undefined && (row[key] ?? undefined) !== told) {
       problems.push(`the row's ${key} is ${row[key] ?? 'none'}, run.started says ${told ?? 'none'}`)
     }
   }
   return problems
-}
-
-/** The statuses the log permits; which of the waiting ones it is depends on interrupts, not on this rule. */
-function statusesOf(run: RunLog, end: LoggedEvent | undefined): string[] {
-  if (end !== undefined) return [end.type.slice('run.'.length)]
-  if (run.events.length === 0) return ['pending']
-  let paused = false
-  let stop: LoggedEvent | undefined
-  for (const event of run.events) {
-    if (event.type === 'run.paused') paused = true
-    if (event.type === 'run.resumed') paused = false
-    if (event.type === 'assay.stop.requested') stop = event
-  }
-  if (stop !== undefined) return stop.payload.outcome === 'cancelled' ? ['cancelling'] : ['running']
-  if (paused) return ['paused']
-  return ['running', 'waiting-approval', 'waiting-input', 'waiting-external']
 }

@@ -1,5 +1,5 @@
-import type { LoggedEvent, RunLog } from './checked.js'
-import { get, number, text } from './json.js'
+import type { Fields, LoggedEvent, RunLog } from './checked.js'
+import { fields, get, number, text } from './json.js'
 
 /** Where a node stands, as the events so far tell it. */
 export type NodePhase =
@@ -22,6 +22,8 @@ export type NodeTrack = {
   retries: number
   /** The child the current attempt was handed to. */
   childRunId: string | undefined
+  /** What the child was last said to be doing. */
+  childStatus: string | undefined
   /** The latest `node.started`. */
   startedBy: LoggedEvent | undefined
   /** How many times the node has settled. */
@@ -37,6 +39,10 @@ export type RunTrack = {
   terminal: LoggedEvent | undefined
   /** Entries into `started`, over all nodes. */
   executions: number
+  /** As it was asked for when the run started, with what a branch has laid over it. */
+  configurable: Fields
+  /** Entries into `started` that a branch took over from its source. */
+  inherited: number
 }
 
 /** `run` and `node` show the moment just before `event`. They change afterwards: read, do not keep. */
@@ -69,7 +75,7 @@ export const NODE_EVENTS: readonly string[] = [
 ]
 
 /** Tells the log event by event. Refuses nothing: an illegal event is applied as if it were legal, so that one break is one finding. */
-export function walk(log: RunLog, visit: (step: Step) => void): void {
+export function walk(log: RunLog, visit: (step: Step) => void = () => undefined): Omit<Step, 'event' | 'node'> {
   const nodes = new Map<string, NodeTrack>()
   const run: RunTrack = {
     started: false,
@@ -78,6 +84,8 @@ export function walk(log: RunLog, visit: (step: Step) => void): void {
     stop: undefined,
     terminal: undefined,
     executions: 0,
+    configurable: fields(log.started.configurable),
+    inherited: 0,
   }
   for (const event of log.events) {
     const node = event.node !== undefined && NODE_EVENTS.includes(event.type) ? trackOf(nodes, event.node) : undefined
@@ -85,6 +93,7 @@ export function walk(log: RunLog, visit: (step: Step) => void): void {
     if (node !== undefined) applyToNode(node, event)
     applyToRun(run, nodes, event)
   }
+  return { run, nodes }
 }
 
 function trackOf(nodes: Map<string, NodeTrack>, id: string): NodeTrack {
@@ -95,6 +104,7 @@ function trackOf(nodes: Map<string, NodeTrack>, id: string): NodeTrack {
     attempt: -1,
     retries: 0,
     childRunId: undefined,
+    childStatus: undefined,
     startedBy: undefined,
     settled: 0,
   }
@@ -110,6 +120,7 @@ function applyToNode(node: NodeTrack, event: LoggedEvent): void {
       node.attempt = number(event.payload.attempt) ?? (freshRound ? 0 : node.attempt + 1)
       node.phase = 'running'
       node.childRunId = undefined
+      node.childStatus = undefined
       node.startedBy = event
       return
     }
@@ -145,5 +156,19 @@ function applyToRun(run: RunTrack, nodes: Map<string, NodeTrack>, event: LoggedE
     if (get(event.payload, 'drainPolicy') !== 'immediate') return
     for (const node of nodes.values()) if (node.phase === 'running') node.phase = 'interrupted'
   } else if (event.type === 'run.resumed') run.paused = false
+  else if (event.type === 'assay.child.status') trackOf(nodes, event.node ?? '').childStatus = text(event.payload.status)
+  else if (event.type === 'assay.run.forked') branchOff(run, nodes, event)
   else if (TERMINAL.includes(event.type)) run.terminal ??= event
+}
+
+/** A branch goes on by itself: no pause of its source holds it, and children of its source are not its own. */
+function branchOff(run: RunTrack, nodes: Map<string, NodeTrack>, event: LoggedEvent): void {
+  run.paused = false
+  run.pausing = false
+  run.configurable = { ...run.configurable, ...fields(event.payload.configurable) }
+  run.inherited = run.executions
+  for (const node of nodes.values()) {
+    node.childRunId = undefined
+    node.childStatus = undefined
+  }
 }

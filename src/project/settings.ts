@@ -63,6 +63,14 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
     ...text('8 to 512 visible ASCII characters', /^[\x21-\x7e]{8,512}$/),
     inFile: false,
   },
+  tokenSecrets: {
+    about: 'secrets of the links that answer interrupts, comma-separated; the first signs, all verify',
+    ...text(
+      'secrets of 32 to 256 visible ASCII characters each',
+      /^[\x21-\x2b\x2d-\x7e]{32,256}(,[\x21-\x2b\x2d-\x7e]{32,256}){0,9}$/,
+    ),
+    inFile: false,
+  },
   conformance: { about: 'allow the node types that only conformance tests use', ...flag },
   hostName: {
     about: 'name of this host among those that share a database',
@@ -82,6 +90,12 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
     ...integer(0, 10_000_000),
   },
   'rateLimit.burst': { about: 'requests a key may make at once', ...integer(1, 10_000_000) },
+  'webhooks.durable': { about: 'try failed deliveries again, for up to a day', ...flag },
+  'webhooks.allowPrivate': {
+    about: 'deliver to private addresses and over plain HTTP; never for production',
+    ...flag,
+    env: ['ASSAY_WEBHOOKS_ALLOW_PRIVATE', 'OPENWOP_WEBHOOK_ALLOW_PRIVATE'],
+  },
   'log.level': { about: 'least severe level that is logged', ...oneOf(LOG_LEVELS) },
   'log.access': { about: 'log every request', ...flag },
 }

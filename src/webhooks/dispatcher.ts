@@ -1,5 +1,5 @@
 import type { Egress, EgressAnswer } from '../egress/egress.js'
-import type { Delivery, DeliveryResult, Webhook } from '../engine/delivery-ports.js'
+import type { Delivery, DeliveryResult, DeliveryStore, Webhook } from '../engine/delivery-ports.js'
 import type { Clock, Log, Store } from '../engine/ports.js'
 import { afterFailure, afterSuccess, circuitOf } from './circuit.js'
 import { deliveryRequest } from './delivery-request.js'
@@ -25,8 +25,11 @@ export type DispatcherOptions = {
   readonly engineVersion: string
 }
 
+/** The part of the store that deliveries live in, and the events they tell of. */
+export type WebhookStore = DeliveryStore & Pick<Store, 'readEvents'>
+
 export type DispatcherDeps = {
-  readonly store: Store
+  readonly store: WebhookStore
   readonly egress: Egress
   readonly clock: Clock
   readonly log: Log
@@ -237,8 +240,6 @@ export class Dispatcher {
     if (after.openUntil === null || after.openUntil === before.openUntil) return
     log.warn({ webhookId, until: after.openUntil }, 'a receiver keeps failing; its deliveries wait')
     if (!this.options.durable || after.state === 'failed') return
-    // Postponing gives the leases back, so what waits here is no longer ours.
-    this.#line.forget(webhookId)
     await store.postponeDeliveries(webhookId, after.openUntil)
   }
 

@@ -1,5 +1,5 @@
-import type { Webhook, WebhookHealth } from '../engine/delivery-ports.js'
-import type { Clock, Log, Store } from '../engine/ports.js'
+import type { DeliveryStore, Webhook, WebhookHealth } from '../engine/delivery-ports.js'
+import type { Clock, Log } from '../engine/ports.js'
 
 const TRUST_MS = 1_000
 
@@ -18,7 +18,7 @@ export class Subscriptions {
   #writes: Promise<void> = Promise.resolve()
 
   constructor(
-    private readonly store: Pick<Store, 'listWebhooks' | 'putWebhookHealth'>,
+    private readonly store: Pick<DeliveryStore, 'listWebhooks' | 'putWebhookHealth'>,
     private readonly clock: Clock,
     private readonly log: Log,
   ) {}

@@ -32,11 +32,6 @@ export class WaitingLine<T> {
     return undefined
   }
 
-  forget(name: string): void {
-    this.#size -= this.sizeOf(name)
-    this.#lines.delete(name)
-  }
-
   takeAll(): T[] {
     const all = [...this.#lines.values()].flat()
     this.#lines.clear()

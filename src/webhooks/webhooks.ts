@@ -4,14 +4,14 @@ import type { Egress } from '../egress/egress.js'
 import type { UrlProblem } from '../egress/target.js'
 import type { Answer, NewWebhook, WebhookDesk } from '../engine/api.js'
 import type { Delivery, NewDelivery, Webhook } from '../engine/delivery-ports.js'
-import type { Announcer, Clock, Ids, Log, Store, StoredEvent } from '../engine/ports.js'
+import type { Announcer, Clock, Ids, Log, StoredEvent } from '../engine/ports.js'
 import { HEALTHY } from './circuit.js'
-import { Dispatcher, type DispatcherOptions } from './dispatcher.js'
+import { Dispatcher, type DispatcherOptions, type WebhookStore } from './dispatcher.js'
 import { wants, watches } from './match.js'
 import { Subscriptions } from './subscriptions.js'
 
 export type WebhooksDeps = {
-  readonly store: Store
+  readonly store: WebhookStore
   readonly egress: Egress
   readonly clock: Clock
   readonly ids: Ids

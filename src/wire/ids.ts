@@ -7,6 +7,9 @@ export const ID_PATTERNS = {
   artifactId: '^art-(0|[1-9][0-9]{0,14})$',
   keyId: '^[A-Za-z0-9_-]{1,128}$',
   webhookId: '^[A-Za-z0-9_-]{1,128}$',
+  nodeId: '^[^\\u0000]{1,128}$',
+  /** Anything: what is no token of ours is an unknown interrupt, not an unknown path. */
+  token: '^',
 } as const
 
 export type IdName = keyof typeof ID_PATTERNS

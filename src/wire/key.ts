@@ -19,6 +19,8 @@ export const SCOPES = [
   'workspace:write',
   'workflows:write',
   'keys:manage',
+  /** With approvals:respond: votes in the name of others, and links for others, such as a front end takes them in. */
+  'approvals:delegate',
   /** With keys:manage: keys of every tenant, which is how a second tenant begins. */
   'tenants:manage',
 ] as const

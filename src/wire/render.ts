@@ -2,9 +2,10 @@ import type { Json, JsonObject } from '../core/json.js'
 import { own, withKey } from '../core/json.js'
 import { MASK } from '../core/run/masking.js'
 import type { Plan } from '../core/run/plan.js'
-import type { NodeState, RunState } from '../core/run/state.js'
+import { isWaiting, type NodeState, type RunState, type Told } from '../core/run/state.js'
 import type { RunView } from '../engine/api.js'
 import type { RunRow, StoredEvent } from '../engine/ports.js'
+import type { InterruptDoc } from './interrupt.js'
 import type { NodeSnapshot, RunRowAnswer, RunSnapshot } from './run.js'
 
 export const EVENT_SCHEMA_VERSION = 1
@@ -22,8 +23,15 @@ export function renderEvent(runId: string, event: StoredEvent, options: { readon
 
 export type ChildRun = { readonly runId: string; readonly status: RunRow['status'] }
 
-/** A run as its owner may see it: variables, inputs and channels declared `sensitive` are masked. */
-export function renderSnapshot(view: RunView, childRuns: readonly ChildRun[] = []): RunSnapshot {
+/**
+ * A run as its owner may see it: variables, inputs and channels declared `sensitive` are masked. `interrupt` is what it
+ * asks, with a link if the reader may answer.
+ */
+export function renderSnapshot(
+  view: RunView,
+  childRuns: readonly ChildRun[] = [],
+  interrupt?: InterruptDoc,
+): RunSnapshot {
   const { state, plan, runId, status } = view
   const snapshot: Mutable<RunSnapshot> = {
     runId,
@@ -47,16 +55,38 @@ export function renderSnapshot(view: RunView, childRuns: readonly ChildRun[] = [
   if (started.tags !== undefined) snapshot.tags = [...started.tags]
   if (started.metadata !== undefined) snapshot.metadata = started.metadata
   if (started.configurable !== undefined) snapshot.configurable = started.configurable
-  if (started.parentRunId !== undefined) snapshot.parentRunId = started.parentRunId
-  if (started.parentNodeId !== undefined) snapshot.parentNodeId = started.parentNodeId
+  addOrigin(snapshot, state)
   if (childRuns.length > 0) snapshot.childRuns = childRuns.map(child => ({ runId: child.runId, status: child.status }))
-  if (status.startsWith('waiting-')) {
-    const current = plan.nodes[state.open[0] ?? -1]?.node.id
-    if (current !== undefined) snapshot.currentNodeId = current
-  }
+  const current = isWaiting(status) ? (interrupt?.nodeId ?? waitingNode(plan, state)) : undefined
+  if (current !== undefined) snapshot.currentNodeId = current
+  if (interrupt !== undefined) snapshot.interrupt = interrupt
   if (state.phase === 'ended') addOutcome(snapshot, state)
   return snapshot
 }
+
+/** A fork is nobody's child, whatever its source was. */
+function addOrigin(snapshot: Mutable<RunSnapshot>, { fork, started, diverged }: Told): void {
+  if (diverged) snapshot.diverged = true
+  if (fork !== undefined) {
+    snapshot.forkedFrom = { runId: fork.sourceRunId, fromSeq: fork.fromSeq, mode: fork.mode }
+    return
+  }
+  if (started.parentRunId !== undefined) snapshot.parentRunId = started.parentRunId
+  if (started.parentNodeId !== undefined) snapshot.parentNodeId = started.parentNodeId
+}
+
+/** The node that waits for someone: its own question comes before one that a child asks. */
+function waitingNode(plan: Plan, { nodes, open }: Told): string | undefined {
+  const first = (waits: (node: Waiting) => boolean) =>
+    open.find(index => {
+      const node = nodes[index]
+      return node?.is === 'waiting' && waits(node)
+    })
+  const index = first(node => node.asked !== undefined) ?? first(node => node.childStatus !== undefined)
+  return index === undefined ? undefined : plan.nodes[index]?.node.id
+}
+
+type Waiting = Extract<NodeState, { is: 'waiting' }>
 
 function addOutcome(snapshot: Mutable<RunSnapshot>, state: Extract<RunState, { phase: 'ended' }>): void {
   const { outcome } = state
@@ -94,9 +124,11 @@ function nodeSnapshot(node: NodeState = { is: 'idle' }): NodeSnapshot {
     case 'idle':
       return { status: 'pending' }
     case 'waiting':
-      return node.childRunId === undefined
-        ? { status: 'running', attempt: node.attempt }
-        : { status: 'running', attempt: node.attempt, childRunId: node.childRunId }
+      return {
+        status: node.asked === undefined ? 'running' : 'suspended',
+        attempt: node.attempt,
+        ...(node.childRunId === undefined ? {} : { childRunId: node.childRunId }),
+      }
     case 'interrupted':
     case 'retrying':
       return { status: node.is, attempt: node.attempt }

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { JsonObject } from '../core/json.js'
 import { RunId, Timestamp, WorkflowId } from './ids.js'
+import { InterruptDoc } from './interrupt.js'
 import { OneOf } from './one-of.js'
 
 export const RUN_STATUSES = [
@@ -16,6 +17,8 @@ export const RUN_STATUSES = [
   'cancelled',
 ] as const
 
+export const FORK_MODES = ['replay', 'branch'] as const
+
 export const MAX_BULK_RUNS = 100
 export const MAX_METADATA_BYTES = 8192
 export const MAX_METADATA_DEPTH = 4
@@ -26,6 +29,8 @@ const JsonMap = Type.Unsafe<JsonObject>({ type: 'object' })
 const noNul = { pattern: '^[^\\u0000]*$' }
 const Reason = Type.Optional(Type.String({ maxLength: 512 }))
 
+const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 256, ...noNul }), { maxItems: 100 })
+
 export const CreateRunBody = Type.Object(
   {
     workflowId: Type.String({ minLength: 1, maxLength: 128 }),
@@ -33,7 +38,7 @@ export const CreateRunBody = Type.Object(
     tenantId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
     scopeId: Type.Optional(Type.String({ minLength: 1, maxLength: 256, ...noNul })),
     configurable: Type.Optional(JsonMap),
-    tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 256, ...noNul }), { maxItems: 100 })),
+    tags: Type.Optional(Tags),
     metadata: Type.Optional(JsonMap),
     callbackUrl: Type.Optional(Type.String({ description: 'Not supported yet; refused with validation_error' })),
     residency: Type.Optional(Type.Unknown({ description: 'Not supported yet; refused with validation_error' })),
@@ -50,6 +55,32 @@ export const CreateRunAnswer = Type.Object({
   status: OneOf(['pending', 'running', 'waiting-approval', 'waiting-input', 'waiting-external']),
   eventsUrl: Type.String(),
   statusUrl: Type.String(),
+})
+
+export const ForkBody = Type.Object(
+  {
+    mode: OneOf(FORK_MODES),
+    fromSeq: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Events before it are shared; required for a branch, 0 for a replay' }),
+    ),
+    runOptionsOverlay: Type.Optional(
+      Type.Object(
+        { configurable: Type.Optional(JsonMap), tags: Type.Optional(Tags), metadata: Type.Optional(JsonMap) },
+        { ...closed, description: 'What a branch does otherwise than its source; a replay takes none' },
+      ),
+    ),
+  },
+  closed,
+)
+export type ForkBody = Static<typeof ForkBody>
+
+export const ForkAnswer = Type.Object({
+  runId: RunId,
+  sourceRunId: RunId,
+  fromSeq: Type.Integer({ minimum: 0 }),
+  mode: OneOf(FORK_MODES),
+  status: OneOf(RUN_STATUSES),
+  eventsUrl: Type.String(),
 })
 
 export const CancelBody = Type.Object({ reason: Reason }, closed)
@@ -119,7 +150,17 @@ export const ListRunsAnswer = Type.Object({
 })
 
 const NodeSnapshot = Type.Object({
-  status: OneOf(['pending', 'running', 'interrupted', 'retrying', 'completed', 'failed', 'skipped', 'cancelled']),
+  status: OneOf([
+    'pending',
+    'running',
+    'suspended',
+    'interrupted',
+    'retrying',
+    'completed',
+    'failed',
+    'skipped',
+    'cancelled',
+  ]),
   attempt: Type.Optional(Type.Integer({ minimum: 0 })),
   childRunId: Type.Optional(RunId),
   error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
@@ -149,6 +190,13 @@ export const RunSnapshot = Type.Object({
   configurable: Type.Optional(JsonMap),
   parentRunId: Type.Optional(RunId),
   parentNodeId: Type.Optional(Type.String()),
+  forkedFrom: Type.Optional(
+    Type.Object({ runId: RunId, fromSeq: Type.Integer({ minimum: 0 }), mode: OneOf(FORK_MODES) }),
+  ),
+  diverged: Type.Optional(
+    Type.Literal(true, { description: 'A replay that told something otherwise than its source' }),
+  ),
+  interrupt: Type.Optional(InterruptDoc),
   childRuns: Type.Optional(Type.Array(Type.Object({ runId: RunId, status: OneOf(RUN_STATUSES) }))),
   eventLogSchemaVersion: Type.Integer(),
 })

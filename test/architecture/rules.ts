@@ -39,6 +39,7 @@ export const LAYERS: readonly Layer[] = [
   { place: 'project/', ours: ['core/json.ts'], packages: [...NODE, 'yaml'] },
   { place: 'config.ts', ours: ['core/json.ts', 'project/'], packages: NODE },
   { place: 'system.ts', ours: [], types: ['engine/ports.ts'], packages: NODE },
+  { place: 'link-secrets.ts', ours: [], packages: NODE },
   { place: 'package-version.ts', ours: [], packages: NODE },
   { place: 'cli/commands/serve.ts', ours: ['cli/', 'client/', 'config.ts', 'project/', 'host.ts'], packages: 'any' },
   {

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { JsonObject } from '../../src/core/json.js'
 import type { Sketch } from '../../src/testing/workflow.js'
 
 type Nodes = Sketch['nodes']
@@ -6,15 +7,18 @@ type Node = Nodes[string]
 
 const RULES = ['all_success', 'any_success', 'all_complete', 'none_failed', 'any_failed'] as const
 
-/** A child that every generated workflow may call. */
-export const CHILD: Sketch = {
-  id: 'child',
-  nodes: {
-    d: { type: 'core.delay', config: { ms: 700 } },
-    w: { type: 'core.channelWrite', config: { channelName: 'told', value: 'x' } },
+const told: Node = { type: 'core.channelWrite', config: { channelName: 'told', value: 'x' } }
+
+/** Children that every generated workflow may call: one works, one asks, one asks and does not wait for long. */
+export const CHILDREN: readonly Sketch[] = [
+  { id: 'child', nodes: { d: { type: 'core.delay', config: { ms: 700 } }, w: told }, edges: ['d > w'] },
+  { id: 'asker', nodes: { gate: 'core.approvalGate', w: told }, edges: ['gate > w'] },
+  {
+    id: 'hasty',
+    nodes: { gate: { type: 'core.approvalGate', config: { timeoutMs: 900 } }, w: told },
+    edges: ['gate.reject > w'],
   },
-  edges: ['d > w'],
-}
+]
 
 const simple: fc.Arbitrary<Node> = fc.oneof(
   fc.constant<Node>('core.noop'),
@@ -38,8 +42,39 @@ const simple: fc.Arbitrary<Node> = fc.oneof(
     .map((config): Node => ({ type: 'core.subWorkflow', config: { workflowId: 'child', ...config } })),
 )
 
-/** Forward edges only, with any trigger rule and, now and then, a condition on a variable. */
-const edgesOver = (names: readonly string[]): fc.Arbitrary<NonNullable<Sketch['edges']>> =>
+const limited = (config: JsonObject): fc.Arbitrary<JsonObject> =>
+  fc
+    .option(fc.integer({ min: 200, max: 4_000 }), { nil: undefined })
+    .map(timeoutMs => (timeoutMs === undefined ? config : { ...config, timeoutMs }))
+
+const GATE = { actions: ['accept', 'reject', 'refine'] }
+
+/** Nodes that wait for someone, here or in a child. */
+const asking: fc.Arbitrary<Node> = fc.oneof(
+  fc
+    .constantFrom<JsonObject>(GATE, { ...GATE, requiredApprovals: 2 })
+    .chain(limited)
+    .map((config): Node => ({ type: 'core.approvalGate', config })),
+  limited({ questions: [{ id: 'q', question: 'Which?' }] }).map(
+    (config): Node => ({ type: 'core.clarificationGate', config }),
+  ),
+  fc
+    .constantFrom<JsonObject>(
+      { kind: 'custom', data: { customKind: 'any' } },
+      { kind: 'external-event', data: { eventType: 'paid', correlation: { order: 7 } } },
+      { kind: 'low-confidence', data: { agentId: 'a', threshold: 0.8, observed: 0.3 } },
+    )
+    .chain(limited)
+    .map((config): Node => ({ type: 'core.interrupt', config })),
+  fc
+    .record({ workflowId: fc.constantFrom('asker', 'hasty'), onChildFailure: fc.constantFrom('fail-parent', 'absorb') })
+    .map((config): Node => ({ type: 'core.subWorkflow', config })),
+)
+
+const isGate = (node: Node | undefined): boolean => typeof node === 'object' && node.type === 'core.approvalGate'
+
+/** Forward edges only, with any trigger rule and, now and then, a condition on a variable or another port of a gate. */
+const edgesOver = (names: readonly string[], nodes: readonly Node[]): fc.Arbitrary<NonNullable<Sketch['edges']>> =>
   fc
     .array(
       fc.record({
@@ -47,14 +82,15 @@ const edgesOver = (names: readonly string[]): fc.Arbitrary<NonNullable<Sketch['e
         to: fc.nat({ max: names.length - 1 }),
         triggerRule: fc.constantFrom(...RULES),
         conditional: fc.nat({ max: 5 }),
+        port: fc.constantFrom('', '', '.reject', '.refine'),
       }),
       { maxLength: names.length * 2 },
     )
     .map(pairs =>
       pairs
         .filter(({ from, to }) => from < to)
-        .map(({ from, to, triggerRule, conditional }) => ({
-          path: `${names[from]} > ${names[to]}`,
+        .map(({ from, to, triggerRule, conditional, port }) => ({
+          path: `${names[from]}${isGate(nodes[from]) ? port : ''} > ${names[to]}`,
           triggerRule,
           ...(conditional === 0
             ? { condition: { type: 'expression' as const, expression: 'has(variables.v) && variables.v > 4' } }
@@ -78,35 +114,13 @@ const withLoop = (sketch: Sketch, passes: number): Sketch => ({
   ],
 })
 
-export const randomWorkflow: fc.Arbitrary<Sketch> = fc.array(simple, { minLength: 1, maxLength: 7 }).chain(nodes => {
+const node = fc.oneof({ weight: 7, arbitrary: simple }, { weight: 3, arbitrary: asking })
+
+export const randomWorkflow: fc.Arbitrary<Sketch> = fc.array(node, { minLength: 1, maxLength: 7 }).chain(nodes => {
   const names = nodes.map((_, i) => `n${i}`)
-  const named: Nodes = Object.fromEntries(nodes.map((node, i) => [names[i], node]))
-  return fc.record({ edges: edgesOver(names), passes: fc.nat({ max: 3 }) }).map(({ edges, passes }): Sketch => {
+  const named: Nodes = Object.fromEntries(nodes.map((each, i) => [names[i], each]))
+  return fc.record({ edges: edgesOver(names, nodes), passes: fc.nat({ max: 3 }) }).map(({ edges, passes }): Sketch => {
     const sketch: Sketch = { id: 'random', nodes: named, edges, channels: { c: { reducer: 'append' } } }
     return passes === 0 ? sketch : withLoop(sketch, passes)
   })
 })
-
-export type Happening =
-  | { readonly kind: 'time'; readonly ms: number }
-  | { readonly kind: 'crash' | 'zombie' | 'pause' | 'pause-now' | 'resume' | 'cancel' }
-  /** The next commit is refused, or is made and its answer lost. */
-  | { readonly kind: 'refuse-commit' | 'lose-answer' }
-
-export const happenings: fc.Arbitrary<readonly Happening[]> = fc.array(
-  fc.oneof(
-    { weight: 6, arbitrary: fc.integer({ min: 1, max: 2_000 }).map((ms): Happening => ({ kind: 'time', ms })) },
-    {
-      weight: 4,
-      arbitrary: fc.constantFrom<Happening>(
-        { kind: 'crash' },
-        { kind: 'zombie' },
-        { kind: 'refuse-commit' },
-        { kind: 'lose-answer' },
-      ),
-    },
-    { weight: 2, arbitrary: fc.constantFrom<Happening>({ kind: 'pause' }, { kind: 'pause-now' }, { kind: 'resume' }) },
-    { weight: 1, arbitrary: fc.constant<Happening>({ kind: 'cancel' }) },
-  ),
-  { maxLength: 12 },
-)

@@ -320,12 +320,37 @@ describe('postgres', () => {
     }
     proxy.swallowReplies('assay-claimDeliveries', 1)
     const claim = { hostId, now: f.T0, leaseMs: f.HOUR, limit: 3 }
-    const claimed = [...(await store.claimDeliveries(claim)), ...(await store.claimDeliveries(claim))]
+    const claimed = [await store.claimDeliveries(claim), await store.claimDeliveries(claim)]
     expect(proxy.faults).toBe(1)
-    expect(claimed.map(({ runId }) => runId).sort()).toEqual(runIds.sort())
+    expect(claimed.map(({ length }) => length)).toEqual([3, 2])
+    expect(claimed.flatMap(list => list.map(({ runId }) => runId)).sort()).toEqual(runIds.sort())
   })
 
-  it('forgets no delivery that is added while the lane runs empty, and keeps the order of each', async () => {
+  it('does not close a lane as empty while a commit that adds to it is under way', async () => {
+    const store = await open()
+    const [hostId, webhook, runId] = [await f.host(store), f.webhook(), f.id('run')]
+    await store.putWebhook(webhook)
+    const first = f.delivery(webhook, runId, 0)
+    await store.commit(f.commit(hostId, [f.creation(runId)], { deliveries: [first] }))
+    const commit = new pg.Client({ connectionString: url, options: '-c search_path=assay' })
+    await commit.connect()
+    closing({ close: () => commit.end() })
+    await commit.query('BEGIN')
+    await commit.query('SELECT add_deliveries($1)', [JSON.stringify([f.delivery(webhook, runId, 1)])])
+    let finished = false
+    const finish = store.finishDelivery({ ...f.tried(first), state: 'delivered' }).then(() => {
+      finished = true
+    })
+    await f.eventually('it waits for the commit, or does not', async () => {
+      return finished || (await sql('SELECT 1 FROM pg_locks WHERE NOT granted')).length > 0
+    })
+    await commit.query('COMMIT')
+    await finish
+    const claimed = await store.claimDeliveries({ hostId, now: f.T0, leaseMs: f.HOUR, limit: 10 })
+    expect(claimed).toMatchObject([{ runId, sequence: 1 }])
+  })
+
+  it('forgets no delivery that is added while others are made, and keeps the order of each lane', async () => {
     const [store, peer] = [await open(), await open()]
     const [hostId, deliverer, webhook] = [await f.host(store), await f.host(peer), f.webhook()]
     await store.putWebhook(webhook)

@@ -230,6 +230,41 @@ describe('E12: receivers that fail', () => {
     expect(delivered.filter(place => place.startsWith('r2'))).toEqual(['r2:0', 'r2:1', 'r2:2'])
   })
 
+  test('an open circuit also holds for what was already waiting its turn', async () => {
+    const rig = await rigWith()
+    const sink = await sinkWith(answering(500))
+    const webhook = await rig.subscribe(sink.url)
+    for (let run = 0; run < 20; run++) await rig.happen(`r${run}`, types(1))
+    await rig.settle(webhook)
+    // Eight at once, and one more for each of the three failures before the fourth.
+    expect(sink.received.length).toBeGreaterThanOrEqual(4)
+    expect(sink.received.length).toBeLessThanOrEqual(11)
+    const dropped = (await outcomes(rig, webhook)).filter(outcome => outcome === 'dropped circuit-open')
+    expect(dropped.length).toBe(20 - sink.received.length)
+  })
+
+  test('durable: opening the circuit postpones all lanes at once', async () => {
+    const postponed: number[] = []
+    const rig = await rigWith({
+      durable: true,
+      wrapStore: store =>
+        overriding(store, {
+          postponeDeliveries: (webhookId, at) => {
+            postponed.push(at)
+            return store.postponeDeliveries(webhookId, at)
+          },
+        }),
+    })
+    const sink = await sinkWith(answering(500))
+    const webhook = await rig.subscribe(sink.url)
+    const openUntil = rig.clock.now() + OPEN_MS
+    for (let run = 0; run < 20; run++) await rig.happen(`r${run}`, types(1))
+    await until(() => postponed.length > 0)
+    await settled()
+    expect(postponed).toEqual([openUntil])
+    expect(await outcomes(rig, webhook)).not.toContain('dropped circuit-open')
+  })
+
   test('half-open lets one delivery through, however many are due', async () => {
     const rig = await rigWith({ durable: true })
     const { behave, open, release } = holding()
@@ -391,6 +426,23 @@ describe('E12: hosts and stores that fail', () => {
     expect(await outcomes(rig, webhook)).toEqual(types(12, 'delivered'))
   })
 
+  test('what has waited its turn too long is left to its lease, which another host may have by then', async () => {
+    const rig = await rigWith()
+    const hold = holding()
+    const sink = await sinkWith(hold.behave)
+    const webhook = await rig.subscribe(sink.url)
+    for (let run = 0; run < 12; run++) await rig.happen(`r${run}`, types(1))
+    await until(() => hold.open() === 8)
+    await rig.clock.advance(51_000)
+    hold.release()
+    await until(async () => (await outcomes(rig, webhook)).filter(state => state === 'delivered').length === 8)
+    await settled()
+    expect(sink.received).toHaveLength(8)
+    await rig.settle(webhook, 1000)
+    expect(new Set(sink.received.map(idOf)).size).toBe(12)
+    expect(sink.received).toHaveLength(12)
+  })
+
   test('stopping waits for what is under way and gives the rest back', async () => {
     const rig = await rigWith()
     const hold = holding()
@@ -451,6 +503,17 @@ describe('subscriptions', () => {
     await peer.webhooks.remove('acme', webhook.webhookId)
     await rig.clock.advance(6000)
     expect(await rig.happen('r1', types(1))).toEqual([])
+  })
+
+  test('a delivery for one that a peer has made this moment is not taken for a leftover', async () => {
+    const rig = await rigWith()
+    const sink = await sinkWith()
+    const peer = await rigWith({ store: rig.store, clock: rig.clock })
+    await peer.webhooks.stop(0)
+    const webhook = await peer.subscribe(sink.url)
+    rig.webhooks.committed(await peer.happen('r1', types(1)))
+    await rig.settle(webhook)
+    expect(await outcomes(rig, webhook)).toEqual(['delivered'])
   })
 
   test('a tenant may have a hundred', async () => {

@@ -148,6 +148,12 @@ describe('what is let out', () => {
     expect(request?.headers).toMatchObject({ host: `sink.example:${sink.port}`, 'x-test': '1', 'content-length': '7' })
   })
 
+  test('an address is not resolved', async () => {
+    const sink = await sinkWith()
+    const egress = egressWith({ resolve: () => Promise.reject(new Error('asked')) })
+    expect(await egress.send(post(sink.url))).toMatchObject({ ok: true, status: 200 })
+  })
+
   test('a closed client sends nothing more, and cuts what is under way', async () => {
     const sink = await sinkWith(() => undefined)
     const egress = egressWith()

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { createEgress, type Egress } from '../../src/egress/egress.js'
 import type { Delivery, Webhook } from '../../src/engine/delivery-ports.js'
-import type { Log, Store, StoredEvent } from '../../src/engine/ports.js'
+import type { Log, StoredEvent } from '../../src/engine/ports.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
 import { ManualClock } from '../../src/testing/manual-clock.js'
+import type { WebhookStore } from '../../src/webhooks/dispatcher.js'
 import { Webhooks } from '../../src/webhooks/webhooks.js'
 import { creation, event, extension } from '../store/fixtures.js'
 import { until } from './until.js'
@@ -13,7 +14,7 @@ export type RigOptions = {
   readonly durable?: boolean
   readonly egress?: Egress
   /** What the dispatcher sees of the store. */
-  readonly wrapStore?: (store: Store) => Store
+  readonly wrapStore?: (store: WebhookStore) => WebhookStore
   readonly hostId?: string
   /** Share these to be a second host on the same data. */
   readonly store?: MemoryStore

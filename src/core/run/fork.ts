@@ -15,22 +15,27 @@ export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata'>
 export type Cut = {
   /** As it was before that decision. */
   readonly before: RunState
-  /** What led to that decision, and when. */
-  readonly input: Exclude<RunInput, { type: 'Retold' }>
+  /** What led to that decision, and when; undefined when the cut is between two decisions. */
+  readonly input: Exclude<RunInput, { type: 'Retold' }> | undefined
   /** Its events that the fork shares. */
   readonly shared: readonly Recorded[]
 }
 
-/** `events` are all events before the cut, at least one. */
-export function cutOf(rules: Rules, fork: Fork, runId: string, events: readonly Recorded[]): Cut {
-  const first = events[0]!
+/** `events` are those before the cut that `base` has not heard of. */
+export function cutOf(rules: Rules, base: RunState, runId: string, events: readonly Recorded[]): Cut {
   const last = events.findLastIndex(event => event.input !== undefined)
-  const absent: RunState = { phase: 'absent', fork }
-  if (last <= 0) return { before: absent, input: startOf(first, runId, first.at), shared: events }
-  const before = retold(rules, absent, runId, events.slice(0, last))
+  const first = events[0]
+  if (base.phase === 'absent' && last <= 0 && first !== undefined)
+    return { before: base, input: startOf(first, runId, first.at), shared: events }
+  if (last < 0) return { before: retold(rules, base, runId, events), input: undefined, shared: [] }
+  const before = retold(rules, base, runId, events.slice(0, last))
   const { input, at } = events[last]!
   return { before, input: { ...(input as Heard), now: at } as Cut['input'], shared: events.slice(last) }
 }
+
+/** What a run had come to, as the state of a fork that shares it. */
+export const inherited = (state: RunState, runId: string, fork: Fork): RunState =>
+  state.phase === 'absent' ? { phase: 'absent', fork } : { ...state, runId, fork }
 
 /** What another run's events make of this one. */
 export const retold = (rules: Rules, state: RunState, runId: string, events: readonly Recorded[]): RunState =>
@@ -50,38 +55,46 @@ export function startOf(event: Recorded, runId: string, now: number): Extract<Ru
   return { type: 'StartRun', runId, started, hiddenInputs, now }
 }
 
-/** The first own events of a branch: it goes on from the cut by itself, and asks and calls anew (contract core §8.2). */
+/**
+ * The first own events of a branch: it goes on from the cut by itself, and asks and calls anew (contract core §8.2).
+ * `base` is a state of the fork, `events` are those before the cut that it has not heard of.
+ */
 export function branchOff(
   rules: Rules,
-  fork: Fork,
+  base: RunState,
   runId: string,
   events: readonly Recorded[],
   overlay: Overlay,
   now: number,
 ): Decision<RunState, Recorded> {
-  if (events.length === 0) throw new Error('a branch from the very beginning is started, not cut')
-  const whole = retold(rules, { phase: 'absent', fork }, runId, events)
+  const whole = retold(rules, base, runId, events)
+  if (whole.phase === 'absent') throw new Error('a branch from the very beginning is started, not cut')
   if (whole.phase === 'ended') return { ok: true, events: [], state: whole }
-  const { before, input, shared } = cutOf(rules, fork, runId, events)
   const announce = (turn: Turn) => {
+    const { state } = turn
     // A run that has just ended has nothing to go on with.
-    if (turn.state.phase !== 'active') return
+    if (state.phase !== 'active' || state.fork === undefined) return
+    const { sourceRunId, fromSeq } = state.fork
     turn.at = Math.max(turn.at, now)
-    turn.append({
-      type: 'assay.run.forked',
-      payload: { sourceRunId: fork.sourceRunId, fromSeq: fork.fromSeq, ...overlay },
-    })
+    turn.append({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay } })
   }
+  const finished = finish(rules, cutOf(rules, base, runId, events), announce)
+  if (finished) return gone(rules, finished.events, new Turn(rules.plan, rules.limits, finished.state, runId, now))
+  // Nothing was half decided, or the rules have changed since: go on from the state that the log tells.
+  const turn = new Turn(rules.plan, rules.limits, whole, runId, now)
+  announce(turn)
+  return gone(rules, [], turn)
+}
+
+/** The rest of the decision that the cut goes through, if today's rules still decide it so. */
+function finish(rules: Rules, { before, input, shared }: Cut, parted: (turn: Turn) => void) {
+  if (input === undefined) return undefined
   try {
-    const finished = decideLive(rules, before, input, new Retelling({ shared, parted: announce }))
-    if (!finished.ok) throw new Strayed(finished.refusal.message)
-    return gone(rules, finished.events, new Turn(rules.plan, rules.limits, finished.state, runId, now))
+    const decision = decideLive(rules, before, input, new Retelling({ shared, parted }))
+    return decision.ok ? decision : undefined
   } catch (error) {
-    if (!(error instanceof Strayed)) throw error
-    // The rules have changed since: go on from the state the log tells, whatever was half decided.
-    const turn = new Turn(rules.plan, rules.limits, whole, runId, now)
-    announce(turn)
-    return gone(rules, [], turn)
+    if (error instanceof Strayed) return undefined
+    throw error
   }
 }
 

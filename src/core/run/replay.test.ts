@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { given, type Scenario } from '../../testing/given-when-then.js'
 import type { Fork, Recorded } from './event.js'
-import { branchOff } from './fork.js'
+import { branchOff, inherited, retold } from './fork.js'
 import { Replay } from './replay.js'
-import { statusOf } from './state.js'
+import { type RunState, statusOf } from './state.js'
 
 const answer = (nodeId: string, value: object) =>
   ({ type: 'ResolveInterrupt', nodeId, value, by: 'ann', via: 'key', shownHash: 'h' }) as never
@@ -130,8 +130,20 @@ const forkOf = (log: readonly Recorded[], fromSeq: number, mode: Fork['mode']): 
   sourceLength: log.length,
 })
 
+/** The same, from the state the source had at `known`, a moment between two decisions. */
+function replayedFrom(run: Scenario, known: number, fromSeq: number): Recorded[] {
+  const fork = forkOf(run.log, fromSeq, 'replay')
+  const state = retold(run.rules, { phase: 'absent' }, 'run-1', run.log.slice(0, known))
+  const base = inherited(JSON.parse(JSON.stringify(state)) as RunState, 'run-2', fork)
+  const replay = new Replay(run.rules, base, fork, 'run-2', run.log.slice(known))
+  const own: Recorded[] = []
+  for (let told = replay.next(); told !== undefined; told = replay.next()) own.push(...told)
+  return [...run.log.slice(0, fromSeq), ...own]
+}
+
 function replayed(run: Scenario, fromSeq: number): Recorded[] {
-  const replay = new Replay(run.rules, forkOf(run.log, fromSeq, 'replay'), 'run-2', run.log)
+  const fork = forkOf(run.log, fromSeq, 'replay')
+  const replay = new Replay(run.rules, { phase: 'absent', fork }, fork, 'run-2', run.log)
   const own: Recorded[] = []
   for (let told = replay.next(); told !== undefined; told = replay.next()) own.push(...told)
   return [...run.log.slice(0, fromSeq), ...own]
@@ -154,11 +166,26 @@ describe.each(Object.entries(STORIES))('a run %s', (_name, tell) => {
       expect(said(replayed(run, fromSeq)), `from ${fromSeq}`).toEqual(said(run.log))
   })
 
+  it('is retold the same from any state that was kept of it', () => {
+    const run = tell()
+    const kept = run.log.filter(({ input }) => input !== undefined).map(({ sequence }) => sequence)
+    for (const known of [...kept, run.log.length])
+      for (let fromSeq = known; fromSeq <= run.log.length; fromSeq += 1)
+        expect(said(replayedFrom(run, known, fromSeq)), `from ${fromSeq}, known ${known}`).toEqual(said(run.log))
+  })
+
   it('can be branched off at every sequence, and the branch can be retold', () => {
     const run = tell()
     for (let fromSeq = 1; fromSeq <= run.log.length; fromSeq += 1) {
       const fork = forkOf(run.log, fromSeq, 'branch')
-      const first = branchOff(run.rules, fork, 'run-3', run.log.slice(0, fromSeq), {}, run.now + 10_000)
+      const first = branchOff(
+        run.rules,
+        { phase: 'absent', fork },
+        'run-3',
+        run.log.slice(0, fromSeq),
+        {},
+        run.now + 10_000,
+      )
       if (!first.ok) throw new Error(first.refusal.message)
       expect(first.events.filter(({ type }) => type === 'assay.run.forked')).toHaveLength(
         fromSeq === run.log.length ? 0 : 1,
@@ -241,7 +268,14 @@ describe('a branch', () => {
       { runTimeoutMs: 5_000 },
     )
     const fork = forkOf(run.log, 2, 'branch')
-    const first = branchOff(run.rules, fork, 'run-3', run.log, { configurable: { recursionLimit: 1 } }, 900_000)
+    const first = branchOff(
+      run.rules,
+      { phase: 'absent', fork },
+      'run-3',
+      run.log,
+      { configurable: { recursionLimit: 1 } },
+      900_000,
+    )
     if (!first.ok || first.state.phase !== 'active') throw new Error('must be under way')
     expect(first.state.started.configurable).toEqual({ runTimeoutMs: 5_000, recursionLimit: 1 })
     expect(first.state.startedAt).toBe(900_000)
@@ -252,7 +286,7 @@ describe('a branch', () => {
   it('starts again the children that its source still waited for', () => {
     const run = STORIES['with a child that waited']!()
     const fork = forkOf(run.log, 4, 'branch')
-    const first = branchOff(run.rules, fork, 'run-3', run.log.slice(0, 4), {}, 900_000)
+    const first = branchOff(run.rules, { phase: 'absent', fork }, 'run-3', run.log.slice(0, 4), {}, 900_000)
     if (!first.ok || first.state.phase !== 'active') throw new Error('must be under way')
     expect(first.state.nodes[0]).toMatchObject({ is: 'waiting' })
     expect(first.state.nodes[0]).not.toHaveProperty('childRunId')

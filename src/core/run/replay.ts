@@ -21,31 +21,31 @@ type Live = Exclude<RunInput, { type: 'Retold' }>
 export class Replay {
   #state: RunState
   #queue: Step[]
-  readonly #cut: { input: Live; shared: readonly Recorded[] }
-  #begun = false
+  readonly #shared: readonly Recorded[]
+  /** The decision that the cut goes through, until it has been made again. */
+  #first: Live | undefined
   /** Which start of which node an input of the source answers, by the sequence of that start. */
   readonly #starts = new Map<number, Start>()
   readonly #source: ReadonlyMap<number, Recorded>
 
-  /** `log` is the source's, as far as the replay may know it. */
+  /** `base` is a state of the fork, `log` what of the source's it has not heard of, as far as it may know it. */
   constructor(
     private readonly rules: Rules,
+    base: RunState,
     fork: Fork,
     private readonly runId: string,
     log: readonly Recorded[],
   ) {
-    const shared = log.slice(0, fork.fromSeq)
-    const own = log.slice(fork.fromSeq)
+    const own = log.filter(({ sequence }) => sequence >= fork.fromSeq)
+    const before = log.slice(0, log.length - own.length)
     this.#source = new Map(own.map(event => [event.sequence, event]))
     this.#queue = own.flatMap(({ sequence, at, input }) => (input === undefined ? [] : [{ sequence, at, input }]))
-    const first = log[0]!
-    const cut =
-      shared.length === 0
-        ? { before: { phase: 'absent', fork } as const, input: startOf(first, runId, first.at), shared }
-        : cutOf(rules, fork, runId, shared)
+    const beginning = base.phase === 'absent' && before.length === 0 ? own[0] : undefined
+    const cut = cutOf(rules, base, runId, before)
     this.#state = cut.before
-    this.#cut = cut
-    this.#noteStarts(log)
+    this.#first = beginning ? startOf(beginning, runId, beginning.at) : cut.input
+    this.#shared = cut.shared
+    this.#noteStarts(base, log)
   }
 
   /** What has been told so far amounts to this. */
@@ -70,8 +70,8 @@ export class Replay {
     new Retelling({ shared, original: sequence => this.#source.get(sequence) })
 
   #hear(input: Live): readonly Recorded[] {
-    const shared = this.#begun ? [] : this.#cut.shared
-    this.#begun = true
+    const shared = this.#first ? this.#shared : []
+    this.#first = undefined
     try {
       return this.#believe(decideLive(this.rules, this.#state, input, this.#retelling(shared)))
     } catch (error) {
@@ -94,7 +94,7 @@ export class Replay {
   }
 
   #nextInput(): Live | undefined {
-    if (!this.#begun) return this.#cut.input
+    if (this.#first) return this.#first
     if (this.#state.phase !== 'active') return undefined
     return this.#recorded(this.#state) ?? this.#beyond(this.#state)
   }
@@ -163,8 +163,14 @@ export class Replay {
     return index === undefined ? undefined : state.nodes[index]
   }
 
-  #noteStarts(log: readonly Recorded[]): void {
+  #noteStarts(base: RunState, log: readonly Recorded[]): void {
     const fresh = new Map<string, number>()
+    if (base.phase !== 'absent')
+      for (const { index, node } of this.rules.plan.nodes) {
+        fresh.set(node.id, base.starts[index] ?? 0)
+        const start = base.phase === 'active' ? startOfNode(this.rules, base, node.id) : undefined
+        if (start) this.#starts.set(start.since, start)
+      }
     for (const event of log) {
       if (event.type !== 'node.started') continue
       const { attempt } = event.payload

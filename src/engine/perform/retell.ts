@@ -1,27 +1,35 @@
 import { MAX_EVENTS } from '../../core/run/advance.js'
-import type { Recorded } from '../../core/run/event.js'
+import type { Rules } from '../../core/run/decide.js'
+import type { Fork, Recorded } from '../../core/run/event.js'
+import { inherited } from '../../core/run/fork.js'
 import { Replay } from '../../core/run/replay.js'
 import { decode } from '../encode.js'
+import type { Store } from '../ports.js'
+import { keptState } from '../snapshot.js'
 import type { Perform } from './performing.js'
 
 /**
  * Goes on with a replay that its first commit did not finish. It is told again from its beginning, which gives the same
  * events, and what is not in its log yet is appended.
  */
-export const retell: Perform<'retell'> = async (shop, run, { fork }, signal) => {
-  const log = await shop.store.readEvents(fork.sourceRunId, 0, fork.sourceLength)
-  const replay = new Replay(
-    run.rules,
-    fork,
-    run.runId,
-    log.map(row => decode(fork.sourceRunId, row)),
-  )
-  const known = run.state.phase === 'absent' ? 0 : run.state.next
+export const retell: Perform<'retell'> = async (shop, { rules, runId, state }, { fork }, signal) => {
+  const replay = await openReplay(shop.store, rules, fork, runId)
+  const known = state.phase === 'absent' ? 0 : state.next
   for (let events = some(replay, known); events !== undefined; events = some(replay, known)) {
     if (signal.aborted) return undefined
-    await shop.runs.submit(run.runId, { type: 'Retold', events }, { asHolder: true })
+    await shop.runs.submit(runId, { type: 'Retold', events }, { asHolder: true })
   }
   return undefined
+}
+
+/** A replay at the point where it parts from its source. */
+export async function openReplay(store: Store, rules: Rules, fork: Fork, runId: string): Promise<Replay> {
+  const { sourceRunId, fromSeq, sourceLength } = fork
+  const kept = (await keptState(store, sourceRunId, fromSeq)) ?? { phase: 'absent' }
+  const from = kept.phase === 'absent' ? 0 : kept.next
+  const rows = await store.readEvents(sourceRunId, from, sourceLength - from)
+  const log = rows.map(row => decode(sourceRunId, row))
+  return new Replay(rules, inherited(kept, runId, fork), fork, runId, log)
 }
 
 /** A commit's worth of events from `known` on; undefined when everything has been told. */

@@ -53,11 +53,8 @@ function renderCreated({ runId, status }: RunView): HttpAnswer {
 }
 
 function refusalOfRequest(edge: Edge, { body, caller, request }: Call<CreateRunBody>): Refusal | undefined {
-  const health = edge.engine.health()
-  if (!health.ok) return unavailable(edge.config, 'The host is not taking new runs now; try again.')
-  if (health.activeRuns >= edge.config.limits.maxActiveRuns) {
-    return unavailable(edge.config, 'The host holds as many unfinished runs as it may; try again.')
-  }
+  const full = capacityRefusal(edge)
+  if (full !== undefined) return full
   if (body.tenantId !== undefined && body.tenantId !== caller.account && body.tenantId !== caller.tenant) {
     return refuse('forbidden', 'body.tenantId is not the tenant of this key; leave it out.', { field: 'body.tenantId' })
   }
@@ -65,9 +62,17 @@ function refusalOfRequest(edge: Edge, { body, caller, request }: Call<CreateRunB
     unsupported(body) ??
     versionRefusal(edge, caller, request.headers['x-force-engine-version']) ??
     mockProviderRefusal(caller, body.configurable, edge.config.mockProviders) ??
-    metadataRefusal(body.metadata) ??
+    metadataRefusal(body.metadata, 'body.metadata') ??
     dedupRefusal(request.headers['x-dedup'], body.scopeId)
   )
+}
+
+/** Whether the host takes one more run. */
+export function capacityRefusal({ engine, config }: Edge): Refusal | undefined {
+  const health = engine.health()
+  if (!health.ok) return unavailable(config, 'The host is not taking new runs now; try again.')
+  if (health.activeRuns < config.limits.maxActiveRuns) return undefined
+  return unavailable(config, 'The host holds as many unfinished runs as it may; try again.')
 }
 
 function unsupported(body: CreateRunBody): Refusal | undefined {
@@ -92,10 +97,9 @@ function versionRefusal(edge: Edge, caller: Caller, header: string | string[] | 
   return refuse('unsupported_force_engine_version', `This host can only be forced to version ${engineVersion}.`, range)
 }
 
-function metadataRefusal(metadata: JsonObject | undefined): Refusal | undefined {
+export function metadataRefusal(metadata: JsonObject | undefined, field: string): Refusal | undefined {
   if (metadata === undefined) return undefined
   const bytes = Buffer.byteLength(JSON.stringify(metadata))
-  const field = 'body.metadata'
   if (bytes > MAX_METADATA_BYTES) {
     const message = `${field} takes ${bytes} bytes as JSON; the limit is ${MAX_METADATA_BYTES}. Move data into inputs.`
     return refuse('validation_error', message, { field, limit: MAX_METADATA_BYTES })

@@ -4,6 +4,7 @@ import { ListRunsAnswer, ListRunsQuery, RunSnapshot } from '../../wire/run.js'
 import { readCursor, writeCursor } from '../cursor.js'
 import type { Edge } from '../deps.js'
 import { matches } from '../etag.js'
+import { interruptFor } from '../interrupt-link.js'
 import { json, problem } from '../http-answer.js'
 import { type Route, route } from '../route.js'
 import { childRunsOf, snapshotTag } from '../run-snapshot.js'
@@ -61,9 +62,10 @@ const getRun = (edge: Edge): Route =>
       const view = await edge.engine.inspect(caller.tenant, params.runId)
       if (view === undefined) return problem(NO_RUN)
       const children = await childRunsOf(edge.engine, view)
-      const etag = snapshotTag(view, children)
+      const interrupt = interruptFor(edge, caller, view)
+      const etag = snapshotTag(view, children, interrupt)
       const headers = { etag, 'cache-control': 'private, no-cache' }
       if (matches(request.headers['if-none-match'], etag)) return { status: 304, body: '', headers }
-      return { status: 200, body: JSON.stringify(renderSnapshot(view, children)), headers }
+      return { status: 200, body: JSON.stringify(renderSnapshot(view, children, interrupt)), headers }
     },
   })

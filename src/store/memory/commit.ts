@@ -68,7 +68,7 @@ function sharedEnd(tables: Tables, { runId, events, create }: StreamAppend): num
 }
 
 function write(tables: Tables, { appendId, hostId }: Commit, stream: StreamAppend, endedBefore: number | null): void {
-  const { runId, expected, events, status, wakeAt, head, create } = stream
+  const { runId, expected, events, status, wakeAt, head, snapshot, create } = stream
   const before = create ? newRow(tables, hostId, stream, create, endedBefore) : tables.runs.get(runId)!
   const last = events.at(-1)
   const endedAt = last && isTerminal(last.type) ? last.at : before.endedAt
@@ -77,6 +77,10 @@ function write(tables: Tables, { appendId, hostId }: Commit, stream: StreamAppen
   const log = tables.events.get(runId)
   if (log) log.push(...events)
   else tables.events.set(runId, [...events])
+  if (snapshot !== undefined) {
+    const kept = { length: expected + events.length, state: snapshot }
+    tables.snapshots.set(runId, [...(tables.snapshots.get(runId) ?? []), kept])
+  }
   tables.runs.set(runId, {
     ...before,
     status,

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../../engine/ports.js'
+import type { Snapshot, StoredEvent } from '../../engine/ports.js'
 import type { Tables } from './tables.js'
 
 /** A fork's own events, with those it shares before them: from fork to source, as far as the range reaches back. */
@@ -15,4 +15,12 @@ export function readLog(tables: Tables, runId: string, from: number, limit: numb
     holder = fork.sourceRunId
     upto = Math.min(upto, inherited)
   }
+}
+
+/** The latest of its own, else of what it shares, from fork to source. */
+export function readSnapshot(tables: Tables, runId: string, upTo: number): Snapshot | undefined {
+  const found = tables.snapshots.get(runId)?.findLast(({ length }) => length <= upTo)
+  const fork = tables.runs.get(runId)?.fork ?? null
+  if (found || fork === null) return found
+  return readSnapshot(tables, fork.sourceRunId, Math.min(upTo, fork.fromSeq))
 }

@@ -9,7 +9,7 @@ import * as checkpoints from './checkpoints.js'
 import { applyCommit } from './commit.js'
 import * as deliveries from './deliveries.js'
 import * as hosts from './hosts.js'
-import { readLog } from './log.js'
+import { readLog, readSnapshot } from './log.js'
 import { emptyTables, isAlive } from './tables.js'
 
 /**
@@ -29,6 +29,10 @@ export class MemoryStore implements Ports.Store {
 
   async readEvents(runId: string, from: number, limit = Number.POSITIVE_INFINITY): Promise<Ports.StoredEvent[]> {
     return readLog(this.#tables, runId, from, limit)
+  }
+
+  async readSnapshot(runId: string, upTo: number): Promise<Ports.Snapshot | undefined> {
+    return readSnapshot(this.#tables, runId, upTo)
   }
 
   async readRun(tenant: string | null, runId: string): Promise<Ports.RunRow | undefined> {

@@ -1,6 +1,14 @@
 import type { Checkpoint } from '../../engine/audit-ports.js'
 import type { Delivery, Webhook } from '../../engine/delivery-ports.js'
-import type { ApiKey, InvocationClaim, Receipt, RunRow, StoredEvent, WorkflowRecord } from '../../engine/ports.js'
+import type {
+  ApiKey,
+  InvocationClaim,
+  Receipt,
+  RunRow,
+  Snapshot,
+  StoredEvent,
+  WorkflowRecord,
+} from '../../engine/ports.js'
 
 /** Rows are replaced, never changed in place, so they can be handed out as they are. */
 export type Tables = {
@@ -9,6 +17,8 @@ export type Tables = {
   readonly open: Set<string>
   /** Without those that a fork shares with its source. */
   readonly events: Map<string, StoredEvent[]>
+  /** Of each run, in the order of their lengths. */
+  readonly snapshots: Map<string, Snapshot[]>
   /** The append that wrote an event, by `firstOf(run, sequence)`, for the first event of each append. */
   readonly appends: Map<string, string>
   /** The append that created a fork, by run. */
@@ -48,6 +58,7 @@ export type InvocationRow = InvocationClaim & { readonly outcome?: string }
 
 export const emptyTables = (): Tables => ({
   runs: new Map(),
+  snapshots: new Map(),
   open: new Set(),
   events: new Map(),
   appends: new Map(),

@@ -26,6 +26,7 @@ export type PackedStream = readonly [
   /** EVENT_FIELDS values for each event. */
   events: readonly SqlValue[],
   head: string,
+  snapshot: string | null,
 ]
 
 export type PackedRun = readonly [
@@ -78,6 +79,7 @@ function packStream({
   create,
   events,
   head,
+  snapshot,
 }: Commit['streams'][number]): PackedStream {
   const fields: SqlValue[] = []
   for (const event of events) {
@@ -96,7 +98,7 @@ function packStream({
         create.fork,
       ]
     : null
-  return [runId, expected, epoch, status, wakeAt, run, fields, head]
+  return [runId, expected, epoch, status, wakeAt, run, fields, head, snapshot ?? null]
 }
 
 export const packReceipt = (receipt: Receipt): PackedReceipt => [

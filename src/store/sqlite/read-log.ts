@@ -20,3 +20,13 @@ export function readLog(reader: Reader, runId: string, from: number, limit: numb
   const log = [...reader.all(SHARED, runId, from, limit), ...own]
   return limit < 0 ? log : log.slice(0, limit)
 }
+
+const SNAPSHOT = `SELECT length, state FROM snapshots WHERE run_id = ?1 AND length <= ?2
+  UNION ALL
+ SELECT s.length, s.state FROM prefixes p JOIN snapshots s
+     ON s.run_id = p.source_run_id AND s.length <= min(p.upto, ?2)
+  WHERE p.run_id = ?1 AND p.from_seq < ?2 ORDER BY length DESC LIMIT 1`
+
+/** The latest kept state of a run, or of what it shares. */
+export const readSnapshot = (reader: Reader, runId: string, upTo: number): SqlRow | undefined =>
+  reader.all(SNAPSHOT, runId, upTo)[0]

@@ -10,7 +10,7 @@ import { LocalHints } from '../local-hints.js'
 import { prepareDatabase } from './database-file.js'
 import { listRunsQuery } from './list-runs.js'
 import { packCommit } from './packed.js'
-import { readLog } from './read-log.js'
+import { readLog, readSnapshot } from './read-log.js'
 import { Reader } from './reader.js'
 import { toCheckpoint, toDelivery, toEvent, toKey, toReceipt, toRun, toWebhook, toWorkflow } from './rows.js'
 import type { TaskInput, TaskName, TaskResult } from './tasks.js'
@@ -73,6 +73,11 @@ export class SqliteStore implements Ports.Store {
 
   async readEvents(runId: string, from: number, limit = -1): Promise<Ports.StoredEvent[]> {
     return readLog(this.#reader, runId, from, limit).map(toEvent)
+  }
+
+  async readSnapshot(runId: string, upTo: number): Promise<Ports.Snapshot | undefined> {
+    const row = readSnapshot(this.#reader, runId, upTo)
+    return row && { length: row.length as number, state: row.state as string }
   }
 
   async readRun(tenant: string | null, runId: string): Promise<Ports.RunRow | undefined> {

@@ -23,6 +23,7 @@ export function writeCommit(db: Connection, commit: PackedCommit): Refused | nul
   streams.forEach((stream, i) => {
     if (stream[5]) createRun(db, commit, stream, stream[5])
     insertEvents(db, appendId, stream, epochs[i]!)
+    if (stream[8] !== null) keepState(db, stream, stream[8])
     if (!stream[5]) updateRun(db, stream)
   })
   for (const runId of wakes) db.run('UPDATE runs SET wake_at = 0 WHERE run_id = ? AND ended_at IS NULL', runId)
@@ -132,6 +133,11 @@ function insertEvents(
     )
     seq += 1
   }
+}
+
+function keepState(db: Connection, [runId, expected, , , , , events]: PackedStream, state: string): void {
+  const length = expected + events.length / EVENT_FIELDS
+  db.run('INSERT INTO snapshots (run_id, length, state) VALUES (?, ?, ?)', runId, length, state)
 }
 
 function updateRun(db: Connection, [runId, expected, , status, wakeAt, , events, head]: PackedStream): void {

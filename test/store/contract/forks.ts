@@ -183,4 +183,25 @@ export function forkContract(open: () => Promise<Opened>): void {
     expect(await store.readRun(null, runId)).toBeUndefined()
     expect(await store.readEvents(runId, 0)).toEqual([])
   })
+
+  it('keeps states of a log, its own before those it shares', async () => {
+    const { store } = await open()
+    const hostId = await f.host(store)
+    const source = await f.created(store, hostId, { events: f.events(0, 2) })
+    expect(await store.readSnapshot(source, 100)).toBeUndefined()
+    await store.commit(f.commit(hostId, [f.extension(source, 2, { snapshot: 'three' })]))
+    await store.commit(f.commit(hostId, [f.extension(source, 3, { snapshot: 'four' })]))
+    expect(await store.readSnapshot(source, 2)).toBeUndefined()
+    expect(await store.readSnapshot(source, 3)).toEqual({ length: 3, state: 'three' })
+    expect(await store.readSnapshot(source, 100)).toEqual({ length: 4, state: 'four' })
+
+    const runId = await forked(store, hostId, source, 3, named('fork', 3, 1))
+    expect(await store.readSnapshot(runId, 100)).toEqual({ length: 3, state: 'three' })
+    await store.commit(f.commit(hostId, [f.extension(runId, 4, { snapshot: 'own' })]))
+    expect(await store.readSnapshot(runId, 100)).toEqual({ length: 5, state: 'own' })
+    expect(await store.readSnapshot(runId, 4)).toEqual({ length: 3, state: 'three' })
+    const second = await forked(store, hostId, runId, 5, named('second', 5, 1))
+    expect(await store.readSnapshot(second, 100)).toEqual({ length: 5, state: 'own' })
+    expect(await store.readSnapshot(second, 4)).toEqual({ length: 3, state: 'three' })
+  })
 }

@@ -10,8 +10,7 @@ export const checkpoints: Migration = {
   sql: `
 ALTER TABLE runs
   ADD COLUMN checkpoint  bigint,
-  ADD COLUMN unsealed_at bigint,
-  ADD CHECK (unsealed_at IS NULL OR (unsealed_at = ended_at AND checkpoint IS NULL));
+  ADD COLUMN unsealed_at bigint;
 CREATE INDEX runs_unsealed ON runs (unsealed_at, run_id) WHERE unsealed_at IS NOT NULL;
 
 CREATE TABLE checkpoints (

@@ -113,10 +113,10 @@ BEGIN
   END LOOP;
 
   INSERT INTO events (run_id, seq, type, node_id, payload, secret, cause, at, input, hash, epoch, append_id)
-  SELECT s.v->>'runId', e.sequence, e.type, e."nodeId", e.payload, e.secret, e.cause, e.at, e.input, e.hash,
-         (SELECT r.epoch FROM runs r WHERE r.run_id = s.v->>'runId'),
+  SELECT r.run_id, e.sequence, e.type, e."nodeId", e.payload, e.secret, e.cause, e.at, e.input, e.hash, r.epoch,
          CASE WHEN e.sequence = (s.v->>'expected')::bigint THEN b.c->>'appendId' END
     FROM jsonb_array_elements(batch) WITH ORDINALITY AS b(c, i), jsonb_array_elements(b.c->'streams') AS s(v),
+         LATERAL (SELECT run_id, epoch FROM runs WHERE run_id = s.v->>'runId' OFFSET 0) r,
          jsonb_to_recordset(s.v->'events')
            AS e(sequence bigint, type text, "nodeId" text, payload text, secret text, cause bigint, at bigint,
                 input text, hash text)

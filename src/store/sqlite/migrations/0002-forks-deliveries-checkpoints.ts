@@ -44,6 +44,14 @@ CREATE TABLE prefixes (
   PRIMARY KEY (run_id, upto)
 ) WITHOUT ROWID;
 
+-- What the first events of a run fold to: a cache, safe to empty.
+CREATE TABLE snapshots (
+  run_id TEXT NOT NULL REFERENCES runs (run_id),
+  length INTEGER NOT NULL,
+  state  TEXT NOT NULL,
+  PRIMARY KEY (run_id, length)
+) WITHOUT ROWID;
+
 DROP TRIGGER events_guard;
 CREATE TRIGGER events_guard BEFORE INSERT ON events BEGIN
   SELECT RAISE(ABORT, 'a run has no event after its terminal one')

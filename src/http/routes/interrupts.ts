@@ -1,0 +1,173 @@
+import { isObject, own } from '../../core/json.js'
+import { type Refusal, refuse } from '../../core/problem.js'
+import type { ResolveInterrupt, RunView } from '../../engine/api.js'
+import { Type } from 'typebox'
+import {
+  LinkAnswer,
+  ListInterruptsAnswer,
+  ListInterruptsQuery,
+  Principal,
+  ResolveAnswer,
+  ResolveBody,
+} from '../../wire/interrupt.js'
+import { OneOf } from '../../wire/one-of.js'
+import { readCursor, writeCursor } from '../cursor.js'
+import type { Edge } from '../deps.js'
+import { lacksScope } from '../gate.js'
+import { type HttpAnswer, json, problem } from '../http-answer.js'
+import { linkTo } from '../interrupt-link.js'
+import { DEFAULT_LINK_SECONDS, LINK_INTENTS, MAX_LINK_SECONDS, MIN_LINK_SECONDS } from '../interrupt-token.js'
+import type { Caller } from '../key-ring.js'
+import { asksOf, findInterrupt, interruptDoc } from '../open-interrupt.js'
+import { type Route, route } from '../route.js'
+import { NO_RUN } from './runs.js'
+
+export const interruptRoutes = (edge: Edge): Route[] => [listInterrupts(edge), resolveInterrupt(edge), makeLink(edge)]
+
+/** What an answer may be refused with, by key or by link. */
+export const ANSWER_REFUSALS = [
+  'validation_error',
+  'forbidden',
+  'interrupt_not_found',
+  'run_paused',
+  'interrupt_already_resolved',
+  'interrupt_changed',
+  'interrupt_expired',
+  'interrupt_gone',
+  'correlation_mismatch',
+] as const
+
+export const resolved =
+  (nodeId: string) =>
+  ({ runId, status }: RunView): HttpAnswer =>
+    json(200, { runId, nodeId, status })
+
+const resolveInterrupt = (edge: Edge): Route =>
+  route({
+    method: 'POST',
+    path: '/v1/runs/{runId}/interrupts/{nodeId}',
+    operation: 'resolveInterrupt',
+    summary: 'Answer what a node of a run asks',
+    access: 'approvals:respond',
+    body: ResolveBody,
+    idempotency: 'commit',
+    responses: { 200: { description: 'Answered, or counted as one of several votes', schema: ResolveAnswer } },
+    refusals: [...ANSWER_REFUSALS, 'not_found', 'interrupt_cancelled'],
+    handle({ caller, params: { runId, nodeId }, body: { resumeValue }, keyed }) {
+      const voter = voterIn(caller, resumeValue)
+      if (typeof voter === 'object') return problem(voter)
+      const answer: ResolveInterrupt = {
+        type: 'resolve',
+        nodeId,
+        value: resumeValue,
+        by: caller.principal,
+        ...(voter === undefined ? {} : { voter }),
+        via: 'key',
+      }
+      return edge.idempotency.commit(
+        keyed,
+        receipt => edge.engine.command(caller.tenant, runId, answer, receipt),
+        resolved(nodeId),
+      )
+    },
+  })
+
+const PRINCIPAL = new RegExp(Principal.pattern)
+
+/** Whose vote it is: the key's own, unless the key may speak for others and the answer names somebody. */
+function voterIn(caller: Caller, value: ResolveBody['resumeValue']): string | Refusal | undefined {
+  if (!caller.scopes.has('approvals:delegate') || !isObject(value)) return undefined
+  const voter = own(value, 'voter')
+  if (voter === undefined) return undefined
+  if (typeof voter === 'string' && voter.length <= Principal.maxLength && PRINCIPAL.test(voter)) return voter
+  const field = 'body.resumeValue.voter'
+  return refuse('validation_error', `${field} must be the name of a principal.`, { field })
+}
+
+const LinkBody = Type.Object(
+  {
+    expiresInSeconds: Type.Optional(
+      Type.Integer({ minimum: MIN_LINK_SECONDS, maximum: MAX_LINK_SECONDS, default: DEFAULT_LINK_SECONDS }),
+    ),
+    intent: Type.Optional(OneOf(LINK_INTENTS, { default: 'resolve' })),
+    subject: Type.Optional(Principal),
+  },
+  { additionalProperties: false },
+)
+
+/** Changes nothing, so it takes no Idempotency-Key: a link is not kept anywhere. */
+const makeLink = (edge: Edge): Route =>
+  route({
+    method: 'POST',
+    path: '/v1/runs/{runId}/interrupts/{nodeId}:link',
+    operation: 'linkInterrupt',
+    summary: 'A link with which a person can answer, or only look, without a key',
+    access: 'approvals:respond',
+    body: LinkBody,
+    bodyOptional: true,
+    responses: { 201: { description: 'The link; whoever has it can use it', schema: LinkAnswer } },
+    refusals: [
+      'validation_error',
+      'auth_elevation_required',
+      'not_found',
+      'interrupt_not_found',
+      'interrupt_already_resolved',
+      'interrupt_expired',
+      'interrupt_gone',
+    ],
+    async handle({ caller, params, body }) {
+      const { intent = 'resolve', subject, expiresInSeconds = DEFAULT_LINK_SECONDS } = body
+      // A link for somebody else votes as that somebody, so making one is speaking for others.
+      if (subject !== undefined && subject !== caller.principal && !caller.scopes.has('approvals:delegate'))
+        return problem(lacksScope('approvals:delegate'))
+      const view = await edge.engine.inspect(caller.tenant, params.runId)
+      if (view === undefined) return problem(NO_RUN)
+      const now = edge.clock.now()
+      const open = findInterrupt(view, params.nodeId, undefined, now)
+      if ('code' in open) return problem(open)
+      if (open.keyOnly && intent === 'resolve') return problem(KEY_ONLY)
+      const terms = { intent, issuer: caller.principal, expiresAt: now + expiresInSeconds * 1000 }
+      const link = linkTo(edge, view.runId, open, subject === undefined ? terms : { ...terms, subject })
+      return json(201, link, { 'cache-control': 'no-store' })
+    },
+  })
+
+export const KEY_ONLY = refuse('auth_elevation_required', 'This interrupt is answered with a bearer key, not with a link.')
+
+const listInterrupts = (edge: Edge): Route =>
+  route({
+    method: 'GET',
+    path: '/v1/interrupts',
+    operation: 'listInterrupts',
+    summary: "What the tenant's runs wait for someone to answer, newest run first",
+    access: 'runs:read',
+    query: ListInterruptsQuery,
+    responses: { 200: { description: 'What one page of waiting runs asks', schema: ListInterruptsAnswer } },
+    refusals: ['validation_error'],
+    async handle({ caller, query }) {
+      const { cursor, limit = 50 } = query
+      const before = cursor === undefined ? undefined : readCursor(caller.tenant, cursor)
+      if (cursor !== undefined && before === undefined) return problem(BAD_CURSOR)
+      // One more than asked for tells whether there is a next page.
+      const rows = await edge.engine.list({
+        tenant: caller.tenant,
+        status: ['waiting-approval', 'waiting-input', 'waiting-external'],
+        ...(before === undefined ? undefined : { before }),
+        limit: limit + 1,
+      })
+      const page = rows.slice(0, limit)
+      const last = rows.length > limit ? page.at(-1) : undefined
+      const interrupts: object[] = []
+      for (const { runId, workflowId } of page) {
+        const view = await edge.engine.inspect(caller.tenant, runId)
+        if (view === undefined) continue
+        for (const open of asksOf(view)) interrupts.push({ runId, workflowId, ...interruptDoc(open) })
+      }
+      const nextCursor = last === undefined ? null : writeCursor(caller.tenant, last.runId)
+      return json(200, { interrupts, nextCursor }, { 'cache-control': 'no-store' })
+    },
+  })
+
+const BAD_CURSOR = refuse('validation_error', 'query.cursor is not one this list gave out; start again without it.', {
+  field: 'query.cursor',
+})

@@ -1,0 +1,31 @@
+import type { Json } from '../../src/core/json.js'
+import { type OpenInterrupt, openInterrupts } from '../../src/core/run/interrupts.js'
+import type { Engine } from '../../src/engine/engine.js'
+
+export type Word = 'accept' | 'reject' | 'refine' | 'garbage'
+
+/** What someone would answer to a question of that kind. */
+export function answerTo({ kind, data }: OpenInterrupt['asked'], word: Word): Json {
+  const wrong = word === 'garbage'
+  switch (kind) {
+    case 'approval':
+      return wrong ? { action: 42 } : { action: word, ...(word === 'refine' ? FEEDBACK : {}) }
+    case 'clarification':
+      return { answers: wrong ? {} : answers(data.questions) }
+    case 'external-event':
+      return wrong ? { unrelated: true } : (data.correlation ?? {})
+    default:
+      return { action: word }
+  }
+}
+
+const FEEDBACK = { refineFeedback: { scope: 'whole', text: 'once more' } }
+
+const answers = (questions: Json | undefined): Json =>
+  Object.fromEntries((questions as readonly { readonly id: string }[]).map(({ id }) => [id, 'yes']))
+
+/** What a run asks now. */
+export async function asksOf(engine: Engine, tenant: string, runId: string): Promise<OpenInterrupt[]> {
+  const view = await engine.inspect(tenant, runId)
+  return view ? openInterrupts(view.plan, view.state) : []
+}
