@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import { AssayClient } from '../src/client/assay-client.js'
 import { startPostgres } from '../test/support/postgres.js'
 import { until } from '../test/support/host-process.js'
-import { rawPostgres, rawSqlite } from './raw-limits.js'
+import { rawPostgres, rawSqlite, rowsIn } from './raw-limits.js'
 import { type Load, load, residentMb, type Server, serveAssay, serveBare } from './serving.js'
 
 const SECONDS = 5
@@ -58,11 +58,36 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('%s', kind => {
     const second = await serveAssay(folder, database)
     await memory(kind, second)
     await stepCost(kind, second)
+    await forkCost(kind, second, () => rowsIn(kind, database))
     await second.stop()
   }, 300_000)
 })
 
 const shown = ({ perSecond, p50, p99 }: Load) => `${perSecond}/s (p50 ${p50} ms, p99 ${p99} ms)`
+
+/** Forks at the end of a run of a hundred events and of one of ten thousand: time, and rows that each fork writes. */
+async function forkCost(kind: string, host: Server, rows: () => Promise<number>): Promise<void> {
+  const client = new AssayClient({ url: host.url, key: host.key })
+  for (const workflowId of ['hundred-events', 'ten-thousand-events']) {
+    const began = performance.now()
+    const { runId } = await client.createRun({ workflowId, inputs: {} })
+    await until('the run to wait', async () => (await client.getRun(runId)).status === 'waiting-approval', 60_000)
+    const told = performance.now() - began
+    const fromSeq = (await client.readEvents(runId)).length
+    const before = await rows()
+    const times: number[] = []
+    for (let i = 0; i < 40; i += 1) {
+      const start = performance.now()
+      await client.forkRun(runId, { mode: 'branch', fromSeq })
+      times.push(performance.now() - start)
+    }
+    const written = ((await rows()) - before) / times.length
+    const median = times.sort((a, b) => a - b)[times.length / 2]!
+    say(
+      `${kind}: ${workflowId} (${fromSeq} events) told in ${told.toFixed(0)} ms; a fork at its end takes ${median.toFixed(2)} ms and writes ${written} rows`,
+    )
+  }
+}
 
 /** Memory after ten thousand further finished runs, twice: what matters is that the second is not above the first. */
 async function memory(kind: string, host: Server): Promise<void> {

@@ -67,3 +67,21 @@ function rate(seconds: number, step: () => void): number {
   for (; performance.now() - began < seconds * 1000; steps += 1) step()
   return (steps * 1000) / (performance.now() - began)
 }
+
+const TABLES = ['runs', 'events', 'prefixes', 'snapshots'] as const
+
+/** Rows that runs and their logs take up. */
+export async function rowsIn(kind: 'SQLite' | 'PostgreSQL', database: string): Promise<number> {
+  const count = `SELECT ${TABLES.map(table => `(SELECT count(*) FROM ${table})`).join(' + ')} AS n`
+  if (kind === 'SQLite') {
+    const file = openDatabase(database.slice('sqlite:'.length), 1_000)
+    const row = file.prepare(count).get() as { n: number }
+    file.close()
+    return row.n
+  }
+  const client = new pg.Client({ connectionString: database })
+  await client.connect()
+  const { rows } = await client.query(count)
+  await client.end()
+  return Number(rows[0].n)
+}

@@ -27,7 +27,15 @@ const WORKFLOWS: readonly Sketch[] = [
     },
     edges: ['loop.body > step', 'step > loop'],
   },
+  asking('hundred-events', 24),
+  asking('ten-thousand-events', 2_500),
 ]
+
+/** Four events for each pass, and then it waits for someone: a run that can be forked at its end. */
+function asking(id: string, passes: number): Sketch {
+  const nodes = { loop: { type: 'core.loop', config: { maxIterations: passes } }, step: 'core.noop', gate: 'core.approvalGate' }
+  return { id, nodes, edges: ['loop.body > step', 'step > loop', 'loop.done > gate'] }
+}
 
 /** A server under load, in a process of its own. */
 export type Server = { readonly url: string; readonly key: string; readonly pid: number; stop(): Promise<void> }

@@ -43,6 +43,7 @@ function liveView(terminal: Terminal, title: string): RunView {
     drawn = lines.length
   }
   let timer: NodeJS.Timeout | undefined
+  let isResting = false
   const stop = () => {
     clearInterval(timer)
     timer = undefined
@@ -50,6 +51,7 @@ function liveView(terminal: Terminal, title: string): RunView {
   }
   return {
     show: event => {
+      isResting = false
       timer ??= setInterval(draw, REDRAW_MS)
       progress = advance(progress, event)
       return progress
@@ -57,9 +59,10 @@ function liveView(terminal: Terminal, title: string): RunView {
     rest: () => {
       stop()
       drawn = 0
+      isResting = true
     },
     end: () => {
-      stop()
+      if (!isResting) stop()
       return progress
     },
   }

@@ -73,11 +73,15 @@ function nodeState({ type, payload }: RunEventDoc): NodeProgress['state'] | unde
   return isWaiting((payload as { status: RunStatus }).status) ? 'waiting' : 'running'
 }
 
-/** Some node waits for someone, and no other is at work. */
-export const waits = ({ nodes }: Progress): boolean => {
+/** Every node that is open waits for someone. */
+function waits({ nodes }: Progress): boolean {
   const open = [...nodes.values()].filter(({ state }) => isOpen(state))
-  return open.some(({ state }) => state === 'waiting') && !open.some(({ state }) => state === 'running')
+  return open.length > 0 && open.every(({ state }) => state === 'waiting')
 }
+
+/** After this event the run may need someone; whether it does, the server knows. */
+export const mayWait = (progress: Progress, { type }: RunEventDoc): boolean =>
+  type === 'run.paused' || (waits(progress) && (NODE_STATES[type] !== undefined || type === 'assay.child.status'))
 
 function advanceRun(progress: Progress, event: RunEventDoc): Progress {
   const { outputs, error } = (event.payload ?? {}) as { outputs?: Fields; error?: WireError }

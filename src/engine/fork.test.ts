@@ -75,6 +75,42 @@ describe('fork', () => {
     )
   })
 
+  it('reads only what it needs of a long log: a kept state, and what came after', async () => {
+    const rig = engineRig()
+    const engine = await rig.host()
+    const nodes = {
+      loop: { type: 'core.loop', config: { maxIterations: 1_500 } },
+      b: 'core.noop',
+      gate: 'core.approvalGate',
+    }
+    await register(engine, { id: 'long', nodes, edges: ['loop.body > b', 'b > loop', 'loop.done > gate'] })
+    const runId = await startRun(engine, 'long')
+    const source = await rig.store.readEvents(runId, 0)
+    expect(source.length).toBeGreaterThan(5_000)
+    const reads: number[] = []
+    const counting = new Proxy(rig.store, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name)
+        if (name !== 'readEvents') return typeof value === 'function' ? value.bind(target) : value
+        return async (...args: Parameters<typeof rig.store.readEvents>) => {
+          const events = await target.readEvents(...args)
+          reads.push(events.length)
+          return events
+        }
+      },
+    })
+    const second = await rig.host({ hostName: 'second', store: counting })
+    for (const mode of ['replay', 'branch'] as const) {
+      const fork = await second.fork({ tenant: 't1', runId, mode, fromSeq: source.length })
+      if (!fork.ok) throw new Error('refused')
+      const log = await rig.store.readEvents(fork.value.runId, 0)
+      expect(log.slice(0, source.length)).toEqual(source)
+      expect(fork.value.status).toBe(mode === 'replay' ? 'failed' : 'waiting-approval')
+    }
+    expect((await second.inspect('t1', runId))?.status).toBe('waiting-approval')
+    expect(Math.max(...reads)).toBeLessThan(2_000)
+  })
+
   it.each([
     ['a sequence beyond the log', { fromSeq: 10_000 }, 'invalid_from_seq'],
     ['a foreign run', { tenant: 'other' }, 'not_found'],

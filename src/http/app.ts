@@ -13,8 +13,8 @@ import { KeyRing } from './key-ring.js'
 import { pipeline, send } from './pipeline.js'
 import { type Route, routerPath } from './route.js'
 import { routeTable } from './route-table.js'
-import { StreamHub } from './stream-hub.js'
 import { strayAnswer } from './stray-path.js'
+import { StreamHub } from './stream-hub.js'
 
 declare module 'fastify' {
   interface FastifyInstance {

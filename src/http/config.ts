@@ -10,6 +10,8 @@ export type HttpConfig = {
   readonly mockProviders: readonly string[]
   /** Claims the production profile; true only for a store that survives a restart. */
   readonly production: boolean
+  /** Deliveries that fail are tried again until they are given up, over restarts too. */
+  readonly durableWebhooks: boolean
   readonly accessLog: boolean
   readonly limits: HttpLimits
   /** `requestsPerSecond: 0` turns a limit off. */
@@ -63,6 +65,7 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
   fixtures: [],
   mockProviders: [],
   production: false,
+  durableWebhooks: false,
   accessLog: false,
   retryAfterSeconds: 1,
   ...overrides,

@@ -1,6 +1,6 @@
 import type { Refusal } from '../core/problem.js'
-import { compileCheck } from './check.js'
 import { WorkflowDefinitionBody } from '../wire/workflow.js'
+import { compileCheck } from './check.js'
 
 /** What is wrong with the shape of a workflow definition; undefined when nothing is. */
 export const definitionShape: (value: unknown) => Refusal | undefined = compileCheck(

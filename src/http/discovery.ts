@@ -7,6 +7,15 @@ import { TEST_PREFIX } from './key-ring.js'
 export const RECEIPT_RETENTION_SECONDS = 24 * 60 * 60
 export const INVOCATION_RETENTION_SECONDS = 14 * 24 * 60 * 60
 
+const INTERRUPT_PROFILES = [
+  'openwop-interrupt-quorum',
+  'openwop-interrupt-auth-required',
+  'openwop-interrupt-external-event',
+  'openwop-interrupt-cascade-cancel',
+]
+
+export const IMPLEMENTATION = { name: 'assay', vendor: 'assay' }
+
 /**
  * The discovery document (contract core §1). Families sit at the root, where the protocol reads them; the
  * `capabilities` mirror is for old readers. It claims only what the production path does.
@@ -22,6 +31,14 @@ export function discoveryDocument(config: HttpConfig): object {
       crossRegion: 'single-region',
     },
     subWorkflow: { inputMapping: true },
+    replay: { supported: true, modes: ['replay', 'branch'], sideEffectSuppression: 'recorded-outcome' },
+    debugBundle: { supported: true },
+    webhooks: { supported: true, signatureAlgorithms: ['v1'], durable: config.durableWebhooks },
+    auth: {
+      profiles: ['openwop-audit-log-integrity'],
+      auditLogIntegrity: { hashChain: true, checkpointSignatureAlgorithm: 'ed25519' },
+    },
+    extensions: { interrupts: { profiles: INTERRUPT_PROFILES, signedCallbackTokens: true } },
     restTransport: { conditionalRunGet: true, contentEncodings: [] },
     configurable: {
       recursionLimit: { type: 'integer', min: 1, max: limits.maxNodeExecutions },
@@ -30,6 +47,7 @@ export function discoveryDocument(config: HttpConfig): object {
     production: {
       supported: config.production,
       backpressure: { supported: true, retryAfterSeconds: config.retryAfterSeconds },
+      debugBundle: { supported: true, truncationMetadata: true },
     },
     ...(config.mockProviders.length === 0
       ? undefined
@@ -37,7 +55,7 @@ export function discoveryDocument(config: HttpConfig): object {
   }
   return {
     protocolVersion: '1.0',
-    supportedEnvelopes: [],
+    supportedEnvelopes: ['clarification.request'],
     schemaVersions: {},
     limits: {
       clarificationRounds: 3,
@@ -47,7 +65,7 @@ export function discoveryDocument(config: HttpConfig): object {
       maxRunDurationMs: limits.maxRunDurationMs,
       maxRequestBodyBytes: limits.maxRequestBodyBytes,
     },
-    implementation: { name: 'assay', version: config.version, vendor: 'assay' },
+    implementation: { ...IMPLEMENTATION, version: config.version },
     engineVersion: config.engineVersion,
     eventLogSchemaVersion: EVENT_LOG_SCHEMA_VERSION,
     supportedTransports: ['rest'],

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../core/problem.js'
 import { ID_PATTERNS, type IdName } from '../wire/ids.js'
+import { compileCheck } from './check.js'
 import type { Edge } from './deps.js'
 import { unavailable } from './framework-error.js'
 import { NOBODY } from './gate.js'
@@ -9,7 +10,6 @@ import { isIdempotencyKey, type KeyedRequest, requestDigest } from './idempotenc
 import type { Caller } from './key-ring.js'
 import { readQuery } from './query.js'
 import { type Call, paramsOf, type Route, TAKEN } from './route.js'
-import { compileCheck } from './check.js'
 
 const NOT_FOUND = problem(refuse('not_found', 'No such resource, or it is not visible to this key.'))
 const BAD_KEY = problem(

@@ -1,8 +1,14 @@
 import type { Edge } from './deps.js'
 import type { Route } from './route.js'
+import { annotationRoutes } from './routes/annotations.js'
 import { artifactRoutes } from './routes/artifacts.js'
 import { auditRoutes } from './routes/audit.js'
+import { debugBundleRoutes } from './routes/debug-bundle.js'
+import { diffRoutes } from './routes/diff.js'
 import { eventRoutes } from './routes/events.js'
+import { forkRoutes } from './routes/fork.js'
+import { interruptLinkRoutes } from './routes/interrupt-links.js'
+import { interruptRoutes } from './routes/interrupts.js'
 import { keyRoutes } from './routes/keys.js'
 import { metaRoutes } from './routes/meta.js'
 import { runControlRoutes } from './routes/run-control.js'
@@ -17,7 +23,13 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...workflowRoutes(edge),
     ...runRoutes(edge),
     ...runControlRoutes(edge),
+    ...forkRoutes(edge),
     ...eventRoutes(edge),
+    ...interruptRoutes(edge),
+    ...interruptLinkRoutes(edge),
+    ...diffRoutes(edge),
+    ...debugBundleRoutes(edge),
+    ...annotationRoutes(),
     ...artifactRoutes(edge),
     ...keyRoutes(edge),
     ...webhookRoutes(edge),

@@ -1,5 +1,5 @@
 import { eachRun, type LoggedEvent, type Rule } from './checked.js'
-import { fields, get, list, same, show, text } from './json.js'
+import { fields, get, isFields, same, show, text } from './json.js'
 import { behindMask, type Question, tellQuestions } from './questions.js'
 import { storyOf } from './story.js'
 import { TERMINAL } from './walk.js'
@@ -8,7 +8,8 @@ import { TERMINAL } from './walk.js'
 export const answeringRules: readonly Rule[] = [
   {
     id: 'L28c',
-    title: 'An answer, a vote or a question back is to an open interrupt of its node; an interrupt is resolved at most once',
+    title:
+      'An answer, a vote or a question back is to an open interrupt of its node; an interrupt is resolved at most once',
     source: 'core §7.3, §7.4',
     checks: eachRun((run, say) => {
       tellQuestions(run, ({ event, open }) => {
@@ -22,7 +23,8 @@ export const answeringRules: readonly Rule[] = [
   },
   {
     id: 'L28e',
-    title: 'An answer is told, told in the older spelling of its kind, and its node resumes and settles, one after the other; when a run ends nothing is open',
+    title:
+      'An answer is told, told in the older spelling of its kind, and its node resumes and settles, one after the other; when a run ends nothing is open',
     source: 'core §7.3',
     assayOnly: true,
     checks: eachRun((run, say) => {
@@ -47,14 +49,16 @@ export const answeringRules: readonly Rule[] = [
           for (const problem of decisionProblems(event, resolved)) say(problem, event)
         } else if (event.type === 'clarification.resolved' && resolved !== undefined) {
           const answers = get(resolved.payload.resumeValue, 'answers')
-          if (answers !== undefined && !same(answers, event.payload.answers)) say('the answers are not those told', event)
+          if (answers !== undefined && !same(answers, event.payload.answers))
+            say('the answers are not those told', event)
         }
       })
     }),
   },
   {
     id: 'L28h',
-    title: 'Only a limit ends the waiting without an answer, not before its time, and never in favour: approvals are rejected, the rest fails; no answer comes later',
+    title:
+      'Only a limit ends the waiting without an answer, not before its time, and never in favour: approvals are rejected, the rest fails; no answer comes later',
     source: 'core §7.6',
     checks: eachRun((run, say) => {
       const lost = new Set<string | undefined>()
@@ -115,17 +119,21 @@ function spellings(resolved: LoggedEvent): string[] {
 
 function answerProblems({ kind, data }: Question, resolved: LoggedEvent): string[] {
   const value = behindMask(resolved, 'resumeValue')
-  if (isTimeout(resolved)) return []
-  if (kind === 'approval') {
-    const action = get(value, 'action')
-    const offered = list(data.actions).filter(candidate => candidate !== 'ask')
+  // Readers outside see a mask where the value carries a secret.
+  if (isTimeout(resolved) || !isFields(value)) return []
+  if (kind === 'approval' && Array.isArray(data.actions)) {
+    const action = value.action
+    const offered = data.actions.filter(candidate => candidate !== 'ask')
     const outcome = action === 'reject' ? 'rejected' : undefined
     return [
       ...(offered.includes(action) ? [] : [`the answer is ${show(action)}, offered was ${show(offered)}`]),
-      ...(resolved.payload.outcome === outcome ? [] : [`${show(action)} with outcome ${show(resolved.payload.outcome)}`]),
+      ...(resolved.payload.outcome === outcome
+        ? []
+        : [`${show(action)} with outcome ${show(resolved.payload.outcome)}`]),
     ]
   }
-  if (kind === 'clarification') return clarificationProblems(list(data.questions), get(value, 'answers'))
+  if (kind === 'clarification' && Array.isArray(data.questions))
+    return clarificationProblems(data.questions, value.answers)
   if (kind !== 'external-event') return []
   return Object.entries(fields(data.correlation))
     .filter(([name, expected]) => !same(get(value, name), expected))

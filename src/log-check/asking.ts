@@ -23,7 +23,8 @@ export const askingRules: readonly Rule[] = [
   },
   {
     id: 'L28a',
-    title: 'Keys count the questions of a node from 0; an interruptId names the place of its request; a request names its run',
+    title:
+      'Keys count the questions of a node from 0; an interruptId names the place of its request; a request names its run',
     source: 'core §7.1, §7.3',
     assayOnly: true,
     checks: eachRun((run, say) => {
@@ -38,7 +39,8 @@ export const askingRules: readonly Rule[] = [
   },
   {
     id: 'L28b',
-    title: 'A node that has just started asks, tells it in the older spelling of its kind, and is suspended, one after the other',
+    title:
+      'A node that has just started asks, tells it in the older spelling of its kind, and is suspended, one after the other',
     source: 'core §7.3',
     assayOnly: true,
     checks: eachRun((run, say) => {
@@ -65,8 +67,7 @@ export const askingRules: readonly Rule[] = [
       tellQuestions(run, ({ event, open }) => {
         if (open === undefined || !PROGRESS.includes(event.type)) return
         // Other hosts may fail a node whose time is over directly; a replay fails what its source never saw answered.
-        const givesUp =
-          log.input.dialect === 'openwop' || get(event.payload.error, 'code') === 'replay_source_missing'
+        const givesUp = log.input.dialect === 'openwop' || get(event.payload.error, 'code') === 'replay_source_missing'
         if (event.type === 'node.failed' && givesUp) return
         say(`${event.type} of ${event.node}, which waits for the answer to ${open.key}`, event)
       })

@@ -1,19 +1,19 @@
 import {
+  amount,
+  any,
   boolean,
   count,
   failure,
+  filled,
   id,
   name,
   object,
   oneOf,
   positive,
   type Shape,
-  amount,
   texts,
   time,
   words,
-  any,
-  filled,
 } from './shape.js'
 
 /** The protocol's list of event types (schemas/run-event). */
@@ -110,13 +110,54 @@ const SHAPES: { readonly [type: string]: Shape } = {
   },
   'node.skipped': { required: { nodeId: id }, optional: { reason: filled }, assay: ['reason'] },
   'node.cancelled': { required: { nodeId: id }, optional: { reason: words }, assay: ['reason'] },
-  'node.suspended': { required: { nodeId: id, interruptId: id }, optional: { kind: words, key: filled } },
+  'assay.run.forked': {
+    required: { sourceRunId: id, fromSeq: positive },
+    optional: { configurable: object, tags: texts, metadata: object },
+    closed: true,
+  },
+  'assay.child.status': {
+    required: {
+      nodeId: id,
+      childRunId: id,
+      status: oneOf('running', 'waiting-approval', 'waiting-input', 'waiting-external'),
+    },
+    closed: true,
+  },
+  'node.suspended': {
+    required: { nodeId: id, interruptId: id },
+    optional: { kind: words, key: filled },
+    assay: ['kind', 'key'],
+  },
   'node.suspend-failed': { required: { nodeId: id, error: failure } },
-  'node.resumed': { required: { nodeId: id }, optional: { interruptId: id } },
-  'interrupt.resolved': { required: { nodeId: id, interruptId: id }, optional: { kind: words } },
-  'approval.requested': { required: { nodeId: id, artifactId: id, artifactType: filled, actions: texts } },
+  'node.resumed': { required: { nodeId: id }, optional: { interruptId: id }, assay: ['interruptId'] },
+  'interrupt.requested': {
+    required: { nodeId: id, interruptId: id, kind: filled, key: name, data: object },
+    optional: { runId: id, resumeSchema: object, timeoutMs: count, requestedAt: time },
+    assay: ['runId', 'requestedAt'],
+  },
+  'interrupt.resolved': {
+    required: { nodeId: id, interruptId: id },
+    optional: { kind: words, resolvedAt: time, resolvedBy: filled, outcome: words, reason: words, shownHash: filled },
+    assay: ['kind', 'resumeValue', 'resolvedAt', 'resolvedBy'],
+  },
+  'assay.interrupt.voted': {
+    required: { nodeId: id, interruptId: id, voter: filled, action: filled, by: filled },
+    closed: true,
+  },
+  'assay.interrupt.asked': {
+    required: { nodeId: id, interruptId: id, by: filled },
+    optional: { question: any },
+    closed: true,
+  },
+  'approval.requested': {
+    required: { nodeId: id, artifactId: id, artifactType: filled, actions: texts },
+    optional: { interruptId: id, title: words, requiredApprovals: positive },
+    assay: ['interruptId', 'title'],
+  },
   'approval.received': {
     required: { nodeId: id, action: oneOf('accept', 'reject', 'refine', 'edit-accept', 'timeout') },
+    optional: { decidedBy: words, decidedAt: time },
+    assay: ['decidedAt'],
   },
   'approval.granted': {
     required: { gateId: id, principal: filled },
@@ -125,8 +166,16 @@ const SHAPES: { readonly [type: string]: Shape } = {
   },
   'approval.rejected': decision,
   'approval.overridden': { required: { gateId: id, principal: filled, reason: words }, closed: true },
-  'clarification.requested': { required: { nodeId: id, questions: any } },
-  'clarification.resolved': { required: { nodeId: id, answers: object } },
+  'clarification.requested': {
+    required: { nodeId: id, questions: any },
+    optional: { interruptId: id },
+    assay: ['interruptId'],
+  },
+  'clarification.resolved': {
+    required: { nodeId: id, answers: object },
+    optional: { answeredBy: filled },
+    assay: ['answeredBy'],
+  },
   'channel.written': {
     required: { channel: name, value: any, reducer: filled, writtenAt: time },
     optional: { nodeId: id, schemaVersion: positive, sourceEngineId: name, sourceRunId: id },
@@ -145,6 +194,16 @@ const SHAPES: { readonly [type: string]: Shape } = {
   'version.pinned': { required: { changeId: id, version: any } },
   'workflow.loopback-limit': { required: { nodeId: id, iterations: positive }, optional: { limit: positive } },
   'cap.breached': { required: { kind: filled, limit: amount, observed: amount }, optional: { nodeId: id } },
+  'replay.diverged': {
+    required: { sourceRunId: id, atSequence: count },
+    optional: {
+      originalEventId: id,
+      replayEventId: id,
+      divergenceKind: oneOf('output', 'missing', 'extra', 'type-mismatch'),
+      divergencePoint: filled,
+    },
+    assay: ['originalEventId', 'replayEventId', 'divergenceKind', 'divergencePoint'],
+  },
   'lease.acquired': lease,
   'lease.renewed': lease,
   'lease.lost': lease,

@@ -100,7 +100,8 @@ export const familyRules: readonly Rule[] = [
   },
   {
     id: 'L21f',
-    title: 'A parent tells what its child waits for as it changes: of the child its node was handed to, and nothing else',
+    title:
+      'A parent tells what its child waits for as it changes: of the child its node was handed to, and nothing else',
     source: 'core §7.7',
     assayOnly: true,
     checks: eachRun((run, say) => {

@@ -32,7 +32,8 @@ export const forkRules: readonly Rule[] = [
       if (fork !== null && isCut(run, fork) && (first === undefined || !announces(first, fork)))
         say(`the first own event is ${first?.type ?? 'missing'}, or names another cut`, first)
       for (const event of run.events.slice(run.ownFrom)) {
-        if (event.type !== 'assay.run.forked' || (fork?.mode === 'branch' && event === first && isCut(run, fork))) continue
+        if (event.type !== 'assay.run.forked' || (fork?.mode === 'branch' && event === first && isCut(run, fork)))
+          continue
         if (fork?.mode !== 'replay') say('the run is not forked here', event)
         else if (saysOtherwise(sourceOf(run, log), event)) say('the source is not forked here', event)
       }

@@ -5,7 +5,8 @@ import { type CheckedEvent, type CheckedLink, eachRun, type Rule } from './check
 export const hashChainRules: readonly Rule[] = [
   {
     id: 'L33',
-    title: 'The hash of an event chains it to all before; events without a hash are older than the chain and come first',
+    title:
+      'The hash of an event chains it to all before; events without a hash are older than the chain and come first',
     source: 'RELIABILITY L33',
     assayOnly: true,
     checks: eachRun((run, say) => {

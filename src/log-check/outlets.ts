@@ -11,7 +11,9 @@ export const outletRules: readonly Rule[] = [
       for (const [name, read] of Object.entries(run.run.outlets ?? {})) {
         const count = run.events.length
         if (read.length !== count) say(`${name} has ${read.length} events, the log ${count}`)
-        const place = run.events.findIndex((event, i) => read[i] !== undefined && !same(shown(event.raw), shown(read[i])))
+        const place = run.events.findIndex(
+          (event, i) => read[i] !== undefined && !same(shown(event.raw), shown(read[i])),
+        )
         if (place >= 0) say(`${name} tells it otherwise`, run.events[place])
       }
     }),

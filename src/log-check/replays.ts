@@ -7,7 +7,8 @@ import { TERMINAL } from './walk.js'
 export const replayRules: readonly Rule[] = [
   {
     id: 'L29b',
-    title: 'A replay says what its source said, in type, node and payload, until replay.diverged tells of the first difference',
+    title:
+      'A replay says what its source said, in type, node and payload, until replay.diverged tells of the first difference',
     source: 'core §8.2, §8.5',
     checks: eachRun((run, say, log) => {
       const source = sourceOf(run, log)
@@ -17,7 +18,8 @@ export const replayRules: readonly Rule[] = [
   },
   {
     id: 'L29c',
-    title: 'replay.diverged is said by replays only, at most once, before another event, and names its place in both logs',
+    title:
+      'replay.diverged is said by replays only, at most once, before another event, and names its place in both logs',
     source: 'core §8.5',
     checks: eachRun((run, say, log) => {
       if (run.fork === undefined) return
@@ -67,7 +69,9 @@ function retellingProblems(run: RunLog, fork: CheckedFork, source: RunLog): [str
 function isOwnEnd(tail: readonly LoggedEvent[]): boolean {
   const end = tail.at(-1)
   const given = get(end?.payload.error, 'code') === 'run_quarantined' || end?.type === 'run.cancelled'
-  return given && tail.every(event => event === end || event.type === 'node.cancelled') && TERMINAL.includes(end?.type ?? '')
+  return (
+    given && tail.every(event => event === end || event.type === 'node.cancelled') && TERMINAL.includes(end?.type ?? '')
+  )
 }
 
 /** Names of the log and its clock rather than of what happened (core §2.1 :diff). */

@@ -1,13 +1,21 @@
+import { answeringRules } from './answering.js'
+import { askingRules } from './asking.js'
 import { boundRules } from './bounds.js'
 import type { Rule } from './checked.js'
 import { effectRules } from './effects.js'
 import { familyRules } from './family.js'
+import { forkRules } from './forks.js'
 import { graphOrderRules } from './graph-order.js'
+import { hashChainRules } from './hash-chain.js'
 import { nodeLifecycleRules } from './node-lifecycle.js'
+import { outletRules } from './outlets.js'
 import { payloadRules } from './payloads.js'
 import { projectionRules } from './projection.js'
+import { replayRules } from './replays.js'
 import { runLifecycleRules } from './run-lifecycle.js'
 import { structureRules } from './structure.js'
+import { tokenRules } from './tokens.js'
+import { voteRules } from './votes.js'
 
 /** A feature adds its rules as one file and one line here; ids are never reused. */
 export const RULE_GROUPS: readonly { readonly title: string; readonly rules: readonly Rule[] }[] = [
@@ -18,8 +26,11 @@ export const RULE_GROUPS: readonly { readonly title: string; readonly rules: rea
   { title: 'Projections', rules: projectionRules },
   { title: 'Parents and children', rules: familyRules },
   { title: 'Bounds', rules: boundRules },
+  { title: 'Questions to people', rules: [...askingRules, ...answeringRules, ...voteRules, ...tokenRules] },
+  { title: 'Forks', rules: [...forkRules, ...replayRules] },
   { title: 'Effects', rules: effectRules },
   { title: 'Payloads', rules: payloadRules },
+  { title: 'Storage', rules: [...hashChainRules, ...outletRules] },
 ]
 
 export const RULES: readonly Rule[] = RULE_GROUPS.flatMap(group => group.rules)

@@ -1,5 +1,5 @@
-import { eachRun, type LoggedEvent, type Rule } from './checked.js'
 import { isTimeout } from './answering.js'
+import { eachRun, type LoggedEvent, type Rule } from './checked.js'
 import { get, list, number, show } from './json.js'
 import { behindMask, type Question, tellQuestions } from './questions.js'
 import { storyOf } from './story.js'
@@ -8,7 +8,8 @@ import { storyOf } from './story.js'
 export const voteRules: readonly Rule[] = [
   {
     id: 'L28g',
-    title: 'Votes are of approvers, one each; the vote that decides closes the approval at once, and nothing else accepts or rejects it',
+    title:
+      'Votes are of approvers, one each; the vote that decides closes the approval at once, and nothing else accepts or rejects it',
     source: 'core §7.7',
     assayOnly: true,
     checks: eachRun((run, say) => {
@@ -16,7 +17,7 @@ export const voteRules: readonly Rule[] = [
       const placeOf = new Map(story.map((event, place) => [event, place]))
       tellQuestions(run, ({ event, open }) => {
         const place = placeOf.get(event)
-        if (open === undefined || place === undefined) return
+        if (open === undefined || place === undefined || !isLegible(open)) return
         const problems =
           event.type === 'assay.interrupt.voted'
             ? voteProblems(open, event, story[place + 1])
@@ -29,6 +30,9 @@ export const voteRules: readonly Rule[] = [
   },
 ]
 
+/** Readers outside may see a mask instead of the number. */
+const isLegible = ({ data }: Question): boolean => typeof (data.requiredApprovals ?? 1) === 'number'
+
 const required = ({ data }: Question): number => number(data.requiredApprovals) ?? 1
 
 function voteProblems(question: Question, vote: LoggedEvent, next: LoggedEvent | undefined): string[] {
@@ -40,7 +44,8 @@ function voteProblems(question: Question, vote: LoggedEvent, next: LoggedEvent |
   if (approvers.length > 0 && !approvers.includes(voter)) problems.push(`${show(voter)} is no approver`)
   if (!['accept', 'reject'].includes(String(action)) || !list(question.data.actions).includes(action))
     problems.push(`a vote to ${show(action)}`)
-  if (decides(question, vote) && next?.type !== 'interrupt.resolved') problems.push('the vote decides, and nothing follows')
+  if (decides(question, vote) && next?.type !== 'interrupt.resolved')
+    problems.push('the vote decides, and nothing follows')
   return problems
 }
 

@@ -156,7 +156,8 @@ function applyToRun(run: RunTrack, nodes: Map<string, NodeTrack>, event: LoggedE
     if (get(event.payload, 'drainPolicy') !== 'immediate') return
     for (const node of nodes.values()) if (node.phase === 'running') node.phase = 'interrupted'
   } else if (event.type === 'run.resumed') run.paused = false
-  else if (event.type === 'assay.child.status') trackOf(nodes, event.node ?? '').childStatus = text(event.payload.status)
+  else if (event.type === 'assay.child.status')
+    trackOf(nodes, event.node ?? '').childStatus = text(event.payload.status)
   else if (event.type === 'assay.run.forked') branchOff(run, nodes, event)
   else if (TERMINAL.includes(event.type)) run.terminal ??= event
 }

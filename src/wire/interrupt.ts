@@ -38,8 +38,9 @@ export const ResolveBody = Type.Object(
 export type ResolveBody = Static<typeof ResolveBody>
 export const ResolveAnswer = Type.Object({ runId: RunId, nodeId: Type.String(), status: Type.String() })
 
-/** The name of a principal, as keys have it. */
-export const Principal = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9_.@-]*$' })
+/** Whom a vote or a link is for; approvers are listed by their authors, so any name will do that can be shown. */
+export const PERSON = '^[^\\u0000-\\u001f\\u007f]{1,128}$'
+export const Person = Type.String({ pattern: PERSON })
 
 export const ListInterruptsQuery = Type.Object({
   limit: Type.Optional(

@@ -38,7 +38,11 @@ export const forkRoutes = (edge: Edge): Route[] => [
 
 const OVERLAY = 'body.runOptionsOverlay'
 
-function refusalOf(edge: Edge, caller: Caller, { mode, fromSeq, runOptionsOverlay = {} }: ForkBody): Refusal | undefined {
+function refusalOf(
+  edge: Edge,
+  caller: Caller,
+  { mode, fromSeq, runOptionsOverlay = {} }: ForkBody,
+): Refusal | undefined {
   if (mode === 'replay') {
     if (Object.keys(runOptionsOverlay).length === 0) return undefined
     const message = `${OVERLAY} is for a branch; a replay does what its source did. Leave it out.`

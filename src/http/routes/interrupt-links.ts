@@ -92,7 +92,12 @@ const answerThroughLink = (edge: Edge): Route => {
   })
 }
 
-async function answerFor(edge: Edge, found: Known, body: ResolveBody, check: Check): Promise<ResolveInterrupt | Refusal> {
+async function answerFor(
+  edge: Edge,
+  found: Known,
+  body: ResolveBody,
+  check: Check,
+): Promise<ResolveInterrupt | Refusal> {
   const open = await follow(edge, found)
   if ('code' in open) return open
   const { link } = found

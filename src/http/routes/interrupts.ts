@@ -1,12 +1,13 @@
+import { Type } from 'typebox'
 import { isObject, own } from '../../core/json.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { ResolveInterrupt, RunView } from '../../engine/api.js'
-import { Type } from 'typebox'
 import {
   LinkAnswer,
   ListInterruptsAnswer,
   ListInterruptsQuery,
-  Principal,
+  PERSON,
+  Person,
   ResolveAnswer,
   ResolveBody,
 } from '../../wire/interrupt.js'
@@ -72,16 +73,16 @@ const resolveInterrupt = (edge: Edge): Route =>
     },
   })
 
-const PRINCIPAL = new RegExp(Principal.pattern)
+const NAME = new RegExp(PERSON)
 
 /** Whose vote it is: the key's own, unless the key may speak for others and the answer names somebody. */
 function voterIn(caller: Caller, value: ResolveBody['resumeValue']): string | Refusal | undefined {
   if (!caller.scopes.has('approvals:delegate') || !isObject(value)) return undefined
   const voter = own(value, 'voter')
   if (voter === undefined) return undefined
-  if (typeof voter === 'string' && voter.length <= Principal.maxLength && PRINCIPAL.test(voter)) return voter
+  if (typeof voter === 'string' && NAME.test(voter)) return voter
   const field = 'body.resumeValue.voter'
-  return refuse('validation_error', `${field} must be the name of a principal.`, { field })
+  return refuse('validation_error', `${field} must be a name of 1 to 128 characters.`, { field })
 }
 
 const LinkBody = Type.Object(
@@ -90,7 +91,7 @@ const LinkBody = Type.Object(
       Type.Integer({ minimum: MIN_LINK_SECONDS, maximum: MAX_LINK_SECONDS, default: DEFAULT_LINK_SECONDS }),
     ),
     intent: Type.Optional(OneOf(LINK_INTENTS, { default: 'resolve' })),
-    subject: Type.Optional(Principal),
+    subject: Type.Optional(Person),
   },
   { additionalProperties: false },
 )
@@ -132,7 +133,10 @@ const makeLink = (edge: Edge): Route =>
     },
   })
 
-export const KEY_ONLY = refuse('auth_elevation_required', 'This interrupt is answered with a bearer key, not with a link.')
+export const KEY_ONLY = refuse(
+  'auth_elevation_required',
+  'This interrupt is answered with a bearer key, not with a link.',
+)
 
 const listInterrupts = (edge: Edge): Route =>
   route({

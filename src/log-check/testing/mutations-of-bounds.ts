@@ -1,4 +1,4 @@
-import { type DraftRun, type Mutation, has, insert, last, nodeOf, remove, runMutation } from './draft.js'
+import { type DraftRun, has, insert, last, type Mutation, nodeOf, remove, runMutation } from './draft.js'
 
 export const BOUND_MUTATIONS: readonly Mutation[] = [
   runMutation(

@@ -1,14 +1,14 @@
 import {
-  first,
   type DraftRun,
+  first,
   insert,
+  isEnd,
   last,
   type Mutation,
   mutation,
   ofType,
   remove,
   runMutation,
-  isEnd,
 } from './draft.js'
 
 /** Fields that must be there, by event type. */

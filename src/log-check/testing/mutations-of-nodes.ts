@@ -1,9 +1,8 @@
 import {
-  type Mutation,
-  type Spot,
   has,
   insert,
   last,
+  type Mutation,
   move,
   mutation,
   nextOf,
@@ -11,6 +10,7 @@ import {
   ofType,
   previousOf,
   remove,
+  type Spot,
 } from './draft.js'
 
 const settles = ofType('node.completed', 'node.failed')

@@ -1,4 +1,4 @@
-import { type Mutation, type Spot, has, insert, isEnd, last, move, mutation, ofType, remove } from './draft.js'
+import { has, insert, isEnd, last, type Mutation, move, mutation, ofType, remove, type Spot } from './draft.js'
 
 const starts = ofType('node.started')
 

@@ -1,7 +1,7 @@
 import type { CheckedEvent, CheckedInvocation, CheckedRun } from '../checked.js'
 import { identityOf } from '../effects.js'
-import { type Choose, chance, pick } from './choice.js'
 import { writeChannel } from './channels.js'
+import { type Choose, chance, pick } from './choice.js'
 import type { Node, Workflow } from './workflows.js'
 
 /** What may happen to a run besides its nodes' own work. */

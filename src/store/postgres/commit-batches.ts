@@ -15,7 +15,7 @@ type Reply = { readonly answers: readonly (CommitResult | null)[]; readonly peer
 
 const COMMIT_BATCH = {
   name: 'assay-commit',
-  text: 'SELECT commit_batch($1::jsonb, $2::text[], $3::text[], $4::text[], $5, $6::text[]) AS reply',
+  text: 'SELECT commit_batch($1::jsonb, $2::text[], $3::text[], $4::text[], $5, $6, $7::text[]) AS reply',
 }
 
 const MAX_BATCH = 128
@@ -110,14 +110,15 @@ export class CommitBatches {
     const writers = [...new Set(commits.map(commit => commit.hostId))]
     const names = commits.flatMap(newNames)
     const runIds = commits.flatMap(({ streams, wakes }) => [...streams.map(stream => stream.runId), ...wakes])
-    const forks = commits.some(({ streams }) => streams.some(({ create }) => create?.fork))
+    const streams = commits.flatMap(commit => commit.streams)
     const webhooks = commits.flatMap(({ deliveries }) => deliveries?.map(({ webhookId }) => webhookId) ?? [])
     const rows = await this.#connections.query<{ reply: Reply }>(COMMIT_BATCH, [
       JSON.stringify(commits),
       writers,
       names,
       runIds,
-      forks,
+      streams.some(({ create }) => create?.fork),
+      streams.some(({ snapshot }) => snapshot !== undefined),
       [...new Set(webhooks)],
     ])
     return rows[0]!.reply

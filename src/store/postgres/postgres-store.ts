@@ -72,6 +72,10 @@ export class PostgresStore implements Ports.Store {
     return this.#all(SQL.readEvents, runId, from, limit ?? null)
   }
 
+  readSnapshot(runId: string, upTo: number): Promise<Ports.Snapshot | undefined> {
+    return this.#one(SQL.readSnapshot, runId, upTo)
+  }
+
   readRun(tenant: string | null, runId: string): Promise<Ports.RunRow | undefined> {
     return this.#one(SQL.readRun, runId, tenant)
   }

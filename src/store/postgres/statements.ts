@@ -36,9 +36,16 @@ export const SQL = named({
   readEvents: `(SELECT ${EVENT} FROM events WHERE run_id = $1 AND seq >= $2 ORDER BY seq LIMIT $3)
     UNION ALL
     (SELECT shared.* FROM prefixes p, LATERAL (SELECT ${EVENT} FROM events
-        WHERE run_id = p.source_run_id AND seq >= greatest(p.from_seq, $2) AND seq < p.upto ORDER BY seq LIMIT $3) shared
+        WHERE run_id = p.source_run_id AND seq >= greatest(p.from_seq, $2) AND seq < p.upto
+        ORDER BY seq LIMIT $3) shared
       WHERE p.run_id = $1 AND p.upto > $2 ORDER BY sequence LIMIT $3)
     ORDER BY sequence LIMIT $3`,
+  readSnapshot: `(SELECT length, state FROM snapshots WHERE run_id = $1 AND length <= $2 ORDER BY length DESC LIMIT 1)
+    UNION ALL
+    (SELECT shared.* FROM prefixes p, LATERAL (SELECT length, state FROM snapshots
+        WHERE run_id = p.source_run_id AND length <= least(p.upto, $2) ORDER BY length DESC LIMIT 1) shared
+      WHERE p.run_id = $1 AND p.from_seq < $2)
+    ORDER BY length DESC LIMIT 1`,
   readRun: `SELECT ${RUN} FROM runs WHERE run_id = $1 AND ($2::text IS NULL OR tenant = $2)`,
   childrenOf: `SELECT ${RUN} FROM runs WHERE parent_run_id = $1 ORDER BY run_id`,
   dueRuns: `SELECT run_id AS "runId", epoch, attempts, wake_at AS "wakeAt" FROM runs

@@ -1,12 +1,12 @@
 import type { Migration } from '../../migration.js'
 
 /**
- * A fork has rows of its own only from `from_seq` on (S9). `prefixes` says who holds the rows before: [from_seq, upto)
- * of each is held by `source_run_id`. A fork of a fork names the holders themselves, so reading never climbs a chain.
+ * A fork has rows of its own only from `from_seq` on (S9). `prefixes` says who holds the rows before: those from
+ * `from_seq` up to `upto` are held by `source_run_id`. A fork of a fork names the holders themselves, so reading never climbs a chain.
  * `append_id` is set on forks only: one may be created without an event that could tell of its append (S4).
  * No foreign key leads to the source: its check would lock a row that commits lock in an order of their own.
- * `head` is in no index, not even in a predicate, because it changes with every append. What a fork is never changes, so
- * `share_prefix` checks it once: constraints on `runs` would be paid for by every append to any run.
+ * `head` is in no index, not even in a predicate, because it changes with every append. What a fork is never changes,
+ * so `share_prefix` checks it once: constraints on `runs` would be paid for by every append to any run.
  */
 export const forks: Migration = {
   version: 4,
@@ -30,6 +30,14 @@ CREATE TABLE prefixes (
   from_seq      bigint NOT NULL CHECK (from_seq >= 0),
   upto          bigint NOT NULL CHECK (upto > from_seq),
   PRIMARY KEY (run_id, upto)
+);
+
+-- What the first events of a run fold to: a cache, safe to empty.
+CREATE TABLE snapshots (
+  run_id text COLLATE "C" NOT NULL,
+  length bigint NOT NULL,
+  state  text NOT NULL,
+  PRIMARY KEY (run_id, length)
 );
 
 CREATE FUNCTION event_of(run text, n bigint) RETURNS SETOF events LANGUAGE sql STABLE AS $$

@@ -1,8 +1,8 @@
 import type { Migration } from '../../migration.js'
 
 /**
- * `unsealed_at` is the end of a run that a checkpoint is to vouch for: it has a chain, and none covers it yet. Runs that
- * ended before there were chains never have it, so nobody reads past them again and again.
+ * `unsealed_at` is the end of a run that a checkpoint is to vouch for: it has a chain, and none covers it yet. Runs
+ * that ended before there were chains never have it, so nobody reads past them again and again.
  */
 export const checkpoints: Migration = {
   version: 6,

@@ -1,8 +1,8 @@
 import type { Migration } from '../../migration.js'
 
 /**
- * The commit of 0002, which says how it works, with forks and deliveries. The caller says whether a batch has forks and
- * to which subscriptions it owes deliveries, so that a batch without them pays nothing for them. Subscriptions are
+ * The commit of 0002, which says how it works, with forks, snapshots and deliveries. The caller says whether a batch
+ * has any, and to which subscriptions it owes deliveries, so that a batch without them pays nothing for them. Subscriptions are
  * locked after runs. The old form is gone, so a host that does not know of forks can no longer write.
  */
 export const commitForks: Migration = {
@@ -23,7 +23,7 @@ CREATE OR REPLACE FUNCTION was_applied(c jsonb) RETURNS boolean LANGUAGE sql AS 
 $$;
 
 CREATE FUNCTION commit_batch(batch jsonb, writers text[], names text[], run_ids text[], forks boolean,
-                             webhook_ids text[]) RETURNS jsonb
+                             snapshots_kept boolean, webhook_ids text[]) RETURNS jsonb
   LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off AS $$
 DECLARE
   refused jsonb[];
@@ -121,6 +121,14 @@ BEGIN
            AS e(sequence bigint, type text, "nodeId" text, payload text, secret text, cause bigint, at bigint,
                 input text, hash text)
    WHERE refused[b.i] IS NULL;
+
+  IF snapshots_kept THEN
+    INSERT INTO snapshots (run_id, length, state)
+    SELECT s.v->>'runId', (s.v->>'expected')::bigint + jsonb_array_length(s.v->'events'), s.v->>'snapshot'
+      FROM jsonb_array_elements(batch) WITH ORDINALITY AS b(c, i), jsonb_array_elements(b.c->'streams') AS s(v)
+     WHERE refused[b.i] IS NULL AND s.v ? 'snapshot'
+    ON CONFLICT DO NOTHING;
+  END IF;
 
   IF cardinality(webhook_ids) > 0 THEN
     PERFORM add_deliveries(jsonb_agg(d.v))

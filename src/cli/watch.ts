@@ -1,0 +1,99 @@
+import pc from 'picocolors'
+import type { AssayClient } from '../client/assay-client.js'
+import type { AskedInterrupt, RunSnapshot } from '../client/wire-shapes.js'
+import type { Conversation } from './conversation.js'
+import { EXIT, type ExitCode, exitCodeOf, isWaiting } from './exit-code.js'
+import { explain } from './explain.js'
+import { answerCommands } from './interrupt.js'
+import { type RunView, runView } from './live-view.js'
+import { openBelow } from './open-interrupts.js'
+import { mayWait, type Progress } from './progress.js'
+import { askPerson } from './prompt.js'
+import { printable, printJson, type Terminal } from './terminal.js'
+
+export type WatchOptions = { readonly title: string; readonly quiet: boolean; readonly json: boolean }
+
+/** Shows a run until it ends or is left waiting; prints its outputs, or why there are none. */
+export async function watch(
+  terminal: Terminal,
+  client: AssayClient,
+  runId: string,
+  options: WatchOptions,
+): Promise<ExitCode> {
+  const { run, progress } = await followRun(terminal, client, runId, options)
+  const { outputs } = progress
+  if (options.json) printJson(terminal, { ...run, ...(outputs && { outputs }) })
+  else if (run.status === 'completed') printJson(terminal, outputs ?? {})
+  else for (const line of await ending(client, run)) terminal.note(line)
+  return exitCodeOf(run.status)
+}
+
+/** Shows a run until it ends or waits for an answer that nobody here gives. */
+export async function followRun(
+  terminal: Terminal,
+  client: AssayClient,
+  runId: string,
+  { title, quiet, json }: WatchOptions,
+): Promise<{ run: RunSnapshot; progress: Progress }> {
+  const view = runView(terminal, title, quiet)
+  const conversation = json ? undefined : terminal.converse?.()
+  const asked = new Set<string>()
+  try {
+    for await (const event of client.followEvents(runId)) {
+      if (!mayWait(view.show(event), event)) continue
+      const run = await client.getRun(runId)
+      if (isWaiting(run.status) && !(await attend(run, { client, view, terminal, conversation, asked }))) break
+    }
+  } finally {
+    view.end()
+    conversation?.end()
+  }
+  return { run: await client.getRun(runId), progress: view.end() }
+}
+
+type Attending = {
+  readonly client: AssayClient
+  readonly view: RunView
+  readonly terminal: Terminal
+  readonly conversation: Conversation | undefined
+  /** What has been put to the person once, so that what is left for later stays left. */
+  readonly asked: Set<string>
+}
+
+/** Asks the person at the terminal; true when the run goes on. */
+async function attend(run: RunSnapshot, attending: Attending): Promise<boolean> {
+  const { client, view, terminal, conversation, asked } = attending
+  if (conversation === undefined) return false
+  const open = (await openBelow(client, run)).filter(one => !asked.has(nameOf(one)))
+  if (open.length === 0) return false
+  view.rest()
+  for (const one of open) {
+    asked.add(nameOf(one))
+    await askPerson(one, {
+      conversation,
+      say: terminal.note,
+      send: value => client.resolveInterrupt(one.runId, one.nodeId, value),
+      explain: error => explain(error)?.lines ?? [],
+    })
+  }
+  const now = await client.getRun(run.runId)
+  return !isWaiting(now.status) || attend(now, attending)
+}
+
+const nameOf = ({ runId, interruptId }: AskedInterrupt): string => `${runId}:${interruptId}`
+
+/** How a run that did not complete stands, and what to do next. */
+async function ending(client: AssayClient, run: RunSnapshot): Promise<string[]> {
+  const { runId, status, error } = run
+  if (exitCodeOf(status) === EXIT.failed) {
+    const reason = error === undefined ? '' : `: ${printable(error.message)} ${pc.dim(`[${printable(error.code)}]`)}`
+    return [`${pc.red('run')} ${runId} ${status}${reason}`]
+  }
+  const open = status === 'paused' ? [] : await openBelow(client, run)
+  const answers = open.map(one => answerCommands(one)[0] ?? `assay interrupts show ${one.runId} ${one.nodeId}`)
+  const other = status === 'paused' ? `assay runs resume ${runId}` : `assay runs get ${runId}`
+  return [
+    `run ${runId} is ${status}`,
+    ...(answers.length > 0 ? answers : [other]).map(command => `${pc.dim('next:')}  ${command}`),
+  ]
+}

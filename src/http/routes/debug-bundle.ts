@@ -1,0 +1,31 @@
+import { DebugBundle, DebugBundleQuery, MAX_BUNDLE_BYTES } from '../../wire/debug-bundle.js'
+import { renderBundle } from '../debug-bundle.js'
+import type { Edge } from '../deps.js'
+import { problem } from '../http-answer.js'
+import { type Route, route } from '../route.js'
+import { childRunsOf } from '../run-snapshot.js'
+import { NO_RUN } from './runs.js'
+
+export const debugBundleRoutes = (edge: Edge): Route[] => [
+  route({
+    method: 'GET',
+    path: '/v1/runs/{runId}/debug-bundle',
+    operation: 'getDebugBundle',
+    summary: `How a run went, without its content; at most ${MAX_BUNDLE_BYTES} bytes`,
+    access: 'runs:read',
+    query: DebugBundleQuery,
+    responses: { 200: { description: 'The bundle', schema: DebugBundle } },
+    refusals: ['validation_error', 'not_found'],
+    async handle({ caller, params, query }) {
+      const view = await edge.engine.inspect(caller.tenant, params.runId)
+      const events = view && (await edge.engine.readEvents(caller.tenant, params.runId, 0))
+      if (view === undefined || events === undefined) return problem(NO_RUN)
+      const body = renderBundle(edge, view, await childRunsOf(edge.engine, view), events, {
+        maxEvents: query.maxEvents ?? Number.POSITIVE_INFINITY,
+        maxBytes: MAX_BUNDLE_BYTES,
+      })
+      const headers = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+      return { status: 200, body, headers }
+    },
+  }),
+]
