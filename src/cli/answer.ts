@@ -1,7 +1,7 @@
 import type { AskedInterrupt } from '../client/wire-shapes.js'
 import { type Json, withKey } from '../core/json.js'
-import { answerCommands, answerFrom, questionsOf } from './interrupt.js'
 import { readJson, UsageError } from './inputs.js'
+import { answerCommands, answerFrom, questionsOf } from './interrupt.js'
 
 /** How `interrupts resolve` says an answer. */
 export type AnswerOptions = {
@@ -61,7 +61,10 @@ function answers(interrupt: AskedInterrupt, options: AnswerOptions): Json {
   return { answers: said, ...claim(options) }
 }
 
-const asked = ({ data }: AskedInterrupt): string => `the questions are ${questionsOf(data).map(({ id }) => id).join(', ')}`
+const asked = ({ data }: AskedInterrupt): string =>
+  `the questions are ${questionsOf(data)
+    .map(({ id }) => id)
+    .join(', ')}`
 
 const wrongKind = (interrupt: AskedInterrupt, meant: string): string =>
   `that answers ${meant}, but ${interrupt.nodeId} waits for ${interrupt.kind}; use ${answerCommands(interrupt)[0]}`

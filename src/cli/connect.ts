@@ -1,7 +1,7 @@
-import { loadClientConfig } from '../config.js'
 import { AssayClient } from '../client/assay-client.js'
 import { readLocalKey } from '../client/local-key.js'
 import { findServer } from '../client/local-server.js'
+import { loadClientConfig } from '../config.js'
 
 /** Options every command takes. */
 export type GlobalOptions = {

@@ -71,17 +71,33 @@ const SHOWN = 20
 /** A whole comparison for people: the first difference in full, the others by name, then how the states differ. */
 export function diffLines(diff: RunDiff): string[] {
   const { a, b, divergedAtSeq, eventDiffs, stateDiff } = diff
-  const state = Object.entries(stateDiff)
   const [first, ...others] = eventDiffs
   return [
     ...(first === undefined
       ? ['the events are equal']
-      : [`first difference at event ${divergedAtSeq ?? first.seq}:`, ...eventPair(first.aEvent, first.bEvent, ['a', 'b'])]),
+      : [
+          `first difference at event ${divergedAtSeq ?? first.seq}:`,
+          ...eventPair(first.aEvent, first.bEvent, ['a', 'b']),
+        ]),
     ...others.slice(0, SHOWN).map(diffLine),
     ...(others.length > SHOWN ? [`… ${others.length - SHOWN} more differences; --json shows all`] : []),
-    ...state.map(([name, change]) => printable(`state ${name}: ${JSON.stringify(change)}`)),
-    ...(diff.truncated ? ['not both runs have ended: compared as far as both go'] : []),
+    ...stateLines(stateDiff),
+    ...(diff.truncated ? ['compared in part: a run still goes on, or there are too many differences'] : []),
     `a is ${a}, b is ${b}`,
+  ]
+}
+
+/** `status` itself differs, or variables and channels by name. */
+function stateLines({ status, ...parts }: RunDiff['stateDiff']): string[] {
+  const line = (name: string, change: unknown) => {
+    const { a, b } = Object(change) as { a?: unknown; b?: unknown }
+    return printable(`${name}: ${JSON.stringify(a) ?? 'nothing'} and ${JSON.stringify(b) ?? 'nothing'}`)
+  }
+  return [
+    ...(status === undefined ? [] : [line('status', status)]),
+    ...Object.entries(parts).flatMap(([part, changes]) =>
+      Object.entries(Object(changes)).map(([name, change]) => line(`${part}.${name}`, change)),
+    ),
   ]
 }
 
@@ -94,8 +110,11 @@ function diffLine({ seq, op, aEvent, bEvent }: EventDiff): string {
 
 const eventName = ({ type, nodeId }: Said): string => (nodeId === undefined ? type : `${type} ${nodeId}`)
 
-export const isEqual = ({ divergedAtSeq, eventDiffs, stateDiff }: RunDiff): boolean =>
-  divergedAtSeq === null && eventDiffs.length === 0 && Object.keys(stateDiff).length === 0
+export const isEqual = (diff: RunDiff): boolean => isSameStory(diff) && Object.keys(diff.stateDiff).length === 0
+
+/** No event differs. While a run goes on, its state says nothing yet. */
+export const isSameStory = ({ divergedAtSeq, eventDiffs }: RunDiff): boolean =>
+  divergedAtSeq === null && eventDiffs.length === 0
 
 /** A person stopped the source here. A replay repeats no stop, so it parts from its source by design. */
 export function isPersonsStop({ type, payload }: Said): boolean {

@@ -1,4 +1,4 @@
-import type { Fields, AskedInterrupt } from '../client/wire-shapes.js'
+import type { AskedInterrupt, Fields } from '../client/wire-shapes.js'
 import { isObject, type Json } from '../core/json.js'
 import { spanText } from './span.js'
 import { printable } from './terminal.js'
@@ -83,7 +83,9 @@ export function shownLines(kind: string, data: Fields): string[] {
 function section(name: string, value: unknown): string[] {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   const lines = text.split(/\r?\n/).map(printable)
-  return lines.length === 1 ? [`  ${printable(name)}: ${lines[0]}`] : [`  ${printable(name)}:`, ...lines.map(line => `    ${line}`)]
+  return lines.length === 1
+    ? [`  ${printable(name)}: ${lines[0]}`]
+    : [`  ${printable(name)}:`, ...lines.map(line => `    ${line}`)]
 }
 
 export const schemaHint = (schema: Fields): string => printable(`(${JSON.stringify(schema)})`)
@@ -93,7 +95,11 @@ export function answerCommands({ runId, nodeId, kind, data }: AskedInterrupt): s
   const command = `assay interrupts resolve ${shellWord(runId)} ${shellWord(nodeId)}`
   if (kind === 'approval') return actionsOf(data).flatMap(action => approvalFlags(action, command))
   if (kind === 'clarification') {
-    return [`${command} ${questionsOf(data).map(({ id }) => `--answer ${shellWord(`${id}=…`)}`).join(' ')}`]
+    return [
+      `${command} ${questionsOf(data)
+        .map(({ id }) => `--answer ${shellWord(`${id}=…`)}`)
+        .join(' ')}`,
+    ]
   }
   const correlation = isObject(data.correlation) ? data.correlation : undefined
   return [`${command} --value ${shellWord(JSON.stringify(correlation ?? {}))}`]

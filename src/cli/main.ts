@@ -1,14 +1,16 @@
 import { Command, CommanderError } from 'commander'
 import pc from 'picocolors'
+import { packageVersion } from '../package-version.js'
 import type { Cli } from './cli.js'
 import { addDoctor } from './commands/doctor.js'
+import { addInterrupts } from './commands/interrupts.js'
 import { addKeys } from './commands/keys.js'
 import { addRun } from './commands/run.js'
 import { addRuns } from './commands/runs.js'
 import { addServe } from './commands/serve.js'
 import { addVerify } from './commands/verify.js'
+import { addWebhooks } from './commands/webhooks.js'
 import { addWorkflows } from './commands/workflows.js'
-import { packageVersion } from '../package-version.js'
 import { EXIT, type ExitCode } from './exit-code.js'
 import { explain } from './explain.js'
 import { processTerminal, type Terminal } from './terminal.js'
@@ -50,6 +52,7 @@ function createProgram(cli: Cli): Command {
       writeErr: text => cli.terminal.note(text.trimEnd()),
     })
     .exitOverride()
-  for (const add of [addServe, addRun, addRuns, addWorkflows, addKeys, addVerify, addDoctor]) add(program, cli)
+  const commands = [addServe, addRun, addRuns, addInterrupts, addWorkflows, addWebhooks, addKeys, addVerify, addDoctor]
+  for (const add of commands) add(program, cli)
   return program
 }

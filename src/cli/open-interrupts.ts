@@ -5,7 +5,9 @@ import { UsageError } from './inputs.js'
 /** What a run asks and nobody has answered yet. */
 export async function openInterrupts(client: AssayClient, run: RunSnapshot): Promise<AskedInterrupt[]> {
   const { runId, workflowId, interrupt } = run
-  const suspended = Object.entries(run.nodeStates ?? {}).flatMap(([id, { status }]) => (status === 'suspended' ? [id] : []))
+  const suspended = Object.entries(run.nodeStates ?? {}).flatMap(([id, { status }]) =>
+    status === 'suspended' ? [id] : [],
+  )
   if (interrupt !== undefined && suspended.length < 2) return [{ runId, workflowId, ...interrupt }]
   if (suspended.length === 0) return []
   // A snapshot shows one at most, and none while other nodes are at work; the log has them all.

@@ -28,18 +28,27 @@ export async function watch(
   return exitCodeOf(run.status)
 }
 
+export type Followed = {
+  readonly run: RunSnapshot
+  readonly progress: Progress
+  /** Events seen: the length of the log, unless it goes on. */
+  readonly events: number
+}
+
 /** Shows a run until it ends or waits for an answer that nobody here gives. */
 export async function followRun(
   terminal: Terminal,
   client: AssayClient,
   runId: string,
   { title, quiet, json }: WatchOptions,
-): Promise<{ run: RunSnapshot; progress: Progress }> {
+): Promise<Followed> {
   const view = runView(terminal, title, quiet)
   const conversation = json ? undefined : terminal.converse?.()
   const asked = new Set<string>()
+  let events = 0
   try {
     for await (const event of client.followEvents(runId)) {
+      events = event.sequence + 1
       if (!mayWait(view.show(event), event)) continue
       const run = await client.getRun(runId)
       if (isWaiting(run.status) && !(await attend(run, { client, view, terminal, conversation, asked }))) break
@@ -48,7 +57,7 @@ export async function followRun(
     view.end()
     conversation?.end()
   }
-  return { run: await client.getRun(runId), progress: view.end() }
+  return { run: await client.getRun(runId), progress: view.end(), events }
 }
 
 type Attending = {

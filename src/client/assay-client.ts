@@ -4,6 +4,7 @@ import { type Call, type Connection, callJson } from './http-call.js'
 import type {
   CreatedKey,
   CreatedRun,
+  DebugBundle,
   Fields,
   ForkedRun,
   ForkRequest,
@@ -138,7 +139,7 @@ export class AssayClient {
     return this.#call({ path: `${run(runId)}:diff`, query: { against } })
   }
 
-  debugBundle(runId: string): Promise<Fields> {
+  debugBundle(runId: string): Promise<DebugBundle> {
     return this.#call({ path: `${run(runId)}/debug-bundle` })
   }
 

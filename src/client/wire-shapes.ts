@@ -1,4 +1,6 @@
 import type { Static } from 'typebox'
+import type { DebugBundle as BundleSchema } from '../wire/debug-bundle.js'
+import type { DiffAnswer } from '../wire/diff.js'
 import type { RunEventDoc as EventSchema } from '../wire/event.js'
 import type { LinkAnswer, ListInterruptsAnswer, ResolveAnswer } from '../wire/interrupt.js'
 import type { CreateKeyAnswer, CreateKeyBody, ListKeysAnswer } from '../wire/key.js'
@@ -54,20 +56,9 @@ export type InterruptLink = Static<typeof LinkAnswer>
 
 export type ForkRequest = ForkBody
 export type ForkedRun = Static<typeof ForkAnswer>
-export type EventDiff = {
-  readonly seq: number
-  readonly op: 'added' | 'removed' | 'changed'
-  readonly aEvent?: RunEventDoc
-  readonly bEvent?: RunEventDoc
-}
-export type RunDiff = {
-  readonly a: string
-  readonly b: string
-  readonly divergedAtSeq: number | null
-  readonly eventDiffs: readonly EventDiff[]
-  readonly stateDiff: Fields
-  readonly truncated?: boolean
-}
+export type RunDiff = Static<typeof DiffAnswer>
+export type EventDiff = RunDiff['eventDiffs'][number]
+export type DebugBundle = Static<typeof BundleSchema>
 
 export type NewWebhook = Static<typeof CreateWebhookBody>
 export type WebhookCreated = Static<typeof CreateWebhookAnswer>

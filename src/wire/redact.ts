@@ -13,9 +13,9 @@ const PLAIN: ReadonlySet<string> = new Set([
   ...['runId', 'nodeId', 'typeId', 'attempt', 'attempts', 'delayMs', 'failedNodeId', 'outcome', 'status', 'kind'],
   ...['childRunId', 'childWorkflowId', 'childStatus', 'interruptId', 'key', 'timeoutMs', 'requestedAt', 'resolvedAt'],
   ...['decidedAt', 'resolvedBy', 'decidedBy', 'answeredBy', 'cancelledBy', 'by', 'voter', 'action', 'actions'],
-  ...['shownHash', 'artifactId', 'artifactType', 'requiredApprovals', 'drainPolicy', 'reason', 'level', 'name'],
-  ...['channel', 'reducer', 'writtenAt', 'schemaVersion', 'iterations', 'limit', 'observed', 'breach', 'sourceRunId'],
-  ...['fromSeq', 'atSequence', 'originalEventId', 'replayEventId', 'divergenceKind', 'divergencePoint'],
+  ...['shownHash', 'expiresAt', 'requiredApprovals', 'drainPolicy', 'level', 'name', 'channel', 'reducer', 'writtenAt'],
+  ...['schemaVersion', 'iterations', 'limit', 'observed', 'breach', 'sourceRunId', 'fromSeq', 'atSequence'],
+  ...['originalEventId', 'replayEventId', 'divergenceKind', 'divergencePoint'],
 ])
 
 const FAILURES: ReadonlySet<string> = new Set(['error', 'lastError'])
@@ -24,7 +24,7 @@ const FAILURES: ReadonlySet<string> = new Set(['error', 'lastError'])
 const CREDENTIALS = new RegExp(
   [
     String.raw`\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`,
-    String.raw`\b(?:ask|hk|sk|pk|rk|whsec|ghp|gho|ghs|ghu|github_pat|glpat|xox[abeprs]|npm|pypi|key|tok)[-_][A-Za-z0-9_-]{8,}`,
+    String.raw`\b(?:ask|hk|sk|pk|rk|whsec|ghp|gho|ghs|ghu|github_pat|glpat|xox[abeprs]|pypi)[-_][A-Za-z0-9_-]{8,}`,
     String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{12,}`,
     String.raw`\bAIza[A-Za-z0-9_-]{20,}`,
     String.raw`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`,
@@ -35,24 +35,30 @@ const CREDENTIALS = new RegExp(
   'gi',
 )
 
+/** No credential is shorter. */
+const SHORTEST_CREDENTIAL = 10
+
+const withoutCredentials = (text: string): string =>
+  text.length < SHORTEST_CREDENTIAL ? text : text.replace(CREDENTIALS, MASK)
+
+/** Makes a text that somebody wrote fit to be shown. */
 export type Scrub = (text: string) => string
 
 /** Shorter texts are found in too many places to mean anything there. */
-const SHORTEST = 6
+const SHORTEST_TEXT = 6
 const MOST_TEXTS = 500
 
-/** Takes credentials out of a text, and everything the run was given that is long enough to recognise. */
+/** Takes out credentials, and everything in `given` that is long enough to be recognised where it is quoted. */
 export function scrubber(given: readonly Json[]): Scrub {
   const texts = textsIn(given).sort((a, b) => b.length - a.length)
-  const known = texts.length === 0 ? undefined : new RegExp(texts.map(RegExp.escape).join('|'), 'g')
-  return text => (known === undefined ? text : text.replace(known, MASK)).replace(CREDENTIALS, MASK)
+  return text => withoutCredentials(texts.reduce((rest, known) => rest.replaceAll(known, MASK), text))
 }
 
 function textsIn(given: readonly Json[]): string[] {
   const texts = new Set<string>()
   const queue = [...given]
   for (let value = queue.pop(); value !== undefined && texts.size < MOST_TEXTS; value = queue.pop()) {
-    if (typeof value === 'string' && value.length >= SHORTEST) texts.add(value)
+    if (typeof value === 'string' && value.length >= SHORTEST_TEXT) texts.add(value)
     else if (Array.isArray(value)) queue.push(...value)
     else if (isObject(value)) queue.push(...Object.values(value))
   }
@@ -62,8 +68,9 @@ function textsIn(given: readonly Json[]): string[] {
 /** An event's payload without the run's content. */
 export function redactPayload(payload: Json, scrub: Scrub): Json {
   if (!isObject(payload)) return payload === null ? null : MASK
-  return mapped(payload, scrub, (value, name) => {
-    if (PLAIN.has(name)) return scrubbed(value, scrub)
+  return mapped(payload, (value, name) => {
+    if (PLAIN.has(name)) return plain(value)
+    if (name === 'reason' && typeof value === 'string') return scrub(value)
     return FAILURES.has(name) && isObject(value) ? redactFailure(value, scrub) : MASK
   })
 }
@@ -74,40 +81,34 @@ function redactFailure({ code, message, retryable, details }: JsonObject, scrub:
     code: code ?? null,
     message: typeof message === 'string' ? scrub(message) : '',
     ...(retryable === undefined ? {} : { retryable }),
-    ...(details === undefined ? {} : { details: MASK }),
+    ...(details === undefined ? {} : { details: { [MASK]: MASK } }),
   }
 }
+
+const HIDDEN: ReadonlySet<string> = new Set(['inputs', 'variables', 'channels', 'outputs', 'metadata', 'configurable'])
 
 /** A snapshot without the run's content; the names of variables, inputs and channels stay. */
 export function redactSnapshot(snapshot: RunSnapshot, scrub: Scrub): JsonObject {
-  // The wire's types say "optional" where JSON has no such thing.
-  const { interrupt, error, nodeStates, tags, ...rest } = JSON.parse(JSON.stringify(snapshot)) as JsonObject
-  const hidden = ['inputs', 'variables', 'channels', 'outputs', 'metadata', 'configurable']
-  const shown = mapped(rest, scrub, (value, name) =>
-    hidden.includes(name) && isObject(value) ? mapped(value, scrub, () => MASK) : value,
-  )
-  return {
-    ...shown,
-    ...(tags === undefined ? {} : { tags: scrubbed(tags, scrub) }),
-    ...(isObject(error) ? { error: redactError(error, scrub) } : {}),
-    ...(isObject(nodeStates) ? { nodeStates: mapped(nodeStates, scrub, node => redactNode(node, scrub)) } : {}),
-    ...(interrupt === undefined ? {} : { interrupt: redactPayload(interrupt, scrub) }),
-  }
-}
-
-const redactError = (error: JsonObject, scrub: Scrub): JsonObject => {
-  const { details, ...rest } = redactFailure(error, scrub)
-  return details === undefined ? rest : { ...rest, details: {} }
+  // What is undefined in a snapshot is not there in JSON.
+  const json = JSON.parse(JSON.stringify(snapshot)) as JsonObject
+  return mapped(json, (value, name) => {
+    if (HIDDEN.has(name)) return isObject(value) ? mapped(value, () => MASK) : MASK
+    if (name === 'tags' && Array.isArray(value)) return value.map(tag => scrub(String(tag)))
+    if (name === 'interrupt') return redactPayload(value, scrub)
+    if (name === 'error' && isObject(value)) return redactFailure(value, scrub)
+    if (name === 'nodeStates' && isObject(value)) return mapped(value, node => redactNode(node, scrub))
+    return value
+  })
 }
 
 const redactNode = (node: Json, scrub: Scrub): Json =>
   isObject(node) && isObject(node.error) ? { ...node, error: redactFailure(node.error, scrub) } : node
 
-const scrubbed = (value: Json, scrub: Scrub): Json => {
-  if (typeof value === 'string') return scrub(value)
-  if (Array.isArray(value)) return value.map(item => scrubbed(item, scrub))
-  return isObject(value) ? mapped(value, scrub, item => scrubbed(item, scrub)) : value
+function plain(value: Json): Json {
+  if (typeof value === 'string') return withoutCredentials(value)
+  if (Array.isArray(value)) return value.map(plain)
+  return isObject(value) ? mapped(value, plain) : value
 }
 
-const mapped = (values: JsonObject, scrub: Scrub, map: (value: Json, name: string) => Json): JsonObject =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [scrub(name), map(value, name)]))
+const mapped = (values: JsonObject, map: (value: Json, name: string) => Json): JsonObject =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [withoutCredentials(name), map(value, name)]))

@@ -69,6 +69,28 @@ export const CRASH_WORKFLOWS: readonly Sketch[] = [
     },
     edges: ['loop.body > s', 's > loop', 'loop.done > end'],
   },
+  {
+    id: 'approval',
+    nodes: { a: 'core.noop', gate: 'core.approvalGate', d: delay(10), z: 'core.noop' },
+    edges: ['a > gate', 'gate > d', 'd > z'],
+  },
+  {
+    id: 'timeout',
+    nodes: { gate: { type: 'core.approvalGate', config: { timeoutMs: 100 } }, z: 'core.noop' },
+    edges: ['gate > z'],
+  },
+  {
+    id: 'mirror',
+    nodes: { sub: { type: 'core.subWorkflow', config: { workflowId: 'asking-child' } }, z: 'core.noop' },
+    edges: ['sub > z'],
+  },
+  { id: 'asking-child', nodes: { d: delay(10), gate: 'core.approvalGate' }, edges: ['d > gate'] },
+  {
+    id: 'fork',
+    nodes: { a: 'core.noop', s: 'core.conformance.side-effect', d: delay(10), z: 'core.noop' },
+    edges: ['a > s', 's > d', 'd > z'],
+  },
+  { id: 'delivery', nodes: { a: 'core.noop', d: delay(10), z: 'core.noop' }, edges: ['a > d', 'd > z'] },
   { id: 'poison', nodes: { s: { type: 'core.conformance.side-effect', config: { crash: true } } } },
   { id: 'sleeper', nodes: { d: delay(600_000) } },
   { id: 'noop', nodes: { a: 'core.noop' } },

@@ -33,6 +33,9 @@ export type KeyName = keyof typeof KEYS
 
 export const secretOf = (name: string): string => `ask_${name.padEnd(43, '0')}`
 
+/** Signs the links of every test host. */
+export const TOKEN_SECRET = 'a secret of the test hosts, known to forgers in tests'
+
 export type LogLine = { readonly level: string; readonly fields: object; readonly message: string }
 
 export type TestHost = {
@@ -75,7 +78,8 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const audit = new AuditVerifier({ store, keys: async () => new Map() })
   const config = httpConfig(options.config)
   const webhooks = newWebhooks(store, clock, log)
-  const deps = { engine, keys: store, receipts: store, audit, webhooks, clock, ids: systemIds, config, log }
+  const desks = { audit, webhooks, tokenSecrets: [TOKEN_SECRET] }
+  const deps = { engine, keys: store, receipts: store, ...desks, clock, ids: systemIds, config, log }
   const app = createApp({ ...deps, ...options.deps })
   for (const definition of [noop, slow, secretive]) await real.putWorkflow(null, definition)
   return {

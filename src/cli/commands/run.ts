@@ -6,6 +6,7 @@ import { connect, type GlobalOptions } from '../connect.js'
 import { readInputs } from '../inputs.js'
 import { printJson, type Terminal } from '../terminal.js'
 import { watch } from '../watch.js'
+import { collect } from './options.js'
 
 type Options = GlobalOptions & {
   readonly input: readonly string[]
@@ -62,8 +63,6 @@ function announce(terminal: Terminal, created: CreatedRun, options: Options): vo
   terminal.out(created.runId)
   terminal.note(pc.dim(`follow it with: assay runs events --follow ${created.runId}`))
 }
-
-export const collect = (value: string, before: readonly string[]): string[] => [...before, value]
 
 function nonEmpty(value: string): string {
   if (value === '') throw new InvalidArgumentError('must not be empty')

@@ -1,18 +1,23 @@
+import fs from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import pc from 'picocolors'
 import type { RunSnapshot } from '../../client/wire-shapes.js'
 import type { Cli } from '../cli.js'
 import { connect, type GlobalOptions } from '../connect.js'
 import { exitCodeOf, isWaiting } from '../exit-code.js'
-import { mayWait } from './run.js'
-import { UsageError } from '../inputs.js'
-import { eventLine } from '../progress.js'
+import { headline } from '../interrupt.js'
+import { advance, eventLine, mayWait, noProgress } from '../progress.js'
 import { printable, printJson, printTable, type Terminal } from '../terminal.js'
+import { watch } from '../watch.js'
+import { addForks } from './fork.js'
+import { wholeNumber } from './options.js'
 
 export function addRuns(program: Command, cli: Cli): void {
   const runs = program.command('runs').description('look at runs and steer them')
   addReads(runs, cli)
+  addLogs(runs, cli)
   addCommands(runs, cli)
+  addForks(runs, cli)
 }
 
 type ListOptions = GlobalOptions & {
@@ -25,7 +30,7 @@ type ListOptions = GlobalOptions & {
 
 type EventsOptions = GlobalOptions & { readonly follow?: true; readonly from: number }
 
-function addReads(runs: Command, { terminal, exit }: Cli): void {
+function addReads(runs: Command, { terminal }: Cli): void {
   runs
     .command('list')
     .description('runs, newest first')
@@ -61,6 +66,33 @@ function addReads(runs: Command, { terminal, exit }: Cli): void {
     })
 
   runs
+    .command('bundle')
+    .description('save how a run went, without its content, for whoever looks into a problem')
+    .argument('<runId>')
+    .option('--out <file>', 'where to; - is stdout (default: RUN.debug.json)')
+    .action(async (runId: string, _options, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & { readonly out?: string }>()
+      const bundle = await (await connect(options)).debugBundle(runId)
+      if (options.json || options.out === '-') return printJson(terminal, bundle)
+      const file = options.out ?? `${bundle.run.runId}.debug.json`
+      await fs.writeFile(file, `${JSON.stringify(bundle, null, 2)}\n`, { mode: 0o600 })
+      terminal.out(file)
+      if (bundle.truncated) terminal.note(`not all events are in it: ${bundle.truncatedReason}`)
+    })
+}
+
+function addLogs(runs: Command, { terminal, exit }: Cli): void {
+  runs
+    .command('follow')
+    .description('watch a run, answer what it asks, and print its outputs')
+    .argument('<runId>')
+    .action(async (runId: string, _options, command: Command) => {
+      const { json = false, ...options } = command.optsWithGlobals<GlobalOptions>()
+      const client = await connect(options)
+      exit(await watch(terminal, client, runId, { title: runId, quiet: json, json }))
+    })
+
+  runs
     .command('events')
     .description('the log of a run')
     .argument('<runId>')
@@ -70,9 +102,11 @@ function addReads(runs: Command, { terminal, exit }: Cli): void {
       const options = command.optsWithGlobals<EventsOptions>()
       const client = await connect(options)
       if (options.follow) {
+        let progress = noProgress(runId)
         for await (const event of client.followEvents(runId, { from: options.from })) {
+          progress = advance(progress, event)
           terminal.out(options.json ? JSON.stringify(event) : eventLine(event))
-          if (mayWait(event) && isWaiting((await client.getRun(runId)).status)) break
+          if (mayWait(progress, event) && isWaiting((await client.getRun(runId)).status)) break
         }
         exit(exitCodeOf((await client.getRun(runId)).status))
         return
@@ -125,7 +159,12 @@ function printRun(terminal: Terminal, run: RunSnapshot): void {
   line('started', run.startedAt)
   line('ended', run.completedAt)
   line('node', run.currentNodeId)
+  printWaiting(run, line)
   line('parent', run.parentRunId)
+  if (run.forkedFrom !== undefined) {
+    const { mode, runId, fromSeq } = run.forkedFrom
+    line('forked', `${mode} of ${runId} from event ${fromSeq}${run.diverged ? ', differs from it' : ''}`)
+  }
   for (const child of run.childRuns ?? []) line('child', `${child.runId} ${child.status}`)
   if (run.error !== undefined) line('error', `${run.error.message} [${run.error.code}]`)
   for (const [name, value] of Object.entries(run.variables ?? {}))
@@ -133,7 +172,13 @@ function printRun(terminal: Terminal, run: RunSnapshot): void {
   for (const [name, value] of Object.entries(run.channels ?? {})) line('channel', `${name} = ${JSON.stringify(value)}`)
 }
 
-export function wholeNumber(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new UsageError(`${JSON.stringify(text)} is not a whole number`)
+function printWaiting({ runId, interrupt, childRuns = [] }: RunSnapshot, line: (name: string, value: string) => void) {
+  if (interrupt !== undefined) {
+    line('waits for', `${interrupt.kind}: ${headline(interrupt.kind, interrupt.data)}`)
+    if (interrupt.expiresAt !== undefined) line('expires', interrupt.expiresAt)
+    line('answer', `assay interrupts show ${runId}`)
+    return
+  }
+  const waiting = childRuns.filter(child => child.status.startsWith('waiting-'))
+  for (const child of waiting) line('answer', `assay interrupts show ${child.runId}`)
 }

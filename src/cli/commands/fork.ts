@@ -1,0 +1,128 @@
+import type { Command } from 'commander'
+import pc from 'picocolors'
+import type { AssayClient } from '../../client/assay-client.js'
+import type { EventDiff, RunDiff, RunEventDoc } from '../../client/wire-shapes.js'
+import type { Cli } from '../cli.js'
+import { connect, type GlobalOptions } from '../connect.js'
+import { diffLines, eventPair, isEqual, isPersonsStop, isSameStory } from '../diff.js'
+import { EXIT, exitCodeOf } from '../exit-code.js'
+import { readInputs } from '../inputs.js'
+import { printable, printJson } from '../terminal.js'
+import { followRun, watch } from '../watch.js'
+import { collect, wholeNumber } from './options.js'
+
+/** Going back in a run: a branch lives on from there, a replay tells it again, a diff compares. */
+export function addForks(runs: Command, cli: Cli): void {
+  addFork(runs, cli)
+  addReplay(runs, cli)
+  addDiff(runs, cli)
+}
+
+type ForkOptions = GlobalOptions & {
+  readonly from: number
+  readonly set: readonly string[]
+  readonly tag: readonly string[]
+  readonly follow?: true
+}
+
+function addFork(runs: Command, { terminal, exit }: Cli): void {
+  runs
+    .command('fork')
+    .description('branch off: a new run with the same beginning that goes on by itself, with real effects')
+    .argument('<runId>')
+    .requiredOption('--from <sequence>', 'first event that is not shared', wholeNumber)
+    .option('--set <name=value|@file>', 'a run option to change, such as recursionLimit=50', collect, [])
+    .option('--tag <tag>', 'label the branch', collect, [])
+    .option('-f, --follow', 'show every event as it happens, and wait for the end')
+    .action(async (runId: string, _options, command: Command) => {
+      const { from, set, tag, follow, json, ...options } = command.optsWithGlobals<ForkOptions>()
+      const client = await connect(options)
+      const overlay = {
+        ...(set.length > 0 && { configurable: await readInputs(set, terminal.readStdin, '--set') }),
+        ...(tag.length > 0 && { tags: [...tag] }),
+      }
+      const fork = await client.forkRun(runId, {
+        mode: 'branch',
+        fromSeq: from,
+        ...(Object.keys(overlay).length > 0 && { runOptionsOverlay: overlay }),
+      })
+      if (follow) {
+        const watching = { title: `branch ${fork.runId}`, quiet: json === true, json: json === true }
+        return exit(await watch(terminal, client, fork.runId, watching))
+      }
+      if (json) return printJson(terminal, fork)
+      terminal.out(fork.runId)
+      terminal.note(pc.dim(`follow it with: assay runs follow ${fork.runId}`))
+    })
+}
+
+type ReplayOptions = GlobalOptions & { readonly from?: number; readonly check?: true }
+
+function addReplay(runs: Command, { terminal, exit }: Cli): void {
+  runs
+    .command('replay')
+    .description('tell a run again by the rules of today, from what it heard; nothing is called, nobody is asked')
+    .argument('<runId>')
+    .option('--from <sequence>', 'first event to tell again', wholeNumber)
+    .option('--check', 'compare the replay with its source: exit code 1 when they differ')
+    .action(async (sourceRunId: string, _options, command: Command) => {
+      const { from, check, json = false, ...options } = command.optsWithGlobals<ReplayOptions>()
+      const client = await connect(options)
+      const fork = await client.forkRun(sourceRunId, { mode: 'replay', ...(from !== undefined && { fromSeq: from }) })
+      const title = `replay ${fork.runId}`
+      // Asks nobody: a replay knows every answer, or fails.
+      const { run, events } = await followRun(terminal, client, fork.runId, { title, quiet: true, json: true })
+      const diff = check ? await client.diffRuns(sourceRunId, fork.runId) : undefined
+      const told = { runId: fork.runId, sourceRunId, fromSeq: fork.fromSeq, status: run.status, events }
+      if (json) printJson(terminal, diff === undefined ? told : { ...told, equal: isRetold(diff), diff })
+      else {
+        terminal.out(`${fork.runId} ${run.status}`)
+        if (diff !== undefined) for (const line of await verdict(client, diff, events)) terminal.out(line)
+      }
+      exit(diff === undefined ? exitCodeOf(run.status) : isRetold(diff) ? EXIT.ok : EXIT.failed)
+    })
+}
+
+/** A source that goes on is compared as far as it is; its replay has ended all the same. */
+const isRetold = (diff: RunDiff): boolean => (diff.truncated ? isSameStory(diff) : isEqual(diff))
+
+/** What `--check` found: `a` is the source, `b` its replay. */
+async function verdict(client: AssayClient, diff: RunDiff, events: number): Promise<string[]> {
+  const [first] = diff.eventDiffs
+  if (isRetold(diff)) {
+    const compared = diff.truncated ? (await client.readEvents(diff.a)).length : events
+    const part = diff.truncated ? ' (all that the source has so far)' : ''
+    return [`${pc.green('replay is equal')}: ${compared} events${part}`]
+  }
+  if (first === undefined) return [pc.red('replay differs in its state'), ...diffLines(diff)]
+  const told = await toldInstead(client, diff, first)
+  return [
+    `${pc.red('replay differs')} at event ${first.seq}:`,
+    ...eventPair(first.aEvent, told, ['source', 'replay']),
+    ...(first.aEvent !== undefined && isPersonsStop(first.aEvent)
+      ? ['a person cancelled the source here; a replay repeats no cancelling, so it parts from its source by design']
+      : []),
+    pc.dim(printable(`all differences: assay runs diff ${diff.a} ${diff.b}`)),
+  ]
+}
+
+/** A replay first says that it parts from its source, then what it tells instead. */
+async function toldInstead(client: AssayClient, diff: RunDiff, first: EventDiff): Promise<RunEventDoc | undefined> {
+  if (first.bEvent?.type !== 'replay.diverged') return first.bEvent
+  return (await client.readEvents(diff.b)).find(event => event.sequence === first.seq + 1)
+}
+
+function addDiff(runs: Command, { terminal, exit }: Cli): void {
+  runs
+    .command('diff')
+    .description('where two runs differ; exit code 1 when they do')
+    .argument('<a>', 'run id')
+    .argument('<b>', 'run id')
+    .action(async (a: string, b: string, _options, command: Command) => {
+      const { json, ...options } = command.optsWithGlobals<GlobalOptions>()
+      const diff = await (await connect(options)).diffRuns(a, b)
+      if (json) printJson(terminal, diff)
+      else for (const line of diffLines(diff)) terminal.out(line)
+      exit(isEqual(diff) ? EXIT.ok : EXIT.failed)
+    })
+}

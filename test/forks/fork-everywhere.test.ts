@@ -1,0 +1,58 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Store } from '../../src/engine/ports.js'
+import { loadProject } from '../../src/project/load-project.js'
+import { openStore } from '../../src/store/open-store.js'
+import { sketch } from '../../src/testing/workflow.js'
+import { CRASH_WORKFLOWS } from '../crash/workflows.js'
+import { startPostgres } from '../support/postgres.js'
+import { type ForkCounts, ForkedEverywhere, forkCounts } from './forked-everywhere.js'
+
+const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-forks-'))
+let postgres: Awaited<ReturnType<typeof startPostgres>>
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(async () => {
+  await postgres.stop()
+  rmSync(scratch, { recursive: true, force: true })
+})
+
+const examples = fileURLToPath(new URL('../../examples', import.meta.url))
+
+/** Every workflow that is shipped or killed in tests. */
+async function projects(): Promise<readonly object[][]> {
+  const shipped = readdirSync(examples, { withFileTypes: true }).filter(entry => entry.isDirectory())
+  const loaded = await Promise.all(shipped.map(({ name }) => loadProject(path.join(examples, name))))
+  return [
+    ...loaded.map(({ workflows }) => workflows.map(({ definition }) => definition)),
+    CRASH_WORKFLOWS.map(workflow => sketch(workflow)),
+  ]
+}
+
+const STORES: { readonly [name: string]: { open(): Promise<Store>; every: number } } = {
+  memory: { open: () => openStore('memory:'), every: 1 },
+  SQLite: { open: () => openStore(`sqlite:${mkdtempSync(path.join(scratch, 'run-'))}/assay.db`), every: 1 },
+  // A round trip for everything: sampled, so that it does not take longer than the rest together.
+  PostgreSQL: { open: async () => openStore(await postgres.createDatabase()), every: 5 },
+}
+
+describe.each(Object.entries(STORES))('E20: a fork at every sequence of every run, %s', (name, { open, every }) => {
+  it('is legal, leaves its source alone while that is appended to, and a replay of an ended run is its equal', async () => {
+    const seen: ForkCounts = forkCounts()
+    for (const definitions of await projects())
+      for (const { id } of definitions as readonly { readonly id: string }[]) {
+        const store = await open()
+        try {
+          await new ForkedEverywhere(store, seen, every).tell(definitions, id)
+        } finally {
+          await store.close()
+        }
+      }
+    console.log(`forks, ${name}: ${JSON.stringify(seen)}`)
+    for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(0)
+  })
+})
