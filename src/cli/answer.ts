@@ -70,6 +70,4 @@ const wrongKind = (interrupt: AskedInterrupt, meant: string): string =>
   `that answers ${meant}, but ${interrupt.nodeId} waits for ${interrupt.kind}; use ${answerCommands(interrupt)[0]}`
 
 const oneAnswer = (interrupt: AskedInterrupt): string =>
-  `say one answer, such as\n${answerCommands(interrupt)
-    .map(command => `  ${command}`)
-    .join('\n')}`
+  `say one answer, such as ${answerCommands(interrupt)[0]}; assay interrupts show ${interrupt.runId} ${interrupt.nodeId} has all`

@@ -11,12 +11,17 @@ export function conversation(input: NodeJS.ReadableStream, output: NodeJS.Writab
   const prompt = readline.createInterface({ input, output })
   // Lines that are typed ahead of their question are kept for it.
   const lines = prompt[Symbol.asyncIterator]()
+  let hasLeft = false
   return {
     ask: async question => {
+      if (hasLeft) return undefined
       prompt.setPrompt(question)
       prompt.prompt()
       const { value, done } = await lines.next()
-      return done ? undefined : value
+      if (!done) return value
+      hasLeft = true
+      output.write('\n')
+      return undefined
     },
     end: () => prompt.close(),
   }

@@ -52,6 +52,21 @@ function advice(error: AssayError): string[] {
       return ['use a key with the scope this needs; `assay keys list` shows the scopes of each']
     case 'not_found':
       return ['check the id; `assay workflows list` and `assay runs list` show what this key can see']
+    case 'interrupt_changed':
+      return ['look again with `assay interrupts show`, then answer what it shows now']
+    case 'interrupt_already_resolved':
+    case 'interrupt_expired':
+    case 'interrupt_gone':
+    case 'interrupt_cancelled':
+      return ['`assay runs events` shows how it ended; `assay interrupts list` what still waits']
+    case 'interrupt_not_found':
+      return ['`assay interrupts list` shows what waits for an answer']
+    case 'run_paused':
+      return ['`assay runs resume` lets the run go on']
+    case 'invalid_from_seq':
+      return ['`assay runs events` shows the sequences of a run']
+    case 'subscription_not_found':
+      return ['`assay webhooks list` shows the subscriptions']
     case 'rate_limited':
     case 'service_unavailable':
       return [`try again${error.retryAfterMs === undefined ? '' : ` in ${Math.ceil(error.retryAfterMs / 1000)} s`}`]

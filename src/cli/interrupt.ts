@@ -79,9 +79,12 @@ export function shownLines(kind: string, data: Fields): string[] {
   return ['', ...lines, '']
 }
 
+const SHORT = 80
+
 /** Text keeps its lines; anything else is JSON. Each line is made harmless by itself. */
 function section(name: string, value: unknown): string[] {
-  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  const brief = JSON.stringify(value)
+  const text = typeof value === 'string' ? value : brief.length <= SHORT ? brief : JSON.stringify(value, null, 2)
   const lines = text.split(/\r?\n/).map(printable)
   return lines.length === 1
     ? [`  ${printable(name)}: ${lines[0]}`]

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { RunEventDoc } from '../client/wire-shapes.js'
 import { clip, runView } from './live-view.js'
-import { advance, eventLine, frame, noProgress } from './progress.js'
+import { advance, eventLine, frame, mayWait, noProgress } from './progress.js'
 import { printable, printTable, type Terminal } from './terminal.js'
 
 let sequence = 0
@@ -65,6 +65,36 @@ describe('progress', () => {
     expect(plain(frame(many, 0, 10))[1]).toBe('  … 490 more')
   })
 
+  test('shows who is waited for, and when the run may need someone', () => {
+    const events = [
+      event('run.started'),
+      event('node.started', 'gate'),
+      event('node.started', 'other'),
+      event('interrupt.requested', 'gate', { kind: 'approval', data: { title: 'Publish?' } }),
+      event('node.suspended', 'gate', { kind: 'approval' }),
+    ]
+    const busy = events.reduce(advance, noProgress('t'))
+    expect(plain(frame(busy, 0))).toEqual(['⠋ t running', '  ◷ gate  approval: Publish?', '  ⠋ other'])
+    expect(mayWait(busy, events.at(-1)!)).toBe(false)
+    const done = event('node.completed', 'other')
+    const idle = advance(busy, done)
+    expect(plain(frame(idle, 0))[0]).toBe('◷ t waiting')
+    expect(mayWait(idle, done)).toBe(true)
+    const vote = event('assay.interrupt.voted', 'gate', { voter: 'ada', action: 'accept' })
+    expect(plain(frame(advance(idle, vote), 0))[1]).toBe('  ◷ gate  ada accept')
+    const resumed = event('node.resumed', 'gate')
+    expect(mayWait(advance(idle, resumed), resumed)).toBe(false)
+  })
+
+  test('a child that waits makes its parent wait', () => {
+    const child = event('assay.child.status', 'sub', { childRunId: 'c', status: 'waiting-approval' })
+    const waiting = [event('run.started'), event('node.started', 'sub'), child].reduce(advance, noProgress('t'))
+    expect(mayWait(waiting, child)).toBe(true)
+    expect(plain(frame(waiting, 0))).toEqual(['◷ t waiting', '  ◷ sub  child run c waiting-approval'])
+    const again = event('assay.child.status', 'sub', { childRunId: 'c', status: 'running' })
+    expect(mayWait(advance(waiting, again), again)).toBe(false)
+  })
+
   test('one event is one line, and its content cannot steer the terminal', () => {
     sequence = 7
     const line = eventLine(event('variable.changed', 'a', { name: 'x', next: 'two\nlines' }))
@@ -95,6 +125,19 @@ describe('the view of a run', () => {
     expect(said.at(-1)).toContain('\u001b[J')
     view.end()
     expect(said.at(-1)).toContain('\u001b[2A')
+  })
+
+  test('rests while something else is written, and goes on below it', () => {
+    const { double, said } = terminal(true)
+    const view = runView(double, 'hello', false)
+    view.show(event('run.started'))
+    view.rest()
+    const before = said.length
+    view.end()
+    expect(said).toHaveLength(before)
+    view.show(event('node.completed', 'a'))
+    view.end()
+    expect(said.at(-1)?.startsWith('\u001b[J')).toBe(true)
   })
 
   test('lines are cut to the screen, colours kept whole', () => {

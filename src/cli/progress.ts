@@ -80,8 +80,11 @@ function waits({ nodes }: Progress): boolean {
 }
 
 /** After this event the run may need someone; whether it does, the server knows. */
-export const mayWait = (progress: Progress, { type }: RunEventDoc): boolean =>
-  type === 'run.paused' || (waits(progress) && (NODE_STATES[type] !== undefined || type === 'assay.child.status'))
+export function mayWait(progress: Progress, event: RunEventDoc): boolean {
+  if (event.type === 'run.paused') return true
+  // A request is followed by node.suspended; once is enough.
+  return event.type !== 'interrupt.requested' && nodeState(event) !== undefined && waits(progress)
+}
 
 function advanceRun(progress: Progress, event: RunEventDoc): Progress {
   const { outputs, error } = (event.payload ?? {}) as { outputs?: Fields; error?: WireError }

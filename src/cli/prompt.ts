@@ -2,7 +2,16 @@ import { AssayError } from '../client/assay-error.js'
 import type { AskedInterrupt } from '../client/wire-shapes.js'
 import { type Json, withKey } from '../core/json.js'
 import type { Conversation } from './conversation.js'
-import { actionsOf, answerCommands, answerFrom, headline, questionsOf, schemaHint, shownLines } from './interrupt.js'
+import {
+  actionsOf,
+  answerCommands,
+  answerFrom,
+  headline,
+  type Question,
+  questionsOf,
+  schemaHint,
+  shownLines,
+} from './interrupt.js'
 import { printable } from './terminal.js'
 
 /** What a person said to an approval. */
@@ -69,13 +78,15 @@ const OVER = new Set([
 
 /** Asks until an answer is taken, nothing waits for one any more, or the person leaves it for later. */
 export async function askPerson(interrupt: AskedInterrupt, asking: Asking): Promise<'answered' | 'over' | 'later'> {
-  const { shownHash } = interrupt
+  const { shownHash, resumeSchema } = interrupt
+  // The answer is for what was shown here, not for what may have taken its place since. An author's schema may be
+  // closed to fields it does not name.
+  const canClaim = shownHash !== undefined && resumeSchema === undefined
   for (;;) {
     const value = await heard(interrupt, asking)
     if (value === undefined) return 'later'
     try {
-      // The answer is for what was shown here, and for nothing that may have taken its place since.
-      await asking.send(shownHash === undefined ? value : { ...value, shownHash })
+      await asking.send(canClaim ? { ...value, shownHash } : value)
       return 'answered'
     } catch (error) {
       if (!(error instanceof AssayError)) throw error
@@ -110,16 +121,21 @@ async function hearApproval(interrupt: AskedInterrupt, { conversation, say }: As
   }
 }
 
-async function hearAnswers({ data }: AskedInterrupt, { conversation, say }: Asking) {
+async function hearAnswers({ data }: AskedInterrupt, asking: Asking) {
   let answers: { readonly [id: string]: Json } = {}
   for (const question of questionsOf(data)) {
-    const hint = question.schema === undefined ? '' : ` ${schemaHint(question.schema)}`
-    let text: string | undefined
-    while ((text = await conversation.ask(`${printable(question.question)}${hint} `)) === '') {
-      say('type an answer; Ctrl-D leaves it for later')
-    }
+    const text = await hearAnswer(question, asking)
     if (text === undefined) return undefined
     answers = withKey(answers, question.id, answerFrom(question, text))
   }
   return { answers }
+}
+
+async function hearAnswer({ question, schema }: Question, { conversation, say }: Asking): Promise<string | undefined> {
+  const hint = schema === undefined ? '' : ` ${schemaHint(schema)}`
+  for (;;) {
+    const text = await conversation.ask(`${printable(question)}${hint} `)
+    if (text !== '') return text
+    say('type an answer; Ctrl-D leaves it for later')
+  }
 }

@@ -1,7 +1,6 @@
 import pc from 'picocolors'
 import type { AssayClient } from '../client/assay-client.js'
 import type { AskedInterrupt, RunSnapshot } from '../client/wire-shapes.js'
-import type { Conversation } from './conversation.js'
 import { EXIT, type ExitCode, exitCodeOf, isWaiting } from './exit-code.js'
 import { explain } from './explain.js'
 import { answerCommands } from './interrupt.js'
@@ -43,7 +42,7 @@ export async function followRun(
   { title, quiet, json }: WatchOptions,
 ): Promise<Followed> {
   const view = runView(terminal, title, quiet)
-  const conversation = json ? undefined : terminal.converse?.()
+  const converse = json ? undefined : terminal.converse
   const asked = new Set<string>()
   let events = 0
   try {
@@ -51,11 +50,10 @@ export async function followRun(
       events = event.sequence + 1
       if (!mayWait(view.show(event), event)) continue
       const run = await client.getRun(runId)
-      if (isWaiting(run.status) && !(await attend(run, { client, view, terminal, conversation, asked }))) break
+      if (isWaiting(run.status) && !(await attend(run, { client, view, terminal, converse, asked }))) break
     }
   } finally {
     view.end()
-    conversation?.end()
   }
   return { run: await client.getRun(runId), progress: view.end(), events }
 }
@@ -64,18 +62,20 @@ type Attending = {
   readonly client: AssayClient
   readonly view: RunView
   readonly terminal: Terminal
-  readonly conversation: Conversation | undefined
+  readonly converse: Terminal['converse'] | undefined
   /** What has been put to the person once, so that what is left for later stays left. */
   readonly asked: Set<string>
 }
 
-/** Asks the person at the terminal; true when the run goes on. */
+/** Asks the person at the terminal; false when the run waits for what nobody here answers. */
 async function attend(run: RunSnapshot, attending: Attending): Promise<boolean> {
-  const { client, view, terminal, conversation, asked } = attending
-  if (conversation === undefined) return false
-  const open = (await openBelow(client, run)).filter(one => !asked.has(nameOf(one)))
-  if (open.length === 0) return false
+  const { client, view, terminal, converse, asked } = attending
+  const isNew = (one: AskedInterrupt) => !asked.has(nameOf(one))
+  const open = (await openBelow(client, run)).filter(isNew)
+  if (converse === undefined || open.length === 0) return false
   view.rest()
+  // Only while it asks: a terminal that is being read keeps Ctrl-C to itself.
+  const conversation = converse()
   for (const one of open) {
     asked.add(nameOf(one))
     await askPerson(one, {
@@ -85,8 +85,12 @@ async function attend(run: RunSnapshot, attending: Attending): Promise<boolean> 
       explain: error => explain(error)?.lines ?? [],
     })
   }
+  conversation.end()
   const now = await client.getRun(run.runId)
-  return !isWaiting(now.status) || attend(now, attending)
+  if (!isWaiting(now.status)) return true
+  const next = (await openBelow(client, now)).filter(isNew)
+  // Its own log will tell of a run's next question. What a child asks next it may not tell.
+  return next.length > 0 && (next.every(one => one.runId === run.runId) || attend(now, attending))
 }
 
 const nameOf = ({ runId, interruptId }: AskedInterrupt): string => `${runId}:${interruptId}`

@@ -46,7 +46,7 @@ export type InterruptPage = Static<typeof ListInterruptsAnswer>
 export type OpenInterrupt = InterruptPage['interrupts'][number]
 /** An interrupt as a run's log tells it; what only the server knows may be missing. */
 export type AskedInterrupt = Omit<OpenInterrupt, 'shownHash'> & { readonly shownHash?: string }
-export type InterruptAnswered = Static<typeof ResolveAnswer>
+export type InterruptAnswered = Static<typeof ResolveAnswer> & { readonly status: RunStatus }
 export type LinkRequest = {
   readonly expiresInSeconds?: number
   readonly intent?: InterruptLink['intent']

@@ -19,6 +19,8 @@ export function refusalOf(error: unknown, config: HttpConfig): Refusal | undefin
       return refuse('validation_error', 'Content-Length does not match the body that was sent.')
     case 'FST_ERR_BAD_URL':
       return refuse('validation_error', 'The path is not a valid URL: a percent sign must start a two-digit escape.')
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return refuse('not_found', 'A part of the path is longer than any id or token.')
     case 'ECONNRESET':
     case 'ERR_STREAM_PREMATURE_CLOSE':
       return refuse('request_timeout', 'The connection closed before the request was complete.')

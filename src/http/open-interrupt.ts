@@ -1,7 +1,6 @@
 import { type Refusal, refuse } from '../core/problem.js'
 import { type OpenInterrupt, openInterrupts } from '../core/run/interrupts.js'
-import type { RunState } from '../core/run/state.js'
-import { isWaiting } from '../core/run/state.js'
+import { isWaiting, type RunState } from '../core/run/state.js'
 import type { RunView } from '../engine/api.js'
 import { shownHash } from '../engine/shown-hash.js'
 import { type InterruptDoc, renderInterrupt } from '../wire/interrupt.js'
@@ -10,9 +9,11 @@ export const hashOf = ({ asked }: OpenInterrupt): string => shownHash(asked.kind
 
 export const interruptDoc = (open: OpenInterrupt): InterruptDoc => renderInterrupt(open, hashOf(open))
 
-/** What a waiting run asks; nothing when it only waits for what a child asks. */
+/** What a waiting run asks; nothing when it only waits for what a child asks, and a replay asks nobody. */
 export const asksOf = (view: RunView): OpenInterrupt[] =>
-  isWaiting(view.status) ? openInterrupts(view.plan, view.state) : []
+  isWaiting(view.status) && !isReplay(view.state) ? openInterrupts(view.plan, view.state) : []
+
+const isReplay = (state: RunState): boolean => state.fork?.mode === 'replay'
 
 /**
  * The interrupt that a node has open, or why there is none to look at or to make a link for. An answer is not judged
@@ -25,6 +26,7 @@ export function findInterrupt(
   now: number,
 ): OpenInterrupt | Refusal {
   const { plan, state } = view
+  if (isReplay(state)) return refuse('interrupt_not_found', 'A replay asks nobody; answer the run it retells.')
   const index = plan.indexOf.get(nodeId)
   if (index === undefined || state.phase === 'absent' || (state.asks[index] ?? 0) === 0)
     return refuse('interrupt_not_found', 'The node of this run has asked nothing.')

@@ -10,11 +10,10 @@ export function strayAnswer(table: readonly Route[]): (method: string, url: stri
   const patterns = table.map(route => ({ method: route.method, pattern: pathPattern(route.path) }))
   const roots = new Set(table.map(route => versionedRoot(route.path)))
 
-  return (method, url) => {
+  return (_method, url) => {
     const path = url.split('?', 1)[0] as string
     const allowed = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
-    // The right method, and yet no route took it: a part of the path is longer than any id.
-    if (allowed.length > 0 && !allowed.some(other => other === method)) {
+    if (allowed.length > 0) {
       const allow = [...new Set(allowed)].join(', ')
       const message = `This path takes ${allow} only.`
       return problem(refuse('method_not_allowed', message, { allow: allow.split(', ') }), { allow })

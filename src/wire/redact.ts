@@ -8,15 +8,17 @@ import type { RunSnapshot } from './run.js'
  */
 
 /** Payload fields that tell how a run went, not what it was about. */
-const PLAIN: ReadonlySet<string> = new Set([
-  ...['workflowId', 'workflowDigest', 'transport', 'engineVersion', 'owner', 'depth', 'parentRunId', 'parentNodeId'],
-  ...['runId', 'nodeId', 'typeId', 'attempt', 'attempts', 'delayMs', 'failedNodeId', 'outcome', 'status', 'kind'],
-  ...['childRunId', 'childWorkflowId', 'childStatus', 'interruptId', 'key', 'timeoutMs', 'requestedAt', 'resolvedAt'],
-  ...['decidedAt', 'resolvedBy', 'decidedBy', 'answeredBy', 'cancelledBy', 'by', 'voter', 'action', 'actions'],
-  ...['shownHash', 'expiresAt', 'requiredApprovals', 'drainPolicy', 'level', 'name', 'channel', 'reducer', 'writtenAt'],
-  ...['schemaVersion', 'iterations', 'limit', 'observed', 'breach', 'sourceRunId', 'fromSeq', 'atSequence'],
-  ...['originalEventId', 'replayEventId', 'divergenceKind', 'divergencePoint'],
-])
+const PLAIN: ReadonlySet<string> = new Set(
+  [
+    ['workflowId', 'workflowDigest', 'transport', 'engineVersion', 'owner', 'depth', 'parentRunId', 'parentNodeId'],
+    ['runId', 'nodeId', 'typeId', 'attempt', 'attempts', 'delayMs', 'failedNodeId', 'outcome', 'status', 'kind'],
+    ['childRunId', 'childWorkflowId', 'childStatus', 'interruptId', 'key', 'timeoutMs', 'requestedAt', 'resolvedAt'],
+    ['decidedAt', 'resolvedBy', 'decidedBy', 'answeredBy', 'cancelledBy', 'by', 'voter', 'action', 'actions'],
+    ['shownHash', 'expiresAt', 'requiredApprovals', 'drainPolicy', 'level', 'name', 'channel', 'reducer', 'writtenAt'],
+    ['schemaVersion', 'iterations', 'limit', 'observed', 'breach', 'sourceRunId', 'fromSeq', 'atSequence'],
+    ['originalEventId', 'replayEventId', 'divergenceKind', 'divergencePoint'],
+  ].flat(),
+)
 
 const FAILURES: ReadonlySet<string> = new Set(['error', 'lastError'])
 
@@ -24,7 +26,8 @@ const FAILURES: ReadonlySet<string> = new Set(['error', 'lastError'])
 const CREDENTIALS = new RegExp(
   [
     String.raw`\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`,
-    String.raw`\b(?:ask|hk|sk|pk|rk|whsec|ghp|gho|ghs|ghu|github_pat|glpat|xox[abeprs]|pypi)[-_][A-Za-z0-9_-]{8,}`,
+    String.raw`\bask_[A-Za-z0-9_-]{20,}`,
+    String.raw`\b(?:hk|sk|pk|rk|whsec|ghp|gho|ghs|ghu|github_pat|glpat|xox[abeprs]|pypi)[-_][A-Za-z0-9_-]{8,}`,
     String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{12,}`,
     String.raw`\bAIza[A-Za-z0-9_-]{20,}`,
     String.raw`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`,

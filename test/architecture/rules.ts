@@ -52,6 +52,7 @@ export const LAYERS: readonly Layer[] = [
       'audit/',
       'wire/',
       'system.ts',
+      'link-secrets.ts',
       'package-version.ts',
       'core/json.ts',
     ],

@@ -22,7 +22,7 @@ export const forkCounts = () => ({
 export type ForkCounts = ReturnType<typeof forkCounts>
 
 const MODES = { replay: 'replays', branch: 'branches' } as const
-const DEADLINE_MS = 120_000
+const DEADLINE_MS = 60_000
 
 /** One run, held by one host and forked by another, at every sequence there is. */
 export class ForkedEverywhere {
@@ -56,8 +56,8 @@ export class ForkedEverywhere {
     await this.#forkWhatEnded()
     await this.#endAll()
     await this.#check()
-    await this.#holder.stop()
-    await this.#forker.stop()
+    await this.#holder.stop(0)
+    await this.#forker.stop(0)
     this.seen.workflows += 1
   }
 
@@ -99,7 +99,8 @@ export class ForkedEverywhere {
   /** Time passes and questions are answered until the run's log has grown. */
   async #goOn({ runId, length }: RunRow): Promise<void> {
     await this.#passing(`run ${runId} to go on`, async () => {
-      await this.#answer(this.#holder, runId)
+      // A child that asks keeps its parent waiting.
+      for (const row of await this.#rows()) if (!isFork(row)) await this.#answer(this.#holder, row.runId)
       return (await this.#row(runId)).length > length
     })
   }

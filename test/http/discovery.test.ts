@@ -30,11 +30,16 @@ describe('discovery (contract core §1)', () => {
     expect(reply.headers['cache-control']).toBe('public, max-age=300')
     expect(reply.json).toMatchObject({
       protocolVersion: '1.0',
-      supportedEnvelopes: [],
+      supportedEnvelopes: ['clarification.request'],
       schemaVersions: {},
       engineVersion: 1,
       implementation: { name: 'assay', version: '9.9.9' },
       runs: { pauseResume: { supported: true } },
+      replay: { supported: true, modes: ['replay', 'branch'], sideEffectSuppression: 'recorded-outcome' },
+      debugBundle: { supported: true },
+      webhooks: { supported: true, signatureAlgorithms: ['v1'], durable: false },
+      auth: { profiles: ['openwop-audit-log-integrity'], auditLogIntegrity: { hashChain: true } },
+      extensions: { interrupts: { signedCallbackTokens: true } },
       fixtures: ['conformance-noop'],
     })
     expect(reply.json.limits.maxRequestBodyBytes).toBe(1024 * 1024)
@@ -78,7 +83,9 @@ describe('OpenAPI', () => {
     for (const route of host.app.routeTable) {
       const operation = json.paths[route.path]?.[route.method.toLowerCase()]
       expect(operation?.operationId).toBe(route.operation)
-      expect(operation.security).toEqual(route.access === 'public' ? [] : [{ key: [route.access] }])
+      const scopes = [route.access, route.alsoNeeds].filter(scope => scope !== undefined)
+      const open = route.access === 'public' || route.access === 'token'
+      expect(operation.security).toEqual(open ? [] : [{ key: scopes }])
     }
     const body = json.paths['/v1/runs'].post.requestBody.content['application/json'].schema
     expect(body).toMatchObject({ type: 'object', required: ['workflowId'], additionalProperties: false })

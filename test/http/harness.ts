@@ -4,7 +4,7 @@ import { coreNodeTypes } from '../../src/core/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
 import type { RunEngine } from '../../src/engine/api.js'
 import { Engine } from '../../src/engine/engine.js'
-import type { ApiKey, Clock, Log, SchemaChecker } from '../../src/engine/ports.js'
+import type { ApiKey, Clock, Log, Performer, SchemaChecker } from '../../src/engine/ports.js'
 import { createApp } from '../../src/http/app.js'
 import { type HttpConfigOverrides, httpConfig } from '../../src/http/config.js'
 import { definitionShape } from '../../src/http/definition-shape.js'
@@ -26,6 +26,8 @@ export const KEYS = {
   tester: { account: 'acme', scopes: TENANT_SCOPES, test: true },
   operator: { account: 'ops', scopes: SCOPES, test: false },
   reader: { account: 'acme', scopes: ['runs:read'], test: false },
+  approver: { account: 'acme', scopes: ['runs:read', 'approvals:respond'], test: false },
+  starter: { account: 'acme', scopes: ['runs:create'], test: false },
   canceller: { account: 'acme', scopes: ['runs:cancel'], test: false },
 } as const
 
@@ -60,6 +62,8 @@ export type HostOptions = {
   readonly clock?: Clock
   readonly store?: MemoryStore
   readonly hostName?: string
+  /** The outside world of effect nodes; without it there are none. */
+  readonly performers?: ReadonlyMap<string, Performer>
   /** Puts something in front of the real engine. */
   readonly wrap?: (engine: RunEngine) => RunEngine
   readonly deps?: Partial<AppDeps>
@@ -71,7 +75,7 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const lines: LogLine[] = []
   const log = recordingLog(lines)
   const schemas = createSchemaChecker()
-  const real = newEngine(store, clock, log, schemas, options.hostName)
+  const real = newEngine(store, clock, log, schemas, options)
   await real.start()
   for (const name of Object.keys(KEYS) as KeyName[]) await store.putKey(keyRecord(name, clock))
   const engine = options.wrap?.(real) ?? real
@@ -104,7 +108,13 @@ const newWebhooks = (store: MemoryStore, clock: Clock, log: Log): Webhooks => {
   return new Webhooks(deps, { durable: false, version: '0', engineVersion: '1' })
 }
 
-const newEngine = (store: MemoryStore, clock: Clock, log: Log, schemas: SchemaChecker, hostName = 'test'): Engine =>
+const newEngine = (
+  store: MemoryStore,
+  clock: Clock,
+  log: Log,
+  schemas: SchemaChecker,
+  { hostName = 'test', performers }: HostOptions,
+): Engine =>
   new Engine(
     {
       store,
@@ -113,8 +123,8 @@ const newEngine = (store: MemoryStore, clock: Clock, log: Log, schemas: SchemaCh
       schemas,
       log,
       nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
-      capabilities: new Set(),
-      performers: new Map(),
+      capabilities: new Set(performers === undefined ? [] : ['assay.conformance']),
+      performers: performers ?? new Map(),
       definitionShape,
     },
     {
@@ -155,7 +165,7 @@ async function call(app: FastifyInstance, name: KeyName | null, request: InjectO
   return { status: response.statusCode, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined }
 }
 
-const workflow = (id: string, nodes: object[], more: object = {}): object => ({
+export const workflow = (id: string, nodes: object[], more: object = {}): object => ({
   id,
   name: id,
   version: '1',

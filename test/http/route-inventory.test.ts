@@ -28,6 +28,16 @@ const MATRIX: { readonly [operation: string]: string } = {
   streamRunEvents: 'runs:read',
   pollRunEvents: 'runs:read',
   getArtifact: 'artifacts:read',
+  forkRun: 'runs:create',
+  listInterrupts: 'runs:read',
+  resolveInterrupt: 'approvals:respond',
+  linkInterrupt: 'approvals:respond',
+  inspectInterruptByToken: 'token',
+  resolveInterruptByToken: 'token',
+  diffRuns: 'runs:read',
+  getDebugBundle: 'runs:read',
+  listAnnotations: 'runs:read',
+  annotateRun: 'runs:read',
   listKeys: 'keys:manage',
   createKey: 'keys:manage',
   revokeKey: 'keys:manage',
@@ -35,10 +45,16 @@ const MATRIX: { readonly [operation: string]: string } = {
   registerWebhook: 'webhooks:manage',
   removeWebhook: 'webhooks:manage',
   listDeliveries: 'webhooks:manage',
+  verifyAudit: 'audit:read',
 }
 
 const ask = (key: KeyName | null, row: { method: string; path: string }): Promise<Reply> =>
   host.call(key, { method: row.method as 'GET', url: row.path.replace(/\{\w+\}/g, 'x1') })
+
+const keyed = () => host.app.routeTable.filter(({ access }) => access !== 'public' && access !== 'token')
+
+const ABSENT = ['listAnnotations', 'annotateRun']
+const NOT_PROVIDED = [501, 'capability_not_provided']
 
 describe('every route is accounted for', () => {
   test('each registered route has a row in the auth matrix, and each row a route', () => {
@@ -54,7 +70,7 @@ describe('every route is accounted for', () => {
   })
 
   test('without a key every protected route is 401, before anything else is looked at', async () => {
-    for (const row of host.app.routeTable.filter(({ access }) => access !== 'public')) {
+    for (const row of keyed()) {
       const reply = await ask(null, row)
       expect([row.operation, reply.status, reply.json.error]).toEqual([row.operation, 401, 'unauthenticated'])
       expect(reply.headers['www-authenticate']).toContain('Bearer')
@@ -62,7 +78,7 @@ describe('every route is accounted for', () => {
   })
 
   test('a key without the scope gets 403 that names it, and no other scope stands in', async () => {
-    for (const row of host.app.routeTable.filter(({ access }) => access !== 'public')) {
+    for (const row of keyed()) {
       const key = row.access === 'runs:cancel' ? 'reader' : 'canceller'
       const reply = await ask(key, row)
       expect([row.operation, reply.status, reply.json.error]).toEqual([row.operation, 403, 'forbidden'])
@@ -71,11 +87,18 @@ describe('every route is accounted for', () => {
     }
   })
 
-  test('with the scope no route is 401, 403 or 5xx', async () => {
+  test('with the scope no route is 401, 403 or 5xx; what is not provided is 501', async () => {
     for (const row of host.app.routeTable) {
       const reply = await ask('alice', row)
-      expect([401, 403].includes(reply.status) || reply.status >= 500, `${row.operation} ${reply.text}`).toBe(false)
+      const said = `${row.operation} ${reply.text}`
+      if (ABSENT.includes(row.operation)) expect([reply.status, reply.json.error], said).toEqual(NOT_PROVIDED)
+      else expect([401, 403].includes(reply.status) || reply.status >= 500, said).toBe(false)
     }
+  })
+
+  test('a route that needs two scopes names the one that is missing', async () => {
+    const reply = await ask('starter', { method: 'POST', path: '/v1/runs/{runId}:fork' })
+    expect([reply.status, reply.json.details]).toEqual([403, { scopeRequired: 'runs:read' }])
   })
 
   test('a wrong method is 405 with Allow', async () => {

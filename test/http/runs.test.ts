@@ -208,6 +208,8 @@ describe('artifacts', () => {
       secret: '{"content":{"text":"<script>"}}',
       cause: 6,
       at: 0,
+      input: null,
+      hash: '',
     }
     const other = await startHttp({
       wrap: overriding(() => ({

@@ -225,6 +225,8 @@ const filler = (sequence: number, bytes: number): StoredEvent => ({
   secret: null,
   cause: null,
   at: 0,
+  input: null,
+  hash: '',
 })
 
 /** A client that asks and then does not read until told to. `cut` resolves when the host no longer has the stream. */

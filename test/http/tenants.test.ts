@@ -22,11 +22,17 @@ describe('tenants see nothing of each other', () => {
     ['POST', ':cancel'],
     ['POST', ':pause'],
     ['POST', ':resume'],
-  ] as const)(
+    ['POST', ':fork', { mode: 'replay' }],
+    ['POST', '/interrupts/wait', { resumeValue: 1 }],
+    ['POST', '/interrupts/wait:link'],
+    ['GET', '/debug-bundle'],
+    ['GET', ':diff?against=x'],
+  ] as [method: 'GET' | 'POST', rest: string, payload?: object][])(
     'B10: %s /v1/runs/{id}%s of another tenant is byte for byte like one that never was',
-    async (method, rest) => {
-      const foreign = await host.call('bob', { method, url: `/v1/runs/${runId}${rest}` })
-      const absent = await host.call('bob', { method, url: `/v1/runs/${never}${rest}` })
+    async (method, rest, payload) => {
+      const more = payload === undefined ? {} : { payload }
+      const foreign = await host.call('bob', { method, url: `/v1/runs/${runId}${rest}`, ...more })
+      const absent = await host.call('bob', { method, url: `/v1/runs/${never}${rest}`, ...more })
       expect(foreign.status).toBe(404)
       expect(foreign.text).toBe(absent.text)
     },

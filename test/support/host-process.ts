@@ -17,6 +17,8 @@ export type HostSettings = {
   readonly leaseMs?: number
   readonly hostName?: string
   readonly limits?: { readonly maxPoisonAttempts?: number }
+  /** Further settings, by their path. */
+  readonly settings?: { readonly [setting: string]: string }
   /** A command to run it under, such as strace. */
   readonly under?: readonly string[]
 }
@@ -30,8 +32,12 @@ const script = fileURLToPath(new URL('./host-process.mjs', import.meta.url))
 type Answered = {
   readonly runId: string
   readonly status: string
-  readonly runs: readonly { readonly runId: string }[]
+  readonly runs: readonly { readonly runId: string; readonly status: string }[]
   readonly error?: unknown
+  readonly webhookId: string
+  readonly secret: string
+  readonly deliveries: readonly { readonly state: string; readonly runId: string; readonly sequence: number }[]
+  readonly divergedAtSeq: number | null
 }
 
 /** A host process under test. */
@@ -65,6 +71,7 @@ export class HostProcess {
       hostName = 'host',
       under = [],
       limits,
+      settings: further = {},
     } = settings
     const overrides = {
       data,
@@ -75,6 +82,7 @@ export class HostProcess {
       leaseMs: String(leaseMs),
       hostName,
       'limits.maxPoisonAttempts': String(limits?.maxPoisonAttempts ?? 5),
+      ...further,
     }
     const argument = JSON.stringify({ overrides, env: {}, cwd: data, crash, counted })
     const [command = '', ...rest] = [...under, process.execPath, script, argument]
@@ -138,6 +146,8 @@ export class HostProcess {
     return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as Answered }
   }
 }
+
+export const isTerminal = (status: string): boolean => ['completed', 'failed', 'cancelled'].includes(status)
 
 /** Waits for a condition, not for luck: fails with what was waited for when the deadline passes. */
 export async function until<T>(

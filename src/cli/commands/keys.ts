@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import pc from 'picocolors'
 import type { NewKey } from '../../client/wire-shapes.js'
+import { loadClientConfig } from '../../config.js'
+import { linkSecretsFile, rotateLinkSecrets } from '../../link-secrets.js'
 import type { Scope } from '../../wire/key.js'
 import type { Cli } from '../cli.js'
 import { connect, type GlobalOptions } from '../connect.js'
@@ -42,6 +44,15 @@ export function addKeys(program: Command, { terminal }: Cli): void {
       if (json) return printJson(terminal, created)
       terminal.out(created.key ?? '')
       terminal.note(pc.dim(`key ${created.keyId}, tenant ${created.tenant}; it is not shown again`))
+    })
+
+  keys
+    .command('rotate-links')
+    .description('sign new interrupt links with a new secret; a running server takes it up at its next start')
+    .action(async (_options, command: Command) => {
+      const { data } = loadClientConfig(command.optsWithGlobals<GlobalOptions>())
+      await rotateLinkSecrets(data)
+      terminal.out(`new secret in ${linkSecretsFile(data)}; links made before stay valid until they expire`)
     })
 
   keys

@@ -35,7 +35,7 @@ function addSubscriptions(webhooks: Command, { terminal }: Cli): void {
     .command('add')
     .description('tell a URL of events; the secret that signs them is shown once')
     .argument('<url>')
-    .requiredOption('--event <type>', 'a type such as run.completed, a family such as run.*, or *', collect, [])
+    .requiredOption('--event <type>', 'a type such as run.completed, a family such as run.*, or *', collect)
     .option('--tag <tag>', 'only of runs with this tag', collect, [])
     .action(async (url: string, _options, command: Command) => {
       const { json, event, tag, ...options } = command.optsWithGlobals<AddOptions>()

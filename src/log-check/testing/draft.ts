@@ -11,6 +11,7 @@ export type DraftRun = {
   definition: Workflow
   events: DraftEvent[]
   invocations: { id: string; nodeId: string; ordinal: number; provider: string }[]
+  outlets: { poll: DraftEvent[] }
   snapshot: { variables: Record<string, unknown>; channels: Record<string, unknown> }
   row: {
     status: string
@@ -19,8 +20,12 @@ export type DraftRun = {
     parentNodeId: string | null
     endedAt: number | null
     wakeAt: number | null
+    fork: DraftFork | null
+    head: string
   }
 }
+
+export type DraftFork = { sourceRunId: string; fromSeq: number; mode: 'replay' | 'branch'; sourceLength: number }
 
 export type DraftEvent = {
   sequence: number
@@ -28,9 +33,11 @@ export type DraftEvent = {
   type: string
   nodeId: string | null
   payload: Record<string, unknown>
+  secret?: Record<string, unknown>
   causationId: string | null
   at: number
   epoch: number
+  link: { payload: string; secret: string | null; cause: number | null; input: string | null; hash: string }
 }
 
 /** One way to break a log, and the rule that must notice. `apply` answers false when the log offers no place for it. */

@@ -1,6 +1,7 @@
-import type { CheckInput } from '../checked.js'
-import { type Choose, pick } from './choice.js'
-import { CutOff, type Fate, SimulatedRun, type World } from './simulated-run.js'
+import type { CheckedFork, CheckInput } from '../checked.js'
+import { type Choose, chance, pick } from './choice.js'
+import { ASKING } from './questions.js'
+import { CutOff, type Fate, type Moment, type Origin, SimulatedRun, type World } from './simulated-run.js'
 import { type Shape, workflow } from './workflows.js'
 
 /** Kinds of legal logs; each stresses one part of the contract, `mixed` any of them together. */
@@ -17,6 +18,14 @@ export const KINDS = [
   'cap-executions',
   'cap-duration',
   'in-flight',
+  'approval',
+  'question',
+  'question-cancelled',
+  'question-open',
+  'mirrored',
+  'branch',
+  'replay',
+  'fork-of-fork',
   'mixed',
 ] as const
 
@@ -25,12 +34,23 @@ export type Kind = (typeof KINDS)[number]
 const PLAIN = ['core.noop', 'core.delay', 'assay.effect']
 const STATE = ['core.setVariable', 'core.channelWrite', 'core.noop']
 const EVERY = [...PLAIN, ...STATE, 'core.subWorkflow']
+const GATES = ['core.approvalGate', 'core.approvalGate', 'core.noop']
 
-type Recipe = { readonly shape: Shape; readonly fate: Fate }
+type Recipe = {
+  readonly shape: Shape
+  readonly fate: Fate
+  /** Types of the child's nodes. */
+  readonly child: readonly string[]
+  /** Modes of the runs that begin as a copy of the first, or of one of those. */
+  readonly forks: readonly CheckedFork['mode'][]
+}
 
-const recipe = (shape: Partial<Shape> = {}, fate: Partial<Fate> = {}): Recipe => ({
+const recipe = (shape: Partial<Shape> = {}, fate: Partial<Fate> = {}, more: Partial<Recipe> = {}): Recipe => ({
   shape: { kind: 'dag', types: PLAIN, retries: false, tolerance: false, ...shape },
   fate: { end: 'own', pause: 'none', ...fate },
+  child: STATE,
+  forks: [],
+  ...more,
 })
 
 const RECIPES: { readonly [kind in Exclude<Kind, 'mixed'>]: Recipe } = {
@@ -46,26 +66,93 @@ const RECIPES: { readonly [kind in Exclude<Kind, 'mixed'>]: Recipe } = {
   'cap-executions': recipe({ kind: 'loop', types: EVERY }, { end: 'executions' }),
   'cap-duration': recipe({ types: EVERY }, { end: 'duration' }),
   'in-flight': recipe({ types: EVERY, retries: true }, { end: 'cut', pause: 'immediate' }),
+  approval: recipe({ types: GATES, tolerance: true }),
+  question: recipe({ kind: 'loop', types: [...ASKING, 'core.setVariable'] }, { pause: 'immediate' }),
+  'question-cancelled': recipe({ types: [...ASKING, ...GATES] }, { end: 'cancelled', pause: 'drain' }),
+  'question-open': recipe({ types: [...ASKING, 'core.noop'] }, { end: 'cut' }),
+  mirrored: recipe({ types: ['core.subWorkflow', 'core.noop'] }, { end: 'cut' }, { child: [...ASKING, 'core.noop'] }),
+  branch: recipe({ types: [...EVERY, ...ASKING] }, { end: 'cut', pause: 'immediate' }, { forks: ['branch', 'branch'] }),
+  replay: recipe({ types: [...EVERY, ...ASKING] }, {}, { child: ASKING, forks: ['replay', 'replay'] }),
+  'fork-of-fork': recipe({ types: [...EVERY, ...GATES] }, {}, { forks: ['branch', 'replay', 'branch'] }),
 }
 
 export function legalLog(kind: Kind, choose: Choose): CheckInput {
-  const { shape, fate } = kind === 'mixed' ? mixed(choose) : RECIPES[kind]
-  const world: World = { choose, runs: [], tenant: pick(choose, ['t1', 'acme']), ids: 1 }
-  const child = workflow('child', { kind: 'line', types: STATE, retries: true, tolerance: false }, choose)
+  const { shape, fate, child: childTypes, forks } = kind === 'mixed' ? mixed(choose) : RECIPES[kind]
+  const world: World = {
+    choose,
+    runs: [],
+    tenant: pick(choose, ['t1', 'acme']),
+    ids: 1,
+    older: pick(choose, [0, 0, 4]),
+  }
+  const child = workflow('child', { kind: 'line', types: childTypes, retries: true, tolerance: false }, choose)
   const root = new SimulatedRun(world, workflow('main', shape, choose), fate, child)
+  live(root)
+  for (const mode of forks) forkOff(world, mode)
+  return { complete: true, runs: world.runs.map(run => run.toChecked()) }
+}
+
+function live(run: SimulatedRun): void {
   try {
-    root.finish()
+    run.finish()
   } catch (error) {
     if (!(error instanceof CutOff)) throw error
   }
-  return { complete: true, runs: world.runs.map(run => run.toChecked()) }
+}
+
+/** A fork of a run that is nobody's child. */
+function forkOff(world: World, mode: CheckedFork['mode']): void {
+  const { choose } = world
+  // To tell a difference again is to differ anew.
+  const fits = (run: SimulatedRun) => mode === 'branch' || !run.events.some(event => event.type === 'replay.diverged')
+  const source = pick(
+    choose,
+    world.runs.filter(run => run.parent === undefined && fits(run)),
+  )
+  const cut = { sourceRunId: source.runId, mode, sourceLength: source.events.length }
+  if (mode === 'branch') branch(world, source, cut)
+  else replay(world, source, cut)
+}
+
+type Cut = Omit<CheckedFork, 'fromSeq'>
+
+function branch(world: World, source: SimulatedRun, cut: Cut): void {
+  const { choose } = world
+  const fate: Fate = { end: pick(choose, ['own', 'cancelled', 'cut']), pause: 'none' }
+  const fork = (fromSeq: number): Origin => ({ source, fork: { ...cut, fromSeq } })
+  if (chance(choose, 5))
+    return live(new SimulatedRun(world, source.workflow, fate, source.childWorkflow, undefined, fork(0)))
+  const told = pick(choose, source.moments)
+  const origin = { ...fork(told.length), told }
+  const run = new SimulatedRun(world, source.workflow, fate, source.childWorkflow, undefined, origin)
+  run.branchOff(origin.fork)
+  live(run)
+}
+
+function replay(world: World, source: SimulatedRun, cut: Cut): void {
+  const { choose } = world
+  const fate: Fate = { end: 'own', pause: 'none' }
+  const told = pick(choose, [source.moments.at(-1) as Moment, pick(choose, source.moments)])
+  const fork = { ...cut, fromSeq: choose(told.length + 1) }
+  const run = new SimulatedRun(world, source.workflow, fate, source.childWorkflow, undefined, { source, fork, told })
+  const original = source.events[told.length]
+  if (told.mode !== 'running') return
+  if (original === undefined) return run.missSource()
+  const fates = [() => undefined, () => run.breakOff(), () => run.diverge(original, source.runId)]
+  pick(choose, fates)()
 }
 
 const mixed = (choose: Choose): Recipe =>
   recipe(
-    { kind: pick(choose, ['dag', 'loop', 'line']), types: EVERY, retries: true, tolerance: choose(2) === 1 },
+    {
+      kind: pick(choose, ['dag', 'loop', 'line']),
+      types: [...EVERY, ...ASKING],
+      retries: true,
+      tolerance: choose(2) === 1,
+    },
     {
       end: pick(choose, ['own', 'own', 'cancelled', 'executions', 'duration', 'cut']),
       pause: pick(choose, ['none', 'immediate', 'drain']),
     },
+    { child: [...STATE, ...ASKING], forks: pick(choose, [[], ['branch'], ['replay', 'branch']]) },
   )

@@ -1,4 +1,5 @@
 import { type Choose, chance, pick } from './choice.js'
+import { ASKING } from './questions.js'
 
 /** Small random workflows, as plain definitions. */
 export type Node = {
@@ -8,7 +9,7 @@ export type Node = {
   position: { x: number; y: number }
   config: Record<string, unknown>
   inputs: Record<string, unknown>
-  settings?: { maxRetries: number }
+  settings?: { maxRetries?: number; timeoutMs?: number }
 }
 
 export type Edge = {
@@ -109,6 +110,7 @@ function addNode(definition: Workflow, id: string, shape: Shape, choose: Choose)
     inputs: {},
   }
   if (shape.retries && chance(choose, 2)) node.settings = { maxRetries: choose(3) }
+  if (ASKING.includes(typeId) && chance(choose, 4)) node.settings = { ...node.settings, timeoutMs: 50 + choose(100) }
   definition.nodes.push(node)
   return node
 }

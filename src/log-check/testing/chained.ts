@@ -1,0 +1,18 @@
+import { createHash } from 'node:crypto'
+import type { CheckedEvent } from '../checked.js'
+
+/** Chains a log, written down here a second time. The first `older` events are from before there was a chain. */
+export function chained(events: readonly CheckedEvent[], older: number): CheckedEvent[] {
+  const places = new Map(events.map(event => [event.eventId, event.sequence]))
+  let previous = ''
+  return events.map(event => {
+    const payload = JSON.stringify(event.payload)
+    const secret = event.secret === undefined ? null : JSON.stringify(event.secret)
+    const cause = places.get(event.causationId ?? '') ?? null
+    const input = event.type === 'interrupt.resolved' ? '{"type":"ResolveInterrupt"}' : null
+    const { sequence, type, nodeId, at } = event
+    const text = JSON.stringify([previous, sequence, type, nodeId ?? null, payload, secret, cause, at, input])
+    previous = sequence < older ? '' : createHash('sha256').update(text).digest('base64url')
+    return { ...event, link: { payload, secret, cause, input, hash: previous } }
+  })
+}
