@@ -179,6 +179,7 @@ const httpSettings = (config: Config) =>
     accessLog: config.log.access,
     limits: config.limits,
     rateLimit: { key: config.rateLimit },
+    durableWebhooks: config.webhooks.durable,
   })
 
 /** The configured key, or on a loopback address one made for this machine's user. */

@@ -49,6 +49,8 @@ function advice(error: AssayError): string[] {
     case 'key_revoked':
       return ['give a valid key with --key or ASSAY_API_KEY; on the server’s own machine, use the same --data folder']
     case 'forbidden':
+      if (error.details.field === 'approversList')
+        return ['answer with the key of an approver; `assay interrupts show` lists them']
       return ['use a key with the scope this needs; `assay keys list` shows the scopes of each']
     case 'not_found':
       return ['check the id; `assay workflows list` and `assay runs list` show what this key can see']

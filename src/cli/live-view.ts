@@ -4,8 +4,7 @@ import type { Terminal } from './terminal.js'
 
 /** Shows a run while it goes on. */
 export type RunView = {
-  /** Returns what has been learnt so far. */
-  readonly show: (event: RunEventDoc) => Progress
+  readonly show: (event: RunEventDoc) => void
   /** Leaves the picture standing, so that something else can be written below it; `show` goes on below that. */
   readonly rest: () => void
   /** Leaves the last picture standing and returns what was learnt. */
@@ -25,7 +24,6 @@ function plainView(terminal: Terminal, title: string, quiet: boolean): RunView {
     show: event => {
       progress = advance(progress, event)
       if (!quiet) terminal.note(eventLine(event))
-      return progress
     },
     rest: () => undefined,
     end: () => progress,
@@ -54,7 +52,6 @@ function liveView(terminal: Terminal, title: string): RunView {
       isResting = false
       timer ??= setInterval(draw, REDRAW_MS)
       progress = advance(progress, event)
-      return progress
     },
     rest: () => {
       stop()

@@ -10,7 +10,7 @@ export async function openInterrupts(client: AssayClient, run: RunSnapshot): Pro
   )
   if (interrupt !== undefined && suspended.length < 2) return [{ runId, workflowId, ...interrupt }]
   if (suspended.length === 0) return []
-  // A snapshot shows one at most, and none while other nodes are at work; the log has them all.
+  // A snapshot shows one at most, and none while the run is paused; the log has them all.
   const events = await client.readEvents(runId)
   return suspended.flatMap(nodeId =>
     nodeId === interrupt?.nodeId ? [{ runId, workflowId, ...interrupt }] : lastAsked(events, nodeId, workflowId),

@@ -73,18 +73,11 @@ function nodeState({ type, payload }: RunEventDoc): NodeProgress['state'] | unde
   return isWaiting((payload as { status: RunStatus }).status) ? 'waiting' : 'running'
 }
 
-/** Every node that is open waits for someone. */
-function waits({ nodes }: Progress): boolean {
-  const open = [...nodes.values()].filter(({ state }) => isOpen(state))
-  return open.length > 0 && open.every(({ state }) => state === 'waiting')
-}
-
 /** After this event the run may need someone; whether it does, the server knows. */
-export function mayWait(progress: Progress, event: RunEventDoc): boolean {
-  if (event.type === 'run.paused') return true
-  // A request is followed by node.suspended; once is enough.
-  return event.type !== 'interrupt.requested' && nodeState(event) !== undefined && waits(progress)
-}
+export const mayWait = (event: RunEventDoc): boolean =>
+  event.type === 'run.paused' ||
+  event.type === 'node.suspended' ||
+  (event.type === 'assay.child.status' && nodeState(event) === 'waiting')
 
 function advanceRun(progress: Progress, event: RunEventDoc): Progress {
   const { outputs, error } = (event.payload ?? {}) as { outputs?: Fields; error?: WireError }
@@ -150,7 +143,8 @@ export function frame(progress: Progress, tick: number, rows = 16): string[] {
   const shown =
     entries.length <= rows ? entries : entries.filter(([, node], i) => isOpen(node.state) || i >= entries.length - rows)
   const hidden = entries.length - Math.min(shown.length, rows)
-  const status = progress.status === 'running' && waits(progress) ? 'waiting' : progress.status
+  const status =
+    progress.status === 'running' && entries.some(([, { state }]) => state === 'waiting') ? 'waiting' : progress.status
   return [
     `${statusMark(status, spin)} ${pc.bold(printable(progress.title))} ${pc.dim(status)}${elapsed(progress.startedAt, progress.endedAt)}`,
     ...(hidden > 0 ? [pc.dim(`  … ${hidden} more`)] : []),

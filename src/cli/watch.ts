@@ -48,7 +48,8 @@ export async function followRun(
   try {
     for await (const event of client.followEvents(runId)) {
       events = event.sequence + 1
-      if (!mayWait(view.show(event), event)) continue
+      view.show(event)
+      if (!mayWait(event)) continue
       const run = await client.getRun(runId)
       if (isWaiting(run.status) && !(await attend(run, { client, view, terminal, converse, asked }))) break
     }

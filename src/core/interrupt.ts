@@ -114,6 +114,16 @@ export function questionProblems(questions: Json | undefined, field: string): st
   return new Set(ids).size === ids.length ? problems : [...problems, `${field}: every question needs an id of its own`]
 }
 
+/**
+ * What an answer says, apart from what it says about itself: on sight of what it was given, and for whom. The latter is
+ * the credential's to say; whoever may speak for others was heard before.
+ */
+export function bareAnswer(kind: InterruptKind, value: Json): { said: Json; claimedHash?: string } {
+  if (kind !== 'approval' || !isObject(value)) return { said: value }
+  const { shownHash, voter: _, ...said } = value
+  return typeof shownHash === 'string' ? { said, claimedHash: shownHash } : { said }
+}
+
 /** The author's schemas an answer must fit, with the part of the answer each is for. */
 export function schemasFor({ kind, data, resumeSchema }: Interrupt, value: Json): [JsonObject, Json, string][] {
   const checks: [JsonObject, Json, string][] = resumeSchema ? [[resumeSchema, value, 'resumeValue']] : []
@@ -178,11 +188,7 @@ const isRejected = (data: JsonObject, rejects: number, required: number): boolea
   data.rejectionPolicy === 'majority' ? rejects > Math.floor(required / 2) : true
 
 /** Who decided comes from the credential; what the body claims about it is dropped. */
-const signed = (
-  { decidedBy: _by, decidedAt: _at, voter: _voter, ...said }: JsonObject,
-  by: string,
-  at: string,
-): Json => ({
+const signed = ({ decidedBy: _by, decidedAt: _at, ...said }: JsonObject, by: string, at: string): Json => ({
   ...said,
   decidedBy: by,
   decidedAt: at,

@@ -1,8 +1,8 @@
-import { schemasFor } from '../core/interrupt.js'
+import { bareAnswer, schemasFor } from '../core/interrupt.js'
 import type { JsonObject } from '../core/json.js'
 import { type Refusal, refuse } from '../core/problem.js'
 import type { NodeTypes } from '../core/run/compile.js'
-import type { Rules } from '../core/run/decide.js'
+import { decide, type Rules } from '../core/run/decide.js'
 import type { RunStarted } from '../core/run/event.js'
 import { openInterrupts } from '../core/run/interrupts.js'
 import type { Plan } from '../core/run/plan.js'
@@ -219,20 +219,33 @@ export class Engine implements RunEngine {
     return this.#cells.get(runId)?.loaded?.tenant ?? (await this.deps.store.readRun(null, runId))?.tenant
   }
 
-  /** The answer with the hash of what it answers, after a look at the author's schemas; undefined when there is no run. */
+  /**
+   * The answer as the run will hear it, or why it will not; undefined when there is no run. The rules are asked first,
+   * so that only whoever may answer learns what the author's schema says.
+   */
   async #answerFor(tenant: string, runId: string, command: ResolveInterrupt): Promise<Input | Refusal | undefined> {
     const view = await this.inspect(tenant, runId)
     if (!view) return undefined
-    const { type: _, ...answer } = command
+    const { type: _, value, ...answer } = command
     const open = openInterrupts(view.plan, view.state).find(({ nodeId }) => nodeId === command.nodeId)
-    if (!open) return { ...answer, type: 'ResolveInterrupt', shownHash: '' }
+    if (!open) return { ...answer, value, type: 'ResolveInterrupt', shownHash: '' }
     const { kind, shown } = open.asked
-    for (const [schema, value, field] of schemasFor(open.asked, command.value)) {
-      const problem = await this.deps.schemas.check(schema, value)
+    const { said, ...claim } = bareAnswer(kind, value)
+    const input = {
+      ...answer,
+      ...claim,
+      type: 'ResolveInterrupt' as const,
+      value: said,
+      shownHash: shownHash(kind, shown),
+    }
+    const trial = decide(this.#rules(view.plan), view.state, { ...input, now: this.deps.clock.now() })
+    if (!trial.ok) return trial.refusal
+    for (const [schema, part, field] of schemasFor(open.asked, said)) {
+      const problem = await this.deps.schemas.check(schema, part)
       if (problem !== undefined)
         return refuse('validation_error', `${field} does not fit its schema: ${problem}`, { field })
     }
-    return { ...answer, type: 'ResolveInterrupt', shownHash: shownHash(kind, shown) }
+    return input
   }
 
   async inspect(tenant: string, runId: string): Promise<RunView | undefined> {

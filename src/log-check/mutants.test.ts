@@ -4,18 +4,26 @@ import { RULES } from './rules.js'
 import { fromSeed } from './testing/choice.js'
 import { draftOf, type Mutation } from './testing/draft.js'
 import { KINDS, legalLog } from './testing/legal-log.js'
+import { ANSWER_MUTATIONS } from './testing/mutations-of-answers.js'
 import { BOUND_MUTATIONS } from './testing/mutations-of-bounds.js'
 import { CONTENT_MUTATIONS } from './testing/mutations-of-content.js'
+import { FORK_MUTATIONS } from './testing/mutations-of-forks.js'
 import { NODE_MUTATIONS } from './testing/mutations-of-nodes.js'
+import { QUESTION_MUTATIONS } from './testing/mutations-of-questions.js'
 import { RUN_MUTATIONS } from './testing/mutations-of-runs.js'
+import { STORAGE_MUTATIONS } from './testing/mutations-of-storage.js'
 import { STRUCTURE_MUTATIONS } from './testing/mutations-of-structure.js'
 
-const MUTATIONS: readonly Mutation[] = [
+export const MUTATIONS: readonly Mutation[] = [
   ...STRUCTURE_MUTATIONS,
   ...RUN_MUTATIONS,
   ...NODE_MUTATIONS,
   ...BOUND_MUTATIONS,
   ...CONTENT_MUTATIONS,
+  ...QUESTION_MUTATIONS,
+  ...ANSWER_MUTATIONS,
+  ...FORK_MUTATIONS,
+  ...STORAGE_MUTATIONS,
 ]
 const PER_MUTATION = 3
 const LOGS = KINDS.flatMap(kind => Array.from({ length: 120 }, (_, seed) => legalLog(kind, fromSeed(seed * 31 + 7))))
@@ -42,7 +50,7 @@ describe('every mutant is caught by the rule it was built for', () => {
   )
 })
 
-test('L1–L32: every rule has a mutation, every mutation a rule, and there are 200 mutants or more', () => {
+test('L1–L33: every rule has a mutation, every mutation a rule, and there are 200 mutants or more', () => {
   const mutated = new Set(MUTATIONS.map(mutation => mutation.rule))
   expect([...mutated].sort()).toEqual(RULES.map(rule => rule.id).sort())
   expect(MUTATIONS.length * PER_MUTATION).toBeGreaterThanOrEqual(200)

@@ -39,6 +39,10 @@ describe('a text that somebody wrote', () => {
   test('loses what the run was given', () => {
     expect(scrubber([{ a: ['Jane Doe'] }])('cannot parse Jane Doe')).toBe(`cannot parse ${MASK}`)
   })
+
+  test('is not shown at all when there is too much to look for', () => {
+    expect(scrubber([Array.from({ length: 501 }, (_, i) => `person ${i}`)])('cannot parse person 7')).toBe(MASK)
+  })
 })
 
 test('a payload keeps how it went and loses everything else, known or not', () => {

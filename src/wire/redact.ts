@@ -22,7 +22,7 @@ const PLAIN: ReadonlySet<string> = new Set(
 
 const FAILURES: ReadonlySet<string> = new Set(['error', 'lastError'])
 
-/** Texts that look like a credential, wherever they stand. */
+/** Texts that look like a credential, wherever they stand. Repetitions are bounded, so that no text takes long. */
 const CREDENTIALS = new RegExp(
   [
     String.raw`\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`,
@@ -30,10 +30,10 @@ const CREDENTIALS = new RegExp(
     String.raw`\b(?:hk|sk|pk|rk|whsec|ghp|gho|ghs|ghu|github_pat|glpat|xox[abeprs]|pypi)[-_][A-Za-z0-9_-]{8,}`,
     String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{12,}`,
     String.raw`\bAIza[A-Za-z0-9_-]{20,}`,
-    String.raw`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`,
-    String.raw`-----BEGIN [A-Z ]+-----[\s\S]*?(?:-----END [A-Z ]+-----|$)`,
-    String.raw`(?<=://)[^\s/@]+:[^\s/@]+(?=@)`,
-    String.raw`(?<=\b(?:api[-_ ]?key|access[-_ ]?key|token|secret|password|passwd|credential)s?["']?\s*[:=]\s*["']?)[^\s"',;}]{4,}`,
+    String.raw`\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`,
+    String.raw`-----BEGIN [A-Z ]{1,40}-----[\s\S]*?(?:-----END [A-Z ]{1,40}-----|$)`,
+    String.raw`(?<=://)[^\s/@]{1,200}:[^\s/@]{1,200}(?=@)`,
+    String.raw`(?<=\b(?:api[-_ ]?key|access[-_ ]?key|token|secret|password|passwd|credential)s?["']?\s{0,4}[:=]\s{0,4}["']?)[^\s"',;}]{4,}`,
   ].join('|'),
   'gi',
 )
@@ -54,13 +54,15 @@ const MOST_TEXTS = 500
 /** Takes out credentials, and everything in `given` that is long enough to be recognised where it is quoted. */
 export function scrubber(given: readonly Json[]): Scrub {
   const texts = textsIn(given).sort((a, b) => b.length - a.length)
+  // Too many to look for: then no text is shown.
+  if (texts.length > MOST_TEXTS) return () => MASK
   return text => withoutCredentials(texts.reduce((rest, known) => rest.replaceAll(known, MASK), text))
 }
 
 function textsIn(given: readonly Json[]): string[] {
   const texts = new Set<string>()
   const queue = [...given]
-  for (let value = queue.pop(); value !== undefined && texts.size < MOST_TEXTS; value = queue.pop()) {
+  for (let value = queue.pop(); value !== undefined && texts.size <= MOST_TEXTS; value = queue.pop()) {
     if (typeof value === 'string' && value.length >= SHORTEST_TEXT) texts.add(value)
     else if (Array.isArray(value)) queue.push(...value)
     else if (isObject(value)) queue.push(...Object.values(value))

@@ -47,12 +47,34 @@ describe('the examples do what they say', () => {
     expect(JSON.parse(stdout)).toMatchObject(outputs)
   })
 
+  test.each<[string, string[], object]>([
+    ['approval', ['--edit', '"Sorry."'], { reply: 'Sorry.' }],
+    ['approval', ['--reject'], { reason: 'refused' }],
+    ['clarification', ['--answer', 'city=Bern', '--answer', 'copies=2'], { answers: { city: 'Bern', copies: 2 } }],
+  ])('%s, answered with %j, gives %j', async (workflow, answer, outputs) => {
+    const { runId } = (await server.json('run', workflow)).value
+    expect((await server.assay('interrupts', 'resolve', runId, ...answer)).stdout).toBe(`${runId} completed\n`)
+    expect(JSON.parse((await server.assay('runs', 'follow', runId)).stdout)).toEqual(outputs)
+  })
+
+  test('two-of-three goes on when two have voted', async () => {
+    const { runId } = (await server.json('run', 'two-of-three')).value
+    const vote = async (principal: string) => {
+      const scopes = 'runs:read,approvals:respond'
+      const { key } = (await server.json('keys', 'create', '--scopes', scopes, '--principal', principal)).value
+      return startAssay(['--url', server.url, '--key', key, 'interrupts', 'resolve', runId, '--accept']).done
+    }
+    expect((await vote('eve')).stderr).toMatch(/\[forbidden\][\s\S]*the key of an approver/)
+    expect((await vote('ann')).stdout).toBe(`${runId} waiting-approval\n`)
+    expect((await vote('bob')).stdout).toBe(`${runId} completed\n`)
+  })
+
   test('every file is run above', async () => {
     const files = fs.readdirSync(path.resolve(import.meta.dirname, '../../examples/hello/workflows'))
     const { value } = await server.json('workflows', 'list')
     const ids = value.workflows.map((one: { workflowId: string }) => one.workflowId)
     expect(ids).toEqual(expect.arrayContaining(files.map(name => path.parse(name).name)))
-    expect(files).toHaveLength(8)
+    expect(files).toHaveLength(11)
   })
 })
 

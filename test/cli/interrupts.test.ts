@@ -12,13 +12,7 @@ let server: Server
 beforeAll(async () => {
   folder = temporaryFolder()
   server = await startServer(path.join(folder, 'data'))
-  for (const [name, text] of Object.entries({
-    review: REVIEW,
-    two: TWO,
-    quorum: QUORUM,
-    parent: PARENT,
-    event: EVENT,
-  })) {
+  for (const [name, text] of Object.entries(WORKFLOWS)) {
     fs.writeFileSync(path.join(folder, `${name}.yaml`), text)
     expect(await server.assay('workflows', 'put', path.join(folder, `${name}.yaml`))).toMatchObject({ code: 0 })
   }
@@ -55,6 +49,11 @@ nodes:
   - { id: left, typeId: core.approvalGate, config: { title: Left } }
   - { id: right, typeId: core.approvalGate, config: { title: Right } }
 `
+const BUSY = `
+nodes:
+  - { id: gate, typeId: core.approvalGate, config: { title: Meanwhile, timeoutMs: 86400000 } }
+  - { id: wait, typeId: core.delay, config: { delayMs: 600000 } }
+`
 const QUORUM = `
 nodes:
   - { id: board, typeId: core.approvalGate, config: { title: Spend it, requiredApprovals: 2 } }
@@ -69,6 +68,8 @@ nodes:
     typeId: core.interrupt
     config: { kind: external-event, data: { eventType: payment, correlation: { order: 7 } } }
 `
+
+const WORKFLOWS = { review: REVIEW, two: TWO, busy: BUSY, quorum: QUORUM, parent: PARENT, event: EVENT }
 
 const start = async (workflow: string) => String((await server.json('run', workflow)).value.runId)
 const atApproval = async () => {
@@ -135,11 +136,23 @@ describe('interrupts', () => {
     expect((await server.assay('interrupts', 'resolve', id, '--accept')).stdout).toBe(`${id} completed\n`)
   })
 
+  test('a paused run shows what it asks, and is answered once it is resumed', async () => {
+    const id = await start('busy')
+    await server.assay('runs', 'pause', id, '--drain', 'immediate')
+    const shown = (await server.assay('interrupts', 'show', id)).stdout
+    expect(shown).toMatch(/expires .*, in 23 h[\s\S]*\nMeanwhile\n[\s\S]*resolve \S+ gate --accept/)
+    const refused = await server.assay('interrupts', 'resolve', id, '--accept')
+    expect(refused.stderr).toMatch(/\[run_paused\][\s\S]*assay runs resume/)
+    await server.assay('runs', 'resume', id)
+    expect((await server.assay('interrupts', 'resolve', id, '--accept')).stdout).toBe(`${id} running\n`)
+    await server.assay('runs', 'cancel', id)
+  })
+
   test('a vote of a quorum is counted, and the interrupt shows it', async () => {
     const id = await start('quorum')
     const first = await server.assay('interrupts', 'resolve', id, '--accept')
     expect(first).toMatchObject({ code: 0, stdout: `${id} waiting-approval\n` })
-    expect(first.stderr).toContain('counted; board waits for further answers')
+    expect(first.stderr).toContain('heard; board waits for further answers')
     expect((await server.assay('interrupts', 'show', id)).stdout).toMatch(/votes +local accept; 2 must accept/)
     const vote = ['--value', '{"action":"accept","voter":"bob"}']
     expect((await server.assay('interrupts', 'resolve', id, ...vote)).stdout).toBe(`${id} completed\n`)

@@ -3,7 +3,7 @@ import type { Fork } from '../../src/core/run/event.js'
 import type { Engine } from '../../src/engine/engine.js'
 import type { RunRow, Store } from '../../src/engine/ports.js'
 import { engineRig, type Rig } from '../../src/testing/engine-rig.js'
-import { answerTo, asksOf } from '../support/answers.js'
+import { answerTo, asksOf, peopleFor } from '../support/answers.js'
 import { expectEqualReplay, expectSharedPrefix, isFork } from '../support/fork-checks.js'
 import { until } from '../support/host-process.js'
 import { findingsOf, runsIn } from '../support/stored-runs.js'
@@ -54,7 +54,7 @@ export class ForkedEverywhere {
     if (!created.ok) throw new Error(`${workflowId} was not started: ${JSON.stringify(created)}`)
     await this.#forkWhileItGrows(created.value.runId)
     await this.#forkWhatEnded()
-    await this.#endAll()
+    await this.#endAll(workflowId)
     await this.#check()
     await this.#holder.stop(0)
     await this.#forker.stop(0)
@@ -97,16 +97,16 @@ export class ForkedEverywhere {
   }
 
   /** Time passes and questions are answered until the run's log has grown. */
-  async #goOn({ runId, length }: RunRow): Promise<void> {
-    await this.#passing(`run ${runId} to go on`, async () => {
+  async #goOn({ runId, length, workflowId }: RunRow): Promise<void> {
+    await this.#passing(`run ${runId} of ${workflowId} to go on`, async () => {
       // A child that asks keeps its parent waiting.
       for (const row of await this.#rows()) if (!isFork(row)) await this.#answer(this.#holder, row.runId)
       return (await this.#row(runId)).length > length
     })
   }
 
-  async #endAll(): Promise<void> {
-    await this.#passing('every run to end', async () => {
+  async #endAll(workflowId: string): Promise<void> {
+    await this.#passing(`every fork of ${workflowId} to end`, async () => {
       const open = (await this.#rows()).filter(({ endedAt }) => endedAt === null)
       for (const { runId } of open) await this.#answer(this.#forker, runId)
       return open.length === 0
@@ -115,8 +115,8 @@ export class ForkedEverywhere {
 
   async #answer(engine: Engine, runId: string): Promise<void> {
     for (const { nodeId, asked } of await asksOf(engine, 't1', runId)) {
-      const resolve = { type: 'resolve', nodeId, value: answerTo(asked, 'accept'), by: 'ann', via: 'key' } as const
-      await engine.command('t1', runId, resolve)
+      const resolve = { type: 'resolve', nodeId, value: answerTo(asked, 'accept'), via: 'key' } as const
+      for (const by of peopleFor(asked)) await engine.command('t1', runId, { ...resolve, by })
     }
   }
 

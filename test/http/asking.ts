@@ -28,6 +28,11 @@ const ASKING = [
       config: { kind: 'external-event', data: { eventType: 'paid', correlation: { orderId: 'o-1' } } },
     }),
   ]),
+  workflow(
+    'discreet',
+    [node('gate', 'core.approvalGate', { inputs: { artifactData: { type: 'variable', variableName: 'token' } } })],
+    { variables: [{ name: 'token', type: 'string', sensitive: true }] },
+  ),
   workflow('mother', [node('sub', 'core.subWorkflow', { config: { workflowId: 'approve' } })]),
 ]
 

@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { definitionShape } from '../../src/http/definition-shape.js'
+import { registerAsking } from './asking.js'
 import { startHttp, type TestHost } from './harness.js'
 
 let host: TestHost
@@ -67,10 +68,13 @@ describe('discovery (contract core §1)', () => {
         expect(validate(value), `${name}: ${JSON.stringify(validate.errors)}`).toBe(true)
       }
       check('capabilities', (await host.call(null, { url: '/.well-known/openwop' })).json)
-      const created = await host.call('alice', { method: 'POST', url: '/v1/runs', payload: { workflowId: 'noop' } })
-      check('run-snapshot', (await host.call('alice', { url: created.json.statusUrl })).json)
-      for (const event of (await host.call('alice', { url: `${created.json.eventsUrl}/poll` })).json.events)
-        check('run-event', event)
+      await registerAsking(host)
+      for (const workflowId of ['noop', 'approve', 'clarify', 'event']) {
+        const created = await host.call('alice', { method: 'POST', url: '/v1/runs', payload: { workflowId } })
+        check('run-snapshot', (await host.call('alice', { url: created.json.statusUrl })).json)
+        for (const event of (await host.call('alice', { url: `${created.json.eventsUrl}/poll` })).json.events)
+          check('run-event', event)
+      }
       check('error-envelope', (await host.call(null, { url: '/v1/runs' })).json)
     },
   )

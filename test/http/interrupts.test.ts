@@ -73,6 +73,15 @@ describe('the snapshot of a waiting run', () => {
     })
   })
 
+  test('shows nothing that the run keeps secret, neither here nor through a link', async () => {
+    const runId = await start('discreet', { inputs: { token: 'CNRY-secret-value' } })
+    const { text, json } = await host.call('alice', { url: `/v1/runs/${runId}` })
+    const { interruptToken } = json.interrupt
+    const list = await host.call('alice', { url: '/v1/interrupts' })
+    for (const place of [text, (await look(interruptToken)).text, list.text]) expect(place).not.toContain('CNRY')
+    expect((await use(interruptToken)).json.status).toBe('completed')
+  })
+
   test('streamed as values it shows the question and never a link', async () => {
     const runId = await start('approve')
     const stream = host.call('alice', { url: `/v1/runs/${runId}/events?streamMode=values` })

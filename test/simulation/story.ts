@@ -5,7 +5,7 @@ import type { CheckedRun } from '../../src/log-check/checked.js'
 import { engineRig, type Rig, register } from '../../src/testing/engine-rig.js'
 import { settled } from '../../src/testing/manual-clock.js'
 import type { Sketch } from '../../src/testing/workflow.js'
-import { answerTo, asksOf } from '../support/answers.js'
+import { answerTo, asksOf, peopleFor } from '../support/answers.js'
 import { expectEqualReplay, expectSharedPrefix, isFork } from '../support/fork-checks.js'
 import { runsIn } from '../support/stored-runs.js'
 import type { Counts } from './counts.js'
@@ -156,7 +156,8 @@ export class Story {
       if (open.length === 0) return
       // A pause that was draining may still come to be, so this is asked again and again.
       for (const { runId, status } of open) if (status === 'paused') await this.#command(runId, 'resume')
-      for (const asking of await this.#asks()) for (const by of ['ann', 'bob']) await this.#say(asking, 'accept', by)
+      for (const asking of await this.#asks())
+        for (const by of peopleFor(asking.open.asked)) await this.#say(asking, 'accept', by)
       await this.#rig.clock.advance(1_000)
     }
     throw new Error(`did not end: ${JSON.stringify((await this.#rows()).filter(({ endedAt }) => endedAt === null))}`)

@@ -24,6 +24,10 @@ const FEEDBACK = { refineFeedback: { scope: 'whole', text: 'once more' } }
 const answers = (questions: Json | undefined): Json =>
   Object.fromEntries((questions as readonly { readonly id: string }[]).map(({ id }) => [id, 'yes']))
 
+/** People of whom each may answer, and who together are enough. */
+export const peopleFor = ({ data }: OpenInterrupt['asked']): readonly string[] =>
+  Array.isArray(data.approversList) ? (data.approversList as readonly string[]) : ['ann', 'bob']
+
 /** What a run asks now. */
 export async function asksOf(engine: Engine, tenant: string, runId: string): Promise<OpenInterrupt[]> {
   const view = await engine.inspect(tenant, runId)

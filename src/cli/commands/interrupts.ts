@@ -85,7 +85,7 @@ function addResolve(interrupts: Command, { terminal }: Cli): void {
       if (!isWaiting(answer.status)) return
       const open = await openInterrupts(client, await client.getRun(runId))
       const still = open.find(one => one.interruptId === interrupt.interruptId)
-      if (still !== undefined) terminal.note(printable(`counted; ${interrupt.nodeId} waits for further answers`))
+      if (still !== undefined) terminal.note(printable(`heard; ${interrupt.nodeId} waits for further answers`))
       else terminal.note(`${pc.dim('next:')}  assay interrupts show ${runId}`)
     })
 }

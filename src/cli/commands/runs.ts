@@ -6,7 +6,7 @@ import type { Cli } from '../cli.js'
 import { connect, type GlobalOptions } from '../connect.js'
 import { exitCodeOf, isWaiting } from '../exit-code.js'
 import { headline } from '../interrupt.js'
-import { advance, eventLine, mayWait, noProgress } from '../progress.js'
+import { eventLine, mayWait } from '../progress.js'
 import { printable, printJson, printTable, type Terminal } from '../terminal.js'
 import { watch } from '../watch.js'
 import { addForks } from './fork.js'
@@ -102,11 +102,9 @@ function addLogs(runs: Command, { terminal, exit }: Cli): void {
       const options = command.optsWithGlobals<EventsOptions>()
       const client = await connect(options)
       if (options.follow) {
-        let progress = noProgress(runId)
         for await (const event of client.followEvents(runId, { from: options.from })) {
-          progress = advance(progress, event)
           terminal.out(options.json ? JSON.stringify(event) : eventLine(event))
-          if (mayWait(progress, event) && isWaiting((await client.getRun(runId)).status)) break
+          if (mayWait(event) && isWaiting((await client.getRun(runId)).status)) break
         }
         exit(exitCodeOf((await client.getRun(runId)).status))
         return

@@ -7,7 +7,7 @@ import type { Recorded } from './event.js'
 import { failNode, settleNode, startNode } from './execute.js'
 import type { Heard, RunInput } from './input.js'
 import { inputProblems } from './inputs.js'
-import { resolve, timeOut } from './interrupts.js'
+import { REPLAY_ASKS_NOBODY, resolve, timeOut } from './interrupts.js'
 import { maskInputs } from './masking.js'
 import type { Plan, PlanNode } from './plan.js'
 import type { Retelling } from './retelling.js'
@@ -65,7 +65,7 @@ function decideReplay(
     case 'ResumeRun':
       return { ok: false, refusal: refuse('run_not_pausable', 'a replay tells what was; it cannot be paused') }
     case 'ResolveInterrupt':
-      return { ok: false, refusal: refuse('interrupt_not_found', 'a replay asks nobody; answer the run it retells') }
+      return { ok: false, refusal: REPLAY_ASKS_NOBODY }
     case 'Quarantine':
       if (turn.state.phase === 'active') quarantine(turn, input.attempts)
   }

@@ -32,8 +32,9 @@ export type ResolveInterrupt = {
   /** Whose vote it is, when the answering key may speak for others. */
   readonly voter?: string
   readonly via: 'key' | 'token'
-  /** Hash of the data that was shown. */
+  /** Hash of the data that is shown, and the one that the answer says it was given on sight of. */
   readonly shownHash: string
+  readonly claimedHash?: string
 }
 
 /**

@@ -35,27 +35,38 @@ export function openInterrupts(plan: Plan, state: RunState): OpenInterrupt[] {
 
 const isKeyOnly = ({ node }: PlanNode): boolean => node.config.profile === 'openwop-interrupt-auth-required'
 
+type Meant = Pick<ResolveInterrupt, 'nodeId' | 'interruptId' | 'via'>
+
+export const REPLAY_ASKS_NOBODY = refuse('interrupt_not_found', 'a replay asks nobody; answer the run it retells')
+
+/** The interrupt a node has open, or why there is none to answer (any more). */
+export const findOpen = (plan: Plan, state: RunState, meant: Meant, at: number): OpenInterrupt | Refusal =>
+  state.fork?.mode === 'replay' ? REPLAY_ASKS_NOBODY : locate(plan, state, meant, at)
+
+function locate(plan: Plan, state: RunState, { nodeId, interruptId, via }: Meant, at: number): OpenInterrupt | Refusal {
+  const index = plan.indexOf.get(nodeId)
+  if (index === undefined || state.phase === 'absent' || (state.asks[index] ?? 0) === 0)
+    return refuse('interrupt_not_found', `node "${nodeId}" of this run has asked nothing`, { nodeId })
+  const stopping = state.phase === 'active' && state.mode.kind === 'stopping'
+  const open = openInterrupts(plan, state).find(other => other.nodeId === nodeId)
+  if (open === undefined || stopping)
+    return closed(state, open !== undefined || state.nodes[index]!.is === 'cancelled', via)
+  if (interruptId !== undefined && interruptId !== open.asked.interruptId) return closed(state, false, via)
+  if (open.dueAt !== null && at >= open.dueAt) return refuse('interrupt_expired', 'the time to answer is over')
+  return open
+}
+
 /** An answer from outside: refused, counted, or the end of the waiting. Exactly one answer closes an interrupt. */
 export function resolve(turn: Turn, input: ResolveInterrupt): Refusal | undefined {
-  const index = turn.plan.indexOf.get(input.nodeId)
-  if (index === undefined || turn.state.phase === 'absent' || (turn.state.asks[index] ?? 0) === 0)
-    return refuse('interrupt_not_found', `node "${input.nodeId}" of this run has asked nothing`, {
-      nodeId: input.nodeId,
-    })
-  const planNode = turn.plan.nodes[index]!
-  const node = turn.state.nodes[index]!
-  const asked = node.is === 'waiting' ? node.asked : undefined
-  if (turn.state.phase !== 'active' || turn.state.mode.kind === 'stopping' || asked === undefined)
-    return closed(turn.state, node.is === 'cancelled' || asked !== undefined, input.via)
-  if (input.interruptId !== undefined && input.interruptId !== asked.interruptId)
-    return closed(turn.state, false, input.via)
-  if (turn.state.mode.kind === 'paused')
+  const open = locate(turn.plan, turn.state, input, turn.at)
+  if ('code' in open) return open
+  if (turn.active.mode.kind === 'paused')
     return refuse('run_paused', 'the run is paused; resume it first, the interrupt stays open', { runStatus: 'paused' })
-  if (turn.at >= answerDueAt(planNode, asked) || durationBreach(turn.plan, turn.active, turn.limits, turn.at))
-    return refuse('interrupt_expired', 'the time to answer is over')
-  if (input.via === 'token' && isKeyOnly(planNode))
+  if (durationBreach(turn.plan, turn.active, turn.limits, turn.at))
+    return refuse('interrupt_expired', 'the time of the run is over')
+  if (input.via === 'token' && open.keyOnly)
     return refuse('auth_elevation_required', 'this interrupt is answered with a bearer key, not with a link')
-  return hearAnswer(turn, planNode, asked, input)
+  return hearAnswer(turn, turn.plan.nodes[turn.plan.indexOf.get(input.nodeId)!]!, open.asked, input)
 }
 
 /** Why an interrupt that is not open can no longer be answered. */
@@ -76,13 +87,12 @@ const isParentsDoing = (state: RunState): boolean =>
   (state.phase === 'active' && state.mode.kind === 'stopping' && 'parentRunId' in state.mode.stop)
 
 function hearAnswer(turn: Turn, planNode: PlanNode, asked: Asked, input: ResolveInterrupt): Refusal | undefined {
-  const { value, by, voter = by, shownHash } = input
-  const { claimed, said } = takeClaim(value)
-  if (claimed !== undefined && claimed !== shownHash)
+  const { value, by, voter = by, shownHash, claimedHash } = input
+  if (claimedHash !== undefined && claimedHash !== shownHash)
     return refuse('interrupt_changed', 'shownHash is not the hash of what this interrupt shows; look at it again', {
       shownHash,
     })
-  const judgement = judge(asked, asked.votes, { value: said, by, voter, at: isoTime(turn.at) })
+  const judgement = judge(asked, asked.votes, { value, by, voter, at: isoTime(turn.at) })
   if (judgement.is === 'refused') return judgement.refusal
   const nodeId = planNode.node.id
   const { interruptId } = asked
@@ -92,18 +102,11 @@ function hearAnswer(turn: Turn, planNode: PlanNode, asked: Asked, input: Resolve
   }
   if (judgement.is === 'closed') {
     close(turn, planNode, asked, { value: judgement.value, by: judgement.by, timedOut: false }, shownHash)
-  } else if (!judgement.vote && isObject(said) && said.action === 'ask') {
+  } else if (!judgement.vote && isObject(value) && value.action === 'ask') {
     const question = judgement.question === undefined ? {} : { question: judgement.question }
     turn.emit({ type: 'assay.interrupt.asked', nodeId, payload: { nodeId, interruptId, by, ...question } })
   }
   return undefined
-}
-
-/** The hash an answer may claim to have seen, and the answer without it. */
-function takeClaim(value: Json): { claimed: Json | undefined; said: Json } {
-  if (!isObject(value) || value.shownHash === undefined) return { claimed: undefined, said: value }
-  const { shownHash, ...said } = value
-  return { claimed: shownHash, said }
 }
 
 /** Nobody answered in time: an approval counts as refused, anything else fails its node. Never the other way round. */

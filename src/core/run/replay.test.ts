@@ -5,8 +5,8 @@ import { branchOff, inherited, retold } from './fork.js'
 import { Replay } from './replay.js'
 import { type RunState, statusOf } from './state.js'
 
-const answer = (nodeId: string, value: object) =>
-  ({ type: 'ResolveInterrupt', nodeId, value, by: 'ann', via: 'key', shownHash: 'h' }) as never
+const answer = (nodeId: string, value: object, by = 'ann') =>
+  ({ type: 'ResolveInterrupt', nodeId, value, by, via: 'key', shownHash: 'h' }) as never
 
 const delayed = (ms: number) => ({ type: 'core.delay', config: { ms } })
 
@@ -56,7 +56,7 @@ const STORIES: { readonly [name: string]: () => Scenario } = {
     })
       .start()
       .when(answer('gate', { action: 'accept' }))
-      .when({ ...answer('gate', { action: 'accept' }), by: 'bob' } as never),
+      .when(answer('gate', { action: 'accept' }, 'bob')),
   'timed out': () =>
     given({ nodes: { gate: { type: 'core.approvalGate', config: { timeoutMs: 50 } } } })
       .start()

@@ -1,12 +1,12 @@
 import { type Refusal, refuse } from '../../core/problem.js'
-import type { OpenInterrupt } from '../../core/run/interrupts.js'
+import { findOpen, type OpenInterrupt } from '../../core/run/interrupts.js'
 import type { ResolveInterrupt } from '../../engine/api.js'
 import { LinkedInterrupt, ResolveAnswer, ResolveBody } from '../../wire/interrupt.js'
 import { type Check, compileCheck } from '../check.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, json, problem } from '../http-answer.js'
 import { type LinkPayload, readToken } from '../interrupt-token.js'
-import { findInterrupt, hashOf, interruptDoc } from '../open-interrupt.js'
+import { hashOf, interruptDoc } from '../open-interrupt.js'
 import { type Route, route } from '../route.js'
 import { ANSWER_REFUSALS, KEY_ONLY, resolved } from './interrupts.js'
 
@@ -37,7 +37,7 @@ async function follow(edge: Edge, { link, tenant }: Known): Promise<OpenInterrup
   const now = edge.clock.now()
   if (!(now < Date.parse(link.expiresAt))) return EXPIRED
   const view = await edge.engine.inspect(tenant, link.runId)
-  return view === undefined ? UNKNOWN : findInterrupt(view, link.nodeId, link.interruptId, now)
+  return view === undefined ? UNKNOWN : findOpen(view.plan, view.state, { ...link, via: 'token' }, now)
 }
 
 const lookThroughLink = (edge: Edge): Route =>

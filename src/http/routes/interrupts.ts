@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { isObject, own } from '../../core/json.js'
 import { type Refusal, refuse } from '../../core/problem.js'
+import { findOpen } from '../../core/run/interrupts.js'
 import type { ResolveInterrupt, RunView } from '../../engine/api.js'
 import {
   LinkAnswer,
@@ -19,7 +20,7 @@ import { type HttpAnswer, json, problem } from '../http-answer.js'
 import { linkTo } from '../interrupt-link.js'
 import { DEFAULT_LINK_SECONDS, LINK_INTENTS, MAX_LINK_SECONDS, MIN_LINK_SECONDS } from '../interrupt-token.js'
 import type { Caller } from '../key-ring.js'
-import { asksOf, findInterrupt, interruptDoc } from '../open-interrupt.js'
+import { asksOf, interruptDoc } from '../open-interrupt.js'
 import { type Route, route } from '../route.js'
 import { NO_RUN } from './runs.js'
 
@@ -124,7 +125,7 @@ const makeLink = (edge: Edge): Route =>
       const view = await edge.engine.inspect(caller.tenant, params.runId)
       if (view === undefined) return problem(NO_RUN)
       const now = edge.clock.now()
-      const open = findInterrupt(view, params.nodeId, undefined, now)
+      const open = findOpen(view.plan, view.state, { nodeId: params.nodeId, via: 'key' }, now)
       if ('code' in open) return problem(open)
       if (open.keyOnly && intent === 'resolve') return problem(KEY_ONLY)
       const terms = { intent, issuer: caller.principal, expiresAt: now + expiresInSeconds * 1000 }

@@ -49,7 +49,8 @@ export type Mutation = {
 
 export type Spot = { readonly run: DraftRun; readonly event: DraftEvent; readonly at: number }
 
-export const draftOf = (input: CheckInput): Draft => structuredClone(input) as unknown as Draft
+/** Nothing in it is shared: what is changed in one run stays as it was in another. */
+export const draftOf = (input: CheckInput): Draft => JSON.parse(JSON.stringify(input)) as Draft
 
 export const spots = (draft: Draft, fits: (spot: Spot) => boolean): Spot[] =>
   draft.runs.flatMap(run => run.events.map((event, at) => ({ run, event, at })).filter(fits))
@@ -129,6 +130,13 @@ function renumber(run: DraftRun): void {
   })
   run.row.length = run.events.length
 }
+
+/** Not shared with the run this one was forked from. */
+export const isOwn = ({ run, event }: Spot): boolean => event.sequence >= (run.row.fork?.fromSeq ?? 0)
+
+/** The run hands a node to a child of its own; a replay only tells of its source's. */
+export const dispatches = (spot: Spot): boolean =>
+  spot.event.type === 'node.dispatched' && isOwn(spot) && spot.run.row.fork?.mode !== 'replay'
 
 export const nodeOf = (run: DraftRun, id: string | null) => run.definition.nodes.find(node => node.id === id)
 

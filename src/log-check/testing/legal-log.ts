@@ -25,6 +25,7 @@ export const KINDS = [
   'mirrored',
   'branch',
   'replay',
+  'replay-unfinished',
   'fork-of-fork',
   'mixed',
 ] as const
@@ -73,6 +74,7 @@ const RECIPES: { readonly [kind in Exclude<Kind, 'mixed'>]: Recipe } = {
   mirrored: recipe({ types: ['core.subWorkflow', 'core.noop'] }, { end: 'cut' }, { child: [...ASKING, 'core.noop'] }),
   branch: recipe({ types: [...EVERY, ...ASKING] }, { end: 'cut', pause: 'immediate' }, { forks: ['branch', 'branch'] }),
   replay: recipe({ types: [...EVERY, ...ASKING] }, {}, { child: ASKING, forks: ['replay', 'replay'] }),
+  'replay-unfinished': recipe({ types: [...EVERY, ...ASKING] }, { end: 'cut' }, { forks: ['replay', 'replay'] }),
   'fork-of-fork': recipe({ types: [...EVERY, ...GATES] }, {}, { forks: ['branch', 'replay', 'branch'] }),
 }
 

@@ -1,5 +1,6 @@
 import {
   type DraftRun,
+  dispatches,
   first,
   insert,
   isEnd,
@@ -30,6 +31,19 @@ const REQUIRED: readonly (readonly [type: string, ...fields: string[]])[] = [
   ['channel.written', 'channel', 'value', 'reducer', 'writtenAt'],
   ['log.appended', 'level', 'message'],
   ['cap.breached', 'kind', 'limit', 'observed'],
+  ['interrupt.requested', 'runId', 'nodeId', 'interruptId', 'kind', 'key', 'data', 'requestedAt'],
+  ['approval.requested', 'nodeId', 'interruptId', 'artifactId', 'artifactType', 'actions', 'title'],
+  ['clarification.requested', 'nodeId', 'interruptId', 'questions'],
+  ['node.suspended', 'nodeId', 'interruptId', 'kind', 'key'],
+  ['assay.interrupt.voted', 'nodeId', 'interruptId', 'voter', 'action', 'by'],
+  ['assay.interrupt.asked', 'nodeId', 'interruptId', 'by'],
+  ['interrupt.resolved', 'nodeId', 'interruptId', 'kind', 'resumeValue', 'resolvedAt', 'resolvedBy'],
+  ['approval.received', 'nodeId', 'action', 'decidedAt'],
+  ['clarification.resolved', 'nodeId', 'answers', 'answeredBy'],
+  ['node.resumed', 'nodeId', 'interruptId'],
+  ['assay.child.status', 'nodeId', 'childRunId', 'status'],
+  ['assay.run.forked', 'sourceRunId', 'fromSeq'],
+  ['replay.diverged', 'sourceRunId', 'atSequence', 'originalEventId', 'replayEventId', 'divergenceKind'],
 ]
 
 const missing: readonly Mutation[] = REQUIRED.flatMap(([type, ...fields]) =>
@@ -59,6 +73,14 @@ const WRONG: readonly (readonly [type: string, field: string, value: unknown])[]
   ['channel.written', 'schemaVersion', 0],
   ['log.appended', 'level', 'loud'],
   ['cap.breached', 'limit', '5'],
+  ['interrupt.requested', 'data', []],
+  ['interrupt.requested', 'timeoutMs', -1],
+  ['interrupt.requested', 'requestedAt', 'now'],
+  ['interrupt.resolved', 'resolvedBy', ''],
+  ['approval.received', 'action', 'ask'],
+  ['assay.child.status', 'status', 'paused'],
+  ['assay.run.forked', 'fromSeq', 0],
+  ['replay.diverged', 'divergenceKind', 'mood'],
 ]
 
 const wrong: readonly Mutation[] = WRONG.map(([type, field, value]) =>
@@ -130,6 +152,11 @@ export const CONTENT_MUTATIONS: readonly Mutation[] = [
   mutation('L31b', 'node.dispatched with another field', ofType('node.dispatched'), ({ event }) => {
     event.payload.nodeId = event.nodeId
   }),
+  ...['assay.run.forked', 'assay.child.status', 'assay.interrupt.voted', 'assay.interrupt.asked'].map(type =>
+    mutation('L31b', `${type} with another field`, ofType(type), ({ event }) => {
+      event.payload.more = true
+    }),
+  ),
   mutation('L31b', 'run.dead_lettered with another field', ofType('run.failed'), ({ run, at }) => {
     insert(run, at, 'run.dead_lettered', null, { runId: run.runId, reason: 'poison', attempts: 1, secret: 'no' })
   }),
@@ -229,10 +256,10 @@ export const CONTENT_MUTATIONS: readonly Mutation[] = [
   runMutation('L21', 'a child of another workflow', isChild, run => {
     first(run).payload.workflowId = 'other'
   }),
-  mutation('L21a', 'a child dispatched twice', ofType('node.dispatched'), ({ run, event, at }) => {
+  mutation('L21a', 'a child dispatched twice', dispatches, ({ run, event, at }) => {
     insert(run, at + 1, 'node.dispatched', event.nodeId, event.payload)
   }),
-  mutation('L21a', 'a child that nobody dispatched', ofType('node.dispatched'), ({ run, event }) => remove(run, event)),
+  mutation('L21a', 'a child that nobody dispatched', dispatches, ({ run, event }) => remove(run, event)),
   runMutation('L21a', 'a child whose parent does not exist', isChild, run => {
     run.row.parentRunId = 'run_other'
     first(run).payload.parentRunId = 'run_other'

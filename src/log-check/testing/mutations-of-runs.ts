@@ -6,7 +6,12 @@ export const RUN_MUTATIONS: readonly Mutation[] = [
   mutation('L5b', 'a pause while paused', ofType('run.paused'), ({ run, event, at }) => {
     insert(run, at + 1, 'run.paused', null, event.payload)
   }),
-  mutation('L5b', 'a resume without a pause', ofType('run.paused'), ({ run, event }) => remove(run, event)),
+  mutation(
+    'L5b',
+    'a resume without a pause',
+    spot => ofType('run.paused')(spot) && isResumed(spot),
+    ({ run, event }) => remove(run, event),
+  ),
   mutation(
     'L5b',
     'a resume at any time',
@@ -89,6 +94,10 @@ export const RUN_MUTATIONS: readonly Mutation[] = [
     },
   ),
 ]
+
+/** A branch of a paused run goes on without a resume. */
+const isResumed = ({ run, at }: Spot): boolean =>
+  run.events.slice(at).find(event => ['run.resumed', 'assay.run.forked'].includes(event.type))?.type === 'run.resumed'
 
 /** Place of the pause that ended before this event, or -1. */
 const pausedAt = ({ run, at }: Spot): number =>

@@ -1,4 +1,5 @@
 import {
+  dispatches,
   first,
   has,
   insert,
@@ -29,9 +30,14 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
   runMutation('L1', 'a log that begins at 1', anywhere, run => {
     for (const event of run.events) event.sequence += 1
   }),
-  mutation('L1', 'an event lost', notFirst, ({ run, at }) => {
-    run.events.splice(at, 1)
-  }),
+  mutation(
+    'L1',
+    'an event lost',
+    ({ run, at }) => at > 0 && at + 1 < run.events.length,
+    ({ run, at }) => {
+      run.events.splice(at, 1)
+    },
+  ),
   mutation('L2', 'an id used twice in a run', notFirst, ({ run, event }) => {
     event.eventId = first(run).eventId
   }),
@@ -69,7 +75,7 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
     event.causationId = first(run).eventId
     first(run).causationId = event.eventId
   }),
-  mutation('L3a', 'parent and child that cause each other', ofType('node.dispatched'), ({ event }, draft) => {
+  mutation('L3a', 'parent and child that cause each other', dispatches, ({ event }, draft) => {
     const child = draft.runs.find(run => run.runId === event.payload.childRunId)
     event.causationId = child?.events[0]?.eventId ?? null
   }),

@@ -164,7 +164,8 @@ export class SimulatedRun {
   diverge(original: CheckedEvent, sourceRunId: string): void {
     const atSequence = this.events.length
     const node = this.workflow.nodes.find(({ id }) => this.isAtWork(id))
-    if (node === undefined) return
+    // A source that missed its own source here says just that.
+    if (node === undefined || JSON.stringify(original.payload).includes('replay_source_missing')) return
     const alike = original.type === 'node.failed' && original.nodeId === node.id
     this.emit('replay.diverged', undefined, {
       sourceRunId,
@@ -487,10 +488,8 @@ export class SimulatedRun {
     }
     this.emit('run.paused', undefined, policy)
     this.mode = 'paused'
-    if (this.fate.end === 'cut' && chance(this.world.choose, 2)) {
-      this.status = 'paused'
-      throw new CutOff()
-    }
+    this.status = 'paused'
+    if (this.fate.end === 'cut' && chance(this.world.choose, 2)) throw new CutOff()
     for (const state of this.nodes.values()) {
       if (drain || state.phase !== 'running') continue
       // A host may let the wait for a child go on, or start it again when there is no child yet.
@@ -501,6 +500,7 @@ export class SimulatedRun {
     this.remember()
     this.emit('run.resumed', undefined, {})
     this.mode = 'running'
+    this.status = 'running'
   }
 
   /** Cancelled from outside, or by its parent. */
