@@ -1,28 +1,14 @@
 import type { EventDiff, RunDiff, RunEventDoc } from '../client/wire-shapes.js'
 import { isObject, type Json, sameJson } from '../core/json.js'
+import { ENVELOPE } from '../core/run/same-event.js'
 import { printable } from './terminal.js'
-
-/** Fields that name a log or its clock; the server leaves them out of the comparison (contract core §2.1 :diff). */
-const NOT_COMPARED = new Set([
-  'eventId',
-  'runId',
-  'causationId',
-  'correlationId',
-  'timestamp',
-  'traceparent',
-  'tracestate',
-  'writtenAt',
-  'requestedAt',
-  'resolvedAt',
-  'decidedAt',
-])
 
 /** Where two values first part, as a path such as `outputs.items[2]`; undefined when they do not. */
 export function firstDifference(a: Json | undefined, b: Json | undefined, path = ''): string | undefined {
   if (sameJson(a, b)) return undefined
   if (isObject(a) && isObject(b)) {
     for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
-      if (path === '' && NOT_COMPARED.has(name)) continue
+      if (path === '' && ENVELOPE.has(name)) continue
       const found = firstDifference(a[name], b[name], path === '' ? name : `${path}.${name}`)
       if (found !== undefined) return found
     }

@@ -208,11 +208,6 @@ describe('a person at a terminal', () => {
     expect(said).toEqual(['copies must be integer', 'type an answer; Ctrl-D leaves it for later'])
   })
 
-  test('a closed schema of the author gets nothing but the answer', async () => {
-    const { sent } = await talk({ ...approval, resumeSchema: { additionalProperties: false } }, 'a\n')
-    expect(sent).toEqual([{ action: 'accept' }])
-  })
-
   test.each(['l\n', '', 'f\n'])('leaves it for later with %j', async typed => {
     const { outcome, sent } = await talk(approval, typed)
     expect({ outcome, sent }).toEqual({ outcome: 'later', sent: [] })

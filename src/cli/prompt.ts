@@ -78,15 +78,13 @@ const OVER = new Set([
 
 /** Asks until an answer is taken, nothing waits for one any more, or the person leaves it for later. */
 export async function askPerson(interrupt: AskedInterrupt, asking: Asking): Promise<'answered' | 'over' | 'later'> {
-  const { shownHash, resumeSchema } = interrupt
-  // The answer is for what was shown here, not for what may have taken its place since. An author's schema may be
-  // closed to fields it does not name.
-  const canClaim = shownHash !== undefined && resumeSchema === undefined
+  const { shownHash } = interrupt
   for (;;) {
     const value = await heard(interrupt, asking)
     if (value === undefined) return 'later'
     try {
-      await asking.send(canClaim ? { ...value, shownHash } : value)
+      // The answer is for what was shown here, not for what may have taken its place since.
+      await asking.send(shownHash === undefined ? value : { ...value, shownHash })
       return 'answered'
     } catch (error) {
       if (!(error instanceof AssayError)) throw error

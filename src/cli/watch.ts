@@ -51,13 +51,17 @@ export async function followRun(
       view.show(event)
       if (!mayWait(event)) continue
       const run = await client.getRun(runId)
-      if (isWaiting(run.status) && !(await attend(run, { client, view, terminal, converse, asked }))) break
+      if (needsSomeone(run) && !(await attend(run, { client, view, terminal, converse, asked }))) break
     }
   } finally {
     view.end()
   }
   return { run: await client.getRun(runId), progress: view.end(), events }
 }
+
+/** A replay passes through every waiting of its source, but it knows the answers. */
+export const needsSomeone = ({ status, forkedFrom }: RunSnapshot): boolean =>
+  isWaiting(status) && forkedFrom?.mode !== 'replay'
 
 type Attending = {
   readonly client: AssayClient
@@ -73,7 +77,8 @@ async function attend(run: RunSnapshot, attending: Attending): Promise<boolean> 
   const { client, view, terminal, converse, asked } = attending
   const isNew = (one: AskedInterrupt) => !asked.has(nameOf(one))
   const open = (await openBelow(client, run)).filter(isNew)
-  if (converse === undefined || open.length === 0) return false
+  // A paused run takes no answers.
+  if (converse === undefined || open.length === 0 || run.status === 'paused') return false
   view.rest()
   // Only while it asks: a terminal that is being read keeps Ctrl-C to itself.
   const conversation = converse()
@@ -88,7 +93,7 @@ async function attend(run: RunSnapshot, attending: Attending): Promise<boolean> 
   }
   conversation.end()
   const now = await client.getRun(run.runId)
-  if (!isWaiting(now.status)) return true
+  if (!needsSomeone(now)) return true
   const next = (await openBelow(client, now)).filter(isNew)
   // Its own log will tell of a run's next question. What a child asks next it may not tell.
   return next.length > 0 && (next.every(one => one.runId === run.runId) || attend(now, attending))

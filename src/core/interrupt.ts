@@ -119,7 +119,8 @@ export function questionProblems(questions: Json | undefined, field: string): st
  * the credential's to say; whoever may speak for others was heard before.
  */
 export function bareAnswer(kind: InterruptKind, value: Json): { said: Json; claimedHash?: string } {
-  if (kind !== 'approval' || !isObject(value)) return { said: value }
+  // Events and values of others are theirs to name fields in.
+  if (kind === 'external-event' || kind === 'custom' || !isObject(value)) return { said: value }
   const { shownHash, voter: _, ...said } = value
   return typeof shownHash === 'string' ? { said, claimedHash: shownHash } : { said }
 }

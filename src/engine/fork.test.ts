@@ -177,3 +177,28 @@ describe('waiting for someone', () => {
     expect(new Set(codes)).toEqual(new Set(['interrupt_already_resolved']))
   })
 })
+
+describe('an answer', () => {
+  it('is judged by the rules before the author’s schema, which sees only what was said', async () => {
+    const rig = engineRig()
+    const seen: unknown[] = []
+    const schemas = {
+      inspect: async () => undefined,
+      check: async (_schema: unknown, value: unknown) => {
+        seen.push(value)
+        return 'must be something else'
+      },
+      close: async () => undefined,
+    }
+    const engine = await rig.host({ schemas })
+    const config = { resumeSchema: { type: 'object' }, approversList: ['ann'] }
+    await register(engine, { id: 'flow', nodes: { gate: { type: 'core.approvalGate', config } } })
+    const runId = await startRun(engine, 'flow')
+    const foreign = await engine.command('t1', runId, { ...ACCEPT, by: 'eve' })
+    expect(foreign).toMatchObject({ ok: false, refusal: { code: 'forbidden' } })
+    expect(seen).toEqual([])
+    const answer = await engine.command('t1', runId, { ...ACCEPT, value: { action: 'accept', voter: 'x' } })
+    expect(answer).toMatchObject({ ok: false, refusal: { code: 'validation_error' } })
+    expect(seen).toEqual([{ action: 'accept' }])
+  })
+})

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { checkLog } from './check-log.js'
 import type { CheckedEvent } from './checked.js'
@@ -74,6 +75,79 @@ test('rows of a store become events; text that is not JSON is a finding', () => 
     },
   ])
   expect(rulesOf({ runs: [{ runId: 'r', events: fromRows('r', [{ ...row, payload: '{' }]) }] })).toContain('L31a')
+})
+
+test('L33: rows that carry a hash are checked as a chain, as their store holds the text', () => {
+  const row = { sequence: 0, type: 'run.resumed', nodeId: null, payload: '{ }', secret: null, cause: null, at: 1 }
+  const hash = createHash('sha256').update('["",0,"run.resumed",null,"{ }",null,null,1,"{}"]').digest('base64url')
+  const events = fromRows('r', [{ ...row, input: '{}', hash }])
+  const chainRules = (head: string, chain = events) =>
+    rulesOf({ runs: [{ runId: 'r', events: chain, row: { status: 'running', head } }] }).filter(id =>
+      id.startsWith('L33'),
+    )
+  expect(events[0]?.link).toEqual({ payload: '{ }', secret: null, cause: null, input: '{}', hash })
+  expect(chainRules(hash)).toEqual([])
+  expect(chainRules('other')).toEqual(['L33a'])
+  expect(chainRules(hash, fromRows('r', [{ ...row, payload: '{}', input: '{}', hash }]))).toEqual(['L33'])
+})
+
+describe('a fork of which nobody says that it is one', () => {
+  const started = { nodeId: 'a', typeId: 'core.subWorkflow', attempt: 0 }
+  const dispatched = { childRunId: 'c1', childWorkflowId: 'w' }
+  const events = [
+    doc(0, 'run.started', { workflowId: 'w', parentRunId: 'p', parentNodeId: 'n' }),
+    doc(1, 'node.started', started, { nodeId: 'a' }),
+    doc(2, 'node.dispatched', dispatched, { nodeId: 'a' }),
+    doc(3, 'assay.run.forked', { sourceRunId: 'r0', fromSeq: 3 }),
+    doc(4, 'node.dispatched', { ...dispatched, childRunId: 'c2' }, { nodeId: 'a' }),
+  ]
+  const [run] = fromWire(events).runs
+  const source = {
+    runId: 'r0',
+    events: (run?.events ?? []).slice(0, 3).map(event => ({ ...event, eventId: `x${event.sequence}` })),
+  }
+  const parent = { runId: 'p', events: [] }
+
+  test('L21a, L29a: its log tells: what comes before the cut is another run’s', () => {
+    const found = rulesOf({
+      runs: [{ runId: 'r1', ...run }, source].map(one => ({ events: [], ...one })),
+      dialect: 'openwop',
+    })
+    expect(found).toEqual([])
+  })
+
+  test('L21a: it is nobody’s child', () => {
+    expect(rulesOf({ runs: [{ runId: 'r1', events: run?.events ?? [] }, parent], dialect: 'openwop' })).toEqual([])
+  })
+
+  test('L29a: when it is known to be none, it may not say so', () => {
+    expect(rulesOf({ runs: [{ runId: 'r1', events: run?.events ?? [], fork: null }] })).toContain('L29a')
+  })
+})
+
+describe('L28: questions of another host', () => {
+  const asked = { nodeId: 'a', interruptId: 'i', kind: 'approval', key: 'k', data: { actions: ['accept'] } }
+  const ask = [
+    doc(0, 'run.started', { workflowId: 'w' }),
+    doc(1, 'node.started', { nodeId: 'a', typeId: 't' }, { nodeId: 'a' }),
+    doc(2, 'interrupt.requested', asked, { nodeId: 'a' }),
+    doc(3, 'node.suspended', { nodeId: 'a', interruptId: 'i' }, { nodeId: 'a' }),
+  ]
+  const answer = (value: unknown) =>
+    doc(4, 'interrupt.resolved', { nodeId: 'a', interruptId: 'i', resumeValue: value }, { nodeId: 'a' })
+  const found = (...more: object[]) => rulesOf({ ...fromWire([...ask, ...more]), dialect: 'openwop' })
+
+  test('are answered with what was offered; behind a mask nobody can tell', () => {
+    expect(found(answer({ action: 'accept' }))).toEqual([])
+    expect(found(answer('[REDACTED]'))).toEqual([])
+    expect(found(answer({ action: 'reject' }))).toContain('L28f')
+  })
+
+  test('may fail their node when time is over, and nothing else', () => {
+    const error = { code: 'InterruptTimeoutError', message: 'late' }
+    expect(found(doc(4, 'node.failed', { nodeId: 'a', error }, { nodeId: 'a' }))).toEqual([])
+    expect(found(doc(4, 'node.completed', { nodeId: 'a' }, { nodeId: 'a' }))).toEqual(['L28d'])
+  })
 })
 
 test('L30a: the identity of an effect is the contract’s', () => {

@@ -14,7 +14,7 @@ import { RUN_MUTATIONS } from './testing/mutations-of-runs.js'
 import { STORAGE_MUTATIONS } from './testing/mutations-of-storage.js'
 import { STRUCTURE_MUTATIONS } from './testing/mutations-of-structure.js'
 
-export const MUTATIONS: readonly Mutation[] = [
+const MUTATIONS: readonly Mutation[] = [
   ...STRUCTURE_MUTATIONS,
   ...RUN_MUTATIONS,
   ...NODE_MUTATIONS,
@@ -25,7 +25,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...FORK_MUTATIONS,
   ...STORAGE_MUTATIONS,
 ]
-const PER_MUTATION = 3
+const PER_MUTATION = 5
 const LOGS = KINDS.flatMap(kind => Array.from({ length: 120 }, (_, seed) => legalLog(kind, fromSeed(seed * 31 + 7))))
 
 /** Broken copies of the first legal logs, of a fixed random order, that have a place for the mutation. */

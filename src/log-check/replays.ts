@@ -59,7 +59,8 @@ function retellingProblems(run: RunLog, fork: CheckedFork, source: RunLog): [str
     return [[`the source says ${theirs.type} of ${theirs.node ?? 'the run'} here, or with other words`, ours]]
   }
   const [differs, original] = until < 0 ? [] : [run.events[until + 1], told[until]]
-  if (until >= 0 && original === undefined) return [['the source has nothing to differ from', run.events[until]!]]
+  if (until >= 0 && original === undefined)
+    return [['there is nothing in the source that could differ', run.events[until]!]]
   return differs !== undefined && original !== undefined && saysTheSame(differs, original)
     ? [['no difference follows', differs]]
     : []

@@ -1,6 +1,6 @@
 import { coreNodeTypes } from '../core/nodes/registry.js'
 import { Engine, type EngineDeps, type EngineOptions } from '../engine/engine.js'
-import type { Announcer, Ids, Performer, Store } from '../engine/ports.js'
+import type { Announcer, Ids, Performer, SchemaChecker, Store } from '../engine/ports.js'
 import { MemoryStore } from '../store/memory/memory-store.js'
 import { ManualClock, settled } from './manual-clock.js'
 import { type Sketch, sketch } from './workflow.js'
@@ -32,8 +32,16 @@ export type Rig = {
       readonly performers?: ReadonlyMap<string, Performer>
       readonly store?: Store
       readonly announcer?: Announcer
+      readonly schemas?: SchemaChecker
     },
   ): Promise<Engine>
+}
+
+/** Every value fits. */
+const NO_SCHEMAS: SchemaChecker = {
+  inspect: async () => undefined,
+  check: async () => undefined,
+  close: async () => undefined,
 }
 
 /** Engines over one store and one manual clock, as if they were processes. */
@@ -44,12 +52,12 @@ export function engineRig(store: Store = new MemoryStore()): Rig {
     store,
     clock,
     ids,
-    async host({ performers = new Map(), store: seen = store, announcer, ...options } = {}) {
+    async host({ performers = new Map(), store: seen = store, announcer, schemas = NO_SCHEMAS, ...options } = {}) {
       const deps: EngineDeps = {
         store: seen,
         clock,
         ids,
-        schemas: { inspect: async () => undefined, check: async () => undefined, close: async () => undefined },
+        schemas,
         log: { info: () => undefined, warn: () => undefined, error: () => undefined },
         nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
         capabilities: new Set(['assay.conformance']),

@@ -55,6 +55,7 @@ export const LAYERS: readonly Layer[] = [
       'link-secrets.ts',
       'package-version.ts',
       'core/json.ts',
+      'core/run/same-event.ts',
     ],
     packages: [...NODE, 'commander', 'picocolors'],
   },

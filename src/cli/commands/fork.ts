@@ -70,7 +70,6 @@ function addReplay(runs: Command, { terminal, exit }: Cli): void {
       const client = await connect(options)
       const fork = await client.forkRun(sourceRunId, { mode: 'replay', ...(from !== undefined && { fromSeq: from }) })
       const title = `replay ${fork.runId}`
-      // Asks nobody: a replay knows every answer, or fails.
       const { run, events } = await followRun(terminal, client, fork.runId, { title, quiet: true, json: true })
       const diff = check ? await client.diffRuns(sourceRunId, fork.runId) : undefined
       const told = { runId: fork.runId, sourceRunId, fromSeq: fork.fromSeq, status: run.status, events }

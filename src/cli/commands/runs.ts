@@ -4,11 +4,11 @@ import pc from 'picocolors'
 import type { RunSnapshot } from '../../client/wire-shapes.js'
 import type { Cli } from '../cli.js'
 import { connect, type GlobalOptions } from '../connect.js'
-import { exitCodeOf, isWaiting } from '../exit-code.js'
+import { exitCodeOf } from '../exit-code.js'
 import { headline } from '../interrupt.js'
 import { eventLine, mayWait } from '../progress.js'
 import { printable, printJson, printTable, type Terminal } from '../terminal.js'
-import { watch } from '../watch.js'
+import { needsSomeone, watch } from '../watch.js'
 import { addForks } from './fork.js'
 import { wholeNumber } from './options.js'
 
@@ -104,7 +104,7 @@ function addLogs(runs: Command, { terminal, exit }: Cli): void {
       if (options.follow) {
         for await (const event of client.followEvents(runId, { from: options.from })) {
           terminal.out(options.json ? JSON.stringify(event) : eventLine(event))
-          if (mayWait(event) && isWaiting((await client.getRun(runId)).status)) break
+          if (mayWait(event) && needsSomeone(await client.getRun(runId))) break
         }
         exit(exitCodeOf((await client.getRun(runId)).status))
         return

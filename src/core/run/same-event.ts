@@ -3,7 +3,7 @@ import { isObject, type Json, sameJson } from '../json.js'
 type Said = { readonly type: string; readonly nodeId?: string | undefined; readonly payload: unknown }
 
 /** Fields of a payload that name the log or its clock rather than what happened (contract core §2.1 :diff). */
-const ENVELOPE = new Set([
+export const ENVELOPE: ReadonlySet<string> = new Set([
   'eventId',
   'runId',
   'causationId',

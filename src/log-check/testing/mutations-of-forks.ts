@@ -6,7 +6,6 @@ import {
   first,
   insert,
   isOwn,
-  last,
   type Mutation,
   mutation,
   ofType,

@@ -39,7 +39,8 @@ const meanwhile = (type: string, payload: (event: DraftEvent) => object): Mutati
   })
 
 const ERROR = { code: 'effect_failed', message: 'it did not work' }
-const TOKEN = `${Buffer.from('{"runId":"r","interruptId":"int-2","intent":"resolve"}').toString('base64url')}.c2lnbmVk`
+const GRANT = JSON.stringify({ runId: 'r', interruptId: 'int-2', intent: 'resolve' })
+const TOKEN = `${Buffer.from(GRANT).toString('base64url')}.c2lnbmVk`
 
 export const QUESTION_MUTATIONS: readonly Mutation[] = [
   mutation('L28', 'a key that is asked twice', asksAgain, spot => {
