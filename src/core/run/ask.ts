@@ -1,7 +1,7 @@
 import type { Interrupt } from '../interrupt.js'
 import type { JsonObject } from '../json.js'
 import { isoTime } from '../time.js'
-import { carriesSecret, MASK, secretsOf } from './masking.js'
+import { carriesSecret, maskWithin, secretsOf } from './masking.js'
 import type { PlanNode } from './plan.js'
 import type { Turn } from './turn.js'
 
@@ -9,16 +9,15 @@ import type { Turn } from './turn.js'
 export function ask(turn: Turn, { node, index }: PlanNode, interrupt: Interrupt, cause: number): void {
   const { kind, data, resumeSchema, timeoutMs } = interrupt
   const nodeId = node.id
-  const interruptId = `int-${turn.active.next}`
   const key = `${nodeId}:${turn.active.asks[index] ?? 0}`
   const shown = maskData(turn, data)
-  const requested = turn.emit({
+  const requested = turn.emitNumbered(sequence => ({
     type: 'interrupt.requested',
     nodeId,
     payload: {
       runId: turn.runId,
       nodeId,
-      interruptId,
+      interruptId: `int-${sequence}`,
       kind,
       key,
       data: shown,
@@ -28,7 +27,8 @@ export function ask(turn: Turn, { node, index }: PlanNode, interrupt: Interrupt,
     },
     cause,
     ...(shown === data ? {} : { secret: { data } }),
-  })
+  }))
+  const interruptId = `int-${requested}`
   emitLegacyRequest(turn, nodeId, interruptId, kind, shown, requested)
   turn.emit({ type: 'node.suspended', nodeId, payload: { nodeId, interruptId, kind, key }, cause: requested })
 }
@@ -64,9 +64,23 @@ function emitLegacyRequest(
   })
 }
 
-/** The data as it may be shown: fields that carry a secret of the run are masked. */
+/** Fields by which the host itself goes; masking them would say something else, or nothing. */
+const STRUCTURE = new Set([
+  'actions',
+  'artifactId',
+  'artifactType',
+  'requiredApprovals',
+  'rejectionPolicy',
+  'approversList',
+])
+
+/** The data as it may be shown: every value that carries a secret of the run is masked where it stands. */
 function maskData(turn: Turn, data: JsonObject): JsonObject {
   const secrets = secretsOf(turn.active)
-  const hidden = Object.keys(data).filter(name => carriesSecret(data[name]!, secrets))
-  return hidden.length === 0 ? data : { ...data, ...Object.fromEntries(hidden.map(name => [name, MASK])) }
+  if (!carriesSecret(data, secrets)) return data
+  const masked = Object.entries(data).map(([name, value]) => [
+    name,
+    STRUCTURE.has(name) ? value : maskWithin(value, secrets),
+  ])
+  return Object.fromEntries(masked)
 }

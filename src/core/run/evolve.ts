@@ -54,7 +54,8 @@ function evolveRun(draft: Draft, event: Recorded, before: number): void {
     case 'assay.run.forked':
       return branch(draft, event.payload, event.at - before)
     case 'replay.diverged':
-      draft.diverged = true
+      // A replay of a replay repeats what its source reported, and still has its own to report.
+      if (event.payload.sourceRunId === draft.fork?.sourceRunId) draft.diverged = true
       return
     case 'assay.stop.requested':
       draft.mode = { kind: 'stopping', stop: event.payload }

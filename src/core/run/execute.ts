@@ -108,15 +108,15 @@ function completeNode(turn: Turn, { node }: PlanNode, outputs: JsonObject, cause
     ...(hidden ? { secret: { outputs } } : {}),
   })
   if (node.artifactType === undefined) return
+  const { artifactType } = node
   // The id names the event that holds the content, so the log itself is the artifact store.
-  const artifactId = `art-${done + 1}`
-  turn.emit({
+  turn.emitNumbered(sequence => ({
     type: 'artifact.created',
     nodeId: node.id,
-    payload: { artifactId, artifactType: node.artifactType, nodeId: node.id },
+    payload: { artifactId: `art-${sequence}`, artifactType, nodeId: node.id },
     secret: { content: outputs },
     cause: done,
-  })
+  }))
 }
 
 function applyWrite(turn: Turn, { node }: PlanNode, write: Write, cause: number): Failure | undefined {

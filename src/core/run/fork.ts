@@ -76,7 +76,7 @@ export function branchOff(
     if (state.phase !== 'active' || state.fork === undefined) return
     const { sourceRunId, fromSeq } = state.fork
     turn.at = Math.max(turn.at, now)
-    turn.append({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay } })
+    turn.note({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay } })
   }
   const finished = finish(rules, cutOf(rules, base, runId, events), announce)
   if (finished) return gone(rules, finished.events, new Turn(rules.plan, rules.limits, finished.state, runId, now))

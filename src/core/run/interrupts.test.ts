@@ -245,6 +245,17 @@ describe('asking', () => {
   })
 })
 
+describe('masking what is asked', () => {
+  it('leaves the words of the protocol alone', () => {
+    const run = given({
+      nodes: { gate: { type: 'core.approvalGate', config: { title: 'Is it accept?', actions: ['accept', 'reject'] } } },
+      variables: [{ name: 'word', type: 'string', sensitive: true }],
+    }).start({ word: 'accept' })
+    expect(run.log[2]).toMatchObject({ payload: { data: { title: '[REDACTED]', actions: ['accept', 'reject'] } } })
+    expect(statusOf(run.when(answer({ action: 'accept' })).state)).toBe('completed')
+  })
+})
+
 describe('other kinds', () => {
   it('a clarification wants every question answered, in either spelling', () => {
     const ask = () =>

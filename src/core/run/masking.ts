@@ -47,6 +47,14 @@ export function carriesSecret(value: Json, secrets: Secrets | undefined): boolea
   )
 }
 
+/** The value with everything masked that carries a secret, its shape kept. */
+export function maskWithin(value: Json, secrets: Secrets | undefined): Json {
+  if (!carriesSecret(value, secrets)) return value
+  if (Array.isArray(value)) return value.map(item => maskWithin(item, secrets))
+  if (!isObject(value) || Object.keys(value).some(name => carriesSecret(name, secrets))) return MASK
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, maskWithin(item, secrets)]))
+}
+
 /** Outputs as the log may show them: a port is hidden when the workflow says so, or when its value carries a secret. */
 export function maskOutputs(
   state: Told,

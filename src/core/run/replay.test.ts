@@ -112,6 +112,10 @@ const STORIES: { readonly [name: string]: () => Scenario } = {
     run.when({ type: 'ChildWaits', ...child, status: 'running' })
     return run.when({ type: 'ChildEnded', ...child, status: 'completed', variables: { x: 4 }, hidden: [] })
   },
+  'that made an artifact': () =>
+    given({
+      nodes: { a: { type: 'core.identity', artifactType: 'note', inputs: { payload: { type: 'static', value: 1 } } } },
+    }).start(),
   'over its bound': () =>
     given({ nodes: { a: 'core.noop', b: 'core.noop', c: 'core.noop' }, edges: ['a > b', 'b > c'] }).start(
       {},
@@ -199,7 +203,39 @@ describe.each(Object.entries(STORIES))('a run %s', (_name, tell) => {
   })
 })
 
+describe('a replay of a replay', () => {
+  const cancelled = () => {
+    const run = given({ nodes: { g: 'core.approvalGate', a: { type: 'core.noop' } } }).start()
+    return run.when({ type: 'CancelRun', by: 'ann' })
+  }
+
+  it('is equal to it, also to what it reported, and names its own run', () => {
+    const run = cancelled()
+    const first = { rules: run.rules, log: replayed(run, 0) } as Scenario
+    for (let fromSeq = 0; fromSeq <= first.log.length; fromSeq += 1)
+      expect(said(replayed(first, fromSeq)), `from ${fromSeq}`).toEqual(said(first.log))
+  })
+
+  it('names its own run in what it asks, wherever it is cut', () => {
+    const run = cancelled()
+    for (let fromSeq = 0; fromSeq <= 3; fromSeq += 1) {
+      const asked = replayed(run, fromSeq).find(
+        ({ type, sequence }) => type === 'interrupt.requested' && sequence >= fromSeq,
+      )
+      if (asked) expect(asked).toMatchObject({ payload: { runId: 'run-2', interruptId: `int-${asked.sequence}` } })
+    }
+  })
+})
+
 describe('a replay of what has no end', () => {
+  it('is told a pause that never ended, and goes on after it', () => {
+    const run = given({ nodes: { d: delayed(100), e: 'core.noop' }, edges: ['d > e'] }).start()
+    run.when({ type: 'PauseRun', drainPolicy: 'immediate' })
+    const log = replayed(run, 0)
+    expect(said(log.slice(0, run.log.length))).toEqual(said(run.log))
+    expect(log.at(-1)?.type).toBe('run.completed')
+  })
+
   it('R-REPLAY-12 fails where its source recorded no outcome', () => {
     const run = given({ nodes: { s: 'core.conformance.side-effect' } }, ['assay.conformance']).start()
     const log = replayed(run, 0)

@@ -118,8 +118,6 @@ export class Replay {
   /** The input as this run would hear it now, or undefined when it does not wait for it. */
   #addressed(state: Active, { input }: Step): Heard | undefined {
     switch (input.type) {
-      case 'PauseRun':
-        return this.#queue.some(step => step.input.type === 'ResumeRun') ? input : undefined
       case 'ResolveInterrupt': {
         const node = this.#node(state, input.nodeId)
         if (node?.is !== 'waiting' || node.asked === undefined) return undefined

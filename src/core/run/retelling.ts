@@ -46,13 +46,14 @@ export class Retelling {
     return sequence
   }
 
-  /** Where the source says that it was a branch itself, so does a replay of it. */
+  /** What was said about the source, because it was a branch or a replay itself, is said here too. */
   remark(turn: Turn): void {
     if (turn.state.phase !== 'active' || turn.state.diverged) return
     const original = this.options.original?.(turn.state.next)
-    if (original?.type !== 'assay.run.forked') return
+    if (original === undefined || !isRemark(original)) return
     turn.at = Math.max(turn.at, original.at)
-    turn.append({ type: original.type, payload: original.payload })
+    turn.note({ type: original.type, payload: original.payload } as RunEvent)
+    this.remark(turn)
   }
 
   /** R-REPLAY-10 */
@@ -62,7 +63,7 @@ export class Retelling {
     const original = this.options.original?.(turn.state.next)
     if (original === undefined || sameEvent(original, event)) return
     const { sourceRunId } = turn.state.fork
-    turn.append({
+    turn.note({
       type: 'replay.diverged',
       payload: {
         sourceRunId,

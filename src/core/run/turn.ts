@@ -34,16 +34,36 @@ export class Turn {
 
   /** Decides one event and returns its sequence. */
   emit(event: RunEvent): number {
-    const inherited = this.retelling?.inherit(this, event)
+    return this.retelling === undefined ? this.#append(event) : this.#retell(this.retelling, () => event)
+  }
+
+  /** The same for an event that names its own sequence. */
+  emitNumbered(event: (sequence: number) => RunEvent): number {
+    return this.retelling === undefined ? this.#append(event(this.#next)) : this.#retell(this.retelling, event)
+  }
+
+  #retell(retelling: Retelling, event: (sequence: number) => RunEvent): number {
+    const inherited = retelling.inherit(this, event(this.#next))
     if (inherited !== undefined) return inherited
-    const sequence = this.append(event)
-    this.retelling?.remark(this)
+    const sequence = this.#append(event(this.#next))
+    retelling.remark(this)
     return sequence
   }
 
-  /** Adds an event, whatever a retelling may say. */
-  append(event: RunEvent): number {
-    const sequence = this.state.phase === 'absent' ? 0 : this.state.next
+  get #next(): number {
+    return this.state.phase === 'absent' ? 0 : this.state.next
+  }
+
+  /** Says something about the log that is not decided here: the input stays with the first event that it leads to. */
+  note(event: RunEvent): void {
+    const { heard } = this
+    this.heard = undefined
+    this.#append(event)
+    this.heard = heard
+  }
+
+  #append(event: RunEvent): number {
+    const sequence = this.#next
     const { type, nodeId, payload, secret, cause } = event
     const input = this.heard
     // Every event has the same shape, present or not: this is the hottest line of the host.
@@ -68,7 +88,8 @@ export class Turn {
   recall(recorded: Recorded): number {
     this.heard = undefined
     this.at = Math.max(this.at, recorded.at)
-    this.state = evolve(this.plan, this.state, recorded)
+    const first = this.state.phase === 'absent'
+    this.state = evolve(this.plan, this.state, first ? { ...recorded, runId: this.runId } : recorded)
     return recorded.sequence
   }
 
