@@ -83,8 +83,10 @@ export function approvalProblems(data: JsonObject, field: string): string[] {
     problems.push(`${field}.actions must list different actions among ${APPROVAL_ACTIONS.join(', ')}`)
   if (requiredApprovals !== undefined && !(Number.isSafeInteger(requiredApprovals) && Number(requiredApprovals) >= 1))
     problems.push(`${field}.requiredApprovals must be a whole number, 1 or more`)
-  if (approversList !== undefined && !(Array.isArray(approversList) && approversList.every(isName)))
-    problems.push(`${field}.approversList must list names of principals`)
+  if (approversList !== undefined && !isNameList(approversList))
+    problems.push(`${field}.approversList must list different names of principals, at least one`)
+  else if (Array.isArray(approversList) && Number(requiredApprovals ?? 1) > approversList.length)
+    problems.push(`${field}.requiredApprovals is more than approversList has names`)
   if (rejectionPolicy !== undefined && rejectionPolicy !== 'single-veto' && rejectionPolicy !== 'majority')
     problems.push(`${field}.rejectionPolicy must be "single-veto" or "majority"`)
   for (const name of ['approverGroupRefs', 'approverRoleRefs', 'audience', 'overrideBypassesQuorum'])
@@ -94,6 +96,9 @@ export function approvalProblems(data: JsonObject, field: string): string[] {
 }
 
 const isName = (value: Json): boolean => typeof value === 'string' && value !== ''
+
+const isNameList = (value: Json): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every(isName) && new Set(value).size === value.length
 
 const isActions = (value: Json): boolean =>
   Array.isArray(value) &&
@@ -122,7 +127,7 @@ export function bareAnswer(kind: InterruptKind, value: Json): { said: Json; clai
   // Events and values of others are theirs to name fields in.
   if (kind === 'external-event' || kind === 'custom' || !isObject(value)) return { said: value }
   const { shownHash, voter: _, ...said } = value
-  return typeof shownHash === 'string' ? { said, claimedHash: shownHash } : { said }
+  return shownHash === undefined ? { said } : { said, claimedHash: String(shownHash) }
 }
 
 /** The author's schemas an answer must fit, with the part of the answer each is for. */
@@ -156,7 +161,7 @@ export function judge({ kind, data }: Interrupt, votes: readonly Vote[], answer:
 
 function judgeApproval(data: JsonObject, votes: readonly Vote[], { value, by, voter, at }: Answering): Judgement {
   const approvers = data.approversList
-  if (Array.isArray(approvers) && approvers.length > 0 && !approvers.includes(voter))
+  if (Array.isArray(approvers) && !approvers.includes(voter))
     return refused('forbidden', `"${voter}" is not among the approvers of this interrupt`, { field: 'approversList' })
   const said = normalised(value)
   const allowed = data.actions as readonly Json[]
@@ -179,7 +184,10 @@ function judgeApproval(data: JsonObject, votes: readonly Vote[], { value, by, vo
   if (votes.some(vote => vote.voter === voter)) return { is: 'open' }
   const vote: Vote = { voter, action: String(action) }
   const cast = (wanted: string) => [...votes, vote].filter(other => other.action === wanted).length
-  const closes = action === 'accept' ? cast('accept') >= required : isRejected(data, cast('reject'), required)
+  const closes =
+    action === 'accept'
+      ? cast('accept') >= required
+      : isRejected(data, cast('reject'), required) || isOutOfReach(approvers, cast('reject'), required)
   if (!closes) return { is: 'open', vote }
   const decider = `quorum:${cast(String(action))}-of-${required}`
   return { is: 'closed', value: signed(said, decider, at), by: decider, vote }
@@ -188,18 +196,29 @@ function judgeApproval(data: JsonObject, votes: readonly Vote[], { value, by, vo
 const isRejected = (data: JsonObject, rejects: number, required: number): boolean =>
   data.rejectionPolicy === 'majority' ? rejects > Math.floor(required / 2) : true
 
-/** Who decided comes from the credential; what the body claims about it is dropped. */
-const signed = ({ decidedBy: _by, decidedAt: _at, ...said }: JsonObject, by: string, at: string): Json => ({
-  ...said,
-  decidedBy: by,
-  decidedAt: at,
-})
+/** So many have said no that those who are left are too few. */
+const isOutOfReach = (approvers: Json | undefined, rejects: number, required: number): boolean =>
+  Array.isArray(approvers) && approvers.length - rejects < required
+
+/** Who decided comes from the credential, and only what belongs to the action is kept: nothing else was approved. */
+function signed({ action, feedback, refineFeedback, editedArtifactData }: JsonObject, by: string, at: string): Json {
+  return {
+    action: action!,
+    ...(feedback === undefined ? {} : { feedback }),
+    ...(action === 'refine' ? { refineFeedback: refineFeedback! } : {}),
+    ...(action === 'edit-accept' ? { editedArtifactData: editedArtifactData! } : {}),
+    decidedBy: by,
+    decidedAt: at,
+  }
+}
 
 /** Old clients say `decision`; they mean an action. */
 function normalised(value: Json): JsonObject | undefined {
   if (!isObject(value)) return undefined
   const { decision, ...rest } = value
-  if (rest.action !== undefined || decision === undefined) return value
+  if (decision === undefined) return value
+  // Who says two things says nothing.
+  if (rest.action !== undefined) return undefined
   if (decision === 'approved') return { ...rest, action: 'accept' }
   if (decision !== 'rejected') return value
   if (rest.feedback === undefined) return { ...rest, action: 'reject' }

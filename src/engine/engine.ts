@@ -4,7 +4,7 @@ import { type Refusal, refuse } from '../core/problem.js'
 import type { NodeTypes } from '../core/run/compile.js'
 import { decide, type Rules } from '../core/run/decide.js'
 import type { RunStarted } from '../core/run/event.js'
-import { openInterrupts } from '../core/run/interrupts.js'
+import { findOpen } from '../core/run/interrupts.js'
 import type { Plan } from '../core/run/plan.js'
 import type { Limits } from '../core/run/turn.js'
 import { ENGINE_VERSION } from '../core/run/version.js'
@@ -227,9 +227,9 @@ export class Engine implements RunEngine {
     const view = await this.inspect(tenant, runId)
     if (!view) return undefined
     const { type: _, value, ...answer } = command
-    const open = openInterrupts(view.plan, view.state).find(({ nodeId }) => nodeId === command.nodeId)
-    if (!open) return { ...answer, value, type: 'ResolveInterrupt', shownHash: '' }
-    const { kind, shown } = open.asked
+    const open = findOpen(view.plan, view.state, command, this.deps.clock.now())
+    if ('code' in open) return open
+    const { kind, shown, interruptId } = open.asked
     const { said, ...claim } = bareAnswer(kind, value)
     const input = {
       ...answer,
@@ -237,6 +237,8 @@ export class Engine implements RunEngine {
       type: 'ResolveInterrupt' as const,
       value: said,
       shownHash: shownHash(kind, shown),
+      // What is judged below is what is answered, whatever the node asks by then.
+      interruptId,
     }
     const trial = decide(this.#rules(view.plan), view.state, { ...input, now: this.deps.clock.now() })
     if (!trial.ok) return trial.refusal

@@ -179,6 +179,17 @@ describe('waiting for someone', () => {
 })
 
 describe('an answer', () => {
+  it('closes the question it was given to, never the next one', async () => {
+    const rig = engineRig()
+    const engine = await rig.host()
+    const nodes = { loop: { type: 'core.loop', config: { maxIterations: 3 } }, gate: 'core.approvalGate' }
+    await register(engine, { id: 'flow', nodes, edges: ['loop.body > gate', 'gate > loop'] })
+    const runId = await startRun(engine, 'flow')
+    const answers = await Promise.all([1, 2, 3].map(() => engine.command('t1', runId, ACCEPT)))
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(1)
+    expect((await engine.inspect('t1', runId))?.status).toBe('waiting-approval')
+  })
+
   it('is judged by the rules before the author’s schema, which sees only what was said', async () => {
     const rig = engineRig()
     const seen: unknown[] = []

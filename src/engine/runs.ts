@@ -26,7 +26,7 @@ import {
   StoreUnavailable,
   type StreamAppend,
 } from './ports.js'
-import { keptState, snapshotOf } from './snapshot.js'
+import { isTimeToKeep, keptState, snapshotOf } from './snapshot.js'
 
 type WithoutTime<T> = T extends unknown ? Omit<T, 'now'> : never
 export type Input = WithoutTime<RunInput>
@@ -257,8 +257,9 @@ function step(cell: Cell, before: Loaded, { events, state }: Decided, create?: N
   const { rules, runId, epoch } = before
   const stored = encodeAll(events, before.head)
   const head = stored.at(-1)?.hash ?? before.head
-  const snapshot = snapshotOf(state, before.kept)
-  const kept = snapshot === undefined || state.phase === 'absent' ? before.kept : state.next
+  const keep = state.phase === 'active' && isTimeToKeep(state, before.kept)
+  const snapshot = keep ? snapshotOf(state) : undefined
+  const kept = keep ? state.next : before.kept
   const loaded = { ...before, state, head, kept }
   const append = {
     runId,

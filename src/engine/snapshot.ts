@@ -7,9 +7,12 @@ const EVERY = 1_000
 /** Larger states are not worth keeping: the log is read instead. */
 const MAX_CHARACTERS = 262_144
 
-/** The state to keep with this append, if it is time; `kept` is how long the log was when that was last done. */
-export function snapshotOf(state: RunState, kept: number): string | undefined {
-  if (state.phase !== 'active' || state.next - kept < EVERY) return undefined
+/** Whether it is time again; `kept` is how long the log was when that was last so. */
+export const isTimeToKeep = (state: RunState, kept: number): boolean =>
+  state.phase === 'active' && state.next - kept >= EVERY
+
+/** The state as it is kept, unless it is too large for that. */
+export function snapshotOf(state: RunState): string | undefined {
   const text = JSON.stringify({ engine: ENGINE_VERSION, state })
   return text.length > MAX_CHARACTERS ? undefined : text
 }

@@ -23,11 +23,12 @@ export const replayRules: readonly Rule[] = [
     source: 'core §8.5',
     checks: eachRun((run, say, log) => {
       if (run.fork === undefined) return
-      const remarks = run.events.slice(run.ownFrom).filter(isDivergence)
+      const source = sourceOf(run, log)
+      const remarks = run.events.slice(run.ownFrom).filter(event => isReport(event, source))
       for (const extra of remarks.slice(1)) say('a second difference', extra)
       for (const event of remarks) {
         if (run.fork?.mode !== 'replay') say('a run that replays nothing differs', event)
-        else for (const problem of remarkProblems(run, run.fork, event, sourceOf(run, log))) say(problem, event)
+        else for (const problem of remarkProblems(run, run.fork, event, source)) say(problem, event)
       }
     }),
   },
@@ -46,11 +47,15 @@ export const replayRules: readonly Rule[] = [
   },
 ]
 
-const isDivergence = (event: LoggedEvent): boolean => event.type === 'replay.diverged'
+/** A replay of a replay repeats what its source reported of its own; that is not about the two. */
+function isReport(event: LoggedEvent, source: RunLog | undefined): boolean {
+  const original = source?.events[event.sequence]
+  return event.type === 'replay.diverged' && (original === undefined || !saysTheSame(event, original))
+}
 
 function retellingProblems(run: RunLog, fork: CheckedFork, source: RunLog): [string, LoggedEvent][] {
   const told = source.events.slice(0, fork.sourceLength)
-  const until = run.events.findIndex((event, place) => place >= fork.fromSeq && isDivergence(event))
+  const until = run.events.findIndex((event, place) => place >= fork.fromSeq && isReport(event, source))
   const length = Math.min(told.length, run.events.length, until < 0 ? Number.POSITIVE_INFINITY : until)
   for (let place = fork.fromSeq; place < length; place++) {
     const [ours, theirs] = [run.events[place] as LoggedEvent, told[place] as LoggedEvent]

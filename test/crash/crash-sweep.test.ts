@@ -82,15 +82,26 @@ function effectsIn(data: string): { id: string }[] {
   }
 }
 
-const crashesOver = (writes: number): Crash[] =>
-  Array.from({ length: writes * 2 }, (_, i) => ({ at: 1 + (i >> 1), when: i % 2 === 0 ? 'before' : 'after' }))
+/** Before and after every write; `sampled`: before the first, after the second, and so on. */
+function crashesOver(writes: number, sampled: boolean): Crash[] {
+  const ats = Array.from({ length: writes }, (_, i) => i + 1)
+  return ats.flatMap((at): Crash[] => {
+    const both: Crash[] = [
+      { at, when: 'before' },
+      { at, when: 'after' },
+    ]
+    return sampled ? [both[(at - 1) % 2]!] : both
+  })
+}
 
 describe.each(['SQLite', 'PostgreSQL'] as const)('F1: SIGKILL before and after every store transaction, %s', kind => {
   it.each(SCENARIOS)('$name: all ends, the checker is silent, the story is the crash-free one', async scenario => {
     const { name } = scenario
     const calm = await tell(scenario, kind)
     expect(calm.writes).toBeGreaterThan(1)
-    const queue = crashesOver(calm.writes)
+    // The longest one is told in full on one database only, so that the whole stays short enough to be run often.
+    const crashes = crashesOver(calm.writes, scenario.loose === true && kind === 'PostgreSQL')
+    const queue = [...crashes]
     let kills = 0
     let misses = 0
     const sweep = async () => {
@@ -109,8 +120,8 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('F1: SIGKILL before and after e
       }
     }
     await Promise.all([sweep(), sweep()])
-    if (scenario.loose) expect(kills).toBeGreaterThan(calm.writes)
-    else expect(kills).toBe(calm.writes * 2)
+    if (scenario.loose) expect(kills).toBeGreaterThan(crashes.length / 2)
+    else expect(kills).toBe(crashes.length)
     console.log(`${kind} ${name}: ${kills} kills over ${calm.writes} transactions, story unchanged`)
   })
 })

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ended, createRun as start, statusOf } from '../support/client.js'
 import { HostProcess, until } from '../support/host-process.js'
 import { startPostgres } from '../support/postgres.js'
 import { findingsOf, storedRuns } from '../support/stored-runs.js'
@@ -19,15 +20,6 @@ afterAll(async () => {
 })
 
 const folder = (name: string) => path.join(scratch, name)
-const start = async (host: HostProcess, workflowId: string, key?: string): Promise<string> => {
-  const { status, body } = await host.call('POST', '/v1/runs', { workflowId }, key ? { 'idempotency-key': key } : {})
-  expect(status, JSON.stringify(body)).toBe(201)
-  return body.runId
-}
-const statusOf = async (host: HostProcess, runId: string): Promise<string> =>
-  (await host.call('GET', `/v1/runs/${runId}`)).body.status
-const ended = (host: HostProcess, runId: string) =>
-  until(`run ${runId} to end`, async () => ['completed', 'failed', 'cancelled'].includes(await statusOf(host, runId)))
 
 describe('hosts as processes', () => {
   it('F2: a host that was paused past its lease and continued writes nothing; its runs are finished by a peer, once', async () => {

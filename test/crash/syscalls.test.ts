@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/store/sqlite/driver.js'
-import { HostProcess, until } from '../support/host-process.js'
+import { HostProcess, isTerminal, until } from '../support/host-process.js'
 import { findingsOf, storedRuns } from '../support/stored-runs.js'
 import { writeProject } from './workflows.js'
 
@@ -31,8 +31,6 @@ const fresh = () => {
   const data = path.join(scratch, `p${count}`)
   return { data, database: `sqlite:${data}/assay.db`, project }
 }
-
-const isTerminal = (status: string) => ['completed', 'failed', 'cancelled'].includes(status)
 
 /** Creates a run with a key and waits for its end, for as long as the host answers. */
 async function useHost(host: HostProcess, key: string): Promise<{ acknowledged: string[]; refused: number }> {

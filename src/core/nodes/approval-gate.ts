@@ -1,8 +1,8 @@
-import { approvalProblems } from '../interrupt.js'
+import { approvalProblems, interruptProblems } from '../interrupt.js'
 import { isObject, type JsonObject } from '../json.js'
 import { completed, failedStep, type NodeContext, type NodeType } from '../node-type.js'
 import { failure } from '../problem.js'
-import { timeoutProblems } from './interrupt.js'
+import { notApproved, timeoutProblems } from './interrupt.js'
 
 const PROFILE = 'openwop-interrupt-auth-required'
 
@@ -19,7 +19,8 @@ const asked = ({ node, config, inputs, ordinal }: NodeContext): JsonObject => {
 
 /**
  * Waits until a person approves (contract core §7). A refusal fails the node, unless an edge leaves the port `reject`;
- * work that is sent back leaves by `refine` where that is wired. Nobody answering in time counts as a refusal.
+ * work that is sent back leaves by `refine`, and fails the node when other nodes wait for an approval instead. Nobody
+ * answering in time counts as a refusal.
  */
 export const approvalGateNode: NodeType = {
   typeId: 'core.approvalGate',
@@ -31,15 +32,18 @@ export const approvalGateNode: NodeType = {
       ? []
       : [`config.profile is not known here; leave it out or use "${PROFILE}"`]),
   ],
-  chosenPort: ({ action }, wired) =>
-    action === 'reject' ? 'reject' : action === 'refine' && wired('refine') ? 'refine' : 'output',
+  chosenPort: ({ action }) => (action === 'reject' || action === 'refine' ? action : 'output'),
   start: ctx => {
     const { resumeSchema, timeoutMs } = ctx.config
+    const data = asked(ctx)
+    // What arrives through ports was not there to be looked at when the workflow was registered.
+    const problems = interruptProblems('approval', data, 'data')
+    if (problems.length > 0) return failedStep(failure('invalid_input', problems.join('; '), { retryable: false }))
     return {
       kind: 'asking',
       interrupt: {
         kind: 'approval',
-        data: asked(ctx),
+        data,
         ...(isObject(resumeSchema) ? { resumeSchema } : {}),
         ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
       },
@@ -49,10 +53,9 @@ export const approvalGateNode: NodeType = {
     if (outcome.kind !== 'resolved') throw new Error(`approval settled by ${outcome.kind}`)
     const { value, data, timedOut, by } = outcome.resolution
     const said = isObject(value) ? value : {}
-    if (said.action === 'reject' && !ctx.wired('reject')) {
-      const message = timedOut ? 'nobody approved in time' : `rejected by ${by}`
-      return failedStep(failure(timedOut ? 'interrupt_timeout' : 'interrupt_rejected', message, { retryable: false }))
-    }
+    if (said.action === 'reject' && !ctx.wired('reject')) return notApproved(timedOut, by)
+    // What was sent back must not go on as if it were approved.
+    if (said.action === 'refine' && !ctx.wired('refine') && ctx.wired('output')) return notApproved(false, by, 'refine')
     const artifact = said.action === 'edit-accept' ? said.editedArtifactData : data.artifactData
     return completed({ ...said, ...(artifact === undefined ? {} : { artifact }) })
   },

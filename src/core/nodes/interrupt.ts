@@ -1,6 +1,6 @@
 import { INTERRUPT_KINDS, type Interrupt, type InterruptKind, interruptProblems } from '../interrupt.js'
 import { isObject, type JsonObject } from '../json.js'
-import { completed, failedStep, type NodeContext, type NodeType } from '../node-type.js'
+import { completed, failedStep, type NodeContext, type NodeType, type Step } from '../node-type.js'
 import { failure } from '../problem.js'
 
 const MAX_TIMEOUT_MS = 365 * 24 * 3_600_000
@@ -45,9 +45,15 @@ export const interruptNode: NodeType = {
   settle: (_ctx, _wait, outcome) => {
     if (outcome.kind !== 'resolved') throw new Error(`interrupt settled by ${outcome.kind}`)
     const { kind, value, timedOut, by } = outcome.resolution
-    const rejected = (kind === 'approval' || kind === 'low-confidence') && isObject(value) && value.action === 'reject'
-    if (!rejected) return completed({ resumeValue: value })
-    const message = timedOut ? 'nobody approved in time' : `rejected by ${by}`
-    return failedStep(failure(timedOut ? 'interrupt_timeout' : 'interrupt_rejected', message, { retryable: false }))
+    const action = isObject(value) ? value.action : undefined
+    const approved = kind === 'approval' ? action === 'accept' || action === 'edit-accept' : action !== 'reject'
+    if (approved || (kind !== 'approval' && kind !== 'low-confidence')) return completed({ resumeValue: value })
+    return notApproved(timedOut, by, action === 'refine' ? 'refine' : 'reject')
   },
+}
+
+export const notApproved = (timedOut: boolean, by: string, action: 'reject' | 'refine' = 'reject'): Step => {
+  if (timedOut) return failedStep(failure('interrupt_timeout', 'nobody approved in time', { retryable: false }))
+  const what = action === 'refine' ? 'sent back' : 'rejected'
+  return failedStep(failure('interrupt_rejected', `${what} by ${by}`, { retryable: false, details: { action } }))
 }

@@ -65,14 +65,7 @@ function emitLegacyRequest(
 }
 
 /** Fields by which the host itself goes; masking them would say something else, or nothing. */
-const STRUCTURE = new Set([
-  'actions',
-  'artifactId',
-  'artifactType',
-  'requiredApprovals',
-  'rejectionPolicy',
-  'approversList',
-])
+const STRUCTURE = new Set(['actions', 'requiredApprovals', 'rejectionPolicy'])
 
 /** The data as it may be shown: every value that carries a secret of the run is masked where it stands. */
 function maskData(turn: Turn, data: JsonObject): JsonObject {

@@ -171,6 +171,14 @@ function resume(rules: Rules, turn: Turn, { reason }: Asked<'ResumeRun'>): Refus
   return undefined
 }
 
+/** Whatever can be done at once: also what a branch finds undone where its source was paused, or about to stop. */
+export function goOn(rules: Rules, turn: Turn): void {
+  const { mode } = turn.active
+  if (mode.kind === 'stopping') return stop(turn, mode.stop)
+  if (mode.kind === 'running') restartInterrupted(rules, turn, turn.active.next - 1)
+  advance(turn, rules.capabilities)
+}
+
 function restartInterrupted(rules: Rules, turn: Turn, cause: number): void {
   for (const index of turn.active.open) {
     const node = turn.active.nodes[index]!
@@ -190,6 +198,7 @@ function hear(
   if (mode.kind === 'stopping') {
     const index = stoppedChild(turn, input)?.index
     if (index !== undefined) childStopped(turn, index, mode.stop)
+    else if (input.type === 'Continue') goOn(rules, turn)
     return
   }
   if (input.type === 'Quarantine') return quarantine(turn, input.attempts)
@@ -203,7 +212,7 @@ function hear(
 function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>[2], { type: 'Quarantine' }>): void {
   switch (input.type) {
     case 'Continue':
-      return
+      return goOn(rules, turn)
     case 'TimeCame':
       return timeCame(rules, turn)
     case 'ChildStarted': {

@@ -76,6 +76,7 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       if (attempt === 0) draft.starts = replaced(draft.starts, index, (draft.starts[index] ?? 0) + 1)
       draft.touched = without(draft.touched, index)
       draft.open = including(draft.open, index)
+      if (draft.idleSince !== null) rest(draft)
       return
     }
     case 'node.dispatched':
@@ -222,7 +223,8 @@ const askedBy = ({ payload, secret, at }: Extract<Recorded, { type: 'interrupt.r
 
 /** Keeps account of the time in which nothing but someone outside can move the run. */
 function rest(draft: Draft): void {
-  const idle = draft.mode.kind === 'paused' || draft.open.some(index => waitsForSomeone(draft.nodes[index]!))
+  const { mode, open, nodes } = draft
+  const idle = mode.kind === 'paused' || (open.length > 0 && open.every(index => waitsForSomeone(nodes[index]!)))
   if (idle && draft.idleSince === null) draft.idleSince = draft.lastAt
   if (idle || draft.idleSince === null) return
   draft.idleMs += draft.lastAt - draft.idleSince
@@ -299,7 +301,7 @@ function settle(plan: Plan, draft: Draft, index: number, node: NodeState): void 
   draft.open = without(draft.open, index)
   draft.touched = without(draft.touched, index)
   for (const edge of plan.nodes[index]!.outbound) draft.touched = including(draft.touched, edge.target)
-  if (draft.idleSince !== null) rest(draft)
+  if (draft.open.length > 0 || draft.idleSince !== null) rest(draft)
 }
 
 const withName = (names: readonly string[], name: string): readonly string[] =>

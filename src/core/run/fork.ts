@@ -1,9 +1,8 @@
 import { type Decision, fold } from '../decider.js'
-import { decideLive, type Rules } from './decide.js'
+import { decideLive, goOn, type Rules } from './decide.js'
 import type { Fork, Recorded, RunForked } from './event.js'
 import { evolve } from './evolve.js'
 import type { Heard, RunInput } from './input.js'
-import { resumeBranch } from './resume-branch.js'
 import { Retelling, Strayed } from './retelling.js'
 import type { RunState } from './state.js'
 import { Turn } from './turn.js'
@@ -35,7 +34,11 @@ export function cutOf(rules: Rules, base: RunState, runId: string, events: reado
 
 /** What a run had come to, as the state of a fork that shares it. */
 export const inherited = (state: RunState, runId: string, fork: Fork): RunState =>
-  state.phase === 'absent' ? { phase: 'absent', fork } : { ...state, runId, fork }
+  state.phase === 'absent' ? { phase: 'absent', fork } : { ...state, runId, fork, diverged: hasOwnReport(state, fork) }
+
+/** A report in what is shared was about the source's source. */
+const hasOwnReport = ({ diverged, next }: Exclude<RunState, { phase: 'absent' }>, { fromSeq }: Fork): boolean =>
+  diverged && next > fromSeq
 
 /** What another run's events make of this one. */
 export const retold = (rules: Rules, state: RunState, runId: string, events: readonly Recorded[]): RunState =>
@@ -79,26 +82,34 @@ export function branchOff(
     turn.note({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay } })
   }
   const finished = finish(rules, cutOf(rules, base, runId, events), announce)
-  if (finished) return gone(rules, finished.events, new Turn(rules.plan, rules.limits, finished.state, runId, now))
+  if (finished) return gone(rules, finished, runId, now)
   // Nothing was half decided, or the rules have changed since: go on from the state that the log tells.
   const turn = new Turn(rules.plan, rules.limits, whole, runId, now)
   announce(turn)
-  return gone(rules, [], turn)
+  return gone(rules, turn, runId, now)
 }
 
 /** The rest of the decision that the cut goes through, if today's rules still decide it so. */
 function finish(rules: Rules, { before, input, shared }: Cut, parted: (turn: Turn) => void) {
   if (input === undefined) return undefined
   try {
-    const decision = decideLive(rules, before, input, new Retelling({ shared, parted }))
-    return decision.ok ? decision : undefined
+    const retelling = new Retelling({ shared, parted })
+    const decision = decideLive(rules, before, input, retelling)
+    return decision.ok && retelling.isDone ? decision : undefined
   } catch (error) {
     if (error instanceof Strayed) return undefined
     throw error
   }
 }
 
-function gone(rules: Rules, before: readonly Recorded[], turn: Turn): Decision<RunState, Recorded> {
-  resumeBranch(rules, turn)
-  return { ok: true, events: [...before, ...turn.events], state: turn.state }
+/** A decision of its own, so that a replay of the branch is told it as one. */
+function gone(
+  rules: Rules,
+  { events, state }: { readonly events: readonly Recorded[]; readonly state: RunState },
+  runId: string,
+  now: number,
+): Decision<RunState, Recorded> {
+  const turn = new Turn(rules.plan, rules.limits, state, runId, now, { type: 'Continue' })
+  if (state.phase === 'active') goOn(rules, turn)
+  return { ok: true, events: [...events, ...turn.events], state: turn.state }
 }

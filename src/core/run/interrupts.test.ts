@@ -245,6 +245,71 @@ describe('asking', () => {
   })
 })
 
+describe('no way around an approval', () => {
+  const port = (name: string, value: JsonObject[string]) => ({
+    nodes: {
+      gate: { type: 'core.approvalGate', inputs: { [name]: { type: 'static' as const, value } } },
+      after: 'core.noop',
+    },
+    edges: ['gate > after'],
+  })
+
+  it.each<[string, JsonObject[string]]>([
+    ['requiredApprovals', '2'],
+    ['approversList', 'alice'],
+    ['approversList', []],
+    ['actions', 'accept'],
+    ['approverGroupRefs', ['g']],
+  ])('what arrives through the port %s is looked at before anybody is asked', (name, value) => {
+    const run = given(port(name, value)).start()
+    expect(run.state).toMatchObject({ outcome: { status: 'failed', error: { code: 'invalid_input' } } })
+  })
+
+  it('what is sent back does not go on as approved', () => {
+    const run = given(gate({ actions: ['accept', 'refine'], requiredApprovals: 3 })).start()
+    run.when(answer({ action: 'refine', refineFeedback: { scope: 'whole' } }))
+    expect(run.told()).not.toContain('node.started after')
+    expect(run.state).toMatchObject({ outcome: { status: 'failed', error: { code: 'interrupt_rejected' } } })
+    const data = { artifactId: 'a', artifactType: 't', title: 'x', actions: ['accept', 'refine'] }
+    const other = given({ nodes: { gate: { type: 'core.interrupt', config: { kind: 'approval', data } } } }).start()
+    other.when(answer({ action: 'refine', refineFeedback: { scope: 'whole' } }))
+    expect(statusOf(other.state)).toBe('failed')
+  })
+
+  it('an answer brings nothing along that its action does not have', () => {
+    const run = given(gate()).start()
+    run.when(answer({ action: 'accept', artifact: 'forged', editedArtifactData: 1, feedback: 'fine' }))
+    const outputs = { action: 'accept', feedback: 'fine', decidedBy: 'ann', decidedAt: '1970-01-01T00:00:01.000Z' }
+    expect(run.log.find(({ type }) => type === 'node.completed')?.payload).toEqual({ nodeId: 'gate', outputs })
+  })
+
+  it('who says two things says nothing', () => {
+    const run = given(gate())
+      .start()
+      .when(answer({ action: 'accept', decision: 'rejected' }))
+    expect(run.refusal?.code).toBe('validation_error')
+  })
+
+  it('a vote that can no longer be won is lost', () => {
+    const config = { requiredApprovals: 2, approversList: ['ann', 'bob'], rejectionPolicy: 'majority' }
+    const run = given(gate({ ...config, requiredApprovals: 2 }))
+      .start()
+      .when(answer({ action: 'reject' }, 'ann'))
+    expect(statusOf(run.state)).toBe('failed')
+    expect(() => given(gate({ ...config, requiredApprovals: 3 }))).toThrow('more than approversList')
+  })
+
+  it('waiting for a person beside other work does not stop the clock of that work', () => {
+    const run = given({
+      nodes: { gate: 'core.approvalGate', d: { type: 'core.delay', config: { ms: 5_000 } } },
+      settings: { timeout: 1_000 },
+    }).start()
+    expect(statusOf(run.state)).toBe('waiting-approval')
+    run.after(1_001)
+    expect(run.state).toMatchObject({ outcome: { status: 'failed', error: { code: 'run_timeout' } } })
+  })
+})
+
 describe('masking what is asked', () => {
   it('leaves the words of the protocol alone', () => {
     const run = given({

@@ -124,7 +124,8 @@ function close(
 ): void {
   const nodeId = planNode.node.id
   const { interruptId, kind, data } = asked
-  const rejected = isObject(value) && value.action === 'reject'
+  const judged = kind === 'approval' || kind === 'low-confidence'
+  const rejected = judged && isObject(value) && value.action === 'reject'
   const masked = carriesSecret(value, secretsOf(turn.active))
   const payload: InterruptResolved = {
     nodeId,

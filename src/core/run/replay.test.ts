@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { given, type Scenario } from '../../testing/given-when-then.js'
-import type { Fork, Recorded } from './event.js'
+import { type Fork, isTerminal, type Recorded } from './event.js'
 import { branchOff, inherited, retold } from './fork.js'
 import { Replay } from './replay.js'
 import { type RunState, statusOf } from './state.js'
@@ -227,7 +227,94 @@ describe('a replay of a replay', () => {
   })
 })
 
+describe('a log that is older than its inputs', () => {
+  const older = (run: Scenario) =>
+    ({ rules: run.rules, log: run.log.map(({ input: _, ...event }) => event as Recorded) }) as Scenario
+
+  it.each(Object.entries(STORIES))(
+    '%s: can still be forked anywhere, and every fork goes on or ends',
+    (_name, tell) => {
+      const run = older(tell())
+      for (let fromSeq = 1; fromSeq <= run.log.length; fromSeq += 1) {
+        const fork = forkOf(run.log, fromSeq, 'branch')
+        const first = branchOff(run.rules, { phase: 'absent', fork }, 'run-3', run.log.slice(0, fromSeq), {}, 900_000)
+        if (!first.ok) throw new Error(first.refusal.message)
+        expect(first.events[0]?.sequence ?? fromSeq).toBe(fromSeq)
+        const log = replayed(run, fromSeq)
+        expect(log.map(({ sequence }) => sequence)).toEqual(log.map((_, i) => i))
+        expect(isTerminal(log.at(-1)!.type)).toBe(true)
+      }
+    },
+  )
+})
+
+describe('a long branch', () => {
+  const nodes = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`n${i}`, 'core.noop']))
+  const edges = Array.from({ length: 499 }, (_, i) => `n${i} > n${i + 1}`)
+
+  it('can be branched and retold anywhere, as any run can', () => {
+    const run = given({ nodes, edges }).start().when({ type: 'Continue' })
+    const first = branchOff(
+      run.rules,
+      { phase: 'absent', fork: forkOf(run.log, 1, 'branch') },
+      'run-1',
+      run.log.slice(0, 1),
+      {},
+      5_000,
+    )
+    if (!first.ok) throw new Error(first.refusal.message)
+    const branch = { rules: run.rules, log: [run.log[0]!, ...first.events] } as Scenario
+    for (const fromSeq of [2, 3, 511, 512, 513, 514, 700, branch.log.length]) {
+      const fork = forkOf(branch.log, fromSeq, 'branch')
+      const again = branchOff(run.rules, { phase: 'absent', fork }, 'run-3', branch.log.slice(0, fromSeq), {}, 9_000)
+      if (!again.ok) throw new Error(again.refusal.message)
+      expect(again.events[0]?.sequence ?? fromSeq).toBe(fromSeq)
+      expect(said(replayed(branch, fromSeq)).slice(0, branch.log.length), `from ${fromSeq}`).toEqual(said(branch.log))
+    }
+  })
+})
+
+describe('a branch of a paused run', () => {
+  it('starts what the pause had stopped, and so does a replay of it, from everywhere', () => {
+    const run = given({ nodes: { d: delayed(100), e: 'core.noop' }, edges: ['d > e'] }).start()
+    run.when({ type: 'PauseRun', drainPolicy: 'immediate' })
+    const cut = run.log.length
+    const fork = forkOf(run.log, cut, 'branch')
+    const first = branchOff(run.rules, { phase: 'absent', fork }, 'run-1', run.log, {}, 5_000)
+    if (!first.ok) throw new Error(first.refusal.message)
+    expect(first.events.map(({ type }) => type)).toEqual(['assay.run.forked', 'node.started'])
+    const branch = { rules: run.rules, log: [...run.log, ...first.events] } as Scenario
+    for (let fromSeq = 0; fromSeq <= branch.log.length; fromSeq += 1) {
+      const log = replayed(branch, fromSeq)
+      expect(said(log.slice(0, branch.log.length)), `from ${fromSeq}`).toEqual(said(branch.log))
+      expect(log.at(-1)?.type, `from ${fromSeq}`).toBe('run.completed')
+    }
+  })
+})
+
 describe('a replay of what has no end', () => {
+  it('does not go on for ever where its source waits in a loop', () => {
+    const run = given({
+      nodes: { loop: { type: 'core.loop', config: { maxIterations: 20_000 } }, d: delayed(1_000) },
+      edges: ['loop.body > d', 'd > loop'],
+    }).start()
+    const log = replayed(run, 0)
+    expect(log.length).toBeLessThan(6_000)
+    expect(log.at(-1)).toMatchObject({ type: 'run.failed', payload: { error: { code: 'replay_source_missing' } } })
+  })
+
+  it('hears at the same moment that its time is over, whatever came then', () => {
+    const run = given({ nodes: { s: 'core.conformance.side-effect' } }, ['assay.conformance']).start(
+      {},
+      { runTimeoutMs: 100 },
+    )
+    run.now += 150
+    run.when({ type: 'EffectAnswered', nodeId: 's', since: 99, answer: { ok: true, output: 1 } } as never)
+    expect(run.state.phase).toBe('ended')
+    const without = (log: readonly Recorded[]) => said(log).map(({ input: _, ...event }) => event)
+    expect(without(replayed(run, 0))).toEqual(without(run.log))
+  })
+
   it('is told a pause that never ended, and goes on after it', () => {
     const run = given({ nodes: { d: delayed(100), e: 'core.noop' }, edges: ['d > e'] }).start()
     run.when({ type: 'PauseRun', drainPolicy: 'immediate' })

@@ -1,17 +1,18 @@
-import type { Decision } from '../decider.js'
 import { hasReadyNodes } from './advance.js'
+import { durationBreach } from './bounds.js'
 import { decideLive, type Rules } from './decide.js'
 import type { Fork, Recorded } from './event.js'
 import { cutOf, retold, startOf } from './fork.js'
 import type { Heard, RunInput } from './input.js'
 import { nextMoment } from './pending.js'
-import { resumeBranch } from './resume-branch.js'
 import { Retelling, Strayed } from './retelling.js'
 import type { Active, NodeState, RunState } from './state.js'
-import { Turn } from './turn.js'
 
 type Step = { readonly sequence: number; readonly at: number; readonly input: Heard }
 type Live = Exclude<RunInput, { type: 'Retold' }>
+
+/** How far a replay goes on by itself: a source that waits in a loop would go on for ever. */
+const MAX_TIMERS_BEYOND = 1_000
 
 /**
  * Tells a run again: the rules of today hear every input its source heard, at the time it was heard. Nothing is called
@@ -21,6 +22,8 @@ type Live = Exclude<RunInput, { type: 'Retold' }>
 export class Replay {
   #state: RunState
   #queue: Step[]
+  /** Timers that went off where the source's log has ended. */
+  #timers = 0
   readonly #shared: readonly Recorded[]
   /** The decision that the cut goes through, until it has been made again. */
   #first: Live | undefined
@@ -63,34 +66,22 @@ export class Replay {
     }
   }
 
-  #turn = (now: number): Turn =>
-    new Turn(this.rules.plan, this.rules.limits, this.#state, this.runId, now, undefined, this.#retelling([]))
-
-  #retelling = (shared: readonly Recorded[]): Retelling =>
-    new Retelling({ shared, original: sequence => this.#source.get(sequence) })
-
   #hear(input: Live): readonly Recorded[] {
     const shared = this.#first ? this.#shared : []
     this.#first = undefined
     try {
-      return this.#believe(decideLive(this.rules, this.#state, input, this.#retelling(shared)))
+      const retelling = new Retelling({ shared, original: sequence => this.#source.get(sequence) })
+      const decision = decideLive(this.rules, this.#state, input, retelling)
+      if (!retelling.isDone) throw new Strayed('the shared part holds more than its last decision')
+      if (!decision.ok) return []
+      this.#state = decision.state
+      return decision.events
     } catch (error) {
       if (!(error instanceof Strayed)) throw error
-      // The rules have changed since: go on from what the shared part tells, whatever was half decided there.
+      // The rules have changed since, or the log is older than its inputs: go on from what the shared part tells.
       this.#state = retold(this.rules, this.#state, this.runId, shared)
       return []
     }
-  }
-
-  #believe(decision: Decision<RunState, Recorded>): readonly Recorded[] {
-    if (!decision.ok) return []
-    this.#state = decision.state
-    const fork = decision.events.findLast(({ type }) => type === 'assay.run.forked')
-    if (fork === undefined) return decision.events
-    const turn = this.#turn(fork.at)
-    resumeBranch(this.rules, turn)
-    this.#state = turn.state
-    return [...decision.events, ...turn.events]
   }
 
   #nextInput(): Live | undefined {
@@ -107,7 +98,7 @@ export class Replay {
         this.#queue = this.#queue.slice(0, i)
         return undefined
       }
-      const input = this.#addressed(state, step)
+      const input = this.#addressed(state, step) ?? this.#late(state, step)
       if (input === undefined) continue
       this.#queue.splice(i, 1)
       return { ...input, now: step.at } as Live
@@ -142,6 +133,13 @@ export class Replay {
     }
   }
 
+  /** Whatever came, it told the source that its time was over. */
+  #late(state: Active, { at }: Step): Heard | undefined {
+    const { plan, limits } = this.rules
+    const over = state.mode.kind !== 'stopping' && durationBreach(plan, state, limits, at)
+    return over ? { type: 'TimeCame' } : undefined
+  }
+
   /** What happens where the source's log ends: waits of which nothing is recorded fail, then time goes by. */
   #beyond(state: Active): Live | undefined {
     const now = state.lastAt
@@ -149,10 +147,13 @@ export class Replay {
     if (hasReadyNodes(this.rules, state)) return { type: 'Continue', now }
     for (const index of state.open) {
       const node = state.nodes[index]!
-      if (node.is === 'waiting' && node.wait.kind !== 'timer')
+      if (node.is === 'waiting' && (node.wait.kind !== 'timer' || this.#timers >= MAX_TIMERS_BEYOND))
         return { type: 'SourceMissing', nodeId: this.rules.plan.nodes[index]!.node.id, since: node.since, now }
     }
+    // Only a stop that the shared part breaks off is left half done.
+    if (state.mode.kind === 'stopping') return { type: 'Continue', now }
     const moment = nextMoment(this.rules, state)
+    this.#timers += 1
     return Number.isFinite(moment) ? { type: 'TimeCame', now: moment } : undefined
   }
 

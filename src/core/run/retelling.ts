@@ -25,6 +25,11 @@ export class Retelling {
     },
   ) {}
 
+  /** Whether every shared event has found its place in the decision. */
+  get isDone(): boolean {
+    return this.inherited === (this.options.shared?.length ?? 0)
+  }
+
   /** The sequence of the shared event that stands for this one, or undefined when the event is new. */
   inherit(turn: Turn, event: RunEvent): number | undefined {
     const { shared = [], parted } = this.options

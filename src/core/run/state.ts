@@ -112,7 +112,7 @@ export function statusOf(state: RunState): RunStatus {
   if (state.phase === 'ended') return state.outcome.status
   if (state.mode.kind === 'paused') return 'paused'
   if (state.mode.kind === 'stopping') return state.mode.stop.outcome === 'cancelled' ? 'cancelling' : 'running'
-  return state.idleSince === null ? 'running' : waitingStatus(state)
+  return waitingStatus(state)
 }
 
 /** What the run waits for: its own question first, else what a child asks. */

@@ -19,6 +19,8 @@ export const retell: Perform<'retell'> = async (shop, { rules, runId, state }, {
     if (signal.aborted) return undefined
     await shop.runs.submit(runId, { type: 'Retold', events }, { asHolder: true })
   }
+  // Cannot be, by the rules; if it is, the run must not be told again for ever.
+  if (replay.state.phase === 'active') return { input: { type: 'CancelRun', by: 'host', reason: 'replay-has-no-end' } }
   return undefined
 }
 
