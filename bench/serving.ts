@@ -33,7 +33,11 @@ const WORKFLOWS: readonly Sketch[] = [
 
 /** Four events for each pass, and then it waits for someone: a run that can be forked at its end. */
 function asking(id: string, passes: number): Sketch {
-  const nodes = { loop: { type: 'core.loop', config: { maxIterations: passes } }, step: 'core.noop', gate: 'core.approvalGate' }
+  const nodes = {
+    loop: { type: 'core.loop', config: { maxIterations: passes } },
+    step: 'core.noop',
+    gate: 'core.approvalGate',
+  }
   return { id, nodes, edges: ['loop.body > step', 'step > loop', 'loop.done > gate'] }
 }
 

@@ -130,7 +130,10 @@ export class SimulatedRun {
 
   private remember(): void {
     const { mode, status, variables, channels, executions, rounds, limit } = this
-    const nodes = [...this.nodes].map(([id, { child: _, ...state }]) => [id, state] as const)
+    const nodes = [...this.nodes].map(([id, state]) => {
+      const { child: _, ...others } = state
+      return [id, others] as const
+    })
     const state = { nodes: new Map(nodes), variables, channels }
     this.moments.push({
       length: this.events.length,
@@ -297,7 +300,7 @@ export class SimulatedRun {
     const { choose } = this.world
     const { kind, data } = questionFor(node.typeId, choose)
     const [nodeId, sequence] = [node.id, this.events.length]
-    const limits = { ...(chance(choose, 2) ? { timeoutMs: 10 + choose(200) } : {}) }
+    const limits = chance(choose, 2) ? { timeoutMs: 10 + choose(200) } : {}
     const key = `${nodeId}:${state.asks++}`
     const [interruptId, requestedAt] = [`int-${sequence}`, this.time()]
     const names = { nodeId, interruptId, kind, key }
