@@ -68,7 +68,8 @@ export function renderSnapshot(
 function addOrigin(snapshot: Mutable<RunSnapshot>, { fork, started, diverged }: Told): void {
   if (diverged) snapshot.diverged = true
   if (fork !== undefined) {
-    snapshot.forkedFrom = { runId: fork.sourceRunId, fromSeq: fork.fromSeq, mode: fork.mode }
+    const { sourceRunId, fromSeq, mode, sourceLength } = fork
+    snapshot.forkedFrom = { runId: sourceRunId, fromSeq, mode, sourceLength }
     return
   }
   if (started.parentRunId !== undefined) snapshot.parentRunId = started.parentRunId

@@ -191,7 +191,12 @@ export const RunSnapshot = Type.Object({
   parentRunId: Type.Optional(RunId),
   parentNodeId: Type.Optional(Type.String()),
   forkedFrom: Type.Optional(
-    Type.Object({ runId: RunId, fromSeq: Type.Integer({ minimum: 0 }), mode: OneOf(FORK_MODES) }),
+    Type.Object({
+      runId: RunId,
+      fromSeq: Type.Integer({ minimum: 0 }),
+      mode: OneOf(FORK_MODES),
+      sourceLength: Type.Integer({ minimum: 0, description: 'Events the source had when the fork was made' }),
+    }),
   ),
   diverged: Type.Optional(
     Type.Literal(true, { description: 'A replay that told something otherwise than its source' }),

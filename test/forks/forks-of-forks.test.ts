@@ -87,6 +87,22 @@ describe('forks of forks', () => {
     expect((await logOf(rig, runId)).at(-1)?.type).toBe('run.failed')
     await expectEqual(rig, await forked(engine, runId, 'replay', 0), runId)
   })
+
+  it('a branch of a replay that ran ahead of the clock has no child that is older than its parent', async () => {
+    const { rig, engine, runId } = await hosted({
+      nodes: { d: delay(10_000), sub: { type: 'core.subWorkflow', config: { workflowId: 'child' } } },
+      edges: ['d > sub'],
+    })
+    await register(engine, { id: 'child', nodes: { a: 'core.noop' } })
+    const replay = await forked(engine, runId, 'replay', 0)
+    const started = (await logOf(rig, replay)).findIndex(
+      ({ type, nodeId }) => type === 'node.started' && nodeId === 'sub',
+    )
+    await forked(engine, replay, 'branch', started + 1)
+    await rig.clock.advance(60_000)
+    expect(await rig.store.listRuns({ tenant: 't1', workflowId: 'child', limit: 9 })).toHaveLength(2)
+    expect(findingsOf(await runsIn(rig.store))).toEqual([])
+  })
 })
 
 describe('a fork under rules that say less than its source did', () => {

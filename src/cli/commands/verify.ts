@@ -54,7 +54,7 @@ async function readLog(file: string): Promise<CheckInput> {
   }
 }
 
-/** One run and all below it, or every run. */
+/** One run, all below it and what it was forked from, or every run. */
 async function readFrom(client: AssayClient, runId: string | undefined): Promise<CheckInput> {
   const definitionOf = await definitions(client)
   const runs: CheckedRun[] = []
@@ -63,9 +63,9 @@ async function readFrom(client: AssayClient, runId: string | undefined): Promise
     return { runs, complete: true }
   }
   for (const queue = [runId]; queue.length > 0; ) {
-    const { run, children } = await readRun(client, queue.shift() as string, definitionOf)
+    const { run, related } = await readRun(client, queue.shift() as string, definitionOf)
     runs.push(run)
-    queue.push(...children)
+    queue.push(...related.filter(id => !queue.includes(id) && runs.every(known => known.runId !== id)))
   }
   return { runs }
 }
@@ -92,17 +92,19 @@ async function readRun(client: AssayClient, runId: string, definitionOf: Definit
   const started = read?.events[0]?.payload as { workflowDigest?: unknown } | undefined
   const definition = await definitionOf(snapshot.workflowId, started?.workflowDigest)
   const hasEnded = ['completed', 'failed', 'cancelled'].includes(snapshot.status)
-  const { status, variables, channels, parentRunId = null, parentNodeId = null } = snapshot
+  const { status, variables, channels, parentRunId = null, parentNodeId = null, forkedFrom } = snapshot
   const run: CheckedRun = {
     runId,
     events: read?.events ?? [],
+    fork: forkedFrom === undefined ? null : { ...forkedFrom, sourceRunId: forkedFrom.runId },
     ...(definition !== undefined && { definition }),
     ...(hasEnded && {
       row: { status, parentRunId, parentNodeId },
       snapshot: { ...(variables && { variables }), ...(channels && { channels }) },
     }),
   }
-  return { run, children: (snapshot.childRuns ?? []).map(child => child.runId) }
+  const children = (snapshot.childRuns ?? []).map(child => child.runId)
+  return { run, related: forkedFrom === undefined ? children : [...children, forkedFrom.runId] }
 }
 
 function report(terminal: Terminal, input: CheckInput, findings: readonly Finding[], options: Options): void {
