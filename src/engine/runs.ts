@@ -89,17 +89,25 @@ export class Runs {
     const cell = this.deps.cells.enter(runId)
     return cell.take(() =>
       retried(runId, async () => {
-        const first = this.birth(cell, input, plan, exclusiveScope)
+        const first = this.birth(cell, input, plan, { exclusiveScope })
         if ('code' in first) return { ok: false, refusal: first }
         return this.#commit([first], receipt?.(viewOf(first.loaded)))
       }),
     )
   }
 
-  /** The first step of a new run, to be committed alone or together with its parent's. */
-  birth(cell: Cell, input: Extract<Input, { type: 'StartRun' }>, plan: Plan, exclusiveScope = false): Step | Refusal {
+  /**
+   * The first step of a new run, to be committed alone or together with its parent's. A child is never born before the
+   * moment at which its parent asked for it, whatever the clock says.
+   */
+  birth(
+    cell: Cell,
+    input: Extract<Input, { type: 'StartRun' }>,
+    plan: Plan,
+    { exclusiveScope = false, notBefore = 0 }: { exclusiveScope?: boolean; notBefore?: number } = {},
+  ): Step | Refusal {
     const rules = this.deps.rules(plan)
-    const decision = decide(rules, { phase: 'absent' }, { ...input, now: this.deps.clock.now() })
+    const decision = decide(rules, { phase: 'absent' }, { ...input, now: Math.max(this.deps.clock.now(), notBefore) })
     if (!decision.ok) return decision.refusal
     const { started } = input
     const create: NewRun = {

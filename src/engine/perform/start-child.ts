@@ -44,6 +44,7 @@ export const startChild: Perform<'start-child'> = async (shop, { runId, tenant, 
       shop.cells.enter(childRunId),
       { type: 'StartRun', runId: childRunId, started, hiddenInputs: effect.hiddenInputs },
       plan,
+      { notBefore: state.lastAt },
     )
   const trial = birth()
   if ('code' in trial) return refused(effect, failure('child_refused', trial.message, { retryable: false }))
