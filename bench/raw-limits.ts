@@ -72,7 +72,8 @@ const TABLES = ['runs', 'events', 'prefixes', 'snapshots'] as const
 
 /** Rows that runs and their logs take up. */
 export async function rowsIn(kind: 'SQLite' | 'PostgreSQL', database: string): Promise<number> {
-  const count = `SELECT ${TABLES.map(table => `(SELECT count(*) FROM ${table})`).join(' + ')} AS n`
+  const schema = kind === 'SQLite' ? 'main' : 'assay'
+  const count = `SELECT ${TABLES.map(table => `(SELECT count(*) FROM ${schema}.${table})`).join(' + ')} AS n`
   if (kind === 'SQLite') {
     const file = openDatabase(database.slice('sqlite:'.length), 1_000)
     const row = file.prepare(count).get() as { n: number }

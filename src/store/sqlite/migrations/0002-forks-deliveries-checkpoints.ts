@@ -54,16 +54,19 @@ CREATE TABLE snapshots (
 
 DROP TRIGGER events_guard;
 CREATE TRIGGER events_guard BEFORE INSERT ON events BEGIN
-  SELECT RAISE(ABORT, 'a run has no event after its terminal one')
-   WHERE EXISTS (SELECT 1 FROM events
-                  WHERE run_id = NEW.run_id AND type IN ('run.completed', 'run.failed', 'run.cancelled'));
-  SELECT RAISE(ABORT, 'events of a run are dense from 0')
-   WHERE NOT EXISTS (SELECT 1 FROM events WHERE run_id = NEW.run_id AND seq = NEW.seq - 1)
-     AND EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.run_id AND from_seq <> NEW.seq);
-  SELECT RAISE(ABORT, 'a run has no event after its terminal one')
-   WHERE EXISTS (SELECT 1 FROM prefixes p JOIN events e ON e.run_id = p.source_run_id AND e.seq = NEW.seq - 1
+  SELECT CASE
+    WHEN EXISTS (SELECT 1 FROM events
+                  WHERE run_id = NEW.run_id AND type IN ('run.completed', 'run.failed', 'run.cancelled'))
+    THEN RAISE(ABORT, 'a run has no event after its terminal one')
+    -- Nearly always so; what follows is for the first event only.
+    WHEN EXISTS (SELECT 1 FROM events WHERE run_id = NEW.run_id AND seq = NEW.seq - 1) THEN NULL
+    WHEN EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.run_id AND from_seq <> NEW.seq)
+    THEN RAISE(ABORT, 'events of a run are dense from 0')
+    WHEN EXISTS (SELECT 1 FROM prefixes p JOIN events e ON e.run_id = p.source_run_id AND e.seq = NEW.seq - 1
                   WHERE p.run_id = NEW.run_id AND p.upto = NEW.seq
-                    AND e.type IN ('run.completed', 'run.failed', 'run.cancelled'));
+                    AND e.type IN ('run.completed', 'run.failed', 'run.cancelled'))
+    THEN RAISE(ABORT, 'a run has no event after its terminal one')
+  END;
 END;
 
 CREATE TABLE webhooks (
