@@ -1,6 +1,7 @@
-import type { Json, JsonObject } from '../core/json.js'
+import type { JsonObject } from '../core/json.js'
 import type { Refusal } from '../core/problem.js'
 import type { DrainPolicy, Fork, RunStatus } from '../core/run/event.js'
+import type { ResolveInterrupt as AnswerHeard } from '../core/run/input.js'
 import type { Plan } from '../core/run/plan.js'
 import type { RunState } from '../core/run/state.js'
 import type { Checkpoint } from './audit-ports.js'
@@ -65,18 +66,11 @@ export type RunCommand =
   | { readonly type: 'resume'; readonly reason?: string }
   | ResolveInterrupt
 
-/** An answer to what a run waits for (contract core §7). Who answers comes from the credential, never from the value. */
-export type ResolveInterrupt = {
-  readonly type: 'resolve'
-  readonly nodeId: string
-  /** The interrupt a link was made for; absent when the caller means whatever the node waits for now. */
-  readonly interruptId?: string
-  readonly value: Json
-  readonly by: string
-  /** Whose vote it is, when the key may speak for others. */
-  readonly voter?: string
-  readonly via: 'key' | 'token'
-}
+/**
+ * An answer to what a run waits for (contract core §7). Without an `interruptId` it is for whatever the node asks now. Who
+ * answers comes from the credential, never from the value.
+ */
+export type ResolveInterrupt = { readonly type: 'resolve' } & Omit<AnswerHeard, 'type' | 'shownHash' | 'claimedHash'>
 
 export type ForkRun = {
   readonly tenant: string
