@@ -23,7 +23,8 @@ export class Sealer {
 
   /** Seals every run that has ended by now, and tells how many. */
   seal(): Promise<number> {
-    // One at a time: two of the same host would only race each other for the next number.
+    // One at a time: two of the same host would only race each other for the next number. Whoever asked for a seal hears
+    // of its failure; the next one in line only waits for it to be over.
     const sealing = this.#last.then(() => this.#sealAll())
     this.#last = sealing.catch(() => 0)
     return sealing

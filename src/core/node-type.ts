@@ -17,8 +17,7 @@ export type NodeType = {
   expressions?(config: JsonObject): { readonly [name: string]: string }
   /** Ports of which only one is chosen per completion; edges from the others are dead. */
   readonly ports?: readonly string[]
-  /** `wired` tells whether any edge leaves a port. */
-  chosenPort?(outputs: JsonObject, wired: (port: string) => boolean): string
+  chosenPort?(outputs: JsonObject): string
   /** Rule of inbound edges that name none. */
   readonly defaultRule?: TriggerRule
   /** Edges may lead back to this node; on each completion through `body` its body runs again. */

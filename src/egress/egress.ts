@@ -75,6 +75,7 @@ export function createEgress({ allowPrivate, clock, resolve = systemResolver, ca
   /** The addresses to connect to, all of them judged. */
   async function addressesOf(target: Target): Promise<readonly string[] | UrlProblem> {
     if (target.literal !== undefined) return [target.literal]
+    // Why a name has no address is the resolver's affair, and could tell a caller about our network.
     const addresses = await resolve(target.host).catch(() => NOTHING)
     if (addresses.length === 0) return UNRESOLVABLE
     return allowPrivate || addresses.every(isPublicAddress) ? addresses : BLOCKED

@@ -74,8 +74,8 @@ export function flowOf(plan: Plan, state: Active, edge: PlanEdge): Flow {
   if (source.is === 'failed') return 'failed'
   if (source.is === 'skipped' || source.is === 'cancelled') return 'dead'
   if (source.is !== 'completed') return 'pending'
-  const { type, outbound } = plan.nodes[edge.source]!
-  const port = type.chosenPort?.(source.outputs, name => leaves(outbound, name))
+  const { type } = plan.nodes[edge.source]!
+  const port = type.chosenPort?.(source.outputs)
   if (port !== undefined && port !== portOf(edge)) return type.loops && port === 'body' ? 'pending' : 'dead'
   if (edge.condition === undefined) return 'live'
   return edge.condition(scopeOf(plan, state, { output: source.outputs })) ? 'live' : 'dead'
