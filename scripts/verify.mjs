@@ -31,6 +31,7 @@ async function main() {
   const passed = results.reduce((sum, result) => sum + result.passed, 0)
   const failed = results.reduce((sum, result) => sum + result.failed, 0)
   say('')
+  for (const name of results.flatMap(result => result.names ?? [])) say(`failed: ${name}`)
   for (const result of results)
     say(`${result.failed === 0 ? 'ok  ' : 'FAIL'}  ${result.name.padEnd(24)} ${result.seconds} s`)
   process.exitCode = failed === 0 ? 0 : 1
@@ -39,10 +40,10 @@ async function main() {
 
 async function timed(name, step) {
   const start = performance.now()
-  const { passed, failed, output = '' } = await step()
+  const { passed, failed, output = '', names } = await step()
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
   if (failed > 0 && output !== '') say(`\n── ${name} ──\n${output.trimEnd()}`)
-  return { name, passed, failed, seconds }
+  return { name, passed, failed, seconds, names }
 }
 
 const verdict = (isGood, output) => (isGood ? { passed: 1, failed: 0 } : { passed: 0, failed: 1, output })
@@ -78,8 +79,15 @@ async function runTests() {
   // A file that could not be loaded has no test that says so, nor has an error outside any test.
   const isBroken = file => file.status === 'failed' && !file.assertionResults.some(test => test.status === 'failed')
   const failed = numFailedTests + testResults.filter(isBroken).length
-  return { passed: numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed }
+  const names = testResults.flatMap(file =>
+    file.assertionResults
+      .filter(test => test.status === 'failed')
+      .map(test => `${path.relative(root, file.name)}: ${test.fullName}: ${firstLine(test.failureMessages[0])}`),
+  )
+  return { passed: numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed, names }
 }
+
+const firstLine = (text = '') => text.split('\n', 1)[0].slice(0, 500)
 
 function run([command, ...args], output = 'pipe') {
   return new Promise((resolve, reject) => {
