@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import os from 'node:os'
 import path from 'node:path'
 import { isObject, type Json, type JsonObject, own } from './core/json.js'
+import { LOWEST_FLOOR } from './core/orchestrator/decision.js'
 import { isProjectFolder, readConfigFile } from './project/config-file.js'
 import { DocumentError } from './project/document.js'
 import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, unknownSettings, variableOf } from './project/settings.js'
@@ -25,11 +26,14 @@ export type Config = {
   readonly tokenSecrets: readonly string[]
   /** Mounts the conformance seams and fixtures. Never for production. */
   readonly conformance: boolean
+  /** Absolute path of a folder of conformance workflows; only in conformance mode. */
+  readonly fixtures: string | undefined
   /** Names this host among those that share a database. A restart under the same name fences its predecessor. */
   readonly hostName: string
   /** How long other hosts wait before they take over the runs of a silent one. */
   readonly leaseMs: number
   readonly limits: Limits
+  readonly orchestrator: OrchestratorSettings
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
   readonly webhooks: { readonly durable: boolean; readonly allowPrivate: boolean }
@@ -44,6 +48,8 @@ export type Database =
 export type Limits = {
   readonly maxNodeExecutions: number
   readonly maxRunDurationMs: number
+  /** Turns of the orchestrator. */
+  readonly maxLoopIterations: number
   readonly maxRequestBodyBytes: number
   readonly maxConcurrentEffects: number
   /** How deep sub-workflows may nest. */
@@ -54,6 +60,15 @@ export type Limits = {
   readonly maxActiveRuns: number
   /** Requests in progress at most; beyond it requests get 503. */
   readonly maxInflightRequests: number
+}
+
+export type OrchestratorSettings = {
+  /** A decision that its maker is less sure of is shown to a person first. */
+  readonly confidenceFloor: number
+  /** `approval`, `clarification` or a vendor kind `x-host-…`. */
+  readonly confidenceInterruptKind: string
+  /** Latest events of its run that a deciding provider is shown. */
+  readonly transcriptWindow: number
 }
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -82,6 +97,8 @@ export function loadConfig(overrides: Overrides = {}, env: Environment = process
     const taken = given(setting) ?? fromFile(setting, file, problems)
     if (taken !== undefined) settings.set(setting, taken)
   }
+  if (settings.has('fixtures') && settings.get('conformance')?.value !== true)
+    problems.push('fixtures: only conformance mode registers fixtures; add --conformance, or leave fixtures out')
   if (problems.length > 0) throw new ConfigError([...new Set(problems)])
   return build(settings, project, cwd)
 }
@@ -144,8 +161,8 @@ function readFile(project: string | undefined, problems: string[]): File | undef
 
 function build(settings: ReadonlyMap<string, Taken>, project: string | undefined, cwd: string): Config {
   const get = <T>(setting: string, otherwise: T): T => (settings.get(setting)?.value as T | undefined) ?? otherwise
-  const folder = settings.get('data')
-  const data = path.resolve(folder?.base ?? cwd, String(folder?.value ?? '.assay'))
+  const folder = (taken: Taken | undefined) => taken && path.resolve(taken.base, String(taken.value))
+  const data = folder(settings.get('data')) ?? path.resolve(cwd, '.assay')
   return Object.freeze({
     host: get('host', '127.0.0.1'),
     port: get('port', 4100),
@@ -157,18 +174,25 @@ function build(settings: ReadonlyMap<string, Taken>, project: string | undefined
       .split(',')
       .filter(secret => secret !== ''),
     conformance: get('conformance', false),
+    fixtures: folder(settings.get('fixtures')),
     // Only one live host holds a data folder, so machine and folder name it, and name it again after a restart.
     hostName: get('hostName', `${os.hostname()}-${createHash('sha256').update(data).digest('hex').slice(0, 8)}`),
     leaseMs: get('leaseMs', 10_000),
     limits: Object.freeze({
       maxNodeExecutions: get('limits.maxNodeExecutions', 100_000),
       maxRunDurationMs: get('limits.maxRunDurationMs', 31 * 24 * 60 * 60 * 1000),
+      maxLoopIterations: get('limits.maxLoopIterations', 10_000),
       maxRequestBodyBytes: get('limits.maxRequestBodyBytes', 1024 * 1024),
       maxConcurrentEffects: get('limits.maxConcurrentEffects', 64),
       maxDepth: get('limits.maxDepth', 16),
       maxPoisonAttempts: get('limits.maxPoisonAttempts', 5),
       maxActiveRuns: get('limits.maxActiveRuns', 100_000),
       maxInflightRequests: get('limits.maxInflightRequests', 2_000),
+    }),
+    orchestrator: Object.freeze({
+      confidenceFloor: get('orchestrator.confidenceFloor', LOWEST_FLOOR),
+      confidenceInterruptKind: get('orchestrator.confidenceInterruptKind', 'approval'),
+      transcriptWindow: get('orchestrator.transcriptWindow', 200),
     }),
     rateLimit: Object.freeze({
       requestsPerSecond: get('rateLimit.requestsPerSecond', 20_000),

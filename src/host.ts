@@ -6,11 +6,12 @@ import { AuditVerifier } from './audit/verify.js'
 import { ensureLocalKey } from './client/local-key.js'
 import { announceServer } from './client/local-server.js'
 import { assertSafeBinding, type Config, ConfigError } from './config.js'
+import { registerFixtures } from './conformance/fixtures.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { coreNodeTypes } from './core/nodes/registry.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { createEgress, type Resolver } from './egress/egress.js'
-import { Engine } from './engine/engine.js'
+import { Engine, type EngineOptions } from './engine/engine.js'
 import type { ApiKey, Clock, Ids, Log, Performer, Store } from './engine/ports.js'
 import { createApp } from './http/app.js'
 import { httpConfig } from './http/config.js'
@@ -105,7 +106,7 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
       definitionShape,
       announcer: webhooks,
     },
-    { ...config.limits, ...config, sweepMs: SWEEP_MS, cachedRuns: CACHED_RUNS },
+    { ...config.limits, ...config, limits: runLimits(config), sweepMs: SWEEP_MS, cachedRuns: CACHED_RUNS },
   )
   const stored = await store.listKeys()
   assertSafeBinding(
@@ -116,17 +117,23 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
   const sealer = new Sealer({ store, clock, log, key: await ensureSigningKey(config.data) })
   const audit = new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) })
   const tokenSecrets = config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data)
-  const http = httpSettings(config)
-  const app = createApp({ engine, keys, receipts: store, audit, webhooks, tokenSecrets, clock, ids, log, config: http })
+  const edge = { keys, receipts: store, audit, webhooks, tokenSecrets, clock, ids, log, config: httpSettings(config) }
+  // Fixtures are registered with a running engine; until then there are none to advertise.
+  let fixtures: readonly string[] = []
+  const app = createApp({ engine, ...edge, fixtures: () => fixtures })
   opened.push(() => app.close())
-  return { engine, app, webhooks, sealer }
+  const registerWorkflows = async () => {
+    await registerProject(config, engine)
+    if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
+  }
+  return { engine, app, webhooks, sealer, registerWorkflows }
 }
 
 type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  { engine, app, webhooks, sealer }: Composed,
+  { engine, app, webhooks, sealer, registerWorkflows }: Composed,
   opened: (() => unknown)[],
   closeAll: () => Promise<void>,
 ): Host {
@@ -142,7 +149,7 @@ function runningHost(
     opened.push(() => webhooks.stop(DELIVERY_DRAIN_MS))
     webhooks.start()
     sealer.start(SEAL_MS)
-    await registerProject(config, engine)
+    await registerWorkflows()
     opened.push(await announceServer(config.data, url))
   }
   return {
@@ -165,6 +172,13 @@ const conformancePerformers = (config: Config): [string, Performer][] =>
     ? [['conformance.side-effect', new SideEffectJournal(path.join(config.data, 'side-effects.log'))]]
     : []
 
+/** What the rules of every run are held to. */
+const runLimits = ({ limits, orchestrator }: Config): EngineOptions['limits'] => ({
+  ...limits,
+  transcriptWindow: orchestrator.transcriptWindow,
+  confidence: { floor: orchestrator.confidenceFloor, interruptKind: orchestrator.confidenceInterruptKind },
+})
+
 function databaseUrl({ database }: Config): string {
   if (database.kind === 'postgres') return database.url
   return database.kind === 'memory' ? 'memory:' : `sqlite:${database.file}`
@@ -178,6 +192,7 @@ const httpSettings = (config: Config) =>
     production: false,
     accessLog: config.log.access,
     limits: config.limits,
+    orchestrator: config.orchestrator,
     rateLimit: { key: config.rateLimit },
     durableWebhooks: config.webhooks.durable,
   })

@@ -82,6 +82,20 @@ describe('what is shown', () => {
     expect(answerCommands(event)).toEqual([`assay interrupts resolve r paid --value '{"orderId":"it'\\''s 7"}'`])
     expect(shellWord('a b')).toBe("'a b'")
   })
+
+  test('R-CONF-10, R-LOWC-1: a decision in doubt is let pass, sent back or changed, whatever the question is called', () => {
+    const held = asked('low-confidence', 'sup', { agentId: 'core.chief', threshold: 0.7, observed: 0.3 })
+    const payload = { decision: { kind: 'terminate' }, confidence: 0.3, floor: 0.5 }
+    const vendor = asked('custom', 'sup', { customKind: 'x-host-acme-review', payload })
+    for (const doubted of [held, vendor])
+      expect(answerCommands(doubted)).toEqual([
+        `assay interrupts resolve r sup --value '{"action":"accept"}'`,
+        `assay interrupts resolve r sup --value '{"action":"reject"}'`,
+        `assay interrupts resolve r sup --value '{"action":"edit-accept","editedArtifactData":{…}}'`,
+      ])
+    const other = asked('custom', 'n', { customKind: 'x-host-acme-form', payload: null })
+    expect(answerCommands(other)).toEqual([`assay interrupts resolve r n --value '{}'`])
+  })
 })
 
 describe('an answer said by options', () => {

@@ -104,9 +104,21 @@ export function answerCommands({ runId, nodeId, kind, data }: AskedInterrupt): s
         .join(' ')}`,
     ]
   }
+  if (isDoubted(kind, data)) return DOUBT_ANSWERS.map(answer => `${command} --value ${shellWord(answer)}`)
   const correlation = isObject(data.correlation) ? data.correlation : undefined
   return [`${command} --value ${shellWord(JSON.stringify(correlation ?? {}))}`]
 }
+
+/** A decision that its maker was not sure enough of, put to a person by a kind that has no flags of its own. */
+const isDoubted = (kind: string, { payload }: Fields): boolean =>
+  kind === 'low-confidence' ||
+  (kind === 'custom' && isObject(payload as Json) && Object.hasOwn(Object(payload), 'decision'))
+
+const DOUBT_ANSWERS = [
+  '{"action":"accept"}',
+  '{"action":"reject"}',
+  '{"action":"edit-accept","editedArtifactData":{…}}',
+]
 
 function approvalFlags(action: string, command: string): string[] {
   const flags: { readonly [action: string]: string } = {

@@ -100,6 +100,91 @@ describe('progress', () => {
   })
 })
 
+describe('the loop of an orchestrator', () => {
+  const decided = (iteration: number, decision: object) =>
+    event('runOrchestrator.decided', 'sup', { agentId: 'core.chief', iteration, decision })
+  const step = (cause: RunEventDoc, phase: string, workerId: string, more: object = {}): RunEventDoc => ({
+    ...event('core.workflowChain.event', 'hand', { phase, workerId, parentRunId: 'r', ...more }),
+    causationId: cause.eventId,
+  })
+  const shown = (events: readonly RunEventDoc[], rows?: number) =>
+    plain(frame(events.reduce(advance, noProgress('t')), 0, rows)).slice(1)
+
+  test('R-HANDOFF-3: has one line per decision, and one per hand-off that grows step by step', () => {
+    const turn = decided(1, { kind: 'next-worker', nextWorkerIds: ['writer', 'critic'], confidence: 0.9 })
+    const began = ['writer', 'critic'].map(worker => step(turn, 'dispatch.began', worker)) as [RunEventDoc, RunEventDoc]
+    const started = began.map((cause, i) =>
+      step(cause, 'dispatch.succeeded', i === 0 ? 'writer' : 'critic', { childRunId: `c-${i}` }),
+    ) as [RunEventDoc, RunEventDoc]
+    const half = [turn, ...began, ...started]
+    expect(shown(half)).toEqual([
+      '  ◆ turn 1: next-worker writer, critic (confidence 0.9)',
+      '  ⠋ writer began → started  run c-0',
+      '  ⠋ critic began → started  run c-1',
+    ])
+    const error = { code: 'boom', message: 'it broke' }
+    const failed = step(started[1], 'child.failed', 'critic', { childRunId: 'c-1', error })
+    const completed = step(started[0], 'child.completed', 'writer', { childRunId: 'c-0' })
+    const harvested = step(completed, 'output.harvested', 'writer', { harvestedKeys: ['draft', 'title'] })
+    expect(shown([...half, failed, completed, harvested]).slice(1)).toEqual([
+      '  ✓ writer began → started → completed → harvested draft, title  run c-0',
+      '  ✗ critic began → started → failed: boom: it broke  run c-1',
+    ])
+  })
+
+  test('a worker that did not start, one that was cancelled, and one that was started again in a fork', () => {
+    const turn = decided(1, { kind: 'next-worker', nextWorkerIds: ['a', 'b'] })
+    const [a, b] = [step(turn, 'dispatch.began', 'a'), step(turn, 'dispatch.began', 'b')]
+    const refused = step(a, 'dispatch.failed', 'a', { error: { code: 'unknown_child_workflow', message: 'no a' } })
+    const first = step(b, 'dispatch.succeeded', 'b', { childRunId: 'c-1' })
+    const again = step(b, 'dispatch.succeeded', 'b', { childRunId: 'c-2' })
+    const cancelled = step(again, 'child.cancelled', 'b', { error: { code: 'child_cancelled', message: 'enough' } })
+    expect(shown([turn, a, b, refused, first, again, cancelled]).slice(1)).toEqual([
+      '  ✗ a began → did not start: unknown_child_workflow: no a',
+      '  ⊘ b began → started → started → cancelled: child_cancelled: enough  run c-2',
+    ])
+  })
+
+  test('R-CONF-4, R-STATE-3: a doubt and a breach have their lines', () => {
+    const turn = decided(2, { kind: 'terminate', reason: 'goal-reached', confidence: 0.3 })
+    const doubt = event('core.workflowChain.confidence-escalated', 'sup', { confidence: 0.3, floor: 0.5 })
+    const breach = event('cap.breached', 'sup', { kind: 'loop-iterations', limit: 2, observed: 3 })
+    expect(shown([turn, doubt, breach])).toEqual([
+      '  ◆ turn 2: terminate goal-reached (confidence 0.3)',
+      '  ! confidence 0.3 is below 0.5: a person decides first',
+      '  ✗ loop-iterations: 3 is over the limit of 2',
+    ])
+  })
+
+  test('stays within its rows however long it goes on, and cannot steer the terminal', () => {
+    const turns = Array.from({ length: 5_000 }, (_, i) => decided(i + 1, { kind: 'clarify', prompt: 'who?\u001b[2J' }))
+    const lines = shown(turns, 10)
+    expect(lines).toHaveLength(6)
+    expect(lines[0]).toBe('  … 4995 before')
+    expect(lines.at(-1)).toBe('  ◆ turn 5000: clarify who?\\x1b[2J')
+  })
+
+  test.each<[string, object, string]>([
+    [
+      'runOrchestrator.decided',
+      { iteration: 1, decision: { kind: 'ask-user', prompt: 'Which?' } },
+      'turn 1: ask-user Which?',
+    ],
+    ['core.workflowChain.event', { phase: 'dispatch.began', workerId: 'w' }, 'w began'],
+    ['core.workflowChain.event', { phase: 'dispatch.succeeded', workerId: 'w', childRunId: 'c' }, 'w started as run c'],
+    [
+      'core.workflowChain.event',
+      { phase: 'output.harvested', workerId: 'w', harvestedKeys: [] },
+      'w harvested nothing',
+    ],
+    ['agent.handoff', { fromAgentId: 'a-1', toAgentId: 'b-1', reason: 'dispatch' }, 'a-1 → b-1'],
+    ['agent.decided', { agentId: 'a-1', decision: { go: 1 }, confidence: 0.5 }, 'a-1: {"go":1} (confidence 0.5)'],
+    ['agent.toolReturned', { agentId: 'a-1', toolName: 'look', status: 'error', error: {} }, 'a-1: look error'],
+  ])('%s %j is one plain line', (type, payload, text) => {
+    expect(eventLine(event(type, 'n', payload)).split(' n  ')[1]).toBe(text)
+  })
+})
+
 describe('the view of a run', () => {
   test('is plain lines without a screen, and silent when asked', () => {
     const { double, said } = terminal(false)

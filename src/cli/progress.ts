@@ -2,6 +2,7 @@ import pc from 'picocolors'
 import type { Fields, RunEventDoc, RunStatus, WireError } from '../client/wire-shapes.js'
 import { isWaiting } from './exit-code.js'
 import { headline } from './interrupt.js'
+import { advanceLoop, type LoopLine, type LoopProgress, loopText, noLoop } from './loop-progress.js'
 import { printable } from './terminal.js'
 
 /** A run as its events tell it, for showing to a person. */
@@ -10,6 +11,7 @@ export type Progress = {
   readonly status: string
   /** In the order they first started. */
   readonly nodes: ReadonlyMap<string, NodeProgress>
+  readonly loop: LoopProgress
   readonly startedAt?: string
   readonly endedAt?: string
   readonly outputs?: Fields
@@ -25,7 +27,12 @@ export type NodeProgress = {
   readonly note?: string
 }
 
-export const noProgress = (title: string): Progress => ({ title, status: 'pending', nodes: new Map() })
+export const noProgress = (title: string): Progress => ({
+  title,
+  status: 'pending',
+  nodes: new Map(),
+  loop: noLoop,
+})
 
 const NODE_STATES: { readonly [type: string]: NodeProgress['state'] } = {
   'node.started': 'running',
@@ -51,12 +58,22 @@ const RUN_STATES: { readonly [type: string]: string } = {
   'run.cancelled': 'cancelled',
 }
 
-export function advance(progress: Progress, event: RunEventDoc): Progress {
+export function advance(before: Progress, event: RunEventDoc): Progress {
+  const progress = { ...before, loop: advanceLoop(before.loop, event) }
   const status = RUN_STATES[event.type]
   if (status !== undefined) return advanceRun({ ...progress, status }, event)
   const state = nodeState(event)
   if (state === undefined || event.nodeId === undefined) return progress
-  const before = progress.nodes.get(event.nodeId)
+  return { ...progress, nodes: advanceNode(progress.nodes, event, event.nodeId, state) }
+}
+
+function advanceNode(
+  nodes: Progress['nodes'],
+  event: RunEventDoc,
+  nodeId: string,
+  state: NodeProgress['state'],
+): Progress['nodes'] {
+  const before = nodes.get(nodeId)
   const note = noteOf(event) ?? (event.type === 'node.suspended' ? before?.note : undefined)
   const node: NodeProgress = {
     state,
@@ -65,7 +82,7 @@ export function advance(progress: Progress, event: RunEventDoc): Progress {
     count: (before?.count ?? 0) + (event.type === 'node.started' ? 1 : 0),
     ...(note !== undefined && { note }),
   }
-  return { ...progress, nodes: new Map(progress.nodes).set(event.nodeId, node) }
+  return new Map(nodes).set(nodeId, node)
 }
 
 function nodeState({ type, payload }: RunEventDoc): NodeProgress['state'] | undefined {
@@ -89,6 +106,8 @@ function advanceRun(progress: Progress, event: RunEventDoc): Progress {
 const isOpen = (state: NodeProgress['state']): boolean => ['running', 'retrying', 'waiting'].includes(state)
 
 function noteOf(event: RunEventDoc): string | undefined {
+  const told = loopText(event)
+  if (told !== undefined) return told
   const payload = (event.payload ?? {}) as { [name: string]: unknown }
   const error = (payload.error ?? payload.lastError) as WireError | undefined
   if (event.type === 'node.retried') return `attempt ${payload.attempt} in ${payload.delayMs} ms: ${error?.message}`
@@ -136,7 +155,29 @@ const MARKS: { readonly [state in NodeProgress['state']]: string } = {
   cancelled: pc.dim('⊘'),
 }
 
-/** The whole picture, at most `rows` nodes of it: the open ones and the latest others. */
+const LOOP_MARKS: { readonly [state in LoopLine['is']]: string } = {
+  decided: pc.cyan('◆'),
+  doubted: pc.yellow('!'),
+  open: '',
+  completed: MARKS.completed,
+  failed: MARKS.failed,
+  cancelled: MARKS.cancelled,
+}
+
+/** What has been decided and handed over, the latest of it. */
+function loopFrame({ lines, count }: LoopProgress, spin: string, rows: number): string[] {
+  const shown = lines.slice(-rows)
+  const hidden = count - shown.length
+  return [
+    ...(hidden > 0 ? [pc.dim(`  … ${hidden} before`)] : []),
+    ...shown.map(({ is, text, childRunId }) => {
+      const run = childRunId === undefined ? '' : pc.dim(`  run ${printable(childRunId)}`)
+      return `  ${LOOP_MARKS[is] || spin} ${printable(text)}${run}`
+    }),
+  ]
+}
+
+/** The whole picture, at most `rows` nodes of it: the open ones and the latest others; then the loop, half as much. */
 export function frame(progress: Progress, tick: number, rows = 16): string[] {
   const spin = pc.cyan(SPINNER[tick % SPINNER.length] as string)
   const entries = [...progress.nodes]
@@ -149,6 +190,7 @@ export function frame(progress: Progress, tick: number, rows = 16): string[] {
     `${statusMark(status, spin)} ${pc.bold(printable(progress.title))} ${pc.dim(status)}${elapsed(progress.startedAt, progress.endedAt)}`,
     ...(hidden > 0 ? [pc.dim(`  … ${hidden} more`)] : []),
     ...shown.slice(-rows).map(([id, node]) => `  ${MARKS[node.state] || spin} ${nodeText(id, node)}`),
+    ...loopFrame(progress.loop, spin, Math.floor(rows / 2)),
   ]
 }
 

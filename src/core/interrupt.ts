@@ -75,6 +75,17 @@ export function interruptProblems(kind: Json | undefined, data: Json | undefined
   }
 }
 
+const MAX_TIMEOUT_MS = 365 * 24 * 3_600_000
+
+/** What is wrong with the time an answer may take; shared by every node type that asks. */
+export const timeoutProblems = ({ timeoutMs, resumeSchema }: JsonObject): string[] => [
+  ...(timeoutMs === undefined ||
+  (Number.isSafeInteger(timeoutMs) && Number(timeoutMs) >= 0 && Number(timeoutMs) <= MAX_TIMEOUT_MS)
+    ? []
+    : [`config.timeoutMs must be a whole number from 0 to ${MAX_TIMEOUT_MS}, not ${JSON.stringify(timeoutMs)}`]),
+  ...(resumeSchema === undefined || isObject(resumeSchema) ? [] : ['config.resumeSchema must be a JSON Schema object']),
+]
+
 /** The part of an approval that its author writes by hand. */
 export function approvalProblems(data: JsonObject, field: string): string[] {
   const { actions, requiredApprovals, approversList, rejectionPolicy } = data

@@ -1,9 +1,11 @@
 import type { Expression, Scope } from './expression.js'
 import type { Interrupt, Resolution } from './interrupt.js'
 import type { Json, JsonObject } from './json.js'
+import type { ConfidencePolicy, OrchestratorDecision } from './orchestrator/decision.js'
 import type { Failure } from './problem.js'
 import type { TriggerRule, WorkflowNode } from './run/definition.js'
-import type { Wait } from './run/event.js'
+import type { AgentFact, ConfidenceEscalated, Wait } from './run/event.js'
+import type { Asked, Orchestrator, WorkerResult } from './run/state.js'
 
 /**
  * A kind of node: pure rules for what it does when it starts and when what it waited for has come. Each lives in its
@@ -11,8 +13,12 @@ import type { Wait } from './run/event.js'
  */
 export type NodeType = {
   readonly typeId: string
+  /** Its part in the orchestrator's loop. */
+  readonly role?: 'supervisor' | 'dispatch'
+  /** Hands work to workers, each of which is a run of its own. */
+  readonly hands?: true
   /** What is wrong with this node's configuration; each entry names the field and the fix. */
-  check?(node: WorkflowNode): readonly string[]
+  check?(node: WorkflowNode, permit: Permit): readonly string[]
   /** CEL sources in the configuration, by name; parsed when the workflow is registered. */
   expressions?(config: JsonObject): { readonly [name: string]: string }
   /** Ports of which only one is chosen per completion; edges from the others are dead. */
@@ -20,12 +26,27 @@ export type NodeType = {
   chosenPort?(outputs: JsonObject): string
   /** Rule of inbound edges that name none. */
   readonly defaultRule?: TriggerRule
-  /** Edges may lead back to this node; on each completion through `body` its body runs again. */
+  /**
+   * Edges may lead back to this node. It chooses `body`, and its body runs again; `again`, and it starts again itself;
+   * or `done`.
+   */
   readonly loops?: true
   /** Host capabilities without which the node must not run. */
   readonly requires?: readonly string[]
   start(ctx: NodeContext): Step
   settle?(ctx: NodeContext, wait: Wait, outcome: WaitOutcome): Step
+  /** What is wrong with an answer to what the node asked, besides what the kind of question demands. */
+  answerProblems?(asked: Asked, value: Json): readonly string[]
+}
+
+/** What the host lets this workflow do. */
+export type Permit = {
+  /** Scripted agents and supervisors (R-ORCH-11, R-MOCK-5). */
+  readonly mocks: boolean
+  /** A supervisor that nothing drives gets the built-in plan of the conformance suite. */
+  readonly builtInPlan: boolean
+  /** Who can be called here; unknown when absent. */
+  readonly providers?: ReadonlySet<string>
 }
 
 export type NodeContext = {
@@ -47,6 +68,11 @@ export type NodeContext = {
   /** Outputs of the completed nodes that lead here, by node id, in definition order. */
   readonly inbound: JsonObject
   readonly maxLoopbackIterations: number
+  /** Where the orchestrator's loop stands. */
+  readonly orchestrator: Orchestrator | undefined
+  readonly confidence: ConfidencePolicy
+  /** The events that a turn of the orchestrator may look back on: from this one on, up to its own start. */
+  readonly transcript: { readonly from: number; readonly to: number }
   /** Whether any edge leaves this port of the node. */
   wired(port: string): boolean
   /** The schema a declared channel holds its writes to. */
@@ -54,13 +80,15 @@ export type NodeContext = {
   /** The parsed expression of that name, and the data to evaluate it over. */
   expression(name: string): Expression
   readonly scope: Scope
+  /** The same data, and more under these names. */
+  scopeWith(more: { readonly [name: string]: unknown }): Scope
 }
 
 export type Step =
   | { readonly kind: 'completed'; readonly outputs: JsonObject; readonly writes?: readonly Write[] }
   | { readonly kind: 'failed'; readonly error: Failure; readonly writes?: readonly Write[] }
   | { readonly kind: 'waiting'; readonly wait: Wait }
-  | { readonly kind: 'asking'; readonly interrupt: Interrupt }
+  | { readonly kind: 'asking'; readonly interrupt: Interrupt; readonly writes?: readonly Write[] }
 
 export type Write =
   | { readonly kind: 'variable'; readonly name: string; readonly value: Json; readonly sensitive?: boolean }
@@ -72,20 +100,27 @@ export type Write =
       readonly ttlMs?: number
     }
   | { readonly kind: 'loopback-limit'; readonly iterations: number; readonly limit: number }
+  | {
+      readonly kind: 'decided'
+      readonly agentId: string
+      readonly decision: OrchestratorDecision
+      readonly iteration: number
+    }
+  | { readonly kind: 'escalated'; readonly doubt: Omit<ConfidenceEscalated, 'parentRunId'> }
+  | { readonly kind: 'agent'; readonly event: AgentSaid }
+
+/** What an agent did, without what the log adds: its node, and the id that pairs a tool's call with its return. */
+export type AgentSaid = AgentFact extends infer Event
+  ? Event extends { readonly type: infer Type; readonly payload: infer Payload }
+    ? { readonly type: Type; readonly payload: Omit<Payload, 'callId'> }
+    : never
+  : never
 
 export type WaitOutcome =
   | { readonly kind: 'timer' }
   | { readonly kind: 'answer'; readonly output: Json }
   | { readonly kind: 'resolved'; readonly resolution: Resolution }
-  | {
-      readonly kind: 'child'
-      readonly childRunId: string
-      readonly status: 'completed' | 'failed' | 'cancelled'
-      readonly variables: JsonObject
-      /** Names among them that must not be seen. */
-      readonly hidden: readonly string[]
-      readonly error?: Failure
-    }
+  | { readonly kind: 'handed'; readonly workers: readonly WorkerResult[] }
 
 export const completed = (outputs: JsonObject = {}, writes: readonly Write[] = []): Step =>
   writes.length > 0 ? { kind: 'completed', outputs, writes } : { kind: 'completed', outputs }

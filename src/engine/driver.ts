@@ -166,8 +166,12 @@ export class Driver {
   }
 }
 
-const keyOf = (effect: Effect): string =>
-  'nodeId' in effect ? `${effect.kind}:${effect.nodeId}:${effect.since}` : `${effect.kind}:${effect.since}`
+const keyOf = (effect: Effect): string => {
+  const worker = 'worker' in effect ? `:${effect.worker}` : ''
+  return 'nodeId' in effect
+    ? `${effect.kind}:${effect.nodeId}:${effect.since}${worker}`
+    : `${effect.kind}:${effect.since}`
+}
 
 function performEffect(shop: Shop, run: Loaded, effect: Effect, signal: AbortSignal): ReturnType<Perform<'call'>> {
   switch (effect.kind) {

@@ -59,8 +59,12 @@ describe('one host', () => {
     expect(await told(engine, runId)).toEqual([
       'run.started',
       'node.started sub',
+      'core.workflowChain.event sub',
       'node.dispatched sub',
+      'core.workflowChain.event sub',
+      'core.workflowChain.event sub',
       'variable.changed sub',
+      'core.workflowChain.event sub',
       'node.completed sub',
       'node.started z',
       'node.completed z',

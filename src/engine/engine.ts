@@ -101,13 +101,15 @@ export class Engine implements RunEngine {
       return known
     }
     this.#rules = rules
-    this.#plans = new Plans(store, clock, schemas, { nodeTypes, capabilities }, definitionShape)
+    const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()) }
+    this.#plans = new Plans(store, clock, schemas, workshop, definitionShape)
     this.#cells = new Cells(options.cachedRuns)
     this.#lease = new HostLease(deps, options, () => this.#cells.clear())
     this.#followers = new Followers(store, clock)
     this.#runs = new Runs({
       store,
       clock,
+      ids,
       plans: this.#plans,
       cells: this.#cells,
       lease: this.#lease,

@@ -40,6 +40,12 @@ export class Plans {
     return plan
   }
 
+  /** The same without asking the store; undefined when that is needed. */
+  known(tenant: string, workflowId: string): Plan | undefined {
+    const known = this.#byName.get(`${tenant}\0${workflowId}`)
+    return known && this.clock.monotonic() - known.readAt < FRESH_MS ? known.plan : undefined
+  }
+
   /** What a run that is under way was started with. */
   async pinned(digest: string): Promise<Plan> {
     const known = this.#byDigest.get(digest)
@@ -77,7 +83,7 @@ export class Plans {
   #compiled(digest: string, text: string): Plan {
     const known = this.#byDigest.get(digest)
     if (known) return known
-    const plan = compile(JSON.parse(text) as WorkflowDefinition, digest, this.workshop)
+    const plan = compile(JSON.parse(text) as WorkflowDefinition, digest, { ...this.workshop, accepted: true })
     if (!isPlan(plan)) throw new Error(`stored definition ${digest} no longer compiles: ${plan.message}`)
     remember(this.#byDigest, digest, plan)
     return plan

@@ -285,7 +285,21 @@ export interface SchemaChecker {
  * the provider can drop a repetition. Never throws; what went wrong is part of the answer.
  */
 export interface Performer {
-  perform(call: { id: string; input: Json; signal: AbortSignal }): Promise<EffectAnswer>
+  perform(call: {
+    id: string
+    input: Json
+    signal: AbortSignal
+    /** Events of the run that the effect may look back on, where it asked for them. */
+    transcript?: readonly TranscriptEvent[]
+  }): Promise<EffectAnswer>
+}
+
+/** An event as readers of the log see it. */
+export type TranscriptEvent = {
+  readonly sequence: number
+  readonly type: string
+  readonly nodeId?: string
+  readonly payload: Json
 }
 
 export type EffectAnswer =

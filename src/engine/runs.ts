@@ -13,11 +13,13 @@ import type { Cell, Cells, Loaded } from './cells.js'
 import { CHAIN_START } from './chain.js'
 import type { NewDelivery } from './delivery-ports.js'
 import { decode, encodeAll } from './encode.js'
+import { grow, type Nursery } from './family.js'
 import type { HostLease } from './host-lease.js'
 import type { Plans } from './plans.js'
 import {
   type Announcer,
   type Clock,
+  type Ids,
   type NewRun,
   type Receipt,
   type RunRow,
@@ -63,11 +65,13 @@ const MAX_CONFLICTS = 20
  */
 export class Runs {
   #commits = 0
+  readonly #nursery: Nursery
 
   constructor(
     private readonly deps: {
       store: Store
       clock: Clock
+      ids: Ids
       plans: Plans
       cells: Cells
       lease: HostLease
@@ -76,7 +80,12 @@ export class Runs {
       /** Told of everything that has become durable, in commit order per run. */
       written: (written: Written) => void
     },
-  ) {}
+  ) {
+    const { clock, ids, plans, cells } = deps
+    const birth: Nursery['birth'] = (runId, input, plan, notBefore) =>
+      this.birth(cells.enter(runId), input, plan, notBefore)
+    this.#nursery = { clock, ids, plans, birth }
+  }
 
   /** Starts a run that nothing else knows of yet. */
   async create(
@@ -89,9 +98,9 @@ export class Runs {
     const cell = this.deps.cells.enter(runId)
     return cell.take(() =>
       retried(runId, async () => {
-        const first = this.birth(cell, input, plan, { exclusiveScope })
-        if ('code' in first) return { ok: false, refusal: first }
-        return this.#commit([first], receipt?.(viewOf(first.loaded)))
+        const fresh = this.#fresh(cell, input, plan, 0)
+        if ('code' in fresh) return { ok: false, refusal: fresh }
+        return this.#commitFamily(cell, fresh.before, fresh.decided, receipt, { create: newRun(input, exclusiveScope) })
       }),
     )
   }
@@ -100,38 +109,23 @@ export class Runs {
    * The first step of a new run, to be committed alone or together with its parent's. A child is never born before the
    * moment at which its parent asked for it, whatever the clock says.
    */
-  birth(
-    cell: Cell,
+  birth(cell: Cell, input: Extract<Input, { type: 'StartRun' }>, plan: Plan, notBefore: number): Step | Refusal {
+    const fresh = this.#fresh(cell, input, plan, notBefore)
+    return 'code' in fresh ? fresh : step(cell, fresh.before, fresh.decided, newRun(input, false))
+  }
+
+  #fresh(
+    { runId }: Cell,
     input: Extract<Input, { type: 'StartRun' }>,
     plan: Plan,
-    { exclusiveScope = false, notBefore = 0 }: { exclusiveScope?: boolean; notBefore?: number } = {},
-  ): Step | Refusal {
+    notBefore: number,
+  ): { readonly before: Loaded; readonly decided: Decided } | Refusal {
     const rules = this.deps.rules(plan)
-    const decision = decide(rules, { phase: 'absent' }, { ...input, now: Math.max(this.deps.clock.now(), notBefore) })
-    if (!decision.ok) return decision.refusal
-    const { started } = input
-    const create: NewRun = {
-      tenant: started.owner.tenant,
-      workflowId: started.workflowId,
-      workflowDigest: started.workflowDigest,
-      parentRunId: started.parentRunId ?? null,
-      parentNodeId: started.parentNodeId ?? null,
-      scopeId: started.scopeId ?? null,
-      tags: started.tags ?? [],
-      exclusiveScope,
-      fork: null,
-    }
-    const absent: RunState = { phase: 'absent' }
-    const fresh: Loaded = {
-      runId: cell.runId,
-      tenant: create.tenant,
-      rules,
-      state: absent,
-      head: CHAIN_START,
-      kept: 0,
-      epoch: 1,
-    }
-    return step(cell, fresh, decision, create)
+    const state: RunState = { phase: 'absent' }
+    const decided = decide(rules, state, { ...input, now: Math.max(this.deps.clock.now(), notBefore) })
+    if (!decided.ok) return decided.refusal
+    const { tenant } = input.started.owner
+    return { before: { runId, tenant, rules, state, head: CHAIN_START, kept: 0, epoch: 1 }, decided }
   }
 
   /** Writes the beginning of a fork: `decided` holds its first own events, if it has any yet. */
@@ -164,13 +158,27 @@ export class Runs {
         const decision = decide(loaded.rules, loaded.state, { ...input, now: this.deps.clock.now() } as RunInput)
         if (!decision.ok) return { ok: false, refusal: decision.refusal }
         if (decision.events.length === 0) return { ok: true, value: viewOf(loaded) }
-        const own = step(cell, loaded, decision)
         const child = options.child?.()
         if (child && 'code' in child) return { ok: false, refusal: child }
-        const receipt = options.receipt?.(viewOf(own.loaded))
-        return child ? child.cell.take(() => this.#commit([own, child], receipt)) : this.#commit([own], receipt)
+        return this.#commitFamily(cell, loaded, decision, options.receipt, child ? { child } : {})
       }),
     )
+  }
+
+  /** Commits what was decided, together with the children it leads to at once. */
+  #commitFamily(
+    cell: Cell,
+    before: Loaded,
+    first: Decided,
+    receipt: MakeReceipt | undefined,
+    { create, child }: { readonly create?: NewRun; readonly child?: Step },
+  ): Promise<Answer<RunView> | 'again'> {
+    // Only who holds a run may start its children.
+    const { decided, children } =
+      before.epoch === null ? { decided: first, children: [] } : grow(this.#nursery, before, first, child)
+    const own = step(cell, before, decided, create)
+    const commit = () => this.#commit([own, ...children], receipt?.(viewOf(own.loaded)))
+    return children.reduce((inner, born) => () => born.cell.take(inner), commit)()
   }
 
   /** The run as its log tells it; from memory when this host holds it or it has ended. */
@@ -250,6 +258,18 @@ export class Runs {
 }
 
 const NOTHING: readonly NewDelivery[] = []
+
+const newRun = ({ started }: Extract<Input, { type: 'StartRun' }>, exclusiveScope: boolean): NewRun => ({
+  tenant: started.owner.tenant,
+  workflowId: started.workflowId,
+  workflowDigest: started.workflowDigest,
+  parentRunId: started.parentRunId ?? null,
+  parentNodeId: started.parentNodeId ?? null,
+  scopeId: started.scopeId ?? null,
+  tags: started.tags ?? [],
+  exclusiveScope,
+  fork: null,
+})
 
 export type Decided = Extract<ReturnType<typeof decide>, { ok: true }>
 

@@ -81,6 +81,8 @@ function demand(error: ErrorObject): string {
       return `must be a ${params.format} such as 2026-01-31T12:00:00Z`
     case 'uniqueItems':
       return 'must not repeat an item'
+    case 'not':
+      return String(parentSchema?.['x-refusal'] ?? 'is not allowed; remove it')
     default:
       return 'does not have the documented shape'
   }

@@ -1,11 +1,11 @@
+import { LOWEST_FLOOR } from '../core/orchestrator/decision.js'
+
 /** What the HTTP edge needs to know. `host.ts` fills it from the configuration; tests take the defaults. */
 export type HttpConfig = {
   readonly version: string
   /** Integer in discovery, decimal string in events (contract core §13.21). */
   readonly engineVersion: number
   readonly conformance: boolean
-  /** Seeded conformance workflows; advertised in conformance mode only. */
-  readonly fixtures: readonly string[]
   /** Ids accepted in `configurable.mockProvider.id`, for test keys. */
   readonly mockProviders: readonly string[]
   /** Claims the production profile; true only for a store that survives a restart. */
@@ -14,6 +14,7 @@ export type HttpConfig = {
   readonly durableWebhooks: boolean
   readonly accessLog: boolean
   readonly limits: HttpLimits
+  readonly orchestrator: HttpOrchestrator
   /** `requestsPerSecond: 0` turns a limit off. */
   readonly rateLimit: { readonly key: Rate; readonly anonymous: Rate }
   readonly timeouts: HttpTimeouts
@@ -26,6 +27,7 @@ export type Rate = { readonly requestsPerSecond: number; readonly burst: number 
 export type HttpLimits = {
   readonly maxNodeExecutions: number
   readonly maxRunDurationMs: number
+  readonly maxLoopIterations: number
   readonly maxRequestBodyBytes: number
   readonly maxHeaderBytes: number
   readonly maxJsonDepth: number
@@ -37,6 +39,13 @@ export type HttpLimits = {
   readonly maxStreamsPerKey: number
   /** Unsent bytes a stream may hold before it waits for its reader. */
   readonly maxStreamBufferBytes: number
+}
+
+/** What discovery says of the orchestrator's loop. */
+export type HttpOrchestrator = {
+  readonly confidenceFloor: number
+  readonly confidenceInterruptKind: string
+  readonly transcriptWindow: number
 }
 
 export type HttpTimeouts = {
@@ -52,8 +61,9 @@ export type HttpTimeouts = {
   readonly receiptLeaseMs: number
 }
 
-export type HttpConfigOverrides = Partial<Omit<HttpConfig, 'limits' | 'rateLimit' | 'timeouts'>> & {
+export type HttpConfigOverrides = Partial<Omit<HttpConfig, 'limits' | 'orchestrator' | 'rateLimit' | 'timeouts'>> & {
   readonly limits?: Partial<HttpLimits>
+  readonly orchestrator?: Partial<HttpOrchestrator>
   readonly rateLimit?: Partial<HttpConfig['rateLimit']>
   readonly timeouts?: Partial<HttpTimeouts>
 }
@@ -62,7 +72,6 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
   version: '0.0.0',
   engineVersion: 1,
   conformance: false,
-  fixtures: [],
   mockProviders: [],
   production: false,
   durableWebhooks: false,
@@ -72,6 +81,7 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
   limits: {
     maxNodeExecutions: 100_000,
     maxRunDurationMs: 31 * 24 * 60 * 60 * 1000,
+    maxLoopIterations: 10_000,
     maxRequestBodyBytes: 1024 * 1024,
     maxHeaderBytes: 16 * 1024,
     maxJsonDepth: 64,
@@ -81,6 +91,12 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
     maxStreamsPerKey: 256,
     maxStreamBufferBytes: 1024 * 1024,
     ...overrides.limits,
+  },
+  orchestrator: {
+    confidenceFloor: LOWEST_FLOOR,
+    confidenceInterruptKind: 'approval',
+    transcriptWindow: 200,
+    ...overrides.orchestrator,
   },
   rateLimit: {
     key: { requestsPerSecond: 20_000, burst: 40_000 },

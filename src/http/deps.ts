@@ -19,6 +19,8 @@ export type AppDeps = {
   readonly ids: Ids
   readonly config: HttpConfig
   readonly log: Log
+  /** Conformance workflows that are registered by now; advertised in conformance mode only. */
+  readonly fixtures?: () => readonly string[]
   /** Further rows of the route table, such as the conformance seams. */
   readonly routes?: readonly Route[]
 }

@@ -16,13 +16,27 @@ const INTERRUPT_PROFILES = [
 
 export const IMPLEMENTATION = { name: 'assay', vendor: 'assay' }
 
+/** R-CAP-4: a version claims all before it too, and the second also needs a lifecycle of agent memory. */
+const EXECUTION_MODEL_VERSION = 1
+
 /**
- * The discovery document (contract core §1). Families sit at the root, where the protocol reads them; the
+ * The discovery document (contract core §1, agents §2). Families sit at the root, where the protocol reads them; the
  * `capabilities` mirror is for old readers. It claims only what the production path does.
  */
-export function discoveryDocument(config: HttpConfig): object {
+export function discoveryDocument(config: HttpConfig, fixtures: readonly string[] = []): object {
   const { limits } = config
   const families = {
+    limits: {
+      clarificationRounds: 3,
+      schemaRounds: 2,
+      envelopesPerTurn: 5,
+      maxNodeExecutions: limits.maxNodeExecutions,
+      maxRunDurationMs: limits.maxRunDurationMs,
+      maxLoopIterations: limits.maxLoopIterations,
+      maxRequestBodyBytes: limits.maxRequestBodyBytes,
+    },
+    multiAgent: { executionModel: executionModel(config) },
+    agents: AGENTS,
     runs: { pauseResume: { supported: true, drainPolicies: ['immediate', 'drain-current-node'] } },
     idempotency: {
       supported: true,
@@ -43,6 +57,8 @@ export function discoveryDocument(config: HttpConfig): object {
     configurable: {
       recursionLimit: { type: 'integer', min: 1, max: limits.maxNodeExecutions },
       runTimeoutMs: { type: 'integer', min: 1, max: limits.maxRunDurationMs },
+      maxLoopIterations: { type: 'integer', min: 1, max: limits.maxLoopIterations },
+      escalationThreshold: { type: 'number', min: 0, max: 1 },
     },
     production: {
       supported: config.production,
@@ -52,27 +68,39 @@ export function discoveryDocument(config: HttpConfig): object {
     ...(config.mockProviders.length === 0
       ? undefined
       : { testing: { mockProviders: config.mockProviders, testKeyPrefix: TEST_PREFIX } }),
+    ...(config.conformance ? { conformance: { mockAgent: true } } : undefined),
+    ...(config.conformance && fixtures.length > 0 ? { fixtures } : undefined),
   }
   return {
     protocolVersion: '1.0',
     supportedEnvelopes: ['clarification.request'],
     schemaVersions: {},
-    limits: {
-      clarificationRounds: 3,
-      schemaRounds: 2,
-      envelopesPerTurn: 5,
-      maxNodeExecutions: limits.maxNodeExecutions,
-      maxRunDurationMs: limits.maxRunDurationMs,
-      maxRequestBodyBytes: limits.maxRequestBodyBytes,
-    },
     implementation: { ...IMPLEMENTATION, version: config.version },
     engineVersion: config.engineVersion,
     eventLogSchemaVersion: EVENT_LOG_SCHEMA_VERSION,
     supportedTransports: ['rest'],
     ...families,
-    ...(config.conformance && config.fixtures.length > 0 ? { fixtures: config.fixtures } : undefined),
     capabilities: families,
   }
+}
+
+const executionModel = ({ orchestrator }: HttpConfig): object => ({
+  supported: true,
+  version: EXECUTION_MODEL_VERSION,
+  confidenceEscalationFloor: orchestrator.confidenceFloor,
+  confidenceEscalationInterruptKind: orchestrator.confidenceInterruptKind,
+  statefulResume: true,
+  transcriptWindow: orchestrator.transcriptWindow,
+})
+
+const AGENTS = {
+  supported: true,
+  orchestratorPattern: 'delegate',
+  orchestrator: true,
+  dispatch: true,
+  dispatchMapping: true,
+  subRunAttestation: true,
+  reasoning: { verbosity: 'summary', tokenLimit: 512, streaming: true },
 }
 
 export type StaticDocument = { readonly body: string; readonly etag: string }

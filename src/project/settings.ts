@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject, own } from '../core/json.js'
+import { LOWEST_FLOOR } from '../core/orchestrator/decision.js'
 
 export type Setting = {
   readonly about: string
@@ -27,6 +28,15 @@ const integer = (min: number, max: number): Kind => ({
     return typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max ? value : undefined
   },
 })
+
+/** R-CONF-5: an operator may ask for more confidence than the protocol does, never for less. */
+const confidenceFloor: Kind = {
+  allowed: `a number from ${LOWEST_FLOOR} to 1; a decision below ${LOWEST_FLOOR} is never carried out unseen, so the floor can be raised but not lowered (R-CONF-5)`,
+  parse: raw => {
+    const value = typeof raw === 'string' && /^\d+(\.\d+)?$/.test(raw) ? Number(raw) : raw
+    return typeof value === 'number' && value >= LOWEST_FLOOR && value <= 1 ? value : undefined
+  },
+}
 
 const flag: Kind = {
   allowed: 'true or false',
@@ -72,6 +82,11 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
     inFile: false,
   },
   conformance: { about: 'allow the node types that only conformance tests use', ...flag },
+  fixtures: {
+    about: 'folder of conformance workflows to register; only with conformance',
+    ...text('a folder path', /^[^\0]{1,4096}$/),
+    inFile: false,
+  },
   hostName: {
     about: 'name of this host among those that share a database',
     ...text('1 to 128 letters, digits and . _ : -', /^[A-Za-z0-9._:-]{1,128}$/),
@@ -79,12 +94,28 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   leaseMs: { about: 'how long other hosts wait before they take over from a silent one', ...integer(100, 600_000) },
   'limits.maxNodeExecutions': { about: 'node executions in one run', ...integer(1, 100_000_000) },
   'limits.maxRunDurationMs': { about: 'duration of one run', ...integer(1000, 3650 * DAY) },
+  'limits.maxLoopIterations': { about: 'turns of the orchestrator in one run', ...integer(1, 100_000_000) },
   'limits.maxRequestBodyBytes': { about: 'size of a request body', ...integer(1024, 256 * 1024 * 1024) },
   'limits.maxConcurrentEffects': { about: 'outside effects in progress at once', ...integer(1, 100_000) },
   'limits.maxDepth': { about: 'nesting of sub-workflows', ...integer(1, 1000) },
   'limits.maxPoisonAttempts': { about: 'times a run may take its host down', ...integer(1, 1000) },
   'limits.maxActiveRuns': { about: 'unfinished runs held by this host', ...integer(1, 100_000_000) },
   'limits.maxInflightRequests': { about: 'requests in progress at once', ...integer(1, 1_000_000) },
+  'orchestrator.confidenceFloor': {
+    about: 'confidence below which a person looks at a decision first',
+    ...confidenceFloor,
+  },
+  'orchestrator.confidenceInterruptKind': {
+    about: 'what such a person is asked',
+    ...text(
+      'approval, clarification or a vendor kind such as x-host-acme-review',
+      /^(approval|clarification|x-host-[a-z][a-z0-9-]*-[a-z][a-z0-9-]*)$/,
+    ),
+  },
+  'orchestrator.transcriptWindow': {
+    about: 'latest events of the run that a deciding provider is shown',
+    ...integer(1, 100_000),
+  },
   'rateLimit.requestsPerSecond': {
     about: 'requests per second and key; 0 turns the limit off',
     ...integer(0, 10_000_000),

@@ -3,6 +3,7 @@ import { Engine, type EngineDeps, type EngineOptions } from '../engine/engine.js
 import type { Announcer, Ids, Performer, SchemaChecker, Store } from '../engine/ports.js'
 import { MemoryStore } from '../store/memory/memory-store.js'
 import { ManualClock, settled } from './manual-clock.js'
+import { LIMITS } from './limits.js'
 import { type Sketch, sketch } from './workflow.js'
 
 /** Ids that count up: the same test makes the same log every time. */
@@ -69,7 +70,7 @@ export function engineRig(store: Store = new MemoryStore()): Rig {
         hostName: 'host',
         leaseMs: 10_000,
         sweepMs: 1_000,
-        limits: { maxNodeExecutions: 100_000, maxRunDurationMs: 31 * 24 * 3_600_000, maxDepth: 8 },
+        limits: { ...LIMITS, maxDepth: 8 },
         maxConcurrentEffects: 8,
         maxPoisonAttempts: 3,
         maxActiveRuns: 1_000,

@@ -9,17 +9,20 @@ import type { RunInput } from '../core/run/input.js'
 import { type Effect, wakeAt } from '../core/run/pending.js'
 import { runDecider } from '../core/run/run-decider.js'
 import type { RunState } from '../core/run/state.js'
+import { LIMITS } from './limits.js'
 import { type Sketch, sketch } from './workflow.js'
 
-const LIMITS = { maxNodeExecutions: 100_000, maxRunDurationMs: 31 * 24 * 3_600_000, maxDepth: 16 }
-
-export const rulesFor = (workflow: Sketch, capabilities: readonly string[] = []): Rules => {
+export const rulesFor = (
+  workflow: Sketch,
+  capabilities: readonly string[] = [],
+  limits: Partial<Rules['limits']> = {},
+): Rules => {
   const plan = compile(sketch(workflow), 'digest', {
     nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
     capabilities: new Set(capabilities),
   })
   if (!isPlan(plan)) throw new Error(plan.message)
-  return { plan, limits: LIMITS, capabilities: new Set(capabilities) }
+  return { plan, limits: { ...LIMITS, ...limits }, capabilities: new Set(capabilities) }
 }
 
 type Happening = RunInput extends infer Each ? (Each extends unknown ? Omit<Each, 'now'> : never) : never

@@ -63,3 +63,60 @@ test('a payload keeps how it went and loses everything else, known or not', () =
     error: { code: 'c', message: MASK, details: { [MASK]: MASK } },
   })
 })
+
+describe('what agents did', () => {
+  const redacted = (payload: object) => redactPayload(payload as never, scrubber([]))
+
+  test('a decision keeps its kind, its workers and its confidence', () => {
+    const decision = { kind: 'next-worker', nextWorkerIds: ['writer'], confidence: 0.4 }
+    expect(redacted({ agentId: 'core.chief', iteration: 2, decision })).toEqual({
+      agentId: 'core.chief',
+      iteration: 2,
+      decision,
+    })
+    const escalated = { workerId: 'writer', floor: 0.5, escalationKind: 'escalate', originalDecision: decision }
+    expect(redacted(escalated)).toEqual(escalated)
+    expect(redacted({ decision: { kind: 'terminate', reason: 'Jane has signed' } })).toEqual({
+      decision: { kind: 'terminate', reason: MASK },
+    })
+  })
+
+  test('what is no decision of an orchestrator is content', () => {
+    expect(redacted({ decision: { kind: 'refund', amount: 5 } })).toEqual({ decision: MASK })
+    expect(redacted({ decision: 'refund Jane' })).toEqual({ decision: MASK })
+  })
+
+  test('a hand-off keeps its steps and loses what was handed over', () => {
+    const told = {
+      phase: 'output.harvested',
+      workerId: 'writer',
+      parentRunId: 'r',
+      childRunId: 'c',
+      harvestedKeys: ['draft'],
+    }
+    // A checksum of something short can be guessed.
+    expect(redacted({ ...told, attestation: { checksum: 'ab', algorithm: 'sha256' } })).toEqual({
+      ...told,
+      attestation: MASK,
+    })
+  })
+
+  test('a tool keeps its name and loses what it was told and what it returned', () => {
+    const call = { agentId: 'core.chief', toolName: 'search', toolId: 'search', callId: '1' }
+    expect(redacted({ ...call, inputs: { q: 'Jane' } })).toEqual({ ...call, inputs: MASK })
+    expect(redacted({ ...call, status: 'ok', outcome: { name: 'Jane' }, durationMs: 3 })).toEqual({
+      ...call,
+      status: 'ok',
+      outcome: MASK,
+      durationMs: 3,
+    })
+    expect(redacted({ outcome: 'Jane' })).toEqual({ outcome: MASK })
+    expect(redacted({ outcome: 'failed' })).toEqual({ outcome: 'failed' })
+  })
+
+  test('reasoning is content, whole or in pieces', () => {
+    const said = { agentId: 'core.chief', verbosity: 'summary' }
+    expect(redacted({ ...said, reasoning: 'Jane asked' })).toEqual({ ...said, reasoning: MASK })
+    expect(redacted({ ...said, delta: 'Jane', sequence: 0 })).toEqual({ ...said, delta: MASK, sequence: 0 })
+  })
+})

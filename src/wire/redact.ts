@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../core/json.js'
+import { isDecision } from '../core/orchestrator/decision.js'
 import { MASK } from '../core/run/masking.js'
 import type { RunSnapshot } from './run.js'
 
@@ -11,14 +12,19 @@ import type { RunSnapshot } from './run.js'
 const PLAIN: ReadonlySet<string> = new Set(
   [
     ['workflowId', 'workflowDigest', 'transport', 'engineVersion', 'owner', 'depth', 'parentRunId', 'parentNodeId'],
-    ['runId', 'nodeId', 'typeId', 'attempt', 'attempts', 'delayMs', 'failedNodeId', 'outcome', 'status', 'kind'],
+    ['runId', 'nodeId', 'typeId', 'attempt', 'attempts', 'delayMs', 'failedNodeId', 'status', 'kind', 'principalScope'],
     ['childRunId', 'childWorkflowId', 'childStatus', 'interruptId', 'key', 'timeoutMs', 'requestedAt', 'resolvedAt'],
     ['decidedAt', 'resolvedBy', 'decidedBy', 'answeredBy', 'cancelledBy', 'by', 'voter', 'action', 'actions'],
     ['shownHash', 'expiresAt', 'requiredApprovals', 'drainPolicy', 'level', 'name', 'channel', 'reducer', 'writtenAt'],
     ['schemaVersion', 'iterations', 'limit', 'observed', 'breach', 'sourceRunId', 'fromSeq', 'atSequence'],
-    ['originalEventId', 'replayEventId', 'divergenceKind', 'divergencePoint'],
+    ['originalEventId', 'replayEventId', 'divergenceKind', 'divergencePoint', 'agentId', 'fromAgentId', 'toAgentId'],
+    ['iteration', 'phase', 'workerId', 'harvestedKeys', 'confidence', 'floor', 'escalationKind', 'threshold'],
+    ['toolName', 'toolId', 'callId', 'durationMs', 'sequence', 'verbosity'],
   ].flat(),
 )
+
+/** How a run ends. A tool's `outcome` is what it returned. */
+const OUTCOMES: readonly Json[] = ['completed', 'failed', 'cancelled']
 
 const FAILURES: ReadonlySet<string> = new Set(['error', 'lastError'])
 
@@ -74,11 +80,19 @@ function textsIn(given: readonly Json[]): string[] {
 export function redactPayload(payload: Json, scrub: Scrub): Json {
   if (!isObject(payload)) return payload === null ? null : MASK
   return mapped(payload, (value, name) => {
-    if (PLAIN.has(name)) return plain(value)
+    if (PLAIN.has(name) || (name === 'outcome' && OUTCOMES.includes(value))) return plain(value)
+    if ((name === 'decision' || name === 'originalDecision') && isDecision(value)) return redactDecision(value)
     if (name === 'reason' && typeof value === 'string') return scrub(value)
     return FAILURES.has(name) && isObject(value) ? redactFailure(value, scrub) : MASK
   })
 }
+
+/** What was decided and who is to do it; why, and what is asked, is the run's own. */
+function redactDecision(decision: JsonObject): JsonObject {
+  return mapped(decision, (value, name) => (DECISION.has(name) ? plain(value) : MASK))
+}
+
+const DECISION: ReadonlySet<string> = new Set(['kind', 'nextWorkerIds', 'confidence'])
 
 /** The code says what happened; a message may quote what it happened to. */
 function redactFailure({ code, message, retryable, details }: JsonObject, scrub: Scrub): JsonObject {

@@ -2,10 +2,11 @@ import type { Json, JsonObject } from '../core/json.js'
 import { own, withKey } from '../core/json.js'
 import { MASK } from '../core/run/masking.js'
 import type { Plan } from '../core/run/plan.js'
-import { isWaiting, type NodeState, type RunState, type Told } from '../core/run/state.js'
+import { childStatusOf, isWaiting, type NodeState, type RunState, type Told } from '../core/run/state.js'
 import type { RunView } from '../engine/api.js'
 import type { RunRow, StoredEvent } from '../engine/ports.js'
 import type { InterruptDoc } from './interrupt.js'
+import { agentsOf, handoffOf } from './render-agents.js'
 import type { NodeSnapshot, RunRowAnswer, RunSnapshot } from './run.js'
 
 export const EVENT_SCHEMA_VERSION = 1
@@ -51,6 +52,7 @@ export function renderSnapshot(
     channels,
   )
   snapshot.nodeStates = nodeStates(state.nodes, plan)
+  Object.assign(snapshot, agentsOf(plan, state))
   if (plan.channels.size > 0 || Object.keys(channels).length > 0) snapshot.channels = channels
   if (started.tags !== undefined) snapshot.tags = [...started.tags]
   if (started.metadata !== undefined) snapshot.metadata = started.metadata
@@ -83,7 +85,7 @@ function waitingNode(plan: Plan, { nodes, open }: Told): string | undefined {
       const node = nodes[index]
       return node?.is === 'waiting' && waits(node)
     })
-  const index = first(node => node.asked !== undefined) ?? first(node => node.childStatus !== undefined)
+  const index = first(node => node.asked !== undefined) ?? first(node => childStatusOf(node) !== undefined)
   return index === undefined ? undefined : plan.nodes[index]?.node.id
 }
 
@@ -128,7 +130,7 @@ function nodeSnapshot(node: NodeState = { is: 'idle' }): NodeSnapshot {
       return {
         status: node.asked === undefined ? 'running' : 'suspended',
         attempt: node.attempt,
-        ...(node.childRunId === undefined ? {} : { childRunId: node.childRunId }),
+        ...handoffOf(node),
       }
     case 'interrupted':
     case 'retrying':

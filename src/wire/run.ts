@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { JsonObject } from '../core/json.js'
+import { AgentRef } from './agent-ref.js'
 import { RunId, Timestamp, WorkflowId } from './ids.js'
 import { InterruptDoc } from './interrupt.js'
 import { OneOf } from './one-of.js'
@@ -149,6 +150,8 @@ export const ListRunsAnswer = Type.Object({
   nextCursor: Type.Union([Type.String(), Type.Null()]),
 })
 
+const WORKER_STATUSES = ['pending', 'dispatching', 'running', 'completed', 'failed', 'cancelled'] as const
+
 const NodeSnapshot = Type.Object({
   status: OneOf([
     'pending',
@@ -163,9 +166,38 @@ const NodeSnapshot = Type.Object({
   ]),
   attempt: Type.Optional(Type.Integer({ minimum: 0 })),
   childRunId: Type.Optional(RunId),
+  workers: Type.Optional(
+    Type.Array(
+      Type.Object({
+        workerId: Type.String(),
+        status: OneOf(WORKER_STATUSES),
+        childRunId: Type.Optional(RunId),
+      }),
+      { description: 'While the node hands work over: each worker, in the order in which results are merged' },
+    ),
+  ),
   error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
 })
 export type NodeSnapshot = Static<typeof NodeSnapshot>
+
+const DECISION_KINDS = ['next-worker', 'terminate', 'clarify', 'escalate', 'ask-user'] as const
+
+const LoopSnapshot = Type.Object({
+  iteration: Type.Integer({ minimum: 1, description: 'Turns the orchestrator has taken' }),
+  phase: OneOf(['deciding', 'dispatching', 'suspended', 'done']),
+  decision: Type.Object(
+    {
+      kind: OneOf(DECISION_KINDS),
+      nextWorkerIds: Type.Optional(Type.Array(Type.String())),
+      confidence: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+    },
+    { description: 'The latest decision, or what a person made of it; its texts are in the log' },
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Turns the run asked for at most; those the host allows hold too' }),
+  ),
+})
+export type LoopSnapshot = Static<typeof LoopSnapshot>
 
 export const RunSnapshot = Type.Object({
   runId: RunId,
@@ -177,6 +209,9 @@ export const RunSnapshot = Type.Object({
   currentNodeId: Type.Optional(Type.String()),
   startedAt: Type.Optional(Timestamp),
   completedAt: Type.Optional(Timestamp),
+  agent: Type.Optional(AgentRef),
+  runOrchestrator: Type.Optional(AgentRef),
+  loop: Type.Optional(LoopSnapshot),
   nodeStates: Type.Optional(Type.Record(Type.String(), NodeSnapshot)),
   inputs: Type.Optional(JsonMap),
   variables: Type.Optional(JsonMap),

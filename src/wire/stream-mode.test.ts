@@ -10,18 +10,27 @@ describe('which modes carry what (contract core §6)', () => {
     'clarification.requested',
     'clarification.resolved',
     'node.suspended',
+    'node.dispatched',
+    'runOrchestrator.decided',
+    'core.workflowChain.event',
+    'core.workflowChain.confidence-escalated',
   ])('%s is in updates, moves values, and is in debug', type => {
     expect([admits(['updates'], type), admits(['values'], type), admits(['debug'], type)]).toEqual([true, true, true])
     expect(admits(['messages'], type)).toBe(false)
   })
 
-  test.each(['replay.diverged', 'node.resumed', 'assay.interrupt.voted', 'assay.interrupt.asked', 'assay.run.forked'])(
-    '%s is in debug only',
-    type => {
-      expect(admits(['debug'], type)).toBe(true)
-      expect(admits(['updates'], type) || admits(['values'], type) || admits(['messages'], type)).toBe(false)
-    },
-  )
+  test.each([
+    'agent.reasoned',
+    'agent.decided',
+    'replay.diverged',
+    'node.resumed',
+    'assay.interrupt.voted',
+    'assay.interrupt.asked',
+    'assay.run.forked',
+  ])('%s is in debug only', type => {
+    expect(admits(['debug'], type)).toBe(true)
+    expect(admits(['updates'], type) || admits(['values'], type) || admits(['messages'], type)).toBe(false)
+  })
 
   test('a batch does not hold back that somebody is asked', () => {
     expect(FLUSHES.has('node.suspended')).toBe(true)

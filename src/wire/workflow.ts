@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { JsonObject } from '../core/json.js'
+import { AgentPin } from './agent-ref.js'
 import { ID_PATTERNS } from './ids.js'
 import { OneOf } from './one-of.js'
 
@@ -42,7 +43,7 @@ const Node = Type.Object(
     disabled: Flag,
     notes: Text,
     groupId: Text,
-    agent: Type.Optional(JsonMap),
+    agent: Type.Optional(AgentPin),
     envelopeContract: Type.Optional(JsonMap),
     artifactType: Text,
     cardType: Text,

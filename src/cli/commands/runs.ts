@@ -1,12 +1,12 @@
 import fs from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import pc from 'picocolors'
-import type { RunSnapshot } from '../../client/wire-shapes.js'
+import type { Fields, RunSnapshot } from '../../client/wire-shapes.js'
 import type { Cli } from '../cli.js'
 import { connect, type GlobalOptions } from '../connect.js'
 import { exitCodeOf } from '../exit-code.js'
-import { headline } from '../interrupt.js'
 import { eventLine, mayWait } from '../progress.js'
+import { isBounded, loopRows, waitingRows, workerRows } from '../run-details.js'
 import { printable, printJson, printTable, type Terminal } from '../terminal.js'
 import { needsSomeone, watch } from '../watch.js'
 import { addForks } from './fork.js'
@@ -60,9 +60,10 @@ function addReads(runs: Command, { terminal }: Cli): void {
     .argument('<runId>')
     .action(async (runId: string, _options, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>()
-      const run = await (await connect(options)).getRun(runId)
+      const client = await connect(options)
+      const run = await client.getRun(runId)
       if (options.json) printJson(terminal, run)
-      else printRun(terminal, run)
+      else printRun(terminal, run, isBounded(run) ? await client.discover() : {})
     })
 
   runs
@@ -147,7 +148,7 @@ function addCommands(runs: Command, { terminal }: Cli): void {
   command('resume', 'let a paused run go on')
 }
 
-function printRun(terminal: Terminal, run: RunSnapshot): void {
+function printRun(terminal: Terminal, run: RunSnapshot, discovery: Fields): void {
   const line = (name: string, value: string | undefined) => {
     if (value !== undefined) terminal.out(`${pc.dim(name.padEnd(10))} ${printable(value)}`)
   }
@@ -157,7 +158,7 @@ function printRun(terminal: Terminal, run: RunSnapshot): void {
   line('started', run.startedAt)
   line('ended', run.completedAt)
   line('node', run.currentNodeId)
-  printWaiting(run, line)
+  for (const [name, value] of [...waitingRows(run), ...loopRows(run, discovery)]) line(name, value)
   line('parent', run.parentRunId)
   if (run.forkedFrom !== undefined) {
     const { mode, runId, fromSeq } = run.forkedFrom
@@ -168,15 +169,6 @@ function printRun(terminal: Terminal, run: RunSnapshot): void {
   for (const [name, value] of Object.entries(run.variables ?? {}))
     line('variable', `${name} = ${JSON.stringify(value)}`)
   for (const [name, value] of Object.entries(run.channels ?? {})) line('channel', `${name} = ${JSON.stringify(value)}`)
-}
-
-function printWaiting({ runId, interrupt, childRuns = [] }: RunSnapshot, line: (name: string, value: string) => void) {
-  if (interrupt !== undefined) {
-    line('waits for', `${interrupt.kind}: ${headline(interrupt.kind, interrupt.data)}`)
-    if (interrupt.expiresAt !== undefined) line('expires', interrupt.expiresAt)
-    line('answer', `assay interrupts show ${runId}`)
-    return
-  }
-  const waiting = childRuns.filter(child => child.status.startsWith('waiting-'))
-  for (const child of waiting) line('answer', `assay interrupts show ${child.runId}`)
+  const workers = workerRows(run)
+  if (workers.length > 0) printTable(terminal, ['NODE', 'WORKER', 'STATUS', 'CHILD RUN'], workers)
 }

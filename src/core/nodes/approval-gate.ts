@@ -1,8 +1,8 @@
-import { approvalProblems, interruptProblems } from '../interrupt.js'
+import { approvalProblems, interruptProblems, timeoutProblems } from '../interrupt.js'
 import { isObject, type JsonObject } from '../json.js'
 import { completed, failedStep, type NodeContext, type NodeType } from '../node-type.js'
 import { failure } from '../problem.js'
-import { notApproved, timeoutProblems } from './interrupt.js'
+import { notApproved } from './interrupt.js'
 
 const PROFILE = 'openwop-interrupt-auth-required'
 

@@ -1,7 +1,6 @@
-import { questionProblems } from '../interrupt.js'
+import { questionProblems, timeoutProblems } from '../interrupt.js'
 import { isObject } from '../json.js'
 import { completed, type NodeType } from '../node-type.js'
-import { timeoutProblems } from './interrupt.js'
 
 /** Puts questions to a person; the answers, by question id, are its output. */
 export const clarificationGateNode: NodeType = {

@@ -1,18 +1,13 @@
-import { INTERRUPT_KINDS, type Interrupt, type InterruptKind, interruptProblems } from '../interrupt.js'
+import {
+  INTERRUPT_KINDS,
+  type Interrupt,
+  type InterruptKind,
+  interruptProblems,
+  timeoutProblems,
+} from '../interrupt.js'
 import { isObject, type JsonObject } from '../json.js'
 import { completed, failedStep, type NodeContext, type NodeType, type Step } from '../node-type.js'
 import { failure } from '../problem.js'
-
-const MAX_TIMEOUT_MS = 365 * 24 * 3_600_000
-
-/** What is wrong with the time an answer may take; shared by every node type that asks. */
-export const timeoutProblems = ({ timeoutMs, resumeSchema }: JsonObject): string[] => [
-  ...(timeoutMs === undefined ||
-  (Number.isSafeInteger(timeoutMs) && Number(timeoutMs) >= 0 && Number(timeoutMs) <= MAX_TIMEOUT_MS)
-    ? []
-    : [`config.timeoutMs must be a whole number from 0 to ${MAX_TIMEOUT_MS}, not ${JSON.stringify(timeoutMs)}`]),
-  ...(resumeSchema === undefined || isObject(resumeSchema) ? [] : ['config.resumeSchema must be a JSON Schema object']),
-]
 
 const dataOf = ({ config, inputs }: Pick<NodeContext, 'config' | 'inputs'>): JsonObject => ({
   ...(isObject(config.data) ? config.data : {}),

@@ -5,6 +5,7 @@ import { channelWriteNode } from './channel-write.js'
 import { clarificationGateNode } from './clarification-gate.js'
 import { conditionalNode } from './conditional.js'
 import { delayNode } from './delay.js'
+import { dispatchNode } from './dispatch.js'
 import { endNode } from './end.js'
 import { failNode } from './fail.js'
 import { getVariableNode } from './get-variable.js'
@@ -12,6 +13,7 @@ import { identityNode } from './identity.js'
 import { interruptNode } from './interrupt.js'
 import { loopNode } from './loop.js'
 import { mergeNode } from './merge.js'
+import { mockAgentNode } from './mock-agent.js'
 import { noopNode } from './noop.js'
 import { parallelNode } from './parallel.js'
 import { requiresMissingNode } from './requires-missing.js'
@@ -19,6 +21,7 @@ import { setVariableNode } from './set-variable.js'
 import { sideEffectNode } from './side-effect.js'
 import { startNode } from './start.js'
 import { subWorkflowNode } from './sub-workflow.js'
+import { supervisorNode } from './supervisor.js'
 
 export const coreNodeTypes: readonly NodeType[] = [
   approvalGateNode,
@@ -26,6 +29,7 @@ export const coreNodeTypes: readonly NodeType[] = [
   clarificationGateNode,
   conditionalNode,
   delayNode,
+  dispatchNode,
   endNode,
   failNode,
   getVariableNode,
@@ -33,6 +37,7 @@ export const coreNodeTypes: readonly NodeType[] = [
   interruptNode,
   loopNode,
   mergeNode,
+  mockAgentNode,
   noopNode,
   parallelNode,
   requiresMissingNode,
@@ -40,4 +45,5 @@ export const coreNodeTypes: readonly NodeType[] = [
   sideEffectNode,
   startNode,
   subWorkflowNode,
+  supervisorNode,
 ]

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../json.js'
 import { startNode } from './execute.js'
 import { readiness, TOLERANT } from './graph.js'
+import { moveOf, proceed } from './handoff.js'
 import { maskOutputs } from './masking.js'
 import type { PlanNode } from './plan.js'
 import type { Active } from './state.js'
@@ -14,13 +15,16 @@ export const MAX_EVENTS = 512
 export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
   let moved = true
   while (moved && turn.isRunning && turn.length < MAX_EVENTS) {
-    moved = false
+    moved = handOver(turn)
+    if (!turn.isRunning) break
     for (const index of turn.active.touched) {
       const ready = readiness(turn.plan, turn.active, index)
       if (ready.is === 'wait') continue
       const planNode = turn.plan.nodes[index]!
-      if (ready.is === 'start') startNode(turn, planNode, 0, ready.cause, capabilities)
-      else {
+      if (ready.is === 'start') {
+        startNode(turn, planNode, 0, ready.cause, capabilities)
+        if (planNode.type.hands) proceed(turn, planNode)
+      } else {
         const nodeId = planNode.node.id
         turn.emit({ type: 'node.skipped', nodeId, payload: { nodeId, reason: ready.reason }, cause: ready.cause })
       }
@@ -35,9 +39,19 @@ export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
   }
 }
 
-/** True when a later decision could start or skip something at once. */
+/** Moves on the nodes that hand work over; says whether there was one. */
+function handOver(turn: Turn): boolean {
+  const index = turn.active.open.find(open => moveOf(turn.active, open) !== undefined)
+  if (index === undefined) return false
+  proceed(turn, turn.plan.nodes[index]!)
+  return true
+}
+
+/** True when a later decision could start, skip or hand over something at once. */
 export const hasReadyNodes = (turn: Pick<Turn, 'plan'>, state: Active): boolean =>
-  state.mode.kind === 'running' && state.touched.some(index => readiness(turn.plan, state, index).is !== 'wait')
+  state.mode.kind === 'running' &&
+  (state.touched.some(index => readiness(turn.plan, state, index).is !== 'wait') ||
+    state.open.some(index => moveOf(state, index) !== undefined))
 
 const isQuiet = (turn: Turn): boolean => turn.active.open.length === 0 && !hasReadyNodes(turn, turn.active)
 
@@ -45,7 +59,7 @@ const isQuiet = (turn: Turn): boolean => turn.active.open.length === 0 && !hasRe
 const isBusy = (state: Active): boolean =>
   state.open.some(index => {
     const node = state.nodes[index]!
-    return node.is === 'waiting' && node.wait.kind !== 'child' && node.wait.kind !== 'interrupt'
+    return node.is === 'waiting' && node.wait.kind !== 'handoff' && node.wait.kind !== 'interrupt'
   })
 
 function finish(turn: Turn): void {
@@ -72,7 +86,7 @@ function outputsOf(turn: Turn): JsonObject {
   const completed = turn.plan.nodes.filter(({ index }) => turn.active.nodes[index]!.is === 'completed')
   const ends = completed.filter(({ type }) => type.typeId === 'core.end')
   if (ends.length > 0) return Object.assign({}, ...ends.map(shown))
-  const last = completed.filter(({ outbound }) => outbound.length === 0)
+  const last = completed.filter(({ outbound }) => outbound.every(edge => edge.port === 'body'))
   const primary = last.filter(({ node }) => node.outputRole === 'primary')
   const chosen = primary.length > 0 ? primary : last
   if (chosen.length === 1) return shown(chosen[0]!)

@@ -30,8 +30,17 @@ export function ask(turn: Turn, { node, index }: PlanNode, interrupt: Interrupt,
   }))
   const interruptId = `int-${requested}`
   emitLegacyRequest(turn, nodeId, interruptId, kind, shown, requested)
-  turn.emit({ type: 'node.suspended', nodeId, payload: { nodeId, interruptId, kind, key }, cause: requested })
+  const payload = { nodeId, interruptId, kind, key, ...(kind === 'low-confidence' ? shortfall(shown) : {}) }
+  turn.emit({ type: 'node.suspended', nodeId, payload, cause: requested })
 }
+
+/** R-LOWC-1 */
+const shortfall = ({ agentId, threshold, observed }: JsonObject) => ({
+  reason: 'low-confidence' as const,
+  agentId: String(agentId),
+  threshold: Number(threshold),
+  observed: Number(observed),
+})
 
 function emitLegacyRequest(
   turn: Turn,

@@ -44,6 +44,32 @@ export function executionBreach(state: Active, limits: Limits, nodeId: string): 
   }
 }
 
+/** R-STATE-3, R-BOUND-2: how the run must stop because the orchestrator's next turn would be one too many. */
+export function loopBreach(state: Active, limits: Limits, planNode: PlanNode): Failing | undefined {
+  const { node, type, index } = planNode
+  if (type.role === undefined) return undefined
+  const isTurn = type.role === 'supervisor'
+  const { iterationCap } = node.config
+  const limit = isTurn
+    ? lowered(state, 'maxLoopIterations', limits.maxLoopIterations)
+    : typeof iterationCap === 'number'
+      ? iterationCap
+      : Number.POSITIVE_INFINITY
+  const taken = isTurn ? (state.orchestrator?.iteration ?? 0) : (state.starts[index] ?? 0)
+  if (taken < limit) return undefined
+  const observed = taken + 1
+  const [what, setting] = isTurn
+    ? ['take', 'configurable.maxLoopIterations']
+    : ['hand work over in', `config.iterationCap of node "${node.id}"`]
+  const message = `the orchestrator may ${what} ${limit} turns and would begin number ${observed}; raise ${setting} or let it terminate earlier`
+  return {
+    outcome: 'failed',
+    error: failure('loop_limit_exceeded', message, { retryable: false, details: { limit, iteration: observed } }),
+    failedNodeId: node.id,
+    breach: { kind: 'loop-iterations', limit, observed, nodeId: node.id },
+  }
+}
+
 /** How the run must stop because its time is over, or undefined. Trips on elapsed > limit, never at it. */
 export function durationBreach(plan: Plan, state: Active, limits: Limits, now: number): Failing | undefined {
   const wall = lowered(state, 'runTimeoutMs', limits.maxRunDurationMs)
@@ -77,14 +103,17 @@ export function deadline(plan: Plan, state: Active, limits: Limits): number {
 /** When time alone moves this node: a timer, a timeout or a retry; Infinity when nothing does. */
 export function nodeDueAt(planNode: PlanNode, node: NodeState, mayStart: boolean): number {
   if (node.is === 'retrying') return mayStart ? node.dueAt : Number.POSITIVE_INFINITY
-  if (node.is !== 'waiting' || node.wait.kind === 'child') return Number.POSITIVE_INFINITY
-  if (node.wait.kind === 'interrupt') return node.asked ? answerDueAt(planNode, node.asked) : Number.POSITIVE_INFINITY
+  if (node.is !== 'waiting') return Number.POSITIVE_INFINITY
+  if (node.asked) return answerDueAt(planNode, node.asked)
+  if (node.wait.kind === 'handoff' || node.wait.kind === 'interrupt') return Number.POSITIVE_INFINITY
   const timeout = planNode.timeoutMs > 0 ? node.sinceAt + planNode.timeoutMs + 1 : Number.POSITIVE_INFINITY
   return node.wait.kind === 'timer' ? Math.min(timeout, node.sinceAt + node.wait.ms) : timeout
 }
 
 /** When an answer comes too late: by the interrupt's own limit or the node's, whichever is shorter. */
-export function answerDueAt({ timeoutMs }: PlanNode, asked: Asked): number {
-  const limits = [asked.timeoutMs ?? 0, timeoutMs].filter(limit => limit > 0)
+export function answerDueAt({ timeoutMs, type }: PlanNode, asked: Asked): number {
+  // The time of a node that hands work over is its workers' time.
+  const own = type.hands ? 0 : timeoutMs
+  const limits = [asked.timeoutMs ?? 0, own].filter(limit => limit > 0)
   return limits.length === 0 ? Number.POSITIVE_INFINITY : asked.requestedAt + Math.min(...limits)
 }

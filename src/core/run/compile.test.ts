@@ -88,9 +88,9 @@ describe('compiling a workflow', () => {
   })
 
   it('core §2.1: a node type that needs a capability names it', () => {
-    expect(build({ nodes: { d: 'core.dispatch' } })).toMatchObject({
+    expect(build({ nodes: { c: 'core.conversationGate' } })).toMatchObject({
       code: 'capability_required',
-      details: { requiredCapability: 'dispatch.supported', offendingTypeId: 'core.dispatch', nodeId: 'd' },
+      details: { requiredCapability: 'conversationPrimitive', offendingTypeId: 'core.conversationGate', nodeId: 'c' },
     })
   })
 

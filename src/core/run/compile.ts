@@ -1,11 +1,13 @@
 import { type Expression, parseExpression } from '../expression.js'
 import { own } from '../json.js'
-import type { NodeType } from '../node-type.js'
+import type { NodeType, Permit } from '../node-type.js'
 import { type Refusal, refuse } from '../problem.js'
 import { compileCondition } from './condition.js'
 import type { NodeSettings, WorkflowDefinition, WorkflowEdge, WorkflowNode } from './definition.js'
 import { isOfType } from './inputs.js'
-import { findBodies, findCycle } from './loops.js'
+import { circleOf, findBodies, findCycle } from './loops.js'
+import { targetProblems } from './mapping.js'
+import { agentOf, castOf, orchestrationProblems, returnEdges } from './orchestration.js'
 import type { Plan, PlanEdge, PlanNode, Retry } from './plan.js'
 
 export type NodeTypes = ReadonlyMap<string, NodeType>
@@ -14,13 +16,15 @@ export type NodeTypes = ReadonlyMap<string, NodeType>
 export type Workshop = {
   readonly nodeTypes: NodeTypes
   readonly capabilities: ReadonlySet<string>
+  /** Names of the outside effects that can be asked for; unknown when absent. */
+  readonly providers?: ReadonlySet<string>
+  /** The definition was accepted before; what this host would let a new one do does not matter to it. */
+  readonly accepted?: true
 }
 
 /** Node types of the protocol that need a capability this host does not have yet (contract core §2.1). */
 const GATED: { readonly [typeId: string]: string } = {
   'core.conversationGate': 'conversationPrimitive',
-  'core.orchestrator.supervisor': 'orchestrator.supported',
-  'core.dispatch': 'dispatch.supported',
 }
 
 const LIMITS = { nodes: 2_000, edges: 10_000, loops: 100 }
@@ -55,23 +59,40 @@ export function compile(definition: WorkflowDefinition, digest: string, workshop
     if (channels.has(name)) problems.push(`variables: "${name}" is also a channel; rename one of them`)
   if (problems.length > 0) return invalid(definition, problems)
 
-  const edges = definition.edges.flatMap(edge => compileEdge(edge, definition, indexOf, workshop.nodeTypes, problems))
+  const typeOf = (index: number) => workshop.nodeTypes.get(definition.nodes[index]!.typeId)
+  const drawn = definition.edges.flatMap(edge => compileEdge(edge, definition, indexOf, workshop.nodeTypes, problems))
   if (problems.length > 0) return invalid(definition, problems)
   const loops = definition.nodes.filter(node => workshop.nodeTypes.get(node.typeId)?.loops).length
   if (loops > LIMITS.loops) return invalid(definition, [`nodes has ${loops} loops; the limit is ${LIMITS.loops}`])
-  const isLoop = (index: number) => workshop.nodeTypes.get(definition.nodes[index]!.typeId)?.loops === true
-  const bodies = findBodies(definition.nodes.length, edges, isLoop)
-  const marked = edges.map(edge => ({ ...edge, back: bodies.get(edge.target)?.has(edge.source) ?? false }))
-  problems.push(...loopProblems(definition, bodies, marked))
+  const edges = [...drawn, ...returnEdges(definition, drawn, typeOf)]
+  const bodies = findBodies(definition.nodes.length, edges, index => typeOf(index)?.loops === true)
+  const cast = castOf(definition, typeOf)
+  const supervisor = cast.supervisors[0]
+  if (supervisor !== undefined) bodies.set(supervisor, circleOf(definition.nodes.length, edges, supervisor))
+  const marked = edges.map(edge => ({
+    ...edge,
+    port: edge.source === supervisor ? (bodies.get(supervisor)?.has(edge.target) ? 'body' : 'done') : edge.port,
+    back: bodies.get(edge.target)?.has(edge.source) ?? false,
+  }))
+  problems.push(...orchestrationProblems(definition, cast, bodies, marked))
+  problems.push(...loopProblems(definition, bodies, marked, supervisor))
   const cycle = findCycle(
     definition.nodes.length,
     marked.filter(edge => !edge.back),
   )
   if (cycle) {
     const path = cycle.map(index => definition.nodes[index]?.id).join(' → ')
-    problems.push(`edges: ${path} is a cycle; only an edge back to a core.loop node may close one`)
+    problems.push(`edges: ${path} is a cycle; only an edge back to a core.loop or supervisor node may close one`)
   }
 
+  const conformance = workshop.capabilities.has('assay.conformance')
+  const permit: Permit = workshop.accepted
+    ? { mocks: true, builtInPlan: true }
+    : {
+        mocks: conformance || definition.id.startsWith('conformance-'),
+        builtInPlan: conformance,
+        ...(workshop.providers ? { providers: workshop.providers } : {}),
+      }
   const inbound = groupBy(marked, edge => edge.target)
   const outbound = groupBy(marked, edge => edge.source)
   const nodes = definition.nodes.map((node, index): PlanNode => {
@@ -81,8 +102,9 @@ export function compile(definition: WorkflowDefinition, digest: string, workshop
         node,
         `typeId "${node.typeId}" is not known here; known: ${[...workshop.nodeTypes.keys()].join(', ')}`,
       )
-    for (const text of [...(type?.check?.(node) ?? []), ...settingProblems(node.settings ?? {})])
+    for (const text of [...(type?.check?.(node, permit) ?? []), ...settingProblems(node.settings ?? {})])
       nodeProblem(node, text)
+    if (type?.hands) for (const text of targetProblems(node.config, name => channels.has(name))) nodeProblem(node, text)
     for (const [port, value] of Object.entries(node.inputs))
       if (value.type === 'connection' && !indexOf.has(value.nodeId))
         nodeProblem(node, `inputs.${port}: node "${value.nodeId}" does not exist`)
@@ -93,6 +115,7 @@ export function compile(definition: WorkflowDefinition, digest: string, workshop
       inbound: inbound.get(index) ?? [],
       outbound: outbound.get(index) ?? [],
       expressions: parseExpressions(node, type, text => nodeProblem(node, text)),
+      agentId: type?.role === 'supervisor' ? undefined : agentOf(node),
       body: [...(bodies.get(index) ?? [])],
       retry: retryOf(node.settings ?? {}, definition),
       timeoutMs: node.settings?.timeoutMs ?? 0,
@@ -149,7 +172,7 @@ function compileEdge(
   if (ports && !ports.includes(edge.sourceOutput ?? 'output'))
     problems.push(`edges["${edge.id}"].sourceOutput must be one of ${ports.join(', ')} of node "${edge.sourceNodeId}"`)
   const rule = edge.triggerRule ?? nodeTypes.get(definition.nodes[target]!.typeId)?.defaultRule ?? 'all_success'
-  return [{ edge, source, target, rule, back: false, condition }]
+  return [{ edge, source, target, rule, port: edge.sourceOutput ?? 'output', back: false, condition }]
 }
 
 function parseExpressions(
@@ -177,22 +200,23 @@ function loopProblems(
   definition: WorkflowDefinition,
   bodies: ReadonlyMap<number, ReadonlySet<number>>,
   edges: readonly PlanEdge[],
+  supervisor: number | undefined,
 ): string[] {
   const name = (index: number) => `"${definition.nodes[index]?.id}"`
   const leads = new Set(edges.map(edge => edge.source))
   const problems: string[] = []
   for (const [loop, body] of bodies) {
-    for (const { edge, source, target } of edges) {
+    for (const { edge, source, target, port } of edges) {
       if (body.has(target) && source !== loop && !body.has(source))
         problems.push(
           `edges["${edge.id}"]: ${name(target)} is inside loop ${name(loop)} and can only be reached through it`,
         )
-      if (body.has(target) && source === loop && edge.sourceOutput !== 'body')
+      if (body.has(target) && source === loop && port !== 'body')
         problems.push(
           `edges["${edge.id}"]: ${name(target)} is inside loop ${name(loop)}; no way may lead out of the body to it`,
         )
     }
-    if (body.size === 0)
+    if (body.size === 0 && loop !== supervisor)
       problems.push(
         `nodes[${name(loop)}] has no body; lead an edge from its body port through at least one node back to it`,
       )

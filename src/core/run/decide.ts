@@ -3,8 +3,9 @@ import { failure, type Refusal, refuse } from '../problem.js'
 import { isoTime } from '../time.js'
 import { advance, MAX_EVENTS } from './advance.js'
 import { boundProblems, durationBreach, nodeDueAt } from './bounds.js'
-import type { Recorded } from './event.js'
+import type { Recorded, StopRequested } from './event.js'
 import { failNode, settleNode, startNode } from './execute.js'
+import { childEnded, childRefused, childStarted, childWaits } from './handoff.js'
 import type { Heard, RunInput } from './input.js'
 import { inputProblems } from './inputs.js'
 import { REPLAY_ASKS_NOBODY, resolve, timeOut } from './interrupts.js'
@@ -12,7 +13,7 @@ import { maskInputs } from './masking.js'
 import type { Plan, PlanNode } from './plan.js'
 import type { Retelling } from './retelling.js'
 import { type RunState, statusOf } from './state.js'
-import { childStopped, stop } from './stop.js'
+import { cancelStopped, childStopped, stop } from './stop.js'
 import { type Limits, Turn } from './turn.js'
 
 export type Rules = { readonly plan: Plan; readonly limits: Limits; readonly capabilities: ReadonlySet<string> }
@@ -196,9 +197,8 @@ function hear(
 ): void {
   const { mode } = turn.active
   if (mode.kind === 'stopping') {
-    const index = stoppedChild(turn, input)?.index
-    if (index !== undefined) childStopped(turn, index, mode.stop)
-    else if (input.type === 'Continue') goOn(rules, turn)
+    if (input.type === 'Continue') goOn(rules, turn)
+    else hearStopping(turn, input, mode.stop)
     return
   }
   if (input.type === 'Quarantine') return quarantine(turn, input.attempts)
@@ -217,25 +217,16 @@ function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>
       return timeCame(rules, turn)
     case 'ChildStarted': {
       const planNode = waiting(turn, input.nodeId, input.since)
-      if (!planNode) return
-      const { childRunId, childWorkflowId } = input
-      const payload = { childRunId, childWorkflowId, childStatus: 'running' }
-      turn.emit({ type: 'node.dispatched', nodeId: input.nodeId, payload, cause: input.since })
+      if (planNode) childStarted(turn, planNode, input)
       return
     }
     case 'ChildRefused': {
       const planNode = waiting(turn, input.nodeId, input.since)
-      if (planNode) failNode(turn, planNode, input.error, input.since)
+      if (planNode) childRefused(turn, planNode, input)
       return
     }
-    case 'ChildWaits': {
-      const planNode = openChild(turn, input.nodeId, input.childRunId)
-      const node = planNode && turn.active.nodes[planNode.index]!
-      if (node?.is !== 'waiting' || (node.childStatus ?? 'running') === input.status) return
-      const { nodeId, childRunId, status } = input
-      turn.emit({ type: 'assay.child.status', nodeId, payload: { nodeId, childRunId, status }, cause: node.since })
-      return
-    }
+    case 'ChildWaits':
+      return childWaits(turn, input)
     case 'SourceMissing': {
       const index = turn.plan.indexOf.get(input.nodeId)
       const node = index === undefined ? undefined : turn.active.nodes[index]
@@ -248,13 +239,9 @@ function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>
         input.since,
       )
     }
-    case 'ChildEnded': {
-      const planNode = openChild(turn, input.nodeId, input.childRunId)
-      const node = planNode && turn.active.nodes[planNode.index]!
-      if (planNode && node?.is === 'waiting')
-        settleNode(turn, planNode, node.wait, { kind: 'child', ...input }, node.since)
+    case 'ChildEnded':
+      childEnded(turn, input)
       return
-    }
     case 'EffectAnswered': {
       const planNode = waiting(turn, input.nodeId, input.since)
       const node = planNode && turn.active.nodes[planNode.index]!
@@ -307,11 +294,15 @@ function firstDue(turn: Turn): number | undefined {
   return first?.index
 }
 
-/** The child whose end a stopping run has just heard of. */
-function stoppedChild(turn: Turn, input: Parameters<typeof hear>[2]): PlanNode | undefined {
-  if (input.type === 'ChildEnded') return openChild(turn, input.nodeId, input.childRunId)
-  const index = input.type === 'SourceMissing' ? turn.plan.indexOf.get(input.nodeId) : undefined
-  return index !== undefined && turn.active.nodes[index]!.is === 'waiting' ? turn.plan.nodes[index] : undefined
+/** A stopping run only waits for its children to end. */
+function hearStopping(turn: Turn, input: Parameters<typeof hear>[2], request: StopRequested): void {
+  if (input.type === 'ChildEnded') {
+    const planNode = childEnded(turn, input)
+    if (planNode) childStopped(turn, planNode.index, request)
+  } else if (input.type === 'SourceMissing') {
+    const index = turn.plan.indexOf.get(input.nodeId)
+    if (index !== undefined && turn.active.nodes[index]!.is === 'waiting') cancelStopped(turn, index, request)
+  }
 }
 
 function quarantine(turn: Turn, attempts: number): void {
@@ -326,13 +317,5 @@ function quarantine(turn: Turn, attempts: number): void {
 function waiting(turn: Turn, nodeId: string, since: number): PlanNode | undefined {
   const index = turn.plan.indexOf.get(nodeId)
   const node = index === undefined ? undefined : turn.active.nodes[index]
-  return node?.is === 'waiting' && node.since === since && node.childRunId === undefined
-    ? turn.plan.nodes[index!]
-    : undefined
-}
-
-function openChild(turn: Turn, nodeId: string, childRunId: string): PlanNode | undefined {
-  const index = turn.plan.indexOf.get(nodeId)
-  const node = index === undefined ? undefined : turn.active.nodes[index]
-  return node?.is === 'waiting' && node.childRunId === childRunId ? turn.plan.nodes[index!] : undefined
+  return node?.is === 'waiting' && node.since === since ? turn.plan.nodes[index!] : undefined
 }

@@ -1,5 +1,6 @@
 import type { ApprovalAction, InterruptKind } from '../interrupt.js'
 import type { Json, JsonObject } from '../json.js'
+import type { OrchestratorDecision } from '../orchestrator/decision.js'
 import type { Failure } from '../problem.js'
 import type { Heard } from './input.js'
 
@@ -22,12 +23,16 @@ export type RunEvent =
   | Fact<'assay.run.forked', RunForked>
   | Fact<'replay.diverged', ReplayDiverged>
   | NodeFact<'node.started', { nodeId: string; typeId: string; attempt: number }, { wait: Wait }>
-  | NodeFact<'node.dispatched', { childRunId: string; childWorkflowId: string; childStatus: string }>
+  | NodeFact<'node.dispatched', { childRunId: string; childWorkflowId: string }>
+  | NodeFact<'runOrchestrator.decided', Decided, { decision: OrchestratorDecision }>
+  | NodeFact<'core.workflowChain.confidence-escalated', ConfidenceEscalated>
+  | NodeFact<'core.workflowChain.event', HandoffTold, HandoffSecret>
+  | AgentFact
   | NodeFact<'assay.child.status', { nodeId: string; childRunId: string; status: RunStatus }>
   | NodeFact<'interrupt.requested', InterruptRequested, { data: JsonObject }>
   | NodeFact<'approval.requested', ApprovalRequested>
   | NodeFact<'clarification.requested', { nodeId: string; questions: Json; interruptId: string }>
-  | NodeFact<'node.suspended', { nodeId: string; interruptId: string; kind: InterruptKind; key: string }>
+  | NodeFact<'node.suspended', NodeSuspended>
   | NodeFact<
       'assay.interrupt.voted',
       { nodeId: string; interruptId: string; voter: string; action: string; by: string }
@@ -85,6 +90,8 @@ export type RunStarted = {
   parentNodeId?: string
   /** Inputs that were mapped from nothing: their variables have no value, not their default. */
   unsetInputs?: readonly string[]
+  /** What the principal may do here at most, where the parent narrowed it (R-ATTEST-6). */
+  principalScope?: readonly string[]
   /** How many ancestors this run has; bounds recursion through sub-workflows. */
   depth?: number
 }
@@ -94,7 +101,7 @@ export type RunStartedSecret = { inputs: JsonObject }
 
 export type DrainPolicy = 'immediate' | 'drain-current-node'
 
-export type CapKind = 'node-executions' | 'run-duration'
+export type CapKind = 'node-executions' | 'run-duration' | 'loop-iterations'
 
 /** The run will end this way as soon as its children have ended; nothing new is scheduled from here on. */
 export type StopRequested =
@@ -140,6 +147,87 @@ export type InterruptResolved = {
   reason?: 'timeout'
   /** Hash of the data that was shown to whoever answered. */
   shownHash?: string
+}
+
+export type NodeSuspended = {
+  nodeId: string
+  interruptId: string
+  kind: InterruptKind
+  key: string
+  /** Only with `low-confidence`: whose decision is held, and by how much it fell short (R-LOWC-1). */
+  reason?: 'low-confidence'
+  agentId?: string
+  threshold?: number
+  observed?: number
+}
+
+/** One turn of the orchestrator; always logged before anything follows from it (contract agents §3). */
+export type Decided = { agentId: string; decision: OrchestratorDecision; iteration: number }
+
+/** A decision that a person must look at first, because its maker is not sure enough (contract agents §6). */
+export type ConfidenceEscalated = {
+  parentRunId: string
+  /** The first worker that the decision names; none for `terminate`. */
+  workerId?: string
+  confidence: number
+  floor: number
+  escalationKind: 'clarify' | 'escalate'
+  originalDecision: OrchestratorDecision
+}
+
+export const HANDOFF_PHASES = [
+  'dispatch.began',
+  'dispatch.succeeded',
+  'dispatch.failed',
+  'child.completed',
+  'child.failed',
+  'child.cancelled',
+  'output.harvested',
+] as const
+export type HandoffPhase = (typeof HANDOFF_PHASES)[number]
+
+/** A step of handing work to a worker (contract agents §4). Its cause is the step before, back to the decision. */
+export type HandoffTold = {
+  phase: HandoffPhase
+  workerId: string
+  parentRunId: string
+  /** From `dispatch.succeeded` on. */
+  childRunId?: string
+  harvestedKeys?: readonly string[]
+  attestation?: { checksum: string; algorithm: 'sha256' }
+  /** `error` repeats the code for readers of the HTTP error shape. */
+  error?: { code: string; error: string; message: string; details?: JsonObject }
+}
+
+/** What a worker is given, with `dispatch.began`; what it has brought back, with `child.completed`. */
+export type HandoffSecret =
+  | { readonly inputs: JsonObject; readonly unset: readonly string[] }
+  | {
+      readonly outputs: JsonObject
+      readonly hidden: readonly string[]
+      readonly attestation?: { checksum: string; algorithm: 'sha256' }
+    }
+
+/** What an agent did inside a node (contract agents §13). */
+export type AgentFact =
+  | NodeFact<'agent.reasoning.delta', { agentId: string; delta: string; sequence: number; verbosity?: Verbosity }>
+  | NodeFact<'agent.reasoned', { agentId: string; reasoning: string; verbosity?: Verbosity }>
+  | NodeFact<'agent.toolCalled', { agentId: string; toolName: string; toolId: string; callId: string; inputs?: Json }>
+  | NodeFact<'agent.toolReturned', AgentToolReturned>
+  | NodeFact<'agent.handoff', { fromAgentId: string; toAgentId: string; reason?: string }>
+  | NodeFact<'agent.decided', { agentId: string; decision: Json; confidence?: number }>
+
+export type Verbosity = 'summary' | 'full' | 'off'
+
+export type AgentToolReturned = {
+  agentId: string
+  toolName: string
+  toolId: string
+  callId: string
+  status: 'ok' | 'error'
+  outcome?: Json
+  error?: Json
+  durationMs?: number
 }
 
 /** Kept for readers that know no `interrupt.*`; they spell the action `edit`. */
@@ -194,20 +282,29 @@ export type Wait =
   | { readonly kind: 'interrupt' }
   /** For a value to be checked against a schema its author wrote. */
   | { readonly kind: 'check'; readonly schema: JsonObject; readonly value: Json }
-  | {
-      readonly kind: 'child'
-      readonly workflowId: string
-      readonly inputs: JsonObject
-      readonly unset: readonly string[]
-      readonly propagateCancellation: boolean
-    }
+  | Handoff
   | {
       readonly kind: 'effect'
       readonly provider: string
       readonly input: Json
       readonly ordinal: number
       readonly repeat: RepeatPolicy
+      /** Events of the run that are given along, from one sequence up to another. */
+      readonly transcript?: { readonly from: number; readonly to: number }
     }
+
+/** For workers, each of which works as a run of its own. What has become of them is in the state of the node. */
+export type Handoff = {
+  readonly kind: 'handoff'
+  /** Workflow ids, in the order in which their results are merged. */
+  readonly workers: readonly string[]
+  /** One after the other, each seeing what those before it brought back, or all at once. */
+  readonly policy: 'sequential' | 'parallel'
+  /** Given to every worker, beneath what is mapped for it. */
+  readonly inputs: JsonObject
+  /** Sequence of the decision that named them; absent where the workflow itself names one. */
+  readonly decided?: number
+}
 
 /** May the host perform the effect again when it cannot know whether an earlier try happened? */
 export type RepeatPolicy = 'safe' | 'keyed' | 'never'

@@ -1,10 +1,21 @@
-import { type JsonObject, withKey } from '../json.js'
+import { isObject, type JsonObject, withKey } from '../json.js'
+import type { OrchestratorDecision } from '../orchestrator/decision.js'
 import { reduce } from './channels.js'
-import type { Fork, Recorded, RunForked, RunStarted, RunStartedSecret } from './event.js'
+import type { Fork, Recorded, RunForked, RunStarted, RunStartedSecret, Wait } from './event.js'
+import { evolveWorkers, orphaned, PENDING, resultsOf } from './evolve-workers.js'
 import type { Plan } from './plan.js'
-import { type Active, type Asked, type Ended, isWaiting, type NodeState, type Outcome, type RunState } from './state.js'
+import {
+  type Active,
+  type Asked,
+  childStatusOf,
+  type Ended,
+  type NodeState,
+  type Outcome,
+  type RunState,
+} from './state.js'
 
 const IDLE: NodeState = { is: 'idle' }
+const NOTHING: Wait = { kind: 'none' }
 
 /** A fresh copy of the state, still private to one call of evolve: its fields are replaced, never what they hold. */
 type Draft = { -readonly [Field in keyof Active]: Active[Field] }
@@ -70,8 +81,11 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     case 'node.started': {
       const { attempt } = event.payload
       const failures = before.is === 'retrying' || before.is === 'interrupted' ? before.failures : 0
-      const wait = event.secret?.wait ?? { kind: 'none' }
-      put(draft, index, { is: 'waiting', attempt, failures, since, sinceAt: event.at, wait })
+      const wait = event.secret?.wait ?? NOTHING
+      const waiting: NodeState = { is: 'waiting', attempt, failures, since, sinceAt: event.at, wait }
+      put(draft, index, wait.kind === 'handoff' ? { ...waiting, workers: wait.workers.map(() => PENDING) } : waiting)
+      const { agentId } = plan.nodes[index]!
+      if (agentId !== undefined) draft.agentId = agentId
       draft.executions += 1
       if (attempt === 0) draft.starts = replaced(draft.starts, index, (draft.starts[index] ?? 0) + 1)
       draft.touched = without(draft.touched, index)
@@ -79,18 +93,26 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       if (draft.idleSince !== null) rest(draft)
       return
     }
-    case 'node.dispatched':
-      if (before.is === 'waiting') put(draft, index, { ...before, childRunId: event.payload.childRunId })
-      return
+    case 'core.workflowChain.event':
     case 'assay.child.status':
-      if (before.is === 'waiting') {
-        const { childStatus: _, ...others } = before
-        const { status } = event.payload
-        put(draft, index, isWaiting(status) ? { ...others, childStatus: status } : others)
-      }
-      return rest(draft)
+      if (before.is === 'waiting' && before.workers)
+        put(draft, index, { ...before, workers: evolveWorkers(plan.nodes[index]!, before.workers, event) })
+      if (event.type === 'assay.child.status' || draft.idleSince !== null) rest(draft)
+      return
+    case 'runOrchestrator.decided': {
+      const { agentId, decision, iteration } = event.payload
+      const workers = draft.orchestrator?.workers ?? []
+      draft.orchestrator = { agentId, iteration, decided: since, decision: event.secret?.decision ?? decision, workers }
+      return
+    }
+    case 'agent.handoff':
+      draft.agentId = event.payload.toAgentId
+      return
     case 'interrupt.requested':
-      if (before.is === 'waiting') put(draft, index, { ...before, asked: askedBy(event) })
+      if (before.is === 'waiting') {
+        const wait: Wait = before.wait.kind === 'handoff' ? before.wait : { kind: 'interrupt' }
+        put(draft, index, { ...before, wait, asked: askedBy(event) })
+      }
       draft.asks = replaced(draft.asks, index, (draft.asks[index] ?? 0) + 1)
       return rest(draft)
     case 'assay.interrupt.voted':
@@ -102,9 +124,15 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       return
     case 'interrupt.resolved':
       if (before.is === 'waiting') {
-        const { asked: _, ...others } = before
-        put(draft, index, others)
+        const { asked: _, workers, ...others } = before
+        const told = workers && { workers: evolveWorkers(plan.nodes[index]!, workers, event) }
+        put(draft, index, { ...others, ...told })
       }
+      if (plan.nodes[index]!.type.role === 'supervisor' && draft.orchestrator)
+        draft.orchestrator = {
+          ...draft.orchestrator,
+          answer: event.secret ? event.secret.resumeValue : event.payload.resumeValue,
+        }
       return rest(draft)
     case 'node.retried': {
       const { attempt, delayMs } = event.payload
@@ -115,8 +143,10 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     }
     case 'node.completed': {
       const outputs: JsonObject = event.secret?.outputs ?? event.payload.outputs
+      const { type } = plan.nodes[index]!
       settle(plan, draft, index, { is: 'completed', outputs, since })
-      if (plan.nodes[index]!.type.loops && outputs.continue === true) turnLoop(plan, draft, index)
+      if (type.role !== undefined) evolveOrchestrator(draft, type.role, outputs, before)
+      if (type.loops) turnLoop(plan, draft, index, type.chosenPort?.(outputs))
       return
     }
     case 'node.failed':
@@ -183,6 +213,20 @@ function begin(
   }
 }
 
+/** What is carried out may be what a person made of the decision; what came of it is an input of the next turn. */
+function evolveOrchestrator(
+  draft: Draft,
+  role: 'supervisor' | 'dispatch',
+  { decision }: JsonObject,
+  before: NodeState,
+): void {
+  if (!draft.orchestrator) return
+  if (role === 'dispatch' && before.is === 'waiting')
+    draft.orchestrator = { ...draft.orchestrator, workers: resultsOf(before) }
+  else if (role === 'supervisor' && isObject(decision))
+    draft.orchestrator = { ...draft.orchestrator, decision: decision as OrchestratorDecision & JsonObject }
+}
+
 const end = (state: Active, event: Recorded, outcome: Outcome): Ended => ({
   phase: 'ended',
   endedAt: event.at,
@@ -207,6 +251,8 @@ const end = (state: Active, event: Recorded, outcome: Outcome): Ended => ({
   idleMs: state.idleMs,
   idleSince: null,
   diverged: state.diverged,
+  ...(state.orchestrator ? { orchestrator: state.orchestrator } : {}),
+  ...(state.agentId === undefined ? {} : { agentId: state.agentId }),
 })
 
 const askedBy = ({ payload, secret, at }: Extract<Recorded, { type: 'interrupt.requested' }>): Asked => ({
@@ -231,8 +277,11 @@ function rest(draft: Draft): void {
   draft.idleSince = null
 }
 
+/** One worker that is at work is enough for the run not to rest. */
 const waitsForSomeone = (node: NodeState): boolean =>
-  node.is === 'waiting' && (node.asked !== undefined || node.childStatus !== undefined)
+  node.is === 'waiting' &&
+  (node.asked !== undefined || childStatusOf(node) !== undefined) &&
+  !(node.workers ?? []).some(worker => worker.is === 'running' && worker.childStatus === undefined)
 
 /**
  * The run goes on as one of its own: between the event it was cut at and now, time stood still. Children belong to the
@@ -252,23 +301,26 @@ function branch(draft: Draft, { configurable, tags, metadata }: RunForked, away:
   for (const index of draft.open) {
     const node = draft.nodes[index]!
     if (node.is === 'waiting') {
-      const { childRunId: _child, childStatus: _status, ...others } = node
       const asked = node.asked && { asked: { ...node.asked, requestedAt: node.asked.requestedAt + away } }
-      put(draft, index, { ...others, ...asked, sinceAt: node.sinceAt + away })
+      const workers = node.workers && { workers: orphaned(node.workers) }
+      put(draft, index, { ...node, ...asked, ...workers, sinceAt: node.sinceAt + away })
     } else if (node.is === 'retrying') put(draft, index, { ...node, dueAt: node.dueAt + away })
   }
   rest(draft)
 }
 
-/** The body runs again: its nodes are as if they had never run. */
-function turnLoop(plan: Plan, draft: Draft, index: number): void {
+/** Another pass. If the body runs again, its nodes are as if they had never run. */
+function turnLoop(plan: Plan, draft: Draft, index: number, port: string | undefined): void {
+  if (port === 'done') return
   const nodes = draft.nodes.slice()
   const passes = draft.passes.slice()
   passes[index] = (passes[index] ?? 0) + 1
-  for (const inner of plan.nodes[index]!.body) {
-    nodes[inner] = IDLE
-    passes[inner] = 0
-  }
+  if (port === 'again') draft.touched = including(draft.touched, index)
+  else
+    for (const inner of plan.nodes[index]!.body) {
+      nodes[inner] = IDLE
+      passes[inner] = 0
+    }
   draft.nodes = nodes
   draft.passes = passes
 }
@@ -290,7 +342,7 @@ function folded(plan: Plan, channels: Active['channels'], event: Extract<Recorde
 function interrupt(draft: Draft): void {
   for (const index of draft.open) {
     const node = draft.nodes[index]!
-    if (node.is === 'waiting' && node.wait.kind !== 'child' && node.wait.kind !== 'interrupt')
+    if (node.is === 'waiting' && node.wait.kind !== 'handoff' && node.wait.kind !== 'interrupt')
       put(draft, index, { is: 'interrupted', attempt: node.attempt, failures: node.failures })
   }
 }

@@ -3,11 +3,12 @@ import type { NodeContext, Step, WaitOutcome, Write } from '../node-type.js'
 import { type Failure, failure } from '../problem.js'
 import { isoTime } from '../time.js'
 import { ask } from './ask.js'
-import { executionBreach } from './bounds.js'
+import { executionBreach, loopBreach } from './bounds.js'
 import { refuseWrite } from './channels.js'
 import type { Wait } from './event.js'
 import { leaves, TOLERANT } from './graph.js'
 import { resolveInputs, runInputs, scopeOf } from './inputs.js'
+import { tellDecision, tellOfAgent } from './tell.js'
 import { carriesSecret, MASK, maskFailure, maskOutputs, secretsOf } from './masking.js'
 import type { PlanNode } from './plan.js'
 import { stop } from './stop.js'
@@ -23,7 +24,7 @@ export function startNode(
   capabilities: ReadonlySet<string>,
 ): void {
   const { node, type, index } = planNode
-  const breach = executionBreach(turn.active, turn.limits, node.id)
+  const breach = executionBreach(turn.active, turn.limits, node.id) ?? loopBreach(turn.active, turn.limits, planNode)
   if (breach) return stop(turn, breach)
   const before = turn.active.nodes[index]!
   const failures = before.is === 'retrying' || before.is === 'interrupted' ? before.failures : 0
@@ -39,7 +40,7 @@ export function startNode(
   if (step.kind === 'asking') {
     const wait: Wait = { kind: 'interrupt' }
     const started = turn.emit({ type: 'node.started', nodeId: node.id, payload, secret: { wait }, cause })
-    return ask(turn, planNode, step.interrupt, started)
+    return applyStep(turn, planNode, step, started)
   }
   const started = turn.emit({ type: 'node.started', nodeId: node.id, payload, cause })
   applyStep(turn, planNode, step, started)
@@ -77,21 +78,27 @@ export function failNode(turn: Turn, planNode: PlanNode, told: Failure, cause: n
 }
 
 function applyStep(turn: Turn, planNode: PlanNode, step: Step, cause: number): void {
-  if (step.kind === 'waiting' || step.kind === 'asking') throw new Error(`node ${planNode.node.id} may not wait twice`)
+  if (step.kind === 'waiting') throw new Error(`node ${planNode.node.id} may not wait twice`)
   const oversized = oversizedPart(step)
   if (oversized) return failNode(turn, planNode, oversized, cause)
+  let latest = cause
   for (const write of step.writes ?? []) {
-    const refused = applyWrite(turn, planNode, write, cause)
-    if (refused) return failNode(turn, planNode, refused, cause)
+    const done = applyWrite(turn, planNode, write, latest)
+    if (typeof done !== 'number') return failNode(turn, planNode, done, latest)
+    // What follows a decision is due to it; other writes lead to nothing.
+    if (write.kind === 'decided' || write.kind === 'escalated' || isDecision(write)) latest = done
   }
-  if (step.kind === 'failed') return failNode(turn, planNode, step.error, cause)
-  completeNode(turn, planNode, step.outputs, cause)
+  if (step.kind === 'failed') return failNode(turn, planNode, step.error, latest)
+  if (step.kind === 'asking') return ask(turn, planNode, step.interrupt, latest)
+  completeNode(turn, planNode, step.outputs, latest)
 }
 
+const isDecision = (write: Write): boolean => write.kind === 'agent' && write.event.type === 'agent.decided'
+
 /** No value may outgrow its bound, however the nodes of a run build on each other. */
-function oversizedPart(step: Extract<Step, { kind: 'completed' | 'failed' }>): Failure | undefined {
-  const large = (step.writes ?? []).find(write => write.kind !== 'loopback-limit' && isTooLarge(write.value))
-  if (!large && (step.kind === 'failed' || !isTooLarge(step.outputs))) return undefined
+function oversizedPart(step: Exclude<Step, { kind: 'waiting' }>): Failure | undefined {
+  const large = (step.writes ?? []).find(write => 'value' in write && isTooLarge(write.value))
+  if (!large && (step.kind !== 'completed' || !isTooLarge(step.outputs))) return undefined
   const what = large ? `the value for ${large.kind === 'variable' ? large.name : 'the channel'}` : 'the output'
   const message = `${what} is larger than ${MAX_VALUE_BYTES} bytes as JSON; keep large data elsewhere and pass a reference`
   return failure('value_too_large', message, { retryable: false, details: { limitBytes: MAX_VALUE_BYTES } })
@@ -119,19 +126,36 @@ function completeNode(turn: Turn, { node }: PlanNode, outputs: JsonObject, cause
   }))
 }
 
-function applyWrite(turn: Turn, { node }: PlanNode, write: Write, cause: number): Failure | undefined {
-  const { plan } = turn
-  if (write.kind === 'loopback-limit') {
-    const { iterations, limit } = write
-    turn.emit({
-      type: 'workflow.loopback-limit',
-      nodeId: node.id,
-      payload: { nodeId: node.id, iterations, limit },
-      cause,
-    })
-    return undefined
+/** Writes one event and returns its sequence, or says why it must not be written. */
+function applyWrite(turn: Turn, planNode: PlanNode, write: Write, cause: number): Failure | number {
+  const nodeId = planNode.node.id
+  switch (write.kind) {
+    case 'variable':
+      return changeVariable(turn, nodeId, write, cause)
+    case 'channel':
+      return writeChannel(turn, planNode, write, cause)
+    case 'agent':
+      return tellOfAgent(turn, nodeId, write.event, cause)
+    case 'decided':
+      return tellDecision(turn, nodeId, write, cause)
+    case 'escalated': {
+      const payload = { parentRunId: turn.runId, ...write.doubt }
+      return turn.emit({ type: 'core.workflowChain.confidence-escalated', nodeId, payload, cause })
+    }
+    case 'loopback-limit': {
+      const { iterations, limit } = write
+      return turn.emit({ type: 'workflow.loopback-limit', nodeId, payload: { nodeId, iterations, limit }, cause })
+    }
   }
-  if (write.kind === 'variable') return changeVariable(turn, node.id, write, cause)
+}
+
+function writeChannel(
+  turn: Turn,
+  { node }: PlanNode,
+  write: Extract<Write, { kind: 'channel' }>,
+  cause: number,
+): Failure | number {
+  const { plan } = turn
   const declared = plan.channels.get(write.channel)
   const reducer = declared?.reducer ?? write.reducer ?? 'append'
   const hide = declared?.sensitive === true || carriesSecret(write.value, secretsOf(turn.active))
@@ -141,7 +165,7 @@ function applyWrite(turn: Turn, { node }: PlanNode, write: Write, cause: number)
     ...(hide ? { value: write.value } : {}),
     ...(declared === undefined && write.ttlMs !== undefined ? { ttlMs: write.ttlMs } : {}),
   }
-  turn.emit({
+  return turn.emit({
     type: 'channel.written',
     nodeId: node.id,
     payload: {
@@ -155,15 +179,14 @@ function applyWrite(turn: Turn, { node }: PlanNode, write: Write, cause: number)
     cause,
     ...(Object.keys(secret).length > 0 ? { secret } : {}),
   })
-  return undefined
 }
 
-function changeVariable(
+export function changeVariable(
   turn: Turn,
   nodeId: string,
   { name, value, sensitive: told }: Extract<Write, { kind: 'variable' }>,
   cause: number,
-): Failure | undefined {
+): Failure | number {
   if (turn.plan.channels.has(name)) {
     const message = `"${name}" is a channel; write it with core.channelWrite instead of setting it as a variable`
     return failure('validation_error', message, { retryable: false })
@@ -175,8 +198,13 @@ function changeVariable(
   const payload = sensitive
     ? { name, next: MASK, nodeId }
     : { name, ...(previous === undefined ? {} : { previous }), next: value, nodeId }
-  turn.emit({ type: 'variable.changed', nodeId, payload, cause, ...(sensitive ? { secret: { next: value } } : {}) })
-  return undefined
+  return turn.emit({
+    type: 'variable.changed',
+    nodeId,
+    payload,
+    cause,
+    ...(sensitive ? { secret: { next: value } } : {}),
+  })
 }
 
 function withContext(
@@ -214,12 +242,16 @@ function withContext(
       return Object.fromEntries(sources)
     },
     maxLoopbackIterations: plan.definition.settings.maxLoopbackIterations ?? 5,
+    orchestrator: state.orchestrator,
+    confidence: turn.limits.confidence,
+    transcript: { from: Math.max(0, state.next - turn.limits.transcriptWindow), to: state.next },
     wired: port => leaves(outbound, port),
     channelSchema: channel => plan.channels.get(channel)?.schema,
     expression: name => expressions.get(`config.${name}`)!,
     get scope() {
       return scopeOf(plan, state, { iteration })
     },
+    scopeWith: more => scopeOf(plan, state, more),
   })
 }
 

@@ -28,8 +28,7 @@ export const TOLERANT: ReadonlySet<TriggerRule> = new Set(['any_success', 'all_c
 export function readiness(plan: Plan, state: Active, index: number): Readiness {
   const { node, inbound } = plan.nodes[index]!
   const current = state.nodes[index]!
-  if (current.is === 'completed')
-    return current.outputs.continue === true ? loopReadiness(plan, state, index, current.since) : WAIT
+  if (current.is === 'completed') return nextPass(plan, state, index, current)
   if (current.is !== 'idle') return WAIT
   const edges = inbound.filter(edge => !edge.back)
   if (edges.length === 0)
@@ -48,10 +47,18 @@ export function readiness(plan: Plan, state: Active, index: number): Readiness {
   return node.disabled ? { is: 'skip', reason: 'disabled', cause } : { is: 'start', cause }
 }
 
-/** A loop goes round again when its whole body has settled since it last decided. */
-function loopReadiness(plan: Plan, state: Active, index: number, since: number): Readiness {
-  const { body, inbound } = plan.nodes[index]!
-  if (body.length === 0) return WAIT
+/** A loop goes round again at once, or when its whole body has settled since it last decided. */
+function nextPass(
+  plan: Plan,
+  state: Active,
+  index: number,
+  { since, outputs }: Extract<Active['nodes'][number], { is: 'completed' }>,
+): Readiness {
+  const { body, inbound, type } = plan.nodes[index]!
+  if (!type.loops) return WAIT
+  const port = type.chosenPort?.(outputs)
+  if (port === 'again') return { is: 'start', cause: since }
+  if (port === 'done' || body.length === 0) return WAIT
   const settled = body.every(inner => {
     const node = state.nodes[inner]!
     return isSettled(node) && node.since > since
@@ -76,15 +83,13 @@ export function flowOf(plan: Plan, state: Active, edge: PlanEdge): Flow {
   if (source.is !== 'completed') return 'pending'
   const { type } = plan.nodes[edge.source]!
   const port = type.chosenPort?.(source.outputs)
-  if (port !== undefined && port !== portOf(edge)) return type.loops && port === 'body' ? 'pending' : 'dead'
+  if (port !== undefined && port !== edge.port) return type.loops && port !== 'done' ? 'pending' : 'dead'
   if (edge.condition === undefined) return 'live'
   return edge.condition(scopeOf(plan, state, { output: source.outputs })) ? 'live' : 'dead'
 }
 
 export const leaves = (outbound: readonly PlanEdge[], port: string): boolean =>
-  outbound.some(edge => portOf(edge) === port)
-
-const portOf = ({ edge }: PlanEdge): string => edge.sourceOutput ?? 'output'
+  outbound.some(edge => edge.port === port)
 
 type Verdict = 'hold' | 'wait' | 'upstream-failed' | 'upstream-skipped'
 

@@ -48,17 +48,30 @@ export type Outcome =
       readonly type: 'ChildStarted'
       readonly nodeId: string
       readonly since: number
+      /** Which of the node's workers. */
+      readonly worker: number
       readonly childRunId: string
-      readonly childWorkflowId: string
+      /** The agent that works there, if its workflow names one. */
+      readonly agentId?: string
     }
-  | { readonly type: 'ChildRefused'; readonly nodeId: string; readonly since: number; readonly error: Failure }
+  | {
+      readonly type: 'ChildRefused'
+      readonly nodeId: string
+      readonly since: number
+      readonly worker: number
+      readonly error: Failure
+    }
   | {
       readonly type: 'ChildEnded'
       readonly nodeId: string
       readonly childRunId: string
       readonly status: 'completed' | 'failed' | 'cancelled'
+      /** Those of its variables that are mapped back. */
       readonly variables: JsonObject
+      /** Names among them that must not be seen. */
       readonly hidden: readonly string[]
+      /** SHA-256 over the canonical JSON of `variables`, where it is asked for. */
+      readonly checksum?: string
       readonly error?: Failure
     }
   | {

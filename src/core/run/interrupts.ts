@@ -5,6 +5,7 @@ import { isoTime } from '../time.js'
 import { answerDueAt, durationBreach } from './bounds.js'
 import type { ApprovalReceived, InterruptResolved } from './event.js'
 import { failNode, settleNode } from './execute.js'
+import { mergeAnswered, mergeProblems } from './handoff.js'
 import type { ResolveInterrupt } from './input.js'
 import { carriesSecret, MASK, secretsOf } from './masking.js'
 import type { Plan, PlanNode } from './plan.js'
@@ -96,6 +97,12 @@ function hearAnswer(turn: Turn, planNode: PlanNode, asked: Asked, input: Resolve
   if (judgement.is === 'refused') return judgement.refusal
   const nodeId = planNode.node.id
   const { interruptId } = asked
+  const node = turn.active.nodes[planNode.index]!
+  const problems =
+    judgement.is === 'closed'
+      ? [...(planNode.type.answerProblems?.(asked, judgement.value) ?? []), ...mergeProblems(node, judgement.value)]
+      : []
+  if (problems.length > 0) return refuse('validation_error', problems.join('; '), { problems })
   if (judgement.vote) {
     const payload = { nodeId, interruptId, ...judgement.vote, by }
     turn.emit({ type: 'assay.interrupt.voted', nodeId, payload })
@@ -124,6 +131,7 @@ function close(
 ): void {
   const nodeId = planNode.node.id
   const { interruptId, kind, data } = asked
+  const before = turn.active.nodes[planNode.index]!
   const judged = kind === 'approval' || kind === 'low-confidence'
   const rejected = judged && isObject(value) && value.action === 'reject'
   const masked = carriesSecret(value, secretsOf(turn.active))
@@ -151,6 +159,7 @@ function close(
     const error = failure('interrupt_timeout', 'nobody answered in time', { retryable: false })
     return failNode(turn, planNode, error, resolved)
   }
+  if (before.is === 'waiting' && before.workers) return mergeAnswered(turn, planNode, before, value)
   const resolution = { kind, data, value, by, timedOut }
   settleNode(turn, planNode, { kind: 'interrupt' }, { kind: 'resolved', resolution }, resolved)
 }

@@ -26,6 +26,28 @@ export function findBodies(
   return bodies
 }
 
+/** All other nodes that some way leads to from this one and back again. */
+export function circleOf(
+  size: number,
+  edges: readonly Pick<PlanEdge, 'source' | 'target'>[],
+  from: number,
+): Set<number> {
+  const backwards = edges.map(({ source, target }) => ({ source: target, target: source }))
+  const before = reached(adjacency(size, backwards), from)
+  return new Set([...reached(adjacency(size, edges), from)].filter(index => index !== from && before.has(index)))
+}
+
+function reached(outbound: readonly (readonly number[])[], from: number): Set<number> {
+  const found = new Set<number>()
+  const queue = [...outbound[from]!]
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    if (found.has(next)) continue
+    found.add(next)
+    queue.push(...outbound[next]!)
+  }
+  return found
+}
+
 /** The nodes of some cycle, first one repeated at the end, or undefined. Does not recurse: graphs may be deep. */
 export function findCycle(size: number, edges: readonly Pick<PlanEdge, 'source' | 'target'>[]): number[] | undefined {
   const outbound = adjacency(size, edges)

@@ -4,7 +4,9 @@ import { deadline, nodeDueAt } from './bounds.js'
 import type { Rules } from './decide.js'
 import type { Fork, RepeatPolicy, RunStatus } from './event.js'
 import { carriesSecret, secretsOf } from './masking.js'
-import type { RunState } from './state.js'
+import type { PlanNode } from './plan.js'
+import { termsFor } from './mapping.js'
+import type { Active, NodeState, RunState } from './state.js'
 import { CHILD_RECHECK_MS, WORK_OWED } from './wake-time.js'
 
 /**
@@ -16,22 +18,35 @@ export type Effect =
       readonly kind: 'start-child'
       readonly nodeId: string
       readonly since: number
+      readonly worker: number
       readonly workflowId: string
       readonly inputs: JsonObject
       /** Names of inputs that carry a secret. */
       readonly hiddenInputs: readonly string[]
       readonly unset: readonly string[]
       readonly timeoutMs: number
+      readonly principalScope: readonly string[] | undefined
     }
   | {
       readonly kind: 'watch-child'
       readonly nodeId: string
       readonly since: number
+      readonly worker: number
       readonly childRunId: string
       /** What this run knows of the child. */
       readonly status: RunStatus
+      /** Names of the child's variables that are mapped back. */
+      readonly wanted: readonly string[]
+      /** Whether their checksum is. */
+      readonly attest: boolean
     }
-  | { readonly kind: 'cancel-child'; readonly nodeId: string; readonly since: number; readonly childRunId: string }
+  | {
+      readonly kind: 'cancel-child'
+      readonly nodeId: string
+      readonly since: number
+      readonly worker: number
+      readonly childRunId: string
+    }
   | {
       readonly kind: 'call'
       readonly nodeId: string
@@ -40,6 +55,8 @@ export type Effect =
       readonly input: Json
       readonly ordinal: number
       readonly repeat: RepeatPolicy
+      /** Events of the run that are given along. */
+      readonly transcript?: { readonly from: number; readonly to: number }
     }
   | {
       readonly kind: 'check'
@@ -57,30 +74,51 @@ export function pending({ plan }: Pick<Rules, 'plan'>, state: RunState): readonl
   // R-REPLAY-12: nothing else is ever owed to a replay, so it cannot reach the world.
   if (state.fork?.mode === 'replay') return [{ kind: 'retell', since: state.fork.fromSeq, fork: state.fork }]
   if (state.mode.kind === 'paused') return []
-  const stopping = state.mode.kind === 'stopping'
   const effects: Effect[] = hasReadyNodes({ plan }, state) ? [{ kind: 'continue', since: state.next }] : []
   for (const index of state.open) {
     const node = state.nodes[index]!
     if (node.is !== 'waiting') continue
     const nodeId = plan.nodes[index]!.node.id
-    const { wait, since, childRunId } = node
-    if (wait.kind === 'child' && childRunId !== undefined) {
-      if (stopping && wait.propagateCancellation) effects.push({ kind: 'cancel-child', nodeId, since, childRunId })
-      effects.push({ kind: 'watch-child', nodeId, since, childRunId, status: node.childStatus ?? 'running' })
-    } else if (wait.kind === 'child') {
-      const { workflowId, inputs, unset } = wait
-      const secrets = secretsOf(state)
-      const hiddenInputs = Object.keys(inputs).filter(name => carriesSecret(inputs[name]!, secrets))
-      const { timeoutMs } = plan.nodes[index]!
-      effects.push({ kind: 'start-child', nodeId, since, workflowId, inputs, hiddenInputs, unset, timeoutMs })
-    } else if (wait.kind === 'check') {
+    const { wait, since } = node
+    if (wait.kind === 'handoff') effects.push(...owedToWorkers(plan.nodes[index]!, node, state))
+    else if (wait.kind === 'check') {
       effects.push({ kind: 'check', nodeId, since, schema: wait.schema, value: wait.value })
     } else if (wait.kind === 'effect') {
-      const { provider, input, ordinal, repeat } = wait
-      effects.push({ kind: 'call', nodeId, since, provider, input, ordinal, repeat })
+      const { kind: _, ...asked } = wait
+      effects.push({ kind: 'call', nodeId, since, ...asked })
     }
   }
   return effects
+}
+
+type Waiting = Extract<NodeState, { is: 'waiting' }>
+
+/** One child is started at a time, in the order of the decision, so that every host tells the same log. */
+function owedToWorkers(planNode: PlanNode, node: Waiting, state: Active): Effect[] {
+  const { wait, since, workers = [] } = node
+  if (wait.kind !== 'handoff') return []
+  const stopping = state.mode.kind === 'stopping'
+  const { config, id: nodeId } = planNode.node
+  const starting = stopping ? -1 : workers.findIndex(worker => worker.is === 'dispatching')
+  return workers.flatMap((worker, k): Effect[] => {
+    const workflowId = wait.workers[k]!
+    if (worker.is === 'dispatching' && k === starting) {
+      const { inputs, unset } = worker
+      const secrets = secretsOf(state)
+      const hiddenInputs = Object.keys(inputs).filter(name => carriesSecret(inputs[name]!, secrets))
+      const { principalScope } = termsFor(config, workflowId)
+      const { timeoutMs } = planNode
+      const given = { inputs, hiddenInputs, unset, timeoutMs, principalScope }
+      return [{ kind: 'start-child', nodeId, since, worker: k, workflowId, ...given }]
+    }
+    if (worker.is !== 'running') return []
+    const { childRunId, childStatus: status = 'running' } = worker
+    const { outputs, attest } = termsFor(config, workflowId)
+    const wanted = outputs.map(([, child]) => child)
+    const watch: Effect = { kind: 'watch-child', nodeId, since, worker: k, childRunId, status, wanted, attest }
+    if (!stopping || config.propagateCancellation === false) return [watch]
+    return [{ kind: 'cancel-child', nodeId, since, worker: k, childRunId }, watch]
+  })
 }
 
 /** When the run must be looked at again even if nobody says so; null when it has ended. */

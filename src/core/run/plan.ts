@@ -29,6 +29,8 @@ export type PlanNode = {
   readonly outbound: readonly PlanEdge[]
   /** Parsed expressions: `inputs.<port>` and `config.<name>`. */
   readonly expressions: ReadonlyMap<string, Expression>
+  /** The agent that acts in it, if it names one. */
+  readonly agentId: string | undefined
   /** For a loop: the nodes between its `body` port and the edges that lead back to it. */
   readonly body: readonly number[]
   readonly retry: Retry
@@ -48,6 +50,8 @@ export type PlanEdge = {
   readonly source: number
   readonly target: number
   readonly rule: TriggerRule
+  /** The port of the source that it leaves by. */
+  readonly port: string
   /** Leads from a loop's body back to the loop. */
   readonly back: boolean
   readonly condition: Condition | undefined

@@ -107,7 +107,7 @@ const STORIES: { readonly [name: string]: () => Scenario } = {
       variables: [{ name: 'got', type: 'number' }],
     }).start()
     const child = { nodeId: 'sub', childRunId: 'child-1' }
-    run.when({ type: 'ChildStarted', ...child, since: run.sequence('node.started', 'sub'), childWorkflowId: 'c' })
+    run.when({ type: 'ChildStarted', ...child, since: run.sequence('node.started', 'sub'), worker: 0 })
     run.when({ type: 'ChildWaits', ...child, status: 'waiting-approval' })
     run.when({ type: 'ChildWaits', ...child, status: 'running' })
     return run.when({ type: 'ChildEnded', ...child, status: 'completed', variables: { x: 4 }, hidden: [] })

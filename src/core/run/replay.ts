@@ -6,7 +6,7 @@ import { cutOf, retold, startOf } from './fork.js'
 import type { Heard, RunInput } from './input.js'
 import { nextMoment } from './pending.js'
 import { Retelling, Strayed } from './retelling.js'
-import type { Active, NodeState, RunState } from './state.js'
+import type { Active, NodeState, RunState, WorkerState } from './state.js'
 
 type Step = { readonly sequence: number; readonly at: number; readonly input: Heard }
 type Live = Exclude<RunInput, { type: 'Retold' }>
@@ -118,7 +118,7 @@ export class Replay {
       case 'ChildEnded':
       case 'ChildWaits': {
         const node = this.#node(state, input.nodeId)
-        return node?.is === 'waiting' && node.childRunId === input.childRunId ? input : undefined
+        return node?.is === 'waiting' && node.workers?.some(isRunning(input.childRunId)) ? input : undefined
       }
       case 'ChildStarted':
       case 'ChildRefused':
@@ -179,6 +179,9 @@ export class Replay {
     }
   }
 }
+
+const isRunning = (childRunId: string) => (worker: WorkerState) =>
+  worker.is === 'running' && worker.childRunId === childRunId
 
 /** R-REPLAY-12: an outcome belongs to one attempt of one execution of a node, wherever that stands in the log. */
 type Start = { readonly nodeId: string; readonly ordinal: number; readonly attempt: number; readonly since: number }

@@ -61,6 +61,13 @@ export class Retelling {
     this.remark(turn)
   }
 
+  /** A hand-off names the run in whose name it was made, also where it is told again (contract agents §0.3). */
+  asRecorded(turn: Turn, event: RunEvent): RunEvent {
+    if (!event.type.startsWith('core.workflowChain.') || turn.state.phase === 'absent') return event
+    const original = this.options.original?.(turn.state.next)
+    return original && sameEvent(original, event) ? ({ ...event, payload: original.payload } as RunEvent) : event
+  }
+
   /** R-REPLAY-10 */
   #compare(turn: Turn, event: RunEvent): void {
     const { runId } = turn

@@ -342,8 +342,8 @@ describe('children', () => {
       type: 'ChildStarted',
       nodeId: 'sub',
       since: 1,
+      worker: 0,
       childRunId: 'c1',
-      childWorkflowId: 'child',
     })
   const ended = (status: string, variables = {}) =>
     ({ type: 'ChildEnded', nodeId: 'sub', childRunId: 'c1', status, variables, hidden: [] }) as never
@@ -354,11 +354,13 @@ describe('children', () => {
         kind: 'start-child',
         nodeId: 'sub',
         since: 1,
+        worker: 0,
         workflowId: 'child',
         inputs: { theirs: 'x' },
         hiddenInputs: [],
         unset: ['gone'],
         timeoutMs: 0,
+        principalScope: undefined,
       },
     ])
   })
@@ -392,7 +394,12 @@ describe('children', () => {
     expect(run.state).toMatchObject({ phase: 'active', mode: { kind: 'stopping' } })
     expect(run.owed.map(({ kind }) => kind)).toEqual(['cancel-child', 'watch-child'])
     run.when(ended('cancelled'))
-    expect(run.told().slice(-3)).toEqual(['assay.stop.requested', 'node.cancelled sub', 'run.cancelled'])
+    expect(run.told().slice(-4)).toEqual([
+      'assay.stop.requested',
+      'core.workflowChain.event sub',
+      'node.cancelled sub',
+      'run.cancelled',
+    ])
   })
 
   it('core §9.2: a child that must not be cancelled is left alone', () => {
@@ -402,12 +409,9 @@ describe('children', () => {
 
   it('a cancel before the child exists means it never will', () => {
     const run = parent().when({ type: 'CancelRun', by: 'me' })
-    expect(
-      run
-        .when({ type: 'ChildStarted', nodeId: 'sub', since: 1, childRunId: 'c1', childWorkflowId: 'child' })
-        .told()
-        .at(-1),
-    ).toBe('run.cancelled')
+    expect(run.when({ type: 'ChildStarted', nodeId: 'sub', since: 1, worker: 0, childRunId: 'c1' }).told().at(-1)).toBe(
+      'run.cancelled',
+    )
   })
 
   it('an outcome delivered twice changes nothing the second time', () => {

@@ -6,6 +6,7 @@ type Said = { readonly type: string; readonly nodeId?: string | undefined; reado
 export const ENVELOPE: ReadonlySet<string> = new Set([
   'eventId',
   'runId',
+  'parentRunId',
   'causationId',
   'correlationId',
   'timestamp',

@@ -1,5 +1,6 @@
 import type { Interrupt, Vote } from '../interrupt.js'
 import type { Json, JsonObject } from '../json.js'
+import type { OrchestratorDecision } from '../orchestrator/decision.js'
 import type { Failure } from '../problem.js'
 import type { DrainPolicy, Fork, RunStarted, RunStatus, StopRequested, Wait } from './event.js'
 
@@ -55,6 +56,34 @@ export type Told = {
   readonly idleSince: number | null
   /** A replay has told something otherwise than its source. */
   readonly diverged: boolean
+  /** Where the orchestrator's loop stands, from its first decision on. */
+  readonly orchestrator?: Orchestrator
+  /** The agent that acted last, besides the orchestrator. */
+  readonly agentId?: string
+}
+
+/** R-STATE-12: all that the loop needs to go on after a crash. */
+export type Orchestrator = {
+  /** Fixed by the first decision (R-ORCH-3). */
+  readonly agentId: string
+  /** Turns taken: the number of the latest decision. */
+  readonly iteration: number
+  /** Sequence of the latest `runOrchestrator.decided`. */
+  readonly decided: number
+  /** What is carried out: the latest decision, or what a person made of it. */
+  readonly decision: OrchestratorDecision
+  /** What a person has answered since: an input of the next turn. */
+  readonly answer?: Json
+  /** What has become of the workers of the latest hand-off: an input of the next turn. */
+  readonly workers: readonly WorkerResult[]
+}
+
+export type WorkerResult = {
+  readonly workerId: string
+  readonly status: 'completed' | 'failed' | 'cancelled'
+  readonly childRunId?: string
+  readonly error?: Failure
+  readonly attestation?: { readonly checksum: string; readonly algorithm: 'sha256' }
 }
 
 export type Mode =
@@ -78,9 +107,8 @@ export type NodeState =
       readonly since: number
       readonly sinceAt: number
       readonly wait: Wait
-      readonly childRunId?: string
-      /** What the child waits for, if it waits for someone. */
-      readonly childStatus?: RunStatus
+      /** While it hands work over: what has become of each worker, in the order of `wait.workers`. */
+      readonly workers?: readonly WorkerState[]
       /** What it asks someone outside, until that is answered. */
       readonly asked?: Asked
     }
@@ -97,6 +125,37 @@ export type NodeState =
   | { readonly is: 'failed'; readonly error: Failure; readonly since: number }
   | { readonly is: 'skipped'; readonly since: number }
   | { readonly is: 'cancelled'; readonly since: number }
+
+/** R-HANDOFF-1: the hand-off machine of one worker. Sequences name the event that led here: the cause of the next. */
+export type WorkerState =
+  | { readonly is: 'pending' }
+  | {
+      readonly is: 'dispatching'
+      readonly began: number
+      readonly inputs: JsonObject
+      readonly unset: readonly string[]
+    }
+  | {
+      readonly is: 'running'
+      readonly began: number
+      readonly inputs: JsonObject
+      readonly unset: readonly string[]
+      readonly succeeded: number
+      readonly childRunId: string
+      /** What the child waits for, if it waits for someone. */
+      readonly childStatus?: RunStatus
+    }
+  /** Its results are here and not merged yet. */
+  | {
+      readonly is: 'completed'
+      readonly ended: number
+      readonly childRunId: string
+      readonly outputs: JsonObject
+      readonly hidden: readonly string[]
+      readonly attestation?: WorkerResult['attestation']
+    }
+  /** Nothing more will come of it. */
+  | ({ readonly is: 'done' } & Omit<WorkerResult, 'workerId'>)
 
 export type Asked = Interrupt & {
   readonly interruptId: string
@@ -122,9 +181,17 @@ function waitingStatus({ open, nodes }: Active): RunStatus {
     const node = nodes[index]!
     if (node.is !== 'waiting') continue
     if (node.asked) return STATUS_OF[node.asked.kind]
-    if (node.childStatus !== undefined && mirrored === 'running') mirrored = node.childStatus
+    if (mirrored === 'running') mirrored = childStatusOf(node) ?? 'running'
   }
   return mirrored
+}
+
+/** What one of the node's workers waits for, if one waits for someone. */
+export function childStatusOf(node: NodeState): RunStatus | undefined {
+  if (node.is !== 'waiting') return undefined
+  for (const worker of node.workers ?? [])
+    if (worker.is === 'running' && worker.childStatus !== undefined) return worker.childStatus
+  return undefined
 }
 
 const STATUS_OF: { readonly [Kind in Asked['kind']]: RunStatus } = {

@@ -17,8 +17,13 @@ export function stop(turn: Turn, request: StopRequested): void {
   if (turn.active.open.length === 0) end(turn, request)
 }
 
-/** A child of a stopping run has ended. */
+/** A child of a stopping run has ended; its node goes with the last of them. */
 export function childStopped(turn: Turn, index: number, request: StopRequested): void {
+  if (holdsChild(turn, index)) return
+  cancelStopped(turn, index, request)
+}
+
+export function cancelStopped(turn: Turn, index: number, request: StopRequested): void {
   const nodeId = turn.plan.nodes[index]!.node.id
   turn.emit({ type: 'node.cancelled', nodeId, payload: { nodeId, reason: 'child-ended' } })
   if (turn.active.open.length === 0) end(turn, request)
@@ -47,8 +52,7 @@ function holdsChild(turn: Turn, index: number): boolean {
   if (turn.active.fork?.mode === 'replay' && !turn.isRetelling) return false
   return (
     node.is === 'waiting' &&
-    node.childRunId !== undefined &&
-    node.wait.kind === 'child' &&
-    node.wait.propagateCancellation
+    turn.plan.nodes[index]!.node.config.propagateCancellation !== false &&
+    (node.workers ?? []).some(worker => worker.is === 'running')
   )
 }

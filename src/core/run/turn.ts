@@ -1,3 +1,4 @@
+import type { ConfidencePolicy } from '../orchestrator/decision.js'
 import type { Recorded, RunEvent } from './event.js'
 import { evolve } from './evolve.js'
 import type { Heard } from './input.js'
@@ -10,6 +11,10 @@ export type Limits = {
   readonly maxNodeExecutions: number
   readonly maxRunDurationMs: number
   readonly maxDepth: number
+  readonly maxLoopIterations: number
+  /** Events that a turn of the orchestrator may look back on. */
+  readonly transcriptWindow: number
+  readonly confidence: ConfidencePolicy
 }
 
 /** What the rules of one decision share: the plan, and the state as it is after the events decided so far. */
@@ -45,7 +50,7 @@ export class Turn {
   #retell(retelling: Retelling, event: (sequence: number) => RunEvent): number {
     const inherited = retelling.inherit(this, event(this.#next))
     if (inherited !== undefined) return inherited
-    const sequence = this.#append(event(this.#next))
+    const sequence = this.#append(retelling.asRecorded(this, event(this.#next)))
     retelling.remark(this)
     return sequence
   }

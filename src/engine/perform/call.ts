@@ -1,7 +1,7 @@
 import type { Json } from '../../core/json.js'
 import { failure } from '../../core/problem.js'
 import { effectIdentity } from '../effect-identity.js'
-import type { EffectAnswer } from '../ports.js'
+import type { EffectAnswer, TranscriptEvent } from '../ports.js'
 import type { EffectOf, Perform, Shop } from './performing.js'
 
 /**
@@ -19,7 +19,7 @@ export const call: Perform<'call'> = async (shop, { tenant, runId }, effect, sig
   if (claim.kind === 'in-flight') return undefined
   if (claim.kind === 'done') return answered(effect, claim.outcome as EffectAnswer)
   const cutShort = claim.again && effect.repeat === 'never'
-  const answer = cutShort ? unknownOutcome(provider) : await perform(shop, effect, id, signal)
+  const answer = cutShort ? unknownOutcome(provider) : await perform(shop, runId, effect, id, signal)
   // Work that was stopped on our own wish has no outcome: when it is wanted again, it is tried again.
   return answered(
     effect,
@@ -27,7 +27,13 @@ export const call: Perform<'call'> = async (shop, { tenant, runId }, effect, sig
   )
 }
 
-async function perform(shop: Shop, effect: EffectOf<'call'>, id: string, signal: AbortSignal): Promise<EffectAnswer> {
+async function perform(
+  shop: Shop,
+  runId: string,
+  effect: EffectOf<'call'>,
+  id: string,
+  signal: AbortSignal,
+): Promise<EffectAnswer> {
   const { provider, input, repeat } = effect
   const performer = shop.performers.get(provider)
   if (!performer)
@@ -38,12 +44,28 @@ async function perform(shop: Shop, effect: EffectOf<'call'>, id: string, signal:
       retryable: false,
     }
   try {
-    return await performer.perform({ id, input, signal })
+    const transcript = effect.transcript && { transcript: await readTranscript(shop, runId, effect.transcript) }
+    return await performer.perform({ id, input, signal, ...transcript })
   } catch (error) {
     // Performers promise not to throw; one that does must not hold its run for ever.
     if (repeat === 'never') return unknownOutcome(provider)
     return { ok: false, code: 'effect_failed', message: `"${provider}" broke off: ${String(error)}`, retryable: true }
   }
+}
+
+/** R-STATE-5, R-STATE-7: what the log says up to the turn, as readers see it; the same again after a crash. */
+async function readTranscript(
+  { store }: Shop,
+  runId: string,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<TranscriptEvent[]> {
+  const events = await store.readEvents(runId, from, to - from)
+  return events.map(({ sequence, type, nodeId, payload }) => ({
+    sequence,
+    type,
+    ...(nodeId === null ? {} : { nodeId }),
+    payload: JSON.parse(payload) as Json,
+  }))
 }
 
 /** A failure that may be retried is not an outcome yet: its claim is given back, and the next try claims it anew. */

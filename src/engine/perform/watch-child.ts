@@ -1,11 +1,14 @@
-import { isWaiting } from '../../core/run/state.js'
-import type { Perform } from './performing.js'
+import { hash } from 'node:crypto'
+import { canonicalJson, type Json, type JsonObject, own } from '../../core/json.js'
+import { type Ended, isWaiting } from '../../core/run/state.js'
+import type { EffectOf, Perform } from './performing.js'
 
 /**
  * Looks what has become of a child. Its end wakes the parent in the same commit, and so does its waiting for someone,
  * which the parent mirrors; looking again is always harmless.
  */
-export const watchChild: Perform<'watch-child'> = async (shop, _run, { nodeId, childRunId, status: known }) => {
+export const watchChild: Perform<'watch-child'> = async (shop, _run, effect) => {
+  const { nodeId, childRunId, status: known } = effect
   const cell = shop.cells.get(childRunId)
   const row = cell?.loaded?.state.phase === 'ended' ? undefined : await shop.store.readRun(null, childRunId)
   if (row && row.endedAt === null) {
@@ -13,19 +16,27 @@ export const watchChild: Perform<'watch-child'> = async (shop, _run, { nodeId, c
     return status === known ? undefined : { input: { type: 'ChildWaits', nodeId, childRunId, status } }
   }
   const child = await shop.runs.load(shop.cells.enter(childRunId))
-  if (child?.state.phase !== 'ended') return undefined
-  const { outcome, variables, channels, hidden } = child.state
-  const error = outcome.status === 'failed' ? { error: outcome.error } : {}
-  const told = { ...variables, ...channels }
+  return child?.state.phase === 'ended' ? { input: childEnded(effect, child.state) } : undefined
+}
+
+/** What the parent is told of a child's end: of its variables only those that are mapped back. */
+export function childEnded({ nodeId, childRunId, wanted, attest }: EffectOf<'watch-child'>, child: Ended) {
+  const { outcome, variables, channels, hidden } = child
+  const told: [string, Json][] = []
+  for (const name of outcome.status === 'completed' ? new Set(wanted) : []) {
+    const value = own(channels, name) ?? own(variables, name)
+    if (value !== undefined) told.push([name, value])
+  }
+  const outputs: JsonObject = Object.fromEntries(told)
   return {
-    input: {
-      type: 'ChildEnded',
-      nodeId,
-      childRunId,
-      status: outcome.status,
-      variables: told,
-      hidden: [...hidden.variables, ...hidden.channels],
-      ...error,
-    },
+    type: 'ChildEnded' as const,
+    nodeId,
+    childRunId,
+    status: outcome.status,
+    variables: outputs,
+    hidden: [...hidden.variables, ...hidden.channels].filter(name => own(outputs, name) !== undefined),
+    // R-ATTEST-1
+    ...(attest && outcome.status === 'completed' ? { checksum: hash('sha256', canonicalJson(outputs), 'hex') } : {}),
+    ...(outcome.status === 'failed' ? { error: outcome.error } : {}),
   }
 }

@@ -16,8 +16,18 @@ export const metaRoutes = (edge: Edge, table: () => readonly Route[]): Route[] =
 
 const Any = Type.Record(Type.String(), Type.Unknown())
 
+const NONE: readonly string[] = []
+
 const discovery = (edge: Edge): Route => {
-  const document = staticDocument(discoveryDocument(edge.config))
+  let advertised: readonly string[] | undefined
+  let document: StaticDocument
+  const current = (): StaticDocument => {
+    const fixtures = edge.fixtures?.() ?? NONE
+    if (fixtures === advertised) return document
+    advertised = fixtures
+    document = staticDocument(discoveryDocument(edge.config, fixtures))
+    return document
+  }
   return route({
     method: 'GET',
     path: '/.well-known/openwop',
@@ -29,7 +39,7 @@ const discovery = (edge: Edge): Route => {
       304: { description: 'Unchanged' },
     },
     refusals: [],
-    handle: call => serve(document, call),
+    handle: call => serve(current(), call),
   })
 }
 

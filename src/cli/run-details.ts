@@ -1,0 +1,67 @@
+import type { Fields, RunSnapshot } from '../client/wire-shapes.js'
+import { isObject, type Json } from '../core/json.js'
+import { answerCommands, headline } from './interrupt.js'
+import { decisionText } from './loop-progress.js'
+import { spanText } from './span.js'
+
+/** What `runs get` says of a run besides what every run has. */
+export type Row = readonly [name: string, value: string]
+
+/** What a run may use at most, by the protocol's names: what it asks for, and what the host allows. */
+const BOUNDS = [
+  ['recursionLimit', 'maxNodeExecutions', (limit: number) => `${limit} node executions`],
+  ['maxLoopIterations', 'maxLoopIterations', (limit: number) => `${limit} turns`],
+  ['runTimeoutMs', 'maxRunDurationMs', spanText],
+] as const
+
+/** The host's own limits are worth asking for. */
+export const isBounded = ({ configurable = {}, loop }: RunSnapshot): boolean =>
+  loop !== undefined || BOUNDS.some(([asked]) => configurable[asked] !== undefined)
+
+/** The lower of what the run asks for and what the host allows; undefined when neither says. */
+function effective(asked: unknown, allowed: unknown): number | undefined {
+  const limits = [asked, allowed].filter(limit => typeof limit === 'number')
+  return limits.length === 0 ? undefined : Math.min(...limits)
+}
+
+/** Where the loop stands, who decides and acts in it, and what bounds the run. `discovery` is the host's. */
+export function loopRows(run: RunSnapshot, discovery: Fields): Row[] {
+  const { loop, runOrchestrator, agent, configurable = {} } = run
+  const limits = isObject(discovery.limits as Json) ? (discovery.limits as Fields) : {}
+  const rows: Row[] = []
+  if (loop !== undefined) {
+    const limit = effective(loop.limit, limits.maxLoopIterations)
+    rows.push(['turn', `${loop.iteration}${limit === undefined ? '' : ` of ${limit}`}, ${loop.phase}`])
+    rows.push(['decision', decisionText(loop.decision)])
+  }
+  if (runOrchestrator !== undefined) rows.push(['decides', runOrchestrator.agentId])
+  if (agent !== undefined) rows.push(['agent', agent.agentId])
+  if (!isBounded(run)) return rows
+  const bounds = BOUNDS.flatMap(([asked, allowed, text]) => {
+    const limit = effective(configurable[asked], limits[allowed])
+    return limit === undefined ? [] : [text(limit)]
+  })
+  return bounds.length === 0 ? rows : [...rows, ['bounds', bounds.join(', ')]]
+}
+
+/** Those that a node hands work to now: who, how far, and as which run. */
+export const workerRows = ({ nodeStates = {} }: RunSnapshot): string[][] =>
+  Object.entries(nodeStates).flatMap(([nodeId, { workers = [] }]) =>
+    workers.map(({ workerId, status, childRunId }) => [nodeId, workerId, status, childRunId ?? '']),
+  )
+
+/** What the run waits for, and the command that answers. */
+export function waitingRows({ runId, workflowId, interrupt, childRuns = [] }: RunSnapshot): Row[] {
+  if (interrupt === undefined)
+    return childRuns
+      .filter(child => child.status.startsWith('waiting-'))
+      .map(child => ['answer', `assay interrupts show ${child.runId}`])
+  const { kind, data, expiresAt } = interrupt
+  const [command] = answerCommands({ runId, workflowId, ...interrupt })
+  return [
+    ['waits for', `${kind}: ${headline(kind, data)}`],
+    ...(expiresAt === undefined ? [] : [['expires', expiresAt] as const]),
+    ['look', `assay interrupts show ${runId}`],
+    ...(command === undefined ? [] : [['answer', command] as const]),
+  ]
+}

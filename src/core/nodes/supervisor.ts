@@ -1,0 +1,157 @@
+import { isObject, type Json, type JsonObject } from '../json.js'
+import { completed, failedStep, type NodeContext, type NodeType, type Step, type WaitOutcome } from '../node-type.js'
+import { decisionProblems, isBelow, isDecision, type OrchestratorDecision } from '../orchestrator/decision.js'
+import { failure } from '../problem.js'
+import { agentOf } from '../run/orchestration.js'
+import { hold, ratification, ratificationProblems } from '../orchestrator/hold.js'
+import { notApproved } from './interrupt.js'
+import { doubtOf, isConfirmed, pleaOf, questionOf } from '../orchestrator/questions.js'
+import { BUILT_IN_PLAN, isScripted, ruleExpressions, ruleFor, sourceProblems } from '../orchestrator/sources.js'
+
+/** What is done after a turn: hand over, take another turn at once, or leave the loop. */
+const routeOf = ({ kind }: OrchestratorDecision): 'body' | 'again' | 'done' =>
+  kind === 'next-worker' ? 'body' : kind === 'terminate' ? 'done' : 'again'
+
+/** R-ORCH-12 */
+const identityOf = ({ node }: Pick<NodeContext, 'node'>): string => agentOf(node) ?? `host:orchestrator:${node.id}`
+
+const turnOf = ({ orchestrator }: NodeContext): number => (orchestrator?.iteration ?? 0) + 1
+
+/**
+ * Takes the turns of the orchestrator's loop (contract agents §3): one decision each, logged before anything follows
+ * from it. Where it leads is the decision's to say: to the body of the loop, to a person, or out.
+ */
+export const supervisorNode: NodeType = {
+  typeId: 'core.orchestrator.supervisor',
+  role: 'supervisor',
+  loops: true,
+  chosenPort: ({ route }) => (route === 'body' || route === 'again' ? route : 'done'),
+  check: ({ config }, permit) => sourceProblems(config, permit),
+  expressions: ruleExpressions,
+  start: ctx => {
+    const { config } = ctx
+    const turn = turnOf(ctx)
+    if (typeof config.mockConfidence === 'number' && turn === 1)
+      return holdOr(ctx, config.mockPendingDecision as OrchestratorDecision & JsonObject, config.mockConfidence)
+    if (isScripted(config)) {
+      const plan = (config.mockDispatchPlan ?? config.mockDecisions ?? []) as readonly (OrchestratorDecision &
+        JsonObject)[]
+      return take(ctx, plan[turn - 1] ?? { kind: 'terminate' })
+    }
+    if (typeof config.provider === 'string') return call(ctx, config.provider)
+    if (Array.isArray(config.rules)) {
+      const found = ruleFor(ctx, turn)
+      return found.ok ? take(ctx, found.decision) : failedStep(found.error)
+    }
+    return take(ctx, BUILT_IN_PLAN[turn - 1] ?? { kind: 'terminate' })
+  },
+  settle: (ctx, _wait, outcome) => {
+    if (outcome.kind === 'answer') return heed(ctx, outcome.output)
+    if (outcome.kind !== 'resolved') throw new Error(`supervisor settled by ${outcome.kind}`)
+    return answered(ctx, outcome)
+  },
+  answerProblems: ({ kind, data }, value) => {
+    if (kind === 'low-confidence') return ratificationProblems(value, edited => decisionProblems(edited, EDITED))
+    // A decision in doubt is shown whole; only one that hands over or ends can stand in its place.
+    const doubted = kind === 'custom' || (kind === 'approval' && isObject(data) && data.artifactType === 'decision')
+    if (!doubted) return []
+    return ratificationProblems(value, edited => [
+      ...decisionProblems(edited, EDITED),
+      ...(isObject(edited) && (edited.kind === 'next-worker' || edited.kind === 'terminate')
+        ? []
+        : [`${EDITED}.kind must be next-worker or terminate here`]),
+    ])
+  },
+}
+
+const EDITED = 'resumeValue.editedArtifactData'
+
+/** R-STATE-5: what a turn goes by besides the prompt; its answer is the decision. */
+function call({ config, node, ordinal, orchestrator, variables, transcript }: NodeContext, provider: string): Step {
+  const input: JsonObject = {
+    nodeId: node.id,
+    iteration: (orchestrator?.iteration ?? 0) + 1,
+    variables,
+    workers: (orchestrator?.workers ?? []) as unknown as Json,
+    answer: orchestrator?.answer ?? null,
+    ...(config.prompt === undefined ? {} : { prompt: config.prompt }),
+  }
+  return { kind: 'waiting', wait: { kind: 'effect', provider, input, ordinal, repeat: 'safe', transcript } }
+}
+
+/** What a provider answered: a decision, alone or with whose it is and how sure they are. */
+function heed(ctx: NodeContext, output: Json): Step {
+  const wrapped = isObject(output) && isObject(output.decision) ? output : undefined
+  const decision = wrapped ? wrapped.decision : output
+  const problems = [
+    ...decisionProblems(decision, 'decision'),
+    // R-ORCH-3
+    ...(wrapped?.agentId === undefined || wrapped.agentId === identityOf(ctx)
+      ? []
+      : [`decision: agent "${String(wrapped.agentId)}" is not the orchestrator of this run, "${identityOf(ctx)}"`]),
+  ]
+  if (problems.length > 0 || !isDecision(decision)) return failedStep(failure('validation_error', problems.join('; ')))
+  return take(ctx, decision)
+}
+
+/** R-LOOP-2, R-LOOP-3: the turn's one decision. R-LOWC-5: what a person has ratified is not doubted again. */
+function take(ctx: NodeContext, decision: OrchestratorDecision & JsonObject, ratified = false): Step {
+  const iteration = turnOf(ctx)
+  const decided = { kind: 'decided' as const, agentId: identityOf(ctx), decision, iteration }
+  if (!ratified && isBelow(decision, ctx.confidence.floor)) {
+    const { doubt, interrupt } = doubtOf(ctx, decision, iteration)
+    return { kind: 'asking', interrupt, writes: [decided, { kind: 'escalated', doubt }] }
+  }
+  switch (decision.kind) {
+    case 'clarify':
+    case 'ask-user':
+      return { kind: 'asking', interrupt: questionOf(ctx, decision), writes: [decided] }
+    case 'escalate':
+      return { kind: 'asking', interrupt: pleaOf(ctx, decision, iteration), writes: [decided] }
+    case 'terminate':
+      return completed({ iteration, decision, route: 'done' }, [decided])
+    case 'next-worker': {
+      if (ctx.wired('body')) return completed({ iteration, decision, route: 'body' }, [decided])
+      const message = 'the decision names workers and no core.dispatch node follows; lead an edge to one'
+      return { kind: 'failed', error: failure('no_dispatch', message, { retryable: false }), writes: [decided] }
+    }
+  }
+}
+
+/** R-LOWC-2: a decision below the agent's own threshold is held; nothing is decided until a person ratifies it. */
+function holdOr(ctx: NodeContext, pending: OrchestratorDecision & JsonObject, confidence: number): Step {
+  const agentId = identityOf(ctx)
+  return (
+    hold(ctx, { agentId, decision: pending, confidence }) ?? withWrite(take(ctx, pending), agentId, pending, confidence)
+  )
+}
+
+const withWrite = (step: Step, agentId: string, decision: Json, confidence: number): Step =>
+  step.kind === 'waiting'
+    ? step
+    : {
+        ...step,
+        writes: [
+          { kind: 'agent', event: { type: 'agent.decided', payload: { agentId, decision, confidence } } },
+          ...(step.writes ?? []),
+        ],
+      }
+
+/** Contract agents §6.2. The counter stays: what is carried out now was decided in this turn (R-STATE-9). */
+function answered(ctx: NodeContext, { resolution }: Extract<WaitOutcome, { kind: 'resolved' }>): Step {
+  const { kind, value, data, by, timedOut } = resolution
+  if (kind === 'low-confidence') {
+    const ratified = ratification(value, data.decision ?? null)
+    return ratified === undefined
+      ? notApproved(timedOut, by)
+      : take(ctx, ratified as OrchestratorDecision & JsonObject, true)
+  }
+  const { iteration, decision } = ctx.orchestrator!
+  const asked = decision as OrchestratorDecision & JsonObject
+  if (routeOf(asked) === 'again') return completed({ iteration, decision: asked, route: 'again' })
+  const carriedOut = kind === 'clarification' ? (isConfirmed(value) ? asked : undefined) : ratification(value, asked)
+  if (!isDecision(carriedOut)) return completed({ iteration, decision: asked, route: 'again' })
+  const route = routeOf(carriedOut)
+  if (route !== 'body' || ctx.wired('body')) return completed({ iteration, decision: carriedOut, route })
+  return failedStep(failure('no_dispatch', 'the decision names workers and no core.dispatch node follows'))
+}

@@ -1,0 +1,77 @@
+import { isObject, type Json } from '../json.js'
+import type { NodeType } from '../node-type.js'
+import type { WorkflowDefinition, WorkflowNode } from './definition.js'
+import type { PlanEdge } from './plan.js'
+
+/** Who plays which part in the orchestrator's loop, by node index. */
+export type Cast = { readonly supervisors: readonly number[]; readonly dispatches: readonly number[] }
+
+type TypeOf = (index: number) => NodeType | undefined
+
+export function castOf({ nodes }: WorkflowDefinition, typeOf: TypeOf): Cast {
+  const playing = (role: NodeType['role']) => nodes.flatMap((_, index) => (typeOf(index)?.role === role ? [index] : []))
+  return { supervisors: playing('supervisor'), dispatches: playing('dispatch') }
+}
+
+/** R-LOOP-1: a dispatch that a supervisor feeds and that leads nowhere gives control back to it. */
+export function returnEdges({ nodes }: WorkflowDefinition, edges: readonly PlanEdge[], typeOf: TypeOf): PlanEdge[] {
+  const leads = new Set(edges.map(edge => edge.source))
+  return edges.flatMap(({ source, target }) => {
+    if (typeOf(source)?.role !== 'supervisor' || typeOf(target)?.role !== 'dispatch' || leads.has(target)) return []
+    const edge = {
+      id: `${nodes[target]!.id}:return`,
+      sourceNodeId: nodes[target]!.id,
+      targetNodeId: nodes[source]!.id,
+    }
+    return [
+      { edge, source: target, target: source, rule: 'all_success', port: 'output', back: false, condition: undefined },
+    ]
+  })
+}
+
+/** R-ORCH-3, R-ORCH-13: what is wrong with the way the loop is drawn; each entry names the node and the fix. */
+export function orchestrationProblems(
+  { nodes }: WorkflowDefinition,
+  { supervisors, dispatches }: Cast,
+  bodies: ReadonlyMap<number, ReadonlySet<number>>,
+  edges: readonly PlanEdge[],
+): string[] {
+  const name = (index: number) => `"${nodes[index]!.id}"`
+  const [supervisor, second] = supervisors
+  if (supervisor === undefined)
+    return dispatches.map(
+      index => `nodes[${name(index)}] hands over what a supervisor decides; add a core.orchestrator.supervisor node`,
+    )
+  if (second !== undefined)
+    return [
+      `nodes[${name(second)}] is a second supervisor besides ${name(supervisor)}; a run has one orchestrator: give the other a workflow of its own`,
+    ]
+  const problems: string[] = []
+  const body = bodies.get(supervisor) ?? new Set()
+  const inside = dispatches.filter(index => body.has(index))
+  if (inside.length > 1)
+    problems.push(
+      `nodes[${name(inside[1]!)}] is a second dispatch in the loop of ${name(supervisor)}; each decision is handed over once`,
+    )
+  for (const [loop, inner] of bodies)
+    if (loop !== supervisor && inner.has(supervisor))
+      problems.push(
+        `nodes[${name(supervisor)}] is inside loop ${name(loop)}; an orchestrator terminates once: run it as a sub-workflow`,
+      )
+  for (const { edge, source, target, port } of edges) {
+    if (source !== supervisor) continue
+    if (dispatches.includes(target) && !body.has(target))
+      problems.push(`edges["${edge.id}"]: ${name(target)} does not lead back to ${name(supervisor)}; add an edge back`)
+    if (edge.sourceOutput !== undefined && edge.sourceOutput !== port)
+      problems.push(
+        `edges["${edge.id}"].sourceOutput must be "${port}" or left out: ${name(target)} ${port === 'body' ? 'leads back to the supervisor' : 'does not lead back to the supervisor'}`,
+      )
+  }
+  return problems
+}
+
+/** The agent that a node names, if it names one. */
+export function agentOf({ agent }: WorkflowNode): string | undefined {
+  const ref = agent as Json | undefined
+  return isObject(ref) && typeof ref.agentId === 'string' ? ref.agentId : undefined
+}

@@ -1,0 +1,71 @@
+import { type Failure, failure } from '../core/problem.js'
+import type { Plan } from '../core/run/plan.js'
+import { ENGINE_VERSION } from '../core/run/version.js'
+import type { Loaded } from './cells.js'
+import type { EffectOf } from './perform/performing.js'
+import type { Input } from './runs.js'
+
+type Start = Extract<Input, { type: 'StartRun' }>
+
+/** The command that starts a child, or why there will be none. `plan` is what its workflow is now, if there is one. */
+export function hire(
+  { runId, state, rules: { limits } }: Pick<Loaded, 'runId' | 'state' | 'rules'>,
+  effect: EffectOf<'start-child'>,
+  plan: Plan | undefined,
+  childRunId: string,
+): Start | Failure {
+  if (state.phase !== 'active') throw new Error(`run ${runId} hires nobody: it is ${state.phase}`)
+  const depth = (state.started.depth ?? 0) + 1
+  if (depth > limits.maxDepth) {
+    const message = `the child would be nested ${depth} deep; the limit is ${limits.maxDepth}`
+    return failure('recursion_limit_exceeded', message, {
+      retryable: false,
+      details: { depth, limit: limits.maxDepth },
+    })
+  }
+  const { workflowId, inputs, hiddenInputs, unset, timeoutMs, nodeId, principalScope } = effect
+  if (!plan) {
+    const message = `workflow "${workflowId}" is not registered; register it before the parent runs`
+    return failure('unknown_child_workflow', message, { retryable: false, details: { workflowId } })
+  }
+  const started = {
+    workflowId,
+    workflowDigest: plan.digest,
+    inputs,
+    transport: state.started.transport,
+    engineVersion: ENGINE_VERSION,
+    owner: state.started.owner,
+    ...(state.started.scopeId === undefined ? {} : { scopeId: state.started.scopeId }),
+    ...(timeoutMs > 0 ? { configurable: { runTimeoutMs: timeoutMs } } : {}),
+    ...(unset.length === 0 ? {} : { unsetInputs: unset }),
+    parentRunId: runId,
+    parentNodeId: nodeId,
+    ...narrowed(state.started.principalScope, principalScope),
+    depth,
+  }
+  return { type: 'StartRun', runId: childRunId, started, hiddenInputs }
+}
+
+export const isHired = (start: Start | Failure): start is Start => 'started' in start
+
+/** R-ATTEST-6: a child may do at most what its parent may. */
+function narrowed(own: readonly string[] | undefined, given: readonly string[] | undefined) {
+  if (own === undefined && given === undefined) return {}
+  return { principalScope: own && given ? given.filter(scope => own.includes(scope)) : (given ?? own ?? []) }
+}
+
+/** What the parent is told of a child that was started. */
+export function started({ nodeId, since, worker }: EffectOf<'start-child'>, plan: Plan, childRunId: string) {
+  const agentId = plan.nodes.find(node => node.agentId !== undefined)?.agentId
+  const told = { type: 'ChildStarted' as const, nodeId, since, worker, childRunId }
+  return agentId === undefined ? told : { ...told, agentId }
+}
+
+/** What the parent is told of a child that could not be. */
+export const refused = ({ nodeId, since, worker }: EffectOf<'start-child'>, error: Failure) => ({
+  type: 'ChildRefused' as const,
+  nodeId,
+  since,
+  worker,
+  error,
+})

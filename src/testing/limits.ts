@@ -1,0 +1,11 @@
+import type { Limits } from '../core/run/turn.js'
+
+/** Bounds that tests start from; what a test is about it sets itself. */
+export const LIMITS: Limits = {
+  maxNodeExecutions: 100_000,
+  maxRunDurationMs: 31 * 24 * 3_600_000,
+  maxDepth: 16,
+  maxLoopIterations: 10_000,
+  transcriptWindow: 200,
+  confidence: { floor: 0.5, interruptKind: 'approval' },
+}

@@ -1,0 +1,118 @@
+import type { WorkflowNode } from '../core/run/definition.js'
+import type { Plan } from '../core/run/plan.js'
+import type { Active, Ended, NodeState, Orchestrator, WorkerState } from '../core/run/state.js'
+import type { AgentRef } from './agent-ref.js'
+import type { LoopSnapshot, NodeSnapshot, RunSnapshot } from './run.js'
+
+/** What a snapshot tells of agents: who decides, who acts, how the loop stands and what the workers do. */
+
+const SUPERVISOR = 'core.orchestrator.supervisor'
+
+const isSupervisor = ({ typeId }: WorkflowNode): boolean => typeId === SUPERVISOR
+
+type Pin = AgentRef & { readonly memoryRef?: string }
+
+// The shape of a definition was checked when it was registered.
+const pinOf = ({ agent }: WorkflowNode): Pin | undefined => agent as Pin | undefined
+
+function shownPin(pin: Pin): AgentRef {
+  const { memoryRef: _, ...shown } = pin
+  return shown
+}
+
+/** As the first of these nodes that pins the agent describes it. */
+function described(agentId: string, nodes: readonly WorkflowNode[]): AgentRef {
+  const pin = nodes.map(pinOf).find(known => known?.agentId === agentId)
+  return pin === undefined ? { agentId } : shownPin(pin)
+}
+
+type Existing = Active | Ended
+
+/** R-ORCH-9, R-EVENT-8. */
+export function agentsOf(plan: Plan, state: Existing): Pick<RunSnapshot, 'agent' | 'runOrchestrator' | 'loop'> {
+  const nodes = plan.nodes.map(({ node }) => node)
+  const agent = state.agentId === undefined ? latestPin(plan, state.nodes) : described(state.agentId, nodes)
+  return {
+    ...(agent && { agent }),
+    ...(state.orchestrator && {
+      runOrchestrator: described(state.orchestrator.agentId, nodes.filter(isSupervisor)),
+      loop: loopOf(plan, state, state.orchestrator),
+    }),
+  }
+}
+
+/** Nobody has acted yet that the log names: then whoever the latest node is meant for. */
+function latestPin(plan: Plan, states: readonly NodeState[]): AgentRef | undefined {
+  let latest: { readonly since: number; readonly pin: Pin } | undefined
+  for (const { index, node } of plan.nodes) {
+    const pin = pinOf(node)
+    const since = sinceOf(states[index])
+    if (pin === undefined || isSupervisor(node) || since === undefined) continue
+    if (latest === undefined || since > latest.since) latest = { since, pin }
+  }
+  return latest && shownPin(latest.pin)
+}
+
+/** When something last happened to a node that was started. */
+function sinceOf(state: NodeState | undefined): number | undefined {
+  if (state === undefined || state.is === 'idle' || state.is === 'skipped') return undefined
+  // A node that was stopped by a pause does not say when.
+  return state.is === 'interrupted' ? -1 : state.since
+}
+
+function loopOf(plan: Plan, state: Existing, { iteration, decision }: Orchestrator): LoopSnapshot {
+  const limit = state.started.configurable?.maxLoopIterations
+  return {
+    iteration,
+    phase: phaseOf(plan, state),
+    decision: decisionOf(decision),
+    ...(typeof limit === 'number' && { limit }),
+  }
+}
+
+/** The texts of a decision may quote what the log masks. */
+function decisionOf(decision: Orchestrator['decision']): LoopSnapshot['decision'] {
+  const { kind } = decision
+  const confidence = 'confidence' in decision ? decision.confidence : undefined
+  return {
+    kind,
+    ...(kind === 'next-worker' && { nextWorkerIds: [...decision.nextWorkerIds] }),
+    ...(confidence !== undefined && { confidence }),
+  }
+}
+
+function phaseOf(plan: Plan, state: Existing): LoopSnapshot['phase'] {
+  const supervisor = state.nodes[plan.nodes.findIndex(({ node }) => isSupervisor(node))]
+  if (state.phase === 'ended' || (supervisor?.is === 'completed' && supervisor.outputs.route === 'done')) return 'done'
+  if (supervisor?.is === 'waiting') return supervisor.asked === undefined ? 'deciding' : 'suspended'
+  const handing = state.nodes.find(isHandingOver)
+  if (handing === undefined) return 'deciding'
+  return handing.asked === undefined ? 'dispatching' : 'suspended'
+}
+
+type Handing = Extract<NodeState, { is: 'waiting' }>
+
+/** At the loop's own hand-off, not at that of a sub-workflow beside it. */
+const isHandingOver = (node: NodeState): node is Handing =>
+  node.is === 'waiting' && node.wait.kind === 'handoff' && node.wait.decided !== undefined
+
+/** What a waiting node has handed over, and to whom. */
+export function handoffOf({ wait, workers }: Handing): Pick<NodeSnapshot, 'childRunId' | 'workers'> {
+  if (wait.kind !== 'handoff') return {}
+  const running = workers?.find(worker => worker.is === 'running')
+  return {
+    ...(running && { childRunId: running.childRunId }),
+    workers: wait.workers.map((workerId, index) => workerSnapshot(workerId, workers?.[index])),
+  }
+}
+
+type WorkerSnapshot = NonNullable<NodeSnapshot['workers']>[number]
+
+function workerSnapshot(workerId: string, worker: WorkerState = { is: 'pending' }): WorkerSnapshot {
+  const childRunId = 'childRunId' in worker ? worker.childRunId : undefined
+  return {
+    workerId,
+    status: worker.is === 'done' ? worker.status : worker.is,
+    ...(childRunId !== undefined && { childRunId }),
+  }
+}
