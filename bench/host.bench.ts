@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import { AssayClient } from '../src/client/assay-client.js'
 import { startPostgres } from '../test/support/postgres.js'
 import { until } from '../test/support/host-process.js'
+import { coldResume, handoffRate, turnCost } from './handoffs.js'
 import { rawPostgres, rawSqlite, rowsIn } from './raw-limits.js'
 import { type Load, load, residentMb, type Server, serveAssay, serveBare } from './serving.js'
 
@@ -53,7 +54,9 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('%s', kind => {
       const commits = await rawPostgres(await postgres.createDatabase(), 2)
       say(`PostgreSQL: raw commits ${commits.one}/s with one client, ${commits.sixteen}/s with sixteen`)
     }
-    await host.stop()
+    await handoffRate(kind, host, SECONDS, say)
+    await turnCost(kind, host, say)
+    await coldResume(kind, host, () => serveAssay(folder, database), say)
     // A fresh process, so that what it holds comes from these runs alone.
     const second = await serveAssay(folder, database)
     await memory(kind, second)

@@ -4,45 +4,19 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { readLocalKey } from '../src/client/local-key.js'
-import { type Sketch, sketch } from '../src/testing/workflow.js'
+import { sketch } from '../src/testing/workflow.js'
 import { freePort } from '../test/support/free-port.js'
 import { until } from '../test/support/host-process.js'
+import { WORKFLOWS } from './workflows.js'
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url))
-const chain = Array.from({ length: 200 }, (_, i) => `n${i}`)
-
-/** What is measured. The loop sleeps a millisecond, so every pass is a step with a commit of its own. */
-const WORKFLOWS: readonly Sketch[] = [
-  { id: 'noop', nodes: { a: 'core.noop' } },
-  {
-    id: 'chain',
-    nodes: Object.fromEntries(chain.map(id => [id, 'core.noop'])),
-    edges: chain.slice(1).map((id, i) => `n${i} > ${id}`),
-  },
-  {
-    id: 'long',
-    nodes: {
-      loop: { type: 'core.loop', config: { maxIterations: 10_100 } },
-      step: { type: 'core.delay', config: { ms: 1 } },
-    },
-    edges: ['loop.body > step', 'step > loop'],
-  },
-  asking('hundred-events', 24),
-  asking('ten-thousand-events', 2_500),
-]
-
-/** Four events for each pass, and then it waits for someone: a run that can be forked at its end. */
-function asking(id: string, passes: number): Sketch {
-  const nodes = {
-    loop: { type: 'core.loop', config: { maxIterations: passes } },
-    step: 'core.noop',
-    gate: 'core.approvalGate',
-  }
-  return { id, nodes, edges: ['loop.body > step', 'step > loop', 'loop.done > gate'] }
-}
-
 /** A server under load, in a process of its own. */
-export type Server = { readonly url: string; readonly key: string; readonly pid: number; stop(): Promise<void> }
+export type Server = {
+  readonly url: string
+  readonly key: string
+  readonly pid: number
+  stop(signal?: NodeJS.Signals): Promise<void>
+}
 
 export async function serveAssay(folder: string, database: string): Promise<Server & { coldStartMs: number }> {
   const workflows = path.join(folder, 'project', 'workflows')
@@ -60,6 +34,8 @@ export async function serveAssay(folder: string, database: string): Promise<Serv
     database,
     '--project',
     path.join(folder, 'project'),
+    '--limits-max-loop-iterations',
+    '20000',
     '--log-level',
     'warn',
   ]
@@ -74,9 +50,9 @@ export async function serveAssay(folder: string, database: string): Promise<Serv
   const key = (await readLocalKey(data))!
   await until(
     'the workflows to be registered',
-    async () => (await fetch(`${url}/v1/workflows/long`, { headers: { authorization: `Bearer ${key}` } })).ok,
+    async () => (await fetch(`${url}/v1/workflows/worker`, { headers: { authorization: `Bearer ${key}` } })).ok,
   )
-  return { url, key, pid: child.pid!, coldStartMs, stop: () => stop(child) }
+  return { url, key, pid: child.pid!, coldStartMs, stop: signal => stop(child, signal) }
 }
 
 export async function serveBare(): Promise<Server> {
@@ -84,7 +60,7 @@ export async function serveBare(): Promise<Server> {
   const child = spawn(process.execPath, [here('./bare-server.mjs'), String(port)], { stdio: 'ignore' })
   const url = `http://127.0.0.1:${port}`
   await answers(`${url}/v1/runs/x`)
-  return { url, key: 'none', pid: child.pid!, stop: () => stop(child) }
+  return { url, key: 'none', pid: child.pid!, stop: signal => stop(child, signal) }
 }
 
 export type Load = { readonly runs: number; readonly perSecond: number; readonly p50: number; readonly p99: number }
@@ -116,8 +92,8 @@ const answers = (url: string) =>
     }
   })
 
-async function stop(child: ChildProcess): Promise<void> {
+async function stop(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   const gone = new Promise(resolve => child.once('exit', resolve))
-  child.kill('SIGTERM')
+  child.kill(signal)
   await gone
 }

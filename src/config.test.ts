@@ -34,9 +34,12 @@ describe('loadConfig', () => {
       project: undefined,
       apiKey: undefined,
       conformance: false,
+      fixtures: undefined,
       leaseMs: 10_000,
+      orchestrator: { confidenceFloor: 0.5, confidenceInterruptKind: 'approval', transcriptWindow: 200 },
     })
     expect(config.limits).toMatchObject({ maxNodeExecutions: 100_000, maxRequestBodyBytes: 1_048_576, maxDepth: 16 })
+    expect(config.limits.maxLoopIterations).toBe(10_000)
     expect(Object.isFrozen(config) && Object.isFrozen(config.limits)).toBe(true)
   })
 
@@ -79,6 +82,59 @@ describe('loadConfig', () => {
 
   test.each(['1', 'true', 'YES'])('ASSAY_CONFORMANCE=%s turns it on', value => {
     expect(loadConfig({}, { ASSAY_CONFORMANCE: value }, dir).conformance).toBe(true)
+  })
+})
+
+describe('settings of the orchestrator', () => {
+  const floor = (value: string) => loadConfig({ 'orchestrator.confidenceFloor': value }, {}, dir).orchestrator
+  const kind = (value: string) => loadConfig({ 'orchestrator.confidenceInterruptKind': value }, {}, dir).orchestrator
+
+  test('R-CONF-5: the floor can be raised up to 1', () => {
+    expect(['0.5', '0.75', '1'].map(value => floor(value).confidenceFloor)).toEqual([0.5, 0.75, 1])
+    write('assay.config.yaml', 'orchestrator: { confidenceFloor: 0.9 }\n')
+    expect(loadConfig({}, {}, dir).orchestrator.confidenceFloor).toBe(0.9)
+  })
+
+  test.each(['0.49', '0', '1.01', '-1', 'high', '0.5e0', ''])('R-CONF-5: a floor of %j is refused, and why', value => {
+    expect(problemsOf(() => floor(value))).toEqual([
+      `orchestrator.confidenceFloor: ${JSON.stringify(value)} (from --orchestrator-confidence-floor) is not allowed; use a number from 0.5 to 1; a decision below 0.5 is never carried out unseen, so the floor can be raised but not lowered (R-CONF-5)`,
+    ])
+  })
+
+  test.each(['approval', 'clarification', 'x-host-acme-review', 'x-host-a-b-c-1'])(
+    'R-CONF-9: %s is a kind of question',
+    value => {
+      expect(kind(value).confidenceInterruptKind).toBe(value)
+    },
+  )
+
+  test.each(['custom', 'x-host-acme', 'x-host-Acme-review', 'x-host--review', 'approval\n'])(
+    'R-CONF-9: %j is none',
+    value => {
+      expect(problemsOf(() => kind(value))).toHaveLength(1)
+    },
+  )
+
+  test('turns and transcript are bounded by whole numbers from 1 on', () => {
+    const env = { ASSAY_LIMITS_MAX_LOOP_ITERATIONS: '7', ASSAY_ORCHESTRATOR_TRANSCRIPT_WINDOW: '1' }
+    const { limits, orchestrator } = loadConfig({}, env, dir)
+    expect([limits.maxLoopIterations, orchestrator.transcriptWindow]).toEqual([7, 1])
+    const none = { 'limits.maxLoopIterations': '0', 'orchestrator.transcriptWindow': '0' }
+    expect(problemsOf(() => loadConfig(none, {}, dir))).toHaveLength(2)
+  })
+})
+
+describe('a folder of fixtures', () => {
+  test('is found from the working folder, in conformance mode', () => {
+    const config = loadConfig({ fixtures: 'suite' }, { ASSAY_CONFORMANCE: '1' }, dir)
+    expect(config.fixtures).toBe(path.join(dir, 'suite'))
+    expect(loadConfig({ conformance: true }, { ASSAY_FIXTURES: '/suite' }, dir).fixtures).toBe('/suite')
+  })
+
+  test('is refused in any other mode', () => {
+    expect(problemsOf(() => loadConfig({ fixtures: 'suite' }, {}, dir))).toEqual([
+      'fixtures: only conformance mode registers fixtures; add --conformance, or leave fixtures out',
+    ])
   })
 })
 

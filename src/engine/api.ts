@@ -20,7 +20,8 @@ export interface RunEngine {
   tenantOf(runId: string): Promise<string | undefined>
   inspect(tenant: string, runId: string): Promise<RunView | undefined>
   list(query: RunQuery): Promise<RunRow[]>
-  childrenOf(runId: string): Promise<RunRow[]>
+  /** The latest of a run's children, oldest first. */
+  childrenOf(runId: string, limit: number): Promise<RunRow[]>
   /** The stored log from `from` on, or undefined when the tenant has no such run. */
   readEvents(tenant: string, runId: string, from: number): Promise<StoredEvent[] | undefined>
   /**

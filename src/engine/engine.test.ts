@@ -53,7 +53,7 @@ describe('one host', () => {
     const engine = await host()
     await register(engine, sleeper, nested)
     const runId = await startRun(engine, 'nested')
-    const [child] = await store.childrenOf(runId)
+    const [child] = await store.childrenOf(runId, 10)
     expect(child).toMatchObject({ parentRunId: runId, parentNodeId: 'sub', tenant: 't1' })
     await clock.advance(5_000)
     expect(await told(engine, runId)).toEqual([
@@ -86,7 +86,7 @@ describe('one host', () => {
     }
     const config = { workflowId: 'c', inputMapping: { x: 'nothing' } }
     await register(engine, child, { id: 'p', nodes: { sub: { type: 'core.subWorkflow', config } } })
-    const [run] = await store.childrenOf(await startRun(engine, 'p'))
+    const [run] = await store.childrenOf(await startRun(engine, 'p'), 10)
     expect((await engine.inspect('t1', run!.runId))?.state).toMatchObject({ variables: {} })
     expect((await engine.inspect('t1', run!.runId))?.state).not.toMatchObject({ variables: { x: 'baked-in' } })
   })
@@ -101,7 +101,7 @@ describe('one host', () => {
       value: { status: 'cancelling' },
     })
     await settled()
-    const [child] = await store.childrenOf(runId)
+    const [child] = await store.childrenOf(runId, 10)
     expect(await status(engine, runId)).toBe('cancelled')
     expect((await engine.readEvents('t1', child!.runId, 0))!.at(-1)).toMatchObject({
       type: 'run.cancelled',

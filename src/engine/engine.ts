@@ -266,8 +266,8 @@ export class Engine implements RunEngine {
     return this.deps.store.listRuns(query)
   }
 
-  childrenOf(runId: string): Promise<RunRow[]> {
-    return this.deps.store.childrenOf(runId)
+  childrenOf(runId: string, limit: number): Promise<RunRow[]> {
+    return this.deps.store.childrenOf(runId, limit)
   }
 
   async readEvents(tenant: string, runId: string, from: number): Promise<StoredEvent[] | undefined> {

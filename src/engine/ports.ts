@@ -30,7 +30,8 @@ export interface Store extends DeliveryStore, AuditStore {
   /** The run row, if `tenant` owns it. `tenant: null` is for the engine itself. */
   readRun(tenant: string | null, runId: string): Promise<RunRow | undefined>
   listRuns(query: RunQuery): Promise<RunRow[]>
-  childrenOf(runId: string): Promise<RunRow[]>
+  /** The latest of a run's children, oldest first. */
+  childrenOf(runId: string, limit: number): Promise<RunRow[]>
 
   /** Runs held by this host whose wake time has come, earliest first. */
   dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]>

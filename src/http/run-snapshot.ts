@@ -6,22 +6,22 @@ import { type ChildRun, renderSnapshot } from '../wire/render.js'
 import type { RunSnapshot } from '../wire/run.js'
 import { asksOf, interruptDoc } from './open-interrupt.js'
 
-/** Node types that start runs of their own. */
-const PARENTS: ReadonlySet<string> = new Set(['core.subWorkflow', 'core.dispatch'])
+/** Children that a snapshot shows; `GET /v1/runs?parentRunId=` lists them all. */
+const SHOWN_CHILDREN = 100
 
 const hasChildren = new WeakMap<Plan, boolean>()
 
 function mayHaveChildren(plan: Plan): boolean {
   const known = hasChildren.get(plan)
   if (known !== undefined) return known
-  const answer = plan.nodes.some(({ node }) => PARENTS.has(node.typeId))
+  const answer = plan.nodes.some(({ type }) => type.hands)
   hasChildren.set(plan, answer)
   return answer
 }
 
 /** The children of a run; asks the store only for plans that can have any. */
 export async function childRunsOf(engine: RunEngine, view: RunView): Promise<readonly ChildRun[]> {
-  return mayHaveChildren(view.plan) ? engine.childrenOf(view.runId) : []
+  return mayHaveChildren(view.plan) ? engine.childrenOf(view.runId, SHOWN_CHILDREN) : []
 }
 
 /** Changes whenever the snapshot does: with the log, the status of any child, and the link it holds. */

@@ -9,16 +9,12 @@ const PINS: { readonly [nodeId: string]: JsonObject } = {
   write: { agentId: 'vendor.acme.writer', version: '1.2.0', memoryRef: 'notes' },
   check: { agentId: 'vendor.acme.critic' },
 }
-const TYPES: { readonly [nodeId: string]: string } = {
-  sup: 'core.orchestrator.supervisor',
-  hand: 'core.dispatch',
-  sub: 'core.subWorkflow',
-}
+const ROLES: { readonly [nodeId: string]: string } = { sup: 'supervisor', hand: 'dispatch' }
 const IDS = ['sup', 'hand', 'sub', 'write', 'check']
 
 const plan = {
   definition: { id: 'w' },
-  nodes: IDS.map((id, index) => ({ index, node: { id, typeId: TYPES[id] ?? 'core.identity', agent: PINS[id] } })),
+  nodes: IDS.map((id, index) => ({ index, node: { id, agent: PINS[id] }, type: { role: ROLES[id] } })),
   channels: new Map(),
 } as unknown as Plan
 

@@ -1,19 +1,16 @@
-import type { WorkflowNode } from '../core/run/definition.js'
-import type { Plan } from '../core/run/plan.js'
+import type { Plan, PlanNode } from '../core/run/plan.js'
 import type { Active, Ended, NodeState, Orchestrator, WorkerState } from '../core/run/state.js'
 import type { AgentRef } from './agent-ref.js'
 import type { LoopSnapshot, NodeSnapshot, RunSnapshot } from './run.js'
 
 /** What a snapshot tells of agents: who decides, who acts, how the loop stands and what the workers do. */
 
-const SUPERVISOR = 'core.orchestrator.supervisor'
-
-const isSupervisor = ({ typeId }: WorkflowNode): boolean => typeId === SUPERVISOR
+const isSupervisor = ({ type }: PlanNode): boolean => type.role === 'supervisor'
 
 type Pin = AgentRef & { readonly memoryRef?: string }
 
 // The shape of a definition was checked when it was registered.
-const pinOf = ({ agent }: WorkflowNode): Pin | undefined => agent as Pin | undefined
+const pinOf = ({ node: { agent } }: PlanNode): Pin | undefined => agent as Pin | undefined
 
 function shownPin(pin: Pin): AgentRef {
   const { memoryRef: _, ...shown } = pin
@@ -21,7 +18,7 @@ function shownPin(pin: Pin): AgentRef {
 }
 
 /** As the first of these nodes that pins the agent describes it. */
-function described(agentId: string, nodes: readonly WorkflowNode[]): AgentRef {
+function described(agentId: string, nodes: readonly PlanNode[]): AgentRef {
   const pin = nodes.map(pinOf).find(known => known?.agentId === agentId)
   return pin === undefined ? { agentId } : shownPin(pin)
 }
@@ -30,8 +27,8 @@ type Existing = Active | Ended
 
 /** R-ORCH-9, R-EVENT-8. */
 export function agentsOf(plan: Plan, state: Existing): Pick<RunSnapshot, 'agent' | 'runOrchestrator' | 'loop'> {
-  const nodes = plan.nodes.map(({ node }) => node)
-  const agent = state.agentId === undefined ? latestPin(plan, state.nodes) : described(state.agentId, nodes)
+  const { nodes } = plan
+  const agent = state.agentId === undefined ? latestPin(nodes, state.nodes) : described(state.agentId, nodes)
   return {
     ...(agent && { agent }),
     ...(state.orchestrator && {
@@ -42,12 +39,12 @@ export function agentsOf(plan: Plan, state: Existing): Pick<RunSnapshot, 'agent'
 }
 
 /** Nobody has acted yet that the log names: then whoever the latest node is meant for. */
-function latestPin(plan: Plan, states: readonly NodeState[]): AgentRef | undefined {
+function latestPin(nodes: readonly PlanNode[], states: readonly NodeState[]): AgentRef | undefined {
   let latest: { readonly since: number; readonly pin: Pin } | undefined
-  for (const { index, node } of plan.nodes) {
-    const pin = pinOf(node)
-    const since = sinceOf(states[index])
-    if (pin === undefined || isSupervisor(node) || since === undefined) continue
+  for (const planNode of nodes) {
+    const pin = pinOf(planNode)
+    const since = sinceOf(states[planNode.index])
+    if (pin === undefined || isSupervisor(planNode) || since === undefined) continue
     if (latest === undefined || since > latest.since) latest = { since, pin }
   }
   return latest && shownPin(latest.pin)
@@ -82,7 +79,7 @@ function decisionOf(decision: Orchestrator['decision']): LoopSnapshot['decision'
 }
 
 function phaseOf(plan: Plan, state: Existing): LoopSnapshot['phase'] {
-  const supervisor = state.nodes[plan.nodes.findIndex(({ node }) => isSupervisor(node))]
+  const supervisor = state.nodes[plan.nodes.findIndex(isSupervisor)]
   if (state.phase === 'ended' || (supervisor?.is === 'completed' && supervisor.outputs.route === 'done')) return 'done'
   if (supervisor?.is === 'waiting') return supervisor.asked === undefined ? 'deciding' : 'suspended'
   const handing = state.nodes.find(isHandingOver)

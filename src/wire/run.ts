@@ -237,7 +237,11 @@ export const RunSnapshot = Type.Object({
     Type.Literal(true, { description: 'A replay that told something otherwise than its source' }),
   ),
   interrupt: Type.Optional(InterruptDoc),
-  childRuns: Type.Optional(Type.Array(Type.Object({ runId: RunId, status: OneOf(RUN_STATUSES) }))),
+  childRuns: Type.Optional(
+    Type.Array(Type.Object({ runId: RunId, status: OneOf(RUN_STATUSES) }), {
+      description: 'The latest 100; GET /v1/runs?parentRunId= lists all',
+    }),
+  ),
   eventLogSchemaVersion: Type.Integer(),
 })
 export type RunSnapshot = Static<typeof RunSnapshot>

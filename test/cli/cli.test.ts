@@ -41,6 +41,9 @@ describe('the examples do what they say', () => {
     ['loop', [], { steps: 4, sum: 10 }],
     ['branch', [], { decision: 'fine' }],
     ['branch', ['-i', 'amount=500'], { decision: 'needs a second look' }],
+    ['orchestrator', ['-i', 'topic=bees'], { draft: 'A few words about bees.', verdict: 'good' }],
+    ['write-draft', [], {}],
+    ['review-draft', [], {}],
   ])('%s %j gives %j', async (workflow, inputs, outputs) => {
     const { code, stdout, stderr } = await server.assay('run', workflow, ...inputs, '--wait')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -74,7 +77,7 @@ describe('the examples do what they say', () => {
     const { value } = await server.json('workflows', 'list')
     const ids = value.workflows.map((one: { workflowId: string }) => one.workflowId)
     expect(ids).toEqual(expect.arrayContaining(files.map(name => path.parse(name).name)))
-    expect(files).toHaveLength(11)
+    expect(files).toHaveLength(14)
   })
 })
 

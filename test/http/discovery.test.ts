@@ -4,25 +4,17 @@ import addFormats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { definitionShape } from '../../src/http/definition-shape.js'
 import { registerAsking } from './asking.js'
-import { startHttp, type TestHost } from './harness.js'
+import { node, startHttp, type TestHost, workflow } from './harness.js'
+import { hasProtocolSchemas, schemaErrors } from './protocol-schemas.js'
 
 let host: TestHost
 beforeAll(async () => {
-  host = await startHttp({ config: { version: '9.9.9', conformance: true, fixtures: ['conformance-noop'] } })
+  host = await startHttp({
+    config: { version: '9.9.9', conformance: true },
+    deps: { fixtures: () => ['conformance-noop'] },
+  })
 })
 afterAll(() => host.close())
-
-const SCHEMAS = '/work/shared/openwop/schemas'
-
-/** The protocol's own schemas, where they are at hand; they are not part of this repository. */
-function protocolSchema(name: string) {
-  const ajv = new Ajv2020({ strict: false })
-  addFormats.default(ajv)
-  for (const file of readdirSync(SCHEMAS, { recursive: true, encoding: 'utf8' })) {
-    if (file.endsWith('.json')) ajv.addSchema(JSON.parse(readFileSync(`${SCHEMAS}/${file}`, 'utf8')))
-  }
-  return ajv.getSchema(`https://openwop.dev/spec/v1/${name}.schema.json`)!
-}
 
 describe('discovery (contract core §1)', () => {
   test('is public JSON with the required fields and families at the root', async () => {
@@ -55,29 +47,88 @@ describe('discovery (contract core §1)', () => {
   })
 
   test('fixtures are advertised in conformance mode only', async () => {
-    const plain = await startHttp({ config: { fixtures: ['conformance-noop'] } })
-    expect((await plain.call(null, { url: '/.well-known/openwop' })).json).not.toHaveProperty('fixtures')
+    const plain = await startHttp({ deps: { fixtures: () => ['conformance-noop'] } })
+    const { json } = await plain.call(null, { url: '/.well-known/openwop' })
+    expect([json.fixtures, json.conformance]).toEqual([undefined, undefined])
     await plain.close()
   })
 
-  test.skipIf(!existsSync(SCHEMAS))(
-    'document, snapshot, events and errors satisfy the protocol’s schemas',
-    async () => {
-      const check = (name: string, value: unknown) => {
-        const validate = protocolSchema(name)
-        expect(validate(value), `${name}: ${JSON.stringify(validate.errors)}`).toBe(true)
-      }
-      check('capabilities', (await host.call(null, { url: '/.well-known/openwop' })).json)
-      await registerAsking(host)
-      for (const workflowId of ['noop', 'approve', 'clarify', 'event']) {
-        const created = await host.call('alice', { method: 'POST', url: '/v1/runs', payload: { workflowId } })
-        check('run-snapshot', (await host.call('alice', { url: created.json.statusUrl })).json)
-        for (const event of (await host.call('alice', { url: `${created.json.eventsUrl}/poll` })).json.events)
-          check('run-event', event)
-      }
-      check('error-envelope', (await host.call(null, { url: '/v1/runs' })).json)
-    },
-  )
+  test('fixtures that are registered later are advertised from then on', async () => {
+    let fixtures: readonly string[] = []
+    const late = await startHttp({ config: { conformance: true }, deps: { fixtures: () => fixtures } })
+    const before = await late.call(null, { url: '/.well-known/openwop' })
+    expect(before.json).not.toHaveProperty('fixtures')
+    fixtures = ['conformance-noop']
+    const after = await late.call(null, { url: '/.well-known/openwop' })
+    expect(after.json.fixtures).toEqual(fixtures)
+    expect(after.headers.etag).not.toBe(before.headers.etag)
+    await late.close()
+  })
+
+  test('R-CAP-1, R-CAP-2: every family is at the root, and the same under capabilities', async () => {
+    const { json } = await host.call(null, { url: '/.well-known/openwop' })
+    for (const family of ['multiAgent', 'agents', 'limits', 'configurable', 'conformance', 'fixtures', 'subWorkflow'])
+      expect(json).toHaveProperty(family)
+    for (const [family, claims] of Object.entries(json.capabilities))
+      expect([family, JSON.stringify(json[family])]).toEqual([family, JSON.stringify(claims)])
+    const ofTheDocument = ['protocolVersion', 'supportedEnvelopes', 'schemaVersions', 'implementation']
+    const ofTheEngine = ['engineVersion', 'eventLogSchemaVersion', 'supportedTransports', 'capabilities']
+    const families = Object.keys(json).filter(name => ![...ofTheDocument, ...ofTheEngine].includes(name))
+    expect(Object.keys(json.capabilities).sort()).toEqual(families.sort())
+  })
+
+  test('R-CAP-3, R-CAP-4, R-CAP-5, R-CAP-8: the loop is claimed with its settings, and nothing beyond version 1', async () => {
+    const orchestrator = {
+      confidenceFloor: 0.8,
+      confidenceInterruptKind: 'x-host-acme-review',
+      transcriptWindow: 30,
+    }
+    const strict = await startHttp({ config: { orchestrator, limits: { maxLoopIterations: 12 } } })
+    const { json } = await strict.call(null, { url: '/.well-known/openwop' })
+    expect(json.multiAgent).toEqual({
+      executionModel: {
+        supported: true,
+        version: 1,
+        confidenceEscalationFloor: 0.8,
+        confidenceEscalationInterruptKind: 'x-host-acme-review',
+        statefulResume: true,
+        transcriptWindow: 30,
+      },
+    })
+    expect(json.limits.maxLoopIterations).toBe(12)
+    expect(json.configurable).toMatchObject({
+      maxLoopIterations: { type: 'integer', min: 1, max: 12 },
+      escalationThreshold: { type: 'number', min: 0, max: 1 },
+    })
+    await strict.close()
+  })
+
+  test('R-CAP-3, R-CAP-10: of agents only what runs here is claimed; mocks in conformance mode only', async () => {
+    const { json } = await host.call(null, { url: '/.well-known/openwop' })
+    expect(json.agents).toEqual({
+      supported: true,
+      orchestratorPattern: 'delegate',
+      orchestrator: true,
+      dispatch: true,
+      dispatchMapping: true,
+      subRunAttestation: true,
+      reasoning: { verbosity: 'summary', tokenLimit: 512, streaming: true },
+    })
+    expect(json.conformance).toEqual({ mockAgent: true })
+  })
+
+  test.skipIf(!hasProtocolSchemas)('document, snapshot, events and errors satisfy the protocol’s schemas', async () => {
+    const check = (name: string, value: unknown) => expect(schemaErrors(name, value)).toEqual([])
+    check('capabilities', (await host.call(null, { url: '/.well-known/openwop' })).json)
+    await registerAsking(host)
+    for (const workflowId of ['noop', 'approve', 'clarify', 'event']) {
+      const created = await host.call('alice', { method: 'POST', url: '/v1/runs', payload: { workflowId } })
+      check('run-snapshot', (await host.call('alice', { url: created.json.statusUrl })).json)
+      for (const event of (await host.call('alice', { url: `${created.json.eventsUrl}/poll` })).json.events)
+        check('run-event', event)
+    }
+    check('error-envelope', (await host.call(null, { url: '/v1/runs' })).json)
+  })
 })
 
 describe('OpenAPI', () => {
@@ -113,11 +164,40 @@ const FIXTURES = '/work/shared/openwop/fixtures'
 
 describe('workflow definitions', () => {
   test.skipIf(!existsSync(FIXTURES))('the protocol’s own fixtures have the documented shape', async () => {
-    for (const file of readdirSync(FIXTURES)) {
+    // A host without deployments must refuse a channel.
+    const files = readdirSync(FIXTURES).filter(file => file !== 'conformance-agent-channel-dispatch.json')
+    for (const file of files) {
       expect([file, definitionShape(JSON.parse(readFileSync(`${FIXTURES}/${file}`, 'utf8')))]).toEqual([
         file,
         undefined,
       ])
     }
+  })
+
+  const pinned = (agent: object) => definitionShape(workflow('w', [node('n', 'core.identity', { agent })]))
+
+  test('R-EVENT-8: a node may pin the agent that acts in it', () => {
+    expect(pinned({ agentId: 'abc' })).toBeUndefined()
+    const all = { name: 'A', modelClass: 'code', memoryRef: 'm', version: '1.0.0', sourceManifestId: 's' }
+    expect(pinned({ agentId: 'vendor.acme.support.tier1', ...all })).toBeUndefined()
+  })
+
+  test.each([
+    [{}, 'agentId'],
+    [{ agentId: 'ab' }, 'agentId'],
+    [{ agentId: 'a'.repeat(257) }, 'agentId'],
+    [{ agentId: 'abc', modelClass: 'clever' }, 'modelClass'],
+    [{ agentId: 'abc', mood: 'good' }, 'mood'],
+  ])('%j is no agent', (agent, field) => {
+    expect(pinned(agent)).toMatchObject({
+      code: 'validation_error',
+      details: { field: `definition.nodes[0].agent.${field}` },
+    })
+  })
+
+  test('R-CAP-3: a channel is refused and says why, because nothing is deployed here', () => {
+    expect(pinned({ agentId: 'abc', channel: 'stable' })?.message).toBe(
+      'definition.nodes[0].agent.channel is not supported, because agents are not deployed to channels here; pin a version instead; got "stable".',
+    )
   })
 })

@@ -6,7 +6,7 @@ import type { RunEngine } from '../../src/engine/api.js'
 import { Engine } from '../../src/engine/engine.js'
 import type { ApiKey, Clock, Log, Performer, SchemaChecker } from '../../src/engine/ports.js'
 import { createApp } from '../../src/http/app.js'
-import { type HttpConfigOverrides, httpConfig } from '../../src/http/config.js'
+import { type HttpConfig, type HttpConfigOverrides, httpConfig } from '../../src/http/config.js'
 import { definitionShape } from '../../src/http/definition-shape.js'
 import type { AppDeps } from '../../src/http/deps.js'
 import { hashKey } from '../../src/http/key-ring.js'
@@ -75,12 +75,12 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const lines: LogLine[] = []
   const log = recordingLog(lines)
   const schemas = createSchemaChecker()
-  const real = newEngine(store, clock, log, schemas, options)
+  const config = httpConfig(options.config)
+  const real = newEngine(store, clock, log, schemas, config, options)
   await real.start()
   for (const name of Object.keys(KEYS) as KeyName[]) await store.putKey(keyRecord(name, clock))
   const engine = options.wrap?.(real) ?? real
   const audit = new AuditVerifier({ store, keys: async () => new Map() })
-  const config = httpConfig(options.config)
   const webhooks = newWebhooks(store, clock, log)
   const desks = { audit, webhooks, tokenSecrets: [TOKEN_SECRET] }
   const deps = { engine, keys: store, receipts: store, ...desks, clock, ids: systemIds, config, log }
@@ -113,6 +113,7 @@ const newEngine = (
   clock: Clock,
   log: Log,
   schemas: SchemaChecker,
+  { orchestrator }: HttpConfig,
   { hostName = 'test', performers }: HostOptions,
 ): Engine =>
   new Engine(
@@ -131,7 +132,14 @@ const newEngine = (
       hostName,
       leaseMs: 10_000,
       sweepMs: 1000,
-      limits: { maxNodeExecutions: 1000, maxRunDurationMs: 3_600_000, maxDepth: 8 },
+      limits: {
+        maxNodeExecutions: 1000,
+        maxRunDurationMs: 3_600_000,
+        maxDepth: 8,
+        maxLoopIterations: 1000,
+        transcriptWindow: orchestrator.transcriptWindow,
+        confidence: { floor: orchestrator.confidenceFloor, interruptKind: orchestrator.confidenceInterruptKind },
+      },
       maxConcurrentEffects: 8,
       maxPoisonAttempts: 3,
       maxActiveRuns: 1_000_000,

@@ -24,9 +24,6 @@ export type OrchestratorDecision =
     }
   | { readonly kind: 'ask-user'; readonly prompt: string }
 
-/** Who acts (contract agents §13.1). */
-export type AgentRef = { readonly agentId: string; readonly [detail: string]: Json }
-
 /** No operator can set the floor lower (R-CONF-5). */
 export const LOWEST_FLOOR = 0.5
 

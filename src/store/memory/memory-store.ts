@@ -54,9 +54,9 @@ export class MemoryStore implements Ports.Store {
     return found.sort((a, b) => (a.runId < b.runId ? 1 : -1)).slice(0, limit)
   }
 
-  async childrenOf(runId: string): Promise<Ports.RunRow[]> {
+  async childrenOf(runId: string, limit: number): Promise<Ports.RunRow[]> {
     const children = [...this.#tables.runs.values()].filter(run => run.parentRunId === runId)
-    return children.sort((a, b) => (a.runId < b.runId ? -1 : 1))
+    return children.sort((a, b) => (a.runId < b.runId ? -1 : 1)).slice(-limit)
   }
 
   async dueRuns(hostId: string, now: number, limit: number): Promise<Ports.DueRun[]> {

@@ -93,8 +93,9 @@ export class SqliteStore implements Ports.Store {
     return this.#reader.all(sql, ...parameters).map(toRun)
   }
 
-  async childrenOf(runId: string): Promise<Ports.RunRow[]> {
-    return this.#reader.all('SELECT * FROM runs WHERE parent_run_id = ? ORDER BY run_id', runId).map(toRun)
+  async childrenOf(runId: string, limit: number): Promise<Ports.RunRow[]> {
+    const sql = 'SELECT * FROM runs WHERE parent_run_id = ? ORDER BY run_id DESC LIMIT ?'
+    return this.#reader.all(sql, runId, limit).map(toRun).reverse()
   }
 
   async dueRuns(hostId: string, now: number, limit: number): Promise<Ports.DueRun[]> {

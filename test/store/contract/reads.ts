@@ -78,8 +78,17 @@ export function readContract(open: () => Promise<Opened>): void {
     expect(await list({ tag: 'x' })).toEqual([parent])
     expect(await list({ tag: `y' OR 1=1 --` })).toEqual([])
     expect(await list({ tag: 'y', workflowId: 'b', status: ['failed'], parentRunId: parent })).toEqual([child])
-    expect((await store.childrenOf(parent)).map(row => row.runId)).toEqual([child])
-    expect(await store.childrenOf(child)).toEqual([])
+    expect((await store.childrenOf(parent, 10)).map(row => row.runId)).toEqual([child])
+    expect(await store.childrenOf(child, 10)).toEqual([])
+  })
+
+  it('gives the latest children of a run, oldest first', async () => {
+    const { store } = await open()
+    const hostId = await f.host(store)
+    await store.commit(f.commit(hostId, [f.creation('run_parent')]))
+    for (const name of ['run_c', 'run_a', 'run_b'])
+      await store.commit(f.commit(hostId, [f.creation(name, {}, { parentRunId: 'run_parent' })]))
+    expect((await store.childrenOf('run_parent', 2)).map(row => row.runId)).toEqual(['run_b', 'run_c'])
   })
 
   it('pages newest first with the last id of a page as the cursor', async () => {

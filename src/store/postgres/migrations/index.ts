@@ -6,6 +6,16 @@ import { forks } from './0004-forks.js'
 import { deliveries } from './0005-deliveries.js'
 import { checkpoints } from './0006-checkpoints.js'
 import { commitForks } from './0007-commit-forks.js'
+import { latestChildren } from './0008-latest-children.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
-export const MIGRATIONS: readonly Migration[] = [tables, commit, hosts, forks, deliveries, checkpoints, commitForks]
+export const MIGRATIONS: readonly Migration[] = [
+  tables,
+  commit,
+  hosts,
+  forks,
+  deliveries,
+  checkpoints,
+  commitForks,
+  latestChildren,
+]
