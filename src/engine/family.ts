@@ -49,8 +49,10 @@ export function grow(
   }
   const adopt = (born: Step): void => {
     const watch = pending(before.rules, state).find(effect => isWatching(effect, born.append.runId))
+    // The parent took another way, out of time for one: what it does not know of is not born.
+    if (watch?.kind !== 'watch-child') return
     const end = born.loaded.state
-    const told = end.phase === 'ended' && watch?.kind === 'watch-child' && hear(childEnded(watch, end))
+    const told = end.phase === 'ended' && hear(childEnded(watch, end))
     // A parent that knows already need not be woken.
     children.push(told ? { ...born, wakes: [] } : born)
   }

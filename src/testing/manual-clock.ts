@@ -27,6 +27,11 @@ export class ManualClock implements Clock {
     }
   }
 
+  /** Moves on without anybody noticing, as when a machine was asleep. */
+  skip(ms: number): void {
+    this.#now += ms
+  }
+
   /** Moves on by `ms`, letting everything that falls due, and what that leads to, happen on the way. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms

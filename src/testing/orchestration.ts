@@ -45,7 +45,11 @@ export const begins = (
   })
 
 /** There can be no child for a worker. */
-export const refuses = (run: Scenario, code: string, { nodeId = 'dispatch', worker = 0, since }: Place = {}): Scenario =>
+export const refuses = (
+  run: Scenario,
+  code: string,
+  { nodeId = 'dispatch', worker = 0, since }: Place = {},
+): Scenario =>
   run.when({
     type: 'ChildRefused',
     nodeId,
