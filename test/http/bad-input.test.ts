@@ -70,11 +70,9 @@ describe('E54: what is not the JSON we can agree on', () => {
     ['a string', '"noop"'],
     ['nothing', ''],
     ['a trailing comma', '{"workflowId":"noop",}'],
-  ])('%s is 400 validation_error within 250 ms', async (_, payload) => {
-    const before = performance.now()
+  ])('%s is 400 validation_error', async (_, payload) => {
     const reply = await post(payload)
     expect([reply.status, reply.json.error]).toEqual([400, 'validation_error'])
-    expect(performance.now() - before).toBeLessThan(250)
   })
 
   test('a million members are refused by count, or by size', async () => {
