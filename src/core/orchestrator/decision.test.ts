@@ -18,7 +18,13 @@ describe('what a decision may say', () => {
     ['clarify with a prompt', { kind: 'clarify', prompt: 'What?', confidence: 0 }],
     [
       'clarify with questions',
-      { kind: 'clarify', questions: [{ id: 'q1', question: 'What?', schema: { type: 'string' } }, { id: 'q2', question: '?' }] },
+      {
+        kind: 'clarify',
+        questions: [
+          { id: 'q1', question: 'What?', schema: { type: 'string' } },
+          { id: 'q2', question: '?' },
+        ],
+      },
     ],
     ['escalate', { kind: 'escalate' }],
     ['escalate, all of it', { kind: 'escalate', reason: 'r', title: 't', artifact: [1, null], confidence: 0.1 }],
@@ -37,16 +43,36 @@ describe('what a decision may say', () => {
     ['a kind that every object has', { kind: 'toString' }, 'not "toString"'],
     ['a kind that is no text', { kind: 7 }, 'not 7'],
     ['no workers', { kind: 'next-worker' }, 'd.nextWorkerIds is missing'],
-    ['an empty list of workers', { kind: 'next-worker', nextWorkerIds: [] }, 'd.nextWorkerIds must be a list of 1 to 100'],
+    [
+      'an empty list of workers',
+      { kind: 'next-worker', nextWorkerIds: [] },
+      'd.nextWorkerIds must be a list of 1 to 100',
+    ],
     ['a worker without a name', { kind: 'next-worker', nextWorkerIds: ['a', ''] }, 'd.nextWorkerIds must be'],
     ['a worker that is no text', { kind: 'next-worker', nextWorkerIds: [1] }, 'd.nextWorkerIds must be'],
-    ['a worker with too long a name', { kind: 'next-worker', nextWorkerIds: ['x'.repeat(257)] }, 'd.nextWorkerIds must be'],
+    [
+      'a worker with too long a name',
+      { kind: 'next-worker', nextWorkerIds: ['x'.repeat(257)] },
+      'd.nextWorkerIds must be',
+    ],
     ['more workers than one turn may name', { kind: 'next-worker', nextWorkerIds: Array(101).fill('a') }, '1 to 100'],
     ['workers that are no list', { kind: 'next-worker', nextWorkerIds: 'a' }, 'd.nextWorkerIds must be'],
     ['an empty reason', { kind: 'terminate', reason: '' }, 'd.reason must be a text'],
-    ['criteria that are no list', { kind: 'terminate', successCriteria: {} }, 'd.successCriteria must be a list of {key, met}'],
-    ['a criterion without a key', { kind: 'terminate', successCriteria: [{ key: '', met: true }] }, 'd.successCriteria'],
-    ['a criterion that is not met or unmet', { kind: 'terminate', successCriteria: [{ key: 'k', met: 1 }] }, 'd.successCriteria'],
+    [
+      'criteria that are no list',
+      { kind: 'terminate', successCriteria: {} },
+      'd.successCriteria must be a list of {key, met}',
+    ],
+    [
+      'a criterion without a key',
+      { kind: 'terminate', successCriteria: [{ key: '', met: true }] },
+      'd.successCriteria',
+    ],
+    [
+      'a criterion that is not met or unmet',
+      { kind: 'terminate', successCriteria: [{ key: 'k', met: 1 }] },
+      'd.successCriteria',
+    ],
     [
       'a criterion that says more',
       { kind: 'terminate', successCriteria: [{ key: 'k', met: true, why: 'w' }] },
@@ -56,11 +82,25 @@ describe('what a decision may say', () => {
     ['no question at all', { kind: 'clarify', questions: [] }, 'd.questions must be a list of {id, question, schema?}'],
     ['a question without an id', { kind: 'clarify', questions: [{ question: '?' }] }, 'd.questions must be'],
     ['a question without a text', { kind: 'clarify', questions: [{ id: 'q' }] }, 'd.questions must be'],
-    ['a question that says more', { kind: 'clarify', questions: [{ id: 'q', question: '?', hint: 'h' }] }, 'd.questions must be'],
-    ['a schema that is none', { kind: 'clarify', questions: [{ id: 'q', question: '?', schema: 1 }] }, 'd.questions must be'],
+    [
+      'a question that says more',
+      { kind: 'clarify', questions: [{ id: 'q', question: '?', hint: 'h' }] },
+      'd.questions must be',
+    ],
+    [
+      'a schema that is none',
+      { kind: 'clarify', questions: [{ id: 'q', question: '?', schema: 1 }] },
+      'd.questions must be',
+    ],
     [
       'two questions with one id',
-      { kind: 'clarify', questions: [{ id: 'q', question: '?' }, { id: 'q', question: '!' }] },
+      {
+        kind: 'clarify',
+        questions: [
+          { id: 'q', question: '?' },
+          { id: 'q', question: '!' },
+        ],
+      },
       'each with its own id',
     ],
     ['an empty title', { kind: 'escalate', title: '' }, 'd.title must be a text'],
@@ -79,7 +119,9 @@ describe('what a decision may say', () => {
     [{ kind: 'escalate', prompt: 'p' }],
     [{ kind: 'ask-user', prompt: 'p', confidence: 1 }],
   ])('R-ORCH-1: is closed per kind: %j', decision => {
-    expect(problems(decision)).toEqual([expect.stringMatching(/^d\.\w+ is not part of a [\w-]+ decision; leave it out$/)])
+    expect(problems(decision)).toEqual([
+      expect.stringMatching(/^d\.\w+ is not part of a [\w-]+ decision; leave it out$/),
+    ])
   })
 
   it('R-ORCH-1: everything wrong is told at once', () => {

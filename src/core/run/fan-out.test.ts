@@ -19,7 +19,11 @@ describe('one after the other', () => {
       ends(run, `child-${worker}`, { x: (worker + 1) * 10 })
     }
     expect(payloads(run, 'node.completed')[1]).toMatchObject({
-      outputs: { childRunId: 'child-2', childStatus: 'completed', workers: [{ workerId: 'a' }, { workerId: 'b' }, { workerId: 'c' }] },
+      outputs: {
+        childRunId: 'child-2',
+        childStatus: 'completed',
+        workers: [{ workerId: 'a' }, { workerId: 'b' }, { workerId: 'c' }],
+      },
     })
   })
 
@@ -112,13 +116,20 @@ describe('all at once', () => {
     }
     const first = outcome([0, 1, 2])
     expect(first).toMatchObject({ variables: { got: 2 }, status: 'completed' })
-    for (const order of [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]) expect(outcome(order)).toEqual(first)
+    for (const order of [
+      [0, 2, 1],
+      [1, 0, 2],
+      [1, 2, 0],
+      [2, 0, 1],
+      [2, 1, 0],
+    ])
+      expect(outcome(order)).toEqual(first)
   })
 
   it('R-ORCH-15: does not see what the others leave', () => {
-    const run = given(
-      scripted([next('a', 'b')], { dispatch: { ...PARALLEL, inputMapping: { y: 'got' } } }),
-    ).start({ got: 9 })
+    const run = given(scripted([next('a', 'b')], { dispatch: { ...PARALLEL, inputMapping: { y: 'got' } } })).start({
+      got: 9,
+    })
     begins(run, 'child-0')
     ends(run, 'child-0', { x: 1 })
     expect(run.owed).toMatchObject([{ kind: 'start-child', worker: 1, inputs: { y: 9 } }])
@@ -171,7 +182,9 @@ describe('workers that wait for someone', () => {
   const waits = (run: Scenario, childRunId: string, status: 'waiting-approval' | 'waiting-input' | 'running') =>
     run.when({ type: 'ChildWaits', nodeId: 'dispatch', childRunId, status })
   const two = () => {
-    const run = given(scripted([next('a', 'b')], { dispatch: { fanOutPolicy: 'parallel' }, settings: { timeout: 1_000 } })).start()
+    const run = given(
+      scripted([next('a', 'b')], { dispatch: { fanOutPolicy: 'parallel' }, settings: { timeout: 1_000 } }),
+    ).start()
     begins(run, 'child-0')
     return begins(run, 'child-1', { worker: 1 })
   }
@@ -219,7 +232,9 @@ describe('workers that wait for someone', () => {
 describe('stopping with workers at work', () => {
   const parallel = (dispatch: JsonObject = {}) => {
     const run = given(
-      scripted([next('a', 'b', 'c')], { dispatch: { fanOutPolicy: 'parallel', outputMapping: { got: 'x' }, ...dispatch } }),
+      scripted([next('a', 'b', 'c')], {
+        dispatch: { fanOutPolicy: 'parallel', outputMapping: { got: 'x' }, ...dispatch },
+      }),
     ).start()
     begins(run, 'child-0')
     return begins(run, 'child-1', { worker: 1 })
@@ -260,7 +275,10 @@ describe('stopping with workers at work', () => {
 
   it('R-ORCH-19: the run’s own failure stops them as well', () => {
     const run = given(
-      scripted([next('a')], { nodes: { wait: { type: 'core.delay', config: { ms: 10 } }, fail: 'core.fail' }, edges: ['sup > dispatch', 'wait > fail'] }),
+      scripted([next('a')], {
+        nodes: { wait: { type: 'core.delay', config: { ms: 10 } }, fail: 'core.fail' },
+        edges: ['sup > dispatch', 'wait > fail'],
+      }),
     ).start()
     begins(run, 'child-0')
     run.after(10)

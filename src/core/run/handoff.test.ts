@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { given, type Scenario } from '../../testing/given-when-then.js'
-import { answer, begins, ends, next, payloads, refuses, scripted, terminate, trace } from '../../testing/orchestration.js'
+import {
+  answer,
+  begins,
+  ends,
+  next,
+  payloads,
+  refuses,
+  scripted,
+  terminate,
+  trace,
+} from '../../testing/orchestration.js'
 import { HANDOFF_PHASES } from './event.js'
 import { statusOf } from './state.js'
 
@@ -33,7 +43,11 @@ describe('the hand-off of one worker', () => {
     const run = one()
     begins(run, 'child-1')
     ends(run, 'child-1', { x: 1 })
-    expect(chain(run).map(line => line.split(' ')[0])).toEqual(['dispatch.began', 'dispatch.succeeded', 'child.completed'])
+    expect(chain(run).map(line => line.split(' ')[0])).toEqual([
+      'dispatch.began',
+      'dispatch.succeeded',
+      'child.completed',
+    ])
     expect(statusOf(run.state)).toBe('completed')
   })
 
@@ -58,7 +72,9 @@ describe('the hand-off of one worker', () => {
         },
       ])
       expect(payloads(run, 'variable.changed')).toEqual([])
-      expect(payloads(run, 'node.completed')[1]).toMatchObject({ outputs: { childRunId: 'child-1', childStatus: status } })
+      expect(payloads(run, 'node.completed')[1]).toMatchObject({
+        outputs: { childRunId: 'child-1', childStatus: status },
+      })
       expect(payloads(run, 'runOrchestrator.decided')).toHaveLength(2)
       expect(statusOf(run.state)).toBe('completed')
     },
@@ -68,7 +84,9 @@ describe('the hand-off of one worker', () => {
     const run = one()
     begins(run, 'child-1')
     ends(run, 'child-1', {}, { status: 'cancelled' })
-    expect(payloads(run, 'child.cancelled')).toMatchObject([{ error: { code: 'child_cancelled', error: 'child_cancelled' } }])
+    expect(payloads(run, 'child.cancelled')).toMatchObject([
+      { error: { code: 'child_cancelled', error: 'child_cancelled' } },
+    ])
   })
 
   it('R-HANDOFF-7 R-HANDOFF-8 R-ORCH-19: not even created: dispatch.failed, no child, and the supervisor goes on', () => {
@@ -87,12 +105,19 @@ describe('the hand-off of one worker', () => {
         phase: 'dispatch.failed',
         workerId: 'a',
         parentRunId: 'run-1',
-        error: { code: 'unknown_child_workflow', error: 'unknown_child_workflow', message: 'no child: unknown_child_workflow' },
+        error: {
+          code: 'unknown_child_workflow',
+          error: 'unknown_child_workflow',
+          message: 'no child: unknown_child_workflow',
+        },
       },
     ])
     expect(payloads(run, 'node.completed')[1]).toEqual({
       nodeId: 'dispatch',
-      outputs: { childStatus: 'failed', workers: [{ workerId: 'a', status: 'failed', error: 'unknown_child_workflow' }] },
+      outputs: {
+        childStatus: 'failed',
+        workers: [{ workerId: 'a', status: 'failed', error: 'unknown_child_workflow' }],
+      },
     })
     expect(payloads(run, 'node.dispatched')).toEqual([])
   })
@@ -153,7 +178,9 @@ describe('the hand-off of one worker', () => {
     begins(run, 'child-1')
     ends(run, 'child-1')
     begins(run, 'child-2')
-    const began = run.log.findLast(event => event.type === 'core.workflowChain.event' && event.payload.phase === 'dispatch.began')
+    const began = run.log.findLast(
+      event => event.type === 'core.workflowChain.event' && event.payload.phase === 'dispatch.began',
+    )
     expect(run.log[began!.cause!]).toMatchObject({ type: 'runOrchestrator.decided', payload: { iteration: 2 } })
     expect(run.log.findLast(({ type }) => type === 'node.dispatched')?.cause).toBe(began!.cause)
   })
@@ -161,9 +188,16 @@ describe('the hand-off of one worker', () => {
 
 describe('dispatching', () => {
   it('R-ORCH-14: fails without a decision that names workers', () => {
-    const late = { nodes: { n: 'core.noop', late: 'core.dispatch' }, edges: ['sup > dispatch', 'dispatch > sup', 'sup > n', 'n > late'] }
+    const late = {
+      nodes: { n: 'core.noop', late: 'core.dispatch' },
+      edges: ['sup > dispatch', 'dispatch > sup', 'sup > n', 'n > late'],
+    }
     const run = given(scripted([terminate], late)).start()
-    expect(run.log.at(-2)).toMatchObject({ type: 'node.failed', nodeId: 'late', payload: { error: { code: 'no_pending_decision' } } })
+    expect(run.log.at(-2)).toMatchObject({
+      type: 'node.failed',
+      nodeId: 'late',
+      payload: { error: { code: 'no_pending_decision' } },
+    })
     expect(statusOf(run.state)).toBe('failed')
   })
 
@@ -195,7 +229,9 @@ describe('dispatching', () => {
       begins(run, `child-${worker}`, { worker, ...(agentId === undefined ? {} : { agentId }) })
       ends(run, `child-${worker}`)
     })
-    expect(payloads(run, 'agent.handoff')).toEqual([{ fromAgentId: 'core.boss', toAgentId: 'core.one', reason: 'dispatch' }])
+    expect(payloads(run, 'agent.handoff')).toEqual([
+      { fromAgentId: 'core.boss', toAgentId: 'core.one', reason: 'dispatch' },
+    ])
     const told = run.log.findIndex(({ type }) => type === 'agent.handoff')
     expect(run.log[told]).toMatchObject({ nodeId: 'dispatch', cause: 2 })
     expect([run.log[told - 1]?.type, run.log[told + 1]]).toMatchObject([
@@ -208,7 +244,10 @@ describe('dispatching', () => {
 describe('a sub-workflow', () => {
   const sub = (config = {}, settings = {}) =>
     given({
-      nodes: { sub: { type: 'core.subWorkflow', config: { workflowId: 'w', ...config }, settings }, after: 'core.noop' },
+      nodes: {
+        sub: { type: 'core.subWorkflow', config: { workflowId: 'w', ...config }, settings },
+        after: 'core.noop',
+      },
       edges: ['sub > after'],
     }).start()
   const AT = { nodeId: 'sub' }
@@ -231,7 +270,9 @@ describe('a sub-workflow', () => {
       'node.completed after [9]',
       'run.completed [10]',
     ])
-    expect(payloads(run, 'node.completed')[0]).toMatchObject({ outputs: { childRunId: 'child-1', childStatus: 'completed' } })
+    expect(payloads(run, 'node.completed')[0]).toMatchObject({
+      outputs: { childRunId: 'child-1', childStatus: 'completed' },
+    })
   })
 
   it.each(['failed', 'cancelled'] as const)('R-MAP-9: fails with a child that %s, unless that is absorbed', status => {
@@ -240,20 +281,30 @@ describe('a sub-workflow', () => {
     begins(failing, 'child-1', AT)
     ends(failing, 'child-1', {}, end)
     expect(failing.state).toMatchObject({
-      outcome: { error: { code: `child_${status}`, details: { childRunId: 'child-1', childError: 'e' } }, failedNodeId: 'sub' },
+      outcome: {
+        error: { code: `child_${status}`, details: { childRunId: 'child-1', childError: 'e' } },
+        failedNodeId: 'sub',
+      },
     })
     const absorbing = sub({ ...MAPPED, onChildFailure: 'absorb' })
     begins(absorbing, 'child-1', AT)
     ends(absorbing, 'child-1', {}, end)
     expect(statusOf(absorbing.state)).toBe('completed')
-    expect(payloads(absorbing, 'node.completed')[0]).toMatchObject({ outputs: { childRunId: 'child-1', childStatus: status } })
+    expect(payloads(absorbing, 'node.completed')[0]).toMatchObject({
+      outputs: { childRunId: 'child-1', childStatus: status },
+    })
     expect(payloads(absorbing, 'variable.changed')).toEqual([])
   })
 
   it('R-MAP-9: fails with what kept its child from being created, and is not tried again', () => {
     for (const config of [{}, { onChildFailure: 'absorb' }]) {
       const run = refuses(sub(config, { maxRetries: 3 }), 'unknown_child_workflow', AT)
-      expect(trace(run, 2)).toEqual(['dispatch.began w [1]', 'dispatch.failed w [2]', 'node.failed sub [1]', 'run.failed'])
+      expect(trace(run, 2)).toEqual([
+        'dispatch.began w [1]',
+        'dispatch.failed w [2]',
+        'node.failed sub [1]',
+        'run.failed',
+      ])
       expect(run.state).toMatchObject({ outcome: { error: { code: 'unknown_child_workflow' } } })
     }
   })

@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { given, rulesFor, Scenario } from '../../testing/given-when-then.js'
-import { answer, begins, ends, loopOf, next, payloads, scripted, terminate, trace } from '../../testing/orchestration.js'
+import {
+  answer,
+  begins,
+  ends,
+  loopOf,
+  next,
+  payloads,
+  scripted,
+  terminate,
+  trace,
+} from '../../testing/orchestration.js'
 import type { JsonObject } from '../json.js'
 import { statusOf } from './state.js'
 
@@ -46,7 +56,10 @@ describe('bounds of the loop', () => {
 
   it.each([0, -1, 1.5, '3', null])('R-BOUND-1: a bound of %j is refused when the run is created', maxLoopIterations => {
     const run = given(scripted([terminate])).start({}, { maxLoopIterations })
-    expect(run.refusal).toMatchObject({ code: 'validation_error', message: expect.stringContaining('maxLoopIterations') })
+    expect(run.refusal).toMatchObject({
+      code: 'validation_error',
+      message: expect.stringContaining('maxLoopIterations'),
+    })
     expect(run.log).toEqual([])
   })
 
@@ -55,7 +68,10 @@ describe('bounds of the loop', () => {
       nodes: { n1: 'core.noop', n2: 'core.noop' },
       edges: ['sup > dispatch', 'dispatch > n1', 'n1 > n2', 'n2 > sup'],
     }
-    const run = given(scripted([next('a', 'b', 'c'), { ...terminate, confidence: 0.1 }], around)).start({}, { maxLoopIterations: 2 })
+    const run = given(scripted([next('a', 'b', 'c'), { ...terminate, confidence: 0.1 }], around)).start(
+      {},
+      { maxLoopIterations: 2 },
+    )
     for (let worker = 0; worker < 3; worker += 1) {
       begins(run, `child-${worker}`, { worker })
       ends(run, `child-${worker}`)
@@ -143,7 +159,7 @@ describe('a pause', () => {
     expect(payloads(run, 'dispatch.began')).toHaveLength(1)
   })
 
-  it('R-STATE-9: that lets work drain hears the worker’s end and hands over no more until it is resumed', () => {
+  it('R-STATE-9: that lets work drain does not wait for workers; they are heard after it', () => {
     const run = given(scripted([next('a', 'b')])).start()
     begins(run, 'child-1')
     run.when({ type: 'PauseRun', drainPolicy: 'drain-current-node' })
@@ -151,6 +167,15 @@ describe('a pause', () => {
     run.when({ type: 'ResumeRun' })
     ends(run, 'child-1')
     expect(payloads(run, 'dispatch.began')).toHaveLength(2)
+  })
+
+  it('R-STATE-9: that lets work drain hears the decision and carries it out after it', () => {
+    const run = given(loopOf({ provider: 'model' })).start()
+    run.when({ type: 'PauseRun', drainPolicy: 'drain-current-node' })
+    run.when({ type: 'EffectAnswered', nodeId: 'sup', since: 1, answer: { ok: true, output: next('a') } })
+    expect(trace(run, 2)).toEqual(['assay.pause.requested', 'decided 1 [1]', 'node.completed sup [3]', 'run.paused'])
+    run.when({ type: 'ResumeRun' })
+    expect(trace(run, 6)).toEqual(['run.resumed', 'node.started dispatch [4]', 'dispatch.began a [3]'])
   })
 
   it('R-STATE-2: while a provider decides starts the same turn again', () => {
@@ -177,10 +202,17 @@ describe('cancelling', () => {
     ['while it escalates', () => given(scripted([{ kind: 'escalate' }])).start(), 'sup'],
     ['while a decision is in doubt', () => given(scripted([{ ...next('a'), confidence: 0 }])).start(), 'sup'],
     ['before a child is there', () => given(scripted([next('a')])).start(), 'dispatch'],
-    ['while it asks whether to merge', () => asking(given(scripted([next('a')], { dispatch: GATED })).start()), 'dispatch'],
+    [
+      'while it asks whether to merge',
+      () => asking(given(scripted([next('a')], { dispatch: GATED })).start()),
+      'dispatch',
+    ],
     [
       'while paused in a hand-off',
-      () => given(scripted([next('a')])).start().when({ type: 'PauseRun', drainPolicy: 'immediate' }),
+      () =>
+        given(scripted([next('a')]))
+          .start()
+          .when({ type: 'PauseRun', drainPolicy: 'immediate' }),
       'dispatch',
     ],
   ])('R-LOOP-10: %s ends the run at once', (_when, tell, open) => {
@@ -202,7 +234,12 @@ describe('cancelling', () => {
     expect(statusOf(run.state)).toBe('cancelling')
     expect(run.owed.map(({ kind }) => kind)).toEqual(['cancel-child', 'watch-child'])
     ends(run, 'child-1', {}, { status: 'cancelled' })
-    expect(trace(run, 8)).toEqual(['assay.stop.requested', 'child.cancelled a [7]', 'node.cancelled dispatch', 'run.cancelled'])
+    expect(trace(run, 8)).toEqual([
+      'assay.stop.requested',
+      'child.cancelled a [7]',
+      'node.cancelled dispatch',
+      'run.cancelled',
+    ])
     expect(run.log.at(-2)).toMatchObject({ payload: { reason: 'child-ended' } })
     expect(run.state).toMatchObject({ outcome: { status: 'cancelled' } })
   })

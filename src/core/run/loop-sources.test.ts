@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { given, rulesFor, Scenario } from '../../testing/given-when-then.js'
-import { answer, begins, ends, loopOf, next, payloads, refuses, scripted, terminate } from '../../testing/orchestration.js'
+import {
+  answer,
+  begins,
+  ends,
+  loopOf,
+  next,
+  payloads,
+  refuses,
+  scripted,
+  terminate,
+} from '../../testing/orchestration.js'
 import type { Json, JsonObject } from '../json.js'
 import { statusOf } from './state.js'
 
@@ -21,7 +31,11 @@ describe('rules', () => {
   })
 
   it('R-LOOP-11: what is not exactly true does not apply', () => {
-    const rules = [{ when: '1 + 1', decide: end('number') }, { when: '"true"', decide: end('text') }, { decide: end('last') }]
+    const rules = [
+      { when: '1 + 1', decide: end('number') },
+      { when: '"true"', decide: end('text') },
+      { decide: end('last') },
+    ]
     expect(reasons(given(loopOf({ rules })).start())).toEqual(['last'])
   })
 
@@ -71,7 +85,10 @@ describe('rules', () => {
 
   it('R-EVENT-6: a decision that carries a secret is carried out, and told without it', () => {
     const rules = [
-      { when: 'iteration == 1', decide: { kind: 'escalate', title: 'Use hunter2-secret?', artifact: { key: 'hunter2-secret' } } },
+      {
+        when: 'iteration == 1',
+        decide: { kind: 'escalate', title: 'Use hunter2-secret?', artifact: { key: 'hunter2-secret' } },
+      },
       { decide: end('used hunter2-secret') },
     ]
     const run = given(loopOf({ rules }, { variables: [{ name: 'key', type: 'string', sensitive: true }] })).start({
@@ -88,20 +105,25 @@ describe('rules', () => {
     const rules = [{ when: 'variables.nothing.there == 1', decide: next('a') }, { decide: terminate }]
     const run = given(loopOf({ rules })).start()
     expect(run.told()).toEqual(['run.started', 'node.started sup', 'node.failed sup', 'run.failed'])
-    expect(run.state).toMatchObject({ outcome: { error: { message: expect.stringContaining('config.rules[0].when') } } })
+    expect(run.state).toMatchObject({
+      outcome: { error: { message: expect.stringContaining('config.rules[0].when') } },
+    })
   })
 })
 
 describe('a script', () => {
-  it.each(['mockDispatchPlan', 'mockDecisions'])('R-LOOP-11: %s gives one decision per turn, and then the end', field => {
-    const run = given(loopOf({ [field]: [{ kind: 'clarify' }, { kind: 'clarify' }] })).start()
-    for (let turn = 1; turn <= 2; turn += 1) run.when(answer('sup', { answers: { answer: turn } }))
-    expect(payloads(run, 'runOrchestrator.decided').map(({ decision }) => (decision as JsonObject).kind)).toEqual([
-      'clarify',
-      'clarify',
-      'terminate',
-    ])
-  })
+  it.each(['mockDispatchPlan', 'mockDecisions'])(
+    'R-LOOP-11: %s gives one decision per turn, and then the end',
+    field => {
+      const run = given(loopOf({ [field]: [{ kind: 'clarify' }, { kind: 'clarify' }] })).start()
+      for (let turn = 1; turn <= 2; turn += 1) run.when(answer('sup', { answers: { answer: turn } }))
+      expect(payloads(run, 'runOrchestrator.decided').map(({ decision }) => (decision as JsonObject).kind)).toEqual([
+        'clarify',
+        'clarify',
+        'terminate',
+      ])
+    },
+  )
 
   it('R-LOOP-11: without any in conformance mode, conformance-noop works once', () => {
     const run = given(loopOf({}, { id: 'mine' }), ['assay.conformance']).start()
@@ -120,8 +142,10 @@ describe('a provider', () => {
   const decides = (run: Scenario, output: Json, since = run.sequence('node.started', 'sup')) =>
     run.when({ type: 'EffectAnswered', nodeId: 'sup', since, answer: { ok: true, output } })
 
-  it('R-STATE-5 R-LOOP-11: is given all a turn goes by', () => {
-    const run = given(provider({ prompt: 'Be brief.' }, { dispatch: { outputMapping: { got: 'x' } } })).start({ goal: 'g' })
+  it('R-STATE-5 R-STATE-6 R-LOOP-11: is given all a turn goes by, and nothing else', () => {
+    const run = given(provider({ prompt: 'Be brief.' }, { dispatch: { outputMapping: { got: 'x' } } })).start({
+      goal: 'g',
+    })
     expect(run.owed).toEqual([
       {
         kind: 'call',
@@ -131,7 +155,14 @@ describe('a provider', () => {
         ordinal: 0,
         repeat: 'safe',
         transcript: { from: 0, to: 1 },
-        input: { nodeId: 'sup', iteration: 1, variables: { goal: 'g' }, workers: [], answer: null, prompt: 'Be brief.' },
+        input: {
+          nodeId: 'sup',
+          iteration: 1,
+          variables: { goal: 'g' },
+          workers: [],
+          answer: null,
+          prompt: 'Be brief.',
+        },
       },
     ])
     decides(run, next('a'))
@@ -202,7 +233,12 @@ describe('a provider', () => {
     const retrying = provider()
     const sup = { ...(retrying.nodes.sup as object), settings: { maxRetries: 1, retryDelayMs: 5 } } as never
     const run = given({ ...retrying, nodes: { ...retrying.nodes, sup } }).start({}, { maxLoopIterations: 1 })
-    run.when({ type: 'EffectAnswered', nodeId: 'sup', since: 1, answer: { ok: false, error: { code: 'e', message: 'm' } } })
+    run.when({
+      type: 'EffectAnswered',
+      nodeId: 'sup',
+      since: 1,
+      answer: { ok: false, error: { code: 'e', message: 'm' } },
+    })
     run.after(5)
     expect(run.owed).toMatchObject([{ kind: 'call', ordinal: 0, input: { iteration: 1 } }])
     decides(run, terminate)
@@ -221,7 +257,9 @@ describe('a provider', () => {
 
 describe('the orchestrator', () => {
   it('R-ORCH-12: has an identity of its own when its node names none', () => {
-    expect(given(scripted([terminate])).start().state).toMatchObject({ orchestrator: { agentId: 'host:orchestrator:sup' } })
+    expect(given(scripted([terminate])).start().state).toMatchObject({
+      orchestrator: { agentId: 'host:orchestrator:sup' },
+    })
   })
 
   it('R-ORCH-3 R-ORCH-9: is the agent its node names, in every turn', () => {
