@@ -68,6 +68,8 @@ export type NodeContext = {
   /** Outputs of the completed nodes that lead here, by node id, in definition order. */
   readonly inbound: JsonObject
   readonly maxLoopbackIterations: number
+  /** Whether the node is inside the orchestrator's loop. */
+  readonly supervised: boolean
   /** Where the orchestrator's loop stands. */
   readonly orchestrator: Orchestrator | undefined
   readonly confidence: ConfidencePolicy

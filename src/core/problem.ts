@@ -90,7 +90,7 @@ export const FAILURES = {
   interrupt_timeout: 'Nobody answered in time',
   no_pending_decision: 'core.dispatch ran although no decision to hand work over was made',
   fan_out_unsupported: 'A decision named several workers and config.fanOutPolicy is "reject"',
-  no_dispatch: 'A decision names workers and no core.dispatch node follows the supervisor',
+  no_dispatch: 'A decision names workers and no core.dispatch node has handed it over',
   merge_rejected: 'A person did not let the results of a worker be merged',
   replay_source_missing: 'A replay came to something of which its source recorded no outcome',
   run_quarantined: 'The run took its host down again and again and was stopped',

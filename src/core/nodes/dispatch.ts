@@ -46,9 +46,10 @@ export const dispatchNode: NodeType = {
   role: 'dispatch',
   hands: true,
   check: ({ config }) => [...fieldProblems(config), ...termProblems(config)],
-  start: ({ config, inputs, orchestrator }) => {
-    if (orchestrator?.decision.kind !== 'next-worker') {
-      const message = 'no decision names workers here; lead an edge from the supervisor to this node, and only from it'
+  start: ({ config, inputs, supervised, orchestrator }) => {
+    if (!supervised || !orchestrator?.owed || orchestrator.decision.kind !== 'next-worker') {
+      const message =
+        'no decision is to be handed over here; lead an edge from the supervisor to this node, and one back'
       return failedStep(failure('no_pending_decision', message, { retryable: false }))
     }
     const { nextWorkerIds } = orchestrator.decision

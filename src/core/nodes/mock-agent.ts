@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject, own } from '../json.js'
 import { type AgentSaid, completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
 import { agentOf } from '../run/orchestration.js'
+import { summaryOf } from '../reasoning.js'
 import { hold, ratification, ratificationProblems } from '../orchestrator/hold.js'
 import { notApproved } from './interrupt.js'
 
@@ -50,11 +51,12 @@ function reasoning({ config, configurable }: NodeContext, agentId: string): Writ
   const whole =
     chunks.length > 0 ? chunks.join('') : String((verbosity === 'full' ? told.trace : undefined) ?? told.summary)
   const shown = verbosity === 'full' ? 'full' : 'summary'
+  const reasoning = shown === 'full' || chunks.length > 0 ? whole : summaryOf(whole)
   return [
     ...chunks.map((delta, sequence) =>
       write({ type: 'agent.reasoning.delta', payload: { agentId, delta, sequence, verbosity: shown } }),
     ),
-    write({ type: 'agent.reasoned', payload: { agentId, reasoning: whole, verbosity: shown } }),
+    write({ type: 'agent.reasoned', payload: { agentId, reasoning, verbosity: shown } }),
   ]
 }
 

@@ -31,6 +31,7 @@ export const supervisorNode: NodeType = {
   start: ctx => {
     const { config } = ctx
     const turn = turnOf(ctx)
+    if (ctx.orchestrator?.owed) return failedStep(failure('no_dispatch', NOT_HANDED_OVER, { retryable: false }))
     if (typeof config.mockConfidence === 'number' && turn === 1)
       return holdOr(ctx, config.mockPendingDecision as OrchestratorDecision & JsonObject, config.mockConfidence)
     if (isScripted(config)) {
@@ -63,6 +64,9 @@ export const supervisorNode: NodeType = {
     ])
   },
 }
+
+const NOT_HANDED_OVER =
+  'a decision names workers and no core.dispatch node has handed it over; lead an edge to one and leave it enabled'
 
 const EDITED = 'resumeValue.editedArtifactData'
 
@@ -112,8 +116,8 @@ function take(ctx: NodeContext, decision: OrchestratorDecision & JsonObject, rat
       return completed({ iteration, decision, route: 'done' }, [decided])
     case 'next-worker': {
       if (ctx.wired('body')) return completed({ iteration, decision, route: 'body' }, [decided])
-      const message = 'the decision names workers and no core.dispatch node follows; lead an edge to one'
-      return { kind: 'failed', error: failure('no_dispatch', message, { retryable: false }), writes: [decided] }
+      const error = failure('no_dispatch', NOT_HANDED_OVER, { retryable: false })
+      return { kind: 'failed', error, writes: [decided] }
     }
   }
 }
@@ -153,5 +157,5 @@ function answered(ctx: NodeContext, { resolution }: Extract<WaitOutcome, { kind:
   if (!isDecision(carriedOut)) return completed({ iteration, decision: asked, route: 'again' })
   const route = routeOf(carriedOut)
   if (route !== 'body' || ctx.wired('body')) return completed({ iteration, decision: carriedOut, route })
-  return failedStep(failure('no_dispatch', 'the decision names workers and no core.dispatch node follows'))
+  return failedStep(failure('no_dispatch', NOT_HANDED_OVER, { retryable: false }))
 }

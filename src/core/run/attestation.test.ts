@@ -179,15 +179,13 @@ describe.each(SIDES)('%s that asks before it merges', (_name, nodeId, begin) => 
     expect(JSON.stringify(run.log.map(({ payload }) => payload))).not.toContain('hunter2')
   })
 
-  // What a person puts in place of a hidden result stands in the clear in the answer's events.
-  it.fails('R-MAP-10: a hidden result that is edited stays hidden', () => {
+  it('R-MAP-10: a hidden result that is edited stays hidden', () => {
     const run = completes(begin({ requireApproval: true }), nodeId, { hidden: ['x'] }, { x: 'hunter2-secret' })
     run.when(answer(nodeId, { action: 'edit-accept', editedArtifactData: { x: 'swordfish' } }))
     expect(JSON.stringify(run.log.map(({ payload }) => payload))).not.toContain('swordfish')
   })
 
-  // The results are shown before the name they are merged under could hide them.
-  it.fails('R-MAP-10: what is to become a sensitive variable is not shown either', () => {
+  it('R-MAP-10: what is to become a sensitive variable is not shown either', () => {
     const run = begin({ requireApproval: true }, {}, [{ name: 'got', type: 'string', sensitive: true }])
     completes(run, nodeId, {}, { x: 'hunter2-secret' })
     expect(payloads(run, 'interrupt.requested')).toHaveLength(1)

@@ -116,6 +116,7 @@ export function compile(definition: WorkflowDefinition, digest: string, workshop
       outbound: outbound.get(index) ?? [],
       expressions: parseExpressions(node, type, text => nodeProblem(node, text)),
       agentId: type?.role === 'supervisor' ? undefined : agentOf(node),
+      supervised: supervisor !== undefined && bodies.get(supervisor)?.has(index) === true,
       body: [...(bodies.get(index) ?? [])],
       retry: retryOf(node.settings ?? {}, definition),
       timeoutMs: node.settings?.timeoutMs ?? 0,

@@ -84,8 +84,9 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       const wait = event.secret?.wait ?? NOTHING
       const waiting: NodeState = { is: 'waiting', attempt, failures, since, sinceAt: event.at, wait }
       put(draft, index, wait.kind === 'handoff' ? { ...waiting, workers: wait.workers.map(() => PENDING) } : waiting)
-      const { agentId } = plan.nodes[index]!
+      const { agentId, type } = plan.nodes[index]!
       if (agentId !== undefined) draft.agentId = agentId
+      if (type.role === 'dispatch' && draft.orchestrator) draft.orchestrator = { ...draft.orchestrator, owed: false }
       draft.executions += 1
       if (attempt === 0) draft.starts = replaced(draft.starts, index, (draft.starts[index] ?? 0) + 1)
       draft.touched = without(draft.touched, index)
@@ -102,7 +103,8 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     case 'runOrchestrator.decided': {
       const { agentId, decision, iteration } = event.payload
       const workers = draft.orchestrator?.workers ?? []
-      draft.orchestrator = { agentId, iteration, decided: since, decision: event.secret?.decision ?? decision, workers }
+      const told = event.secret?.decision ?? decision
+      draft.orchestrator = { agentId, iteration, decided: since, decision: told, owed: false, workers }
       return
     }
     case 'agent.handoff':
@@ -217,14 +219,18 @@ function begin(
 function evolveOrchestrator(
   draft: Draft,
   role: 'supervisor' | 'dispatch',
-  { decision }: JsonObject,
+  { decision, route }: JsonObject,
   before: NodeState,
 ): void {
   if (!draft.orchestrator) return
   if (role === 'dispatch' && before.is === 'waiting')
     draft.orchestrator = { ...draft.orchestrator, workers: resultsOf(before) }
   else if (role === 'supervisor' && isObject(decision))
-    draft.orchestrator = { ...draft.orchestrator, decision: decision as OrchestratorDecision & JsonObject }
+    draft.orchestrator = {
+      ...draft.orchestrator,
+      decision: decision as OrchestratorDecision & JsonObject,
+      owed: route === 'body',
+    }
 }
 
 const end = (state: Active, event: Recorded, outcome: Outcome): Ended => ({

@@ -242,6 +242,7 @@ function withContext(
       return Object.fromEntries(sources)
     },
     maxLoopbackIterations: plan.definition.settings.maxLoopbackIterations ?? 5,
+    supervised: planNode.supervised,
     orchestrator: state.orchestrator,
     confidence: turn.limits.confidence,
     transcript: { from: Math.max(0, state.next - turn.limits.transcriptWindow), to: state.next },

@@ -61,7 +61,7 @@ function nextPass(
   if (port === 'done' || body.length === 0) return WAIT
   const settled = body.every(inner => {
     const node = state.nodes[inner]!
-    return isSettled(node) && node.since > since
+    return isSettled(node) && node.since > since && !goesOn(plan, inner, node)
   })
   return settled
     ? {
@@ -72,6 +72,12 @@ function nextPass(
         ),
       }
     : WAIT
+}
+
+/** A loop inside the body that has not come to its end. */
+function goesOn(plan: Plan, index: number, node: Active['nodes'][number]): boolean {
+  const { type } = plan.nodes[index]!
+  return type.loops === true && node.is === 'completed' && type.chosenPort?.(node.outputs) !== 'done'
 }
 
 type Flow = 'pending' | 'live' | 'dead' | 'failed'

@@ -134,7 +134,7 @@ export function childEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode | u
   const { succeeded } = found.worker
   const { childRunId, status } = input
   if (status === 'completed') {
-    const secret = results(planNode, workerId, input)
+    const secret = results(turn, planNode, workerId, input)
     tell(turn, planNode, { phase: 'child.completed', workerId, childRunId }, succeeded, secret)
   } else {
     const told = input.error ?? failure(`child_${status}`, `child run ${childRunId} was ${status}`)
@@ -146,6 +146,7 @@ export function childEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode | u
 
 /** R-HANDOFF-5: what it brings back; nothing when nothing is mapped. */
 function results(
+  turn: Turn,
   { node }: PlanNode,
   workerId: string,
   { variables, hidden, checksum }: Heard<'ChildEnded'>,
@@ -153,7 +154,11 @@ function results(
   const { outputs } = termsFor(node.config, workerId)
   if (outputs.length === 0) return undefined
   const attestation = checksum === undefined ? {} : { attestation: { checksum, algorithm: 'sha256' as const } }
-  return { outputs: variables, hidden, ...attestation }
+  // R-MAP-10: what is hidden here must not be seen on its way either.
+  const hiddenHere = outputs
+    .filter(([parent]) => turn.active.hidden.variables.includes(parent))
+    .map(([, child]) => child)
+  return { outputs: variables, hidden: [...new Set([...hidden, ...hiddenHere])], ...attestation }
 }
 
 /** §1.3: both spellings of the code, and nothing that must not be seen. */
@@ -227,6 +232,13 @@ export function mergeProblems(node: NodeState, value: Json): string[] {
   if (!isObject(edited)) return [`${field} must be an object with the results by name`]
   const unknown = Object.keys(edited).filter(name => own(ended.outputs, name) === undefined)
   return unknown.map(name => `${field}.${name} is not among the results of the worker`)
+}
+
+/** Whether an answer puts something in the place of a result that must not be seen. */
+export function editsHidden(node: NodeState, value: Json): boolean {
+  const ended = node.is === 'waiting' ? node.workers?.find(worker => worker.is === 'completed') : undefined
+  const edited = isObject(value) ? value.editedArtifactData : undefined
+  return isObject(edited) && ended !== undefined && ended.hidden.some(name => own(edited, name) !== undefined)
 }
 
 /** A person has said whether to merge. R-ATTEST-4: anything but a yes merges nothing. */

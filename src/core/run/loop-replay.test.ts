@@ -182,8 +182,7 @@ describe('a branch of a loop', () => {
     return { ...first, run }
   }
 
-  // The rest of the decision that the cut goes through tells the branch of its source's child.
-  it.fails('A20: cut between the child and the worker, it waits for no child of its source', () => {
+  it('A20: cut between the child and the worker, it waits for no child of its source', () => {
     const { run, state, events } = cutAt(7)
     expect(events[0]).toMatchObject({ type: 'assay.run.forked' })
     expect(watched(run, state)).toEqual([])

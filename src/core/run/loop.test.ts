@@ -347,8 +347,7 @@ describe('a supervisor without workers to hand to', () => {
     }
   }
 
-  // Workers that nobody hands work to are passed over in silence, and the loop goes on.
-  it.fails.each<[string, Parameters<typeof scripted>[1]]>([
+  it.each<[string, Parameters<typeof scripted>[1]]>([
     ['there is a body but no dispatch in it', { nodes: { dispatch: 'core.noop' } }],
     ['its dispatch is disabled', { nodes: { dispatch: { type: 'core.dispatch', disabled: true } } }],
     [

@@ -53,12 +53,20 @@ export function orchestrationProblems(
     problems.push(
       `nodes[${name(inside[1]!)}] is a second dispatch in the loop of ${name(supervisor)}; each decision is handed over once`,
     )
-  for (const [loop, inner] of bodies)
-    if (loop !== supervisor && inner.has(supervisor))
+  for (const [loop, inner] of bodies) {
+    if (loop === supervisor) continue
+    if (inner.has(supervisor))
       problems.push(
         `nodes[${name(supervisor)}] is inside loop ${name(loop)}; an orchestrator terminates once: run it as a sub-workflow`,
       )
+    for (const index of inside.filter(dispatch => inner.has(dispatch)))
+      problems.push(`nodes[${name(index)}] is inside loop ${name(loop)}; each decision is handed over once`)
+  }
   for (const { edge, source, target, port } of edges) {
+    if (body.has(source) && target !== supervisor && !body.has(target))
+      problems.push(
+        `edges["${edge.id}"]: ${name(target)} is reached from inside the loop of ${name(supervisor)} and does not lead back; lead it back, or let it follow the supervisor`,
+      )
     if (source !== supervisor) continue
     if (dispatches.includes(target) && !body.has(target))
       problems.push(`edges["${edge.id}"]: ${name(target)} does not lead back to ${name(supervisor)}; add an edge back`)

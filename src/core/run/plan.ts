@@ -31,6 +31,8 @@ export type PlanNode = {
   readonly expressions: ReadonlyMap<string, Expression>
   /** The agent that acts in it, if it names one. */
   readonly agentId: string | undefined
+  /** Inside the loop of the workflow's supervisor. */
+  readonly supervised: boolean
   /** For a loop: the nodes between its `body` port and the edges that lead back to it. */
   readonly body: readonly number[]
   readonly retry: Retry

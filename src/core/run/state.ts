@@ -72,6 +72,8 @@ export type Orchestrator = {
   readonly decided: number
   /** What is carried out: the latest decision, or what a person made of it. */
   readonly decision: OrchestratorDecision
+  /** Whether it is still to be handed over. */
+  readonly owed: boolean
   /** What a person has answered since: an input of the next turn. */
   readonly answer?: Json
   /** What has become of the workers of the latest hand-off: an input of the next turn. */
