@@ -1,6 +1,7 @@
-import { eachRun, type LoggedEvent, type Rule } from './checked.js'
+import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { fields, get, isFields, same, show, text } from './json.js'
 import { behindMask, type Question, tellQuestions } from './questions.js'
+import { DISPATCH, roundOf } from './rounds.js'
 import { storyOf } from './story.js'
 import { TERMINAL } from './walk.js'
 
@@ -28,7 +29,7 @@ export const answeringRules: readonly Rule[] = [
     source: 'core §7.3',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      for (const [problem, event] of orderProblems(storyOf(run))) say(problem, event)
+      for (const [problem, event] of orderProblems(run)) say(problem, event)
       const left = tellQuestions(run)
       const end = run.events.find(event => TERMINAL.includes(event.type))
       if (end !== undefined) for (const [node] of left) say(`${node} still waits for an answer`, end)
@@ -64,8 +65,7 @@ export const answeringRules: readonly Rule[] = [
       const lost = new Set<string | undefined>()
       tellQuestions(run, ({ event, open }) => {
         if (event.type === 'interrupt.resolved' && open !== undefined) {
-          const limited = open.dueAt !== undefined || run.graph === undefined
-          for (const problem of timeProblems(open, event, limited)) say(problem, event)
+          for (const problem of timeProblems(open, event, run.graph !== undefined)) say(problem, event)
           if (isTimeout(event) && !isApproval(open)) lost.add(event.node)
         } else if (event.type === 'node.completed' && lost.has(event.node))
           say(`${event.node} completes although nobody answered`, event)
@@ -77,7 +77,7 @@ export const answeringRules: readonly Rule[] = [
 
 const HEARD: readonly string[] = ['interrupt.resolved', 'assay.interrupt.voted', 'assay.interrupt.asked']
 
-const WRITES: readonly string[] = ['variable.changed', 'channel.written']
+const WRITES: readonly string[] = ['variable.changed', 'channel.written', 'runOrchestrator.decided']
 const OUTCOMES: readonly string[] = ['node.completed', 'node.failed', 'node.retried']
 const TOLD: readonly string[] = ['approval.received', 'clarification.resolved', 'node.resumed']
 
@@ -85,7 +85,8 @@ export const isTimeout = (resolved: LoggedEvent): boolean => resolved.payload.re
 
 const isApproval = ({ kind }: Question): boolean => kind === 'approval' || kind === 'low-confidence'
 
-function orderProblems(story: readonly LoggedEvent[]): [string, LoggedEvent][] {
+function orderProblems(run: RunLog): [string, LoggedEvent][] {
+  const story = storyOf(run)
   const problems: [string, LoggedEvent][] = []
   const expected = new Set<LoggedEvent>()
   story.forEach((event, place) => {
@@ -105,6 +106,8 @@ function orderProblems(story: readonly LoggedEvent[]): [string, LoggedEvent][] {
     let next = place + 1 + wanted.length
     while (story[next]?.node === event.node && WRITES.includes(story[next]?.type ?? '')) next += 1
     const outcome = story[next]
+    // A dispatch goes on with its other workers.
+    if (roundOf(run, event)?.typeId === DISPATCH) return
     if (outcome?.node !== event.node || !OUTCOMES.includes(outcome?.type ?? ''))
       problems.push([`${event.node} is answered and does not settle, but ${outcome?.type ?? 'nothing'} follows`, event])
   })
@@ -159,13 +162,15 @@ function decisionProblems({ payload }: LoggedEvent, resolved: LoggedEvent | unde
   return problems
 }
 
-function timeProblems(question: Question, resolved: LoggedEvent, limited: boolean): string[] {
+/** Without the definition nobody knows whether the node has a limit of its own. */
+function timeProblems(question: Question, resolved: LoggedEvent, defined: boolean): string[] {
   const { dueAt } = question
   if (!isTimeout(resolved))
     return dueAt !== undefined && resolved.at >= dueAt ? [`answered ${resolved.at - dueAt} ms too late`] : []
   const problems: string[] = []
-  if (!limited) problems.push('time is over for a question without a limit')
-  if (dueAt !== undefined && resolved.at < dueAt) problems.push(`time is over ${dueAt - resolved.at} ms too early`)
+  if (defined && dueAt === undefined) problems.push('time is over for a question without a limit')
+  if (defined && dueAt !== undefined && resolved.at < dueAt)
+    problems.push(`time is over ${dueAt - resolved.at} ms too early`)
   const { outcome } = resolved.payload
   const refused = outcome === 'rejected' && get(behindMask(resolved, 'resumeValue'), 'action') === 'reject'
   if (isApproval(question) && !refused) problems.push(`an approval that timed out is ${show(outcome)}`)

@@ -1,6 +1,7 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { get, list, same, show, text } from './json.js'
-import { tellQuestions } from './questions.js'
+import { type Question, tellQuestions } from './questions.js'
+import { DISPATCH, roundOf } from './rounds.js'
 import { isRemark, storyOf } from './story.js'
 import { NODE_EVENTS } from './walk.js'
 
@@ -40,7 +41,7 @@ export const askingRules: readonly Rule[] = [
   {
     id: 'L28b',
     title:
-      'A node that has just started asks, tells it in the older spelling of its kind, and is suspended, one after the other',
+      'A node that has just started, decided or heard of its worker asks, tells it in the older spelling of its kind, and is suspended, one after the other',
     source: 'core §7.3',
     assayOnly: true,
     checks: eachRun((run, say) => {
@@ -49,8 +50,7 @@ export const askingRules: readonly Rule[] = [
       story.forEach((event, place) => {
         if (event.type === 'interrupt.requested') {
           const before = story[place - 1]
-          if (before?.type !== 'node.started' || before.node !== event.node)
-            say(`${event.node} asks after ${before?.type ?? 'nothing'}`, event)
+          if (!mayAskAfter(run, event, before)) say(`${event.node} asks after ${before?.type ?? 'nothing'}`, event)
           const spelling = OLDER.get(text(event.payload.kind) ?? '')
           const [older, suspended] = spelling === undefined ? [undefined, place + 1] : [story[place + 1], place + 2]
           for (const told of [older, story[suspended]]) if (told !== undefined) expected.add(told)
@@ -66,6 +66,7 @@ export const askingRules: readonly Rule[] = [
     checks: eachRun((run, say, log) => {
       tellQuestions(run, ({ event, open }) => {
         if (open === undefined || !PROGRESS.includes(event.type)) return
+        if (event.type === 'node.dispatched' && isDispatch(run, open)) return
         // Other hosts may fail a node whose time is over directly; a replay fails what its source never saw answered.
         const givesUp = log.input.dialect === 'openwop' || get(event.payload.error, 'code') === 'replay_source_missing'
         if (event.type === 'node.failed' && givesUp) return
@@ -81,6 +82,23 @@ const OLDER: ReadonlyMap<string, string> = new Map([
   ['approval', 'approval.requested'],
   ['clarification', 'clarification.requested'],
 ])
+
+const ASKS_AFTER: readonly string[] = [
+  'node.started',
+  'runOrchestrator.decided',
+  'core.workflowChain.confidence-escalated',
+  'core.workflowChain.event',
+  'agent.decided',
+]
+
+/** A dispatch may ask about one worker as soon as it was answered about another. */
+const mayAskAfter = (run: RunLog, event: LoggedEvent, before: LoggedEvent | undefined): boolean =>
+  before?.node === event.node &&
+  (ASKS_AFTER.includes(before?.type ?? '') ||
+    (before?.type === 'node.resumed' && roundOf(run, event)?.typeId === DISPATCH))
+
+/** Starts other workers while a person looks at what one has brought. */
+const isDispatch = (run: RunLog, { request }: Question): boolean => roundOf(run, request)?.typeId === DISPATCH
 
 const FOLLOWERS: readonly string[] = ['approval.requested', 'clarification.requested', 'node.suspended']
 

@@ -1,6 +1,8 @@
 import {
   amount,
   any,
+  attestation,
+  between,
   boolean,
   count,
   failure,
@@ -11,6 +13,8 @@ import {
   oneOf,
   positive,
   type Shape,
+  share,
+  text,
   texts,
   time,
   words,
@@ -61,7 +65,22 @@ const drainPolicy = oneOf('immediate', 'drain-current-node')
 const lease: Shape = { required: { leaseId: id, host: oneOf('browser', 'cloud') } }
 const decision: Shape = { required: { gateId: id, principal: filled }, optional: { reason: words }, closed: true }
 
-/** core §5.4. A type without an entry may carry any payload that is an object. */
+const agent = text('a string of 3 to 256 characters', 3, 256)
+const verbosity = oneOf('summary', 'full', 'off')
+const toolTransport = oneOf('mcp', 'http', 'native')
+const toolStatus = oneOf('ok', 'error', 'forbidden', 'rate_limited')
+const floor = between(0.5, 1)
+const handoffPhase = oneOf(
+  'dispatch.began',
+  'dispatch.succeeded',
+  'dispatch.failed',
+  'child.completed',
+  'child.failed',
+  'child.cancelled',
+  'output.harvested',
+)
+
+/** core §5.4, agents §4, §6.1, §13.2. A type without an entry may carry any payload that is an object. */
 const SHAPES: { readonly [type: string]: Shape } = {
   'run.started': {
     required: { workflowId: id },
@@ -97,10 +116,64 @@ const SHAPES: { readonly [type: string]: Shape } = {
   },
   'node.started': { required: { nodeId: id, typeId: filled }, optional: { attempt: count }, assay: ['attempt'] },
   'node.dispatched': {
-    required: { childRunId: id, childWorkflowId: id },
+    required: { childRunId: id, childWorkflowId: name },
     optional: { childStatus: words },
+    notAssay: ['childStatus'],
     closed: true,
   },
+  'runOrchestrator.decided': {
+    required: { agentId: agent, decision: object },
+    optional: { iteration: positive, causationHostId: filled },
+    assay: ['iteration'],
+    closed: true,
+  },
+  'core.workflowChain.event': {
+    required: { phase: handoffPhase, workerId: name, parentRunId: id },
+    optional: { childRunId: id, harvestedKeys: texts, attestation, error: failure, causationHostId: filled },
+    closed: true,
+  },
+  'core.workflowChain.confidence-escalated': {
+    required: { parentRunId: id, confidence: share, floor, escalationKind: oneOf('clarify', 'escalate') },
+    optional: { workerId: name, originalDecision: object, causationHostId: filled },
+    assay: ['originalDecision'],
+    closed: true,
+  },
+  'agent.reasoned': {
+    required: { agentId: agent, reasoning: words },
+    optional: { verbosity, causationHostId: filled },
+  },
+  'agent.reasoning.delta': {
+    required: { agentId: agent, delta: words, sequence: count },
+    optional: { verbosity, causationHostId: filled },
+  },
+  'agent.toolCalled': {
+    required: { agentId: agent, toolName: filled, callId: filled },
+    optional: { inputs: any, argsHash: words, principal: words, transport: toolTransport, causationHostId: filled },
+  },
+  'agent.toolReturned': {
+    required: { agentId: agent, toolName: filled, callId: filled },
+    optional: { outcome: any, error: any, status: toolStatus, durationMs: count, causationHostId: filled },
+  },
+  'agent.handoff': {
+    required: { fromAgentId: agent, toAgentId: agent },
+    optional: { reason: words, causationHostId: filled },
+  },
+  'agent.decided': {
+    required: { agentId: agent, decision: any },
+    optional: { confidence: share, causationHostId: filled },
+  },
+  'agent.verified': {
+    required: { agentId: agent, target: filled, verdict: oneOf('pass', 'fail', 'revise') },
+    optional: { criteria: texts, confidence: share, causationHostId: filled },
+    closed: true,
+  },
+  'agent.promptResolved': {
+    required: { nodeId: id, kind: filled, chain: any, resolved: any },
+    optional: { agentId: agent, causationHostId: filled },
+    closed: true,
+  },
+  'agent.invocation.started': { required: { invocationId: filled, agentId: agent, source: filled } },
+  'agent.invocation.completed': { required: { invocationId: filled, agentId: agent, outcome: filled } },
   'node.completed': { required: { nodeId: id }, optional: { outputs: object, durationMs: count }, assay: ['outputs'] },
   'node.failed': { required: { nodeId: id, error: failure }, optional: { attempts: positive }, assay: ['attempts'] },
   'node.retried': {

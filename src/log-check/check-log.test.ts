@@ -6,7 +6,7 @@ import { identityOf } from './effects.js'
 import { graphOf } from './graph.js'
 import { fromRows, fromWire } from './read-log.js'
 import { fromSeed } from './testing/choice.js'
-import { legalLog } from './testing/legal-log.js'
+import { KINDS, legalLog } from './testing/legal-log.js'
 
 const rulesOf = (input: Parameters<typeof checkLog>[0]) => checkLog(input).map(finding => finding.rule)
 
@@ -147,6 +147,110 @@ describe('L28: questions of another host', () => {
     const error = { code: 'InterruptTimeoutError', message: 'late' }
     expect(found(doc(4, 'node.failed', { nodeId: 'a', error }, { nodeId: 'a' }))).toEqual([])
     expect(found(doc(4, 'node.completed', { nodeId: 'a' }, { nodeId: 'a' }))).toEqual(['L28d'])
+  })
+})
+
+describe('L20–L22: an orchestrator of another host', () => {
+  const decided = (sequence: number, decision: object, more: object = {}) =>
+    doc(sequence, 'runOrchestrator.decided', { agentId: 'acme.lead', decision, ...more }, { nodeId: 's' })
+  const chain = (sequence: number, phase: string, causationId: string, more: object = {}) =>
+    doc(
+      sequence,
+      'core.workflowChain.event',
+      { phase, workerId: 'w1', parentRunId: 'r1', ...more },
+      { nodeId: 'd', causationId },
+    )
+  const node = (sequence: number, what: string, nodeId: string, typeId: string, more: object = {}) =>
+    doc(sequence, `node.${what}`, { nodeId, ...(what === 'started' ? { typeId } : {}) }, { nodeId, ...more })
+  const child = { childRunId: 'c1' }
+  const turn = [
+    doc(0, 'run.started', { workflowId: 'w' }),
+    node(1, 'started', 's', 'core.orchestrator.supervisor'),
+    decided(2, { kind: 'next-worker', nextWorkerIds: ['w1'] }),
+    node(3, 'completed', 's', ''),
+    node(4, 'started', 'd', 'core.dispatch'),
+    chain(5, 'dispatch.began', 'ev-2'),
+    doc(
+      6,
+      'node.dispatched',
+      { ...child, childWorkflowId: 'w1', childStatus: 'running' },
+      { nodeId: 'd', causationId: 'ev-2' },
+    ),
+    chain(7, 'dispatch.succeeded', 'ev-5', child),
+    chain(8, 'child.completed', 'ev-7', child),
+    chain(9, 'output.harvested', 'ev-8', child),
+    node(10, 'completed', 'd', '', { causationId: 'ev-2' }),
+    node(11, 'started', 's', 'core.orchestrator.supervisor'),
+    decided(12, { kind: 'terminate', confidence: 0.2 }),
+  ]
+  const found = (...events: object[]) => rulesOf({ ...fromWire(events), dialect: 'openwop' })
+
+  test('need not count its turns, name its escalation’s cause, or leave out the status of a child', () => {
+    const escalated = { confidence: 0.2, floor: 0.5, escalationKind: 'escalate', parentRunId: 'r1' }
+    const asked = { nodeId: 's', interruptId: 'i', kind: 'approval', key: 'k', data: { actions: ['accept'] } }
+    const rest = [
+      doc(13, 'core.workflowChain.confidence-escalated', escalated, { nodeId: 's' }),
+      doc(14, 'interrupt.requested', asked, { nodeId: 's' }),
+      doc(15, 'node.suspended', { nodeId: 's', interruptId: 'i' }, { nodeId: 's' }),
+    ]
+    expect(found(...turn, ...rest)).toEqual([])
+    expect(found(...turn, ...rest.slice(1).map((event, i) => ({ ...event, sequence: 13 + i })))).toEqual([
+      'L20f',
+      'L22',
+    ])
+  })
+
+  test('is held to what the protocol asks: order, causes, one decision per turn, numbers that count', () => {
+    const without = (sequence: number) =>
+      turn.filter(event => event.sequence !== sequence).map((event, place) => ({ ...event, sequence: place }))
+    expect(found(...without(7))).toContain('L21g')
+    expect(found(...turn.slice(0, 5), chain(5, 'dispatch.began', 'ev-4'))).toContain('L21h')
+    expect(found(...without(2))).toContain('L20')
+    expect(found(...turn.slice(0, 2), decided(2, { kind: 'terminate' }, { iteration: 2 }))).toContain('L20a')
+    expect(found(...turn.slice(0, 2), decided(2, { kind: 'vendor.acme.ponder' }))).toEqual([])
+    expect(found(...turn.slice(0, 2), decided(2, { kind: 'ponder' }))).toEqual(['L20d'])
+  })
+
+  test('may tell no hand-offs at all', () => {
+    expect(
+      found(
+        ...turn
+          .filter(event => event.type !== 'core.workflowChain.event')
+          .map((event, place) => ({ ...event, sequence: place })),
+      ),
+    ).toEqual([])
+  })
+})
+
+test('L7d, L7f: a supervisor leads its loop, wherever the definition lists it; a dispatch without edges returns to it', () => {
+  const nodes = [
+    { id: 'd', typeId: 'core.dispatch' },
+    { id: 's', typeId: 'core.orchestrator.supervisor', agent: { agentId: 'acme.lead' } },
+    { id: 'after', typeId: 'core.noop' },
+  ]
+  const edge = (sourceNodeId: string, targetNodeId: string) => ({ sourceNodeId, targetNodeId })
+  for (const back of [[], [edge('d', 's')]]) {
+    const graph = graphOf({ nodes, edges: [edge('s', 'd'), edge('s', 'after'), ...back] })
+    expect(graph?.nodes.get('s')).toMatchObject({ inbound: [], repeats: true, agentId: 'acme.lead' })
+    expect(graph?.nodes.get('d')).toMatchObject({ inbound: [{ source: 's', inStep: true }], loops: new Set(['s']) })
+    expect(graph?.nodes.get('after')).toMatchObject({ repeats: false })
+  }
+})
+
+describe('the less is known of a legal log, the less is asked of it', () => {
+  const logs = KINDS.flatMap(kind => [1, 2, 3, 4, 5].map(seed => legalLog(kind, fromSeed(seed))))
+
+  test('as logs of any host', () => {
+    expect(logs.flatMap(log => checkLog({ ...log, dialect: 'openwop' }))).toEqual([])
+  })
+
+  test.each(['assay', 'openwop'] as const)('as read from the wire of one run: %s', dialect => {
+    const runs = logs.flatMap(log => log.runs.filter(run => run.row?.fork == null))
+    const bare = runs.map(({ runId, events }) => ({
+      runId,
+      events: events.map(({ secret: _secret, link: _link, ...event }) => event),
+    }))
+    expect(bare.flatMap(run => checkLog({ runs: [run], dialect }))).toEqual([])
   })
 })
 

@@ -13,6 +13,10 @@ export type CheckInput = {
   readonly limits?: {
     /** The host's ceiling on node executions per run. */
     readonly maxNodeExecutions?: number
+    /** The host's ceiling on an orchestrator's turns per run. */
+    readonly maxLoopIterations?: number
+    /** The confidence below which the host promises to escalate a decision; 0.5 when absent. */
+    readonly confidenceFloor?: number
     /** How far the clocks of two hosts may lie apart, in milliseconds. */
     readonly clockSkewMs?: number
   }

@@ -109,9 +109,9 @@ export const familyRules: readonly Rule[] = [
         if (event.type !== 'assay.child.status') return
         const node = nodes.get(event.node ?? '')
         const status = text(event.payload.status) ?? 'missing'
-        if (node?.childRunId === undefined || node.childRunId !== event.payload.childRunId)
-          say(`${event.node} does not wait for ${String(event.payload.childRunId)}`, event)
-        else if (status === (node.childStatus ?? 'running')) say(`the child is still ${status}`, event)
+        const before = node?.childStatuses.get(String(event.payload.childRunId))
+        if (before === undefined) say(`${event.node} does not wait for ${String(event.payload.childRunId)}`, event)
+        else if (status === before) say(`the child is still ${status}`, event)
       })
     }),
   },

@@ -15,6 +15,10 @@ export type GraphNode = {
   readonly inbound: readonly Inbound[]
   /** On a cycle of the definition: the node may run again after it has settled. */
   readonly repeats: boolean
+  /** Where the loops begin that the node is in. */
+  readonly loops: ReadonlySet<string>
+  /** Of the agent that is pinned to the node. */
+  readonly agentId: string | undefined
   /** Some edge lets the run go on after this node has failed. */
   readonly failureTolerated: boolean
 }
@@ -35,10 +39,12 @@ export function graphOf(definition: unknown): Graph | undefined {
   if (declared.length === 0) return undefined
   const ids = declared.map(node => String(get(node, 'id')))
   const known = new Set(ids)
-  const edges = list(get(definition, 'edges'))
+  const drawn = list(get(definition, 'edges'))
     .map(toEdge)
     .filter(edge => known.has(edge.source) && known.has(edge.target))
-  const backward = backEdges(ids, edges)
+  const supervisors = idsOf(declared, 'core.orchestrator.supervisor')
+  const edges = [...drawn, ...returns(supervisors, idsOf(declared, 'core.dispatch'), drawn)]
+  const backward = backEdges([...supervisors, ...ids], edges)
   const loops = naturalLoops(edges, backward)
   const forward = groupBy(
     edges.filter(edge => !backward.has(edge)),
@@ -62,12 +68,29 @@ export function graphOf(definition: unknown): Graph | undefined {
         inStep: inStep(loops, edge),
       })),
       repeats: loops.membership.has(id),
+      loops: loops.membership.get(id) ?? new Set(),
+      agentId: text(get(get(node, 'agent'), 'agentId')),
       failureTolerated: (outward.get(id) ?? []).some(
         edge => edge.rule !== 'all_success' && edge.rule !== 'none_failed',
       ),
     })
   }
   return { nodes }
+}
+
+const idsOf = (declared: readonly unknown[], typeId: string): string[] =>
+  declared.filter(node => get(node, 'typeId') === typeId).map(node => String(get(node, 'id')))
+
+/** A dispatch that leads nowhere returns to the supervisor from which it is reached. */
+function returns(supervisors: readonly string[], dispatches: readonly string[], edges: readonly Edge[]): Edge[] {
+  const outward = groupBy(edges, edge => edge.source)
+  return supervisors.flatMap(supervisor => {
+    const reached = new Set([supervisor])
+    for (const id of reached) for (const edge of outward.get(id) ?? []) reached.add(edge.target)
+    return dispatches
+      .filter(id => reached.has(id) && !outward.has(id))
+      .map(id => ({ source: id, target: supervisor, rule: 'all_success' }))
+  })
 }
 
 const toEdge = (edge: unknown): Edge => ({

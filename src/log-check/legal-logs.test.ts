@@ -4,7 +4,7 @@ import { checkLog } from './check-log.js'
 import { fromTape } from './testing/choice.js'
 import { KINDS, legalLog } from './testing/legal-log.js'
 
-const PER_KIND = 150
+const PER_KIND = 100
 
 test.each(KINDS)('L1–L33: %s logs of a correct host have no findings', kind => {
   fc.assert(

@@ -2,17 +2,23 @@ import { describe, expect, test } from 'vitest'
 import { checkLog } from './check-log.js'
 import { RULES } from './rules.js'
 import { fromSeed } from './testing/choice.js'
-import { draftOf, type Mutation } from './testing/draft.js'
+import { type Draft, draftOf, type Mutation } from './testing/draft.js'
 import { KINDS, legalLog } from './testing/legal-log.js'
+import { AGENT_MUTATIONS } from './testing/mutations-of-agents.js'
 import { ANSWER_MUTATIONS } from './testing/mutations-of-answers.js'
 import { BOUND_MUTATIONS } from './testing/mutations-of-bounds.js'
+import { CONFIDENCE_MUTATIONS } from './testing/mutations-of-confidence.js'
 import { CONTENT_MUTATIONS } from './testing/mutations-of-content.js'
+import { FAMILY_MUTATIONS } from './testing/mutations-of-families.js'
 import { FORK_MUTATIONS } from './testing/mutations-of-forks.js'
+import { HANDOFF_MUTATIONS } from './testing/mutations-of-handoffs.js'
 import { NODE_MUTATIONS } from './testing/mutations-of-nodes.js'
+import { ORCHESTRATOR_MUTATIONS } from './testing/mutations-of-orchestrators.js'
 import { QUESTION_MUTATIONS } from './testing/mutations-of-questions.js'
 import { RUN_MUTATIONS } from './testing/mutations-of-runs.js'
 import { STORAGE_MUTATIONS } from './testing/mutations-of-storage.js'
 import { STRUCTURE_MUTATIONS } from './testing/mutations-of-structure.js'
+import { WORKER_MUTATIONS } from './testing/mutations-of-workers.js'
 
 const MUTATIONS: readonly Mutation[] = [
   ...STRUCTURE_MUTATIONS,
@@ -20,21 +26,34 @@ const MUTATIONS: readonly Mutation[] = [
   ...NODE_MUTATIONS,
   ...BOUND_MUTATIONS,
   ...CONTENT_MUTATIONS,
+  ...FAMILY_MUTATIONS,
   ...QUESTION_MUTATIONS,
   ...ANSWER_MUTATIONS,
+  ...ORCHESTRATOR_MUTATIONS,
+  ...HANDOFF_MUTATIONS,
+  ...WORKER_MUTATIONS,
+  ...CONFIDENCE_MUTATIONS,
+  ...AGENT_MUTATIONS,
   ...FORK_MUTATIONS,
   ...STORAGE_MUTATIONS,
 ]
 const PER_MUTATION = 5
-const LOGS = KINDS.flatMap(kind => Array.from({ length: 120 }, (_, seed) => legalLog(kind, fromSeed(seed * 31 + 7))))
+const LOGS = KINDS.flatMap(kind => Array.from({ length: 90 }, (_, seed) => legalLog(kind, fromSeed(seed * 31 + 7))))
+
+/** A mutation that finds no place leaves its draft as it was, so that the next one can have it. */
+const drafts = new Map<number, Draft>()
 
 /** Broken copies of the first legal logs, of a fixed random order, that have a place for the mutation. */
 function mutantsOf(mutation: Mutation) {
-  const mutants = []
+  const mutants: Draft[] = []
   const start = fromSeed(mutation.title.length)(LOGS.length)
   for (let i = 0; i < LOGS.length && mutants.length < PER_MUTATION; i++) {
-    const draft = draftOf(LOGS[(start + i * 7) % LOGS.length] ?? { runs: [] })
-    if (mutation.apply(draft, fromSeed(i))) mutants.push(draft)
+    const place = (start + i * 7) % LOGS.length
+    const draft = drafts.get(place) ?? draftOf(LOGS[place] ?? { runs: [] })
+    drafts.set(place, draft)
+    if (!mutation.apply(draft, fromSeed(i))) continue
+    drafts.delete(place)
+    mutants.push(draft)
   }
   return mutants
 }

@@ -81,9 +81,10 @@ const LEGAL_FROM: { readonly [type: string]: readonly NodePhase[] } = {
 function isLegal(node: NodeTrack, event: LoggedEvent): boolean {
   const legal = LEGAL_FROM[event.type] ?? []
   // A node that waits for a child may go on after an immediate pause as if nothing had happened.
-  return (
-    legal.includes(node.phase) || (node.phase === 'interrupted' && waitsForChild(node) && legal.includes('running'))
-  )
+  const asRunning = legal.includes('running') && waitsForChild(node)
+  // Of several workers one may be started while a person looks at what another has brought.
+  const besides = event.type === 'node.dispatched' && node.phase === 'suspended'
+  return legal.includes(node.phase) || (asRunning && (node.phase === 'interrupted' || besides))
 }
 
 function attemptProblem(node: NodeTrack, event: LoggedEvent): string | undefined {

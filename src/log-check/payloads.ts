@@ -37,10 +37,11 @@ export const payloadRules: readonly Rule[] = [
   {
     id: 'L31b',
     title: 'Closed payloads have no other fields',
-    source: 'core §5.4',
-    checks: eachRun((run, say) => {
+    source: 'core §5.4, agents §1.2',
+    checks: eachRun((run, say, log) => {
+      const assay = log.input.dialect !== 'openwop'
       for (const event of run.events) {
-        for (const field of extraFields(shapeOf(event.type) ?? {}, event.payload))
+        for (const field of extraFields(shapeOf(event.type) ?? {}, event.payload, assay))
           say(`${event.type} has ${field}`, event)
       }
     }),
@@ -52,6 +53,8 @@ export const payloadRules: readonly Rule[] = [
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const event of run.events) {
+        // How long a tool took is part of what it answered.
+        if (event.type === 'agent.toolReturned') continue
         for (const field of UNREPEATABLE) {
           if (Object.hasOwn(event.payload, field)) say(`${event.type} has ${field}`, event)
         }

@@ -1,13 +1,21 @@
+import { agentRules } from './agents.js'
 import { answeringRules } from './answering.js'
 import { askingRules } from './asking.js'
 import { boundRules } from './bounds.js'
 import type { Rule } from './checked.js'
+import { confidenceRules } from './confidence.js'
 import { effectRules } from './effects.js'
 import { familyRules } from './family.js'
 import { forkRules } from './forks.js'
 import { graphOrderRules } from './graph-order.js'
+import { handoffRules } from './handoff.js'
+import { harvestRules } from './harvest.js'
 import { hashChainRules } from './hash-chain.js'
+import { loopBoundRules } from './loop-bounds.js'
+import { loopOrderRules } from './loop-order.js'
+import { lowConfidenceRules } from './low-confidence.js'
 import { nodeLifecycleRules } from './node-lifecycle.js'
+import { orchestratorRules } from './orchestrator.js'
 import { outletRules } from './outlets.js'
 import { payloadRules } from './payloads.js'
 import { projectionRules } from './projection.js'
@@ -16,6 +24,7 @@ import { runLifecycleRules } from './run-lifecycle.js'
 import { structureRules } from './structure.js'
 import { tokenRules } from './tokens.js'
 import { voteRules } from './votes.js'
+import { workerRules } from './workers.js'
 
 /** A feature adds its rules as one file and one line here; ids are never reused. */
 export const RULE_GROUPS: readonly { readonly title: string; readonly rules: readonly Rule[] }[] = [
@@ -25,7 +34,11 @@ export const RULE_GROUPS: readonly { readonly title: string; readonly rules: rea
   { title: 'Order of the graph', rules: graphOrderRules },
   { title: 'Projections', rules: projectionRules },
   { title: 'Parents and children', rules: familyRules },
-  { title: 'Bounds', rules: boundRules },
+  { title: 'Orchestrators', rules: [...orchestratorRules, ...loopOrderRules] },
+  { title: 'Handing work out', rules: [...handoffRules, ...workerRules, ...harvestRules] },
+  { title: 'Confidence', rules: [...confidenceRules, ...lowConfidenceRules] },
+  { title: 'Agents', rules: agentRules },
+  { title: 'Bounds', rules: [...boundRules, ...loopBoundRules] },
   { title: 'Questions to people', rules: [...askingRules, ...answeringRules, ...voteRules, ...tokenRules] },
   { title: 'Forks', rules: [...forkRules, ...replayRules] },
   { title: 'Effects', rules: effectRules },

@@ -71,12 +71,13 @@ export const runLifecycleRules: readonly Rule[] = [
   },
   {
     id: 'L5d',
-    title: 'Once a stop was asked for nothing starts, retries or is dispatched',
+    title: 'Once a stop was asked for nothing starts, retries, is handed out or harvested',
     source: 'core §5.1, §10',
     checks: eachRun((run, say) => {
-      const begins = ['node.started', 'node.retried', 'node.dispatched']
+      const begins = ['node.started', 'node.retried', 'node.dispatched', 'dispatch.began', 'output.harvested']
       walk(run, ({ event, run: track }) => {
-        if (track.stop !== undefined && begins.includes(event.type)) say(`${event.type} after the stop`, event)
+        const told = text(event.payload.phase) ?? event.type
+        if (track.stop !== undefined && begins.includes(told)) say(`${told} after the stop`, event)
       })
     }),
   },

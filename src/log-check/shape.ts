@@ -1,11 +1,15 @@
 import type { Fields } from './checked.js'
 import { isFields } from './json.js'
 
-/** A payload's fields. `assay` lists optional fields that Assay always writes; `closed` admits no others. */
+/**
+ * A payload's fields. `assay` lists optional fields that Assay always writes, `notAssay` those it never does; `closed`
+ * admits no others.
+ */
 export type Shape = {
   readonly required?: { readonly [field: string]: Kind }
   readonly optional?: { readonly [field: string]: Kind }
   readonly assay?: readonly string[]
+  readonly notAssay?: readonly string[]
   readonly closed?: true
 }
 
@@ -20,17 +24,16 @@ const isWhole = (value: unknown, least: number): boolean => Number.isSafeInteger
 export const any = kind('a JSON value', value => value !== undefined)
 export const words = kind('a string', isText)
 export const filled = kind('a non-empty string', value => isText(value) && value.length > 0)
-export const id = kind(
-  'a string of 1 to 128 characters',
-  value => isText(value) && value.length > 0 && value.length <= 128,
-)
-export const name = kind(
-  'a string of 1 to 256 characters',
-  value => isText(value) && value.length > 0 && value.length <= 256,
-)
+export const text = (is: string, least: number, most: number): Kind =>
+  kind(is, value => isText(value) && value.length >= least && value.length <= most)
+export const id = text('a string of 1 to 128 characters', 1, 128)
+export const name = text('a string of 1 to 256 characters', 1, 256)
 export const count = kind('a whole number from 0', value => isWhole(value, 0))
 export const positive = kind('a whole number from 1', value => isWhole(value, 1))
 export const amount = kind('a number from 0', value => typeof value === 'number' && value >= 0)
+export const between = (least: number, most: number): Kind =>
+  kind(`a number from ${least} to ${most}`, value => typeof value === 'number' && value >= least && value <= most)
+export const share = between(0, 1)
 export const boolean = kind('true or false', value => typeof value === 'boolean')
 export const object = kind('an object', isFields)
 export const texts = kind('a list of strings', value => Array.isArray(value) && value.every(isText))
@@ -39,6 +42,21 @@ export const failure = kind(
   'an error with code and message',
   value => isFields(value) && filled.holds(value.code) && filled.holds(value.message),
 )
+export const attestation = kind(
+  'a SHA-256 checksum with its algorithm, and nothing else',
+  value =>
+    isFields(value) &&
+    value.algorithm === 'sha256' &&
+    isText(value.checksum) &&
+    /^[0-9a-f]{64}$/.test(value.checksum) &&
+    Object.keys(value).length === 2,
+)
+export const list = (items: string, least: number, holds: (item: unknown) => boolean): Kind =>
+  kind(`a list of ${items}`, value => Array.isArray(value) && value.length >= least && value.every(holds))
+export const optionally =
+  (holds: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    value === undefined || holds(value)
 export const oneOf = (...values: readonly string[]): Kind =>
   kind(`one of ${values.join(', ')}`, value => isText(value) && values.includes(value))
 
@@ -56,8 +74,9 @@ export function fieldProblems(shape: Shape, payload: Fields, assay: boolean): st
   return problems
 }
 
-export function extraFields(shape: Shape, payload: Fields): string[] {
-  if (shape.closed !== true) return []
+export function extraFields(shape: Shape, payload: Fields, assay: boolean): string[] {
+  const foreign = assay ? (shape.notAssay ?? []).filter(field => Object.hasOwn(payload, field)) : []
+  if (shape.closed !== true) return foreign
   const known = new Set([...Object.keys(shape.required ?? {}), ...Object.keys(shape.optional ?? {})])
-  return Object.keys(payload).filter(field => !known.has(field))
+  return [...foreign, ...Object.keys(payload).filter(field => !known.has(field))]
 }

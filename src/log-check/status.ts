@@ -10,11 +10,14 @@ export function statusesOf(run: RunLog, end: LoggedEvent | undefined, exact: boo
   if (track.stop !== undefined) return track.stop.payload.outcome === 'cancelled' ? ['cancelling'] : ['running']
   if (track.paused) return ['paused']
   if (!exact) return ['running', ...WAITING]
-  const asked = inOrder(run, tellQuestions(run)).map(([, question]) => waitingFor(question))
-  const mirrored = inOrder(run, nodes).flatMap(([, node]) => mirroredBy(node))
+  const asked = inOrder(run, tellQuestions(run)).map(([, question]) => [waitingFor(question)])
+  const mirrored = inOrder(run, nodes)
+    .map(([, node]) => mirroredBy(node))
+    .filter(statuses => statuses.length > 0)
   const waits = asked.length > 0 ? asked : mirrored
   if (waits.length === 0) return ['running']
-  return run.graph === undefined ? waits : waits.slice(0, 1)
+  // Any of several children of one node may give it its status.
+  return (run.graph === undefined ? waits : waits.slice(0, 1)).flat()
 }
 
 const WAITING: readonly string[] = ['waiting-approval', 'waiting-input', 'waiting-external']
@@ -30,8 +33,10 @@ const STATUS_OF: ReadonlyMap<string, string> = new Map([
 
 const waitingFor = ({ kind }: Question): string => STATUS_OF.get(kind ?? '') ?? 'waiting-input'
 
-const mirroredBy = ({ phase, childStatus }: Readonly<NodeTrack>): string[] =>
-  ['running', 'interrupted'].includes(phase) && childStatus?.startsWith('waiting-') === true ? [childStatus] : []
+const mirroredBy = ({ phase, childStatuses }: Readonly<NodeTrack>): string[] =>
+  ['running', 'interrupted'].includes(phase)
+    ? [...childStatuses.values()].filter(status => status.startsWith('waiting-'))
+    : []
 
 /** The first node of the definition that waits gives the run its status. */
 function inOrder<T>(run: RunLog, byNode: ReadonlyMap<string, T>): [string, T][] {

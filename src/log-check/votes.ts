@@ -1,6 +1,6 @@
 import { isTimeout } from './answering.js'
 import { eachRun, type LoggedEvent, type Rule } from './checked.js'
-import { get, list, number, show } from './json.js'
+import { isFields, list, number, show } from './json.js'
 import { behindMask, type Question, tellQuestions } from './questions.js'
 import { storyOf } from './story.js'
 
@@ -60,7 +60,10 @@ function decides(question: Question, vote: LoggedEvent): boolean {
 
 function closingProblems(question: Question, resolved: LoggedEvent, before: LoggedEvent | undefined): string[] {
   if (question.kind !== 'approval' || required(question) === 1 || isTimeout(resolved)) return []
-  const action = get(behindMask(resolved, 'resumeValue'), 'action')
+  const value = behindMask(resolved, 'resumeValue')
+  // Readers outside see a mask where the value carries a secret.
+  if (!isFields(value)) return []
+  const action = value.action
   // Sending work back grants nothing, so it needs no votes.
   if (action === 'refine') return []
   const vote = question.votes.at(-1)

@@ -22,8 +22,8 @@ export type NodeTrack = {
   retries: number
   /** The child the current attempt was handed to. */
   childRunId: string | undefined
-  /** What the child was last said to be doing. */
-  childStatus: string | undefined
+  /** What the children at work were last said to be doing. */
+  childStatuses: Map<string, string>
   /** The latest `node.started`. */
   startedBy: LoggedEvent | undefined
   /** How many times the node has settled. */
@@ -57,9 +57,11 @@ export const TERMINAL: readonly string[] = ['run.completed', 'run.failed', 'run.
 
 export const SETTLED: readonly NodePhase[] = ['completed', 'failed', 'skipped', 'cancelled']
 
-/** Waits for a run of its own, which goes on while this one is paused; the node does no work itself. */
+/** Waits for runs of its own, which go on while this one is paused; the node does no work itself. */
 export const waitsForChild = (node: Readonly<NodeTrack>): boolean =>
-  node.childRunId !== undefined || node.startedBy?.payload.typeId === 'core.subWorkflow'
+  node.childRunId !== undefined || HANDS_OUT.includes(text(node.startedBy?.payload.typeId) ?? '')
+
+const HANDS_OUT: readonly string[] = ['core.subWorkflow', 'core.dispatch']
 
 export const NODE_EVENTS: readonly string[] = [
   'node.started',
@@ -104,7 +106,7 @@ function trackOf(nodes: Map<string, NodeTrack>, id: string): NodeTrack {
     attempt: -1,
     retries: 0,
     childRunId: undefined,
-    childStatus: undefined,
+    childStatuses: new Map(),
     startedBy: undefined,
     settled: 0,
   }
@@ -120,12 +122,13 @@ function applyToNode(node: NodeTrack, event: LoggedEvent): void {
       node.attempt = number(event.payload.attempt) ?? (freshRound ? 0 : node.attempt + 1)
       node.phase = 'running'
       node.childRunId = undefined
-      node.childStatus = undefined
+      node.childStatuses.clear()
       node.startedBy = event
       return
     }
     case 'node.dispatched':
       node.childRunId = text(event.payload.childRunId)
+      node.childStatuses.set(String(event.payload.childRunId), 'running')
       return
     case 'node.retried':
       node.phase = 'retrying'
@@ -157,7 +160,9 @@ function applyToRun(run: RunTrack, nodes: Map<string, NodeTrack>, event: LoggedE
     for (const node of nodes.values()) if (node.phase === 'running') node.phase = 'interrupted'
   } else if (event.type === 'run.resumed') run.paused = false
   else if (event.type === 'assay.child.status')
-    trackOf(nodes, event.node ?? '').childStatus = text(event.payload.status)
+    trackOf(nodes, event.node ?? '').childStatuses.set(String(event.payload.childRunId), String(event.payload.status))
+  else if (event.type === 'core.workflowChain.event' && text(event.payload.phase)?.startsWith('child.'))
+    trackOf(nodes, event.node ?? '').childStatuses.delete(String(event.payload.childRunId))
   else if (event.type === 'assay.run.forked') branchOff(run, nodes, event)
   else if (TERMINAL.includes(event.type)) run.terminal ??= event
 }
@@ -170,6 +175,6 @@ function branchOff(run: RunTrack, nodes: Map<string, NodeTrack>, event: LoggedEv
   run.inherited = run.executions
   for (const node of nodes.values()) {
     node.childRunId = undefined
-    node.childStatus = undefined
+    node.childStatuses.clear()
   }
 }

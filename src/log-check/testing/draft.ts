@@ -3,7 +3,11 @@ import { type Choose, pick } from './choice.js'
 import type { Workflow } from './workflows.js'
 
 /** A legal log that may be broken in place. */
-export type Draft = { complete: boolean; limits?: { maxNodeExecutions?: number }; runs: DraftRun[] }
+export type Draft = {
+  complete: boolean
+  limits?: { maxNodeExecutions?: number; maxLoopIterations?: number; confidenceFloor?: number }
+  runs: DraftRun[]
+}
 
 export type DraftRun = {
   runId: string
@@ -112,15 +116,20 @@ export function insert(run: DraftRun, at: number, type: string, nodeId: string |
   return event
 }
 
-/** Moves an event to place `to`, keeping times and epochs in order. */
+/** Moves an event to place `to`, keeping times and epochs in order. Nothing has a cause any more that could come later. */
 export function move(run: DraftRun, event: DraftEvent, to: number): void {
+  shift(run, event, to)
+  for (const moved of run.events) moved.causationId = null
+}
+
+/** Moves an event to place `to`; every event keeps its cause. */
+export function shift(run: DraftRun, event: DraftEvent, to: number): void {
   const slots = run.events.map(({ at, epoch }) => ({ at, epoch }))
   run.events.splice(run.events.indexOf(event), 1)
   run.events.splice(to, 0, event)
   run.events.forEach((moved, place) => {
     Object.assign(moved, slots[place])
   })
-  for (const moved of run.events) moved.causationId = null
   renumber(run)
 }
 
@@ -155,3 +164,52 @@ export const previousOf = ({ run, event, at }: Spot): DraftEvent | undefined =>
 
 export const nextOf = ({ run, event, at }: Spot): DraftEvent | undefined =>
   run.events.slice(at + 1).find(other => other.nodeId === event.nodeId && other.type.startsWith('node.'))
+
+/** The latest event before a spot that fits. */
+export const before = ({ run, at }: Spot, fits: (event: DraftEvent) => boolean): DraftEvent | undefined =>
+  run.events.slice(0, at).findLast(fits)
+
+/** The first event after a spot that fits. */
+export const after = ({ run, at }: Spot, fits: (event: DraftEvent) => boolean): DraftEvent | undefined =>
+  run.events.slice(at + 1).find(fits)
+
+export const all =
+  (...tests: ((spot: Spot, draft: Draft) => boolean)[]) =>
+  (spot: Spot, draft: Draft): boolean =>
+    tests.every(test => test(spot, draft))
+
+export const typeOf = (run: DraftRun, id: string | null): string | undefined => nodeOf(run, id)?.typeId
+
+/** A mutation that changes one event and nothing else. */
+export const changed = (
+  rule: string,
+  title: string,
+  fits: (spot: Spot, draft: Draft) => boolean,
+  change: (event: DraftEvent) => void,
+): Mutation => mutation(rule, title, fits, ({ event }) => change(event))
+
+/** A mutation that sets one field. */
+export const says = (
+  rule: string,
+  title: string,
+  fits: (spot: Spot, draft: Draft) => boolean,
+  field: string,
+  value: unknown,
+): Mutation => changed(rule, title, fits, event => Object.assign(event.payload, { [field]: value }))
+
+/** A mutation that takes the event out. */
+export const lost = (rule: string, title: string, fits: (spot: Spot, draft: Draft) => boolean): Mutation =>
+  mutation(rule, title, fits, ({ run, event }) => remove(run, event))
+
+/** A mutation that takes the event's cause away. */
+export const uncaused = (rule: string, title: string, fits: (spot: Spot, draft: Draft) => boolean): Mutation =>
+  changed(rule, title, fits, event => {
+    event.causationId = null
+  })
+
+/** A copy of the event at a place, with the same cause. */
+export function repeat(run: DraftRun, event: DraftEvent, at: number, more: object = {}): DraftEvent {
+  const copy = insert(run, at, event.type, event.nodeId, { ...event.payload, ...more })
+  copy.causationId = event.causationId
+  return copy
+}

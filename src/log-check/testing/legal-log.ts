@@ -1,7 +1,10 @@
 import type { CheckedFork, CheckInput } from '../checked.js'
 import { type Choose, chance, pick } from './choice.js'
+import { branchOff, breakOff, diverge, missSource } from './forking.js'
 import { ASKING } from './questions.js'
-import { CutOff, type Fate, type Moment, type Origin, SimulatedRun, type World } from './simulated-run.js'
+import { SimulatedRun } from './simulated-run.js'
+import { CutOff, type Fate, type Moment, type Origin, type World } from './simulated-state.js'
+import { toChecked } from './stored.js'
 import { type Shape, workflow } from './workflows.js'
 
 /** Kinds of legal logs; each stresses one part of the contract, `mixed` any of them together. */
@@ -27,6 +30,12 @@ export const KINDS = [
   'replay',
   'replay-unfinished',
   'fork-of-fork',
+  'agent',
+  'orchestra',
+  'orchestra-stopped',
+  'orchestra-bounded',
+  'orchestra-open',
+  'orchestra-forked',
   'mixed',
 ] as const
 
@@ -76,6 +85,16 @@ const RECIPES: { readonly [kind in Exclude<Kind, 'mixed'>]: Recipe } = {
   replay: recipe({ types: [...EVERY, ...ASKING] }, {}, { child: ASKING, forks: ['replay', 'replay'] }),
   'replay-unfinished': recipe({ types: [...EVERY, ...ASKING] }, { end: 'cut' }, { forks: ['replay', 'replay'] }),
   'fork-of-fork': recipe({ types: [...EVERY, ...GATES] }, {}, { forks: ['branch', 'replay', 'branch'] }),
+  agent: recipe({ types: ['core.conformance.mock-agent', 'core.noop'] }, { pause: 'immediate' }),
+  orchestra: recipe({ kind: 'orchestra', types: [] }),
+  'orchestra-stopped': recipe({ kind: 'orchestra', types: ['core.subWorkflow'] }, { end: 'cancelled', pause: 'drain' }),
+  'orchestra-bounded': recipe({ kind: 'orchestra', types: [] }, { end: 'turns', pause: 'immediate' }),
+  'orchestra-open': recipe({ kind: 'orchestra', types: [] }, { end: 'cut' }, { child: [...ASKING, 'core.noop'] }),
+  'orchestra-forked': recipe(
+    { kind: 'orchestra', types: ['core.subWorkflow'] },
+    { end: 'cut', pause: 'immediate' },
+    { forks: ['branch', 'replay', 'branch'] },
+  ),
 }
 
 export function legalLog(kind: Kind, choose: Choose): CheckInput {
@@ -85,13 +104,16 @@ export function legalLog(kind: Kind, choose: Choose): CheckInput {
     runs: [],
     tenant: pick(choose, ['t1', 'acme']),
     ids: 1,
+    forks: forks.length > 0,
     older: pick(choose, [0, 0, 4]),
+    floor: pick(choose, [0.5, 0.8]),
+    floorKind: pick(choose, ['approval', 'approval', 'clarification', 'custom']),
   }
   const child = workflow('child', { kind: 'line', types: childTypes, retries: true, tolerance: false }, choose)
   const root = new SimulatedRun(world, workflow('main', shape, choose), fate, child)
   live(root)
   for (const mode of forks) forkOff(world, mode)
-  return { complete: true, runs: world.runs.map(run => run.toChecked()) }
+  return { complete: true, runs: world.runs.map(toChecked) }
 }
 
 function live(run: SimulatedRun): void {
@@ -127,7 +149,7 @@ function branch(world: World, source: SimulatedRun, cut: Cut): void {
   const told = pick(choose, source.moments)
   const origin = { ...fork(told.length), told }
   const run = new SimulatedRun(world, source.workflow, fate, source.childWorkflow, undefined, origin)
-  run.branchOff(origin.fork)
+  branchOff(run, origin.fork)
   live(run)
 }
 
@@ -138,22 +160,22 @@ function replay(world: World, source: SimulatedRun, cut: Cut): void {
   const fork = { ...cut, fromSeq: choose(told.length + 1) }
   const run = new SimulatedRun(world, source.workflow, fate, source.childWorkflow, undefined, { source, fork, told })
   const original = source.events[told.length]
-  if (told.mode !== 'running') return
-  if (original === undefined) return run.missSource()
-  const fates = [() => undefined, () => run.breakOff(), () => run.diverge(original, source.runId)]
+  if (told.standing.mode !== 'running') return
+  if (original === undefined) return missSource(run)
+  const fates = [() => undefined, () => breakOff(run), () => diverge(run, original, source.runId)]
   pick(choose, fates)()
 }
 
 const mixed = (choose: Choose): Recipe =>
   recipe(
     {
-      kind: pick(choose, ['dag', 'loop', 'line']),
-      types: [...EVERY, ...ASKING],
+      kind: pick(choose, ['dag', 'loop', 'line', 'orchestra']),
+      types: [...EVERY, ...ASKING, 'core.conformance.mock-agent'],
       retries: true,
       tolerance: choose(2) === 1,
     },
     {
-      end: pick(choose, ['own', 'own', 'cancelled', 'executions', 'duration', 'cut']),
+      end: pick(choose, ['own', 'own', 'cancelled', 'executions', 'duration', 'turns', 'cut']),
       pause: pick(choose, ['none', 'immediate', 'drain']),
     },
     { child: [...STATE, ...ASKING], forks: pick(choose, [[], ['branch'], ['replay', 'branch']]) },

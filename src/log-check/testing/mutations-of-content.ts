@@ -1,16 +1,4 @@
-import {
-  type DraftRun,
-  dispatches,
-  first,
-  insert,
-  isEnd,
-  last,
-  type Mutation,
-  mutation,
-  ofType,
-  remove,
-  runMutation,
-} from './draft.js'
+import { insert, isEnd, last, type Mutation, mutation, ofType, runMutation } from './draft.js'
 
 /** Fields that must be there, by event type. */
 const REQUIRED: readonly (readonly [type: string, ...fields: string[]])[] = [
@@ -42,6 +30,22 @@ const REQUIRED: readonly (readonly [type: string, ...fields: string[]])[] = [
   ['clarification.resolved', 'nodeId', 'answers', 'answeredBy'],
   ['node.resumed', 'nodeId', 'interruptId'],
   ['assay.child.status', 'nodeId', 'childRunId', 'status'],
+  ['runOrchestrator.decided', 'agentId', 'decision', 'iteration'],
+  ['core.workflowChain.event', 'phase', 'workerId', 'parentRunId'],
+  [
+    'core.workflowChain.confidence-escalated',
+    'parentRunId',
+    'confidence',
+    'floor',
+    'escalationKind',
+    'originalDecision',
+  ],
+  ['agent.reasoned', 'agentId', 'reasoning'],
+  ['agent.reasoning.delta', 'agentId', 'delta', 'sequence'],
+  ['agent.toolCalled', 'agentId', 'toolName', 'callId'],
+  ['agent.toolReturned', 'agentId', 'toolName', 'callId'],
+  ['agent.handoff', 'fromAgentId', 'toAgentId'],
+  ['agent.decided', 'agentId', 'decision'],
   ['assay.run.forked', 'sourceRunId', 'fromSeq'],
   ['replay.diverged', 'sourceRunId', 'atSequence', 'originalEventId', 'replayEventId', 'divergenceKind'],
 ]
@@ -79,6 +83,22 @@ const WRONG: readonly (readonly [type: string, field: string, value: unknown])[]
   ['interrupt.resolved', 'resolvedBy', ''],
   ['approval.received', 'action', 'ask'],
   ['assay.child.status', 'status', 'paused'],
+  ['runOrchestrator.decided', 'agentId', 'me'],
+  ['runOrchestrator.decided', 'iteration', 0],
+  ['runOrchestrator.decided', 'decision', 'terminate'],
+  ['core.workflowChain.event', 'phase', 'child.paused'],
+  ['core.workflowChain.event', 'workerId', ''],
+  ['core.workflowChain.event', 'error', 'broken'],
+  ['core.workflowChain.event', 'harvestedKeys', [1]],
+  ['core.workflowChain.event', 'attestation', { checksum: 'c0', algorithm: 'md5' }],
+  ['core.workflowChain.event', 'causationHostId', ''],
+  ['core.workflowChain.confidence-escalated', 'floor', 0.4],
+  ['core.workflowChain.confidence-escalated', 'floor', 1.1],
+  ['core.workflowChain.confidence-escalated', 'escalationKind', 'ask'],
+  ['agent.toolCalled', 'transport', 'pigeon'],
+  ['agent.toolReturned', 'status', 'fine'],
+  ['agent.reasoned', 'verbosity', 'loud'],
+  ['agent.decided', 'confidence', 2],
   ['assay.run.forked', 'fromSeq', 0],
   ['replay.diverged', 'divergenceKind', 'mood'],
 ]
@@ -120,7 +140,15 @@ const durations: readonly Mutation[] = ['run.completed', 'run.failed', 'run.canc
   }),
 )
 
-const isChild = (run: DraftRun): boolean => run.row.parentRunId !== null
+const CLOSED = [
+  'assay.run.forked',
+  'assay.child.status',
+  'assay.interrupt.voted',
+  'assay.interrupt.asked',
+  'runOrchestrator.decided',
+  'core.workflowChain.event',
+  'core.workflowChain.confidence-escalated',
+]
 
 export const CONTENT_MUTATIONS: readonly Mutation[] = [
   ...missing,
@@ -152,7 +180,10 @@ export const CONTENT_MUTATIONS: readonly Mutation[] = [
   mutation('L31b', 'node.dispatched with another field', ofType('node.dispatched'), ({ event }) => {
     event.payload.nodeId = event.nodeId
   }),
-  ...['assay.run.forked', 'assay.child.status', 'assay.interrupt.voted', 'assay.interrupt.asked'].map(type =>
+  mutation('L31b', 'node.dispatched with the status of the child', ofType('node.dispatched'), ({ event }) => {
+    event.payload.childStatus = 'running'
+  }),
+  ...CLOSED.map(type =>
     mutation('L31b', `${type} with another field`, ofType(type), ({ event }) => {
       event.payload.more = true
     }),
@@ -239,95 +270,6 @@ export const CONTENT_MUTATIONS: readonly Mutation[] = [
   mutation('L9b', 'a channel changed as a variable', ofType('variable.changed'), ({ run, event }) => {
     run.definition.channels[String(event.payload.name)] = { reducer: 'replace' }
   }),
-  runMutation('L21', 'a child that does not exist', isChild, (run, draft) => {
-    draft.runs = draft.runs.filter(other => other !== run)
-  }),
-  runMutation('L21', 'a child with another parent', isChild, run => {
-    run.row.parentRunId = 'run_other'
-    first(run).payload.parentRunId = 'run_other'
-  }),
-  runMutation('L21', 'a child whose first event names another parent', isChild, run => {
-    first(run).payload.parentRunId = 'run_other'
-  }),
-  runMutation('L21', 'a child of another node', isChild, run => {
-    run.row.parentNodeId = 'other'
-    first(run).payload.parentNodeId = 'other'
-  }),
-  runMutation('L21', 'a child of another workflow', isChild, run => {
-    first(run).payload.workflowId = 'other'
-  }),
-  mutation('L21a', 'a child dispatched twice', dispatches, ({ run, event, at }) => {
-    insert(run, at + 1, 'node.dispatched', event.nodeId, event.payload)
-  }),
-  mutation('L21a', 'a child that nobody dispatched', dispatches, ({ run, event }) => remove(run, event)),
-  runMutation('L21a', 'a child whose parent does not exist', isChild, run => {
-    run.row.parentRunId = 'run_other'
-    first(run).payload.parentRunId = 'run_other'
-  }),
-  mutation(
-    'L21b',
-    'another status than the child’s',
-    spot => childOutputs(spot.event.payload) !== undefined,
-    ({ event }) => {
-      const outputs = childOutputs(event.payload) ?? {}
-      outputs.childStatus = outputs.childStatus === 'completed' ? 'failed' : 'completed'
-    },
-  ),
-  mutation(
-    'L21b',
-    'no status of the child',
-    spot => childOutputs(spot.event.payload) !== undefined,
-    ({ event }) => {
-      delete childOutputs(event.payload)?.childStatus
-    },
-  ),
-  mutation(
-    'L21b',
-    'another child than was dispatched',
-    spot => childOutputs(spot.event.payload) !== undefined,
-    ({ event }) => {
-      Object.assign(childOutputs(event.payload) ?? {}, { childRunId: 'run_other' })
-    },
-  ),
-  mutation(
-    'L21b',
-    'a completed node whose child still runs',
-    spot => childOutputs(spot.event.payload) !== undefined,
-    ({ event }, draft) => {
-      const child = draft.runs.find(run => run.runId === childOutputs(event.payload)?.childRunId)
-      if (child !== undefined) remove(child, last(child))
-    },
-  ),
-  runMutation('L21c', 'a child that starts before its parent’s node', isChild, run => {
-    for (const event of run.events) event.at -= 1_000_000
-  }),
-  mutation(
-    'L21d',
-    'a parent named by a cancellation from outside',
-    spot => ofType('run.cancelled')(spot) && spot.event.payload.parentRunId === undefined,
-    ({ event }) => {
-      event.payload.parentRunId = 'run_1'
-    },
-  ),
-  mutation(
-    'L21d',
-    'no parent named by a cascade',
-    spot => spot.event.payload.reason === 'parent-cancelled',
-    ({ event }) => {
-      delete event.payload.parentRunId
-    },
-  ),
-  mutation(
-    'L21d',
-    'another parent named by a cascade',
-    spot => spot.event.payload.reason === 'parent-cancelled',
-    ({ event }) => {
-      event.payload.parentRunId = 'run_other'
-    },
-  ),
-  mutation('L21e', 'a second child of one attempt', ofType('node.dispatched'), ({ run, event, at }) => {
-    insert(run, at + 1, 'node.dispatched', event.nodeId, { ...event.payload, childRunId: 'run_other' })
-  }),
   runMutation(
     'L30',
     'two effects with one identity',
@@ -387,8 +329,3 @@ export const CONTENT_MUTATIONS: readonly Mutation[] = [
     },
   ),
 ]
-
-const childOutputs = (payload: Record<string, unknown> | undefined): Record<string, unknown> | undefined => {
-  const outputs = payload?.outputs as Record<string, unknown> | undefined
-  return outputs?.childRunId === undefined ? undefined : outputs
-}

@@ -1,4 +1,5 @@
 import {
+  before,
   has,
   insert,
   last,
@@ -45,12 +46,15 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
       settles({ ...spot, event: nextOf(spot) ?? spot.event }),
     ({ run, event }) => remove(run, event),
   ),
-  mutation('L7', 'a child dispatched before its node starts', ofType('node.dispatched'), spot => {
-    const started = spot.run.events.findLast(
-      (event, at) => at < spot.at && event.nodeId === spot.event.nodeId && event.type === 'node.started',
-    )
-    if (started !== undefined) move(spot.run, spot.event, spot.run.events.indexOf(started))
-  }),
+  mutation(
+    'L7',
+    'a child dispatched before its node starts',
+    spot => ofType('node.dispatched')(spot) && startOf(spot)?.payload.attempt === 0,
+    spot => {
+      const started = startOf(spot)
+      if (started !== undefined) move(spot.run, spot.event, spot.run.events.indexOf(started))
+    },
+  ),
   mutation('L7', 'a running node that is skipped', starts, ({ run, event, at }) => {
     insert(run, at + 1, 'node.skipped', event.nodeId, { nodeId: event.nodeId, reason: 'why not' })
   }),
@@ -285,13 +289,18 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
 
 const ERROR = { code: 'effect_failed', message: 'it did not work' }
 
+const startOf = (spot: Spot) =>
+  before(spot, ({ type, nodeId }) => type === 'node.started' && nodeId === spot.event.nodeId)
+
 const restarted = (spot: Spot): boolean =>
   Number(spot.event.payload.attempt) > 0 && previousOf(spot)?.type === 'node.started'
 
 const firstStart = (spot: Spot): boolean => previousOf(spot) === undefined
 
 const inbound = ({ run, event }: Spot) =>
-  run.definition.edges.filter(edge => edge.targetNodeId === event.nodeId && edge.targetNodeId !== 'loop')
+  run.definition.edges.filter(
+    edge => edge.targetNodeId === event.nodeId && !['loop', 'lead'].includes(edge.targetNodeId),
+  )
 
 /** A source of this node whose latest event before the spot is of the type. */
 const settledSource = (spot: Spot, type: string) =>

@@ -21,7 +21,14 @@ export type Answer =
 
 export type Closing = { readonly value: Record<string, unknown>; readonly by: string }
 
-export function questionFor(typeId: string, choose: Choose): { kind: string; data: Record<string, unknown> } {
+export type Question = {
+  readonly kind: string
+  readonly data: Record<string, unknown>
+  /** What is told of it when its node is suspended. */
+  readonly suspended?: object
+}
+
+export function questionFor(typeId: string, choose: Choose): Question {
   if (typeId === 'core.approvalGate') return { kind: 'approval', data: approval(choose) }
   if (typeId === 'core.clarificationGate') return { kind: 'clarification', data: { questions: QUESTIONS } }
   return pick(choose, [
@@ -74,7 +81,8 @@ export function olderRequest({ kind, data, interruptId }: Asked, nodeId: string)
 }
 
 export function answerTo({ kind, data, votes }: Asked, choose: Choose, decidedAt: string): Answer {
-  if (kind === 'clarification') return { is: 'answer', value: { answers: { why: 'so', how: 'thus' } }, by: 'ann' }
+  if (kind === 'clarification') return { is: 'answer', value: { answers: answersTo(data, choose) }, by: 'ann' }
+  if (data.edits !== undefined || kind === 'low-confidence') return verdictOn(data, choose, decidedAt)
   if (kind === 'external-event') return { is: 'answer', value: { order: 7, amount: choose(9) }, by: 'shop' }
   if (kind !== 'approval') return { is: 'answer', value: { ok: true }, by: 'ann' }
   const required = Number(data.requiredApprovals ?? 1)
@@ -89,6 +97,19 @@ export function answerTo({ kind, data, votes }: Asked, choose: Choose, decidedAt
   const by = `quorum:${cast}-of-${required}`
   const closes = cast >= enough ? { closes: { value: decision(action, by, decidedAt), by } } : {}
   return { is: 'vote', voter, action, ...closes }
+}
+
+/** At times just the word that confirms. */
+function answersTo({ questions }: Record<string, unknown>, choose: Choose): Record<string, string> {
+  const word = pick(choose, ['so', 'confirm', 'confirm'])
+  return Object.fromEntries((questions as { id: string }[]).map(({ id }) => [id, word]))
+}
+
+/** A person looks at what is shown, and may put something else in its place. */
+function verdictOn({ edits }: Record<string, unknown>, choose: Choose, decidedAt: string): Answer {
+  const action = pick(choose, ['accept', 'accept', 'reject', ...(edits === undefined ? [] : ['edit-accept'])])
+  const edited = action === 'edit-accept' ? { editedArtifactData: pick(choose, edits as unknown[]) } : {}
+  return { is: 'answer', value: { ...decision(action, 'ann', decidedAt), ...edited }, by: 'ann' }
 }
 
 const decision = (action: string, decidedBy: string, decidedAt: string): Record<string, unknown> => ({

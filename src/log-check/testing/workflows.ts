@@ -10,7 +10,10 @@ export type Node = {
   config: Record<string, unknown>
   inputs: Record<string, unknown>
   settings?: { maxRetries?: number; timeoutMs?: number }
+  agent?: { agentId: string }
 }
+
+export const SUPERVISOR = 'core.orchestrator.supervisor'
 
 export type Edge = {
   id: string
@@ -45,7 +48,12 @@ export const CHANNELS: Workflow['channels'] = {
   notes: { reducer: 'feedback' },
 }
 
-export type Shape = { kind: 'line' | 'dag' | 'loop'; types: readonly string[]; retries: boolean; tolerance: boolean }
+export type Shape = {
+  kind: 'line' | 'dag' | 'loop' | 'orchestra'
+  types: readonly string[]
+  retries: boolean
+  tolerance: boolean
+}
 
 export function workflow(id: string, shape: Shape, choose: Choose): Workflow {
   const definition: Workflow = {
@@ -64,6 +72,7 @@ export function workflow(id: string, shape: Shape, choose: Choose): Workflow {
     settings: shape.retries && chance(choose, 2) ? { maxRetries: 1 } : {},
   }
   if (shape.kind === 'loop') loop(definition, shape, choose)
+  else if (shape.kind === 'orchestra') orchestra(definition, shape, choose)
   else graph(definition, shape, choose)
   return definition
 }
@@ -99,6 +108,51 @@ function loop(definition: Workflow, shape: Shape, choose: Choose): void {
   addEdge(definition, 'loop', 'after', 'done')
 }
 
+/** pre? → lead ⇄ hand → tidy? , lead → after? A dispatch may leave the way back unsaid. */
+function orchestra(definition: Workflow, shape: Shape, choose: Choose): void {
+  const plain = { ...shape, types: ['core.noop', 'core.setVariable', ...shape.types] }
+  const [before, tidies, after] = [chance(choose, 2), chance(choose, 3), chance(choose, 2)]
+  if (before) addNode(definition, 'pre', plain, choose)
+  const lead = addNode(definition, 'lead', { ...shape, retries: false, types: [SUPERVISOR] }, choose)
+  if (chance(choose, 2)) lead.agent = { agentId: 'acme.lead' }
+  addNode(definition, 'hand', { ...shape, retries: false, types: ['core.dispatch'] }, choose)
+  if (before) addEdge(definition, 'pre', 'lead')
+  addEdge(definition, 'lead', 'hand')
+  if (tidies) {
+    addNode(definition, 'tidy', { ...plain, retries: false }, choose)
+    addEdge(definition, 'hand', 'tidy')
+  }
+  if (tidies || chance(choose, 2)) addEdge(definition, tidies ? 'tidy' : 'hand', 'lead')
+  if (after) {
+    addNode(definition, 'after', plain, choose)
+    addEdge(definition, 'lead', 'after')
+  }
+  // Nobody said that definitions list their nodes in the order in which they run.
+  if (!before && chance(choose, 3)) definition.nodes.reverse()
+}
+
+/** Nodes of the supervisor's loop, in the order in which they run. */
+export const bodyOf = ({ nodes }: Workflow): string[] =>
+  ['hand', 'tidy'].filter(id => nodes.some(node => node.id === id && nodes.some(lead => lead.typeId === SUPERVISOR)))
+
+function configFor(typeId: string, choose: Choose): Record<string, unknown> {
+  if (typeId !== 'core.subWorkflow' && typeId !== 'core.dispatch') return {}
+  const mapped = pick(choose, [{}, { outputMapping: {} }, { outputMapping: MAPPING }, { outputMapping: MAPPING }])
+  const attested = pick(choose, [{}, {}, { checksum: true }, { checksum: true, requireApproval: true }])
+  const outputAttestation = Object.keys(attested).length === 0 ? {} : { outputAttestation: attested }
+  const shared = { ...mapped, ...outputAttestation }
+  if (typeId === 'core.subWorkflow')
+    return { workflowId: 'child', ...shared, ...(chance(choose, 2) ? { onChildFailure: 'absorb' } : {}) }
+  return {
+    ...shared,
+    ...(chance(choose, 2) ? { fanOutPolicy: 'parallel' } : {}),
+    ...(chance(choose, 6) ? { iterationCap: 1 + choose(3) } : {}),
+    ...(chance(choose, 3) ? { perWorkerOutputMappings: { helper: { fresh: 'helped' } } } : {}),
+  }
+}
+
+const MAPPING = { result: 'answer', count: 'n' }
+
 function addNode(definition: Workflow, id: string, shape: Shape, choose: Choose): Node {
   const typeId = pick(choose, shape.types)
   const node: Node = {
@@ -106,7 +160,7 @@ function addNode(definition: Workflow, id: string, shape: Shape, choose: Choose)
     typeId,
     name: id,
     position: { x: 0, y: 0 },
-    config: typeId === 'core.subWorkflow' ? { workflowId: 'child' } : {},
+    config: configFor(typeId, choose),
     inputs: {},
   }
   if (shape.retries && chance(choose, 2)) node.settings = { maxRetries: choose(3) }

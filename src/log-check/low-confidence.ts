@@ -1,0 +1,108 @@
+import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
+import { get, number, show, text } from './json.js'
+import { type Asked, answerTo, askedIn, hasCompleted, type Round, roundsOf, told } from './rounds.js'
+import { turnsOf } from './turns.js'
+
+/** Decisions of an agent that are held until a person ratifies them. */
+export const lowConfidenceRules: readonly Rule[] = [
+  {
+    id: 'L22e',
+    title:
+      'A node is suspended with low confidence after its agent decided, for that agent, with a confidence below the threshold',
+    source: 'agents R-LOWC-1, R-LOWC-3',
+    checks: eachRun((run, say) => {
+      for (const round of roundsOf(run)) {
+        for (const event of told(round, 'node.suspended')) {
+          if (event.payload.reason === 'low-confidence')
+            for (const problem of holdProblems(round, event)) say(problem, event)
+        }
+      }
+    }),
+  },
+  {
+    id: 'L22f',
+    title: 'A decision of an agent below the threshold the run was started with is held, at or above it is not',
+    source: 'agents R-LOWC-1, R-LOWC-3, R-LOWC-4',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const round of roundsOf(run)) {
+        const threshold = thresholdAt(run, round.start)
+        if (threshold === undefined) continue
+        const held = told(round, 'node.suspended').filter(event => event.payload.reason === 'low-confidence')
+        const decided = told(round, 'agent.decided').at(-1)
+        const confidence = number(decided?.payload.confidence)
+        const below = confidence !== undefined && confidence < threshold
+        if (below && held.length === 0 && hasCompleted(round)) say(`confidence ${confidence} was not held`, decided)
+        for (const event of held)
+          if (event.payload.threshold !== threshold) say(`held below ${show(event.payload.threshold)}`, event)
+      }
+    }),
+  },
+  {
+    id: 'L22g',
+    title: 'A held decision of a supervisor is told when it is ratified, not before, and never when it is refused',
+    source: 'agents R-LOWC-2',
+    checks: eachRun((run, say) => {
+      for (const { round, held } of turnsOf(run)) {
+        if (held === undefined) continue
+        for (const event of told(round, 'runOrchestrator.decided')) {
+          if (held.resolved === undefined || held.resolved.sequence > event.sequence)
+            say('decided before it was ratified', event)
+          else if (isRefused(held)) say('decided although it was refused', event)
+        }
+      }
+    }),
+  },
+  {
+    id: 'L22h',
+    title:
+      'What an agent decided is held by a question that asks about that decision; a question about confidence is asked of a decision',
+    source: 'agents §1.5, R-LOWC-1',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const round of roundsOf(run).filter(holdsDecisions)) {
+        for (const { request } of askedIn(round)) {
+          if (request.payload.kind !== 'low-confidence') continue
+          for (const problem of holdProblems(round, request, get(request.payload, 'data'))) say(problem, request)
+          const suspended = round.events.find(
+            event => event.type === 'node.suspended' && event.sequence > request.sequence,
+          )
+          if (suspended !== undefined && suspended.payload.reason !== 'low-confidence')
+            say('suspended without saying why', suspended)
+        }
+      }
+    }),
+  },
+]
+
+/** Workflows may ask such a question without an agent. */
+const holdsDecisions = ({ typeId }: Round): boolean => typeId !== 'core.interrupt'
+
+/** As the run was started with it, or as a branch was given it since. */
+function thresholdAt(run: RunLog, { sequence }: LoggedEvent): number | undefined {
+  const given = [run.started, ...run.events.filter(event => isFork(event) && event.sequence < sequence).map(fork)]
+  return given.map(({ configurable }) => number(get(configurable, 'escalationThreshold'))).findLast(isGiven)
+}
+
+const isFork = ({ type }: LoggedEvent): boolean => type === 'assay.run.forked'
+const fork = ({ payload }: LoggedEvent) => payload
+const isGiven = (threshold: number | undefined): boolean => threshold !== undefined
+
+function holdProblems(round: Round, event: LoggedEvent, fields: unknown = event.payload): string[] {
+  const decided = told(round, 'agent.decided').findLast(earlier => earlier.sequence < event.sequence)
+  if (decided === undefined) return ['no agent has decided']
+  const problems: string[] = []
+  const [agentId, threshold, observed] = ['agentId', 'threshold', 'observed'].map(name => get(fields, name))
+  if (agentId !== decided.payload.agentId)
+    problems.push(`${show(agentId)} is held, decided has ${show(decided.payload.agentId)}`)
+  if (observed !== decided.payload.confidence)
+    problems.push(`observed ${show(observed)}, decided with ${show(decided.payload.confidence)}`)
+  if ((number(observed) ?? 1) >= (number(threshold) ?? 0))
+    problems.push(`${show(observed)} is not below ${show(threshold)}`)
+  return problems
+}
+
+function isRefused(held: Asked): boolean {
+  const { outcome, reason } = held.resolved?.payload ?? {}
+  return outcome === 'rejected' || reason === 'timeout' || text(get(answerTo(held), 'action')) === 'reject'
+}
