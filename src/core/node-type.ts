@@ -62,6 +62,8 @@ export type NodeContext = {
   /** Fresh starts of this node in the whole run: numbers its effects. */
   readonly ordinal: number
   readonly variables: JsonObject
+  /** The same without those whose values must not be seen. */
+  readonly shownVariables: JsonObject
   readonly channels: JsonObject
   readonly runInputs: JsonObject
   readonly configurable: JsonObject

@@ -77,6 +77,7 @@ export const FAILURES = {
   child_failed: 'The sub-workflow failed and onChildFailure is fail-parent',
   child_cancelled: 'The sub-workflow was cancelled and onChildFailure is fail-parent',
   child_refused: 'The sub-workflow refused the inputs it was given',
+  too_many_runs: 'The host holds so many unfinished runs that it starts no child',
   recursion_limit_exceeded: 'More node executions, or deeper nesting, than the bound allows',
   run_timeout: 'The run took longer than its bound',
   node_timeout: 'The node took longer than settings.timeoutMs',

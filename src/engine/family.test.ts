@@ -79,6 +79,40 @@ describe('a run and its children', () => {
     expect(await rig.store.childrenOf(runId, 1_000)).toHaveLength(300)
   })
 
+  it('so are workers with much to tell', async () => {
+    const rig = engineRig()
+    const { store, commits } = watched(rig.store)
+    const engine = await rig.host({ store })
+    const busy: Sketch = {
+      id: 'busy',
+      nodes: { loop: { type: 'core.loop', config: { maxIterations: 100 } }, n: 'core.noop' },
+      edges: ['loop.body > n', 'n > loop'],
+    }
+    await register(engine, busy, orchestrated(turns(1, ...Array(10).fill('busy')), { fanOutPolicy: 'parallel' }))
+    await startRun(engine, 'boss')
+    const runId = await startRun(engine, 'boss')
+    await rig.clock.advance(1)
+    expect(await engine.inspect('t1', runId)).toMatchObject({ status: 'completed' })
+    const sizes = commits.map(({ streams }) => streams.reduce((sum, { events }) => sum + events.length, 0))
+    expect(Math.max(...sizes)).toBeLessThan(1_200)
+  })
+
+  it('a host that is full starts no child, and the supervisor is told why', async () => {
+    const rig = engineRig()
+    const engine = await rig.host({ maxActiveRuns: 2 })
+    const dispatch = { fanOutPolicy: 'parallel' }
+    await register(engine, sleeper, orchestrated(turns(1, ...Array(6).fill('sleeper')), dispatch))
+    const runId = await startRun(engine, 'boss')
+    expect(await rig.store.childrenOf(runId, 100)).toHaveLength(3)
+    await rig.clock.advance(6_000)
+    expect(await engine.inspect('t1', runId)).toMatchObject({
+      status: 'completed',
+      state: { orchestrator: { workers: expect.arrayContaining([expect.objectContaining({ status: 'failed' })]) } },
+    })
+    const failed = (await rig.store.readEvents(runId, 0)).filter(({ payload }) => payload.includes('dispatch.failed'))
+    expect(failed.map(({ payload }) => JSON.parse(payload).error.code)).toEqual(Array(3).fill('too_many_runs'))
+  })
+
   it('a child is not born when its parent has run out of time meanwhile', async () => {
     const rig = engineRig()
     const held = { release: () => undefined as void }

@@ -3,21 +3,24 @@ import { decide } from '../core/run/decide.js'
 import type { RunInput } from '../core/run/input.js'
 import { type Effect, pending } from '../core/run/pending.js'
 import type { Plan } from '../core/run/plan.js'
+import { MAX_EVENTS } from '../core/run/turn.js'
 import type { Loaded } from './cells.js'
 import { hire, isHired, refused, started } from './hire.js'
+import type { EffectOf } from './perform/performing.js'
 import { childEnded } from './perform/watch-child.js'
 import type { Plans } from './plans.js'
 import type { Clock, Ids } from './ports.js'
 import type { Decided, Input, Step } from './runs.js'
 
-/** Events of the parent, and children, that one commit carries at most before it is written. */
-const MAX_EVENTS = 512
-const MAX_CHILDREN = 64
+/** Characters that one commit carries, over all its runs, before it is written. */
+const MAX_CHARACTERS = 2 * 1_048_576
 
 export type Nursery = {
   readonly clock: Clock
   readonly ids: Ids
   readonly plans: Plans
+  /** Whether the host can hold no more runs. */
+  isFull(): boolean
   /** The first step of a child; a refusal has a code. */
   birth(
     runId: string,
@@ -25,6 +28,26 @@ export type Nursery = {
     plan: Plan,
     notBefore: number,
   ): Step | { message: string }
+}
+
+/** Starts a child, or says why not: what to tell its parent, and what is to be committed with that. */
+export function bear(
+  nursery: Nursery,
+  parent: Pick<Loaded, 'runId' | 'state' | 'rules'>,
+  effect: EffectOf<'start-child'>,
+  plan: Plan | undefined,
+): { readonly input: Input; readonly child?: Step } {
+  if (parent.state.phase !== 'active') throw new Error(`run ${parent.runId} has ended and starts no child`)
+  if (nursery.isFull()) {
+    const message = 'this host holds too many unfinished runs to start another; try again later'
+    return { input: refused(effect, failure('too_many_runs', message)) }
+  }
+  const childRunId = nursery.ids.run()
+  const start = hire(parent, effect, plan, childRunId)
+  if (!plan || !isHired(start)) return { input: refused(effect, start as Exclude<typeof start, { started: unknown }>) }
+  const child = nursery.birth(childRunId, start, plan, parent.state.lastAt)
+  if ('append' in child) return { input: started(effect, plan, childRunId), child }
+  return { input: refused(effect, failure('child_refused', child.message, { retryable: false })) }
 }
 
 /**
@@ -35,41 +58,39 @@ export function grow(
   nursery: Nursery,
   before: Loaded,
   first: Decided,
-  child?: Step,
+  born?: Step,
 ): { readonly decided: Decided; readonly children: readonly Step[] } {
   const events = [...first.events]
   const children: Step[] = []
   let { state } = first
-  const hear = (input: Input): boolean => {
+  let [total, characters] = [events.length, 0]
+  const hear = (input: Input): void => {
     const decision = decide(before.rules, state, { ...input, now: nursery.clock.now() } as RunInput)
     if (!decision.ok) throw new Error(`a run refused to hear of its child: ${decision.refusal.message}`)
     events.push(...decision.events)
+    total += decision.events.length
     state = decision.state
-    return decision.events.length > 0
   }
-  const adopt = (born: Step): void => {
-    const watch = pending(before.rules, state).find(effect => isWatching(effect, born.append.runId))
+  const adopt = (child: Step): void => {
+    const watch = pending(before.rules, state).find(effect => isWatching(effect, child.append.runId))
     // The parent took another way, out of time for one: what it does not know of is not born.
     if (watch?.kind !== 'watch-child') return
-    const end = born.loaded.state
-    const told = end.phase === 'ended' && hear(childEnded(watch, end))
+    total += child.stored.length
+    characters += child.stored.reduce((sum, { payload, secret }) => sum + payload.length + (secret?.length ?? 0), 0)
+    const end = child.loaded.state
+    if (end.phase !== 'ended') return void children.push(child)
+    hear(childEnded(watch, end))
     // A parent that knows already need not be woken.
-    children.push(told ? { ...born, wakes: [] } : born)
+    children.push({ ...child, wakes: [] })
   }
-  if (child) adopt(child)
-  while (events.length < MAX_EVENTS && children.length < MAX_CHILDREN && state.phase === 'active') {
+  if (born) adopt(born)
+  while (total < MAX_EVENTS && characters < MAX_CHARACTERS) {
     const effect = pending(before.rules, state).find(owed => owed.kind === 'start-child')
     const plan = effect?.kind === 'start-child' ? nursery.plans.known(before.tenant, effect.workflowId) : undefined
     if (effect?.kind !== 'start-child' || plan === undefined) break
-    const childRunId = nursery.ids.run()
-    const start = hire({ ...before, state }, effect, plan, childRunId)
-    const born = isHired(start) ? nursery.birth(childRunId, start, plan, state.lastAt) : undefined
-    if (born !== undefined && 'append' in born) {
-      hear(started(effect, plan, childRunId))
-      adopt(born)
-    } else if (isHired(start)) {
-      hear(refused(effect, failure('child_refused', born?.message ?? '', { retryable: false })))
-    } else hear(refused(effect, start))
+    const { input, child } = bear(nursery, { ...before, state }, effect, plan)
+    hear(input)
+    if (child) adopt(child)
   }
   return { decided: { ok: true, events, state }, children }
 }

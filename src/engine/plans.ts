@@ -102,12 +102,29 @@ function* schemasOf(definition: WorkflowDefinition): Generator<[string, JsonObje
     for (const [field, questions] of [
       ['questions', config.questions],
       ['data.questions', questionsIn(config.data)],
+      ...decisionsIn(config).map(([field, decision]) => [`${field}.questions`, questionsIn(decision)] as const),
     ] as const)
       if (Array.isArray(questions))
         for (const [i, question] of questions.entries())
           if (isObject(question) && isObject(question.schema))
             yield [`nodes["${id}"].config.${field}[${i}].schema`, question.schema]
   }
+}
+
+/** The decisions that a supervisor's configuration holds. */
+function decisionsIn({ rules, mockDispatchPlan, mockDecisions, mockPendingDecision }: JsonObject): [string, Json][] {
+  const listed = (name: string, list: Json | undefined) =>
+    Array.isArray(list) ? list.map((item: Json, i): [string, Json] => [`${name}[${i}]`, item]) : []
+  const ruled = listed('rules', rules).map(([field, rule]): [string, Json] => [
+    `${field}.decide`,
+    isObject(rule) ? (rule.decide ?? null) : null,
+  ])
+  return [
+    ...ruled,
+    ...listed('mockDispatchPlan', mockDispatchPlan),
+    ...listed('mockDecisions', mockDecisions),
+    ['mockPendingDecision', mockPendingDecision ?? null],
+  ]
 }
 
 const questionsIn = (data: Json | undefined): Json | undefined => (isObject(data) ? data.questions : undefined)

@@ -51,7 +51,8 @@ export type SubmitOptions = {
   readonly receipt?: MakeReceipt
   /** Only if this host holds the run: outcomes are the holder's to report. */
   readonly asHolder?: boolean
-  readonly child?: () => Step | Refusal
+  /** Born in the same commit, if the run then knows of it. */
+  readonly child?: Step
 }
 
 const MAX_CONFLICTS = 20
@@ -65,7 +66,7 @@ const MAX_CONFLICTS = 20
  */
 export class Runs {
   #commits = 0
-  readonly #nursery: Nursery
+  readonly nursery: Nursery
 
   constructor(
     private readonly deps: {
@@ -77,6 +78,8 @@ export class Runs {
       lease: HostLease
       rules: (plan: Plan) => Rules
       announcer: Announcer | undefined
+      /** Whether this host can hold no more runs. */
+      isFull: () => boolean
       /** Told of everything that has become durable, in commit order per run. */
       written: (written: Written) => void
     },
@@ -84,7 +87,7 @@ export class Runs {
     const { clock, ids, plans, cells } = deps
     const birth: Nursery['birth'] = (runId, input, plan, notBefore) =>
       this.birth(cells.enter(runId), input, plan, notBefore)
-    this.#nursery = { clock, ids, plans, birth }
+    this.nursery = { clock, ids, plans, birth, isFull: deps.isFull }
   }
 
   /** Starts a run that nothing else knows of yet. */
@@ -158,9 +161,8 @@ export class Runs {
         const decision = decide(loaded.rules, loaded.state, { ...input, now: this.deps.clock.now() } as RunInput)
         if (!decision.ok) return { ok: false, refusal: decision.refusal }
         if (decision.events.length === 0) return { ok: true, value: viewOf(loaded) }
-        const child = options.child?.()
-        if (child && 'code' in child) return { ok: false, refusal: child }
-        return this.#commitFamily(cell, loaded, decision, options.receipt, child ? { child } : {})
+        const { child, receipt } = options
+        return this.#commitFamily(cell, loaded, decision, receipt, child ? { child } : {})
       }),
     )
   }
@@ -175,7 +177,7 @@ export class Runs {
   ): Promise<Answer<RunView> | 'again'> {
     // Only who holds a run may start its children.
     const { decided, children } =
-      before.epoch === null ? { decided: first, children: [] } : grow(this.#nursery, before, first, child)
+      before.epoch === null ? { decided: first, children: [] } : grow(this.nursery, before, first, child)
     const own = step(cell, before, decided, create)
     const commit = () => this.#commit([own, ...children], receipt?.(viewOf(own.loaded)))
     return children.reduce((inner, born) => () => born.cell.take(inner), commit)()

@@ -116,12 +116,12 @@ export function redactSnapshot(snapshot: RunSnapshot, scrub: Scrub): JsonObject 
     if (name === 'interrupt') return redactPayload(value, scrub)
     if (name === 'error' && isObject(value)) return redactFailure(value, scrub)
     if (name === 'nodeStates' && isObject(value)) return mapped(value, node => redactNode(node, scrub))
-    return value
+    return plain(value)
   })
 }
 
 const redactNode = (node: Json, scrub: Scrub): Json =>
-  isObject(node) && isObject(node.error) ? { ...node, error: redactFailure(node.error, scrub) } : node
+  isObject(node) && isObject(node.error) ? { ...node, error: redactFailure(node.error, scrub) } : plain(node)
 
 function plain(value: Json): Json {
   if (typeof value === 'string') return withoutCredentials(value)

@@ -23,6 +23,7 @@ const orchestrator: Orchestrator = {
   iteration: 2,
   decided: 9,
   decision: { kind: 'next-worker', nextWorkerIds: ['a'] },
+  owed: false,
   workers: [],
 }
 
@@ -62,8 +63,9 @@ function shown(nodes: { readonly [nodeId: string]: NodeState }, more: Partial<Ac
 }
 
 describe('who acts', () => {
-  test('R-ORCH-9: the orchestrator is told from its first decision on, as its node pins it', () => {
-    expect(shown({ sup: thinking })).not.toHaveProperty('runOrchestrator')
+  test('R-ORCH-9 R-EVENT-8: the orchestrator is told once its node has started, as that pins it', () => {
+    expect(shown({})).not.toHaveProperty('runOrchestrator')
+    expect(shown({ sup: thinking }).runOrchestrator).toEqual(PINS.sup)
     expect(shown({ sup: thinking }, { orchestrator }).runOrchestrator).toEqual(PINS.sup)
   })
 

@@ -29,13 +29,20 @@ type Existing = Active | Ended
 export function agentsOf(plan: Plan, state: Existing): Pick<RunSnapshot, 'agent' | 'runOrchestrator' | 'loop'> {
   const { nodes } = plan
   const agent = state.agentId === undefined ? latestPin(nodes, state.nodes) : described(state.agentId, nodes)
+  const runOrchestrator = orchestratorOf(nodes.filter(isSupervisor), state)
   return {
     ...(agent && { agent }),
-    ...(state.orchestrator && {
-      runOrchestrator: described(state.orchestrator.agentId, nodes.filter(isSupervisor)),
-      loop: loopOf(plan, state, state.orchestrator),
-    }),
+    ...(runOrchestrator && { runOrchestrator }),
+    ...(state.orchestrator && { loop: loopOf(plan, state, state.orchestrator) }),
   }
+}
+
+/** From the first decision on; before it, also while a decision is held, whoever the supervisor is meant for. */
+function orchestratorOf(supervisors: readonly PlanNode[], { orchestrator, nodes }: Existing): AgentRef | undefined {
+  if (orchestrator) return described(orchestrator.agentId, supervisors)
+  const started = supervisors.find(({ index }) => sinceOf(nodes[index]) !== undefined)
+  const pin = started && pinOf(started)
+  return pin && shownPin(pin)
 }
 
 /** Nobody has acted yet that the log names: then whoever the latest node is meant for. */

@@ -3,6 +3,7 @@ import { completed, failedStep, type NodeContext, type NodeType, type Step, type
 import { decisionProblems, isBelow, isDecision, type OrchestratorDecision } from '../orchestrator/decision.js'
 import { failure } from '../problem.js'
 import { agentOf } from '../run/orchestration.js'
+import { isTooLarge, MAX_VALUE_BYTES } from '../run/weight.js'
 import { hold, ratification, ratificationProblems } from '../orchestrator/hold.js'
 import { notApproved } from './interrupt.js'
 import { doubtOf, isConfirmed, pleaOf, questionOf } from '../orchestrator/questions.js'
@@ -71,11 +72,12 @@ const NOT_HANDED_OVER =
 const EDITED = 'resumeValue.editedArtifactData'
 
 /** R-STATE-5: what a turn goes by besides the prompt; its answer is the decision. */
-function call({ config, node, ordinal, orchestrator, variables, transcript }: NodeContext, provider: string): Step {
+function call(ctx: NodeContext, provider: string): Step {
+  const { config, node, ordinal, orchestrator, shownVariables, transcript } = ctx
   const input: JsonObject = {
     nodeId: node.id,
-    iteration: (orchestrator?.iteration ?? 0) + 1,
-    variables,
+    iteration: turnOf(ctx),
+    variables: shownVariables,
     workers: (orchestrator?.workers ?? []) as unknown as Json,
     answer: orchestrator?.answer ?? null,
     ...(config.prompt === undefined ? {} : { prompt: config.prompt }),
@@ -85,6 +87,10 @@ function call({ config, node, ordinal, orchestrator, variables, transcript }: No
 
 /** What a provider answered: a decision, alone or with whose it is and how sure they are. */
 function heed(ctx: NodeContext, output: Json): Step {
+  if (isTooLarge(output)) {
+    const message = `the decision is larger than ${MAX_VALUE_BYTES} bytes as JSON`
+    return failedStep(failure('value_too_large', message, { retryable: false }))
+  }
   const wrapped = isObject(output) && isObject(output.decision) ? output : undefined
   const decision = wrapped ? wrapped.decision : output
   const problems = [
@@ -94,8 +100,15 @@ function heed(ctx: NodeContext, output: Json): Step {
       ? []
       : [`decision: agent "${String(wrapped.agentId)}" is not the orchestrator of this run, "${identityOf(ctx)}"`]),
   ]
-  if (problems.length > 0 || !isDecision(decision)) return failedStep(failure('validation_error', problems.join('; ')))
-  return take(ctx, decision)
+  if (problems.length > 0 || !isDecision(decision))
+    return failedStep(failure('validation_error', problems.join('; '), { retryable: false }))
+  return take(ctx, withoutSchemas(decision))
+}
+
+/** A question that nobody looked at before it is asked must not be one that cannot be answered. */
+function withoutSchemas(decision: OrchestratorDecision & JsonObject): OrchestratorDecision & JsonObject {
+  if (decision.kind !== 'clarify' || decision.questions === undefined) return decision
+  return { ...decision, questions: decision.questions.map(({ id, question }) => ({ id: id!, question: question! })) }
 }
 
 /** R-LOOP-2, R-LOOP-3: the turn's one decision. R-LOWC-5: what a person has ratified is not doubted again. */

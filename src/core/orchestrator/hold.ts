@@ -5,14 +5,21 @@ import { DEFAULT_THRESHOLD } from './decision.js'
 export type Opinion = { readonly agentId: string; readonly decision: Json; readonly confidence: number }
 
 /** R-LOWC-1, R-LOWC-3, R-LOWC-4: suspends the node when its agent is less sure than it must be. */
-export function hold({ configurable }: NodeContext, { agentId, decision, confidence }: Opinion): Step | undefined {
+export function hold(
+  { config, configurable }: NodeContext,
+  { agentId, decision, confidence }: Opinion,
+): Step | undefined {
   const { escalationThreshold } = configurable
   const threshold = typeof escalationThreshold === 'number' ? escalationThreshold : DEFAULT_THRESHOLD
   if (!Number.isFinite(confidence) || confidence >= threshold) return undefined
   const data = { agentId, threshold, observed: confidence, decision }
   return {
     kind: 'asking',
-    interrupt: { kind: 'low-confidence', data },
+    interrupt: {
+      kind: 'low-confidence',
+      data,
+      ...(typeof config.timeoutMs === 'number' ? { timeoutMs: config.timeoutMs } : {}),
+    },
     writes: [{ kind: 'agent', event: { type: 'agent.decided', payload: { agentId, decision, confidence } } }],
   }
 }

@@ -8,13 +8,10 @@ import type { Active } from './state.js'
 import { stop } from './stop.js'
 import type { Turn } from './turn.js'
 
-/** Events one decision may carry; what is left is the next decision's (see `pending`). */
-export const MAX_EVENTS = 512
-
 /** Starts and skips every node whose turn has come, and ends the run when nothing is left to come. */
 export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
   let moved = true
-  while (moved && turn.isRunning && turn.length < MAX_EVENTS) {
+  while (moved && turn.isRunning && !turn.isFull) {
     moved = handOver(turn)
     if (!turn.isRunning) break
     for (const index of turn.active.touched) {
@@ -29,7 +26,7 @@ export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
         turn.emit({ type: 'node.skipped', nodeId, payload: { nodeId, reason: ready.reason }, cause: ready.cause })
       }
       moved = true
-      if (!turn.isRunning || turn.length >= MAX_EVENTS) break
+      if (!turn.isRunning || turn.isFull) break
     }
   }
   if (turn.isRunning && isQuiet(turn)) finish(turn)

@@ -102,9 +102,7 @@ export function compile(definition: WorkflowDefinition, digest: string, workshop
         node,
         `typeId "${node.typeId}" is not known here; known: ${[...workshop.nodeTypes.keys()].join(', ')}`,
       )
-    for (const text of [...(type?.check?.(node, permit) ?? []), ...settingProblems(node.settings ?? {})])
-      nodeProblem(node, text)
-    if (type?.hands) for (const text of targetProblems(node.config, name => channels.has(name))) nodeProblem(node, text)
+    for (const text of workshop.accepted ? [] : configProblems(node, type, permit, channels)) nodeProblem(node, text)
     for (const [port, value] of Object.entries(node.inputs))
       if (value.type === 'connection' && !indexOf.has(value.nodeId))
         nodeProblem(node, `inputs.${port}: node "${value.nodeId}" does not exist`)
@@ -143,6 +141,18 @@ function groupBy(edges: readonly PlanEdge[], end: (edge: PlanEdge) => number): M
   }
   return groups
 }
+
+/** Not asked of a definition that was accepted before: a check that came later must not stop its runs. */
+const configProblems = (
+  node: WorkflowNode,
+  type: NodeType | undefined,
+  permit: Permit,
+  channels: ReadonlyMap<string, unknown>,
+): string[] => [
+  ...(type?.check?.(node, permit) ?? []),
+  ...settingProblems(node.settings ?? {}),
+  ...(type?.hands ? targetProblems(node.config, name => channels.has(name)) : []),
+]
 
 export const isPlan = (result: Plan | Refusal): result is Plan => 'definition' in result
 

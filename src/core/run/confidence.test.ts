@@ -349,6 +349,7 @@ describe('a decision that the agent itself is not sure of', () => {
       .start()
       .after(500)
     expect(late.state).toMatchObject({ outcome: { status: 'failed', error: { code: 'interrupt_timeout' } } })
+    expect(payloads(late, 'interrupt.resolved')).toMatchObject([{ outcome: 'rejected', reason: 'timeout' }])
     expect(decisions(late)).toEqual([])
   })
 

@@ -1,7 +1,7 @@
 import type { Decision } from '../decider.js'
 import { failure, type Refusal, refuse } from '../problem.js'
 import { isoTime } from '../time.js'
-import { advance, MAX_EVENTS } from './advance.js'
+import { advance } from './advance.js'
 import { boundProblems, durationBreach, nodeDueAt } from './bounds.js'
 import type { Recorded, StopRequested } from './event.js'
 import { failNode, settleNode, startNode } from './execute.js'
@@ -258,7 +258,7 @@ function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>
  * from it: a host that was down for a while tells the same story as one that was not.
  */
 function timeCame(rules: Rules, turn: Turn): void {
-  for (let due = firstDue(turn); due !== undefined && turn.length < MAX_EVENTS; due = firstDue(turn)) {
+  for (let due = firstDue(turn); due !== undefined && !turn.isFull; due = firstDue(turn)) {
     const planNode = turn.plan.nodes[due]!
     const node = turn.active.nodes[due]!
     if (node.is === 'retrying') {

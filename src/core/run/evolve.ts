@@ -86,7 +86,8 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       put(draft, index, wait.kind === 'handoff' ? { ...waiting, workers: wait.workers.map(() => PENDING) } : waiting)
       const { agentId, type } = plan.nodes[index]!
       if (agentId !== undefined) draft.agentId = agentId
-      if (type.role === 'dispatch' && draft.orchestrator) draft.orchestrator = { ...draft.orchestrator, owed: false }
+      if (type.role === 'dispatch' && plan.nodes[index]!.supervised && draft.orchestrator)
+        draft.orchestrator = { ...draft.orchestrator, owed: false }
       draft.executions += 1
       if (attempt === 0) draft.starts = replaced(draft.starts, index, (draft.starts[index] ?? 0) + 1)
       draft.touched = without(draft.touched, index)
@@ -98,8 +99,7 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     case 'assay.child.status':
       if (before.is === 'waiting' && before.workers)
         put(draft, index, { ...before, workers: evolveWorkers(plan.nodes[index]!, before.workers, event) })
-      if (event.type === 'assay.child.status' || draft.idleSince !== null) rest(draft)
-      return
+      return rest(draft)
     case 'runOrchestrator.decided': {
       const { agentId, decision, iteration } = event.payload
       const workers = draft.orchestrator?.workers ?? []

@@ -8,7 +8,7 @@ import { refuseWrite } from './channels.js'
 import type { Wait } from './event.js'
 import { leaves, TOLERANT } from './graph.js'
 import { resolveInputs, runInputs, scopeOf } from './inputs.js'
-import { tellDecision, tellOfAgent } from './tell.js'
+import { tellDecision, tellDoubt, tellOfAgent } from './tell.js'
 import { carriesSecret, MASK, maskFailure, maskOutputs, secretsOf } from './masking.js'
 import type { PlanNode } from './plan.js'
 import { stop } from './stop.js'
@@ -138,10 +138,8 @@ function applyWrite(turn: Turn, planNode: PlanNode, write: Write, cause: number)
       return tellOfAgent(turn, nodeId, write.event, cause)
     case 'decided':
       return tellDecision(turn, nodeId, write, cause)
-    case 'escalated': {
-      const payload = { parentRunId: turn.runId, ...write.doubt }
-      return turn.emit({ type: 'core.workflowChain.confidence-escalated', nodeId, payload, cause })
-    }
+    case 'escalated':
+      return tellDoubt(turn, nodeId, write, cause)
     case 'loopback-limit': {
       const { iterations, limit } = write
       return turn.emit({ type: 'workflow.loopback-limit', nodeId, payload: { nodeId, iterations, limit }, cause })
@@ -230,6 +228,10 @@ function withContext(
     iteration,
     ordinal: (state.starts[index] ?? 0) - (attempt > 0 || waiting ? 1 : 0),
     variables: state.variables,
+    get shownVariables() {
+      const shown = Object.entries(state.variables).filter(([name]) => !state.hidden.variables.includes(name))
+      return Object.fromEntries(shown)
+    },
     channels: state.channels,
     runInputs: runInputs(state),
     configurable: isObject(state.started.configurable) ? state.started.configurable : {},

@@ -92,7 +92,7 @@ export function branchOff(
 /** The rest of the decision that the cut goes through, if today's rules still decide it so. */
 function finish(rules: Rules, { before, input, shared }: Cut, parted: (turn: Turn) => void) {
   // A child that the source had just started is the source's: a branch starts its own.
-  if (input === undefined || input.type === 'ChildStarted') return undefined
+  if (input === undefined || shared.some(event => event.type === 'node.dispatched')) return undefined
   try {
     const retelling = new Retelling({ shared, parted })
     const decision = decideLive(rules, before, input, retelling)

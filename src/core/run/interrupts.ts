@@ -5,7 +5,7 @@ import { isoTime } from '../time.js'
 import { answerDueAt, durationBreach } from './bounds.js'
 import type { ApprovalReceived, InterruptResolved } from './event.js'
 import { failNode, settleNode } from './execute.js'
-import { editsHidden, mergeAnswered, mergeProblems } from './handoff.js'
+import { editsHidden, mergeAnswered, mergeProblems } from './harvest.js'
 import type { ResolveInterrupt } from './input.js'
 import { carriesSecret, MASK, secretsOf } from './masking.js'
 import type { Plan, PlanNode } from './plan.js'
@@ -134,7 +134,7 @@ function close(
   const before = turn.active.nodes[planNode.index]!
   const judged = kind === 'approval' || kind === 'low-confidence'
   const rejected = judged && isObject(value) && value.action === 'reject'
-  const masked = carriesSecret(value, secretsOf(turn.active)) || editsHidden(before, value)
+  const masked = carriesSecret(value, secretsOf(turn.active)) || editsHidden(turn, planNode, value)
   const payload: InterruptResolved = {
     nodeId,
     interruptId,

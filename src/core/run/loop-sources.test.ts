@@ -98,7 +98,29 @@ describe('rules', () => {
     expect(reasons(run)).toEqual([null, '[REDACTED]'])
     expect(payloads(run, 'interrupt.requested')[0]).toMatchObject({ data: { artifactData: { key: '[REDACTED]' } } })
     expect(JSON.stringify(run.log.map(({ payload }) => payload))).not.toContain('hunter2')
-    expect(run.state).toMatchObject({ orchestrator: { decision: end('used hunter2-secret') }, phase: 'ended' })
+    expect(run.state).toMatchObject({ orchestrator: { decision: { reason: 'used hunter2-secret' } }, phase: 'ended' })
+  })
+
+  describe('that carries a secret and is in doubt', () => {
+    const doubted = () => {
+      const rules = [{ decide: { ...end('used hunter2-secret'), confidence: 0 } }]
+      const variables = [{ name: 'key', type: 'string' as const, sensitive: true }]
+      return given(loopOf({ rules }, { variables })).start({ key: 'hunter2-secret' })
+    }
+
+    it('R-EVENT-6: is carried out as it was made', () => {
+      const run = doubted()
+      expect(run.state).toMatchObject({
+        orchestrator: { decision: { reason: 'used hunter2-secret' } },
+        phase: 'active',
+      })
+      run.when(answer('sup', { action: 'accept' }))
+      expect(run.state).toMatchObject({ orchestrator: { decision: { reason: 'used hunter2-secret' } }, phase: 'ended' })
+    })
+
+    it('R-EVENT-6 R-CONF-8: is told without it', () => {
+      expect(JSON.stringify(doubted().log.map(({ payload }) => payload))).not.toContain('hunter2')
+    })
   })
 
   it('R-LOOP-2: an expression that fails decides nothing: the node fails', () => {

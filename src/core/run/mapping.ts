@@ -27,6 +27,12 @@ export function termsFor(config: JsonObject, workerId: string): WorkerTerms {
 export const isGated = ({ node: { config } }: PlanNode): boolean =>
   isObject(config.outputAttestation) && config.outputAttestation.requireApproval === true
 
+/** R-ATTEST-4: how long that person may take; nobody answering is a no. */
+export const patienceOf = ({ node: { config } }: PlanNode): { readonly timeoutMs?: number } => {
+  const timeoutMs = isObject(config.outputAttestation) ? config.outputAttestation.timeoutMs : undefined
+  return typeof timeoutMs === 'number' ? { timeoutMs } : {}
+}
+
 /** Whether the harvest is told before that person is asked (contract agents §28 D7). */
 export const isToldFirst = (planNode: PlanNode): boolean => planNode.type.role !== 'dispatch' && isGated(planNode)
 
@@ -80,6 +86,7 @@ const ATTESTATION: { readonly [field: string]: readonly [(value: Json) => boolea
   checksum: [value => typeof value === 'boolean', 'true or false'],
   requireApproval: [value => typeof value === 'boolean', 'true or false'],
   algorithm: [value => value === 'sha256', '"sha256"'],
+  timeoutMs: [value => Number.isSafeInteger(value) && Number(value) >= 1, 'a whole number, 1 or more'],
   principalScope: [
     value => Array.isArray(value) && value.every(scope => typeof scope === 'string' && scope !== ''),
     'a list of scopes',

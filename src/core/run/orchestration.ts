@@ -49,6 +49,9 @@ export function orchestrationProblems(
   const problems: string[] = []
   const body = bodies.get(supervisor) ?? new Set()
   const inside = dispatches.filter(index => body.has(index))
+  for (const index of [supervisor, ...inside])
+    if (nodes[index]!.disabled)
+      problems.push(`nodes[${name(index)}] is disabled; the loop cannot run without it: enable it, or disable the rest`)
   if (inside.length > 1)
     problems.push(
       `nodes[${name(inside[1]!)}] is a second dispatch in the loop of ${name(supervisor)}; each decision is handed over once`,
@@ -67,6 +70,8 @@ export function orchestrationProblems(
       problems.push(
         `edges["${edge.id}"]: ${name(target)} is reached from inside the loop of ${name(supervisor)} and does not lead back; lead it back, or let it follow the supervisor`,
       )
+    if (body.has(source) && target === supervisor && edge.condition !== undefined)
+      problems.push(`edges["${edge.id}"].condition: control always goes back to ${name(supervisor)}; leave it out`)
     if (source !== supervisor) continue
     if (dispatches.includes(target) && !body.has(target))
       problems.push(`edges["${edge.id}"]: ${name(target)} does not lead back to ${name(supervisor)}; add an edge back`)

@@ -5,6 +5,7 @@ import type { Rules } from './decide.js'
 import type { Fork, RepeatPolicy, RunStatus } from './event.js'
 import { carriesSecret, secretsOf } from './masking.js'
 import type { PlanNode } from './plan.js'
+import { moveOf } from './handoff.js'
 import { termsFor } from './mapping.js'
 import type { Active, NodeState, RunState } from './state.js'
 import { CHILD_RECHECK_MS, WORK_OWED } from './wake-time.js'
@@ -99,7 +100,9 @@ function owedToWorkers(planNode: PlanNode, node: Waiting, state: Active): Effect
   if (wait.kind !== 'handoff') return []
   const stopping = state.mode.kind === 'stopping'
   const { config, id: nodeId } = planNode.node
-  const starting = stopping ? -1 : workers.findIndex(worker => worker.is === 'dispatching')
+  // What the run can do by itself comes first, so that it does not depend on who is faster.
+  const isMoving = stopping || moveOf(state, planNode.index) !== undefined
+  const starting = isMoving ? -1 : workers.findIndex(worker => worker.is === 'dispatching')
   return workers.flatMap((worker, k): Effect[] => {
     const workflowId = wait.workers[k]!
     if (worker.is === 'dispatching' && k === starting) {
@@ -116,7 +119,7 @@ function owedToWorkers(planNode: PlanNode, node: Waiting, state: Active): Effect
     const { outputs, attest } = termsFor(config, workflowId)
     const wanted = outputs.map(([, child]) => child)
     const watch: Effect = { kind: 'watch-child', nodeId, since, worker: k, childRunId, status, wanted, attest }
-    if (!stopping || config.propagateCancellation === false) return [watch]
+    if (!stopping) return [watch]
     return [{ kind: 'cancel-child', nodeId, since, worker: k, childRunId }, watch]
   })
 }

@@ -7,8 +7,8 @@ import type { Turn } from './turn.js'
  */
 export function stop(turn: Turn, request: StopRequested): void {
   const reason = request.outcome === 'cancelled' ? (request.reason ?? 'run-cancelled') : 'run-failed'
-  if (turn.active.open.some(index => holdsChild(turn, index)))
-    turn.emit({ type: 'assay.stop.requested', payload: request })
+  const held = turn.active.open.some(index => holdsChild(turn, index))
+  if (held && turn.active.mode.kind !== 'stopping') turn.emit({ type: 'assay.stop.requested', payload: request })
   for (const index of turn.active.open) {
     if (holdsChild(turn, index)) continue
     const nodeId = turn.plan.nodes[index]!.node.id

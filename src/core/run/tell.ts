@@ -1,7 +1,8 @@
-import type { Json, JsonObject } from '../json.js'
+import type { JsonObject } from '../json.js'
 import type { AgentSaid, Write } from '../node-type.js'
+import type { OrchestratorDecision } from '../orchestrator/decision.js'
 import type { AgentFact } from './event.js'
-import { maskWithin, secretsOf } from './masking.js'
+import { carriesSecret, maskWithin, secretsOf } from './masking.js'
 import type { Turn } from './turn.js'
 
 /** R-ORCH-2, R-ORCH-4: a decision is in the log before anything follows from it. */
@@ -11,7 +12,7 @@ export function tellDecision(
   { agentId, decision, iteration }: Extract<Write, { kind: 'decided' }>,
   cause: number,
 ): number {
-  const shown = masked(turn, decision as JsonObject) as typeof decision
+  const shown = shownDecision(turn, decision)
   return turn.emit({
     type: 'runOrchestrator.decided',
     nodeId,
@@ -21,9 +22,37 @@ export function tellDecision(
   })
 }
 
+/** R-CONF-4: told before anybody is asked about it. */
+export function tellDoubt(
+  turn: Turn,
+  nodeId: string,
+  { doubt }: Extract<Write, { kind: 'escalated' }>,
+  cause: number,
+): number {
+  const payload = {
+    parentRunId: turn.runId,
+    ...doubt,
+    originalDecision: shownDecision(turn, doubt.originalDecision),
+  }
+  return turn.emit({ type: 'core.workflowChain.confidence-escalated', nodeId, payload, cause })
+}
+
+/** What a decision is made of by itself; only what it says in words can quote a secret. */
+const STRUCTURE = new Set(['kind', 'nextWorkerIds', 'confidence'])
+
+function shownDecision(turn: Turn, decision: OrchestratorDecision): OrchestratorDecision {
+  const secrets = secretsOf(turn.active)
+  if (!carriesSecret(decision as JsonObject, secrets)) return decision
+  const fields = Object.entries(decision as JsonObject).map(([name, value]) => [
+    name,
+    STRUCTURE.has(name) ? value : maskWithin(value, secrets),
+  ])
+  return Object.fromEntries(fields) as OrchestratorDecision
+}
+
 /** R-EVENT-2, R-EVENT-6: a tool's return is due to its call and carries its id; no secret of the run is told. */
 export function tellOfAgent(turn: Turn, nodeId: string, { type, payload }: AgentSaid, cause: number): number {
-  const told = masked(turn, payload as JsonObject) as JsonObject
+  const told = maskWithin(payload as JsonObject, secretsOf(turn.active)) as JsonObject
   const tell = (callId: string | undefined, due: number): number =>
     turn.emit({
       type,
@@ -34,5 +63,3 @@ export function tellOfAgent(turn: Turn, nodeId: string, { type, payload }: Agent
   if (type === 'agent.toolReturned') return tell(`call-${turn.active.next - 1}`, turn.active.next - 1)
   return tell(type === 'agent.toolCalled' ? `call-${turn.active.next}` : undefined, cause)
 }
-
-const masked = (turn: Turn, value: Json): Json => maskWithin(value, secretsOf(turn.active))

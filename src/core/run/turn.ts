@@ -17,11 +17,17 @@ export type Limits = {
   readonly confidence: ConfidencePolicy
 }
 
+/** Events one decision may carry; what is left is the next decision's (see `pending`). */
+export const MAX_EVENTS = 512
+const MAX_BURDEN = 4 * 1_048_576
+
 /** What the rules of one decision share: the plan, and the state as it is after the events decided so far. */
 export class Turn {
   readonly events: Recorded[] = []
   /** The time of what is decided now. */
   at: number
+  /** Bytes, about, that this decision hands to workers. */
+  burden = 0
 
   constructor(
     readonly plan: Plan,
@@ -96,6 +102,11 @@ export class Turn {
     const first = this.state.phase === 'absent'
     this.state = evolve(this.plan, this.state, first ? { ...recorded, runId: this.runId } : recorded)
     return recorded.sequence
+  }
+
+  /** Whether what is left to decide is left to the next decision. */
+  get isFull(): boolean {
+    return this.length >= MAX_EVENTS || this.burden >= MAX_BURDEN
   }
 
   get isRetelling(): boolean {

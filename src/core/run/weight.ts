@@ -3,8 +3,11 @@ import type { Json } from '../json.js'
 /** The largest value a node may give, or write in one go, as JSON text. */
 export const MAX_VALUE_BYTES = 1_048_576
 
-/** Whether the value's JSON is longer than `limit`; looks no further than it has to, and never recurses. */
-export function isTooLarge(value: Json, limit: number = MAX_VALUE_BYTES): boolean {
+/** Whether the value's JSON is longer than `limit`. */
+export const isTooLarge = (value: Json, limit: number = MAX_VALUE_BYTES): boolean => sizeUpTo(value, limit) > limit
+
+/** About how long the value's JSON is; looks no further than beyond `limit`, and never recurses. */
+export function sizeUpTo(value: Json, limit: number): number {
   let size = 0
   const queue: Json[] = [value]
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
@@ -19,7 +22,7 @@ export function isTooLarge(value: Json, limit: number = MAX_VALUE_BYTES): boolea
         queue.push(item)
       }
     }
-    if (size > limit) return true
+    if (size > limit) return size
   }
-  return false
+  return size
 }

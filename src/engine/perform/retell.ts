@@ -1,4 +1,4 @@
-import { MAX_EVENTS } from '../../core/run/advance.js'
+import { MAX_EVENTS } from '../../core/run/turn.js'
 import type { Rules } from '../../core/run/decide.js'
 import type { Fork, Recorded } from '../../core/run/event.js'
 import { inherited } from '../../core/run/fork.js'
