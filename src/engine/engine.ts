@@ -116,7 +116,7 @@ export class Engine implements RunEngine {
       rules,
       announcer: deps.announcer,
       // Twice what may be asked for: a run that was taken on can have a child, but no brood without end.
-      isFull: () => this.#cells.active >= 2 * options.maxActiveRuns,
+      isFull: more => this.#cells.active + more >= 2 * options.maxActiveRuns,
       written: written => this.#written(written),
     })
     this.#driver = new Driver(

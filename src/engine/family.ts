@@ -19,8 +19,8 @@ export type Nursery = {
   readonly clock: Clock
   readonly ids: Ids
   readonly plans: Plans
-  /** Whether the host can hold no more runs. */
-  isFull(): boolean
+  /** Whether the host can hold no more runs, with so many that it does not know of yet. */
+  isFull(more: number): boolean
   /** The first step of a child; a refusal has a code. */
   birth(
     runId: string,
@@ -36,9 +36,10 @@ export function bear(
   parent: Pick<Loaded, 'runId' | 'state' | 'rules'>,
   effect: EffectOf<'start-child'>,
   plan: Plan | undefined,
+  siblings = 0,
 ): { readonly input: Input; readonly child?: Step } {
   if (parent.state.phase !== 'active') throw new Error(`run ${parent.runId} has ended and starts no child`)
-  if (nursery.isFull()) {
+  if (nursery.isFull(siblings)) {
     const message = 'this host holds too many unfinished runs to start another; try again later'
     return { input: refused(effect, failure('too_many_runs', message)) }
   }
@@ -88,7 +89,7 @@ export function grow(
     const effect = pending(before.rules, state).find(owed => owed.kind === 'start-child')
     const plan = effect?.kind === 'start-child' ? nursery.plans.known(before.tenant, effect.workflowId) : undefined
     if (effect?.kind !== 'start-child' || plan === undefined) break
-    const { input, child } = bear(nursery, { ...before, state }, effect, plan)
+    const { input, child } = bear(nursery, { ...before, state }, effect, plan, children.length)
     hear(input)
     if (child) adopt(child)
   }

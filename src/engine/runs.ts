@@ -78,8 +78,7 @@ export class Runs {
       lease: HostLease
       rules: (plan: Plan) => Rules
       announcer: Announcer | undefined
-      /** Whether this host can hold no more runs. */
-      isFull: () => boolean
+      isFull: Nursery['isFull']
       /** Told of everything that has become durable, in commit order per run. */
       written: (written: Written) => void
     },
