@@ -115,7 +115,7 @@ describe('a run and its children', () => {
 
   it('a child is not born when its parent has run out of time meanwhile', async () => {
     const rig = engineRig()
-    const held = { release: () => undefined as void }
+    const held: { release: () => void } = { release: () => undefined }
     const { store } = watched(rig.store)
     const slow = new Proxy(store, {
       get: (target, name) => {

@@ -39,7 +39,7 @@ edges: [{ sourceNodeId: lead, targetNodeId: hand }]
 test('run --follow tells each decision and each step of a hand-off in a line', async () => {
   const { code, stderr } = await server.assay('run', 'orchestrator', '--follow')
   expect(code).toBe(0)
-  const told = stderr.split('\n').flatMap(line => line.split(/ (?:decide|hand-over)  /).slice(1))
+  const told = stderr.split('\n').flatMap(line => line.split(/ (?:decide|hand-over) {2}/).slice(1))
   expect(told).toEqual(
     expect.arrayContaining([
       'turn 1: next-worker write-draft',

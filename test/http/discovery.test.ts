@@ -103,7 +103,7 @@ describe('discovery (contract core §1)', () => {
     await strict.close()
   })
 
-  test('R-CAP-3, R-CAP-10: of agents only what runs here is claimed; mocks in conformance mode only', async () => {
+  test('R-CAP-3, R-CAP-10, R-HANDOFF-11, R-EVENT-1, R-MAP-7: of agents only what runs here is claimed; mocks in conformance mode only', async () => {
     const { json } = await host.call(null, { url: '/.well-known/openwop' })
     expect(json.agents).toEqual({
       supported: true,
