@@ -112,12 +112,17 @@ describe('reading runs', () => {
     expect((await get(statusUrl, { 'if-none-match': etag })).status).toBe(200)
   })
 
-  test('a parent lists its children, a child names its parent, and the parent’s ETag moves with the child', async () => {
+  test('R-ORCH-20: a parent lists its children, a child names its parent, and the parent’s ETag moves with the child', async () => {
     const { runId, statusUrl } = (await create({ workflowId: 'parent' })).json
     await expect.poll(async () => (await get(statusUrl)).json.childRuns, { timeout: 5000 }).toHaveLength(1)
     const before = await get(statusUrl)
     const child = before.json.childRuns[0]
-    expect((await get(`/v1/runs/${child.runId}`)).json).toMatchObject({ parentRunId: runId, parentNodeId: 'sub' })
+    expect((await get(`/v1/runs/${child.runId}`)).json).toMatchObject({
+      parentRunId: runId,
+      parentNodeId: 'sub',
+      inputs: {},
+      variables: {},
+    })
     expect((await get(`/v1/runs?parentRunId=${runId}`)).json.runs[0].runId).toBe(child.runId)
     await post(`/v1/runs/${child.runId}:pause`, { drainPolicy: 'immediate' })
     expect((await get(statusUrl)).headers.etag).not.toBe(before.headers.etag)
