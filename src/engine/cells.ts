@@ -24,6 +24,8 @@ export class Cell {
   readonly inFlight = new Map<string, AbortController>()
   /** How often someone asked this host to look at the run. */
   looks = 0
+  /** When, on the monotonic clock, `loaded` was last known to be all there is. */
+  seenAt = Number.NEGATIVE_INFINITY
   #tail: Promise<unknown> = Promise.resolve()
   #waiting = 0
 

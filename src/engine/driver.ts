@@ -9,7 +9,7 @@ import type { Perform, Shop } from './perform/performing.js'
 import { retell } from './perform/retell.js'
 import { startChild } from './perform/start-child.js'
 import { watchChild } from './perform/watch-child.js'
-import type { Log } from './ports.js'
+import type { DueRun, Log } from './ports.js'
 import type { Written } from './runs.js'
 
 const DUE_LIMIT = 20_000
@@ -79,20 +79,21 @@ export class Driver {
     for (const [runId, until] of this.#resting) if (until <= now) this.#resting.delete(runId)
     for (const due of await store.dueRuns(hostId(), horizon, DUE_LIMIT)) {
       if (due.wakeAt > now) this.#due.note(due.runId, due.wakeAt)
-      else if (due.wakeAt === 0 || !this.#isTended(due.runId, now))
-        this.#spawn(this.look(due.runId, due.attempts), due.runId)
+      else if (due.wakeAt === 0 || !this.#isTended(due, now)) this.#spawn(this.look(due.runId, due.attempts), due.runId)
     }
   }
 
   /**
    * True when nothing is gained by looking at a run that stays due: what it is owed is being performed, or it waits for
-   * a child that was looked at not long ago. Its timers are seen to in either case.
+   * a child that was looked at not long ago. Its timers are seen to in either case. Not so when another host has
+   * written to it since.
    */
-  #isTended(runId: string, now: number): boolean {
+  #isTended({ runId, length }: DueRun, now: number): boolean {
     const cell = this.shop.cells.get(runId)
     const loaded = cell?.loaded
     const rests = (this.#resting.get(runId) ?? 0) > now
     if (!cell || !loaded || loaded.epoch === null) return rests
+    if (loaded.state.phase !== 'absent' && loaded.state.next < length) return false
     const timer = nextTimer(loaded.rules, loaded.state)
     if (timer < Number.POSITIVE_INFINITY) this.#due.note(runId, timer)
     return pending(loaded.rules, loaded.state).every(effect =>

@@ -255,13 +255,13 @@ export class Engine implements RunEngine {
   }
 
   async inspect(tenant: string, runId: string): Promise<RunView | undefined> {
-    const known = this.#cells.get(runId)?.loaded
-    if (known && (known.epoch !== null || known.state.phase === 'ended'))
-      return known.tenant === tenant ? viewOf(known) : undefined
+    const known = this.#cells.get(runId)
+    const loaded = known && this.#runs.remembered(known)
+    if (loaded) return loaded.tenant === tenant ? viewOf(loaded) : undefined
     if (!(await this.deps.store.readRun(tenant, runId))) return undefined
     const cell = this.#cells.enter(runId)
-    const loaded = await cell.take(() => this.#runs.load(cell))
-    return loaded && viewOf(loaded)
+    const read = await cell.take(() => this.#runs.load(cell))
+    return read && viewOf(read)
   }
 
   list(query: RunQuery): Promise<RunRow[]> {

@@ -202,6 +202,7 @@ export type DueRun = {
   readonly epoch: number
   readonly attempts: number
   readonly wakeAt: number
+  readonly length: number
 }
 
 /** `tenant: null` is shared with every tenant (loaded from the project folder). */

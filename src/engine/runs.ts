@@ -56,6 +56,8 @@ export type SubmitOptions = {
 }
 
 const MAX_CONFLICTS = 20
+/** How long a run that this host holds may have been written to by another without being noticed here. */
+const FRESH_MS = 1_000
 
 /**
  * The only writer: decide, commit once, then believe it.
@@ -182,13 +184,25 @@ export class Runs {
     return children.reduce((inner, born) => () => born.cell.take(inner), commit)()
   }
 
-  /** The run as its log tells it; from memory when this host holds it or it has ended. */
-  async load(cell: Cell): Promise<Loaded | undefined> {
+  /**
+   * The run from memory, when it has ended or this host holds it. Another host may have written to it, and its hint may
+   * be lost: what was not confirmed for a while is not relied on.
+   */
+  remembered({ loaded, seenAt }: Cell): Loaded | undefined {
+    if (loaded === undefined || loaded.state.phase === 'ended') return loaded
+    return loaded.epoch !== null && this.deps.clock.monotonic() - seenAt < FRESH_MS ? loaded : undefined
+  }
+
+  /** The run as its log tells it, which is said to have that many events or more. */
+  async load(cell: Cell, atLeast = 0): Promise<Loaded | undefined> {
+    const { store, plans, lease, cells, clock } = this.deps
+    const remembered = this.remembered(cell)
+    if (remembered && lengthOf(remembered) >= atLeast) return remembered
     const known = cell.loaded
-    if (known && (known.epoch !== null || known.state.phase === 'ended')) return known
-    const { store, plans, lease, cells } = this.deps
     const row = await store.readRun(null, cell.runId)
     if (!row) return undefined
+    cell.seenAt = clock.monotonic()
+    if (known && known.epoch === row.epoch && row.owner === lease.hostId && lengthOf(known) === row.length) return known
     const plan = known?.rules.plan ?? (await plans.pinned(row.workflowDigest))
     // What was folded before stays true: a log only grows.
     const before = known?.state ?? (await this.#kept(row))
@@ -233,6 +247,7 @@ export class Runs {
     })
     if (result.kind === 'committed') {
       for (const written of steps) {
+        written.cell.seenAt = this.deps.clock.monotonic()
         cells.put(written.cell, written.loaded)
         this.deps.written(written)
       }
@@ -259,6 +274,9 @@ export class Runs {
 }
 
 const NOTHING: readonly NewDelivery[] = []
+
+const lengthOf = (loaded: Loaded | undefined): number =>
+  loaded === undefined || loaded.state.phase === 'absent' ? 0 : loaded.state.next
 
 const newRun = ({ started }: Extract<Input, { type: 'StartRun' }>, exclusiveScope: boolean): NewRun => ({
   tenant: started.owner.tenant,

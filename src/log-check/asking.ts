@@ -91,11 +91,16 @@ const ASKS_AFTER: readonly string[] = [
   'agent.decided',
 ]
 
-/** A dispatch may ask about one worker as soon as it was answered about another. */
-const mayAskAfter = (run: RunLog, event: LoggedEvent, before: LoggedEvent | undefined): boolean =>
-  before?.node === event.node &&
-  (ASKS_AFTER.includes(before?.type ?? '') ||
-    (before?.type === 'node.resumed' && roundOf(run, event)?.typeId === DISPATCH))
+/**
+ * A dispatch may ask about one worker as soon as it was answered about another; who hands work over asks about a worker
+ * that ended while the run was about to pause when it goes on.
+ */
+function mayAskAfter(run: RunLog, event: LoggedEvent, before: LoggedEvent | undefined): boolean {
+  const typeId = roundOf(run, event)?.typeId
+  if (before?.type === 'run.resumed') return typeId === DISPATCH || typeId === 'core.subWorkflow'
+  if (before?.node !== event.node) return false
+  return ASKS_AFTER.includes(before.type) || (before.type === 'node.resumed' && typeId === DISPATCH)
+}
 
 /** Starts other workers while a person looks at what one has brought. */
 const isDispatch = (run: RunLog, { request }: Question): boolean => roundOf(run, request)?.typeId === DISPATCH

@@ -11,7 +11,7 @@ export const lowConfidenceRules: readonly Rule[] = [
       'A node is suspended with low confidence after its agent decided, for that agent, with a confidence below the threshold',
     source: 'agents R-LOWC-1, R-LOWC-3',
     checks: eachRun((run, say) => {
-      for (const round of roundsOf(run)) {
+      for (const round of roundsOf(run).filter(holdsDecisions)) {
         for (const event of told(round, 'node.suspended')) {
           if (event.payload.reason === 'low-confidence')
             for (const problem of holdProblems(round, event)) say(problem, event)

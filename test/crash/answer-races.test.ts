@@ -17,7 +17,7 @@ const ROUNDS = 60
 const MOST_ROUNDS = 600
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-races-'))
-const project = writeProject(scratch)
+const project = writeProject(scratch, 'approval', 'timeout')
 let postgres: Awaited<ReturnType<typeof startPostgres>>
 let database: string
 let store: Store

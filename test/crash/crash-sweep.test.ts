@@ -4,12 +4,12 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Crash, HostProcess, until } from '../support/host-process.js'
 import { startPostgres } from '../support/postgres.js'
-import { findingsOf, storedRuns, storyOf } from '../support/stored-runs.js'
+import { expectChildrenHandedTo, findingsOf, storedRuns, storyOf, unordered } from '../support/stored-runs.js'
+import { ORCHESTRATED } from './orchestrated.js'
 import { type Play, SCENARIOS, type Scenario } from './scenarios.js'
 import { writeProject } from './workflows.js'
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-crash-'))
-const project = writeProject(scratch)
 let points = 0
 
 let postgres: Awaited<ReturnType<typeof startPostgres>>
@@ -37,16 +37,18 @@ async function tell(scenario: Scenario, kind: keyof typeof databases, crash?: Cr
   const telling = { data, database, key: `once-${points}` }
   const play: Play = (await scenario.prepare?.(telling)) ?? { play: scenario.play! }
   try {
-    const hosted = { data, database, project, counted, settings }
+    const hosted = { data, database, project: writeProject(scratch, name), counted, settings }
     const crashed =
       crash !== undefined && (await doom(await HostProcess.spawn({ ...hosted, crash }), play, telling.key))
     const host = await HostProcess.spawn(hosted)
     await play.play(host, telling.key)
-    const writes = await host.finish()
+    const writes = await host.handOver()
     const runs = await storedRuns(database)
     expect(findingsOf(runs)).toEqual([])
+    expectChildrenHandedTo(runs)
     await play.check?.(telling)
-    return { story: storyOf(runs), writes, effects: effectsIn(data), crashed }
+    const story = storyOf(runs)
+    return { story: scenario.anyOrder ? unordered(story) : story, writes, effects: effectsIn(data), crashed }
   } finally {
     await play.close?.()
   }
@@ -55,19 +57,19 @@ async function tell(scenario: Scenario, kind: keyof typeof databases, crash?: Cr
 /** Lets a host run into its crash. False when the story was over before it came to that. */
 async function doom(host: HostProcess, { play }: Play, key: string): Promise<boolean> {
   await host.url()
-  let gone = false
-  void host.exited.then(() => {
-    gone = true
+  let signal: string | null | undefined
+  void host.exited.then(death => {
+    signal = death.signal
   })
-  const isOver = async () => {
+  const tellAll = async () => {
     await play(host, key)
-    host.child.kill('SIGTERM')
+    await host.handOver()
   }
   // The connection breaks when the host dies, which is what this is about; anything else is a failure of its own.
-  await isOver().catch(async error => {
-    await until('the host to die', () => gone, 5_000).catch(() => Promise.reject(error))
+  await tellAll().catch(async error => {
+    await until('the host to die', () => signal !== undefined, 5_000).catch(() => Promise.reject(error))
   })
-  return (await host.exited).signal === 'SIGKILL'
+  return signal === 'SIGKILL'
 }
 
 function effectsIn(data: string): { id: string }[] {
@@ -82,46 +84,53 @@ function effectsIn(data: string): { id: string }[] {
   }
 }
 
-/** Before and after every write; `sampled`: before the first, after the second, and so on. */
-function crashesOver(writes: number, sampled: boolean): Crash[] {
-  const ats = Array.from({ length: writes }, (_, i) => i + 1)
-  return ats.flatMap((at): Crash[] => {
-    const both: Crash[] = [
-      { at, when: 'before' },
-      { at, when: 'after' },
-    ]
-    return sampled ? [both[(at - 1) % 2]!] : both
-  })
+/** Before and after every write; `every`: only so many of these points, now before a write and now after one. */
+function crashesOver(writes: number, every: number): Crash[] {
+  const points = Array.from({ length: writes }, (_, i): Crash[] => [
+    { at: i + 1, when: 'before' },
+    { at: i + 1, when: 'after' },
+  ])
+  return points.flat().filter((_, i) => i % every === 0)
+}
+
+/** Kills the host at each point of a story, two tellings at a time. */
+async function sweep(scenario: Scenario, kind: keyof typeof databases): Promise<void> {
+  const { name } = scenario
+  const calm = await tell(scenario, kind)
+  expect(calm.writes).toBeGreaterThan(1)
+  // One database in full but for the longest story, the other sampled, so that the whole can be run often.
+  const crashes = crashesOver(calm.writes, kind === 'PostgreSQL' ? 5 : scenario.loose ? 3 : 1)
+  const queue = [...crashes]
+  let kills = 0
+  let misses = 0
+  const goOn = async () => {
+    for (let crash = queue.shift(); crash; crash = queue.shift()) {
+      const ending = await tell(scenario, kind, crash)
+      if (!ending.crashed && !scenario.loose) {
+        // Two timers fell into one step on a busy machine, so there was no such write; the point is tried again.
+        misses += 1
+        expect(misses, `no kill at write ${crash.at} (${crash.when})`).toBeLessThan(10)
+        queue.push(crash)
+        continue
+      }
+      if (ending.crashed) kills += 1
+      expect(ending.story, `killed ${crash.when} write ${crash.at} of ${name}`).toEqual(calm.story)
+      expect(new Set(ending.effects.map(({ id }) => id)).size).toBe(calm.effects.length)
+    }
+  }
+  await Promise.all([goOn(), goOn()])
+  if (scenario.loose) expect(kills).toBeGreaterThan(crashes.length / 2)
+  else expect(kills).toBe(crashes.length)
+  console.log(`${kind} ${name}: ${kills} kills over ${calm.writes} transactions, story unchanged`)
 }
 
 describe.each(['SQLite', 'PostgreSQL'] as const)('F1: SIGKILL before and after every store transaction, %s', kind => {
-  it.each(SCENARIOS)('$name: all ends, the checker is silent, the story is the crash-free one', async scenario => {
-    const { name } = scenario
-    const calm = await tell(scenario, kind)
-    expect(calm.writes).toBeGreaterThan(1)
-    // One database in full, the other sampled, as is the longest story, so that the whole can be run often.
-    const crashes = crashesOver(calm.writes, kind === 'PostgreSQL' || scenario.loose === true)
-    const queue = [...crashes]
-    let kills = 0
-    let misses = 0
-    const sweep = async () => {
-      for (let crash = queue.shift(); crash; crash = queue.shift()) {
-        const ending = await tell(scenario, kind, crash)
-        if (!ending.crashed && !scenario.loose) {
-          // Two timers fell into one step on a busy machine, so there was no such write; the point is tried again.
-          misses += 1
-          expect(misses, `no kill at write ${crash.at} (${crash.when})`).toBeLessThan(10)
-          queue.push(crash)
-          continue
-        }
-        if (ending.crashed) kills += 1
-        expect(ending.story, `killed ${crash.when} write ${crash.at} of ${name}`).toEqual(calm.story)
-        expect(new Set(ending.effects.map(({ id }) => id)).size).toBe(calm.effects.length)
-      }
-    }
-    await Promise.all([sweep(), sweep()])
-    if (scenario.loose) expect(kills).toBeGreaterThan(crashes.length / 2)
-    else expect(kills).toBe(crashes.length)
-    console.log(`${kind} ${name}: ${kills} kills over ${calm.writes} transactions, story unchanged`)
-  })
+  it.each(SCENARIOS)('$name: all ends, the checker is silent, the story is the crash-free one', scenario =>
+    sweep(scenario, kind),
+  )
+
+  it.each(ORCHESTRATED)(
+    'R-ORCH-7, R-REPLAY-12: $name: so does an orchestrator, and told again it calls and starts nobody',
+    scenario => sweep(scenario, kind),
+  )
 })

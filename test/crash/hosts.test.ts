@@ -9,7 +9,7 @@ import { findingsOf, storedRuns } from '../support/stored-runs.js'
 import { writeProject } from './workflows.js'
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-hosts-'))
-const project = writeProject(scratch)
+const project = writeProject(scratch, 'linear', 'parallel', 'family', 'effect', 'poison', 'sleeper', 'noop')
 let postgres: Awaited<ReturnType<typeof startPostgres>>
 beforeAll(async () => {
   postgres = await startPostgres()

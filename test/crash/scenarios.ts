@@ -12,11 +12,14 @@ export type Telling = { readonly data: string; readonly database: string; readon
 
 /** What a client wants of the host, from the first request to the last end; after a crash it simply does it all again. */
 export type Scenario = {
+  /** Also the id of its workflow. */
   readonly name: string
   readonly counted: readonly string[]
   readonly settings?: { readonly [setting: string]: string }
   /** How often the writes are made does not depend on the story alone, so not every point can be hit. */
   readonly loose?: true
+  /** Some of it happens at once, so not every telling says it in the same order. */
+  readonly anyOrder?: true
   prepare?(telling: Telling): Promise<Play>
   readonly play?: Play['play']
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { type Sketch, sketch } from '../../src/testing/workflow.js'
+import { ORCHESTRATIONS } from './orchestrations.js'
 
 const delay = (ms: number) => ({ type: 'core.delay', config: { ms } })
 
@@ -94,13 +95,27 @@ export const CRASH_WORKFLOWS: readonly Sketch[] = [
   { id: 'poison', nodes: { s: { type: 'core.conformance.side-effect', config: { crash: true } } } },
   { id: 'sleeper', nodes: { d: delay(600_000) } },
   { id: 'noop', nodes: { a: 'core.noop' } },
+  ...ORCHESTRATIONS,
 ]
 
-/** A project folder with all of them. */
-export function writeProject(folder: string): string {
-  const workflows = path.join(folder, 'project', 'workflows')
-  mkdirSync(workflows, { recursive: true })
-  for (const workflow of CRASH_WORKFLOWS)
-    writeFileSync(path.join(workflows, `${workflow.id}.json`), JSON.stringify(sketch(workflow)))
-  return path.join(folder, 'project')
+type Named = { readonly id?: string }
+
+/** A workflow and those that it hands work to, as far as they are among these. */
+export function withWorkers<T extends Named>(all: readonly T[], id: string, known: readonly T[] = []): readonly T[] {
+  const workflow = all.find(one => one.id === id)!
+  const text = JSON.stringify(workflow)
+  let found: readonly T[] = [...known, workflow]
+  for (const other of all)
+    if (!found.includes(other) && text.includes(`"${other.id}"`)) found = withWorkers(all, other.id!, found)
+  return found
+}
+
+/** A project folder with these and what they need, or with all: a host registers each of them at every start. */
+export function writeProject(folder: string, ...ids: readonly string[]): string {
+  const project = path.join(folder, ['project', ...ids].join('-'))
+  const workflows = ids.length === 0 ? CRASH_WORKFLOWS : ids.flatMap(id => withWorkers(CRASH_WORKFLOWS, id))
+  mkdirSync(path.join(project, 'workflows'), { recursive: true })
+  for (const workflow of workflows)
+    writeFileSync(path.join(project, 'workflows', `${workflow.id}.json`), JSON.stringify(sketch(workflow)))
+  return project
 }

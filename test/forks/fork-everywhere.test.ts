@@ -7,7 +7,7 @@ import type { Store } from '../../src/engine/ports.js'
 import { loadProject } from '../../src/project/load-project.js'
 import { openStore } from '../../src/store/open-store.js'
 import { sketch } from '../../src/testing/workflow.js'
-import { CRASH_WORKFLOWS } from '../crash/workflows.js'
+import { CRASH_WORKFLOWS, withWorkers } from '../crash/workflows.js'
 import { startPostgres } from '../support/postgres.js'
 import { type ForkCounts, ForkedEverywhere, forkCounts } from './forked-everywhere.js'
 
@@ -23,12 +23,14 @@ afterAll(async () => {
 
 const examples = fileURLToPath(new URL('../../examples', import.meta.url))
 
+type Workflow = { readonly id: string }
+
 /** Every workflow that is shipped or killed in tests. */
-async function projects(): Promise<readonly object[][]> {
+async function projects(): Promise<readonly (readonly Workflow[])[]> {
   const shipped = readdirSync(examples, { withFileTypes: true }).filter(entry => entry.isDirectory())
   const loaded = await Promise.all(shipped.map(({ name }) => loadProject(path.join(examples, name))))
   return [
-    ...loaded.map(({ workflows }) => workflows.map(({ definition }) => definition)),
+    ...loaded.map(({ workflows }) => workflows.map(({ definition }) => definition as Workflow)),
     CRASH_WORKFLOWS.map(workflow => sketch(workflow)),
   ]
 }
@@ -41,13 +43,13 @@ const STORES: { readonly [name: string]: { open(): Promise<Store>; every: number
 }
 
 describe.each(Object.entries(STORES))('E20: a fork at every sequence of every run, %s', (name, { open, every }) => {
-  it('is legal, leaves its source alone while that is appended to, and a replay of an ended run is its equal', async () => {
+  it('R-ORCH-7, R-REPLAY-12: is legal, leaves its source alone while that is appended to; a replay of an ended run is its equal and starts and calls nobody', async () => {
     const seen: ForkCounts = forkCounts()
     for (const definitions of await projects())
-      for (const { id } of definitions as readonly { readonly id: string }[]) {
+      for (const { id } of definitions) {
         const store = await open()
         try {
-          await new ForkedEverywhere(store, seen, every).tell(definitions, id)
+          await new ForkedEverywhere(store, seen, every).tell(withWorkers(definitions, id), id)
         } finally {
           await store.close()
         }

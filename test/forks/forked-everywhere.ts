@@ -1,9 +1,10 @@
 import { expect } from 'vitest'
 import type { Fork } from '../../src/core/run/event.js'
 import type { Engine } from '../../src/engine/engine.js'
-import type { RunRow, Store } from '../../src/engine/ports.js'
+import type { Performer, RunRow, Store } from '../../src/engine/ports.js'
 import { engineRig, type Rig } from '../../src/testing/engine-rig.js'
 import { answerTo, asksOf, peopleFor } from '../support/answers.js'
+import { decider } from '../support/decider.mjs'
 import { expectEqualReplay, expectSharedPrefix, isFork } from '../support/fork-checks.js'
 import { until } from '../support/host-process.js'
 import { findingsOf, runsIn } from '../support/stored-runs.js'
@@ -17,6 +18,8 @@ export const forkCounts = () => ({
   'branches of an ended run': 0,
   'sources that were appended to meanwhile': 0,
   'replays equal to their source': 0,
+  'hand-offs that were told again': 0,
+  'calls that were told again': 0,
 })
 
 export type ForkCounts = ReturnType<typeof forkCounts>
@@ -29,6 +32,8 @@ export class ForkedEverywhere {
   readonly #rig: Rig
   #holder!: Engine
   #forker!: Engine
+  /** Runs for which somebody was called. */
+  readonly #callers = new Set<string>()
 
   constructor(
     private readonly store: Store,
@@ -42,9 +47,13 @@ export class ForkedEverywhere {
   async tell(definitions: readonly object[], workflowId: string): Promise<void> {
     // The clock of this test runs ahead of that of the database, so a lease must outlast all of it.
     const options = {
+      store: this.#watched(),
       leaseMs: 30 * 24 * 3_600_000,
       maxActiveRuns: 100_000,
-      performers: new Map([['conformance.side-effect', { perform: async () => ({ ok: true, output: 1 }) as const }]]),
+      performers: new Map<string, Performer>([
+        ['conformance.side-effect', { perform: async () => ({ ok: true, output: 1 }) }],
+        ['decider', decider],
+      ]),
     }
     this.#holder = await this.#rig.host({ ...options, hostName: 'holder' })
     this.#forker = await this.#rig.host({ ...options, hostName: 'forker' })
@@ -53,7 +62,7 @@ export class ForkedEverywhere {
     const created = await this.#holder.create(request)
     if (!created.ok) throw new Error(`${workflowId} was not started: ${JSON.stringify(created)}`)
     await this.#forkWhileItGrows(created.value.runId)
-    await this.#forkWhatEnded()
+    await this.#forkWhatEnded(created.value.runId)
     await this.#endAll(workflowId)
     await this.#check()
     await this.#holder.stop(0)
@@ -74,9 +83,12 @@ export class ForkedEverywhere {
   }
 
   /** The run, and the children it had. */
-  async #forkWhatEnded(): Promise<void> {
-    const sources = (await this.#rows()).filter(row => !isFork(row) && row.endedAt !== null)
-    for (const source of sources) {
+  async #forkWhatEnded(root: string): Promise<void> {
+    const rows = await this.#rows()
+    const familyOf = (id: string): RunRow[] => rows.filter(row => row.parentRunId === id).flatMap(withFamily)
+    const withFamily = (row: RunRow): RunRow[] => [row, ...familyOf(row.runId)]
+    for (const source of withFamily(await this.#row(root))) {
+      expect(source.endedAt, source.runId).not.toBeNull()
       const { runId, length } = source
       const before = await this.store.readEvents(runId, 0)
       await this.#forkAt(runId, 0, length, 'ended run')
@@ -132,9 +144,31 @@ export class ForkedEverywhere {
     await until(what, probe, DEADLINE_MS)
   }
 
+  #watched(): Store {
+    return new Proxy(this.store, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        if (name !== 'claimInvocation') return value.bind(target)
+        return (...parameters: Parameters<Store['claimInvocation']>) => {
+          this.#callers.add(parameters[0].runId)
+          return value.apply(target, parameters)
+        }
+      },
+    })
+  }
+
   async #check(): Promise<void> {
-    for (const row of (await this.#rows()).filter(isFork)) {
+    const rows = await this.#rows()
+    const parents = new Set(rows.map(({ parentRunId }) => parentRunId))
+    for (const row of rows.filter(isFork)) {
       await expectSharedPrefix(this.store, row)
+      if (row.fork.mode === 'replay') {
+        expect(this.#callers.has(row.runId), `${row.runId} called somebody`).toBe(false)
+        expect(parents.has(row.runId), `${row.runId} has children`).toBe(false)
+        if (this.#callers.has(row.fork.sourceRunId)) this.seen['calls that were told again'] += 1
+        if (parents.has(row.fork.sourceRunId)) this.seen['hand-offs that were told again'] += 1
+      }
       const verdict = await expectEqualReplay(this.store, row)
       if (verdict) expect(verdict, row.runId).toBe('equal')
       if (verdict) this.seen['replays equal to their source'] += 1

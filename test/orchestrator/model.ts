@@ -141,7 +141,13 @@ export class Model {
     if (confidence >= ESCALATION_THRESHOLD) return this.#decide(decision, opinion, false)
     const shows = { agentId: this.#agentId, threshold: ESCALATION_THRESHOLD, observed: confidence, decision }
     this.#ask(
-      { node: 'lead', about: 'hold', kind: 'low-confidence', shows, ...this.#limit(this.setup.answerMs, this.setup.nodeMs) },
+      {
+        node: 'lead',
+        about: 'hold',
+        kind: 'low-confidence',
+        shows,
+        ...this.#limit(this.setup.answerMs, this.setup.nodeMs),
+      },
       opinion,
     )
   }

@@ -30,6 +30,15 @@ export const counts = () => ({
   'replays equal to their source': 0,
   'replays that diverged from a cancelled source': 0,
   'kept prefixes': 0,
+  decisions: 0,
+  'decisions in doubt': 0,
+  'loop bounds reached': 0,
+  'hand-offs': 0,
+  'hand-offs that failed': 0,
+  'workers that failed': 0,
+  'workers that were cancelled': 0,
+  'results merged': 0,
+  'merges that were asked for': 0,
 })
 
 export type Counts = ReturnType<typeof counts>

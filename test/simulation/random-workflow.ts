@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { JsonObject } from '../../src/core/json.js'
 import type { Sketch } from '../../src/testing/workflow.js'
+import { WORKERS, withOrchestrator } from './random-loop.js'
 
 type Nodes = Sketch['nodes']
 type Node = Nodes[string]
@@ -18,6 +19,7 @@ export const CHILDREN: readonly Sketch[] = [
     nodes: { gate: { type: 'core.approvalGate', config: { timeoutMs: 900 } }, w: told },
     edges: ['gate.reject > w'],
   },
+  ...WORKERS,
 ]
 
 const simple: fc.Arbitrary<Node> = fc.oneof(
@@ -116,7 +118,7 @@ const withLoop = (sketch: Sketch, passes: number): Sketch => ({
 
 const node = fc.oneof({ weight: 7, arbitrary: simple }, { weight: 3, arbitrary: asking })
 
-export const randomWorkflow: fc.Arbitrary<Sketch> = fc.array(node, { minLength: 1, maxLength: 7 }).chain(nodes => {
+const plainWorkflow: fc.Arbitrary<Sketch> = fc.array(node, { minLength: 1, maxLength: 7 }).chain(nodes => {
   const names = nodes.map((_, i) => `n${i}`)
   const named: Nodes = Object.fromEntries(nodes.map((each, i) => [names[i], each]))
   return fc.record({ edges: edgesOver(names, nodes), passes: fc.nat({ max: 3 }) }).map(({ edges, passes }): Sketch => {
@@ -124,3 +126,8 @@ export const randomWorkflow: fc.Arbitrary<Sketch> = fc.array(node, { minLength: 
     return passes === 0 ? sketch : withLoop(sketch, passes)
   })
 })
+
+export const randomWorkflow: fc.Arbitrary<Sketch> = fc.oneof(
+  { weight: 2, arbitrary: plainWorkflow },
+  { weight: 1, arbitrary: plainWorkflow.chain(withOrchestrator) },
+)

@@ -9,7 +9,7 @@ import { randomWorkflow } from './random-workflow.js'
 import { Story } from './story.js'
 
 /** fast-check prints the seed and the shrunk example on failure; give it here to see it again. */
-const RUNS = 3_000
+const RUNS = 2_000
 const TWICE = 60
 const seen = counts()
 

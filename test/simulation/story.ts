@@ -22,6 +22,22 @@ const COMMANDS = {
   cancel: { type: 'cancel', by: 'p' },
 } as const
 
+/** An orchestrator may want one more. */
+const MOST_TURNS = 3
+
+/** What events say about hand-offs, by what they are counted as. */
+const TOLD: { readonly [saying: string]: keyof Counts } = {
+  'runOrchestrator.decided': 'decisions',
+  'core.workflowChain.confidence-escalated': 'decisions in doubt',
+  'cap.breached loop-iterations': 'loop bounds reached',
+  'dispatch.succeeded': 'hand-offs',
+  'dispatch.failed': 'hand-offs that failed',
+  'child.failed': 'workers that failed',
+  'child.cancelled': 'workers that were cancelled',
+  'output.harvested': 'results merged',
+  'approval.requested sub-run-output': 'merges that were asked for',
+}
+
 /** One workflow, what happens while it runs, and what must be true when all of it is over. */
 export class Story {
   readonly #rig: Rig = engineRig()
@@ -38,7 +54,7 @@ export class Story {
     await this.#boot()
     await register(this.#engine, ...CHILDREN, workflow)
     const request = { tenant: 't1', principal: 'p', workflowId: 'random', inputs: {}, transport: 'rest' } as const
-    const created = await this.#engine.create(request)
+    const created = await this.#engine.create({ ...request, configurable: { maxLoopIterations: MOST_TURNS } })
     if (!created.ok) throw new Error('not created')
     for (const happening of happenings) {
       await this.#happen(happening)
@@ -189,9 +205,13 @@ export class Story {
   #countTold(runs: readonly CheckedRun[]): void {
     this.seen.runs += runs.length
     for (const { type, payload } of runs.flatMap(({ events }) => events)) {
-      const { reason } = payload as { readonly reason?: string }
+      const { reason, phase, kind, artifactType } = payload as { readonly [field: string]: string | undefined }
       if (type === 'interrupt.resolved' && reason === 'timeout') this.seen['answers that timed out'] += 1
       if (type === 'assay.child.status') this.seen['parents that mirrored a child'] += 1
+      for (const saying of [type, phase, `${type} ${kind}`, `${type} ${artifactType}`]) {
+        const what = TOLD[saying ?? '']
+        if (what) this.seen[what] += 1
+      }
     }
   }
 }

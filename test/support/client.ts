@@ -7,8 +7,13 @@ type Fork = { readonly mode: 'replay' | 'branch'; readonly fromSeq?: number }
 
 const keyed = (key?: string): Record<string, string> => (key === undefined ? {} : { 'idempotency-key': key })
 
-export async function createRun(host: HostProcess, workflowId: string, key?: string): Promise<string> {
-  const { status, body } = await host.call('POST', '/v1/runs', { workflowId }, keyed(key))
+export async function createRun(
+  host: HostProcess,
+  workflowId: string,
+  key?: string,
+  configurable?: object,
+): Promise<string> {
+  const { status, body } = await host.call('POST', '/v1/runs', { workflowId, configurable }, keyed(key))
   expect(status, JSON.stringify(body)).toBe(201)
   return body.runId
 }
@@ -19,8 +24,16 @@ export async function forkRun(host: HostProcess, runId: string, fork: Fork, key?
   return body.runId
 }
 
+export const answer = (host: HostProcess, runId: string, nodeId: string, resumeValue: object, key?: string) =>
+  host.call('POST', `/v1/runs/${runId}/interrupts/${nodeId}`, { resumeValue }, keyed(key))
+
 export const answerGate = (host: HostProcess, runId: string, action: string, key?: string) =>
-  host.call('POST', `/v1/runs/${runId}/interrupts/gate`, { resumeValue: { action } }, keyed(key))
+  answer(host, runId, 'gate', { action }, key)
+
+export async function cancelRun(host: HostProcess, runId: string, key?: string): Promise<void> {
+  const { status, body } = await host.call('POST', `/v1/runs/${runId}/cancel`, {}, keyed(key))
+  expect(status, JSON.stringify(body)).toBe(200)
+}
 
 export const statusOf = async (host: HostProcess, runId: string): Promise<string> =>
   (await host.call('GET', `/v1/runs/${runId}`)).body.status

@@ -4,7 +4,7 @@ import type { RunRow, Store, StoredEvent } from '../../src/engine/ports.js'
 
 /** What an event says, whichever of two equal runs says it. */
 export const said = ({ type, nodeId, payload }: Pick<StoredEvent, 'type' | 'nodeId' | 'payload'>): unknown => {
-  const { runId: _, ...others } = JSON.parse(payload) as { readonly [field: string]: unknown }
+  const { runId: _, parentRunId: __, ...others } = JSON.parse(payload) as { readonly [field: string]: unknown }
   return { type, nodeId, payload: others }
 }
 

@@ -1,14 +1,17 @@
 // A real host in a process of its own, for tests that kill it. It runs the build in dist/ and wraps the store port to
-// die, by SIGKILL and so without any clean-up, right before or right after the n-th write it is told. Prints its URL
-// when it serves and, on SIGTERM, how many counted writes it made.
+// die, by SIGKILL and so without any clean-up, right before or right after the n-th write it is told. Reads what to host
+// from a line of its input and prints its URL when it serves; on SIGTERM it stops, prints how many counted writes it
+// made and reads on, until there is no more input.
 
+import { createInterface } from 'node:readline'
 import { loadConfig } from '../../dist/config.js'
 import { createHost } from '../../dist/host.js'
+import { decider } from './decider.mjs'
 
-const { overrides, env, cwd, crash, counted } = JSON.parse(process.argv[2])
-let writes = 0
+let host
+let writes
 
-const wrapStore = store =>
+const counting = (store, { crash, counted }) =>
   new Proxy(store, {
     get(target, name) {
       const value = Reflect.get(target, name)
@@ -25,11 +28,19 @@ const wrapStore = store =>
     },
   })
 
-const host = await createHost(loadConfig(overrides, env, cwd), { wrapStore })
-await host.start()
 process.on('SIGTERM', async () => {
   await host.stop()
   console.log(JSON.stringify({ writes }))
-  process.exit(0)
 })
-console.log(JSON.stringify({ url: host.url }))
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { overrides, env, cwd, ...faults } = JSON.parse(line)
+  writes = 0
+  host = await createHost(loadConfig(overrides, env, cwd), {
+    wrapStore: store => counting(store, faults),
+    performers: new Map([['decider', decider]]),
+  })
+  await host.start()
+  console.log(JSON.stringify({ url: host.url }))
+}
+process.exit(0)

@@ -40,6 +40,19 @@ type Answered = {
   readonly divergedAtSeq: number | null
 }
 
+/** Processes that have stopped their host and could run another: to start one costs more than all it does in a test. */
+const idle: ChildProcess[] = []
+
+function startProcess(under: readonly string[]): ChildProcess {
+  const [command = '', ...rest] = [...under, process.execPath, script]
+  const child = spawn(command, rest, { stdio: ['pipe', 'pipe', 'pipe'] })
+  // A test that failed half-way must not leave a host behind.
+  const leave = () => child.kill('SIGKILL')
+  process.once('exit', leave)
+  child.once('exit', () => process.off('exit', leave))
+  return child
+}
+
 /** A host process under test. */
 export class HostProcess {
   readonly exited: Promise<{ code: number | null; signal: string | null }>
@@ -84,13 +97,10 @@ export class HostProcess {
       'limits.maxPoisonAttempts': String(limits?.maxPoisonAttempts ?? 5),
       ...further,
     }
-    const argument = JSON.stringify({ overrides, env: {}, cwd: data, crash, counted })
-    const [command = '', ...rest] = [...under, process.execPath, script, argument]
-    const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'] })
-    // A test that failed half-way must not leave a host behind.
-    const leave = () => child.kill('SIGKILL')
-    process.once('exit', leave)
-    child.once('exit', () => process.off('exit', leave))
+    const child = (under.length === 0 ? idle.pop() : undefined) ?? startProcess(under)
+    // A process may die before it has read this; whoever waits for it sees that.
+    child.stdin!.on('error', () => undefined)
+    child.stdin!.write(`${JSON.stringify({ overrides, env: {}, cwd: data, crash, counted })}\n`)
     return new HostProcess(child, settings)
   }
 
@@ -114,9 +124,29 @@ export class HostProcess {
 
   /** Stops it in good order and tells how many counted writes it made. */
   async finish(): Promise<number> {
-    await this.signal('SIGTERM')
+    const writes = await this.#stopped()
+    this.child.stdin!.end()
     await this.exited
-    const line = this.#output.split('\n').find(text => text.includes('"writes"'))
+    return writes
+  }
+
+  /** The same, but the process is kept for another host. */
+  async handOver(): Promise<number> {
+    const writes = await this.#stopped()
+    for (const output of [this.child.stdout!, this.child.stderr!]) output.removeAllListeners('data')
+    idle.push(this.child)
+    return writes
+  }
+
+  async #stopped(): Promise<number> {
+    await this.signal('SIGTERM')
+    let gone = false
+    void this.exited.then(() => {
+      gone = true
+    })
+    const told = () => this.#output.split('\n').find(text => text.includes('"writes"'))
+    await until('the host to stop', () => told() !== undefined || gone)
+    const line = told()
     if (!line) throw new Error(`the host did not stop in good order: ${this.#errors}`)
     return (JSON.parse(line) as { writes: number }).writes
   }

@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import type { Store } from '../../src/engine/ports.js'
 import { checkLog } from '../../src/log-check/check-log.js'
 import type { CheckedRun, Finding } from '../../src/log-check/checked.js'
@@ -27,16 +28,31 @@ export async function runsIn(store: Store): Promise<CheckedRun[]> {
 
 export const findingsOf = (runs: readonly CheckedRun[]): Finding[] => checkLog({ runs, complete: true })
 
+/** R-HANDOFF-4: as many children as hand-offs that succeeded, and the very ones they name. */
+export function expectChildrenHandedTo(runs: readonly CheckedRun[]): void {
+  const named = runs.flatMap(({ events }) =>
+    events.flatMap(({ type, payload }) => {
+      const { phase, childRunId } = payload as { readonly phase?: string; readonly childRunId?: string }
+      return type === 'core.workflowChain.event' && phase === 'dispatch.succeeded' ? [childRunId!] : []
+    }),
+  )
+  const children = runs.filter(({ row }) => (row?.parentRunId ?? null) !== null)
+  expect(named.sort()).toEqual(children.map(({ runId }) => runId).sort())
+}
+
 /** Fields of payloads that say when something was written. */
 const TIMES = /"(writtenAt|requestedAt|resolvedAt|decidedAt)":"[^"]*"/g
 
+/** Fields that are computed from ids, among others. */
+const HASHES = /"(effect|shownHash)":"[^"]*"/g
+
 /** The logs without what two tellings of one story may differ in: ids, times and the claim they were written under. */
-export function storyOf(runs: readonly CheckedRun[]): unknown[] {
+export function storyOf(runs: readonly CheckedRun[]) {
   const names = new Map(runs.map(({ runId }, i) => [runId, `run-${i}`]))
-  const anonymous = (value: unknown): unknown => {
+  const anonymous = <T>(value: T): T => {
     let text = JSON.stringify(value)
     for (const [runId, name] of names) text = text.replaceAll(runId, name)
-    return JSON.parse(text.replace(TIMES, '"$1":"-"').replace(/"effect":"[^"]*"/g, '"effect":"-"'))
+    return JSON.parse(text.replace(TIMES, '"$1":"-"').replace(HASHES, '"$1":"-"')) as T
   }
   return runs.map(({ events, row }) => ({
     status: row?.status,
@@ -45,3 +61,10 @@ export function storyOf(runs: readonly CheckedRun[]): unknown[] {
     ),
   }))
 }
+
+/** What was said in a story, whichever was first. */
+export const unordered = (story: ReturnType<typeof storyOf>) =>
+  story.map(({ status, events }) => ({
+    status,
+    events: events.map(({ type, nodeId, payload, secret }) => JSON.stringify({ type, nodeId, payload, secret })).sort(),
+  }))

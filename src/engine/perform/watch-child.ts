@@ -15,7 +15,7 @@ export const watchChild: Perform<'watch-child'> = async (shop, _run, effect) => 
     const status = isWaiting(row.status) ? row.status : 'running'
     return status === known ? undefined : { input: { type: 'ChildWaits', nodeId, childRunId, status } }
   }
-  const child = await shop.runs.load(shop.cells.enter(childRunId))
+  const child = await shop.runs.load(shop.cells.enter(childRunId), row?.length)
   return child?.state.phase === 'ended' ? { input: childEnded(effect, child.state) } : undefined
 }
 

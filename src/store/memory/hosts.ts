@@ -47,7 +47,7 @@ export function dueRuns(tables: Tables, hostId: string, now: number, limit: numb
   return waiting(tables, hostId)
     .filter(run => run.wakeAt! <= now)
     .slice(0, limit)
-    .map(({ runId, epoch, attempts, wakeAt }) => ({ runId, epoch, attempts, wakeAt: wakeAt! }))
+    .map(({ runId, epoch, attempts, wakeAt, length }) => ({ runId, epoch, attempts, wakeAt: wakeAt!, length }))
 }
 
 function waiting(tables: Tables, hostId: string): RunRow[] {

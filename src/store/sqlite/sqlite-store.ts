@@ -99,7 +99,7 @@ export class SqliteStore implements Ports.Store {
   }
 
   async dueRuns(hostId: string, now: number, limit: number): Promise<Ports.DueRun[]> {
-    const sql = `SELECT run_id AS runId, epoch, attempts, wake_at AS wakeAt FROM runs
+    const sql = `SELECT run_id AS runId, epoch, attempts, wake_at AS wakeAt, length FROM runs
                   WHERE owner = ? AND ended_at IS NULL AND wake_at <= ? ORDER BY wake_at, run_id LIMIT ?`
     return this.#reader.all(sql, hostId, now, limit).map(row => ({ ...row }) as Ports.DueRun)
   }

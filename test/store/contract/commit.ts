@@ -328,7 +328,9 @@ export function commitContract(open: () => Promise<Opened>): void {
       return store.commit(f.commit(hostId, [end], { wakes: [parent, 'no-such-run', parent] }))
     })
     expect(f.kinds(await Promise.all(ends))).toEqual({ committed: 30 })
-    expect(await store.dueRuns(hostId, f.T0, 10)).toEqual([{ runId: parent, epoch: 1, attempts: 0, wakeAt: 0 }])
+    expect(await store.dueRuns(hostId, f.T0, 10)).toEqual([
+      { runId: parent, epoch: 1, attempts: 0, wakeAt: 0, length: 2 },
+    ])
   })
 
   it('answers the commits it took before it was closed', async () => {

@@ -86,14 +86,16 @@ export function hostContract(open: () => Promise<Opened>): void {
       expect(await store.readRun(null, later)).toMatchObject({ owner: hostId, epoch, attempts: 0 })
       expect(await store.readRun(null, idle)).toMatchObject({ owner: hostId, epoch, attempts: 0 })
     }
-    expect(await store.dueRuns(hostId, 1, 10)).toEqual([{ runId: due, epoch: 4, attempts: 3, wakeAt: WORK_OWED }])
+    expect(await store.dueRuns(hostId, 1, 10)).toEqual([
+      { runId: due, epoch: 4, attempts: 3, wakeAt: WORK_OWED, length: 2 },
+    ])
     await store.releaseHost(hostId)
     hostId = await f.host(store)
     expect(await store.claimOrphans(hostId, f.T0, 100)).toBe(3)
     expect(await store.readRun(null, due)).toMatchObject({ epoch: 5, attempts: 3 })
     expect(await store.readRun(null, ended)).toMatchObject({ epoch: 1 })
     await store.commit(f.commit(hostId, [f.extension(due, 2, { epoch: 5, wakeAt: 0 })]))
-    expect(await store.dueRuns(hostId, 0, 10)).toEqual([{ runId: due, epoch: 5, attempts: 0, wakeAt: 0 }])
+    expect(await store.dueRuns(hostId, 0, 10)).toEqual([{ runId: due, epoch: 5, attempts: 0, wakeAt: 0, length: 3 }])
   })
 
   it('claims at most `limit`, due runs first; a fenced host claims nothing', async () => {

@@ -1,0 +1,3 @@
+import type { Performer } from '../../src/engine/ports.js'
+
+export const decider: Performer
