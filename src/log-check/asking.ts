@@ -98,7 +98,7 @@ const ASKS_AFTER: readonly string[] = [
 function mayAskAfter(run: RunLog, event: LoggedEvent, before: LoggedEvent | undefined): boolean {
   const typeId = roundOf(run, event)?.typeId
   if (before?.type === 'run.resumed') return typeId === DISPATCH || typeId === 'core.subWorkflow'
-  if (before?.node !== event.node) return false
+  if (before === undefined || before.node !== event.node) return false
   return ASKS_AFTER.includes(before.type) || (before.type === 'node.resumed' && typeId === DISPATCH)
 }
 
