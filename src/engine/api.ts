@@ -6,7 +6,7 @@ import type { Plan } from '../core/run/plan.js'
 import type { RunState } from '../core/run/state.js'
 import type { Checkpoint } from './audit-ports.js'
 import type { Delivery, Webhook } from './delivery-ports.js'
-import type { Receipt, RunQuery, RunRow, StoredEvent, WorkflowRecord } from './ports.js'
+import type { ChildRow, Receipt, RunQuery, RunRow, StoredEvent, WorkflowRecord } from './ports.js'
 
 /** What the edges (HTTP, conformance seams, embedding programs) may ask of a host. */
 export interface RunEngine {
@@ -21,7 +21,7 @@ export interface RunEngine {
   inspect(tenant: string, runId: string): Promise<RunView | undefined>
   list(query: RunQuery): Promise<RunRow[]>
   /** The latest of a run's children, oldest first. */
-  childrenOf(runId: string, limit: number): Promise<RunRow[]>
+  childrenOf(runId: string, limit: number): Promise<ChildRow[]>
   /** The stored log from `from` on, or undefined when the tenant has no such run. */
   readEvents(tenant: string, runId: string, from: number): Promise<StoredEvent[] | undefined>
   /**

@@ -54,7 +54,11 @@ describe('one host', () => {
     await register(engine, sleeper, nested)
     const runId = await startRun(engine, 'nested')
     const [child] = await store.childrenOf(runId, 10)
-    expect(child).toMatchObject({ parentRunId: runId, parentNodeId: 'sub', tenant: 't1' })
+    expect(await store.readRun(null, child!.runId)).toMatchObject({
+      parentRunId: runId,
+      parentNodeId: 'sub',
+      tenant: 't1',
+    })
     await clock.advance(5_000)
     expect(await told(engine, runId)).toEqual([
       'run.started',

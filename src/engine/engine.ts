@@ -27,6 +27,7 @@ import { HostLease } from './host-lease.js'
 import { Plans } from './plans.js'
 import type {
   Announcer,
+  ChildRow,
   Clock,
   Ids,
   Log,
@@ -268,7 +269,7 @@ export class Engine implements RunEngine {
     return this.deps.store.listRuns(query)
   }
 
-  childrenOf(runId: string, limit: number): Promise<RunRow[]> {
+  childrenOf(runId: string, limit: number): Promise<ChildRow[]> {
     return this.deps.store.childrenOf(runId, limit)
   }
 

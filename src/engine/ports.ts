@@ -31,7 +31,7 @@ export interface Store extends DeliveryStore, AuditStore {
   readRun(tenant: string | null, runId: string): Promise<RunRow | undefined>
   listRuns(query: RunQuery): Promise<RunRow[]>
   /** The latest of a run's children, oldest first. */
-  childrenOf(runId: string, limit: number): Promise<RunRow[]>
+  childrenOf(runId: string, limit: number): Promise<ChildRow[]>
 
   /** Runs held by this host whose wake time has come, earliest first. */
   dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]>
@@ -196,6 +196,8 @@ export type RunQuery = {
   readonly before?: string
   readonly limit: number
 }
+
+export type ChildRow = Pick<RunRow, 'runId' | 'status'>
 
 export type DueRun = {
   readonly runId: string

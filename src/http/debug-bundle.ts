@@ -1,9 +1,9 @@
 import type { Json } from '../core/json.js'
 import type { RunView } from '../engine/api.js'
-import type { StoredEvent } from '../engine/ports.js'
+import type { ChildRow, StoredEvent } from '../engine/ports.js'
 import { BUNDLE_VERSION } from '../wire/debug-bundle.js'
 import { redactPayload, redactSnapshot, type Scrub, scrubber } from '../wire/redact.js'
-import { type ChildRun, renderEvent, renderSnapshot } from '../wire/render.js'
+import { renderEvent, renderSnapshot } from '../wire/render.js'
 import type { Edge } from './deps.js'
 import { IMPLEMENTATION } from './discovery.js'
 import { waitingFor } from './run-snapshot.js'
@@ -16,7 +16,7 @@ type Fitting = { readonly docs: readonly string[]; readonly cut?: string }
 export function renderBundle(
   edge: Edge,
   view: RunView,
-  children: readonly ChildRun[],
+  children: readonly ChildRow[],
   events: readonly StoredEvent[],
   bounds: Bounds,
 ): string {

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import type { Plan } from '../core/run/plan.js'
 import type { RunEngine, RunView } from '../engine/api.js'
+import type { ChildRow } from '../engine/ports.js'
 import type { InterruptDoc } from '../wire/interrupt.js'
-import { type ChildRun, renderSnapshot } from '../wire/render.js'
+import { renderSnapshot } from '../wire/render.js'
 import type { RunSnapshot } from '../wire/run.js'
 import { asksOf, interruptDoc } from './open-interrupt.js'
 
@@ -20,12 +21,12 @@ function mayHaveChildren(plan: Plan): boolean {
 }
 
 /** The children of a run; asks the store only for plans that can have any. */
-export async function childRunsOf(engine: RunEngine, view: RunView): Promise<readonly ChildRun[]> {
+export async function childRunsOf(engine: RunEngine, view: RunView): Promise<readonly ChildRow[]> {
   return mayHaveChildren(view.plan) ? engine.childrenOf(view.runId, SHOWN_CHILDREN) : []
 }
 
 /** Changes whenever the snapshot does: with the log, the status of any child, and the link it holds. */
-export function snapshotTag(view: RunView, children: readonly ChildRun[], interrupt?: InterruptDoc): string {
+export function snapshotTag(view: RunView, children: readonly ChildRow[], interrupt?: InterruptDoc): string {
   const length = view.state.phase === 'absent' ? 0 : view.state.next
   const token = interrupt?.interruptToken
   if (children.length === 0 && token === undefined) return `"${length}-${view.status}"`

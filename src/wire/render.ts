@@ -4,7 +4,7 @@ import { MASK } from '../core/run/masking.js'
 import type { Plan } from '../core/run/plan.js'
 import { childStatusOf, isWaiting, type NodeState, type RunState, type Told } from '../core/run/state.js'
 import type { RunView } from '../engine/api.js'
-import type { RunRow, StoredEvent } from '../engine/ports.js'
+import type { ChildRow, RunRow, StoredEvent } from '../engine/ports.js'
 import type { InterruptDoc } from './interrupt.js'
 import { agentsOf, handoffOf } from './render-agents.js'
 import type { NodeSnapshot, RunRowAnswer, RunSnapshot } from './run.js'
@@ -22,15 +22,13 @@ export function renderEvent(runId: string, event: StoredEvent, options: { readon
   return `${text}}`
 }
 
-export type ChildRun = { readonly runId: string; readonly status: RunRow['status'] }
-
 /**
  * A run as its owner may see it: variables, inputs and channels declared `sensitive` are masked. `interrupt` is what it
  * asks, with a link if the reader may answer.
  */
 export function renderSnapshot(
   view: RunView,
-  childRuns: readonly ChildRun[] = [],
+  childRuns: readonly ChildRow[] = [],
   interrupt?: InterruptDoc,
 ): RunSnapshot {
   const { state, plan, runId, status } = view

@@ -54,9 +54,10 @@ export class MemoryStore implements Ports.Store {
     return found.sort((a, b) => (a.runId < b.runId ? 1 : -1)).slice(0, limit)
   }
 
-  async childrenOf(runId: string, limit: number): Promise<Ports.RunRow[]> {
+  async childrenOf(runId: string, limit: number): Promise<Ports.ChildRow[]> {
     const children = [...this.#tables.runs.values()].filter(run => run.parentRunId === runId)
-    return children.sort((a, b) => (a.runId < b.runId ? -1 : 1)).slice(-limit)
+    const latest = children.sort((a, b) => (a.runId < b.runId ? -1 : 1)).slice(-limit)
+    return latest.map(child => ({ runId: child.runId, status: child.status }))
   }
 
   async dueRuns(hostId: string, now: number, limit: number): Promise<Ports.DueRun[]> {

@@ -85,8 +85,8 @@ export class PostgresStore implements Ports.Store {
     return this.#all(LIST_RUNS, tenant, ...filters, limit)
   }
 
-  async childrenOf(runId: string, limit: number): Promise<Ports.RunRow[]> {
-    return (await this.#all<Ports.RunRow>(SQL.childrenOf, runId, limit)).reverse()
+  async childrenOf(runId: string, limit: number): Promise<Ports.ChildRow[]> {
+    return (await this.#all<Ports.ChildRow>(SQL.childrenOf, runId, limit)).reverse()
   }
 
   dueRuns(hostId: string, now: number, limit: number): Promise<Ports.DueRun[]> {

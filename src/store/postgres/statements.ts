@@ -47,7 +47,7 @@ export const SQL = named({
       WHERE p.run_id = $1 AND p.from_seq < $2)
     ORDER BY length DESC LIMIT 1`,
   readRun: `SELECT ${RUN} FROM runs WHERE run_id = $1 AND ($2::text IS NULL OR tenant = $2)`,
-  childrenOf: `SELECT ${RUN} FROM runs WHERE parent_run_id = $1 ORDER BY run_id DESC LIMIT $2`,
+  childrenOf: `SELECT run_id AS "runId", status FROM runs WHERE parent_run_id = $1 ORDER BY run_id DESC LIMIT $2`,
   dueRuns: `SELECT run_id AS "runId", epoch, attempts, wake_at AS "wakeAt", length FROM runs
     WHERE owner = $1 AND ended_at IS NULL AND wake_at <= $2 ORDER BY wake_at, run_id LIMIT $3`,
 

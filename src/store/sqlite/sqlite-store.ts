@@ -93,9 +93,9 @@ export class SqliteStore implements Ports.Store {
     return this.#reader.all(sql, ...parameters).map(toRun)
   }
 
-  async childrenOf(runId: string, limit: number): Promise<Ports.RunRow[]> {
-    const sql = 'SELECT * FROM runs WHERE parent_run_id = ? ORDER BY run_id DESC LIMIT ?'
-    return this.#reader.all(sql, runId, limit).map(toRun).reverse()
+  async childrenOf(runId: string, limit: number): Promise<Ports.ChildRow[]> {
+    const sql = 'SELECT run_id AS runId, status FROM runs WHERE parent_run_id = ? ORDER BY run_id DESC LIMIT ?'
+    return (this.#reader.all(sql, runId, limit) as Ports.ChildRow[]).reverse()
   }
 
   async dueRuns(hostId: string, now: number, limit: number): Promise<Ports.DueRun[]> {
