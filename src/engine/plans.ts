@@ -6,7 +6,7 @@ import type { WorkflowDefinition } from '../core/run/definition.js'
 import type { Plan } from '../core/run/plan.js'
 import type { Clock, SchemaChecker, Store, WorkflowRecord } from './ports.js'
 
-/** How long a workflow registered through another host may go unnoticed here. */
+/** How long a workflow registered through another host may go unnoticed here; twice that for a child's. */
 const FRESH_MS = 1_000
 const KEPT_PLANS = 500
 
@@ -40,10 +40,14 @@ export class Plans {
     return plan
   }
 
-  /** The same without asking the store; undefined when that is needed. */
+  /** The same without waiting for the store, which is asked meanwhile if that was long ago. */
   known(tenant: string, workflowId: string): Plan | undefined {
     const known = this.#byName.get(`${tenant}\0${workflowId}`)
-    return known && this.clock.monotonic() - known.readAt < FRESH_MS ? known.plan : undefined
+    const age = known ? this.clock.monotonic() - known.readAt : Number.POSITIVE_INFINITY
+    if (known === undefined || age >= 2 * FRESH_MS) return undefined
+    // Whoever needs it next and cannot do without will see what is wrong with the store.
+    if (age >= FRESH_MS) void this.named(tenant, workflowId).catch(() => undefined)
+    return known.plan
   }
 
   /** What a run that is under way was started with. */

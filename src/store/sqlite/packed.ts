@@ -58,6 +58,10 @@ export type PackedReceipt = readonly [
 /** type, nodeId, payload, secret, cause, input, hash, at */
 export const EVENT_FIELDS = 8
 
+/** About how many rows a commit writes. */
+export const rowsIn = ([, , streams]: PackedCommit): number =>
+  streams.reduce((rows, [, , , , , , events]) => rows + 1 + events.length / EVENT_FIELDS, 0)
+
 /** webhookId, runId, sequence, tenant, eventType, at */
 export const DELIVERY_FIELDS = 6
 

@@ -2,13 +2,19 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { StoreUnavailable } from '../../engine/ports.js'
 import { writerUrl } from './driver.js'
+import { type PackedCommit, rowsIn } from './packed.js'
 import type { BatchReply, Task, TaskInput, TaskName, TaskResult, WriterSettings } from './tasks.js'
 
 type Waiter = { readonly resolve: (value: never) => void; readonly reject: (error: Error) => void }
 type Batch = { readonly tasks: Task[]; readonly waiters: Waiter[] }
 
-/** One transaction is kept this short, so that a flood of writes does not delay those that come after it. */
-const MAX_BATCH = 512
+/**
+ * One transaction is kept this short, in rows or so: a flood of writes must not delay those that come after it, and
+ * while one is written the callers of the one before prepare the next.
+ */
+const MAX_ROWS = 768
+
+const rowsOf = ([name, input]: Task): number => (name === 'commit' ? rowsIn(input as PackedCommit) : 1)
 
 export type SpawnWriter = (settings: WriterSettings) => Worker
 
@@ -65,7 +71,9 @@ export class WriterThread {
 
   #send(): void {
     const { tasks, waiters } = this.#next
-    this.#sent = { tasks: tasks.splice(0, MAX_BATCH), waiters: waiters.splice(0, MAX_BATCH) }
+    let count = 0
+    for (let rows = 0; count < tasks.length && rows < MAX_ROWS; count += 1) rows += rowsOf(tasks[count]!)
+    this.#sent = { tasks: tasks.splice(0, count), waiters: waiters.splice(0, count) }
     this.#sentTwice = false
     this.#post(this.#sent.tasks)
   }
