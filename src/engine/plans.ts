@@ -14,6 +14,8 @@ const KEPT_PLANS = 500
 export class Plans {
   readonly #byDigest = new Map<string, Plan>()
   readonly #byName = new Map<string, { plan: Plan; record: WorkflowRecord; readAt: number }>()
+  /** Names that the store is being asked about in passing. */
+  readonly #asking = new Set<string>()
 
   constructor(
     private readonly store: Store,
@@ -42,11 +44,17 @@ export class Plans {
 
   /** The same without waiting for the store, which is asked meanwhile if that was long ago. */
   known(tenant: string, workflowId: string): Plan | undefined {
-    const known = this.#byName.get(`${tenant}\0${workflowId}`)
+    const name = `${tenant}\0${workflowId}`
+    const known = this.#byName.get(name)
     const age = known ? this.clock.monotonic() - known.readAt : Number.POSITIVE_INFINITY
     if (known === undefined || age >= 2 * FRESH_MS) return undefined
-    // Whoever needs it next and cannot do without will see what is wrong with the store.
-    if (age >= FRESH_MS) void this.named(tenant, workflowId).catch(() => undefined)
+    if (age >= FRESH_MS && !this.#asking.has(name)) {
+      this.#asking.add(name)
+      // After a failure whoever needs it next asks the store itself, and sees what is wrong with it.
+      void this.named(tenant, workflowId)
+        .catch(() => this.#byName.delete(name))
+        .finally(() => this.#asking.delete(name))
+    }
     return known.plan
   }
 
