@@ -11,6 +11,8 @@ const product = (fs.readdirSync(src, { recursive: true }) as string[])
   .filter(name => name.endsWith('.ts') && !name.endsWith('.test.ts'))
   .map(name => readSource(name, fs.readFileSync(path.join(src, name), 'utf8')))
 
+const MEASURES_TIME = /performance\.now|hrtime|monitorEventLoopDelay|Date\.now\(\) -/
+
 const violations = (file: string, text: string): string[] => check([readSource(file, text)]).map(({ rule }) => rule)
 
 describe('the architecture', () => {
@@ -18,6 +20,16 @@ describe('the architecture', () => {
     expect(product.length).toBeGreaterThan(50)
     const found = check(product).map(({ file, line, rule, found }) => `src/${file}:${line} ${rule}: ${found}`)
     expect(found).toEqual([])
+  })
+
+  test('no test measures time: a busy machine is not a mistake', () => {
+    const measured = [src, path.resolve(import.meta.dirname, '..')].flatMap(folder =>
+      (fs.readdirSync(folder, { recursive: true }) as string[])
+        .filter(name => name.endsWith('.test.ts') && !name.includes('architecture'))
+        .filter(name => MEASURES_TIME.test(fs.readFileSync(path.join(folder, name), 'utf8'))),
+    )
+    expect(measured).toEqual([])
+    expect('expect(performance.now() - before).toBeLessThan(250)').toMatch(MEASURES_TIME)
   })
 
   test('the scanner sees imports: most files have some, and every own one resolves', () => {

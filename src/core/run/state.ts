@@ -4,7 +4,7 @@ import type { OrchestratorDecision } from '../orchestrator/decision.js'
 import type { Failure } from '../problem.js'
 import type { DrainPolicy, Fork, RunStarted, RunStatus, StopRequested, Wait } from './event.js'
 
-/** A run as its log tells it. Each member carries only its own data; the wire status is derived in `status.ts`. */
+/** A run as its log tells it. Each member carries only its own data; its status on the wire is `statusOf`. */
 export type RunState = Absent | Active | Ended
 
 export type Absent = { readonly phase: 'absent'; readonly fork?: Fork }
