@@ -2,8 +2,9 @@
 import fs from 'node:fs'
 import path from 'node:path'
 
+// The second form ends the table of a `test.each([…])('title')`.
 const TITLE =
-  /\b(?:describe|test|it)(?:\.\w+(?:\([^()]*\))?)*\(\s*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g
+  /(?:\b(?:describe|test|it)(?:\.\w+(?:\([^()]*\))?)*|\]\))\(\s*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g
 const MARK = /\bR-[A-Z]+-\d+[a-z]?\b|\b[A-Z]\d{1,2}\b(?=[ ,:;)\]–—-]|$)|\b(?:core|agents|seams) §\d+(?:\.\d+)*/g
 
 /** `files` maps a path to its text; the answer maps each mark to the titles that name it. */
