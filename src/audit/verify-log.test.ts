@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { CHAIN_START, chainHash } from '../engine/chain.js'
 import type { StoredEvent } from '../engine/ports.js'
 import { verifyLog } from './verify-log.js'
+import '../../test/support/seed.js'
 
 type Content = Omit<StoredEvent, 'hash' | 'sequence'>
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { checkLog } from './check-log.js'
 import { fromTape } from './testing/choice.js'
 import { KINDS, legalLog } from './testing/legal-log.js'
+import '../../test/support/seed.js'
 
 const PER_KIND = 100
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { node, secretOf, spare, startHttp, type TestHost } from './harness.js'
 import { listen, sendRaw } from './sockets.js'
+import '../support/seed.js'
 
 let host: TestHost
 let port: number

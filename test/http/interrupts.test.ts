@@ -5,6 +5,7 @@ import { type LinkPayload, mintToken } from '../../src/http/interrupt-token.js'
 import { ManualClock } from '../../src/testing/manual-clock.js'
 import { asking, registerAsking } from './asking.js'
 import { type Reply, startHttp, type TestHost, TOKEN_SECRET } from './harness.js'
+import '../support/seed.js'
 
 let host: TestHost
 beforeAll(async () => {

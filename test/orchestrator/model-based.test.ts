@@ -7,6 +7,7 @@ import { brokenLaws } from './laws.js'
 import { type Move, moves } from './moves.js'
 import { SETUPS } from './random-setup.js'
 import type { Setup } from './setup.js'
+import '../support/seed.js'
 
 /** fast-check prints the seed and the shrunk story on failure; give it here to see it again. */
 const SEEDS = { script: 1_200, rules: 400, hold: 400, nobody: 400, itself: 150, everywhere: 25 }

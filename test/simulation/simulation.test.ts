@@ -7,6 +7,7 @@ import { counts } from './counts.js'
 import { type Happening, happenings } from './happenings.js'
 import { randomWorkflow } from './random-workflow.js'
 import { Story } from './story.js'
+import '../support/seed.js'
 
 /** fast-check prints the seed and the shrunk example on failure; give it here to see it again. */
 const RUNS = 2_000

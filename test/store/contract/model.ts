@@ -4,6 +4,7 @@ import type { Store } from '../../../src/engine/ports.js'
 import { MemoryStore } from '../../../src/store/memory/memory-store.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
+import '../../support/seed.js'
 
 type Step = (store: Store) => Promise<unknown>
 
