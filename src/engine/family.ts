@@ -5,7 +5,7 @@ import { type Effect, pending } from '../core/run/pending.js'
 import type { Plan } from '../core/run/plan.js'
 import { MAX_EVENTS } from '../core/run/turn.js'
 import type { Loaded } from './cells.js'
-import { hire, isHired, refused, started } from './hire.js'
+import { hire, refused, started } from './hire.js'
 import type { EffectOf } from './perform/performing.js'
 import { childEnded } from './perform/watch-child.js'
 import type { Plans } from './plans.js'
@@ -44,10 +44,12 @@ export function bear(
     return { input: refused(effect, failure('too_many_runs', message)) }
   }
   const childRunId = nursery.ids.run()
-  const start = hire(parent, effect, plan, childRunId)
-  if (!plan || !isHired(start)) return { input: refused(effect, start as Exclude<typeof start, { started: unknown }>) }
-  const child = nursery.birth(childRunId, start, plan, parent.state.lastAt)
-  if ('append' in child) return { input: started(effect, plan, childRunId), child }
+  const start = hire(parent.runId, parent.state, parent.rules.limits, effect, plan, childRunId)
+  if ('code' in start) return { input: refused(effect, start) }
+  // Without a plan nobody is hired.
+  const known = plan!
+  const child = nursery.birth(childRunId, start, known, parent.state.lastAt)
+  if ('append' in child) return { input: started(effect, known, childRunId), child }
   return { input: refused(effect, failure('child_refused', child.message, { retryable: false })) }
 }
 

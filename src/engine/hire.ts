@@ -1,7 +1,8 @@
 import { type Failure, failure } from '../core/problem.js'
 import type { Plan } from '../core/run/plan.js'
+import type { Active } from '../core/run/state.js'
+import type { Limits } from '../core/run/turn.js'
 import { ENGINE_VERSION } from '../core/run/version.js'
-import type { Loaded } from './cells.js'
 import type { EffectOf } from './perform/performing.js'
 import type { Input } from './runs.js'
 
@@ -9,12 +10,13 @@ type Start = Extract<Input, { type: 'StartRun' }>
 
 /** The command that starts a child, or why there will be none. `plan` is what its workflow is now, if there is one. */
 export function hire(
-  { runId, state, rules: { limits } }: Pick<Loaded, 'runId' | 'state' | 'rules'>,
+  runId: string,
+  state: Active,
+  limits: Limits,
   effect: EffectOf<'start-child'>,
   plan: Plan | undefined,
   childRunId: string,
 ): Start | Failure {
-  if (state.phase !== 'active') throw new Error(`run ${runId} hires nobody: it is ${state.phase}`)
   const depth = (state.started.depth ?? 0) + 1
   if (depth > limits.maxDepth) {
     const message = `the child would be nested ${depth} deep; the limit is ${limits.maxDepth}`
@@ -45,8 +47,6 @@ export function hire(
   }
   return { type: 'StartRun', runId: childRunId, started, hiddenInputs }
 }
-
-export const isHired = (start: Start | Failure): start is Start => 'started' in start
 
 /** R-ATTEST-6: a child may do at most what its parent may. */
 function narrowed(own: readonly string[] | undefined, given: readonly string[] | undefined) {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { SUMMARY_TOKENS } from '../core/reasoning.js'
 import { EVENT_LOG_SCHEMA_VERSION } from '../wire/render.js'
 import type { HttpConfig } from './config.js'
 import { TEST_PREFIX } from './key-ring.js'
@@ -36,7 +37,8 @@ export function discoveryDocument(config: HttpConfig, fixtures: readonly string[
       maxRequestBodyBytes: limits.maxRequestBodyBytes,
     },
     multiAgent: { executionModel: executionModel(config) },
-    agents: AGENTS,
+    // Nothing reasons here yet but the scripted agent of the conformance suite.
+    agents: config.conformance ? { ...AGENTS, reasoning: REASONING } : AGENTS,
     runs: { pauseResume: { supported: true, drainPolicies: ['immediate', 'drain-current-node'] } },
     idempotency: {
       supported: true,
@@ -100,8 +102,9 @@ const AGENTS = {
   dispatch: true,
   dispatchMapping: true,
   subRunAttestation: true,
-  reasoning: { verbosity: 'summary', tokenLimit: 512, streaming: true },
 }
+
+const REASONING = { verbosity: 'summary', tokenLimit: SUMMARY_TOKENS, streaming: true }
 
 export type StaticDocument = { readonly body: string; readonly etag: string }
 

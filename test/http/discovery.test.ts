@@ -49,7 +49,7 @@ describe('discovery (contract core §1)', () => {
   test('fixtures are advertised in conformance mode only', async () => {
     const plain = await startHttp({ deps: { fixtures: () => ['conformance-noop'] } })
     const { json } = await plain.call(null, { url: '/.well-known/openwop' })
-    expect([json.fixtures, json.conformance]).toEqual([undefined, undefined])
+    expect([json.fixtures, json.conformance, json.agents.reasoning]).toEqual([undefined, undefined, undefined])
     await plain.close()
   })
 

@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject, own } from '../json.js'
 import { type AgentSaid, completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
-import { agentOf } from '../run/orchestration.js'
+import { hold, type Opinion, ratification, ratificationProblems, tellOpinion } from '../orchestrator/hold.js'
 import { summaryOf } from '../reasoning.js'
-import { hold, ratification, ratificationProblems } from '../orchestrator/hold.js'
+import { agentOf } from '../run/orchestration.js'
 import { notApproved } from './interrupt.js'
 
 /** A conformance node that says what its configuration says an agent would (contract agents §13.3). */
@@ -19,13 +19,11 @@ export const mockAgentNode: NodeType = {
   start: ctx => {
     const agentId = identityOf(ctx)
     const said = [...reasoning(ctx, agentId), ...toolCalls(ctx, agentId), ...handoff(ctx, agentId)]
-    const opinion = opinionOf(ctx)
+    const opinion = opinionOf(ctx, agentId)
     if (opinion === undefined) return completed({}, said)
-    const { decision, confidence } = opinion
-    const held = confidence === undefined ? undefined : hold(ctx, { agentId, decision, confidence })
+    const held = hold(ctx, opinion)
     if (held?.kind === 'asking') return { ...held, writes: [...said, ...(held.writes ?? [])] }
-    const payload = { agentId, decision, ...(confidence === undefined ? {} : { confidence }) }
-    return completed({}, [...said, write({ type: 'agent.decided', payload })])
+    return completed({}, [...said, tellOpinion(opinion)])
   },
   settle: (_ctx, _wait, outcome) => {
     if (outcome.kind !== 'resolved') throw new Error(`mock agent settled by ${outcome.kind}`)
@@ -81,12 +79,12 @@ function handoff({ config }: NodeContext, fromAgentId: string): Write[] {
   return [write({ type: 'agent.handoff', payload })]
 }
 
-function opinionOf({ config: { mockDecision, mockConfidence } }: NodeContext) {
+function opinionOf({ config: { mockDecision, mockConfidence } }: NodeContext, agentId: string): Opinion | undefined {
   const told = isObject(mockDecision) ? mockDecision : undefined
   if (told === undefined && mockConfidence === undefined) return undefined
   const confidence = told?.confidence ?? mockConfidence
   const decision: Json = told?.decision ?? { kind: 'mock' }
-  return { decision, confidence: typeof confidence === 'number' ? confidence : undefined }
+  return { agentId, decision, ...(typeof confidence === 'number' ? { confidence } : {}) }
 }
 
 type Field = readonly [(value: Json) => boolean, string]

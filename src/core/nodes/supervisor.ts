@@ -1,13 +1,13 @@
 import { isObject, type Json, type JsonObject } from '../json.js'
 import { completed, failedStep, type NodeContext, type NodeType, type Step, type WaitOutcome } from '../node-type.js'
 import { decisionProblems, isBelow, isDecision, type OrchestratorDecision } from '../orchestrator/decision.js'
+import { hold, type Opinion, ratification, ratificationProblems, tellOpinion } from '../orchestrator/hold.js'
+import { doubtOf, isConfirmed, pleaOf, questionOf } from '../orchestrator/questions.js'
+import { BUILT_IN_PLAN, isScripted, ruleExpressions, ruleFor, sourceProblems } from '../orchestrator/sources.js'
 import { failure } from '../problem.js'
 import { agentOf } from '../run/orchestration.js'
 import { isTooLarge, MAX_VALUE_BYTES } from '../run/weight.js'
-import { hold, ratification, ratificationProblems } from '../orchestrator/hold.js'
 import { notApproved } from './interrupt.js'
-import { doubtOf, isConfirmed, pleaOf, questionOf } from '../orchestrator/questions.js'
-import { BUILT_IN_PLAN, isScripted, ruleExpressions, ruleFor, sourceProblems } from '../orchestrator/sources.js'
 
 /** What is done after a turn: hand over, take another turn at once, or leave the loop. */
 const routeOf = ({ kind }: OrchestratorDecision): 'body' | 'again' | 'done' =>
@@ -32,7 +32,7 @@ export const supervisorNode: NodeType = {
   start: ctx => {
     const { config } = ctx
     const turn = turnOf(ctx)
-    if (ctx.orchestrator?.owed) return failedStep(failure('no_dispatch', NOT_HANDED_OVER, { retryable: false }))
+    if (ctx.orchestrator?.owed) return failedStep(NOT_HANDED_OVER)
     if (typeof config.mockConfidence === 'number' && turn === 1)
       return holdOr(ctx, config.mockPendingDecision as OrchestratorDecision & JsonObject, config.mockConfidence)
     if (isScripted(config)) {
@@ -66,8 +66,11 @@ export const supervisorNode: NodeType = {
   },
 }
 
-const NOT_HANDED_OVER =
-  'a decision names workers and no core.dispatch node has handed it over; lead an edge to one and leave it enabled'
+const NOT_HANDED_OVER = failure(
+  'no_dispatch',
+  'a decision names workers and no core.dispatch node has handed it over; lead an edge to one and leave it enabled',
+  { retryable: false },
+)
 
 const EDITED = 'resumeValue.editedArtifactData'
 
@@ -85,7 +88,7 @@ function call(ctx: NodeContext, provider: string): Step {
   return { kind: 'waiting', wait: { kind: 'effect', provider, input, ordinal, repeat: 'safe', transcript } }
 }
 
-/** What a provider answered: a decision, alone or with whose it is and how sure they are. */
+/** What a provider answered: a decision, alone or with whose it is. */
 function heed(ctx: NodeContext, output: Json): Step {
   if (isTooLarge(output)) {
     const message = `the decision is larger than ${MAX_VALUE_BYTES} bytes as JSON`
@@ -129,30 +132,19 @@ function take(ctx: NodeContext, decision: OrchestratorDecision & JsonObject, rat
       return completed({ iteration, decision, route: 'done' }, [decided])
     case 'next-worker': {
       if (ctx.wired('body')) return completed({ iteration, decision, route: 'body' }, [decided])
-      const error = failure('no_dispatch', NOT_HANDED_OVER, { retryable: false })
-      return { kind: 'failed', error, writes: [decided] }
+      return { kind: 'failed', error: NOT_HANDED_OVER, writes: [decided] }
     }
   }
 }
 
 /** R-LOWC-2: a decision below the agent's own threshold is held; nothing is decided until a person ratifies it. */
 function holdOr(ctx: NodeContext, pending: OrchestratorDecision & JsonObject, confidence: number): Step {
-  const agentId = identityOf(ctx)
-  return (
-    hold(ctx, { agentId, decision: pending, confidence }) ?? withWrite(take(ctx, pending), agentId, pending, confidence)
-  )
+  const opinion: Opinion = { agentId: identityOf(ctx), decision: pending, confidence }
+  const held = hold(ctx, opinion)
+  if (held) return held
+  const step = take(ctx, pending)
+  return step.kind === 'waiting' ? step : { ...step, writes: [tellOpinion(opinion), ...(step.writes ?? [])] }
 }
-
-const withWrite = (step: Step, agentId: string, decision: Json, confidence: number): Step =>
-  step.kind === 'waiting'
-    ? step
-    : {
-        ...step,
-        writes: [
-          { kind: 'agent', event: { type: 'agent.decided', payload: { agentId, decision, confidence } } },
-          ...(step.writes ?? []),
-        ],
-      }
 
 /** Contract agents §6.2. The counter stays: what is carried out now was decided in this turn (R-STATE-9). */
 function answered(ctx: NodeContext, { resolution }: Extract<WaitOutcome, { kind: 'resolved' }>): Step {
@@ -170,5 +162,5 @@ function answered(ctx: NodeContext, { resolution }: Extract<WaitOutcome, { kind:
   if (!isDecision(carriedOut)) return completed({ iteration, decision: asked, route: 'again' })
   const route = routeOf(carriedOut)
   if (route !== 'body' || ctx.wired('body')) return completed({ iteration, decision: carriedOut, route })
-  return failedStep(failure('no_dispatch', NOT_HANDED_OVER, { retryable: false }))
+  return failedStep(NOT_HANDED_OVER)
 }

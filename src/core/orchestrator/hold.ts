@@ -1,17 +1,18 @@
 import { isObject, type Json, type JsonObject } from '../json.js'
-import type { NodeContext, Step } from '../node-type.js'
+import type { NodeContext, Step, Write } from '../node-type.js'
 import { DEFAULT_THRESHOLD } from './decision.js'
 
-export type Opinion = { readonly agentId: string; readonly decision: Json; readonly confidence: number }
+export type Opinion = { readonly agentId: string; readonly decision: Json; readonly confidence?: number }
+
+/** What an agent has decided by itself, for the log. */
+export const tellOpinion = (payload: Opinion): Write => ({ kind: 'agent', event: { type: 'agent.decided', payload } })
 
 /** R-LOWC-1, R-LOWC-3, R-LOWC-4: suspends the node when its agent is less sure than it must be. */
-export function hold(
-  { config, configurable }: NodeContext,
-  { agentId, decision, confidence }: Opinion,
-): Step | undefined {
+export function hold({ config, configurable }: NodeContext, opinion: Opinion): Step | undefined {
+  const { agentId, decision, confidence } = opinion
   const { escalationThreshold } = configurable
   const threshold = typeof escalationThreshold === 'number' ? escalationThreshold : DEFAULT_THRESHOLD
-  if (!Number.isFinite(confidence) || confidence >= threshold) return undefined
+  if (confidence === undefined || !Number.isFinite(confidence) || confidence >= threshold) return undefined
   const data = { agentId, threshold, observed: confidence, decision }
   return {
     kind: 'asking',
@@ -20,7 +21,7 @@ export function hold(
       data,
       ...(typeof config.timeoutMs === 'number' ? { timeoutMs: config.timeoutMs } : {}),
     },
-    writes: [{ kind: 'agent', event: { type: 'agent.decided', payload: { agentId, decision, confidence } } }],
+    writes: [tellOpinion(opinion)],
   }
 }
 

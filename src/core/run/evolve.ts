@@ -1,8 +1,8 @@
-import { isObject, type JsonObject, withKey } from '../json.js'
-import type { OrchestratorDecision } from '../orchestrator/decision.js'
+import { type JsonObject, withKey } from '../json.js'
 import { reduce } from './channels.js'
 import type { Fork, Recorded, RunForked, RunStarted, RunStartedSecret, Wait } from './event.js'
-import { evolveWorkers, orphaned, PENDING, resultsOf } from './evolve-workers.js'
+import { evolveOrchestrator } from './evolve-orchestrator.js'
+import { evolveWorkers, orphaned, PENDING } from './evolve-workers.js'
 import type { Plan } from './plan.js'
 import {
   type Active,
@@ -29,7 +29,12 @@ export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   if (outcome) return end(state, event, outcome)
   const draft: Draft = { ...state, next: event.sequence + 1, lastAt: event.at }
   if (event.nodeId === undefined) evolveRun(draft, event, state.lastAt)
-  else evolveNode(plan, draft, event, plan.indexOf.get(event.nodeId)!)
+  else {
+    const planNode = plan.nodes[plan.indexOf.get(event.nodeId)!]!
+    const loop = planNode.type.role && evolveOrchestrator(planNode, state, event)
+    if (loop) draft.orchestrator = loop
+    evolveNode(plan, draft, event, planNode.index)
+  }
   return draft
 }
 
@@ -84,10 +89,8 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       const wait = event.secret?.wait ?? NOTHING
       const waiting: NodeState = { is: 'waiting', attempt, failures, since, sinceAt: event.at, wait }
       put(draft, index, wait.kind === 'handoff' ? { ...waiting, workers: wait.workers.map(() => PENDING) } : waiting)
-      const { agentId, type } = plan.nodes[index]!
+      const { agentId } = plan.nodes[index]!
       if (agentId !== undefined) draft.agentId = agentId
-      if (type.role === 'dispatch' && plan.nodes[index]!.supervised && draft.orchestrator)
-        draft.orchestrator = { ...draft.orchestrator, owed: false }
       draft.executions += 1
       if (attempt === 0) draft.starts = replaced(draft.starts, index, (draft.starts[index] ?? 0) + 1)
       draft.touched = without(draft.touched, index)
@@ -100,13 +103,6 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       if (before.is === 'waiting' && before.workers)
         put(draft, index, { ...before, workers: evolveWorkers(plan.nodes[index]!, before.workers, event) })
       return rest(draft)
-    case 'runOrchestrator.decided': {
-      const { agentId, decision, iteration } = event.payload
-      const workers = draft.orchestrator?.workers ?? []
-      const told = event.secret?.decision ?? decision
-      draft.orchestrator = { agentId, iteration, decided: since, decision: told, owed: false, workers }
-      return
-    }
     case 'agent.handoff':
       draft.agentId = event.payload.toAgentId
       return
@@ -130,11 +126,6 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
         const told = workers && { workers: evolveWorkers(plan.nodes[index]!, workers, event) }
         put(draft, index, { ...others, ...told })
       }
-      if (plan.nodes[index]!.type.role === 'supervisor' && draft.orchestrator)
-        draft.orchestrator = {
-          ...draft.orchestrator,
-          answer: event.secret ? event.secret.resumeValue : event.payload.resumeValue,
-        }
       return rest(draft)
     case 'node.retried': {
       const { attempt, delayMs } = event.payload
@@ -147,7 +138,6 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       const outputs: JsonObject = event.secret?.outputs ?? event.payload.outputs
       const { type } = plan.nodes[index]!
       settle(plan, draft, index, { is: 'completed', outputs, since })
-      if (type.role !== undefined) evolveOrchestrator(draft, type.role, outputs, before)
       if (type.loops) turnLoop(plan, draft, index, type.chosenPort?.(outputs))
       return
     }
@@ -213,24 +203,6 @@ function begin(
     idleSince: null,
     diverged: false,
   }
-}
-
-/** What is carried out may be what a person made of the decision; what came of it is an input of the next turn. */
-function evolveOrchestrator(
-  draft: Draft,
-  role: 'supervisor' | 'dispatch',
-  { decision, route }: JsonObject,
-  before: NodeState,
-): void {
-  if (!draft.orchestrator) return
-  if (role === 'dispatch' && before.is === 'waiting')
-    draft.orchestrator = { ...draft.orchestrator, workers: resultsOf(before) }
-  else if (role === 'supervisor' && isObject(decision))
-    draft.orchestrator = {
-      ...draft.orchestrator,
-      decision: decision as OrchestratorDecision & JsonObject,
-      owed: route === 'body',
-    }
 }
 
 const end = (state: Active, event: Recorded, outcome: Outcome): Ended => ({

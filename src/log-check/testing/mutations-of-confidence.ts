@@ -18,13 +18,12 @@ import {
   says,
   uncaused,
 } from './draft.js'
+import { decides, decisionOf } from './mutations-of-orchestrators.js'
 
-const decides = ofType('runOrchestrator.decided')
 const escalates = ofType('core.workflowChain.confidence-escalated')
 const isEscalation = ({ type }: DraftEvent): boolean => type === 'core.workflowChain.confidence-escalated'
 const isDecision = ({ type }: DraftEvent): boolean => type === 'runOrchestrator.decided'
 const confidenceOf = (event: DraftEvent): number => Number(event.payload.confidence)
-const decisionOf = (event: DraftEvent) => event.payload.decision as Record<string, unknown>
 const decidedBefore = (spot: Spot): DraftEvent => before(spot, isDecision) as DraftEvent
 const isRetold = (spot: Spot): boolean => !isOwn(spot) || spot.run.row.fork?.mode === 'replay'
 const holds = (spot: Spot): boolean => ofType('node.suspended')(spot) && spot.event.payload.reason === 'low-confidence'

@@ -19,10 +19,10 @@ import {
   uncaused,
 } from './draft.js'
 
-const decides = ofType('runOrchestrator.decided')
+export const decides = ofType('runOrchestrator.decided')
 const isLead = ({ run, event }: Spot): boolean => nodeOf(run, event.nodeId)?.typeId === 'core.orchestrator.supervisor'
 const outputsOf = (event: DraftEvent) => event.payload.outputs as Record<string, unknown>
-const decisionOf = (event: DraftEvent) => event.payload.decision as Record<string, unknown>
+export const decisionOf = (event: DraftEvent) => event.payload.decision as Record<string, unknown>
 const ofKind =
   (...kinds: string[]) =>
   (spot: Spot): boolean =>

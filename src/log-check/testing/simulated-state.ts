@@ -1,4 +1,5 @@
 import type { CheckedFork } from '../checked.js'
+import type { NodePhase } from '../walk.js'
 import type { Choose } from './choice.js'
 import type { Asked } from './questions.js'
 import type { SimulatedRun } from './simulated-run.js'
@@ -27,16 +28,7 @@ export type Parent = { readonly runId: string; readonly nodeId: string; readonly
 
 export type NodeState = {
   readonly typeId: string
-  phase:
-    | 'idle'
-    | 'running'
-    | 'suspended'
-    | 'retrying'
-    | 'interrupted'
-    | 'completed'
-    | 'failed'
-    | 'skipped'
-    | 'cancelled'
+  phase: NodePhase
   attempt: number
   retries: number
   /** How often it has asked someone outside. */

@@ -1,0 +1,36 @@
+import { isObject, type JsonObject } from '../json.js'
+import type { OrchestratorDecision } from '../orchestrator/decision.js'
+import type { Recorded } from './event.js'
+import { resultsOf } from './evolve-workers.js'
+import type { PlanNode } from './plan.js'
+import type { Active, Orchestrator } from './state.js'
+
+/** Folds an event of the supervisor or of a dispatch into the record of the loop; `state` is as it was before. */
+export function evolveOrchestrator(
+  { index, type, supervised }: PlanNode,
+  { orchestrator, nodes }: Active,
+  event: Recorded,
+): Orchestrator | undefined {
+  if (event.type === 'runOrchestrator.decided') {
+    const { agentId, decision, iteration } = event.payload
+    const told = event.secret?.decision ?? decision
+    const workers = orchestrator?.workers ?? []
+    return { agentId, iteration, decided: event.sequence, decision: told, owed: false, workers }
+  }
+  if (orchestrator === undefined) return undefined
+  if (type.role === 'supervisor') return ofSupervisor(orchestrator, event)
+  const before = nodes[index]!
+  if (event.type === 'node.started' && supervised) return { ...orchestrator, owed: false }
+  if (event.type === 'node.completed' && before.is === 'waiting') return { ...orchestrator, workers: resultsOf(before) }
+  return orchestrator
+}
+
+/** What is carried out may be what a person made of the decision; what they answer is an input of the next turn. */
+function ofSupervisor(orchestrator: Orchestrator, event: Recorded): Orchestrator {
+  if (event.type === 'interrupt.resolved')
+    return { ...orchestrator, answer: event.secret ? event.secret.resumeValue : event.payload.resumeValue }
+  if (event.type !== 'node.completed') return orchestrator
+  const { decision, route }: JsonObject = event.secret?.outputs ?? event.payload.outputs
+  if (!isObject(decision)) return orchestrator
+  return { ...orchestrator, decision: decision as OrchestratorDecision & JsonObject, owed: route === 'body' }
+}
