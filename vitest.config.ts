@@ -1,16 +1,20 @@
 import { defineConfig } from 'vitest/config'
 
+// What programs print is compared as text; a terminal, or `CI`, would have them colour it.
+const env = { NO_COLOR: '1' }
+
 export default defineConfig({
   test: {
     projects: [
       {
-        test: { name: 'unit', include: ['src/**/*.test.ts', 'test/unit/**/*.test.ts'], testTimeout: 20_000 },
+        test: { name: 'unit', include: ['src/**/*.test.ts', 'test/unit/**/*.test.ts'], env, testTimeout: 20_000 },
       },
       {
         test: {
           name: 'system',
           include: ['test/**/*.test.ts'],
           exclude: ['test/unit/**'],
+          env,
           testTimeout: 600_000,
           hookTimeout: 120_000,
           fileParallelism: false,
