@@ -1,8 +1,14 @@
 import { createHash } from 'node:crypto'
+import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
+import type { AgentSettings, SecretRef } from './agents/settings.js'
+import type { ModelName } from './core/agent/brief.js'
+import type { BudgetPolicy } from './core/agent/budget.js'
 import { isObject, type Json, type JsonObject, own } from './core/json.js'
 import { LOWEST_FLOOR } from './core/orchestrator/decision.js'
+import { agentSettings, type Environment } from './project/agent-defaults.js'
+import { type AgentSections, readAgentSections } from './project/agent-settings.js'
 import { isProjectFolder, readConfigFile } from './project/config-file.js'
 import { DocumentError } from './project/document.js'
 import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, unknownSettings, variableOf } from './project/settings.js'
@@ -37,6 +43,13 @@ export type Config = {
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
   readonly webhooks: { readonly durable: boolean; readonly allowPrivate: boolean }
+  readonly agents: AgentSettings
+  /** What every run may spend at most, whatever it asks for. */
+  readonly budget: BudgetPolicy & JsonObject
+  /** Keys that seal what agents and tools say, newest first; from the data folder when there are none. */
+  readonly dataKeys: readonly Buffer[]
+  /** What a reference stands for now; undefined when there is nothing. */
+  readonly readSecret: (ref: SecretRef) => Promise<string | undefined>
   readonly log: { readonly level: LogLevel; readonly access: boolean }
 }
 
@@ -75,7 +88,6 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Flags as the command line gives them, by setting path (`port`, `limits.maxDepth`, …). */
 export type Overrides = { readonly [setting: string]: string | boolean | undefined }
-export type Environment = { readonly [name: string]: string | undefined }
 
 /** Something is wrong with the configuration; each problem names the setting, its source, its value and what is allowed. */
 export class ConfigError extends Error {
@@ -97,10 +109,17 @@ export function loadConfig(overrides: Overrides = {}, env: Environment = process
     const taken = given(setting) ?? fromFile(setting, file, problems)
     if (taken !== undefined) settings.set(setting, taken)
   }
-  if (settings.has('fixtures') && settings.get('conformance')?.value !== true)
+  if (settings.has('fixtures') && !isOn(settings, 'conformance'))
     problems.push('fixtures: only conformance mode registers fixtures; add --conformance, or leave fixtures out')
+  const sections = fromSections(file, problems)
+  const agents = agentSettings(sections, modelsOf(settings), env, { project, watch: isOn(settings, 'watch') }, problems)
   if (problems.length > 0) throw new ConfigError([...new Set(problems)])
-  return build(settings, project, cwd)
+  const folder = file === undefined ? (project ?? cwd) : path.dirname(file.file)
+  return build(settings, project, cwd, {
+    agents,
+    budget: Object.freeze(sections.budget ?? {}),
+    readSecret: ref => readSecret(ref, env, folder),
+  })
 }
 
 /** A value with the folder its relative paths start from. */
@@ -132,11 +151,50 @@ function fromFile(setting: string, file: File | undefined, problems: string[]): 
   return take(setting, raw, file.file, path.dirname(file.file), problems)
 }
 
+const fromSections = (file: File | undefined, problems: string[]): AgentSections =>
+  file === undefined
+    ? {}
+    : readAgentSections(file.settings, { file: file.file, folder: path.dirname(file.file), problems })
+
+const isOn = (settings: ReadonlyMap<string, Taken>, setting: string): boolean => settings.get(setting)?.value === true
+
+function modelsOf(settings: ReadonlyMap<string, Taken>) {
+  const model = (role: string) => settings.get(`models.${role}`)?.value as ModelName | undefined
+  return { worker: model('worker'), supervisor: model('supervisor'), verifier: model('verifier') }
+}
+
+/** The end of a line is no part of a secret, and an empty one is none. */
+async function readSecret(ref: SecretRef, env: Environment, folder: string): Promise<string | undefined> {
+  const value = 'env' in ref ? env[ref.env] : await textOf(path.resolve(folder, ref.file))
+  return value?.trim() || undefined
+}
+
+async function textOf(file: string): Promise<string | undefined> {
+  try {
+    return await fs.readFile(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Providers that can be asked: those that need no key, and those whose key is at hand. */
+export async function usableProviders({
+  agents,
+  readSecret: read,
+}: Pick<Config, 'agents' | 'readSecret'>): Promise<string[]> {
+  const providers = Object.entries(agents.models.providers)
+  const keys = await Promise.all(providers.map(([, { apiKey }]) => apiKey && read(apiKey)))
+  return providers.flatMap(([name, { apiKey }], i) => (apiKey === undefined || keys[i] !== undefined ? [name] : []))
+}
+
+const UNQUOTED = ['apiKey', 'database', 'tokenSecrets', 'dataKey']
+
 function take(setting: string, raw: Json, source: string, base: string, problems: string[]): Taken | undefined {
   const { parse, allowed } = SETTINGS[setting] as Setting
   const value = parse(raw)
   if (value !== undefined) return { value, base }
-  const shown = ['apiKey', 'database', 'tokenSecrets'].includes(setting) ? 'the value' : JSON.stringify(raw)
+  const shown = UNQUOTED.includes(setting) ? 'the value' : JSON.stringify(raw)
   problems.push(`${setting}: ${shown} (from ${source}) is not allowed; use ${allowed}`)
   return undefined
 }
@@ -159,7 +217,12 @@ function readFile(project: string | undefined, problems: string[]): File | undef
   }
 }
 
-function build(settings: ReadonlyMap<string, Taken>, project: string | undefined, cwd: string): Config {
+function build(
+  settings: ReadonlyMap<string, Taken>,
+  project: string | undefined,
+  cwd: string,
+  nested: Pick<Config, 'agents' | 'budget' | 'readSecret'>,
+): Config {
   const get = <T>(setting: string, otherwise: T): T => (settings.get(setting)?.value as T | undefined) ?? otherwise
   const folder = (taken: Taken | undefined) => taken && path.resolve(taken.base, String(taken.value))
   const data = folder(settings.get('data')) ?? path.resolve(cwd, '.assay')
@@ -202,6 +265,8 @@ function build(settings: ReadonlyMap<string, Taken>, project: string | undefined
       durable: get('webhooks.durable', true),
       allowPrivate: get('webhooks.allowPrivate', false),
     }),
+    ...nested,
+    dataKeys: get<readonly Buffer[]>('dataKey', []),
     log: Object.freeze({ level: get<LogLevel>('log.level', 'info'), access: get('log.access', false) }),
   })
 }

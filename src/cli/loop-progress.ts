@@ -1,6 +1,10 @@
 import type { Fields, RunEventDoc, WireError } from '../client/wire-shapes.js'
+import { type AgentStep, agentStep, agentText } from './agent-progress.js'
 
-/** The orchestrator's loop as a person follows it: a line per decision, per hand-off, per doubt and per breach. */
+/**
+ * The orchestrator's loop, and agents at work, as a person follows them: a line per decision, per hand-off, per call of
+ * a model or tool, per doubt and per breach.
+ */
 
 export type LoopLine = {
   readonly is: 'decided' | 'doubted' | 'open' | 'completed' | 'failed' | 'cancelled'
@@ -9,6 +13,8 @@ export type LoopLine = {
   readonly childRunId?: string
   /** Events told in this line: the next step of a hand-off names one of them as its cause. */
   readonly events: readonly string[]
+  /** The call that is open in this line, until it ends. */
+  readonly call?: string
 }
 
 export type LoopProgress = {
@@ -30,16 +36,33 @@ export function advanceLoop(loop: LoopProgress, event: RunEventDoc): LoopProgres
   const isHandoff = event.type === 'core.workflowChain.event'
   if (isHandoff && payload.phase !== 'dispatch.began')
     return { ...loop, lines: loop.lines.map(line => stepped(line, event, payload)) }
+  const step = agentStep(event)
+  if (step !== undefined) return advanceCall(loop, step, event)
   const is = isHandoff ? 'open' : LINES[event.type]
   if (is === undefined) return loop
-  const line = { is, text: loopText(event) ?? event.type, events: [event.eventId] }
-  return { lines: [...loop.lines, line].slice(-KEPT), count: loop.count + 1 }
+  return added(loop, { is, text: loopText(event) ?? event.type, events: [event.eventId] })
+}
+
+const added = ({ lines, count }: LoopProgress, line: LoopLine): LoopProgress => ({
+  lines: [...lines, line].slice(-KEPT),
+  count: count + 1,
+})
+
+function advanceCall(loop: LoopProgress, step: AgentStep, { eventId }: RunEventDoc): LoopProgress {
+  if (step.is === 'begun') return added(loop, { is: 'open', text: step.text, events: [eventId], call: step.key })
+  const ended = (line: LoopLine): LoopLine =>
+    line.call === step.key
+      ? { is: step.well ? 'completed' : 'failed', text: `${line.text} → ${step.text}`, events: line.events }
+      : line
+  return { ...loop, lines: loop.lines.map(ended) }
 }
 
 const LINES: { readonly [type: string]: LoopLine['is'] } = {
   'runOrchestrator.decided': 'decided',
   'core.workflowChain.confidence-escalated': 'doubted',
   'cap.breached': 'failed',
+  'agent.decided': 'decided',
+  'envelope.refusal': 'failed',
 }
 
 function stepped(line: LoopLine, { eventId, causationId }: RunEventDoc, payload: Payload): LoopLine {
@@ -61,7 +84,7 @@ const STATES: { readonly [phase: string]: LoopLine['is'] } = {
   'child.cancelled': 'cancelled',
 }
 
-/** What an event of the loop says, in one line; undefined for all others. */
+/** What an event of the loop or of an agent says, in one line; undefined for all others. */
 export function loopText(event: RunEventDoc): string | undefined {
   const payload = (event.payload ?? {}) as Payload
   switch (event.type) {
@@ -73,16 +96,8 @@ export function loopText(event: RunEventDoc): string | undefined {
       return `${payload.workerId} ${stepText(payload)}${payload.phase === 'dispatch.succeeded' ? ` as run ${payload.childRunId}` : ''}`
     case 'cap.breached':
       return breachText(payload)
-    case 'agent.handoff':
-      return `${payload.fromAgentId} → ${payload.toAgentId}`
-    case 'agent.decided':
-      return `${payload.agentId}: ${JSON.stringify(payload.decision)}${confidenceText(payload)}`
-    case 'agent.toolCalled':
-      return `${payload.agentId}: ${payload.toolName}`
-    case 'agent.toolReturned':
-      return `${payload.agentId}: ${payload.toolName} ${payload.status}`
     default:
-      return undefined
+      return agentText(event)
   }
 }
 

@@ -2,12 +2,15 @@ import { Command, CommanderError } from 'commander'
 import pc from 'picocolors'
 import { packageVersion } from '../package-version.js'
 import type { Cli } from './cli.js'
+import { addAgents } from './commands/agents.js'
+import { addChat } from './commands/chat.js'
 import { addDoctor } from './commands/doctor.js'
 import { addInterrupts } from './commands/interrupts.js'
 import { addKeys } from './commands/keys.js'
 import { addRun } from './commands/run.js'
 import { addRuns } from './commands/runs.js'
 import { addServe } from './commands/serve.js'
+import { addTools } from './commands/tools.js'
 import { addVerify } from './commands/verify.js'
 import { addWebhooks } from './commands/webhooks.js'
 import { addWorkflows } from './commands/workflows.js'
@@ -52,7 +55,21 @@ function createProgram(cli: Cli): Command {
       writeErr: text => cli.terminal.note(text.trimEnd()),
     })
     .exitOverride()
-  const commands = [addServe, addRun, addRuns, addInterrupts, addWorkflows, addWebhooks, addKeys, addVerify, addDoctor]
-  for (const add of commands) add(program, cli)
+  for (const add of COMMANDS) add(program, cli)
   return program
 }
+
+const COMMANDS = [
+  addServe,
+  addRun,
+  addChat,
+  addRuns,
+  addInterrupts,
+  addWorkflows,
+  addAgents,
+  addTools,
+  addWebhooks,
+  addKeys,
+  addVerify,
+  addDoctor,
+]

@@ -1,5 +1,6 @@
 import type { Fields, RunSnapshot } from '../client/wire-shapes.js'
 import { isObject, type Json } from '../core/json.js'
+import { usd } from './agent-progress.js'
 import { answerCommands, headline } from './interrupt.js'
 import { decisionText } from './loop-progress.js'
 import { spanText } from './span.js'
@@ -43,6 +44,28 @@ export function loopRows(run: RunSnapshot, discovery: Fields): Row[] {
   })
   return bounds.length === 0 ? rows : [...rows, ['bounds', bounds.join(', ')]]
 }
+
+/** What the run and its children have spent, each against its ceiling where there is one. */
+export function spendRows({ assay }: RunSnapshot): Row[] {
+  if (assay === undefined) return []
+  const { spend, budget = {} } = assay
+  const of = (amount: string, ceiling: number | undefined, text: (most: number) => string = String) =>
+    ceiling === undefined ? amount : `${amount} of ${text(ceiling)}`
+  return [
+    ['tokens', of(String(spend.tokens), budget.maxTokens)],
+    ['cost', of(usd(spend.costUsd), budget.maxCostUsd, usd)],
+    ['tool calls', of(String(spend.toolCalls), budget.maxToolCalls)],
+    ['retries', of(String(spend.retries), budget.maxRetries)],
+  ]
+}
+
+/** Agents that are at work now: where, who, with which model, and how far. */
+export const invocationRows = ({ nodeStates = {} }: RunSnapshot): string[][] =>
+  Object.entries(nodeStates).flatMap(([nodeId, { invocation }]) => {
+    if (invocation === undefined) return []
+    const { agentId, provider, model, phase, modelCalls } = invocation
+    return [[nodeId, agentId, `${provider}:${model}`, phase, String(modelCalls)]]
+  })
 
 /** Those that a node hands work to now: who, how far, and as which run. */
 export const workerRows = ({ nodeStates = {} }: RunSnapshot): string[][] =>

@@ -2,6 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { type Follow, followEvents } from './follow-events.js'
 import { type Call, type Connection, callJson } from './http-call.js'
 import type {
+  AgentInfo,
+  AgentList,
+  ChatRequest,
+  ChatStarted,
   CreatedKey,
   CreatedRun,
   DebugBundle,
@@ -23,6 +27,8 @@ import type {
   RunRow,
   RunSnapshot,
   RunStatus,
+  ToolInfo,
+  ToolList,
   WebhookCreated,
   WebhookDeliveries,
   WebhookList,
@@ -59,6 +65,16 @@ export class AssayClient {
     return this.#call({
       method: 'POST',
       path: '/v1/runs',
+      body: request,
+      headers: { 'idempotency-key': idempotencyKey },
+    })
+  }
+
+  /** Gives work to the agent that the message mentions. */
+  chat(request: ChatRequest, idempotencyKey: string = randomUUID()): Promise<ChatStarted> {
+    return this.#call({
+      method: 'POST',
+      path: '/v1/host/assay/chat',
       body: request,
       headers: { 'idempotency-key': idempotencyKey },
     })
@@ -158,6 +174,22 @@ export class AssayClient {
 
   listDeliveries(webhookId: string, limit?: number): Promise<WebhookDeliveries> {
     return this.#call({ path: `${webhook(webhookId)}/deliveries`, query: { limit } })
+  }
+
+  listAgents(): Promise<AgentList> {
+    return this.#call({ path: '/v1/agents' })
+  }
+
+  getAgent(agentId: string): Promise<AgentInfo> {
+    return this.#call({ path: `/v1/agents/${encodeURIComponent(agentId)}` })
+  }
+
+  listTools(): Promise<ToolList> {
+    return this.#call({ path: '/v1/tools' })
+  }
+
+  getTool(toolId: string): Promise<ToolInfo> {
+    return this.#call({ path: `/v1/tools/${encodeURIComponent(toolId)}` })
   }
 
   listWorkflows(): Promise<WorkflowList> {

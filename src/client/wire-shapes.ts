@@ -1,10 +1,13 @@
 import type { Static } from 'typebox'
+import type { AgentInventoryEntry, ListAgentsAnswer } from '../wire/agents.js'
 import type { DebugBundle as BundleSchema } from '../wire/debug-bundle.js'
 import type { DiffAnswer } from '../wire/diff.js'
 import type { RunEventDoc as EventSchema } from '../wire/event.js'
 import type { LinkAnswer, ListInterruptsAnswer, ResolveAnswer } from '../wire/interrupt.js'
 import type { CreateKeyAnswer, CreateKeyBody, ListKeysAnswer } from '../wire/key.js'
 import type {
+  ChatAnswer,
+  ChatBody,
   CreateRunAnswer,
   CreateRunBody,
   ForkAnswer,
@@ -13,6 +16,7 @@ import type {
   RUN_STATUSES,
   RunSnapshot as Snapshot,
 } from '../wire/run.js'
+import type { ListToolsAnswer, ToolDescriptor } from '../wire/tools.js'
 import type {
   CreateWebhookAnswer,
   CreateWebhookBody,
@@ -33,6 +37,14 @@ export type RunRow = RunPage['runs'][number]
 export type RunRequest = CreateRunBody
 export type CreatedRun = Static<typeof CreateRunAnswer>
 export type RunEventDoc = Readonly<Static<typeof EventSchema>>
+
+export type ChatRequest = ChatBody
+export type ChatStarted = Static<typeof ChatAnswer>
+
+export type AgentInfo = Static<typeof AgentInventoryEntry>
+export type AgentList = Static<typeof ListAgentsAnswer>
+export type ToolInfo = Static<typeof ToolDescriptor>
+export type ToolList = Static<typeof ListToolsAnswer>
 
 export type WorkflowInfo = Static<typeof WorkflowAnswer>
 export type WorkflowList = Static<typeof ListWorkflowsAnswer>

@@ -17,6 +17,8 @@ export type NodeType = {
   readonly role?: 'supervisor' | 'dispatch'
   /** Hands work to workers, each of which is a run of its own. */
   readonly hands?: true
+  /** Has an agent do a task, which calls models and tools. */
+  readonly invokes?: true
   /** What is wrong with this node's configuration; each entry names the field and the fix. */
   check?(node: WorkflowNode, permit: Permit): readonly string[]
   /** CEL sources in the configuration, by name; parsed when the workflow is registered. */
@@ -125,6 +127,7 @@ export type WaitOutcome =
   | { readonly kind: 'answer'; readonly output: Json }
   | { readonly kind: 'resolved'; readonly resolution: Resolution }
   | { readonly kind: 'handed'; readonly workers: readonly WorkerResult[] }
+  | { readonly kind: 'agent'; readonly agentId: string; readonly result: Json; readonly confidence?: number }
 
 export const completed = (outputs: JsonObject = {}, writes: readonly Write[] = []): Step =>
   writes.length > 0 ? { kind: 'completed', outputs, writes } : { kind: 'completed', outputs }

@@ -3,21 +3,26 @@ import { setMaxListeners } from 'node:events'
 import type { Clock } from '../engine/ports.js'
 import { isPublicAddress } from './address.js'
 import { exchange } from './exchange.js'
+import { type Deadline, openStream } from './stream.js'
 import { judgeUrl, type Target, type UrlProblem } from './target.js'
 
 /**
  * The one way out of this host.
  *
- *  G1  Nothing is sent to an address that is not public, however it is spelled and whatever a name resolved to before.
+ *  G1  Nothing is sent to an address that is not public, however it is spelled and whatever a name resolved to before,
+ *      but for single requests to a URL that the operator has configured (`trusted`).
  *  G2  A name is resolved once per request; every address is judged, and only those are connected to.
  *  G3  One deadline covers all of it, from the name to the last byte; the answer is cut at a size.
  *  G4  No redirect is followed, nothing is decompressed, no proxy, cookie or credential is taken from the environment.
- *  G5  `send` never throws: what went wrong is part of the answer, without anything of the URL or the contents.
+ *  G5  `send` and `open` never throw: what went wrong is part of the answer, without anything of the URL or the
+ *      contents. A body that breaks off throws `EgressInterrupted`, which says as little.
  */
 export interface Egress {
   /** Undefined when requests to this URL would be let out now. */
   check(url: string): Promise<UrlProblem | undefined>
   send(request: EgressRequest): Promise<EgressAnswer>
+  /** As `send`, but the answer's body is read while it comes. Whoever does not read it to its end must `return` it. */
+  open(request: StreamRequest): Promise<EgressStream | EgressFailure>
   /** Cuts everything that is under way and sends nothing more. */
   close(): void
 }
@@ -31,6 +36,21 @@ export type EgressRequest = {
   /** What is beyond is not read, and the answer says `truncated`. */
   readonly maxResponseBytes: number
   readonly signal?: AbortSignal
+}
+
+export type StreamRequest = EgressRequest & {
+  /** How long the reader of the body may have to wait for its next chunk. */
+  readonly idleMs?: number
+  /** The operator has configured this very URL: it may be on this machine or its network, and without TLS. */
+  readonly trusted?: boolean
+}
+
+export type EgressStream = {
+  readonly ok: true
+  readonly status: number
+  readonly headers: { readonly [name: string]: string | readonly string[] | undefined }
+  /** Throws `EgressInterrupted` when the rest does not come, is too large, or comes too late. */
+  readonly body: AsyncIterable<Buffer>
 }
 
 export type EgressAnswer =
@@ -54,6 +74,7 @@ export type EgressCode =
   | 'tls-failed'
   | 'connection-lost'
   | 'bad-response'
+  | 'too-large'
 
 /** All addresses of a name; rejects when it has none. */
 export type Resolver = (hostname: string) => Promise<readonly string[]>
@@ -73,21 +94,31 @@ export function createEgress({ allowPrivate, clock, resolve = systemResolver, ca
   const closing = new AbortController()
 
   /** The addresses to connect to, all of them judged. */
-  async function addressesOf(target: Target): Promise<readonly string[] | UrlProblem> {
+  async function addressesOf(target: Target, anywhere: boolean): Promise<readonly string[] | UrlProblem> {
     if (target.literal !== undefined) return [target.literal]
     // Why a name has no address is the resolver's affair, and could tell a caller about our network.
     const addresses = await resolve(target.host).catch(() => NOTHING)
     if (addresses.length === 0) return UNRESOLVABLE
-    return allowPrivate || addresses.every(isPublicAddress) ? addresses : BLOCKED
+    return anywhere || addresses.every(isPublicAddress) ? addresses : BLOCKED
   }
 
   async function send(request: EgressRequest, deadline: AbortSignal): Promise<EgressAnswer> {
     const verdict = judgeUrl(request.url, allowPrivate)
     if (!verdict.ok) return failed(verdict.problem)
-    const addresses = await unlessAborted(addressesOf(verdict.target), deadline)
+    const addresses = await unlessAborted(addressesOf(verdict.target, allowPrivate), deadline)
     if (addresses === undefined) return failed(deadline.reason)
     if ('code' in addresses) return failed(addresses)
     return exchange(verdict.target, addresses, request, deadline, ca)
+  }
+
+  async function open(request: StreamRequest, deadline: Deadline): Promise<EgressStream | EgressFailure> {
+    const anywhere = allowPrivate || request.trusted === true
+    const verdict = judgeUrl(request.url, anywhere)
+    if (!verdict.ok) return failed(verdict.problem)
+    const addresses = await unlessAborted(addressesOf(verdict.target, anywhere), deadline.signal)
+    if (addresses === undefined) return failed(deadline.signal.reason)
+    if ('code' in addresses) return failed(addresses)
+    return openStream(verdict.target, addresses, request, deadline, clock, ca)
   }
 
   return {
@@ -97,13 +128,20 @@ export function createEgress({ allowPrivate, clock, resolve = systemResolver, ca
       // Where every address is welcome there is nothing to find out.
       if (allowPrivate) return undefined
       const found = await withDeadline(clock, CHECK_TIMEOUT_MS, [closing.signal], deadline =>
-        unlessAborted(addressesOf(verdict.target), deadline),
+        unlessAborted(addressesOf(verdict.target, allowPrivate), deadline),
       )
       if (found === undefined) return UNRESOLVABLE
       return 'code' in found ? found : undefined
     },
     send: request =>
       withDeadline(clock, request.timeoutMs, [closing.signal, request.signal], deadline => send(request, deadline)),
+    async open(request) {
+      const deadline = armed(clock, request.timeoutMs, [closing.signal, request.signal])
+      const answer = await open(request, deadline)
+      // A stream goes on under its deadline, and disarms it with its last byte.
+      if (!answer.ok) deadline.disarm()
+      return answer
+    },
     close: () => closing.abort(),
   }
 }
@@ -126,13 +164,23 @@ const failed = ({ code, message }: { code: EgressCode; message: string }): Egres
 const systemResolver: Resolver = async hostname =>
   (await lookup(hostname, { all: true, verbatim: true })).map(({ address }) => address)
 
-/** Runs `work` under a signal that aborts, with the failure to report as its reason, when time or patience is over. */
+/** Runs `work` under a deadline. */
 async function withDeadline<T>(
   clock: Clock,
   ms: number,
   signals: readonly (AbortSignal | undefined)[],
   work: (deadline: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  const deadline = armed(clock, ms, signals)
+  try {
+    return await work(deadline.signal)
+  } finally {
+    deadline.disarm()
+  }
+}
+
+/** A signal that aborts, with the failure to report as its reason, when time or patience is over. */
+function armed(clock: Clock, ms: number, signals: readonly (AbortSignal | undefined)[]): Deadline {
   const deadline = new AbortController()
   const abort = () => deadline.abort(ABORTED)
   const disarm = clock.after(ms, () => deadline.abort(TIMEOUT))
@@ -143,11 +191,12 @@ async function withDeadline<T>(
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
   }
-  try {
-    return await work(deadline.signal)
-  } finally {
-    disarm()
-    for (const signal of signals) signal?.removeEventListener('abort', abort)
+  return {
+    signal: deadline.signal,
+    disarm: () => {
+      disarm()
+      for (const signal of signals) signal?.removeEventListener('abort', abort)
+    },
   }
 }
 

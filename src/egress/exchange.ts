@@ -22,7 +22,6 @@ export function exchange(
   ca: string | undefined,
 ): Promise<EgressAnswer> {
   const { promise, resolve } = pending<EgressAnswer>()
-  let phase: Phase = 'connect'
   const outgoing = open(target, addresses, request, ca)
   const settle = (answer: EgressAnswer) => {
     resolve(answer)
@@ -32,6 +31,15 @@ export function exchange(
   const giveUp = () => settle({ ok: false, ...(deadline.reason as Omit<EgressFailure, 'ok'>) })
   if (deadline.aborted) giveUp()
   deadline.addEventListener('abort', giveUp, { once: true })
+  outgoing.on('response', response => readAnswer(response, request.maxResponseBytes, settle))
+  watch(outgoing, target, settle)
+  outgoing.end(request.body)
+  return promise
+}
+
+/** Tells of the first thing that goes wrong, and perhaps of more that follows from it. */
+export function watch(outgoing: http.ClientRequest, target: Target, fail: (failure: EgressFailure) => void): void {
+  let phase: Phase = 'connect'
   outgoing.on('socket', socket => {
     socket.once('connect', () => {
       phase = target.url.protocol === 'https:' ? 'tls' : 'exchange'
@@ -40,15 +48,17 @@ export function exchange(
       phase = 'exchange'
     })
   })
-  outgoing.on('response', response => readAnswer(response, request.maxResponseBytes, settle))
-  outgoing.on('error', error => settle(failureOf(phase, error)))
+  outgoing.on('error', error => fail(failureOf(phase, error)))
   // A socket that closes without an answer and without an error, such as after an unasked-for upgrade.
-  outgoing.on('close', () => settle(LOST))
-  outgoing.end(request.body)
-  return promise
+  outgoing.on('close', () => fail(LOST))
 }
 
-function open(target: Target, addresses: readonly string[], request: EgressRequest, ca?: string): http.ClientRequest {
+export function open(
+  target: Target,
+  addresses: readonly string[],
+  request: EgressRequest,
+  ca?: string,
+): http.ClientRequest {
   const { url, host, literal } = target
   const options: https.RequestOptions = {
     method: request.method,
@@ -99,7 +109,7 @@ function readAnswer(response: http.IncomingMessage, limit: number, settle: (answ
   response.on('error', () => settle(LOST))
 }
 
-const LOST: EgressFailure = {
+export const LOST: EgressFailure = {
   ok: false,
   code: 'connection-lost',
   message: 'the connection ended before the answer did',

@@ -48,10 +48,15 @@ export interface RunEngine {
 
 export type Health = { readonly ok: boolean; readonly reasons: readonly string[]; readonly activeRuns: number }
 
-export type CreateRun = {
+/** A run of a workflow, or of one agent at work on `inputs.task`, or on all inputs where there is no such one. */
+export type CreateRun = RunRequest &
+  ({ readonly workflowId: string } | { readonly agentId: string; readonly source: 'run-api' | 'chat-mention' })
+
+export type RunRequest = {
   readonly tenant: string
   readonly principal: string
-  readonly workflowId: string
+  /** What the credential may do; its run's tools may do no more. */
+  readonly scopes?: readonly string[]
   readonly inputs: JsonObject
   readonly configurable?: JsonObject
   readonly tags?: readonly string[]

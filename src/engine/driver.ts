@@ -2,12 +2,15 @@ import { type Effect, nextTimer, pending } from '../core/run/pending.js'
 import { CHILD_RECHECK_MS } from '../core/run/wake-time.js'
 import type { Cell, Loaded } from './cells.js'
 import { DueTimes } from './due-times.js'
+import { brief } from './perform/brief.js'
 import { call } from './perform/call.js'
 import { cancelChild } from './perform/cancel-child.js'
 import { check } from './perform/check.js'
 import type { Perform, Shop } from './perform/performing.js'
 import { retell } from './perform/retell.js'
 import { startChild } from './perform/start-child.js'
+import { think } from './perform/think.js'
+import { use } from './perform/use.js'
 import { watchChild } from './perform/watch-child.js'
 import type { DueRun, Log } from './ports.js'
 import type { Written } from './runs.js'
@@ -169,6 +172,8 @@ export class Driver {
 
 const keyOf = (effect: Effect): string => {
   const worker = 'worker' in effect ? `:${effect.worker}` : ''
+  if (effect.kind === 'think') return `think:${effect.nodeId}:${effect.since}:${effect.call}.${effect.attempt}`
+  if (effect.kind === 'use') return `use:${effect.nodeId}:${effect.since}:${effect.call}.${effect.position}`
   return 'nodeId' in effect
     ? `${effect.kind}:${effect.nodeId}:${effect.since}${worker}`
     : `${effect.kind}:${effect.since}`
@@ -188,6 +193,12 @@ function performEffect(shop: Shop, run: Loaded, effect: Effect, signal: AbortSig
       return check(shop, run, effect, signal)
     case 'call':
       return call(shop, run, effect, signal)
+    case 'brief':
+      return brief(shop, run, effect, signal)
+    case 'think':
+      return think(shop, run, effect, signal)
+    case 'use':
+      return use(shop, run, effect, signal)
     case 'retell':
       return retell(shop, run, effect, signal)
   }

@@ -8,7 +8,7 @@ export const effectIdentity = (
   tenant: string,
   runId: string,
   nodeId: string,
-  ordinal: number,
+  ordinal: number | string,
   provider: string,
 ): string =>
   createHash('sha256')

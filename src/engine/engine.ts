@@ -25,6 +25,7 @@ import { Followers } from './follow.js'
 import { forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
 import { Plans } from './plans.js'
+import type { Agents, Vault } from './agent-ports.js'
 import type {
   Announcer,
   ChildRow,
@@ -57,6 +58,8 @@ export type EngineDeps = {
   readonly definitionShape: (value: unknown) => Refusal | undefined
   /** Who wants to be told of events; nobody when absent. */
   readonly announcer?: Announcer
+  readonly agents: Agents
+  readonly vault: Vault
 }
 
 export type EngineOptions = {
@@ -68,6 +71,8 @@ export type EngineOptions = {
   readonly maxPoisonAttempts: number
   readonly maxActiveRuns: number
   readonly cachedRuns: number
+  /** Answer a model request that the tenant has made before with the answer of then. */
+  readonly reuseAnswers: boolean
 }
 
 const PURGE_EVERY_MS = 3_600_000
@@ -103,7 +108,7 @@ export class Engine implements RunEngine {
     }
     this.#rules = rules
     const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()) }
-    this.#plans = new Plans(store, clock, schemas, workshop, definitionShape)
+    this.#plans = new Plans(store, clock, schemas, workshop, definitionShape, id => deps.agents.knows(id))
     this.#cells = new Cells(options.cachedRuns)
     this.#lease = new HostLease(deps, options, () => this.#cells.clear())
     this.#followers = new Followers(store, clock)
@@ -134,6 +139,9 @@ export class Engine implements RunEngine {
         log,
         hostId: () => this.#lease.hostId,
         unstored: new Map(),
+        agents: deps.agents,
+        vault: deps.vault,
+        reuseAnswers: options.reuseAnswers,
       },
       { ...options, mayWork: () => this.#lease.isFirm },
     )
@@ -171,8 +179,9 @@ export class Engine implements RunEngine {
   async create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<RunView>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
-    const plan = await this.#plans.named(request.tenant, request.workflowId)
-    if (!plan) return { ok: false, refusal: unknownWorkflow(request.workflowId) }
+    const named = 'agentId' in request ? request.agentId : request.workflowId
+    const plan = await this.#plans.named(request.tenant, named)
+    if (!plan) return { ok: false, refusal: 'agentId' in request ? unknownAgent(named) : unknownWorkflow(named) }
     const { configurableSchema } = plan.definition
     if (configurableSchema) {
       const problem = await this.deps.schemas.check(configurableSchema, request.configurable ?? {})
@@ -187,12 +196,15 @@ export class Engine implements RunEngine {
     }
     const runId = this.deps.ids.run()
     const started: RunStarted = {
-      workflowId: request.workflowId,
+      workflowId: plan.definition.id,
       workflowDigest: plan.digest,
       inputs: request.inputs,
       transport: request.transport,
       engineVersion: ENGINE_VERSION,
       owner: { tenant: request.tenant, principal: request.principal },
+      ...('agentId' in request ? { agentSource: request.source } : {}),
+      // What its tools may ask for, and its workers' (R-TOOL-4).
+      ...(request.scopes && mayAct(plan) ? { principalScope: request.scopes } : {}),
     }
     for (const field of ['configurable', 'tags', 'metadata', 'scopeId'] as const)
       if (request[field] !== undefined) Object.assign(started, { [field]: request[field] })
@@ -377,6 +389,13 @@ const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
 
 const unavailable = (why: string): Refusal =>
   refuse('service_unavailable', `${why}; try again in a few seconds`, { retryAfter: 2 })
+
+const mayAct = ({ nodes }: Plan): boolean => nodes.some(({ type }) => type.hands || type.invokes)
+
+const unknownAgent = (agentId: string): Refusal =>
+  refuse('validation_error', `agentId "${agentId}" names no agent of this host; see GET /v1/agents`, {
+    field: 'agentId',
+  })
 
 const unknownWorkflow = (workflowId: string): Refusal =>
   refuse(

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../core/json.js'
 import { type Failure, failure } from '../core/problem.js'
 import type { Plan } from '../core/run/plan.js'
 import type { Active } from '../core/run/state.js'
@@ -25,20 +26,21 @@ export function hire(
       details: { depth, limit: limits.maxDepth },
     })
   }
-  const { workflowId, inputs, hiddenInputs, unset, timeoutMs, nodeId, principalScope } = effect
+  const { workflowId, inputs, hiddenInputs, unset, timeoutMs, nodeId, principalScope, grant } = effect
   if (!plan) {
     const message = `workflow "${workflowId}" is not registered; register it before the parent runs`
     return failure('unknown_child_workflow', message, { retryable: false, details: { workflowId } })
   }
   const started = {
-    workflowId,
+    workflowId: plan.definition.id,
     workflowDigest: plan.digest,
     inputs,
     transport: state.started.transport,
     engineVersion: ENGINE_VERSION,
     owner: state.started.owner,
     ...(state.started.scopeId === undefined ? {} : { scopeId: state.started.scopeId }),
-    ...(timeoutMs > 0 ? { configurable: { runTimeoutMs: timeoutMs } } : {}),
+    ...inheritance(state.started.configurable ?? {}, timeoutMs),
+    ...(grant ? { grant } : {}),
     ...(unset.length === 0 ? {} : { unsetInputs: unset }),
     parentRunId: runId,
     parentNodeId: nodeId,
@@ -46,6 +48,15 @@ export function hire(
     depth,
   }
   return { type: 'StartRun', runId: childRunId, started, hiddenInputs }
+}
+
+/** How a parent's agents are to work, its children's are too. */
+const INHERITED = ['ai', 'reasoningVerbosity', 'escalationThreshold']
+
+function inheritance(parents: JsonObject, timeoutMs: number): { configurable?: JsonObject } {
+  const own = INHERITED.flatMap(name => (parents[name] === undefined ? [] : [[name, parents[name]]]))
+  const configurable = { ...Object.fromEntries(own), ...(timeoutMs > 0 ? { runTimeoutMs: timeoutMs } : {}) }
+  return Object.keys(configurable).length > 0 ? { configurable } : {}
 }
 
 /** R-ATTEST-6: a child may do at most what its parent may. */

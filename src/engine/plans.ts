@@ -4,6 +4,7 @@ import { type Refusal, refuse } from '../core/problem.js'
 import { compile, isPlan, type Workshop } from '../core/run/compile.js'
 import type { WorkflowDefinition } from '../core/run/definition.js'
 import type { Plan } from '../core/run/plan.js'
+import { agentWorkflow, isAgentId } from './agent-workflow.js'
 import type { Clock, SchemaChecker, Store, WorkflowRecord } from './ports.js'
 
 /** How long a workflow registered through another host may go unnoticed here; twice that for a child's. */
@@ -14,6 +15,8 @@ const KEPT_PLANS = 500
 export class Plans {
   readonly #byDigest = new Map<string, Plan>()
   readonly #byName = new Map<string, { plan: Plan; record: WorkflowRecord; readAt: number }>()
+  /** Runs of one agent, stored before the first of them is made. */
+  readonly #byAgent = new Map<string, Plan>()
   /** Names that the store is being asked about in passing. */
   readonly #asking = new Set<string>()
 
@@ -24,10 +27,12 @@ export class Plans {
     private readonly workshop: Workshop,
     /** Checks the shape of what is about to be a definition. */
     private readonly shape: (value: unknown) => Refusal | undefined,
+    private readonly isAgent: (agentId: string) => boolean = () => false,
   ) {}
 
   /** What a new run of this workflow would be made of. */
   async named(tenant: string, workflowId: string): Promise<Plan | undefined> {
+    if (isAgentId(workflowId)) return this.#agentPlan(workflowId)
     const name = `${tenant}\0${workflowId}`
     const known = this.#byName.get(name)
     const now = this.clock.monotonic()
@@ -42,8 +47,20 @@ export class Plans {
     return plan
   }
 
+  async #agentPlan(agentId: string): Promise<Plan | undefined> {
+    if (!this.isAgent(agentId)) return undefined
+    const known = this.#byAgent.get(agentId)
+    if (known) return known
+    const checked = await this.check(agentWorkflow(agentId))
+    if (!('plan' in checked)) throw new Error(`the workflow of agent ${agentId} is not one: ${checked.message}`)
+    await this.put(null, checked)
+    remember(this.#byAgent, agentId, checked.plan)
+    return checked.plan
+  }
+
   /** The same without waiting for the store, which is asked meanwhile if that was long ago. */
   known(tenant: string, workflowId: string): Plan | undefined {
+    if (isAgentId(workflowId)) return this.isAgent(workflowId) ? this.#byAgent.get(workflowId) : undefined
     const name = `${tenant}\0${workflowId}`
     const known = this.#byName.get(name)
     const age = known ? this.clock.monotonic() - known.readAt : Number.POSITIVE_INFINITY

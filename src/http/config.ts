@@ -15,6 +15,7 @@ export type HttpConfig = {
   readonly accessLog: boolean
   readonly limits: HttpLimits
   readonly orchestrator: HttpOrchestrator
+  readonly agents: HttpAgents
   /** `requestsPerSecond: 0` turns a limit off. */
   readonly rateLimit: { readonly key: Rate; readonly anonymous: Rate }
   readonly timeouts: HttpTimeouts
@@ -48,6 +49,18 @@ export type HttpOrchestrator = {
   readonly transcriptWindow: number
 }
 
+/** What discovery says of models and of what runs may spend. */
+export type HttpAgents = {
+  /** Providers that can be asked, by the names that `configurable.ai.provider` takes. */
+  readonly providers: readonly string[]
+  /** Whether some model has a price, so that costs are told. */
+  readonly priced: boolean
+  /** Times an answer that cannot be used is asked for again. */
+  readonly maxRetries: number
+  /** The host's own ceilings on every run, where there are any. */
+  readonly budget: { readonly maxTokens?: number; readonly maxCostUsd?: number }
+}
+
 export type HttpTimeouts = {
   /** For the whole request to arrive. */
   readonly requestMs: number
@@ -61,9 +74,12 @@ export type HttpTimeouts = {
   readonly receiptLeaseMs: number
 }
 
-export type HttpConfigOverrides = Partial<Omit<HttpConfig, 'limits' | 'orchestrator' | 'rateLimit' | 'timeouts'>> & {
+export type HttpConfigOverrides = Partial<
+  Omit<HttpConfig, 'limits' | 'orchestrator' | 'agents' | 'rateLimit' | 'timeouts'>
+> & {
   readonly limits?: Partial<HttpLimits>
   readonly orchestrator?: Partial<HttpOrchestrator>
+  readonly agents?: Partial<HttpAgents>
   readonly rateLimit?: Partial<HttpConfig['rateLimit']>
   readonly timeouts?: Partial<HttpTimeouts>
 }
@@ -98,6 +114,7 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
     transcriptWindow: 200,
     ...overrides.orchestrator,
   },
+  agents: { providers: ['scripted'], priced: false, maxRetries: 2, budget: {}, ...overrides.agents },
   rateLimit: {
     key: { requestsPerSecond: 20_000, burst: 40_000 },
     anonymous: { requestsPerSecond: 200, burst: 1000 },

@@ -1,5 +1,7 @@
 import type { AuditDesk, RunEngine, WebhookDesk } from '../engine/api.js'
 import type { Clock, Ids, Log } from '../engine/ports.js'
+import type { AgentInventoryEntry } from '../wire/agents.js'
+import type { ToolDescriptor } from '../wire/tools.js'
 import type { HttpConfig } from './config.js'
 import type { Idempotency, ReceiptStore } from './idempotency.js'
 import type { KeyRing, KeyStore } from './key-ring.js'
@@ -13,6 +15,7 @@ export type AppDeps = {
   readonly receipts: ReceiptStore
   readonly audit: AuditDesk
   readonly webhooks: WebhookDesk
+  readonly agents: AgentDirectory
   /** Secrets of the links that answer interrupts: the first signs, all verify. */
   readonly tokenSecrets: readonly string[]
   readonly clock: Clock
@@ -23,6 +26,15 @@ export type AppDeps = {
   readonly fixtures?: () => readonly string[]
   /** Further rows of the route table, such as the conformance seams. */
   readonly routes?: readonly Route[]
+}
+
+/** Who can be given work, and with what. The same for every tenant (`installScope: host`). */
+export interface AgentDirectory {
+  /** Sorted by id. */
+  list(): readonly AgentInventoryEntry[]
+  get(agentId: string): AgentInventoryEntry | undefined
+  /** Those of servers that cannot be reached now are left out. */
+  tools(signal: AbortSignal): Promise<readonly ToolDescriptor[]>
 }
 
 /** What route handlers share within one app. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { SUMMARY_TOKENS } from '../core/reasoning.js'
 import { EVENT_LOG_SCHEMA_VERSION } from '../wire/render.js'
+import { agentFamilies } from './agent-capabilities.js'
 import type { HttpConfig } from './config.js'
 import { TEST_PREFIX } from './key-ring.js'
 
@@ -17,6 +17,9 @@ const INTERRUPT_PROFILES = [
 
 export const IMPLEMENTATION = { name: 'assay', vendor: 'assay' }
 
+/** What is not configured but found: the fixtures registered by now, and whether there is an agent. */
+export type Present = { readonly fixtures: readonly string[]; readonly hasAgents: boolean }
+
 /** R-CAP-4: a version claims all before it too, and the second also needs a lifecycle of agent memory. */
 const EXECUTION_MODEL_VERSION = 1
 
@@ -24,8 +27,9 @@ const EXECUTION_MODEL_VERSION = 1
  * The discovery document (contract core §1, agents §2). Families sit at the root, where the protocol reads them; the
  * `capabilities` mirror is for old readers. It claims only what the production path does.
  */
-export function discoveryDocument(config: HttpConfig, fixtures: readonly string[] = []): object {
+export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: Present): object {
   const { limits } = config
+  const { maxTokens, maxCostUsd } = config.agents.budget
   const families = {
     limits: {
       clarificationRounds: 3,
@@ -35,10 +39,11 @@ export function discoveryDocument(config: HttpConfig, fixtures: readonly string[
       maxRunDurationMs: limits.maxRunDurationMs,
       maxLoopIterations: limits.maxLoopIterations,
       maxRequestBodyBytes: limits.maxRequestBodyBytes,
+      ...(maxTokens !== undefined && { maxBudgetTokens: maxTokens }),
+      ...(maxCostUsd !== undefined && { maxBudgetCostUsd: maxCostUsd }),
     },
     multiAgent: { executionModel: executionModel(config) },
-    // Nothing reasons here yet but the scripted agent of the conformance suite.
-    agents: config.conformance ? { ...AGENTS, reasoning: REASONING } : AGENTS,
+    ...agentFamilies(config, hasAgents),
     runs: { pauseResume: { supported: true, drainPolicies: ['immediate', 'drain-current-node'] } },
     idempotency: {
       supported: true,
@@ -61,6 +66,9 @@ export function discoveryDocument(config: HttpConfig, fixtures: readonly string[
       runTimeoutMs: { type: 'integer', min: 1, max: limits.maxRunDurationMs },
       maxLoopIterations: { type: 'integer', min: 1, max: limits.maxLoopIterations },
       escalationThreshold: { type: 'number', min: 0, max: 1 },
+      reasoningVerbosity: { type: 'string', enum: ['summary', 'full', 'off'] },
+      ai: { type: 'object', properties: ['provider', 'model', 'temperature', 'maxOutputTokens'] },
+      budget: { type: 'object', properties: BUDGET_OPTIONS },
     },
     production: {
       supported: config.production,
@@ -95,16 +103,16 @@ const executionModel = ({ orchestrator }: HttpConfig): object => ({
   transcriptWindow: orchestrator.transcriptWindow,
 })
 
-const AGENTS = {
-  supported: true,
-  orchestratorPattern: 'delegate',
-  orchestrator: true,
-  dispatch: true,
-  dispatchMapping: true,
-  subRunAttestation: true,
-}
-
-const REASONING = { verbosity: 'summary', tokenLimit: SUMMARY_TOKENS, streaming: true }
+const BUDGET_OPTIONS = [
+  'maxTokens',
+  'maxCostUsd',
+  'maxToolCalls',
+  'maxRetries',
+  'modelAllow',
+  'modelDeny',
+  'thresholdPercent',
+  'onExhaustion',
+]
 
 export type StaticDocument = { readonly body: string; readonly etag: string }
 

@@ -1,8 +1,10 @@
 import type { Edge } from './deps.js'
 import type { Route } from './route.js'
+import { agentRoutes } from './routes/agents.js'
 import { annotationRoutes } from './routes/annotations.js'
 import { artifactRoutes } from './routes/artifacts.js'
 import { auditRoutes } from './routes/audit.js'
+import { chatRoutes } from './routes/chat.js'
 import { debugBundleRoutes } from './routes/debug-bundle.js'
 import { diffRoutes } from './routes/diff.js'
 import { eventRoutes } from './routes/events.js'
@@ -11,8 +13,10 @@ import { interruptLinkRoutes } from './routes/interrupt-links.js'
 import { interruptRoutes } from './routes/interrupts.js'
 import { keyRoutes } from './routes/keys.js'
 import { metaRoutes } from './routes/meta.js'
+import { promptRoutes } from './routes/prompts.js'
 import { runControlRoutes } from './routes/run-control.js'
 import { runRoutes } from './routes/runs.js'
+import { toolRoutes } from './routes/tools.js'
 import { webhookRoutes } from './routes/webhooks.js'
 import { workflowRoutes } from './routes/workflows.js'
 
@@ -21,7 +25,11 @@ export function routeTable(edge: Edge): readonly Route[] {
   const table: Route[] = [
     ...metaRoutes(edge, () => table),
     ...workflowRoutes(edge),
+    ...agentRoutes(edge),
+    ...toolRoutes(edge),
+    ...promptRoutes(),
     ...runRoutes(edge),
+    ...chatRoutes(edge),
     ...runControlRoutes(edge),
     ...forkRoutes(edge),
     ...eventRoutes(edge),

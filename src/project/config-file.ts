@@ -5,9 +5,9 @@ import { DocumentError, parseDocument } from './document.js'
 
 const NAMES = ['assay.config.json', 'assay.config.yaml', 'assay.config.yml']
 
-/** True for a folder that looks like a project: it has a configuration file or a `workflows` folder. */
+/** True for a folder that looks like a project: it has a configuration file, or a folder of workflows or agents. */
 export const isProjectFolder = (dir: string): boolean =>
-  [...NAMES, 'workflows'].some(name => fs.existsSync(path.join(dir, name)))
+  [...NAMES, 'workflows', 'agents'].some(name => fs.existsSync(path.join(dir, name)))
 
 /** The project's configuration file, or undefined when it has none. Two of them are an error: neither would win. */
 export function readConfigFile(dir: string): { file: string; settings: JsonObject } | undefined {

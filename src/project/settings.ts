@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject, own } from '../core/json.js'
 import { LOWEST_FLOOR } from '../core/orchestrator/decision.js'
+import { suggestion } from './suggest.js'
 
 export type Setting = {
   readonly about: string
@@ -10,18 +11,18 @@ export type Setting = {
   readonly parse: (raw: Json) => unknown
 }
 
-type Kind = Pick<Setting, 'allowed' | 'parse'>
+export type Kind = Pick<Setting, 'allowed' | 'parse'>
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 const DAY = 24 * 60 * 60 * 1000
 
-const text = (allowed: string, pattern: RegExp): Kind => ({
+export const text = (allowed: string, pattern: RegExp): Kind => ({
   allowed,
   parse: raw => (typeof raw === 'string' && pattern.test(raw) ? raw : undefined),
 })
 
-const integer = (min: number, max: number): Kind => ({
+export const integer = (min: number, max: number): Kind => ({
   allowed: `an integer from ${min} to ${max}`,
   parse: raw => {
     const value = typeof raw === 'string' && /^-?\d+$/.test(raw) ? Number(raw) : raw
@@ -38,7 +39,7 @@ const confidenceFloor: Kind = {
   },
 }
 
-const flag: Kind = {
+export const flag: Kind = {
   allowed: 'true or false',
   parse: raw => {
     if (typeof raw === 'boolean') return raw
@@ -47,10 +48,41 @@ const flag: Kind = {
   },
 }
 
-const oneOf = (values: readonly string[]): Kind => ({
+export const oneOf = (values: readonly string[]): Kind => ({
   allowed: `one of ${values.join(', ')}`,
   parse: raw => values.find(value => value === raw),
 })
+
+/** `provider:model`; a model's own name may have colons too. */
+export const modelName: Kind = {
+  allowed: 'PROVIDER:MODEL, such as openai:gpt-5-mini',
+  parse: raw => {
+    const [, provider, model] = (typeof raw === 'string' && MODEL_NAME.exec(raw)) || []
+    return provider === undefined ? undefined : { provider, model }
+  },
+}
+const MODEL_NAME = /^([a-z][a-z0-9-]{0,63}):([\x21-\x7e]{1,200})$/
+
+/** Credentials in a URL would be a secret written down, so such a URL is not repeated either. */
+export const url: Kind = {
+  allowed: 'an http:// or https:// URL without user name and password',
+  parse: raw => {
+    if (typeof raw !== 'string' || !URL.canParse(raw)) return undefined
+    const { protocol, username, password } = new URL(raw)
+    return /^https?:$/.test(protocol) && username === '' && password === '' ? raw : undefined
+  },
+}
+
+/** A key of AES-256 or several, newest first. */
+const dataKeys: Kind = {
+  allowed: 'the base64 of 32 bytes, or several of these separated by commas',
+  parse: raw => {
+    if (typeof raw !== 'string' || raw.length > 1000) return undefined
+    const keys = raw.split(',').map(key => Buffer.from(key, 'base64'))
+    const isWhole = (key: Buffer, i: number) => key.length === 32 && key.toString('base64') === raw.split(',')[i]
+    return keys.every(isWhole) ? keys : undefined
+  },
+}
 
 const database: Kind = {
   allowed: 'sqlite:FILE, postgres://… or memory:',
@@ -81,6 +113,12 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
     ),
     inFile: false,
   },
+  dataKey: {
+    about: 'keys that seal what agents and tools say, comma-separated; the first seals, all open',
+    ...dataKeys,
+    inFile: false,
+  },
+  watch: { about: 'take up changes of agents/, prompts/ and packs/ while serving', ...flag },
   conformance: { about: 'allow the node types that only conformance tests use', ...flag },
   fixtures: {
     about: 'folder of conformance workflows to register; only with conformance',
@@ -116,6 +154,9 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
     about: 'latest events of the run that a deciding provider is shown',
     ...integer(1, 100_000),
   },
+  'models.worker': { about: 'model that agents use', ...modelName },
+  'models.supervisor': { about: 'model that supervisors decide with', ...modelName },
+  'models.verifier': { about: 'model that verifiers judge with', ...modelName },
   'rateLimit.requestsPerSecond': {
     about: 'requests per second and key; 0 turns the limit off',
     ...integer(0, 10_000_000),
@@ -130,6 +171,9 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   'log.level': { about: 'least severe level that is logged', ...oneOf(LOG_LEVELS) },
   'log.access': { about: 'log every request', ...flag },
 }
+
+/** Sections of a file whose settings have parts of their own. */
+export const NESTED: readonly string[] = ['models', 'prices', 'tools', 'budget']
 
 /** `limits.maxDepth` → `ASSAY_LIMITS_MAX_DEPTH`. */
 export const variableOf = (setting: string): string =>
@@ -148,39 +192,21 @@ export const flagOf = (setting: string): string =>
 /** Problems with the names in a configuration file: unknown ones, and those a file may not set. */
 export function unknownSettings(file: string, settings: JsonObject): string[] {
   const problems: string[] = []
+  const inFile = [...Object.keys(SETTINGS).filter(known => SETTINGS[known]?.inFile !== false), ...NESTED]
   for (const [head, value] of Object.entries(settings)) {
+    // Read, and judged, by `agent-settings.ts`.
+    if (NESTED.includes(head)) continue
     const isSection = Object.keys(SETTINGS).some(known => known.startsWith(`${head}.`))
     if (isSection && !isObject(value)) problems.push(`${head}: (from ${file}) must be an object of settings`)
     const names =
       isSection && isObject(value) ? Object.keys(value).map(key => `${head}.${key}`) : isSection ? [] : [head]
     for (const name of names) {
       const known = own(SETTINGS, name)
-      if (known === undefined) problems.push(`${name}: (from ${file}) is not a setting${suggestion(name)}`)
+      if (known === undefined)
+        problems.push(`${name}: (from ${file}) is not a setting${suggestion(name, inFile, 'settings')}`)
       else if (known.inFile === false)
         problems.push(`${name}: (from ${file}) cannot be set in a file; use ${variableOf(name)}`)
     }
   }
   return problems
-}
-
-/** The known setting a misspelt one was probably meant to be. */
-function suggestion(name: string): string {
-  const inFile = Object.keys(SETTINGS).filter(known => SETTINGS[known]?.inFile !== false)
-  const ranked = inFile.map(known => ({ known, edits: editDistance(name.toLowerCase(), known.toLowerCase()) }))
-  const best = ranked.sort((a, b) => a.edits - b.edits)[0]
-  if (best !== undefined && best.edits <= Math.max(2, name.length / 3)) return `; did you mean ${best.known}?`
-  return `; the settings are ${inFile.join(', ')}`
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const swap = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(swap, (row[j] as number) + 1, (next[j - 1] as number) + 1))
-    }
-    row = next
-  }
-  return row[b.length] as number
 }

@@ -1,7 +1,10 @@
 import { coreNodeTypes } from '../core/nodes/registry.js'
+import type { Agents } from '../engine/agent-ports.js'
 import { Engine, type EngineDeps, type EngineOptions } from '../engine/engine.js'
+import type { RunRequest } from '../engine/api.js'
 import type { Announcer, Ids, Performer, SchemaChecker, Store } from '../engine/ports.js'
 import { MemoryStore } from '../store/memory/memory-store.js'
+import { agentsDouble, glassVault } from './agents.js'
 import { ManualClock, settled } from './manual-clock.js'
 import { LIMITS } from './limits.js'
 import { type Sketch, sketch } from './workflow.js'
@@ -34,6 +37,7 @@ export type Rig = {
       readonly store?: Store
       readonly announcer?: Announcer
       readonly schemas?: SchemaChecker
+      readonly agents?: Agents
     },
   ): Promise<Engine>
 }
@@ -53,7 +57,8 @@ export function engineRig(store: Store = new MemoryStore()): Rig {
     store,
     clock,
     ids,
-    async host({ performers = new Map(), store: seen = store, announcer, schemas = NO_SCHEMAS, ...options } = {}) {
+    async host(given = {}) {
+      const { performers = new Map(), store: seen = store, announcer, schemas = NO_SCHEMAS, agents, ...options } = given
       const deps: EngineDeps = {
         store: seen,
         clock,
@@ -64,6 +69,8 @@ export function engineRig(store: Store = new MemoryStore()): Rig {
         capabilities: new Set(['assay.conformance']),
         performers,
         definitionShape: () => undefined,
+        agents: agents ?? agentsDouble({ agents: {} }),
+        vault: glassVault,
         ...(announcer ? { announcer } : {}),
       }
       const engine = new Engine(deps, {
@@ -75,6 +82,7 @@ export function engineRig(store: Store = new MemoryStore()): Rig {
         maxPoisonAttempts: 3,
         maxActiveRuns: 1_000,
         cachedRuns: 100,
+        reuseAnswers: false,
         ...options,
       })
       await engine.start()
@@ -94,7 +102,7 @@ export const register = async (engine: Engine, ...workflows: Sketch[]): Promise<
 export async function startRun(
   engine: Engine,
   workflowId: string,
-  more: Partial<Parameters<Engine['create']>[0]> = {},
+  more: Partial<RunRequest> = {},
 ): Promise<string> {
   const answer = await engine.create({
     tenant: 't1',

@@ -7,5 +7,6 @@ export const LIMITS: Limits = {
   maxDepth: 16,
   maxLoopIterations: 10_000,
   transcriptWindow: 200,
+  budget: {},
   confidence: { floor: 0.5, interruptKind: 'approval' },
 }

@@ -8,6 +8,9 @@ export const ID_PATTERNS = {
   keyId: '^[A-Za-z0-9_-]{1,128}$',
   webhookId: '^[A-Za-z0-9_-]{1,128}$',
   nodeId: '^[^\\u0000]{1,128}$',
+  agentId: '^[A-Za-z0-9:._-]{1,256}$',
+  toolId: '^[^\\u0000]{1,512}$',
+  promptId: '^[^\\u0000]{1,256}$',
   /** Anything: what is no token of ours is an unknown interrupt, not an unknown path. */
   token: '^',
 } as const

@@ -1,3 +1,4 @@
+import { withoutCredentials } from '../core/credentials.js'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
 import { isDecision } from '../core/orchestrator/decision.js'
 import { MASK } from '../core/run/masking.js'
@@ -19,36 +20,21 @@ const PLAIN: ReadonlySet<string> = new Set(
     ['schemaVersion', 'iterations', 'limit', 'observed', 'breach', 'sourceRunId', 'fromSeq', 'atSequence'],
     ['originalEventId', 'replayEventId', 'divergenceKind', 'divergencePoint', 'agentId', 'fromAgentId', 'toAgentId'],
     ['iteration', 'phase', 'workerId', 'harvestedKeys', 'confidence', 'floor', 'escalationKind', 'threshold'],
-    ['toolName', 'toolId', 'callId', 'durationMs', 'sequence', 'verbosity'],
+    ['toolName', 'toolId', 'callId', 'durationMs', 'sequence', 'verbosity', 'argsHash', 'principal'],
+    ['invocationId', 'source', 'modelClass', 'resolvedModel', 'resolvedProvider', 'resolvedAgentVersion'],
+    ['toolSurfaceCount', 'memoryBound', 'schemaValidated', 'call', 'maxOutputTokens', 'reservedTokens'],
+    ['reservedCostUsd', 'chargedTokens', 'chargedCostUsd', 'provider', 'model', 'inputTokens', 'outputTokens'],
+    ['totalTokens', 'cacheReadTokens', 'cacheWriteTokens', 'costEstimateUsd', 'currency', 'cacheHit'],
+    ['totalAttempts', 'finalReason', 'stopReason', 'outputTokenCount', 'safetyCategory', 'path'],
+    ['effectiveBudget', 'scope', 'dimension', 'consumed', 'remaining', 'percent'],
+    ['chain', 'layer', 'resolved', 'refs', 'hash'],
   ].flat(),
 )
 
-/** How a run ends. A tool's `outcome` is what it returned. */
-const OUTCOMES: readonly Json[] = ['completed', 'failed', 'cancelled']
+/** How a run or an invocation ends. A tool's `outcome` is what it returned. */
+const OUTCOMES: readonly Json[] = ['completed', 'failed', 'cancelled', 'handed-off', 'escalated', 'refused']
 
 const FAILURES: ReadonlySet<string> = new Set(['error', 'lastError'])
-
-/** Texts that look like a credential, wherever they stand. Repetitions are bounded, so that no text takes long. */
-const CREDENTIALS = new RegExp(
-  [
-    String.raw`\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`,
-    String.raw`\bask_[A-Za-z0-9_-]{20,}`,
-    String.raw`\b(?:hk|sk|pk|rk|whsec|ghp|gho|ghs|ghu|github_pat|glpat|xox[abeprs]|pypi)[-_][A-Za-z0-9_-]{8,}`,
-    String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{12,}`,
-    String.raw`\bAIza[A-Za-z0-9_-]{20,}`,
-    String.raw`\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`,
-    String.raw`-----BEGIN [A-Z ]{1,40}-----[\s\S]*?(?:-----END [A-Z ]{1,40}-----|$)`,
-    String.raw`(?<=://)[^\s/@]{1,200}:[^\s/@]{1,200}(?=@)`,
-    String.raw`(?<=\b(?:api[-_ ]?key|access[-_ ]?key|token|secret|password|passwd|credential)s?["']?\s{0,4}[:=]\s{0,4}["']?)[^\s"',;}]{4,}`,
-  ].join('|'),
-  'gi',
-)
-
-/** No credential is shorter. */
-const SHORTEST_CREDENTIAL = 10
-
-const withoutCredentials = (text: string): string =>
-  text.length < SHORTEST_CREDENTIAL ? text : text.replace(CREDENTIALS, MASK)
 
 /** Makes a text that somebody wrote fit to be shown. */
 export type Scrub = (text: string) => string

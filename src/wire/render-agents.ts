@@ -1,3 +1,4 @@
+import { NOTHING_SPENT, usdOf } from '../core/agent/budget.js'
 import type { Plan, PlanNode } from '../core/run/plan.js'
 import type { Active, Ended, NodeState, Orchestrator, WorkerState } from '../core/run/state.js'
 import type { AgentRef } from './agent-ref.js'
@@ -94,14 +95,14 @@ function phaseOf(plan: Plan, state: Existing): LoopSnapshot['phase'] {
   return handing.asked === undefined ? 'dispatching' : 'suspended'
 }
 
-type Handing = Extract<NodeState, { is: 'waiting' }>
+type Waiting = Extract<NodeState, { is: 'waiting' }>
 
 /** At the loop's own hand-off, not at that of a sub-workflow beside it. */
-const isHandingOver = (node: NodeState): node is Handing =>
+const isHandingOver = (node: NodeState): node is Waiting =>
   node.is === 'waiting' && node.wait.kind === 'handoff' && node.wait.decided !== undefined
 
 /** What a waiting node has handed over, and to whom. */
-export function handoffOf({ wait, workers }: Handing): Pick<NodeSnapshot, 'childRunId' | 'workers'> {
+export function handoffOf({ wait, workers }: Waiting): Pick<NodeSnapshot, 'childRunId' | 'workers'> {
   if (wait.kind !== 'handoff') return {}
   const running = workers?.find(worker => worker.is === 'running')
   return {
@@ -118,5 +119,26 @@ function workerSnapshot(workerId: string, worker: WorkerState = { is: 'pending' 
     workerId,
     status: worker.is === 'done' ? worker.status : worker.is,
     ...(childRunId !== undefined && { childRunId }),
+  }
+}
+
+const PHASES = { thinking: 'thinking', using: 'using-tool', between: 'between' } as const
+
+/** The agent at work in a node: who, with which model, and how far; nothing of what is said. */
+export function invocationOf({ invocation }: Waiting): Pick<NodeSnapshot, 'invocation'> {
+  if (invocation === undefined) return {}
+  const { invocationId, brief, calls, now } = invocation
+  const { agentId, provider, model } = brief
+  return { invocation: { invocationId, agentId, provider, model, phase: PHASES[now.is], modelCalls: calls } }
+}
+
+/** R-BUDGET-2: what the run and its children have spent, and the ceilings they are held to. */
+export function spendOf({ spend = NOTHING_SPENT, budget }: Existing): Pick<RunSnapshot, 'metrics' | 'assay'> {
+  if (spend === NOTHING_SPENT && budget === undefined) return {}
+  const { costNano, ...counted } = spend
+  const costUsd = usdOf(costNano)
+  return {
+    metrics: { openwopCost: { usd: costUsd } },
+    assay: { spend: { ...counted, costUsd }, ...(budget && { budget }) },
   }
 }

@@ -6,7 +6,7 @@ import { childStatusOf, isWaiting, type NodeState, type RunState, type Told } fr
 import type { RunView } from '../engine/api.js'
 import type { ChildRow, RunRow, StoredEvent } from '../engine/ports.js'
 import type { InterruptDoc } from './interrupt.js'
-import { agentsOf, handoffOf } from './render-agents.js'
+import { agentsOf, handoffOf, invocationOf, spendOf } from './render-agents.js'
 import type { NodeSnapshot, RunRowAnswer, RunSnapshot } from './run.js'
 
 export const EVENT_SCHEMA_VERSION = 1
@@ -50,7 +50,7 @@ export function renderSnapshot(
     channels,
   )
   snapshot.nodeStates = nodeStates(state.nodes, plan)
-  Object.assign(snapshot, agentsOf(plan, state))
+  Object.assign(snapshot, agentsOf(plan, state), spendOf(state))
   if (plan.channels.size > 0 || Object.keys(channels).length > 0) snapshot.channels = channels
   if (started.tags !== undefined) snapshot.tags = [...started.tags]
   if (started.metadata !== undefined) snapshot.metadata = started.metadata
@@ -129,6 +129,7 @@ function nodeSnapshot(node: NodeState = { is: 'idle' }): NodeSnapshot {
         status: node.asked === undefined ? 'running' : 'suspended',
         attempt: node.attempt,
         ...handoffOf(node),
+        ...invocationOf(node),
       }
     case 'interrupted':
     case 'retrying':

@@ -32,22 +32,65 @@ const Reason = Type.Optional(Type.String({ maxLength: 512 }))
 
 const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 256, ...noNul }), { maxItems: 100 })
 
+/** What the host itself understands of a run's options. The core judges it, so that it is described here and not checked. */
+const RESERVED = {
+  ai: Type.Object(
+    {
+      provider: Type.Optional(Type.String()),
+      model: Type.Optional(Type.String()),
+      temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+      maxOutputTokens: Type.Optional(Type.Integer({ minimum: 1 })),
+    },
+    { ...closed, description: 'The model that agents of this run use, in place of what the host would choose' },
+  ),
+  budget: Type.Object(
+    {
+      maxTokens: Type.Optional(Type.Integer({ minimum: 1 })),
+      maxCostUsd: Type.Optional(Type.Number({ minimum: 0 })),
+      maxToolCalls: Type.Optional(Type.Integer({ minimum: 1 })),
+      maxRetries: Type.Optional(Type.Integer({ minimum: 0 })),
+      modelAllow: Type.Optional(Type.Array(Type.String())),
+      modelDeny: Type.Optional(Type.Array(Type.String())),
+      thresholdPercent: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
+      onExhaustion: Type.Optional(OneOf(['fail'])),
+    },
+    { ...closed, description: 'What the run may spend at most; the ceilings of the host hold too' },
+  ),
+  reasoningVerbosity: OneOf(['summary', 'full', 'off']),
+  recursionLimit: Type.Integer({ minimum: 1 }),
+  runTimeoutMs: Type.Integer({ minimum: 1 }),
+  maxLoopIterations: Type.Integer({ minimum: 1 }),
+  escalationThreshold: Type.Number({ minimum: 0, maximum: 1 }),
+}
+
+const Configurable = Type.Unsafe<JsonObject>({
+  type: 'object',
+  description: 'Options of the run. The host understands those of x-reserved; others are for the workflow.',
+  'x-reserved': RESERVED,
+})
+
 export const CreateRunBody = Type.Object(
   {
-    workflowId: Type.String({ minLength: 1, maxLength: 128 }),
+    workflowId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+    agentId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: 'In place of workflowId: the run is that agent at work on inputs.task, or on all inputs',
+      }),
+    ),
     inputs: Type.Optional(JsonMap),
     tenantId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
     scopeId: Type.Optional(Type.String({ minLength: 1, maxLength: 256, ...noNul })),
-    configurable: Type.Optional(JsonMap),
+    configurable: Type.Optional(Configurable),
     tags: Type.Optional(Tags),
     metadata: Type.Optional(JsonMap),
     callbackUrl: Type.Optional(Type.String({ description: 'Not supported yet; refused with validation_error' })),
     residency: Type.Optional(Type.Unknown({ description: 'Not supported yet; refused with validation_error' })),
     mode: Type.Optional(OneOf(['eval'], { description: 'Refused with capability_not_provided' })),
     evalSuiteRef: Type.Optional(Type.Unknown({ description: 'Only with mode' })),
-    agentId: Type.Optional(Type.String({ description: 'Only with mode' })),
   },
-  closed,
+  { ...closed, anyOf: [{ required: ['workflowId'] }, { required: ['agentId'] }] },
 )
 export type CreateRunBody = Static<typeof CreateRunBody>
 
@@ -56,6 +99,28 @@ export const CreateRunAnswer = Type.Object({
   status: OneOf(['pending', 'running', 'waiting-approval', 'waiting-input', 'waiting-external']),
   eventsUrl: Type.String(),
   statusUrl: Type.String(),
+})
+
+export const ChatBody = Type.Object(
+  {
+    message: Type.String({
+      minLength: 1,
+      maxLength: 100_000,
+      description: 'Mentions one agent as @AGENT, by its id or the last part of it; the rest is the task',
+    }),
+    conversationId: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 256, ...noNul, description: 'Becomes the scope of the run' }),
+    ),
+    configurable: Type.Optional(Configurable),
+  },
+  closed,
+)
+export type ChatBody = Static<typeof ChatBody>
+
+export const ChatAnswer = Type.Object({
+  ...CreateRunAnswer.properties,
+  agentId: Type.String(),
+  conversationId: Type.Optional(Type.String()),
 })
 
 export const ForkBody = Type.Object(
@@ -176,6 +241,19 @@ const NodeSnapshot = Type.Object({
       { description: 'While the node hands work over: each worker, in the order in which results are merged' },
     ),
   ),
+  invocation: Type.Optional(
+    Type.Object(
+      {
+        invocationId: Type.String(),
+        agentId: Type.String(),
+        provider: Type.String(),
+        model: Type.String(),
+        phase: OneOf(['thinking', 'using-tool', 'between']),
+        modelCalls: Type.Integer({ minimum: 0 }),
+      },
+      { description: 'While an agent is at work in the node' },
+    ),
+  ),
   error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
 })
 export type NodeSnapshot = Static<typeof NodeSnapshot>
@@ -198,6 +276,25 @@ const LoopSnapshot = Type.Object({
   ),
 })
 export type LoopSnapshot = Static<typeof LoopSnapshot>
+
+const Amount = Type.Number({ minimum: 0 })
+const Count = Type.Integer({ minimum: 0 })
+
+/** Of the run and its children together. */
+const SpendSnapshot = Type.Object({
+  spend: Type.Object({ tokens: Count, costUsd: Amount, toolCalls: Count, retries: Count }),
+  budget: Type.Optional(
+    Type.Object(
+      {
+        maxTokens: Type.Optional(Count),
+        maxCostUsd: Type.Optional(Amount),
+        maxToolCalls: Type.Optional(Count),
+        maxRetries: Type.Optional(Count),
+      },
+      { description: 'The ceilings that hold; what is not here is not bounded' },
+    ),
+  ),
+})
 
 export const RunSnapshot = Type.Object({
   runId: RunId,
@@ -237,6 +334,8 @@ export const RunSnapshot = Type.Object({
     Type.Literal(true, { description: 'A replay that told something otherwise than its source' }),
   ),
   interrupt: Type.Optional(InterruptDoc),
+  metrics: Type.Optional(Type.Object({ openwopCost: Type.Object({ usd: Amount }) })),
+  assay: Type.Optional(SpendSnapshot),
   childRuns: Type.Optional(
     Type.Array(Type.Object({ runId: RunId, status: OneOf(RUN_STATUSES) }), {
       description: 'The latest 100; GET /v1/runs?parentRunId= lists all',

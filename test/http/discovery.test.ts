@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { definitionShape } from '../../src/http/definition-shape.js'
+import { directoryOf } from './agent-directory.js'
 import { registerAsking } from './asking.js'
 import { node, startHttp, type TestHost, workflow } from './harness.js'
 import { hasProtocolSchemas, schemaErrors } from './protocol-schemas.js'
@@ -11,7 +12,7 @@ let host: TestHost
 beforeAll(async () => {
   host = await startHttp({
     config: { version: '9.9.9', conformance: true },
-    deps: { fixtures: () => ['conformance-noop'] },
+    deps: { fixtures: () => ['conformance-noop'], agents: directoryOf(['local.notes.writer']) },
   })
 })
 afterAll(() => host.close())
@@ -49,7 +50,7 @@ describe('discovery (contract core §1)', () => {
   test('fixtures are advertised in conformance mode only', async () => {
     const plain = await startHttp({ deps: { fixtures: () => ['conformance-noop'] } })
     const { json } = await plain.call(null, { url: '/.well-known/openwop' })
-    expect([json.fixtures, json.conformance, json.agents.reasoning]).toEqual([undefined, undefined, undefined])
+    expect([json.fixtures, json.conformance]).toEqual([undefined, undefined])
     await plain.close()
   })
 
@@ -113,8 +114,45 @@ describe('discovery (contract core §1)', () => {
       dispatchMapping: true,
       subRunAttestation: true,
       reasoning: { verbosity: 'summary', tokenLimit: 512, streaming: true },
+      manifestRuntime: { supported: true, handoffValidation: true, installScope: 'host' },
+      liveRuntime: {
+        supported: true,
+        structuredOutput: true,
+        confidenceEscalation: true,
+        sources: ['workflow-node', 'run-api', 'chat-mention'],
+      },
     })
     expect(json.conformance).toEqual({ mockAgent: true })
+  })
+
+  test('R-MANIF-1, R-LIVE-1: agents of manifests are claimed as soon as there is one, and both claims go together', async () => {
+    let agents = directoryOf([])
+    const directory = { list: () => agents.list(), get: () => undefined, tools: async () => [] }
+    const empty = await startHttp({ deps: { agents: directory } })
+    const claims = async () => (await empty.call(null, { url: '/.well-known/openwop' })).json.agents
+    expect(await claims()).not.toHaveProperty('manifestRuntime')
+    expect(await claims()).not.toHaveProperty('liveRuntime')
+    agents = directoryOf(['local.notes.writer'])
+    expect(await claims()).toMatchObject({ manifestRuntime: { supported: true }, liveRuntime: { supported: true } })
+    await empty.close()
+  })
+
+  test('R-CAP-3: providers, prices and ceilings are claimed as they are configured', async () => {
+    const budget = { maxTokens: 5000, maxCostUsd: 0.5 }
+    const agents = { providers: ['openai', 'scripted'], priced: true, maxRetries: 3, budget }
+    const configured = await startHttp({ config: { agents } })
+    const { json } = await configured.call(null, { url: '/.well-known/openwop' })
+    expect(json).toMatchObject({
+      aiProviders: { supported: ['openai', 'scripted'], byok: [] },
+      providerUsage: { supported: true, costEstimates: true, currency: 'USD' },
+      budget: { supported: true, dimensions: ['tokens', 'cost', 'toolCalls', 'retries', 'model'], enforce: 'hard' },
+      envelopes: { reliability: { supported: true, maxRetryAttempts: 4 } },
+      limits: { maxBudgetTokens: 5000, maxBudgetCostUsd: 0.5 },
+      prompts: { supported: true, endpointsSupported: false, observability: 'hashed', agentBindings: true },
+      toolHooks: { supported: true, prePostEvents: true, perToolAuthorization: true, perToolRateLimit: true },
+    })
+    if (hasProtocolSchemas) expect(schemaErrors('capabilities', json)).toEqual([])
+    await configured.close()
   })
 
   test.skipIf(!hasProtocolSchemas)('document, snapshot, events and errors satisfy the protocol’s schemas', async () => {
@@ -143,7 +181,11 @@ describe('OpenAPI', () => {
       expect(operation.security).toEqual(open ? [] : [{ key: scopes }])
     }
     const body = json.paths['/v1/runs'].post.requestBody.content['application/json'].schema
-    expect(body).toMatchObject({ type: 'object', required: ['workflowId'], additionalProperties: false })
+    const either = [{ required: ['workflowId'] }, { required: ['agentId'] }]
+    expect(body).toMatchObject({ type: 'object', anyOf: either, additionalProperties: false })
+    expect(Object.keys(body.properties.configurable['x-reserved'])).toEqual(
+      expect.arrayContaining(['ai', 'budget', 'reasoningVerbosity']),
+    )
   })
 
   test('every schema in it compiles', async () => {

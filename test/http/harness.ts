@@ -2,6 +2,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify'
 import { AuditVerifier } from '../../src/audit/verify.js'
 import { coreNodeTypes } from '../../src/core/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
+import type { Agents } from '../../src/engine/agent-ports.js'
 import type { RunEngine } from '../../src/engine/api.js'
 import { Engine } from '../../src/engine/engine.js'
 import type { ApiKey, Clock, Log, Performer, SchemaChecker } from '../../src/engine/ports.js'
@@ -12,9 +13,11 @@ import type { AppDeps } from '../../src/http/deps.js'
 import { hashKey } from '../../src/http/key-ring.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
+import { agentsDouble, glassVault } from '../../src/testing/agents.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
 import { Webhooks } from '../../src/webhooks/webhooks.js'
 import { SCOPES } from '../../src/wire/key.js'
+import { directoryOf } from './agent-directory.js'
 
 /** Everything within one tenant. */
 const TENANT_SCOPES = SCOPES.filter(scope => scope !== 'tenants:manage')
@@ -64,6 +67,8 @@ export type HostOptions = {
   readonly hostName?: string
   /** The outside world of effect nodes; without it there are none. */
   readonly performers?: ReadonlyMap<string, Performer>
+  /** Who acts in the nodes of agents; without it, one that answers `done`. */
+  readonly agents?: Agents
   /** Puts something in front of the real engine. */
   readonly wrap?: (engine: RunEngine) => RunEngine
   readonly deps?: Partial<AppDeps>
@@ -82,7 +87,7 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const engine = options.wrap?.(real) ?? real
   const audit = new AuditVerifier({ store, keys: async () => new Map() })
   const webhooks = newWebhooks(store, clock, log)
-  const desks = { audit, webhooks, tokenSecrets: [TOKEN_SECRET] }
+  const desks = { audit, webhooks, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
   const deps = { engine, keys: store, receipts: store, ...desks, clock, ids: systemIds, config, log }
   const app = createApp({ ...deps, ...options.deps })
   for (const definition of [noop, slow, secretive]) await real.putWorkflow(null, definition)
@@ -114,7 +119,7 @@ const newEngine = (
   log: Log,
   schemas: SchemaChecker,
   { orchestrator }: HttpConfig,
-  { hostName = 'test', performers }: HostOptions,
+  { hostName = 'test', performers, agents = agentsDouble() }: HostOptions,
 ): Engine =>
   new Engine(
     {
@@ -127,6 +132,8 @@ const newEngine = (
       capabilities: new Set(performers === undefined ? [] : ['assay.conformance']),
       performers: performers ?? new Map(),
       definitionShape,
+      agents,
+      vault: glassVault,
     },
     {
       hostName,
@@ -138,12 +145,14 @@ const newEngine = (
         maxDepth: 8,
         maxLoopIterations: 1000,
         transcriptWindow: orchestrator.transcriptWindow,
+        budget: {},
         confidence: { floor: orchestrator.confidenceFloor, interruptKind: orchestrator.confidenceInterruptKind },
       },
       maxConcurrentEffects: 8,
       maxPoisonAttempts: 3,
       maxActiveRuns: 1_000_000,
       cachedRuns: 1000,
+      reuseAnswers: false,
     },
   )
 

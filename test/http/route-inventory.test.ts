@@ -17,6 +17,17 @@ const MATRIX: { readonly [operation: string]: string } = {
   registerWorkflow: 'workflows:write',
   replaceWorkflow: 'workflows:write',
   validateWorkflow: 'workflows:write',
+  listAgents: 'manifest:read',
+  getAgent: 'manifest:read',
+  listTools: 'manifest:read',
+  getTool: 'manifest:read',
+  listPrompts: 'manifest:read',
+  createPrompt: 'manifest:read',
+  renderPrompt: 'manifest:read',
+  getPrompt: 'manifest:read',
+  replacePrompt: 'manifest:read',
+  removePrompt: 'manifest:read',
+  chat: 'runs:create',
   createRun: 'runs:create',
   listRuns: 'runs:read',
   getRun: 'runs:read',
@@ -53,7 +64,8 @@ const ask = (key: KeyName | null, row: { method: string; path: string }): Promis
 
 const keyed = () => host.app.routeTable.filter(({ access }) => access !== 'public' && access !== 'token')
 
-const ABSENT = ['listAnnotations', 'annotateRun']
+const PROMPTS = ['listPrompts', 'createPrompt', 'renderPrompt', 'getPrompt', 'replacePrompt', 'removePrompt']
+const ABSENT = ['listAnnotations', 'annotateRun', ...PROMPTS]
 const NOT_PROVIDED = [501, 'capability_not_provided']
 
 describe('every route is accounted for', () => {

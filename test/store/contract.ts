@@ -5,6 +5,7 @@ import { commitContract } from './contract/commit.js'
 import { deliveryContract } from './contract/deliveries.js'
 import { forkContract } from './contract/forks.js'
 import { hostContract } from './contract/hosts.js'
+import { invocationContract } from './contract/invocations.js'
 import { modelContract } from './contract/model.js'
 import { readContract } from './contract/reads.js'
 import { recordContract } from './contract/records.js'
@@ -17,6 +18,7 @@ export function storeContract(adapter: Adapter): void {
     describe('hosts and claims', () => hostContract(opened))
     describe('reads', () => readContract(opened))
     describe('records', () => recordContract(opened))
+    describe('invocations', () => invocationContract(opened))
     describe('forks', () => forkContract(opened))
     describe('deliveries', () => deliveryContract(opened))
     describe('checkpoints', () => checkpointContract(opened))

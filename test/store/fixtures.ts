@@ -96,10 +96,12 @@ export const receipt = (over: Partial<Receipt> = {}): Receipt => ({
 
 export const claim = (hostId: string, over: Partial<InvocationClaim> = {}): InvocationClaim => ({
   id: id('effect'),
+  tenant: 'acme',
   runId: 'run',
   nodeId: 'n1',
-  ordinal: 0,
+  ordinal: '0',
   provider: 'http',
+  attempt: 1,
   hostId,
   at: T0,
   ...over,

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../../src/engine/ports.js'
 import { openStore } from '../../src/store/open-store.js'
 import { MIGRATIONS } from '../../src/store/postgres/migrations/index.js'
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/postgres-store.js'
+import { SQL } from '../../src/store/postgres/statements.js'
 import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { TcpProxy } from '../support/tcp-proxy.js'
 import { storeContract } from './contract.js'
@@ -119,6 +120,33 @@ describe('postgres', () => {
     expect(await store.readEvents(open, 0)).toEqual([...old, f.terminal(2)])
     expect(await store.readEvents(fork, 0)).toEqual([old[0], f.event(1)])
     expect(await store.unsealedRuns(10)).toEqual([{ runId: open, length: 3, head: end.head }])
+  })
+
+  it('upgrades the effects of version 3: known ones stay known, and an abandoned one was a first attempt', async () => {
+    const [hostId, open, ended] = [f.id('host'), f.id('run'), f.id('run')]
+    await writeVersion3(hostId, { open, ended })
+    await sql(`INSERT INTO invocations VALUES
+      ('known', '${open}', 'n1', 7, 'http', 'gone', 0, 'token', false, '{"ok":true}'),
+      ('same', '${open}', 'n1', 8, 'http', 'gone', 0, 'token', false, NULL),
+      ('next', '${open}', 'n1', 9, 'http', 'gone', 0, 'token', true, NULL)`)
+    const store = closing(await openPostgresStore(url))
+    expect(await store.readInvocation('known')).toEqual({ ok: true })
+    const claim = f.claim(hostId, { runId: open })
+    expect(await store.claimInvocation({ ...claim, id: 'same' })).toEqual({ kind: 'claimed', again: true })
+    expect(await store.claimInvocation({ ...claim, id: 'next', attempt: 2 })).toEqual({ kind: 'claimed', again: false })
+    await store.claimInvocation({ ...claim, id: 'new', ordinal: '3.10' })
+    expect(await sql('SELECT id, tenant, ordinal, attempt FROM invocations ORDER BY id')).toEqual([
+      { id: 'known', tenant: 'acme', ordinal: '7', attempt: 1 },
+      { id: 'new', tenant: 'acme', ordinal: '3.10', attempt: 1 },
+      { id: 'next', tenant: 'acme', ordinal: '9', attempt: 2 },
+      { id: 'same', tenant: 'acme', ordinal: '8', attempt: 1 },
+    ])
+  })
+
+  it('looks for an answer in an index', async () => {
+    await open()
+    const plan = await sql(`EXPLAIN ${SQL.findAnswer.text.replace('$1', "'acme'").replace('$2', "'key'")}`)
+    expect(JSON.stringify(plan)).toContain('Index Scan Backward using invocations_answers')
   })
 
   it('refuses a database that is newer than the program, and a schema name that is none', async () => {
@@ -306,6 +334,21 @@ describe('postgres', () => {
     const both = await Promise.all([store.claimInvocation(effect), store.claimInvocation(effect)])
     expect(f.kinds(both)).toEqual({ claimed: 1, 'in-flight': 1 })
     expect(both).toContainEqual({ kind: 'claimed', again: false })
+  })
+
+  it('a claim whose answer was lost is taken up by the next attempt, which counts as begun', async () => {
+    const { proxy, through } = await proxied()
+    const [store, peer] = [await open(through, { patienceMs: 100 }), await open()]
+    const [hostId, other] = [await f.host(store), await f.host(peer)]
+    const claim = f.claim(hostId)
+    proxy.swallowReplies('assay-claimInvocation', 1000)
+    await expect(store.claimInvocation(claim)).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(proxy.faults).toBeGreaterThan(0)
+    proxy.swallowReplies('', 0)
+    expect(await store.claimInvocation({ ...claim, attempt: 2 })).toEqual({ kind: 'claimed', again: false })
+    await peer.releaseHost(hostId)
+    const taken = await peer.claimInvocation({ ...claim, hostId: other, attempt: 2 })
+    expect(taken).toEqual({ kind: 'claimed', again: true })
   })
 
   it('S4 a swallowed reply to a claim of deliveries leaves no lane behind', async () => {

@@ -11,7 +11,7 @@ import { openStore } from '../../src/store/open-store.js'
 import { Connection } from '../../src/store/sqlite/connection.js'
 import { writerUrl } from '../../src/store/sqlite/driver.js'
 import { initial } from '../../src/store/sqlite/migrations/0001-initial.js'
-import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite/sqlite-store.js'
+import { openSqliteStore, SqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite/sqlite-store.js'
 import { storeContract } from './contract.js'
 import * as f from './fixtures.js'
 
@@ -162,6 +162,46 @@ describe('sqlite', () => {
     expect(await store.unsealedRuns(10)).toEqual([{ runId: 'going', length: 3, head: 'chained' }])
   })
 
+  it('upgrades the effects of an older version: known ones stay known, and an abandoned one was a first attempt', async () => {
+    const path = await freshPath()
+    const old = new Connection(path, 0, [])
+    old.exec(initial.sql)
+    old.exec(`CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT);
+      INSERT INTO migrations (version, name) VALUES (1, 'initial');
+      INSERT INTO hosts VALUES ('h', 'name', 0, 'alive'), ('gone', 'other', 0, 'fenced');
+      INSERT INTO runs VALUES
+        ('going', 'acme', 'wf', 'd', 'running', NULL, NULL, NULL, '[]', 1, 'h', 1, 0, NULL, 0, 1, NULL);
+      INSERT INTO invocations VALUES
+        ('known', 'going', 'n1', 7, 'http', 'gone', 0, 'token', 0, '{"ok":true}'),
+        ('same', 'going', 'n1', 8, 'http', 'gone', 0, 'token', 0, NULL),
+        ('next', 'going', 'n1', 9, 'http', 'gone', 0, 'token', 1, NULL)`)
+    old.close()
+
+    const store = await open(path)
+    expect(await store.readInvocation('known')).toEqual({ ok: true })
+    const claim = f.claim('h', { runId: 'going' })
+    expect(await store.claimInvocation({ ...claim, id: 'same' })).toEqual({ kind: 'claimed', again: true })
+    expect(await store.claimInvocation({ ...claim, id: 'next', attempt: 2 })).toEqual({ kind: 'claimed', again: false })
+    await store.claimInvocation({ ...claim, id: 'new', ordinal: '3.10' })
+    const kept = raw(path).all('SELECT id, tenant, ordinal, attempt FROM invocations ORDER BY id')
+    expect(kept.map(row => ({ ...row }))).toEqual([
+      { id: 'known', tenant: 'acme', ordinal: '7', attempt: 1 },
+      { id: 'new', tenant: 'acme', ordinal: '3.10', attempt: 1 },
+      { id: 'next', tenant: 'acme', ordinal: '9', attempt: 2 },
+      { id: 'same', tenant: 'acme', ordinal: '8', attempt: 1 },
+    ])
+  })
+
+  it('looks for an answer in an index', async () => {
+    const path = await freshPath()
+    await open(path)
+    const plan = raw(path).all(
+      `EXPLAIN QUERY PLAN SELECT outcome FROM invocations WHERE tenant = 'a' AND cache_key = 'b'
+        ORDER BY at DESC, id DESC LIMIT 1`,
+    )
+    expect(plan.map(({ detail }) => detail)).toEqual([expect.stringContaining('USING INDEX invocations_answers')])
+  })
+
   it('S9 writes as much for a fork of 10,000 events as for one of 10', async () => {
     const path = await freshPath()
     const store = await open(path)
@@ -301,6 +341,31 @@ describe('sqlite', () => {
     broken = false
     await f.created(store, hostId)
     expect(spawned).toBe(4)
+  })
+
+  it('a claim whose answer was lost is taken up by the next attempt, which counts as begun', async () => {
+    let deaths = 0
+    let broken = false
+    const spawnWriter = (workerData: unknown) => {
+      deaths += broken ? 1 : 0
+      return broken ? mortalWriter(workerData, 'after', 1) : new Worker(writerUrl(), { workerData })
+    }
+    const path = await freshPath()
+    await (await openSqliteStore(path)).close()
+    broken = true
+    const store = new SqliteStore(path, { spawnWriter })
+    toClose.push(store)
+    const peer = await open(path)
+    const [hostId, other] = [await f.host(peer), await f.host(peer)]
+    const claim = f.claim(hostId)
+    await expect(store.claimInvocation(claim)).rejects.toThrow(/died twice/)
+    expect(deaths).toBe(2)
+    broken = false
+    const fresh = { kind: 'claimed', again: false }
+    expect(await store.claimInvocation({ ...claim, attempt: 2 })).toEqual(fresh)
+    await peer.releaseHost(hostId)
+    const taken = await peer.claimInvocation({ ...claim, hostId: other, attempt: 2 })
+    expect(taken).toEqual({ kind: 'claimed', again: true })
   })
 
   it('S1 loses no acknowledged commit when the process is killed', async () => {

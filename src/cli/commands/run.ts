@@ -1,70 +1,58 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import pc from 'picocolors'
+import type { Command } from 'commander'
+import type { AssayClient } from '../../client/assay-client.js'
 import type { CreatedRun } from '../../client/wire-shapes.js'
 import type { Cli } from '../cli.js'
-import { connect, type GlobalOptions } from '../connect.js'
-import { readInputs } from '../inputs.js'
-import { printJson, type Terminal } from '../terminal.js'
-import { watch } from '../watch.js'
+import { connect } from '../connect.js'
+import { readInputs, UsageError } from '../inputs.js'
 import { collect } from './options.js'
+import { addStartOptions, configurableOf, type StartOptions, seeThrough } from './starting.js'
 
-type Options = GlobalOptions & {
+type Options = StartOptions & {
+  readonly agent?: string
   readonly input: readonly string[]
   readonly tag: readonly string[]
-  readonly configurable: readonly string[]
   readonly scope?: string
-  readonly idempotencyKey?: string
-  readonly wait?: true
-  readonly follow?: true
 }
 
 export function addRun(program: Command, cli: Cli): void {
-  program
+  const run = program
     .command('run')
-    .description('start a run of a workflow')
-    .argument('<workflow>', 'workflow id')
+    .description('start a run of a workflow, or of an agent')
+    .argument('[workflow]', 'workflow id')
+    .option('--agent <id>', 'in place of a workflow: the agent that is to do the task')
     .option(
       '-i, --input <name=value|@file|->',
       'an input; values are JSON if they read as JSON, else text',
       collect,
       [],
     )
-    .option('-c, --configurable <name=value|@file>', 'a run option such as recursionLimit=50', collect, [])
     .option('--tag <tag>', 'label the run', collect, [])
     .option('--scope <id>', 'scope the run belongs to')
-    .option('--idempotency-key <key>', 'a repeated command with the same key starts no second run', nonEmpty)
-    .option('-w, --wait', 'wait for the end and print the outputs')
-    .option('-f, --follow', 'show every event as it happens, and wait for the end')
-    .action(async (workflowId: string, _options, command: Command) => {
-      const options = command.optsWithGlobals<Options>()
-      const client = await connect(options)
-      const created = await client.createRun(
-        {
-          workflowId,
-          inputs: await readInputs(options.input, cli.terminal.readStdin),
-          ...(options.configurable.length > 0 && {
-            configurable: await readInputs(options.configurable, cli.terminal.readStdin, '--configurable'),
-          }),
-          ...(options.tag.length > 0 && { tags: [...options.tag] }),
-          ...(options.scope !== undefined && { scopeId: options.scope }),
-        },
-        options.idempotencyKey,
-      )
-      if (options.wait || options.follow) {
-        const title = `${workflowId} ${created.runId}`
-        const quiet = !options.follow || options.json === true
-        cli.exit(await watch(cli.terminal, client, created.runId, { title, quiet, json: options.json === true }))
-      } else announce(cli.terminal, created, options)
-    })
+  addStartOptions(run).action(async (workflowId: string | undefined, _options, command: Command) => {
+    const options = command.optsWithGlobals<Options>()
+    const what = whatToRun(workflowId, options.agent)
+    const client = await connect(options)
+    const created = await start(client, what, options, cli)
+    await seeThrough(cli, client, created, workflowId ?? String(options.agent), options)
+  })
 }
 
-function announce(terminal: Terminal, created: CreatedRun, options: Options): void {
-  if (options.json) return printJson(terminal, created)
-  terminal.out(created.runId)
-  terminal.note(pc.dim(`follow it with: assay runs events --follow ${created.runId}`))
+type What = { readonly workflowId: string } | { readonly agentId: string }
+
+function whatToRun(workflowId: string | undefined, agentId: string | undefined): What {
+  if (workflowId !== undefined && agentId === undefined) return { workflowId }
+  if (workflowId === undefined && agentId !== undefined) return { agentId }
+  throw new UsageError('name what to run: either a workflow, or an agent with --agent')
 }
 
-function nonEmpty(value: string): string {
-  if (value === '') throw new InvalidArgumentError('must not be empty')
-  return value
-}
+const start = async (client: AssayClient, what: What, options: Options, { terminal }: Cli): Promise<CreatedRun> =>
+  client.createRun(
+    {
+      ...what,
+      inputs: await readInputs(options.input, terminal.readStdin),
+      ...(await configurableOf(options, terminal)),
+      ...(options.tag.length > 0 && { tags: [...options.tag] }),
+      ...(options.scope !== undefined && { scopeId: options.scope }),
+    },
+    options.idempotencyKey,
+  )

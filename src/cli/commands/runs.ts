@@ -6,7 +6,7 @@ import type { Cli } from '../cli.js'
 import { connect, type GlobalOptions } from '../connect.js'
 import { exitCodeOf } from '../exit-code.js'
 import { eventLine, mayWait } from '../progress.js'
-import { isBounded, loopRows, waitingRows, workerRows } from '../run-details.js'
+import { invocationRows, isBounded, loopRows, spendRows, waitingRows, workerRows } from '../run-details.js'
 import { printable, printJson, printTable, type Terminal } from '../terminal.js'
 import { needsSomeone, watch } from '../watch.js'
 import { addForks } from './fork.js'
@@ -158,7 +158,7 @@ function printRun(terminal: Terminal, run: RunSnapshot, discovery: Fields): void
   line('started', run.startedAt)
   line('ended', run.completedAt)
   line('node', run.currentNodeId)
-  for (const [name, value] of [...waitingRows(run), ...loopRows(run, discovery)]) line(name, value)
+  for (const [name, value] of [...waitingRows(run), ...loopRows(run, discovery), ...spendRows(run)]) line(name, value)
   line('parent', run.parentRunId)
   if (run.forkedFrom !== undefined) {
     const { mode, runId, fromSeq } = run.forkedFrom
@@ -171,4 +171,6 @@ function printRun(terminal: Terminal, run: RunSnapshot, discovery: Fields): void
   for (const [name, value] of Object.entries(run.channels ?? {})) line('channel', `${name} = ${JSON.stringify(value)}`)
   const workers = workerRows(run)
   if (workers.length > 0) printTable(terminal, ['NODE', 'WORKER', 'STATUS', 'CHILD RUN'], workers)
+  const invocations = invocationRows(run)
+  if (invocations.length > 0) printTable(terminal, ['NODE', 'AGENT', 'MODEL', 'PHASE', 'MODEL CALLS'], invocations)
 }

@@ -11,7 +11,7 @@ import { explain, StartRefused } from '../explain.js'
 import type { Terminal } from '../terminal.js'
 
 /** Settings without a flag of their own here: `data` is global, and a key on a command line would be seen by others. */
-const NO_FLAG = new Set(['data', 'apiKey'])
+const NO_FLAG = new Set(['data', 'apiKey', 'dataKey'])
 const flagged = Object.keys(SETTINGS).filter(setting => !NO_FLAG.has(setting))
 
 export function addServe(program: Command, cli: Cli): void {
@@ -68,7 +68,9 @@ function overridesFrom(command: Command): Overrides {
 
 /** Without a project the host serves the examples, so that there is something to run. */
 const withProject = (config: Config): Config =>
-  config.project === undefined ? { ...config, project: examples } : config
+  config.project === undefined
+    ? { ...config, project: examples, agents: { ...config.agents, project: examples } }
+    : config
 const examples = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../examples/hello')
 
 /** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */

@@ -1,9 +1,10 @@
 import { isObject, type Json, type JsonObject } from '../json.js'
 import { completed, failedStep, type NodeContext, type NodeType, type Step, type WaitOutcome } from '../node-type.js'
 import { decisionProblems, isBelow, isDecision, type OrchestratorDecision } from '../orchestrator/decision.js'
+import { DECISION_SCHEMA } from '../orchestrator/decision-schema.js'
 import { hold, type Opinion, ratification, ratificationProblems, tellOpinion } from '../orchestrator/hold.js'
 import { doubtOf, isConfirmed, pleaOf, questionOf } from '../orchestrator/questions.js'
-import { BUILT_IN_PLAN, isScripted, ruleExpressions, ruleFor, sourceProblems } from '../orchestrator/sources.js'
+import { BUILT_IN_PLAN, isAgent, isScripted, ruleExpressions, ruleFor, sourceProblems } from '../orchestrator/sources.js'
 import { failure } from '../problem.js'
 import { agentOf } from '../run/orchestration.js'
 import { isTooLarge, MAX_VALUE_BYTES } from '../run/weight.js'
@@ -14,7 +15,8 @@ const routeOf = ({ kind }: OrchestratorDecision): 'body' | 'again' | 'done' =>
   kind === 'next-worker' ? 'body' : kind === 'terminate' ? 'done' : 'again'
 
 /** R-ORCH-12 */
-const identityOf = ({ node }: Pick<NodeContext, 'node'>): string => agentOf(node) ?? `host:orchestrator:${node.id}`
+const identityOf = ({ node }: Pick<NodeContext, 'node'>): string =>
+  agentOf(node) ?? (typeof node.config.agentId === 'string' ? node.config.agentId : `host:orchestrator:${node.id}`)
 
 const turnOf = ({ orchestrator }: NodeContext): number => (orchestrator?.iteration ?? 0) + 1
 
@@ -25,6 +27,7 @@ const turnOf = ({ orchestrator }: NodeContext): number => (orchestrator?.iterati
 export const supervisorNode: NodeType = {
   typeId: 'core.orchestrator.supervisor',
   role: 'supervisor',
+  invokes: true,
   loops: true,
   chosenPort: ({ route }) => (route === 'body' || route === 'again' ? route : 'done'),
   check: ({ config }, permit) => sourceProblems(config, permit),
@@ -40,6 +43,7 @@ export const supervisorNode: NodeType = {
         JsonObject)[]
       return take(ctx, plan[turn - 1] ?? { kind: 'terminate' })
     }
+    if (isAgent(config)) return invoke(ctx)
     if (typeof config.provider === 'string') return call(ctx, config.provider)
     if (Array.isArray(config.rules)) {
       const found = ruleFor(ctx, turn)
@@ -49,6 +53,7 @@ export const supervisorNode: NodeType = {
   },
   settle: (ctx, _wait, outcome) => {
     if (outcome.kind === 'answer') return heed(ctx, outcome.output)
+    if (outcome.kind === 'agent') return heed(ctx, outcome.result)
     if (outcome.kind !== 'resolved') throw new Error(`supervisor settled by ${outcome.kind}`)
     return answered(ctx, outcome)
   },
@@ -75,17 +80,36 @@ const NOT_HANDED_OVER = failure(
 const EDITED = 'resumeValue.editedArtifactData'
 
 /** R-STATE-5: what a turn goes by besides the prompt; its answer is the decision. */
+const situationOf = (ctx: NodeContext): JsonObject => ({
+  nodeId: ctx.node.id,
+  iteration: turnOf(ctx),
+  variables: ctx.shownVariables,
+  workers: (ctx.orchestrator?.workers ?? []) as unknown as Json,
+  answer: ctx.orchestrator?.answer ?? null,
+})
+
 function call(ctx: NodeContext, provider: string): Step {
-  const { config, node, ordinal, orchestrator, shownVariables, transcript } = ctx
+  const { config, ordinal, transcript } = ctx
   const input: JsonObject = {
-    nodeId: node.id,
-    iteration: turnOf(ctx),
-    variables: shownVariables,
-    workers: (orchestrator?.workers ?? []) as unknown as Json,
-    answer: orchestrator?.answer ?? null,
+    ...situationOf(ctx),
     ...(config.prompt === undefined ? {} : { prompt: config.prompt }),
   }
   return { kind: 'waiting', wait: { kind: 'effect', provider, input, ordinal, repeat: 'safe', transcript } }
+}
+
+/** The same asked of a model, on the runtime that every agent has. */
+function invoke(ctx: NodeContext): Step {
+  const { config, ordinal, transcript } = ctx
+  const inline = {
+    systemPrompt: String(config.prompt),
+    ...(typeof config.model === 'string' ? { model: config.model } : {}),
+    ...(Array.isArray(config.toolAllowlist) ? { toolAllowlist: config.toolAllowlist.map(String) } : {}),
+  }
+  const agent =
+    typeof config.agentId === 'string' ? { agentId: config.agentId } : { agentId: identityOf(ctx), inline }
+  const task = situationOf(ctx)
+  const wait = { kind: 'agent' as const, agent, role: 'supervisor' as const, task, ordinal, transcript }
+  return { kind: 'waiting', wait: { ...wait, returnSchema: DECISION_SCHEMA } }
 }
 
 /** What a provider answered: a decision, alone or with whose it is. */

@@ -23,11 +23,34 @@ export function sourceProblems(config: JsonObject, permit: Permit): string[] {
     problems.push('config.provider must name who decides')
   else if (typeof config.provider === 'string' && permit.providers?.has(config.provider) === false)
     problems.push(`config.provider "${config.provider}" is not configured on this host; name one that is, or use rules`)
-  const sources = [isScripted(config), config.rules !== undefined, config.provider !== undefined].filter(Boolean).length
-  if (sources > 1) problems.push('config has more than one source of decisions; keep rules, or provider, or the script')
+  if (isAgent(config)) problems.push(...agentProblems(config))
+  const sources = [isScripted(config), config.rules !== undefined, config.provider !== undefined, isAgent(config)]
+    .filter(Boolean).length
+  if (sources > 1) problems.push('config has more than one source of decisions; keep prompt, agentId, rules, provider or the script')
   if (sources === 0 && !permit.builtInPlan)
-    problems.push('config has no source of decisions; give config.rules or config.provider')
+    problems.push('config has no source of decisions; give config.prompt, config.agentId, config.rules or config.provider')
   return problems
+}
+
+/** A supervisor whose decisions a model makes: an agent of the catalogue, or one that the node describes. */
+export const isAgent = (config: JsonObject): boolean =>
+  config.agentId !== undefined || (config.prompt !== undefined && config.provider === undefined)
+
+function agentProblems(config: JsonObject): string[] {
+  const { prompt, agentId, model, toolAllowlist } = config
+  const isText = (value: Json | undefined) => value === undefined || (typeof value === 'string' && value.trim() !== '')
+  const isList =
+    toolAllowlist === undefined ||
+    (Array.isArray(toolAllowlist) && toolAllowlist.every(item => typeof item === 'string' && item !== ''))
+  return [
+    ...(isText(prompt) ? [] : ['config.prompt must be the text that tells the supervisor how to decide']),
+    ...(isText(agentId) ? [] : ['config.agentId must name an agent']),
+    ...(prompt !== undefined && agentId !== undefined ? ['config has prompt and agentId; keep one of them'] : []),
+    ...(isText(model) && (model === undefined || (model as string).includes(':'))
+      ? []
+      : ['config.model must be provider:model, such as openai:gpt-5-mini']),
+    ...(isList ? [] : ['config.toolAllowlist must be a list of tool ids']),
+  ]
 }
 
 /** R-ORCH-11 */

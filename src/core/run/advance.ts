@@ -2,6 +2,7 @@ import type { JsonObject } from '../json.js'
 import { startNode } from './execute.js'
 import { readiness, TOLERANT } from './graph.js'
 import { moveOf, proceed } from './handoff.js'
+import { invocationMove, proceedInvocation } from './invoke.js'
 import { maskOutputs } from './masking.js'
 import type { PlanNode } from './plan.js'
 import type { Active } from './state.js'
@@ -12,7 +13,7 @@ import type { Turn } from './turn.js'
 export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
   let moved = true
   while (moved && turn.isRunning && !turn.isFull) {
-    moved = handOver(turn)
+    moved = handOver(turn) || invoke(turn)
     if (!turn.isRunning) break
     for (const index of turn.active.touched) {
       const ready = readiness(turn.plan, turn.active, index)
@@ -44,11 +45,21 @@ function handOver(turn: Turn): boolean {
   return true
 }
 
+/** Moves on the agents that can be; says whether there was one. */
+function invoke(turn: Turn): boolean {
+  const index = turn.isRunning
+    ? turn.active.open.find(open => invocationMove(turn.active, open) !== undefined)
+    : undefined
+  if (index === undefined) return false
+  proceedInvocation(turn, turn.plan.nodes[index]!)
+  return true
+}
+
 /** True when a later decision could start, skip or hand over something at once. */
 export const hasReadyNodes = (turn: Pick<Turn, 'plan'>, state: Active): boolean =>
   state.mode.kind === 'running' &&
   (state.touched.some(index => readiness(turn.plan, state, index).is !== 'wait') ||
-    state.open.some(index => moveOf(state, index) !== undefined))
+    state.open.some(index => moveOf(state, index) !== undefined || invocationMove(state, index) !== undefined))
 
 const isQuiet = (turn: Turn): boolean => turn.active.open.length === 0 && !hasReadyNodes(turn, turn.active)
 
@@ -56,7 +67,10 @@ const isQuiet = (turn: Turn): boolean => turn.active.open.length === 0 && !hasRe
 const isBusy = (state: Active): boolean =>
   state.open.some(index => {
     const node = state.nodes[index]!
-    return node.is === 'waiting' && node.wait.kind !== 'handoff' && node.wait.kind !== 'interrupt'
+    if (node.is !== 'waiting') return false
+    // An agent can rest between two calls as well as any other node between two runs.
+    if (node.wait.kind === 'agent') return !node.asked && node.invocation?.now.is !== 'between'
+    return node.wait.kind !== 'handoff' && node.wait.kind !== 'interrupt'
   })
 
 function finish(turn: Turn): void {

@@ -1,4 +1,5 @@
-import type { Json, JsonObject } from '../json.js'
+import { budgetProblems } from '../agent/budget.js'
+import { isObject, type Json, type JsonObject } from '../json.js'
 import { failure } from '../problem.js'
 import type { StopRequested } from './event.js'
 import type { Plan, PlanNode } from './plan.js'
@@ -16,7 +17,31 @@ export function boundProblems(configurable: JsonObject): string[] {
     problems.push('configurable.temperature must be a number from 0 to 2')
   if (escalationThreshold !== undefined && !isBetween(escalationThreshold, 0, 1))
     problems.push('configurable.escalationThreshold must be a number from 0 to 1')
-  return problems
+  return [...problems, ...agentProblems(configurable)]
+}
+
+/** What a run may say about its agents: their models, what they may spend, how much of their reasoning is told. */
+function agentProblems({ ai, budget, reasoningVerbosity }: JsonObject): string[] {
+  return [
+    ...(ai === undefined ? [] : aiProblems(ai)),
+    ...(budget === undefined ? [] : budgetProblems(budget, 'configurable.budget')),
+    ...(reasoningVerbosity === undefined || ['summary', 'full', 'off'].includes(reasoningVerbosity as string)
+      ? []
+      : ['configurable.reasoningVerbosity must be summary, full or off']),
+  ]
+}
+
+function aiProblems(ai: Json): string[] {
+  if (!isObject(ai)) return ['configurable.ai must be an object of provider, model, temperature, maxOutputTokens']
+  return Object.entries(ai).flatMap(([name, value]) => {
+    const field = `configurable.ai.${name}`
+    const isName = typeof value === 'string' && value !== '' && value.length <= 256
+    if (name === 'provider' || name === 'model') return isName ? [] : [`${field} must be a text of 1 to 256 characters`]
+    if (name === 'temperature') return isBetween(value, 0, 2) ? [] : [`${field} must be a number from 0 to 2`]
+    if (name === 'maxOutputTokens')
+      return isPositiveInteger(value) ? [] : [`${field} must be a whole number, 1 or more`]
+    return [`${field} is not known; known: provider, model, temperature, maxOutputTokens`]
+  })
 }
 
 const isPositiveInteger = (value: Json | undefined): boolean => Number.isSafeInteger(value) && (value as number) >= 1

@@ -3,15 +3,18 @@ import { failure, type Refusal, refuse } from '../problem.js'
 import { isoTime } from '../time.js'
 import { advance } from './advance.js'
 import { boundProblems, durationBreach, nodeDueAt } from './bounds.js'
+import { loseCalls } from './bracket.js'
 import type { Recorded, StopRequested } from './event.js'
 import { failNode, settleNode, startNode } from './execute.js'
 import { childEnded, childRefused, childStarted, childWaits } from './handoff.js'
 import type { Heard, RunInput } from './input.js'
 import { inputProblems } from './inputs.js'
+import { briefed, modelAnswered, modelLost, modelReasoned, toolAnswered } from './invoke.js'
 import { REPLAY_ASKS_NOBODY, resolve, timeOut } from './interrupts.js'
 import { maskInputs } from './masking.js'
 import type { Plan, PlanNode } from './plan.js'
 import type { Retelling } from './retelling.js'
+import { tellBudget } from './spending.js'
 import { type RunState, statusOf } from './state.js'
 import { cancelStopped, childStopped, stop } from './stop.js'
 import { type Limits, Turn } from './turn.js'
@@ -98,6 +101,7 @@ function start(
     payload: { ...started, inputs: shown },
     ...(secret ? { secret: { inputs: secret } } : {}),
   })
+  tellBudget(turn)
   advance(turn, rules.capabilities)
   return { ok: true, events: turn.events, state: turn.state }
 }
@@ -154,8 +158,10 @@ function pause(rules: Rules, turn: Turn, { drainPolicy, reason }: Asked<'PauseRu
   if (mode.kind === 'stopping' || (mode.kind === 'pausing' && drainPolicy !== 'immediate'))
     return refuse('run_not_pausable', `the run is ${mode.kind}; wait for it to settle`, { runStatus: status })
   const payload = { drainPolicy, ...(reason === undefined ? {} : { reason }) }
-  if (drainPolicy === 'immediate') turn.emit({ type: 'run.paused', payload })
-  else turn.emit({ type: 'assay.pause.requested', payload })
+  if (drainPolicy === 'immediate') {
+    loseCalls(turn)
+    turn.emit({ type: 'run.paused', payload })
+  } else turn.emit({ type: 'assay.pause.requested', payload })
   advance(turn, rules.capabilities)
   return undefined
 }
@@ -242,6 +248,15 @@ function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>
     case 'ChildEnded':
       childEnded(turn, input)
       return
+    case 'AgentBriefed':
+    case 'ModelReasoned':
+    case 'ModelAnswered':
+    case 'ModelLost':
+    case 'ToolAnswered': {
+      const planNode = waiting(turn, input.nodeId, input.since)
+      if (planNode) hearAgent(turn, planNode, input)
+      return
+    }
     case 'EffectAnswered': {
       const planNode = waiting(turn, input.nodeId, input.since)
       const node = planNode && turn.active.nodes[planNode.index]!
@@ -250,6 +265,26 @@ function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>
         settleNode(turn, planNode, node.wait, { kind: 'answer', output: input.answer.output }, input.since)
       else failNode(turn, planNode, input.answer.error, input.since)
     }
+  }
+}
+
+/** What an agent's work has brought. */
+function hearAgent(
+  turn: Turn,
+  planNode: PlanNode,
+  input: Asked<'AgentBriefed' | 'ModelReasoned' | 'ModelAnswered' | 'ModelLost' | 'ToolAnswered'>,
+): void {
+  switch (input.type) {
+    case 'AgentBriefed':
+      return briefed(turn, planNode, input)
+    case 'ModelReasoned':
+      return modelReasoned(turn, planNode, input)
+    case 'ModelAnswered':
+      return modelAnswered(turn, planNode, input)
+    case 'ModelLost':
+      return modelLost(turn, planNode, input)
+    case 'ToolAnswered':
+      return toolAnswered(turn, planNode, input)
   }
 }
 

@@ -57,9 +57,15 @@ function told(
       return before.is === 'dispatching' ? { ...before, is: 'running', succeeded: sequence, childRunId } : before
     case 'child.completed':
       // Without a mapping there is nothing to merge.
-      return secret && 'outputs' in secret
-        ? { is: 'completed', ended: sequence, childRunId, ...secret }
-        : { is: 'done', status: 'completed', childRunId }
+      if (!secret || !('outputs' in secret)) return { is: 'done', status: 'completed', childRunId }
+      return {
+        is: 'completed',
+        ended: sequence,
+        childRunId,
+        outputs: secret.outputs,
+        hidden: secret.hidden,
+        ...(secret.attestation ? { attestation: secret.attestation } : {}),
+      }
     case 'output.harvested':
       return before.is === 'completed' && !isToldFirst(planNode) ? merged(before) : before
     case 'dispatch.failed':
@@ -107,8 +113,8 @@ function answered(
 export const orphaned = (workers: readonly WorkerState[]): readonly WorkerState[] =>
   workers.map(worker => {
     if (worker.is !== 'running') return worker
-    const { began, inputs, unset } = worker
-    return { is: 'dispatching', began, inputs, unset }
+    const { began, inputs, unset, grant } = worker
+    return { is: 'dispatching', began, inputs, unset, ...(grant ? { grant } : {}) }
   })
 
 /** What has become of the workers that are done. */

@@ -1,7 +1,9 @@
 import { type JsonObject, withKey } from '../json.js'
 import { reduce } from './channels.js'
 import type { Fork, Recorded, RunForked, RunStarted, RunStartedSecret, Wait } from './event.js'
+import { evolveInvocation } from './evolve-invocation.js'
 import { evolveOrchestrator } from './evolve-orchestrator.js'
+import { evolveSpend } from './evolve-spend.js'
 import { evolveWorkers, orphaned, PENDING } from './evolve-workers.js'
 import type { Plan } from './plan.js'
 import {
@@ -28,6 +30,8 @@ export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   const outcome = outcomeOf(event)
   if (outcome) return end(state, event, outcome)
   const draft: Draft = { ...state, next: event.sequence + 1, lastAt: event.at }
+  const spend = evolveSpend(state, event)
+  if (spend) draft.spend = spend
   if (event.nodeId === undefined) evolveRun(draft, event, state.lastAt)
   else {
     const planNode = plan.nodes[plan.indexOf.get(event.nodeId)!]!
@@ -76,6 +80,12 @@ function evolveRun(draft: Draft, event: Recorded, before: number): void {
     case 'assay.stop.requested':
       draft.mode = { kind: 'stopping', stop: event.payload }
       draft.touched = []
+      return
+    case 'budget.reserved':
+      draft.budget = event.payload.effectiveBudget
+      return
+    case 'budget.threshold.crossed':
+      draft.warned = [...(draft.warned ?? []), event.payload.dimension]
   }
 }
 
@@ -87,7 +97,8 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       const { attempt } = event.payload
       const failures = before.is === 'retrying' || before.is === 'interrupted' ? before.failures : 0
       const wait = event.secret?.wait ?? NOTHING
-      const waiting: NodeState = { is: 'waiting', attempt, failures, since, sinceAt: event.at, wait }
+      const told = before.is === 'retrying' && before.told !== undefined ? { told: before.told } : {}
+      const waiting: NodeState = { is: 'waiting', attempt, failures, since, sinceAt: event.at, wait, ...told }
       put(draft, index, wait.kind === 'handoff' ? { ...waiting, workers: wait.workers.map(() => PENDING) } : waiting)
       const { agentId } = plan.nodes[index]!
       if (agentId !== undefined) draft.agentId = agentId
@@ -106,9 +117,19 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     case 'agent.handoff':
       draft.agentId = event.payload.toAgentId
       return
+    case 'agent.invocation.started': {
+      const { brief } = event.secret ?? {}
+      if (brief && before.is === 'waiting' && before.wait.kind === 'agent') {
+        const use = modelUse(before.wait.role, brief.modelClass)
+        draft.models = { ...draft.models, [use]: { provider: brief.provider, model: brief.model } }
+      }
+      if (before.is === 'waiting') put(draft, index, evolveInvocation(before, event))
+      return
+    }
     case 'interrupt.requested':
       if (before.is === 'waiting') {
-        const wait: Wait = before.wait.kind === 'handoff' ? before.wait : { kind: 'interrupt' }
+        const isKept = before.wait.kind === 'handoff' || before.wait.kind === 'agent'
+        const wait: Wait = isKept ? before.wait : { kind: 'interrupt' }
         put(draft, index, { ...before, wait, asked: askedBy(event) })
       }
       draft.asks = replaced(draft.asks, index, (draft.asks[index] ?? 0) + 1)
@@ -130,7 +151,8 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     case 'node.retried': {
       const { attempt, delayMs } = event.payload
       const failures = before.is === 'waiting' ? before.failures + 1 : 1
-      put(draft, index, { is: 'retrying', attempt, failures, dueAt: event.at + delayMs, since })
+      const told = before.is === 'waiting' && before.told !== undefined ? { told: before.told } : {}
+      put(draft, index, { is: 'retrying', attempt, failures, dueAt: event.at + delayMs, since, ...told })
       draft.open = including(draft.open, index)
       return
     }
@@ -160,9 +182,15 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       draft.channels = withKey(draft.channels, channel, folded(plan, draft.channels, event))
       if (event.secret?.value !== undefined)
         draft.hidden = { ...draft.hidden, channels: withName(draft.hidden.channels, channel) }
+      return
     }
+    default:
+      if (before.is === 'waiting' && before.invocation) put(draft, index, evolveInvocation(before, event))
   }
 }
+
+/** R-LIVE-3: within a run, one role and class of agent has one model. */
+export const modelUse = (role: string, modelClass: string): string => `${role}:${modelClass}`
 
 function begin(
   plan: Plan,
@@ -231,6 +259,9 @@ const end = (state: Active, event: Recorded, outcome: Outcome): Ended => ({
   diverged: state.diverged,
   ...(state.orchestrator ? { orchestrator: state.orchestrator } : {}),
   ...(state.agentId === undefined ? {} : { agentId: state.agentId }),
+  ...(state.models ? { models: state.models } : {}),
+  ...(state.spend ? { spend: state.spend } : {}),
+  ...(state.budget ? { budget: state.budget } : {}),
 })
 
 const askedBy = ({ payload, secret, at }: Extract<Recorded, { type: 'interrupt.requested' }>): Asked => ({
@@ -316,11 +347,14 @@ function folded(plan: Plan, channels: Active['channels'], event: Extract<Recorde
   })
 }
 
+/** Workers and people go on by themselves; an agent goes on from its latest round. */
+const OUTLASTS_PAUSE: ReadonlySet<Wait['kind']> = new Set(['handoff', 'interrupt', 'agent'])
+
 /** An immediate pause stops what the host itself was doing; children are runs of their own and go on. */
 function interrupt(draft: Draft): void {
   for (const index of draft.open) {
     const node = draft.nodes[index]!
-    if (node.is === 'waiting' && node.wait.kind !== 'handoff' && node.wait.kind !== 'interrupt')
+    if (node.is === 'waiting' && !OUTLASTS_PAUSE.has(node.wait.kind))
       put(draft, index, { is: 'interrupted', attempt: node.attempt, failures: node.failures })
   }
 }

@@ -2,15 +2,19 @@ import { isObject, type JsonObject, own } from '../json.js'
 import type { NodeContext, Step, WaitOutcome, Write } from '../node-type.js'
 import { type Failure, failure } from '../problem.js'
 import { isoTime } from '../time.js'
+import { overspent, plus } from '../agent/budget.js'
 import { ask } from './ask.js'
 import { executionBreach, loopBreach } from './bounds.js'
+import { closeInvocation } from './bracket.js'
 import { refuseWrite } from './channels.js'
 import type { Wait } from './event.js'
+import { exhaust } from './exhaust.js'
 import { leaves, TOLERANT } from './graph.js'
 import { resolveInputs, runInputs, scopeOf } from './inputs.js'
 import { tellDecision, tellDoubt, tellOfAgent } from './tell.js'
 import { carriesSecret, MASK, maskFailure, maskOutputs, secretsOf } from './masking.js'
 import type { PlanNode } from './plan.js'
+import { spentBy } from './spending.js'
 import { stop } from './stop.js'
 import type { Turn } from './turn.js'
 import { isTooLarge, MAX_VALUE_BYTES } from './weight.js'
@@ -60,20 +64,25 @@ export function settleNode(turn: Turn, planNode: PlanNode, wait: Wait, outcome: 
 export function failNode(turn: Turn, planNode: PlanNode, told: Failure, cause: number): void {
   const error = maskFailure(turn.active, told)
   const { node, retry, outbound, index } = planNode
+  // R-LIVE-16: whatever ends the node ends its agent's work first.
+  const due = closeInvocation(turn, planNode, 'failed', cause) ?? cause
   const before = turn.active.nodes[index]!
   const failures = (before.is === 'waiting' ? before.failures : 0) + 1
   const attempt = before.is === 'waiting' ? before.attempt : 0
   if (error.retryable !== false && failures <= retry.max) {
+    const wanted = plus(spentBy(turn.active), { retries: 1 })
+    if (overspent(wanted, turn.active.budget ?? {}) === 'retries') return exhaust(turn, node.id, 'retries', wanted, due)
     const delayMs = Math.min(Math.round(retry.delayMs * retry.factor ** Math.min(failures - 1, 100)), retry.maxDelayMs)
     turn.emit({
       type: 'node.retried',
       nodeId: node.id,
       payload: { nodeId: node.id, attempt: attempt + 1, delayMs, lastError: error },
-      cause,
+      cause: due,
     })
     return
   }
-  turn.emit({ type: 'node.failed', nodeId: node.id, payload: { nodeId: node.id, error, attempts: failures }, cause })
+  const payload = { nodeId: node.id, error, attempts: failures }
+  turn.emit({ type: 'node.failed', nodeId: node.id, payload, cause: due })
   if (!outbound.some(edge => TOLERANT.has(edge.rule))) stop(turn, { outcome: 'failed', error, failedNodeId: node.id })
 }
 

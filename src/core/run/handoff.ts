@@ -9,6 +9,7 @@ import type { Outcome } from './input.js'
 import { mapInputs, termsFor } from './mapping.js'
 import { maskFailure } from './masking.js'
 import type { PlanNode } from './plan.js'
+import { grantFor, spentBy, tellSpend } from './spending.js'
 import type { Active } from './state.js'
 import type { Turn } from './turn.js'
 import { MAX_VALUE_BYTES, sizeUpTo } from './weight.js'
@@ -48,7 +49,10 @@ export function moveOf({ nodes }: Active, index: number): { node: Handing; worke
 function begin(turn: Turn, planNode: PlanNode, node: Handing, worker: number): void {
   const workerId = node.wait.workers[worker]!
   const { mapped, unset } = mapInputs(termsFor(planNode.node.config, workerId), turn.active.variables)
-  const secret = { inputs: { ...node.wait.inputs, ...mapped }, unset }
+  // One after the other each may have all that is left; those that begin together share it.
+  const beginners = node.workers.filter(({ is }) => is === 'pending').length
+  const grant = grantFor(turn.active, node.wait.policy === 'parallel' ? beginners : 1)
+  const secret = { inputs: { ...node.wait.inputs, ...mapped }, unset, ...(grant ? { grant } : {}) }
   turn.burden += sizeUpTo(secret.inputs, MAX_VALUE_BYTES)
   tell(turn, planNode, { phase: 'dispatch.began', workerId }, dueTo(node), secret)
 }
@@ -106,14 +110,18 @@ export function childEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode | u
   const { planNode, workerId } = found
   const { succeeded } = found.worker
   const { childRunId, status } = input
+  const spent = input.spent && { spent: input.spent }
+  const before = spentBy(turn.active)
   if (status === 'completed') {
-    const secret = results(planNode, workerId, input)
+    const brought = results(planNode, workerId, input)
+    const secret = brought && spent ? { ...brought, ...spent } : (brought ?? spent)
     tell(turn, planNode, { phase: 'child.completed', workerId, childRunId }, succeeded, secret)
   } else {
     const told = input.error ?? failure(`child_${status}`, `child run ${childRunId} was ${status}`)
     const error = spelled(turn, told)
-    tell(turn, planNode, { phase: `child.${status}`, workerId, childRunId, error }, succeeded)
+    tell(turn, planNode, { phase: `child.${status}`, workerId, childRunId, error }, succeeded, spent)
   }
+  tellSpend(turn, before, turn.active.next - 1)
   return planNode
 }
 
@@ -122,7 +130,7 @@ function results(
   { node }: PlanNode,
   workerId: string,
   { variables, hidden, checksum }: Heard<'ChildEnded'>,
-): HandoffSecret | undefined {
+): Extract<HandoffSecret, { outputs: unknown }> | undefined {
   const { outputs } = termsFor(node.config, workerId)
   if (outputs.length === 0) return undefined
   const attestation = checksum === undefined ? {} : { attestation: { checksum, algorithm: 'sha256' as const } }

@@ -1,3 +1,5 @@
+import type { Brief, ModelReply, ToolReply, Usage } from '../agent/brief.js'
+import type { Spend } from '../agent/budget.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
 import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './event.js'
@@ -73,6 +75,51 @@ export type Outcome =
       /** SHA-256 over the canonical JSON of `variables`, where it is asked for. */
       readonly checksum?: string
       readonly error?: Failure
+      /** With its own children's. */
+      readonly spent?: Spend
+    }
+  | {
+      readonly type: 'AgentBriefed'
+      readonly nodeId: string
+      readonly since: number
+      /** `contents` names the outcome that keeps what the brief does not tell. */
+      readonly answer: { ok: true; brief: Brief; contents: string } | { ok: false; error: Failure }
+    }
+  /** A piece of a model's reasoning, while it is still at it; `sequence` numbers the pieces of one call. */
+  | {
+      readonly type: 'ModelReasoned'
+      readonly nodeId: string
+      readonly since: number
+      readonly call: number
+      readonly sequence: number
+      readonly delta: string
+    }
+  | {
+      readonly type: 'ModelAnswered'
+      readonly nodeId: string
+      readonly since: number
+      readonly call: number
+      readonly answer:
+        | { ok: true; reply: ModelReply; contents: string }
+        /** `usage` when it may have been billed all the same. */
+        | { ok: false; error: Failure; usage?: Usage }
+    }
+  /** A host that is gone had begun this try of the call. */
+  | {
+      readonly type: 'ModelLost'
+      readonly nodeId: string
+      readonly since: number
+      readonly call: number
+      readonly attempt: number
+    }
+  | {
+      readonly type: 'ToolAnswered'
+      readonly nodeId: string
+      readonly since: number
+      /** The model call that asked for it, and which of its calls this was. */
+      readonly call: number
+      readonly position: number
+      readonly answer: { ok: true; reply: ToolReply; contents: string } | { ok: false; error: Failure }
     }
   | {
       readonly type: 'EffectAnswered'

@@ -7,6 +7,7 @@ import type { ApprovalReceived, InterruptResolved } from './event.js'
 import { failNode, settleNode } from './execute.js'
 import { editsHidden, mergeAnswered, mergeProblems } from './harvest.js'
 import type { ResolveInterrupt } from './input.js'
+import { heldAnswered } from './invoke.js'
 import { carriesSecret, MASK, secretsOf } from './masking.js'
 import type { Plan, PlanNode } from './plan.js'
 import { type Asked, type RunState, statusOf } from './state.js'
@@ -161,6 +162,7 @@ function close(
   }
   if (before.is === 'waiting' && before.workers) return mergeAnswered(turn, planNode, before, value)
   const resolution = { kind, data, value, by, timedOut }
+  if (before.is === 'waiting' && before.invocation) return heldAnswered(turn, planNode, resolution, resolved)
   settleNode(turn, planNode, { kind: 'interrupt' }, { kind: 'resolved', resolution }, resolved)
 }
 

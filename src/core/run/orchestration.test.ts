@@ -113,8 +113,11 @@ describe('a loop that is drawn wrong', () => {
 
 describe('the source of a supervisor’s decisions', () => {
   it.each<[string, Sketch, string]>([
-    ['none', loopOf({}), 'config has no source of decisions; give config.rules or config.provider'],
-    ['a prompt alone', loopOf({ prompt: 'p', model: 'm' }), 'config has no source of decisions'],
+    ['none', loopOf({}), 'config has no source of decisions; give config.prompt, config.agentId'],
+    ['a model without its provider', loopOf({ prompt: 'p', model: 'm' }), 'config.model must be provider:model'],
+    ['an empty prompt', loopOf({ prompt: ' ' }), 'config.prompt must be the text'],
+    ['a prompt and an agent', loopOf({ prompt: 'p', agentId: 'local.a.b' }), 'keep one of them'],
+    ['tools that are no list', loopOf({ prompt: 'p', toolAllowlist: 'all' }), 'config.toolAllowlist must be a list'],
     [
       'rules and provider',
       loopOf({ rules: [{ decide: terminate }], provider: 'm' }),
@@ -204,8 +207,13 @@ describe('the source of a supervisor’s decisions', () => {
     expect(isPlan(build(loopOf({}, { id: 'conformance-dispatch-loop' })) as never)).toBe(false)
   })
 
-  it('R-LOOP-11: rules and a provider need no leave', () => {
-    for (const config of [{ rules: [{ decide: next('a') }] }, { provider: 'm', prompt: 'p', model: 'x' }])
+  it('R-LOOP-11: rules, a provider, a prompt and an agent need no leave', () => {
+    for (const config of [
+      { rules: [{ decide: next('a') }] },
+      { provider: 'm', prompt: 'p', model: 'x' },
+      { prompt: 'decide', model: 'openai:gpt-5-mini', toolAllowlist: ['mcp:files.read'] },
+      { agentId: 'local.team.planner' },
+    ])
       expect(isPlan(build(loopOf(config, { id: 'mine' })) as never)).toBe(true)
   })
 })

@@ -1,10 +1,14 @@
-import type { Json, JsonObject } from '../json.js'
+import type { AiOverride, ModelName, ModelRole } from '../agent/brief.js'
+import type { Ceilings } from '../agent/budget.js'
+import type { InvocationState } from '../agent/invocation.js'
+import { isObject, type Json, type JsonObject } from '../json.js'
 import { hasReadyNodes } from './advance.js'
 import { deadline, nodeDueAt } from './bounds.js'
 import type { Rules } from './decide.js'
-import type { Fork, RepeatPolicy, RunStatus } from './event.js'
+import type { Fork, Invoking, RepeatPolicy, RunStatus } from './event.js'
+import { verbosityOf } from './invoke.js'
 import { carriesSecret, secretsOf } from './masking.js'
-import type { PlanNode } from './plan.js'
+import type { Plan, PlanNode } from './plan.js'
 import { moveOf } from './handoff.js'
 import { termsFor } from './mapping.js'
 import type { Active, NodeState, RunState } from './state.js'
@@ -27,6 +31,7 @@ export type Effect =
       readonly unset: readonly string[]
       readonly timeoutMs: number
       readonly principalScope: readonly string[] | undefined
+      readonly grant: Ceilings | undefined
     }
   | {
       readonly kind: 'watch-child'
@@ -66,6 +71,43 @@ export type Effect =
       readonly schema: JsonObject
       readonly value: Json
     }
+  | {
+      readonly kind: 'brief'
+      readonly nodeId: string
+      readonly since: number
+      readonly wait: Invoking
+      readonly workflowPrompts: JsonObject
+      readonly variables: JsonObject
+      readonly ai: AiOverride
+      /** By role and class: the models that this run uses already. */
+      readonly models: { readonly [use: string]: ModelName }
+    }
+  | {
+      readonly kind: 'think'
+      readonly nodeId: string
+      readonly since: number
+      readonly role: ModelRole
+      readonly ordinal: number
+      readonly call: number
+      readonly attempt: number
+      readonly invocation: InvocationState
+      readonly maxOutputTokens: number
+      readonly verbosity: 'summary' | 'full' | 'off'
+    }
+  | {
+      readonly kind: 'use'
+      readonly nodeId: string
+      readonly since: number
+      readonly ordinal: number
+      readonly call: number
+      readonly position: number
+      readonly toolId: string
+      readonly repeat: RepeatPolicy
+      readonly agentId: string
+      readonly principal: string
+      /** Where the model's call, with its arguments, is kept. */
+      readonly contents: string
+    }
   | { readonly kind: 'continue'; readonly since: number }
   /** Go on telling what the source of this replay went through. */
   | { readonly kind: 'retell'; readonly since: number; readonly fork: Fork }
@@ -82,6 +124,7 @@ export function pending({ plan }: Pick<Rules, 'plan'>, state: RunState): readonl
     const nodeId = plan.nodes[index]!.node.id
     const { wait, since } = node
     if (wait.kind === 'handoff') effects.push(...owedToWorkers(plan.nodes[index]!, node, state))
+    else if (wait.kind === 'agent') effects.push(...owedToAgent(plan, state, index))
     else if (wait.kind === 'check') {
       effects.push({ kind: 'check', nodeId, since, schema: wait.schema, value: wait.value })
     } else if (wait.kind === 'effect') {
@@ -93,6 +136,37 @@ export function pending({ plan }: Pick<Rules, 'plan'>, state: RunState): readonl
 }
 
 type Waiting = Extract<NodeState, { is: 'waiting' }>
+
+/** The brief first, then the one call that is under way; nothing while a person is asked. */
+function owedToAgent(plan: Plan, state: Active, index: number): Effect[] {
+  const node = state.nodes[index]!
+  if (node.is !== 'waiting' || node.wait.kind !== 'agent' || node.asked) return []
+  const { wait, since, invocation } = node
+  const nodeId = plan.nodes[index]!.node.id
+  const { ordinal } = wait
+  if (invocation === undefined) {
+    const shown = Object.entries(state.variables).filter(([name]) => !state.hidden.variables.includes(name))
+    const defaults = plan.definition.defaults as Json | undefined
+    const workflowPrompts = isObject(defaults) && isObject(defaults.promptRefs) ? defaults.promptRefs : {}
+    const { ai } = state.started.configurable ?? {}
+    const given = { workflowPrompts, variables: Object.fromEntries(shown), ai: (isObject(ai) ? ai : {}) as AiOverride }
+    return [{ kind: 'brief', nodeId, since, wait, ...given, models: state.models ?? {} }]
+  }
+  const { now, rounds, brief, calls } = invocation
+  if (now.is === 'thinking') {
+    const { call, attempt, maxOutputTokens } = now
+    const verbosity = verbosityOf(state)
+    return [{ kind: 'think', nodeId, since, role: wait.role, ordinal, call, attempt, invocation, maxOutputTokens, verbosity }]
+  }
+  if (now.is !== 'using') return []
+  const round = rounds.at(-1)!
+  const { toolId = '' } = round.wanted[now.position]!
+  const repeat = brief.tools.find(tool => tool.toolId === toolId)?.repeat ?? 'never'
+  const principal = state.started.owner.principal ?? 'core.system'
+  const { contents } = round
+  const use = { ordinal, call: calls, position: now.position, toolId, repeat, agentId: brief.agentId, principal, contents }
+  return [{ kind: 'use', nodeId, since, ...use }]
+}
 
 /** One child is started at a time, in the order of the decision, so that every host tells the same log. */
 function owedToWorkers(planNode: PlanNode, node: Waiting, state: Active): Effect[] {
@@ -106,12 +180,12 @@ function owedToWorkers(planNode: PlanNode, node: Waiting, state: Active): Effect
   return workers.flatMap((worker, k): Effect[] => {
     const workflowId = wait.workers[k]!
     if (worker.is === 'dispatching' && k === starting) {
-      const { inputs, unset } = worker
+      const { inputs, unset, grant } = worker
       const secrets = secretsOf(state)
       const hiddenInputs = Object.keys(inputs).filter(name => carriesSecret(inputs[name]!, secrets))
       const { principalScope } = termsFor(config, workflowId)
       const { timeoutMs } = planNode
-      const given = { inputs, hiddenInputs, unset, timeoutMs, principalScope }
+      const given = { inputs, hiddenInputs, unset, timeoutMs, principalScope, grant }
       return [{ kind: 'start-child', nodeId, since, worker: k, workflowId, ...given }]
     }
     if (worker.is !== 'running') return []

@@ -122,6 +122,11 @@ export class Replay {
       }
       case 'ChildStarted':
       case 'ChildRefused':
+      case 'AgentBriefed':
+      case 'ModelReasoned':
+      case 'ModelAnswered':
+      case 'ModelLost':
+      case 'ToolAnswered':
       case 'EffectAnswered':
       case 'SourceMissing': {
         const meant = this.#starts.get(input.since)

@@ -1,3 +1,6 @@
+import type { ModelName } from '../agent/brief.js'
+import type { BudgetDimension, Ceilings, Spend } from '../agent/budget.js'
+import type { InvocationState } from '../agent/invocation.js'
 import type { Interrupt, Vote } from '../interrupt.js'
 import type { Json, JsonObject } from '../json.js'
 import type { OrchestratorDecision } from '../orchestrator/decision.js'
@@ -60,6 +63,14 @@ export type Told = {
   readonly orchestrator?: Orchestrator
   /** The agent that acted last, besides the orchestrator. */
   readonly agentId?: string
+  /** By `role:class`: the model that this run goes on using for it (R-LIVE-3). */
+  readonly models?: { readonly [use: string]: ModelName }
+  /** Its own and its children's. */
+  readonly spend?: Spend
+  /** What it may spend, once that has been said. */
+  readonly budget?: Ceilings
+  /** Dimensions of the budget whose threshold has been told. */
+  readonly warned?: readonly BudgetDimension[]
 }
 
 /** R-STATE-12: all that the loop needs to go on after a crash. */
@@ -111,6 +122,10 @@ export type NodeState =
       readonly wait: Wait
       /** While it hands work over: what has become of each worker, in the order of `wait.workers`. */
       readonly workers?: readonly WorkerState[]
+      /** While an agent is at work: how far it has come, from its brief on. */
+      readonly invocation?: InvocationState
+      /** Model calls that an earlier attempt has paid for; their outcomes are used again. */
+      readonly told?: number
       /** What it asks someone outside, until that is answered. */
       readonly asked?: Asked
     }
@@ -122,6 +137,7 @@ export type NodeState =
       readonly failures: number
       readonly dueAt: number
       readonly since: number
+      readonly told?: number
     }
   | { readonly is: 'completed'; readonly outputs: JsonObject; readonly since: number }
   | { readonly is: 'failed'; readonly error: Failure; readonly since: number }
@@ -136,12 +152,14 @@ export type WorkerState =
       readonly began: number
       readonly inputs: JsonObject
       readonly unset: readonly string[]
+      readonly grant?: Ceilings
     }
   | {
       readonly is: 'running'
       readonly began: number
       readonly inputs: JsonObject
       readonly unset: readonly string[]
+      readonly grant?: Ceilings
       readonly succeeded: number
       readonly childRunId: string
       /** What the child waits for, if it waits for someone. */

@@ -1,3 +1,4 @@
+import { closeInvocation } from './bracket.js'
 import type { StopRequested } from './event.js'
 import type { Turn } from './turn.js'
 
@@ -12,6 +13,7 @@ export function stop(turn: Turn, request: StopRequested): void {
   for (const index of turn.active.open) {
     if (holdsChild(turn, index)) continue
     const nodeId = turn.plan.nodes[index]!.node.id
+    closeInvocation(turn, turn.plan.nodes[index]!, 'failed')
     turn.emit({ type: 'node.cancelled', nodeId, payload: { nodeId, reason } })
   }
   if (turn.active.open.length === 0) end(turn, request)

@@ -1,3 +1,4 @@
+import type { BudgetPolicy } from '../agent/budget.js'
 import type { ConfidencePolicy } from '../orchestrator/decision.js'
 import type { Recorded, RunEvent } from './event.js'
 import { evolve } from './evolve.js'
@@ -15,6 +16,8 @@ export type Limits = {
   /** Events that a turn of the orchestrator may look back on. */
   readonly transcriptWindow: number
   readonly confidence: ConfidencePolicy
+  /** What any run may spend at most. */
+  readonly budget: BudgetPolicy
 }
 
 /** Events one decision may carry; what is left is the next decision's (see `pending`). */

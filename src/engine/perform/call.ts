@@ -1,30 +1,25 @@
 import type { Json } from '../../core/json.js'
 import { failure } from '../../core/problem.js'
-import { effectIdentity } from '../effect-identity.js'
-import type { EffectAnswer, TranscriptEvent } from '../ports.js'
+import type { EffectAnswer } from '../ports.js'
+import { claimed } from './claimed.js'
 import type { EffectOf, Perform, Shop } from './performing.js'
+import { readTranscript } from './transcript.js'
 
-/**
- * An effect that leaves the host (contract core §4.2): claimed by its identity before it happens, its result stored
- * before it is told. A claim that a dead host left open is taken over only if the effect may be repeated. A result that
- * could not be stored is kept, and only the storing is tried again.
- */
-export const call: Perform<'call'> = async (shop, { tenant, runId }, effect, signal) => {
-  const { nodeId, ordinal, provider } = effect
-  const id = effectIdentity(tenant, runId, nodeId, ordinal, provider)
-  const hostId = shop.hostId()
-  const kept = shop.unstored.get(id)
-  if (kept) return answered(effect, await settle(shop, id, kept.hostId, kept.answer, false))
-  const claim = await shop.store.claimInvocation({ id, runId, nodeId, ordinal, provider, hostId, at: shop.clock.now() })
-  if (claim.kind === 'in-flight') return undefined
-  if (claim.kind === 'done') return answered(effect, claim.outcome as EffectAnswer)
-  const cutShort = claim.again && effect.repeat === 'never'
-  const answer = cutShort ? unknownOutcome(provider) : await perform(shop, runId, effect, id, signal)
-  // Work that was stopped on our own wish has no outcome: when it is wanted again, it is tried again.
-  return answered(
-    effect,
-    await settle(shop, id, hostId, answer, signal.aborted && !answer.ok && effect.repeat !== 'never'),
-  )
+/** An effect of a named provider. One that must not happen twice is not begun anew by whoever finds it half done. */
+export const call: Perform<'call'> = async (shop, run, effect, signal) => {
+  const { provider, repeat } = effect
+  const told = await claimed<EffectAnswer>(shop, run, effect, {
+    perform: async (id, again) => {
+      const answer =
+        again && repeat === 'never' ? unknownOutcome(provider) : await perform(shop, run.runId, effect, id, signal)
+      // Work that was stopped on our own wish has no outcome: when it is wanted again, it is tried again.
+      const stopped = signal.aborted && !answer.ok && repeat !== 'never'
+      return { outcome: answer, keep: !stopped && (answer.ok || !answer.retryable) }
+    },
+    pack: (_id, answer) => answer as unknown as Json,
+    unpack: (_id, outcome) => outcome as unknown as EffectAnswer,
+  })
+  return told && answered(effect, told.outcome)
 }
 
 async function perform(
@@ -51,36 +46,6 @@ async function perform(
     if (repeat === 'never') return unknownOutcome(provider)
     return { ok: false, code: 'effect_failed', message: `"${provider}" broke off: ${String(error)}`, retryable: true }
   }
-}
-
-/** R-STATE-5, R-STATE-7: what the log says up to the turn, as readers see it; the same again after a crash. */
-async function readTranscript(
-  { store }: Shop,
-  runId: string,
-  { from, to }: { readonly from: number; readonly to: number },
-): Promise<TranscriptEvent[]> {
-  const events = await store.readEvents(runId, from, to - from)
-  return events.map(({ sequence, type, nodeId, payload }) => ({
-    sequence,
-    type,
-    ...(nodeId === null ? {} : { nodeId }),
-    payload: JSON.parse(payload) as Json,
-  }))
-}
-
-/** A failure that may be retried is not an outcome yet: its claim is given back, and the next try claims it anew. */
-async function settle(
-  shop: Shop,
-  id: string,
-  hostId: string,
-  answer: EffectAnswer,
-  stopped: boolean,
-): Promise<EffectAnswer> {
-  shop.unstored.set(id, { hostId, answer })
-  if (stopped || (!answer.ok && answer.retryable)) await shop.store.releaseInvocation(id, hostId)
-  else await shop.store.finishInvocation(id, hostId, answer as unknown as Json)
-  shop.unstored.delete(id)
-  return answer
 }
 
 const unknownOutcome = (provider: string): EffectAnswer => ({

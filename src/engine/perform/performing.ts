@@ -1,9 +1,11 @@
+import type { Json } from '../../core/json.js'
 import type { Rules } from '../../core/run/decide.js'
 import type { Effect } from '../../core/run/pending.js'
 import type { Plan } from '../../core/run/plan.js'
 import type { Cells, Loaded } from '../cells.js'
 import type { Plans } from '../plans.js'
-import type { Clock, EffectAnswer, Ids, Performer, SchemaChecker, Store } from '../ports.js'
+import type { Agents, Vault } from '../agent-ports.js'
+import type { Clock, Ids, Performer, SchemaChecker, Store } from '../ports.js'
 import type { Input, Runs, SubmitOptions } from '../runs.js'
 
 /** What the performers of effects share. */
@@ -18,8 +20,19 @@ export type Shop = {
   readonly performers: ReadonlyMap<string, Performer>
   readonly hostId: () => string
   /** Answers of effects that happened but could not be stored yet, by identity. */
-  readonly unstored: Map<string, { readonly hostId: string; readonly answer: EffectAnswer }>
+  readonly unstored: Map<string, Unstored>
+  readonly agents: Agents
+  readonly vault: Vault
+  /** Whether a model is asked only once what it was asked before. */
+  readonly reuseAnswers: boolean
   readonly rules: (plan: Plan) => Rules
+}
+
+export type Unstored = {
+  readonly hostId: string
+  readonly keep: boolean
+  readonly outcome: Json
+  readonly cacheKey: string | undefined
 }
 
 export type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>

@@ -38,5 +38,6 @@ export function childEnded({ nodeId, childRunId, wanted, attest }: EffectOf<'wat
     // R-ATTEST-1
     ...(attest && outcome.status === 'completed' ? { checksum: hash('sha256', canonicalJson(outputs), 'hex') } : {}),
     ...(outcome.status === 'failed' ? { error: outcome.error } : {}),
+    ...(child.spend ? { spent: child.spend } : {}),
   }
 }

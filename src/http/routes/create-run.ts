@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../core/json.js'
 import { type Refusal, refuse } from '../../core/problem.js'
-import type { CreateRun, RunView } from '../../engine/api.js'
+import type { CreateRun, RunRequest, RunView } from '../../engine/api.js'
 import { CreateRunAnswer, CreateRunBody, MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from '../../wire/run.js'
 import type { Edge } from '../deps.js'
 import { unavailable } from '../framework-error.js'
-import { type HttpAnswer, problem } from '../http-answer.js'
+import { type HttpAnswer, json, problem } from '../http-answer.js'
 import type { Caller } from '../key-ring.js'
 import { mockProviderRefusal } from '../mock-provider.js'
 import { type Call, type Route, route } from '../route.js'
@@ -14,7 +14,7 @@ export const createRun = (edge: Edge): Route =>
     method: 'POST',
     path: '/v1/runs',
     operation: 'createRun',
-    summary: 'Start a run of a registered workflow',
+    summary: 'Start a run of a registered workflow, or of an agent',
     access: 'runs:create',
     body: CreateRunBody,
     idempotency: 'commit',
@@ -43,14 +43,15 @@ export const createRun = (edge: Edge): Route =>
   })
 
 /** A run may have ended within its first commit; the protocol's answer still says how it began. */
-function renderCreated({ runId, status }: RunView): HttpAnswer {
-  const shown = status === 'pending' || status.startsWith('waiting-') ? status : 'running'
-  return {
-    status: 201,
-    body: `{"runId":"${runId}","status":"${shown}","eventsUrl":"/v1/runs/${runId}/events","statusUrl":"/v1/runs/${runId}"}`,
-    headers: { location: `/v1/runs/${runId}` },
-  }
-}
+export const createdBody = ({ runId, status }: RunView) => ({
+  runId,
+  status: status === 'pending' || status.startsWith('waiting-') ? status : 'running',
+  eventsUrl: `/v1/runs/${runId}/events`,
+  statusUrl: `/v1/runs/${runId}`,
+})
+
+const renderCreated = (view: RunView): HttpAnswer =>
+  json(201, createdBody(view), { location: `/v1/runs/${view.runId}` })
 
 function refusalOfRequest(edge: Edge, { body, caller, request }: Call<CreateRunBody>): Refusal | undefined {
   const full = capacityRefusal(edge)
@@ -79,13 +80,15 @@ function unsupported(body: CreateRunBody): Refusal | undefined {
   if (body.mode !== undefined) {
     return refuse('capability_not_provided', 'body.mode "eval" is not provided by this host; leave it out.')
   }
-  for (const field of ['callbackUrl', 'residency', 'evalSuiteRef', 'agentId'] as const) {
+  for (const field of ['callbackUrl', 'residency', 'evalSuiteRef'] as const) {
     if (body[field] === undefined) continue
     return refuse('validation_error', `body.${field} is not supported by this host yet; leave it out.`, {
       field: `body.${field}`,
     })
   }
-  return undefined
+  if (body.workflowId === undefined || body.agentId === undefined) return undefined
+  const message = 'body.workflowId and body.agentId cannot both be given: a run is of a workflow or of an agent.'
+  return refuse('validation_error', message, { field: 'body.agentId' })
 }
 
 function versionRefusal(edge: Edge, caller: Caller, header: string | string[] | undefined): Refusal | undefined {
@@ -121,11 +124,19 @@ function dedupRefusal(header: string | string[] | undefined, scopeId: string | u
     : refuse('validation_error', 'X-Dedup must be "enforce" or left out.')
 }
 
-function toCreateRun({ body, caller, request }: Call<CreateRunBody>): CreateRun {
+function toCreateRun(call: Call<CreateRunBody>): CreateRun {
+  const { workflowId, agentId } = call.body
+  const request = toRequest(call)
+  // R-LIVE-24, R-MANIF-4. The schema of the body demands one of the two.
+  return agentId === undefined
+    ? { ...request, workflowId: workflowId as string }
+    : { ...request, agentId, source: 'run-api' }
+}
+
+function toRequest({ body, caller, request }: Call<CreateRunBody>): RunRequest {
   return {
     tenant: caller.tenant,
     principal: caller.principal,
-    workflowId: body.workflowId,
     inputs: body.inputs ?? {},
     transport: 'rest',
     ...(body.configurable === undefined ? undefined : { configurable: body.configurable }),

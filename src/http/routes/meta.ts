@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Edge } from '../deps.js'
-import { discoveryDocument, type StaticDocument, staticDocument } from '../discovery.js'
+import { discoveryDocument, type Present, type StaticDocument, staticDocument } from '../discovery.js'
 import { matches } from '../etag.js'
 import { unavailable } from '../framework-error.js'
 import { type HttpAnswer, json, problem } from '../http-answer.js'
@@ -19,13 +19,14 @@ const Any = Type.Record(Type.String(), Type.Unknown())
 const NONE: readonly string[] = []
 
 const discovery = (edge: Edge): Route => {
-  let advertised: readonly string[] | undefined
+  let told: Present | undefined
   let document: StaticDocument
   const current = (): StaticDocument => {
     const fixtures = edge.fixtures?.() ?? NONE
-    if (fixtures === advertised) return document
-    advertised = fixtures
-    document = staticDocument(discoveryDocument(edge.config, fixtures))
+    const hasAgents = edge.agents.list().length > 0
+    if (told?.fixtures === fixtures && told.hasAgents === hasAgents) return document
+    told = { fixtures, hasAgents }
+    document = staticDocument(discoveryDocument(edge.config, told))
     return document
   }
   return route({

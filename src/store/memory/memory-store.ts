@@ -9,8 +9,9 @@ import * as checkpoints from './checkpoints.js'
 import { applyCommit } from './commit.js'
 import * as deliveries from './deliveries.js'
 import * as hosts from './hosts.js'
+import * as invocations from './invocations.js'
 import { readLog, readSnapshot } from './log.js'
-import { emptyTables, isAlive } from './tables.js'
+import { emptyTables } from './tables.js'
 
 /**
  * The reference implementation of the Store contract: all of its rules, none of its durability. Several engines may
@@ -139,30 +140,27 @@ export class MemoryStore implements Ports.Store {
   }
 
   async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
-    const { invocations } = this.#tables
-    const held = invocations.get(claim.id)
-    if (held?.outcome !== undefined) return { kind: 'done', outcome: JSON.parse(held.outcome) as Json }
-    const free = held === undefined || !isAlive(this.#tables, held.hostId)
-    if (!free || !isAlive(this.#tables, claim.hostId)) return { kind: 'in-flight' }
-    invocations.set(claim.id, claim)
-    return { kind: 'claimed', again: held !== undefined }
+    return invocations.claimInvocation(this.#tables, claim)
   }
 
-  async finishInvocation(id: string, hostId: string, outcome: Json): Promise<void> {
-    const held = this.#tables.invocations.get(id)
-    if (held?.hostId !== hostId || held.outcome !== undefined) return
-    this.#tables.invocations.set(id, { ...held, outcome: JSON.stringify(outcome) })
+  async finishInvocation(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void> {
+    invocations.finishInvocation(this.#tables, id, hostId, { outcome, cacheKey })
   }
 
   async releaseInvocation(id: string, hostId: string): Promise<void> {
-    const held = this.#tables.invocations.get(id)
-    if (held?.hostId === hostId && held.outcome === undefined) this.#tables.invocations.delete(id)
+    invocations.releaseInvocation(this.#tables, id, hostId)
+  }
+
+  async readInvocation(id: string): Promise<Json | undefined> {
+    return invocations.readInvocation(this.#tables, id)
+  }
+
+  async findAnswer(tenant: string, cacheKey: string): Promise<Json | undefined> {
+    return invocations.findAnswer(this.#tables, tenant, cacheKey)
   }
 
   async purgeInvocations(olderThan: number): Promise<number> {
-    const old = [...this.#tables.invocations].filter(([, { at, outcome }]) => at < olderThan && outcome !== undefined)
-    for (const [id] of old) this.#tables.invocations.delete(id)
-    return old.length
+    return invocations.purgeInvocations(this.#tables, olderThan)
   }
 
   async putKey(key: Ports.ApiKey): Promise<void> {

@@ -54,7 +54,7 @@ export type HostRow = {
 }
 
 /** `outcome` is rendered JSON; undefined until the effect is finished. */
-export type InvocationRow = InvocationClaim & { readonly outcome?: string }
+export type InvocationRow = InvocationClaim & { readonly outcome?: string; readonly cacheKey?: string }
 
 export const emptyTables = (): Tables => ({
   runs: new Map(),

@@ -166,19 +166,26 @@ export class PostgresStore implements Ports.Store {
   }
 
   async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
-    const { id, runId, nodeId, ordinal, provider, hostId, at } = claim
-    const values = [id, runId, nodeId, ordinal, provider, hostId, at]
+    const { id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at } = claim
+    const values = [id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at]
     const claimed = await this.#tokens.use(id, token =>
       this.#one<{ again: boolean }>(SQL.claimInvocation, ...values, token),
     )
     if (claimed) return { kind: 'claimed', again: claimed.again }
-    const held = await this.#one<{ outcome: string | null }>(SQL.readInvocation, id)
-    const outcome = held?.outcome ?? null
-    return outcome === null ? { kind: 'in-flight' } : { kind: 'done', outcome: JSON.parse(outcome) as Json }
+    const outcome = await this.readInvocation(id)
+    return outcome === undefined ? { kind: 'in-flight' } : { kind: 'done', outcome }
   }
 
-  async finishInvocation(id: string, hostId: string, outcome: Json): Promise<void> {
-    await this.#all(SQL.finishInvocation, id, hostId, JSON.stringify(outcome))
+  async finishInvocation(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void> {
+    await this.#all(SQL.finishInvocation, id, hostId, JSON.stringify(outcome), cacheKey ?? null)
+  }
+
+  readInvocation(id: string): Promise<Json | undefined> {
+    return this.#outcome(SQL.readInvocation, id)
+  }
+
+  findAnswer(tenant: string, cacheKey: string): Promise<Json | undefined> {
+    return this.#outcome(SQL.findAnswer, tenant, cacheKey)
   }
 
   async putKey(key: Ports.ApiKey): Promise<void> {
@@ -268,6 +275,11 @@ export class PostgresStore implements Ports.Store {
     await this.#batches.close()
     await this.#hints.close()
     await this.#connections.close()
+  }
+
+  async #outcome(statement: Statement, ...values: string[]): Promise<Json | undefined> {
+    const outcome = (await this.#one<{ outcome: string | null }>(statement, ...values))?.outcome ?? null
+    return outcome === null ? undefined : (JSON.parse(outcome) as Json)
   }
 
   #all<T>(statement: Statement, ...values: unknown[]): Promise<T[]> {

@@ -88,19 +88,26 @@ export const SQL = named({
     SELECT count(*) AS purged FROM gone`,
 
   claimInvocation: `INSERT INTO invocations AS old
-      (id, run_id, node_id, ordinal, provider, host_id, at, claim, again)
-    SELECT $1, $2, $3, $4, $5, $6, $7, $8, false WHERE EXISTS (SELECT 1 FROM hosts WHERE host_id = $6 AND state = 'alive')
-    ON CONFLICT (id) DO UPDATE SET host_id = excluded.host_id, at = excluded.at, claim = excluded.claim,
-      again = old.again OR old.claim <> excluded.claim
+      (id, tenant, run_id, node_id, ordinal, provider, attempt, host_id, at, claim, again)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, false
+     WHERE EXISTS (SELECT 1 FROM hosts WHERE host_id = $8 AND state = 'alive')
+    ON CONFLICT (id) DO UPDATE SET tenant = excluded.tenant, attempt = greatest(old.attempt, excluded.attempt),
+      host_id = excluded.host_id, at = excluded.at, claim = excluded.claim,
+      again = CASE WHEN old.claim = excluded.claim AND old.attempt = excluded.attempt THEN old.again
+                   ELSE old.attempt >= excluded.attempt END
     WHERE old.outcome IS NULL AND (old.claim = excluded.claim
       OR NOT EXISTS (SELECT 1 FROM hosts WHERE host_id = old.host_id AND state = 'alive'))
     RETURNING again`,
   readInvocation: 'SELECT outcome FROM invocations WHERE id = $1',
   releaseInvocation: 'DELETE FROM invocations WHERE id = $1 AND host_id = $2 AND outcome IS NULL',
   purgeInvocations: `WITH gone AS (DELETE FROM invocations WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM invocations WHERE at < $1 AND outcome IS NOT NULL LIMIT $2)) RETURNING 1)
+      SELECT ctid FROM invocations i WHERE at < $1 AND outcome IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.run_id = i.run_id AND r.ended_at IS NULL) LIMIT $2)) RETURNING 1)
     SELECT count(*) AS purged FROM gone`,
-  finishInvocation: 'UPDATE invocations SET outcome = $3 WHERE id = $1 AND host_id = $2 AND outcome IS NULL',
+  finishInvocation: `UPDATE invocations SET outcome = $3, cache_key = $4
+    WHERE id = $1 AND host_id = $2 AND outcome IS NULL`,
+  findAnswer: `SELECT outcome FROM invocations WHERE tenant = $1 AND cache_key = $2
+    ORDER BY at DESC, id COLLATE "C" DESC LIMIT 1`,
 
   putKey: `INSERT INTO api_keys (key_id, hash, tenant, principal, scopes, test, created_at, expires_at, revoked_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)

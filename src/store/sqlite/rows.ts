@@ -1,3 +1,4 @@
+import type { Json } from '../../core/json.js'
 import type { Fork, RunStatus } from '../../core/run/event.js'
 import type { Checkpoint } from '../../engine/audit-ports.js'
 import type { Delivery, Webhook } from '../../engine/delivery-ports.js'
@@ -73,6 +74,10 @@ export const toReceipt = (row: SqlRow): Receipt => ({
   body: row.body as string,
   at: row.at as number,
 })
+
+/** Undefined for an effect that is not known, or not finished. */
+export const toOutcome = (row: SqlRow | undefined): Json | undefined =>
+  typeof row?.outcome === 'string' ? (JSON.parse(row.outcome) as Json) : undefined
 
 export const toKey = (row: SqlRow): ApiKey => ({
   keyId: row.key_id as string,

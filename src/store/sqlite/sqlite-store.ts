@@ -12,7 +12,7 @@ import { listRunsQuery } from './list-runs.js'
 import { packCommit } from './packed.js'
 import { readLog, readSnapshot } from './read-log.js'
 import { Reader } from './reader.js'
-import { toCheckpoint, toDelivery, toEvent, toKey, toReceipt, toRun, toWebhook, toWorkflow } from './rows.js'
+import { toCheckpoint, toDelivery, toEvent, toKey, toOutcome, toReceipt, toRun, toWebhook, toWorkflow } from './rows.js'
 import type { TaskInput, TaskName, TaskResult } from './tasks.js'
 import { type SpawnWriter, WriterThread } from './writer-thread.js'
 
@@ -186,8 +186,18 @@ export class SqliteStore implements Ports.Store {
     return state.kind === 'done' ? { kind: 'done', outcome: JSON.parse(state.outcome) as Json } : state
   }
 
-  finishInvocation(id: string, hostId: string, outcome: Json): Promise<void> {
-    return this.#write('finishInvocation', { id, hostId, outcome: JSON.stringify(outcome) })
+  finishInvocation(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void> {
+    const done = { id, hostId, outcome: JSON.stringify(outcome), cacheKey: cacheKey ?? null }
+    return this.#write('finishInvocation', done)
+  }
+
+  async readInvocation(id: string): Promise<Json | undefined> {
+    return toOutcome(this.#reader.get('SELECT outcome FROM invocations WHERE id = ?', id))
+  }
+
+  async findAnswer(tenant: string, cacheKey: string): Promise<Json | undefined> {
+    const sql = `SELECT outcome FROM invocations WHERE tenant = ? AND cache_key = ? ORDER BY at DESC, id DESC LIMIT 1`
+    return toOutcome(this.#reader.get(sql, tenant, cacheKey))
   }
 
   putKey(key: Ports.ApiKey): Promise<void> {

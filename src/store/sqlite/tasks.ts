@@ -11,18 +11,8 @@ import {
   retryDelivery,
 } from './write-deliveries.js'
 import { claimOrphans, heartbeat, registerHost, releaseHost } from './write-hosts.js'
-import {
-  claimInvocation,
-  claimReceipt,
-  deleteReceipt,
-  finishInvocation,
-  finishReceipt,
-  purgeInvocations,
-  purgeReceipts,
-  putKey,
-  putWorkflow,
-  releaseInvocation,
-} from './write-records.js'
+import { claimInvocation, finishInvocation, purgeInvocations, releaseInvocation } from './write-invocations.js'
+import { claimReceipt, deleteReceipt, finishReceipt, purgeReceipts, putKey, putWorkflow } from './write-records.js'
 
 /** Everything that writes. Each takes the connection, inside the batch's transaction, and one input. */
 export const TASKS = {

@@ -1,9 +1,8 @@
-import type { ApiKey, InvocationClaim, Receipt, ReceiptKey, WorkflowRecord } from '../../engine/ports.js'
+import type { ApiKey, Receipt, ReceiptKey, WorkflowRecord } from '../../engine/ports.js'
 import { mayReplace } from '../receipt-rules.js'
 import type { Connection } from './connection.js'
 import { packReceipt } from './packed.js'
 import { findReceipt, putReceipt } from './write-commit.js'
-import { isAlive } from './write-hosts.js'
 
 /** `claim` names one call of the store, so that repeating it after a writer's death finds its own row. */
 type ReceiptClaim = { receipt: Receipt; now: number; claim: string }
@@ -56,59 +55,6 @@ export const purgeReceipts = (db: Connection, { olderThan, limit }: { olderThan:
   db.run(
     `DELETE FROM receipts WHERE (tenant, endpoint, key) IN
        (SELECT tenant, endpoint, key FROM receipts WHERE at < ? ORDER BY at LIMIT ?)`,
-    olderThan,
-    limit,
-  )
-
-export type ClaimedInvocation =
-  | { kind: 'claimed'; again: boolean }
-  | { kind: 'done'; outcome: string }
-  | { kind: 'in-flight' }
-
-/** A host that is not alive starts nothing new: for it, every effect is in somebody else's hands. */
-export function claimInvocation(
-  db: Connection,
-  { claim, token }: { claim: InvocationClaim; token: string },
-): ClaimedInvocation {
-  const held = db.get('SELECT host_id, claim, again, outcome FROM invocations WHERE id = ?', claim.id)
-  if (held && held.outcome !== null) return { kind: 'done', outcome: held.outcome as string }
-  if (held?.claim === token) return { kind: 'claimed', again: held.again === 1 }
-  const free = held === undefined || !isAlive(db, held.host_id as string)
-  if (!free || !isAlive(db, claim.hostId)) return { kind: 'in-flight' }
-  const again = held !== undefined
-  db.run(
-    `INSERT INTO invocations (id, run_id, node_id, ordinal, provider, host_id, at, claim, again)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (id) DO UPDATE SET host_id = excluded.host_id, at = excluded.at, claim = excluded.claim, again = 1`,
-    claim.id,
-    claim.runId,
-    claim.nodeId,
-    claim.ordinal,
-    claim.provider,
-    claim.hostId,
-    claim.at,
-    token,
-    again ? 1 : 0,
-  )
-  return { kind: 'claimed', again }
-}
-
-export function finishInvocation(db: Connection, done: { id: string; hostId: string; outcome: string }): void {
-  db.run(
-    'UPDATE invocations SET outcome = ? WHERE id = ? AND host_id = ? AND outcome IS NULL',
-    done.outcome,
-    done.id,
-    done.hostId,
-  )
-}
-
-export function releaseInvocation(db: Connection, { id, hostId }: { id: string; hostId: string }): void {
-  db.run('DELETE FROM invocations WHERE id = ? AND host_id = ? AND outcome IS NULL', id, hostId)
-}
-
-export const purgeInvocations = (db: Connection, { olderThan, limit }: { olderThan: number; limit: number }): number =>
-  db.run(
-    'DELETE FROM invocations WHERE id IN (SELECT id FROM invocations WHERE at < ? AND outcome IS NOT NULL LIMIT ?)',
     olderThan,
     limit,
   )

@@ -60,6 +60,9 @@ const finishedEffect: readonly ((p: string) => Step)[] = [
 
 const host = fc.constantFrom(...HOSTS)
 const run = fc.constantFrom(...RUNS)
+const effect = fc.constantFrom('e0', 'e1')
+const tenant = fc.constantFrom('t0', 't1')
+const cacheKey = fc.constantFrom('a'.repeat(64), 'b'.repeat(64))
 /** Mostly right; the rest is what the checks are for. */
 const off = fc.oneof({ weight: 6, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constantFrom(-1, 1) })
 
@@ -100,21 +103,39 @@ const step: fc.Arbitrary<(p: string) => Step> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.tuple(host, fc.constant('e0')).map(
-      ([id, effect]) =>
+    arbitrary: fc.tuple(host, effect, tenant, fc.integer({ min: 1, max: 3 }), fc.integer({ min: 0, max: 3 })).map(
+      ([id, effect, tenant, attempt, at]) =>
         (p: string) =>
         (store: Store) =>
-          store.claimInvocation(f.claim(p + id, { id: p + effect })),
+          store.claimInvocation(f.claim(p + id, { id: p + effect, tenant: p + tenant, attempt, at: f.T0 + at })),
     ),
   },
   {
     weight: 1,
-    arbitrary: fc.tuple(host, fc.constant('e0')).map(
+    arbitrary: fc.tuple(host, effect, fc.option(cacheKey)).map(
+      ([id, effect, key]) =>
+        (p: string) =>
+        (store: Store) =>
+          store.finishInvocation(p + effect, p + id, id, key ?? undefined),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(host, effect).map(
       ([id, effect]) =>
         (p: string) =>
         (store: Store) =>
-          store.finishInvocation(p + effect, p + id, id),
+          store.releaseInvocation(p + effect, p + id),
     ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(effect, tenant, cacheKey)
+      .map(([effect, tenant, key]) => (p: string) => async (store: Store) => ({
+        outcome: await store.readInvocation(p + effect),
+        answer: await store.findAnswer(p + tenant, key),
+      })),
   },
 )
 

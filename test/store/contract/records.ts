@@ -88,66 +88,6 @@ export function recordContract(open: () => Promise<Opened>): void {
     expect(await store.getReceipt(receipts[20]!)).toEqual(receipts[20])
   })
 
-  it('lets exactly one of 50 parallel claims perform an effect', async () => {
-    const { store } = await open()
-    const hostId = await f.host(store)
-    const claim = f.claim(hostId)
-    const states = await Promise.all(Array.from({ length: 50 }, () => store.claimInvocation(claim)))
-    expect(f.kinds(states)).toEqual({ claimed: 1, 'in-flight': 49 })
-    expect(states).toContainEqual({ kind: 'claimed', again: false })
-    await store.finishInvocation(claim.id, hostId, { ok: true, output: [1, null, 'x'] })
-    expect(await store.claimInvocation(claim)).toEqual({ kind: 'done', outcome: { ok: true, output: [1, null, 'x'] } })
-  })
-
-  it('hands an unfinished effect of a fenced host to exactly one other, marked as possibly done', async () => {
-    const { store } = await open()
-    const name = f.id('name')
-    const [old, peer] = [await f.host(store, name), await f.host(store)]
-    const claim = f.claim(old)
-    await store.claimInvocation(claim)
-    expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'in-flight' })
-    await f.fence(store, name)
-    const takers = Array.from({ length: 50 }, () => store.claimInvocation({ ...claim, hostId: peer }))
-    const states = await Promise.all(takers)
-    expect(f.kinds(states)).toEqual({ claimed: 1, 'in-flight': 49 })
-    expect(states).toContainEqual({ kind: 'claimed', again: true })
-    await store.finishInvocation(claim.id, old, 'late')
-    expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'in-flight' })
-    await store.finishInvocation(claim.id, peer, null)
-    await store.finishInvocation(claim.id, peer, 'twice')
-    expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'done', outcome: null })
-  })
-
-  it('an effect whose try failed for now can be claimed anew, and finished ones are forgotten when they are old', async () => {
-    const { store } = await open()
-    const [hostId, peer] = [await f.host(store), await f.host(store)]
-    const claim = f.claim(hostId)
-    await store.claimInvocation(claim)
-    await store.releaseInvocation(claim.id, peer)
-    expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'in-flight' })
-    await store.releaseInvocation(claim.id, hostId)
-    expect(await store.claimInvocation(claim)).toEqual({ kind: 'claimed', again: false })
-    expect(await store.purgeInvocations(claim.at + 1)).toBe(0)
-    await store.finishInvocation(claim.id, hostId, 'done')
-    await store.releaseInvocation(claim.id, hostId)
-    expect(await store.claimInvocation(claim)).toEqual({ kind: 'done', outcome: 'done' })
-    expect(await store.purgeInvocations(claim.at)).toBe(0)
-    expect(await store.purgeInvocations(claim.at + 1)).toBe(1)
-  })
-
-  it('takes over the effect of a released host, and lets no fenced host start one', async () => {
-    const { store } = await open()
-    const name = f.id('name')
-    const [leaver, zombie] = [await f.host(store), await f.host(store, name)]
-    const peer = await f.fence(store, name)
-    const claim = f.claim(leaver)
-    await store.claimInvocation(claim)
-    await store.releaseHost(leaver)
-    expect(await store.claimInvocation({ ...claim, hostId: zombie })).toEqual({ kind: 'in-flight' })
-    expect(await store.claimInvocation(f.claim(zombie))).toEqual({ kind: 'in-flight' })
-    expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'claimed', again: true })
-  })
-
   it('stores, lists, finds and changes API keys', async () => {
     const { store } = await open()
     const [a, b] = [f.apiKey({ keyId: 'key_a' }), f.apiKey({ keyId: 'key_b', test: true, expiresAt: f.T0 + 1 })]

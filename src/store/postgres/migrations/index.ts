@@ -7,6 +7,7 @@ import { deliveries } from './0005-deliveries.js'
 import { checkpoints } from './0006-checkpoints.js'
 import { commitForks } from './0007-commit-forks.js'
 import { latestChildren } from './0008-latest-children.js'
+import { answers } from './0009-answers.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   checkpoints,
   commitForks,
   latestChildren,
+  answers,
 ]

@@ -2,8 +2,9 @@ import type { Migration } from '../../migration.js'
 import { initial } from './0001-initial.js'
 import { forksDeliveriesCheckpoints } from './0002-forks-deliveries-checkpoints.js'
 import { latestChildren } from './0003-latest-children.js'
+import { answers } from './0004-answers.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
-export const MIGRATIONS: readonly Migration[] = [initial, forksDeliveriesCheckpoints, latestChildren]
+export const MIGRATIONS: readonly Migration[] = [initial, forksDeliveriesCheckpoints, latestChildren, answers]
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version

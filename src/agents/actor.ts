@@ -1,0 +1,83 @@
+import type { AgentWanted, ModelClass, ModelRole } from '../core/agent/brief.js'
+import type { JsonObject } from '../core/json.js'
+import type { Catalog } from './catalog/catalog.js'
+import { bindsMemory, type CatalogAgent } from './catalog/catalog-agent.js'
+import type { AgentPrompts } from './prompts/layers.js'
+
+/** Who acts in an invocation, whether the catalogue or the workflow describes it. */
+export type Actor = {
+  readonly agentId: string
+  readonly version?: string
+  readonly modelClass: ModelClass
+  /** `provider:model`, where the workflow says so. */
+  readonly model?: string
+  readonly toolAllowlist: readonly string[]
+  readonly memoryBound: boolean
+  readonly taskSchema?: JsonObject
+  readonly returnSchema?: JsonObject
+  readonly threshold?: number
+  readonly prompts: AgentPrompts
+}
+
+/** Undefined when the catalogue has no such agent, or not in the version that is wanted. */
+export function actorOf(wanted: AgentWanted, role: ModelRole, catalog: Pick<Catalog, 'get'>): Actor | undefined {
+  const { agentId } = wanted
+  if ('inline' in wanted) {
+    const { systemPrompt, modelClass, model, toolAllowlist = [] } = wanted.inline
+    return {
+      agentId,
+      modelClass: modelClass ?? (role === 'supervisor' ? 'reasoning' : 'general'),
+      ...(model !== undefined && { model }),
+      toolAllowlist,
+      memoryBound: false,
+      prompts: { intrinsic: { is: 'text', source: nameOfPrompt(agentId), text: systemPrompt }, overrides: {} },
+    }
+  }
+  const agent = catalog.get(agentId)
+  if (agent === undefined || (wanted.version !== undefined && wanted.version !== agent.packVersion)) return undefined
+  return catalogued(agent)
+}
+
+function catalogued(agent: CatalogAgent): Actor {
+  const { manifest, packVersion, taskSchema, returnSchema } = agent
+  const threshold = manifest.confidence?.defaultThreshold
+  return {
+    agentId: manifest.agentId,
+    version: packVersion,
+    modelClass: manifest.modelClass,
+    toolAllowlist: manifest.toolAllowlist ?? [],
+    memoryBound: bindsMemory(manifest.memoryShape),
+    ...(taskSchema && { taskSchema }),
+    ...(returnSchema && { returnSchema }),
+    ...(threshold !== undefined && { threshold }),
+    prompts: promptsOf(agent),
+  }
+}
+
+/** What an agent of the catalogue brings along to the second layer of resolution. */
+export function promptsOf({
+  manifest,
+  packName,
+  packVersion,
+  systemPrompt,
+  systemTemplate,
+}: CatalogAgent): AgentPrompts {
+  const { agentId, promptOverrides = {}, promptLibraryRef } = manifest
+  return {
+    intrinsic: systemTemplate
+      ? { is: 'template', template: systemTemplate }
+      : { is: 'text', source: nameOfPrompt(agentId, packVersion), text: systemPrompt },
+    overrides: promptOverrides,
+    home: packName,
+    ...(promptLibraryRef !== undefined && { library: promptLibraryRef }),
+  }
+}
+
+/** A prompt that is part of an agent has no name of its own, and events want one in the form of a reference. */
+function nameOfPrompt(agentId: string, version?: string): string {
+  const id = agentId
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]/g, '-')
+    .replace(/^[^a-z0-9]+/, '')
+  return `prompt:${id.slice(0, 120) || 'agent'}.system${version === undefined ? '' : `@${version}`}`
+}

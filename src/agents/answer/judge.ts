@@ -1,0 +1,76 @@
+import type { ModelReply, ModelSaid } from '../../core/agent/brief.js'
+import type { Json } from '../../core/json.js'
+import { summaryOf } from '../../core/reasoning.js'
+import type { ThinkAsk, ThoughtContents } from '../../engine/agent-ports.js'
+import type { SchemaChecker } from '../../engine/ports.js'
+import type { Redactor, Secrets } from '../../secrets/secrets.js'
+import { tokenBound } from '../token-bound.js'
+import { cleanText } from './clean.js'
+import { readAnswer } from './read-answer.js'
+import { type ReadCall, readCalls } from './read-calls.js'
+import type { Spoken } from './spoken.js'
+
+export type Judged = { readonly told: Omit<ModelReply, 'retries'>; readonly contents: ThoughtContents }
+
+/** Calls of one reply; a model that asks for more has lost its way. */
+const MAX_CALLS = 32
+
+/**
+ * What the run is told of a reply and what is kept of it. The kinds of outcome are told apart in this order, and none is
+ * ever put in the place of another: a refusal is a refusal even when it reads like an answer (R-LIVE-30, R-ENV-1).
+ */
+export async function judge(
+  spoken: Spoken,
+  { brief, verbosity }: Pick<ThinkAsk, 'brief' | 'verbosity'>,
+  { schemas, secrets }: { readonly schemas: SchemaChecker; readonly secrets: Secrets },
+): Promise<Judged> {
+  const { redact } = secrets
+  const text = redact.text(cleanText(spoken.text))
+  const carry = spoken.carry === undefined ? undefined : redact.json(spoken.carry)
+  const tell = (said: ModelSaid, calls: readonly ReadCall[] = [], reasons = ''): Judged => {
+    const kept = calls.map(call => call.kept)
+    const reasoning = shown(redact.text(cleanText(spoken.reasoning || reasons)), verbosity)
+    return {
+      told: {
+        said: redacted(said, redact),
+        ...(reasoning === undefined ? undefined : { reasoning }),
+        usage: spoken.usage,
+        replyTokens: boundOf(text, kept, carry),
+      },
+      contents: { text, calls: kept, ...(carry === undefined ? undefined : { carry }) },
+    }
+  }
+  if (spoken.finish.kind !== 'done') return tell(spoken.finish)
+  if (spoken.calls.length > MAX_CALLS) {
+    const problem = `The answer asks for ${spoken.calls.length} tool calls at once; ask for ${MAX_CALLS} at most.`
+    return tell({ kind: 'unusable', reason: 'schema-violation', problem })
+  }
+  if (spoken.calls.length > 0) {
+    const calls = await readCalls(spoken.calls, brief, { schemas, redact })
+    return tell({ kind: 'tools', calls: calls.map(call => call.wanted) }, calls)
+  }
+  const { said, reasoning } = await readAnswer(spoken.text, brief, schemas)
+  return tell(said, [], reasoning)
+}
+
+/** R-ENV-5: what was checked is redacted afterwards, and before anybody sees it. Calls have been redacted one by one. */
+function redacted(said: ModelSaid, redact: Redactor): ModelSaid {
+  if (said.kind === 'answered') return { ...said, result: redact.json(said.result) }
+  return said.kind === 'unusable' ? { ...said, problem: redact.text(said.problem) } : said
+}
+
+/** R-EVENT-5. */
+function shown(reasoning: string, verbosity: ThinkAsk['verbosity']): string | undefined {
+  if (reasoning === '' || verbosity === 'off') return undefined
+  return verbosity === 'full' ? reasoning : summaryOf(reasoning)
+}
+
+/** What fencing a result takes besides the result. */
+const FENCE = 64
+
+const boundOf = (text: string, calls: ThoughtContents['calls'], carry: Json | undefined): number =>
+  tokenBound(text, carry === undefined ? '' : JSON.stringify(carry)) +
+  calls.reduce(
+    (sum, { id, name, toolId = '', args }) => sum + FENCE + tokenBound(id, name, toolId, JSON.stringify(args)),
+    0,
+  )

@@ -1,0 +1,64 @@
+import type { ModelSaid } from '../../core/agent/brief.js'
+import { isObject, type Json, type JsonObject } from '../../core/json.js'
+import type { BriefContents } from '../../engine/agent-ports.js'
+import type { SchemaChecker } from '../../engine/ports.js'
+import { cleanJson, cleanText } from './clean.js'
+import { findJson } from './find-json.js'
+
+export type ReadAnswer = {
+  readonly said: Extract<ModelSaid, { kind: 'answered' | 'unusable' }>
+  /** What a model that has no reasoning of its own has written about its reasons. */
+  readonly reasoning?: string
+}
+
+/**
+ * A text as the answer it was asked to be. What is checked is what is told: nothing is mended after the check, and a
+ * value that breaks the schema never leaves here (R-MANIF-7, R-LIVE-11).
+ */
+export async function readAnswer(text: string, brief: BriefContents, schemas: SchemaChecker): Promise<ReadAnswer> {
+  const clean = cleanText(text)
+  if (!brief.wrapped && brief.returnSchema === undefined) {
+    if (clean.trim() === '') return parseError('The answer was empty')
+    return { said: { kind: 'answered', result: clean } }
+  }
+  const found = findJson(clean)
+  if (!found.ok) return parseError(`${found.problem}. Answer with one JSON value and nothing else.`)
+  const value = cleanJson(found.value)
+  const unwrapped = brief.wrapped ? unwrap(value) : { result: value }
+  if ('problem' in unwrapped) return violation(unwrapped.problem)
+  const { result, confidence, reasoning } = unwrapped
+  const problem = brief.returnSchema && (await schemas.check(brief.returnSchema, result))
+  if (problem !== undefined)
+    return violation(`${brief.wrapped ? 'result' : 'The answer'} breaks its schema: ${problem}`)
+  return {
+    said: {
+      kind: 'answered',
+      result,
+      ...(confidence === undefined ? undefined : { confidence }),
+      ...(found.recovery === undefined ? undefined : { recovery: found.recovery }),
+    },
+    ...(reasoning === undefined ? undefined : { reasoning }),
+  }
+}
+
+type Unwrapped = { readonly result: Json; readonly confidence?: number; readonly reasoning?: string }
+
+/** R-LIVE-13: an answer that does not say how sure it is cannot slip past the threshold, it is asked for again. */
+function unwrap(value: Json): Unwrapped | { readonly problem: string } {
+  if (!isObject(value)) return { problem: 'The answer must be a JSON object with result and confidence' }
+  if (!Object.hasOwn(value, 'result')) return { problem: 'result is missing' }
+  const { result = null, confidence, reasoning } = value as JsonObject
+  if (typeof confidence !== 'number' || !(confidence >= 0 && confidence <= 1)) {
+    return { problem: 'confidence must be a number from 0 to 1' }
+  }
+  return { result, confidence, ...(typeof reasoning === 'string' ? { reasoning } : undefined) }
+}
+
+const parseError = (problem: string): ReadAnswer => unusable('parse-error', problem)
+const violation = (problem: string): ReadAnswer => unusable('schema-violation', problem)
+
+const LONGEST_PROBLEM = 2_000
+
+const unusable = (reason: 'parse-error' | 'schema-violation', problem: string): ReadAnswer => ({
+  said: { kind: 'unusable', reason, problem: cleanText(problem).slice(0, LONGEST_PROBLEM) },
+})

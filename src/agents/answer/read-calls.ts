@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import type { ToolWanted } from '../../core/agent/brief.js'
+import { isObject, type Json } from '../../core/json.js'
+import type { BriefContents, ThoughtContents } from '../../engine/agent-ports.js'
+import type { SchemaChecker } from '../../engine/ports.js'
+import type { Redactor } from '../../secrets/secrets.js'
+import { cleanJson, cleanText } from './clean.js'
+import { isDeeperThan } from './find-json.js'
+import type { SpokenCall } from './spoken.js'
+
+export type ReadCall = { readonly wanted: ToolWanted; readonly kept: ThoughtContents['calls'][number] }
+
+/**
+ * Tool calls as the run is told them and as they are kept. R-TOOL-1: a name that is not exactly one of the surface's
+ * stands for no tool, however alike it looks.
+ */
+export async function readCalls(
+  calls: readonly SpokenCall[],
+  brief: BriefContents,
+  deps: { readonly schemas: SchemaChecker; readonly redact: Redactor },
+): Promise<readonly ReadCall[]> {
+  const ids = new Set<string>()
+  const read: ReadCall[] = []
+  for (const [i, call] of calls.entries()) {
+    const id = ids.has(call.id) || !/^[\w-]{1,64}$/.test(call.id) ? unusedId(i, ids) : call.id
+    ids.add(id)
+    read.push(await readCall(call, id, brief, deps))
+  }
+  return read
+}
+
+async function readCall(
+  { name, input }: SpokenCall,
+  id: string,
+  brief: BriefContents,
+  { schemas, redact }: { readonly schemas: SchemaChecker; readonly redact: Redactor },
+): Promise<ReadCall> {
+  const tool = brief.tools.find(one => one.name === name)
+  const given = argumentsOf(input)
+  const args = redact.json('args' in given ? given.args : {})
+  const problem =
+    'problem' in given ? given.problem : tool === undefined ? undefined : await schemas.check(tool.inputSchema, args)
+  return {
+    wanted: {
+      ...(tool === undefined ? undefined : { toolId: tool.toolId }),
+      argsHash: hashOf('args' in given ? args : redact.text(cleanText(input))),
+      ...(problem === undefined ? undefined : { problem: redact.text(cleanText(problem)) }),
+    },
+    kept: { id, name: plainName(name), ...(tool === undefined ? undefined : { toolId: tool.toolId }), args },
+  }
+}
+
+/** As providers take names back. */
+const plainName = (name: string): string => name.replace(/[^\w-]/g, '_').slice(0, 64) || 'unnamed'
+
+function unusedId(i: number, taken: ReadonlySet<string>): string {
+  let id = `call_${i}`
+  while (taken.has(id)) id += '_'
+  return id
+}
+
+const MAX_DEPTH = 64
+
+function argumentsOf(input: string): { readonly args: Json } | { readonly problem: string } {
+  try {
+    // Some models write nothing where there is nothing to say.
+    const args = JSON.parse(input.trim() === '' ? '{}' : input) as Json
+    if (!isObject(args)) return { problem: 'the arguments must be a JSON object' }
+    return isDeeperThan(args, MAX_DEPTH)
+      ? { problem: 'the arguments are nested too deeply' }
+      : { args: cleanJson(args) }
+  } catch (error) {
+    if (error instanceof SyntaxError) return { problem: 'the arguments are not JSON' }
+    throw error
+  }
+}
+
+/** R-TOOL-3. */
+const hashOf = (args: Json): string =>
+  createHash('sha256')
+    .update(canonicalize(args) ?? '')
+    .digest('hex')

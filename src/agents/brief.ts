@@ -1,0 +1,197 @@
+import type { Brief } from '../core/agent/brief.js'
+import { isObject, type Json, type JsonObject } from '../core/json.js'
+import type { AgentFailure, Agents, BriefAsk, BriefContents, ToolContentsOfBrief } from '../engine/agent-ports.js'
+import type { Log, SchemaChecker } from '../engine/ports.js'
+import type { Secrets } from '../secrets/secrets.js'
+import { type Actor, actorOf, promptsOf } from './actor.js'
+import type { Catalog } from './catalog/catalog.js'
+import type { Models } from './models/models.js'
+import { compositionOf, slotsOf } from './prompts/compose.js'
+import type { AgentPrompts } from './prompts/layers.js'
+import { type ResolvedPrompts, resolvePrompts } from './prompts/resolve.js'
+import { type AnswerForm, systemText } from './prompts/system-text.js'
+import type { PromptProblem } from './prompts/template.js'
+import { userText } from './prompts/user-text.js'
+import type { ModelSettings } from './settings.js'
+import { tokenBound } from './token-bound.js'
+import type { HostTool } from './tools/host-tool.js'
+import type { Tools } from './tools/tools.js'
+
+export type BriefDeps = {
+  readonly catalog: Pick<Catalog, 'get' | 'prompt'>
+  readonly models: Pick<Models, 'choose' | 'priceOf' | 'toolName'>
+  readonly tools: Pick<Tools, 'surface'>
+  readonly schemas: Pick<SchemaChecker, 'check'>
+  readonly secrets: Pick<Secrets, 'redact'>
+  readonly limits: Pick<ModelSettings, 'maxOutputTokens' | 'maxRounds' | 'maxRetries'>
+  readonly log: Log
+}
+
+type Briefed = Awaited<ReturnType<Agents['brief']>>
+
+/** Makes everything ready for an invocation; calls no model and no tool. */
+export function createBriefs(deps: BriefDeps): Agents['brief'] {
+  return async ask => {
+    try {
+      return await briefFor(deps, ask)
+    } catch (error) {
+      // Whatever it says may quote a task, so only its kind is told.
+      const kind = error instanceof Error ? error.name : typeof error
+      return failed('effect_failed', `the agent could not be made ready (${kind})`, true)
+    }
+  }
+}
+
+/** R-LIVE-2: model, prompts, tools, memory, task, in this order. */
+async function briefFor(deps: BriefDeps, ask: BriefAsk): Promise<Briefed> {
+  const { catalog, models, tools, schemas, limits } = deps
+  const { role, ai } = ask
+  const actor = actorOf(ask.agent, role, catalog)
+  if (actor === undefined) return unknownAgent(ask, catalog)
+
+  const fixed = ask.fixed(actor.modelClass)
+  const chosen = models.choose({
+    role,
+    modelClass: actor.modelClass,
+    ai,
+    ...(actor.model !== undefined && { inlineModel: actor.model }),
+    ...(fixed && { fixed }),
+  })
+  if (!chosen.ok) return failed(chosen.code, chosen.message)
+  const price = models.priceOf(chosen.name)
+
+  const prompts = promptsFor(deps, ask, actor)
+  if (!prompts.ok) return failed(prompts.code, prompts.message)
+
+  const surface = allowedOf(await tools.surface(actor.toolAllowlist, ask.signal), actor, deps.log)
+  const problem = actor.taskSchema && (await schemas.check(actor.taskSchema, ask.task))
+  const contents = contentsFor(deps, ask, actor, prompts, surface)
+  const told: Brief = {
+    agentId: actor.agentId,
+    ...(actor.version !== undefined && { version: actor.version }),
+    modelClass: actor.modelClass,
+    ...chosen.name,
+    prompts: slotsOf(prompts).map(({ resolution }) => resolution),
+    composed: compositionOf(prompts, contents, value => deps.secrets.redact.json(value)),
+    tools: surface.map(({ terms }) => terms),
+    memoryBound: actor.memoryBound,
+    ...(problem !== undefined && { taskProblem: deps.secrets.redact.text(problem) }),
+    checksResult: contents.returnSchema !== undefined,
+    ...(actor.threshold !== undefined && { threshold: actor.threshold }),
+    maxOutputTokens: ai.maxOutputTokens ?? limits.maxOutputTokens,
+    maxRounds: limits.maxRounds,
+    maxRetries: limits.maxRetries,
+    ...(price && { price }),
+    inputTokens: boundOf(contents),
+  }
+  return { ok: true, told, contents }
+}
+
+/** R-PROMPT-3, R-PROMPT-7: a node may bind the prompts of another agent than the one that acts. */
+function promptsFor({ catalog, log }: BriefDeps, ask: BriefAsk, actor: Actor): ResolvedPrompts | PromptProblem {
+  const { node, workflow } = ask.prompts
+  const { agentId } = actor
+  const bound = typeof node.agentId === 'string' ? node.agentId : agentId
+  const agent = bound === agentId ? actor.prompts : boundPrompts(bound, catalog)
+  if (agent === undefined)
+    log.warn({ agentId: bound, code: 'agent_binding_unresolvable' }, 'a node binds an unknown agent')
+  const prompts = resolvePrompts({ node, agent, workflow }, valuesOf(ask), catalog.prompt)
+  const isInline = 'inline' in ask.agent || typeof node.systemPrompt === 'string'
+  if (isInline && prompts.ok && prompts.system.resolution.chain[0]?.applied) {
+    log.warn(
+      { agentId, code: 'prompt_ref_supersedes_inline' },
+      'a prompt reference is used in place of an inline prompt',
+    )
+  }
+  return prompts
+}
+
+function boundPrompts(agentId: string, catalog: Pick<Catalog, 'get'>): AgentPrompts | undefined {
+  const agent = catalog.get(agentId)
+  return agent && promptsOf(agent)
+}
+
+function valuesOf({ task, variables }: BriefAsk) {
+  const part = (value: Json | undefined): JsonObject => (isObject(value) ? value : {})
+  return { input: variables.input ?? task, variable: part(variables.variable), context: part(variables.context) }
+}
+
+/** R-TOOL-1, R-TOOL-2: whatever the source of tools answers, only what the allowlist names letter by letter is there. */
+function allowedOf(tools: readonly HostTool[], { agentId, toolAllowlist }: Actor, log: Log): readonly HostTool[] {
+  const allowed = new Map(tools.map(tool => [tool.terms.toolId, tool]))
+  const wanted = [...new Set(toolAllowlist)].sort()
+  const missing = wanted.filter(toolId => !allowed.has(toolId))
+  if (missing.length > 0) log.warn({ agentId, missing }, 'an agent may use tools that are not there')
+  return wanted.flatMap(toolId => allowed.get(toolId) ?? [])
+}
+
+function contentsFor(
+  { models, secrets }: BriefDeps,
+  ask: BriefAsk,
+  actor: Actor,
+  { system, user, fewShot, schemaHint }: ResolvedPrompts,
+  surface: readonly HostTool[],
+): BriefContents {
+  const answer = answerFormOf(ask, actor)
+  const { temperature } = ask.ai
+  const contents: BriefContents = {
+    system: systemText(system.prompt?.text ?? '', schemaHint.prompt?.text, answer, surface.length > 0),
+    user: userText({
+      examples: fewShot.flatMap(({ prompt }) => prompt?.text ?? []),
+      prompt: user.prompt?.text,
+      task: ask.task,
+      transcript: ask.transcript?.map(event => ({ ...event })),
+    }),
+    tools: toolsFor(surface, models),
+    ...(answer.form !== 'text' && answer.schema && { returnSchema: answer.schema }),
+    wrapped: answer.form === 'wrapped',
+    ...(temperature !== undefined && { temperature }),
+  }
+  return secrets.redact.json(contents)
+}
+
+/** What the node demands wins; an agent that promises a result, or must say how sure it is, says both in one object. */
+function answerFormOf({ returnSchema }: BriefAsk, actor: Actor): AnswerForm {
+  if (returnSchema !== undefined) return { form: 'exact', schema: returnSchema }
+  if (actor.returnSchema !== undefined) return { form: 'wrapped', schema: actor.returnSchema }
+  return { form: actor.threshold === undefined ? 'text' : 'wrapped' }
+}
+
+function toolsFor(surface: readonly HostTool[], models: BriefDeps['models']): readonly ToolContentsOfBrief[] {
+  const taken = new Set<string>()
+  return surface.map(({ terms: { toolId }, description, inputSchema }) => {
+    const name = models.toolName(toolId, taken)
+    taken.add(name)
+    return { toolId, name, description, inputSchema }
+  })
+}
+
+/** Providers put instructions of their own before tools and schemas; none says how long, none takes this much. */
+const PROVIDERS_OWN = 1_024
+
+const boundOf = ({ system, user, tools, returnSchema }: BriefContents): number =>
+  PROVIDERS_OWN +
+  tokenBound(
+    system,
+    user,
+    ...tools.map(({ name, description, inputSchema }) => JSON.stringify({ name, description, inputSchema })),
+    ...(returnSchema === undefined ? [] : [JSON.stringify(returnSchema)]),
+  )
+
+function unknownAgent({ agent }: BriefAsk, catalog: Pick<Catalog, 'get'>): AgentFailure {
+  const installed = catalog.get(agent.agentId)?.packVersion
+  const id = JSON.stringify(agent.agentId)
+  if (installed === undefined || !('version' in agent))
+    return failed('unknown_agent', `there is no agent ${id} on this host`)
+  return failed(
+    'unknown_agent',
+    `agent ${id} is installed in version ${installed}, not ${JSON.stringify(agent.version)}`,
+  )
+}
+
+const failed = (code: string, message: string, retryable = false): AgentFailure => ({
+  ok: false,
+  code,
+  message,
+  retryable,
+})

@@ -1,0 +1,42 @@
+import { problemsOf } from './unusable.js'
+
+export type FileToRead<T> = { readonly file: string; readonly read: () => Promise<T> }
+
+/**
+ * Reads files one by one. One that cannot be used is a problem and stops no other; nor can one whose name, as `nameOf`
+ * says it, an earlier file has. Where `before` has a good version of it, that one is kept, whole.
+ */
+export async function collect<T>(
+  files: readonly FileToRead<T>[],
+  nameOf: (value: T) => string,
+  before: ReadonlyMap<string, T>,
+  problems: string[],
+): Promise<Map<string, T>> {
+  const found = new Map<string, T>()
+  const owners = new Map<string, string>()
+  const take = (file: string, value: T): string | undefined => {
+    const name = nameOf(value)
+    const owner = owners.get(name)
+    if (owner !== undefined) return `${file}: ${name} is already in ${owner}; give one of them another name`
+    owners.set(name, file)
+    found.set(file, value)
+    return undefined
+  }
+  for (const { file, read } of files) {
+    const wrong = await attempt(file, async () => take(file, await read()))
+    if (wrong.length === 0) continue
+    problems.push(...wrong)
+    const known = before.get(file)
+    if (known !== undefined) take(file, known)
+  }
+  return found
+}
+
+async function attempt(file: string, take: () => Promise<string | undefined>): Promise<readonly string[]> {
+  try {
+    const problem = await take()
+    return problem === undefined ? [] : [problem]
+  } catch (error) {
+    return problemsOf(error, file)
+  }
+}

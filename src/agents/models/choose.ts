@@ -1,0 +1,64 @@
+import type { AiOverride, ModelClass, ModelName, ModelRole, Price } from '../../core/agent/brief.js'
+import { own } from '../../core/json.js'
+import type { AgentSettings, ModelSettings } from '../settings.js'
+
+export type ModelWanted = {
+  readonly role: ModelRole
+  readonly modelClass: ModelClass
+  readonly ai: AiOverride
+  readonly inlineModel?: string
+  readonly fixed?: ModelName
+}
+
+export type ModelChoice =
+  | { readonly ok: true; readonly name: ModelName }
+  | { readonly ok: false; readonly code: string; readonly message: string }
+
+/**
+ * R-LIVE-3: what the run was told to use, then what the workflow says, then what this run has used for the same role
+ * and class before, and only then what the host is set to now.
+ */
+export function choose(want: ModelWanted, settings: ModelSettings): ModelChoice {
+  const { role, modelClass, ai, inlineModel, fixed } = want
+  const byClass = role === 'worker' ? settings.classes[modelClass] : undefined
+  const base = fixed ?? byClass ?? settings[role]
+  const inline = inlineModel === undefined ? base : named(inlineModel, base.provider)
+  const { provider, model } = overridden(inline, ai)
+  if (model === undefined) return no(`say which model of ${shown(provider)} to use: configurable.ai.model`)
+  const known = own(settings.providers, provider)
+  if (known === undefined) {
+    return no(`there is no model provider ${shown(provider)}; known: ${Object.keys(settings.providers).join(', ')}`)
+  }
+  if (known.kind === 'openai-compatible' && known.baseUrl === undefined) {
+    return no(`the model provider ${shown(provider)} needs a baseUrl`)
+  }
+  if (known.kind !== 'scripted' && known.apiKey === undefined && known.baseUrl === undefined) {
+    return no(`the model provider ${shown(provider)} has no key; set one, or use scripted:default offline`)
+  }
+  return { ok: true, name: { provider, model } }
+}
+
+function overridden(
+  base: ModelName,
+  ai: AiOverride,
+): { readonly provider: string; readonly model: string | undefined } {
+  if (ai.provider === undefined) return ai.model === undefined ? base : named(ai.model, base.provider)
+  const { provider } = ai
+  // Models may have colons in their names, so only the provider's own name is taken off.
+  if (ai.model !== undefined)
+    return { provider, model: ai.model.startsWith(`${provider}:`) ? ai.model.slice(provider.length + 1) : ai.model }
+  return { provider, model: provider === base.provider ? base.model : undefined }
+}
+
+/** `provider:model`, or a model of the provider that would be used anyway. */
+function named(text: string, provider: string): ModelName {
+  const colon = text.indexOf(':')
+  return colon < 0 ? { provider, model: text } : { provider: text.slice(0, colon), model: text.slice(colon + 1) }
+}
+
+const no = (message: string): ModelChoice => ({ ok: false, code: 'model_not_configured', message })
+
+const shown = (name: string): string => JSON.stringify(name.slice(0, 100))
+
+export const priceOf = ({ provider, model }: ModelName, prices: AgentSettings['prices']): Price | undefined =>
+  own(prices, `${provider}:${model}`) ?? own(prices, `${provider}:*`)

@@ -1,0 +1,89 @@
+import type { ModelName, Price } from '../../core/agent/brief.js'
+import { own } from '../../core/json.js'
+import type { Egress } from '../../egress/egress.js'
+import type { Agents, ThinkAsk } from '../../engine/agent-ports.js'
+import type { Clock, Log, SchemaChecker } from '../../engine/ports.js'
+import type { Secrets } from '../../secrets/secrets.js'
+import { judge } from '../answer/judge.js'
+import type { AgentSettings, ModelSettings, ProviderSettings } from '../settings.js'
+import { cacheKey, semanticRequest } from './cache-key.js'
+import { choose, type ModelChoice, type ModelWanted, priceOf } from './choose.js'
+import { type Failing, rejected } from './failure.js'
+import { askProvider, type Reply } from './live.js'
+import { worstCase } from './request-bound.js'
+import { createScriptedModel } from './scripted/scripted-model.js'
+import { toolName } from './tool-name.js'
+
+export interface Models {
+  choose(want: ModelWanted): ModelChoice
+  /** Undefined when nobody has told. */
+  priceOf(name: ModelName): Price | undefined
+  /** As `Agents.think`: A1, A2, A4. */
+  think(ask: ThinkAsk): ReturnType<Agents['think']>
+  keyOf(ask: ThinkAsk): string
+  /** The name by which a model knows a tool. */
+  toolName(toolId: string, taken: ReadonlySet<string>): string
+  close(): Promise<void>
+}
+
+export type ModelDeps = {
+  readonly settings: ModelSettings
+  readonly prices: AgentSettings['prices']
+  readonly egress: Egress
+  readonly secrets: Secrets
+  readonly schemas: SchemaChecker
+  readonly clock: Clock
+  readonly log: Log
+  /** From 0 to 1, to spread tries that were turned away at the same time. */
+  readonly random?: () => number
+}
+
+export function createModels(deps: ModelDeps): Models {
+  const { settings, prices, egress, secrets, schemas, clock, log, random = () => 0.5 } = deps
+  const closing = new AbortController()
+  const scripted = createScriptedModel(settings.script)
+
+  async function reply(ask: ThinkAsk): Promise<Reply> {
+    const call: Failing = { provider: ask.provider, model: ask.model, tries: 1, worst: worstCase(ask) }
+    const provider = own(settings.providers, ask.provider)
+    if (provider === undefined) return rejected('this host has no such provider any more', call)
+    if (provider.kind === 'scripted') return scripted(ask, call, secrets.redact)
+    const key = await keyFor(provider, call)
+    if (typeof key === 'object') return key
+    const { kind, baseUrl } = provider
+    return askProvider(ask, { kind, baseUrl, apiKey: key }, { settings, egress, redact: secrets.redact, clock, random })
+  }
+
+  /** Looked up for every request, so that a key can be changed while the host runs. */
+  async function keyFor({ apiKey }: ProviderSettings, call: Failing) {
+    if (apiKey === undefined) return undefined
+    try {
+      return await secrets.resolve(apiKey)
+    } catch (error) {
+      // Its message names where the key should be, and is all that may be said of it.
+      return rejected(error instanceof Error ? error.message : 'its key cannot be read', call)
+    }
+  }
+
+  async function think(ask: ThinkAsk): ReturnType<Agents['think']> {
+    const answer = await reply(ask)
+    if (!answer.ok) {
+      const { code, details = {} } = answer
+      log.warn({ code, ...details }, 'a model call failed')
+      return answer
+    }
+    const { told, contents } = await judge(answer.spoken, ask, { schemas, secrets })
+    return { ok: true, told: { ...told, retries: answer.retries }, contents }
+  }
+
+  return {
+    choose: want => choose(want, settings),
+    priceOf: name => priceOf(name, prices),
+    think: ask => think({ ...ask, signal: AbortSignal.any([ask.signal, closing.signal]) }),
+    keyOf: ask => cacheKey(semanticRequest(ask), settings.cacheKeyRecipe),
+    toolName,
+    async close() {
+      closing.abort()
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import type { Composition } from '../../core/agent/brief.js'
+import { canonicalJson, type Json } from '../../core/json.js'
+import type { ResolvedPrompts, ResolvedSlot } from './resolve.js'
+
+/** `sha256:` over canonical JSON, so that equal values have equal hashes on every host. */
+export const hashOf = (value: Json): string =>
+  `sha256:${createHash('sha256').update(canonicalJson(value)).digest('hex')}`
+
+/** In the order in which they stand in the composition. */
+export const slotsOf = ({ system, user, fewShot, schemaHint }: ResolvedPrompts): readonly ResolvedSlot[] => [
+  system,
+  user,
+  ...fewShot,
+  schemaHint,
+]
+
+/** R-PROMPT-5: what was sent, by hash. `redact` comes first, so that no hash is one of a secret. */
+export function compositionOf(
+  prompts: ResolvedPrompts,
+  sent: { readonly system: string; readonly user: string },
+  redact: (value: Json) => Json,
+): Composition {
+  const used = slotsOf(prompts).flatMap(({ prompt }) => prompt ?? [])
+  const variableHashes: { [name: string]: string } = Object.create(null)
+  for (const { source, values } of used) {
+    for (const { name, value } of values) {
+      const hash = hashOf(redact(value))
+      // Two prompts may give one name to two values.
+      const taken = variableHashes[name] !== undefined && variableHashes[name] !== hash
+      variableHashes[taken ? `${source}#${name}` : name] = hash
+    }
+  }
+  return {
+    refs: used.map(({ source }) => source),
+    kind: kindOf(prompts),
+    hash: hashOf({ system: sent.system, user: sent.user }),
+    variableHashes: { ...variableHashes },
+  }
+}
+
+function kindOf({ system, user }: ResolvedPrompts): Composition['kind'] {
+  if (user.prompt === undefined) return 'system-only'
+  return system.prompt === undefined ? 'user-only' : 'system+user'
+}

@@ -1,0 +1,51 @@
+import { isObject, type Json, type JsonObject } from '../../core/json.js'
+
+/** Which template is meant (contract agents §16), whichever of the two spellings was used. */
+export type PromptRef = {
+  readonly templateId: string
+  readonly libraryId?: string
+  /** The latest, where absent. */
+  readonly version?: string
+  readonly variableOverrides?: JsonObject
+}
+
+export const TEMPLATE_ID = /^[a-z0-9][a-z0-9._-]{0,127}$/
+export const VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/
+
+export const REF_RULE =
+  'prompt:ID or prompt:ID@VERSION, or an object with templateId and perhaps libraryId, version, variableOverrides'
+
+const FIELDS = new Set(['templateId', 'libraryId', 'version', 'variableOverrides'])
+
+/** Undefined when it is neither of the two forms. */
+export function parseRef(value: Json): PromptRef | undefined {
+  if (typeof value === 'string') return parseText(value)
+  if (!isObject(value) || Object.keys(value).some(key => !FIELDS.has(key))) return undefined
+  const { templateId, libraryId, version, variableOverrides } = value
+  if (!matches(templateId, TEMPLATE_ID)) return undefined
+  if (libraryId !== undefined && !matches(libraryId, TEMPLATE_ID)) return undefined
+  if (version !== undefined && !matches(version, VERSION)) return undefined
+  if (variableOverrides !== undefined && !isObject(variableOverrides)) return undefined
+  return {
+    templateId,
+    ...(libraryId !== undefined && { libraryId }),
+    ...(version !== undefined && { version }),
+    ...(variableOverrides !== undefined && { variableOverrides }),
+  }
+}
+
+/** The stringy form, by which events name a prompt. */
+export const refText = ({ templateId, version }: Pick<PromptRef, 'templateId' | 'version'>): string =>
+  version === undefined ? `prompt:${templateId}` : `prompt:${templateId}@${version}`
+
+function parseText(text: string): PromptRef | undefined {
+  if (!text.startsWith('prompt:')) return undefined
+  const [templateId, ...versions] = text.slice('prompt:'.length).split('@')
+  const [version] = versions
+  if (versions.length > 1 || !matches(templateId, TEMPLATE_ID)) return undefined
+  if (version === undefined) return { templateId }
+  return VERSION.test(version) ? { templateId, version } : undefined
+}
+
+const matches = (value: Json | undefined, pattern: RegExp): value is string =>
+  typeof value === 'string' && pattern.test(value)

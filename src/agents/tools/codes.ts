@@ -1,0 +1,16 @@
+/** Why a tool call did not give a result. Told to the run, so a code says nothing of what the tool said. */
+export const TOOL_CODES = {
+  tool_unknown: 'This host has no such tool any more; nothing was called',
+  tool_unavailable: 'The tool cannot be reached now; nothing was called',
+  tool_arguments_invalid: 'The arguments break the input schema that the tool has now; nothing was called',
+  rate_limited: 'The principal has used up its calls of this tool for now; nothing was called',
+  tool_refused: 'The tool does not do what it was asked, such as fetch a URL that is not allowed; nothing was called',
+  tool_failed: 'The tool says that it failed',
+  tool_timeout: 'The tool did not answer in time; the call may have had its effect',
+  tool_cancelled: 'The call was taken back; it may have had its effect',
+  tool_connection_lost: 'The tool went away during the call, which may have had its effect',
+  tool_result_too_large: 'The result was too large to be read; the call may have had its effect',
+  tool_result_invalid: 'The result is not what tools may return, or breaks the output schema',
+} as const
+
+export type ToolCode = keyof typeof TOOL_CODES

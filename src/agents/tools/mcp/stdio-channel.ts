@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { deserializeMessage, isJSONRPCResponse, serializeMessage, type Transport } from '@modelcontextprotocol/client'
+import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
+import type { Clock, Log } from '../../../engine/ports.js'
+import type { McpServer } from '../../settings.js'
+import type { ToolCode } from '../codes.js'
+import type { Channel } from './channel.js'
+import { messageLines } from './message-lines.js'
+
+/** Time to leave before it is ended for good. */
+const GRACE_MS = 2_000
+
+export type StdioOptions = {
+  readonly name: string
+  readonly server: Extract<McpServer, { kind: 'stdio' }>
+  /** The server's own environment, with secrets in it. */
+  readonly env: { readonly [name: string]: string }
+  readonly maxMessageBytes: number
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * A server that runs as a child of this process and talks over its pipes.
+ *
+ *  C1  It gets the environment that the operator named, besides PATH and HOME; nothing else of ours.
+ *  C2  It leads a process group of its own, which is ended with it: helpers do not outlive it.
+ *  C3  No message is held that is larger than the limit, nor read on without end what is not an answer; who sends such
+ *      is ended.
+ *  C4  What it writes to stderr is counted and forgotten.
+ */
+export function stdioChannel(options: StdioOptions): Channel {
+  const { name, maxMessageBytes, clock, log } = options
+  let child: ChildProcess | undefined
+  let broke: ToolCode | undefined
+  let unasked = 0
+  let stderrBytes = 0
+  let over: Promise<void> = Promise.resolve()
+
+  const transport: Transport = {
+    start: () =>
+      new Promise((resolve, reject) => {
+        const started = launch(options)
+        child = started
+        over = new Promise(done => {
+          started.once('exit', (code, signal) => {
+            endGroup(started, 'SIGKILL')
+            log.info({ server: name, code, signal, stderrBytes }, 'a tool server has ended')
+            // What it said last may still be in the pipe; somebody who left the group may hold the pipe open for ever.
+            const disarm = clock.after(GRACE_MS, () => finish())
+            const finish = () => {
+              disarm()
+              for (const stream of started.stdio) stream?.destroy()
+              done()
+              transport.onclose?.()
+              transport.onclose = undefined
+            }
+            started.once('close', finish)
+          })
+        })
+        started.once('spawn', resolve)
+        started.on('error', reject)
+        started.stdin?.on('error', error => transport.onerror?.(error))
+        started.stdout?.on('data', messageLines(maxMessageBytes, receive, tooMuch))
+        started.stderr?.on('data', (chunk: Buffer) => {
+          stderrBytes += chunk.length
+        })
+      }),
+    async send(message) {
+      if (child?.stdin?.writable !== true) throw new Error('the server has ended')
+      child.stdin.write(serializeMessage(message))
+    },
+    async close() {
+      if (child?.pid === undefined) return
+      if (child.exitCode === null && child.signalCode === null) {
+        child.stdin?.end()
+        endGroup(child, 'SIGTERM')
+        const leader = child
+        const disarm = clock.after(GRACE_MS, () => endGroup(leader, 'SIGKILL'))
+        await over
+        disarm()
+      }
+      await over
+    },
+  }
+
+  function receive(line: string): void {
+    unasked += line.length
+    try {
+      const message = deserializeMessage(line)
+      if (isJSONRPCResponse(message)) unasked = 0
+      transport.onmessage?.(message)
+    } catch {
+      // Not a message: servers also print what they should not. It counts as unasked for.
+      unasked += 1
+    }
+    if (unasked > maxMessageBytes) tooMuch()
+  }
+
+  function tooMuch(): void {
+    broke = 'tool_result_too_large'
+    child?.stdout?.pause()
+    if (child !== undefined) endGroup(child, 'SIGKILL')
+  }
+
+  return { transport, follow: () => () => undefined, broke: () => broke, leave: async () => undefined }
+}
+
+function launch({ server, env }: StdioOptions): ChildProcess {
+  // Of what the protocol's own client thinks fit to pass on, only this (C1).
+  const { PATH, HOME } = getDefaultEnvironment()
+  return spawn(server.command, [...server.args], {
+    ...(server.cwd !== undefined && { cwd: server.cwd }),
+    env: { ...(PATH !== undefined && { PATH }), ...(HOME !== undefined && { HOME }), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+    shell: false,
+  })
+}
+
+/** The process and whoever it has started, as far as they are still there. */
+function endGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, signal)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error
+  }
+}

@@ -1,0 +1,69 @@
+import type { Egress } from '../../egress/egress.js'
+import type { UseAsk } from '../../engine/agent-ports.js'
+import type { Clock, Log, SchemaChecker } from '../../engine/ports.js'
+import type { Secrets } from '../../secrets/secrets.js'
+import type { ToolSettings } from '../settings.js'
+import { createBuiltins } from './builtin/builtins.js'
+import type { HostTool, Tool, ToolSource } from './host-tool.js'
+import { loadLocalTools } from './local/local-tools.js'
+import { createMcpSources } from './mcp/mcp-source.js'
+import { createRateLimit } from './rate-limit.js'
+import { type Used, useTool } from './use.js'
+
+export type ToolDeps = {
+  readonly settings: ToolSettings
+  /** The folder whose `tools/` holds modules of the operator's. */
+  readonly project: string | undefined
+  readonly egress: Egress
+  readonly secrets: Secrets
+  readonly schemas: SchemaChecker
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface Tools {
+  /** The tools whose ids are exactly these, in this order; the others are not there (R-TOOL-1, R-TOOL-2). */
+  surface(allowlist: readonly string[], signal: AbortSignal): Promise<readonly HostTool[]>
+  /** All there are now, sorted by id. */
+  catalogue(signal: AbortSignal): Promise<readonly HostTool[]>
+  use(ask: UseAsk): Promise<Used>
+  /** What the operator should know: servers that cannot be reached, modules and settings that are no good. */
+  problems(): readonly string[]
+  close(): Promise<void>
+}
+
+/** Loads modules; servers are started or connected to when they are first wanted. */
+export async function createTools(deps: ToolDeps): Promise<Tools> {
+  const sources: readonly ToolSource[] = [createBuiltins(deps), await loadLocalTools(deps), ...createMcpSources(deps)]
+  const rateLimit = createRateLimit(deps.clock)
+
+  async function find(toolId: string, signal: AbortSignal): Promise<Tool | 'unavailable' | undefined> {
+    for (const source of sources) {
+      if (!source.owns(toolId)) continue
+      const tools = await source.tools(signal)
+      return tools === undefined ? 'unavailable' : tools.get(toolId)
+    }
+    return undefined
+  }
+
+  return {
+    async surface(allowlist, signal) {
+      const found = await Promise.all([...new Set(allowlist)].map(toolId => find(toolId, signal)))
+      return found.filter(tool => typeof tool === 'object').map(shown)
+    },
+    async catalogue(signal) {
+      const all = await Promise.all(sources.map(source => source.tools(signal)))
+      return all
+        .flatMap(tools => [...(tools?.values() ?? [])])
+        .map(shown)
+        .sort((a, b) => (a.terms.toolId < b.terms.toolId ? -1 : 1))
+    },
+    use: ask => useTool({ ...deps, rateLimit, find }, ask),
+    problems: () => sources.flatMap(source => source.problems()),
+    async close() {
+      await Promise.all(sources.map(source => source.close()))
+    },
+  }
+}
+
+const shown = ({ invoke: _, ...tool }: Tool): HostTool => tool

@@ -1,0 +1,91 @@
+import type { RunEventDoc } from '../client/wire-shapes.js'
+
+/** An agent at work as a person follows it: a line per model call, tool call and decision, and never what was said. */
+
+type Payload = { readonly [name: string]: unknown }
+
+/** What an event of an agent says, in a few words; undefined for all others. */
+export function agentText({ type, payload }: RunEventDoc): string | undefined {
+  return TEXTS[type]?.((payload ?? {}) as Payload)
+}
+
+const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
+  'agent.invocation.started': told =>
+    `${told.agentId} with ${told.resolvedProvider}:${told.resolvedModel}, ${count(told.toolSurfaceCount, 'tool')}`,
+  'agent.invocation.completed': told => `${told.agentId} ${told.outcome}${confidenceOf(told)}`,
+  'agent.promptResolved': told => `${told.kind} prompt: ${told.resolved ?? 'none'}`,
+  'prompt.composed': told => `${told.kind} prompt, ${String(told.hash).slice(0, 15)}…`,
+  'assay.model.requested': told =>
+    `model call ${told.call}${Number(told.attempt) > 1 ? `, try ${told.attempt}` : ''}: ${count(told.reservedTokens, 'token')} set aside`,
+  'assay.model.lost': told =>
+    `model call ${told.call} was lost with its host; ${count(told.chargedTokens, 'token')} are counted`,
+  'provider.usage': told =>
+    `${told.provider}:${told.model} ${told.inputTokens} in, ${told.outputTokens} out${costOf(told)}${told.cacheHit ? ', answered before' : ''}`,
+  'agent.handoff': told => `${told.fromAgentId} → ${told.toAgentId}`,
+  'agent.decided': told => `${told.agentId}: ${JSON.stringify(told.decision)}${confidenceOf(told)}`,
+  'agent.toolCalled': told => `${told.agentId}: ${told.toolName}`,
+  'agent.toolReturned': told =>
+    `${told.agentId}: ${told.toolName} ${told.status}${told.durationMs === undefined ? '' : ` in ${told.durationMs} ms`}`,
+  'envelope.retry.attempted': told => `asked again, attempt ${told.attempt}: ${told.reason}`,
+  'envelope.retry.exhausted': told => `given up after ${count(told.totalAttempts, 'attempt')}: ${told.finalReason}`,
+  'envelope.refusal': told =>
+    `${told.provider}:${told.model} refused${told.safetyCategory === undefined ? '' : `: ${told.safetyCategory}`}`,
+  'envelope.truncated': told => `cut off after ${count(told.outputTokenCount, 'token')}: ${told.stopReason}`,
+  'envelope.recovery.applied': told => `the answer was mended: ${told.path}`,
+  'budget.reserved': told => ceilingsText(Object(told.effectiveBudget)),
+  'budget.consumed': told => `${told.dimension}: ${told.consumed} of ${told.limit}`,
+  'budget.threshold.crossed': told => `${told.dimension}: ${told.percent}% of ${told.limit} are used`,
+  'budget.exhausted': told => `${told.dimension}: ${told.consumed} of ${told.limit}, nothing is left`,
+}
+
+const count = (amount: unknown, what: string): string => `${amount} ${what}${amount === 1 ? '' : 's'}`
+
+const confidenceOf = ({ confidence }: Payload): string =>
+  confidence === undefined ? '' : ` (confidence ${confidence})`
+
+const costOf = ({ costEstimateUsd }: Payload): string =>
+  typeof costEstimateUsd === 'number' ? `, ${usd(costEstimateUsd)}` : ''
+
+/** Enough digits to see what one call costs. */
+export const usd = (amount: number): string => `$${Number(amount.toFixed(6))}`
+
+const CEILINGS = [
+  ['maxTokens', (most: number) => count(most, 'token')],
+  ['maxCostUsd', usd],
+  ['maxToolCalls', (most: number) => count(most, 'tool call')],
+  ['maxRetries', (most: number) => (most === 1 ? '1 retry' : `${most} retries`)],
+] as const
+
+function ceilingsText(ceilings: Payload): string {
+  const said = CEILINGS.flatMap(([name, text]) => {
+    const most = ceilings[name]
+    return typeof most === 'number' ? [text(most)] : []
+  })
+  return `at most ${said.join(', ')}`
+}
+
+/** A step of an agent that takes its time: what it is called until the event that ends it, and how that went. */
+export type AgentStep =
+  | { readonly is: 'begun'; readonly key: string; readonly text: string }
+  | { readonly is: 'ended'; readonly key: string; readonly well: boolean; readonly text: string }
+
+/** Calls of models and tools; one node makes one call at a time. */
+export function agentStep(event: RunEventDoc): AgentStep | undefined {
+  const told = (event.payload ?? {}) as Payload
+  const model = `model of ${event.nodeId}`
+  const tool = `tool call ${told.callId}`
+  switch (event.type) {
+    case 'assay.model.requested':
+      return { is: 'begun', key: model, text: `${event.nodeId}: model call ${told.call}` }
+    case 'provider.usage':
+      return { is: 'ended', key: model, well: true, text: agentText(event) ?? '' }
+    case 'assay.model.lost':
+      return { is: 'ended', key: model, well: false, text: 'lost' }
+    case 'agent.toolCalled':
+      return { is: 'begun', key: tool, text: `${told.agentId}: ${told.toolName}` }
+    case 'agent.toolReturned':
+      return { is: 'ended', key: tool, well: told.status === 'ok', text: String(told.status) }
+    default:
+      return undefined
+  }
+}

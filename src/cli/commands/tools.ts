@@ -1,0 +1,40 @@
+import type { Command } from 'commander'
+import type { Cli } from '../cli.js'
+import { connect, type GlobalOptions } from '../connect.js'
+import { printJson, printTable } from '../terminal.js'
+
+export function addTools(program: Command, { terminal }: Cli): void {
+  const tools = program.command('tools').description('what agents can be allowed to call')
+
+  tools
+    .command('list')
+    .description('the tools of the server; agents name them in their toolAllowlist')
+    .action(async (_options, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>()
+      const answer = await (await connect(options)).listTools()
+      if (options.json) return printJson(terminal, answer)
+      const rows = answer.tools.map(({ toolId, source, safetyTier, auth, description = '' }) => [
+        toolId,
+        source,
+        safetyTier,
+        auth?.scopes?.join(', ') ?? '',
+        firstLine(description),
+      ])
+      printTable(terminal, ['TOOL', 'FROM', 'MAY', 'NEEDS', 'ABOUT'], rows)
+    })
+
+  tools
+    .command('show')
+    .description('one tool, with the schema of its arguments')
+    .argument('<tool>')
+    .action(async (toolId: string, _options, command: Command) => {
+      printJson(terminal, await (await connect(command.optsWithGlobals())).getTool(toolId))
+    })
+}
+
+const SHOWN = 72
+
+function firstLine(text: string): string {
+  const [line = ''] = text.trim().split('\n')
+  return line.length > SHOWN ? `${line.slice(0, SHOWN - 1)}…` : line
+}

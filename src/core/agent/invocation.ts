@@ -1,0 +1,74 @@
+import type { Brief, ToolWanted } from './brief.js'
+
+/** An agent at work: how far it has come. What was said stays with the outcomes that are named here. */
+export type InvocationState = {
+  readonly invocationId: string
+  /** Sequence of its `agent.invocation.started`. */
+  readonly started: number
+  readonly brief: Brief
+  /** Where the texts of the brief are kept. */
+  readonly contents: string
+  /** Model calls that have been answered and count for the next, oldest first. */
+  readonly rounds: readonly RoundState[]
+  /** Model calls made so far. */
+  readonly calls: number
+  /** Tries of the next one that nobody heard the answer of. */
+  readonly lost: number
+  /** Times an answer that could not be used was asked for again. */
+  readonly retries: number
+  /** No next request takes more input tokens than this. */
+  readonly inputTokens: number
+  /** What the next answer may take. */
+  readonly outputTokens: number
+  readonly now: Doing
+}
+
+export type Doing =
+  /** A model is being called. */
+  | Thinking
+  /** A tool is being called. */
+  | { readonly is: 'using'; readonly position: number; readonly called: number; readonly callId: string }
+  /** What follows is decided with the event that led here, unless a pause comes between. */
+  | { readonly is: 'between'; readonly cause: number }
+
+export type Thinking = {
+  readonly is: 'thinking'
+  readonly call: number
+  readonly attempt: number
+  /** Sequence of its `assay.model.requested`. */
+  readonly requested: number
+  readonly maxOutputTokens: number
+  /** Set aside for it. */
+  readonly tokens: number
+  readonly costNano: number
+  /** Pieces of reasoning heard so far. */
+  readonly deltas: number
+}
+
+export type RoundState = {
+  /** Where the model's own words are kept. */
+  readonly contents: string
+  readonly wanted: readonly ToolWanted[]
+  /** By position in `wanted`: what has become of those that have been dealt with. */
+  readonly results: { readonly [position: number]: ToolResult }
+  /** It could not be used; the model is told what to mend. */
+  readonly correction?: string
+}
+
+export type ToolResult =
+  /** Where the tool's own words are kept. */
+  | { readonly contents: string }
+  /** The tool was not called. */
+  | { readonly code: string }
+
+/** The next of the latest round's calls that names a tool of the surface and has not been dealt with. */
+export function nextCall({ rounds, brief }: InvocationState): { position: number; wanted: ToolWanted } | undefined {
+  const round = rounds.at(-1)
+  if (round === undefined) return undefined
+  const position = round.wanted.findIndex((wanted, i) => isOnSurface(brief, wanted) && round.results[i] === undefined)
+  return position < 0 ? undefined : { position, wanted: round.wanted[position]! }
+}
+
+/** R-TOOL-1, R-TOOL-2: what the model asks for is looked up again, by exact name, in what it was given. */
+export const isOnSurface = ({ tools }: Brief, { toolId }: ToolWanted): boolean =>
+  toolId !== undefined && tools.some(tool => tool.toolId === toolId)

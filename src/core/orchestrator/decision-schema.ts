@@ -1,0 +1,36 @@
+import type { JsonObject } from '../json.js'
+
+const confidence = { type: 'number', minimum: 0, maximum: 1 }
+const text = { type: 'string', minLength: 1 }
+
+const kind = (name: string, properties: JsonObject, required: readonly string[] = []): JsonObject => ({
+  type: 'object',
+  properties: { kind: { const: name }, ...properties },
+  required: ['kind', ...required],
+  additionalProperties: false,
+})
+
+/** What a model that orchestrates is asked to answer with; `decisionProblems` has the last word. */
+export const DECISION_SCHEMA: JsonObject = {
+  oneOf: [
+    kind('next-worker', { nextWorkerIds: { type: 'array', items: text, minItems: 1, maxItems: 100 }, confidence }, [
+      'nextWorkerIds',
+    ]),
+    kind('terminate', {
+      reason: { type: 'string' },
+      confidence,
+      successCriteria: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: { key: text, met: { type: 'boolean' } },
+          required: ['key', 'met'],
+          additionalProperties: false,
+        },
+      },
+    }),
+    kind('clarify', { prompt: text, confidence }, ['prompt']),
+    kind('escalate', { reason: { type: 'string' }, title: { type: 'string' }, confidence }),
+    kind('ask-user', { prompt: text }, ['prompt']),
+  ],
+}

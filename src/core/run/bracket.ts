@@ -1,0 +1,49 @@
+import { usdOf } from '../agent/budget.js'
+import type { InvocationState, Thinking } from '../agent/invocation.js'
+import type { InvocationOutcome } from './event.js'
+import type { PlanNode } from './plan.js'
+import { spentBy, tellSpend } from './spending.js'
+import type { NodeState } from './state.js'
+import type { Turn } from './turn.js'
+
+/** The agent at work in a node, if one is. */
+export const invocationOf = (node: NodeState): InvocationState | undefined =>
+  node.is === 'waiting' ? node.invocation : undefined
+
+export type Closing = { readonly schemaValidated?: boolean; readonly confidence?: number }
+
+/** R-LIVE-16: the last word about an invocation, however it ends. Returns its sequence; undefined when none is open. */
+export function closeInvocation(
+  turn: Turn,
+  { node, index }: PlanNode,
+  outcome: InvocationOutcome,
+  cause?: number,
+  closing: Closing = {},
+): number | undefined {
+  const invocation = invocationOf(turn.active.nodes[index]!)
+  if (invocation === undefined) return undefined
+  if (invocation.now.is === 'thinking') loseCall(turn, node.id, invocation, invocation.now)
+  const { invocationId, brief, started } = invocation
+  const payload = { invocationId, agentId: brief.agentId, outcome, ...closing }
+  return turn.emit({ type: 'agent.invocation.completed', nodeId: node.id, payload, cause: cause ?? started })
+}
+
+/** A call whose answer nobody will hear: it may have been billed, so what was set aside for it counts as spent. */
+export function loseCall(turn: Turn, nodeId: string, { invocationId, brief }: InvocationState, now: Thinking): number {
+  const { call, attempt, tokens, costNano, requested } = now
+  const before = spentBy(turn.active)
+  const charged = { chargedTokens: tokens, ...(brief.price ? { chargedCostUsd: usdOf(costNano) } : {}) }
+  const payload = { nodeId, invocationId, call, attempt, ...charged }
+  const lost = turn.emit({ type: 'assay.model.lost', nodeId, payload, cause: requested })
+  tellSpend(turn, before, lost)
+  return lost
+}
+
+/** Before an immediate pause: calls under way are cut, and made again when the run goes on. */
+export function loseCalls(turn: Turn): void {
+  for (const index of turn.active.open) {
+    const invocation = invocationOf(turn.active.nodes[index]!)
+    if (invocation?.now.is === 'thinking')
+      loseCall(turn, turn.plan.nodes[index]!.node.id, invocation, invocation.now)
+  }
+}

@@ -1,0 +1,87 @@
+import {
+  amountOf,
+  asSpend,
+  BUDGET_DIMENSIONS,
+  type BudgetDimension,
+  type BudgetPolicy,
+  type Ceilings,
+  ceilingOf,
+  isBounded,
+  leastOf,
+  NOTHING_SPENT,
+  plus,
+  policyOf,
+  remaining,
+  shareOf,
+  type Spend,
+} from '../agent/budget.js'
+import type { Plan } from './plan.js'
+import type { Active, Told } from './state.js'
+import type { Limits, Turn } from './turn.js'
+
+/**
+ * Money, tokens, tool calls and retries of a run (contract agents §18). Whatever is about to be spent is set aside
+ * first, so a ceiling is never crossed: not by calls that are made at once, not by children, not across a crash.
+ */
+
+/** R-BUDGET-2: what the run was given, what it asked for, and what the project allows: the least of each. */
+export const policies = ({ started }: Pick<Told, 'started'>, limits: Limits): readonly BudgetPolicy[] => [
+  started.grant ?? {},
+  policyOf(started.configurable?.budget),
+  limits.budget,
+]
+
+/** R-BUDGET-3: said once, at the start of a run that can spend something and may not spend as much as it likes. */
+export function tellBudget(turn: Turn): void {
+  const effectiveBudget = leastOf(policies(turn.active, turn.limits))
+  if (!isBounded(effectiveBudget) || !canSpend(turn.plan)) return
+  turn.emit({ type: 'budget.reserved', payload: { effectiveBudget, scope: 'run' }, cause: turn.active.next - 1 })
+}
+
+const canSpend = ({ nodes }: Plan): boolean => nodes.some(({ type }) => type.hands || type.invokes)
+
+export const spentBy = ({ spend = NOTHING_SPENT }: Pick<Told, 'spend'>): Spend => spend
+
+/** What calls under way may still cost, and what workers under way may still spend. */
+export function setAside({ open, nodes }: Active): Spend {
+  let sum = NOTHING_SPENT
+  for (const index of open) {
+    const node = nodes[index]!
+    if (node.is !== 'waiting') continue
+    if (node.invocation?.now.is === 'thinking') sum = plus(sum, { ...node.invocation.now, retries: 0, toolCalls: 0 })
+    for (const worker of node.workers ?? [])
+      if ((worker.is === 'dispatching' || worker.is === 'running') && worker.grant) sum = plus(sum, asSpend(worker.grant))
+  }
+  return sum
+}
+
+/** What nobody has spent or set aside. */
+export const leftOf = (state: Active): Ceilings =>
+  remaining(state.budget ?? {}, plus(spentBy(state), setAside(state)))
+
+/** What a worker may spend: an equal share of what is left, of all that are to begin. Nothing where nothing is bounded. */
+export function grantFor(state: Active, beginners: number): Ceilings | undefined {
+  return state.budget && isBounded(state.budget) ? shareOf(leftOf(state), beginners) : undefined
+}
+
+/** Tells what has changed in each bounded dimension since `before`, and what that warns of. */
+export function tellSpend(turn: Turn, before: Spend, cause: number): void {
+  const { budget } = turn.active
+  if (budget === undefined) return
+  const spend = spentBy(turn.active)
+  for (const dimension of BUDGET_DIMENSIONS) {
+    const limit = ceilingOf(dimension, budget)
+    const consumed = amountOf(dimension, spend)
+    if (!Number.isFinite(limit) || consumed === amountOf(dimension, before)) continue
+    const left = amountOf(dimension, asSpend(remaining(budget, spend)))
+    turn.emit({ type: 'budget.consumed', payload: { dimension, consumed, limit, remaining: left }, cause })
+    warn(turn, dimension, consumed, limit, cause)
+  }
+}
+
+function warn(turn: Turn, dimension: BudgetDimension, consumed: number, limit: number, cause: number): void {
+  const percents = policies(turn.active, turn.limits).flatMap(({ thresholdPercent }) => thresholdPercent ?? [])
+  const percent = Math.min(...percents)
+  if (!Number.isFinite(percent) || turn.active.warned?.includes(dimension) || consumed * 100 < limit * percent) return
+  turn.emit({ type: 'budget.threshold.crossed', payload: { dimension, consumed, limit, percent }, cause })
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+import type { WorkflowDefinition } from '../core/run/definition.js'
+
+/** Agent ids have a dot, workflow ids have none: where one may be named, both can be. */
+export const isAgentId = (id: string): boolean => id.includes('.')
+
+/** The run of one agent: what it is given is its task, what it comes to is the run's output and its variable `result`. */
+export const agentWorkflow = (agentId: string): WorkflowDefinition => ({
+  id: workflowIdOf(agentId),
+  name: agentId,
+  version: '1.0.0',
+  nodes: [
+    {
+      id: 'agent',
+      typeId: 'core.agent',
+      name: agentId,
+      position: { x: 0, y: 0 },
+      agent: { agentId },
+      config: { resultVariable: 'result' },
+      inputs: {},
+    },
+  ],
+  edges: [],
+  triggers: [],
+  variables: [],
+  metadata: {},
+  settings: {},
+})
+
+/** No two agents share one: where dots and dashes could be mistaken for each other, a hash tells them apart. */
+function workflowIdOf(agentId: string): string {
+  const plain = `agent-${agentId.toLowerCase().replaceAll('.', '-')}`
+  if (/^[a-z0-9.]{1,100}$/.test(agentId)) return plain
+  return `${plain.slice(0, 100)}-${createHash('sha256').update(agentId).digest('hex').slice(0, 12)}`
+}

@@ -1,0 +1,36 @@
+import { modelUse } from '../../core/run/evolve.js'
+import type { Brief } from '../../core/agent/brief.js'
+import type { BriefContents } from '../agent-ports.js'
+import type { Perform } from './performing.js'
+import { errorOf, sealedEffect } from './sealed.js'
+import { readTranscript } from './transcript.js'
+
+/** Finds out whom the node means, by which model, with which words and tools. Nothing leaves the host. */
+export const brief: Perform<'brief'> = async (shop, run, effect, signal) => {
+  const { nodeId, since, wait, workflowPrompts, variables, ai, models } = effect
+  const { agent, role, task, ordinal, returnSchema, prompts = {} } = wait
+  const claiming = { nodeId, ordinal, provider: `agent:${agent.agentId}` }
+  const told = await sealedEffect<Brief, BriefContents>(shop, run, claiming, async () => {
+    const transcript = wait.transcript && (await readTranscript(shop, run.runId, wait.transcript))
+    const outcome = await shop.agents.brief({
+      tenant: run.tenant,
+      agent,
+      role,
+      task,
+      prompts: { node: prompts, workflow: workflowPrompts },
+      variables,
+      ai,
+      fixed: modelClass => models[modelUse(role, modelClass)],
+      ...(returnSchema ? { returnSchema } : {}),
+      ...(transcript ? { transcript } : {}),
+      signal,
+    })
+    return { outcome, keep: !signal.aborted && (outcome.ok || !outcome.retryable) }
+  })
+  if (told === undefined) return undefined
+  const { id, outcome } = told
+  const answer = outcome.ok
+    ? { ok: true as const, brief: outcome.told, contents: id }
+    : { ok: false as const, error: errorOf(outcome) }
+  return { input: { type: 'AgentBriefed', nodeId, since, answer } }
+}

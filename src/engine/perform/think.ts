@@ -1,0 +1,103 @@
+import type { ModelReply } from '../../core/agent/brief.js'
+import type { InvocationState, RoundState, ToolResult } from '../../core/agent/invocation.js'
+import type { Answer, BriefContents, Round, ThinkAsk, ThoughtContents, ToolContents } from '../agent-ports.js'
+import type { Loaded } from '../cells.js'
+import type { EffectOf, Perform, Shop } from './performing.js'
+import { ReasoningFeed } from './reasoning-feed.js'
+import { answeredBefore, contentsOf, errorOf, GONE, sealedEffect } from './sealed.js'
+
+type Thought = Answer<ModelReply, ThoughtContents>
+
+/**
+ * One call of a model. If a host died in the middle of it, the run is told so first: the call may have been billed, and
+ * is only made again once that is accounted for.
+ */
+export const think: Perform<'think'> = async (shop, run, effect, signal) => {
+  const { nodeId, since, ordinal, call, attempt, invocation } = effect
+  const claiming = { nodeId, ordinal: `${ordinal}.${call}`, provider: invocation.brief.provider, attempt }
+  let lost = false
+  const feed = new ReasoningFeed(shop, run.runId, effect)
+  const told = await sealedEffect<ModelReply, ThoughtContents>(shop, run, claiming, async (id, again) => {
+    if (again) {
+      lost = true
+      return { outcome: GONE, keep: false }
+    }
+    const request = await requestOf(shop, run, effect, id, signal)
+    if (request === undefined) return { outcome: GONE, keep: true }
+    const cacheKey = shop.agents.keyOf(request)
+    const outcome =
+      (await reused(shop, run, cacheKey)) ??
+      (await shop.agents.think({ ...request, onReasoning: delta => feed.take(delta) }))
+    // A failure that cost something is an outcome too; one that cost nothing is simply tried again.
+    const isOver = outcome.ok || !outcome.retryable || outcome.usage !== undefined
+    return { outcome, keep: isOver && !signal.aborted, cacheKey }
+  })
+  await feed.end()
+  if (lost) return { input: { type: 'ModelLost', nodeId, since, call, attempt } }
+  if (told === undefined || signal.aborted) return undefined
+  return { input: { type: 'ModelAnswered', nodeId, since, call, answer: answerOf(told) } }
+}
+
+function answerOf({ id, outcome }: { readonly id: string; readonly outcome: Thought }) {
+  if (outcome.ok) return { ok: true as const, reply: outcome.told, contents: id }
+  const { usage } = outcome
+  return { ok: false as const, error: errorOf(outcome), ...(usage ? { usage } : {}) }
+}
+
+/** R-BUDGET-1: an answer from before is told with what it cost then. */
+async function reused(shop: Shop, { tenant }: Loaded, cacheKey: string): Promise<Thought | undefined> {
+  if (!shop.reuseAnswers) return undefined
+  const known = await answeredBefore<ModelReply, ThoughtContents>(shop, tenant, cacheKey)
+  return known && { ...known, told: { ...known.told, usage: { ...known.told.usage, cacheHit: true } } }
+}
+
+async function requestOf(
+  shop: Shop,
+  { tenant }: Loaded,
+  { invocation, role, maxOutputTokens, verbosity }: EffectOf<'think'>,
+  id: string,
+  signal: AbortSignal,
+): Promise<ThinkAsk | undefined> {
+  const { provider, model, agentId } = invocation.brief
+  const brief = await contentsOf<BriefContents>(shop, tenant, invocation.contents)
+  const rounds = await Promise.all(invocation.rounds.map(round => roundOf(shop, tenant, invocation, round)))
+  if (brief === undefined || rounds.includes(undefined)) return undefined
+  const said = rounds.filter(round => round !== undefined)
+  const asked = { tenant, id, agentId, role, provider, model }
+  return { ...asked, brief, rounds: said, maxOutputTokens, verbosity, signal }
+}
+
+async function roundOf(
+  shop: Shop,
+  tenant: string,
+  { brief }: InvocationState,
+  { contents, wanted, results, correction }: RoundState,
+): Promise<Round | undefined> {
+  const thought = await contentsOf<ThoughtContents>(shop, tenant, contents)
+  if (thought === undefined) return undefined
+  const told = await Promise.all(
+    wanted.map(({ toolId, problem }, position) => {
+      const isKnown = brief.tools.some(tool => tool.toolId === toolId)
+      return isKnown ? resultOf(shop, tenant, results[position], problem) : NOT_A_TOOL
+    }),
+  )
+  if (told.includes(undefined)) return undefined
+  const seen = told.filter(result => result !== undefined)
+  return { thought, results: seen, ...(correction === undefined ? {} : { correction }) }
+}
+
+async function resultOf(
+  shop: Shop,
+  tenant: string,
+  result: ToolResult | undefined,
+  problem: string | undefined,
+): Promise<ToolContents | undefined> {
+  if (result === undefined) return NOT_CALLED
+  if ('contents' in result) return contentsOf<ToolContents>(shop, tenant, result.contents)
+  if (result.code === 'forbidden') return FORBIDDEN
+  return { text: `not called: the arguments do not fit the tool's input schema: ${problem ?? ''}`, isError: true }
+}
+
+const NOT_A_TOOL: ToolContents = { text: 'forbidden: there is no such tool for you, or too many calls', isError: true }
+const FORBIDDEN: ToolContents = { text: 'forbidden: you may not use this tool here', isError: true }
+const NOT_CALLED: ToolContents = { text: 'not called', isError: true }

@@ -1,0 +1,34 @@
+import type { ToolReply } from '../../core/agent/brief.js'
+import type { AgentFailure, ThoughtContents, ToolContents } from '../agent-ports.js'
+import type { Perform } from './performing.js'
+import { contentsOf, errorOf, GONE, sealedEffect } from './sealed.js'
+
+/** One call of one tool. One that must not be called twice is not called by whoever finds it half done. */
+export const use: Perform<'use'> = async (shop, run, effect, signal) => {
+  const { nodeId, since, ordinal, call, position, toolId, repeat, agentId, principal, contents } = effect
+  const claiming = { nodeId, ordinal: `${ordinal}.${call}.${position}`, provider: toolId }
+  const told = await sealedEffect<ToolReply, ToolContents>(shop, run, claiming, async (id, again) => {
+    if (again && repeat === 'never') return { outcome: unknownOutcome(toolId), keep: true }
+    const thought = await contentsOf<ThoughtContents>(shop, run.tenant, contents)
+    const wanted = thought?.calls[position]
+    if (wanted === undefined) return { outcome: GONE, keep: true }
+    const { tenant, runId } = run
+    const { args } = wanted
+    const outcome = await shop.agents.use({ tenant, principal, runId, agentId, id, toolId, args, signal })
+    const stopped = signal.aborted && repeat !== 'never'
+    return { outcome, keep: !stopped && (outcome.ok || !outcome.retryable) }
+  })
+  if (told === undefined || signal.aborted) return undefined
+  const { id, outcome } = told
+  const answer = outcome.ok
+    ? { ok: true as const, reply: outcome.told, contents: id }
+    : { ok: false as const, error: errorOf(outcome) }
+  return { input: { type: 'ToolAnswered', nodeId, since, call, position, answer } }
+}
+
+const unknownOutcome = (toolId: string): AgentFailure => ({
+  ok: false,
+  code: 'effect_outcome_unknown',
+  message: `tool "${toolId}" was cut short and must not be called twice; find out there what happened`,
+  retryable: false,
+})

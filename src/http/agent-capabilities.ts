@@ -1,0 +1,62 @@
+import { BUDGET_DIMENSIONS } from '../core/agent/budget.js'
+import { SUMMARY_TOKENS } from '../core/reasoning.js'
+import type { HttpConfig } from './config.js'
+
+/** What discovery claims of agents, models, tools and spending (contract agents §2). */
+export const agentFamilies = (config: HttpConfig, hasAgents: boolean): object => ({
+  agents: { ...AGENTS, ...(hasAgents && MANIFEST_AGENTS) },
+  toolHooks: { supported: true, prePostEvents: true, perToolAuthorization: true, perToolRateLimit: true },
+  toolCatalog: { supported: true, sources: ['mcp', 'host-extension'], sessionLifecycle: false },
+  providerUsage: { supported: true, costEstimates: config.agents.priced, currency: 'USD' },
+  budget: {
+    supported: true,
+    dimensions: [...BUDGET_DIMENSIONS, 'model'],
+    enforce: 'hard',
+    scopes: ['run', 'project'],
+  },
+  prompts: {
+    supported: true,
+    endpointsSupported: false,
+    templateKinds: ['system', 'user', 'few-shot', 'schema-hint'],
+    variableSources: ['input', 'variable', 'context'],
+    observability: 'hashed',
+    agentBindings: true,
+  },
+  envelopes: {
+    reliability: {
+      supported: true,
+      events: [
+        'envelope.retry.attempted',
+        'envelope.retry.exhausted',
+        'envelope.refusal',
+        'envelope.truncated',
+        'envelope.recovery.applied',
+      ],
+      maxRetryAttempts: config.agents.maxRetries + 1,
+      completion: { distinguishesTruncation: true, truncationBudgetMultiplier: 2 },
+    },
+  },
+  // Keys are the operator's; no run brings one.
+  aiProviders: { supported: config.agents.providers, byok: [] },
+})
+
+const AGENTS = {
+  supported: true,
+  orchestratorPattern: 'delegate',
+  orchestrator: true,
+  dispatch: true,
+  dispatchMapping: true,
+  subRunAttestation: true,
+  reasoning: { verbosity: 'summary', tokenLimit: SUMMARY_TOKENS, streaming: true },
+}
+
+/** R-MANIF-1, R-CAP-10: a host that claims the floor lists at least one agent. */
+const MANIFEST_AGENTS = {
+  manifestRuntime: { supported: true, handoffValidation: true, installScope: 'host' },
+  liveRuntime: {
+    supported: true,
+    structuredOutput: true,
+    confidenceEscalation: true,
+    sources: ['workflow-node', 'run-api', 'chat-mention'],
+  },
+}

@@ -1,0 +1,113 @@
+import type { AgentSettings, ModelSettings, ProviderSettings } from '../agents/settings.js'
+import type { ModelName } from '../core/agent/brief.js'
+import { own } from '../core/json.js'
+import type { AgentSections } from './agent-settings.js'
+import { modelName, url } from './settings.js'
+
+/** What agents go by where nobody has said otherwise. */
+
+export type Environment = { readonly [name: string]: string | undefined }
+
+type Chosen = { readonly [Role in 'worker' | 'supervisor' | 'verifier']: ModelName | undefined }
+
+const SCRIPTED: ModelName = { provider: 'scripted', model: 'scripted' }
+
+/** Variables that providers' own tools read too; an empty one is as good as none. */
+const VARIABLES = {
+  openai: { key: 'OPENAI_API_KEY', url: 'OPENAI_BASE_URL', model: 'OPENAI_MODEL' },
+  anthropic: { key: 'ANTHROPIC_API_KEY' },
+  google: { key: 'GOOGLE_GENERATIVE_AI_API_KEY' },
+} as const
+
+export function agentSettings(
+  { models = {}, prices = {}, tools = {} }: AgentSections,
+  chosen: Chosen,
+  env: Environment,
+  place: { readonly project: string | undefined; readonly watch: boolean },
+  problems: string[],
+): AgentSettings {
+  const providers = { ...knownProviders(env, problems), ...withDefaults(models.providers ?? {}, env) }
+  const worker = chosen.worker ?? whoAnswers(env, problems)
+  const settings: ModelSettings = {
+    worker,
+    supervisor: chosen.supervisor ?? worker,
+    verifier: chosen.verifier ?? worker,
+    classes: models.classes ?? {},
+    providers,
+    maxOutputTokens: models.maxOutputTokens ?? 4096,
+    timeoutMs: models.timeoutMs ?? 120_000,
+    maxTries: models.maxTries ?? 4,
+    maxRounds: models.maxRounds ?? 20,
+    maxRetries: models.maxRetries ?? 2,
+    reuseAnswers: models.reuseAnswers ?? false,
+    cacheKeyRecipe: models.cacheKeyRecipe ?? 'v2',
+    script: models.script,
+  }
+  problems.push(...strangers(chosen, settings))
+  return Object.freeze({
+    ...place,
+    models: Object.freeze(settings),
+    prices,
+    tools: Object.freeze({
+      mcp: tools.mcp ?? {},
+      rules: tools.rules ?? {},
+      httpAllow: tools.httpAllow ?? [],
+      timeoutMs: tools.timeoutMs ?? 30_000,
+      maxResultBytes: tools.maxResultBytes ?? 65_536,
+    }),
+  })
+}
+
+/** Without a word about models: those whose key is at hand, and else the script, which needs none. */
+function whoAnswers(env: Environment, problems: string[]): ModelName {
+  const { openai, anthropic, google } = VARIABLES
+  if (env[openai.key] || env[openai.url]) {
+    const wanted = `openai:${env[openai.model] || 'gpt-5-mini'}`
+    const name = modelName.parse(wanted) as ModelName | undefined
+    if (name === undefined)
+      problems.push(
+        `models.worker: ${JSON.stringify(env[openai.model])} (from ${openai.model}) is not the name of a model`,
+      )
+    return name ?? SCRIPTED
+  }
+  if (env[anthropic.key]) return { provider: 'anthropic', model: 'claude-sonnet-4-5' }
+  return env[google.key] ? { provider: 'google', model: 'gemini-2.5-flash' } : SCRIPTED
+}
+
+function knownProviders(env: Environment, problems: string[]): { readonly [name: string]: ProviderSettings } {
+  const { openai, anthropic, google } = VARIABLES
+  const baseUrl = env[openai.url] || undefined
+  if (baseUrl !== undefined && url.parse(baseUrl) === undefined)
+    problems.push(`models.providers.openai.baseUrl: the value (from ${openai.url}) is not allowed; use ${url.allowed}`)
+  return {
+    openai: {
+      kind: 'openai',
+      // A server of one's own may ask for no key.
+      ...((baseUrl === undefined || env[openai.key]) && { apiKey: { env: openai.key } }),
+      ...(baseUrl !== undefined && { baseUrl }),
+    },
+    anthropic: { kind: 'anthropic', apiKey: { env: anthropic.key } },
+    google: { kind: 'google', apiKey: { env: google.key } },
+    scripted: { kind: 'scripted' },
+  }
+}
+
+/** What a file leaves unsaid of a known provider is as it would be without the file. */
+function withDefaults(
+  given: { readonly [name: string]: ProviderSettings },
+  env: Environment,
+): { readonly [name: string]: ProviderSettings } {
+  const known = knownProviders(env, [])
+  return Object.fromEntries(Object.entries(given).map(([name, said]) => [name, { ...own(known, name), ...said }]))
+}
+
+/** Models of providers that nobody has described. */
+function strangers(chosen: Chosen, { classes, providers }: ModelSettings): string[] {
+  const ofClasses = Object.entries(classes).map(([name, model]) => [`classes.${name}`, model] as const)
+  return [...Object.entries(chosen), ...ofClasses].flatMap(([role, name]) => {
+    if (name === undefined || own(providers, name.provider) !== undefined) return []
+    const known = Object.keys(providers).join(', ')
+    const wanted = JSON.stringify(`${name.provider}:${name.model}`)
+    return `models.${role}: ${wanted} names the provider ${name.provider}, which models.providers does not describe; use one of ${known}, or describe it`
+  })
+}

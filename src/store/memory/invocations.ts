@@ -1,0 +1,54 @@
+import type { Json } from '../../core/json.js'
+import type { InvocationClaim, InvocationState } from '../../engine/ports.js'
+import { mayHaveHappened } from '../invocation-rules.js'
+import { type InvocationRow, isAlive, type Tables } from './tables.js'
+
+/** A host that is not alive starts nothing new: for it, every effect is in somebody else's hands. */
+export function claimInvocation(tables: Tables, claim: InvocationClaim): InvocationState {
+  const held = tables.invocations.get(claim.id)
+  if (held?.outcome !== undefined) return { kind: 'done', outcome: parsed(held.outcome) }
+  const free = held === undefined || !isAlive(tables, held.hostId)
+  if (!free || !isAlive(tables, claim.hostId)) return { kind: 'in-flight' }
+  tables.invocations.set(claim.id, { ...claim, attempt: Math.max(claim.attempt, held?.attempt ?? 0) })
+  return { kind: 'claimed', again: held !== undefined && mayHaveHappened(held.attempt, claim.attempt) }
+}
+
+export function finishInvocation(
+  { invocations }: Tables,
+  id: string,
+  hostId: string,
+  done: { readonly outcome: Json; readonly cacheKey: string | undefined },
+): void {
+  const held = invocations.get(id)
+  if (held?.hostId !== hostId || held.outcome !== undefined) return
+  const key = done.cacheKey === undefined ? {} : { cacheKey: done.cacheKey }
+  invocations.set(id, { ...held, ...key, outcome: JSON.stringify(done.outcome) })
+}
+
+export function releaseInvocation({ invocations }: Tables, id: string, hostId: string): void {
+  const held = invocations.get(id)
+  if (held?.hostId === hostId && held.outcome === undefined) invocations.delete(id)
+}
+
+export const readInvocation = ({ invocations }: Tables, id: string): Json | undefined => outcomeOf(invocations.get(id))
+
+/** The key alone finds nothing, for it is the same in every tenant. */
+export const findAnswer = ({ invocations }: Tables, tenant: string, cacheKey: string): Json | undefined =>
+  outcomeOf(
+    [...invocations.values()]
+      .filter(row => row.tenant === tenant && row.cacheKey === cacheKey)
+      .sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1))[0],
+  )
+
+export function purgeInvocations({ invocations, open }: Tables, olderThan: number): number {
+  const old = [...invocations.values()].filter(
+    ({ at, outcome, runId }) => at < olderThan && outcome !== undefined && !open.has(runId),
+  )
+  for (const { id } of old) invocations.delete(id)
+  return old.length
+}
+
+const outcomeOf = (row: InvocationRow | undefined): Json | undefined =>
+  row?.outcome === undefined ? undefined : parsed(row.outcome)
+
+const parsed = (outcome: string): Json => JSON.parse(outcome) as Json

@@ -1,0 +1,81 @@
+import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
+import type { Json } from '../core/json.js'
+
+/**
+ * Keeps what models and tools were told and have answered out of sight of whoever reads the database (AES-256-GCM).
+ * Sealed contents belong to one tenant and one id: moved to another row, they do not open.
+ */
+export interface Vault {
+  seal(tenant: string, id: string, contents: Json): string
+  /** Throws SealBroken, or DataKeyUnknown. */
+  open(tenant: string, id: string, sealed: string): Json
+}
+
+/** The contents were changed, or are not those of this tenant and id. */
+export class SealBroken extends Error {
+  override readonly name = 'SealBroken'
+  constructor(id: string, options?: ErrorOptions) {
+    super(`the sealed contents of ${id} have been changed, or are not its own`, options)
+  }
+}
+
+/** They were sealed with a key that this host has not got. */
+export class DataKeyUnknown extends Error {
+  override readonly name = 'DataKeyUnknown'
+  constructor(id: string, keyId: string) {
+    super(`the contents of ${id} were sealed with the data key ${keyId}, which this host does not have`)
+  }
+}
+
+const VERSION = 'v1'
+const CIPHER = 'aes-256-gcm'
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const SEALED = /^v1\.([0-9a-f]{16})\.([A-Za-z0-9_-]+)$/
+
+/** The first key seals, all open. */
+export function createVault(keys: readonly Buffer[]): Vault {
+  if (keys.some(key => key.length !== KEY_BYTES)) throw new Error(`a data key has ${KEY_BYTES} bytes`)
+  const byId = new Map(keys.map(key => [keyIdOf(key), key]))
+  const [first] = byId
+  if (first === undefined) throw new Error('a vault needs a data key')
+  const [sealingId, sealingKey] = first
+  return {
+    seal(tenant, id, contents) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv(CIPHER, sealingKey, nonce, { authTagLength: TAG_BYTES })
+      cipher.setAAD(belongingTo(tenant, id))
+      const parts = [nonce, cipher.update(JSON.stringify(contents), 'utf8'), cipher.final(), cipher.getAuthTag()]
+      return `${VERSION}.${sealingId}.${Buffer.concat(parts).toString('base64url')}`
+    },
+    open(tenant, id, sealed) {
+      const [, keyId, text] = SEALED.exec(sealed) ?? []
+      const bytes = Buffer.from(text ?? '', 'base64url')
+      if (keyId === undefined || bytes.length < NONCE_BYTES + TAG_BYTES) throw new SealBroken(id)
+      const key = byId.get(keyId)
+      if (key === undefined) throw new DataKeyUnknown(id, keyId)
+      const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+      decipher.setAAD(belongingTo(tenant, id))
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+      const opened = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), finished(decipher, id)]
+      return JSON.parse(Buffer.concat(opened).toString('utf8')) as Json
+    },
+  }
+}
+
+/** Nothing of the contents is read before this has vouched for them. */
+function finished(decipher: { final(): Buffer }, id: string): Buffer {
+  try {
+    return decipher.final()
+  } catch (error) {
+    throw new SealBroken(id, { cause: error })
+  }
+}
+
+/** As JSON, so that no two pairs of tenant and id give the same bytes. */
+const belongingTo = (tenant: string, id: string): Buffer => Buffer.from(JSON.stringify([VERSION, tenant, id]))
+
+/** Says which key it was and nothing of what it is. */
+const keyIdOf = (key: Buffer): string =>
+  hash('sha256', Buffer.concat([Buffer.from('assay data key\0'), key]), 'hex').slice(0, 16)
