@@ -1,5 +1,7 @@
 import path from 'node:path'
 import { pino } from 'pino'
+import { type AgentHouse, createAgents } from './agents/agents.js'
+import { describe } from './agents/tools/descriptor.js'
 import { Sealer } from './audit/sealer.js'
 import { ensureSigningKey, readTrustedKeys } from './audit/signing-key.js'
 import { AuditVerifier } from './audit/verify.js'
@@ -11,21 +13,28 @@ import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { coreNodeTypes } from './core/nodes/registry.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { createEgress, type Resolver } from './egress/egress.js'
+import type { Agents } from './engine/agent-ports.js'
 import { Engine, type EngineOptions } from './engine/engine.js'
 import type { ApiKey, Clock, Ids, Log, Performer, Store } from './engine/ports.js'
 import { createApp } from './http/app.js'
 import { httpConfig } from './http/config.js'
+import type { AgentDirectory } from './http/deps.js'
 import { withConfiguredKeys } from './http/configured-keys.js'
 import { definitionShape } from './http/definition-shape.js'
 import { hashKey } from './http/key-ring.js'
 import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
 import { loadProject } from './project/load-project.js'
+import { redactingLog } from './secrets/redacting-log.js'
+import { createSecrets } from './secrets/secrets.js'
 import { lockDataFolder } from './store/data-lock.js'
 import { openStore } from './store/open-store.js'
 import { systemClock, systemIds } from './system.js'
 import { createSchemaChecker } from './user-schema/schema-checker.js'
+import { ensureDataKey } from './vault/data-key.js'
+import { createVault } from './vault/vault.js'
 import { Webhooks } from './webhooks/webhooks.js'
+import { renderAgent } from './wire/agents.js'
 import { SCOPES } from './wire/key.js'
 
 /** A host that can be started once and stopped once. */
@@ -46,6 +55,7 @@ export type HostParts = {
   /** Wraps the store, to watch it or to break it. */
   readonly wrapStore?: (store: Store) => Store
   readonly performers?: ReadonlyMap<string, Performer>
+  readonly agents?: Agents
   /** Looks up the addresses of names that requests go out to. */
   readonly resolve?: Resolver
 }
@@ -56,6 +66,14 @@ const DELIVERY_DRAIN_MS = 1_000
 const SWEEP_MS = 1_000
 const SEAL_MS = 1_000
 const CACHED_RUNS = 500
+/** What manifests may require of this host. */
+const AGENT_CAPABILITIES: ReadonlySet<string> = new Set([
+  'agents.liveRuntime',
+  'agents.manifestRuntime',
+  'toolHooks',
+  'budget',
+  'prompts',
+])
 
 /** The composition root: the one place that knows every part. What it opened before it failed is closed again. */
 export async function createHost(config: Config, parts: HostParts = {}): Promise<Host> {
@@ -76,19 +94,32 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
 async function compose(config: Config, parts: HostParts, opened: (() => unknown)[]) {
   const clock = parts.clock ?? systemClock
   const ids = parts.ids ?? systemIds
-  const log: Log = parts.log ?? pino({ level: config.log.level }, pino.destination(2))
   opened.push(await lockDataFolder(config.data))
   const database = await openStore(databaseUrl(config))
   opened.push(() => database.close())
   const store = parts.wrapStore?.(database) ?? database
   const schemas = createSchemaChecker()
   opened.push(() => schemas.close())
+  const secrets = createSecrets(config.readSecret)
+  const log = redactingLog(parts.log ?? pino({ level: config.log.level }, pino.destination(2)), secrets.redact)
   const egress = createEgress({
     allowPrivate: config.webhooks.allowPrivate,
     clock,
     ...(parts.resolve ? { resolve: parts.resolve } : {}),
   })
   opened.push(() => egress.close())
+  const house = await createAgents({
+    settings: config.agents,
+    egress,
+    secrets,
+    schemas,
+    clock,
+    log,
+    capabilities: AGENT_CAPABILITIES,
+  })
+  opened.push(() => house.close())
+  const unusable = house.problems()
+  if (unusable.length > 0) throw new ConfigError(unusable)
   const webhooks: Webhooks = new Webhooks(
     { store, egress, clock, ids, log, hostId: () => engine.hostId },
     { durable: config.webhooks.durable, version: packageVersion(), engineVersion: ENGINE_VERSION },
@@ -105,8 +136,17 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
       definitionShape,
       announcer: webhooks,
+      agents: parts.agents ?? house.agents,
+      vault: createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data)),
     },
-    { ...config.limits, ...config, limits: runLimits(config), sweepMs: SWEEP_MS, cachedRuns: CACHED_RUNS },
+    {
+      ...config.limits,
+      ...config,
+      limits: runLimits(config),
+      sweepMs: SWEEP_MS,
+      cachedRuns: CACHED_RUNS,
+      reuseAnswers: config.agents.models.reuseAnswers,
+    },
   )
   const stored = await store.listKeys()
   assertSafeBinding(
@@ -117,7 +157,9 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
   const sealer = new Sealer({ store, clock, log, key: await ensureSigningKey(config.data) })
   const audit = new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) })
   const tokenSecrets = config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data)
-  const edge = { keys, receipts: store, audit, webhooks, tokenSecrets, clock, ids, log, config: httpSettings(config) }
+  const agents = directoryOf(house)
+  const parted = { keys, receipts: store, audit, webhooks, agents, tokenSecrets }
+  const edge = { ...parted, clock, ids, log, config: httpSettings(config) }
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
   const app = createApp({ engine, ...edge, fixtures: () => fixtures })
@@ -173,10 +215,21 @@ const conformancePerformers = (config: Config): [string, Performer][] =>
     : []
 
 /** What the rules of every run are held to. */
-const runLimits = ({ limits, orchestrator }: Config): EngineOptions['limits'] => ({
+const runLimits = ({ limits, orchestrator, budget }: Config): EngineOptions['limits'] => ({
   ...limits,
+  budget,
   transcriptWindow: orchestrator.transcriptWindow,
   confidence: { floor: orchestrator.confidenceFloor, interruptKind: orchestrator.confidenceInterruptKind },
+})
+
+/** What of the agents the HTTP edge may know. */
+const directoryOf = ({ catalog, tools }: AgentHouse): AgentDirectory => ({
+  list: () => catalog.list().map(renderAgent),
+  get(agentId) {
+    const agent = catalog.get(agentId)
+    return agent && renderAgent(agent)
+  },
+  tools: async signal => (await tools.catalogue(signal)).map(describe),
 })
 
 function databaseUrl({ database }: Config): string {

@@ -12,7 +12,7 @@ export function agentText({ type, payload }: RunEventDoc): string | undefined {
 const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
   'agent.invocation.started': told =>
     `${told.agentId} with ${told.resolvedProvider}:${told.resolvedModel}, ${count(told.toolSurfaceCount, 'tool')}`,
-  'agent.invocation.completed': told => `${told.agentId} ${told.outcome}${confidenceOf(told)}`,
+  'agent.invocation.completed': told => `${told.agentId} ${told.outcome}${confidenceText(told)}`,
   'agent.promptResolved': told => `${told.kind} prompt: ${told.resolved ?? 'none'}`,
   'prompt.composed': told => `${told.kind} prompt, ${String(told.hash).slice(0, 15)}…`,
   'assay.model.requested': told =>
@@ -22,7 +22,7 @@ const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
   'provider.usage': told =>
     `${told.provider}:${told.model} ${told.inputTokens} in, ${told.outputTokens} out${costOf(told)}${told.cacheHit ? ', answered before' : ''}`,
   'agent.handoff': told => `${told.fromAgentId} → ${told.toAgentId}`,
-  'agent.decided': told => `${told.agentId}: ${JSON.stringify(told.decision)}${confidenceOf(told)}`,
+  'agent.decided': told => `${told.agentId}: ${JSON.stringify(told.decision)}${confidenceText(told)}`,
   'agent.toolCalled': told => `${told.agentId}: ${told.toolName}`,
   'agent.toolReturned': told =>
     `${told.agentId}: ${told.toolName} ${told.status}${told.durationMs === undefined ? '' : ` in ${told.durationMs} ms`}`,
@@ -40,7 +40,7 @@ const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
 
 const count = (amount: unknown, what: string): string => `${amount} ${what}${amount === 1 ? '' : 's'}`
 
-const confidenceOf = ({ confidence }: Payload): string =>
+export const confidenceText = ({ confidence }: Payload): string =>
   confidence === undefined ? '' : ` (confidence ${confidence})`
 
 const costOf = ({ costEstimateUsd }: Payload): string =>
@@ -81,6 +81,9 @@ export function agentStep(event: RunEventDoc): AgentStep | undefined {
       return { is: 'ended', key: model, well: true, text: agentText(event) ?? '' }
     case 'assay.model.lost':
       return { is: 'ended', key: model, well: false, text: 'lost' }
+    case 'agent.invocation.completed':
+      // A call that the provider turned away tells of no usage.
+      return { is: 'ended', key: model, well: false, text: String(told.outcome) }
     case 'agent.toolCalled':
       return { is: 'begun', key: tool, text: `${told.agentId}: ${told.toolName}` }
     case 'agent.toolReturned':

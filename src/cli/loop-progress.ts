@@ -1,5 +1,5 @@
 import type { Fields, RunEventDoc, WireError } from '../client/wire-shapes.js'
-import { type AgentStep, agentStep, agentText } from './agent-progress.js'
+import { type AgentStep, agentStep, agentText, confidenceText } from './agent-progress.js'
 
 /**
  * The orchestrator's loop, and agents at work, as a person follows them: a line per decision, per hand-off, per call of
@@ -127,9 +127,6 @@ export function decisionText(decision: Fields): string {
   const said = workers ?? title ?? reason ?? prompt ?? asked
   return `${kind}${said === undefined ? '' : ` ${said}`}${confidenceText(decision)}`
 }
-
-const confidenceText = ({ confidence }: Fields): string =>
-  confidence === undefined ? '' : ` (confidence ${confidence})`
 
 const doubtText = ({ confidence, floor }: Payload): string =>
   `confidence ${confidence} is below ${floor}: a person decides first`

@@ -185,6 +185,87 @@ describe('the loop of an orchestrator', () => {
   })
 })
 
+describe('an agent at work', () => {
+  const shown = (events: readonly RunEventDoc[]) =>
+    plain(frame(events.reduce(advance, noProgress('t')), 0))
+      .slice(1)
+      .filter(line => !line.startsWith('  ⠋ n '))
+  const asked = event('assay.model.requested', 'n', { call: 1, attempt: 1, reservedTokens: 900 })
+  const usage = event('provider.usage', 'n', {
+    provider: 'openai',
+    model: 'm',
+    inputTokens: 10,
+    outputTokens: 5,
+    costEstimateUsd: 0.00001,
+  })
+  const call = { agentId: 'a', toolName: 'look', toolId: 'mcp:x.look', callId: 'c-1' }
+
+  test('R-LIVE-17: has a line per model call, tool call and decision, which tell nothing of what was said', () => {
+    expect(shown([asked])).toEqual(['  ⠋ n: model call 1'])
+    const called = event('agent.toolCalled', 'n', { ...call, argsHash: 'f00' })
+    expect(shown([asked, usage, called])).toEqual([
+      '  ✓ n: model call 1 → openai:m 10 in, 5 out, $0.00001',
+      '  ⠋ a: look',
+    ])
+    const returned = event('agent.toolReturned', 'n', { ...call, status: 'forbidden' })
+    const decided = event('agent.decided', 'n', { agentId: 'a', decision: { kind: 'answer' }, confidence: 0.9 })
+    expect(shown([asked, usage, called, returned, decided]).slice(1)).toEqual([
+      '  ✗ a: look → forbidden',
+      '  ◆ a: {"kind":"answer"} (confidence 0.9)',
+    ])
+  })
+
+  test('a call that was lost, or that nothing came of, does not stay open', () => {
+    const lost = event('assay.model.lost', 'n', { call: 1, attempt: 1, chargedTokens: 900 })
+    const over = event('agent.invocation.completed', 'n', { agentId: 'a', outcome: 'failed' })
+    expect(shown([asked, lost])).toEqual(['  ✗ n: model call 1 → lost'])
+    expect(shown([asked, over])).toEqual(['  ✗ n: model call 1 → failed'])
+    expect(shown([asked, usage, over])).toEqual(['  ✓ n: model call 1 → openai:m 10 in, 5 out, $0.00001'])
+  })
+
+  test.each<[string, object, string]>([
+    [
+      'agent.invocation.started',
+      { agentId: 'a', resolvedProvider: 'openai', resolvedModel: 'm', toolSurfaceCount: 1 },
+      'a with openai:m, 1 tool',
+    ],
+    ['agent.invocation.completed', { agentId: 'a', outcome: 'refused' }, 'a refused'],
+    ['agent.promptResolved', { kind: 'system', resolved: null }, 'system prompt: none'],
+    [
+      'prompt.composed',
+      { kind: 'system+user', hash: `sha256:${'ab'.repeat(32)}` },
+      'system+user prompt, sha256:abababab…',
+    ],
+    ['assay.model.requested', { call: 2, attempt: 3, reservedTokens: 7 }, 'model call 2, try 3: 7 tokens set aside'],
+    ['assay.model.lost', { call: 2, chargedTokens: 7 }, 'model call 2 was lost with its host; 7 tokens are counted'],
+    [
+      'provider.usage',
+      { provider: 'o', model: 'm', inputTokens: 1, outputTokens: 2, cacheHit: true },
+      'o:m 1 in, 2 out, answered before',
+    ],
+    ['agent.toolReturned', { agentId: 'a', toolName: 'look', status: 'ok', durationMs: 4 }, 'a: look ok in 4 ms'],
+    [
+      'envelope.retry.attempted',
+      { attempt: 2, reason: 'schema-violation' },
+      'asked again, attempt 2: schema-violation',
+    ],
+    ['envelope.retry.exhausted', { totalAttempts: 3, finalReason: 'x' }, 'given up after 3 attempts: x'],
+    ['envelope.refusal', { provider: 'o', model: 'm', refusalText: null }, 'o:m refused'],
+    ['envelope.truncated', { stopReason: 'length', outputTokenCount: 9 }, 'cut off after 9 tokens: length'],
+    ['envelope.recovery.applied', { path: 'jsonrepair' }, 'the answer was mended: jsonrepair'],
+    [
+      'budget.reserved',
+      { effectiveBudget: { maxTokens: 9, maxCostUsd: 0.5, maxRetries: 1 } },
+      'at most 9 tokens, $0.5, 1 retry',
+    ],
+    ['budget.consumed', { dimension: 'tokens', consumed: 5, limit: 9 }, 'tokens: 5 of 9'],
+    ['budget.threshold.crossed', { dimension: 'tokens', percent: 80, limit: 9 }, 'tokens: 80% of 9 are used'],
+    ['budget.exhausted', { dimension: 'cost', consumed: 2, limit: 1 }, 'cost: 2 of 1, nothing is left'],
+  ])('%s is one plain line', (type, payload, text) => {
+    expect(eventLine(event(type, 'n', payload)).split(' n  ')[1]).toBe(text)
+  })
+})
+
 describe('the view of a run', () => {
   test('is plain lines without a screen, and silent when asked', () => {
     const { double, said } = terminal(false)

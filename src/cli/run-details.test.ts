@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RunSnapshot } from '../client/wire-shapes.js'
-import { isBounded, loopRows, waitingRows, workerRows } from './run-details.js'
+import { invocationRows, isBounded, loopRows, spendRows, waitingRows, workerRows } from './run-details.js'
 
 const run = (more: Partial<RunSnapshot>): RunSnapshot => ({
   runId: 'r',
@@ -62,6 +62,28 @@ test('workers are listed with their node, their status and their run', () => {
     ['hand', 'writer', 'running', 'c-1'],
     ['hand', 'critic', 'pending', ''],
   ])
+})
+
+describe('agents', () => {
+  test('R-BUDGET-2: what was spent is told against its ceilings', () => {
+    const spend = { tokens: 1200, costUsd: 0.0125, toolCalls: 3, retries: 0 }
+    expect(spendRows(run({}))).toEqual([])
+    expect(spendRows(run({ assay: { spend, budget: { maxTokens: 5000, maxCostUsd: 2 } } }))).toEqual([
+      ['tokens', '1200 of 5000'],
+      ['cost', '$0.0125 of $2'],
+      ['tool calls', '3'],
+      ['retries', '0'],
+    ])
+  })
+
+  test('those at work are listed with their node, their model and how far they are', () => {
+    const invocation = { invocationId: 'i', agentId: 'a', provider: 'openai', model: 'm', modelCalls: 2 }
+    const nodeStates: RunSnapshot['nodeStates'] = {
+      write: { status: 'running', invocation: { ...invocation, phase: 'thinking' } },
+      end: { status: 'pending' },
+    }
+    expect(invocationRows(run({ nodeStates }))).toEqual([['write', 'a', 'openai:m', 'thinking', '2']])
+  })
 })
 
 describe('what it waits for', () => {

@@ -28,11 +28,17 @@ export function mentionIn(message: string, agentIds: readonly string[]): Mention
     return refusal(`mentions @${ambiguous.name}, which may be several agents; use the whole id`, ambiguous.agents)
   const meantAgents = [...new Set(known.flatMap(({ agents }) => agents))]
   if (meantAgents.length > 1) return refusal('mentions several agents; send one message to each', meantAgents)
-  const before = message.slice(0, first.at).trimEnd()
-  const after = message.slice(first.at + first.length).replace(/^[,:;]?\s+/, '')
-  const task = `${before}${before !== '' && after !== '' ? ' ' : ''}${after}`.trim()
+  const task = joined(message.slice(0, first.at).trimEnd(), message.slice(first.at + first.length))
   if (task === '') return refusal(`says nothing but @${first.name}; add what is to be done`, meantAgents)
   return { agentId: first.agents[0] as string, task }
+}
+
+/** What stood around a name, as if the name had never been there. */
+function joined(before: string, rest: string): string {
+  const after = rest.replace(/^[,:;]?(?:\s+|$)/, '')
+  const isEnd = after === '' || /^[.!?]/.test(after)
+  if (isEnd) return `${before.replace(/[,:;]$/, '')}${after}`.trim()
+  return /[([{"']$/.test(before) ? `${before}${after}` : `${before} ${after}`.trim()
 }
 
 /** A whole id is that agent's alone, also where it is the last part of another's. */

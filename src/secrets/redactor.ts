@@ -24,6 +24,8 @@ const DEEPEST = 200
 const PLAINEST = '***'
 
 export function createSecretRegister(): SecretRegister {
+  const values = new Set<string>()
+  /** By spelling. */
   const names = new Map<string, string>()
   let needles: Needles | undefined
 
@@ -58,6 +60,9 @@ export function createSecretRegister(): SecretRegister {
   return {
     redact: { text, json: <T extends Json>(value: T) => json(value, 0) as T },
     add(name, value) {
+      // Asked for before every request, while it hardly ever changes.
+      if (values.has(value)) return
+      values.add(value)
       for (const spelling of spellingsOf(value)) if (!names.has(spelling)) names.set(spelling, name)
       needles = undefined
     },

@@ -114,6 +114,43 @@ describe('what agents did', () => {
     expect(redacted({ outcome: 'failed' })).toEqual({ outcome: 'failed' })
   })
 
+  test('an invocation, its calls and its budget are free of content, and stay', () => {
+    const plain = [
+      {
+        invocationId: 'i',
+        agentId: 'a',
+        source: 'run-api',
+        modelClass: 'writing',
+        resolvedModel: 'm',
+        toolSurfaceCount: 1,
+      },
+      { invocationId: 'i', agentId: 'a', outcome: 'handed-off', schemaValidated: true },
+      { nodeId: 'n', invocationId: 'i', call: 1, attempt: 1, maxOutputTokens: 5, reservedTokens: 9 },
+      {
+        provider: 'p',
+        model: 'm',
+        inputTokens: 1,
+        outputTokens: 2,
+        totalTokens: 3,
+        costEstimateUsd: 0.1,
+        cacheHit: true,
+      },
+      { kind: 'system', chain: [{ layer: 'node', applied: true, source: 'prompt:x' }], resolved: 'prompt:x' },
+      { refs: ['prompt:x'], kind: 'system-only', hash: 'sha256:ab' },
+      { dimension: 'tokens', consumed: 1, limit: 2, remaining: 1, percent: 50 },
+      { effectiveBudget: { maxTokens: 5 }, scope: 'run' },
+      { nodeId: 'n', provider: 'p', model: 'm', stopReason: 'length', outputTokenCount: 4 },
+    ]
+    for (const payload of plain) expect(redacted(payload)).toEqual(payload)
+  })
+
+  test('hashes of single variables, and what a refusal said, do not', () => {
+    // A hash of something short can be guessed.
+    expect(redacted({ variableHashes: { name: 'ab' } })).toEqual({ variableHashes: MASK })
+    expect(redacted({ refusalText: 'I will not help Jane' })).toEqual({ refusalText: MASK })
+    expect(redacted({ composed: 'Write to Jane' })).toEqual({ composed: MASK })
+  })
+
   test('reasoning is content, whole or in pieces', () => {
     const said = { agentId: 'core.chief', verbosity: 'summary' }
     expect(redacted({ ...said, reasoning: 'Jane asked' })).toEqual({ ...said, reasoning: MASK })

@@ -1,4 +1,4 @@
-import { withoutCredentials } from '../core/credentials.js'
+import { withoutAnyCredential } from '../core/credentials.js'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
 import { isDecision } from '../core/orchestrator/decision.js'
 import { MASK } from '../core/run/masking.js'
@@ -48,7 +48,7 @@ export function scrubber(given: readonly Json[]): Scrub {
   const texts = textsIn(given).sort((a, b) => b.length - a.length)
   // Too many to look for: then no text is shown.
   if (texts.length > MOST_TEXTS) return () => MASK
-  return text => withoutCredentials(texts.reduce((rest, known) => rest.replaceAll(known, MASK), text))
+  return text => withoutAnyCredential(texts.reduce((rest, known) => rest.replaceAll(known, MASK), text))
 }
 
 function textsIn(given: readonly Json[]): string[] {
@@ -110,10 +110,10 @@ const redactNode = (node: Json, scrub: Scrub): Json =>
   isObject(node) && isObject(node.error) ? { ...node, error: redactFailure(node.error, scrub) } : plain(node)
 
 function plain(value: Json): Json {
-  if (typeof value === 'string') return withoutCredentials(value)
+  if (typeof value === 'string') return withoutAnyCredential(value)
   if (Array.isArray(value)) return value.map(plain)
   return isObject(value) ? mapped(value, plain) : value
 }
 
 const mapped = (values: JsonObject, map: (value: Json, name: string) => Json): JsonObject =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [withoutCredentials(name), map(value, name)]))
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [withoutAnyCredential(name), map(value, name)]))

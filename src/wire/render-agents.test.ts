@@ -147,3 +147,50 @@ test('R-HANDOFF-1: a node that hands work over shows every worker and the child 
     ],
   })
 })
+
+test('R-LIVE-17: a node with an agent at work shows who, with which model and how far, and nothing of what is said', () => {
+  const brief = {
+    agentId: 'local.a.writer',
+    provider: 'openai',
+    model: 'm',
+    modelClass: 'writing',
+    prompts: [],
+    tools: [],
+  }
+  const invocation = {
+    invocationId: 'r:write:1',
+    brief,
+    contents: 'secret-place',
+    rounds: [],
+    calls: 2,
+    now: { is: 'using' },
+  }
+  const node = shown({ write: { ...thinking, invocation } as unknown as NodeState }).nodeStates?.write
+  expect(node?.invocation).toEqual({
+    invocationId: 'r:write:1',
+    agentId: 'local.a.writer',
+    provider: 'openai',
+    model: 'm',
+    phase: 'using-tool',
+    modelCalls: 2,
+  })
+})
+
+describe('R-BUDGET-2: what was spent', () => {
+  const spend = { tokens: 120, costNano: 1_500_000, toolCalls: 2, retries: 1 }
+
+  test('is told once there is something to tell', () => {
+    expect(shown({})).not.toHaveProperty('assay')
+    expect(shown({}, { spend })).toMatchObject({
+      assay: { spend: { tokens: 120, costUsd: 0.0015, toolCalls: 2, retries: 1 } },
+      metrics: { openwopCost: { usd: 0.0015 } },
+    })
+  })
+
+  test('stands beside the ceilings that hold', () => {
+    expect(shown({}, { budget: { maxTokens: 5 } }).assay).toEqual({
+      spend: { tokens: 0, costUsd: 0, toolCalls: 0, retries: 0 },
+      budget: { maxTokens: 5 },
+    })
+  })
+})

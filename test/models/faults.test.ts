@@ -41,7 +41,7 @@ const expectQuiet = (...shown: readonly unknown[]) => {
 
 describe('what is turned away unread is tried again, and is not billed', () => {
   test.each([429, 503, 529, 408])('HTTP %i twice, then an answer', async code => {
-    const rig = await rigFor({ plan: planOf(status(code), status(code), OK), clock: hurriedClock(60_000) })
+    const rig = await rigFor({ plan: planOf(status(code), status(code), OK), clock: hurriedClock(40_000) })
     const answer = await rig.models.think(askFor())
     expect(answer).toMatchObject({ ok: true, told: { said: { kind: 'answered', result: 'fine' }, retries: 2 } })
     const keys = rig.server.requests().map(request => request.headers['idempotency-key'])
@@ -51,7 +51,7 @@ describe('what is turned away unread is tried again, and is not billed', () => {
   test('HTTP 429 for ever ends after maxTries, without cost, and may be retried', async () => {
     const rig = await rigFor({
       plan: planOf(...Array.from({ length: 9 }, () => status(429))),
-      clock: hurriedClock(60_000),
+      clock: hurriedClock(40_000),
     })
     const answer = await rig.models.think(askFor())
     expect(answer).toMatchObject({
@@ -66,7 +66,7 @@ describe('what is turned away unread is tried again, and is not billed', () => {
   })
 
   test('waits grow, and Retry-After is obeyed, as seconds and as a date', async () => {
-    const clock = hurriedClock(50_000)
+    const clock = hurriedClock(40_000)
     const soon = new Date(clock.now() + 500 + 9000).toUTCString()
     const plan = planOf(status(429), status(429, { 'retry-after': '7' }), status(429, { 'retry-after': soon }), OK)
     const rig = await rigFor({ plan, clock })
@@ -78,7 +78,7 @@ describe('what is turned away unread is tried again, and is not billed', () => {
   })
 
   test('Retry-After beyond the deadline is not waited for', async () => {
-    const clock = hurriedClock(50_000)
+    const clock = hurriedClock(40_000)
     const rig = await rigFor({ plan: planOf(status(429, { 'retry-after': '3600' })), clock })
     expect(await rig.models.think(askFor())).toMatchObject({
       ok: false,
@@ -91,7 +91,7 @@ describe('what is turned away unread is tried again, and is not billed', () => {
   test('nobody listens: tried again, then unavailable', async () => {
     injected += 4
     const baseUrl = `http://127.0.0.1:${await freePort()}/v1`
-    const rig = await rigFor({ provider: { baseUrl }, clock: hurriedClock(60_000) })
+    const rig = await rigFor({ provider: { baseUrl }, clock: hurriedClock(40_000) })
     const answer = await rig.models.think(askFor())
     expect(answer).toMatchObject({ ok: false, code: 'model_unavailable', retryable: true, details: { tries: 4 } })
     expect(answer).not.toHaveProperty('usage')
@@ -129,14 +129,6 @@ describe('what must be changed by somebody is not tried again', () => {
     const answer = await rig.models.think(askFor())
     expect(answer).toMatchObject({ ok: false, code: 'model_rejected', retryable: false })
     expect(answer.ok ? '' : answer.message).toContain('NO_SUCH_KEY')
-    expect(rig.server.requests()).toHaveLength(0)
-  })
-
-  test('without a base URL of the operator nothing goes to this machine', async () => {
-    injected += 1
-    const rig = await rigFor({ provider: { baseUrl: 'https://localhost/v1' } })
-    // The trusted origin is that very URL; the server on another port is not it.
-    expect(await rig.models.think(askFor())).toMatchObject({ ok: false, code: 'model_unavailable' })
     expect(rig.server.requests()).toHaveLength(0)
   })
 })

@@ -44,7 +44,7 @@ describe('tools of an MCP server over streamable HTTP', () => {
     secrets.KEY = 'Bearer changed-1234567'
     expect((await rig.use('mcp:web.echo', { text: 'x' })).told.code).toBe('tool_unavailable')
     delete secrets.KEY
-    expect((await rig.use('mcp:web.echo', { text: 'x' })).told.status).toBe('error')
+    expect((await rig.use('mcp:web.echo', { text: 'x' })).told.code).toBe('tool_unavailable')
     expect(server.calls).toHaveLength(1)
     expect(rig.logged()).not.toMatch(/swordfish|changed/)
   })

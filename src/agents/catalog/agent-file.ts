@@ -15,6 +15,8 @@ export type AgentFileContext = {
   readonly find: FindPrompt
   readonly schemas: SchemaChecker
   readonly capabilities: ReadonlySet<string>
+  /** Told the files, beside or below, that a manifest refers to. */
+  readonly refersTo: (file: string) => void
 }
 
 /** The file being read, for what it refers to. */
@@ -106,7 +108,9 @@ async function schemaAt(ref: string | undefined, field: string, here: Here): Pro
 function pathOf(ref: string, field: string, here: Here): string {
   const problem = pathProblem(ref)
   if (problem !== undefined) return refuse(shownName(here), `${field} ${problem}; it is ${JSON.stringify(ref)}`)
-  return path.posix.join(path.posix.dirname(here.file), ref)
+  const file = path.posix.join(path.posix.dirname(here.file), ref)
+  here.refersTo(shownName({ ...here, file }))
+  return file
 }
 
 const shownName = ({ home, file }: Pick<Here, 'home' | 'file'>): string => `${home.folder.shown}${file}`

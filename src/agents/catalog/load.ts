@@ -3,7 +3,7 @@ import type { SchemaChecker } from '../../engine/ports.js'
 import { HOST_LIBRARY, HOST_PROMPTS } from '../prompts/host-prompts.js'
 import { refText } from '../prompts/ref.js'
 import type { FindPrompt } from '../prompts/template.js'
-import { readAgent } from './agent-file.js'
+import { type AgentFileContext, readAgent } from './agent-file.js'
 import type { CatalogAgent } from './catalog-agent.js'
 import { collect, type FileToRead } from './collect.js'
 import { type Home, packHome, projectHome } from './home.js'
@@ -55,12 +55,7 @@ async function load(project: string, context: LoadContext, before: Loaded): Prom
   }
   const prompts = await readPrompts(homes, before, problems)
   const find = promptFinder([...HOST, ...prompts.values()])
-  const agents = await collect(
-    homes.flatMap(home => filesOf(home, home.agentFiles, file => readAgent(home, file, { ...context, find }))),
-    ({ manifest }) => manifest.agentId,
-    before.agents,
-    problems,
-  )
+  const agents = await readAgents(homes, { ...context, find }, before, problems)
   return { packs, agents, prompts, find, problems }
 }
 
@@ -110,6 +105,24 @@ const readPrompts = (homes: readonly Home[], before: Loaded, problems: string[])
     before.prompts,
     problems,
   )
+
+/** Prompts and schemas may lie among the manifests that refer to them. */
+function readAgents(
+  homes: readonly Home[],
+  context: Omit<AgentFileContext, 'refersTo'>,
+  before: Loaded,
+  problems: string[],
+): Promise<Map<string, CatalogAgent>> {
+  const referred = new Set<string>()
+  const reading = { ...context, refersTo: (file: string) => void referred.add(file) }
+  return collect(
+    homes.flatMap(home => filesOf(home, home.agentFiles, file => readAgent(home, file, reading))),
+    ({ manifest }) => manifest.agentId,
+    before.agents,
+    problems,
+    file => referred.has(file),
+  )
+}
 
 const filesOf = <T>({ folder }: Home, files: readonly string[], read: (file: string) => Promise<T>) =>
   files.map(file => ({ file: `${folder.shown}${file}`, read: () => read(file) }))

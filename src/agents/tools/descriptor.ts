@@ -11,7 +11,7 @@ export type ToolDescriptor = {
   readonly description: string
   readonly inputSchema: JsonObject
   readonly outputSchema?: JsonObject
-  readonly auth?: { readonly scopes: readonly string[] }
+  readonly auth?: { scopes: string[] }
   readonly egress: 'safe-fetch' | 'host-mediated' | 'host-owned'
   readonly replayPolicy: 'deterministic' | 'idempotent' | 'non-deterministic'
 }

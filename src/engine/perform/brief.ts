@@ -18,7 +18,7 @@ export const brief: Perform<'brief'> = async (shop, run, effect, signal) => {
       role,
       task,
       prompts: { node: prompts, workflow: workflowPrompts },
-      variables,
+      variables: { input: task, variable: variables },
       ai,
       fixed: modelClass => models[modelUse(role, modelClass)],
       ...(returnSchema ? { returnSchema } : {}),

@@ -141,7 +141,8 @@ const isForgotten = (error: unknown): boolean => error instanceof SdkHttpError &
 
 /** In words that we chose ourselves: what servers and their errors say may hold anything. */
 function reasonOf(error: unknown): string {
-  if (error instanceof SecretMissing || error instanceof SecretTooShort || error instanceof EgressInterrupted) return error.message
+  if (error instanceof SecretMissing || error instanceof SecretTooShort || error instanceof EgressInterrupted)
+    return error.message
   if (error instanceof SdkHttpError) return `it answers with HTTP status ${error.status}`
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   return typeof code === 'string' && /^E[A-Z]+$/.test(code) ? `it cannot be started (${code})` : 'there is no handshake'

@@ -10,6 +10,7 @@ import {
 import { EgressInterrupted } from '../../../egress/stream.js'
 import type { Clock } from '../../../engine/ports.js'
 import { packageVersion } from '../../../package-version.js'
+import { SecretMissing, SecretTooShort } from '../../../secrets/secrets.js'
 import { traceparentOf } from '../../traceparent.js'
 import type { ToolCode } from '../codes.js'
 import type { ToolCall } from '../host-tool.js'
@@ -131,6 +132,9 @@ function failureOf(error: unknown): Called {
   if (error instanceof SdkHttpError) {
     if (error.status === 404) return { kind: 'forgotten' }
     return { kind: 'failed', code: error.status === 401 || error.status === 403 ? 'tool_unavailable' : 'tool_failed' }
+  }
+  if (error instanceof SecretMissing || error instanceof SecretTooShort) {
+    return { kind: 'failed', code: 'tool_unavailable' }
   }
   if (error instanceof EgressInterrupted) return { kind: 'failed', code: egressCode(error.code) }
   if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) {
