@@ -57,7 +57,9 @@ export async function createAgents(deps: AgentDeps): Promise<AgentHouse> {
 
 function secretsOf({ models, tools }: AgentSettings): SecretRef[] {
   const keys = Object.values(models.providers).flatMap(({ apiKey }) => apiKey ?? [])
-  const given = Object.values(tools.mcp).flatMap(server => Object.values(server.kind === 'stdio' ? server.env : server.headers))
+  const given = Object.values(tools.mcp).flatMap(server =>
+    Object.values(server.kind === 'stdio' ? server.env : server.headers),
+  )
   return [...keys, ...given.filter(value => typeof value === 'object')]
 }
 

@@ -1,4 +1,4 @@
-import type { Brief } from '../core/agent/brief.js'
+import type { Brief, PromptResolution } from '../core/agent/brief.js'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
 import type { AgentFailure, Agents, BriefAsk, BriefContents, ToolContentsOfBrief } from '../engine/agent-ports.js'
 import type { Log, SchemaChecker } from '../engine/ports.js'
@@ -71,7 +71,9 @@ async function briefFor(deps: BriefDeps, ask: BriefAsk): Promise<Briefed> {
     ...(actor.version !== undefined && { version: actor.version }),
     modelClass: actor.modelClass,
     ...chosen.name,
-    prompts: slotsOf(prompts).map(({ resolution }) => resolution),
+    prompts: slotsOf(prompts)
+      .map(({ resolution }) => resolution)
+      .filter(isWorthTelling),
     composed: compositionOf(prompts, contents, value => deps.secrets.redact.json(value)),
     tools: surface.map(({ terms }) => terms),
     memoryBound: actor.memoryBound,
@@ -86,6 +88,9 @@ async function briefFor(deps: BriefDeps, ask: BriefAsk): Promise<Briefed> {
   }
   return { ok: true, told, contents }
 }
+
+/** Where there is no prompt of a kind, and need be none, nothing was resolved. */
+const isWorthTelling = ({ kind, resolved }: PromptResolution): boolean => kind === 'system' || resolved !== null
 
 /** R-PROMPT-3, R-PROMPT-7: a node may bind the prompts of another agent than the one that acts. */
 function promptsFor({ catalog, log }: BriefDeps, ask: BriefAsk, actor: Actor): ResolvedPrompts | PromptProblem {

@@ -22,7 +22,7 @@ const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
   'provider.usage': told =>
     `${told.provider}:${told.model} ${told.inputTokens} in, ${told.outputTokens} out${costOf(told)}${told.cacheHit ? ', answered before' : ''}`,
   'agent.handoff': told => `${told.fromAgentId} → ${told.toAgentId}`,
-  'agent.decided': told => `${told.agentId}: ${JSON.stringify(told.decision)}${confidenceText(told)}`,
+  'agent.decided': told => `${told.agentId}: ${shortened(JSON.stringify(told.decision))}${confidenceText(told)}`,
   'agent.toolCalled': told => `${told.agentId}: ${told.toolName}`,
   'agent.toolReturned': told =>
     `${told.agentId}: ${told.toolName} ${told.status}${told.durationMs === undefined ? '' : ` in ${told.durationMs} ms`}`,
@@ -37,6 +37,11 @@ const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
   'budget.threshold.crossed': told => `${told.dimension}: ${told.percent}% of ${told.limit} are used`,
   'budget.exhausted': told => `${told.dimension}: ${told.consumed} of ${told.limit}, nothing is left`,
 }
+
+const SHOWN = 100
+
+/** The whole of it is in the event. */
+const shortened = (text = ''): string => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text)
 
 const count = (amount: unknown, what: string): string => `${amount} ${what}${amount === 1 ? '' : 's'}`
 

@@ -53,7 +53,9 @@ function advice(error: AssayError): string[] {
         return ['answer with the key of an approver; `assay interrupts show` lists them']
       return ['use a key with the scope this needs; `assay keys list` shows the scopes of each']
     case 'not_found':
-      return ['check the id; `assay workflows list` and `assay runs list` show what this key can see']
+      return [
+        'check the id; `assay workflows list`, `assay agents list` and `assay runs list` show what this key can see',
+      ]
     case 'interrupt_changed':
       return ['look again with `assay interrupts show`, then answer what it shows now']
     case 'interrupt_already_resolved':

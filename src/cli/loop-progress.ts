@@ -39,7 +39,7 @@ export function advanceLoop(loop: LoopProgress, event: RunEventDoc): LoopProgres
   const step = agentStep(event)
   if (step !== undefined) return advanceCall(loop, step, event)
   const is = isHandoff ? 'open' : LINES[event.type]
-  if (is === undefined) return loop
+  if (is === undefined || isToldAgain(event, payload)) return loop
   return added(loop, { is, text: loopText(event) ?? event.type, events: [event.eventId] })
 }
 
@@ -64,6 +64,12 @@ const LINES: { readonly [type: string]: LoopLine['is'] } = {
   'agent.decided': 'decided',
   'envelope.refusal': 'failed',
 }
+
+/** What a supervisor decided is the next thing that the run itself tells. */
+const isToldAgain = ({ type }: RunEventDoc, { decision }: Payload): boolean =>
+  type === 'agent.decided' && DECISIONS.includes(Object(decision).kind)
+
+const DECISIONS = ['next-worker', 'terminate', 'clarify', 'escalate', 'ask-user']
 
 function stepped(line: LoopLine, { eventId, causationId }: RunEventDoc, payload: Payload): LoopLine {
   if (causationId === undefined || !line.events.includes(causationId)) return line

@@ -101,7 +101,7 @@ export const FAILURES = {
   agent_contents_missing: 'What was said earlier in the invocation is no longer kept, or cannot be opened',
   prompt_variable_unresolved: 'A prompt names a variable that has no value',
   prompt_ref_ambiguous: 'Two packs have a prompt of that name',
-  prompt_ref_unknown: 'There is no prompt of that name',
+  prompt_ref_unresolved: 'There is no prompt of that name, or not of that kind',
   model_not_configured: 'The model, or its provider, is not configured on this host',
   model_unavailable: 'The model provider turned the call away as often as it was tried',
   model_rejected: 'The model provider does not take the call: its key, name or shape is wrong',

@@ -70,7 +70,23 @@ function bodyOf(
     deadline.signal.removeEventListener('abort', expire)
   })
   const waiting = () => (idleMs === undefined ? () => undefined : clock.after(idleMs, () => cut(IDLE)))
-  return chunks(response, maxResponseBytes, waiting, () => new EgressInterrupted(why))
+  return releasing(
+    chunks(response, maxResponseBytes, waiting, () => new EgressInterrupted(why)),
+    response,
+  )
+}
+
+/** A generator that was never begun does not notice that nobody will; this lets the connection go all the same. */
+function releasing(source: AsyncGenerator<Buffer>, response: http.IncomingMessage): AsyncIterableIterator<Buffer> {
+  const body: AsyncIterableIterator<Buffer> = {
+    next: () => source.next(),
+    return() {
+      response.destroy()
+      return source.return(undefined)
+    },
+    [Symbol.asyncIterator]: () => body,
+  }
+  return body
 }
 
 /** `waiting` is told when the reader begins to wait for a chunk, and gives what to call when it has one. */

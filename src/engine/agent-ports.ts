@@ -1,4 +1,14 @@
-import type { AgentWanted, AiOverride, Brief, ModelClass, ModelName, ModelReply, ModelRole, ToolReply, Usage } from '../core/agent/brief.js'
+import type {
+  AgentWanted,
+  AiOverride,
+  Brief,
+  ModelClass,
+  ModelName,
+  ModelReply,
+  ModelRole,
+  ToolReply,
+  Usage,
+} from '../core/agent/brief.js'
 import type { Json, JsonObject } from '../core/json.js'
 import type { TranscriptEvent } from './ports.js'
 
@@ -104,7 +114,12 @@ export type Round = {
 
 export type ThoughtContents = {
   readonly text: string
-  readonly calls: readonly { readonly id: string; readonly name: string; readonly toolId?: string; readonly args: Json }[]
+  readonly calls: readonly {
+    readonly id: string
+    readonly name: string
+    readonly toolId?: string
+    readonly args: Json
+  }[]
   /** What the provider wants to see again with the next request, such as signed reasoning. */
   readonly carry?: Json
 }

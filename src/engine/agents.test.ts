@@ -15,7 +15,10 @@ test('an agent uses a tool, answers, and its result is the output of the run', a
         : { said: { kind: 'answered', result: { text: 'hello' }, confidence: 0.9 }, reasoning: 'because' },
   })
   const engine = await rig.host({ agents })
-  await register(engine, { id: 'w', nodes: [{ id: 'a', typeId: 'core.agent', agent: { agentId: 'local.test.agent' } }] } as never)
+  await register(engine, {
+    id: 'w',
+    nodes: [{ id: 'a', typeId: 'core.agent', agent: { agentId: 'local.test.agent' } }],
+  } as never)
   const runId = await startRun(engine, 'w', { inputs: { task: 'read x' } })
   await settled()
   const view = await engine.inspect('t1', runId)

@@ -1,3 +1,4 @@
+import { BUDGET_SHAPES, INVOCATION_SHAPES } from './agent-shapes.js'
 import {
   amount,
   any,
@@ -80,7 +81,7 @@ const handoffPhase = oneOf(
   'output.harvested',
 )
 
-/** core §5.4, agents §4, §6.1, §13.2. A type without an entry may carry any payload that is an object. */
+/** core §5.4, agents §4, §6.1, §13.2, §14.3, §16–§18. A type without an entry may carry any payload that is an object. */
 const SHAPES: { readonly [type: string]: Shape } = {
   'run.started': {
     required: { workflowId: id },
@@ -167,13 +168,8 @@ const SHAPES: { readonly [type: string]: Shape } = {
     optional: { criteria: texts, confidence: share, causationHostId: filled },
     closed: true,
   },
-  'agent.promptResolved': {
-    required: { nodeId: id, kind: filled, chain: any, resolved: any },
-    optional: { agentId: agent, causationHostId: filled },
-    closed: true,
-  },
-  'agent.invocation.started': { required: { invocationId: filled, agentId: agent, source: filled } },
-  'agent.invocation.completed': { required: { invocationId: filled, agentId: agent, outcome: filled } },
+  ...INVOCATION_SHAPES,
+  ...BUDGET_SHAPES,
   'node.completed': { required: { nodeId: id }, optional: { outputs: object, durationMs: count }, assay: ['outputs'] },
   'node.failed': { required: { nodeId: id, error: failure }, optional: { attempts: positive }, assay: ['attempts'] },
   'node.retried': {

@@ -3,7 +3,7 @@ import { isFields } from './json.js'
 
 /**
  * A payload's fields. `assay` lists optional fields that Assay always writes, `notAssay` those it never does; `closed`
- * admits no others.
+ * admits no others, `assayClosed` not in Assay's own logs.
  */
 export type Shape = {
   readonly required?: { readonly [field: string]: Kind }
@@ -11,6 +11,7 @@ export type Shape = {
   readonly assay?: readonly string[]
   readonly notAssay?: readonly string[]
   readonly closed?: true
+  readonly assayClosed?: true
 }
 
 /** What a field's value must be, and the test for it. */
@@ -19,6 +20,7 @@ export type Kind = { readonly is: string; readonly holds: (value: unknown) => bo
 const kind = (is: string, holds: (value: unknown) => boolean): Kind => ({ is, holds })
 
 const isText = (value: unknown): value is string => typeof value === 'string'
+const isSha256 = (value: unknown): boolean => isText(value) && /^sha256:[0-9a-f]{64}$/.test(value)
 const isWhole = (value: unknown, least: number): boolean => Number.isSafeInteger(value) && Number(value) >= least
 
 export const any = kind('a JSON value', value => value !== undefined)
@@ -27,6 +29,7 @@ export const filled = kind('a non-empty string', value => isText(value) && value
 export const text = (is: string, least: number, most: number): Kind =>
   kind(is, value => isText(value) && value.length >= least && value.length <= most)
 export const id = text('a string of 1 to 128 characters', 1, 128)
+export const short = text('a string of 1 to 512 characters', 1, 512)
 export const name = text('a string of 1 to 256 characters', 1, 256)
 export const count = kind('a whole number from 0', value => isWhole(value, 0))
 export const positive = kind('a whole number from 1', value => isWhole(value, 1))
@@ -51,6 +54,20 @@ export const attestation = kind(
     /^[0-9a-f]{64}$/.test(value.checksum) &&
     Object.keys(value).length === 2,
 )
+export const hash = kind('64 hexadecimal digits', value => isText(value) && /^[0-9a-f]{64}$/.test(value))
+export const sha256 = kind('sha256: and 64 hexadecimal digits', isSha256)
+export const hashes = kind(
+  'an object of SHA-256 hashes',
+  value => isFields(value) && Object.values(value).every(isSha256),
+)
+export const nothing = kind('null', value => value === null)
+export const either = (...kinds: readonly Kind[]): Kind =>
+  kind(kinds.map(({ is }) => is).join(' or '), value => kinds.some(({ holds }) => holds(value)))
+export const record = (is: string, shape: Shape): Kind =>
+  kind(
+    is,
+    value => isFields(value) && fieldProblems(shape, value, true).length + extraFields(shape, value, true).length === 0,
+  )
 export const list = (items: string, least: number, holds: (item: unknown) => boolean): Kind =>
   kind(`a list of ${items}`, value => Array.isArray(value) && value.length >= least && value.every(holds))
 export const optionally =
@@ -76,7 +93,7 @@ export function fieldProblems(shape: Shape, payload: Fields, assay: boolean): st
 
 export function extraFields(shape: Shape, payload: Fields, assay: boolean): string[] {
   const foreign = assay ? (shape.notAssay ?? []).filter(field => Object.hasOwn(payload, field)) : []
-  if (shape.closed !== true) return foreign
+  if (shape.closed !== true && !(assay && shape.assayClosed === true)) return foreign
   const known = new Set([...Object.keys(shape.required ?? {}), ...Object.keys(shape.optional ?? {})])
   return [...foreign, ...Object.keys(payload).filter(field => !known.has(field))]
 }

@@ -26,6 +26,19 @@ export const LAYERS: readonly Layer[] = [
     ours: ['core/', 'wire/', 'engine/api.ts', 'engine/shown-hash.ts', ...PORTS],
     packages: 'any',
   },
+  {
+    place: 'agents/models/',
+    ours: ['core/', 'agents/', 'egress/fetch.ts', 'egress/stream.ts'],
+    types: ['egress/', 'secrets/', 'engine/agent-ports.ts', 'engine/ports.ts'],
+    packages: [...NODE, '@ai-sdk', 'canonicalize', 'yaml'],
+  },
+  {
+    place: 'agents/answer/',
+    ours: ['core/', 'agents/token-bound.ts'],
+    types: ['secrets/', 'engine/agent-ports.ts', 'engine/ports.ts'],
+    packages: ['node:crypto', 'canonicalize', 'jsonrepair'],
+  },
+  { place: 'agents/traceparent.ts', ours: [], packages: ['node:crypto'] },
   { place: 'egress/', ours: [], types: ['engine/ports.ts'], packages: NODE },
   {
     place: 'webhooks/',

@@ -223,7 +223,10 @@ describe('what was begun may be billed, and is not tried again here', () => {
     const thought = rig.models.think(askFor({ signal: caller.signal }))
     await until(() => rig.server.requests().length === 1 && rig.server.connections() === 0)
     caller.abort()
-    expect(await thought).toMatchObject({ ok: false })
+    const answer = await thought
+    expect(answer).toMatchObject({ ok: false, code: 'model_broke_off', retryable: true })
+    expect(answer).not.toHaveProperty('usage')
+    expect(await rig.models.think(askFor({ signal: caller.signal }))).toEqual({ ...answer })
     expect(rig.server.requests()).toHaveLength(1)
   })
 })

@@ -5,7 +5,7 @@ import { Server } from '@modelcontextprotocol/server'
 /** An MCP server with tools that behave and tools that do not. `journal` is told of every call before anything else. */
 export function createServer({ journal, raw }) {
   const server = new Server({ name: 'test', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } })
-  const tools = [...TOOLS]
+  const tools = TOOLS.slice()
   server.setRequestHandler('tools/list', ({ params }) => {
     const start = Number(params?.cursor ?? 0)
     const next = start + PAGE
@@ -40,6 +40,10 @@ const ANY = { type: 'object' }
 const WITH_TEXT = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
 const WITH_NUMBER = { type: 'object', properties: { number: { type: 'number' } }, required: ['number'] }
 
+/** They take anything, and do what `BEHAVIOURS` or, over HTTP, `mcp-server.ts` says. */
+const NAMED = `picture fail throw huge deep endless flood hang spin die env control grow shrink helper noise
+  cut quiet torrent large error redirect garbage bomb`.split(/\s+/)
+
 const TOOLS = [
   { name: 'echo', title: 'Echo', description: 'Says \u0007it again', inputSchema: WITH_TEXT },
   { name: 'read', inputSchema: ANY, annotations: { readOnlyHint: true } },
@@ -57,9 +61,8 @@ const TOOLS = [
   ...['__proto__', 'constructor', 'toString', 'a/b.c'].map(name => ({ name, inputSchema: ANY })),
   ...['send_emaіl', 'has space', 'echo', 'bell\u0007'].map(name => ({ name, inputSchema: ANY })),
   { name: 'unreadable', inputSchema: { type: 'object', properties: { a: { type: 'strin' } } } },
-  ...['picture', 'fail', 'throw', 'huge', 'deep', 'endless', 'flood', 'hang', 'spin', 'die', 'env', 'control'],
-  ...['grow', 'shrink', 'helper', 'noise', 'cut', 'quiet', 'torrent', 'large', 'error', 'redirect', 'garbage', 'bomb'],
-].map(tool => (typeof tool === 'string' ? { name: tool, inputSchema: ANY } : tool))
+  ...NAMED.map(name => ({ name, inputSchema: ANY })),
+]
 
 const text = (...texts) => ({ content: texts.map(words => ({ type: 'text', text: words })) })
 const never = () => new Promise(() => undefined)

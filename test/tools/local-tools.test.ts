@@ -11,7 +11,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let projects = 0
 /** A project with these files in `tools/`. */
 function project(files: { readonly [name: string]: string }): string {
-  const root = path.join(folder, `project-${(projects += 1)}`)
+  projects += 1
+  const root = path.join(folder, `project-${projects}`)
   mkdirSync(path.join(root, 'tools'), { recursive: true })
   writeFileSync(path.join(root, 'package.json'), '{"type":"module"}')
   for (const [name, text] of Object.entries(files)) writeFileSync(path.join(root, 'tools', name), text)
@@ -32,7 +33,7 @@ describe('tools that the operator wrote', () => {
           '({ text }) => text.split(" ").length',
           "repeat: 'safe', safetyTier: 'pure', scopes: ['w'],",
         ),
-        'say.js': module('async (_args, { effectId }) => `effect ${effectId}`'),
+        'say.js': module('async (_args, { effectId }) => "effect " + effectId'),
         'none.mjs': module('() => undefined'),
       }),
     })

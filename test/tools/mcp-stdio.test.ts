@@ -9,7 +9,10 @@ const folder = mkdtempSync(path.join(os.tmpdir(), 'assay-mcp-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 let journals = 0
-const newJournal = () => path.join(folder, `journal-${(journals += 1)}`)
+function newJournal(): string {
+  journals += 1
+  return path.join(folder, `journal-${journals}`)
+}
 
 /** Servers take their time to start, so tests that leave theirs as it was share one. */
 const journal = newJournal()
@@ -121,7 +124,6 @@ describe('tools of an MCP server over stdio', () => {
       },
     ])
     expect(found[0]).toMatchObject({ title: 'Echo', description: 'Says it again' })
-    expect(found.every(tool => !('invoke' in tool))).toBe(true)
   })
 
   test('the effect id and a trace go with the call', async () => {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { afterAll } from 'vitest'
 import type { McpServer, SecretRef, ToolSettings } from '../../src/agents/settings.js'
 import { createTools, type ToolDeps, type Tools } from '../../src/agents/tools/tools.js'
 import type { Used } from '../../src/agents/tools/use.js'
@@ -10,6 +11,10 @@ import type { Clock } from '../../src/engine/ports.js'
 import { createSecrets } from '../../src/secrets/secrets.js'
 import { systemClock } from '../../src/system.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
+
+/** Its worker takes longest to start, so all tests of a file share it. */
+const schemas = createSchemaChecker()
+afterAll(() => schemas.close())
 
 export type Rig = {
   readonly tools: Tools
@@ -36,7 +41,6 @@ export async function toolRig(options: RigOptions = {}): Promise<Rig> {
   const clock = options.clock ?? systemClock
   const lines: string[] = []
   const write = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`)
-  const schemas = createSchemaChecker()
   const egress = createEgress({ allowPrivate: options.allowPrivate ?? false, clock })
   const read = async (ref: SecretRef) => ('env' in ref ? options.secrets?.[ref.env] : undefined)
   const deps: ToolDeps = {
@@ -66,7 +70,6 @@ export async function toolRig(options: RigOptions = {}): Promise<Rig> {
     async close() {
       await tools.close()
       egress.close()
-      await schemas.close()
       rmSync(folder, { recursive: true, force: true })
     },
   }

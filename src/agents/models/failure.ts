@@ -77,7 +77,11 @@ export function failureHalfWay(code: EgressCode | undefined, call: Failing): Age
 export const tooLarge = (call: Failing): AgentFailure =>
   failure('model_output_too_large', `${shown(call)} said more than fits`, call, {}, call.worst)
 
-/** Nothing was sent. */
+/** Taken back before anything was sent. */
+export const takenBack = (call: Failing): AgentFailure =>
+  failure('model_broke_off', `the call of ${shown(call)} was taken back`, call)
+
+/** Nothing was sent, and nothing will be before somebody changes something. */
 export const rejected = (why: string, call: Failing): AgentFailure =>
   failure('model_rejected', `${shown(call)}: ${why}`, call)
 

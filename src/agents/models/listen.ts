@@ -49,6 +49,8 @@ export async function listen(
         break
       }
       case 'tool-call':
+        // Not every provider sends arguments piece by piece.
+        if (part.input.length > MOST) return { ok: false, why: 'too-large' }
         calls.push({
           id: part.toolCallId,
           name: part.toolName,

@@ -14,6 +14,7 @@ import {
   failureOfStatus,
   isTurnedAway,
   rejected,
+  takenBack,
   tooLarge,
 } from './failure.js'
 import { type Heard, listen } from './listen.js'
@@ -63,7 +64,7 @@ export async function askProvider(ask: ThinkAsk, provider: LiveProvider, deps: L
     const isOver = tries >= settings.maxTries || clock.monotonic() + wait >= end
     if (reason === undefined || !isTurnedAway(reason) || isOver) return failureOf(seen, call)
     await pause(clock, wait, ask.signal)
-    if (ask.signal.aborted) return failureOf(seen, call)
+    if (ask.signal.aborted) return takenBack(call)
   }
 }
 

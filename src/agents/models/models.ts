@@ -8,7 +8,7 @@ import { judge } from '../answer/judge.js'
 import type { AgentSettings, ModelSettings, ProviderSettings } from '../settings.js'
 import { cacheKey, semanticRequest } from './cache-key.js'
 import { choose, type ModelChoice, type ModelWanted, priceOf } from './choose.js'
-import { type Failing, rejected } from './failure.js'
+import { type Failing, rejected, takenBack } from './failure.js'
 import { askProvider, type Reply } from './live.js'
 import { worstCase } from './request-bound.js'
 import { createScriptedModel } from './scripted/scripted-model.js'
@@ -46,6 +46,7 @@ export function createModels(deps: ModelDeps): Models {
   async function reply(ask: ThinkAsk): Promise<Reply> {
     const call: Failing = { provider: ask.provider, model: ask.model, tries: 1, worst: worstCase(ask) }
     const provider = own(settings.providers, ask.provider)
+    if (ask.signal.aborted) return takenBack(call)
     if (provider === undefined) return rejected('this host has no such provider any more', call)
     if (provider.kind === 'scripted') return scripted(ask, call, secrets.redact)
     const key = await keyFor(provider, call)

@@ -13,7 +13,8 @@ export function waitAfter(tries: number, retryAfter: string | undefined, now: nu
 function waitTold(retryAfter: string, now: number): number | undefined {
   const text = retryAfter.trim()
   if (/^\d{1,9}(?:\.\d{1,3})?$/.test(text)) return Number(text) * 1000
-  const date = Date.parse(text)
+  // Of other texts the parser makes dates, too, that nobody has meant.
+  const date = /^[A-Z][a-z]{2}, /.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 

@@ -17,7 +17,8 @@ export const SAFETY_TIERS = ['pure', 'read', 'write', 'exec'] as const
 export type SafetyTier = (typeof SAFETY_TIERS)[number]
 
 /** A tool that can be called. */
-export type Tool = HostTool & {
+export type Tool = {
+  readonly shown: HostTool
   /**
    * One call. A tool whose code is not ours may also throw, or never come back; `use.ts` deals with both. What it says
    * is neither cut, cleaned nor redacted yet.

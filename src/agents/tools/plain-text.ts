@@ -23,9 +23,7 @@ export function plainText(
 }
 
 /** All but line breaks and tabs: what moves cursors, rings bells or hides text from people. */
-export const withoutControls = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to remove
-  text.replace(/\r\n/g, '\n').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '')
+export const withoutControls = (text: string): string => text.replace(/\r\n/g, '\n').replace(/[^\P{Cc}\t\n]/gu, '')
 
 /** Halves of surrogate pairs have no bytes of their own. */
 const wellFormed = (text: string): string => Buffer.from(text).toString()

@@ -49,13 +49,13 @@ export async function createTools(deps: ToolDeps): Promise<Tools> {
   return {
     async surface(allowlist, signal) {
       const found = await Promise.all([...new Set(allowlist)].map(toolId => find(toolId, signal)))
-      return found.filter(tool => typeof tool === 'object').map(shown)
+      return found.filter(tool => typeof tool === 'object').map(({ shown }) => shown)
     },
     async catalogue(signal) {
       const all = await Promise.all(sources.map(source => source.tools(signal)))
       return all
         .flatMap(tools => [...(tools?.values() ?? [])])
-        .map(shown)
+        .map(({ shown }) => shown)
         .sort((a, b) => (a.terms.toolId < b.terms.toolId ? -1 : 1))
     },
     use: ask => useTool({ ...deps, rateLimit, find }, ask),
@@ -65,5 +65,3 @@ export async function createTools(deps: ToolDeps): Promise<Tools> {
     },
   }
 }
-
-const shown = ({ invoke: _, ...tool }: Tool): HostTool => tool

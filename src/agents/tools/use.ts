@@ -48,7 +48,7 @@ async function call(deps: UseDeps, ask: UseAsk, timeoutMs: number, signal: Abort
   if (tool === 'unavailable') return no('tool_unavailable')
   const { args } = ask
   // The surface may have changed since the brief, with which the model's arguments were checked.
-  const problem = isObject(args) ? await schemas.check(tool.inputSchema, args) : 'the arguments must be an object'
+  const problem = isObject(args) ? await schemas.check(tool.shown.inputSchema, args) : 'the arguments must be an object'
   if (problem !== undefined) return no('tool_arguments_invalid', problem)
   const { ratePerMinute } = own(settings.rules, ask.toolId) ?? {}
   if (ratePerMinute !== undefined) {
@@ -67,9 +67,9 @@ async function call(deps: UseDeps, ask: UseAsk, timeoutMs: number, signal: Abort
 }
 
 /** Holds a result to the schema that the tool promises. */
-async function checked({ schemas }: UseDeps, tool: Tool, said: ToolSaid): Promise<ToolSaid> {
-  if (!said.ok || said.value === undefined || tool.outputSchema === undefined) return said
-  const problem = await schemas.check(tool.outputSchema, said.value)
+async function checked({ schemas }: UseDeps, { shown: { outputSchema } }: Tool, said: ToolSaid): Promise<ToolSaid> {
+  if (!said.ok || said.value === undefined || outputSchema === undefined) return said
+  const problem = await schemas.check(outputSchema, said.value)
   return problem === undefined ? said : no('tool_result_invalid', problem)
 }
 

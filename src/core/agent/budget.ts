@@ -139,7 +139,10 @@ export function outputWithin(left: Ceilings, inputTokens: number, price: Price |
 }
 
 /** R-BUDGET-5: why this model may not be called; deny beats allow. */
-export function modelProblem({ provider, model }: ModelName, { modelAllow, modelDeny }: BudgetPolicy): string | undefined {
+export function modelProblem(
+  { provider, model }: ModelName,
+  { modelAllow, modelDeny }: BudgetPolicy,
+): string | undefined {
   const names = [model, `${provider}:${model}`]
   const isNamed = (patterns: readonly string[]) => patterns.some(pattern => names.some(name => matches(pattern, name)))
   if (modelDeny !== undefined && isNamed(modelDeny)) return 'modelDeny names it'

@@ -4,7 +4,14 @@ import { decisionProblems, isBelow, isDecision, type OrchestratorDecision } from
 import { DECISION_SCHEMA } from '../orchestrator/decision-schema.js'
 import { hold, type Opinion, ratification, ratificationProblems, tellOpinion } from '../orchestrator/hold.js'
 import { doubtOf, isConfirmed, pleaOf, questionOf } from '../orchestrator/questions.js'
-import { BUILT_IN_PLAN, isAgent, isScripted, ruleExpressions, ruleFor, sourceProblems } from '../orchestrator/sources.js'
+import {
+  BUILT_IN_PLAN,
+  isAgent,
+  isScripted,
+  ruleExpressions,
+  ruleFor,
+  sourceProblems,
+} from '../orchestrator/sources.js'
 import { failure } from '../problem.js'
 import { agentOf } from '../run/orchestration.js'
 import { isTooLarge, MAX_VALUE_BYTES } from '../run/weight.js'
@@ -105,8 +112,7 @@ function invoke(ctx: NodeContext): Step {
     ...(typeof config.model === 'string' ? { model: config.model } : {}),
     ...(Array.isArray(config.toolAllowlist) ? { toolAllowlist: config.toolAllowlist.map(String) } : {}),
   }
-  const agent =
-    typeof config.agentId === 'string' ? { agentId: config.agentId } : { agentId: identityOf(ctx), inline }
+  const agent = typeof config.agentId === 'string' ? { agentId: config.agentId } : { agentId: identityOf(ctx), inline }
   const task = situationOf(ctx)
   const wait = { kind: 'agent' as const, agent, role: 'supervisor' as const, task, ordinal, transcript }
   return { kind: 'waiting', wait: { ...wait, returnSchema: DECISION_SCHEMA } }

@@ -24,11 +24,18 @@ export function sourceProblems(config: JsonObject, permit: Permit): string[] {
   else if (typeof config.provider === 'string' && permit.providers?.has(config.provider) === false)
     problems.push(`config.provider "${config.provider}" is not configured on this host; name one that is, or use rules`)
   if (isAgent(config)) problems.push(...agentProblems(config))
-  const sources = [isScripted(config), config.rules !== undefined, config.provider !== undefined, isAgent(config)]
-    .filter(Boolean).length
-  if (sources > 1) problems.push('config has more than one source of decisions; keep prompt, agentId, rules, provider or the script')
+  const sources = [
+    isScripted(config),
+    config.rules !== undefined,
+    config.provider !== undefined,
+    isAgent(config),
+  ].filter(Boolean).length
+  if (sources > 1)
+    problems.push('config has more than one source of decisions; keep prompt, agentId, rules, provider or the script')
   if (sources === 0 && !permit.builtInPlan)
-    problems.push('config has no source of decisions; give config.prompt, config.agentId, config.rules or config.provider')
+    problems.push(
+      'config has no source of decisions; give config.prompt, config.agentId, config.rules or config.provider',
+    )
   return problems
 }
 

@@ -43,7 +43,6 @@ export function loseCall(turn: Turn, nodeId: string, { invocationId, brief }: In
 export function loseCalls(turn: Turn): void {
   for (const index of turn.active.open) {
     const invocation = invocationOf(turn.active.nodes[index]!)
-    if (invocation?.now.is === 'thinking')
-      loseCall(turn, turn.plan.nodes[index]!.node.id, invocation, invocation.now)
+    if (invocation?.now.is === 'thinking') loseCall(turn, turn.plan.nodes[index]!.node.id, invocation, invocation.now)
   }
 }

@@ -380,10 +380,7 @@ export type EnvelopeTruncated = {
 export type BudgetFact =
   | Fact<'budget.reserved', { effectiveBudget: Ceilings; scope: 'run' }>
   | Fact<'budget.consumed', { dimension: BudgetDimension; consumed: number; limit: number; remaining: number }>
-  | Fact<
-      'budget.threshold.crossed',
-      { dimension: BudgetDimension; consumed: number; limit: number; percent: number }
-    >
+  | Fact<'budget.threshold.crossed', { dimension: BudgetDimension; consumed: number; limit: number; percent: number }>
   | Fact<'budget.exhausted', { dimension: BudgetDimension; consumed: number; limit: number }>
 
 /** Kept for readers that know no `interrupt.*`; they spell the action `edit`. */

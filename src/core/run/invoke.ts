@@ -320,13 +320,7 @@ function tellUsage(
 }
 
 /** Step 7: what the agent has come to; held for a person when it is not sure enough (R-LIVE-13, R-LIVE-14). */
-function decided(
-  turn: Turn,
-  planNode: PlanNode,
-  result: Json,
-  confidence: number | undefined,
-  cause: number,
-): void {
+function decided(turn: Turn, planNode: PlanNode, result: Json, confidence: number | undefined, cause: number): void {
   const node = working(turn, planNode)!
   const { brief } = node.invocation
   const opinion = { agentId: brief.agentId, decision: result, ...(confidence === undefined ? {} : { confidence }) }
@@ -362,18 +356,14 @@ export function heldAnswered(turn: Turn, planNode: PlanNode, resolution: Resolut
     return
   }
   const edited = typeof value === 'object' && value !== null && 'action' in value && value.action === 'edit-accept'
-  const result = edited ? ((value as { editedArtifactData?: Json }).editedArtifactData ?? null) : (data.decision ?? null)
+  const result = edited
+    ? ((value as { editedArtifactData?: Json }).editedArtifactData ?? null)
+    : (data.decision ?? null)
   finish(turn, planNode, result, Number(data.observed), cause)
 }
 
 /** Step 8: the bracket closes, and the node has its result. */
-function finish(
-  turn: Turn,
-  planNode: PlanNode,
-  result: Json,
-  confidence: number | undefined,
-  cause: number,
-): void {
+function finish(turn: Turn, planNode: PlanNode, result: Json, confidence: number | undefined, cause: number): void {
   const { wait, invocation } = working(turn, planNode)!
   const { brief } = invocation
   const closed = closeInvocation(turn, planNode, 'completed', cause, {
@@ -392,8 +382,7 @@ function callTool(turn: Turn, planNode: PlanNode, { invocation }: Working, posit
   const terms = brief.tools.find(tool => tool.toolId === wanted.toolId)!
   const spend = plus(spentBy(turn.active), setAside(turn.active))
   const more = plus(spend, { toolCalls: 1 })
-  if (overspent(more, turn.active.budget ?? {}) === 'toolCalls')
-    return exhaust(turn, nodeId, 'toolCalls', more, cause)
+  if (overspent(more, turn.active.budget ?? {}) === 'toolCalls') return exhaust(turn, nodeId, 'toolCalls', more, cause)
   const tool = { agentId: brief.agentId, toolName: terms.toolId, toolId: terms.toolId }
   const { owner, principalScope = [] } = turn.active.started
   const before = spentBy(turn.active)

@@ -156,7 +156,9 @@ function owedToAgent(plan: Plan, state: Active, index: number): Effect[] {
   if (now.is === 'thinking') {
     const { call, attempt, maxOutputTokens } = now
     const verbosity = verbosityOf(state)
-    return [{ kind: 'think', nodeId, since, role: wait.role, ordinal, call, attempt, invocation, maxOutputTokens, verbosity }]
+    return [
+      { kind: 'think', nodeId, since, role: wait.role, ordinal, call, attempt, invocation, maxOutputTokens, verbosity },
+    ]
   }
   if (now.is !== 'using') return []
   const round = rounds.at(-1)!
@@ -164,7 +166,16 @@ function owedToAgent(plan: Plan, state: Active, index: number): Effect[] {
   const repeat = brief.tools.find(tool => tool.toolId === toolId)?.repeat ?? 'never'
   const principal = state.started.owner.principal ?? 'core.system'
   const { contents } = round
-  const use = { ordinal, call: calls, position: now.position, toolId, repeat, agentId: brief.agentId, principal, contents }
+  const use = {
+    ordinal,
+    call: calls,
+    position: now.position,
+    toolId,
+    repeat,
+    agentId: brief.agentId,
+    principal,
+    contents,
+  }
   return [{ kind: 'use', nodeId, since, ...use }]
 }
 

@@ -50,14 +50,14 @@ export function setAside({ open, nodes }: Active): Spend {
     if (node.is !== 'waiting') continue
     if (node.invocation?.now.is === 'thinking') sum = plus(sum, { ...node.invocation.now, retries: 0, toolCalls: 0 })
     for (const worker of node.workers ?? [])
-      if ((worker.is === 'dispatching' || worker.is === 'running') && worker.grant) sum = plus(sum, asSpend(worker.grant))
+      if ((worker.is === 'dispatching' || worker.is === 'running') && worker.grant)
+        sum = plus(sum, asSpend(worker.grant))
   }
   return sum
 }
 
 /** What nobody has spent or set aside. */
-export const leftOf = (state: Active): Ceilings =>
-  remaining(state.budget ?? {}, plus(spentBy(state), setAside(state)))
+export const leftOf = (state: Active): Ceilings => remaining(state.budget ?? {}, plus(spentBy(state), setAside(state)))
 
 /** What a worker may spend: an equal share of what is left, of all that are to begin. Nothing where nothing is bounded. */
 export function grantFor(state: Active, beginners: number): Ceilings | undefined {

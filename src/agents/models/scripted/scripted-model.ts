@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Usage } from '../../../core/agent/brief.js'
 import type { Json } from '../../../core/json.js'
-import type { AgentFailure, Round, ThinkAsk } from '../../../engine/agent-ports.js'
+import type { Round, ThinkAsk } from '../../../engine/agent-ports.js'
 import type { Redactor } from '../../../secrets/secrets.js'
 import type { Spoken } from '../../answer/spoken.js'
 import { conversation, type Message } from '../conversation.js'
@@ -21,16 +21,15 @@ export function createScriptedModel(file: string | undefined) {
     const script = await read()
     if (!script.ok) return rejected(script.problem, call)
     const reply = replyTo(ask, script.entries)
-    if (reply.said.kind === 'fail') return failed(reply.said.status, call)
-    const spoken = spokenOf(reply, ask)
+    const { said } = reply
+    if (said.kind === 'fail') return failureOfStatus(said.status, call)
+    const spoken = spokenOf(said, reply, ask)
     const feed = reasoningFeed(ask, redact)
     feed.add(spoken.reasoning)
     feed.end()
     return { ok: true, spoken, retries: 0 }
   }
 }
-
-const failed = (status: number, call: Failing): AgentFailure => failureOfStatus(status, call)
 
 /** Read anew for each request, so that a script can be written while the host runs; parsed only when it has changed. */
 function scriptReader(file: string | undefined): () => Promise<Script> {
@@ -91,7 +90,9 @@ function unscripted({ brief }: ThinkAsk): ScriptReply {
 
 const CONFIDENCE = 0.9
 
-function spokenOf({ said, reasoning = '', confidence, usage }: ScriptReply, ask: ThinkAsk): Spoken {
+type Words = Exclude<ScriptReply['said'], { kind: 'fail' }>
+
+function spokenOf(said: Words, { reasoning = '', confidence, usage }: ScriptReply, ask: ThinkAsk): Spoken {
   const { brief, rounds } = ask
   const wrap = (result: Json): string => JSON.stringify({ result, confidence: confidence ?? CONFIDENCE })
   const say = (text: string, more: Partial<Spoken> = {}): Spoken => {
@@ -117,7 +118,6 @@ function spokenOf({ said, reasoning = '', confidence, usage }: ScriptReply, ask:
       return say('', { calls })
     }
     case 'refuse':
-    case 'fail':
       return say('', { finish: { kind: 'refused' } })
   }
 }

@@ -13,7 +13,7 @@ const BUILTINS: readonly Builtin[] = [httpGet]
 
 export function createBuiltins(deps: BuiltinDeps): ToolSource {
   const made = BUILTINS.map(builtin => builtin(deps))
-  const tools = new Map(made.map(({ tool }) => [tool.terms.toolId, tool]))
+  const tools = new Map(made.map(({ tool }) => [tool.shown.terms.toolId, tool]))
   return {
     owns: toolId => toolId.startsWith('assay:'),
     tools: async () => tools,

@@ -29,18 +29,20 @@ export const httpGet: Builtin = ({ settings, egress }) => {
 
   return {
     tool: {
-      terms: termsOf(TOOL_ID, 'http', { repeat: 'safe' }, settings.rules),
-      title: 'Fetch a URL',
-      description:
-        'Fetches a text from a URL with an HTTP GET request. Only URLs that the operator allows can be fetched.',
-      inputSchema: {
-        type: 'object',
-        properties: { url: { type: 'string', minLength: 1, maxLength: 2048, description: 'An absolute URL' } },
-        required: ['url'],
-        additionalProperties: false,
+      shown: {
+        terms: termsOf(TOOL_ID, 'http', { repeat: 'safe' }, settings.rules),
+        title: 'Fetch a URL',
+        description:
+          'Fetches a text from a URL with an HTTP GET request. Only URLs that the operator allows can be fetched.',
+        inputSchema: {
+          type: 'object',
+          properties: { url: { type: 'string', minLength: 1, maxLength: 2048, description: 'An absolute URL' } },
+          required: ['url'],
+          additionalProperties: false,
+        },
+        safetyTier: 'read',
+        source: 'host-extension',
       },
-      safetyTier: 'read',
-      source: 'host-extension',
       invoke,
     },
     problems: settings.httpAllow

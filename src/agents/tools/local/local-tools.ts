@@ -92,13 +92,15 @@ function toolOf(toolId: string, declaration: Declaration, settings: ToolSettings
     scopes = [],
   } = declaration
   return {
-    terms: termsOf(toolId, 'native', { repeat, scopes }, settings.rules),
-    ...(title !== undefined && { title }),
-    description,
-    inputSchema,
-    ...(outputSchema !== undefined && { outputSchema }),
-    safetyTier,
-    source: 'host-extension',
+    shown: {
+      terms: termsOf(toolId, 'native', { repeat, scopes }, settings.rules),
+      ...(title !== undefined && { title }),
+      description,
+      inputSchema,
+      ...(outputSchema !== undefined && { outputSchema }),
+      safetyTier,
+      source: 'host-extension',
+    },
     invoke: call => run(declaration, call),
   }
 }

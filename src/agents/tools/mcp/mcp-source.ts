@@ -119,13 +119,15 @@ async function toolOf(
   const safetyTier: SafetyTier = readOnly ? 'read' : 'write'
   const repeat = readOnly || hints.idempotentHint === true ? 'safe' : 'never'
   return {
-    terms: termsOf(toolId, 'mcp', { repeat }, settings.rules),
-    ...(title !== undefined && { title: shortText(title) }),
-    description: shortText(listed.description ?? ''),
-    inputSchema: inOurDialect(listed.inputSchema as JsonObject),
-    ...(checksOutput && { outputSchema }),
-    safetyTier,
-    source: 'mcp',
+    shown: {
+      terms: termsOf(toolId, 'mcp', { repeat }, settings.rules),
+      ...(title !== undefined && { title: shortText(title) }),
+      description: shortText(listed.description ?? ''),
+      inputSchema: inOurDialect(listed.inputSchema as JsonObject),
+      ...(checksOutput && { outputSchema }),
+      safetyTier,
+      source: 'mcp',
+    },
     invoke: async call => told(await connection.call(name, call)),
   }
 }

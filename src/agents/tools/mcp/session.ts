@@ -69,6 +69,7 @@ export async function openSession(options: SessionOptions, signal: AbortSignal):
   client.onclose = onEnd
 
   async function allTools(): Promise<readonly McpTool[]> {
+    if (client.getServerCapabilities()?.tools === undefined) return []
     const tools: McpTool[] = []
     let cursor: string | undefined
     for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page += 1) {

@@ -1,5 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { deserializeMessage, isJSONRPCResponse, serializeMessage, type Transport } from '@modelcontextprotocol/client'
+import {
+  deserializeMessage,
+  isJSONRPCRequest,
+  isJSONRPCResponse,
+  type RequestId,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client'
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
 import type { Clock, Log } from '../../../engine/ports.js'
 import type { McpServer } from '../../settings.js'
@@ -33,6 +40,8 @@ export function stdioChannel(options: StdioOptions): Channel {
   const { name, maxMessageBytes, clock, log } = options
   let child: ChildProcess | undefined
   let broke: ToolCode | undefined
+  /** Requests that are not answered yet, and what has come since the last answer to one. */
+  const asked = new Set<RequestId>()
   let unasked = 0
   let stderrBytes = 0
   let over: Promise<void> = Promise.resolve()
@@ -68,6 +77,7 @@ export function stdioChannel(options: StdioOptions): Channel {
       }),
     async send(message) {
       if (child?.stdin?.writable !== true) throw new Error('the server has ended')
+      if (isJSONRPCRequest(message)) asked.add(message.id)
       child.stdin.write(serializeMessage(message))
     },
     async close() {
@@ -88,7 +98,7 @@ export function stdioChannel(options: StdioOptions): Channel {
     unasked += line.length
     try {
       const message = deserializeMessage(line)
-      if (isJSONRPCResponse(message)) unasked = 0
+      if (isJSONRPCResponse(message) && message.id !== undefined && asked.delete(message.id)) unasked = 0
       transport.onmessage?.(message)
     } catch {
       // Not a message: servers also print what they should not. It counts as unasked for.
