@@ -4,7 +4,7 @@ import { AssayClient } from '../client/assay-client.js'
 import { AssayError } from '../client/assay-error.js'
 import { localKeyFile } from '../client/local-key.js'
 import { accepts } from '../client/probe.js'
-import type { Config } from '../config.js'
+import { type Config, usableProviders } from '../config.js'
 
 /** One thing `assay doctor` looked at. `todo` is set unless all is well. */
 export type Check = {
@@ -50,6 +50,19 @@ export async function checkLocalKey(config: Pick<Config, 'data' | 'apiKey'>): Pr
   if ((stat.mode & 0o077) !== 0)
     return fail('key', `${file} can be read by other users`, `delete it and restart the server`)
   return ok('key', file)
+}
+
+/** Whether the models that agents would ask can be asked. No request is made: that would cost something. */
+export async function checkModels(config: Pick<Config, 'agents' | 'readSecret'>): Promise<Check> {
+  const { worker, supervisor, verifier, classes } = config.agents.models
+  const used = [worker, supervisor, verifier, ...Object.values(classes)]
+  const names = [...new Set(used.map(({ provider, model }) => `${provider}:${model}`))].join(', ')
+  const usable = await usableProviders(config)
+  const missing = used.find(({ provider }) => !usable.includes(provider))
+  if (missing === undefined) return ok('models', names)
+  const key = config.agents.models.providers[missing.provider]?.apiKey
+  const place = key === undefined ? '' : 'env' in key ? `set ${key.env}` : `put it into ${key.file}`
+  return fail('models', `${names}: there is no key for ${missing.provider}`, place)
 }
 
 export async function checkDisk(data: string): Promise<Check> {

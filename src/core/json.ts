@@ -28,10 +28,13 @@ export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
 }
 
 /** The value with the keys of every object in UTF-16 order, as RFC 8785 wants it: equal values give equal text. */
-export const canonicalJson = (value: Json): string =>
-  JSON.stringify(value, (_key, item: Json) =>
-    isObject(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
-  )
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  // Written out, because an object of sorted entries would put names that look like numbers first.
+  const names = Object.keys(value).sort((a, b) => (a < b ? -1 : 1))
+  return `{${names.map(name => `${JSON.stringify(name)}:${canonicalJson(value[name]!)}`).join(',')}}`
+}
 
 /** Follows a dotted path (`output.items.0.name`) through own properties only. */
 export function at(value: Json | undefined, path: string): Json | undefined {

@@ -17,8 +17,12 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
  */
 export function fetchThrough(egress: Pick<Egress, 'open'>, { trustedUrl, ...limits }: FetchOptions): Fetch {
   const trustedOrigin = trustedUrl === undefined ? undefined : new URL(trustedUrl).origin
-  return async (input, init = {}) => {
-    const url = input instanceof Request ? input.url : String(input)
+  const send: Fetch = async (input, init = {}) => {
+    if (input instanceof Request) {
+      const body = input.body === null ? undefined : { body: new Uint8Array(await input.arrayBuffer()) }
+      return send(input.url, { method: input.method, headers: input.headers, signal: input.signal, ...body, ...init })
+    }
+    const url = String(input)
     const { method = 'GET', signal } = init
     const answer = await egress.open({
       ...limits,
@@ -34,6 +38,7 @@ export function fetchThrough(egress: Pick<Egress, 'open'>, { trustedUrl, ...limi
     if (signal?.aborted) throw signal.reason
     throw new EgressInterrupted(answer)
   }
+  return send
 }
 
 function bodyOf(body: RequestInit['body'] | undefined): { body?: Buffer | string } {

@@ -51,5 +51,8 @@ describe('R-LIVE-25: a message is for the agent it mentions', () => {
 
   test('a long message of nothing but @ takes no time', () => {
     expect(mentionIn('@a.'.repeat(33_000), AGENTS)).toMatchObject({ code: 'validation_error' })
+    expect(mentionIn(`@${'a'.repeat(90_000)}`, AGENTS)).toMatchObject({
+      message: expect.stringMatching(/^body\.message mentions @a{64}…, which/),
+    })
   })
 })

@@ -45,7 +45,10 @@ const reason = either(
   oneOf('schema-violation', 'truncation', 'type-drift', 'type-mismatch', 'refusal', 'parse-error', 'unknown'),
   { is: 'a reason of the host', holds: value => typeof value === 'string' && HOST_REASON.test(value) },
 )
-const attempt = { is: 'a whole number from 1 to 16', holds: (value: unknown) => positive.holds(value) && Number(value) <= 16 }
+const attempt = {
+  is: 'a whole number from 1 to 16',
+  holds: (value: unknown) => positive.holds(value) && Number(value) <= 16,
+}
 
 /** agents §13.2, §14.3, §16, §17, §18 */
 export const INVOCATION_SHAPES: { readonly [type: string]: Shape } = {

@@ -60,10 +60,12 @@ function returnProblems(call: LoggedEvent, event: LoggedEvent): string[] {
 function reasoningProblems(round: Round): Problem[] {
   const problems: Problem[] = []
   const open = new Map<unknown, LoggedEvent[]>()
-  for (const event of told(round, 'agent.reasoning.delta', 'agent.reasoned')) {
+  for (const event of told(round, 'agent.reasoning.delta', 'agent.reasoned', 'assay.model.requested')) {
     const { agentId, sequence } = event.payload
+    // What was said in a call that came to nothing stays without an end.
+    if (event.type === 'assay.model.requested') open.clear()
     const parts = open.get(agentId) ?? []
-    if (event.type === 'agent.reasoned') {
+    if (event.type !== 'agent.reasoning.delta') {
       open.delete(agentId)
       continue
     }

@@ -68,6 +68,10 @@ const CODE_OF: ReadonlyMap<string, string> = new Map(
     'node-executions': 'recursion_limit_exceeded',
     'run-duration': 'run_timeout',
     'loop-iterations': 'loop_limit_exceeded',
+    'budget-tokens': 'budget_exhausted',
+    'budget-cost': 'budget_exhausted',
+    'budget-tool-calls': 'budget_exhausted',
+    'budget-retries': 'budget_exhausted',
   }),
 )
 

@@ -1,6 +1,6 @@
 import type { Fields, LoggedEvent, RunLog } from './checked.js'
 import { fields, get, isFields, text } from './json.js'
-import { oncePerRun, type Round, roundOf, roundsOf, SUPERVISOR } from './rounds.js'
+import { oncePerRun, type Round, roundsOf, SUPERVISOR } from './rounds.js'
 
 export const AGENT = 'core.agent'
 export const STARTED = 'agent.invocation.started'
@@ -70,9 +70,7 @@ const openAt = oncePerRun((run: RunLog) => {
 /** The invocation that an event is told inside of. */
 export const invocationOf = (run: RunLog, event: LoggedEvent): Invocation | undefined => openAt(run).get(event)
 
-/** Whether a node's round was worked on by an agent. */
-export const isInvoked = (run: RunLog, round: Round): boolean =>
-  invocationsOf(run).some(invocation => invocation.round === round)
+const invokedRounds = oncePerRun((run: RunLog) => new Set(invocationsOf(run).map(({ round }) => round)))
 
-export const endedBy = (run: RunLog, { completed }: Invocation): LoggedEvent | undefined =>
-  completed === undefined ? undefined : roundOf(run, completed)?.end
+/** Whether a node's round was worked on by an agent. */
+export const isInvoked = (run: RunLog, round: Round): boolean => invokedRounds(run).has(round)

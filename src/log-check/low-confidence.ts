@@ -1,6 +1,7 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
+import { type Invocation, invocationsOf, isInvoked } from './invocations.js'
 import { get, number, show, text } from './json.js'
-import { type Asked, answerTo, askedIn, hasCompleted, type Round, roundsOf, told } from './rounds.js'
+import { type Asked, answerTo, askedIn, hasCompleted, type Round, roundsOf, SUPERVISOR, told } from './rounds.js'
 import { turnsOf } from './turns.js'
 
 /** Decisions of an agent that are held until a person ratifies them. */
@@ -27,7 +28,8 @@ export const lowConfidenceRules: readonly Rule[] = [
     checks: eachRun((run, say) => {
       for (const round of roundsOf(run)) {
         const threshold = thresholdAt(run, round.start)
-        if (threshold === undefined) continue
+        // A live agent may have a threshold of its own.
+        if (threshold === undefined || isInvoked(run, round)) continue
         const held = told(round, 'node.suspended').filter(event => event.payload.reason === 'low-confidence')
         const decided = told(round, 'agent.decided').at(-1)
         const confidence = number(decided?.payload.confidence)
@@ -73,7 +75,56 @@ export const lowConfidenceRules: readonly Rule[] = [
       }
     }),
   },
+  {
+    id: 'L22i',
+    title:
+      'What a live agent is less sure of than it must be is held before its invocation ends, and nothing else is; a supervisor’s never; what is held and not accepted ends escalated',
+    source: 'agents R-LIVE-13, R-LIVE-14',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const invocation of invocationsOf(run))
+        for (const [problem, event] of liveProblems(run, invocation)) say(problem, event)
+    }),
+  },
 ]
+
+/** The threshold where neither agent nor run names one. */
+const USUAL = 0.7
+
+/** Undefined where the log does not show what the agent goes by. */
+function liveThreshold(run: RunLog, { brief, round }: Invocation): number | undefined {
+  if (round.typeId === SUPERVISOR) return 0
+  return brief === undefined ? undefined : (number(brief.threshold) ?? thresholdAt(run, round.start) ?? USUAL)
+}
+
+function liveProblems(run: RunLog, invocation: Invocation): [string, LoggedEvent | undefined][] {
+  const problems: [string, LoggedEvent | undefined][] = []
+  const { round, events, completed, brief } = invocation
+  const decided = events.findLast(({ type }) => type === 'agent.decided')
+  const confidence = number(decided?.payload.confidence)
+  const threshold = liveThreshold(run, invocation)
+  const [held] = askedIn({ ...round, events }).filter(({ request }) => request.payload.kind === 'low-confidence')
+  const { outcome, schemaValidated } = completed?.payload ?? {}
+  if (threshold !== undefined && decided !== undefined) {
+    const below = confidence !== undefined && confidence < threshold
+    if (below && held === undefined && outcome === 'completed') problems.push([`${confidence} was not held`, decided])
+    if (!below && held !== undefined) problems.push([`${show(confidence)} is held, below ${threshold}`, held.request])
+    const told = get(held?.request.payload.data, 'threshold')
+    if (below && held !== undefined && told !== threshold) problems.push([`held below ${show(told)}`, held.request])
+  }
+  if (completed === undefined) return problems
+  const refused = held?.resolved !== undefined && isRefused(held)
+  if (held !== undefined && outcome === 'completed' && (held.resolved === undefined || refused))
+    problems.push(['completed although nobody accepted it', completed])
+  if (outcome === 'escalated' && !refused) problems.push(['escalated although nobody refused it', completed])
+  if (outcome === 'completed' && completed.payload.confidence !== decided?.payload.confidence)
+    problems.push([`confidence ${show(completed.payload.confidence)}, decided with ${show(confidence)}`, completed])
+  if (outcome !== 'completed' && (schemaValidated ?? completed.payload.confidence) !== undefined)
+    problems.push([`${show(outcome)}, and yet it tells of a result`, completed])
+  if (brief !== undefined && outcome === 'completed' && (schemaValidated === true) !== (brief.checksResult === true))
+    problems.push([`schemaValidated is ${show(schemaValidated)}`, completed])
+  return problems
+}
 
 /** Workflows may ask such a question without an agent. */
 const holdsDecisions = ({ typeId }: Round): boolean => typeId !== 'core.interrupt'

@@ -98,7 +98,7 @@ export const orchestratorRules: readonly Rule[] = [
   {
     id: 'L20g',
     title:
-      'A decision is caused by the start of its turn, or by the answer that ratified it; the supervisor completes because of it and says what it led to',
+      'A decision is caused by the start of its turn, the end of the agent’s work that made it, or the answer that ratified it; the supervisor completes because of it and says what it led to',
     source: 'agents §3.1, §6.2',
     assayOnly: true,
     checks: eachRun((run, say) => {
@@ -163,7 +163,9 @@ function tellingProblems(turn: Turn): Problem[] {
   const { decided, held, asked, round } = turn
   if (decided === undefined) return []
   const problems: Problem[] = []
-  const causes = held?.resolved === undefined ? [round.start.id] : ratifiedBy(turn, held.resolved)
+  // Where an agent decides, its work is done when its decision is told.
+  const [start = round.start] = told(round, 'agent.invocation.completed')
+  const causes = held?.resolved === undefined ? [start.id] : ratifiedBy(turn, held.resolved)
   if (!causes.includes(causeOf(decided) ?? ''))
     problems.push([`the decision is not caused by ${held === undefined ? 'its turn' : 'the answer'}`, decided])
   if (!hasCompleted(round) || round.end === undefined) return problems

@@ -76,9 +76,18 @@ function isOwnEnd(tail: readonly LoggedEvent[]): boolean {
   const end = tail.at(-1)
   const given = get(end?.payload.error, 'code') === 'run_quarantined' || end?.type === 'run.cancelled'
   return (
-    given && tail.every(event => event === end || event.type === 'node.cancelled') && TERMINAL.includes(end?.type ?? '')
+    given && tail.every(event => event === end || CLOSING.includes(event.type)) && TERMINAL.includes(end?.type ?? '')
   )
 }
+
+/** What is told of a node that is cut off, and of the agent at work in it. */
+const CLOSING: readonly string[] = [
+  'node.cancelled',
+  'agent.invocation.completed',
+  'assay.model.lost',
+  'budget.consumed',
+  'budget.threshold.crossed',
+]
 
 /** Names of the log and its clock rather than of what happened (core §2.1 :diff). */
 const ENVELOPE: readonly string[] = [

@@ -101,7 +101,9 @@ export const runLifecycleRules: readonly Rule[] = [
       walk(run, ({ event, nodes }) => {
         if (event.type !== 'run.paused' || event.payload.drainPolicy !== 'drain-current-node') return
         for (const [id, node] of nodes) {
-          if (node.phase === 'running' && !waitsForChild(node)) say(`node ${id} is still running`, event)
+          // An agent rests between two calls; which it does, L23n tells.
+          const rests = node.invoked && node.calling === undefined
+          if (node.phase === 'running' && !waitsForChild(node) && !rests) say(`node ${id} is still running`, event)
         }
       })
     }),

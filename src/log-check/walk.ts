@@ -1,4 +1,5 @@
 import type { Fields, LoggedEvent, RunLog } from './checked.js'
+import { invokes } from './invocations.js'
 import { fields, get, number, text } from './json.js'
 
 /** Where a node stands, as the events so far tell it. */
@@ -28,6 +29,12 @@ export type NodeTrack = {
   startedBy: LoggedEvent | undefined
   /** How many times the node has settled. */
   settled: number
+  /** Its work is done by an agent, which rests during a pause and goes on after it. */
+  invokes: boolean
+  /** An agent is at work in it. */
+  invoked: boolean
+  /** What that agent waits for. */
+  calling: 'model' | 'tool' | undefined
 }
 
 export type RunTrack = {
@@ -93,6 +100,9 @@ export function walk(log: RunLog, visit: (step: Step) => void = () => undefined)
     const node = event.node !== undefined && NODE_EVENTS.includes(event.type) ? trackOf(nodes, event.node) : undefined
     visit({ event, run, node, nodes })
     if (node !== undefined) applyToNode(node, event)
+    if (event.type === 'node.started' && node !== undefined)
+      node.invokes = invokes(log, event.node, text(event.payload.typeId))
+    applyToAgent(nodes, event)
     applyToRun(run, nodes, event)
   }
   return { run, nodes }
@@ -109,6 +119,9 @@ function trackOf(nodes: Map<string, NodeTrack>, id: string): NodeTrack {
     childStatuses: new Map(),
     startedBy: undefined,
     settled: 0,
+    invokes: false,
+    invoked: false,
+    calling: undefined,
   }
   nodes.set(id, fresh)
   return fresh
@@ -148,6 +161,31 @@ function applyToNode(node: NodeTrack, event: LoggedEvent): void {
   }
 }
 
+function applyToAgent(nodes: ReadonlyMap<string, NodeTrack>, event: LoggedEvent): void {
+  const node = nodes.get(event.node ?? '')
+  if (node === undefined) return
+  switch (event.type) {
+    case 'node.started':
+    case 'agent.invocation.completed':
+      node.invoked = false
+      node.calling = undefined
+      return
+    case 'agent.invocation.started':
+      node.invoked = true
+      return
+    case 'assay.model.requested':
+      node.calling = 'model'
+      return
+    case 'agent.toolCalled':
+      node.calling = node.invoked ? 'tool' : undefined
+      return
+    case 'provider.usage':
+    case 'assay.model.lost':
+    case 'agent.toolReturned':
+      node.calling = undefined
+  }
+}
+
 function applyToRun(run: RunTrack, nodes: Map<string, NodeTrack>, event: LoggedEvent): void {
   if (event.type === 'run.started') run.started = true
   else if (event.type === 'node.started') run.executions += 1
@@ -157,7 +195,8 @@ function applyToRun(run: RunTrack, nodes: Map<string, NodeTrack>, event: LoggedE
     run.paused = true
     run.pausing = false
     if (get(event.payload, 'drainPolicy') !== 'immediate') return
-    for (const node of nodes.values()) if (node.phase === 'running') node.phase = 'interrupted'
+    for (const node of nodes.values())
+      if (node.phase === 'running' && !node.invokes && !node.invoked) node.phase = 'interrupted'
   } else if (event.type === 'run.resumed') run.paused = false
   else if (event.type === 'assay.child.status')
     trackOf(nodes, event.node ?? '').childStatuses.set(String(event.payload.childRunId), String(event.payload.status))

@@ -314,3 +314,13 @@ describe('secrets', () => {
       ])
   })
 })
+
+test('docs/reference/configuration.md lists every setting of these sections', () => {
+  const page = fs.readFileSync(path.resolve(import.meta.dirname, '../../docs/reference/configuration.md'), 'utf8')
+  const { models, tools } = load('').agents
+  const named = { models: Object.keys(models), tools: Object.keys(tools), budget: BUDGET }
+  for (const [section, settings] of Object.entries(named))
+    for (const setting of settings) expect(page).toMatch(new RegExp(`\`${section}\\.${setting}[\`.]`))
+})
+
+const BUDGET = ['maxTokens', 'maxCostUsd', 'maxToolCalls', 'maxRetries', 'thresholdPercent', 'modelAllow', 'modelDeny']

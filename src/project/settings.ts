@@ -173,7 +173,7 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
 }
 
 /** Sections of a file whose settings have parts of their own. */
-export const NESTED: readonly string[] = ['models', 'prices', 'tools', 'budget']
+const NESTED: readonly string[] = ['models', 'prices', 'tools', 'budget']
 
 /** `limits.maxDepth` → `ASSAY_LIMITS_MAX_DEPTH`. */
 export const variableOf = (setting: string): string =>

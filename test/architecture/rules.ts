@@ -28,8 +28,16 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'agents/models/',
-    ours: ['core/', 'agents/', 'egress/fetch.ts', 'egress/stream.ts'],
-    types: ['egress/', 'secrets/', 'engine/agent-ports.ts', 'engine/ports.ts'],
+    ours: [
+      'core/',
+      'agents/answer/',
+      'agents/tools/fence.ts',
+      'agents/token-bound.ts',
+      'agents/traceparent.ts',
+      'egress/fetch.ts',
+      'egress/stream.ts',
+    ],
+    types: ['agents/settings.ts', 'egress/', 'secrets/', 'engine/agent-ports.ts', 'engine/ports.ts'],
     packages: [...NODE, '@ai-sdk', 'canonicalize', 'yaml'],
   },
   {
@@ -39,6 +47,14 @@ export const LAYERS: readonly Layer[] = [
     packages: ['node:crypto', 'canonicalize', 'jsonrepair'],
   },
   { place: 'agents/traceparent.ts', ours: [], packages: ['node:crypto'] },
+  { place: 'agents/token-bound.ts', ours: [], packages: [] },
+  { place: 'agents/settings.ts', ours: [], types: ['core/'], packages: [] },
+  {
+    place: 'agents/agents.ts',
+    ours: ['agents/'],
+    types: ['egress/', 'secrets/', 'engine/agent-ports.ts', 'engine/ports.ts'],
+    packages: [],
+  },
   { place: 'egress/', ours: [], types: ['engine/ports.ts'], packages: NODE },
   {
     place: 'webhooks/',

@@ -11,9 +11,10 @@ export type Result = { readonly code: number | null; readonly stdout: string; re
 
 export type Running = { readonly child: ChildProcess; readonly done: Promise<Result>; readonly said: () => string }
 
-/** Nothing of the developer's own settings reaches the process. */
+/** Nothing of the developer's own settings reaches the process, and no key that somebody pays for. */
+const OWN = /^(ASSAY_|DATABASE_URL|OPENAI_|ANTHROPIC_|GOOGLE_)/
 const environment = (extra: NodeJS.ProcessEnv) => ({
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(ASSAY_|DATABASE_URL)/.test(name))),
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name))),
   NO_COLOR: '1',
   ...extra,
 })

@@ -213,6 +213,13 @@ describe('fetchThrough', () => {
     expect(sink.received[0]).toMatchObject({ body: '{"ä":1}', headers: { 'x-test': '1', 'content-length': '8' } })
   })
 
+  test('a Request is sent as it is', async () => {
+    const sink = await sinkWith()
+    const send = fetchThrough(egressWith(), { ...limits, trustedUrl: sink.url })
+    await (await send(new Request(sink.url, { method: 'PUT', headers: { 'x-test': '1' }, body: 'put' }))).text()
+    expect(sink.received[0]).toMatchObject({ body: 'put', headers: { 'x-test': '1' } })
+  })
+
   test('G1: trust is for the configured origin, not for where a server points to', async () => {
     const [sink, other] = [await sinkWith(), await sinkWith()]
     const send = fetchThrough(egressWith(), { ...limits, trustedUrl: sink.url })

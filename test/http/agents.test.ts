@@ -161,7 +161,7 @@ describe('R-LIVE-25: a chat', () => {
 })
 
 test('while an agent works, its node tells who, with which model and how far', async () => {
-  let answer = () => undefined as void
+  let answer: () => void = () => undefined
   const waits = new Promise<void>(resolve => {
     answer = resolve
   })

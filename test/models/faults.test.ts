@@ -217,11 +217,20 @@ describe('what was begun may be billed, and is not tried again here', () => {
   })
 
   test('a call that is taken back while it waits to try again sends nothing more', async () => {
+    const waits: number[] = []
     const clock = new ManualClock()
-    const rig = await rigFor({ plan: planOf(status(429), OK), clock })
+    const noting = {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      after: (ms: number, callback: () => void) => {
+        waits.push(ms)
+        return clock.after(ms, callback)
+      },
+    }
+    const rig = await rigFor({ plan: planOf(status(429), OK), clock: noting })
     const caller = new AbortController()
     const thought = rig.models.think(askFor({ signal: caller.signal }))
-    await until(() => rig.server.requests().length === 1 && rig.server.connections() === 0)
+    await until(() => waits.includes(500))
     caller.abort()
     const answer = await thought
     expect(answer).toMatchObject({ ok: false, code: 'model_broke_off', retryable: true })

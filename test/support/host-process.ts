@@ -19,6 +19,8 @@ export type HostSettings = {
   readonly limits?: { readonly maxPoisonAttempts?: number }
   /** Further settings, by their path. */
   readonly settings?: { readonly [setting: string]: string }
+  /** Its whole environment, as far as settings and secrets go. */
+  readonly env?: { readonly [name: string]: string }
   /** A command to run it under, such as strace. */
   readonly under?: readonly string[]
 }
@@ -85,6 +87,7 @@ export class HostProcess {
       under = [],
       limits,
       settings: further = {},
+      env = {},
     } = settings
     const overrides = {
       data,
@@ -100,7 +103,7 @@ export class HostProcess {
     const child = (under.length === 0 ? idle.pop() : undefined) ?? startProcess(under)
     // A process may die before it has read this; whoever waits for it sees that.
     child.stdin!.on('error', () => undefined)
-    child.stdin!.write(`${JSON.stringify({ overrides, env: {}, cwd: data, crash, counted })}\n`)
+    child.stdin!.write(`${JSON.stringify({ overrides, env, cwd: data, crash, counted })}\n`)
     return new HostProcess(child, settings)
   }
 

@@ -112,8 +112,8 @@ const BEHAVIOURS = {
     more()
     return never()
   },
-  flood: (_args, { raw }) => {
-    const line = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}\n'
+  flood: (message, { raw }) => {
+    const line = `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`
     const more = () => raw(line.repeat(500)).then(more)
     more()
     return never()

@@ -48,7 +48,7 @@ const isAlive = (pid: number): boolean => {
 }
 
 describe('tools of an MCP server over stdio', () => {
-  test('R-TOOL-1 R-TOOL-2: the surface has exactly the ids of the allowlist; look-alikes and inherited names are nothing', async () => {
+  test('R-TOOL-1 R-TOOL-2: the surface has exactly what the allowlist names; look-alikes are nothing', async () => {
     const wanted = ['mcp:srv.echo', 'mcp:srv.__proto__', 'mcp:srv.constructor', 'mcp:srv.toString', 'mcp:srv.a/b.c']
     expect(await shared.ids(wanted)).toEqual(wanted)
     const lookAlikes = [
@@ -159,7 +159,7 @@ describe('tools of an MCP server over stdio', () => {
     expect(shared.logged()).not.toMatch(/cheese|disk/)
   })
 
-  test('a changed list is read again; arguments are checked against the schema of now, right before the call', async () => {
+  test('a changed list is read again, and arguments are checked against the schema of now', async () => {
     const calls = newJournal()
     const rig = await ownRig({ mcp: { srv: stdioServer(calls) } })
     const text = { text: 'x' }
@@ -179,7 +179,7 @@ describe('tools of an MCP server over stdio', () => {
     expect(callsIn(calls).map(({ name }) => name)).toEqual(['echo', 'shrink', 'grow', 'grown'])
   })
 
-  test('the server has PATH, HOME and what the operator named in its environment; secrets come back redacted', async () => {
+  test('the server’s environment is PATH, HOME and what was named; secrets come back redacted', async () => {
     const env = { PLAIN: 'plain', TOKEN: { env: 'MY_TOKEN' } }
     const rig = await ownRig({
       mcp: { srv: stdioServer(newJournal(), env) },
@@ -297,21 +297,23 @@ describe('E17: results that are too much', () => {
     expect((await shared.use('mcp:srv.echo', { text: 'next' })).contents.text).toBe('next')
   })
 
-  test('100 MB in one message, a message or notifications without end: never held whole, the server is ended', async () => {
+  test('100 MB in a message, and messages without end, are not held; the server is ended', async () => {
     const rig = await ownRig()
     await rig.use('mcp:srv.echo', { text: 'warm' })
     const faults = [
       ['huge', { bytes: 100_000_000 }],
       ['endless', {}],
-      ['flood', {}],
+      ['flood', { method: 'notifications/message', params: { level: 'info', data: 'x' } }],
+      ['flood', { method: 'notifications/tools/list_changed' }],
+      ['flood', { id: 1, method: 'ping' }],
+      ['flood', { id: 10_000, result: {} }],
     ] as const
     for (const [tool, args] of faults) {
       const before = process.memoryUsage().rss
       const { told, contents } = await rig.use(`mcp:srv.${tool}`, args)
       expect([tool, told.status, told.code]).toEqual([tool, 'error', 'tool_result_too_large'])
       expect(contents.text.length).toBeLessThan(200)
-      // Most of this is the test runner's own coming and going; held whole, it would be over 100 MB.
-      expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024)
+      expect(process.memoryUsage().rss - before).toBeLessThan(32 * 1024 * 1024)
       expect((await rig.use('mcp:srv.echo', { text: 'next' })).contents.text).toBe('next')
     }
   })

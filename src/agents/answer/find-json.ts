@@ -57,11 +57,13 @@ const fencedParts = (text: string): readonly string[] =>
 /** Repairing takes quadratic time where quotes do not pair up, and a model may have been talked into writing those. */
 const REPAIRABLE_LENGTH = 64 * 1024
 const REPAIRABLE_QUOTES = 4_000
+/** All that the library takes for quotes. */
+const QUOTES = /["'`\u00b4\u2018-\u201f]/g
 
 /** Only what begins like a structure: of prose the library would make a JSON text, which nobody has said. */
 function repair(text: string): { readonly value: Json } | undefined {
   if (!/^[{[]/.test(text) || text.length > REPAIRABLE_LENGTH) return undefined
-  if (text.split('"').length > REPAIRABLE_QUOTES) return undefined
+  if ((text.match(QUOTES)?.length ?? 0) > REPAIRABLE_QUOTES) return undefined
   try {
     return parsed(jsonrepair(text))
   } catch (error) {

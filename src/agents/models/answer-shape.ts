@@ -1,5 +1,10 @@
-import type { JsonObject } from '../../core/json.js'
+import { isObject, type JsonObject } from '../../core/json.js'
 import type { BriefContents } from '../../engine/agent-ports.js'
+
+const definitionsOf = ({ $defs, definitions }: JsonObject): JsonObject => ({
+  ...(isObject($defs) && { $defs }),
+  ...(isObject(definitions) && { definitions }),
+})
 
 /** The schema of the whole answer as it is asked for; undefined when that is plain text. */
 export function answerShape({ wrapped, returnSchema }: BriefContents): JsonObject | undefined {
@@ -12,5 +17,7 @@ export function answerShape({ wrapped, returnSchema }: BriefContents): JsonObjec
       reasoning: { type: 'string' },
     },
     required: ['result', 'confidence'],
+    // References within the agent's schema are from its root, which is now one level down.
+    ...definitionsOf(returnSchema ?? {}),
   }
 }

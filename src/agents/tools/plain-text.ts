@@ -1,6 +1,6 @@
 import type { Redactor } from '../../secrets/secrets.js'
 
-/** No secret is longer; a key file in PEM is about 3 kB. Tools read so much more than is told, for `plainText` to see. */
+/** No secret is longer; a key file in PEM is about 3 kB. Tools read so much more than is told, to be looked at here. */
 export const LONGEST_SECRET = 16 * 1024
 
 /**

@@ -8,8 +8,8 @@ export type Ended<T> =
   | { readonly kind: 'cancelled' }
 
 /**
- * Runs `work` under a signal that aborts when time is over or `signal` aborts, and does not wait for it any longer then:
- * what is not ours need not listen to the signal. Never rejects.
+ * Runs `work` under a signal that aborts when time is over or `signal` aborts, and does not wait for it any longer
+ * then: what is not ours need not listen to the signal. Never rejects.
  */
 export function within<T>(
   clock: Clock,

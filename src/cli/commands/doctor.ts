@@ -10,6 +10,7 @@ import {
   checkDataFolder,
   checkDisk,
   checkLocalKey,
+  checkModels,
   checkNode,
   checkPort,
   checkServer,
@@ -43,6 +44,7 @@ async function examine(options: GlobalOptions): Promise<Check[]> {
     await checkDisk(config.data),
     await checkDatabase(config),
     await checkLocalKey(config),
+    await checkModels(config),
     await checkPort(config, server?.url),
     ...(await checkServer(url, client.key ?? (await readLocalKey(client.data)), systemClock.now())),
   ]

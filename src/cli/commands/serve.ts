@@ -99,7 +99,15 @@ function banner(config: Config, url: string): string {
     line('data', config.data),
     line('database', stored),
     line('workflows', config.project === undefined ? 'none' : path.join(config.project, 'workflows')),
+    line('model', modelOf(config)),
     line('key', key),
     line('try', config.project === examples ? 'bin/assay run hello --wait' : 'assay workflows list'),
   ].join('\n')
+}
+
+function modelOf({ agents }: Config): string {
+  const { provider, model } = agents.models.worker
+  return agents.models.providers[provider]?.kind === 'scripted'
+    ? 'scripted: offline, for trying things out'
+    : `${provider}:${model}`
 }

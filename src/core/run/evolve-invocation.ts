@@ -14,11 +14,14 @@ export function evolveInvocation(node: Waiting, event: Recorded): Waiting {
   const { invocation } = node
   if (invocation === undefined) return node
   if (event.type === 'agent.invocation.completed') {
-    const { invocation: _, told: earlier = 0, ...others } = node
-    return { ...others, told: Math.max(earlier, invocation.calls), wait: { kind: 'none' } }
+    const { invocation: _, ...others } = node
+    return { ...others, wait: { kind: 'none' } }
   }
   const after = told(invocation, event)
-  return after === invocation ? node : { ...node, invocation: after }
+  if (after === invocation) return node
+  // Only what was billed is kept for a later attempt of the node; a call that broke off unbilled is made anew.
+  const isPaid = event.type === 'provider.usage' && event.payload.totalTokens > 0
+  return { ...node, invocation: after, ...(isPaid ? { told: Math.max(node.told ?? 0, invocation.calls) } : {}) }
 }
 
 function begun(node: Waiting, event: Extract<Recorded, { type: 'agent.invocation.started' }>): Waiting {

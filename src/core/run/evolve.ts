@@ -1,6 +1,6 @@
 import { type JsonObject, withKey } from '../json.js'
 import { reduce } from './channels.js'
-import type { Fork, Recorded, RunForked, RunStarted, RunStartedSecret, Wait } from './event.js'
+import type { Fork, Invoking, Recorded, RunForked, RunStarted, RunStartedSecret, Wait } from './event.js'
 import { evolveInvocation } from './evolve-invocation.js'
 import { evolveOrchestrator } from './evolve-orchestrator.js'
 import { evolveSpend } from './evolve-spend.js'
@@ -119,7 +119,7 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       return
     case 'agent.invocation.started': {
       const { brief } = event.secret ?? {}
-      if (brief && before.is === 'waiting' && before.wait.kind === 'agent') {
+      if (brief && before.is === 'waiting' && before.wait.kind === 'agent' && !namesModel(before.wait)) {
         const use = modelUse(before.wait.role, brief.modelClass)
         draft.models = { ...draft.models, [use]: { provider: brief.provider, model: brief.model } }
       }
@@ -188,6 +188,9 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       if (before.is === 'waiting' && before.invocation) put(draft, index, evolveInvocation(before, event))
   }
 }
+
+/** What a workflow names for one agent of its own is no choice for others. */
+const namesModel = ({ agent }: Invoking): boolean => 'inline' in agent && agent.inline.model !== undefined
 
 /** R-LIVE-3: within a run, one role and class of agent has one model. */
 export const modelUse = (role: string, modelClass: string): string => `${role}:${modelClass}`

@@ -276,7 +276,7 @@ function askAgain(
     return failNode(turn, planNode, error, exhausted)
   }
   const before = spentBy(turn.active)
-  const wanted = plus(before, { retries: 1 })
+  const wanted = plus(plus(before, setAside(turn.active)), { retries: 1 })
   if (overspent(wanted, turn.active.budget ?? {}) === 'retries') return exhaust(turn, nodeId, 'retries', wanted, cause)
   const attempted = turn.emit({
     type: 'envelope.retry.attempted',

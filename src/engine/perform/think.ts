@@ -1,5 +1,6 @@
 import type { ModelReply } from '../../core/agent/brief.js'
 import type { InvocationState, RoundState, ToolResult } from '../../core/agent/invocation.js'
+import { summaryOf } from '../../core/reasoning.js'
 import type { Answer, BriefContents, Round, ThinkAsk, ThoughtContents, ToolContents } from '../agent-ports.js'
 import type { Loaded } from '../cells.js'
 import type { EffectOf, Perform, Shop } from './performing.js'
@@ -26,7 +27,7 @@ export const think: Perform<'think'> = async (shop, run, effect, signal) => {
     if (request === undefined) return { outcome: GONE, keep: true }
     const cacheKey = shop.agents.keyOf(request)
     const outcome =
-      (await reused(shop, run, cacheKey)) ??
+      (await reused(shop, run, cacheKey, effect)) ??
       (await shop.agents.think({ ...request, onReasoning: delta => feed.take(delta) }))
     // A failure that cost something is an outcome too; one that cost nothing is simply tried again.
     const isOver = outcome.ok || !outcome.retryable || outcome.usage !== undefined
@@ -45,10 +46,20 @@ function answerOf({ id, outcome }: { readonly id: string; readonly outcome: Thou
 }
 
 /** R-BUDGET-1: an answer from before is told with what it cost then. */
-async function reused(shop: Shop, { tenant }: Loaded, cacheKey: string): Promise<Thought | undefined> {
+async function reused(
+  shop: Shop,
+  { tenant }: Loaded,
+  cacheKey: string,
+  { verbosity }: EffectOf<'think'>,
+): Promise<Thought | undefined> {
   if (!shop.reuseAnswers) return undefined
   const known = await answeredBefore<ModelReply, ThoughtContents>(shop, tenant, cacheKey)
-  return known && { ...known, told: { ...known.told, usage: { ...known.told.usage, cacheHit: true } } }
+  if (known === undefined) return undefined
+  const { reasoning, ...told } = known.told
+  // Whoever was answered first may have been told more of it than this run wants to hear.
+  const shown = reasoning === undefined || verbosity === 'off' ? undefined : reasoning
+  const heard = shown === undefined ? {} : { reasoning: verbosity === 'summary' ? summaryOf(shown) : shown }
+  return { ...known, told: { ...told, ...heard, usage: { ...told.usage, cacheHit: true } } }
 }
 
 async function requestOf(

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -149,6 +149,12 @@ describe('without a script', () => {
     expect(textOf(await ask({ brief: { ...plain, returnSchema } }))).toBe('{"n":3}')
     expect(textOf(await ask({ brief: { ...wrapped, returnSchema } }))).toBe('{"result":{"n":3},"confidence":0.9}')
   })
+})
+
+test('the script of the guide is one', async () => {
+  const guide = await readFile(new URL('../../../../docs/guides/scripted-model.md', import.meta.url), 'utf8')
+  const script = parseScript(guide.split('```yaml')[1]?.split('```')[0] ?? '')
+  expect(script.ok && script.entries.length).toBe(3)
 })
 
 describe('scripts that are none', () => {

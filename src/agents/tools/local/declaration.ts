@@ -39,7 +39,7 @@ const MEMBERS: {
 
 /**
  * R-TOOL-11: everything in a declaration is data but `run`, and `run` is code only because it stands in a module that
- * the operator put into the project. Whatever else claims to bring its own handler is refused before anything is called.
+ * the operator put into the project. Whatever else claims to bring a handler is refused before anything is called.
  */
 export function readDeclaration(exported: unknown, from: 'module' | 'data'): Read {
   if (!isObject(exported)) return no('it must export an object by default')

@@ -21,8 +21,8 @@ export type LocalDeps = {
 }
 
 /**
- * The tools that the operator wrote: `tools/<name>.js` or `.mjs` of the project is `local:<name>`. Loaded once; they run
- * in this process, with everything it may do. One that is no good is left out and said to be.
+ * The tools that the operator wrote: `tools/<name>.js` or `.mjs` of the project is `local:<name>`. Loaded once; they
+ * run in this process, with everything it may do. One that is no good is left out and said to be.
  */
 export async function loadLocalTools(deps: LocalDeps): Promise<ToolSource> {
   const tools = new Map<string, Tool>()

@@ -4,7 +4,7 @@ import type { ToolCode } from '../codes.js'
 /** A way to a server, used for one connection. */
 export type Channel = {
   readonly transport: Transport
-  /** Has the call's own connection, where it has one, closed when it is over; `lost` when its answer cannot come any more. */
+  /** Has the call's own connection, where it has one, closed when it is over; tells when its answer will not come. */
   readonly follow: (id: string, call: FollowedCall) => () => void
   /** Why the channel broke, when it knows. */
   readonly broke: () => ToolCode | undefined

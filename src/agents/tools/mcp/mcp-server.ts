@@ -72,6 +72,8 @@ export function createMcpServer(options: ServerOptions): McpServerConnection {
     const ended = await within(clock, options.timeoutMs, closing.signal, async signal => {
       const channel = await options.open()
       const session = await openSession({ channel, clock, onEnd: () => void lose(session, 'it has ended') }, signal)
+      // Nobody waits for it any more.
+      if (signal.aborted) return session.close()
       live = session
     })
     opening = undefined

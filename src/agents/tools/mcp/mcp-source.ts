@@ -97,6 +97,8 @@ async function makeTools(
     if (problem === undefined) tools.set(toolId, await toolOf(deps, toolId, listed, connection))
     else problems.push(`${JSON.stringify(toolId.slice(0, 200))} ${problem}`)
   }
+  if (problems.length > 0)
+    deps.log.warn({ tools: prefix, leftOut: problems.length }, 'some tools of a server cannot be used')
   return { tools, problems }
 }
 
@@ -134,7 +136,7 @@ async function toolOf(
 
 const shortText = (text: string): string => withoutControls(text.slice(0, MAX_DESCRIPTION))
 
-/** Many servers name an older draft; what they use of it means the same in ours, or the schema is found to be no good. */
+/** Many servers name an older draft. What they use of it means the same in ours, or the schema is found no good. */
 function inOurDialect(schema: JsonObject): JsonObject {
   const { $schema, ...rest } = schema
   return typeof $schema === 'string' && OLDER.test($schema) ? rest : schema

@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import {
-  deserializeMessage,
   isJSONRPCRequest,
   isJSONRPCResponse,
+  parseJSONRPCMessage,
   type RequestId,
   serializeMessage,
   type Transport,
 } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
+import { isObject } from '../../../core/json.js'
 import type { Clock, Log } from '../../../engine/ports.js'
 import type { McpServer } from '../../settings.js'
 import type { ToolCode } from '../codes.js'
@@ -16,6 +17,9 @@ import { messageLines } from './message-lines.js'
 
 /** Time to leave before it is ended for good. */
 const GRACE_MS = 2_000
+
+/** What a message that nobody asked for counts besides its bytes, for the work that it makes. */
+const UNASKED_COST = 1_024
 
 export type StdioOptions = {
   readonly name: string
@@ -81,35 +85,38 @@ export function stdioChannel(options: StdioOptions): Channel {
       child.stdin.write(serializeMessage(message))
     },
     async close() {
-      if (child?.pid === undefined) return
-      if (child.exitCode === null && child.signalCode === null) {
-        child.stdin?.end()
-        endGroup(child, 'SIGTERM')
-        const leader = child
-        const disarm = clock.after(GRACE_MS, () => endGroup(leader, 'SIGKILL'))
-        await over
-        disarm()
-      }
+      const leader = child
+      if (leader?.pid === undefined) return
+      const isGone = leader.exitCode !== null || leader.signalCode !== null
+      leader.stdin?.end()
+      // Once it is gone its group is ended, and its number may be somebody else's.
+      if (!isGone) endGroup(leader, 'SIGTERM')
+      const disarm = clock.after(GRACE_MS, () => isGone || endGroup(leader, 'SIGKILL'))
       await over
+      disarm()
     },
   }
 
   function receive(line: string): void {
     unasked += line.length
     try {
-      const message = deserializeMessage(line)
+      const said = JSON.parse(line)
+      if (isIdleNotice(said)) return
+      const message = parseJSONRPCMessage(said)
       if (isJSONRPCResponse(message) && message.id !== undefined && asked.delete(message.id)) unasked = 0
+      else unasked += UNASKED_COST
       transport.onmessage?.(message)
     } catch {
       // Not a message: servers also print what they should not. It counts as unasked for.
-      unasked += 1
+      unasked += UNASKED_COST
+    } finally {
+      if (unasked > maxMessageBytes) tooMuch()
     }
-    if (unasked > maxMessageBytes) tooMuch()
   }
 
   function tooMuch(): void {
     broke = 'tool_result_too_large'
-    child?.stdout?.pause()
+    child?.stdout?.destroy()
     if (child !== undefined) endGroup(child, 'SIGKILL')
   }
 
@@ -127,6 +134,10 @@ function launch({ server, env }: StdioOptions): ChildProcess {
     shell: false,
   })
 }
+
+/** Progress and log messages, which nobody here reads. To look at each closely would let a server keep us busy. */
+const isIdleNotice = (said: unknown): boolean =>
+  isObject(said) && said.id === undefined && said.method !== 'notifications/tools/list_changed'
 
 /** The process and whoever it has started, as far as they are still there. */
 function endGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
