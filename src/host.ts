@@ -7,7 +7,7 @@ import { ensureSigningKey, readTrustedKeys } from './audit/signing-key.js'
 import { AuditVerifier } from './audit/verify.js'
 import { ensureLocalKey } from './client/local-key.js'
 import { announceServer } from './client/local-server.js'
-import { assertSafeBinding, type Config, ConfigError } from './config.js'
+import { assertSafeBinding, type Config, ConfigError, usableProviders } from './config.js'
 import { registerFixtures } from './conformance/fixtures.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { coreNodeTypes } from './core/nodes/registry.js'
@@ -159,7 +159,7 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
   const tokenSecrets = config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data)
   const agents = directoryOf(house)
   const parted = { keys, receipts: store, audit, webhooks, agents, tokenSecrets }
-  const edge = { ...parted, clock, ids, log, config: httpSettings(config) }
+  const edge = { ...parted, clock, ids, log, config: await httpSettings(config) }
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
   const app = createApp({ engine, ...edge, fixtures: () => fixtures })
@@ -237,7 +237,7 @@ function databaseUrl({ database }: Config): string {
   return database.kind === 'memory' ? 'memory:' : `sqlite:${database.file}`
 }
 
-const httpSettings = (config: Config) =>
+const httpSettings = async (config: Config) =>
   httpConfig({
     version: packageVersion(),
     engineVersion: Number(ENGINE_VERSION),
@@ -248,6 +248,12 @@ const httpSettings = (config: Config) =>
     orchestrator: config.orchestrator,
     rateLimit: { key: config.rateLimit },
     durableWebhooks: config.webhooks.durable,
+    agents: {
+      providers: await usableProviders(config),
+      priced: Object.keys(config.agents.prices).length > 0,
+      maxRetries: config.agents.models.maxRetries,
+      budget: config.budget,
+    },
   })
 
 /** The configured key, or on a loopback address one made for this machine's user. */

@@ -77,7 +77,13 @@ export const answeringRules: readonly Rule[] = [
 
 const HEARD: readonly string[] = ['interrupt.resolved', 'assay.interrupt.voted', 'assay.interrupt.asked']
 
-const WRITES: readonly string[] = ['variable.changed', 'channel.written', 'runOrchestrator.decided']
+/** The agent whose decision was held is done, too. */
+const WRITES: readonly string[] = [
+  'agent.invocation.completed',
+  'variable.changed',
+  'channel.written',
+  'runOrchestrator.decided',
+]
 const OUTCOMES: readonly string[] = ['node.completed', 'node.failed', 'node.retried']
 const TOLD: readonly string[] = ['approval.received', 'clarification.resolved', 'node.resumed']
 

@@ -148,7 +148,7 @@ function tellingProblems(run: RunLog): Problem[] {
     const account = known.get(event)
     if (account !== undefined && isTold(run, event)) {
       let next = place + 1
-      for (const dimension of dueAfter(account, budget, story[next])) {
+      for (const dimension of dueAfter(account, budget, story.slice(next, next + 8))) {
         const told = story[next]
         if (told?.type !== CONSUMED || told.payload.dimension !== dimension)
           problems.push([`${dimension} spent by ${event.type} are not told`, event])
@@ -169,12 +169,17 @@ const isTold = (run: RunLog, event: LoggedEvent): boolean =>
   event.type !== 'node.retried' && (event.type !== 'agent.toolCalled' || invocationOf(run, event) !== undefined)
 
 /** What a reader does not see may have been spent besides. */
-function dueAfter({ added, exact }: Account, budget: unknown, next: LoggedEvent | undefined): Dimension[] {
-  const bounded = DIMENSIONS.filter(dimension => ceilingOf(dimension, budget) !== undefined)
-  if (exact) return bounded.filter(dimension => added[dimension] !== 0)
-  const due = bounded.filter(dimension => added[dimension] !== 0)
-  const hidden = bounded.find(dimension => dimension === next?.payload.dimension)
-  return next?.type === CONSUMED && hidden !== undefined && due.length === 0 ? [hidden] : due
+const HIDING: readonly string[] = ['provider.usage', 'core.workflowChain.event']
+
+function dueAfter(account: Account, budget: unknown, rest: readonly (LoggedEvent | undefined)[]): Dimension[] {
+  const { added, exact, event } = account
+  const isToldNext = (dimension: Dimension) =>
+    rest.some(next => next?.type === CONSUMED && next.payload.dimension === dimension && causeOf(next) === event.id)
+  const mayHide = !exact && HIDING.includes(event.type)
+  return DIMENSIONS.filter(
+    dimension =>
+      ceilingOf(dimension, budget) !== undefined && (added[dimension] !== 0 || (mayHide && isToldNext(dimension))),
+  )
 }
 
 function sumProblems({ event, spent, exact }: Account, told: LoggedEvent, dimension: Dimension): Problem[] {

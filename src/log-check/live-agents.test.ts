@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { runsIn } from '../../test/support/stored-runs.js'
 import type { Brief } from '../core/agent/brief.js'
 import type { JsonObject } from '../core/json.js'
+import type { AgentFailure, ThinkAsk } from '../engine/agent-ports.js'
 import { agentsDouble, type Said, type Script } from '../testing/agents.js'
 import { engineRig, register, startRun } from '../testing/engine-rig.js'
 import { settled } from '../testing/manual-clock.js'
@@ -48,7 +49,11 @@ type Told = { readonly rig: Rigged; readonly engine: Awaited<ReturnType<Rigged['
 async function tell({ workflows = [one()], brief = {}, think, says = [], use, configurable, then }: Story) {
   const rig = engineRig()
   const script: Script['think'] = think ?? ((_ask, nth) => says[Math.min(nth, says.length) - 1] ?? answer())
-  const agents = agentsDouble({ agents: { [AGENT]: brief }, think: script, ...(use === undefined ? {} : { use }) })
+  const agents = agentsDouble({
+    agents: { [AGENT]: brief, 'host:orchestrator:sup': brief },
+    think: script,
+    ...(use === undefined ? {} : { use }),
+  })
   const engine = await rig.host({ agents })
   await register(engine, ...workflows)
   const runId = await startRun(engine, 'w', configurable === undefined ? {} : { configurable })
@@ -71,16 +76,28 @@ function findingsIn(runs: readonly CheckedRun[]): Finding[] {
   ]
 }
 
-const resolve = (action: string) => ({ engine, runId }: Told) =>
-  engine.command('t1', runId, { type: 'resolve', nodeId: 'a', value: { action }, by: 'ann', via: 'key' })
+const resolve =
+  (action: string) =>
+  ({ engine, runId }: Told) =>
+    engine.command('t1', runId, { type: 'resolve', nodeId: 'a', value: { action }, by: 'ann', via: 'key' })
 
-const forever = () => new Promise<never>(() => undefined)
+/** Never answers; when it is no longer wanted it says so. */
+const forever = ({ signal }: ThinkAsk) =>
+  new Promise<AgentFailure>(resolve => {
+    const gone = () => resolve({ ok: false, code: 'aborted', message: 'nobody waits', retryable: true })
+    signal.addEventListener('abort', gone)
+  })
 
 const STORIES: { readonly [title: string]: Story & { readonly tells: readonly string[] } } = {
   'an answer at once': { tells: ['agent.decided', 'agent.invocation.completed'] },
   'tools in two rounds, one of them unknown': {
     brief: { tools: [TOOL], price: PRICE },
-    says: [uses(TOOL.toolId, undefined, TOOL.toolId), uses(undefined), uses(TOOL.toolId), answer({ x: 1 }, { confidence: 0.9 })],
+    says: [
+      uses(TOOL.toolId, undefined, TOOL.toolId),
+      uses(undefined),
+      uses(TOOL.toolId),
+      answer({ x: 1 }, { confidence: 0.9 }),
+    ],
     tells: ['agent.toolCalled', 'agent.toolReturned'],
   },
   'a tool that is forbidden, and one that is called too often': {
@@ -135,7 +152,10 @@ const STORIES: { readonly [title: string]: Story & { readonly tells: readonly st
     then: ({ rig }) => rig.clock.advance(60_000),
     tells: ['envelope.retry.attempted', 'node.retried', 'run.completed'],
   },
-  'a task that does not fit': { brief: { taskProblem: 'no task' }, tells: ['agent.invocation.completed', 'node.failed'] },
+  'a task that does not fit': {
+    brief: { taskProblem: 'no task' },
+    tells: ['agent.invocation.completed', 'node.failed'],
+  },
   'too many rounds': { brief: { tools: [TOOL], maxRounds: 2 }, says: [uses(TOOL.toolId)], tells: ['node.failed'] },
   'a hold that is accepted': {
     says: [answer('buy', { confidence: 0.3 })],
@@ -173,7 +193,7 @@ const STORIES: { readonly [title: string]: Story & { readonly tells: readonly st
     tells: ['assay.model.lost', 'node.failed'],
   },
   'a pause in the middle of a call': {
-    think: (_ask, nth) => (nth === 1 ? forever() : answer()),
+    think: (ask, nth) => (nth === 1 ? forever(ask) : answer()),
     then: async ({ engine, runId }) => {
       await engine.command('t1', runId, { type: 'pause', drainPolicy: 'immediate' })
       await settled()
@@ -198,7 +218,9 @@ const STORIES: { readonly [title: string]: Story & { readonly tells: readonly st
   },
   'a budget that is enough': {
     brief: { tools: [TOOL], price: PRICE },
-    configurable: { budget: { maxTokens: 9_000, maxCostUsd: 0.5, maxToolCalls: 3, maxRetries: 3, thresholdPercent: 30 } },
+    configurable: {
+      budget: { maxTokens: 9_000, maxCostUsd: 0.5, maxToolCalls: 3, maxRetries: 3, thresholdPercent: 30 },
+    },
     says: [uses(TOOL.toolId), unusable, answer()],
     tells: ['budget.reserved', 'budget.consumed', 'budget.threshold.crossed', 'run.completed'],
   },
@@ -230,7 +252,7 @@ const STORIES: { readonly [title: string]: Story & { readonly tells: readonly st
       },
     ],
     configurable: { budget: { maxTokens: 1_500 } },
-    think: (_ask, nth) => (nth === 1 ? forever() : { ...answer(), usage: { inputTokens: 100, outputTokens: 900 } }),
+    think: (ask, nth) => (nth === 1 ? forever(ask) : { ...answer(), usage: { inputTokens: 100, outputTokens: 300 } }),
     then: ({ engine, runId }) => engine.command('t1', runId, { type: 'cancel', by: 'ann' }),
     tells: ['budget.reserved', 'run.cancelled'],
   },
@@ -268,7 +290,18 @@ const STORIES: { readonly [title: string]: Story & { readonly tells: readonly st
 test.each(Object.entries(STORIES))('L22–L31: %s', async (_title, { tells, ...story }) => {
   const { findings, types, runs } = await tell(story)
   if (process.argv.includes('--dump') || findings.length > 0)
-    console.log(runs.map(r => r.events.map(e => `${e.sequence} ${e.type} ${e.nodeId ?? ''} <-${e.causationId} ${JSON.stringify(e.payload).slice(0, 230)}`).join('\n')).join('\n\n'))
+    console.log(
+      runs
+        .map(r =>
+          r.events
+            .map(
+              e =>
+                `${e.sequence} ${e.type} ${e.nodeId ?? ''} <-${e.causationId} ${JSON.stringify(e.payload).slice(0, 230)}`,
+            )
+            .join('\n'),
+        )
+        .join('\n\n'),
+    )
   expect(findings).toEqual([])
   expect(types).toEqual(expect.arrayContaining([...tells]))
 })

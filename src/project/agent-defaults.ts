@@ -1,3 +1,5 @@
+import fs from 'node:fs'
+import path from 'node:path'
 import type { AgentSettings, ModelSettings, ProviderSettings } from '../agents/settings.js'
 import type { ModelName } from '../core/agent/brief.js'
 import { own } from '../core/json.js'
@@ -41,7 +43,7 @@ export function agentSettings(
     maxRetries: models.maxRetries ?? 2,
     reuseAnswers: models.reuseAnswers ?? false,
     cacheKeyRecipe: models.cacheKeyRecipe ?? 'v2',
-    script: models.script,
+    script: models.script ?? scriptIn(place.project),
   }
   problems.push(...strangers(chosen, settings))
   return Object.freeze({
@@ -56,6 +58,12 @@ export function agentSettings(
       maxResultBytes: tools.maxResultBytes ?? 65_536,
     }),
   })
+}
+
+/** A script that lies where one is looked for is meant. */
+function scriptIn(project: string | undefined): string | undefined {
+  const file = project === undefined ? undefined : path.join(project, 'scripted.yaml')
+  return file !== undefined && fs.existsSync(file) ? file : undefined
 }
 
 /** Without a word about models: those whose key is at hand, and else the script, which needs none. */

@@ -308,7 +308,7 @@ describe('wrong usage', () => {
   test.each([
     [['frobnicate'], /unknown command/],
     [['serv'], /Did you mean serve/],
-    [['run'], /missing required argument/],
+    [['run'], /either a workflow, or an agent with --agent/],
     [['run', 'hello', '--input', 'nonsense'], /use name=value/],
     [['runs', 'list', '--limit', 'many'], /not a whole number/],
     [['--url', 'nowhere', 'runs', 'list'], /from --url/],

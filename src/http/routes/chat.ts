@@ -43,6 +43,7 @@ const chat = (edge: Edge): Route =>
 const toCreateRun = ({ body, caller }: Call<ChatBody>, { agentId, task }: Mentioned): CreateRun => ({
   tenant: caller.tenant,
   principal: caller.principal,
+  scopes: [...caller.scopes].sort(),
   agentId,
   source: 'chat-mention',
   inputs: { task },

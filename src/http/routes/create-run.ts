@@ -137,6 +137,7 @@ function toRequest({ body, caller, request }: Call<CreateRunBody>): RunRequest {
   return {
     tenant: caller.tenant,
     principal: caller.principal,
+    scopes: [...caller.scopes].sort(),
     inputs: body.inputs ?? {},
     transport: 'rest',
     ...(body.configurable === undefined ? undefined : { configurable: body.configurable }),

@@ -10,8 +10,8 @@ export function readPrefix(text: string): UrlPrefix | undefined {
 
 /**
  * The URL, in its canonical spelling, when it is one of the prefixes or below it. Scheme, host and port must be the
- * same and paths are compared by whole steps, so that neither `https://good.example.evil.org` nor `/public-not` passes for
- * what it begins with. Below a path, a URL with escaped separators is none: the server might climb out with them.
+ * same and paths are compared by whole steps, so that neither `https://good.example.evil.org` nor `/public-not` passes
+ * for what it begins with. Below a path, a URL with escaped separators is none: the server might climb out with them.
  */
 export function allowedUrl(text: string, prefixes: readonly UrlPrefix[]): string | undefined {
   const url = parse(text)
