@@ -3,8 +3,10 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { AssayClient } from '../src/client/assay-client.js'
+import { spawnModelServer } from '../test/support/openai-server.js'
 import { startPostgres } from '../test/support/postgres.js'
 import { until } from '../test/support/host-process.js'
+import { modelCallCost } from './agents.js'
 import { coldResume, handoffRate, turnCost } from './handoffs.js'
 import { rawPostgres, rawSqlite, rowsIn } from './raw-limits.js'
 import { type Load, load, residentMb, type Server, serveAssay, serveBare } from './serving.js'
@@ -18,11 +20,14 @@ const say = (line: string) => {
 }
 
 let postgres: Awaited<ReturnType<typeof startPostgres>>
+let model: Awaited<ReturnType<typeof spawnModelServer>>
 beforeAll(async () => {
   postgres = await startPostgres()
+  model = await spawnModelServer(scratch, [])
 })
 afterAll(async () => {
   await postgres.stop()
+  await model.close()
   writeFileSync(path.join(import.meta.dirname, 'latest.txt'), `${report.join('\n')}\n`)
   rmSync(scratch, { recursive: true, force: true })
 })
@@ -33,7 +38,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('%s', kind => {
   it('measures', async () => {
     const folder = path.join(scratch, kind)
     const database = kind === 'SQLite' ? `sqlite:${folder}/data/assay.db` : await postgres.createDatabase()
-    const host = await serveAssay(folder, database)
+    const host = await serveAssay(folder, database, model.url)
     say(`\n${kind}: cold start to first answer ${host.coldStartMs} ms`)
     const bare = await serveBare()
     for (const concurrency of [1, 16, 64]) {
@@ -54,11 +59,12 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('%s', kind => {
       const commits = await rawPostgres(await postgres.createDatabase(), 2)
       say(`PostgreSQL: raw commits ${commits.one}/s with one client, ${commits.sixteen}/s with sixteen`)
     }
+    await modelCallCost(kind, host, model.url, SECONDS, say)
     await handoffRate(kind, host, SECONDS, say)
     await turnCost(kind, host, say)
-    await coldResume(kind, host, () => serveAssay(folder, database), say)
+    await coldResume(kind, host, () => serveAssay(folder, database, model.url), say)
     // A fresh process, so that what it holds comes from these runs alone.
-    const second = await serveAssay(folder, database)
+    const second = await serveAssay(folder, database, model.url)
     await memory(kind, second)
     await stepCost(kind, second)
     await forkCost(kind, second, () => rowsIn(kind, database))

@@ -18,11 +18,18 @@ export type Server = {
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
-export async function serveAssay(folder: string, database: string): Promise<Server & { coldStartMs: number }> {
+export async function serveAssay(
+  folder: string,
+  database: string,
+  model: string,
+): Promise<Server & { coldStartMs: number }> {
   const workflows = path.join(folder, 'project', 'workflows')
   mkdirSync(workflows, { recursive: true })
   for (const workflow of WORKFLOWS)
     writeFileSync(path.join(workflows, `${workflow.id}.json`), JSON.stringify(sketch(workflow)))
+  const agents = path.join(folder, 'project', 'agents')
+  mkdirSync(agents, { recursive: true })
+  writeFileSync(path.join(agents, 'echo.md'), '---\nmodelClass: general\n---\nSay hello.\n')
   const data = path.join(folder, 'data')
   const port = await freePort()
   const flags = [
@@ -42,6 +49,7 @@ export async function serveAssay(folder: string, database: string): Promise<Serv
   const began = performance.now()
   const child = spawn(process.execPath, [here('../bin/assay'), 'serve', ...flags], {
     stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, OPENAI_BASE_URL: model, OPENAI_API_KEY: 'bench-key' },
   })
   const url = `http://127.0.0.1:${port}`
   await answers(`${url}/.well-known/openwop`)

@@ -25,6 +25,7 @@ export const WORKFLOWS: readonly Sketch[] = [
   asking('ten-thousand-events', 2_500),
   // One worker with mappings, then the end; and the same ten thousand times in one run.
   { id: 'worker', nodes: { a: 'core.noop' }, variables: [{ name: 'answer', type: 'string', defaultValue: 'done' }] },
+  { id: 'agent', nodes: { a: { type: 'core.agent', config: { agentId: 'local.project.echo' } } } },
   orchestrated('handoff', 1),
   orchestrated('turns', TURNS),
 ]

@@ -10,6 +10,7 @@ import type {
   Usage,
 } from '../core/agent/brief.js'
 import type { Json, JsonObject } from '../core/json.js'
+import type { ArtifactCreated } from '../core/run/event.js'
 import type { TranscriptEvent } from './ports.js'
 
 /**
@@ -137,6 +138,14 @@ export type UseAsk = {
 
 /** A tool's result as the next model call is told it: capped, redacted, not yet fenced. */
 export type ToolContents = { readonly text: string; readonly isError: boolean }
+
+/** The artifacts of a run, as its own agents may know them; of another tenant's run there are none. */
+export interface Artifacts {
+  /** Oldest first. */
+  list(tenant: string, runId: string): Promise<ArtifactCreated[]>
+  /** The content without what the run's log must not show; undefined when the run has no such artifact. */
+  read(tenant: string, runId: string, artifactId: string): Promise<Json | undefined>
+}
 
 /** Keeps contents so that only this host can read them, and only for the tenant and the effect they belong to. */
 export interface Vault {

@@ -40,6 +40,7 @@ import type {
   StoredEvent,
   WorkflowRecord,
 } from './ports.js'
+import { Recent } from './recent.js'
 import { type Input, Runs, viewOf, type Written } from './runs.js'
 import { shownHash } from './shown-hash.js'
 
@@ -75,6 +76,8 @@ export type EngineOptions = {
   readonly reuseAnswers: boolean
 }
 
+/** At most so many briefs, answers and tool results are kept at hand; the longest is a megabyte, most are far shorter. */
+const RECENT_CONTENTS = 200
 const PURGE_EVERY_MS = 3_600_000
 /** Contract core §4: at least 24 hours for responses, 14 days for effects. */
 const RECEIPTS_KEPT_MS = 2 * 24 * 3_600_000
@@ -141,6 +144,7 @@ export class Engine implements RunEngine {
         unstored: new Map(),
         agents: deps.agents,
         vault: deps.vault,
+        recent: new Recent(RECENT_CONTENTS),
         reuseAnswers: options.reuseAnswers,
       },
       { ...options, mayWork: () => this.#lease.isFirm },

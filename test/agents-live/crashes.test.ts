@@ -3,16 +3,15 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startPostgres } from '../support/postgres.js'
-import { errandWorld, LONG, PRICE, SHORT, type Stage, stuckIn, USAGE } from './errands.js'
-import { crashesOver, type Ending, type Tale, tell, twice } from './mortal.js'
+import { errandWorld, LONG, PRICE, planOf, SHORT, type Stage, stuckIn, USAGE } from './errands.js'
+import { crashesOver, type Ending, Mortals, sum, type Tale, twice } from './mortal.js'
 import { only } from './talk.js'
-import type { World } from './world.js'
 
 /** Agents whose hosts are killed: between their calls, and during them, with and without bounds on what they may spend. */
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-live-crash-'))
 let worlds = 0
-const counted = { kills: 0, lost: 0, modelCalls: 0, toolCalls: 0, repeated: 0 }
+const counted = { runs: 0, kills: 0, lost: 0, modelCalls: 0, toolCalls: 0, repeated: 0 }
 
 let postgres: Awaited<ReturnType<typeof startPostgres>>
 beforeAll(async () => {
@@ -30,34 +29,23 @@ const databases = {
 }
 type Kind = keyof typeof databases
 
-type Killing = Omit<Tale, 'world' | 'killWhen'> & {
-  readonly kind: Kind
-  readonly stages: readonly Stage[]
-  /** Killed while the first request of this stage is not answered. */
-  readonly during?: number
-  readonly killWhen?: (world: World) => boolean
-}
-
-async function kill({ kind, stages, during, killWhen, ...tale }: Killing): Promise<Ending> {
+async function mortals(kind: Kind, stages: readonly Stage[]): Promise<Mortals> {
   worlds += 1
   const folder = path.join(scratch, String(worlds))
-  const world = await errandWorld(folder, await databases[kind](folder), stages, during)
-  const isTime = killWhen ?? (during === undefined ? undefined : ({ model }) => model.requests().length > during)
-  try {
-    const ending = await tell({ ...tale, world, ...(isTime ? { killWhen: () => isTime(world) } : {}) })
-    counted.kills += ending.killed ? 1 : 0
-    counted.lost += ending.lost.length
-    counted.modelCalls += sum(ending.asked)
-    counted.toolCalls += sum(ending.used)
-    counted.repeated += twice(ending.asked) + twice(ending.used)
-    expectWithin(ending, tale.configurable)
-    return ending
-  } finally {
-    await world.close()
-  }
+  return new Mortals(await errandWorld(folder, await databases[kind](folder), stages))
 }
 
-const sum = (counts: ReadonlyMap<string, number>): number => [...counts.values()].reduce((all, one) => all + one, 0)
+async function tell(line: Mortals, tale: Tale): Promise<Ending> {
+  const ending = await line.tell(tale)
+  counted.runs += 1
+  counted.kills += ending.killed ? 1 : 0
+  counted.lost += ending.lost.length
+  counted.modelCalls += sum(ending.asked)
+  counted.toolCalls += sum(ending.used)
+  counted.repeated += twice(ending.asked) + twice(ending.used)
+  expectWithin(ending, tale.configurable)
+  return ending
+}
 
 type Budget = { readonly maxTokens: number; readonly maxCostUsd: number }
 const SERVED_USD = (USAGE.prompt_tokens * PRICE.input + USAGE.completion_tokens * PRICE.output) / 1_000_000
@@ -81,41 +69,106 @@ function expectDone({ snapshot, asked, used }: Ending, [modelCalls, toolCalls]: 
   expect([asked.size, used.size]).toEqual([modelCalls, toolCalls])
 }
 
-/** Kills at every point, or at some, two hosts at a time. */
+/** Kills at every point, or at some, in two lines of hosts. */
 async function sweep(
-  killing: Omit<Killing, 'crash'>,
+  kind: Kind,
+  stages: readonly Stage[],
+  tale: Tale,
   every: number,
   check: (ending: Ending) => void,
 ): Promise<void> {
-  const calm = await kill({ ...killing, once: true })
-  expect([twice(calm.asked), twice(calm.used), calm.lost.length]).toEqual([0, 0, 0])
-  const points = crashesOver(calm.writes, every)
+  const calm = await mortals(kind, stages)
+  const ending = await tell(calm, tale)
+  expect([twice(ending.asked), twice(ending.used), ending.lost.length]).toEqual([0, 0, 0])
+  const writes = await calm.finish({ replay: false })
+  const points = crashesOver(writes, every)
   const queue = [...points]
   let died = 0
   const goOn = async () => {
+    const line = await mortals(kind, stages)
     for (let crash = queue.shift(); crash; crash = queue.shift()) {
-      const ending = await kill({ ...killing, crash })
-      if (ending.killed) died += 1
-      check(ending)
+      const killed = await tell(line, { ...tale, crash })
+      if (killed.killed) died += 1
+      check(killed)
     }
+    await line.finish()
   }
   await Promise.all([goOn(), goOn()])
   expect(died).toBe(points.length)
-  console.log(`${killing.kind}: ${died} kills over ${calm.writes} transactions`)
+  console.log(`${kind}: ${died} kills over ${writes} transactions`)
 }
 
 /** Enough for the errand and for one call that nobody heard the answer of. */
 const AMPLE = { budget: { maxTokens: 9_000, maxCostUsd: 0.03 } }
-/** Enough for the errand alone. */
-const TIGHT = { budget: { maxTokens: 4_200, maxCostUsd: 0.03 } }
-const CHEAP = { budget: { maxTokens: 9_000, maxCostUsd: 0.0115 } }
+
+/** Exactly enough for the errand alone: what its first call takes, and what is set aside for the second. */
+async function tight(kind: Kind): Promise<Budget> {
+  const line = await mortals(kind, SHORT)
+  const { events } = await tell(line, { workflowId: 'errand' })
+  const { reservedTokens, reservedCostUsd } = only(events, 'assay.model.requested')[1]!.payload
+  await line.finish()
+  return { maxTokens: USAGE.total_tokens + reservedTokens, maxCostUsd: SERVED_USD + reservedCostUsd }
+}
+
+const isExhausted = ({ snapshot }: Ending): boolean => snapshot.error?.code === 'budget_exhausted'
 
 describe('F1: SIGKILL between any two calls of an agent', () => {
   it('SQLite: before and after every transaction, no recorded call is made again, no ceiling is crossed', () =>
-    sweep({ kind: 'SQLite', workflowId: 'errand', stages: SHORT, configurable: AMPLE }, 1, ending =>
-      expectDone(ending, [2, 1]),
-    ))
+    sweep('SQLite', SHORT, { workflowId: 'errand', configurable: AMPLE }, 1, ending => expectDone(ending, [2, 1])))
 
-  it('PostgreSQL: the same, sampled, with an answer that had to be mended', () =>
-    sweep({ kind: 'PostgreSQL', workflowId: 'errand', stages: LONG }, 7, ending => expectDone(ending, [3, 2])))
+  it('PostgreSQL, R-BUDGET-4: sampled, with exactly enough tokens: a lost call is paid for, so the run ends there', async () => {
+    const { maxTokens } = await tight('PostgreSQL')
+    const configurable = { budget: { ...AMPLE.budget, maxTokens } }
+    await sweep('PostgreSQL', SHORT, { workflowId: 'errand', configurable }, 5, ending => {
+      if (ending.lost.length > 0) expect(isExhausted(ending)).toBe(true)
+      else expectDone(ending, [2, 1])
+    })
+  })
+})
+
+describe('F8: SIGKILL during the calls of an agent', () => {
+  it.each(['SQLite', 'PostgreSQL'] as const)(
+    '%s: a model call that nobody heard the answer of counts as spent, is said to be lost and made once more',
+    async kind => {
+      const line = await mortals(kind, LONG)
+      for (const stage of kind === 'SQLite' ? LONG.keys() : [1]) {
+        line.world.model.plan(planOf(LONG, stage))
+        const ending = await tell(line, { workflowId: 'errand', killWhen: ({ asked }) => asked.size > stage })
+        expectDone(ending, [3, 2])
+        expect(ending.lost.map(({ payload }) => [payload.call, payload.attempt])).toEqual([[stage + 1, 1]])
+        expect([...ending.asked.values()]).toEqual([1, 1, 1].map((one, i) => (i === stage ? 2 : one)))
+        expect(twice(ending.used)).toBe(0)
+      }
+      await line.finish()
+    },
+  )
+
+  it('F9: a tool that may be called twice is, one that may not be is not, and the run says that nobody knows', async () => {
+    const line = await mortals('SQLite', stuckIn('mcp_files_hang'))
+    const again = await tell(line, { workflowId: 'piped', killWhen: ({ used }) => used.size > 0 })
+    expect(again.snapshot, JSON.stringify(again.snapshot)).toMatchObject({ status: 'completed' })
+    expect([...again.used.values()]).toEqual([2])
+    const [returned] = only(again.events, 'agent.toolReturned')
+    expect(returned!.payload).toMatchObject({ status: 'error', error: { code: 'tool_timeout' } })
+
+    line.world.model.plan(planOf(stuckIn('mcp_web_hang')))
+    const once = await tell(line, { workflowId: 'wired', killWhen: ({ used }) => used.size > 0 })
+    expect(once.snapshot).toMatchObject({ status: 'failed', error: { code: 'effect_outcome_unknown' } })
+    expect([...once.used.values()]).toEqual([1])
+    await line.finish()
+  })
+
+  it.each<keyof Budget>(['maxTokens', 'maxCostUsd'])('R-BUDGET-4: no kill makes a run spend more than %s', async name => {
+    const budget = { ...AMPLE.budget, [name]: (await tight('SQLite'))[name] }
+    const line = await mortals('SQLite', SHORT)
+    for (const stage of SHORT.keys()) {
+      line.world.model.plan(planOf(SHORT, stage))
+      const killWhen: Tale['killWhen'] = ({ asked }) => asked.size > stage
+      const ending = await tell(line, { workflowId: 'errand', configurable: { budget }, killWhen })
+      expect(ending.lost).toHaveLength(1)
+      // A dearer call of the same length may still be paid for when it is told to say less.
+      if (name === 'maxTokens' || stage > 0) expect(isExhausted(ending), JSON.stringify(ending.snapshot)).toBe(true)
+    }
+    await line.finish()
+  })
 })

@@ -3,8 +3,8 @@ import { makeWorld, type World } from './world.js'
 
 /** Agents on errands, for tests that kill their hosts: the provider knows from a request how far they have come. */
 
-/** What the provider says each answer took; less than what is set aside for it. */
-export const USAGE = { prompt_tokens: 900, completion_tokens: 300, total_tokens: 1200 }
+/** What the provider says each answer took: within what is set aside for it, however short it is told to be. */
+export const USAGE = { prompt_tokens: 1_100, completion_tokens: 60, total_tokens: 1_160 }
 export const MAX_OUTPUT = 300
 /** USD per million tokens. */
 export const PRICE = { input: 2, output: 10 }
@@ -59,7 +59,7 @@ export function errandWorld(folder: string, database: string, stages: readonly S
         toolAllowlist: ['mcp:web.read', 'mcp:web.put'],
         handoff: { returnSchemaRef: 'schemas/note.json' },
       },
-      piped: { systemPrompt: 'Run errands.', toolAllowlist: ['mcp:files.hang', 'mcp:files.helper'] },
+      piped: { systemPrompt: 'Run errands.', toolAllowlist: ['mcp:files.hang'] },
       wired: { systemPrompt: 'Run errands.', toolAllowlist: ['mcp:web.hang'] },
     },
     schemas: { note: { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] } },

@@ -59,7 +59,7 @@ export const snapshotOf = async (host: HostProcess, runId: string): Promise<Snap
 export const ended = (host: HostProcess, runId: string): Promise<Snapshot> =>
   until(`run ${runId} to end`, async () => {
     const snapshot = await snapshotOf(host, runId)
-    return isTerminal(snapshot.status) && snapshot
+    return isTerminal(snapshot.status) ? snapshot : undefined
   })
 
 export async function eventsOf(host: HostProcess, runId: string): Promise<readonly Event[]> {

@@ -1,7 +1,7 @@
 // A real host in a process of its own, for tests that kill it. It runs the build in dist/ and wraps the store port to
 // die, by SIGKILL and so without any clean-up, right before or right after the n-th write it is told. Reads what to host
-// from a line of its input and prints its URL when it serves; on SIGTERM it stops, prints how many counted writes it
-// made and reads on, until there is no more input.
+// from a line of its input and prints its URL when it serves; another line may tell a serving host when to die, counted
+// from then on. On SIGTERM it stops, prints how many counted writes it made and reads on, until there is no more input.
 
 import { createInterface } from 'node:readline'
 import { loadConfig } from '../../dist/config.js'
@@ -10,8 +10,9 @@ import { decider } from './decider.mjs'
 
 let host
 let writes
+let crash
 
-const counting = (store, { crash, counted }) =>
+const counting = (store, { counted }) =>
   new Proxy(store, {
     get(target, name) {
       const value = Reflect.get(target, name)
@@ -34,8 +35,13 @@ process.on('SIGTERM', async () => {
 })
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { overrides, env, cwd, ...faults } = JSON.parse(line)
+  const { overrides, env, cwd, arm, ...faults } = JSON.parse(line)
   writes = 0
+  crash = arm ?? faults.crash
+  if (arm !== undefined) {
+    console.log(JSON.stringify({ armed: arm }))
+    continue
+  }
   host = await createHost(loadConfig(overrides, env, cwd), {
     wrapStore: store => counting(store, faults),
     performers: new Map([['decider', decider]]),

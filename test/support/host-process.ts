@@ -119,6 +119,17 @@ export class HostProcess {
       : undefined
   }
 
+  /** Tells a serving host to die at a write, counted from now on. */
+  async arm(crash: Crash): Promise<void> {
+    const before = this.#armed()
+    this.child.stdin!.write(`${JSON.stringify({ arm: crash })}\n`)
+    await until('the host to be armed', () => this.#armed() > before)
+  }
+
+  #armed(): number {
+    return this.#output.split('"armed"').length - 1
+  }
+
   /** Sends a signal to the host itself, also when it runs under another command. */
   async signal(name: NodeJS.Signals): Promise<void> {
     if (this.settings.under === undefined) this.child.kill(name)

@@ -160,7 +160,11 @@ export type ToolReply = {
   readonly resultTokens: number
   /** A code, for the log; never the tool's own words. */
   readonly code?: string
+  /** What the run is to keep as an artifact of its own. */
+  readonly artifact?: ArtifactMade
 }
+
+export type ArtifactMade = { readonly artifactType: string; readonly content: Json }
 
 /** How sure the run may be that an agent's configurable settings are used: read from `configurable.ai`. */
 export type AiOverride = {

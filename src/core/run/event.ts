@@ -61,7 +61,7 @@ export type RunEvent =
   | NodeFact<'node.cancelled', { nodeId: string; reason: string }>
   | NodeFact<'variable.changed', { name: string; previous?: Json; next: Json; nodeId: string }, { next: Json }>
   | NodeFact<'channel.written', ChannelWritten, { value?: Json; ttlMs?: number }>
-  | NodeFact<'artifact.created', ArtifactCreated, { content: Json }>
+  | NodeFact<'artifact.created', ArtifactCreated, ArtifactSecret>
   | NodeFact<'log.appended', { level: 'debug' | 'info' | 'warn' | 'error'; message: string; nodeId: string }>
   | NodeFact<'workflow.loopback-limit', { nodeId: string; iterations: number; limit: number }>
   | Fact<'cap.breached', { kind: CapKind; limit: number; observed: number; nodeId?: string }>
@@ -425,6 +425,9 @@ export type ReplayDiverged = {
 }
 
 export type ArtifactCreated = { artifactId: string; artifactType: string; nodeId: string }
+
+/** `shown`: the content as agents may see it, where that is less than all of it. */
+export type ArtifactSecret = { content: Json; shown?: Json }
 
 /** What a started node is waiting for. Everything needed to owe the effect again after a crash is in here. */
 export type Wait =

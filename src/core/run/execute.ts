@@ -3,6 +3,7 @@ import type { NodeContext, Step, WaitOutcome, Write } from '../node-type.js'
 import { type Failure, failure } from '../problem.js'
 import { isoTime } from '../time.js'
 import { overspent, plus } from '../agent/budget.js'
+import { tellArtifact } from './artifact.js'
 import { ask } from './ask.js'
 import { executionBreach, loopBreach } from './bounds.js'
 import { closeInvocation } from './bracket.js'
@@ -108,7 +109,10 @@ const isDecision = (write: Write): boolean => write.kind === 'agent' && write.ev
 function oversizedPart(step: Exclude<Step, { kind: 'waiting' }>): Failure | undefined {
   const large = (step.writes ?? []).find(write => 'value' in write && isTooLarge(write.value))
   if (!large && (step.kind !== 'completed' || !isTooLarge(step.outputs))) return undefined
-  const what = large ? `the value for ${large.kind === 'variable' ? large.name : 'the channel'}` : 'the output'
+  return tooLarge(large ? `the value for ${large.kind === 'variable' ? large.name : 'the channel'}` : 'the output')
+}
+
+export function tooLarge(what: string): Failure {
   const message = `${what} is larger than ${MAX_VALUE_BYTES} bytes as JSON; keep large data elsewhere and pass a reference`
   return failure('value_too_large', message, { retryable: false, details: { limitBytes: MAX_VALUE_BYTES } })
 }
@@ -124,15 +128,7 @@ function completeNode(turn: Turn, { node }: PlanNode, outputs: JsonObject, cause
     ...(hidden ? { secret: { outputs } } : {}),
   })
   if (node.artifactType === undefined) return
-  const { artifactType } = node
-  // The id names the event that holds the content, so the log itself is the artifact store.
-  turn.emitNumbered(sequence => ({
-    type: 'artifact.created',
-    nodeId: node.id,
-    payload: { artifactId: `art-${sequence}`, artifactType, nodeId: node.id },
-    secret: { content: outputs },
-    cause: done,
-  }))
+  tellArtifact(turn, node.id, { artifactType: node.artifactType, content: outputs, shown }, done)
 }
 
 /** Writes one event and returns its sequence, or says why it must not be written. */

@@ -1,4 +1,4 @@
-import type { Brief, ModelReply, ToolWanted, Usage } from '../agent/brief.js'
+import type { ArtifactMade, Brief, ModelReply, ToolWanted, Usage } from '../agent/brief.js'
 import { costOf, modelProblem, mostCostOf, outputWithin, overspent, plus, usdOf } from '../agent/budget.js'
 import { type InvocationState, nextCall } from '../agent/invocation.js'
 import type { Interrupt, Resolution } from '../interrupt.js'
@@ -7,17 +7,20 @@ import { notApproved } from '../nodes/interrupt.js'
 import { DEFAULT_THRESHOLD } from '../orchestrator/decision.js'
 import { ratification, tellOpinion } from '../orchestrator/hold.js'
 import { type Failure, failure } from '../problem.js'
+import { tellArtifact } from './artifact.js'
 import { ask } from './ask.js'
 import { closeInvocation, invocationOf, loseCall } from './bracket.js'
 import type { EnvelopeReason, Invoking, UsageSecret } from './event.js'
-import { failNode, settleNode } from './execute.js'
+import { failNode, settleNode, tooLarge } from './execute.js'
 import { exhaust } from './exhaust.js'
 import type { Outcome } from './input.js'
+import { maskWithin, secretsOf } from './masking.js'
 import type { PlanNode } from './plan.js'
 import { leftOf, policies, setAside, spentBy, tellSpend } from './spending.js'
 import type { Active, NodeState } from './state.js'
 import { tellOfAgent } from './tell.js'
 import type { Turn } from './turn.js'
+import { isTooLarge } from './weight.js'
 
 /**
  * One agent at work on one task (contract agents §14.3). The rounds between model and tools are states: what has been
@@ -425,7 +428,7 @@ export function toolAnswered(turn: Turn, planNode: PlanNode, { position, call, a
   const wanted = invocation.rounds.at(-1)!.wanted[position]!
   const toolId = wanted.toolId!
   const nodeId = planNode.node.id
-  turn.emit({
+  const returned = turn.emit({
     type: 'agent.toolReturned',
     nodeId,
     payload: {
@@ -440,6 +443,14 @@ export function toolAnswered(turn: Turn, planNode: PlanNode, { position, call, a
     secret: { position, contents, resultTokens: reply.resultTokens },
     cause: now.called,
   })
+  if (reply.artifact !== undefined) keepArtifact(turn, planNode, reply.artifact, returned)
+}
+
+/** What a tool made for the run is told right after the tool has returned, so a second call finds it in the log. */
+function keepArtifact(turn: Turn, planNode: PlanNode, { artifactType, content }: ArtifactMade, cause: number): void {
+  if (isTooLarge(content)) return failNode(turn, planNode, tooLarge('the artifact'), cause)
+  const shown = maskWithin(content, secretsOf(turn.active))
+  tellArtifact(turn, planNode.node.id, { artifactType, content, shown }, cause)
 }
 
 export const verbosityOf = ({ started }: Active): 'summary' | 'full' | 'off' => {

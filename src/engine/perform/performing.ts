@@ -6,6 +6,7 @@ import type { Cells, Loaded } from '../cells.js'
 import type { Plans } from '../plans.js'
 import type { Agents, Vault } from '../agent-ports.js'
 import type { Clock, Ids, Performer, SchemaChecker, Store } from '../ports.js'
+import type { Recent } from '../recent.js'
 import type { Input, Runs, SubmitOptions } from '../runs.js'
 
 /** What the performers of effects share. */
@@ -23,6 +24,8 @@ export type Shop = {
   readonly unstored: Map<string, Unstored>
   readonly agents: Agents
   readonly vault: Vault
+  /** What agents said last, by tenant and effect. */
+  readonly recent: Recent<Json>
   /** Whether a model is asked only once what it was asked before. */
   readonly reuseAnswers: boolean
   readonly rules: (plan: Plan) => Rules

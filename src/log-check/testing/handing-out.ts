@@ -1,5 +1,6 @@
 import type { Heard } from './asking-nodes.js'
 import { ask } from './asking-nodes.js'
+import { isBounded, left, shareOf, spend } from './budgeting.js'
 import { chance, pick } from './choice.js'
 import type { SimulatedRun } from './simulated-run.js'
 import type { Fate, Handoff, NodeState, Worker } from './simulated-state.js'
@@ -49,7 +50,11 @@ function mergeDue(run: SimulatedRun, node: Node, state: NodeState): void {
 function step(run: SimulatedRun, node: Node, state: NodeState, worker: Worker): void {
   const { cause } = state.handoff as Handoff
   if (worker.phase === 'waiting') {
-    tell(run, node, worker, 'dispatch.began', {}, cause)
+    const { workers, parallel } = state.handoff as Handoff
+    const beginners = parallel ? workers.filter(({ phase }) => phase === 'waiting').length : 1
+    if (isBounded(run.standing.purse.budget)) worker.grant = shareOf(left(run), beginners)
+    const secret = worker.grant === undefined ? undefined : { inputs: {}, unset: [], grant: worker.grant }
+    tell(run, node, worker, 'dispatch.began', {}, cause, secret)
     worker.phase = 'began'
     worker.beganAt = worker.last
   } else if (worker.phase === 'began') begin(run, node, worker, cause)
@@ -57,11 +62,19 @@ function step(run: SimulatedRun, node: Node, state: NodeState, worker: Worker): 
 }
 
 /** A step of the chain, caused by the one before. */
-function tell(run: SimulatedRun, node: Node, worker: Worker, phase: string, more: object, cause = worker.last): void {
+function tell(
+  run: SimulatedRun,
+  node: Node,
+  worker: Worker,
+  phase: string,
+  more: object,
+  cause = worker.last,
+  secret?: object,
+): void {
   const { workerId, childRunId } = worker
   const child = childRunId === undefined ? {} : { childRunId }
   const payload = { phase, workerId, parentRunId: run.runId, ...child, ...more }
-  worker.last = run.emit('core.workflowChain.event', node.id, payload, { cause })
+  worker.last = run.emit('core.workflowChain.event', node.id, payload, { cause, secret })
 }
 
 const failure = (code: string): object => ({ error: { code, error: code, message: 'it did not work' } })
@@ -79,7 +92,13 @@ function begin(run: SimulatedRun, node: Node, worker: Worker, cause: number): vo
   const ends = ['own', 'own', 'own', 'own', 'cancelled', 'executions', 'duration'] as const
   const fate: Fate = { end: pick(choose, ends), pause: pick(choose, ['none', 'none', 'immediate']) }
   const workflow = { ...(run.childWorkflow as Workflow), id: worker.workerId }
-  worker.child = run.spawn(workflow, fate, { runId: run.runId, nodeId: node.id, at: run.at, event })
+  worker.child = run.spawn(workflow, fate, {
+    runId: run.runId,
+    nodeId: node.id,
+    at: run.at,
+    event,
+    grant: worker.grant,
+  })
   worker.childRunId = childRunId
   if (node.typeId === 'core.dispatch' && chance(choose, 4)) {
     const handover = { fromAgentId: 'host:one', toAgentId: 'host:two', reason: 'dispatch' }
@@ -105,9 +124,12 @@ function follow(run: SimulatedRun, node: Node, worker: Worker, child: SimulatedR
 function end(run: SimulatedRun, node: Node, worker: Worker, child: SimulatedRun): void {
   worker.status = child.standing.status as Worker['status']
   delete worker.mirrored
-  tell(run, node, worker, `child.${worker.status}`, worker.status === 'completed' ? {} : failure('child_ended'))
+  const { spent } = child.standing.purse
+  const told = worker.status === 'completed' ? {} : failure('child_ended')
+  tell(run, node, worker, `child.${worker.status}`, told, worker.last, { spent: { ...spent } })
   const wanted = worker.status === 'completed' && (namesFor(node, worker).length > 0 || isGuarded(node))
   worker.phase = wanted ? 'ended' : 'done'
+  spend(run, spent, worker.last)
 }
 
 const namesFor = ({ config }: Node, { workerId }: Worker): string[] => {

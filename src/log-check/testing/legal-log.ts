@@ -36,6 +36,12 @@ export const KINDS = [
   'orchestra-bounded',
   'orchestra-open',
   'orchestra-forked',
+  'live',
+  'live-stopped',
+  'live-open',
+  'live-bounded',
+  'live-orchestra',
+  'live-forked',
   'mixed',
 ] as const
 
@@ -44,6 +50,7 @@ export type Kind = (typeof KINDS)[number]
 const PLAIN = ['core.noop', 'core.delay', 'assay.effect']
 const STATE = ['core.setVariable', 'core.channelWrite', 'core.noop']
 const EVERY = [...PLAIN, ...STATE, 'core.subWorkflow']
+const LIVE = ['core.agent', 'core.agent', 'core.noop']
 const GATES = ['core.approvalGate', 'core.approvalGate', 'core.noop']
 
 type Recipe = {
@@ -51,6 +58,7 @@ type Recipe = {
   readonly fate: Fate
   /** Types of the child's nodes. */
   readonly child: readonly string[]
+  readonly budgets: World['budgets']
   /** Modes of the runs that begin as a copy of the first, or of one of those. */
   readonly forks: readonly CheckedFork['mode'][]
 }
@@ -59,6 +67,7 @@ const recipe = (shape: Partial<Shape> = {}, fate: Partial<Fate> = {}, more: Part
   shape: { kind: 'dag', types: PLAIN, retries: false, tolerance: false, ...shape },
   fate: { end: 'own', pause: 'none', ...fate },
   child: STATE,
+  budgets: 'none',
   forks: [],
   ...more,
 })
@@ -95,10 +104,24 @@ const RECIPES: { readonly [kind in Exclude<Kind, 'mixed'>]: Recipe } = {
     { end: 'cut', pause: 'immediate' },
     { forks: ['branch', 'replay', 'branch'] },
   ),
+  live: recipe({ types: LIVE, retries: true, tolerance: true }, { pause: 'immediate' }, { budgets: 'loose' }),
+  'live-stopped': recipe({ types: LIVE, retries: true }, { end: 'cancelled', pause: 'drain' }, { budgets: 'loose' }),
+  'live-open': recipe({ types: LIVE, retries: true }, { end: 'cut', pause: 'immediate' }),
+  'live-bounded': recipe({ types: LIVE, retries: true, tolerance: true }, {}, { budgets: 'tight' }),
+  'live-orchestra': recipe(
+    { kind: 'orchestra', types: ['core.subWorkflow', 'core.agent'], live: true },
+    { pause: 'immediate' },
+    { child: LIVE, budgets: 'loose' },
+  ),
+  'live-forked': recipe(
+    { types: [...LIVE, 'core.subWorkflow'], tolerance: true },
+    { end: 'cut', pause: 'immediate' },
+    { child: LIVE, budgets: 'loose', forks: ['branch', 'replay', 'branch'] },
+  ),
 }
 
 export function legalLog(kind: Kind, choose: Choose): CheckInput {
-  const { shape, fate, child: childTypes, forks } = kind === 'mixed' ? mixed(choose) : RECIPES[kind]
+  const { shape, fate, child: childTypes, forks, budgets } = kind === 'mixed' ? mixed(choose) : RECIPES[kind]
   const world: World = {
     choose,
     runs: [],
@@ -108,6 +131,7 @@ export function legalLog(kind: Kind, choose: Choose): CheckInput {
     older: pick(choose, [0, 0, 4]),
     floor: pick(choose, [0.5, 0.8]),
     floorKind: pick(choose, ['approval', 'approval', 'clarification', 'custom']),
+    budgets: budgets === 'loose' && chance(choose, 3) ? 'none' : budgets,
   }
   const child = workflow('child', { kind: 'line', types: childTypes, retries: true, tolerance: false }, choose)
   const root = new SimulatedRun(world, workflow('main', shape, choose), fate, child)
@@ -170,13 +194,18 @@ const mixed = (choose: Choose): Recipe =>
   recipe(
     {
       kind: pick(choose, ['dag', 'loop', 'line', 'orchestra']),
-      types: [...EVERY, ...ASKING, 'core.conformance.mock-agent'],
+      types: [...EVERY, ...ASKING, 'core.conformance.mock-agent', 'core.agent'],
       retries: true,
+      live: choose(2) === 1,
       tolerance: choose(2) === 1,
     },
     {
       end: pick(choose, ['own', 'own', 'cancelled', 'executions', 'duration', 'turns', 'cut']),
       pause: pick(choose, ['none', 'immediate', 'drain']),
     },
-    { child: [...STATE, ...ASKING], forks: pick(choose, [[], ['branch'], ['replay', 'branch']]) },
+    {
+      child: [...STATE, ...ASKING, 'core.agent'],
+      budgets: pick(choose, ['none', 'loose']),
+      forks: pick(choose, [[], ['branch'], ['replay', 'branch']]),
+    },
   )

@@ -2,10 +2,12 @@ import type { CheckedInvocation } from '../checked.js'
 import { identityOf } from '../effects.js'
 import { actAsAgent } from './agents-at-work.js'
 import { ask, type Heard, hear } from './asking-nodes.js'
+import { crossing, isBounded, makeBudget, nothing, spend } from './budgeting.js'
 import { writeChannel } from './channels.js'
 import { chance, pick } from './choice.js'
 import { adopt } from './forking.js'
 import { advanceWork, handOut, mergeAnswered } from './handing-out.js'
+import { closeLive, isLive, liveAnswered, mustWait, workLive } from './live-agents.js'
 import { LogWriter } from './log-writer.js'
 import { ASKING, waitingFor } from './questions.js'
 import { verdictOn } from './readiness.js'
@@ -25,6 +27,9 @@ import { cancel, exceedExecutions, exceedTurns, pause, stop, timeOut } from './s
 import { takeTurn, turnAnswered } from './supervising.js'
 import { bodyOf, type Node, SUPERVISOR, type Workflow } from './workflows.js'
 
+/** Node types that can spend, themselves or by whom they hand work to. */
+const SPENDS: readonly string[] = ['core.agent', SUPERVISOR, 'core.dispatch', 'core.subWorkflow']
+
 const ERROR = { code: 'effect_failed', message: 'it did not work' }
 
 /**
@@ -40,6 +45,8 @@ export class SimulatedRun extends LogWriter {
   private steps = 0
   /** Below which an agent's decision is held, where the run says so. */
   readonly threshold: number | undefined
+  /** How much of agents' reasoning is told. */
+  readonly verbosity: 'summary' | 'off'
 
   constructor(
     readonly world: World,
@@ -53,6 +60,7 @@ export class SimulatedRun extends LogWriter {
     world.runs.push(this)
     this.at = parent?.at ?? this.at
     this.pauseLeft = fate.pause !== 'none'
+    this.verbosity = origin?.source.verbosity ?? pick(world.choose, ['summary', 'summary', 'off'])
     this.threshold = origin?.source.threshold ?? pick(world.choose, [undefined, 0.8])
     this.standing = {
       mode: 'running',
@@ -63,6 +71,7 @@ export class SimulatedRun extends LogWriter {
       loops: { rounds: 0, turns: 0, dispatches: 0 },
       limit: fate.end === 'executions' ? 1 + world.choose(workflow.nodes.length) : 100,
       turnLimit: fate.end === 'turns' ? 1 + world.choose(3) : 100,
+      purse: { budget: {}, told: false, spent: nothing(), warned: [] },
     }
     for (const { id, typeId } of workflow.nodes) {
       this.nodes.set(id, { typeId, phase: 'idle', attempt: -1, retries: 0, asks: 0, startedAt: 0 })
@@ -86,6 +95,13 @@ export class SimulatedRun extends LogWriter {
   private start(): void {
     const lineage = this.parent && { parentRunId: this.parent.runId, parentNodeId: this.parent.nodeId }
     const { limit, turnLimit } = this.standing
+    const { budgets, choose } = this.world
+    const grant = this.parent?.grant
+    const asked = budgets === 'none' || this.parent !== undefined ? undefined : makeBudget(choose, budgets === 'tight')
+    const budget = { ...asked?.budget, ...grant }
+    const told = isBounded(budget) && this.workflow.nodes.some(({ typeId }) => SPENDS.includes(typeId))
+    const percent = asked?.thresholdPercent
+    Object.assign(this.standing.purse, { budget, told, ...(percent === undefined ? {} : { percent }) })
     const payload = {
       workflowId: this.workflow.id,
       workflowDigest: 'd'.repeat(64),
@@ -97,10 +113,14 @@ export class SimulatedRun extends LogWriter {
         recursionLimit: limit,
         maxLoopIterations: turnLimit,
         ...(this.threshold === undefined ? {} : { escalationThreshold: this.threshold }),
+        ...(this.verbosity === 'off' ? { reasoningVerbosity: 'off' } : {}),
+        ...(asked === undefined ? {} : { budget: { ...asked.budget, ...(percent && { thresholdPercent: percent }) } }),
       },
       ...lineage,
+      ...(grant === undefined ? {} : { grant }),
     }
-    this.emit('run.started', undefined, payload, { cause: this.parent?.event })
+    const cause = this.emit('run.started', undefined, payload, { cause: this.parent?.event })
+    if (told) this.emit('budget.reserved', undefined, { effectiveBudget: budget, scope: 'run' }, { pass: 0, cause })
   }
 
   /** Lets the run go on until it ends, or is cut off in flight. */
@@ -158,7 +178,7 @@ export class SimulatedRun extends LogWriter {
     for (const node of this.workflow.nodes) {
       const state = this.state(node.id)
       const { asked, handoff } = state
-      if (state.phase === 'running') actions.push(() => this.advance(node, state))
+      if (state.phase === 'running' && !mustWait(this, state)) actions.push(() => this.advance(node, state))
       if (state.phase === 'suspended' && asked !== undefined) actions.push(() => hear(this, node, state, asked))
       if (state.phase === 'suspended' && handoff?.workers.some(isBusy))
         actions.push(() => advanceWork(this, node, state, { ...handoff, workers: handoff.workers.filter(isBusy) }))
@@ -197,6 +217,7 @@ export class SimulatedRun extends LogWriter {
     state.phase = 'running'
     state.attempt = attempt
     delete state.handoff
+    delete state.live
     state.startedAt = this.emit('node.started', nodeId, { nodeId, typeId, attempt })
     if (ASKING.includes(typeId)) ask(this, node, state)
     if (HANDS_OUT.includes(typeId)) handOut(this, node, state)
@@ -205,11 +226,12 @@ export class SimulatedRun extends LogWriter {
   advance(node: Node, state: NodeState): void {
     const { choose } = this.world
     if (state.handoff !== undefined) return advanceWork(this, node, state, state.handoff)
+    if (isLive(node)) return workLive(this, node, state)
     if (node.typeId === SUPERVISOR) return takeTurn(this, node, state)
     if (node.typeId === 'core.conformance.mock-agent') return actAsAgent(this, node, state)
     this.tell(node)
-    const mayRetry = state.retries < (node.settings?.maxRetries ?? this.workflow.settings.maxRetries ?? 0)
-    if (mayRetry && chance(choose, 2)) return this.retry(node.id, state)
+    const affordable = crossing(this, { retries: 1 }) === undefined
+    if (this.mayRetry(node, state) && affordable && chance(choose, 2)) return this.retry(node.id, state, ERROR)
     const tolerated = this.isTolerated(node.id)
     if (chance(choose, tolerated ? 3 : 15)) return this.fail(node.id, state, ERROR, tolerated)
     this.complete(node, { ok: true })
@@ -220,6 +242,7 @@ export class SimulatedRun extends LogWriter {
     const { choose } = this.world
     const { late, rejected, value } = heard
     if (state.handoff !== undefined) return mergeAnswered(this, node, state, heard)
+    if (state.live !== undefined) return liveAnswered(this, node, state, heard)
     if (node.typeId === SUPERVISOR) return turnAnswered(this, node, state, heard)
     const agent = node.typeId === 'core.conformance.mock-agent'
     if ((late && !rejected) || (rejected && (agent || chance(choose, 2))))
@@ -240,14 +263,26 @@ export class SimulatedRun extends LogWriter {
     )
   }
 
-  private retry(nodeId: string, state: NodeState): void {
-    state.phase = 'retrying'
-    state.retries += 1
-    this.emit('node.retried', nodeId, { nodeId, attempt: state.attempt + 1, delayMs: 10, lastError: ERROR })
+  mayRetry(node: Node, state: NodeState): boolean {
+    return state.retries < (node.settings?.maxRetries ?? this.workflow.settings.maxRetries ?? 0)
   }
 
-  fail(nodeId: string, state: NodeState, error: object, tolerated: boolean): void {
-    this.settle(nodeId, 'failed', { nodeId, error, attempts: state.attempt + 1 })
+  retry(nodeId: string, state: NodeState, lastError: object, cause?: number): void {
+    state.phase = 'retrying'
+    state.retries += 1
+    this.emit('node.retried', nodeId, { nodeId, attempt: state.attempt + 1, delayMs: 10, lastError }, { cause })
+    spend(this, { retries: 1 })
+  }
+
+  /** Fails a node that has an error code to tell, and because of what. */
+  failAs(node: Node, state: NodeState, code: string, cause: number): void {
+    this.fail(node.id, state, { code, message: 'it did not work' }, this.isTolerated(node.id), cause)
+  }
+
+  fail(nodeId: string, state: NodeState, error: object, tolerated: boolean, cause?: number): void {
+    const node = this.workflow.nodes.find(({ id }) => id === nodeId) as Node
+    const due = state.live === undefined ? cause : closeLive(this, node, state, 'failed', state.live.started)
+    this.settle(nodeId, 'failed', { nodeId, error, attempts: state.attempt + 1 }, due)
     if (tolerated) return
     stop(this, { outcome: 'failed', error, failedNodeId: nodeId })
     this.end('failed', { error, failedNodeId: nodeId })

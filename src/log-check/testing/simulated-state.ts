@@ -1,6 +1,8 @@
 import type { CheckedFork } from '../checked.js'
 import type { NodePhase } from '../walk.js'
+import type { Budget, Purse } from './budgeting.js'
 import type { Choose } from './choice.js'
+import type { Live } from './live-agents.js'
 import type { Asked } from './questions.js'
 import type { SimulatedRun } from './simulated-run.js'
 
@@ -22,9 +24,18 @@ export type World = {
   /** Below which a person looks at a decision first, and how that person is asked. */
   readonly floor: number
   readonly floorKind: 'approval' | 'clarification' | 'custom'
+  /** Whether runs are bounded in what they spend, and how closely. */
+  readonly budgets: 'none' | 'loose' | 'tight'
 }
 
-export type Parent = { readonly runId: string; readonly nodeId: string; readonly at: number; readonly event: string }
+export type Parent = {
+  readonly runId: string
+  readonly nodeId: string
+  readonly at: number
+  readonly event: string
+  /** What of its budget the child may spend. */
+  readonly grant: Budget | undefined
+}
 
 export type NodeState = {
   readonly typeId: string
@@ -37,6 +48,8 @@ export type NodeState = {
   /** Sequence of the latest start. */
   startedAt: number
   handoff?: Handoff
+  /** An agent at work in it. */
+  live?: Live
   /** What a supervisor has decided in this turn, or wants to decide if it may. */
   decision?: Decision
   /** The same as readers outside see it. */
@@ -57,6 +70,7 @@ export type Worker = {
   beganAt: number
   last: number
   status: 'completed' | 'failed' | 'cancelled'
+  grant?: Budget
   childRunId?: string
   child?: SimulatedRun
   /** What the child was last said to wait for. */
@@ -87,6 +101,7 @@ export type Standing = {
   limit: number
   /** Bound on an orchestrator's turns. */
   turnLimit: number
+  purse: Purse
 }
 
 /** A run between two steps, from where a fork can go on. */

@@ -1,7 +1,9 @@
 import { chance } from './choice.js'
 import { recall } from './handing-out.js'
+import { closeLive, isLive, lose } from './live-agents.js'
 import type { SimulatedRun } from './simulated-run.js'
 import { CutOff, HANDS_OUT } from './simulated-state.js'
+import type { Node } from './workflows.js'
 
 /** A pause, and the end of it. */
 export function pause(run: SimulatedRun): void {
@@ -13,12 +15,14 @@ export function pause(run: SimulatedRun): void {
     run.emit('assay.pause.requested', undefined, policy)
     if (drained(run)) return
   }
+  if (!drain) for (const node of run.workflow.nodes) cutOff(run, node)
   run.emit('run.paused', undefined, policy)
   run.standing.mode = 'paused'
   run.standing.status = 'paused'
   if (run.fate.end === 'cut' && chance(choose, 2)) throw new CutOff()
-  for (const state of run.nodes.values()) {
-    if (drain || state.phase !== 'running') continue
+  for (const node of run.workflow.nodes) {
+    const state = run.state(node.id)
+    if (drain || state.phase !== 'running' || isLive(node)) continue
     // A host may let the wait for a child go on, or start it again when there is no child yet.
     const untouched = state.handoff?.workers.every(({ phase }) => phase === 'waiting' || phase === 'began')
     if (state.handoff === undefined || (untouched && chance(choose, 2))) state.phase = 'interrupted'
@@ -29,12 +33,18 @@ export function pause(run: SimulatedRun): void {
   run.standing.status = 'running'
 }
 
+/** An agent goes on from its latest round; the call it is in is made again. */
+function cutOff(run: SimulatedRun, node: Node): void {
+  const { live, phase } = run.state(node.id)
+  if (phase === 'running' && live?.now === 'thinking') lose(run, node, live)
+}
+
 /** Lets the nodes that are at work settle; true when the run ended by that. */
 function drained(run: SimulatedRun): boolean {
   for (const node of run.workflow.nodes) {
     const state = run.state(node.id)
     // Waiting for a child may take days, so it does not hold up a pause.
-    while (state.phase === 'running' && !HANDS_OUT.includes(node.typeId)) {
+    while (state.phase === 'running' && !HANDS_OUT.includes(node.typeId) && state.live?.now !== 'between') {
       run.advance(node, state)
       if (run.hasEnded()) return true
     }
@@ -65,7 +75,7 @@ export function exceedTurns(run: SimulatedRun, nodeId: string, limit: number, tu
   breach(run, error, { kind: 'loop-iterations', limit, observed: turns + 1, nodeId })
 }
 
-function breach(
+export function breach(
   run: SimulatedRun,
   error: object,
   told: { readonly nodeId?: string; readonly [field: string]: unknown },
@@ -87,6 +97,7 @@ export function cancelOpen(run: SimulatedRun): void {
     const state = run.state(node.id)
     if (!['running', 'suspended', 'retrying', 'interrupted'].includes(state.phase)) continue
     if (state.handoff !== undefined) recall(run, node, state.handoff)
+    if (state.live !== undefined) closeLive(run, node, state, 'failed', state.live.started)
     run.settle(node.id, 'cancelled', { nodeId: node.id, reason: 'the run is stopping' })
   }
 }

@@ -15,9 +15,16 @@ const PATIENCE = 6
 export function takeTurn(run: SimulatedRun, node: Node, state: NodeState): void {
   const { choose } = run.world
   tellOfWork(run, node, agentOf(node))
-  const decision = decide(choose, run.loops.turns + 1 >= PATIENCE)
+  const decision = decideFor(run)
   if (chance(choose, 6)) return hold(run, node, state, decision)
-  tellDecision(run, node, state, decision, state.startedAt)
+  settleTurn(run, node, state, decision, state.startedAt)
+}
+
+export const decideFor = (run: SimulatedRun): Decision => decide(run.world.choose, run.loops.turns + 1 >= PATIENCE)
+
+/** The decision is told, and what follows from it happens. */
+export function settleTurn(run: SimulatedRun, node: Node, state: NodeState, decision: Decision, cause: number): void {
+  tellDecision(run, node, state, decision, cause)
   const confidence = decision.confidence as number | undefined
   if (isAct(decision) && confidence !== undefined && confidence < run.world.floor)
     return escalate(run, node, state, decision)

@@ -53,6 +53,8 @@ export type Shape = {
   types: readonly string[]
   retries: boolean
   tolerance: boolean
+  /** Whoever supervises is an agent. */
+  live?: boolean
 }
 
 export function workflow(id: string, shape: Shape, choose: Choose): Workflow {
@@ -114,6 +116,7 @@ function orchestra(definition: Workflow, shape: Shape, choose: Choose): void {
   const [before, tidies, after] = [chance(choose, 2), chance(choose, 3), chance(choose, 2)]
   if (before) addNode(definition, 'pre', plain, choose)
   const lead = addNode(definition, 'lead', { ...shape, retries: false, types: [SUPERVISOR] }, choose)
+  if (shape.live === true) lead.config.prompt = 'lead them'
   if (chance(choose, 2)) lead.agent = { agentId: 'acme.lead' }
   addNode(definition, 'hand', { ...shape, retries: false, types: ['core.dispatch'] }, choose)
   if (before) addEdge(definition, 'pre', 'lead')

@@ -1,0 +1,23 @@
+import type { Json } from '../json.js'
+import { carriesSecret, MASK, secretsOf } from './masking.js'
+import type { Turn } from './turn.js'
+
+type Artifact = {
+  readonly artifactType: string
+  readonly content: Json
+  /** The content with everything masked that the log must not show. */
+  readonly shown: Json
+}
+
+/** The id names the event that holds the content, so the log itself is the artifact store. */
+export function tellArtifact(turn: Turn, nodeId: string, { artifactType, content, shown }: Artifact, cause: number): void {
+  // An agent may name a type as it likes, also after what it must not tell.
+  const type = carriesSecret(artifactType, secretsOf(turn.active)) ? MASK : artifactType
+  turn.emitNumbered(sequence => ({
+    type: 'artifact.created',
+    nodeId,
+    payload: { artifactId: `art-${sequence}`, artifactType: type, nodeId },
+    secret: shown === content ? { content } : { content, shown },
+    cause,
+  }))
+}

@@ -1,0 +1,16 @@
+/** What was used last, as much of it as there is room for. Nothing is lost with it. */
+export class Recent<T> {
+  readonly #items = new Map<string, T>()
+
+  constructor(private readonly most: number) {}
+
+  get(id: string): T | undefined {
+    return this.#items.get(id)
+  }
+
+  put(id: string, item: T): void {
+    this.#items.delete(id)
+    this.#items.set(id, item)
+    if (this.#items.size > this.most) this.#items.delete(this.#items.keys().next().value!)
+  }
+}

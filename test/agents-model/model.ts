@@ -1,0 +1,291 @@
+import { CORRECTION, type Disturbance, nthOf, type Setup, type Thought, type Use } from './setup.js'
+
+/**
+ * What the contract says must come of a setup: which calls are made, what they cost, and how it ends. Written from the
+ * description of the events; shares nothing with the core.
+ */
+export type Foreseen = {
+  status: 'completed' | 'failed' | 'cancelled'
+  code: string | undefined
+  /** Outcomes of the invocations, in order. */
+  outcomes: string[]
+  tokens: number
+  nano: number
+  toolCalls: number
+  retries: number
+  /** Events by type. */
+  told: { [type: string]: number }
+  thoughts: number
+  uses: number
+}
+
+type Failed = { readonly failed: string; readonly retryable: boolean; readonly outcome?: 'refused' | 'escalated' }
+/** The end of the whole run, from wherever it is found out. */
+class Over extends Error {
+  constructor(
+    readonly status: Foreseen['status'],
+    readonly code?: string,
+  ) {
+    super(status)
+  }
+}
+
+const DIES_FIRST: ReadonlySet<Disturbance> = new Set(['crash during', 'crash before kept'])
+
+export function foresee(setup: Setup): Foreseen {
+  const seen: Foreseen = {
+    status: 'completed',
+    code: undefined,
+    outcomes: [],
+    tokens: 0,
+    nano: 0,
+    toolCalls: 0,
+    retries: 0,
+    told: {},
+    thoughts: 0,
+    uses: 0,
+  }
+  const run = new Foresight(setup, seen)
+  try {
+    run.node()
+  } catch (error) {
+    if (!(error instanceof Over)) throw error
+    seen.status = error.status
+    seen.code = error.code
+  }
+  return seen
+}
+
+type Said = { readonly thought: Thought; readonly input: number; readonly output: number }
+type Returned = Use
+
+class Foresight {
+  /** Outcomes that are kept, by call, and by call and position. */
+  readonly #said = new Map<number, Said>()
+  readonly #returned = new Map<string, Returned>()
+  /** Calls that have been billed once. */
+  #paid = 0
+  #isOpen = false
+
+  constructor(
+    private readonly setup: Setup,
+    private readonly seen: Foreseen,
+  ) {}
+
+  node(): void {
+    for (let failures = 1; ; failures += 1) {
+      const came = this.#invocation()
+      if (came === undefined) return
+      this.#close(came.outcome ?? 'failed')
+      if (!came.retryable || failures > this.setup.nodeRetries) {
+        this.#tell('node.failed')
+        throw new Over('failed', came.failed)
+      }
+      this.#spendRetry()
+      this.#tell('node.retried')
+    }
+  }
+
+  #tell(type: string): void {
+    this.seen.told[type] = (this.seen.told[type] ?? 0) + 1
+  }
+
+  #close(outcome: string): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#tell('agent.invocation.completed')
+    this.seen.outcomes.push(outcome)
+  }
+
+  #exhausted(): never {
+    this.#tell('budget.exhausted')
+    this.#close('failed')
+    throw new Over('failed', 'budget_exhausted')
+  }
+
+  #spendRetry(): void {
+    if (this.seen.retries + 1 > (this.setup.budget.maxRetries ?? Number.POSITIVE_INFINITY)) this.#exhausted()
+    this.seen.retries += 1
+  }
+
+  /** Billionths, exactly: prices here are whole thousandths of a dollar per million. */
+  #nano(input: number, output: number): number {
+    const { price } = this.setup
+    return price === undefined ? 0 : input * Math.round(price.input * 1_000) + output * Math.round(price.output * 1_000)
+  }
+
+  #invocation(): Failed | undefined {
+    const { setup } = this
+    this.#tell('agent.invocation.started')
+    this.#isOpen = true
+    if (setup.taskProblem) return { failed: 'handoff_task_schema_violation', retryable: false }
+    const unpriced = setup.budget.maxCostUsd !== undefined && setup.price === undefined
+    if (setup.budget.modelDeny?.includes('*test') || unpriced) return { failed: 'budget_model_denied', retryable: false }
+    let { inputTokens: input, maxOutputTokens: room } = setup
+    let calls = 0
+    let asked = 0
+    const again = (code: string, retryable: boolean): Failed | undefined => {
+      if (asked >= setup.maxRetries) {
+        this.#tell('envelope.retry.exhausted')
+        return { failed: code, retryable }
+      }
+      this.#spendRetry()
+      this.#tell('envelope.retry.attempted')
+      asked += 1
+      return undefined
+    }
+    for (;;) {
+      if (calls >= setup.maxRounds + asked) return { failed: 'agent_rounds_exceeded', retryable: false }
+      const { thought, ...usage } = this.#think(calls + 1, input, room)
+      calls += 1
+      const { words } = thought
+      const isUnbilled = words.kind === 'broken' && !words.billed
+      this.#account(calls, isUnbilled ? { input: 0, output: 0 } : usage, words.kind === 'broken' ? 0 : thought.turnedAway)
+      if (words.kind !== 'broken' && setup.verbosity !== 'off') this.#tell('agent.reasoned')
+      let failed: Failed | undefined
+      switch (words.kind) {
+        case 'answered':
+          return this.#decide(words.confidence)
+        case 'refused':
+          this.#tell('envelope.refusal')
+          return { failed: 'envelope_refusal', retryable: false, outcome: 'refused' }
+        case 'broken':
+          if (isUnbilled || !words.retryable) return { failed: 'model_failed', retryable: words.retryable }
+          failed = again('model_failed', true)
+          break
+        case 'truncated':
+          this.#tell('envelope.truncated')
+          failed = again('envelope_truncation_unrecoverable', false)
+          input += thought.replyTokens
+          room *= 2
+          break
+        case 'unusable': {
+          const isSchema = words.reason === 'schema-violation' && setup.checksResult
+          failed = again(isSchema ? 'handoff_return_schema_violation' : 'envelope_invalid', false)
+          input += thought.replyTokens + CORRECTION.length * 3 + 16
+          break
+        }
+        case 'tools': {
+          input += thought.replyTokens
+          const came = this.#useTools(calls, words.calls)
+          if (typeof came === 'number') input += came
+          else failed = came
+        }
+      }
+      if (failed) return failed
+    }
+  }
+
+  /** Asks until somebody hears the answer; each try that may have been billed counts in full. */
+  #think(call: number, input: number, room: number): Said {
+    const { setup, seen } = this
+    const { maxTokens = Number.POSITIVE_INFINITY, maxCostUsd } = setup.budget
+    const money = maxCostUsd === undefined ? Number.POSITIVE_INFINITY : Math.round(maxCostUsd * 1e9)
+    for (;;) {
+      const each = this.#nano(0, 1)
+      const byMoney = each === 0 ? Number.POSITIVE_INFINITY : Math.floor((money - seen.nano - this.#nano(input, 0)) / each)
+      const fits = Math.min(room, maxTokens - seen.tokens - input, byMoney)
+      const output = Math.max(Math.min(64, room), fits)
+      const nano = this.#nano(input, output)
+      if (seen.tokens + input + output > maxTokens || seen.nano + nano > money) this.#exhausted()
+      this.#tell('assay.model.requested')
+      const heard = this.#ask(call, output)
+      if (heard !== 'lost' && heard !== 'cancelled') return heard
+      this.#tell('assay.model.lost')
+      seen.tokens += input + output
+      seen.nano += nano
+      if (heard === 'cancelled') {
+        this.#close('failed')
+        throw new Over('cancelled')
+      }
+    }
+  }
+
+  #ask(call: number, room: number): Said | 'lost' | 'cancelled' {
+    const kept = this.#said.get(call)
+    if (kept) return kept
+    for (;;) {
+      const thought = nthOf(this.setup.thoughts, this.seen.thoughts)
+      this.seen.thoughts += 1
+      const { disturbance, words } = thought
+      if (disturbance === 'cancel') return 'cancelled'
+      if (DIES_FIRST.has(disturbance) || disturbance === 'pause at once') return 'lost'
+      const isKept = words.kind !== 'broken' || words.billed || !words.retryable
+      const said = {
+        thought,
+        input: Math.floor(this.setup.inputTokens * thought.inputPart),
+        output: Math.floor(room * thought.outputPart),
+      }
+      if (isKept) this.#said.set(call, said)
+      // What was given back before it was told costs nothing and is asked for anew.
+      if (isKept || disturbance !== 'crash before told') return said
+    }
+  }
+
+  #account(call: number, { input, output }: { input: number; output: number }, turnedAway: number): void {
+    const { seen, setup } = this
+    this.#tell('provider.usage')
+    if (setup.budget.maxRetries === undefined) seen.retries += turnedAway
+    if (call <= this.#paid) return
+    if (input + output > 0) this.#paid = call
+    seen.tokens += input + output
+    seen.nano += this.#nano(input, output)
+  }
+
+  #decide(confidence: number | undefined): Failed | undefined {
+    const { threshold, runThreshold, verdicts } = this.setup
+    this.#tell('agent.decided')
+    if (confidence !== undefined && confidence < (threshold ?? runThreshold ?? 0.7)) {
+      this.#tell('interrupt.requested')
+      const verdict = verdicts[0]!
+      if (verdict === 'reject') return { failed: 'interrupt_rejected', retryable: false, outcome: 'escalated' }
+      if (verdict === 'nobody') return { failed: 'interrupt_timeout', retryable: false, outcome: 'escalated' }
+    }
+    this.#close('completed')
+    return undefined
+  }
+
+  /** What the results add to the next request, or how the node fails. */
+  #useTools(call: number, wanted: readonly { readonly tool: number; readonly misfit: boolean }[]): number | Failed {
+    const { setup, seen } = this
+    let tokens = 0
+    for (const [position, { tool, misfit }] of wanted.slice(0, 16).entries()) {
+      const terms = setup.tools[tool]
+      if (terms === undefined) continue
+      if (seen.toolCalls + 1 > (setup.budget.maxToolCalls ?? Number.POSITIVE_INFINITY)) this.#exhausted()
+      seen.toolCalls += 1
+      this.#tell('agent.toolCalled')
+      const isForbidden = terms.scopes.some(scope => !setup.scopes.includes(scope))
+      if (!isForbidden && !misfit) {
+        const came = this.#use(`${call}.${position}`, terms.repeat === 'never')
+        if (came === 'unknown') return { failed: 'effect_outcome_unknown', retryable: false }
+        if (came.status === 'fails') return { failed: 'tool_failed', retryable: false }
+        if (came.status === 'fails for now') return { failed: 'tool_failed', retryable: true }
+        tokens += came.resultTokens
+      }
+      this.#tell('agent.toolReturned')
+    }
+    return tokens
+  }
+
+  #use(place: string, isNever: boolean): Returned | 'unknown' {
+    const kept = this.#returned.get(place)
+    if (kept) return kept
+    for (;;) {
+      const use = nthOf(this.setup.uses, this.seen.uses)
+      this.seen.uses += 1
+      const { disturbance } = use
+      if (disturbance === 'cancel') {
+        this.#close('failed')
+        throw new Over('cancelled')
+      }
+      if (DIES_FIRST.has(disturbance)) {
+        if (isNever) return 'unknown'
+        continue
+      }
+      const isKept = use.status !== 'fails for now' && (disturbance !== 'pause at once' || isNever)
+      if (isKept) this.#returned.set(place, use)
+      if (isKept || (disturbance !== 'crash before told' && disturbance !== 'pause at once')) return use
+    }
+  }
+}
