@@ -144,18 +144,22 @@ describe('F8: SIGKILL during the calls of an agent', () => {
   )
 
   it('F9: a tool that may be called twice is, one that may not be is not, and the run says that nobody knows', async () => {
-    const line = await mortals('SQLite', stuckIn('mcp_files_hang'))
-    const again = await tell(line, { workflowId: 'piped', killWhen: ({ used }) => used.size > 0 })
+    const [wired, piped] = await Promise.all([
+      mortals('SQLite', stuckIn('mcp_web_hang')),
+      mortals('SQLite', stuckIn('mcp_files_hang')),
+    ])
+    const killWhen: Tale['killWhen'] = ({ used }) => used.size > 0
+    const [again, once] = await Promise.all([
+      tell(wired, { workflowId: 'wired', killWhen }),
+      tell(piped, { workflowId: 'piped', killWhen }),
+    ])
     expect(again.snapshot, JSON.stringify(again.snapshot)).toMatchObject({ status: 'completed' })
     expect([...again.used.values()]).toEqual([2])
     const [returned] = only(again.events, 'agent.toolReturned')
     expect(returned!.payload).toMatchObject({ status: 'error', error: { code: 'tool_timeout' } })
-
-    line.world.model.plan(planOf(stuckIn('mcp_web_hang')))
-    const once = await tell(line, { workflowId: 'wired', killWhen: ({ used }) => used.size > 0 })
     expect(once.snapshot).toMatchObject({ status: 'failed', error: { code: 'effect_outcome_unknown' } })
     expect([...once.used.values()]).toEqual([1])
-    await line.finish()
+    await Promise.all([wired.finish(), piped.finish()])
   })
 
   it.each<keyof Budget>(['maxTokens', 'maxCostUsd'])('R-BUDGET-4: no kill makes a run spend more than %s', async name => {

@@ -66,8 +66,8 @@ export function errandWorld(folder: string, database: string, stages: readonly S
     settings: {
       models: { maxOutputTokens: MAX_OUTPUT },
       prices: { 'openai:m-1': PRICE },
-      // Over a pipe it may be called again, over HTTP it may not.
-      tools: { rules: { 'mcp:files.hang': { repeat: 'safe', timeoutMs: 700 } } },
+      // Over HTTP it may be called again, over a pipe it may not. The time is also for connecting, by a host just started.
+      tools: { rules: { 'mcp:web.hang': { repeat: 'safe', timeoutMs: 3_000 } } },
     },
   })
 }
