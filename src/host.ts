@@ -14,6 +14,7 @@ import { coreNodeTypes } from './core/nodes/registry.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { createEgress, type Resolver } from './egress/egress.js'
 import type { Agents } from './engine/agent-ports.js'
+import { artifactsIn } from './engine/artifacts.js'
 import { Engine, type EngineOptions } from './engine/engine.js'
 import type { ApiKey, Clock, Ids, Log, Performer, Store } from './engine/ports.js'
 import { createApp } from './http/app.js'
@@ -116,6 +117,7 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
     clock,
     log,
     capabilities: AGENT_CAPABILITIES,
+    artifacts: artifactsIn(store),
   })
   opened.push(() => house.close())
   const unusable = house.problems()

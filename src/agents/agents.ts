@@ -1,5 +1,5 @@
 import type { Egress } from '../egress/egress.js'
-import type { Agents } from '../engine/agent-ports.js'
+import type { Agents, Artifacts } from '../engine/agent-ports.js'
 import type { Clock, Log, SchemaChecker } from '../engine/ports.js'
 import type { Secrets } from '../secrets/secrets.js'
 import { createBriefs } from './brief.js'
@@ -17,6 +17,8 @@ export type AgentDeps = {
   readonly log: Log
   /** What the host provides, by the names that manifests require. */
   readonly capabilities: ReadonlySet<string>
+  /** What agents of a run may read of it. */
+  readonly artifacts?: Artifacts | undefined
 }
 
 /** Everything agents are made of, opened together and closed together. */

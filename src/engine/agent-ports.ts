@@ -120,7 +120,11 @@ export type ThoughtContents = {
     readonly name: string
     readonly toolId?: string
     readonly args: Json
+    /** Why the arguments do not fit. It may quote them, so the log says only that they do not. */
+    readonly problem?: string
   }[]
+  /** What to mend in an answer that cannot be used; kept here for the same reason. */
+  readonly problem?: string
   /** What the provider wants to see again with the next request, such as signed reasoning. */
   readonly carry?: Json
 }

@@ -57,7 +57,13 @@ async function expectRetold(rig: Rig, runId: string): Promise<void> {
   await settled()
   const own = await rig.store.readEvents(runId, 1)
   const again = await rig.store.readEvents(answer.value.runId, 1)
-  const said = ({ type, nodeId, payload, secret, cause }: (typeof own)[number]) => ({ type, nodeId, payload, secret, cause })
+  const said = ({ type, nodeId, payload, secret, cause }: (typeof own)[number]) => ({
+    type,
+    nodeId,
+    payload,
+    secret,
+    cause,
+  })
   expect(again.map(said)).toEqual(own.map(said))
   expect([nobody.briefs, nobody.thoughts, nobody.uses]).toEqual([[], [], []])
 }
@@ -131,7 +137,11 @@ describe('a crash before or after any write', () => {
         await expectRetold(rig, runId)
         const unknown = log.some(({ payload }) => JSON.stringify(payload).includes('effect_outcome_unknown'))
         if (unknown) seen['outcomes unknown'] += 1
-        else expect(withoutLosses(log).map(({ type }) => type), where).toEqual(plain.log.map(({ type }) => type))
+        else
+          expect(
+            withoutLosses(log).map(({ type }) => type),
+            where,
+          ).toEqual(plain.log.map(({ type }) => type))
       }
   }, 120_000)
 
@@ -163,7 +173,10 @@ describe('a crash before or after any write', () => {
         const runId = (await onlyRun(rig))!
         const log = await logOf(rig, runId)
         expect(log.at(-1)!.type, where).toBe('run.completed')
-        expect(agents.uses.filter(({ toolId }) => toolId === SEND.toolId), where).toHaveLength(1)
+        expect(
+          agents.uses.filter(({ toolId }) => toolId === SEND.toolId),
+          where,
+        ).toHaveLength(1)
         await expectSound(rig, runId)
       }
   }, 60_000)
@@ -263,31 +276,34 @@ describe('a host that dies in the middle of a call', () => {
 })
 
 describe('a store that refuses an outcome once', () => {
-  it.each(['brief', 'think', 'use'] as const)('of %s: the outcome is kept, and only its storing is tried again', async what => {
-    const rig = engineRig()
-    let host: MortalHost | undefined
-    const refuse = () => host!.refuseOnce('finishInvocation')
-    const agents = agentsDouble({
-      ...STORY,
-      think: (ask, nth) => {
-        if (what === 'think' && nth === 1) refuse()
-        return STORY.think!(ask, nth)
-      },
-      use: (ask, nth) => {
-        if (what === 'use' && nth === 2) refuse()
-        return STORY.use!(ask, nth)
-      },
-    })
-    host = await begun(rig, agents, booted => {
-      host = booted
-      if (what === 'brief') refuse()
-    })
-    expect(host.hasRefused).toBe(true)
-    await rig.clock.advance(3_000)
-    const runId = (await onlyRun(rig))!
-    expect((await logOf(rig, runId)).at(-1)!.type).toBe('run.completed')
-    for (const asked of [agents.thoughts, agents.uses]) expect(Math.max(...countsOf(asked).values())).toBe(1)
-    expect(agents.briefs).toHaveLength(1)
-    await expectSound(rig, runId)
-  })
+  it.each(['brief', 'think', 'use'] as const)(
+    'of %s: the outcome is kept, and only its storing is tried again',
+    async what => {
+      const rig = engineRig()
+      let host: MortalHost | undefined
+      const refuse = () => host!.refuseOnce('finishInvocation')
+      const agents = agentsDouble({
+        ...STORY,
+        think: (ask, nth) => {
+          if (what === 'think' && nth === 1) refuse()
+          return STORY.think!(ask, nth)
+        },
+        use: (ask, nth) => {
+          if (what === 'use' && nth === 2) refuse()
+          return STORY.use!(ask, nth)
+        },
+      })
+      host = await begun(rig, agents, booted => {
+        host = booted
+        if (what === 'brief') refuse()
+      })
+      expect(host.hasRefused).toBe(true)
+      await rig.clock.advance(3_000)
+      const runId = (await onlyRun(rig))!
+      expect((await logOf(rig, runId)).at(-1)!.type).toBe('run.completed')
+      for (const asked of [agents.thoughts, agents.uses]) expect(Math.max(...countsOf(asked).values())).toBe(1)
+      expect(agents.briefs).toHaveLength(1)
+      await expectSound(rig, runId)
+    },
+  )
 })

@@ -204,7 +204,10 @@ describe('an agent by itself', () => {
     ]
     await register(
       engine,
-      { ...loopOf({ rules: rules as unknown as Json }, { dispatch: { outputMapping: { got: 'result' } } }), id: 'lead' },
+      {
+        ...loopOf({ rules: rules as unknown as Json }, { dispatch: { outputMapping: { got: 'result' } } }),
+        id: 'lead',
+      },
       { id: 'root', nodes: { sub: { type: 'core.subWorkflow', config: { workflowId: 'lead' } } } },
     )
     const runId = await startRun(engine, 'root', { configurable: { budget: { maxTokens: 10_000 } } })

@@ -24,8 +24,7 @@ export function artifactsIn(store: Pick<Store, 'readRun' | 'readEvents'>): Artif
       const sequence = sequenceOf(artifactId)
       if (sequence === undefined || !(await isVisible(tenant, runId))) return undefined
       const [event] = await store.readEvents(runId, sequence, 1)
-      const secret = artifactIn(event, sequence)?.secret
-      return secret?.shown ?? secret?.content
+      return artifactIn(event, artifactId)?.shown
     },
   }
 }
@@ -36,12 +35,19 @@ export function sequenceOf(artifactId: string): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-/** What the event at `sequence` says of an artifact; undefined when it is not about one. */
-export function artifactIn(
-  event: StoredEvent | undefined,
-  sequence: number,
-): { readonly made: ArtifactCreated; readonly secret: ArtifactSecret } | undefined {
-  if (event?.sequence !== sequence || event.type !== 'artifact.created') return undefined
-  const secret = JSON.parse(event.secret ?? '{"content":null}') as ArtifactSecret
-  return { made: JSON.parse(event.payload) as ArtifactCreated, secret }
+type Artifact = {
+  readonly artifactType: string
+  readonly nodeId: string | null
+  readonly at: number
+  readonly content: Json
+  /** The content without what the run's log must not show. */
+  readonly shown: Json
+}
+
+/** The artifact of that id, if this is the event that holds it. */
+export function artifactIn(event: StoredEvent | undefined, artifactId: string): Artifact | undefined {
+  if (event?.type !== 'artifact.created' || event.sequence !== sequenceOf(artifactId)) return undefined
+  const { artifactType } = JSON.parse(event.payload) as ArtifactCreated
+  const { content = null, shown = content } = JSON.parse(event.secret ?? '{}') as Partial<ArtifactSecret>
+  return { artifactType, nodeId: event.nodeId, at: event.at, content, shown }
 }

@@ -70,6 +70,8 @@ export interface Store extends DeliveryStore, AuditStore {
   finishInvocation(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void>
   /** Gives an unfinished claim back: this try failed in a way that may be retried, and the next one claims anew. */
   releaseInvocation(id: string, hostId: string): Promise<void>
+  /** Lets go of an unfinished claim whose effect may have happened: as if its host were gone. */
+  abandonInvocation(id: string, hostId: string): Promise<void>
   /** The outcome of a finished effect. */
   readInvocation(id: string): Promise<Json | undefined>
   /** The latest outcome under that key among the tenant's own effects; never another tenant's (R-REPLAY-17). */

@@ -45,7 +45,8 @@ export const askingRules: readonly Rule[] = [
     source: 'core §7.3',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      const story = storyOf(run)
+      // What a worker has cost may be told before anybody is asked about what it brought.
+      const story = storyOf(run).filter(({ type }) => !type.startsWith('budget.'))
       const expected = new Set<LoggedEvent>()
       story.forEach((event, place) => {
         if (event.type === 'interrupt.requested') {

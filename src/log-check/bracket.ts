@@ -56,6 +56,7 @@ export const bracketRules: readonly Rule[] = [
     source: 'core §2.1, §5.1',
     assayOnly: true,
     checks: eachRun((run, say) => {
+      if (!run.events.some(({ type }) => BEGINS.includes(type))) return
       walk(run, ({ event, run: track, nodes }) => {
         if (BEGINS.includes(event.type) && (track.paused || track.stop !== undefined))
           say(`${event.type} although the run is ${track.paused ? 'paused' : 'stopping'}`, event)

@@ -24,6 +24,7 @@ export const modelCallRules: readonly Rule[] = [
     source: 'agents R-BUDGET-1, R-EVENT-4, R-EVENT-5, R-LIVE-3',
     assayOnly: true,
     checks: eachRun((run, say) => {
+      if (invocationsOf(run).length === 0) return
       const silent = silentStarts(run)
       for (const invocation of invocationsOf(run))
         for (const [problem, event] of answerProblems(invocation, silent)) say(problem, event)

@@ -7,17 +7,20 @@ import { KINDS, legalLog } from './testing/legal-log.js'
 import { AGENT_MUTATIONS } from './testing/mutations-of-agents.js'
 import { ANSWER_MUTATIONS } from './testing/mutations-of-answers.js'
 import { BOUND_MUTATIONS } from './testing/mutations-of-bounds.js'
+import { BUDGET_MUTATIONS } from './testing/mutations-of-budgets.js'
 import { CONFIDENCE_MUTATIONS } from './testing/mutations-of-confidence.js'
 import { CONTENT_MUTATIONS } from './testing/mutations-of-content.js'
 import { FAMILY_MUTATIONS } from './testing/mutations-of-families.js'
 import { FORK_MUTATIONS } from './testing/mutations-of-forks.js'
 import { HANDOFF_MUTATIONS } from './testing/mutations-of-handoffs.js'
+import { INVOCATION_MUTATIONS } from './testing/mutations-of-invocations.js'
 import { NODE_MUTATIONS } from './testing/mutations-of-nodes.js'
 import { ORCHESTRATOR_MUTATIONS } from './testing/mutations-of-orchestrators.js'
 import { QUESTION_MUTATIONS } from './testing/mutations-of-questions.js'
 import { RUN_MUTATIONS } from './testing/mutations-of-runs.js'
 import { STORAGE_MUTATIONS } from './testing/mutations-of-storage.js'
 import { STRUCTURE_MUTATIONS } from './testing/mutations-of-structure.js'
+import { TOOL_MUTATIONS } from './testing/mutations-of-tools.js'
 import { WORKER_MUTATIONS } from './testing/mutations-of-workers.js'
 
 const MUTATIONS: readonly Mutation[] = [
@@ -34,11 +37,18 @@ const MUTATIONS: readonly Mutation[] = [
   ...WORKER_MUTATIONS,
   ...CONFIDENCE_MUTATIONS,
   ...AGENT_MUTATIONS,
+  ...INVOCATION_MUTATIONS,
+  ...TOOL_MUTATIONS,
+  ...BUDGET_MUTATIONS,
   ...FORK_MUTATIONS,
   ...STORAGE_MUTATIONS,
 ]
 const PER_MUTATION = 5
-const LOGS = KINDS.flatMap(kind => Array.from({ length: 90 }, (_, seed) => legalLog(kind, fromSeed(seed * 31 + 7))))
+/** Workers that are merged out of order are rare. */
+const PER_KIND = (kind: string): number => (kind === 'orchestra' ? 150 : 80)
+const LOGS = KINDS.flatMap(kind =>
+  Array.from({ length: PER_KIND(kind) }, (_, seed) => legalLog(kind, fromSeed(seed * 31 + 7))),
+)
 
 /** A mutation that finds no place leaves its draft as it was, so that the next one can have it. */
 const drafts = new Map<number, Draft>()

@@ -9,6 +9,7 @@ const WRITES: ReadonlySet<string> = new Set([
   'claimInvocation',
   'finishInvocation',
   'releaseInvocation',
+  'abandonInvocation',
 ])
 
 type Options = Omit<NonNullable<Parameters<Rig['host']>[0]>, 'store' | 'agents'>

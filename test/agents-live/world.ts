@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { sketch, type Sketch } from '../../src/testing/workflow.js'
 import { type Crash, HostProcess, until } from '../support/host-process.js'
-import { callsIn, type HttpMcpServer, startHttpServer, stdioServer } from '../support/mcp-server.js'
+import { callsIn, startHttpServer, stdioServer } from '../support/mcp-server.js'
 import type { McpCall } from '../support/mcp-tools.mjs'
 import { type ModelServer, type ServerRequest, type ServerStep, startModelServer } from '../support/openai-server.js'
 
@@ -31,6 +31,9 @@ export type Making = {
   /** In the environment of the server over stdio. */
   readonly toolEnv?: { readonly [name: string]: string | { readonly env: string } }
   readonly env?: { readonly [name: string]: string }
+  /** Parts of the URLs at which the provider and the tool server are found. */
+  readonly modelPath?: string
+  readonly toolPath?: string
 }
 
 export const KEY = 'sk-live-0123456789abcdef0123456789'
@@ -38,13 +41,15 @@ export const WEB_TOKEN = 'Bearer web-token-0123456789abcdef'
 export const FILES_TOKEN = 'files-token-0123456789abcdef'
 
 export async function makeWorld(making: Making): Promise<World> {
-  const { folder, database = `sqlite:${folder}/data/assay.db`, plan = [], env = {} } = making
+  const { folder, database = `sqlite:${folder}/data/assay.db`, plan = [], env = {}, modelPath, toolPath } = making
   const data = path.join(folder, 'data')
   const project = path.join(folder, 'project')
   const journal = path.join(folder, 'tool-calls.jsonl')
   mkdirSync(data, { recursive: true })
   const [model, web] = await Promise.all([startModelServer({ plan }), startHttpServer(env.WEB_TOKEN ?? WEB_TOKEN)])
-  writeProject(project, journal, model, web, making)
+  const modelUrl = modelPath === undefined ? model.url : model.url.replace('/v1', `/${modelPath}/v1`)
+  const toolUrl = toolPath === undefined ? web.url : `${web.url}/${toolPath}`
+  writeProject(project, journal, { modelUrl, toolUrl }, making)
   return {
     data,
     database,
@@ -52,7 +57,7 @@ export async function makeWorld(making: Making): Promise<World> {
     toolCalls: () => [...callsIn(journal), ...web.calls],
     async start({ crash, logLevel = 'error' } = {}) {
       const settings = { 'log.level': logLevel }
-      const secrets = { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: KEY, OPENAI_MODEL: 'm-1', WEB_TOKEN, FILES_TOKEN }
+      const secrets = { OPENAI_BASE_URL: modelUrl, OPENAI_API_KEY: KEY, OPENAI_MODEL: 'm-1', WEB_TOKEN, FILES_TOKEN }
       const hosted = { data, database, project, settings, env: { ...secrets, ...env } }
       const host = await HostProcess.spawn(crash ? { ...hosted, crash } : hosted)
       if ((await host.url()) === undefined && crash === undefined) throw new Error(`no host: ${host.errors}`)
@@ -64,14 +69,16 @@ export async function makeWorld(making: Making): Promise<World> {
   }
 }
 
-function writeProject(project: string, journal: string, model: ModelServer, web: HttpMcpServer, making: Making): void {
+type Places = { readonly modelUrl: string; readonly toolUrl: string }
+
+function writeProject(project: string, journal: string, { modelUrl, toolUrl }: Places, making: Making): void {
   const { agents, schemas = {}, workflows = [], settings = {}, toolEnv = {} } = making
   for (const part of ['agents/schemas', 'workflows']) mkdirSync(path.join(project, part), { recursive: true })
   const write = (name: string, value: object) => writeFileSync(path.join(project, name), JSON.stringify(value))
   const { kind: _, ...files } = stdioServer(journal, { TOKEN: { env: 'FILES_TOKEN' }, ...toolEnv }) as { kind: string }
-  const mcp = { files, web: { url: web.url, headers: { Authorization: { env: 'WEB_TOKEN' } } } }
+  const mcp = { files, web: { url: toolUrl, headers: { Authorization: { env: 'WEB_TOKEN' } } } }
   // Reasoning is no part of OpenAI's own chat protocol, only of what others have made of it.
-  const local = { kind: 'openai-compatible', baseUrl: model.url, apiKey: { env: 'OPENAI_API_KEY' } }
+  const local = { kind: 'openai-compatible', baseUrl: modelUrl, apiKey: { env: 'OPENAI_API_KEY' } }
   const models = { ...settings.models, providers: { local } }
   write('assay.config.json', { ...settings, models, tools: { ...settings.tools, mcp } })
   for (const [name, schema] of Object.entries(schemas)) write(`agents/schemas/${name}.json`, schema)

@@ -5,15 +5,16 @@ import { agentsDouble } from '../../src/testing/agents.js'
 import type { Rig } from '../../src/testing/engine-rig.js'
 import { settled } from '../../src/testing/manual-clock.js'
 import { findingsOf, runsIn } from '../support/stored-runs.js'
-import { counts, countTold } from './counts.js'
+import { counts, countShared, countTold } from './counts.js'
 import { billedTooMuch, ledgerOf, repeated } from './laws.js'
+import { ManyStory, many } from './many.js'
 import { type Foreseen, foresee } from './model.js'
 import { setup } from './setup.js'
 import { Story } from './story.js'
 import '../support/seed.js'
 
 /** fast-check prints the seed and the shrunk story on failure; give it here to see it again. */
-const SEEDS = { one: 600 }
+const SEEDS = { one: 500, many: 150 }
 const seen = counts()
 
 /** Types whose number the model foresees. */
@@ -73,9 +74,9 @@ async function expectRetold(rig: Rig): Promise<void> {
     await settled()
     const said = (text: string) => text.replaceAll(answer.value.runId, runId)
     const [own, again] = [await rig.store.readEvents(runId, 0), await rig.store.readEvents(answer.value.runId, 0)]
-    expect(again.map(({ type, payload, secret, cause }) => said(JSON.stringify([type, payload, secret, cause])))).toEqual(
-      own.map(({ type, payload, secret, cause }) => JSON.stringify([type, payload, secret, cause])),
-    )
+    expect(
+      again.map(({ type, payload, secret, cause }) => said(JSON.stringify([type, payload, secret, cause]))),
+    ).toEqual(own.map(({ type, payload, secret, cause }) => JSON.stringify([type, payload, secret, cause])))
     seen['replays equal'] += 1
   }
   expect([nobody.briefs, nobody.thoughts, nobody.uses]).toEqual([[], [], []])
@@ -98,6 +99,35 @@ describe('agents do what the model of the contract foresees', { timeout: 300_000
       }),
       { numRuns: SEEDS.one },
     )
+  })
+
+  it('R-BUDGET-3 R-BUDGET-4 R-BUDGET-7 R-REPLAY-11: several agents and their workers under one budget never spend more than it, whoever dies', async () => {
+    await fc.assert(
+      fc.asyncProperty(many, async given => {
+        const story = new ManyStory(given, seen)
+        await story.tell()
+        const runs = await story.rig.store.listRuns({ tenant: 't1', limit: 100 })
+        for (const { runId, parentRunId } of runs) {
+          const log = await story.rig.store.readEvents(runId, 0)
+          countTold(seen, log)
+          countShared(seen, log)
+          const { broken, spent } = ledgerOf(log)
+          expect(broken, runId).toEqual([])
+          const really = story.happened.reduce((sum, each) => sum + each.tokens, 0)
+          // R-BUDGET-7: what anybody was billed for, the root has spent.
+          if (parentRunId === null) expect(spent.tokens).toBeGreaterThanOrEqual(really)
+        }
+        expect(billedTooMuch(story.happened, given.budget as JsonObject)).toEqual([])
+        expect(repeated(story.happened)).toEqual([])
+        expect(findingsOf(await runsIn(story.rig.store))).toEqual([])
+        await expectRetold(story.rig)
+      }),
+      { numRuns: SEEDS.many },
+    )
+  })
+
+  it('all of it has happened', () => {
+    for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(0)
   })
 
   afterAll(() => {

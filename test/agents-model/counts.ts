@@ -106,3 +106,22 @@ export function countTold(seen: Counts, log: readonly StoredEvent[]): void {
     if (byCode) seen[byCode] += 1
   }
 }
+
+/** Counts what only several agents under one budget can bring about. */
+export function countShared(seen: Counts, log: readonly StoredEvent[]): void {
+  const thinking = new Set<string | null>()
+  for (const [i, { type, nodeId, secret }] of log.entries()) {
+    if (type === 'assay.model.requested') {
+      if (thinking.size > 0) seen['agents side by side'] += 1
+      thinking.add(nodeId)
+    }
+    if (type === 'provider.usage' || type === 'assay.model.lost') thinking.delete(nodeId)
+    const isAsking = (event: StoredEvent | undefined) =>
+      event?.type === 'assay.model.requested' && event.nodeId === nodeId
+    if (type === 'prompt.composed' && !isAsking(log[i + 1]) && log.slice(i).some(isAsking))
+      seen['agents that waited for room'] += 1
+    const kept = (secret === null ? {} : JSON.parse(secret)) as { grant?: object; spent?: { tokens: number } }
+    if (kept.grant) seen['workers granted'] += 1
+    if (kept.spent && kept.spent.tokens > 0) seen['workers that spent'] += 1
+  }
+}

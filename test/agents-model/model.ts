@@ -120,7 +120,8 @@ class Foresight {
     this.#isOpen = true
     if (setup.taskProblem) return { failed: 'handoff_task_schema_violation', retryable: false }
     const unpriced = setup.budget.maxCostUsd !== undefined && setup.price === undefined
-    if (setup.budget.modelDeny?.includes('*test') || unpriced) return { failed: 'budget_model_denied', retryable: false }
+    if (setup.budget.modelDeny?.includes('*test') || unpriced)
+      return { failed: 'budget_model_denied', retryable: false }
     let { inputTokens: input, maxOutputTokens: room } = setup
     let calls = 0
     let asked = 0
@@ -140,7 +141,11 @@ class Foresight {
       calls += 1
       const { words } = thought
       const isUnbilled = words.kind === 'broken' && !words.billed
-      this.#account(calls, isUnbilled ? { input: 0, output: 0 } : usage, words.kind === 'broken' ? 0 : thought.turnedAway)
+      this.#account(
+        calls,
+        isUnbilled ? { input: 0, output: 0 } : usage,
+        words.kind === 'broken' ? 0 : thought.turnedAway,
+      )
       if (words.kind !== 'broken' && setup.verbosity !== 'off') this.#tell('agent.reasoned')
       let failed: Failed | undefined
       switch (words.kind) {
@@ -183,7 +188,8 @@ class Foresight {
     const money = maxCostUsd === undefined ? Number.POSITIVE_INFINITY : Math.round(maxCostUsd * 1e9)
     for (;;) {
       const each = this.#nano(0, 1)
-      const byMoney = each === 0 ? Number.POSITIVE_INFINITY : Math.floor((money - seen.nano - this.#nano(input, 0)) / each)
+      const byMoney =
+        each === 0 ? Number.POSITIVE_INFINITY : Math.floor((money - seen.nano - this.#nano(input, 0)) / each)
       const fits = Math.min(room, maxTokens - seen.tokens - input, byMoney)
       const output = Math.max(Math.min(64, room), fits)
       const nano = this.#nano(input, output)

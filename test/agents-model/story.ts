@@ -1,6 +1,7 @@
 import type { Brief, ModelSaid } from '../../src/core/agent/brief.js'
 import type { Json, JsonObject } from '../../src/core/json.js'
 import type { AgentFailure, Agents, Answer, ThinkAsk, UseAsk } from '../../src/engine/agent-ports.js'
+import type { RunCommand } from '../../src/engine/api.js'
 import type { StoredEvent } from '../../src/engine/ports.js'
 import { agentsDouble, type Said } from '../../src/testing/agents.js'
 import { engineRig, register, type Rig, startRun } from '../../src/testing/engine-rig.js'
@@ -112,6 +113,11 @@ export class Story {
   /** Returns when the call is to be answered; never when nobody is left to hear it. */
   async #disturb(disturbance: Disturbance, where: 'model' | 'tool'): Promise<void> {
     const host = this.#host
+    const command = async (asked: RunCommand) => {
+      // The first call may come before whoever started the run knows its id.
+      const [row] = await this.rig.store.listRuns({ tenant: 't1', limit: 1 })
+      await host.engine.command('t1', row!.runId, asked)
+    }
     this.seen[`${where}: ${disturbance}`] += 1
     switch (disturbance) {
       case 'none':
@@ -126,13 +132,11 @@ export class Story {
       case 'crash after told':
         return host.dieAt(2, 'after')
       case 'pause at once':
-        await host.engine.command('t1', this.runId, { type: 'pause', drainPolicy: 'immediate' })
-        return
+        return command({ type: 'pause', drainPolicy: 'immediate' })
       case 'pause draining':
-        await host.engine.command('t1', this.runId, { type: 'pause', drainPolicy: 'drain-current-node' })
-        return
+        return command({ type: 'pause', drainPolicy: 'drain-current-node' })
       case 'cancel':
-        await host.engine.command('t1', this.runId, { type: 'cancel', by: 'ann' })
+        return command({ type: 'cancel', by: 'ann' })
     }
   }
 

@@ -23,7 +23,7 @@ export const LAYERS: readonly Layer[] = [
   { place: 'wire/', ours: ['core/'], types: ['engine/api.ts', ...PORTS], packages: ['typebox'] },
   {
     place: 'http/',
-    ours: ['core/', 'wire/', 'engine/api.ts', 'engine/shown-hash.ts', ...PORTS],
+    ours: ['core/', 'wire/', 'engine/api.ts', 'engine/artifacts.ts', 'engine/shown-hash.ts', ...PORTS],
     packages: 'any',
   },
   {

@@ -139,8 +139,9 @@ describe('what comes back', () => {
       undefined,
     ])
     expect(told[0]?.problem).toBeUndefined()
-    expect(told[1]?.problem).toMatch(/string/)
-    expect(told[2]?.problem).toMatch(/not JSON/)
+    expect([told[1]?.problem, told[2]?.problem]).toEqual(Array(2).fill('the arguments do not fit'))
+    expect(answer.contents.calls[1]?.problem).toMatch(/string/)
+    expect(answer.contents.calls[2]?.problem).toMatch(/not JSON/)
     const hash = createHash('sha256').update('{"q":"x"}').digest('hex')
     expect(told.map(call => call.argsHash === hash)).toEqual([true, false, false, true, true, true])
     expect(answer.contents.text).toBe('looking')

@@ -169,6 +169,10 @@ export class HostProcess {
     return this.#errors
   }
 
+  get output(): string {
+    return this.#output
+  }
+
   async call(
     method: string,
     path: string,

@@ -47,7 +47,13 @@ describe('tools that the operator wrote', () => {
     expect((await rig.use('local:none')).contents).toEqual({ text: '', isError: false })
     expect(rig.tools.problems()).toEqual([])
     const all = await rig.tools.catalogue(new AbortController().signal)
-    expect(all.map(({ terms }) => terms.toolId)).toEqual(['assay:http.get', 'local:none', 'local:say', 'local:words'])
+    expect(all.map(({ terms }) => terms.toolId)).toEqual([
+      'assay:artifact.create',
+      'assay:http.get',
+      'local:none',
+      'local:say',
+      'local:words',
+    ])
   })
 
   test('R-TOOL-11: what is no module with a function is left out, and said to be', async () => {
@@ -70,7 +76,12 @@ describe('tools that the operator wrote', () => {
     symlinkSync(path.join(root, 'tools', 'good.mjs'), path.join(root, 'tools', 'link.mjs'))
     rig = await toolRig({ project: root })
     const all = await rig.tools.catalogue(new AbortController().signal)
-    expect(all.map(({ terms }) => terms.toolId)).toEqual(['assay:http.get', 'local:good', 'local:twice'])
+    expect(all.map(({ terms }) => terms.toolId)).toEqual([
+      'assay:artifact.create',
+      'assay:http.get',
+      'local:good',
+      'local:twice',
+    ])
     const problems = rig.tools.problems()
     expect(problems.map(problem => problem.split(':')[0])).toEqual([
       'tools/broken.mjs',

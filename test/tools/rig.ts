@@ -7,8 +7,9 @@ import { createTools, type ToolDeps, type Tools } from '../../src/agents/tools/t
 import type { Used } from '../../src/agents/tools/use.js'
 import type { Json } from '../../src/core/json.js'
 import { createEgress } from '../../src/egress/egress.js'
+import type { Artifacts } from '../../src/engine/agent-ports.js'
 import type { Clock } from '../../src/engine/ports.js'
-import { createSecrets } from '../../src/secrets/secrets.js'
+import { createSecrets, type Secrets } from '../../src/secrets/secrets.js'
 import { systemClock } from '../../src/system.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
 
@@ -19,6 +20,7 @@ afterAll(() => schemas.close())
 export type Rig = {
   readonly tools: Tools
   readonly folder: string
+  readonly secrets: Secrets
   /** Every line that was logged, with its fields. */
   readonly logged: () => string
   use(toolId: string, args?: Json, more?: Partial<Parameters<Tools['use']>[0]>): Promise<Extract<Used, { ok: true }>>
@@ -33,6 +35,7 @@ export type RigOptions = {
   readonly project?: string
   readonly clock?: Clock
   readonly allowPrivate?: boolean
+  readonly artifacts?: Artifacts
 }
 
 /** Tools with everything real around them; only the clock may be another. */
@@ -51,6 +54,7 @@ export async function toolRig(options: RigOptions = {}): Promise<Rig> {
     schemas,
     clock,
     log: { info: write, warn: write, error: write },
+    artifacts: options.artifacts,
   }
   const tools = await createTools({ ...deps, settings: { ...deps.settings, ...(options.mcp && { mcp: options.mcp }) } })
   const signal = new AbortController().signal
@@ -58,6 +62,7 @@ export async function toolRig(options: RigOptions = {}): Promise<Rig> {
   return {
     tools,
     folder,
+    secrets: deps.secrets,
     logged: () => lines.join('\n'),
     async use(toolId, args = {}, more = {}) {
       effects += 1

@@ -58,9 +58,11 @@ describe('answers', () => {
     ['[1]', 'must be a JSON object'],
     ['{"result": "wrong", "confidence": 1}', 'it is wrong'],
   ])('R-MANIF-7, R-LIVE-11: %s never leaves', async (text, problem) => {
-    const answer = await said({ text }, wrapped)
-    expect(answer).toMatchObject({ kind: 'unusable', reason: 'schema-violation' })
-    expect(answer.kind === 'unusable' && answer.problem).toContain(problem)
+    const { told, contents } = await judged({ text }, wrapped)
+    expect(told.said).toMatchObject({ kind: 'unusable', reason: 'schema-violation' })
+    expect(contents.problem).toContain(problem)
+    // R-LIVE-33: the log is told that it is wrong; what is wrong may quote it.
+    expect(JSON.stringify(told)).not.toContain(problem)
   })
 
   test('a schema without a wrapper is that of the whole answer', async () => {
@@ -116,11 +118,12 @@ describe('tool calls', () => {
     ['{"a": "wrong"}', /wrong/],
     [`{"a":${'['.repeat(90)}${']'.repeat(90)}}`, /deeply/],
   ])('arguments %j', async (input, problem) => {
-    const answer = await said({ calls: [{ id: 'c', name: 'a_b', input }] }, withTool)
-    const [call] = answer.kind === 'tools' ? answer.calls : []
+    const { told, contents } = await judged({ calls: [{ id: 'c', name: 'a_b', input }] }, withTool)
+    const [call] = told.said.kind === 'tools' ? told.said.calls : []
     expect(call?.argsHash).toMatch(/^[0-9a-f]{64}$/)
-    if (problem === undefined) expect(call?.problem).toBeUndefined()
-    else expect(call?.problem).toMatch(problem)
+    expect(call?.problem).toBe(problem && 'the arguments do not fit')
+    if (problem === undefined) expect(contents.calls[0]).not.toHaveProperty('problem')
+    else expect(contents.calls[0]?.problem).toMatch(problem)
   })
 
   test.each(['A_b', 'a_b ', 'a:b', 'a_b\u0000', 'а_b', '', 'constructor', '__proto__', 'toString'])(

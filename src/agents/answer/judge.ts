@@ -29,15 +29,21 @@ export async function judge(
   const carry = spoken.carry === undefined ? undefined : redact.json(spoken.carry)
   const tell = (said: ModelSaid, calls: readonly ReadCall[] = [], reasons = ''): Judged => {
     const kept = calls.map(call => call.kept)
+    const problem = said.kind === 'unusable' ? redact.text(said.problem) : undefined
     const reasoning = shown(redact.text(cleanText(spoken.reasoning || reasons)), verbosity)
     return {
       told: {
         said: redacted(said, redact),
         ...(reasoning === undefined ? undefined : { reasoning }),
         usage: spoken.usage,
-        replyTokens: boundOf(text, kept, carry),
+        replyTokens: boundOf(text, kept, carry) + (problem === undefined ? 0 : tokenBound(problem)),
       },
-      contents: { text, calls: kept, ...(carry === undefined ? undefined : { carry }) },
+      contents: {
+        text,
+        calls: kept,
+        ...(problem === undefined ? undefined : { problem }),
+        ...(carry === undefined ? undefined : { carry }),
+      },
     }
   }
   if (spoken.finish.kind !== 'done') return tell(spoken.finish)
@@ -56,8 +62,11 @@ export async function judge(
 /** R-ENV-5: what was checked is redacted afterwards, and before anybody sees it. Calls have been redacted one by one. */
 function redacted(said: ModelSaid, redact: Redactor): ModelSaid {
   if (said.kind === 'answered') return { ...said, result: redact.json(said.result) }
-  return said.kind === 'unusable' ? { ...said, problem: redact.text(said.problem) } : said
+  // What is to be mended may be quoted, so it is kept apart.
+  return said.kind === 'unusable' ? { ...said, problem: MEND } : said
 }
+
+const MEND = 'The answer is not what was asked for.'
 
 /** R-EVENT-5. */
 function shown(reasoning: string, verbosity: ThinkAsk['verbosity']): string | undefined {
@@ -71,6 +80,7 @@ const FENCE = 64
 const boundOf = (text: string, calls: ThoughtContents['calls'], carry: Json | undefined): number =>
   tokenBound(text, carry === undefined ? '' : JSON.stringify(carry)) +
   calls.reduce(
-    (sum, { id, name, toolId = '', args }) => sum + FENCE + tokenBound(id, name, toolId, JSON.stringify(args)),
+    (sum, { id, name, toolId = '', args, problem = '' }) =>
+      sum + FENCE + tokenBound(id, name, toolId, JSON.stringify(args), problem),
     0,
   )

@@ -45,11 +45,20 @@ async function readCall(
     wanted: {
       ...(tool === undefined ? undefined : { toolId: tool.toolId }),
       argsHash: hashOf('args' in given ? args : redact.text(cleanText(input))),
+      ...(problem === undefined ? undefined : { problem: MISFIT }),
+    },
+    kept: {
+      id,
+      name: plainName(name),
+      ...(tool === undefined ? undefined : { toolId: tool.toolId }),
+      args,
       ...(problem === undefined ? undefined : { problem: redact.text(cleanText(problem)) }),
     },
-    kept: { id, name: plainName(name), ...(tool === undefined ? undefined : { toolId: tool.toolId }), args },
   }
 }
+
+/** All that the log is told: what breaks a schema may be quoted by the words that say so. */
+const MISFIT = 'the arguments do not fit'
 
 /** As providers take names back. */
 const plainName = (name: string): string => name.replace(/[^\w-]/g, '_').slice(0, 64) || 'unnamed'

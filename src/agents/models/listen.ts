@@ -76,7 +76,7 @@ export async function listen(
             reasoning: reasoning.map(block => block.text).join('\n\n'),
             calls: calls.map(({ id, name, input }) => ({ id, name, input })),
             finish: refusal === undefined ? finishOf(unified, raw) : { kind: 'refused', ...refusal },
-            usage: usageOf(part.usage, bound),
+            usage: usageOf(part.usage, bound, size > 0 || calls.length > 0),
             ...carried(reasoning, calls),
           },
         }
@@ -99,12 +99,16 @@ function finishOf(unified: string, raw: string | undefined): Spoken['finish'] {
   return { kind: 'truncated', stopReason: raw?.toLowerCase() === 'max_tokens' ? 'max_tokens' : 'length' }
 }
 
-/** Counts are a provider's word; what is no count is replaced by what it can be at most. */
-function usageOf({ inputTokens, outputTokens }: LanguageModelV3Usage, bound: Usage): Usage {
+/**
+ * Counts are a provider's word; what is no count is replaced by what it can be at most. So is nothing where there was
+ * something: the libraries make a zero of a count that is missing, and no request is empty.
+ */
+function usageOf({ inputTokens, outputTokens }: LanguageModelV3Usage, bound: Usage, hasSpoken: boolean): Usage {
   const [cacheReadTokens, cacheWriteTokens] = [count(inputTokens.cacheRead), count(inputTokens.cacheWrite)]
+  const written = count(outputTokens.total)
   return {
-    inputTokens: count(inputTokens.total) ?? bound.inputTokens,
-    outputTokens: count(outputTokens.total) ?? bound.outputTokens,
+    inputTokens: count(inputTokens.total) || bound.inputTokens,
+    outputTokens: (hasSpoken ? written || undefined : written) ?? bound.outputTokens,
     ...(cacheReadTokens ? { cacheReadTokens } : undefined),
     ...(cacheWriteTokens ? { cacheWriteTokens } : undefined),
   }

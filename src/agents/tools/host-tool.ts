@@ -1,4 +1,4 @@
-import type { ToolTerms } from '../../core/agent/brief.js'
+import type { ArtifactMade, ToolTerms } from '../../core/agent/brief.js'
 import type { Json, JsonObject } from '../../core/json.js'
 import type { ToolCode } from './codes.js'
 
@@ -27,6 +27,9 @@ export type Tool = {
 }
 
 export type ToolCall = {
+  /** Whose run the call is made for. */
+  readonly tenant: string
+  readonly runId: string
   /** The effect's identity: the same when the call is repeated, so that the other side can drop the repetition. */
   readonly id: string
   readonly args: JsonObject
@@ -45,6 +48,8 @@ export type ToolSaid =
       readonly value?: Json
       /** There was more than `maxBytes`. */
       readonly truncated?: boolean
+      /** What the run is to keep. */
+      readonly artifact?: ArtifactMade
     }
   | { readonly ok: false; readonly code: ToolCode; readonly text: string; readonly truncated?: boolean }
 

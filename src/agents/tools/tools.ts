@@ -1,5 +1,5 @@
 import type { Egress } from '../../egress/egress.js'
-import type { UseAsk } from '../../engine/agent-ports.js'
+import type { Artifacts, UseAsk } from '../../engine/agent-ports.js'
 import type { Clock, Log, SchemaChecker } from '../../engine/ports.js'
 import type { Secrets } from '../../secrets/secrets.js'
 import type { ToolSettings } from '../settings.js'
@@ -19,6 +19,7 @@ export type ToolDeps = {
   readonly schemas: SchemaChecker
   readonly clock: Clock
   readonly log: Log
+  readonly artifacts?: Artifacts | undefined
 }
 
 export interface Tools {

@@ -1,4 +1,4 @@
-import type { ToolReply } from '../../core/agent/brief.js'
+import type { ArtifactMade, ToolReply } from '../../core/agent/brief.js'
 import { isObject, type JsonObject, own } from '../../core/json.js'
 import type { Answer, ToolContents, UseAsk } from '../../engine/agent-ports.js'
 import type { Clock, Log, SchemaChecker } from '../../engine/ports.js'
@@ -57,6 +57,8 @@ async function call(deps: UseDeps, ask: UseAsk, timeoutMs: number, signal: Abort
   }
   signal.throwIfAborted()
   const said = await tool.invoke({
+    tenant: ask.tenant,
+    runId: ask.runId,
     id: ask.id,
     args: structuredClone(args) as JsonObject,
     signal,
@@ -104,7 +106,13 @@ function answer({ settings, secrets, log }: UseDeps, toolId: string, said: ToolS
     durationMs: Math.max(0, Math.round(took)),
     resultTokens: tokenBound(fence(toolId, text)),
     ...(!said.ok && { code: said.code }),
+    ...(said.ok && said.artifact !== undefined && { artifact: redacted(said.artifact, secrets) }),
   }
   if (!said.ok) log.info({ toolId, code: said.code, durationMs: told.durationMs }, 'a tool call gave no result')
   return { ok: true, told, contents: { text, isError: !said.ok } }
 }
+
+const redacted = ({ artifactType, content }: ArtifactMade, { redact }: Secrets): ArtifactMade => ({
+  artifactType: redact.text(artifactType),
+  content: redact.json(content),
+})

@@ -22,9 +22,11 @@ describe('money', () => {
     [{ input: 2.5, output: 10 }, { inputTokens: 1, outputTokens: 0 }, 2_500],
     [{ input: 0.15, output: 0.6 }, { inputTokens: 1_000, outputTokens: 500 }, 450_000],
     [{ input: 0, output: 0 }, { inputTokens: 1_000, outputTokens: 500 }, 0],
-    [{ input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 },
+    [
+      { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 },
       { inputTokens: 100, outputTokens: 0, cacheReadTokens: 50, cacheWriteTokens: 20 },
-      30 * 3_000 + 50 * 300 + 20 * 3_750],
+      30 * 3_000 + 50 * 300 + 20 * 3_750,
+    ],
     [{ input: 3, output: 15 }, { inputTokens: 100, outputTokens: 0, cacheReadTokens: 50 }, 300_000],
   ])('R-BUDGET-3: %j for %j is %d billionths of a dollar', (price, usage, nano) => {
     expect(costOf(usage, price)).toBe(nano)
@@ -56,11 +58,17 @@ describe('money', () => {
   it('R-BUDGET-3: what is said to fit beneath a ceiling does', () => {
     const price = fc.double({ min: 0.001, max: 200, noNaN: true })
     fc.assert(
-      fc.property(price, price, fc.nat({ max: 100_000 }), fc.nat({ max: 50_000_000_000 }), (input, output, taken, left) => {
-        const fits = outputWithin({ maxCostUsd: usdOf(left) }, taken, { input, output })
-        if (fits < 0) return
-        expect(mostCostOf(taken, fits, { input, output })).toBeLessThanOrEqual(left)
-      }),
+      fc.property(
+        price,
+        price,
+        fc.nat({ max: 100_000 }),
+        fc.nat({ max: 50_000_000_000 }),
+        (input, output, taken, left) => {
+          const fits = outputWithin({ maxCostUsd: usdOf(left) }, taken, { input, output })
+          if (fits < 0) return
+          expect(mostCostOf(taken, fits, { input, output })).toBeLessThanOrEqual(left)
+        },
+      ),
       { numRuns: 2_000 },
     )
   })
@@ -99,11 +107,16 @@ describe('ceilings', () => {
 
   it('R-BUDGET-7: shares together are never more than the whole', () => {
     fc.assert(
-      fc.property(fc.nat({ max: 1e9 }), fc.nat({ max: 1e9 }), fc.integer({ min: 1, max: 20 }), (tokens, nano, parts) => {
-        const share = shareOf({ maxTokens: tokens, maxCostUsd: usdOf(nano) }, parts)
-        expect(share.maxTokens! * parts).toBeLessThanOrEqual(tokens)
-        expect(Math.round(share.maxCostUsd! * 1e9) * parts).toBeLessThanOrEqual(nano)
-      }),
+      fc.property(
+        fc.nat({ max: 1e9 }),
+        fc.nat({ max: 1e9 }),
+        fc.integer({ min: 1, max: 20 }),
+        (tokens, nano, parts) => {
+          const share = shareOf({ maxTokens: tokens, maxCostUsd: usdOf(nano) }, parts)
+          expect(share.maxTokens! * parts).toBeLessThanOrEqual(tokens)
+          expect(Math.round(share.maxCostUsd! * 1e9) * parts).toBeLessThanOrEqual(nano)
+        },
+      ),
     )
   })
 })

@@ -1,5 +1,4 @@
 import type { Json } from '../json.js'
-import { carriesSecret, MASK, secretsOf } from './masking.js'
 import type { Turn } from './turn.js'
 
 type Artifact = {
@@ -10,13 +9,16 @@ type Artifact = {
 }
 
 /** The id names the event that holds the content, so the log itself is the artifact store. */
-export function tellArtifact(turn: Turn, nodeId: string, { artifactType, content, shown }: Artifact, cause: number): void {
-  // An agent may name a type as it likes, also after what it must not tell.
-  const type = carriesSecret(artifactType, secretsOf(turn.active)) ? MASK : artifactType
+export function tellArtifact(
+  turn: Turn,
+  nodeId: string,
+  { artifactType, content, shown }: Artifact,
+  cause: number,
+): void {
   turn.emitNumbered(sequence => ({
     type: 'artifact.created',
     nodeId,
-    payload: { artifactId: `art-${sequence}`, artifactType: type, nodeId },
+    payload: { artifactId: `art-${sequence}`, artifactType, nodeId },
     secret: shown === content ? { content } : { content, shown },
     cause,
   }))

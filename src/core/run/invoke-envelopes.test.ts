@@ -194,16 +194,20 @@ describe('a call that breaks off', () => {
   it.each([
     [true, 'node.retried a'],
     [false, 'node.failed a'],
-  ])('R-BUDGET-1: without costs (retryable: %s) nothing is spent, and the node is as its failure says', (retryable, last) => {
-    const run = atWork(given(agentFlow({ settings: { maxRetries: 1, retryDelayMs: 10 } })))
-    breaks(run, { retryable })
-    expect(payloads(run, 'provider.usage')).toMatchObject([{ inputTokens: 0, outputTokens: 0, totalTokens: 0 }])
-    expect(run.told().filter(line => line !== 'run.failed').slice(-3)).toEqual([
-      'provider.usage a',
-      'agent.invocation.completed a',
-      last,
-    ])
-  })
+  ])(
+    'R-BUDGET-1: without costs (retryable: %s) nothing is spent, and the node is as its failure says',
+    (retryable, last) => {
+      const run = atWork(given(agentFlow({ settings: { maxRetries: 1, retryDelayMs: 10 } })))
+      breaks(run, { retryable })
+      expect(payloads(run, 'provider.usage')).toMatchObject([{ inputTokens: 0, outputTokens: 0, totalTokens: 0 }])
+      expect(
+        run
+          .told()
+          .filter(line => line !== 'run.failed')
+          .slice(-3),
+      ).toEqual(['provider.usage a', 'agent.invocation.completed a', last])
+    },
+  )
 })
 
 describe('reasoning', () => {

@@ -99,7 +99,9 @@ describe('a node whose time is over', () => {
   })
 
   it('before its brief is there: no bracket', () => {
-    const run = given(agentFlow({ settings: SETTINGS })).start().after(51)
+    const run = given(agentFlow({ settings: SETTINGS }))
+      .start()
+      .after(51)
     expect(run.told(2)).toEqual(['node.failed a', 'run.failed'])
   })
 

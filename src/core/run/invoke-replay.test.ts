@@ -47,6 +47,13 @@ const STORIES: { readonly [name: string]: () => Scenario } = {
     returns(run, { status: 'error', code: 'tool_error' })
     return says(run, answered())
   },
+  'that keeps artifacts': () => {
+    const run = says(one({}, BUDGET), wants(READ.toolId, READ.toolId))
+    returns(returns(run, { artifact: { artifactType: 'note', content: { n: 1 } } }), {
+      artifact: { artifactType: 'note', content: 'two' },
+    })
+    return says(run, answered())
+  },
   'that is corrected, cut off and refused': () => says(says(says(one({}, BUDGET), UNUSABLE), CUT), { kind: 'refused' }),
   'that breaks off': () => {
     const run = breaks(one({ settings: { maxRetries: 2, retryDelayMs: 10 } }, BUDGET), {
@@ -159,7 +166,8 @@ describe.each(Object.entries(STORIES))('an agent %s', (_name, tell) => {
       if (!decision.ok) throw new Error('a branch is never refused')
       const log = [...shared, ...decision.events]
       expect(log.map(({ sequence }) => sequence)).toEqual(log.map((_, i) => i))
-      for (const nodeId of ['a', 'b', 'sup']) expect(brokenBracket(log, nodeId), `${nodeId} from ${fromSeq}`).toEqual([])
+      for (const nodeId of ['a', 'b', 'sup'])
+        expect(brokenBracket(log, nodeId), `${nodeId} from ${fromSeq}`).toEqual([])
     }
   })
 })

@@ -14,7 +14,7 @@ import type { EnvelopeReason, Invoking, UsageSecret } from './event.js'
 import { failNode, settleNode, tooLarge } from './execute.js'
 import { exhaust } from './exhaust.js'
 import type { Outcome } from './input.js'
-import { maskWithin, secretsOf } from './masking.js'
+import { carriesSecret, MASK, maskWithin, secretsOf } from './masking.js'
 import type { PlanNode } from './plan.js'
 import { leftOf, policies, setAside, spentBy, tellSpend } from './spending.js'
 import type { Active, NodeState } from './state.js'
@@ -449,8 +449,11 @@ export function toolAnswered(turn: Turn, planNode: PlanNode, { position, call, a
 /** What a tool made for the run is told right after the tool has returned, so a second call finds it in the log. */
 function keepArtifact(turn: Turn, planNode: PlanNode, { artifactType, content }: ArtifactMade, cause: number): void {
   if (isTooLarge(content)) return failNode(turn, planNode, tooLarge('the artifact'), cause)
-  const shown = maskWithin(content, secretsOf(turn.active))
-  tellArtifact(turn, planNode.node.id, { artifactType, content, shown }, cause)
+  const secrets = secretsOf(turn.active)
+  // A model names the type as it likes, and everybody sees it.
+  const type = carriesSecret(artifactType, secrets) ? MASK : artifactType
+  const shown = maskWithin(content, secrets)
+  tellArtifact(turn, planNode.node.id, { artifactType: type, content, shown }, cause)
 }
 
 export const verbosityOf = ({ started }: Active): 'summary' | 'full' | 'off' => {

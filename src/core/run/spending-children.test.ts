@@ -32,7 +32,11 @@ describe('what workers may spend', () => {
   })
 
   it('R-BUDGET-7: side by side, they share it, and together never have more than there is', () => {
-    const run = loop(['x', 'y', 'z'], { fanOutPolicy: 'parallel' }, { maxTokens: 1_000, maxCostUsd: 0.1, maxRetries: 2 })
+    const run = loop(
+      ['x', 'y', 'z'],
+      { fanOutPolicy: 'parallel' },
+      { maxTokens: 1_000, maxCostUsd: 0.1, maxRetries: 2 },
+    )
     expect(grants(run)).toEqual([
       { maxTokens: 333, maxCostUsd: 0.033_333_333, maxRetries: 0 },
       { maxTokens: 333, maxCostUsd: 0.033_333_333, maxRetries: 1 },
@@ -78,7 +82,9 @@ describe('what workers have spent', () => {
         { dimension: 'retries', consumed: 1, limit: 3, remaining: 2 },
       ])
       expect(run.log.find(({ type }) => type === 'budget.consumed')!.cause).toBe(
-        run.log.findIndex(event => event.type === 'core.workflowChain.event' && event.payload.phase === `child.${status}`),
+        run.log.findIndex(
+          event => event.type === 'core.workflowChain.event' && event.payload.phase === `child.${status}`,
+        ),
       )
       // Told further up when this run ends.
       expect(run.state.phase === 'ended' && run.state.spend).toEqual({

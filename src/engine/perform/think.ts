@@ -87,14 +87,15 @@ async function roundOf(
   const thought = await contentsOf<ThoughtContents>(shop, tenant, contents)
   if (thought === undefined) return undefined
   const told = await Promise.all(
-    wanted.map(({ toolId, problem }, position) => {
+    wanted.map(({ toolId, problem: told }, position) => {
       const isKnown = brief.tools.some(tool => tool.toolId === toolId)
+      const problem = thought.calls[position]?.problem ?? told
       return isKnown ? resultOf(shop, tenant, results[position], problem) : NOT_A_TOOL
     }),
   )
   if (told.includes(undefined)) return undefined
   const seen = told.filter(result => result !== undefined)
-  return { thought, results: seen, ...(correction === undefined ? {} : { correction }) }
+  return { thought, results: seen, ...(correction === undefined ? {} : { correction: thought.problem ?? correction }) }
 }
 
 async function resultOf(

@@ -1,4 +1,5 @@
 import { refuse } from '../../core/problem.js'
+import { artifactIn, sequenceOf } from '../../engine/artifacts.js'
 import { ArtifactAnswer } from '../../wire/event.js'
 import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'
@@ -17,16 +18,13 @@ export const artifactRoutes = (edge: Edge): Route[] => [
     responses: { 200: { description: 'The artifact', schema: ArtifactAnswer } },
     refusals: ['not_found'],
     async handle({ caller, params }) {
-      const sequence = Number(params.artifactId.slice('art-'.length))
-      const events = await edge.engine.readEvents(caller.tenant, params.runId, sequence)
-      const event = events?.[0]
-      if (event === undefined || event.sequence !== sequence || event.type !== 'artifact.created') {
-        return problem(NO_ARTIFACT)
-      }
-      const { artifactType } = JSON.parse(event.payload) as { artifactType: string }
-      const { content = null } = JSON.parse(event.secret ?? '{}') as { content?: unknown }
-      const createdAt = new Date(event.at).toISOString()
-      const answer = { artifactId: params.artifactId, artifactType, nodeId: event.nodeId, createdAt, content }
+      const { runId, artifactId } = params
+      const sequence = sequenceOf(artifactId)
+      const events = sequence === undefined ? [] : await edge.engine.readEvents(caller.tenant, runId, sequence)
+      const artifact = artifactIn(events?.[0], artifactId)
+      if (artifact === undefined) return problem(NO_ARTIFACT)
+      const { artifactType, nodeId, at, content } = artifact
+      const answer = { artifactId, artifactType, nodeId, createdAt: new Date(at).toISOString(), content }
       return json(200, answer, { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' })
     },
   }),

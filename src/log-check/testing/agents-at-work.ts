@@ -1,4 +1,5 @@
 import { ask } from './asking-nodes.js'
+import { crossing, spend } from './budgeting.js'
 import { chance } from './choice.js'
 import type { Question } from './questions.js'
 import type { SimulatedRun } from './simulated-run.js'
@@ -15,9 +16,10 @@ export function tellOfWork(run: SimulatedRun, node: Node, agentId: string): void
     run.emit('agent.reasoned', node.id, { agentId, reasoning: 'so '.repeat(parts), verbosity: 'summary' })
   }
   if (!chance(choose, 3)) return
-  for (let call = 0; call <= choose(3); call++) {
+  for (let call = 0; call <= choose(3) && crossing(run, { toolCalls: 1 }) === undefined; call++) {
     const names = { agentId, toolName: 'search', toolId: 'search', callId: `call-${run.events.length}` }
     const cause = run.emit('agent.toolCalled', node.id, { ...names, inputs: { q: 1 } })
+    spend(run, { toolCalls: 1 })
     const outcome = chance(choose, 3)
       ? { status: 'error', error: ERROR }
       : { status: 'ok', outcome: [1], durationMs: 3 }

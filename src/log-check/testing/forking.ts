@@ -64,6 +64,8 @@ export function diverge(run: SimulatedRun, original: CheckedEvent, sourceRunId: 
   const nodeId = atWork(run)
   // A source that missed its own source here says just that.
   if (nodeId === undefined || JSON.stringify(original.payload).includes('replay_source_missing')) return
+  // An agent that is cut off may say just what it said there.
+  if (original.nodeId === nodeId && ['assay.model.lost', 'agent.invocation.completed'].includes(original.type)) return
   const alike = original.type === 'node.failed' && original.nodeId === nodeId
   run.emit('replay.diverged', undefined, {
     sourceRunId,

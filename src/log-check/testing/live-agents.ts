@@ -217,7 +217,7 @@ const ANSWERS = [
 function think(run: SimulatedRun, node: Node, state: NodeState, live: Live): void {
   const { choose } = run.world
   const { agentId, brief, requested: cause } = live
-  if (live.deltas < 3 && chance(choose, 3)) {
+  if (run.verbosity !== 'off' && live.deltas < 3 && chance(choose, 3)) {
     run.emit('agent.reasoning.delta', node.id, { agentId, delta: 'so ', sequence: live.deltas++ }, { cause })
     return
   }

@@ -59,7 +59,7 @@ export const BOUND_MUTATIONS: readonly Mutation[] = [
   runMutation(
     'L26a',
     'more executions than recursionLimit',
-    run => executions(run) > 1,
+    run => executions(run) > 1 && !has(run, 'assay.run.forked'),
     run => {
       Object.assign(run.events[0]?.payload ?? {}, { configurable: { recursionLimit: executions(run) - 1 } })
     },

@@ -88,7 +88,7 @@ export const RUN_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L5f',
     'a draining pause over a running node',
-    spot => ofType('run.paused')(spot) && runningAt(spot),
+    spot => ofType('run.paused')(spot) && runningAt(spot) && !has(spot.run, 'agent.invocation.started'),
     ({ event }) => {
       event.payload.drainPolicy = 'drain-current-node'
     },
@@ -110,5 +110,5 @@ const startsAfter = ({ run, at }: Spot): boolean =>
 const runningAt = ({ run, at }: Spot): boolean =>
   run.definition.nodes.some(node => {
     const events = run.events.slice(0, at).filter(event => event.nodeId === node.id && event.type.startsWith('node.'))
-    return events.at(-1)?.type === 'node.started' && node.typeId !== 'core.subWorkflow'
+    return events.at(-1)?.type === 'node.started' && !['core.subWorkflow', 'core.dispatch'].includes(node.typeId)
   })

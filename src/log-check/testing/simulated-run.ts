@@ -60,8 +60,10 @@ export class SimulatedRun extends LogWriter {
     world.runs.push(this)
     this.at = parent?.at ?? this.at
     this.pauseLeft = fate.pause !== 'none'
-    this.verbosity = origin?.source.verbosity ?? pick(world.choose, ['summary', 'summary', 'off'])
-    this.threshold = origin?.source.threshold ?? pick(world.choose, [undefined, 0.8])
+    const threshold = origin?.source.threshold ?? pick(world.choose, [undefined, 0.8])
+    this.threshold = origin === undefined ? threshold : origin.source.threshold
+    const tells = workflow.nodes.some(isLive) ? pick(world.choose, ['summary', 'summary', 'off'] as const) : 'summary'
+    this.verbosity = origin?.source.verbosity ?? tells
     this.standing = {
       mode: 'running',
       status: 'running',

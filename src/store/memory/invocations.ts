@@ -30,6 +30,11 @@ export function releaseInvocation({ invocations }: Tables, id: string, hostId: s
   if (held?.hostId === hostId && held.outcome === undefined) invocations.delete(id)
 }
 
+export function abandonInvocation({ invocations }: Tables, id: string, hostId: string): void {
+  const held = invocations.get(id)
+  if (held?.hostId === hostId && held.outcome === undefined) invocations.set(id, { ...held, hostId: '' })
+}
+
 export const readInvocation = ({ invocations }: Tables, id: string): Json | undefined => outcomeOf(invocations.get(id))
 
 /** The key alone finds nothing, for it is the same in every tenant. */

@@ -151,6 +151,10 @@ export class MemoryStore implements Ports.Store {
     invocations.releaseInvocation(this.#tables, id, hostId)
   }
 
+  async abandonInvocation(id: string, hostId: string): Promise<void> {
+    invocations.abandonInvocation(this.#tables, id, hostId)
+  }
+
   async readInvocation(id: string): Promise<Json | undefined> {
     return invocations.readInvocation(this.#tables, id)
   }

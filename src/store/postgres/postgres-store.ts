@@ -165,6 +165,10 @@ export class PostgresStore implements Ports.Store {
     await this.#all(SQL.releaseInvocation, id, hostId)
   }
 
+  async abandonInvocation(id: string, hostId: string): Promise<void> {
+    await this.#all(SQL.abandonInvocation, id, hostId)
+  }
+
   async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
     const { id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at } = claim
     const values = [id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at]

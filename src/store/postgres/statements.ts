@@ -100,6 +100,8 @@ export const SQL = named({
     RETURNING again`,
   readInvocation: 'SELECT outcome FROM invocations WHERE id = $1',
   releaseInvocation: 'DELETE FROM invocations WHERE id = $1 AND host_id = $2 AND outcome IS NULL',
+  abandonInvocation: `UPDATE invocations SET host_id = '', claim = ''
+    WHERE id = $1 AND host_id = $2 AND outcome IS NULL`,
   purgeInvocations: `WITH gone AS (DELETE FROM invocations WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM invocations i WHERE at < $1 AND outcome IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.run_id = i.run_id AND r.ended_at IS NULL) LIMIT $2)) RETURNING 1)

@@ -181,6 +181,10 @@ export class SqliteStore implements Ports.Store {
     return this.#write('releaseInvocation', { id, hostId })
   }
 
+  abandonInvocation(id: string, hostId: string): Promise<void> {
+    return this.#write('abandonInvocation', { id, hostId })
+  }
+
   async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
     const state = await this.#tokens.use(claim.id, token => this.#write('claimInvocation', { claim, token }))
     return state.kind === 'done' ? { kind: 'done', outcome: JSON.parse(state.outcome) as Json } : state

@@ -11,7 +11,13 @@ import {
   retryDelivery,
 } from './write-deliveries.js'
 import { claimOrphans, heartbeat, registerHost, releaseHost } from './write-hosts.js'
-import { claimInvocation, finishInvocation, purgeInvocations, releaseInvocation } from './write-invocations.js'
+import {
+  abandonInvocation,
+  claimInvocation,
+  finishInvocation,
+  purgeInvocations,
+  releaseInvocation,
+} from './write-invocations.js'
 import { claimReceipt, deleteReceipt, finishReceipt, purgeReceipts, putKey, putWorkflow } from './write-records.js'
 
 /** Everything that writes. Each takes the connection, inside the batch's transaction, and one input. */
@@ -29,6 +35,7 @@ export const TASKS = {
   claimInvocation,
   finishInvocation,
   releaseInvocation,
+  abandonInvocation,
   purgeInvocations,
   putKey,
   putWebhook,

@@ -57,6 +57,14 @@ export function releaseInvocation(db: Connection, { id, hostId }: { id: string; 
   db.run('DELETE FROM invocations WHERE id = ? AND host_id = ? AND outcome IS NULL', id, hostId)
 }
 
+export function abandonInvocation(db: Connection, { id, hostId }: { id: string; hostId: string }): void {
+  db.run(
+    `UPDATE invocations SET host_id = '', claim = '' WHERE id = ? AND host_id = ? AND outcome IS NULL`,
+    id,
+    hostId,
+  )
+}
+
 /** What an open run was told may be asked for again, however old it is. */
 export const purgeInvocations = (db: Connection, { olderThan, limit }: { olderThan: number; limit: number }): number =>
   db.run(

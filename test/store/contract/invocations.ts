@@ -54,6 +54,22 @@ export function invocationContract(open: () => Promise<Opened>): void {
     expect(await store.purgeInvocations(claim.at + 1)).toBe(1)
   })
 
+  it('lets go of an effect that may have happened: the same try is made again knowingly, the next one is fresh', async () => {
+    const { store } = await open()
+    const [hostId, peer] = [await f.host(store), await f.host(store)]
+    const claim = f.claim(hostId)
+    await store.claimInvocation(claim)
+    await store.abandonInvocation(claim.id, peer)
+    expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'in-flight' })
+    await store.abandonInvocation(claim.id, hostId)
+    expect(await store.claimInvocation(claim)).toEqual({ kind: 'claimed', again: true })
+    await store.abandonInvocation(claim.id, hostId)
+    expect(await store.claimInvocation({ ...claim, attempt: claim.attempt + 1 })).toEqual({ kind: 'claimed', again: false })
+    await store.finishInvocation(claim.id, hostId, 'done')
+    await store.abandonInvocation(claim.id, hostId)
+    expect(await store.readInvocation(claim.id)).toBe('done')
+  })
+
   it('takes over the effect of a released host, and lets no fenced host start one', async () => {
     const { store } = await open()
     const name = f.id('name')
