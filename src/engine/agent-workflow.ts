@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { WorkflowDefinition } from '../core/run/definition.js'
 
+/** Workflows of this name are made by the host. */
+export const RESERVED = 'assay-agent-'
+
 /** Agent ids have a dot, workflow ids have none: where one may be named, both can be. */
 export const isAgentId = (id: string): boolean => id.includes('.')
 
@@ -29,7 +32,7 @@ export const agentWorkflow = (agentId: string): WorkflowDefinition => ({
 
 /** No two agents share one: where dots and dashes could be mistaken for each other, a hash tells them apart. */
 function workflowIdOf(agentId: string): string {
-  const plain = `agent-${agentId.toLowerCase().replaceAll('.', '-')}`
+  const plain = `${RESERVED}${agentId.toLowerCase().replaceAll('.', '-')}`
   if (/^[a-z0-9.]{1,100}$/.test(agentId)) return plain
   return `${plain.slice(0, 100)}-${createHash('sha256').update(agentId).digest('hex').slice(0, 12)}`
 }

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../core/json.js'
 import { checkLog } from '../log-check/check-log.js'
 import { fromRows } from '../log-check/read-log.js'
@@ -145,7 +145,7 @@ describe('a crash before or after any write', () => {
       }
   }, 120_000)
 
-  it('also when the next host dies while it finds out: the third comes to the end', async () => {
+  it('R-BUDGET-1: also when the next host dies while it finds out: every call that may have been billed is counted', async () => {
     for (const when of ['before', 'after'] as const)
       for (let at = 1; at <= 8; at += 1) {
         const where = `second host dies ${when} its write ${at}`
@@ -173,6 +173,9 @@ describe('a crash before or after any write', () => {
         const runId = (await onlyRun(rig))!
         const log = await logOf(rig, runId)
         expect(log.at(-1)!.type, where).toBe('run.completed')
+        const lost = log.filter(({ type, payload }) => type === 'assay.model.lost' && payload.call === 2).length
+        const asked = countsOf(agents.thoughts).get(agents.thoughts[1]!.id)!
+        expect(asked, where).toBeLessThanOrEqual(1 + lost)
         expect(
           agents.uses.filter(({ toolId }) => toolId === SEND.toolId),
           where,
@@ -184,8 +187,6 @@ describe('a crash before or after any write', () => {
   it('all of it has happened', () => {
     for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(0)
   })
-
-  afterAll(() => console.log(`agents, crashes at every write: ${JSON.stringify(seen)}`))
 })
 
 describe('a host that dies in the middle of a call', () => {
@@ -306,4 +307,32 @@ describe('a store that refuses an outcome once', () => {
       await expectSound(rig, runId)
     },
   )
+})
+
+describe('a store that cannot be read once', () => {
+  it('A1: the host that takes over tries again, and nothing is lost or called twice', async () => {
+    const rig = engineRig()
+    let first: MortalHost | undefined
+    const agents = agentsDouble({
+      ...STORY,
+      think: (ask, nth) => {
+        if (nth === 1) first!.dieAt(2, 'after')
+        return STORY.think!(ask, nth)
+      },
+    })
+    await begun(rig, agents, booted => {
+      first = booted
+    })
+    expect(first!.isDead).toBe(true)
+    const second = new MortalHost(rig)
+    second.refuseOnce('readInvocation')
+    await second.boot(agents)
+    await settled()
+    expect(second.hasRefused).toBe(true)
+    await rig.clock.advance(3_000)
+    const log = await logOf(rig, (await onlyRun(rig))!)
+    expect(log.at(-1)!.type).toBe('run.completed')
+    expect(log.filter(({ type }) => type === 'assay.model.lost')).toEqual([])
+    for (const asked of [agents.thoughts, agents.uses]) expect(Math.max(...countsOf(asked).values())).toBe(1)
+  })
 })

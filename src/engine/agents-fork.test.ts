@@ -17,8 +17,6 @@ const STORY: Script = {
   use: ({ args }, nth) => ({ status: 'ok', durationMs: nth, resultTokens: 9, text: `page ${JSON.stringify(args)}` }),
 }
 
-const AFTER = ['assay.model.requested', 'agent.toolCalled']
-
 async function told() {
   const rig = engineRig()
   const agents = agentsDouble(STORY)
@@ -35,6 +33,7 @@ describe('a branch in the middle of an invocation', () => {
     const whole = { thoughts: agents.thoughts.length, uses: agents.uses.length }
     expect(whole).toEqual({ thoughts: 3, uses: 2 })
     const source = agents.thoughts.map(({ rounds }) => rounds)
+    const names = agents.thoughts.map(({ id }) => id)
     for (let fromSeq = 1; fromSeq < rows.length; fromSeq += 1) {
       agents.thoughts.length = 0
       agents.uses.length = 0
@@ -53,10 +52,9 @@ describe('a branch in the middle of an invocation', () => {
       expect(agents.uses.length, `from ${fromSeq}`).toBe(whole.uses - returnedBefore)
       for (const { rounds, id } of agents.thoughts) {
         expect(rounds).toEqual(source[rounds.length])
-        expect(id).not.toBe('')
+        expect(names).not.toContain(id)
       }
     }
-    expect(AFTER.every(type => rows.some(row => row.type === type))).toBe(true)
   })
 
   it('R-REPLAY-11 R-REPLAY-12 R-TOOL-7: a replay calls nobody and says the same, byte for byte, from every event', async () => {

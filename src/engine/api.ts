@@ -85,6 +85,8 @@ export type ForkRun = {
   readonly fromSeq: number
   /** Only for a branch: what the fork does otherwise than its source. */
   readonly overlay?: RunOptions
+  /** What the credential may do; a branch may do no more. */
+  readonly scopes?: readonly string[]
 }
 
 export type RunOptions = {

@@ -12,7 +12,7 @@ import { startChild } from './perform/start-child.js'
 import { think } from './perform/think.js'
 import { use } from './perform/use.js'
 import { watchChild } from './perform/watch-child.js'
-import type { DueRun, Log } from './ports.js'
+import type { DueRun } from './ports.js'
 import type { Written } from './runs.js'
 
 const DUE_LIMIT = 20_000
@@ -38,7 +38,7 @@ export class Driver {
   #stopped = false
 
   constructor(
-    private readonly shop: Shop & { readonly log: Log },
+    private readonly shop: Shop,
     private readonly options: DriverOptions,
   ) {
     this.#due = new DueTimes(shop.clock, runId => this.#spawn(this.#timeCame(runId), runId))
@@ -151,9 +151,10 @@ export class Driver {
 
   /** A failed attempt to move a run is not lost: the next sweep finds the run still due. */
   #spawn(work: Promise<void>, runId: string): void {
-    work.catch(error =>
-      this.shop.log.warn({ runId, error: String(error) }, 'could not move a run; it will be tried again'),
-    )
+    work.catch(error => {
+      this.#resting.delete(runId)
+      this.shop.log.warn({ runId, error: String(error) }, 'could not move a run; it will be tried again')
+    })
   }
 
   /** Runs `work` when one of the bounded number of places is free. */

@@ -1,5 +1,5 @@
 import { bareAnswer, schemasFor } from '../core/interrupt.js'
-import type { JsonObject } from '../core/json.js'
+import type { Json, JsonObject } from '../core/json.js'
 import { type Refusal, refuse } from '../core/problem.js'
 import type { NodeTypes } from '../core/run/compile.js'
 import { decide, type Rules } from '../core/run/decide.js'
@@ -26,6 +26,7 @@ import { forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
 import { Plans } from './plans.js'
 import type { Agents, Vault } from './agent-ports.js'
+import { RESERVED } from './agent-workflow.js'
 import type {
   Announcer,
   ChildRow,
@@ -113,7 +114,11 @@ export class Engine implements RunEngine {
     const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()) }
     this.#plans = new Plans(store, clock, schemas, workshop, definitionShape, id => deps.agents.knows(id))
     this.#cells = new Cells(options.cachedRuns)
-    this.#lease = new HostLease(deps, options, () => this.#cells.clear())
+    const recent = new Recent<Json>(RECENT_CONTENTS)
+    this.#lease = new HostLease(deps, options, () => {
+      this.#cells.clear()
+      recent.clear()
+    })
     this.#followers = new Followers(store, clock)
     this.#runs = new Runs({
       store,
@@ -144,10 +149,11 @@ export class Engine implements RunEngine {
         unstored: new Map(),
         agents: deps.agents,
         vault: deps.vault,
-        recent: new Recent(RECENT_CONTENTS),
+        recent,
         reuseAnswers: options.reuseAnswers,
       },
-      { ...options, mayWork: () => this.#lease.isFirm },
+      // A host that is leaving lets what is under way come to its end, and begins nothing.
+      { ...options, mayWork: () => this.#lease.isFirm && this.#phase === 'running' },
     )
   }
 
@@ -309,7 +315,7 @@ export class Engine implements RunEngine {
     tenant: string | null,
     definition: unknown,
   ): Promise<Answer<{ record: WorkflowRecord; created: boolean }>> {
-    const checked = await this.#plans.check(definition)
+    const checked = await this.#checked(definition)
     if ('code' in checked) return { ok: false, refusal: checked }
     const workflowId = checked.plan.definition.id
     const before = (await this.deps.store.listWorkflows(tenant ?? '')).some(
@@ -319,8 +325,15 @@ export class Engine implements RunEngine {
   }
 
   async checkWorkflow(_tenant: string | null, definition: unknown): Promise<Answer<{ digest: string }>> {
-    const checked = await this.#plans.check(definition)
+    const checked = await this.#checked(definition)
     return 'code' in checked ? { ok: false, refusal: checked } : { ok: true, value: { digest: checked.plan.digest } }
+  }
+
+  async #checked(definition: unknown): Promise<{ plan: Plan; text: string } | Refusal> {
+    const checked = await this.#plans.check(definition)
+    if ('code' in checked || !checked.plan.definition.id.startsWith(RESERVED)) return checked
+    const message = `workflow ids that begin with ${RESERVED} are the host's own; give it another id`
+    return refuse('validation_error', message, { field: 'id' })
   }
 
   getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {

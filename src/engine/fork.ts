@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '../core/problem.js'
 import { boundProblems } from '../core/run/bounds.js'
 import { decide, type Rules } from '../core/run/decide.js'
 import type { Fork, Recorded } from '../core/run/event.js'
-import { branchOff, inherited, startOf } from '../core/run/fork.js'
+import { branchOff, inherited, narrowedScope, type Overlay, startOf } from '../core/run/fork.js'
 import type { Plan } from '../core/run/plan.js'
 import type { RunState } from '../core/run/state.js'
 import type { Answer, ForkRun, MakeReceipt, RunOptions, RunView } from './api.js'
@@ -30,7 +30,7 @@ export type ForkDeps = {
  * is it there, is the cut inside its log, do the options fit.
  */
 export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<RunView>> {
-  const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {} } = request
+  const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, scopes } = request
   const source = await deps.store.readRun(tenant, sourceRunId)
   if (!source) return refused(refuse('not_found', 'no such run, or not visible to this key'))
   if (fromSeq > source.length) return refused(beyondLog(source, fromSeq))
@@ -42,7 +42,7 @@ export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeRe
   const rules = deps.rules(plan)
   const runId = deps.ids.run()
   const begin = mode === 'replay' ? replayed : branched
-  const first = await begin(deps, rules, fork, runId, overlay)
+  const first = await begin(deps, rules, fork, runId, { ...overlay, ...(scopes ? { scopes } : {}) })
   if (!first.ok) return refused(first.refusal)
   const head = fromSeq === 0 ? CHAIN_START : (await deps.store.readEvents(sourceRunId, fromSeq - 1, 1))[0]!.hash
   const before = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq }
@@ -61,7 +61,7 @@ async function branched(
   rules: Rules,
   fork: Fork,
   runId: string,
-  overlay: RunOptions,
+  overlay: Overlay,
 ): Promise<Decision<RunState, Recorded>> {
   const { sourceRunId, fromSeq } = fork
   const kept = (await keptState(store, sourceRunId, fromSeq)) ?? { phase: 'absent' }
@@ -71,9 +71,9 @@ async function branched(
   const now = clock.now()
   if (fromSeq > 0) return branchOff(rules, inherited(kept, runId, fork), runId, log, overlay, now)
   const start = startOf(log[0]!, runId, now)
-  const { configurable, ...others } = overlay
+  const { configurable, scopes, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
-  const started = { ...start.started, ...others, ...merged }
+  const started = { ...start.started, ...others, ...merged, ...narrowedScope(start.started, scopes) }
   return decide(rules, { phase: 'absent', fork }, { ...start, started })
 }
 

@@ -1,6 +1,8 @@
+import type { BudgetPolicy } from '../core/agent/budget.js'
 import type { JsonObject } from '../core/json.js'
 import { type Failure, failure } from '../core/problem.js'
 import type { Plan } from '../core/run/plan.js'
+import { policiesForChild } from '../core/run/spending.js'
 import type { Active } from '../core/run/state.js'
 import type { Limits } from '../core/run/turn.js'
 import { ENGINE_VERSION } from '../core/run/version.js'
@@ -41,6 +43,7 @@ export function hire(
     ...(state.started.scopeId === undefined ? {} : { scopeId: state.started.scopeId }),
     ...inheritance(state.started.configurable ?? {}, timeoutMs),
     ...(grant ? { grant } : {}),
+    ...inherited(policiesForChild(state)),
     ...(unset.length === 0 ? {} : { unsetInputs: unset }),
     parentRunId: runId,
     parentNodeId: nodeId,
@@ -49,6 +52,8 @@ export function hire(
   }
   return { type: 'StartRun', runId: childRunId, started, hiddenInputs }
 }
+
+const inherited = (policies: readonly BudgetPolicy[]) => (policies.length > 0 ? { policies } : {})
 
 /** How a parent's agents are to work, its children's are too. */
 const INHERITED = ['ai', 'reasoningVerbosity', 'escalationThreshold']

@@ -8,6 +8,10 @@ export class Recent<T> {
     return this.#items.get(id)
   }
 
+  clear(): void {
+    this.#items.clear()
+  }
+
   put(id: string, item: T): void {
     this.#items.delete(id)
     this.#items.set(id, item)

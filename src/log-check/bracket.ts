@@ -1,5 +1,5 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
-import { AGENT, COMPLETED, type Invocation, invocationsOf, invokes, isInvoked, STARTED } from './invocations.js'
+import { AGENT, COMPLETED, invocationsOf, invokes, isInvoked, STARTED } from './invocations.js'
 import { get, show } from './json.js'
 import { byId, causeOf, hasCompleted, type Round, roundOf, roundsOf, SUPERVISOR, told } from './rounds.js'
 import { walk } from './walk.js'
@@ -154,5 +154,3 @@ const CAUSES: { readonly [outcome: string]: readonly string[] } = {
   refused: ['envelope.refusal'],
   escalated: ['interrupt.resolved'],
 }
-
-export const outcomeOf = ({ completed }: Invocation): unknown => completed?.payload.outcome

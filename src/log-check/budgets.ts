@@ -101,8 +101,10 @@ const canSpend = (run: RunLog): boolean =>
 function reserveProblems(run: RunLog, reserved: LoggedEvent): string[] {
   const problems: string[] = []
   const { effectiveBudget, scope } = reserved.payload
-  if (reserved.sequence !== 1) problems.push(`reserved at ${reserved.sequence}, not directly after the start`)
-  if (causeOf(reserved) !== run.events[0]?.id) problems.push('not caused by the start of the run')
+  // A branch may be cut between the two, and says so there.
+  if (storyOf(run)[1] !== reserved) problems.push(`reserved at ${reserved.sequence}, not directly after the start`)
+  const causes = [run.events[0]?.id, run.events[reserved.sequence - 1]?.id]
+  if (!causes.includes(causeOf(reserved))) problems.push('not caused by the start of the run')
   if (scope !== 'run') problems.push(`the scope is ${show(scope)}`)
   const bounded = DIMENSIONS.filter(dimension => ceilingOf(dimension, effectiveBudget) !== undefined)
   if (bounded.length === 0) problems.push('nothing is bounded')

@@ -41,12 +41,12 @@ type Story = {
   readonly use?: Script['use']
   readonly configurable?: JsonObject
   /** What happens once everything that can happen at once has happened. */
-  readonly then?: (told: Told) => Promise<unknown>
+  readonly afterwards?: (told: Told) => Promise<unknown>
 }
 type Rigged = ReturnType<typeof engineRig>
 type Told = { readonly rig: Rigged; readonly engine: Awaited<ReturnType<Rigged['host']>>; readonly runId: string }
 
-async function tell({ workflows = [one()], brief = {}, think, says = [], use, configurable, then }: Story) {
+async function tell({ workflows = [one()], brief = {}, think, says = [], use, configurable, afterwards }: Story) {
   const rig = engineRig()
   const script: Script['think'] = think ?? ((_ask, nth) => says[Math.min(nth, says.length) - 1] ?? answer())
   const agents = agentsDouble({
@@ -58,7 +58,7 @@ async function tell({ workflows = [one()], brief = {}, think, says = [], use, co
   await register(engine, ...workflows)
   const runId = await startRun(engine, 'w', configurable === undefined ? {} : { configurable })
   await settled()
-  await then?.({ rig, engine, runId })
+  await afterwards?.({ rig, engine, runId })
   await settled()
   const runs = await runsIn(rig.store)
   return { runs, types: typesOf(runs), findings: findingsIn(runs) }
@@ -68,7 +68,10 @@ const typesOf = (runs: readonly CheckedRun[]): string[] => runs.flatMap(({ event
 
 /** As its store holds them, and as the wire shows them. */
 function findingsIn(runs: readonly CheckedRun[]): Finding[] {
-  const bare = runs.map(({ runId, events }) => ({ runId, events: events.map(({ secret: _, ...event }) => event) }))
+  const bare = runs.map(({ runId, events }) => ({
+    runId,
+    events: events.map(({ secret: _secret, ...event }) => event),
+  }))
   return [
     ...checkLog({ runs, complete: true }),
     ...bare.flatMap(run => checkLog({ runs: [run] })),
@@ -149,7 +152,7 @@ const STORIES: { readonly [title: string]: Story & { readonly tells: readonly st
             ...(nth === 1 ? { usage: { inputTokens: 5, outputTokens: 0 } } : {}),
           }
         : answer(),
-    then: ({ rig }) => rig.clock.advance(60_000),
+    afterwards: ({ rig }) => rig.clock.advance(60_000),
     tells: ['envelope.retry.attempted', 'node.retried', 'run.completed'],
   },
   'a task that does not fit': {
@@ -159,42 +162,42 @@ const STORIES: { readonly [title: string]: Story & { readonly tells: readonly st
   'too many rounds': { brief: { tools: [TOOL], maxRounds: 2 }, says: [uses(TOOL.toolId)], tells: ['node.failed'] },
   'a hold that is accepted': {
     says: [answer('buy', { confidence: 0.3 })],
-    then: resolve('accept'),
+    afterwards: resolve('accept'),
     tells: ['interrupt.resolved', 'node.completed'],
   },
   'a hold by the agent’s own threshold that is refused': {
     brief: { threshold: 0.95 },
     says: [answer('buy', { confidence: 0.9 })],
-    then: resolve('reject'),
+    afterwards: resolve('reject'),
     tells: ['interrupt.resolved', 'node.failed'],
   },
   'a hold that nobody answers': {
     workflows: [one({}, { timeoutMs: 1_000 })],
     says: [answer('buy', { confidence: 0.3 })],
-    then: ({ rig }) => rig.clock.advance(5_000),
+    afterwards: ({ rig }) => rig.clock.advance(5_000),
     tells: ['interrupt.resolved', 'node.failed'],
   },
   'a hold that is open when the run is cancelled': {
     says: [answer('buy', { confidence: 0.3 })],
-    then: ({ engine, runId }) => engine.command('t1', runId, { type: 'cancel', by: 'ann' }),
+    afterwards: ({ engine, runId }) => engine.command('t1', runId, { type: 'cancel', by: 'ann' }),
     tells: ['agent.invocation.completed', 'run.cancelled'],
   },
   'a cancellation in the middle of a call': {
     brief: { price: PRICE },
     think: forever,
     configurable: { budget: { maxTokens: 5_000, thresholdPercent: 10 } },
-    then: ({ engine, runId }) => engine.command('t1', runId, { type: 'cancel', by: 'ann' }),
+    afterwards: ({ engine, runId }) => engine.command('t1', runId, { type: 'cancel', by: 'ann' }),
     tells: ['assay.model.lost', 'budget.consumed', 'budget.threshold.crossed', 'run.cancelled'],
   },
   'a node whose time is over': {
     workflows: [one({ settings: { timeoutMs: 100 } })],
     think: forever,
-    then: ({ rig }) => rig.clock.advance(1_000),
+    afterwards: ({ rig }) => rig.clock.advance(1_000),
     tells: ['assay.model.lost', 'node.failed'],
   },
   'a pause in the middle of a call': {
     think: (ask, nth) => (nth === 1 ? forever(ask) : answer()),
-    then: async ({ engine, runId }) => {
+    afterwards: async ({ engine, runId }) => {
       await engine.command('t1', runId, { type: 'pause', drainPolicy: 'immediate' })
       await settled()
       await engine.command('t1', runId, { type: 'resume' })
@@ -209,7 +212,7 @@ const STORIES: { readonly [title: string]: Story & { readonly tells: readonly st
       await settled()
       return uses(TOOL.toolId)
     },
-    then: async ({ engine, runId }) => {
+    afterwards: async ({ engine, runId }) => {
       await engine.command('t1', runId, { type: 'pause', drainPolicy: 'drain-current-node' })
       for (let i = 0; i < 5; i++) await settled()
       await engine.command('t1', runId, { type: 'resume' })
@@ -253,7 +256,7 @@ const STORIES: { readonly [title: string]: Story & { readonly tells: readonly st
     ],
     configurable: { budget: { maxTokens: 1_500 } },
     think: (ask, nth) => (nth === 1 ? forever(ask) : { ...answer(), usage: { inputTokens: 100, outputTokens: 300 } }),
-    then: ({ engine, runId }) => engine.command('t1', runId, { type: 'cancel', by: 'ann' }),
+    afterwards: ({ engine, runId }) => engine.command('t1', runId, { type: 'cancel', by: 'ann' }),
     tells: ['budget.reserved', 'run.cancelled'],
   },
   'a model that is not allowed': {
@@ -282,26 +285,49 @@ const STORIES: { readonly [title: string]: Story & { readonly tells: readonly st
         ? answer({ kind: 'next-worker', nextWorkerIds: ['child', 'child'] })
         : answer({ kind: 'terminate', confidence: 0.9 })
     },
-    then: ({ rig }) => rig.clock.advance(60_000),
+    afterwards: ({ rig }) => rig.clock.advance(60_000),
     tells: ['runOrchestrator.decided', 'core.workflowChain.event', 'run.completed'],
   },
 }
 
 test.each(Object.entries(STORIES))('L22–L31: %s', async (_title, { tells, ...story }) => {
-  const { findings, types, runs } = await tell(story)
-  if (process.argv.includes('--dump') || findings.length > 0)
-    console.log(
-      runs
-        .map(r =>
-          r.events
-            .map(
-              e =>
-                `${e.sequence} ${e.type} ${e.nodeId ?? ''} <-${e.causationId} ${JSON.stringify(e.payload).slice(0, 230)}`,
-            )
-            .join('\n'),
-        )
-        .join('\n\n'),
-    )
+  const { findings, types } = await tell(story)
   expect(findings).toEqual([])
   expect(types).toEqual(expect.arrayContaining([...tells]))
+})
+
+test('L23g L23m: a call that died with its host is charged in full and made again', async () => {
+  const rig = engineRig()
+  const agents = { [AGENT]: { price: PRICE } }
+  const first = await rig.host({ hostName: 'one', agents: agentsDouble({ agents, think: forever }) })
+  await register(first, one())
+  const runId = await startRun(first, 'w', { configurable: { budget: { maxTokens: 5_000 } } })
+  await settled()
+  // The first host is gone as if its process had died: it never hears of the answer, and its lease runs out.
+  rig.clock.skip(60_000)
+  const second = await rig.host({ hostName: 'two', agents: agentsDouble({ agents }) })
+  await rig.clock.advance(5_000)
+  expect((await second.inspect('t1', runId))?.status).toBe('completed')
+  const runs = await runsIn(rig.store)
+  expect(findingsIn(runs)).toEqual([])
+  expect(typesOf(runs)).toContain('assay.model.lost')
+})
+
+test('L29, R-LIVE-18: every replay and branch of an invocation', async () => {
+  const rig = engineRig()
+  const think: Script['think'] = (_ask, nth) => (nth % 2 === 1 ? uses(TOOL.toolId) : answer())
+  const engine = await rig.host({
+    agents: agentsDouble({ agents: { [AGENT]: { tools: [TOOL], price: PRICE } }, think }),
+  })
+  await register(engine, one())
+  const runId = await startRun(engine, 'w', { configurable: { budget: { maxTokens: 9_000, maxToolCalls: 4 } } })
+  await settled()
+  const { length } = await rig.store.readEvents(runId, 0)
+  for (let fromSeq = 0; fromSeq <= length; fromSeq += 1)
+    for (const mode of ['replay', 'branch'] as const) await engine.fork({ tenant: 't1', runId, mode, fromSeq })
+  await settled()
+  await rig.clock.advance(1_000)
+  const runs = await runsIn(rig.store)
+  expect(runs.length).toBeGreaterThan(length)
+  expect(checkLog({ runs, complete: true })).toEqual([])
 })

@@ -105,8 +105,8 @@ export function loses(run: Scenario, nodeId = 'a'): Scenario {
 }
 
 export function reasons(run: Scenario, sequence: number, delta = `piece ${sequence}`, nodeId = 'a'): Scenario {
-  const { since, call } = due(run, 'think', nodeId)
-  return run.when({ type: 'ModelReasoned', nodeId, since, call, sequence, delta })
+  const { since, call, attempt } = due(run, 'think', nodeId)
+  return run.when({ type: 'ModelReasoned', nodeId, since, call, attempt, sequence, delta })
 }
 
 /** The tool that is being used returns. */

@@ -196,9 +196,15 @@ async function collect(): Promise<void> {
   outlets.refusals = await refusals()
   outlets.catalogues = bytesOf(
     await Promise.all(
-      ['/v1/agents', '/v1/agents/local.live.spy', '/v1/tools', '/.well-known/openwop', '/v1/openapi.json', '/v1/workflows', '/healthz'].map(
-        at => fetchText(host, at),
-      ),
+      [
+        '/v1/agents',
+        '/v1/agents/local.live.spy',
+        '/v1/tools',
+        '/.well-known/openwop',
+        '/v1/openapi.json',
+        '/v1/workflows',
+        '/healthz',
+      ].map(at => fetchText(host, at)),
     ),
   )
   outlets.commands = await commands(runs)
@@ -270,7 +276,13 @@ describe('content-leak canaries', () => {
 
   it('the search finds what a sabotaged host would say', () => {
     const leak = SEEDS.toolResult
-    const said = [leak, encodeURIComponent(leak), btoa(`x${leak}y`), btoa(`xy${leak}z`), Buffer.from(leak).toString('hex')]
+    const said = [
+      leak,
+      encodeURIComponent(leak),
+      btoa(`x${leak}y`),
+      btoa(`xy${leak}z`),
+      Buffer.from(leak).toString('hex'),
+    ]
     for (const text of [...said, [...leak].reverse().join('')])
       expect(judge(SEEDS, { log: Buffer.from(`…${text}…`) }, MATRIX)).toEqual([expect.stringContaining('toolResult')])
     expect(foundIn(Buffer.from(leak, 'utf16le'), leak)).toEqual(['UTF-16'])

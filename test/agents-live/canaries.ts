@@ -21,7 +21,10 @@ export function codingsOf(marker: string): readonly (readonly [string, Buffer])[
     ...aligned,
     ...aligned.map(([name, text]) => [`${name} url`, text.replaceAll('+', '-').replaceAll('/', '_')] as const),
   ]
-  return [...texts.map(([name, text]) => [name, Buffer.from(text)] as const), ['UTF-16', Buffer.from(marker, 'utf16le')]]
+  return [
+    ...texts.map(([name, text]) => [name, Buffer.from(text)] as const),
+    ['UTF-16', Buffer.from(marker, 'utf16le')],
+  ]
 }
 
 /** The codings in which a marker is found. */
@@ -37,13 +40,13 @@ export type Matrix<Kind extends string, Outlet extends string> = {
 /** What is wrong, one line for each cell; what the matrix does not mention must not be there. */
 export function judge<Kind extends string, Outlet extends string>(
   markers: { readonly [K in Kind]: string },
-  outlets: { readonly [O in Outlet]: Buffer },
+  outlets: { readonly [O in Outlet]?: Buffer },
   matrix: Matrix<Kind, Outlet>,
 ): readonly string[] {
   return (Object.keys(markers) as Kind[]).flatMap(kind =>
-    (Object.keys(outlets) as Outlet[]).flatMap(outlet => {
+    (Object.entries(outlets) as [Outlet, Buffer][]).flatMap(([outlet, said]) => {
       const verdict = matrix[kind][outlet] ?? 'never'
-      const codings = foundIn(outlets[outlet], markers[kind])
+      const codings = foundIn(said, markers[kind])
       if (verdict === 'must') return codings.includes('plain') ? [] : [`${kind} is not in ${outlet}`]
       return verdict === 'may' || codings.length === 0 ? [] : [`${kind} is in ${outlet} (${codings.join(', ')})`]
     }),

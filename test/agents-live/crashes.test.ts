@@ -162,17 +162,20 @@ describe('F8: SIGKILL during the calls of an agent', () => {
     await Promise.all([wired.finish(), piped.finish()])
   })
 
-  it.each<keyof Budget>(['maxTokens', 'maxCostUsd'])('R-BUDGET-4: no kill makes a run spend more than %s', async name => {
-    const budget = { ...AMPLE.budget, [name]: (await tight('SQLite'))[name] }
-    const line = await mortals('SQLite', SHORT)
-    for (const stage of SHORT.keys()) {
-      line.world.model.plan(planOf(SHORT, stage))
-      const killWhen: Tale['killWhen'] = ({ asked }) => asked.size > stage
-      const ending = await tell(line, { workflowId: 'errand', configurable: { budget }, killWhen })
-      expect(ending.lost).toHaveLength(1)
-      // A dearer call of the same length may still be paid for when it is told to say less.
-      if (name === 'maxTokens' || stage > 0) expect(isExhausted(ending), JSON.stringify(ending.snapshot)).toBe(true)
-    }
-    await line.finish()
-  })
+  it.each<keyof Budget>(['maxTokens', 'maxCostUsd'])(
+    'R-BUDGET-4: no kill makes a run spend more than %s',
+    async name => {
+      const budget = { ...AMPLE.budget, [name]: (await tight('SQLite'))[name] }
+      const line = await mortals('SQLite', SHORT)
+      for (const stage of SHORT.keys()) {
+        line.world.model.plan(planOf(SHORT, stage))
+        const killWhen: Tale['killWhen'] = ({ asked }) => asked.size > stage
+        const ending = await tell(line, { workflowId: 'errand', configurable: { budget }, killWhen })
+        expect(ending.lost).toHaveLength(1)
+        // A dearer call of the same length may still be paid for when it is told to say less.
+        if (name === 'maxTokens' || stage > 0) expect(isExhausted(ending), JSON.stringify(ending.snapshot)).toBe(true)
+      }
+      await line.finish()
+    },
+  )
 })

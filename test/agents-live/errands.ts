@@ -71,4 +71,3 @@ export function errandWorld(folder: string, database: string, stages: readonly S
     },
   })
 }
-

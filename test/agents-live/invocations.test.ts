@@ -63,13 +63,7 @@ async function tell(replies: readonly ServerReply[], configurable?: object): Pro
   return { events: await eventsOf(host, runId), requests: world.model.requests().slice(before), runId }
 }
 
-const BEGUN = [
-  'run.started',
-  'node.started',
-  'agent.invocation.started',
-  ...Array<string>(4).fill('agent.promptResolved'),
-  'prompt.composed',
-]
+const BEGUN = ['run.started', 'node.started', 'agent.invocation.started', 'agent.promptResolved', 'prompt.composed']
 const HEARD = ['assay.model.requested', 'agent.reasoned', 'provider.usage']
 const USED = ['agent.toolCalled', 'agent.toolReturned']
 const AGREED = ['agent.decided', 'agent.invocation.completed', 'variable.changed', 'node.completed', 'run.completed']
@@ -77,6 +71,9 @@ const FAILED = ['agent.invocation.completed', 'node.failed', 'run.failed']
 /** A call that may have been billed, although nobody knows what was said. */
 const BROKEN = ['assay.model.requested', 'provider.usage', 'envelope.retry.attempted']
 
+/** However many prompts were resolved. */
+const told = (events: readonly Event[]): readonly string[] =>
+  typesOf(events).filter((type, i, types) => type !== 'agent.promptResolved' || types[i - 1] !== type)
 const failureOf = (events: readonly Event[]) => only(events, 'node.failed')[0]!.payload.error
 const outcomeOf = (events: readonly Event[]) => only(events, 'agent.invocation.completed').at(-1)!.payload.outcome
 const causeOf = (event: Event) => Number(event.causationId!.split(':').at(-1))
@@ -88,14 +85,15 @@ describe('R-LIVE-1: an invocation from its first event to its last', () => {
       { name: 'mcp_web_put', args: { key: 'k' } },
     ]
     const { events, requests, runId } = await tell([{ kind: 'tools', calls, text: 'let me see' }])
-    expect(typesOf(events)).toEqual([...BEGUN, ...HEARD, ...USED, ...USED, ...HEARD, ...AGREED])
+    expect(told(events)).toEqual([...BEGUN, ...HEARD, ...USED, ...USED, ...HEARD, ...AGREED])
     const [called] = only(events, 'agent.toolCalled')
     expect(called!.payload).toMatchObject({ toolName: 'mcp:files.read', callId: `call-${called!.sequence}` })
     for (const returned of only(events, 'agent.toolReturned')) expect(returned.payload.status).toBe('ok')
     const [first, second] = only(events, 'assay.model.requested')
     expect([first!.payload.call, second!.payload.call]).toEqual([1, 2])
     expect(events[causeOf(second!)]).toBe(only(events, 'agent.toolReturned').at(-1))
-    for (const usage of only(events, 'provider.usage')) expect(events[causeOf(usage)]!.type).toBe('assay.model.requested')
+    for (const usage of only(events, 'provider.usage'))
+      expect(events[causeOf(usage)]!.type).toBe('assay.model.requested')
     expect(only(events, 'agent.invocation.completed')[0]!.payload).toMatchObject({ schemaValidated: true })
     expect((await snapshotOf(host, runId)).variables).toMatchObject({ result: { title: 'done' } })
 
@@ -103,9 +101,7 @@ describe('R-LIVE-1: an invocation from its first event to its last', () => {
     expect(byEffect(requests).size).toBe(2)
     for (const { headers } of requests) expect(headers.authorization).toBe(`Bearer ${KEY}`)
     expect(requests[1]!.body.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'tool'])
-    expect(requests[1]!.body.messages.at(-1)!.content).toBe(
-      '<UNTRUSTED tool="mcp:web.put">put was called</UNTRUSTED>',
-    )
+    expect(requests[1]!.body.messages.at(-1)!.content).toBe('<UNTRUSTED tool="mcp:web.put">put was called</UNTRUSTED>')
     // The allowlist names a tool that no server has: it is simply not there (R-TOOL-2).
     expect(requests[0]!.body.tools!.map(tool => tool.function.name)).not.toContain('mcp_files_missing')
     const [read, put] = world.toolCalls()
@@ -134,7 +130,7 @@ describe('R-LIVE-1: an invocation from its first event to its last', () => {
   it('R-EVENT-5: and not at all when the run does not want it', async () => {
     const reply = { ...GOOD, reasoning: ['x'.repeat(4000), 'y'.repeat(4000)] } as ServerReply
     const { events } = await tell([reply], { ai: { provider: 'local', model: 'm-1' }, reasoningVerbosity: 'off' })
-    expect(typesOf(events)).toEqual([...BEGUN, 'assay.model.requested', 'provider.usage', ...AGREED])
+    expect(told(events)).toEqual([...BEGUN, 'assay.model.requested', 'provider.usage', ...AGREED])
   })
 
   it.each<[string, ServerReply]>([
@@ -143,7 +139,7 @@ describe('R-LIVE-1: an invocation from its first event to its last', () => {
   ])('R-ENV-1, R-LIVE-30: a refusal %s ends it, is never asked again and never quoted', async (_how, reply) => {
     faults += 1
     const { events, requests } = await tell([reply])
-    expect(typesOf(events)).toEqual([...BEGUN, ...HEARD, 'envelope.refusal', ...FAILED])
+    expect(told(events)).toEqual([...BEGUN, ...HEARD, 'envelope.refusal', ...FAILED])
     expect(failureOf(events).code).toBe('envelope_refusal')
     expect(outcomeOf(events)).toBe('refused')
     expect(requests).toHaveLength(1)
@@ -154,7 +150,7 @@ describe('R-LIVE-1: an invocation from its first event to its last', () => {
     faults += 1
     const { events, requests } = await tell([{ kind: 'text', text: '{"result":{"ti', finish: 'length' }])
     const cut = [...HEARD, 'envelope.truncated', 'envelope.retry.attempted']
-    expect(typesOf(events)).toEqual([...BEGUN, ...cut, ...HEARD, ...AGREED])
+    expect(told(events)).toEqual([...BEGUN, ...cut, ...HEARD, ...AGREED])
     expect(only(events, 'envelope.retry.attempted')[0]!.payload).toMatchObject({ reason: 'truncation', attempt: 2 })
     expect(requests.map(({ body }) => body.max_tokens)).toEqual([MAX_OUTPUT, 2 * MAX_OUTPUT])
     expect(requests[1]!.body.messages).toEqual(requests[0]!.body.messages)
@@ -164,7 +160,7 @@ describe('R-LIVE-1: an invocation from its first event to its last', () => {
     faults += 1
     const bad = '{"result":{"title":7},"confidence":0.9}'
     const { events, requests } = await tell([{ kind: 'text', text: bad }])
-    expect(typesOf(events)).toEqual([...BEGUN, ...HEARD, 'envelope.retry.attempted', ...HEARD, ...AGREED])
+    expect(told(events)).toEqual([...BEGUN, ...HEARD, 'envelope.retry.attempted', ...HEARD, ...AGREED])
     const [assistant, user] = requests[1]!.body.messages.slice(-2)
     expect([assistant!.role, assistant!.content, user!.role]).toEqual(['assistant', bad, 'user'])
     expect(user!.content).toMatch(/title/)
@@ -175,26 +171,19 @@ describe('R-LIVE-1: an invocation from its first event to its last', () => {
     const bad: ServerReply = { kind: 'text', text: 'no JSON here' }
     const { events, requests } = await tell([bad, bad, bad])
     const again = [...HEARD, 'envelope.retry.attempted']
-    expect(typesOf(events)).toEqual([
-      ...BEGUN,
-      ...again,
-      ...again,
-      ...HEARD,
-      'envelope.retry.exhausted',
-      ...FAILED,
-    ])
+    expect(told(events)).toEqual([...BEGUN, ...again, ...again, ...HEARD, 'envelope.retry.exhausted', ...FAILED])
     expect(failureOf(events).code).toBe('envelope_invalid')
     expect(requests).toHaveLength(3)
   })
 
-  it('F8: turned away twice with Retry-After, it is the same request each time, and the tries are counted', async () => {
+  it('F8: turned away twice with Retry-After, it is the same request each time, and one call to the run', async () => {
     faults += 2
     const busy: ServerReply = { kind: 'status', status: 429, headers: { 'retry-after': '0' } }
-    const { events, requests, runId } = await tell([busy, busy])
-    expect(typesOf(events)).toEqual([...BEGUN, ...HEARD, ...AGREED])
+    const { events, requests } = await tell([busy, busy])
+    expect(told(events)).toEqual([...BEGUN, ...HEARD, ...AGREED])
     expect(requests).toHaveLength(3)
     expect(byEffect(requests).size).toBe(1)
-    expect((await snapshotOf(host, runId)).assay!.spend).toMatchObject({ retries: 2 })
+    expect(only(events, 'provider.usage')).toHaveLength(1)
   })
 
   it.each<[string, ServerReply]>([
@@ -207,7 +196,7 @@ describe('R-LIVE-1: an invocation from its first event to its last', () => {
   ])('F8: a provider that %s is paid for at most once, then asked anew', async (_how, reply) => {
     faults += 1
     const { events, requests } = await tell([reply])
-    expect(typesOf(events)).toEqual([...BEGUN, ...BROKEN, ...HEARD, ...AGREED])
+    expect(told(events)).toEqual([...BEGUN, ...BROKEN, ...HEARD, ...AGREED])
     const [requested] = only(events, 'assay.model.requested')
     const [broken] = only(events, 'provider.usage')
     expect(broken!.payload.totalTokens).toBeLessThanOrEqual(requested!.payload.reservedTokens)
@@ -220,7 +209,7 @@ describe('R-LIVE-1: an invocation from its first event to its last', () => {
   it('F8: a provider that rejects the key is asked once, and the message says what to do, not what it said', async () => {
     faults += 1
     const { events, requests } = await tell([{ kind: 'status', status: 401 }])
-    expect(typesOf(events)).toEqual([...BEGUN, 'assay.model.requested', 'provider.usage', ...FAILED])
+    expect(told(events)).toEqual([...BEGUN, 'assay.model.requested', 'provider.usage', ...FAILED])
     expect(only(events, 'provider.usage')[0]!.payload.totalTokens).toBe(0)
     expect(failureOf(events)).toMatchObject({ code: 'model_rejected', retryable: false })
     expect(failureOf(events).message).toMatch(/check the key/)
@@ -235,7 +224,7 @@ describe('R-LIVE-1: an invocation from its first event to its last', () => {
       { name: 'mcp_web_torrent', args: {} },
     ]
     const { events, requests } = await tell([{ kind: 'tools', calls }])
-    expect(typesOf(events)).toEqual([...BEGUN, ...HEARD, ...USED, ...USED, ...HEARD, ...AGREED])
+    expect(told(events)).toEqual([...BEGUN, ...HEARD, ...USED, ...USED, ...HEARD, ...AGREED])
     const returned = only(events, 'agent.toolReturned').map(({ payload }) => [payload.status, payload.error.code])
     expect(returned).toEqual([
       ['error', 'tool_failed'],
@@ -254,15 +243,18 @@ describe('R-LIVE-1: an invocation from its first event to its last', () => {
     await ended(host, runId)
     const events = await eventsOf(host, runId)
     const held = ['interrupt.requested', 'node.suspended', 'interrupt.resolved', 'node.resumed']
-    expect(typesOf(events)).toEqual([...BEGUN, ...HEARD, 'agent.decided', ...held, ...AGREED.slice(1)])
+    expect(told(events)).toEqual([...BEGUN, ...HEARD, 'agent.decided', ...held, ...AGREED.slice(1)])
     expect(outcomeOf(events)).toBe('completed')
   })
 
   it('R-LIVE-10, R-LIVE-28: a task that breaks the task schema reaches no model', async () => {
     const before = world.model.requests().length
     const runId = await startRun(host, 'strict', { title: 7 })
-    expect(await ended(host, runId)).toMatchObject({ status: 'failed', error: { code: 'handoff_task_schema_violation' } })
-    expect(typesOf(await eventsOf(host, runId))).toEqual([...BEGUN, ...FAILED])
+    expect(await ended(host, runId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'handoff_task_schema_violation' },
+    })
+    expect(told(await eventsOf(host, runId))).toEqual([...BEGUN, ...FAILED])
     expect(world.model.requests()).toHaveLength(before)
   })
 

@@ -68,7 +68,10 @@ export class Mortals {
   }
 
   #begin({ workflowId, configurable }: Tale, host: HostProcess): Promise<string> {
-    return startRun(host, workflowId, 'do the errand', { key: `run-${this.#runs}`, ...(configurable && { configurable }) })
+    return startRun(host, workflowId, 'do the errand', {
+      key: `run-${this.#runs}`,
+      ...(configurable && { configurable }),
+    })
   }
 
   /** Lets a host run into its death. False when the run was over before it came to that. */

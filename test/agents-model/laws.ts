@@ -48,11 +48,10 @@ export function ledgerOf(log: readonly StoredEvent[]): { readonly broken: string
         break
       case 'provider.usage':
         aside.delete(`${nodeId}`)
-        add({ retries: Number(kept.retries ?? 0) })
         if (told.cacheHit !== true) add({ tokens: Number(told.totalTokens), nano: nanoOf(told.costEstimateUsd) })
         break
       case 'agent.toolCalled':
-        add({ toolCalls: 1 })
+        if (kept.paid !== true) add({ toolCalls: 1 })
         break
       case 'envelope.retry.attempted':
       case 'node.retried':

@@ -65,6 +65,9 @@ class Foresight {
   readonly #returned = new Map<string, Returned>()
   /** Calls that have been billed once. */
   #paid = 0
+  /** Calls of tools that this attempt of the node, and the one of most before it, has told. */
+  #used = 0
+  #paidUses = 0
   #isOpen = false
 
   constructor(
@@ -83,6 +86,8 @@ class Foresight {
       }
       this.#spendRetry()
       this.#tell('node.retried')
+      this.#paidUses = Math.max(this.#paidUses, this.#used)
+      this.#used = 0
     }
   }
 
@@ -141,11 +146,7 @@ class Foresight {
       calls += 1
       const { words } = thought
       const isUnbilled = words.kind === 'broken' && !words.billed
-      this.#account(
-        calls,
-        isUnbilled ? { input: 0, output: 0 } : usage,
-        words.kind === 'broken' ? 0 : thought.turnedAway,
-      )
+      this.#account(calls, isUnbilled ? { input: 0, output: 0 } : usage)
       if (words.kind !== 'broken' && setup.verbosity !== 'off') this.#tell('agent.reasoned')
       let failed: Failed | undefined
       switch (words.kind) {
@@ -228,10 +229,9 @@ class Foresight {
     }
   }
 
-  #account(call: number, { input, output }: { input: number; output: number }, turnedAway: number): void {
-    const { seen, setup } = this
+  #account(call: number, { input, output }: { input: number; output: number }): void {
+    const { seen } = this
     this.#tell('provider.usage')
-    if (setup.budget.maxRetries === undefined) seen.retries += turnedAway
     if (call <= this.#paid) return
     if (input + output > 0) this.#paid = call
     seen.tokens += input + output
@@ -259,11 +259,14 @@ class Foresight {
       const terms = setup.tools[tool]
       if (terms === undefined) continue
       if (seen.toolCalls + 1 > (setup.budget.maxToolCalls ?? Number.POSITIVE_INFINITY)) this.#exhausted()
-      seen.toolCalls += 1
+      if (this.#used >= this.#paidUses) seen.toolCalls += 1
+      this.#used += 1
       this.#tell('agent.toolCalled')
       const isForbidden = terms.scopes.some(scope => !setup.scopes.includes(scope))
       if (!isForbidden && !misfit) {
         const came = this.#use(`${call}.${position}`, terms.repeat === 'never')
+        // R-LIVE-7: however the node ends, a call that was told has its return.
+        if (came === 'unknown' || came.status.startsWith('fails')) this.#tell('agent.toolReturned')
         if (came === 'unknown') return { failed: 'effect_outcome_unknown', retryable: false }
         if (came.status === 'fails') return { failed: 'tool_failed', retryable: false }
         if (came.status === 'fails for now') return { failed: 'tool_failed', retryable: true }
@@ -282,16 +285,18 @@ class Foresight {
       this.seen.uses += 1
       const { disturbance } = use
       if (disturbance === 'cancel') {
+        this.#tell('agent.toolReturned')
         this.#close('failed')
         throw new Over('cancelled')
       }
-      if (DIES_FIRST.has(disturbance)) {
+      // What was cut short may have happened: it is called again, or, where that must not be, nobody knows.
+      if (DIES_FIRST.has(disturbance) || disturbance === 'pause at once') {
         if (isNever) return 'unknown'
         continue
       }
-      const isKept = use.status !== 'fails for now' && (disturbance !== 'pause at once' || isNever)
+      const isKept = use.status !== 'fails for now'
       if (isKept) this.#returned.set(place, use)
-      if (isKept || (disturbance !== 'crash before told' && disturbance !== 'pause at once')) return use
+      if (isKept || disturbance !== 'crash before told') return use
     }
   }
 }

@@ -167,7 +167,7 @@ export class Story {
         retryable: words.retryable,
         ...(words.billed ? { usage } : {}),
       }
-    const retries = this.setup.budget.maxRetries === undefined ? thought.turnedAway : 0
+    const { turnedAway: retries } = thought
     return { said: this.#said(words), usage, retries, replyTokens: thought.replyTokens }
   }
 

@@ -29,7 +29,7 @@ describe('money', () => {
     ],
     [{ input: 3, output: 15 }, { inputTokens: 100, outputTokens: 0, cacheReadTokens: 50 }, 300_000],
   ])('R-BUDGET-3: %j for %j is %d billionths of a dollar', (price, usage, nano) => {
-    expect(costOf(usage, price)).toBe(nano)
+    expect(costOf(usage, price) === nano).toBe(true)
   })
 
   it('R-BUDGET-3: a fraction of a billionth is not given away', () => {

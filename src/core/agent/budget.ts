@@ -108,14 +108,17 @@ export const asSpend = (ceilings: Ceilings): Spend => ({
   retries: ceilings.maxRetries ?? 0,
 })
 
-/** USD per million tokens is millionths of a dollar per token. Rounded up: a fraction of a billionth is not given away. */
+/** USD per million tokens is millionths of a dollar per token. */
 const nanoFor = (tokens: number, price: number): number => tokens * price * 1_000
+
+/** Rounded up: a fraction of a billionth is not given away, but the noise of binary fractions is no fraction. */
+const roundedUp = (nano: number): number => Math.ceil(nano - 0.001)
 
 export function costOf(usage: Usage, price: Price | undefined): number | undefined {
   if (price === undefined) return undefined
   const { inputTokens, outputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage
   const plain = Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens)
-  return Math.ceil(
+  return roundedUp(
     nanoFor(plain, price.input) +
       nanoFor(cacheReadTokens, price.cacheRead ?? price.input) +
       nanoFor(cacheWriteTokens, price.cacheWrite ?? price.input) +
@@ -127,7 +130,7 @@ export function costOf(usage: Usage, price: Price | undefined): number | undefin
 export function mostCostOf(inputTokens: number, outputTokens: number, price: Price | undefined): number {
   if (price === undefined) return 0
   const dearest = Math.max(price.input, price.cacheRead ?? 0, price.cacheWrite ?? 0)
-  return Math.ceil(nanoFor(inputTokens, dearest) + nanoFor(outputTokens, price.output))
+  return roundedUp(nanoFor(inputTokens, dearest) + nanoFor(outputTokens, price.output))
 }
 
 /** The most output tokens that fit beneath what is left, when the input takes so many. */

@@ -21,15 +21,26 @@ export type InvocationState = {
   /** What the next answer may take. */
   readonly outputTokens: number
   readonly now: Doing
+  /** Begun by the run that this one branched off from, which has paid for what was said so far. */
+  readonly inherited?: true
 }
 
 export type Doing =
   /** A model is being called. */
   | Thinking
   /** A tool is being called. */
-  | { readonly is: 'using'; readonly position: number; readonly called: number; readonly callId: string }
+  | Using
   /** What follows is decided with the event that led here, unless a pause comes between. */
   | { readonly is: 'between'; readonly cause: number }
+
+export type Using = {
+  readonly is: 'using'
+  /** Which of the calls that the model asked for. */
+  readonly position: number
+  /** Sequence of its `agent.toolCalled`. */
+  readonly called: number
+  readonly callId: string
+}
 
 export type Thinking = {
   readonly is: 'thinking'

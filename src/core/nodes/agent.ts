@@ -25,7 +25,10 @@ export const agentNode: NodeType = {
     const writes: Write[] = typeof name === 'string' ? [{ kind: 'variable', name, value: result }] : []
     return completed({ result, ...(confidence === undefined ? {} : { confidence }), agentId }, writes)
   },
-  answerProblems: (_asked, value) => ratificationProblems(value, () => []),
+  answerProblems: (_asked, value) =>
+    ratificationProblems(value, edited =>
+      edited === undefined ? ['resumeValue.editedArtifactData must be the result that takes its place'] : [],
+    ),
 }
 
 const nameOf = (node: NodeContext['node']): string | undefined =>

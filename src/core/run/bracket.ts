@@ -1,5 +1,5 @@
 import { usdOf } from '../agent/budget.js'
-import type { InvocationState, Thinking } from '../agent/invocation.js'
+import type { InvocationState, Thinking, Using } from '../agent/invocation.js'
 import type { InvocationOutcome } from './event.js'
 import type { PlanNode } from './plan.js'
 import { spentBy, tellSpend } from './spending.js'
@@ -23,6 +23,7 @@ export function closeInvocation(
   const invocation = invocationOf(turn.active.nodes[index]!)
   if (invocation === undefined) return undefined
   if (invocation.now.is === 'thinking') loseCall(turn, node.id, invocation, invocation.now)
+  if (invocation.now.is === 'using') leaveTool(turn, node.id, invocation, invocation.now)
   const { invocationId, brief, started } = invocation
   const payload = { invocationId, agentId: brief.agentId, outcome, ...closing }
   return turn.emit({ type: 'agent.invocation.completed', nodeId: node.id, payload, cause: cause ?? started })
@@ -37,6 +38,20 @@ export function loseCall(turn: Turn, nodeId: string, { invocationId, brief }: In
   const lost = turn.emit({ type: 'assay.model.lost', nodeId, payload, cause: requested })
   tellSpend(turn, before, lost)
   return lost
+}
+
+/** R-LIVE-7: a call that nobody waits for any more has its return too; what came of it is not known. */
+function leaveTool(turn: Turn, nodeId: string, { brief, rounds }: InvocationState, now: Using): void {
+  const { position, called, callId } = now
+  const toolId = rounds.at(-1)?.wanted[position]?.toolId ?? ''
+  const tool = { agentId: brief.agentId, toolName: toolId, toolId, callId }
+  turn.emit({
+    type: 'agent.toolReturned',
+    nodeId,
+    payload: { ...tool, status: 'error', error: { code: 'tool_outcome_unknown' } },
+    secret: { position, code: 'tool_outcome_unknown' },
+    cause: called,
+  })
 }
 
 /** Before an immediate pause: calls under way are cut, and made again when the run goes on. */

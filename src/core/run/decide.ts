@@ -14,7 +14,7 @@ import { REPLAY_ASKS_NOBODY, resolve, timeOut } from './interrupts.js'
 import { maskInputs } from './masking.js'
 import type { Plan, PlanNode } from './plan.js'
 import type { Retelling } from './retelling.js'
-import { tellBudget } from './spending.js'
+import { tellBudget, withPolicies } from './spending.js'
 import { type RunState, statusOf } from './state.js'
 import { cancelStopped, childStopped, stop } from './stop.js'
 import { type Limits, Turn } from './turn.js'
@@ -96,9 +96,10 @@ function start(
   }
   const turn = new Turn(plan, limits, state, runId, input.now, undefined, retelling)
   const { shown, secret } = maskInputs(plan, started.inputs, input.hiddenInputs ?? [])
+  const recorded = retelling === undefined ? withPolicies(started, plan, limits) : started
   turn.emit({
     type: 'run.started',
-    payload: { ...started, inputs: shown },
+    payload: { ...recorded, inputs: shown },
     ...(secret ? { secret: { inputs: secret } } : {}),
   })
   tellBudget(turn)
@@ -182,6 +183,7 @@ function resume(rules: Rules, turn: Turn, { reason }: Asked<'ResumeRun'>): Refus
 export function goOn(rules: Rules, turn: Turn): void {
   const { mode } = turn.active
   if (mode.kind === 'stopping') return stop(turn, mode.stop)
+  tellBudget(turn)
   if (mode.kind === 'running') restartInterrupted(rules, turn, turn.active.next - 1)
   advance(turn, rules.capabilities)
 }

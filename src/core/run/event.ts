@@ -7,7 +7,7 @@ import type {
   PromptResolution,
   ToolWanted,
 } from '../agent/brief.js'
-import type { BudgetCap, BudgetDimension, Ceilings, Spend } from '../agent/budget.js'
+import type { BudgetCap, BudgetDimension, BudgetPolicy, Ceilings, Spend } from '../agent/budget.js'
 import type { ApprovalAction, InterruptKind } from '../interrupt.js'
 import type { Json, JsonObject } from '../json.js'
 import type { OrchestratorDecision } from '../orchestrator/decision.js'
@@ -108,6 +108,8 @@ export type RunStarted = {
   depth?: number
   /** What of its parent's budget it may spend. */
   grant?: Ceilings
+  /** What the host and the run's ancestors say of models and spending; each of them holds (R-BUDGET-5). */
+  policies?: readonly BudgetPolicy[]
   /** How its agent was called, where the run is one agent's. */
   agentSource?: 'run-api' | 'chat-mention'
 }
@@ -235,7 +237,7 @@ export type HandoffSecret =
 export type AgentFact =
   | NodeFact<'agent.reasoning.delta', { agentId: string; delta: string; sequence: number; verbosity?: Verbosity }>
   | NodeFact<'agent.reasoned', { agentId: string; reasoning: string; verbosity?: Verbosity }>
-  | NodeFact<'agent.toolCalled', AgentToolCalled, { position: number }>
+  | NodeFact<'agent.toolCalled', AgentToolCalled, { position: number; paid?: true }>
   | NodeFact<'agent.toolReturned', AgentToolReturned, ToolReturnedSecret>
   | NodeFact<'agent.handoff', { fromAgentId: string; toAgentId: string; reason?: string }>
   | NodeFact<'agent.decided', { agentId: string; decision: Json; confidence?: number }>
@@ -363,7 +365,6 @@ export type UsageSecret = {
   readonly contents?: string
   readonly replyTokens?: number
   readonly wanted?: readonly ToolWanted[]
-  readonly retries?: number
 }
 
 export type EnvelopeReason = 'schema-violation' | 'parse-error' | 'truncation' | 'unknown'
@@ -409,6 +410,8 @@ export type ApprovalReceived = {
 export type RunForked = {
   sourceRunId: string
   fromSeq: number
+  /** What whoever made the branch may do; its agents may do no more (R-ATTEST-6). */
+  principalScope?: readonly string[]
   configurable?: JsonObject
   tags?: readonly string[]
   metadata?: JsonObject

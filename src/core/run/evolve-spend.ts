@@ -1,29 +1,41 @@
-import { NOTHING_SPENT, plus, type Spend } from '../agent/budget.js'
+import { asSpend, NOTHING_SPENT, plus, type Spend } from '../agent/budget.js'
 import type { Recorded } from './event.js'
-import type { Told } from './state.js'
+import type { NodeState, Told } from './state.js'
 
 const nanoOf = (usd: number | undefined): number => Math.round((usd ?? 0) * 1_000_000_000)
 
 /** R-BUDGET-3: what a run has spent is read off events that are there for other reasons; nothing is counted twice. */
-export function evolveSpend({ spend = NOTHING_SPENT }: Pick<Told, 'spend'>, event: Recorded): Spend | undefined {
-  const more = spentWith(event)
+export function evolveSpend(
+  { spend = NOTHING_SPENT }: Pick<Told, 'spend'>,
+  event: Recorded,
+  node: NodeState | undefined,
+): Spend | undefined {
+  const more = spentWith(event, node)
   return more && plus(spend, more)
 }
 
-function spentWith(event: Recorded): Partial<Spend> | undefined {
+function letGo(node: NodeState | undefined): Spend | undefined {
+  const workers = node?.is === 'waiting' ? (node.workers ?? []) : []
+  const grants = workers.flatMap(worker => (worker.is === 'running' && worker.grant ? [asSpend(worker.grant)] : []))
+  return grants.length > 0 ? grants.reduce((sum, grant) => plus(sum, grant)) : undefined
+}
+
+function spentWith(event: Recorded, node: NodeState | undefined): Partial<Spend> | undefined {
   switch (event.type) {
     case 'provider.usage': {
       const { totalTokens, costEstimateUsd, cacheHit } = event.payload
-      const retries = event.secret?.retries ?? 0
-      return cacheHit ? { retries } : { tokens: totalTokens, costNano: nanoOf(costEstimateUsd), retries }
+      return cacheHit ? undefined : { tokens: totalTokens, costNano: nanoOf(costEstimateUsd) }
     }
     case 'assay.model.lost':
       return { tokens: event.payload.chargedTokens, costNano: nanoOf(event.payload.chargedCostUsd) }
     case 'agent.toolCalled':
-      return { toolCalls: 1 }
+      return event.secret?.paid ? undefined : { toolCalls: 1 }
     case 'envelope.retry.attempted':
     case 'node.retried':
       return { retries: 1 }
+    case 'node.cancelled':
+      // Children that were let go may still spend all they were granted.
+      return letGo(node)
     case 'core.workflowChain.event':
       // R-BUDGET-7: what a child has spent is spent here too.
       return event.secret && 'spent' in event.secret ? event.secret.spent : undefined

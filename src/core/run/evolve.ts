@@ -30,7 +30,7 @@ export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   const outcome = outcomeOf(event)
   if (outcome) return end(state, event, outcome)
   const draft: Draft = { ...state, next: event.sequence + 1, lastAt: event.at }
-  const spend = evolveSpend(state, event)
+  const spend = evolveSpend(state, event, nodeOf(plan, state, event))
   if (spend) draft.spend = spend
   if (event.nodeId === undefined) evolveRun(draft, event, state.lastAt)
   else {
@@ -41,6 +41,9 @@ export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   }
   return draft
 }
+
+const nodeOf = (plan: Plan, { nodes }: Active, { nodeId }: Recorded): NodeState | undefined =>
+  nodeId === undefined ? undefined : nodes[plan.indexOf.get(nodeId)!]
 
 function outcomeOf(event: Recorded): Outcome | undefined {
   switch (event.type) {
@@ -97,8 +100,7 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       const { attempt } = event.payload
       const failures = before.is === 'retrying' || before.is === 'interrupted' ? before.failures : 0
       const wait = event.secret?.wait ?? NOTHING
-      const told = before.is === 'retrying' && before.told !== undefined ? { told: before.told } : {}
-      const waiting: NodeState = { is: 'waiting', attempt, failures, since, sinceAt: event.at, wait, ...told }
+      const waiting: NodeState = { is: 'waiting', attempt, failures, since, sinceAt: event.at, wait, ...carried(before) }
       put(draft, index, wait.kind === 'handoff' ? { ...waiting, workers: wait.workers.map(() => PENDING) } : waiting)
       const { agentId } = plan.nodes[index]!
       if (agentId !== undefined) draft.agentId = agentId
@@ -151,8 +153,7 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     case 'node.retried': {
       const { attempt, delayMs } = event.payload
       const failures = before.is === 'waiting' ? before.failures + 1 : 1
-      const told = before.is === 'waiting' && before.told !== undefined ? { told: before.told } : {}
-      put(draft, index, { is: 'retrying', attempt, failures, dueAt: event.at + delayMs, since, ...told })
+      put(draft, index, { is: 'retrying', attempt, failures, dueAt: event.at + delayMs, since, ...carried(before) })
       draft.open = including(draft.open, index)
       return
     }
@@ -191,6 +192,18 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
 
 /** What a workflow names for one agent of its own is no choice for others. */
 const namesModel = ({ agent }: Invoking): boolean => 'inline' in agent && agent.inline.model !== undefined
+
+/** What one attempt of a node leaves to the next: calls that are paid for, and the one that was lost last. */
+function carried(before: NodeState): Pick<Extract<NodeState, { is: 'retrying' }>, 'paid' | 'spoiled'> {
+  if (before.is !== 'waiting' && before.is !== 'retrying') return {}
+  const { told = 0, uses = 0 } = before.is === 'waiting' ? before : {}
+  const { calls: paidCalls, uses: paidUses } = before.paid ?? { calls: 0, uses: 0 }
+  const paid = { calls: Math.max(told, paidCalls), uses: Math.max(uses, paidUses) }
+  return {
+    ...(paid.calls + paid.uses > 0 ? { paid } : {}),
+    ...(before.spoiled === undefined ? {} : { spoiled: before.spoiled }),
+  }
+}
 
 /** R-LIVE-3: within a run, one role and class of agent has one model. */
 export const modelUse = (role: string, modelClass: string): string => `${role}:${modelClass}`
@@ -299,13 +312,14 @@ const waitsForSomeone = (node: NodeState): boolean =>
  * The run goes on as one of its own: between the event it was cut at and now, time stood still. Children belong to the
  * source; those it still waits for are started anew.
  */
-function branch(draft: Draft, { configurable, tags, metadata }: RunForked, away: number): void {
+function branch(draft: Draft, { configurable, tags, metadata, principalScope }: RunForked, away: number): void {
   const { configurable: before } = draft.started
   draft.started = {
     ...draft.started,
     ...(configurable === undefined ? {} : { configurable: { ...before, ...configurable } }),
     ...(tags === undefined ? {} : { tags }),
     ...(metadata === undefined ? {} : { metadata }),
+    ...(principalScope === undefined ? {} : { principalScope }),
   }
   draft.startedAt += away
   if (draft.idleSince !== null) draft.idleSince += away
@@ -315,8 +329,14 @@ function branch(draft: Draft, { configurable, tags, metadata }: RunForked, away:
     if (node.is === 'waiting') {
       const asked = node.asked && { asked: { ...node.asked, requestedAt: node.asked.requestedAt + away } }
       const workers = node.workers && { workers: orphaned(node.workers) }
-      put(draft, index, { ...node, ...asked, ...workers, sinceAt: node.sinceAt + away })
-    } else if (node.is === 'retrying') put(draft, index, { ...node, dueAt: node.dueAt + away })
+      // Calls that the source has paid for are not this run's: what it makes of its own, it pays for.
+      const invocation = node.invocation && { invocation: { ...node.invocation, inherited: true as const } }
+      const { told: _told, uses: _uses, paid: _paid, spoiled: _spoiled, ...others } = node
+      put(draft, index, { ...others, ...asked, ...workers, ...invocation, sinceAt: node.sinceAt + away })
+    } else if (node.is === 'retrying') {
+      const { paid: _paid, spoiled: _spoiled, ...others } = node
+      put(draft, index, { ...others, dueAt: node.dueAt + away })
+    }
   }
   rest(draft)
 }

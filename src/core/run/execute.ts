@@ -2,7 +2,7 @@ import { isObject, type JsonObject, own } from '../json.js'
 import type { NodeContext, Step, WaitOutcome, Write } from '../node-type.js'
 import { type Failure, failure } from '../problem.js'
 import { isoTime } from '../time.js'
-import { overspent, plus } from '../agent/budget.js'
+import { plus } from '../agent/budget.js'
 import { tellArtifact } from './artifact.js'
 import { ask } from './ask.js'
 import { executionBreach, loopBreach } from './bounds.js'
@@ -15,7 +15,7 @@ import { resolveInputs, runInputs, scopeOf } from './inputs.js'
 import { tellDecision, tellDoubt, tellOfAgent } from './tell.js'
 import { carriesSecret, MASK, maskFailure, maskOutputs, secretsOf } from './masking.js'
 import type { PlanNode } from './plan.js'
-import { spentBy } from './spending.js'
+import { roomFor, spentBy } from './spending.js'
 import { stop } from './stop.js'
 import type { Turn } from './turn.js'
 import { isTooLarge, MAX_VALUE_BYTES } from './weight.js'
@@ -64,15 +64,18 @@ export function settleNode(turn: Turn, planNode: PlanNode, wait: Wait, outcome: 
 /** An attempt failed: try again later while retries are left, else the node has failed. */
 export function failNode(turn: Turn, planNode: PlanNode, told: Failure, cause: number): void {
   const error = maskFailure(turn.active, told)
-  const { node, retry, outbound, index } = planNode
+  const { node, retry, index } = planNode
   // R-LIVE-16: whatever ends the node ends its agent's work first.
   const due = closeInvocation(turn, planNode, 'failed', cause) ?? cause
   const before = turn.active.nodes[index]!
   const failures = (before.is === 'waiting' ? before.failures : 0) + 1
   const attempt = before.is === 'waiting' ? before.attempt : 0
   if (error.retryable !== false && failures <= retry.max) {
-    const wanted = plus(spentBy(turn.active), { retries: 1 })
-    if (overspent(wanted, turn.active.budget ?? {}) === 'retries') return exhaust(turn, node.id, 'retries', wanted, due)
+    const room = roomFor(turn.active, { retries: 1 })
+    if (room === 'retries')
+      return exhaust(turn, node.id, 'retries', plus(spentBy(turn.active), { retries: 1 }), due)
+    // Workers may need all that is left: nothing is tried again at their cost.
+    if (room === 'not-yet') return failForGood(turn, planNode, error, failures, due)
     const delayMs = Math.min(Math.round(retry.delayMs * retry.factor ** Math.min(failures - 1, 100)), retry.maxDelayMs)
     turn.emit({
       type: 'node.retried',
@@ -82,8 +85,12 @@ export function failNode(turn: Turn, planNode: PlanNode, told: Failure, cause: n
     })
     return
   }
-  const payload = { nodeId: node.id, error, attempts: failures }
-  turn.emit({ type: 'node.failed', nodeId: node.id, payload, cause: due })
+  failForGood(turn, planNode, error, failures, due)
+}
+
+function failForGood(turn: Turn, { node, outbound }: PlanNode, error: Failure, attempts: number, cause: number): void {
+  const payload = { nodeId: node.id, error, attempts }
+  turn.emit({ type: 'node.failed', nodeId: node.id, payload, cause })
   if (!outbound.some(edge => TOLERANT.has(edge.rule))) stop(turn, { outcome: 'failed', error, failedNodeId: node.id })
 }
 

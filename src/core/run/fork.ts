@@ -1,6 +1,6 @@
 import { type Decision, fold } from '../decider.js'
 import { decideLive, goOn, type Rules } from './decide.js'
-import type { Fork, Recorded, RunForked } from './event.js'
+import type { Fork, Recorded, RunForked, RunStarted } from './event.js'
 import { evolve } from './evolve.js'
 import type { Heard, RunInput } from './input.js'
 import { Retelling, Strayed } from './retelling.js'
@@ -8,7 +8,16 @@ import type { RunState } from './state.js'
 import { Turn } from './turn.js'
 
 /** What a branch does otherwise than its source. */
-export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata'>
+export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata'> & {
+  /** What whoever asks for the branch may do. */
+  readonly scopes?: readonly string[]
+}
+
+/** R-ATTEST-6: a branch may do what its source could and whoever made it can. */
+export function narrowedScope({ principalScope }: Pick<RunStarted, 'principalScope'>, scopes?: readonly string[]) {
+  const both = scopes && principalScope?.filter(scope => scopes.includes(scope))
+  return both && both.length < (principalScope?.length ?? 0) ? { principalScope: both } : {}
+}
 
 /** A log cut before `fromSeq`: the decision that the cut goes through is made again, up to the cut as it was. */
 export type Cut = {
@@ -67,7 +76,7 @@ export function branchOff(
   base: RunState,
   runId: string,
   events: readonly Recorded[],
-  overlay: Overlay,
+  { scopes, ...overlay }: Overlay,
   now: number,
 ): Decision<RunState, Recorded> {
   const whole = retold(rules, base, runId, events)
@@ -79,7 +88,8 @@ export function branchOff(
     if (state.phase !== 'active' || state.fork === undefined) return
     const { sourceRunId, fromSeq } = state.fork
     turn.at = Math.max(turn.at, now)
-    turn.note({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay } })
+    const narrowed = narrowedScope(state.started, scopes)
+    turn.note({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay, ...narrowed } })
   }
   const finished = finish(rules, cutOf(rules, base, runId, events), announce)
   if (finished) return gone(rules, finished, runId, now)

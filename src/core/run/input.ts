@@ -91,6 +91,7 @@ export type Outcome =
       readonly nodeId: string
       readonly since: number
       readonly call: number
+      readonly attempt: number
       readonly sequence: number
       readonly delta: string
     }

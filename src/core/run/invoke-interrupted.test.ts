@@ -87,7 +87,7 @@ describe('a node whose time is over', () => {
 
   it.each([
     ['during a call of its model', (run: Scenario) => run, ['assay.model.lost a']],
-    ['during a call of a tool', (run: Scenario) => says(run, wants(READ.toolId)), []],
+    ['during a call of a tool', (run: Scenario) => says(run, wants(READ.toolId)), ['agent.toolReturned a']],
   ])('R-LIVE-16: %s: the bracket is closed before the node fails', (_when, until, lost) => {
     const run = until(one({}, SETTINGS))
     const { length } = run.log
@@ -123,7 +123,7 @@ describe('a node whose time is over', () => {
 describe('a run that is stopped', () => {
   const POINTS: readonly [string, (run: Scenario) => Scenario, readonly string[]][] = [
     ['during a call of its model', run => run, ['assay.model.lost a']],
-    ['during a call of a tool', run => says(run, wants(READ.toolId)), []],
+    ['during a call of a tool', run => says(run, wants(READ.toolId)), ['agent.toolReturned a']],
     ['while a person is asked', run => says(run, answered('x', 0.1)), []],
   ]
 

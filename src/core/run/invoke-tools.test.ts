@@ -86,14 +86,18 @@ describe('tools that a model may call', () => {
     const run = withTools()
     says(run, wants(SEND.toolId))
     toolFails(run, 'effect_outcome_unknown')
-    expect(story(run).slice(-4)).toEqual([
+    expect(story(run).slice(-5)).toEqual([
       'agent.toolCalled < provider.usage',
+      'agent.toolReturned < agent.toolCalled',
       'agent.invocation.completed < agent.toolCalled',
       'node.failed < agent.invocation.completed',
       'run.failed',
     ])
     expect(payloads(run, 'node.failed')[0]).toMatchObject({ error: { code: 'effect_outcome_unknown' } })
     expect(payloads(run, 'agent.invocation.completed')[0]).toMatchObject({ outcome: 'failed' })
+    const { payload } = eventsOf(run, 'agent.toolReturned')[0]!
+    expect(payload).toMatchObject({ status: 'error', error: { code: 'tool_outcome_unknown' } })
+    expect(payload).not.toHaveProperty('durationMs')
   })
 })
 

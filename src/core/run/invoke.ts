@@ -7,6 +7,7 @@ import { notApproved } from '../nodes/interrupt.js'
 import { DEFAULT_THRESHOLD } from '../orchestrator/decision.js'
 import { ratification, tellOpinion } from '../orchestrator/hold.js'
 import { type Failure, failure } from '../problem.js'
+import { summaryOf } from '../reasoning.js'
 import { tellArtifact } from './artifact.js'
 import { ask } from './ask.js'
 import { closeInvocation, invocationOf, loseCall } from './bracket.js'
@@ -16,7 +17,7 @@ import { exhaust } from './exhaust.js'
 import type { Outcome } from './input.js'
 import { carriesSecret, MASK, maskWithin, secretsOf } from './masking.js'
 import type { PlanNode } from './plan.js'
-import { leftOf, policies, setAside, spentBy, tellSpend } from './spending.js'
+import { leftOf, policies, roomFor, setAside, spentBy, tellSpend } from './spending.js'
 import type { Active, NodeState } from './state.js'
 import { tellOfAgent } from './tell.js'
 import type { Turn } from './turn.js'
@@ -35,6 +36,7 @@ type Working = Extract<NodeState, { is: 'waiting' }> & {
 
 /** Calls that one answer of a model may ask for; what is beyond is told to be too many. */
 const MAX_CALLS_AT_ONCE = 16
+const NOTHING_PAID = { calls: 0, uses: 0 }
 /** An answer shorter than this is not worth the call. */
 const LEAST_OUTPUT = 64
 
@@ -84,7 +86,7 @@ function briefProblem(turn: Turn, brief: Brief): Failure | undefined {
     const message = `the task does not fit the task schema of agent "${brief.agentId}": ${brief.taskProblem}`
     return failure('handoff_task_schema_violation', message, { retryable: false })
   }
-  const denied = policies(turn.active, turn.limits).map(policy => modelProblem(brief, policy))
+  const denied = policies(turn.active).map(policy => modelProblem(brief, policy))
   const unpriced = turn.active.budget?.maxCostUsd !== undefined && brief.price === undefined
   const why = denied.find(problem => problem !== undefined) ?? (unpriced ? UNPRICED : undefined)
   if (why === undefined) return undefined
@@ -100,7 +102,7 @@ export function invocationMove(state: Active, index: number): 'tool' | 'model' |
   const node = state.nodes[index]!
   const invocation = invocationOf(node)
   if (invocation?.now.is !== 'between' || node.is !== 'waiting' || node.asked) return undefined
-  if (nextCall(invocation)) return 'tool'
+  if (nextCall(invocation)) return roomFor(state, { toolCalls: 1 }) === 'not-yet' ? undefined : 'tool'
   // A call that is not affordable only because of what others have set aside waits until they have settled.
   const { inputTokens, outputTokens, brief } = invocation
   const least = Math.min(LEAST_OUTPUT, outputTokens)
@@ -120,7 +122,8 @@ export function proceedInvocation(turn: Turn, planNode: PlanNode): void {
 }
 
 /** Step 5: sets aside what the call may cost at most, then owes it. */
-function callModel(turn: Turn, planNode: PlanNode, { invocation }: Working): void {
+function callModel(turn: Turn, planNode: PlanNode, node: Working): void {
+  const { invocation } = node
   const { brief, inputTokens, calls, retries, now, invocationId } = invocation
   const cause = now.is === 'between' ? now.cause : invocation.started
   if (calls >= brief.maxRounds + retries) {
@@ -143,7 +146,7 @@ function callModel(turn: Turn, planNode: PlanNode, { invocation }: Working): voi
       nodeId,
       invocationId,
       call: calls + 1,
-      attempt: invocation.lost + 1,
+      attempt: Math.max(invocation.lost, spoiledOf(node, calls + 1)) + 1,
       maxOutputTokens,
       reservedTokens,
       ...(brief.price ? { reservedCostUsd: usdOf(costNano) } : {}),
@@ -152,10 +155,16 @@ function callModel(turn: Turn, planNode: PlanNode, { invocation }: Working): voi
   })
 }
 
+/** Tries of a call that an earlier attempt of the node has lost: they are counted already. */
+const spoiledOf = ({ spoiled }: Working, call: number): number => (spoiled?.call === call ? spoiled.attempt : 0)
+
 /** Reasoning as it comes. What a second try of the same call repeats is not told again. */
-export function modelReasoned(turn: Turn, planNode: PlanNode, { call, sequence, delta }: Heard<'ModelReasoned'>): void {
+export function modelReasoned(turn: Turn, planNode: PlanNode, input: Heard<'ModelReasoned'>): void {
+  const { call, attempt, sequence, delta } = input
   const now = working(turn, planNode)?.invocation.now
-  if (now?.is !== 'thinking' || now.call !== call || now.deltas !== sequence) return
+  if (now?.is !== 'thinking' || now.call !== call || now.attempt !== attempt || now.deltas !== sequence) return
+  // A secret of the run could stand half in one piece and half in the next; the whole, which follows, is masked as one.
+  if (secretsOf(turn.active) !== undefined) return
   const { brief } = working(turn, planNode)!.invocation
   const payload = { agentId: brief.agentId, delta, sequence }
   tellOfAgent(turn, planNode.node.id, { type: 'agent.reasoning.delta', payload }, now.requested)
@@ -198,17 +207,21 @@ function hear(
   const verbosity = verbosityOf(turn.active)
   // R-EVENT-4, R-EVENT-5, R-LIVE-21: told once for every call, also by a model that gives no reasons.
   if (verbosity !== 'off') {
-    const payload = { agentId: brief.agentId, reasoning: reply.reasoning ?? '', verbosity }
+    const masked = String(maskWithin(reply.reasoning ?? '', secretsOf(turn.active)))
+    const reasoning = verbosity === 'summary' ? summaryOf(masked) : masked
+    const payload = { agentId: brief.agentId, reasoning, verbosity }
     tellOfAgent(turn, nodeId, { type: 'agent.reasoned', payload }, requested)
   }
   const { said } = reply
   const wanted = said.kind === 'tools' ? said.calls.map(isTooMany) : []
   const kept = said.kind === 'tools' || said.kind === 'unusable' || said.kind === 'truncated'
-  const { replyTokens, retries } = reply
+  const { replyTokens } = reply
   tellUsage(turn, planNode, node, reply.usage, requested, {
     ...(kept ? { contents, replyTokens, wanted } : {}),
-    ...(retries > 0 ? { retries } : {}),
   })
+  // A provider that bills more than could be set aside has crossed the ceiling; nothing is built on that.
+  const over = overspent(spentBy(turn.active), turn.active.budget ?? {})
+  if (over) return exhaust(turn, nodeId, over, spentBy(turn.active), requested)
   judge(turn, planNode, reply, requested)
 }
 
@@ -279,8 +292,10 @@ function askAgain(
     return failNode(turn, planNode, error, exhausted)
   }
   const before = spentBy(turn.active)
-  const wanted = plus(plus(before, setAside(turn.active)), { retries: 1 })
-  if (overspent(wanted, turn.active.budget ?? {}) === 'retries') return exhaust(turn, nodeId, 'retries', wanted, cause)
+  const room = roomFor(turn.active, { retries: 1 })
+  if (room === 'retries') return exhaust(turn, nodeId, 'retries', plus(before, { retries: 1 }), cause)
+  // Workers may need all that is left: nothing is tried again at their cost.
+  if (room === 'not-yet') return failNode(turn, planNode, error, cause)
   const attempted = turn.emit({
     type: 'envelope.retry.attempted',
     nodeId,
@@ -295,7 +310,7 @@ function askAgain(
 function tellUsage(
   turn: Turn,
   { node: { id: nodeId } }: PlanNode,
-  { invocation, told = 0 }: Working,
+  { invocation, paid = NOTHING_PAID }: Working,
   usage: Usage,
   cause: number,
   secret: UsageSecret = {},
@@ -304,7 +319,7 @@ function tellUsage(
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage
   const nano = costOf(usage, price)
   // An earlier attempt of this node has paid for the calls whose outcomes it left.
-  const cacheHit = usage.cacheHit || invocation.calls <= told
+  const cacheHit = usage.cacheHit || invocation.calls <= paid.calls
   const before = spentBy(turn.active)
   const payload = {
     provider,
@@ -326,6 +341,9 @@ function tellUsage(
 function decided(turn: Turn, planNode: PlanNode, result: Json, confidence: number | undefined, cause: number): void {
   const node = working(turn, planNode)!
   const { brief } = node.invocation
+  if (isTooLarge(result)) {
+    return failNode(turn, planNode, tooLarge(`the result of agent "${brief.agentId}"`), cause)
+  }
   const opinion = { agentId: brief.agentId, decision: result, ...(confidence === undefined ? {} : { confidence }) }
   const { event } = tellOpinion(opinion) as Extract<ReturnType<typeof tellOpinion>, { kind: 'agent' }>
   const said = tellOfAgent(turn, planNode.node.id, event, cause)
@@ -362,15 +380,23 @@ export function heldAnswered(turn: Turn, planNode: PlanNode, resolution: Resolut
   const result = edited
     ? ((value as { editedArtifactData?: Json }).editedArtifactData ?? null)
     : (data.decision ?? null)
-  finish(turn, planNode, result, Number(data.observed), cause)
+  finish(turn, planNode, result, Number(data.observed), cause, edited)
 }
 
 /** Step 8: the bracket closes, and the node has its result. */
-function finish(turn: Turn, planNode: PlanNode, result: Json, confidence: number | undefined, cause: number): void {
+function finish(
+  turn: Turn,
+  planNode: PlanNode,
+  result: Json,
+  confidence: number | undefined,
+  cause: number,
+  edited = false,
+): void {
   const { wait, invocation } = working(turn, planNode)!
   const { brief } = invocation
   const closed = closeInvocation(turn, planNode, 'completed', cause, {
-    ...(brief.checksResult ? { schemaValidated: true } : {}),
+    // R-LIVE-11: what a person wrote in its place was not held to the schema.
+    ...(brief.checksResult && !edited ? { schemaValidated: true } : {}),
     ...(confidence === undefined ? {} : { confidence }),
   })
   const told = { kind: 'agent' as const, agentId: brief.agentId, result }
@@ -378,14 +404,14 @@ function finish(turn: Turn, planNode: PlanNode, result: Json, confidence: number
 }
 
 /** R-TOOL-3: every call is told before it is made, by hash. R-TOOL-4: what the principal may not do is not done. */
-function callTool(turn: Turn, planNode: PlanNode, { invocation }: Working, position: number, wanted: ToolWanted): void {
+function callTool(turn: Turn, planNode: PlanNode, node: Working, position: number, wanted: ToolWanted): void {
+  const { invocation, uses = 0, paid = NOTHING_PAID } = node
   const nodeId = planNode.node.id
   const { brief, now } = invocation
   const cause = now.is === 'between' ? now.cause : invocation.started
   const terms = brief.tools.find(tool => tool.toolId === wanted.toolId)!
-  const spend = plus(spentBy(turn.active), setAside(turn.active))
-  const more = plus(spend, { toolCalls: 1 })
-  if (overspent(more, turn.active.budget ?? {}) === 'toolCalls') return exhaust(turn, nodeId, 'toolCalls', more, cause)
+  if (roomFor(turn.active, { toolCalls: 1 }) === 'toolCalls')
+    return exhaust(turn, nodeId, 'toolCalls', plus(spentBy(turn.active), { toolCalls: 1 }), cause)
   const tool = { agentId: brief.agentId, toolName: terms.toolId, toolId: terms.toolId }
   const { owner, principalScope = [] } = turn.active.started
   const before = spentBy(turn.active)
@@ -399,7 +425,7 @@ function callTool(turn: Turn, planNode: PlanNode, { invocation }: Working, posit
       principal: owner.principal ?? 'core.system',
       transport: terms.transport,
     },
-    secret: { position },
+    secret: { position, ...(uses < paid.uses ? { paid: true as const } : {}) },
     cause,
   }))
   tellSpend(turn, before, called)

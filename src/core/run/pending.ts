@@ -155,7 +155,9 @@ function owedToAgent(plan: Plan, state: Active, index: number): Effect[] {
   const { now, rounds, brief, calls } = invocation
   if (now.is === 'thinking') {
     const { call, attempt, maxOutputTokens } = now
-    const verbosity = verbosityOf(state)
+    // A summary is cut after secrets have been taken out, so that no half of one is left.
+    const wanted = verbosityOf(state)
+    const verbosity = wanted === 'summary' && secretsOf(state) !== undefined ? 'full' : wanted
     return [
       { kind: 'think', nodeId, since, role: wait.role, ordinal, call, attempt, invocation, maxOutputTokens, verbosity },
     ]

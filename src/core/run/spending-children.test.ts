@@ -145,7 +145,7 @@ describe('an agent beside a worker', () => {
     const run = beside({ maxRetries: 1 })
     says(run, { kind: 'unusable', reason: 'parse-error', problem: 'p' })
     expect(payloads(run, 'envelope.retry.attempted')).toEqual([])
-    expect(payloads(run, 'budget.exhausted')).toEqual([{ dimension: 'retries', consumed: 0, limit: 1 }])
+    expect(payloads(run, 'node.failed')[0]).toMatchObject({ error: { code: 'envelope_invalid' } })
   })
 
   it('R-BUDGET-4: exhausted while a worker is at work: it is waited for, and what it spends is counted', () => {

@@ -9,12 +9,15 @@ import {
   isBounded,
   leastOf,
   NOTHING_SPENT,
+  overspent,
   plus,
   policyOf,
   remaining,
   shareOf,
   type Spend,
 } from '../agent/budget.js'
+import { sameJson } from '../json.js'
+import type { RunStarted } from './event.js'
 import type { Plan } from './plan.js'
 import type { Active, Told } from './state.js'
 import type { Limits, Turn } from './turn.js'
@@ -24,17 +27,32 @@ import type { Limits, Turn } from './turn.js'
  * first, so a ceiling is never crossed: not by calls that are made at once, not by children, not across a crash.
  */
 
-/** R-BUDGET-2: what the run was given, what it asked for, and what the project allows: the least of each. */
-export const policies = ({ started }: Pick<Told, 'started'>, limits: Limits): readonly BudgetPolicy[] => [
+/** R-BUDGET-2: what the run was given, what it asked for, and what host and ancestors allow: the least of each. */
+export const policies = ({ started }: Pick<Told, 'started'>): readonly BudgetPolicy[] => [
   started.grant ?? {},
   policyOf(started.configurable?.budget),
-  limits.budget,
+  ...(started.policies ?? []),
 ]
 
-/** R-BUDGET-3: said once, at the start of a run that can spend something and may not spend as much as it likes. */
+/** R-REPLAY-11: what the host allows is written down with the run, and later settings do not change it. */
+export const withPolicies = (started: RunStarted, plan: Plan, limits: Limits): RunStarted =>
+  canSpend(plan) && Object.keys(limits.budget).length > 0
+    ? { ...started, policies: [...(started.policies ?? []), limits.budget] }
+    : started
+
+/** What holds for a child's spending besides its grant: the models that its parent may not call, it may not either. */
+export const policiesForChild = (state: Pick<Told, 'started'>): readonly BudgetPolicy[] =>
+  policies(state).flatMap(({ modelAllow, modelDeny }) =>
+    modelAllow || modelDeny ? [{ ...(modelAllow ? { modelAllow } : {}), ...(modelDeny ? { modelDeny } : {}) }] : [],
+  )
+
+/**
+ * R-BUDGET-3: said once, at the start of a run that can spend something and may not spend as much as it likes; and again
+ * by a branch that may spend more, or less.
+ */
 export function tellBudget(turn: Turn): void {
-  const effectiveBudget = leastOf(policies(turn.active, turn.limits))
-  if (!isBounded(effectiveBudget) || !canSpend(turn.plan)) return
+  const effectiveBudget = leastOf(policies(turn.active))
+  if (!canSpend(turn.plan) || sameJson(effectiveBudget, turn.active.budget ?? {})) return
   turn.emit({ type: 'budget.reserved', payload: { effectiveBudget, scope: 'run' }, cause: turn.active.next - 1 })
 }
 
@@ -64,6 +82,15 @@ export function grantFor(state: Active, beginners: number): Ceilings | undefined
   return state.budget && isBounded(state.budget) ? shareOf(leftOf(state), beginners) : undefined
 }
 
+/** Whether a step fits beneath the ceilings: not yet, while others hold what it needs, or not at all. */
+export function roomFor(state: Active, more: Partial<Spend>): 'yes' | 'not-yet' | BudgetDimension {
+  const budget = state.budget ?? {}
+  const spend = plus(spentBy(state), more)
+  const over = overspent(spend, budget)
+  if (over !== undefined) return over
+  return overspent(plus(spend, setAside(state)), budget) === undefined ? 'yes' : 'not-yet'
+}
+
 /** Tells what has changed in each bounded dimension since `before`, and what that warns of. */
 export function tellSpend(turn: Turn, before: Spend, cause: number): void {
   const { budget } = turn.active
@@ -80,7 +107,7 @@ export function tellSpend(turn: Turn, before: Spend, cause: number): void {
 }
 
 function warn(turn: Turn, dimension: BudgetDimension, consumed: number, limit: number, cause: number): void {
-  const percents = policies(turn.active, turn.limits).flatMap(({ thresholdPercent }) => thresholdPercent ?? [])
+  const percents = policies(turn.active).flatMap(({ thresholdPercent }) => thresholdPercent ?? [])
   const percent = Math.min(...percents)
   if (!Number.isFinite(percent) || turn.active.warned?.includes(dimension) || consumed * 100 < limit * percent) return
   turn.emit({ type: 'budget.threshold.crossed', payload: { dimension, consumed, limit, percent }, cause })

@@ -110,6 +110,9 @@ export type Outcome =
   | { readonly status: 'failed'; readonly error: Failure; readonly failedNodeId?: string }
   | { readonly status: 'cancelled'; readonly reason?: string }
 
+/** How many of an agent's calls, from the first on. */
+export type Paid = { readonly calls: number; readonly uses: number }
+
 export type NodeState =
   | { readonly is: 'idle' }
   | {
@@ -124,8 +127,13 @@ export type NodeState =
       readonly workers?: readonly WorkerState[]
       /** While an agent is at work: how far it has come, from its brief on. */
       readonly invocation?: InvocationState
-      /** Model calls that an earlier attempt has paid for; their outcomes are used again. */
+      /** Model calls and tool calls of this attempt that have been counted. */
       readonly told?: number
+      readonly uses?: number
+      /** Those that earlier attempts have paid for: their outcomes are used again, and not counted again. */
+      readonly paid?: Paid
+      /** The call whose answer was lost last, and how many tries of it are accounted for. */
+      readonly spoiled?: { readonly call: number; readonly attempt: number }
       /** What it asks someone outside, until that is answered. */
       readonly asked?: Asked
     }
@@ -137,7 +145,8 @@ export type NodeState =
       readonly failures: number
       readonly dueAt: number
       readonly since: number
-      readonly told?: number
+      readonly paid?: Paid
+      readonly spoiled?: { readonly call: number; readonly attempt: number }
     }
   | { readonly is: 'completed'; readonly outputs: JsonObject; readonly since: number }
   | { readonly is: 'failed'; readonly error: Failure; readonly since: number }

@@ -25,7 +25,7 @@ export const brief: Perform<'brief'> = async (shop, run, effect, signal) => {
       ...(transcript ? { transcript } : {}),
       signal,
     })
-    return { outcome, keep: !signal.aborted && (outcome.ok || !outcome.retryable) }
+    return { outcome, claim: !signal.aborted && (outcome.ok || !outcome.retryable) ? 'keep' : 'release' }
   })
   if (told === undefined) return undefined
   const { id, outcome } = told

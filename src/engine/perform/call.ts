@@ -9,12 +9,13 @@ import { readTranscript } from './transcript.js'
 export const call: Perform<'call'> = async (shop, run, effect, signal) => {
   const { provider, repeat } = effect
   const told = await claimed<EffectAnswer>(shop, run, effect, {
-    perform: async (id, again) => {
+    perform: async (id, again, sending) => {
+      sending()
       const answer =
         again && repeat === 'never' ? unknownOutcome(provider) : await perform(shop, run.runId, effect, id, signal)
       // Work that was stopped on our own wish has no outcome: when it is wanted again, it is tried again.
       const stopped = signal.aborted && !answer.ok && repeat !== 'never'
-      return { outcome: answer, keep: !stopped && (answer.ok || !answer.retryable) }
+      return { outcome: answer, claim: !stopped && (answer.ok || !answer.retryable) ? 'keep' : 'release' }
     },
     pack: (_id, answer) => answer as unknown as Json,
     unpack: (_id, outcome) => outcome as unknown as EffectAnswer,

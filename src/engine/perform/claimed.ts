@@ -10,12 +10,21 @@ export type Claiming = {
   readonly attempt?: number
 }
 
-/** What came of a try: an outcome to keep, or nothing that could not be tried again. */
-export type Tried<T> = { readonly outcome: T; readonly keep: boolean; readonly cacheKey?: string }
+/** What came of a try, and what becomes of its claim. */
+export type Tried<T> = { readonly outcome: T; readonly claim: Fate; readonly cacheKey?: string }
+
+/**
+ * `keep`: there is an outcome, told again to whoever asks. `release`: nothing has happened, and the next try is as good
+ * as the first. `leave`: it may have happened, and the next try is told so.
+ */
+export type Fate = 'keep' | 'release' | 'leave'
 
 export type Effectful<T> = {
-  /** `again`: a host that is gone had begun the same try, and nobody knows what came of it. */
-  readonly perform: (id: string, again: boolean) => Promise<Tried<T>>
+  /**
+   * `again`: the same try was begun before, and nobody knows what came of it. `sending` is called before anything leaves
+   * the host: if `perform` breaks off after it, the effect may have happened.
+   */
+  readonly perform: (id: string, again: boolean, sending: () => void) => Promise<Tried<T>>
   readonly pack: (id: string, outcome: T) => Json
   readonly unpack: (id: string, outcome: Json) => T
 }
@@ -35,24 +44,35 @@ export async function claimed<T>(
   const hostId = shop.hostId()
   const unstored = shop.unstored.get(id)
   if (unstored) {
-    await store(shop, id)
-    return { id, outcome: unpack(id, unstored.outcome) }
+    await settle(shop, id)
+    if (unstored.claim === 'keep') return { id, outcome: unpack(id, unstored.outcome) }
   }
   const at = shop.clock.now()
   const claim = { id, tenant, runId, nodeId, ordinal: String(ordinal), provider, attempt, hostId, at }
   const state = await shop.store.claimInvocation(claim)
   if (state.kind === 'in-flight') return undefined
   if (state.kind === 'done') return { id, outcome: unpack(id, state.outcome) }
-  const { outcome, keep, cacheKey } = await perform(id, state.again)
-  shop.unstored.set(id, { hostId, keep, outcome: pack(id, outcome), cacheKey })
-  await store(shop, id)
+  let sent = state.again
+  const sending = () => {
+    sent = true
+  }
+  const tried = await perform(id, state.again, sending).catch(async error => {
+    shop.unstored.set(id, { hostId, claim: sent ? 'leave' : 'release', outcome: null, cacheKey: undefined })
+    await settle(shop, id)
+    throw error
+  })
+  const { outcome, cacheKey } = tried
+  shop.unstored.set(id, { hostId, claim: tried.claim, outcome: pack(id, outcome), cacheKey })
+  await settle(shop, id)
   return { id, outcome }
 }
 
-/** What is not kept gives its claim back, and the next try claims anew. */
-async function store({ store, unstored }: Shop, id: string): Promise<void> {
-  const { hostId, keep, outcome, cacheKey } = unstored.get(id)!
-  if (keep) await store.finishInvocation(id, hostId, outcome, cacheKey)
+async function settle({ store, unstored }: Shop, id: string): Promise<void> {
+  const held = unstored.get(id)
+  if (held === undefined) return
+  const { hostId, claim, outcome, cacheKey } = held
+  if (claim === 'keep') await store.finishInvocation(id, hostId, outcome, cacheKey)
+  else if (claim === 'leave') await store.abandonInvocation(id, hostId)
   else await store.releaseInvocation(id, hostId)
   unstored.delete(id)
 }

@@ -4,8 +4,9 @@ import type { Effect } from '../../core/run/pending.js'
 import type { Plan } from '../../core/run/plan.js'
 import type { Cells, Loaded } from '../cells.js'
 import type { Plans } from '../plans.js'
+import type { Fate } from './claimed.js'
 import type { Agents, Vault } from '../agent-ports.js'
-import type { Clock, Ids, Performer, SchemaChecker, Store } from '../ports.js'
+import type { Clock, Ids, Log, Performer, SchemaChecker, Store } from '../ports.js'
 import type { Recent } from '../recent.js'
 import type { Input, Runs, SubmitOptions } from '../runs.js'
 
@@ -20,6 +21,7 @@ export type Shop = {
   readonly schemas: SchemaChecker
   readonly performers: ReadonlyMap<string, Performer>
   readonly hostId: () => string
+  readonly log: Log
   /** Answers of effects that happened but could not be stored yet, by identity. */
   readonly unstored: Map<string, Unstored>
   readonly agents: Agents
@@ -33,7 +35,7 @@ export type Shop = {
 
 export type Unstored = {
   readonly hostId: string
-  readonly keep: boolean
+  readonly claim: Fate
   readonly outcome: Json
   readonly cacheKey: string | undefined
 }

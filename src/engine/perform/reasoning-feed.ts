@@ -47,8 +47,8 @@ export class ReasoningFeed {
     if (delta === '') return
     this.#waiting = ''
     this.#told += delta.length
-    const { nodeId, since, call } = this.effect
-    const input = { type: 'ModelReasoned' as const, nodeId, since, call, sequence: this.#sequence++, delta }
+    const { nodeId, since, call, attempt } = this.effect
+    const input = { type: 'ModelReasoned' as const, nodeId, since, call, attempt, sequence: this.#sequence++, delta }
     // Told in order; one that cannot be told leaves a gap that the whole, which follows, makes good.
     this.#last = this.#last
       .then(() => this.shop.runs.submit(this.runId, input, { asHolder: true }))

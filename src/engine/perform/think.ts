@@ -18,26 +18,34 @@ export const think: Perform<'think'> = async (shop, run, effect, signal) => {
   const claiming = { nodeId, ordinal: `${ordinal}.${call}`, provider: invocation.brief.provider, attempt }
   let lost = false
   const feed = new ReasoningFeed(shop, run.runId, effect)
-  const told = await sealedEffect<ModelReply, ThoughtContents>(shop, run, claiming, async (id, again) => {
+  const told = await sealedEffect<ModelReply, ThoughtContents>(shop, run, claiming, async (id, again, sending) => {
     if (again) {
       lost = true
-      return { outcome: GONE, keep: false }
+      return { outcome: GONE, claim: 'leave' }
     }
     const request = await requestOf(shop, run, effect, id, signal)
-    if (request === undefined) return { outcome: GONE, keep: true }
+    if (request === undefined) return { outcome: GONE, claim: 'keep' }
     const cacheKey = shop.agents.keyOf(request)
-    const outcome =
-      (await reused(shop, run, cacheKey, effect)) ??
-      (await shop.agents.think({ ...request, onReasoning: delta => feed.take(delta) }))
+    const known = await reused(shop, run, cacheKey, effect)
+    if (known) return { outcome: known, claim: 'keep' }
+    sending()
+    const outcome = await shop.agents.think({ ...request, onReasoning: delta => feed.take(delta) })
+    const isBilled = outcome.ok || outcome.usage !== undefined
+    // Nobody hears the answer to a call that was taken back, but it may have been billed.
+    if (signal.aborted) return { outcome, claim: isBilled ? 'leave' : 'release' }
     // A failure that cost something is an outcome too; one that cost nothing is simply tried again.
-    const isOver = outcome.ok || !outcome.retryable || outcome.usage !== undefined
-    return { outcome, keep: isOver && !signal.aborted, cacheKey }
+    const claim = isBilled || !outcome.retryable ? 'keep' : 'release'
+    return { outcome, claim, ...(isWorthReusing(outcome) ? { cacheKey } : {}) }
   })
   await feed.end()
   if (lost) return { input: { type: 'ModelLost', nodeId, since, call, attempt } }
   if (told === undefined || signal.aborted) return undefined
   return { input: { type: 'ModelAnswered', nodeId, since, call, answer: answerOf(told) } }
 }
+
+/** Only what another run could go on with: a refusal, or an answer that was cut off, is asked for anew. */
+const isWorthReusing = (outcome: Thought): boolean =>
+  outcome.ok && (outcome.told.said.kind === 'answered' || outcome.told.said.kind === 'tools')
 
 function answerOf({ id, outcome }: { readonly id: string; readonly outcome: Thought }) {
   if (outcome.ok) return { ok: true as const, reply: outcome.told, contents: id }

@@ -7,16 +7,18 @@ import { contentsOf, errorOf, GONE, sealedEffect } from './sealed.js'
 export const use: Perform<'use'> = async (shop, run, effect, signal) => {
   const { nodeId, since, ordinal, call, position, toolId, repeat, agentId, principal, contents } = effect
   const claiming = { nodeId, ordinal: `${ordinal}.${call}.${position}`, provider: toolId }
-  const told = await sealedEffect<ToolReply, ToolContents>(shop, run, claiming, async (id, again) => {
-    if (again && repeat === 'never') return { outcome: unknownOutcome(toolId), keep: true }
+  const told = await sealedEffect<ToolReply, ToolContents>(shop, run, claiming, async (id, again, sending) => {
+    if (again && repeat === 'never') return { outcome: unknownOutcome(toolId), claim: 'keep' }
     const thought = await contentsOf<ThoughtContents>(shop, run.tenant, contents)
     const wanted = thought?.calls[position]
-    if (wanted === undefined) return { outcome: GONE, keep: true }
+    if (wanted === undefined) return { outcome: GONE, claim: 'keep' }
     const { tenant, runId } = run
     const { args } = wanted
+    sending()
     const outcome = await shop.agents.use({ tenant, principal, runId, agentId, id, toolId, args, signal })
-    const stopped = signal.aborted && repeat !== 'never'
-    return { outcome, keep: !stopped && (outcome.ok || !outcome.retryable) }
+    // What was cut short has no outcome: it is tried again, or, where that must not be, somebody must look what happened.
+    if (signal.aborted) return { outcome, claim: repeat === 'never' ? 'leave' : 'release' }
+    return { outcome, claim: outcome.ok || !outcome.retryable ? 'keep' : 'release' }
   })
   if (told === undefined || signal.aborted) return undefined
   const { id, outcome } = told

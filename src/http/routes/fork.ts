@@ -60,6 +60,7 @@ function refusalOf(
 
 const toForkRun = ({ caller, params, body }: Call<ForkBody>): ForkRun => ({
   tenant: caller.tenant,
+  scopes: [...caller.scopes].sort(),
   runId: params.runId,
   mode: body.mode,
   fromSeq: body.fromSeq ?? 0,

@@ -1,6 +1,5 @@
 import { type Choose, pick } from './choice.js'
 import type { SimulatedRun } from './simulated-run.js'
-import { breach } from './stopping.js'
 
 /** What a simulated run may spend and has spent; a second reading of agents §18 that owes nothing to the rules. */
 export type Budget = {
@@ -148,5 +147,5 @@ export function exhaust(
     { dimension, consumed: unit(dimension, spent[key]), limit },
     { pass: 0, cause },
   )
-  breach(run, { code: 'budget_exhausted', message: 'no more' }, { kind, limit, observed, nodeId })
+  run.breach({ code: 'budget_exhausted', message: 'no more' }, { kind, limit, observed, nodeId })
 }

@@ -98,8 +98,14 @@ function begin(run: SimulatedRun, node: Node, state: NodeState): void {
     'agent.invocation.started',
     nodeId,
     {
-      ...{ invocationId, agentId, source: 'workflow-node', modelClass, resolvedModel: model },
-      ...{ resolvedProvider: provider, toolSurfaceCount: tools.length, memoryBound },
+      invocationId,
+      agentId,
+      source: 'workflow-node',
+      modelClass,
+      resolvedModel: model,
+      resolvedProvider: provider,
+      toolSurfaceCount: tools.length,
+      memoryBound,
       ...(chance(choose, 3) ? { resolvedAgentVersion: '1.0.0' } : {}),
     },
     { cause: state.startedAt, secret: { brief, contents: 'c1' } },
@@ -154,16 +160,27 @@ function briefFor(choose: Choose, agentId: string): Brief {
   const threshold = pick(choose, [undefined, undefined, 0.95])
   const price = pick(choose, [{ input: 2, output: 10 }, { input: 1, output: 3 }, undefined])
   const tools = TOOLS.slice(0, choose(4)).map(toolId => ({
-    ...{ toolId, transport: toolId.slice(0, toolId.indexOf(':')), repeat: 'safe' },
+    toolId,
+    transport: toolId.slice(0, toolId.indexOf(':')),
+    repeat: 'safe',
     scopes: chance(choose, 4) ? ['tools:use'] : [],
   }))
   return {
-    ...{ agentId, provider: 'openai', model: 'gpt-test', modelClass: 'general', tools, memoryBound: false },
-    ...{ prompts: CHAINS.slice(0, 1 + choose(3)), checksResult: chance(choose, 3) },
+    agentId,
+    provider: 'openai',
+    model: 'gpt-test',
+    modelClass: 'general',
+    tools,
+    memoryBound: false,
+    prompts: CHAINS.slice(0, 1 + choose(3)),
+    checksResult: chance(choose, 3),
     composed: { refs: [], kind: 'system+user', hash: `sha256:${HASH}`, variableHashes: { x: `sha256:${HASH}` } },
     ...(threshold === undefined ? {} : { threshold }),
     ...(price === undefined ? {} : { price }),
-    ...{ maxOutputTokens: pick(choose, [200, 100]), maxRounds: 4, maxRetries: choose(3), inputTokens: 100 },
+    maxOutputTokens: pick(choose, [200, 100]),
+    maxRounds: 4,
+    maxRetries: choose(3),
+    inputTokens: 100,
   }
 }
 
@@ -260,7 +277,12 @@ function tellUsage(run: SimulatedRun, node: Node, live: Live, free: boolean, kep
     'provider.usage',
     node.id,
     {
-      ...{ provider, model, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, nodeId: node.id },
+      provider,
+      model,
+      inputTokens,
+      outputTokens,
+      totalTokens: inputTokens + outputTokens,
+      nodeId: node.id,
       ...(price === undefined ? {} : { costEstimateUsd: costNano / 1e9, currency: 'USD' }),
       ...(cacheHit ? { cacheHit } : {}),
     },
@@ -373,8 +395,9 @@ function decideLive(run: SimulatedRun, node: Node, state: NodeState, live: Live)
 export function liveAnswered(run: SimulatedRun, node: Node, state: NodeState, { rejected, answeredAt }: Heard): void {
   const { live } = state
   if (!rejected) {
-    const confidence = run.events.findLast(({ type, nodeId }) => type === 'agent.decided' && nodeId === node.id)
-    const sure = { confidence: (confidence?.payload as { confidence: number }).confidence }
+    const decided = run.events.findLast(({ type, nodeId }) => type === 'agent.decided' && nodeId === node.id)
+    const { confidence } = (decided?.payload ?? {}) as { confidence?: number }
+    const sure = confidence === undefined ? {} : { confidence }
     return finish(run, node, state, answeredAt, sure, { text: 'well' })
   }
   closeLive(run, node, state, 'escalated', answeredAt)

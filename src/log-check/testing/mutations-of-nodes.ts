@@ -184,6 +184,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
       starts(spot) &&
       spot.at > 1 &&
       firstStart(spot) &&
+      spot.event.nodeId !== 'lead' &&
       spot.run.definition.edges.some(edge => edge.targetNodeId === spot.event.nodeId),
     ({ run, event }) => move(run, event, 1),
   ),
@@ -280,7 +281,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L7f',
     'a node skipped after it has completed',
-    spot => ofType('node.completed')(spot) && nodeOf(spot.run, 'loop') === undefined,
+    spot => ofType('node.completed')(spot) && ['loop', 'lead'].every(id => nodeOf(spot.run, id) === undefined),
     ({ run, event, at }) => {
       insert(run, at + 1, 'node.skipped', event.nodeId, { nodeId: event.nodeId, reason: 'again' })
     },

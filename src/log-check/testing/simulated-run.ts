@@ -23,7 +23,7 @@ import {
   type World,
   withoutChildren,
 } from './simulated-state.js'
-import { cancel, exceedExecutions, exceedTurns, pause, stop, timeOut } from './stopping.js'
+import { breach, cancel, exceedExecutions, exceedTurns, pause, stop, timeOut } from './stopping.js'
 import { takeTurn, turnAnswered } from './supervising.js'
 import { bodyOf, type Node, SUPERVISOR, type Workflow } from './workflows.js'
 
@@ -320,6 +320,11 @@ export class SimulatedRun extends LogWriter {
   /** Cancelled from outside, or by its parent. */
   cancel(reason: string, parentRunId?: string): void {
     cancel(this, reason, parentRunId)
+  }
+
+  /** Crosses a bound, and ends by that. */
+  breach(error: object, told: { readonly nodeId?: string; readonly [field: string]: unknown }): void {
+    breach(this, error, told)
   }
 
   end(status: string, payload: object): void {
