@@ -2,7 +2,17 @@ import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { AGENT, invocationOf } from './invocations.js'
 import { get, number, show } from './json.js'
 import { causeOf, DISPATCH, oncePerRun, SUB_WORKFLOW, SUPERVISOR } from './rounds.js'
-import { type Account, accountsOf, amountOf, budgetOf, ceilingOf, DIMENSIONS, type Dimension } from './spending.js'
+import {
+  type Account,
+  accountsOf,
+  amountOf,
+  budgetAt,
+  ceilingOf,
+  DIMENSIONS,
+  type Dimension,
+  NOTHING,
+  sum,
+} from './spending.js'
 import { storyOf } from './story.js'
 
 /** What a run may spend, and what it says it has. */
@@ -15,12 +25,13 @@ export const budgetRules: readonly Rule[] = [
     assayOnly: true,
     checks: eachRun((run, say) => {
       const reserved = run.events.filter(({ type }) => type === RESERVED)
-      for (const extra of reserved.slice(1)) say('reserved twice', extra)
-      const [first] = reserved
-      if (first === undefined && isBounded(run) && canSpend(run))
+      const first = reserved.find(event => !isRenewed(run, event))
+      for (const event of reserved) {
+        if (event !== first && !isRenewed(run, event)) say('reserved twice', event)
+        else for (const problem of reserveProblems(run, event)) say(problem, event)
+      }
+      if (reserved.length === 0 && isBounded(run) && canSpend(run))
         say('a bounded run that reserves nothing', run.events[0])
-      if (first === undefined) return
-      for (const problem of reserveProblems(run, first)) say(problem, first)
     }),
   },
   {
@@ -63,16 +74,21 @@ export const budgetRules: readonly Rule[] = [
     source: 'agents R-BUDGET-4, R-BUDGET-7, RELIABILITY F8',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      const budget = budgetOf(run)
       const crossed = new Set<Dimension>()
+      let before = NOTHING
       for (const { event, spent, aside } of accountsOf(run)) {
+        const budget = budgetAt(run, event)
+        const claims = sum(spent, aside)
         for (const dimension of DIMENSIONS) {
           const ceiling = ceilingOf(dimension, budget)
-          const claimed = spent[dimension] + aside[dimension]
-          if (ceiling === undefined || claimed <= ceiling || crossed.has(dimension)) continue
+          const claimed = claims[dimension]
+          // A branch may be given less than its source had spent, but spends no more then.
+          if (ceiling === undefined || claimed <= Math.max(ceiling, before[dimension]) || crossed.has(dimension))
+            continue
           crossed.add(dimension)
           say(`${claimed} of ${ceiling} ${dimension}`, event)
         }
+        before = claims
       }
     }),
   },
@@ -98,11 +114,17 @@ const SPENDS: readonly (string | undefined)[] = [AGENT, SUPERVISOR, DISPATCH, SU
 const canSpend = (run: RunLog): boolean =>
   [...(run.graph?.nodes.values() ?? [])].some(({ typeId }) => SPENDS.includes(typeId))
 
+/** A branch may be given another budget, and says so when it begins. */
+const isRenewed = (run: RunLog, { sequence }: LoggedEvent): boolean =>
+  run.events[sequence - 1]?.type === 'assay.run.forked' && sequence > 2
+
 function reserveProblems(run: RunLog, reserved: LoggedEvent): string[] {
   const problems: string[] = []
   const { effectiveBudget, scope } = reserved.payload
   // A branch may be cut between the two, and says so there.
-  if (storyOf(run)[1] !== reserved) problems.push(`reserved at ${reserved.sequence}, not directly after the start`)
+  const renewed = isRenewed(run, reserved)
+  if (!renewed && storyOf(run)[1] !== reserved)
+    problems.push(`reserved at ${reserved.sequence}, not directly after the start`)
   const causes = [run.events[0]?.id, run.events[reserved.sequence - 1]?.id]
   if (!causes.includes(causeOf(reserved))) problems.push('not caused by the start of the run')
   if (scope !== 'run') problems.push(`the scope is ${show(scope)}`)
@@ -110,7 +132,8 @@ function reserveProblems(run: RunLog, reserved: LoggedEvent): string[] {
   if (bounded.length === 0) problems.push('nothing is bounded')
   for (const dimension of DIMENSIONS) {
     const effective = ceilingOf(dimension, effectiveBudget) ?? Number.POSITIVE_INFINITY
-    for (const given of [run.started.grant, askedFor(run)]) {
+    const fork = run.events[reserved.sequence - 1]?.payload.configurable
+    for (const given of [run.started.grant, renewed ? (get(fork, 'budget') ?? askedFor(run)) : askedFor(run)]) {
       const most = ceilingOf(dimension, given)
       if (most !== undefined && effective > most) problems.push(`${effective} ${dimension} of ${most}`)
     }
@@ -140,7 +163,6 @@ function amountProblems(event: LoggedEvent, reserved: unknown, latest: Map<unkno
 const accounts = oncePerRun((run: RunLog) => new Map(accountsOf(run).map(account => [account.event, account])))
 
 function tellingProblems(run: RunLog): Problem[] {
-  const budget = run.events.some(({ type }) => type === RESERVED) ? budgetOf(run) : undefined
   const problems: Problem[] = []
   const expected = new Set<LoggedEvent>()
   const known = accounts(run)
@@ -149,6 +171,8 @@ function tellingProblems(run: RunLog): Problem[] {
   story.forEach((event, place) => {
     const account = known.get(event)
     if (account !== undefined && isTold(run, event)) {
+      const isReserved = run.events.some(({ type, sequence }) => type === RESERVED && sequence < event.sequence)
+      const budget = isReserved ? budgetAt(run, event) : undefined
       let next = place + 1
       for (const dimension of dueAfter(account, budget, story.slice(next, next + 8))) {
         const told = story[next]

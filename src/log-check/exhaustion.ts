@@ -1,6 +1,6 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { get, number, same, show, text } from './json.js'
-import { accountsOf, amountOf, budgetOf, ceilingOf, childOf, DIMENSIONS, spentByChild, totalOf } from './spending.js'
+import { accountsOf, amountOf, budgetAt, ceilingOf, childOf, DIMENSIONS, spentByChild, totalOf } from './spending.js'
 import { linksOf, phaseOf } from './chains.js'
 import { TERMINAL } from './walk.js'
 
@@ -87,7 +87,7 @@ function stopProblems(run: RunLog, exhausted: LoggedEvent): Problem[] {
     const consumed = amountOf(dimension, exhausted.payload.consumed)
     if (consumed !== account.spent[dimension])
       problems.push([`${consumed} consumed, the log adds up to ${account.spent[dimension]}`, exhausted])
-    if (amountOf(dimension, exhausted.payload.limit) !== ceilingOf(dimension, budgetOf(run)))
+    if (amountOf(dimension, exhausted.payload.limit) !== ceilingOf(dimension, budgetAt(run, exhausted)))
       problems.push([`exhausted at ${show(exhausted.payload.limit)}`, exhausted])
   }
   for (const event of run.events.slice(exhausted.sequence + 1))

@@ -325,6 +325,8 @@ test('L29, R-LIVE-18: every replay and branch of an invocation', async () => {
   const { length } = await rig.store.readEvents(runId, 0)
   for (let fromSeq = 0; fromSeq <= length; fromSeq += 1)
     for (const mode of ['replay', 'branch'] as const) await engine.fork({ tenant: 't1', runId, mode, fromSeq })
+  const overlay = { configurable: { budget: { maxTokens: 20, thresholdPercent: 10 } } }
+  await engine.fork({ tenant: 't1', runId, mode: 'branch', fromSeq: length - 6, overlay })
   await settled()
   await rig.clock.advance(1_000)
   const runs = await runsIn(rig.store)

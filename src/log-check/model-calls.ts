@@ -169,7 +169,7 @@ function silentStarts(run: RunLog): Set<LoggedEvent> {
 function reserveProblems(run: RunLog, invocation: Invocation): Problem[] {
   const problems: Problem[] = []
   const { brief } = invocation
-  const bounded = run.events[1]?.type === 'budget.reserved'
+  const bounded = run.events.some(({ type }) => type === 'budget.reserved')
   let room = number(brief?.maxOutputTokens)
   // At least this much input, as far as the log shows what the model is told.
   let input = number(brief?.inputTokens) ?? 0

@@ -48,11 +48,13 @@ const asAmounts = (read: (dimension: Dimension) => number): Amounts => ({
 
 const asSpent = (ceilings: unknown): Amounts => asAmounts(dimension => ceilingOf(dimension, ceilings) ?? 0)
 
-/** What a run may spend: what it says it has reserved, or else what it was given. */
-export const budgetOf = oncePerRun((run: RunLog): unknown => {
-  const reserved = run.events.find(({ type }) => type === 'budget.reserved')
+/** What a run may spend once an event has happened: what it last said it has reserved, or else what it was given. */
+export function budgetAt(run: RunLog, { sequence }: LoggedEvent): unknown {
+  const reserved = reservations(run).findLast(event => event.sequence <= sequence)
   return reserved?.payload.effectiveBudget ?? run.started.grant
-})
+}
+
+const reservations = oncePerRun((run: RunLog) => run.events.filter(({ type }) => type === 'budget.reserved'))
 
 /** Where things stand after an event. `added` is what the event itself spent. */
 export type Account = {

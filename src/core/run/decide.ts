@@ -183,7 +183,6 @@ function resume(rules: Rules, turn: Turn, { reason }: Asked<'ResumeRun'>): Refus
 export function goOn(rules: Rules, turn: Turn): void {
   const { mode } = turn.active
   if (mode.kind === 'stopping') return stop(turn, mode.stop)
-  tellBudget(turn)
   if (mode.kind === 'running') restartInterrupted(rules, turn, turn.active.next - 1)
   advance(turn, rules.capabilities)
 }

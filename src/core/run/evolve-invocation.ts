@@ -24,12 +24,12 @@ export function evolveInvocation(node: Waiting, event: Recorded): Waiting {
 
 /** What a later attempt of the node must know: which calls are paid for, and of which one the answer was lost. */
 function counted(node: Waiting, { calls, inherited }: InvocationState, event: Recorded): Partial<Waiting> {
-  if (event.type === 'assay.model.lost') return { spoiled: { call: event.payload.call, attempt: event.payload.attempt } }
+  if (event.type === 'assay.model.lost')
+    return { spoiled: { call: event.payload.call, attempt: event.payload.attempt } }
   // The run that this one branched off from has paid for its own calls, and this one makes them anew.
   if (inherited) return {}
   // Only what was billed is kept; a call that broke off unbilled is made anew.
-  if (event.type === 'provider.usage' && event.payload.totalTokens > 0)
-    return { told: Math.max(node.told ?? 0, calls) }
+  if (event.type === 'provider.usage' && event.payload.totalTokens > 0) return { told: Math.max(node.told ?? 0, calls) }
   return event.type === 'agent.toolCalled' ? { uses: (node.uses ?? 0) + 1 } : {}
 }
 

@@ -6,6 +6,7 @@ import { evolveOrchestrator } from './evolve-orchestrator.js'
 import { evolveSpend } from './evolve-spend.js'
 import { evolveWorkers, orphaned, PENDING } from './evolve-workers.js'
 import type { Plan } from './plan.js'
+import { ceilingsOf } from './spending.js'
 import {
   type Active,
   type Asked,
@@ -100,7 +101,15 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       const { attempt } = event.payload
       const failures = before.is === 'retrying' || before.is === 'interrupted' ? before.failures : 0
       const wait = event.secret?.wait ?? NOTHING
-      const waiting: NodeState = { is: 'waiting', attempt, failures, since, sinceAt: event.at, wait, ...carried(before) }
+      const waiting: NodeState = {
+        is: 'waiting',
+        attempt,
+        failures,
+        since,
+        sinceAt: event.at,
+        wait,
+        ...carried(before),
+      }
       put(draft, index, wait.kind === 'handoff' ? { ...waiting, workers: wait.workers.map(() => PENDING) } : waiting)
       const { agentId } = plan.nodes[index]!
       if (agentId !== undefined) draft.agentId = agentId
@@ -321,6 +330,8 @@ function branch(draft: Draft, { configurable, tags, metadata, principalScope }: 
     ...(metadata === undefined ? {} : { metadata }),
     ...(principalScope === undefined ? {} : { principalScope }),
   }
+  // Whoever branches off may let the run spend more, or less; what it has spent stays spent.
+  if (configurable?.budget !== undefined) draft.budget = ceilingsOf(draft)
   draft.startedAt += away
   if (draft.idleSince !== null) draft.idleSince += away
   if (draft.mode.kind === 'paused' || draft.mode.kind === 'pausing') draft.mode = { kind: 'running' }

@@ -72,8 +72,7 @@ export function failNode(turn: Turn, planNode: PlanNode, told: Failure, cause: n
   const attempt = before.is === 'waiting' ? before.attempt : 0
   if (error.retryable !== false && failures <= retry.max) {
     const room = roomFor(turn.active, { retries: 1 })
-    if (room === 'retries')
-      return exhaust(turn, node.id, 'retries', plus(spentBy(turn.active), { retries: 1 }), due)
+    if (room === 'retries') return exhaust(turn, node.id, 'retries', plus(spentBy(turn.active), { retries: 1 }), due)
     // Workers may need all that is left: nothing is tried again at their cost.
     if (room === 'not-yet') return failForGood(turn, planNode, error, failures, due)
     const delayMs = Math.min(Math.round(retry.delayMs * retry.factor ** Math.min(failures - 1, 100)), retry.maxDelayMs)

@@ -16,7 +16,6 @@ import {
   shareOf,
   type Spend,
 } from '../agent/budget.js'
-import { sameJson } from '../json.js'
 import type { RunStarted } from './event.js'
 import type { Plan } from './plan.js'
 import type { Active, Told } from './state.js'
@@ -46,13 +45,13 @@ export const policiesForChild = (state: Pick<Told, 'started'>): readonly BudgetP
     modelAllow || modelDeny ? [{ ...(modelAllow ? { modelAllow } : {}), ...(modelDeny ? { modelDeny } : {}) }] : [],
   )
 
-/**
- * R-BUDGET-3: said once, at the start of a run that can spend something and may not spend as much as it likes; and again
- * by a branch that may spend more, or less.
- */
+/** What the run may spend at most. */
+export const ceilingsOf = (state: Pick<Told, 'started'>): Ceilings => leastOf(policies(state))
+
+/** R-BUDGET-3: said once, at the start of a run that can spend something and may not spend as much as it likes. */
 export function tellBudget(turn: Turn): void {
-  const effectiveBudget = leastOf(policies(turn.active))
-  if (!canSpend(turn.plan) || sameJson(effectiveBudget, turn.active.budget ?? {})) return
+  const effectiveBudget = ceilingsOf(turn.active)
+  if (!isBounded(effectiveBudget) || !canSpend(turn.plan)) return
   turn.emit({ type: 'budget.reserved', payload: { effectiveBudget, scope: 'run' }, cause: turn.active.next - 1 })
 }
 

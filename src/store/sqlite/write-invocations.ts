@@ -58,11 +58,7 @@ export function releaseInvocation(db: Connection, { id, hostId }: { id: string; 
 }
 
 export function abandonInvocation(db: Connection, { id, hostId }: { id: string; hostId: string }): void {
-  db.run(
-    `UPDATE invocations SET host_id = '', claim = '' WHERE id = ? AND host_id = ? AND outcome IS NULL`,
-    id,
-    hostId,
-  )
+  db.run(`UPDATE invocations SET host_id = '', claim = '' WHERE id = ? AND host_id = ? AND outcome IS NULL`, id, hostId)
 }
 
 /** What an open run was told may be asked for again, however old it is. */
