@@ -166,13 +166,13 @@ function tellingProblems(run: RunLog): Problem[] {
   const problems: Problem[] = []
   const expected = new Set<LoggedEvent>()
   const known = accounts(run)
+  const first = run.events.find(({ type }) => type === RESERVED)?.sequence ?? Number.POSITIVE_INFINITY
   if (known.size === 0) return problems
   const story = storyOf(run)
   story.forEach((event, place) => {
     const account = known.get(event)
     if (account !== undefined && isTold(run, event)) {
-      const isReserved = run.events.some(({ type, sequence }) => type === RESERVED && sequence < event.sequence)
-      const budget = isReserved ? budgetAt(run, event) : undefined
+      const budget = first <= event.sequence ? budgetAt(run, event) : undefined
       let next = place + 1
       for (const dimension of dueAfter(account, budget, story.slice(next, next + 8))) {
         const told = story[next]

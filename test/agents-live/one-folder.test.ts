@@ -72,10 +72,9 @@ async function expectSound(server: Server): Promise<void> {
   const { value } = await server.json('runs', 'list')
   const top = value.runs.filter((run: { workflowId: string }) => ['brief', 'newsroom'].includes(run.workflowId))
   expect(top).toHaveLength(2)
-  for (const { runId } of top) {
-    const replayed = await server.assay('runs', 'replay', runId, '--check')
-    expect([replayed.code, replayed.stdout], replayed.stderr).toEqual([0, expect.stringContaining('replay is equal')])
-  }
+  const replays = top.map(({ runId }: { runId: string }) => server.assay('runs', 'replay', runId, '--check'))
+  for (const { code, stdout, stderr } of await Promise.all(replays))
+    expect([code, stdout], stderr).toEqual([0, expect.stringContaining('replay is equal')])
 }
 
 describe('one project folder, offline and with a provider', () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { sketch, type Sketch } from '../../src/testing/workflow.js'
-import { type Crash, HostProcess, until } from '../support/host-process.js'
+import { HostProcess } from '../support/host-process.js'
 import { callsIn, startHttpServer, stdioServer } from '../support/mcp-server.js'
 import type { McpCall } from '../support/mcp-tools.mjs'
 import { type ModelServer, type ServerRequest, type ServerStep, startModelServer } from '../support/openai-server.js'
@@ -13,7 +13,7 @@ export type World = {
   readonly model: ModelServer
   /** Calls that the tool servers have received, over stdio and over HTTP. */
   toolCalls(): readonly McpCall[]
-  start(options?: { readonly crash?: Crash; readonly logLevel?: string }): Promise<HostProcess>
+  start(options?: { readonly logLevel?: string }): Promise<HostProcess>
   close(): Promise<void>
 }
 
@@ -55,12 +55,12 @@ export async function makeWorld(making: Making): Promise<World> {
     database,
     model,
     toolCalls: () => [...callsIn(journal), ...web.calls],
-    async start({ crash, logLevel = 'error' } = {}) {
+    async start({ logLevel = 'error' } = {}) {
       const settings = { 'log.level': logLevel }
       const secrets = { OPENAI_BASE_URL: modelUrl, OPENAI_API_KEY: KEY, OPENAI_MODEL: 'm-1', WEB_TOKEN, FILES_TOKEN }
       const hosted = { data, database, project, settings, env: { ...secrets, ...env } }
-      const host = await HostProcess.spawn(crash ? { ...hosted, crash } : hosted)
-      if ((await host.url()) === undefined && crash === undefined) throw new Error(`no host: ${host.errors}`)
+      const host = await HostProcess.spawn(hosted)
+      if ((await host.url()) === undefined) throw new Error(`no host: ${host.errors}`)
       return host
     },
     async close() {
@@ -123,6 +123,3 @@ export async function kill(host: HostProcess): Promise<void> {
   const { signal } = await host.exited
   if (signal !== 'SIGKILL') throw new Error(`the host ended by itself: ${host.errors}`)
 }
-
-export const arrived = (world: World, requests: number): Promise<boolean> =>
-  until(`request ${requests} to the model`, () => world.model.requests().length >= requests)

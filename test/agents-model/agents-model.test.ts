@@ -63,8 +63,8 @@ async function found(story: Story): Promise<Foreseen> {
   }
 }
 
-/** Rules that do not know yet of paid tool calls, of returns that close a call at the end, and of edited results. */
-const BEHIND = ['L26h', 'L26j', 'L26k', 'L22i']
+/** Rules behind the core: paid tool calls, returns that close a call at the end, edited results, tries of a retried node. */
+const BEHIND = ['L22i', 'L23g', 'L26h', 'L26j', 'L26k']
 
 const findings = async ({ store }: Rig) => findingsOf(await runsIn(store)).filter(({ rule }) => !BEHIND.includes(rule))
 

@@ -112,7 +112,7 @@ export const asSpend = (ceilings: Ceilings): Spend => ({
 const nanoFor = (tokens: number, price: number): number => tokens * price * 1_000
 
 /** Rounded up: a fraction of a billionth is not given away, but the noise of binary fractions is no fraction. */
-const roundedUp = (nano: number): number => Math.ceil(nano - 0.001)
+const roundedUp = (nano: number): number => Math.max(0, Math.ceil(nano - 0.001))
 
 export function costOf(usage: Usage, price: Price | undefined): number | undefined {
   if (price === undefined) return undefined
@@ -138,7 +138,7 @@ export function outputWithin(left: Ceilings, inputTokens: number, price: Price |
   const byTokens = (left.maxTokens ?? Number.POSITIVE_INFINITY) - inputTokens
   if (left.maxCostUsd === undefined || price === undefined || price.output === 0) return byTokens
   const money = Math.round(left.maxCostUsd * NANO) - mostCostOf(inputTokens, 0, price)
-  return Math.min(byTokens, Math.floor(money / (price.output * 1_000)))
+  return Math.min(byTokens, Math.floor(money / (price.output * 1_000) + 1e-9))
 }
 
 /** R-BUDGET-5: why this model may not be called; deny beats allow. */

@@ -30,7 +30,9 @@ function counted(node: Waiting, { calls, inherited }: InvocationState, event: Re
   if (inherited) return {}
   // Only what was billed is kept; a call that broke off unbilled is made anew.
   if (event.type === 'provider.usage' && event.payload.totalTokens > 0) return { told: Math.max(node.told ?? 0, calls) }
-  return event.type === 'agent.toolCalled' ? { uses: (node.uses ?? 0) + 1 } : {}
+  // A tool whose return is not kept is called anew.
+  const isKept = event.type === 'agent.toolReturned' && event.secret?.contents !== undefined
+  return isKept ? { uses: (node.uses ?? 0) + 1 } : {}
 }
 
 function begun(node: Waiting, event: Extract<Recorded, { type: 'agent.invocation.started' }>): Waiting {

@@ -127,7 +127,7 @@ export type NodeState =
       readonly workers?: readonly WorkerState[]
       /** While an agent is at work: how far it has come, from its brief on. */
       readonly invocation?: InvocationState
-      /** Model calls and tool calls of this attempt that have been counted. */
+      /** Model calls and tool calls of this attempt that have been counted and whose outcomes are kept. */
       readonly told?: number
       readonly uses?: number
       /** Those that earlier attempts have paid for: their outcomes are used again, and not counted again. */

@@ -17,7 +17,8 @@ export const use: Perform<'use'> = async (shop, run, effect, signal) => {
     sending()
     const outcome = await shop.agents.use({ tenant, principal, runId, agentId, id, toolId, args, signal })
     // What was cut short has no outcome: it is tried again, or, where that must not be, somebody must look what happened.
-    if (signal.aborted) return { outcome, claim: repeat === 'never' ? 'leave' : 'release' }
+    const isDone = outcome.ok && outcome.told.status === 'ok'
+    if (signal.aborted && !isDone) return { outcome, claim: repeat === 'never' ? 'leave' : 'release' }
     return { outcome, claim: outcome.ok || !outcome.retryable ? 'keep' : 'release' }
   })
   if (told === undefined || signal.aborted) return undefined

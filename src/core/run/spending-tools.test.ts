@@ -4,7 +4,7 @@ import { agentFlow, atWork, briefs, owedTo, says, tool, toolFails, wants } from 
 
 const READ = tool('mcp:files.read')
 
-it('M R-BUDGET-4: a tool call that failed for now, and is really made again by the next attempt, counts again', () => {
+it('R-BUDGET-4: a tool call that failed for now, and is really made again by the next attempt, counts again', () => {
   const run = atWork(
     given(agentFlow({ settings: { maxRetries: 5, retryDelayMs: 10 } })),
     { tools: [READ] },
