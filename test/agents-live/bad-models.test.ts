@@ -107,7 +107,7 @@ describe('R-TOOL-1, R-TOOL-2: tools that are not the agent’s', () => {
   })
 })
 
-describe('R-TOOL-6: arguments and results that break their schemas', () => {
+describe('F9: arguments and results that break their schemas', () => {
   it.each<[string, Partial<ServerCall>]>([
     ['another type', { args: { text: 7 } }],
     ['nothing', { raw: '' }],

@@ -28,14 +28,25 @@ beforeAll(async () => {
     agents: {
       clerk: {
         systemPrompt: 'You are a clerk.',
-        toolAllowlist: ['mcp:files.read', 'mcp:web.put', 'mcp:web.fail', 'mcp:web.torrent', 'mcp:files.missing'],
+        toolAllowlist: [
+          'mcp:web.read',
+          'mcp:web.echo',
+          'mcp:files.read',
+          'mcp:web.put',
+          'mcp:web.fail',
+          'mcp:web.torrent',
+          'mcp:files.missing',
+        ],
         handoff: { returnSchemaRef: 'schemas/note.json' },
         confidence: { defaultThreshold: 0.5 },
       },
       strict: { systemPrompt: 'You are strict.', handoff: { taskSchemaRef: 'schemas/note.json' } },
     },
     schemas: { note: NOTE },
-    settings: { models: { timeoutMs: TIMEOUT_MS, maxOutputTokens: MAX_OUTPUT } },
+    settings: {
+      models: { timeoutMs: TIMEOUT_MS, maxOutputTokens: MAX_OUTPUT },
+      tools: { rules: { 'mcp:web.read': { scopes: ['tools:read'] }, 'mcp:web.echo': { ratePerMinute: 1 } } },
+    },
   })
   host = await world.start()
 })
@@ -78,7 +89,7 @@ const failureOf = (events: readonly Event[]) => only(events, 'node.failed')[0]!.
 const outcomeOf = (events: readonly Event[]) => only(events, 'agent.invocation.completed').at(-1)!.payload.outcome
 const causeOf = (event: Event) => Number(event.causationId!.split(':').at(-1))
 
-describe('R-LIVE-1: an invocation from its first event to its last', () => {
+describe('R-LIVE-16, R-LIVE-19: an invocation from its first event to its last', () => {
   it('R-TOOL-3, R-TOOL-9, R-XHOST-8: tools over stdio and over HTTP, then an answer that fits its schema', async () => {
     const calls = [
       { name: 'mcp_files_read', args: { path: 'a' } },
@@ -217,7 +228,7 @@ describe('R-LIVE-1: an invocation from its first event to its last', () => {
     expect(requests).toHaveLength(1)
   })
 
-  it('R-TOOL-5, R-TOOL-8: a tool that fails or floods is an answer to the model, not the end', async () => {
+  it('F9, R-TOOL-8: a tool that fails or floods is an answer to the model, not the end', async () => {
     faults += 2
     const calls = [
       { name: 'mcp_web_fail', args: {} },
@@ -232,6 +243,17 @@ describe('R-LIVE-1: an invocation from its first event to its last', () => {
     ])
     expect(JSON.stringify(events)).not.toContain('the disk is full')
     expect(requests[1]!.body.messages.at(-2)!.content).toContain('the disk is full')
+  })
+
+  it('R-TOOL-4, R-TOOL-5: a tool that is not allowed, or not again so soon, is not called', async () => {
+    const before = world.toolCalls().length
+    const calls = ['mcp_web_read', 'mcp_web_echo', 'mcp_web_echo'].map(name => ({ name, args: { text: 'x' } }))
+    const { events } = await tell([{ kind: 'tools', calls }])
+    const returned = only(events, 'agent.toolReturned').map(({ payload }) => payload)
+    expect(returned.map(({ status }) => status)).toEqual(['forbidden', 'ok', 'rate_limited'])
+    expect(returned.map(({ durationMs }) => durationMs !== undefined)).toEqual([false, true, false])
+    const made = world.toolCalls().slice(before)
+    expect(made.map(({ name }) => name)).toEqual(['echo'])
   })
 
   it('R-LIVE-13, R-LIVE-14: what it is not sure of waits for a person, and stands when accepted', async () => {
