@@ -110,10 +110,10 @@ describe('a branch that somebody else asks for', () => {
     return { rig, agents, engine, runId, source: await logOf(rig, runId) }
   }
 
-  it('R-ATTEST-6 R-TOOL-4: who may do less than its source cannot use its tools, wherever it is cut', async () => {
+  it('R-ATTEST-6 R-TOOL-4: who may do less than its source cannot use its tools, wherever before their call it is cut', async () => {
     const { rig, agents, engine, runId, source } = await sent()
-    const returned = source.findIndex(({ type }) => type === 'agent.toolReturned')
-    for (let fromSeq = 0; fromSeq <= returned; fromSeq += 1) {
+    const called = source.findIndex(({ type }) => type === 'agent.toolCalled')
+    for (let fromSeq = 0; fromSeq <= called; fromSeq += 1) {
       const log = await logOf(rig, await branchOf(engine, { runId, fromSeq, scopes: ['runs:create', 'runs:read'] }))
       expect(agents.uses, `from ${fromSeq}`).toHaveLength(1)
       expect(payloadsOf(log, 'agent.toolReturned'), `from ${fromSeq}`).toMatchObject([

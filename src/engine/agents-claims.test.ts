@@ -282,8 +282,9 @@ describe('a call that was taken back', () => {
       agents: { [AGENT]: { tools: [READ] } },
       think: twoAnswers,
       use: async ({ signal }) => {
-        if (holds) await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
-        return { status: 'ok', durationMs: 1, resultTokens: 1 }
+        if (!holds) return { status: 'ok', durationMs: 1, resultTokens: 1 }
+        await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+        return { status: 'error', code: 'tool_cut_short', durationMs: 1, resultTokens: 1 }
       },
     })
     const first = await rig.host({ agents, hostName: 'first' })

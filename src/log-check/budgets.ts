@@ -11,6 +11,8 @@ import {
   DIMENSIONS,
   type Dimension,
   NOTHING,
+  reserveAt,
+  reservesOf,
   sum,
 } from './spending.js'
 import { storyOf } from './story.js'
@@ -41,11 +43,9 @@ export const budgetRules: readonly Rule[] = [
     source: 'agents R-BUDGET-3',
     checks: eachRun((run, say) => {
       const latest = new Map<unknown, number>()
-      let reserved: unknown
       for (const event of run.events) {
-        if (event.type === RESERVED) reserved = event.payload.effectiveBudget
         if (!TOLD.includes(event.type)) continue
-        for (const problem of amountProblems(event, reserved, latest)) say(problem, event)
+        for (const problem of amountProblems(event, reserveAt(run, event), latest)) say(problem, event)
       }
     }),
   },
@@ -141,7 +141,11 @@ function reserveProblems(run: RunLog, reserved: LoggedEvent): string[] {
   return problems
 }
 
-function amountProblems(event: LoggedEvent, reserved: unknown, latest: Map<unknown, number>): string[] {
+function amountProblems(
+  event: LoggedEvent,
+  reserved: ReturnType<typeof reserveAt>,
+  latest: Map<unknown, number>,
+): string[] {
   const { consumed, limit, remaining } = event.payload
   const dimension = DIMENSIONS.find(one => one === event.payload.dimension)
   if (dimension === undefined) return []
@@ -151,8 +155,9 @@ function amountProblems(event: LoggedEvent, reserved: unknown, latest: Map<unkno
   const before = latest.get(dimension) ?? 0
   if (spent < before) problems.push(`${dimension} consumed falls from ${before} to ${spent}`)
   latest.set(dimension, spent)
-  const ceiling = ceilingOf(dimension, reserved)
-  if (ceiling !== most) problems.push(`a limit of ${most} ${dimension}, reserved were ${ceiling ?? 'none'}`)
+  const ceiling = ceilingOf(dimension, reserved.ceilings)
+  const agrees = reserved.atMost ? most <= (ceiling ?? most) : most === ceiling
+  if (!agrees) problems.push(`a limit of ${most} ${dimension}, reserved were ${ceiling ?? 'none'}`)
   const left = amountOf(dimension, remaining)
   if (remaining !== undefined && left !== most - spent && left !== Math.max(0, most - spent))
     problems.push(`${left} ${dimension} remain of ${most} after ${spent}`)
@@ -166,7 +171,7 @@ function tellingProblems(run: RunLog): Problem[] {
   const problems: Problem[] = []
   const expected = new Set<LoggedEvent>()
   const known = accounts(run)
-  const first = run.events.find(({ type }) => type === RESERVED)?.sequence ?? Number.POSITIVE_INFINITY
+  const first = reservesOf(run)[0]?.from ?? Number.POSITIVE_INFINITY
   if (known.size === 0) return problems
   const story = storyOf(run)
   story.forEach((event, place) => {

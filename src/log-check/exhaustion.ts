@@ -87,7 +87,11 @@ function stopProblems(run: RunLog, exhausted: LoggedEvent): Problem[] {
     const consumed = amountOf(dimension, exhausted.payload.consumed)
     if (consumed !== account.spent[dimension])
       problems.push([`${consumed} consumed, the log adds up to ${account.spent[dimension]}`, exhausted])
-    if (amountOf(dimension, exhausted.payload.limit) !== ceilingOf(dimension, budgetAt(run, exhausted)))
+    const [limit, ceiling] = [
+      amountOf(dimension, exhausted.payload.limit),
+      ceilingOf(dimension, budgetAt(run, exhausted)),
+    ]
+    if (ceiling === undefined || limit > ceiling)
       problems.push([`exhausted at ${show(exhausted.payload.limit)}`, exhausted])
   }
   for (const event of run.events.slice(exhausted.sequence + 1))

@@ -2,6 +2,7 @@ import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { stepsOf } from './invocation-order.js'
 import { type Invocation, invocationsOf } from './invocations.js'
 import { get, number, show } from './json.js'
+import { reservesOf } from './spending.js'
 import { walk } from './walk.js'
 
 /** The calls that an agent makes of its model. */
@@ -169,7 +170,7 @@ function silentStarts(run: RunLog): Set<LoggedEvent> {
 function reserveProblems(run: RunLog, invocation: Invocation): Problem[] {
   const problems: Problem[] = []
   const { brief } = invocation
-  const bounded = run.events.some(({ type }) => type === 'budget.reserved')
+  const bounded = reservesOf(run).length > 0
   let room = number(brief?.maxOutputTokens)
   // At least this much input, as far as the log shows what the model is told.
   let input = number(brief?.inputTokens) ?? 0

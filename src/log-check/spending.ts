@@ -1,5 +1,5 @@
 import { type Chain, linksOf, phaseOf } from './chains.js'
-import type { LoggedEvent, RunLog } from './checked.js'
+import type { Fields, LoggedEvent, RunLog } from './checked.js'
 import { fields, get, number, text } from './json.js'
 import { oncePerRun } from './rounds.js'
 
@@ -48,13 +48,39 @@ const asAmounts = (read: (dimension: Dimension) => number): Amounts => ({
 
 const asSpent = (ceilings: unknown): Amounts => asAmounts(dimension => ceilingOf(dimension, ceilings) ?? 0)
 
-/** What a run may spend once an event has happened: what it last said it has reserved, or else what it was given. */
-export function budgetAt(run: RunLog, { sequence }: LoggedEvent): unknown {
-  const reserved = reservations(run).findLast(event => event.sequence <= sequence)
-  return reserved?.payload.effectiveBudget ?? run.started.grant
+/** What a run may spend from an event on. */
+type Reserve = {
+  readonly from: number
+  readonly ceilings: unknown
+  /** The project may allow less than the log shows. */
+  readonly atMost: boolean
 }
 
-const reservations = oncePerRun((run: RunLog) => run.events.filter(({ type }) => type === 'budget.reserved'))
+/** What a run says it has reserved, and what a branch was given in its place. */
+export const reservesOf = oncePerRun((run: RunLog): Reserve[] =>
+  run.events.flatMap((event): Reserve[] => {
+    const { type, payload, sequence: from } = event
+    if (type === 'budget.reserved') return [{ from, ceilings: payload.effectiveBudget, atMost: false }]
+    const renewed = type === 'assay.run.forked' ? get(payload.configurable, 'budget') : undefined
+    return renewed === undefined ? [] : [{ from, ceilings: leastOf(renewed, run.started.grant), atMost: true }]
+  }),
+)
+
+export const reserveAt = (run: RunLog, { sequence }: LoggedEvent): Reserve | undefined =>
+  reservesOf(run).findLast(({ from }) => from <= sequence)
+
+/** A child that cannot spend by itself reserves nothing, and is bound by what it was given. */
+export const budgetAt = (run: RunLog, event: LoggedEvent): unknown =>
+  reserveAt(run, event)?.ceilings ?? run.started.grant
+
+function leastOf(...given: readonly unknown[]): Fields {
+  const fieldsOf = DIMENSIONS.flatMap(dimension => {
+    const field = FIELD[dimension]
+    const told = given.map(one => number(get(one, field))).filter(amount => amount !== undefined)
+    return told.length === 0 ? [] : [[field, Math.min(...told)] as const]
+  })
+  return Object.fromEntries(fieldsOf)
+}
 
 /** Where things stand after an event. `added` is what the event itself spent. */
 export type Account = {

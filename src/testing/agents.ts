@@ -73,7 +73,8 @@ export function agentsDouble({ agents = { 'local.test.agent': {} }, think, use }
       journal.briefs.push(ask)
       const { agentId } = ask.agent
       const known = agents[agentId] ?? ('inline' in ask.agent ? {} : undefined)
-      if (known === undefined) return { ok: false, code: 'unknown_agent', message: `no agent ${agentId}`, retryable: false }
+      if (known === undefined)
+        return { ok: false, code: 'unknown_agent', message: `no agent ${agentId}`, retryable: false }
       const told = { ...BRIEF, agentId, ...known }
       const tools = told.tools.map(({ toolId }) => ({ toolId, name: toolId, description: toolId, inputSchema: {} }))
       return { ok: true, told, contents: { system: 'be good', user: JSON.stringify(ask.task), tools, wrapped: false } }

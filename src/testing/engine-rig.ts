@@ -99,11 +99,7 @@ export const register = async (engine: Engine, ...workflows: Sketch[]): Promise<
 }
 
 /** Starts a run and lets everything that can happen at once happen. */
-export async function startRun(
-  engine: Engine,
-  workflowId: string,
-  more: Partial<RunRequest> = {},
-): Promise<string> {
+export async function startRun(engine: Engine, workflowId: string, more: Partial<RunRequest> = {}): Promise<string> {
   const answer = await engine.create({
     tenant: 't1',
     principal: 'p',

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../json.js'
+import type { Json } from '../json.js'
 import type { RepeatPolicy } from '../run/event.js'
 
 /** Who is to act, as a node names it. */
@@ -172,10 +172,4 @@ export type AiOverride = {
   readonly model?: string
   readonly temperature?: number
   readonly maxOutputTokens?: number
-}
-
-/** What the node gives its agent: the task, and where in the workflow prompts may come from. */
-export type AgentTask = {
-  readonly task: Json
-  readonly promptRefs?: JsonObject
 }

@@ -9,7 +9,7 @@ const brief = { ...BRIEF, tools: [READ] }
 const own: ToolWanted = { toolId: READ.toolId, argsHash: HASH }
 const foreign: ToolWanted = { toolId: 'x:other', argsHash: HASH }
 
-const after = (...rounds: readonly Pick<RoundState, 'wanted' | 'results'>[]): InvocationState => ({
+const having = (...rounds: readonly Pick<RoundState, 'wanted' | 'results'>[]): InvocationState => ({
   invocationId: 'a:1',
   started: 2,
   brief,
@@ -25,19 +25,19 @@ const after = (...rounds: readonly Pick<RoundState, 'wanted' | 'results'>[]): In
 
 describe('the next call of a round', () => {
   it('is the first of the surface that has not been dealt with', () => {
-    expect(nextCall(after({ wanted: [foreign, own, own], results: {} }))).toEqual({ position: 1, wanted: own })
+    expect(nextCall(having({ wanted: [foreign, own, own], results: {} }))).toEqual({ position: 1, wanted: own })
     const dealt = { wanted: [foreign, own, own], results: { 1: { code: 'forbidden' } } }
-    expect(nextCall(after(dealt))).toEqual({ position: 2, wanted: own })
+    expect(nextCall(having(dealt))).toEqual({ position: 2, wanted: own })
   })
 
   it('is none when all have been, when none is of the surface, and before the model has said anything', () => {
-    expect(nextCall(after({ wanted: [own], results: { 0: { contents: 'r' } } }))).toBeUndefined()
-    expect(nextCall(after({ wanted: [foreign, { argsHash: HASH }], results: {} }))).toBeUndefined()
-    expect(nextCall(after())).toBeUndefined()
+    expect(nextCall(having({ wanted: [own], results: { 0: { contents: 'r' } } }))).toBeUndefined()
+    expect(nextCall(having({ wanted: [foreign, { argsHash: HASH }], results: {} }))).toBeUndefined()
+    expect(nextCall(having())).toBeUndefined()
   })
 
   it('is never one of an earlier round', () => {
-    expect(nextCall(after({ wanted: [own], results: {} }, { wanted: [], results: {} }))).toBeUndefined()
+    expect(nextCall(having({ wanted: [own], results: {} }, { wanted: [], results: {} }))).toBeUndefined()
   })
 })
 

@@ -216,9 +216,7 @@ function hear(
   const wanted = said.kind === 'tools' ? said.calls.map(isTooMany) : []
   const kept = said.kind === 'tools' || said.kind === 'unusable' || said.kind === 'truncated'
   const { replyTokens } = reply
-  tellUsage(turn, planNode, node, reply.usage, requested, {
-    ...(kept ? { contents, replyTokens, wanted } : {}),
-  })
+  tellUsage(turn, planNode, node, reply.usage, requested, kept ? { contents, replyTokens, wanted } : {})
   // A provider that bills more than could be set aside has crossed the ceiling; nothing is built on that.
   const over = overspent(spentBy(turn.active), turn.active.budget ?? {})
   if (over) return exhaust(turn, nodeId, over, spentBy(turn.active), requested)

@@ -64,7 +64,10 @@ export function invocationContract(open: () => Promise<Opened>): void {
     await store.abandonInvocation(claim.id, hostId)
     expect(await store.claimInvocation(claim)).toEqual({ kind: 'claimed', again: true })
     await store.abandonInvocation(claim.id, hostId)
-    expect(await store.claimInvocation({ ...claim, attempt: claim.attempt + 1 })).toEqual({ kind: 'claimed', again: false })
+    expect(await store.claimInvocation({ ...claim, attempt: claim.attempt + 1 })).toEqual({
+      kind: 'claimed',
+      again: false,
+    })
     await store.finishInvocation(claim.id, hostId, 'done')
     await store.abandonInvocation(claim.id, hostId)
     expect(await store.readInvocation(claim.id)).toBe('done')
