@@ -91,7 +91,7 @@ async function attempt(
   })
   const reach = { kind, name: ask.provider, baseUrl: baseUrl ?? BASE_URLS[kind], apiKey, fetch }
   try {
-    const model = languageModel(reach, ask.model)
+    const model = await languageModel(reach, ask.model)
     const { stream } = await model.doStream(callOptions(ask, kind, leaving.signal))
     return { heard: await listen(stream, worst, reasoningFeed(ask, redact)), seen: seen() }
   } catch (error) {

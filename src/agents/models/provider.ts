@@ -1,7 +1,3 @@
-import { createAnthropic } from '@ai-sdk/anthropic'
-import { createGoogleGenerativeAI } from '@ai-sdk/google'
-import { createOpenAI } from '@ai-sdk/openai'
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { LanguageModelV3 } from '@ai-sdk/provider'
 import type { Fetch } from '../../egress/fetch.js'
 import type { ProviderSettings } from '../settings.js'
@@ -25,23 +21,37 @@ export const BASE_URLS: { readonly [K in LiveKind]: string } = {
   'openai-compatible': '',
 }
 
-/** One request is one call of `doStream` of what this gives: nothing here tries again or calls a tool. */
-export function languageModel({ kind, name, baseUrl, apiKey, fetch }: Reach, model: string): LanguageModelV3 {
+/**
+ * One request is one call of `doStream` of what this gives: nothing here tries again or calls a tool. A library is loaded
+ * when its provider is first asked, for most hosts need one of them, or none.
+ */
+export async function languageModel(
+  { kind, name, baseUrl, apiKey, fetch }: Reach,
+  model: string,
+): Promise<LanguageModelV3> {
   const options = {
     baseURL: baseUrl,
     apiKey: apiKey ?? NO_KEY,
     fetch: apiKey === undefined ? withoutKey(fetch) : fetch,
   }
   switch (kind) {
-    case 'openai':
+    case 'openai': {
+      const { createOpenAI } = await import('@ai-sdk/openai')
       // Chat completions is the part of the protocol that everybody who speaks it has.
       return createOpenAI(options).chat(model)
-    case 'anthropic':
+    }
+    case 'anthropic': {
+      const { createAnthropic } = await import('@ai-sdk/anthropic')
       return createAnthropic(options)(model)
-    case 'google':
+    }
+    case 'google': {
+      const { createGoogleGenerativeAI } = await import('@ai-sdk/google')
       return createGoogleGenerativeAI(options)(model)
-    case 'openai-compatible':
+    }
+    case 'openai-compatible': {
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
       return createOpenAICompatible({ ...options, name, includeUsage: true }).chatModel(model)
+    }
   }
 }
 

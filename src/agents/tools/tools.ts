@@ -6,7 +6,6 @@ import type { ToolSettings } from '../settings.js'
 import { createBuiltins } from './builtin/builtins.js'
 import type { HostTool, Tool, ToolSource } from './host-tool.js'
 import { loadLocalTools } from './local/local-tools.js'
-import { createMcpSources } from './mcp/mcp-source.js'
 import { createRateLimit } from './rate-limit.js'
 import { type Used, useTool } from './use.js'
 
@@ -22,6 +21,13 @@ export type ToolDeps = {
   readonly artifacts?: Artifacts | undefined
 }
 
+/** Most hosts have none, and need not load what talks to them. */
+async function serversOf(deps: ToolDeps): Promise<readonly ToolSource[]> {
+  if (Object.keys(deps.settings.mcp).length === 0) return []
+  const { createMcpSources } = await import('./mcp/mcp-source.js')
+  return createMcpSources(deps)
+}
+
 export interface Tools {
   /** The tools whose ids are exactly these, in this order; the others are not there (R-TOOL-1, R-TOOL-2). */
   surface(allowlist: readonly string[], signal: AbortSignal): Promise<readonly HostTool[]>
@@ -35,7 +41,11 @@ export interface Tools {
 
 /** Loads modules; servers are started or connected to when they are first wanted. */
 export async function createTools(deps: ToolDeps): Promise<Tools> {
-  const sources: readonly ToolSource[] = [createBuiltins(deps), await loadLocalTools(deps), ...createMcpSources(deps)]
+  const sources: readonly ToolSource[] = [
+    createBuiltins(deps),
+    await loadLocalTools(deps),
+    ...(await serversOf(deps)),
+  ]
   const rateLimit = createRateLimit(deps.clock)
 
   async function find(toolId: string, signal: AbortSignal): Promise<Tool | 'unavailable' | undefined> {
