@@ -50,6 +50,49 @@ describe('a branch of a run whose node was tried again', () => {
   })
 })
 
+describe('a branch whose own node is tried again', () => {
+  it.each([
+    [1, 'none'],
+    [2, 'one'],
+  ])(
+    'R-BUDGET-1 R-BUDGET-4: no call goes uncounted that was its source’s before the cut and is now its own (fails at %i, after %s of its own)',
+    async (failsAt, _own) => {
+      const rig = engineRig()
+      let failures = 0
+      let isBranch = false
+      const agents = agentsDouble({
+        agents: { [AGENT]: { tools: [READ] } },
+        think: ({ rounds }) => {
+          if (isBranch && failures === 0 && rounds.length === failsAt) {
+            failures += 1
+            return { ok: false, code: 'model_unavailable', message: 'not now', retryable: true }
+          }
+          if (rounds.length === 2) return { said: answered() }
+          return { said: wants(READ.toolId), usage: { inputTokens: 400, outputTokens: 400 } }
+        },
+      })
+      const engine = await rig.host({ agents })
+      await register(engine, agentFlow({ settings: { maxRetries: 2, retryDelayMs: 1_000 } }, { id: 'w' }))
+      const runId = await startRun(engine, 'w', { configurable: { budget: { maxTokens: 9_000, maxToolCalls: 9 } } })
+      const fromSeq = (await logOf(rig, runId)).findIndex(({ type }) => type === 'agent.toolReturned') + 1
+      isBranch = true
+      const made = { thoughts: agents.thoughts.length, uses: agents.uses.length }
+      const branch = await branchOf(engine, { runId, fromSeq })
+      await rig.clock.advance(2_000)
+      const log = await logOf(rig, branch)
+      expect(log.at(-1)!.type).toBe('run.completed')
+      expect(failures).toBe(1)
+      const uncached = payloadsOf(log.slice(fromSeq), 'provider.usage').filter(({ cacheHit }) => cacheHit !== true)
+      expect(uncached.length).toBeGreaterThanOrEqual(agents.thoughts.length - made.thoughts)
+      const retried = log.findIndex(({ type }) => type === 'node.retried')
+      expect(payloadsOf(log.slice(retried), 'provider.usage')[0]).not.toHaveProperty('cacheHit')
+      const spend = (await spendOf(engine, branch))!
+      expect(spend.tokens).toBe(billed(log))
+      expect(spend.toolCalls).toBeGreaterThanOrEqual(1 + agents.uses.length - made.uses)
+    },
+  )
+})
+
 describe('a branch that may spend otherwise than its source', () => {
   it('R-BUDGET-2 R-BUDGET-4: more: it goes on where its source was exhausted', async () => {
     const rig = engineRig()

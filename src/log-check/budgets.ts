@@ -70,7 +70,8 @@ export const budgetRules: readonly Rule[] = [
   },
   {
     id: 'L26j',
-    title: 'What is spent, set aside for calls and given to workers never exceeds a ceiling',
+    title:
+      'What is spent, set aside for calls and given to workers never exceeds a ceiling, unless someone outside took more than they were allowed, and then it is exhausted at once',
     source: 'agents R-BUDGET-4, R-BUDGET-7, RELIABILITY F8',
     assayOnly: true,
     checks: eachRun((run, say) => {
@@ -86,6 +87,7 @@ export const budgetRules: readonly Rule[] = [
           if (ceiling === undefined || claimed <= Math.max(ceiling, before[dimension]) || crossed.has(dimension))
             continue
           crossed.add(dimension)
+          if (isOverrun(run, event, dimension)) continue
           say(`${claimed} of ${ceiling} ${dimension}`, event)
         }
         before = claims
@@ -139,6 +141,13 @@ function reserveProblems(run: RunLog, reserved: LoggedEvent): string[] {
     }
   }
   return problems
+}
+
+/** Nobody can keep a provider from taking more than it was asked to; the run ends by that. */
+function isOverrun(run: RunLog, { type, sequence }: LoggedEvent, dimension: Dimension): boolean {
+  if (!HIDING.includes(type)) return false
+  const then = run.events.slice(sequence + 1).find(event => event.type !== CONSUMED && event.type !== CROSSED)
+  return then?.type === 'budget.exhausted' && then.payload.dimension === dimension
 }
 
 function amountProblems(

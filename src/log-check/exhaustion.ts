@@ -67,6 +67,7 @@ const KINDS: ReadonlyMap<string, string> = new Map([
 const CLOSING: readonly string[] = [
   'assay.stop.requested',
   'assay.model.lost',
+  'agent.toolReturned',
   'budget.consumed',
   'budget.threshold.crossed',
   'agent.invocation.completed',

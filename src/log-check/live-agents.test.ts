@@ -259,6 +259,11 @@ const STORIES: { readonly [title: string]: Story & { readonly tells: readonly st
     afterwards: ({ engine, runId }) => engine.command('t1', runId, { type: 'cancel', by: 'ann' }),
     tells: ['budget.reserved', 'run.cancelled'],
   },
+  'a model that takes more than it was allowed': {
+    configurable: { budget: { maxTokens: 1_200 } },
+    says: [{ ...answer(), usage: { inputTokens: 100, outputTokens: 5_000 } }],
+    tells: ['budget.exhausted', 'cap.breached', 'run.failed'],
+  },
   'a model that is not allowed': {
     configurable: { budget: { maxTokens: 9_000, modelDeny: ['gpt-*'] } },
     tells: ['agent.invocation.completed', 'node.failed'],

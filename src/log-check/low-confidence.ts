@@ -121,10 +121,15 @@ function liveProblems(run: RunLog, invocation: Invocation): [string, LoggedEvent
     problems.push([`confidence ${show(completed.payload.confidence)}, decided with ${show(confidence)}`, completed])
   if (outcome !== 'completed' && (schemaValidated ?? completed.payload.confidence) !== undefined)
     problems.push([`${show(outcome)}, and yet it tells of a result`, completed])
-  if (brief !== undefined && outcome === 'completed' && (schemaValidated === true) !== (brief.checksResult === true))
+  const isChecked = brief?.checksResult === true && !isEdited(held?.resolved)
+  if (brief !== undefined && outcome === 'completed' && (schemaValidated === true) !== isChecked)
     problems.push([`schemaValidated is ${show(schemaValidated)}`, completed])
   return problems
 }
+
+/** What a person wrote in place of a result was not held to a schema. */
+const isEdited = (resolved: LoggedEvent | undefined): boolean =>
+  get(get(resolved?.raw.secret, 'resumeValue') ?? resolved?.payload.resumeValue, 'action') === 'edit-accept'
 
 /** Workflows may ask such a question without an agent. */
 const holdsDecisions = ({ typeId }: Round): boolean => typeId !== 'core.interrupt'

@@ -15,7 +15,7 @@ export const modelCallRules: readonly Rule[] = [
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const invocation of invocationsOf(run))
-        for (const [problem, event] of numberProblems(invocation)) say(problem, event)
+        for (const [problem, event] of numberProblems(run, invocation)) say(problem, event)
     }),
   },
   {
@@ -71,9 +71,25 @@ const REQUESTED = 'assay.model.requested'
 const LOST = 'assay.model.lost'
 const USAGE = 'provider.usage'
 
-function numberProblems(invocation: Invocation): Problem[] {
+/** The call of an earlier attempt of the same node that was lost last: its tries are counted already. */
+function lostBefore(run: RunLog, { round, started }: Invocation): LoggedEvent | undefined {
+  if (round.start.payload.attempt === 0) return undefined
+  const fresh = run.events.findLast(
+    ({ type, node, payload, sequence }) =>
+      sequence < started.sequence &&
+      ((type === 'node.started' && node === started.node && payload.attempt === 0) || type === 'assay.run.forked'),
+  )
+  return run.events.findLast(
+    ({ type, node, sequence }) =>
+      type === LOST && node === started.node && sequence < started.sequence && sequence > (fresh?.sequence ?? -1),
+  )
+}
+
+function numberProblems(run: RunLog, invocation: Invocation): Problem[] {
   const problems: Problem[] = []
-  let [call, attempt, retries] = [1, 1, 0]
+  const before = lostBefore(run, invocation)?.payload
+  const firstOf = (one: number): number => (before?.call === one ? (number(before.attempt) ?? 0) : 0) + 1
+  let [call, attempt, retries] = [1, firstOf(1), 0]
   const most = number(invocation.brief?.maxRounds)
   for (const event of stepsOf(invocation)) {
     const { payload } = event
@@ -86,7 +102,7 @@ function numberProblems(invocation: Invocation): Problem[] {
     if (event.type === REQUESTED && most !== undefined && call > most + retries)
       problems.push([`call ${call} of ${most + retries}`, event])
     if (event.type === LOST) attempt += 1
-    if (event.type === USAGE) [call, attempt] = [call + 1, 1]
+    if (event.type === USAGE) [call, attempt] = [call + 1, firstOf(call + 1)]
   }
   return problems
 }

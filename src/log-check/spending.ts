@@ -133,16 +133,16 @@ function spentBy(event: LoggedEvent): Amounts {
   const { type, payload, raw } = event
   switch (type) {
     case 'provider.usage': {
-      const retries = number(get(raw.secret, 'retries')) ?? 0
-      if (payload.cacheHit === true) return { ...NOTHING, retries }
+      if (payload.cacheHit === true) return NOTHING
       const tokens =
         number(payload.totalTokens) ?? (number(payload.inputTokens) ?? 0) + (number(payload.outputTokens) ?? 0)
-      return { ...NOTHING, tokens, cost: nano(payload.costEstimateUsd), retries }
+      return { ...NOTHING, tokens, cost: nano(payload.costEstimateUsd) }
     }
     case 'assay.model.lost':
       return { ...NOTHING, tokens: number(payload.chargedTokens) ?? 0, cost: nano(payload.chargedCostUsd) }
     case 'agent.toolCalled':
-      return { ...NOTHING, toolCalls: 1 }
+      // An earlier attempt of the node has paid for it.
+      return get(raw.secret, 'paid') === true ? NOTHING : { ...NOTHING, toolCalls: 1 }
     case 'envelope.retry.attempted':
     case 'node.retried':
       return { ...NOTHING, retries: 1 }

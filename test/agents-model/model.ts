@@ -65,7 +65,7 @@ class Foresight {
   readonly #returned = new Map<string, Returned>()
   /** Calls that have been billed once. */
   #paid = 0
-  /** Calls of tools that this attempt of the node, and the one of most before it, has told. */
+  /** Calls of tools whose outcome this attempt of the node, and the one of most before it, has kept. */
   #used = 0
   #paidUses = 0
   #isOpen = false
@@ -258,9 +258,9 @@ class Foresight {
     for (const [position, { tool, misfit }] of wanted.slice(0, 16).entries()) {
       const terms = setup.tools[tool]
       if (terms === undefined) continue
-      if (seen.toolCalls + 1 > (setup.budget.maxToolCalls ?? Number.POSITIVE_INFINITY)) this.#exhausted()
-      if (this.#used >= this.#paidUses) seen.toolCalls += 1
-      this.#used += 1
+      const isPaid = this.#used < this.#paidUses
+      if (!isPaid && seen.toolCalls + 1 > (setup.budget.maxToolCalls ?? Number.POSITIVE_INFINITY)) this.#exhausted()
+      if (!isPaid) seen.toolCalls += 1
       this.#tell('agent.toolCalled')
       const isForbidden = terms.scopes.some(scope => !setup.scopes.includes(scope))
       if (!isForbidden && !misfit) {
@@ -271,6 +271,7 @@ class Foresight {
         if (came.status === 'fails') return { failed: 'tool_failed', retryable: false }
         if (came.status === 'fails for now') return { failed: 'tool_failed', retryable: true }
         tokens += came.resultTokens
+        this.#used += 1
       }
       this.#tell('agent.toolReturned')
     }
@@ -290,7 +291,8 @@ class Foresight {
         throw new Over('cancelled')
       }
       // What was cut short may have happened: it is called again, or, where that must not be, nobody knows.
-      if (DIES_FIRST.has(disturbance) || disturbance === 'pause at once') {
+      const isCut = disturbance === 'pause at once' && use.status !== 'ok'
+      if (DIES_FIRST.has(disturbance) || isCut) {
         if (isNever) return 'unknown'
         continue
       }

@@ -41,11 +41,7 @@ export interface Tools {
 
 /** Loads modules; servers are started or connected to when they are first wanted. */
 export async function createTools(deps: ToolDeps): Promise<Tools> {
-  const sources: readonly ToolSource[] = [
-    createBuiltins(deps),
-    await loadLocalTools(deps),
-    ...(await serversOf(deps)),
-  ]
+  const sources: readonly ToolSource[] = [createBuiltins(deps), await loadLocalTools(deps), ...(await serversOf(deps))]
   const rateLimit = createRateLimit(deps.clock)
 
   async function find(toolId: string, signal: AbortSignal): Promise<Tool | 'unavailable' | undefined> {

@@ -1,4 +1,4 @@
-import type { ArtifactMade, Brief, ModelReply, ToolWanted, Usage } from '../agent/brief.js'
+import type { ArtifactMade, Brief, ModelReply, ToolTerms, ToolWanted, Usage } from '../agent/brief.js'
 import { costOf, modelProblem, mostCostOf, outputWithin, overspent, plus, usdOf } from '../agent/budget.js'
 import { type InvocationState, nextCall } from '../agent/invocation.js'
 import type { Interrupt, Resolution } from '../interrupt.js'
@@ -29,7 +29,8 @@ import { isTooLarge } from './weight.js'
  */
 
 type Heard<Type extends Outcome['type']> = Extract<Outcome, { type: Type }>
-type Working = Extract<NodeState, { is: 'waiting' }> & {
+type Waiting = Extract<NodeState, { is: 'waiting' }>
+type Working = Waiting & {
   readonly wait: Invoking
   readonly invocation: InvocationState
 }
@@ -97,12 +98,18 @@ function briefProblem(turn: Turn, brief: Brief): Failure | undefined {
 
 const UNPRICED = 'maxCostUsd is bounded and the model has no price; add it to prices'
 
+/** Whether an earlier attempt of the node has paid for the next tool call, and left its outcome. */
+const isPaid = ({ uses = 0, paid = NOTHING_PAID }: Waiting): boolean => uses < paid.uses
+
 /** What an agent does next by itself, or undefined when it waits. */
-export function invocationMove(state: Active, index: number): 'tool' | 'model' | undefined {
+export function invocationMove(state: Active, index: number): 'tool' | 'model' | 'deny' | undefined {
   const node = state.nodes[index]!
   const invocation = invocationOf(node)
-  if (invocation?.now.is !== 'between' || node.is !== 'waiting' || node.asked) return undefined
-  if (nextCall(invocation)) return roomFor(state, { toolCalls: 1 }) === 'not-yet' ? undefined : 'tool'
+  if (!invocation || node.is !== 'waiting' || node.asked) return undefined
+  // A branch may have been made by someone who may do less than whoever started its source.
+  if (invocation.now.is === 'using' && missingScopes(state, toolInUse(invocation)).length > 0) return 'deny'
+  if (invocation.now.is !== 'between') return undefined
+  if (nextCall(invocation)) return isPaid(node) || roomFor(state, { toolCalls: 1 }) !== 'not-yet' ? 'tool' : undefined
   // A call that is not affordable only because of what others have set aside waits until they have settled.
   const { inputTokens, outputTokens, brief } = invocation
   const least = Math.min(LEAST_OUTPUT, outputTokens)
@@ -117,6 +124,7 @@ export function proceedInvocation(turn: Turn, planNode: PlanNode): void {
   const node = working(turn, planNode)
   if (!node || move === undefined) return
   if (move === 'model') return callModel(turn, planNode, node)
+  if (move === 'deny') return denyTool(turn, planNode, node)
   const next = nextCall(node.invocation)
   if (next) callTool(turn, planNode, node, next.position, next.wanted)
 }
@@ -403,15 +411,15 @@ function finish(
 
 /** R-TOOL-3: every call is told before it is made, by hash. R-TOOL-4: what the principal may not do is not done. */
 function callTool(turn: Turn, planNode: PlanNode, node: Working, position: number, wanted: ToolWanted): void {
-  const { invocation, uses = 0, paid = NOTHING_PAID } = node
+  const { invocation } = node
   const nodeId = planNode.node.id
   const { brief, now } = invocation
   const cause = now.is === 'between' ? now.cause : invocation.started
   const terms = brief.tools.find(tool => tool.toolId === wanted.toolId)!
-  if (roomFor(turn.active, { toolCalls: 1 }) === 'toolCalls')
+  if (!isPaid(node) && roomFor(turn.active, { toolCalls: 1 }) === 'toolCalls')
     return exhaust(turn, nodeId, 'toolCalls', plus(spentBy(turn.active), { toolCalls: 1 }), cause)
   const tool = { agentId: brief.agentId, toolName: terms.toolId, toolId: terms.toolId }
-  const { owner, principalScope = [] } = turn.active.started
+  const { owner } = turn.active.started
   const before = spentBy(turn.active)
   const called = turn.emitNumbered(sequence => ({
     type: 'agent.toolCalled',
@@ -423,17 +431,18 @@ function callTool(turn: Turn, planNode: PlanNode, node: Working, position: numbe
       principal: owner.principal ?? 'core.system',
       transport: terms.transport,
     },
-    secret: { position, ...(uses < paid.uses ? { paid: true as const } : {}) },
+    secret: { position, ...(isPaid(node) ? { paid: true as const } : {}) },
     cause,
   }))
   tellSpend(turn, before, called)
-  const missing = terms.scopes.filter(scope => !principalScope.includes(scope))
-  const notCalled = missing.length > 0 ? 'forbidden' : wanted.problem === undefined ? undefined : 'invalid_arguments'
+  const notCalled =
+    missingScopes(turn.active, terms).length > 0
+      ? 'forbidden'
+      : wanted.problem === undefined
+        ? undefined
+        : 'invalid_arguments'
   if (notCalled === undefined) return
-  const error: Json =
-    notCalled === 'forbidden'
-      ? { code: 'forbidden', scope: 'tool', toolName: terms.toolId, requiredScopes: [...terms.scopes] }
-      : { code: notCalled }
+  const error: Json = notCalled === 'forbidden' ? forbidden(terms.toolId, terms.scopes) : { code: notCalled }
   turn.emit({
     type: 'agent.toolReturned',
     nodeId,
@@ -442,6 +451,36 @@ function callTool(turn: Turn, planNode: PlanNode, node: Working, position: numbe
     cause: called,
   })
 }
+
+/** R-TOOL-4: what the tool asks for and whoever the run acts for may not do. */
+const missingScopes = ({ started: { principalScope = [] } }: Active, { scopes }: ToolTerms): readonly string[] =>
+  scopes.filter(scope => !principalScope.includes(scope))
+
+const toolInUse = ({ brief, rounds, now }: InvocationState): ToolTerms => {
+  const toolId = now.is === 'using' ? rounds.at(-1)?.wanted[now.position]?.toolId : undefined
+  return brief.tools.find(tool => tool.toolId === toolId)!
+}
+
+function denyTool(turn: Turn, { node: { id: nodeId } }: PlanNode, { invocation }: Working): void {
+  const { now, brief } = invocation
+  if (now.is !== 'using') return
+  const { toolId, scopes } = toolInUse(invocation)
+  const tool = { agentId: brief.agentId, toolName: toolId, toolId, callId: now.callId }
+  turn.emit({
+    type: 'agent.toolReturned',
+    nodeId,
+    payload: { ...tool, status: 'forbidden', error: forbidden(toolId, scopes) },
+    secret: { position: now.position, code: 'forbidden' },
+    cause: now.called,
+  })
+}
+
+const forbidden = (toolName: string, scopes: readonly string[]): Json => ({
+  code: 'forbidden',
+  scope: 'tool',
+  toolName,
+  requiredScopes: [...scopes],
+})
 
 export function toolAnswered(turn: Turn, planNode: PlanNode, { position, call, answer }: Heard<'ToolAnswered'>): void {
   const invocation = working(turn, planNode)?.invocation

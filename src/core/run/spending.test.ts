@@ -52,11 +52,18 @@ describe('a budget', () => {
     ])
   })
 
-  it('R-BUDGET-3: is not said where nothing is bounded, or nothing can be spent', () => {
+  it('R-BUDGET-3: is not said where nothing is bounded', () => {
     expect(payloads(given(agentFlow()).start(), 'budget.reserved')).toEqual([])
     expect(payloads(given(agentFlow()).start({}, { budget: { modelAllow: ['*'] } }), 'budget.reserved')).toEqual([])
-    const pure = given({ nodes: { a: 'core.noop' } }).start({}, { budget: { maxTokens: 1 } })
-    expect(payloads(pure, 'budget.reserved')).toEqual([])
+  })
+
+  it('R-BUDGET-2 R-BUDGET-4: holds for the retries of a run that has no agent, too', () => {
+    const fails = { a: { type: 'core.fail', settings: { maxRetries: 3, retryDelayMs: 10 } } }
+    const run = given({ nodes: fails })
+      .start({}, { budget: { maxRetries: 1 } })
+      .after(1_000)
+    expect(payloads(run, 'budget.reserved')).toEqual([{ effectiveBudget: { maxRetries: 1 }, scope: 'run' }])
+    expect(payloads(run, 'budget.exhausted')).toEqual([{ dimension: 'retries', consumed: 1, limit: 1 }])
   })
 
   it('R-BUDGET-2: one that is none is refused with the run', () => {

@@ -48,10 +48,10 @@ export const policiesForChild = (state: Pick<Told, 'started'>): readonly BudgetP
 /** What the run may spend at most. */
 export const ceilingsOf = (state: Pick<Told, 'started'>): Ceilings => leastOf(policies(state))
 
-/** R-BUDGET-3: said once, at the start of a run that can spend something and may not spend as much as it likes. */
+/** R-BUDGET-3: said once, at the start of a run that may not spend as much as it likes. */
 export function tellBudget(turn: Turn): void {
   const effectiveBudget = ceilingsOf(turn.active)
-  if (!isBounded(effectiveBudget) || !canSpend(turn.plan)) return
+  if (!isBounded(effectiveBudget)) return
   turn.emit({ type: 'budget.reserved', payload: { effectiveBudget, scope: 'run' }, cause: turn.active.next - 1 })
 }
 
