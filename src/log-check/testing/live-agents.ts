@@ -80,7 +80,7 @@ export function workLive(run: SimulatedRun, node: Node, state: NodeState): void 
   const { live } = state
   if (live === undefined) return begin(run, node, state)
   if (chance(choose, 40)) return failLive(run, node, state, 'node_timeout', live.started, true)
-  if (live.now === 'thinking') return chance(choose, 10) ? lose(run, node, live) : think(run, node, state, live)
+  if (live.now === 'thinking') return chance(choose, 10) ? lose(run, node, state, live) : think(run, node, state, live)
   if (live.now === 'using') return comeBack(run, node, live)
   const next = live.wanted.shift()
   if (next === undefined) return callModel(run, node, state, live)
@@ -196,6 +196,7 @@ function callModel(run: SimulatedRun, node: Node, state: NodeState, live: Live):
   const over = crossing(run, { tokens, costNano })
   if (over !== undefined) return exhaust(run, nodeId, over, cause)
   live.call += 1
+  live.attempt = triesOf(state, live)
   const cost = brief.price === undefined ? {} : { reservedCostUsd: costNano / 1e9 }
   const payload = {
     nodeId,
@@ -209,13 +210,18 @@ function callModel(run: SimulatedRun, node: Node, state: NodeState, live: Live):
   Object.assign(live, { now: 'thinking', deltas: 0, reservedTokens: tokens, reservedNano: costNano })
 }
 
+/** Tries that an earlier attempt of the node has lost are counted already. */
+const triesOf = ({ spoiled }: NodeState, { call, attempt }: Live): number =>
+  spoiled?.call === call ? Math.max(attempt, spoiled.attempt + 1) : attempt
+
 /** Nobody will hear the answer; it counts as if it had taken all that was set aside. */
-export function lose(run: SimulatedRun, { id: nodeId }: Node, live: Live): void {
+export function lose(run: SimulatedRun, { id: nodeId }: Node, state: NodeState, live: Live): void {
   const { invocationId, call, attempt, reservedTokens, reservedNano, brief } = live
   const cost = brief.price === undefined ? {} : { chargedCostUsd: reservedNano / 1e9 }
   const payload = { nodeId, invocationId, call, attempt, chargedTokens: reservedTokens, ...cost }
   live.cause = run.emit('assay.model.lost', nodeId, payload, { cause: live.requested })
   Object.assign(live, { now: 'between', call: call - 1, attempt: attempt + 1 })
+  state.spoiled = { call, attempt }
   spend(run, { tokens: reservedTokens, costNano: reservedNano }, live.cause)
 }
 
@@ -270,8 +276,6 @@ function tellUsage(run: SimulatedRun, node: Node, live: Live, free: boolean, kep
   const outputTokens = free ? 0 : Math.min(10 + choose(50), reservedTokens - live.input)
   const costNano = price === undefined ? 0 : (inputTokens * price.input + outputTokens * price.output) * 1_000
   const cacheHit = !free && chance(choose, 12)
-  const tried = crossing(run, { retries: 1 }) === undefined && chance(choose, 8) ? 1 : 0
-  const secret = { ...kept, ...(tried > 0 ? { retries: tried } : {}) }
   live.now = 'between'
   live.cause = run.emit(
     'provider.usage',
@@ -286,10 +290,9 @@ function tellUsage(run: SimulatedRun, node: Node, live: Live, free: boolean, kep
       ...(price === undefined ? {} : { costEstimateUsd: costNano / 1e9, currency: 'USD' }),
       ...(cacheHit ? { cacheHit } : {}),
     },
-    { cause, secret: Object.keys(secret).length > 0 ? secret : undefined },
+    { cause, secret: Object.keys(kept).length > 0 ? kept : undefined },
   )
-  const more = cacheHit ? {} : { tokens: inputTokens + outputTokens, costNano }
-  spend(run, { ...more, retries: tried }, live.cause)
+  if (!cacheHit) spend(run, { tokens: inputTokens + outputTokens, costNano }, live.cause)
 }
 
 const REASONS = {
@@ -422,7 +425,7 @@ export function closeLive(
 ): number {
   const { live } = state
   if (live === undefined) return cause
-  if (live.now === 'thinking') lose(run, node, live)
+  if (live.now === 'thinking') lose(run, node, state, live)
   const { invocationId, agentId } = live
   delete state.live
   return run.emit(

@@ -220,6 +220,7 @@ export class SimulatedRun extends LogWriter {
     state.attempt = attempt
     delete state.handoff
     delete state.live
+    if (attempt === 0) delete state.spoiled
     state.startedAt = this.emit('node.started', nodeId, { nodeId, typeId, attempt })
     if (ASKING.includes(typeId)) ask(this, node, state)
     if (HANDS_OUT.includes(typeId)) handOut(this, node, state)

@@ -50,6 +50,8 @@ export type NodeState = {
   handoff?: Handoff
   /** An agent at work in it. */
   live?: Live
+  /** The call of it whose answer was lost last, and how many tries of it are counted. */
+  spoiled?: { call: number; attempt: number }
   /** What a supervisor has decided in this turn, or wants to decide if it may. */
   decision?: Decision
   /** The same as readers outside see it. */

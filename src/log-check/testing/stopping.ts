@@ -35,8 +35,9 @@ export function pause(run: SimulatedRun): void {
 
 /** An agent goes on from its latest round; the call it is in is made again. */
 function cutOff(run: SimulatedRun, node: Node): void {
-  const { live, phase } = run.state(node.id)
-  if (phase === 'running' && live?.now === 'thinking') lose(run, node, live)
+  const state = run.state(node.id)
+  const { live, phase } = state
+  if (phase === 'running' && live?.now === 'thinking') lose(run, node, state, live)
 }
 
 /** Lets the nodes that are at work settle; true when the run ended by that. */

@@ -1,0 +1,84 @@
+import type { Interrupt, Resolution } from '../interrupt.js'
+import type { Json } from '../json.js'
+import { notApproved } from '../nodes/interrupt.js'
+import { DEFAULT_THRESHOLD } from '../orchestrator/decision.js'
+import { ratification, tellOpinion } from '../orchestrator/hold.js'
+import { ask } from './ask.js'
+import { closeInvocation } from './bracket.js'
+import { failNode, settleNode, tooLarge } from './execute.js'
+import type { PlanNode } from './plan.js'
+import type { Active } from './state.js'
+import { tellOfAgent } from './tell.js'
+import type { Turn } from './turn.js'
+import { isTooLarge } from './weight.js'
+import { working } from './working.js'
+
+/** Step 7: what the agent has come to; held for a person when it is not sure enough (R-LIVE-13, R-LIVE-14). */
+export function decided(
+  turn: Turn,
+  planNode: PlanNode,
+  result: Json,
+  confidence: number | undefined,
+  cause: number,
+): void {
+  const node = working(turn, planNode)!
+  const { brief } = node.invocation
+  if (isTooLarge(result)) return failNode(turn, planNode, tooLarge(`the result of agent "${brief.agentId}"`), cause)
+  const opinion = { agentId: brief.agentId, decision: result, ...(confidence === undefined ? {} : { confidence }) }
+  const { event } = tellOpinion(opinion) as Extract<ReturnType<typeof tellOpinion>, { kind: 'agent' }>
+  const said = tellOfAgent(turn, planNode.node.id, event, cause)
+  const threshold = brief.threshold ?? thresholdOf(turn.active)
+  // An orchestrator's doubt has a floor of its own.
+  if (node.wait.role !== 'supervisor' && confidence !== undefined && confidence < threshold) {
+    const { timeoutMs } = planNode.node.config
+    const interrupt: Interrupt = {
+      kind: 'low-confidence',
+      data: { agentId: brief.agentId, threshold, observed: confidence, decision: result },
+      ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
+    }
+    return ask(turn, planNode, interrupt, said)
+  }
+  finish(turn, planNode, result, confidence, said)
+}
+
+const thresholdOf = ({ started }: Active): number => {
+  const threshold = started.configurable?.escalationThreshold
+  return typeof threshold === 'number' ? threshold : DEFAULT_THRESHOLD
+}
+
+/** A person has said whether what an agent was not sure of may stand. */
+export function heldAnswered(turn: Turn, planNode: PlanNode, resolution: Resolution, cause: number): void {
+  const { value, data, timedOut, by } = resolution
+  const kept = ratification(value, data.decision ?? null)
+  if (kept === undefined) {
+    closeInvocation(turn, planNode, 'escalated', cause)
+    const step = notApproved(timedOut, by)
+    if (step.kind === 'failed') failNode(turn, planNode, step.error, cause)
+    return
+  }
+  const edited = typeof value === 'object' && value !== null && 'action' in value && value.action === 'edit-accept'
+  const result = edited
+    ? ((value as { editedArtifactData?: Json }).editedArtifactData ?? null)
+    : (data.decision ?? null)
+  finish(turn, planNode, result, Number(data.observed), cause, edited)
+}
+
+/** Step 8: the bracket closes, and the node has its result. */
+function finish(
+  turn: Turn,
+  planNode: PlanNode,
+  result: Json,
+  confidence: number | undefined,
+  cause: number,
+  edited = false,
+): void {
+  const { wait, invocation } = working(turn, planNode)!
+  const { brief } = invocation
+  const closed = closeInvocation(turn, planNode, 'completed', cause, {
+    // R-LIVE-11: what a person wrote in its place was not held to the schema.
+    ...(brief.checksResult && !edited ? { schemaValidated: true } : {}),
+    ...(confidence === undefined ? {} : { confidence }),
+  })
+  const told = { kind: 'agent' as const, agentId: brief.agentId, result }
+  settleNode(turn, planNode, wait, confidence === undefined ? told : { ...told, confidence }, closed ?? cause)
+}
