@@ -17,8 +17,9 @@ export default defineConfig({
           env,
           testTimeout: 600_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          // Most of them wait for processes that they have started: two at a time keep two cores busy.
           pool: 'forks',
+          maxWorkers: 2,
         },
       },
       { test: { name: 'bench', include: ['bench/**/*.bench.ts'], testTimeout: 600_000, hookTimeout: 120_000 } },

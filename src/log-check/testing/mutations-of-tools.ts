@@ -45,7 +45,8 @@ export const TOOL_MUTATIONS: readonly Mutation[] = [
     event.payload.argsHash = 'cd'.repeat(32)
   }),
   mutation('L23k', 'a call that nobody asked for', calls, ({ run, event, at }) => {
-    repeat(run, event, at)
+    // Other arguments, for a model may well ask for the same thing twice.
+    repeat(run, { ...event, payload: { ...event.payload, argsHash: 'ad'.repeat(32) } }, at)
   }),
   mutation(
     'L23k',
