@@ -20,6 +20,7 @@ export default defineConfig({
           // Most of them wait for processes that they have started: two at a time keep two cores busy.
           pool: 'forks',
           maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
       { test: { name: 'bench', include: ['bench/**/*.bench.ts'], testTimeout: 600_000, hookTimeout: 120_000 } },

@@ -4,7 +4,8 @@ import type { Json, JsonObject } from './json.js'
 import type { ConfidencePolicy, OrchestratorDecision } from './orchestrator/decision.js'
 import type { Failure } from './problem.js'
 import type { TriggerRule, WorkflowNode } from './run/definition.js'
-import type { AgentFact, ConfidenceEscalated, Wait } from './run/event.js'
+import type { AgentFact } from './run/agent-event.js'
+import type { ConfidenceEscalated, Wait } from './run/event.js'
 import type { Asked, Orchestrator, WorkerResult } from './run/state.js'
 
 /**

@@ -1,6 +1,6 @@
 import { usdOf } from '../agent/budget.js'
 import type { InvocationState, Thinking, Using } from '../agent/invocation.js'
-import type { InvocationOutcome } from './event.js'
+import type { InvocationOutcome } from './agent-event.js'
 import type { PlanNode } from './plan.js'
 import { spentBy, tellSpend } from './spending.js'
 import type { NodeState } from './state.js'

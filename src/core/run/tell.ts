@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.js'
 import type { AgentSaid, Write } from '../node-type.js'
 import type { OrchestratorDecision } from '../orchestrator/decision.js'
-import type { AgentFact } from './event.js'
+import type { AgentFact } from './agent-event.js'
 import { carriesSecret, maskWithin, secretsOf } from './masking.js'
 import type { Turn } from './turn.js'
 
