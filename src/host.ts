@@ -26,8 +26,14 @@ import { hashKey } from './http/key-ring.js'
 import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
 import { loadProject } from './project/load-project.js'
+import { loadStandards } from './project/standards.js'
 import { redactingLog } from './secrets/redacting-log.js'
 import { createSecrets } from './secrets/secrets.js'
+import { createRecords } from './calibration/records.js'
+import { readVerdictIn } from './engine/read-verdict.js'
+import { createInspector } from './probes/inspector.js'
+import { onceLoaded } from './standards/once-loaded.js'
+import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { lockDataFolder } from './store/data-lock.js'
 import { openStore } from './store/open-store.js'
 import { systemClock, systemIds } from './system.js'
@@ -115,6 +121,7 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
     secrets,
     schemas,
     clock,
+    ids,
     log,
     capabilities: AGENT_CAPABILITIES,
     artifacts: artifactsIn(store),
@@ -126,6 +133,18 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
     { store, egress, clock, ids, log, hostId: () => engine.hostId },
     { durable: config.webhooks.durable, version: packageVersion(), engineVersion: ENGINE_VERSION },
   )
+  const standards = createStandards({ store, clock, schemas, plans: () => engine.plans })
+  const checked = onceLoaded(standards)
+  // Gates look at files of the project's own; a project without any has none to look at.
+  const workspace = config.project && path.join(config.project, 'workspace')
+  const inspector = createInspector({
+    egress,
+    schemas,
+    project: config.project,
+    workspace,
+    clock,
+    log,
+  })
   const engine: Engine = new Engine(
     {
       store,
@@ -139,6 +158,9 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
       definitionShape,
       announcer: webhooks,
       agents: parts.agents ?? house.agents,
+      standards: checked,
+      inspector,
+      records: createRecords({ store, clock, readRecord: readVerdictIn(store) }),
       vault: createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data)),
     },
     {
@@ -160,14 +182,15 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
   const audit = new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) })
   const tokenSecrets = config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data)
   const agents = directoryOf(house)
-  const parted = { keys, receipts: store, audit, webhooks, agents, tokenSecrets }
+  const parted = { keys, receipts: store, audit, webhooks, standards, agents, tokenSecrets }
   const edge = { ...parted, clock, ids, log, config: await httpSettings(config) }
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
   const app = createApp({ engine, ...edge, fixtures: () => fixtures })
   opened.push(() => app.close())
   const registerWorkflows = async () => {
-    await registerProject(config, engine)
+    await registerProject(config, engine, standards)
+    checked.loaded()
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
   return { engine, app, webhooks, sealer, registerWorkflows }
@@ -267,12 +290,14 @@ async function configuredKey(config: Config, clock: Clock): Promise<ApiKey> {
   return { ...granted, createdAt: clock.now(), expiresAt: null, revokedAt: null }
 }
 
-async function registerProject(config: Config, engine: Engine): Promise<void> {
+async function registerProject(config: Config, engine: Engine, standards: StandardsRegistry): Promise<void> {
   if (config.project === undefined) return
   const problems: string[] = []
   for (const { file, definition } of (await loadProject(config.project)).workflows) {
     const answer = await engine.putWorkflow(null, definition)
     if (!answer.ok && 'refusal' in answer) problems.push(`${file}: ${answer.refusal.message}`)
   }
+  // After the workflows, which gates must fit.
+  if (problems.length === 0) problems.push(...(await standards.share(await loadStandards(config.project))))
   if (problems.length > 0) throw new ConfigError(problems)
 }

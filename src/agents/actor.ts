@@ -21,6 +21,25 @@ export type Actor = {
 
 /** Undefined when the catalogue has no such agent, or not in the version that is wanted. */
 export function actorOf(wanted: AgentWanted, role: ModelRole, catalog: Pick<Catalog, 'get'>): Actor | undefined {
+  const actor = described(wanted, role, catalog)
+  return role === 'verifier' && actor ? judging(actor) : actor
+}
+
+/**
+ * R-DWS-10, R-DWS-33: of an agent that judges only its model and its own prompt count. It has no tools and no memory,
+ * and what it is given and must answer is the gate's to say.
+ */
+const judging = ({ agentId, version, modelClass, model, prompts: { intrinsic, home } }: Actor): Actor => ({
+  agentId,
+  ...(version !== undefined && { version }),
+  modelClass,
+  ...(model !== undefined && { model }),
+  toolAllowlist: [],
+  memoryBound: false,
+  prompts: { ...(intrinsic && { intrinsic }), overrides: {}, ...(home !== undefined && { home }) },
+})
+
+function described(wanted: AgentWanted, role: ModelRole, catalog: Pick<Catalog, 'get'>): Actor | undefined {
   const { agentId } = wanted
   if ('inline' in wanted) {
     const { systemPrompt, modelClass, model, toolAllowlist = [] } = wanted.inline

@@ -1,6 +1,6 @@
 import type { Egress } from '../egress/egress.js'
 import type { Agents, Artifacts } from '../engine/agent-ports.js'
-import type { Clock, Log, SchemaChecker } from '../engine/ports.js'
+import type { Clock, Ids, Log, SchemaChecker } from '../engine/ports.js'
 import type { Secrets } from '../secrets/secrets.js'
 import { createBriefs } from './brief.js'
 import { type Catalog, createCatalog } from './catalog/catalog.js'
@@ -14,6 +14,7 @@ export type AgentDeps = {
   readonly secrets: Secrets
   readonly schemas: SchemaChecker
   readonly clock: Clock
+  readonly ids: Pick<Ids, 'unique'>
   readonly log: Log
   /** What the host provides, by the names that manifests require. */
   readonly capabilities: ReadonlySet<string>
@@ -32,7 +33,7 @@ export type AgentHouse = {
 }
 
 export async function createAgents(deps: AgentDeps): Promise<AgentHouse> {
-  const { settings, log, secrets, schemas } = deps
+  const { settings, ids, log, secrets, schemas } = deps
   const { project, watch, models: modelSettings, prices } = settings
   // Known from the start, so that nothing can quote one before it is first used.
   await Promise.all(secretsOf(settings).map(ref => secrets.resolve(ref).catch(error => tellMissing(log, error))))
@@ -41,7 +42,7 @@ export async function createAgents(deps: AgentDeps): Promise<AgentHouse> {
   const models = createModels({ ...deps, settings: modelSettings, prices })
   const agents: Agents = {
     knows: agentId => catalog.get(agentId) !== undefined,
-    brief: createBriefs({ catalog, models, tools, schemas, secrets, limits: modelSettings, log }),
+    brief: createBriefs({ catalog, models, tools, schemas, secrets, limits: modelSettings, ids, log }),
     think: ask => models.think(ask),
     use: ask => tools.use(ask),
     keyOf: ask => models.keyOf(ask),

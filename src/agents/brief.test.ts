@@ -94,6 +94,7 @@ function brief(more: Partial<BriefAsk> = {}) {
     },
     secrets,
     limits: { maxOutputTokens: 1_000, maxRounds: 8, maxRetries: 2 },
+    ids: { unique: () => 'unique' },
     log: { info: note, warn: note, error: note },
   }
   return createBriefs(deps)({
@@ -190,10 +191,10 @@ describe('the model', () => {
     const ask = {
       ai: { model: 'x', maxOutputTokens: 5, temperature: 0.5 },
       fixed: () => fixed,
-      role: 'verifier',
+      role: 'supervisor',
     } as const
     const { told, contents } = await briefed(ask)
-    expect(asked.choose).toEqual([{ role: 'verifier', modelClass: 'writing', ai: ask.ai, fixed }])
+    expect(asked.choose).toEqual([{ role: 'supervisor', modelClass: 'writing', ai: ask.ai, fixed }])
     expect([told.maxOutputTokens, contents.temperature]).toEqual([5, 0.5])
   })
 

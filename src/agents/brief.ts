@@ -1,7 +1,8 @@
 import type { Brief, PromptResolution } from '../core/agent/brief.js'
+import type { Bundle } from '../core/gate/bundle.js'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
 import type { AgentFailure, Agents, BriefAsk, BriefContents, ToolContentsOfBrief } from '../engine/agent-ports.js'
-import type { Log, SchemaChecker } from '../engine/ports.js'
+import type { Ids, Log, SchemaChecker } from '../engine/ports.js'
 import type { Secrets } from '../secrets/secrets.js'
 import { type Actor, actorOf, promptsOf } from './actor.js'
 import type { Catalog } from './catalog/catalog.js'
@@ -12,6 +13,7 @@ import { type ResolvedPrompts, resolvePrompts } from './prompts/resolve.js'
 import { type AnswerForm, systemText } from './prompts/system-text.js'
 import type { PromptProblem } from './prompts/template.js'
 import { userText } from './prompts/user-text.js'
+import { verifierSystem, verifierUser } from './prompts/verifier-text.js'
 import type { ModelSettings } from './settings.js'
 import { tokenBound } from './token-bound.js'
 import type { HostTool } from './tools/host-tool.js'
@@ -24,6 +26,7 @@ export type BriefDeps = {
   readonly schemas: Pick<SchemaChecker, 'check'>
   readonly secrets: Pick<Secrets, 'redact'>
   readonly limits: Pick<ModelSettings, 'maxOutputTokens' | 'maxRounds' | 'maxRetries'>
+  readonly ids: Pick<Ids, 'unique'>
   readonly log: Log
 }
 
@@ -43,8 +46,9 @@ export function createBriefs(deps: BriefDeps): Agents['brief'] {
 }
 
 /** R-LIVE-2: model, prompts, tools, memory, task, in this order. */
-async function briefFor(deps: BriefDeps, ask: BriefAsk): Promise<Briefed> {
+async function briefFor(deps: BriefDeps, given: BriefAsk): Promise<Briefed> {
   const { catalog, models, tools, schemas, limits } = deps
+  const ask = given.role === 'verifier' ? secluded(given) : given
   const { role, ai } = ask
   const actor = actorOf(ask.agent, role, catalog)
   if (actor === undefined) return unknownAgent(ask, catalog)
@@ -89,6 +93,13 @@ async function briefFor(deps: BriefDeps, ask: BriefAsk): Promise<Briefed> {
   return { ok: true, told, contents }
 }
 
+/** R-DWS-8 to R-DWS-12: nothing of any run reaches a verifier but its bundle, whatever the workflow or the host says. */
+const secluded = ({ transcript: _transcript, feedback: _feedback, ...ask }: BriefAsk): BriefAsk => ({
+  ...ask,
+  prompts: { node: {}, workflow: {} },
+  variables: { input: {} },
+})
+
 /** Where there is no prompt of a kind, and need be none, nothing was resolved. */
 const isWorthTelling = ({ kind, resolved }: PromptResolution): boolean => kind === 'system' || resolved !== null
 
@@ -131,22 +142,18 @@ function allowedOf(tools: readonly HostTool[], { agentId, toolAllowlist }: Actor
 }
 
 function contentsFor(
-  { models, secrets }: BriefDeps,
+  { models, secrets, ids }: BriefDeps,
   ask: BriefAsk,
   actor: Actor,
-  { system, user, fewShot, schemaHint }: ResolvedPrompts,
+  prompts: ResolvedPrompts,
   surface: readonly HostTool[],
 ): BriefContents {
   const answer = answerFormOf(ask, actor)
   const { temperature } = ask.ai
   const contents: BriefContents = {
-    system: systemText(system.prompt?.text ?? '', schemaHint.prompt?.text, answer, surface.length > 0),
-    user: userText({
-      examples: fewShot.flatMap(({ prompt }) => prompt?.text ?? []),
-      prompt: user.prompt?.text,
-      task: ask.task,
-      transcript: ask.transcript?.map(event => ({ ...event })),
-    }),
+    ...(ask.role === 'verifier'
+      ? verifierTexts(ask, prompts, answer, ids)
+      : workerTexts(ask, prompts, answer, surface.length > 0)),
     tools: toolsFor(surface, models),
     ...(answer.form !== 'text' && answer.schema && { returnSchema: answer.schema }),
     wrapped: answer.form === 'wrapped',
@@ -155,8 +162,45 @@ function contentsFor(
   return secrets.redact.json(contents)
 }
 
+type Texts = Pick<BriefContents, 'system' | 'user' | 'canary'>
+
+function workerTexts(
+  { task, transcript, feedback }: BriefAsk,
+  { system, user, fewShot, schemaHint }: ResolvedPrompts,
+  answer: AnswerForm,
+  hasTools: boolean,
+): Texts {
+  return {
+    system: systemText(system.prompt?.text ?? '', schemaHint.prompt?.text, answer, hasTools),
+    user: userText({
+      examples: fewShot.flatMap(({ prompt }) => prompt?.text ?? []),
+      prompt: user.prompt?.text,
+      task,
+      transcript: transcript?.map(event => ({ ...event })),
+      feedback,
+    }),
+  }
+}
+
+/** The marks are kept with the texts: a call that is made again, on another host too, is about the same ones. */
+function verifierTexts(
+  { task }: BriefAsk,
+  { system }: ResolvedPrompts,
+  answer: AnswerForm,
+  ids: BriefDeps['ids'],
+): Texts {
+  const marks = { nonce: ids.unique(), canary: ids.unique() }
+  return {
+    system: verifierSystem(system.prompt?.text ?? '', marks, answer),
+    user: verifierUser(task as unknown as Bundle, marks),
+    canary: marks.canary,
+  }
+}
+
 /** What the node demands wins; an agent that promises a result, or must say how sure it is, says both in one object. */
-function answerFormOf({ returnSchema }: BriefAsk, actor: Actor): AnswerForm {
+function answerFormOf({ role, returnSchema }: BriefAsk, actor: Actor): AnswerForm {
+  // R-VERIFY-9: a verifier says how sure it is, besides what its gate demands.
+  if (role === 'verifier') return { form: 'wrapped', ...(returnSchema && { schema: returnSchema }) }
   if (returnSchema !== undefined) return { form: 'exact', schema: returnSchema }
   if (actor.returnSchema !== undefined) return { form: 'wrapped', schema: actor.returnSchema }
   return { form: actor.threshold === undefined ? 'text' : 'wrapped' }

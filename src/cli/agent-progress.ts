@@ -43,7 +43,7 @@ const SHOWN = 100
 /** The whole of it is in the event. */
 const shortened = (text = ''): string => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text)
 
-const count = (amount: unknown, what: string): string => `${amount} ${what}${amount === 1 ? '' : 's'}`
+export const count = (amount: unknown, what: string): string => `${amount} ${what}${amount === 1 ? '' : 's'}`
 
 export const confidenceText = ({ confidence }: Payload): string =>
   confidence === undefined ? '' : ` (confidence ${confidence})`

@@ -1,9 +1,10 @@
 import type { Fields, RunEventDoc, WireError } from '../client/wire-shapes.js'
 import { type AgentStep, agentStep, agentText, confidenceText } from './agent-progress.js'
+import { gateMark, gateStep, gateText } from './gate-progress.js'
 
 /**
- * The orchestrator's loop, and agents at work, as a person follows them: a line per decision, per hand-off, per call of
- * a model or tool, per doubt and per breach.
+ * The orchestrator's loop, agents at work and results at gates, as a person follows them: a line per decision, per
+ * hand-off, per call of a model or tool, per attempt and verdict, per doubt and per breach.
  */
 
 export type LoopLine = {
@@ -36,9 +37,9 @@ export function advanceLoop(loop: LoopProgress, event: RunEventDoc): LoopProgres
   const isHandoff = event.type === 'core.workflowChain.event'
   if (isHandoff && payload.phase !== 'dispatch.began')
     return { ...loop, lines: loop.lines.map(line => stepped(line, event, payload)) }
-  const step = agentStep(event)
+  const step = agentStep(event) ?? gateStep(event)
   if (step !== undefined) return advanceCall(loop, step, event)
-  const is = isHandoff ? 'open' : LINES[event.type]
+  const is = isHandoff ? 'open' : (LINES[event.type] ?? gateMark(event))
   if (is === undefined || isToldAgain(event, payload)) return loop
   return added(loop, { is, text: loopText(event) ?? event.type, events: [event.eventId] })
 }
@@ -90,7 +91,7 @@ const STATES: { readonly [phase: string]: LoopLine['is'] } = {
   'child.cancelled': 'cancelled',
 }
 
-/** What an event of the loop or of an agent says, in one line; undefined for all others. */
+/** What an event of the loop, of an agent or of a gate says, in one line; undefined for all others. */
 export function loopText(event: RunEventDoc): string | undefined {
   const payload = (event.payload ?? {}) as Payload
   switch (event.type) {
@@ -103,7 +104,7 @@ export function loopText(event: RunEventDoc): string | undefined {
     case 'cap.breached':
       return breachText(payload)
     default:
-      return agentText(event)
+      return agentText(event) ?? gateText(event)
   }
 }
 

@@ -10,6 +10,7 @@ import { addKeys } from './commands/keys.js'
 import { addRun } from './commands/run.js'
 import { addRuns } from './commands/runs.js'
 import { addServe } from './commands/serve.js'
+import { addStandards } from './commands/standards.js'
 import { addTools } from './commands/tools.js'
 import { addVerify } from './commands/verify.js'
 import { addWebhooks } from './commands/webhooks.js'
@@ -66,6 +67,7 @@ const COMMANDS = [
   addRuns,
   addInterrupts,
   addWorkflows,
+  addStandards,
   addAgents,
   addTools,
   addWebhooks,

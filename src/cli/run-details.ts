@@ -1,6 +1,7 @@
 import type { Fields, RunSnapshot } from '../client/wire-shapes.js'
 import { isObject, type Json } from '../core/json.js'
-import { usd } from './agent-progress.js'
+import { count, usd } from './agent-progress.js'
+import { missingText } from './convergence.js'
 import { answerCommands, headline } from './interrupt.js'
 import { decisionText } from './loop-progress.js'
 import { spanText } from './span.js'
@@ -56,8 +57,32 @@ export function spendRows({ assay }: RunSnapshot): Row[] {
     ['cost', of(usd(spend.costUsd), budget.maxCostUsd, usd)],
     ['tool calls', of(String(spend.toolCalls), budget.maxToolCalls)],
     ['retries', of(String(spend.retries), budget.maxRetries)],
+    ...judgingRows(spend.verification),
   ]
 }
+
+/** R-DWS-28: what of it went to verifiers. */
+const judgingRows = (spent: NonNullable<RunSnapshot['assay']>['spend']['verification']): Row[] =>
+  spent === undefined ? [] : [['verifying', `${count(spent.tokens, 'token')}, ${usd(spent.costUsd)} of it`]]
+
+/** Whether the run reached what it was for, once it has ended. */
+export function goalRows(run: RunSnapshot): Row[] {
+  if (run.convergence === undefined || run.completedAt === undefined) return []
+  if (run.convergence.goalSatisfied) return [['goal', 'satisfied']]
+  const missing = missingText(run)
+  return [['goal', `not satisfied${missing === undefined ? '' : `: ${missing}`}`]]
+}
+
+/** Results that gates have judged: at which gate, whose, how often, and how they stand. */
+export const gateRows = ({ assay }: RunSnapshot): string[][] =>
+  (assay?.gates ?? []).map(({ gateId, nodeId, workerId, verdict, attempts, blocking = 0 }) => [
+    gateId,
+    nodeId,
+    workerId ?? '',
+    verdict ?? 'open',
+    String(attempts),
+    String(blocking),
+  ])
 
 /** Agents that are at work now: where, who, with which model, and how far. */
 export const invocationRows = ({ nodeStates = {} }: RunSnapshot): string[][] =>

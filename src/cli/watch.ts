@@ -1,7 +1,8 @@
 import pc from 'picocolors'
 import type { AssayClient } from '../client/assay-client.js'
 import type { AskedInterrupt, RunSnapshot } from '../client/wire-shapes.js'
-import { EXIT, type ExitCode, exitCodeOf, isWaiting } from './exit-code.js'
+import { findingsHint, givenUp, UNVERIFIED } from './convergence.js'
+import { EXIT, type ExitCode, exitCodeOf, hasGivenUp, isWaiting } from './exit-code.js'
 import { explain } from './explain.js'
 import { answerCommands } from './interrupt.js'
 import { type RunView, runView } from './live-view.js'
@@ -12,7 +13,10 @@ import { printable, printJson, type Terminal } from './terminal.js'
 
 export type WatchOptions = { readonly title: string; readonly quiet: boolean; readonly json: boolean }
 
-/** Shows a run until it ends or is left waiting; prints its outputs, or why there are none. */
+/**
+ * Shows a run until it ends or is left waiting; prints its outputs, or why there are none. What a run that gave up has
+ * made is shown beside stdout, so that no script takes it for the result.
+ */
 export async function watch(
   terminal: Terminal,
   client: AssayClient,
@@ -22,9 +26,10 @@ export async function watch(
   const { run, progress } = await followRun(terminal, client, runId, options)
   const { outputs } = progress
   if (options.json) printJson(terminal, { ...run, ...(outputs && { outputs }) })
+  else if (hasGivenUp(run)) for (const line of givenUp(run, outputs)) terminal.note(line)
   else if (run.status === 'completed') printJson(terminal, outputs ?? {})
   else for (const line of await ending(client, run)) terminal.note(line)
-  return exitCodeOf(run.status)
+  return exitCodeOf(run)
 }
 
 export type Followed = {
@@ -104,9 +109,12 @@ const nameOf = ({ runId, interruptId }: AskedInterrupt): string => `${runId}:${i
 /** How a run that did not complete stands, and what to do next. */
 async function ending(client: AssayClient, run: RunSnapshot): Promise<string[]> {
   const { runId, status, error } = run
-  if (exitCodeOf(status) === EXIT.failed) {
+  if (exitCodeOf(run) === EXIT.failed) {
     const reason = error === undefined ? '' : `: ${printable(error.message)} ${pc.dim(`[${printable(error.code)}]`)}`
-    return [`${pc.red('run')} ${runId} ${status}${reason}`]
+    return [
+      `${pc.red('run')} ${runId} ${status}${reason}`,
+      ...(error?.code === UNVERIFIED ? [findingsHint(runId)] : []),
+    ]
   }
   const open = status === 'paused' ? [] : await openBelow(client, run)
   const answers = open.map(one => answerCommands(one)[0] ?? `assay interrupts show ${one.runId} ${one.nodeId}`)

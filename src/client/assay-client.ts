@@ -27,8 +27,14 @@ import type {
   RunRow,
   RunSnapshot,
   RunStatus,
+  StandardCollection,
+  StandardDocument,
+  StandardInfo,
+  StandardList,
   ToolInfo,
   ToolList,
+  Verification,
+  VerificationList,
   WebhookCreated,
   WebhookDeliveries,
   WebhookList,
@@ -159,6 +165,16 @@ export class AssayClient {
     return this.#call({ path: `${run(runId)}/debug-bundle` })
   }
 
+  /** What gates have made of the run's results, attempt by attempt. */
+  listVerifications(runId: string): Promise<VerificationList> {
+    return this.#call({ path: `${run(runId)}/verifications` })
+  }
+
+  /** Everything about one of them, by its number in the list. */
+  getVerification(runId: string, n: number): Promise<Verification> {
+    return this.#call({ path: `${run(runId)}/verifications/${n}` })
+  }
+
   listWebhooks(): Promise<WebhookList> {
     return this.#call({ path: '/v1/webhooks' })
   }
@@ -214,6 +230,23 @@ export class AssayClient {
     return this.#write('/v1/workflows:validate', definition)
   }
 
+  listStandards(collection: StandardCollection): Promise<StandardList> {
+    return this.#call({ path: standard(collection) })
+  }
+
+  getStandard(collection: StandardCollection, id: string): Promise<StandardDocument> {
+    return this.#call({ path: standard(collection, id) })
+  }
+
+  /** Registers a document under its id, or replaces the one that has it. */
+  putStandard(collection: StandardCollection, document: Fields): Promise<StandardInfo> {
+    return this.#write(standard(collection), document)
+  }
+
+  removeStandard(collection: StandardCollection, id: string): Promise<unknown> {
+    return this.#call({ method: 'DELETE', path: standard(collection, id) })
+  }
+
   /** The answer is the only place where the key itself ever appears. */
   createKey(key: NewKey): Promise<CreatedKey> {
     return this.#call({ method: 'POST', path: '/v1/keys', body: key })
@@ -238,4 +271,6 @@ export class AssayClient {
 
 const run = (runId: string): string => `/v1/runs/${encodeURIComponent(runId)}`
 const interrupt = (runId: string, nodeId: string): string => `${run(runId)}/interrupts/${encodeURIComponent(nodeId)}`
+const standard = (collection: StandardCollection, id?: string): string =>
+  `/v1/host/assay/${collection}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`
 const webhook = (webhookId: string): string => `/v1/webhooks/${encodeURIComponent(webhookId)}`

@@ -16,7 +16,9 @@ import type {
   RUN_STATUSES,
   RunSnapshot as Snapshot,
 } from '../wire/run.js'
+import type { StandardAnswer, StandardShown } from '../wire/standard.js'
 import type { ListToolsAnswer, ToolDescriptor } from '../wire/tools.js'
+import type { ListVerificationsAnswer, VerificationAnswer } from '../wire/verification.js'
 import type {
   CreateWebhookAnswer,
   CreateWebhookBody,
@@ -50,6 +52,12 @@ export type WorkflowInfo = Static<typeof WorkflowAnswer>
 export type WorkflowList = Static<typeof ListWorkflowsAnswer>
 export type WorkflowCheck = Static<typeof CheckWorkflowAnswer>
 
+/** What work is held to, by the name of its collection. */
+export type StandardCollection = 'gates' | 'intents' | 'knowledge'
+export type StandardInfo = StandardAnswer
+export type StandardDocument = Static<typeof StandardShown>
+export type StandardList = { readonly [Collection in StandardCollection]?: readonly StandardInfo[] }
+
 export type NewKey = Static<typeof CreateKeyBody>
 export type CreatedKey = Static<typeof CreateKeyAnswer>
 export type KeyList = Static<typeof ListKeysAnswer>
@@ -71,6 +79,10 @@ export type ForkedRun = Static<typeof ForkAnswer>
 export type RunDiff = Static<typeof DiffAnswer>
 export type EventDiff = RunDiff['eventDiffs'][number]
 export type DebugBundle = Static<typeof BundleSchema>
+
+export type VerificationList = Static<typeof ListVerificationsAnswer>
+export type VerificationRow = VerificationList['verifications'][number]
+export type Verification = VerificationAnswer
 
 export type NewWebhook = Static<typeof CreateWebhookBody>
 export type WebhookCreated = Static<typeof CreateWebhookAnswer>

@@ -1,4 +1,5 @@
 import type { Expression, Scope } from './expression.js'
+import type { DwsVerdict } from './gate/judgement.js'
 import type { Interrupt, Resolution } from './interrupt.js'
 import type { Json, JsonObject } from './json.js'
 import type { ConfidencePolicy, OrchestratorDecision } from './orchestrator/decision.js'
@@ -6,7 +7,7 @@ import type { Failure } from './problem.js'
 import type { TriggerRule, WorkflowNode } from './run/definition.js'
 import type { AgentFact } from './run/agent-event.js'
 import type { ConfidenceEscalated, Wait } from './run/event.js'
-import type { Asked, Orchestrator, WorkerResult } from './run/state.js'
+import type { Asked, Orchestrator, Slot, WorkerResult } from './run/state.js'
 
 /**
  * A kind of node: pure rules for what it does when it starts and when what it waited for has come. Each lives in its
@@ -78,6 +79,8 @@ export type NodeContext = {
   /** Where the orchestrator's loop stands. */
   readonly orchestrator: Orchestrator | undefined
   readonly confidence: ConfidencePolicy
+  /** Gates whose latest word on this run's work is not a pass. */
+  readonly unverified: readonly Pick<Slot, 'gateId' | 'criteria' | 'nodeId' | 'workerId'>[]
   /** The events that a turn of the orchestrator may look back on: from this one on, up to its own start. */
   readonly transcript: { readonly from: number; readonly to: number }
   /** Whether any edge leaves this port of the node. */
@@ -129,6 +132,8 @@ export type WaitOutcome =
   | { readonly kind: 'resolved'; readonly resolution: Resolution }
   | { readonly kind: 'handed'; readonly workers: readonly WorkerResult[] }
   | { readonly kind: 'agent'; readonly agentId: string; readonly result: Json; readonly confidence?: number }
+  /** What a gate says of a result that nothing is made of. */
+  | { readonly kind: 'judged'; readonly verdict: DwsVerdict | 'none'; readonly artifactId?: string }
 
 export const completed = (outputs: JsonObject = {}, writes: readonly Write[] = []): Step =>
   writes.length > 0 ? { kind: 'completed', outputs, writes } : { kind: 'completed', outputs }

@@ -39,6 +39,8 @@ export const PROBLEMS = {
   idempotency_key_mismatch: { status: 409, retryable: false, title: 'Idempotency-Key was used with another request' },
   idempotency_in_flight: { status: 409, retryable: true, title: 'The first request with this key is still running' },
   engine_version_mismatch: { status: 409, retryable: false, title: 'The run was written by a newer engine' },
+  standard_shared: { status: 409, retryable: false, title: 'It comes with the project and is changed there' },
+  standard_in_use: { status: 409, retryable: false, title: 'A gate still refers to it' },
   interrupt_expired: { status: 410, retryable: false, title: 'The link, or the time to answer, is over' },
   interrupt_gone: { status: 410, retryable: false, title: 'The run was cancelled with its parent; nobody waits' },
   payload_too_large: { status: 413, retryable: false, title: 'The request body is over the size limit' },
@@ -109,11 +111,14 @@ export const FAILURES = {
   model_broke_off: 'The answer of the model broke off',
   model_output_too_large: 'The answer of the model is over the size limit',
   secret_missing: 'A secret that a setting refers to is not there',
+  verification_failed: 'A result has not passed its gate, and nothing is made of it',
+  verifier_canary: 'A verifier did what the text it judged asked it to; its vote is void',
   envelope_refusal: 'The model refused the task',
   envelope_invalid: 'The model did not answer in the form it was asked to',
   envelope_truncation_unrecoverable: 'The answer of the model was cut off, however much room it got',
   budget_exhausted: 'The next step could cross a ceiling of the budget',
   budget_model_denied: 'The budget does not let the run call this model',
+  gate_unbound: 'A gate of the workflow no longer fits it, so its run would go unchecked',
   run_quarantined: 'The run took its host down again and again and was stopped',
 } as const
 

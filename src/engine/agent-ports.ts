@@ -9,6 +9,7 @@ import type {
   ToolReply,
   Usage,
 } from '../core/agent/brief.js'
+import type { Feedback } from '../core/gate/judgement.js'
 import type { Json, JsonObject } from '../core/json.js'
 import type { ArtifactCreated } from '../core/run/event.js'
 import type { TranscriptEvent } from './ports.js'
@@ -65,6 +66,8 @@ export type BriefAsk = {
   readonly returnSchema?: JsonObject
   /** Events of the run that the agent may look back on. */
   readonly transcript?: readonly TranscriptEvent[]
+  /** Why the agent's last result was sent back. */
+  readonly feedback?: Feedback
   readonly signal: AbortSignal
 }
 
@@ -77,6 +80,8 @@ export type BriefContents = {
   /** The answer is asked for as {result, confidence}. */
   readonly wrapped: boolean
   readonly temperature?: number
+  /** A code planted in what a verifier judges; a reply that repeats it is void. */
+  readonly canary?: string
 }
 
 export type ToolContentsOfBrief = {

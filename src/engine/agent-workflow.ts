@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { WorkflowDefinition } from '../core/run/definition.js'
+import { hostWorkflow } from './host-workflows.js'
 
-/** Workflows of this name are made by the host. */
+/** Workflows whose names begin so are made by the host. */
 export const RESERVED = 'assay-agent-'
+
+/** Whether only the host may give a workflow this id. */
+export const isReserved = (workflowId: string): boolean =>
+  hostWorkflow(workflowId) !== undefined || workflowId.startsWith(RESERVED)
 
 /** Agent ids have a dot, workflow ids have none: where one may be named, both can be. */
 export const isAgentId = (id: string): boolean => id.includes('.')

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../core/json.js'
+import type { Json, JsonObject } from '../core/json.js'
 import type { Refusal } from '../core/problem.js'
 import type { DrainPolicy, Fork, RunStatus } from '../core/run/event.js'
 import type { ResolveInterrupt as AnswerHeard } from '../core/run/input.js'
@@ -6,7 +6,16 @@ import type { Plan } from '../core/run/plan.js'
 import type { RunState } from '../core/run/state.js'
 import type { Checkpoint } from './audit-ports.js'
 import type { Delivery, Webhook } from './delivery-ports.js'
-import type { ChildRow, Receipt, RunQuery, RunRow, StoredEvent, WorkflowRecord } from './ports.js'
+import type {
+  ChildRow,
+  Receipt,
+  RunQuery,
+  RunRow,
+  Standard,
+  StandardKind,
+  StoredEvent,
+  WorkflowRecord,
+} from './ports.js'
 
 /** What the edges (HTTP, conformance seams, embedding programs) may ask of a host. */
 export interface RunEngine {
@@ -22,8 +31,8 @@ export interface RunEngine {
   list(query: RunQuery): Promise<RunRow[]>
   /** The latest of a run's children, oldest first. */
   childrenOf(runId: string, limit: number): Promise<ChildRow[]>
-  /** The stored log from `from` on, or undefined when the tenant has no such run. */
-  readEvents(tenant: string, runId: string, from: number): Promise<StoredEvent[] | undefined>
+  /** The stored log from `from` on, at most `limit` events, or undefined when the tenant has no such run. */
+  readEvents(tenant: string, runId: string, from: number, limit?: number): Promise<StoredEvent[] | undefined>
   /**
    * The log from `from` on: first what is stored, then what is appended, in order, without gap or repetition. Ends
    * after the terminal event or when `signal` aborts. Undefined when the tenant has no such run.
@@ -126,6 +135,21 @@ export type NewWebhook = {
   readonly url: string
   readonly events: readonly string[]
   readonly tags?: readonly string[]
+}
+
+/** What work is held to, as the edges manage it. */
+export interface StandardsDesk {
+  /** Checks, completes and stores a document. */
+  register(
+    tenant: string,
+    kind: StandardKind,
+    document: Json,
+  ): Promise<Answer<{ readonly standard: Standard; readonly changed: boolean }>>
+  /** Undefined when it was removed. */
+  remove(tenant: string, kind: StandardKind, id: string): Promise<Refusal | undefined>
+  /** The tenant's own and the shared ones, by id. */
+  list(tenant: string, kind: StandardKind): Promise<readonly Standard[]>
+  find(tenant: string, kind: StandardKind, id: string): Promise<Standard | undefined>
 }
 
 /** Proof that logs are as they were written. */

@@ -6,6 +6,7 @@ import { brief } from './perform/brief.js'
 import { call } from './perform/call.js'
 import { cancelChild } from './perform/cancel-child.js'
 import { check } from './perform/check.js'
+import { inspect } from './perform/inspect.js'
 import type { Perform, Shop } from './perform/performing.js'
 import { retell } from './perform/retell.js'
 import { startChild } from './perform/start-child.js'
@@ -174,6 +175,8 @@ export class Driver {
 const keyOf = (effect: Effect): string => {
   const worker = 'worker' in effect ? `:${effect.worker}` : ''
   if (effect.kind === 'think') return `think:${effect.nodeId}:${effect.since}:${effect.call}.${effect.attempt}`
+  if (effect.kind === 'inspect')
+    return `inspect:${effect.nodeId}:${effect.since}:${effect.bound.gate.gate_id}:${effect.attempt}.${effect.round}`
   if (effect.kind === 'use') return `use:${effect.nodeId}:${effect.since}:${effect.call}.${effect.position}`
   return 'nodeId' in effect
     ? `${effect.kind}:${effect.nodeId}:${effect.since}${worker}`
@@ -194,6 +197,8 @@ function performEffect(shop: Shop, run: Loaded, effect: Effect, signal: AbortSig
       return check(shop, run, effect, signal)
     case 'call':
       return call(shop, run, effect, signal)
+    case 'inspect':
+      return inspect(shop, run, effect, signal)
     case 'brief':
       return brief(shop, run, effect, signal)
     case 'think':

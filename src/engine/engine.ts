@@ -1,6 +1,8 @@
+import type { BoundGate } from '../core/gate/gate.js'
 import { bareAnswer, schemasFor } from '../core/interrupt.js'
 import type { Json, JsonObject } from '../core/json.js'
-import { type Refusal, refuse } from '../core/problem.js'
+import { JUDGE_WORKFLOW } from '../core/nodes/judge.js'
+import { type Failure, failure, type Refusal, refuse } from '../core/problem.js'
 import type { NodeTypes } from '../core/run/compile.js'
 import { decide, type Rules } from '../core/run/decide.js'
 import type { RunStarted } from '../core/run/event.js'
@@ -26,7 +28,7 @@ import { forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
 import { Plans } from './plans.js'
 import type { Agents, Vault } from './agent-ports.js'
-import { RESERVED } from './agent-workflow.js'
+import { isReserved, RESERVED } from './agent-workflow.js'
 import type {
   Announcer,
   ChildRow,
@@ -44,6 +46,7 @@ import type {
 import { Recent } from './recent.js'
 import { type Input, Runs, viewOf, type Written } from './runs.js'
 import { shownHash } from './shown-hash.js'
+import type { Inspector, Records, Standards } from './verification-ports.js'
 
 export type EngineDeps = {
   readonly store: Store
@@ -62,6 +65,9 @@ export type EngineDeps = {
   readonly announcer?: Announcer
   readonly agents: Agents
   readonly vault: Vault
+  readonly standards: Standards
+  readonly inspector: Inspector
+  readonly records: Records
 }
 
 export type EngineOptions = {
@@ -125,6 +131,7 @@ export class Engine implements RunEngine {
       clock,
       ids,
       plans: this.#plans,
+      standards: deps.standards,
       cells: this.#cells,
       lease: this.#lease,
       rules,
@@ -149,6 +156,9 @@ export class Engine implements RunEngine {
         unstored: new Map(),
         agents: deps.agents,
         vault: deps.vault,
+        standards: deps.standards,
+        inspector: deps.inspector,
+        records: deps.records,
         recent,
         reuseAnswers: options.reuseAnswers,
       },
@@ -186,6 +196,11 @@ export class Engine implements RunEngine {
     await this.#lease.stop()
   }
 
+  /** What a new run of a workflow, or agent, would be made of. */
+  get plans(): Pick<Plans, 'named' | 'known'> {
+    return this.#plans
+  }
+
   async create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<RunView>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
@@ -204,6 +219,8 @@ export class Engine implements RunEngine {
           ),
         }
     }
+    const gates = await this.#gatesFor(request.tenant, named, request.inputs)
+    if ('code' in gates) return { ok: false, refusal: refuse('validation_error', gates.message) }
     const runId = this.deps.ids.run()
     const started: RunStarted = {
       workflowId: plan.definition.id,
@@ -220,11 +237,21 @@ export class Engine implements RunEngine {
       if (request[field] !== undefined) Object.assign(started, { [field]: request[field] })
     return this.#runs.create(
       runId,
-      { type: 'StartRun', runId, started },
+      { type: 'StartRun', runId, started, ...(gates.length > 0 ? { gates } : {}) },
       plan,
       request.exclusiveScope ?? false,
       receipt,
     )
+  }
+
+  /** What the results of a run are held to. A trial is of the one gate it names. */
+  async #gatesFor(tenant: string, named: string, { gateId }: JsonObject): Promise<readonly BoundGate[] | Failure> {
+    const { standards } = this.deps
+    if (named !== JUDGE_WORKFLOW) return standards.gatesFor(tenant, named)
+    const bound = typeof gateId === 'string' ? await standards.gate(tenant, gateId) : undefined
+    return bound
+      ? [bound]
+      : failure('gate_unbound', `inputs.gateId must name a gate, not ${JSON.stringify(gateId ?? null)}`)
   }
 
   async command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<RunView>> {
@@ -295,8 +322,8 @@ export class Engine implements RunEngine {
     return this.deps.store.childrenOf(runId, limit)
   }
 
-  async readEvents(tenant: string, runId: string, from: number): Promise<StoredEvent[] | undefined> {
-    return (await this.#isVisible(tenant, runId)) ? this.deps.store.readEvents(runId, from) : undefined
+  async readEvents(tenant: string, runId: string, from: number, limit?: number): Promise<StoredEvent[] | undefined> {
+    return (await this.#isVisible(tenant, runId)) ? this.deps.store.readEvents(runId, from, limit) : undefined
   }
 
   async follow(
@@ -331,8 +358,8 @@ export class Engine implements RunEngine {
 
   async #checked(definition: unknown): Promise<{ plan: Plan; text: string } | Refusal> {
     const checked = await this.#plans.check(definition)
-    if ('code' in checked || !checked.plan.definition.id.startsWith(RESERVED)) return checked
-    const message = `workflow ids that begin with ${RESERVED} are the host's own; give it another id`
+    if ('code' in checked || !isReserved(checked.plan.definition.id)) return checked
+    const message = `the id ${checked.plan.definition.id} is for a workflow of the host's own, as are ids that begin with ${RESERVED}; give it another id`
     return refuse('validation_error', message, { field: 'id' })
   }
 

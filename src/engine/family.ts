@@ -1,4 +1,5 @@
-import { failure } from '../core/problem.js'
+import type { BoundGate } from '../core/gate/gate.js'
+import { type Failure, failure } from '../core/problem.js'
 import { decide } from '../core/run/decide.js'
 import type { RunInput } from '../core/run/input.js'
 import { type Effect, pending } from '../core/run/pending.js'
@@ -11,6 +12,7 @@ import { childEnded } from './perform/watch-child.js'
 import type { Plans } from './plans.js'
 import type { Clock, Ids } from './ports.js'
 import type { Decided, Input, Step } from './runs.js'
+import type { Standards } from './verification-ports.js'
 
 /** Characters that one commit carries, over all its runs, before it is written. */
 const MAX_CHARACTERS = 2 * 1_048_576
@@ -19,6 +21,7 @@ export type Nursery = {
   readonly clock: Clock
   readonly ids: Ids
   readonly plans: Plans
+  readonly standards: Standards
   /** Whether the host can hold no more runs, with so many that it does not know of yet. */
   isFull(more: number): boolean
   /** The first step of a child; a refusal has a code. */
@@ -36,6 +39,7 @@ export function bear(
   parent: Pick<Loaded, 'runId' | 'state' | 'rules'>,
   effect: EffectOf<'start-child'>,
   plan: Plan | undefined,
+  gates: readonly BoundGate[] | Failure,
   siblings = 0,
 ): { readonly input: Input; readonly child?: Step } {
   if (parent.state.phase !== 'active') throw new Error(`run ${parent.runId} has ended and starts no child`)
@@ -44,7 +48,7 @@ export function bear(
     return { input: refused(effect, failure('too_many_runs', message)) }
   }
   const childRunId = nursery.ids.run()
-  const start = hire(parent.runId, parent.state, parent.rules.limits, effect, plan, childRunId)
+  const start = hire(parent.runId, parent.state, parent.rules.limits, effect, plan, childRunId, gates)
   if ('code' in start) return { input: refused(effect, start) }
   // Without a plan nobody is hired.
   const known = plan!
@@ -89,9 +93,11 @@ export function grow(
   if (born) adopt(born)
   while (total < MAX_EVENTS && characters < MAX_CHARACTERS) {
     const effect = pending(before.rules, state).find(owed => owed.kind === 'start-child')
-    const plan = effect?.kind === 'start-child' ? nursery.plans.known(before.tenant, effect.workflowId) : undefined
-    if (effect?.kind !== 'start-child' || plan === undefined) break
-    const { input, child } = bear(nursery, { ...before, state }, effect, plan, children.length)
+    if (effect?.kind !== 'start-child') break
+    const plan = nursery.plans.known(before.tenant, effect.workflowId)
+    const gates = effect.verifier ? [] : nursery.standards.knownFor(before.tenant, effect.workflowId)
+    if (plan === undefined || gates === undefined) break
+    const { input, child } = bear(nursery, { ...before, state }, effect, plan, gates, children.length)
     hear(input)
     if (child) adopt(child)
   }

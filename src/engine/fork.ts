@@ -1,4 +1,5 @@
 import type { Decision } from '../core/decider.js'
+import type { BoundGate } from '../core/gate/gate.js'
 import { type Refusal, refuse } from '../core/problem.js'
 import { boundProblems } from '../core/run/bounds.js'
 import { decide, type Rules } from '../core/run/decide.js'
@@ -9,6 +10,7 @@ import type { RunState } from '../core/run/state.js'
 import type { Answer, ForkRun, MakeReceipt, RunOptions, RunView } from './api.js'
 import { CHAIN_START } from './chain.js'
 import { decode } from './encode.js'
+import { gatedPoints } from './gated-points.js'
 import { openReplay, some } from './perform/retell.js'
 import type { Plans } from './plans.js'
 import type { Clock, Ids, NewRun, RunRow, SchemaChecker, Store } from './ports.js'
@@ -46,7 +48,15 @@ export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeRe
   if (!first.ok) return refused(first.refusal)
   const head = fromSeq === 0 ? CHAIN_START : (await deps.store.readEvents(sourceRunId, fromSeq - 1, 1))[0]!.hash
   const before = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq }
-  return deps.runs.fork(before, first, newRun(source, first.state, fork), receipt)
+  const gates = await gatesOf(deps.store, source, first.state)
+  return deps.runs.fork(before, first, newRun(source, plan, gates, first.state, fork), receipt)
+}
+
+/** A fork is held to what its source was, however little of the source it has told so far. */
+async function gatesOf(store: Store, { runId }: RunRow, state: RunState): Promise<readonly BoundGate[]> {
+  if (state.phase !== 'absent') return state.gates ?? []
+  const first = (await store.readEvents(runId, 0, 1)).map(row => decode(runId, row))[0]
+  return (first?.type === 'run.started' ? first.secret?.gates : undefined) ?? []
 }
 
 /** As much of a replay as goes into one commit; the driver tells the rest. */
@@ -92,9 +102,16 @@ async function overlayProblem(
 }
 
 /** Ownership is the source's; a fork is nobody's child. */
-function newRun({ tenant, workflowId, workflowDigest, scopeId }: RunRow, state: RunState, fork: Fork): NewRun {
+function newRun(
+  { tenant, workflowId, workflowDigest, scopeId }: RunRow,
+  plan: Plan,
+  gates: readonly BoundGate[],
+  state: RunState,
+  fork: Fork,
+): NewRun {
   const tags = state.phase === 'absent' ? [] : (state.started.tags ?? [])
-  const run = { tenant, workflowId, workflowDigest, scopeId, tags: [...tags], fork }
+  const gated = gatedPoints(plan, gates)
+  const run = { tenant, workflowId, workflowDigest, scopeId, tags: [...tags], fork, gated }
   return { ...run, parentRunId: null, parentNodeId: null, exclusiveScope: false }
 }
 

@@ -1,4 +1,5 @@
 import type { BudgetPolicy } from '../core/agent/budget.js'
+import type { BoundGate } from '../core/gate/gate.js'
 import type { JsonObject } from '../core/json.js'
 import { type Failure, failure } from '../core/problem.js'
 import type { Plan } from '../core/run/plan.js'
@@ -19,6 +20,7 @@ export function hire(
   effect: EffectOf<'start-child'>,
   plan: Plan | undefined,
   childRunId: string,
+  gates: readonly BoundGate[] | Failure,
 ): Start | Failure {
   const depth = (state.started.depth ?? 0) + 1
   if (depth > limits.maxDepth) {
@@ -33,6 +35,7 @@ export function hire(
     const message = `workflow "${workflowId}" is not registered; register it before the parent runs`
     return failure('unknown_child_workflow', message, { retryable: false, details: { workflowId } })
   }
+  if ('code' in gates) return gates
   const started = {
     workflowId: plan.definition.id,
     workflowDigest: plan.digest,
@@ -41,7 +44,8 @@ export function hire(
     engineVersion: ENGINE_VERSION,
     owner: state.started.owner,
     ...(state.started.scopeId === undefined ? {} : { scopeId: state.started.scopeId }),
-    ...inheritance(state.started.configurable ?? {}, timeoutMs),
+    // A verifier's model is the host's choice, whatever the run chose for its own agents.
+    ...inheritance(effect.verifier ? {} : (state.started.configurable ?? {}), timeoutMs),
     ...(grant ? { grant } : {}),
     ...inherited(policiesForChild(state)),
     ...(unset.length === 0 ? {} : { unsetInputs: unset }),
@@ -50,7 +54,7 @@ export function hire(
     ...narrowed(state.started.principalScope, principalScope),
     depth,
   }
-  return { type: 'StartRun', runId: childRunId, started, hiddenInputs }
+  return { type: 'StartRun', runId: childRunId, started, hiddenInputs, ...(gates.length > 0 ? { gates } : {}) }
 }
 
 const inherited = (policies: readonly BudgetPolicy[]) => (policies.length > 0 ? { policies } : {})
@@ -71,17 +75,18 @@ function narrowed(own: readonly string[] | undefined, given: readonly string[] |
 }
 
 /** What the parent is told of a child that was started. */
-export function started({ nodeId, since, worker }: EffectOf<'start-child'>, plan: Plan, childRunId: string) {
+export function started({ nodeId, since, worker, verifier }: EffectOf<'start-child'>, plan: Plan, childRunId: string) {
   const agentId = plan.nodes.find(node => node.agentId !== undefined)?.agentId
-  const told = { type: 'ChildStarted' as const, nodeId, since, worker, childRunId }
+  const told = { type: 'ChildStarted' as const, nodeId, since, worker, childRunId, ...(verifier ? { verifier } : {}) }
   return agentId === undefined ? told : { ...told, agentId }
 }
 
 /** What the parent is told of a child that could not be. */
-export const refused = ({ nodeId, since, worker }: EffectOf<'start-child'>, error: Failure) => ({
+export const refused = ({ nodeId, since, worker, verifier }: EffectOf<'start-child'>, error: Failure) => ({
   type: 'ChildRefused' as const,
   nodeId,
   since,
   worker,
   error,
+  ...(verifier ? { verifier } : {}),
 })

@@ -19,6 +19,9 @@ import type { DeliveryStore, NewDelivery } from './delivery-ports.js'
  *  S8  a claim moves to another host only after the holder was fenced, and raises the run's epoch.
  *  S9  a run that is created as a fork shares the first `fromSeq` events of its source: they are read as its own, and
  *      writing it costs the same however many they are.
+ *  S10 no result that a blocking gate judges is merged without a pass over exactly that result: the event that merges it
+ *      is refused with UnverifiedMerge, and nothing of its commit is written. SQL constraints hold this, and they are
+ *      fed from the events themselves, so no caller can leave them out.
  */
 export interface Store extends DeliveryStore, AuditStore {
   commit(commit: Commit): Promise<CommitResult>
@@ -55,6 +58,15 @@ export interface Store extends DeliveryStore, AuditStore {
   listWorkflows(tenant: string): Promise<WorkflowRecord[]>
   /** A definition by its digest: what a running run was started with. */
   getDefinition(digest: string): Promise<string | undefined>
+
+  /** Returns the version: the latest one where nothing has changed, else one more. */
+  putStandard(record: NewStandard): Promise<number>
+  /** False when there is none. Its versions are kept. */
+  deleteStandard(standard: { tenant: string | null; kind: StandardKind; id: string; now: number }): Promise<boolean>
+  /** The latest version of each that is not deleted: the tenant's own and the shared ones, by kind and id. */
+  listStandards(tenant: string): Promise<Standard[]>
+  /** Results that gates have judged, newest first: where in which log their verdicts are. */
+  listVerdicts(query: VerdictQuery): Promise<VerdictRow[]>
 
   /** Layer 1 idempotency for operations that are not a single commit. See http/idempotency.ts. */
   getReceipt(key: ReceiptKey): Promise<Receipt | undefined>
@@ -93,6 +105,11 @@ export interface Store extends DeliveryStore, AuditStore {
 /** The store could not be reached, or answered that it cannot write now. Nothing is known to be written. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
+}
+
+/** A commit would have merged a result that no gate has passed. Nothing of it is written. */
+export class UnverifiedMerge extends Error {
+  override readonly name = 'UnverifiedMerge'
 }
 
 export type Commit = {
@@ -140,6 +157,16 @@ export type NewRun = {
   readonly exclusiveScope: boolean
   /** The run whose beginning this one shares; it is of the same tenant and has at least `sourceLength` events. */
   readonly fork: Fork | null
+  /** Where blocking gates stand in this run. */
+  readonly gated: readonly GatedPoint[]
+}
+
+/** Merging here takes a pass of that gate. `workerId: null`: whichever worker it is. */
+export type GatedPoint = {
+  readonly gateId: string
+  readonly point: 'harvest' | 'node' | 'run'
+  readonly nodeId: string
+  readonly workerId: string | null
 }
 
 export type CommitResult =
@@ -222,6 +249,39 @@ export type WorkflowRecord = {
   /** The definition, verbatim JSON. */
   readonly definition: string
   readonly updatedAt: number
+}
+
+export type StandardKind = 'gate' | 'intent' | 'knowledge'
+
+/** `tenant: null` is shared with every tenant (loaded from the project folder). */
+export type NewStandard = {
+  readonly tenant: string | null
+  readonly kind: StandardKind
+  readonly id: string
+  /** SHA-256 of the body. */
+  readonly hash: string
+  /** The document, complete, as JSON. */
+  readonly body: string
+  readonly updatedAt: number
+}
+
+export type Standard = NewStandard & { readonly version: number }
+
+export type VerdictQuery = {
+  readonly tenant: string
+  readonly gateId?: string
+  /** Only verdicts at this time or later. */
+  readonly since?: number
+  readonly limit: number
+}
+
+/** Sequence of the `agent.verified` and of the artifact with what was found. */
+export type VerdictRow = {
+  readonly runId: string
+  readonly sequence: number
+  readonly gateId: string
+  readonly verdict: 'pass' | 'fail' | 'revise'
+  readonly at: number
 }
 
 export type ReceiptKey = { readonly tenant: string; readonly endpoint: string; readonly key: string }

@@ -14,6 +14,7 @@ import { CHAIN_START } from './chain.js'
 import type { NewDelivery } from './delivery-ports.js'
 import { decode, encodeAll } from './encode.js'
 import { grow, type Nursery } from './family.js'
+import { gatedPoints } from './gated-points.js'
 import type { HostLease } from './host-lease.js'
 import type { Plans } from './plans.js'
 import {
@@ -29,6 +30,7 @@ import {
   type StreamAppend,
 } from './ports.js'
 import { isTimeToKeep, keptState, snapshotOf } from './snapshot.js'
+import type { Standards } from './verification-ports.js'
 
 type WithoutTime<T> = T extends unknown ? Omit<T, 'now'> : never
 export type Input = WithoutTime<RunInput>
@@ -77,6 +79,7 @@ export class Runs {
       ids: Ids
       plans: Plans
       cells: Cells
+      standards: Standards
       lease: HostLease
       rules: (plan: Plan) => Rules
       announcer: Announcer | undefined
@@ -85,10 +88,10 @@ export class Runs {
       written: (written: Written) => void
     },
   ) {
-    const { clock, ids, plans, cells } = deps
+    const { clock, ids, plans, cells, standards } = deps
     const birth: Nursery['birth'] = (runId, input, plan, notBefore) =>
       this.birth(cells.enter(runId), input, plan, notBefore)
-    this.nursery = { clock, ids, plans, birth, isFull: deps.isFull }
+    this.nursery = { clock, ids, plans, standards, birth, isFull: deps.isFull }
   }
 
   /** Starts a run that nothing else knows of yet. */
@@ -104,7 +107,9 @@ export class Runs {
       retried(runId, async () => {
         const fresh = this.#fresh(cell, input, plan, 0)
         if ('code' in fresh) return { ok: false, refusal: fresh }
-        return this.#commitFamily(cell, fresh.before, fresh.decided, receipt, { create: newRun(input, exclusiveScope) })
+        return this.#commitFamily(cell, fresh.before, fresh.decided, receipt, {
+          create: newRun(input, plan, exclusiveScope),
+        })
       }),
     )
   }
@@ -115,7 +120,7 @@ export class Runs {
    */
   birth(cell: Cell, input: Extract<Input, { type: 'StartRun' }>, plan: Plan, notBefore: number): Step | Refusal {
     const fresh = this.#fresh(cell, input, plan, notBefore)
-    return 'code' in fresh ? fresh : step(cell, fresh.before, fresh.decided, newRun(input, false))
+    return 'code' in fresh ? fresh : step(cell, fresh.before, fresh.decided, newRun(input, plan, false))
   }
 
   #fresh(
@@ -278,7 +283,11 @@ const NOTHING: readonly NewDelivery[] = []
 const lengthOf = (loaded: Loaded | undefined): number =>
   loaded === undefined || loaded.state.phase === 'absent' ? 0 : loaded.state.next
 
-const newRun = ({ started }: Extract<Input, { type: 'StartRun' }>, exclusiveScope: boolean): NewRun => ({
+const newRun = (
+  { started, gates = [] }: Extract<Input, { type: 'StartRun' }>,
+  plan: Plan,
+  exclusiveScope: boolean,
+): NewRun => ({
   tenant: started.owner.tenant,
   workflowId: started.workflowId,
   workflowDigest: started.workflowDigest,
@@ -288,6 +297,7 @@ const newRun = ({ started }: Extract<Input, { type: 'StartRun' }>, exclusiveScop
   tags: started.tags ?? [],
   exclusiveScope,
   fork: null,
+  gated: gatedPoints(plan, gates),
 })
 
 export type Decided = Extract<ReturnType<typeof decide>, { ok: true }>

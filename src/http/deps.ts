@@ -1,4 +1,4 @@
-import type { AuditDesk, RunEngine, WebhookDesk } from '../engine/api.js'
+import type { AuditDesk, RunEngine, StandardsDesk, WebhookDesk } from '../engine/api.js'
 import type { Clock, Ids, Log } from '../engine/ports.js'
 import type { AgentInventoryEntry } from '../wire/agents.js'
 import type { ToolDescriptor } from '../wire/tools.js'
@@ -15,6 +15,7 @@ export type AppDeps = {
   readonly receipts: ReceiptStore
   readonly audit: AuditDesk
   readonly webhooks: WebhookDesk
+  readonly standards: StandardsDesk
   readonly agents: AgentDirectory
   /** Secrets of the links that answer interrupts: the first signs, all verify. */
   readonly tokenSecrets: readonly string[]

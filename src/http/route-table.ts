@@ -16,7 +16,9 @@ import { metaRoutes } from './routes/meta.js'
 import { promptRoutes } from './routes/prompts.js'
 import { runControlRoutes } from './routes/run-control.js'
 import { runRoutes } from './routes/runs.js'
+import { standardRoutes } from './routes/standards.js'
 import { toolRoutes } from './routes/tools.js'
+import { verificationRoutes } from './routes/verifications.js'
 import { webhookRoutes } from './routes/webhooks.js'
 import { workflowRoutes } from './routes/workflows.js'
 
@@ -25,6 +27,7 @@ export function routeTable(edge: Edge): readonly Route[] {
   const table: Route[] = [
     ...metaRoutes(edge, () => table),
     ...workflowRoutes(edge),
+    ...standardRoutes(edge),
     ...agentRoutes(edge),
     ...toolRoutes(edge),
     ...promptRoutes(),
@@ -39,6 +42,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...debugBundleRoutes(edge),
     ...annotationRoutes(),
     ...artifactRoutes(edge),
+    ...verificationRoutes(edge),
     ...keyRoutes(edge),
     ...webhookRoutes(edge),
     ...auditRoutes(edge),

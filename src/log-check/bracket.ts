@@ -1,5 +1,5 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
-import { AGENT, COMPLETED, invocationsOf, invokes, isInvoked, STARTED } from './invocations.js'
+import { AGENT, COMPLETED, invocationsOf, invokes, isInvoked, STARTED, VERIFY } from './invocations.js'
 import { get, show } from './json.js'
 import { byId, causeOf, hasCompleted, type Round, roundOf, roundsOf, SUPERVISOR, told } from './rounds.js'
 import { walk } from './walk.js'
@@ -111,11 +111,12 @@ function roundProblems(run: RunLog, round: Round): Problem[] {
   const [first, second] = invocations
   if (second !== undefined) problems.push(['a second invocation for one start', second])
   if (first === undefined) {
-    if (round.typeId === AGENT && hasCompleted(round)) problems.push(['completes without its agent', round.end])
+    if ([AGENT, VERIFY].includes(round.typeId) && hasCompleted(round))
+      problems.push(['completes without its agent', round.end])
     return problems
   }
   if (
-    ![AGENT, SUPERVISOR].includes(round.typeId) ||
+    ![AGENT, VERIFY, SUPERVISOR].includes(round.typeId) ||
     (run.graph !== undefined && !invokes(run, round.node, round.typeId))
   )
     problems.push([`${round.typeId} invokes no agent`, first])

@@ -1,5 +1,5 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
-import { AGENT, invocationOf } from './invocations.js'
+import { AGENT, invocationOf, VERIFY } from './invocations.js'
 import { get, number, show } from './json.js'
 import { causeOf, DISPATCH, oncePerRun, SUB_WORKFLOW, SUPERVISOR } from './rounds.js'
 import {
@@ -110,7 +110,7 @@ const isBounded = (run: RunLog): boolean =>
     DIMENSIONS.some(dimension => ceilingOf(dimension, given) !== undefined),
   )
 
-const SPENDS: readonly (string | undefined)[] = [AGENT, SUPERVISOR, DISPATCH, SUB_WORKFLOW]
+const SPENDS: readonly (string | undefined)[] = [AGENT, VERIFY, SUPERVISOR, DISPATCH, SUB_WORKFLOW]
 
 /** Without the definition nobody can tell. */
 const canSpend = (run: RunLog): boolean =>

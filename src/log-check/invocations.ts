@@ -3,6 +3,7 @@ import { fields, get, isFields, text } from './json.js'
 import { oncePerRun, type Round, roundsOf, SUPERVISOR } from './rounds.js'
 
 export const AGENT = 'core.agent'
+export const VERIFY = 'assay.verify'
 export const STARTED = 'agent.invocation.started'
 export const COMPLETED = 'agent.invocation.completed'
 
@@ -55,7 +56,7 @@ export function secretOf({ raw }: LoggedEvent, field: string): Fields | undefine
 
 /** Whether a node does its work by an agent: what starts it needs no restart after a pause. */
 export function invokes(run: RunLog, node: string | undefined, typeId: string | undefined): boolean {
-  if (typeId === AGENT) return true
+  if (typeId === AGENT || typeId === VERIFY) return true
   const config = fields(run.graph?.nodes.get(node ?? '')?.config)
   const described = config.prompt !== undefined && config.provider === undefined
   return typeId === SUPERVISOR && (config.agentId !== undefined || described)

@@ -1,5 +1,5 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
-import { type Invocation, invocationsOf, isInvoked } from './invocations.js'
+import { type Invocation, invocationsOf, isInvoked, VERIFY } from './invocations.js'
 import { get, number, show, text } from './json.js'
 import { type Asked, answerTo, askedIn, hasCompleted, type Round, roundsOf, SUPERVISOR, told } from './rounds.js'
 import { turnsOf } from './turns.js'
@@ -78,7 +78,7 @@ export const lowConfidenceRules: readonly Rule[] = [
   {
     id: 'L22i',
     title:
-      'What a live agent is less sure of than it must be is held before its invocation ends, and nothing else is; a supervisor’s never; what is held and not accepted ends escalated',
+      'What a live agent is less sure of than it must be is held before its invocation ends, and nothing else is; a supervisor’s and a verifier’s never; what is held and not accepted ends escalated',
     source: 'agents R-LIVE-13, R-LIVE-14',
     assayOnly: true,
     checks: eachRun((run, say) => {
@@ -93,7 +93,7 @@ const USUAL = 0.7
 
 /** Undefined where the log does not show what the agent goes by. */
 function liveThreshold(run: RunLog, { brief, round }: Invocation): number | undefined {
-  if (round.typeId === SUPERVISOR) return 0
+  if (round.typeId === SUPERVISOR || round.typeId === VERIFY) return 0
   return brief === undefined ? undefined : (number(brief.threshold) ?? thresholdAt(run, round.start) ?? USUAL)
 }
 

@@ -14,11 +14,13 @@ const MAX_ALIASES = 50
 const HOSTILE_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** Reads one JSON or YAML file, by its ending, as plain JSON data. */
-export async function readDocument(file: string): Promise<Json> {
+export const readDocument = async (file: string): Promise<Json> => parseDocument(await readText(file), file)
+
+export async function readText(file: string): Promise<string> {
   const stat = await fs.stat(file)
   if (!stat.isFile()) throw new DocumentError(`${file}: not a file`)
   if (stat.size > MAX_BYTES) throw new DocumentError(`${file}: ${stat.size} bytes; at most ${MAX_BYTES} are allowed`)
-  return parseDocument(await fs.readFile(file, 'utf8'), file)
+  return fs.readFile(file, 'utf8')
 }
 
 /** `name` decides the format (`.json`, else YAML) and appears in every message. */

@@ -1,8 +1,8 @@
-import fs from 'node:fs/promises'
 import path from 'node:path'
 import { isObject, type JsonObject } from '../core/json.js'
 import { completeDefinition } from './complete.js'
 import { DocumentError, readDocument } from './document.js'
+import { filesIn, isFolder } from './folder.js'
 
 /** Workflows of a project folder, ready for the host to check and register. */
 export type Project = { readonly dir: string; readonly workflows: readonly ProjectWorkflow[] }
@@ -62,17 +62,7 @@ export async function readDefinition(file: string): Promise<JsonObject> {
 async function workflowFiles(dir: string): Promise<string[]> {
   if (!(await isFolder(dir))) throw new ProjectError([`${dir}: no such project folder; check --project`])
   const folder = path.join(dir, 'workflows')
-  if (!(await isFolder(folder))) return []
-  const names = (await fs.readdir(folder)).filter(name => /^[^.].*\.(json|ya?ml)$/.test(name)).sort()
+  const names = await filesIn(folder, /^[^.].*\.(json|ya?ml)$/)
   if (names.length > MAX_WORKFLOWS) throw new ProjectError([`${folder}: more than ${MAX_WORKFLOWS} workflow files`])
   return names
-}
-
-async function isFolder(place: string): Promise<boolean> {
-  try {
-    return (await fs.stat(place)).isDirectory()
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
-    throw error
-  }
 }

@@ -8,6 +8,8 @@ import { agentsDouble, glassVault } from './agents.js'
 import { ManualClock, settled } from './manual-clock.js'
 import { LIMITS } from './limits.js'
 import { type Sketch, sketch } from './workflow.js'
+import type { Inspector, Records, Standards } from '../engine/verification-ports.js'
+import { inspectorDouble, recordsDouble, standardsDouble } from './verification.js'
 
 /** Ids that count up: the same test makes the same log every time. */
 export class CountingIds implements Ids {
@@ -38,6 +40,9 @@ export type Rig = {
       readonly announcer?: Announcer
       readonly schemas?: SchemaChecker
       readonly agents?: Agents
+      readonly standards?: Standards
+      readonly inspector?: Inspector
+      readonly records?: Records
     },
   ): Promise<Engine>
 }
@@ -58,7 +63,13 @@ export function engineRig(store: Store = new MemoryStore()): Rig {
     clock,
     ids,
     async host(given = {}) {
-      const { performers = new Map(), store: seen = store, announcer, schemas = NO_SCHEMAS, agents, ...options } = given
+      const { performers = new Map(), store: seen = store, announcer, schemas = NO_SCHEMAS, agents, ...more } = given
+      const {
+        standards = standardsDouble(),
+        inspector = inspectorDouble(),
+        records = recordsDouble(),
+        ...options
+      } = more
       const deps: EngineDeps = {
         store: seen,
         clock,
@@ -71,6 +82,9 @@ export function engineRig(store: Store = new MemoryStore()): Rig {
         definitionShape: () => undefined,
         agents: agents ?? agentsDouble({ agents: {} }),
         vault: glassVault,
+        standards,
+        inspector,
+        records,
         ...(announcer ? { announcer } : {}),
       }
       const engine = new Engine(deps, {

@@ -1,4 +1,5 @@
 import { fold } from '../core/decider.js'
+import type { BoundGate } from '../core/gate/gate.js'
 import type { JsonObject } from '../core/json.js'
 import { coreNodeTypes } from '../core/nodes/registry.js'
 import type { Refusal } from '../core/problem.js'
@@ -39,7 +40,7 @@ export class Scenario {
     this.#decider = runDecider(rules)
   }
 
-  start(inputs: JsonObject = {}, configurable?: JsonObject): this {
+  start(inputs: JsonObject = {}, configurable?: JsonObject, gates?: readonly BoundGate[]): this {
     const started = {
       workflowId: this.rules.plan.definition.id,
       workflowDigest: 'digest',
@@ -49,7 +50,7 @@ export class Scenario {
       owner: { tenant: 't1' },
       ...(configurable ? { configurable } : {}),
     }
-    return this.when({ type: 'StartRun', runId: 'run-1', started } as Happening)
+    return this.when({ type: 'StartRun', runId: 'run-1', started, ...(gates ? { gates } : {}) } as Happening)
   }
 
   when(input: Happening): this {

@@ -5,11 +5,16 @@ export const ID_PATTERNS = {
   runId: '^[A-Za-z0-9_-]{1,128}$',
   workflowId: '^[a-z][a-z0-9_-]{0,127}$',
   artifactId: '^art-(0|[1-9][0-9]{0,14})$',
+  /** Of a verification within its run. */
+  number: '^(0|[1-9][0-9]{0,8})$',
   keyId: '^[A-Za-z0-9_-]{1,128}$',
   webhookId: '^[A-Za-z0-9_-]{1,128}$',
   nodeId: '^[^\\u0000]{1,128}$',
   agentId: '^[A-Za-z0-9:._-]{1,256}$',
   toolId: '^[^\\u0000]{1,512}$',
+  gateId: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$',
+  intentId: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$',
+  entryId: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$',
   promptId: '^[^\\u0000]{1,256}$',
   /** Anything: what is no token of ours is an unknown interrupt, not an unknown path. */
   token: '^',

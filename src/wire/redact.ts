@@ -28,6 +28,21 @@ const PLAIN: ReadonlySet<string> = new Set(
     ['totalAttempts', 'finalReason', 'stopReason', 'outputTokenCount', 'safetyCategory', 'path'],
     ['effectiveBudget', 'scope', 'dimension', 'consumed', 'remaining', 'percent'],
     ['chain', 'layer', 'resolved', 'refs', 'hash'],
+    [
+      'gateId',
+      'gates',
+      'gateVersion',
+      'gateHash',
+      'targetRef',
+      'target',
+      'placement',
+      'point',
+      'blocking',
+      'resultHash',
+    ],
+    ['criteria', 'criteriaFailed', 'probes', 'probesFailed', 'verifiers', 'verifier', 'round', 'vote', 'fault'],
+    ['votes', 'faults', 'retryInMs', 'findingId', 'classification', 'dwsVerdict', 'verdict', 'quorum', 'forced'],
+    ['resultArtifactId', 'proceeds', 'goalSatisfied'],
   ].flat(),
 )
 

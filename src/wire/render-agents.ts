@@ -2,6 +2,7 @@ import { NOTHING_SPENT, usdOf } from '../core/agent/budget.js'
 import type { Plan, PlanNode } from '../core/run/plan.js'
 import type { Active, Ended, NodeState, Orchestrator, WorkerState } from '../core/run/state.js'
 import type { AgentRef } from './agent-ref.js'
+import { gatesOf, ledgersOf } from './render-gates.js'
 import type { LoopSnapshot, NodeSnapshot, RunSnapshot } from './run.js'
 
 /** What a snapshot tells of agents: who decides, who acts, how the loop stands and what the workers do. */
@@ -133,12 +134,12 @@ export function invocationOf({ invocation }: Waiting): Pick<NodeSnapshot, 'invoc
 }
 
 /** R-BUDGET-2: what the run and its children have spent, and the ceilings they are held to. */
-export function spendOf({ spend = NOTHING_SPENT, budget }: Existing): Pick<RunSnapshot, 'metrics' | 'assay'> {
-  if (spend === NOTHING_SPENT && budget === undefined) return {}
-  const { costNano, ...counted } = spend
-  const costUsd = usdOf(costNano)
+export function spendOf(state: Existing): Pick<RunSnapshot, 'metrics' | 'assay'> {
+  const { spend = NOTHING_SPENT, budget } = state
+  const gates = gatesOf(state)
+  if (spend === NOTHING_SPENT && budget === undefined && gates.length === 0) return {}
   return {
-    metrics: { openwopCost: { usd: costUsd } },
-    assay: { spend: { ...counted, costUsd }, ...(budget && { budget }) },
+    metrics: { openwopCost: { usd: usdOf(spend.costNano) } },
+    assay: { spend: ledgersOf(spend, state), ...(budget && { budget }), ...(gates.length > 0 && { gates }) },
   }
 }

@@ -7,6 +7,7 @@ import type { RunView } from '../engine/api.js'
 import type { ChildRow, RunRow, StoredEvent } from '../engine/ports.js'
 import type { InterruptDoc } from './interrupt.js'
 import { agentsOf, handoffOf, invocationOf, spendOf } from './render-agents.js'
+import { convergenceOf } from './render-gates.js'
 import type { NodeSnapshot, RunRowAnswer, RunSnapshot } from './run.js'
 
 export const EVENT_SCHEMA_VERSION = 1
@@ -50,7 +51,7 @@ export function renderSnapshot(
     channels,
   )
   snapshot.nodeStates = nodeStates(state.nodes, plan)
-  Object.assign(snapshot, agentsOf(plan, state), spendOf(state))
+  Object.assign(snapshot, agentsOf(plan, state), spendOf(state), convergenceOf(state))
   if (plan.channels.size > 0 || Object.keys(channels).length > 0) snapshot.channels = channels
   if (started.tags !== undefined) snapshot.tags = [...started.tags]
   if (started.metadata !== undefined) snapshot.metadata = started.metadata

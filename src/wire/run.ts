@@ -4,6 +4,7 @@ import { AgentRef } from './agent-ref.js'
 import { RunId, Timestamp, WorkflowId } from './ids.js'
 import { InterruptDoc } from './interrupt.js'
 import { OneOf } from './one-of.js'
+import { Convergence, GateSnapshot, Spent } from './verification.js'
 
 export const RUN_STATUSES = [
   'pending',
@@ -282,7 +283,11 @@ const Count = Type.Integer({ minimum: 0 })
 
 /** Of the run and its children together. */
 const SpendSnapshot = Type.Object({
-  spend: Type.Object({ tokens: Count, costUsd: Amount, toolCalls: Count, retries: Count }),
+  spend: Type.Object({
+    ...Spent.properties,
+    execution: Type.Optional(Spent),
+    verification: Type.Optional(Spent),
+  }),
   budget: Type.Optional(
     Type.Object(
       {
@@ -294,6 +299,7 @@ const SpendSnapshot = Type.Object({
       { description: 'The ceilings that hold; what is not here is not bounded' },
     ),
   ),
+  gates: Type.Optional(Type.Array(GateSnapshot, { description: 'Where results stand that gates have judged' })),
 })
 
 export const RunSnapshot = Type.Object({
@@ -309,6 +315,7 @@ export const RunSnapshot = Type.Object({
   agent: Type.Optional(AgentRef),
   runOrchestrator: Type.Optional(AgentRef),
   loop: Type.Optional(LoopSnapshot),
+  convergence: Type.Optional(Convergence),
   nodeStates: Type.Optional(Type.Record(Type.String(), NodeSnapshot)),
   inputs: Type.Optional(JsonMap),
   variables: Type.Optional(JsonMap),

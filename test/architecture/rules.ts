@@ -18,12 +18,26 @@ const PORTS = ['engine/ports.ts', 'engine/delivery-ports.ts', 'engine/audit-port
 export const LAYERS: readonly Layer[] = [
   { place: 'core/', ours: [], packages: ['@marcbachmann/cel-js', 're2js'] },
   { place: 'engine/', ours: ['core/'], packages: ['node:crypto', 'canonicalize'] },
+  {
+    place: 'standards/',
+    ours: ['core/', 'project/suggest.ts', 'engine/agent-workflow.ts'],
+    types: ['engine/api.ts', 'engine/verification-ports.ts', ...PORTS],
+    packages: ['node:crypto', 're2js'],
+  },
   { place: 'store/postgres/', ours: ['store/', 'core/', ...PORTS], packages: [...NODE, 'pg'] },
   { place: 'store/', ours: ['core/', ...PORTS], packages: [...NODE, '@photostructure/sqlite'] },
   { place: 'wire/', ours: ['core/'], types: ['engine/api.ts', ...PORTS], packages: ['typebox'] },
   {
     place: 'http/',
-    ours: ['core/', 'wire/', 'engine/api.ts', 'engine/artifacts.ts', 'engine/shown-hash.ts', ...PORTS],
+    ours: [
+      'core/',
+      'wire/',
+      'engine/api.ts',
+      'engine/artifacts.ts',
+      'engine/shown-hash.ts',
+      'engine/verifications.ts',
+      ...PORTS,
+    ],
     packages: 'any',
   },
   {
@@ -133,6 +147,18 @@ export const LAYERS: readonly Layer[] = [
     place: 'audit/',
     ours: ['engine/api.ts', 'engine/chain.ts', ...PORTS],
     packages: NODE,
+  },
+  {
+    place: 'calibration/',
+    ours: ['core/'],
+    types: ['engine/ports.ts', 'engine/verification-ports.ts'],
+    packages: [],
+  },
+  {
+    place: 'probes/',
+    ours: ['core/'],
+    types: ['egress/', 'engine/ports.ts', 'engine/verification-ports.ts'],
+    packages: [...NODE, 're2js'],
   },
   { place: 'user-schema/', ours: ['core/', 'engine/ports.ts'], packages: 'any' },
   { place: 'telemetry/', ours: ['core/', 'engine/ports.ts', 'engine/api.ts'], packages: 'any' },

@@ -96,7 +96,12 @@ export async function startServer(
     { env },
   )
   const [, url] = await until(running, /is serving at (\S+)[\s\S]*try/)
-  const assay = (...command: string[]) => startAssay(['--data', data, ...command]).done
+  const assay = async (...command: string[]) => {
+    const result = await startAssay(['--data', data, ...command]).done
+    const { exitCode, signalCode } = running.child
+    if ((exitCode ?? signalCode) === null) return result
+    throw new Error(`the server ended (${exitCode ?? signalCode}) before ${command.join(' ')}:\n${running.said()}`)
+  }
   return {
     data,
     url: url as string,
@@ -104,7 +109,9 @@ export async function startServer(
     assay,
     json: async (...command) => {
       const result = await assay(...command, '--json')
-      return { ...result, value: result.stdout === '' ? undefined : JSON.parse(result.stdout) }
+      if (result.stdout === '')
+        throw new Error(`${command.join(' ')} printed nothing (${result.code}):\n${result.stderr}`)
+      return { ...result, value: JSON.parse(result.stdout) }
     },
     stop: (signal = 'SIGTERM') => {
       running.child.kill(signal)

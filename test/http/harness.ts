@@ -11,6 +11,7 @@ import { type HttpConfig, type HttpConfigOverrides, httpConfig } from '../../src
 import { definitionShape } from '../../src/http/definition-shape.js'
 import type { AppDeps } from '../../src/http/deps.js'
 import { hashKey } from '../../src/http/key-ring.js'
+import { createStandards } from '../../src/standards/standards.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
 import { agentsDouble, glassVault } from '../../src/testing/agents.js'
@@ -18,6 +19,7 @@ import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
 import { Webhooks } from '../../src/webhooks/webhooks.js'
 import { SCOPES } from '../../src/wire/key.js'
 import { directoryOf } from './agent-directory.js'
+import { inspectorDouble, recordsDouble, standardsDouble } from '../../src/testing/verification.js'
 
 /** Everything within one tenant. */
 const TENANT_SCOPES = SCOPES.filter(scope => scope !== 'tenants:manage')
@@ -87,7 +89,8 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const engine = options.wrap?.(real) ?? real
   const audit = new AuditVerifier({ store, keys: async () => new Map() })
   const webhooks = newWebhooks(store, clock, log)
-  const desks = { audit, webhooks, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
+  const standards = createStandards({ store, clock, schemas, plans: () => real.plans })
+  const desks = { audit, webhooks, standards, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
   const deps = { engine, keys: store, receipts: store, ...desks, clock, ids: systemIds, config, log }
   const app = createApp({ ...deps, ...options.deps })
   for (const definition of [noop, slow, secretive]) await real.putWorkflow(null, definition)
@@ -134,6 +137,9 @@ const newEngine = (
       definitionShape,
       agents,
       vault: glassVault,
+      standards: standardsDouble(),
+      inspector: inspectorDouble(),
+      records: recordsDouble(),
     },
     {
       hostName,

@@ -18,6 +18,8 @@ describe('tenants see nothing of each other', () => {
     ['GET', '/events?streamMode=nonsense'],
     ['GET', '/events/poll'],
     ['GET', '/artifacts/art-0'],
+    ['GET', '/verifications'],
+    ['GET', '/verifications/1'],
     ['POST', '/cancel'],
     ['POST', ':cancel'],
     ['POST', ':pause'],

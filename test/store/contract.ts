@@ -4,13 +4,16 @@ import { checkpointContract } from './contract/checkpoints.js'
 import { commitContract } from './contract/commit.js'
 import { deliveryContract } from './contract/deliveries.js'
 import { forkContract } from './contract/forks.js'
+import { gateContract } from './contract/gates.js'
 import { hostContract } from './contract/hosts.js'
 import { invocationContract } from './contract/invocations.js'
 import { modelContract } from './contract/model.js'
 import { readContract } from './contract/reads.js'
 import { recordContract } from './contract/records.js'
+import { standardContract } from './contract/standards.js'
+import { verdictContract } from './contract/verdicts.js'
 
-/** The Store contract (S1..S9 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
+/** The Store contract (S1..S10 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
 export function storeContract(adapter: Adapter): void {
   describe(`${adapter.name}: store contract`, () => {
     const opened = withStore(adapter)
@@ -22,6 +25,9 @@ export function storeContract(adapter: Adapter): void {
     describe('forks', () => forkContract(opened))
     describe('deliveries', () => deliveryContract(opened))
     describe('checkpoints', () => checkpointContract(opened))
+    describe('gates', () => gateContract(opened))
+    describe('standards', () => standardContract(opened))
+    describe('verdicts', () => verdictContract(opened))
     describe('model', () => modelContract(opened))
   })
 }

@@ -45,6 +45,7 @@ export const newRun = (over: Partial<NewRun> = {}): NewRun => ({
   tags: [],
   exclusiveScope: false,
   fork: null,
+  gated: [],
   ...over,
 })
 

@@ -16,6 +16,7 @@ const create = {
   tags: [],
   exclusiveScope: false,
   fork: null,
+  gated: [],
 }
 
 async function forever() {

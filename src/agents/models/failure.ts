@@ -11,6 +11,7 @@ export const MODEL_FAILURES = {
   model_timeout: 'The provider did not finish its answer in time; it may bill it',
   model_broke_off: 'The answer broke off or made no sense; it may be billed',
   model_output_too_large: 'The model said more than fits; it may be billed',
+  verifier_canary: 'A verifier did what the text it judges asked it to; its vote is void',
 } as const
 
 export type ModelFailureCode = keyof typeof MODEL_FAILURES
@@ -76,6 +77,16 @@ export function failureHalfWay(code: EgressCode | undefined, call: Failing): Age
 
 export const tooLarge = (call: Failing): AgentFailure =>
   failure('model_output_too_large', `${shown(call)} said more than fits`, call, {}, call.worst)
+
+/** It was answered and is billed, but it is not a vote; asked again, it could only hide better whose orders it takes. */
+export const steered = (call: Failing): AgentFailure =>
+  failure(
+    'verifier_canary',
+    `${shown(call)} did what the output it judges told it to; use another model`,
+    call,
+    {},
+    call.worst,
+  )
 
 /** Taken back before anything was sent. */
 export const takenBack = (call: Failing): AgentFailure =>

@@ -4,11 +4,13 @@ import type { Egress } from '../../egress/egress.js'
 import type { Agents, ThinkAsk } from '../../engine/agent-ports.js'
 import type { Clock, Log, SchemaChecker } from '../../engine/ports.js'
 import type { Secrets } from '../../secrets/secrets.js'
+import { repeatsCanary } from '../answer/canary.js'
 import { judge } from '../answer/judge.js'
+import type { Spoken } from '../answer/spoken.js'
 import type { AgentSettings, ModelSettings, ProviderSettings } from '../settings.js'
 import { cacheKey, semanticRequest } from './cache-key.js'
 import { choose, type ModelChoice, type ModelWanted, priceOf } from './choose.js'
-import { type Failing, rejected, takenBack } from './failure.js'
+import { type Failing, rejected, steered, takenBack } from './failure.js'
 import { askProvider, type Reply } from './live.js'
 import { worstCase } from './request-bound.js'
 import { createScriptedModel } from './scripted/scripted-model.js'
@@ -44,6 +46,12 @@ export function createModels(deps: ModelDeps): Models {
   const scripted = createScriptedModel(settings.script)
 
   async function reply(ask: ThinkAsk): Promise<Reply> {
+    const answer = await asked(ask)
+    if (!answer.ok || !obeysItsOutput(answer.spoken, ask)) return answer
+    return steered({ ...ask, tries: answer.retries + 1, worst: answer.spoken.usage })
+  }
+
+  async function asked(ask: ThinkAsk): Promise<Reply> {
     const call: Failing = { provider: ask.provider, model: ask.model, tries: 1, worst: worstCase(ask) }
     const provider = own(settings.providers, ask.provider)
     if (ask.signal.aborted) return takenBack(call)
@@ -88,3 +96,7 @@ export function createModels(deps: ModelDeps): Models {
     },
   }
 }
+
+/** R-DWS-36: only what a verifier answers; it may well think about what it is not to do. */
+const obeysItsOutput = ({ text, calls }: Spoken, { brief: { canary } }: ThinkAsk): boolean =>
+  canary !== undefined && repeatsCanary([text, ...calls.map(({ name, input }) => name + input)].join('\n'), canary)

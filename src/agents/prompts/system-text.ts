@@ -22,7 +22,7 @@ export function systemText(prompt: string, hint: string | undefined, answer: Ans
   return [...parts, howToAnswer(answer)].filter(part => part !== undefined && part !== '').join('\n\n')
 }
 
-function howToAnswer(answer: AnswerForm): string {
+export function howToAnswer(answer: AnswerForm): string {
   if (answer.form === 'text') return 'Answer in plain text.'
   if (answer.form === 'exact') {
     return `Answer with one JSON object and nothing else. ${conforming('It', answer.schema)}`

@@ -1,15 +1,22 @@
+import type { Feedback } from '../../core/gate/judgement.js'
 import type { Json } from '../../core/json.js'
 import { fenced } from './untrusted.js'
 
-/** The user message: examples, then the prompt or the bare task, then what the run has seen so far. */
+/** The user message: examples, the prompt or the bare task, what the run has seen so far, what was sent back. */
 export function userText(parts: {
   readonly examples: readonly string[]
   readonly prompt: string | undefined
   readonly task: Json
   readonly transcript: Json | undefined
+  readonly feedback: Feedback | undefined
 }): string {
-  const { examples, prompt, task, transcript } = parts
-  return [...examples, prompt ?? taskText(task), ...(transcript === undefined ? [] : [history(transcript)])]
+  const { examples, prompt, task, transcript, feedback } = parts
+  return [
+    ...examples,
+    prompt ?? taskText(task),
+    ...(transcript === undefined ? [] : [history(transcript)]),
+    ...(feedback === undefined ? [] : [sentBack(feedback)]),
+  ]
     .filter(part => part !== '')
     .join('\n\n')
 }
@@ -19,3 +26,10 @@ const taskText = (task: Json): string => (typeof task === 'string' ? task : JSON
 
 const history = (transcript: Json): string =>
   `Events of this run so far, oldest first:\n${fenced('transcript', JSON.stringify(transcript))}`
+
+/** R-DWS-19, R-DWS-20. Findings quote what they were found in; what a person adds is a part of the task. */
+function sentBack({ findings, note }: Feedback): string {
+  const found = fenced('verifier', findings.map(finding => JSON.stringify(finding)).join('\n'))
+  const added = note === undefined ? '' : `\nThe person who sent it back adds: ${taskText(note)}`
+  return `Your previous result was sent back. Fix these findings:\n${found}${added}`
+}

@@ -78,7 +78,7 @@ function addReplay(runs: Command, { terminal, exit }: Cli): void {
         terminal.out(`${fork.runId} ${run.status}`)
         if (diff !== undefined) for (const line of await verdict(client, diff, events)) terminal.out(line)
       }
-      exit(diff === undefined ? exitCodeOf(run.status) : isRetold(diff) ? EXIT.ok : EXIT.failed)
+      exit(diff === undefined ? exitCodeOf(run) : isRetold(diff) ? EXIT.ok : EXIT.failed)
     })
 }
 

@@ -6,15 +6,26 @@ import type { Cli } from '../cli.js'
 import { connect, type GlobalOptions } from '../connect.js'
 import { exitCodeOf } from '../exit-code.js'
 import { eventLine, mayWait } from '../progress.js'
-import { invocationRows, isBounded, loopRows, spendRows, waitingRows, workerRows } from '../run-details.js'
+import {
+  gateRows,
+  goalRows,
+  invocationRows,
+  isBounded,
+  loopRows,
+  spendRows,
+  waitingRows,
+  workerRows,
+} from '../run-details.js'
 import { printable, printJson, printTable, type Terminal } from '../terminal.js'
 import { needsSomeone, watch } from '../watch.js'
+import { addFindings } from './findings.js'
 import { addForks } from './fork.js'
 import { wholeNumber } from './options.js'
 
 export function addRuns(program: Command, cli: Cli): void {
   const runs = program.command('runs').description('look at runs and steer them')
   addReads(runs, cli)
+  addFindings(runs, cli)
   addLogs(runs, cli)
   addCommands(runs, cli)
   addForks(runs, cli)
@@ -107,7 +118,7 @@ function addLogs(runs: Command, { terminal, exit }: Cli): void {
           terminal.out(options.json ? JSON.stringify(event) : eventLine(event))
           if (mayWait(event) && needsSomeone(await client.getRun(runId))) break
         }
-        exit(exitCodeOf((await client.getRun(runId)).status))
+        exit(exitCodeOf(await client.getRun(runId)))
         return
       }
       const events = (await client.readEvents(runId)).filter(event => event.sequence >= options.from)
@@ -158,7 +169,8 @@ function printRun(terminal: Terminal, run: RunSnapshot, discovery: Fields): void
   line('started', run.startedAt)
   line('ended', run.completedAt)
   line('node', run.currentNodeId)
-  for (const [name, value] of [...waitingRows(run), ...loopRows(run, discovery), ...spendRows(run)]) line(name, value)
+  const rows = [...waitingRows(run), ...goalRows(run), ...loopRows(run, discovery), ...spendRows(run)]
+  for (const [name, value] of rows) line(name, value)
   line('parent', run.parentRunId)
   if (run.forkedFrom !== undefined) {
     const { mode, runId, fromSeq } = run.forkedFrom
@@ -171,6 +183,8 @@ function printRun(terminal: Terminal, run: RunSnapshot, discovery: Fields): void
   for (const [name, value] of Object.entries(run.channels ?? {})) line('channel', `${name} = ${JSON.stringify(value)}`)
   const workers = workerRows(run)
   if (workers.length > 0) printTable(terminal, ['NODE', 'WORKER', 'STATUS', 'CHILD RUN'], workers)
+  const gates = gateRows(run)
+  if (gates.length > 0) printTable(terminal, ['GATE', 'NODE', 'WORKER', 'VERDICT', 'ATTEMPTS', 'BLOCKING'], gates)
   const invocations = invocationRows(run)
   if (invocations.length > 0) printTable(terminal, ['NODE', 'AGENT', 'MODEL', 'PHASE', 'MODEL CALLS'], invocations)
 }

@@ -1,3 +1,4 @@
+import { FEEDBACK_INPUT } from '../gate/feedback-input.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
 import { completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
 import { ratificationProblems } from '../orchestrator/hold.js'
@@ -57,6 +58,8 @@ const promptRefs = (config: JsonObject): JsonObject =>
 
 /** What the agent is given: its port `task`, else all its ports, else what the run itself was given. */
 function taskOf({ inputs, runInputs }: NodeContext): Json {
-  const given = Object.keys(inputs).length > 0 ? inputs : runInputs
+  if (Object.keys(inputs).length > 0) return inputs.task ?? inputs
+  // R-DWS-20: what a verifier found is told beside the task, which must still fit the agent's schema.
+  const { [FEEDBACK_INPUT]: _feedback, ...given } = runInputs
   return given.task ?? given
 }

@@ -12,6 +12,7 @@ import { failNode } from './fail.js'
 import { getVariableNode } from './get-variable.js'
 import { identityNode } from './identity.js'
 import { interruptNode } from './interrupt.js'
+import { judgeNode } from './judge.js'
 import { loopNode } from './loop.js'
 import { mergeNode } from './merge.js'
 import { mockAgentNode } from './mock-agent.js'
@@ -23,6 +24,7 @@ import { sideEffectNode } from './side-effect.js'
 import { startNode } from './start.js'
 import { subWorkflowNode } from './sub-workflow.js'
 import { supervisorNode } from './supervisor.js'
+import { verifyNode } from './verify.js'
 
 export const coreNodeTypes: readonly NodeType[] = [
   agentNode,
@@ -37,6 +39,7 @@ export const coreNodeTypes: readonly NodeType[] = [
   getVariableNode,
   identityNode,
   interruptNode,
+  judgeNode,
   loopNode,
   mergeNode,
   mockAgentNode,
@@ -48,4 +51,5 @@ export const coreNodeTypes: readonly NodeType[] = [
   startNode,
   subWorkflowNode,
   supervisorNode,
+  verifyNode,
 ]

@@ -1,5 +1,14 @@
 import { isObject, type Json, type JsonObject } from '../json.js'
-import { completed, failedStep, type NodeContext, type NodeType, type Step, type WaitOutcome } from '../node-type.js'
+import {
+  completed,
+  failedStep,
+  type NodeContext,
+  type NodeType,
+  type Step,
+  type WaitOutcome,
+  type Write,
+} from '../node-type.js'
+import { claimProblems } from '../orchestrator/claims.js'
 import { decisionProblems, isBelow, isDecision, type OrchestratorDecision } from '../orchestrator/decision.js'
 import { DECISION_SCHEMA } from '../orchestrator/decision-schema.js'
 import { hold, type Opinion, ratification, ratificationProblems, tellOpinion } from '../orchestrator/hold.js'
@@ -93,6 +102,9 @@ const situationOf = (ctx: NodeContext): JsonObject => ({
   variables: ctx.shownVariables,
   workers: (ctx.orchestrator?.workers ?? []) as unknown as Json,
   answer: ctx.orchestrator?.answer ?? null,
+  ...(ctx.unverified.length > 0
+    ? { unverified: ctx.unverified.map(({ gateId, criteria }) => ({ gateId, criteria: [...criteria] })) }
+    : {}),
 })
 
 function call(ctx: NodeContext, provider: string): Step {
@@ -159,12 +171,27 @@ function take(ctx: NodeContext, decision: OrchestratorDecision & JsonObject, rat
     case 'escalate':
       return { kind: 'asking', interrupt: pleaOf(ctx, decision, iteration), writes: [decided] }
     case 'terminate':
-      return completed({ iteration, decision, route: 'done' }, [decided])
+      return end(ctx, iteration, decision, [decided])
     case 'next-worker': {
       if (ctx.wired('body')) return completed({ iteration, decision, route: 'body' }, [decided])
       return { kind: 'failed', error: NOT_HANDED_OVER, writes: [decided] }
     }
   }
+}
+
+/** R-VERIFY-12, contract agents §29 A30: what a gate has not passed is not called a success. Said once, then final. */
+function end(
+  ctx: NodeContext,
+  iteration: number,
+  decision: OrchestratorDecision & JsonObject,
+  writes: Write[] = [],
+): Step {
+  const problems = claimProblems(decision, ctx.unverified)
+  if (problems.length === 0) return completed({ iteration, decision, route: 'done' }, writes)
+  if ((ctx.orchestrator?.refusals ?? 0) === 0)
+    return completed({ iteration, decision, route: 'again', refused: problems }, writes)
+  const error = failure('verification_failed', problems.join('; '), { retryable: false })
+  return { kind: 'failed', error, writes }
 }
 
 /** R-LOWC-2: a decision below the agent's own threshold is held; nothing is decided until a person ratifies it. */
@@ -191,6 +218,7 @@ function answered(ctx: NodeContext, { resolution }: Extract<WaitOutcome, { kind:
   const carriedOut = kind === 'clarification' ? (isConfirmed(value) ? asked : undefined) : ratification(value, asked)
   if (!isDecision(carriedOut)) return completed({ iteration, decision: asked, route: 'again' })
   const route = routeOf(carriedOut)
+  if (route === 'done') return end(ctx, iteration, carriedOut)
   if (route !== 'body' || ctx.wired('body')) return completed({ iteration, decision: carriedOut, route })
   return failedStep(NOT_HANDED_OVER)
 }

@@ -1,19 +1,19 @@
-import type { JsonObject } from '../json.js'
+import { leave } from './complete.js'
 import { startNode } from './execute.js'
 import { readiness, TOLERANT } from './graph.js'
 import { moveOf, proceed } from './handoff.js'
 import { invocationMove, proceedInvocation } from './invoke.js'
-import { maskOutputs } from './masking.js'
 import type { PlanNode } from './plan.js'
 import type { Active } from './state.js'
 import { stop } from './stop.js'
 import type { Turn } from './turn.js'
+import { gateMove, proceedGate } from './verify.js'
 
 /** Starts and skips every node whose turn has come, and ends the run when nothing is left to come. */
 export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
   let moved = true
   while (moved && turn.isRunning && !turn.isFull) {
-    moved = handOver(turn) || invoke(turn)
+    moved = handOver(turn) || verify(turn) || invoke(turn)
     if (!turn.isRunning) break
     for (const index of turn.active.touched) {
       const ready = readiness(turn.plan, turn.active, index)
@@ -39,11 +39,23 @@ export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
 
 /** Moves on the nodes that hand work over; says whether there was one. */
 function handOver(turn: Turn): boolean {
-  const index = turn.active.open.find(open => moveOf(turn.active, open) !== undefined)
+  const index = turn.active.open.find(open => moveOf(turn, turn.active, open) !== undefined)
   if (index === undefined) return false
   proceed(turn, turn.plan.nodes[index]!)
   return true
 }
+
+/** Moves on the gates that can be; says whether there was one. */
+function verify(turn: Turn): boolean {
+  if (!turn.isRunning || !turn.active.gates) return false
+  const index = turn.active.open.find(open => canVerify(turn, turn.active, open))
+  if (index === undefined) return false
+  proceedGate(turn, turn.plan.nodes[index]!)
+  return true
+}
+
+const canVerify = ({ plan }: Pick<Turn, 'plan'>, state: Active, index: number): boolean =>
+  gateMove(state, plan.nodes[index]!, state.nodes[index]!) !== undefined
 
 /** Moves on the agents that can be; says whether there was one. */
 function invoke(turn: Turn): boolean {
@@ -59,7 +71,12 @@ function invoke(turn: Turn): boolean {
 export const hasReadyNodes = (turn: Pick<Turn, 'plan'>, state: Active): boolean =>
   state.mode.kind === 'running' &&
   (state.touched.some(index => readiness(turn.plan, state, index).is !== 'wait') ||
-    state.open.some(index => moveOf(state, index) !== undefined || invocationMove(state, index) !== undefined))
+    state.open.some(
+      index =>
+        moveOf(turn, state, index) !== undefined ||
+        invocationMove(state, index) !== undefined ||
+        canVerify(turn, state, index),
+    ))
 
 const isQuiet = (turn: Turn): boolean => turn.active.open.length === 0 && !hasReadyNodes(turn, turn.active)
 
@@ -68,6 +85,8 @@ const isBusy = (state: Active): boolean =>
   state.open.some(index => {
     const node = state.nodes[index]!
     if (node.is !== 'waiting') return false
+    // What is being judged can wait as well as what waits for others.
+    if (node.staged) return false
     // An agent can rest between two calls as well as any other node between two runs.
     if (node.wait.kind === 'agent') return !node.asked && node.invocation?.now.is !== 'between'
     return node.wait.kind !== 'handoff' && node.wait.kind !== 'interrupt'
@@ -78,7 +97,7 @@ function finish(turn: Turn): void {
   const failed = unhandled && turn.active.nodes[unhandled.index]!
   if (unhandled && failed?.is === 'failed')
     return stop(turn, { outcome: 'failed', error: failed.error, failedNodeId: unhandled.node.id })
-  turn.emit({ type: 'run.completed', payload: { outputs: outputsOf(turn) }, cause: turn.active.next - 1 })
+  leave(turn)
 }
 
 /** A failure is handled when a node behind a tolerant edge ran because of, or in spite of, it. */
@@ -87,19 +106,3 @@ const isUnhandledFailure = (turn: Turn, { index, outbound }: PlanNode): boolean 
   !outbound.some(
     edge => TOLERANT.has(edge.rule) && ['completed', 'failed'].includes(turn.active.nodes[edge.target]!.is),
   )
-
-/** The run's outputs as readers may see them: what core.end nodes were given, else what the last nodes gave. */
-function outputsOf(turn: Turn): JsonObject {
-  const shown = ({ index, node }: PlanNode): JsonObject => {
-    const state = turn.active.nodes[index]!
-    return state.is === 'completed' ? maskOutputs(turn.active, node, state.outputs).shown : {}
-  }
-  const completed = turn.plan.nodes.filter(({ index }) => turn.active.nodes[index]!.is === 'completed')
-  const ends = completed.filter(({ type }) => type.typeId === 'core.end')
-  if (ends.length > 0) return Object.assign({}, ...ends.map(shown))
-  const last = completed.filter(({ outbound }) => outbound.every(edge => edge.port === 'body'))
-  const primary = last.filter(({ node }) => node.outputRole === 'primary')
-  const chosen = primary.length > 0 ? primary : last
-  if (chosen.length === 1) return shown(chosen[0]!)
-  return Object.fromEntries(chosen.map(planNode => [planNode.node.id, shown(planNode)]))
-}

@@ -14,8 +14,8 @@ export function tellArtifact(
   nodeId: string,
   { artifactType, content, shown }: Artifact,
   cause: number,
-): void {
-  turn.emitNumbered(sequence => ({
+): number {
+  return turn.emitNumbered(sequence => ({
     type: 'artifact.created',
     nodeId,
     payload: { artifactId: `art-${sequence}`, artifactType, nodeId },

@@ -80,20 +80,34 @@ export function loopBreach(state: Active, limits: Limits, planNode: PlanNode): F
     : typeof iterationCap === 'number'
       ? iterationCap
       : Number.POSITIVE_INFINITY
-  const taken = isTurn ? (state.orchestrator?.iteration ?? 0) : (state.starts[index] ?? 0)
+  const taken = isTurn ? turnsOf(state) : (state.starts[index] ?? 0)
   if (taken < limit) return undefined
   const observed = taken + 1
   const [what, setting] = isTurn
     ? ['take', 'configurable.maxLoopIterations']
     : ['hand work over in', `config.iterationCap of node "${node.id}"`]
   const message = `the orchestrator may ${what} ${limit} turns and would begin number ${observed}; raise ${setting} or let it terminate earlier`
-  return {
-    outcome: 'failed',
-    error: failure('loop_limit_exceeded', message, { retryable: false, details: { limit, iteration: observed } }),
-    failedNodeId: node.id,
-    breach: { kind: 'loop-iterations', limit, observed, nodeId: node.id },
-  }
+  return loopStop(message, limit, observed, node.id)
 }
+
+/** Turns that the orchestrator took, and times its workers had to work again (R-DWS-34). */
+const turnsOf = ({ orchestrator, reworks = 0 }: Active): number => (orchestrator?.iteration ?? 0) + reworks
+
+/** How the run must stop because sending work back once more would be one time too many (contract agents §29 A17). */
+export function reworkBreach(state: Active, limits: Limits, nodeId: string): Failing | undefined {
+  const limit = lowered(state, 'maxLoopIterations', limits.maxLoopIterations)
+  const observed = turnsOf(state) + 1
+  if (observed <= limit) return undefined
+  const message = `the run may take ${limit} turns, work that is sent back included, and would begin number ${observed}; raise configurable.maxLoopIterations`
+  return loopStop(message, limit, observed, nodeId)
+}
+
+const loopStop = (message: string, limit: number, observed: number, nodeId: string): Failing => ({
+  outcome: 'failed',
+  error: failure('loop_limit_exceeded', message, { retryable: false, details: { limit, iteration: observed } }),
+  failedNodeId: nodeId,
+  breach: { kind: 'loop-iterations', limit, observed, nodeId },
+})
 
 /** How the run must stop because its time is over, or undefined. Trips on elapsed > limit, never at it. */
 export function durationBreach(plan: Plan, state: Active, limits: Limits, now: number): Failing | undefined {
@@ -130,6 +144,9 @@ export function nodeDueAt(planNode: PlanNode, node: NodeState, mayStart: boolean
   if (node.is === 'retrying') return mayStart ? node.dueAt : Number.POSITIVE_INFINITY
   if (node.is !== 'waiting') return Number.POSITIVE_INFINITY
   if (node.asked) return answerDueAt(planNode, node.asked)
+  const heldUntil = node.gating?.dueAt ?? node.inspection?.dueAt
+  // The time of a node is for its work; judging it has limits of its own.
+  if (heldUntil !== undefined || node.gating || node.staged) return heldUntil ?? Number.POSITIVE_INFINITY
   if (node.wait.kind === 'handoff' || node.wait.kind === 'interrupt') return Number.POSITIVE_INFINITY
   const timeout = planNode.timeoutMs > 0 ? node.sinceAt + planNode.timeoutMs + 1 : Number.POSITIVE_INFINITY
   return node.wait.kind === 'timer' ? Math.min(timeout, node.sinceAt + node.wait.ms) : timeout
@@ -138,7 +155,7 @@ export function nodeDueAt(planNode: PlanNode, node: NodeState, mayStart: boolean
 /** When an answer comes too late: by the interrupt's own limit or the node's, whichever is shorter. */
 export function answerDueAt({ timeoutMs, type }: PlanNode, asked: Asked): number {
   // The time of a node that hands work over is its workers' time.
-  const own = type.hands ? 0 : timeoutMs
+  const own = type.hands || asked.data.artifactType === 'verification' ? 0 : timeoutMs
   const limits = [asked.timeoutMs ?? 0, own].filter(limit => limit > 0)
   return limits.length === 0 ? Number.POSITIVE_INFINITY : asked.requestedAt + Math.min(...limits)
 }

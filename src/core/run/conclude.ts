@@ -6,6 +6,7 @@ import { ratification, tellOpinion } from '../orchestrator/hold.js'
 import { ask } from './ask.js'
 import { closeInvocation } from './bracket.js'
 import { failNode, settleNode, tooLarge } from './execute.js'
+import { isGatedNode } from './gating.js'
 import type { PlanNode } from './plan.js'
 import type { Active } from './state.js'
 import { tellOfAgent } from './tell.js'
@@ -28,8 +29,8 @@ export function decided(
   const { event } = tellOpinion(opinion) as Extract<ReturnType<typeof tellOpinion>, { kind: 'agent' }>
   const said = tellOfAgent(turn, planNode.node.id, event, cause)
   const threshold = brief.threshold ?? thresholdOf(turn.active)
-  // An orchestrator's doubt has a floor of its own.
-  if (node.wait.role !== 'supervisor' && confidence !== undefined && confidence < threshold) {
+  // An orchestrator's doubt has a floor of its own; a verifier's is the gate's to judge, and must not hold its vote back.
+  if (node.wait.role === 'worker' && confidence !== undefined && confidence < threshold) {
     const { timeoutMs } = planNode.node.config
     const interrupt: Interrupt = {
       kind: 'low-confidence',
@@ -63,7 +64,7 @@ export function heldAnswered(turn: Turn, planNode: PlanNode, resolution: Resolut
   finish(turn, planNode, result, Number(data.observed), cause, edited)
 }
 
-/** Step 8: the bracket closes, and the node has its result. */
+/** R-VERIFY-10: where a gate stands before the node, the result waits for it; the bracket stays open (§29 A14). */
 function finish(
   turn: Turn,
   planNode: PlanNode,
@@ -71,6 +72,32 @@ function finish(
   confidence: number | undefined,
   cause: number,
   edited = false,
+): void {
+  const nodeId = planNode.node.id
+  if (!isGatedNode(turn.active, nodeId)) return concludeWith(turn, planNode, result, confidence, cause, edited)
+  const { sequence, target } = turn.active.latest!
+  turn.emit({
+    type: 'assay.result.staged',
+    nodeId,
+    payload: { nodeId, point: 'node', targetRef: target },
+    secret: {
+      result,
+      ...(confidence === undefined ? {} : { confidence }),
+      ...(edited ? { edited } : {}),
+      subject: sequence,
+    },
+    cause,
+  })
+}
+
+/** Step 8: the bracket closes, and the node has its result. */
+export function concludeWith(
+  turn: Turn,
+  planNode: PlanNode,
+  result: Json,
+  confidence: number | undefined,
+  cause: number,
+  edited: boolean,
 ): void {
   const { wait, invocation } = working(turn, planNode)!
   const { brief } = invocation

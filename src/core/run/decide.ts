@@ -12,6 +12,7 @@ import { inputProblems } from './inputs.js'
 import { modelAnswered, modelLost, modelReasoned } from './call-model.js'
 import { toolAnswered } from './call-tool.js'
 import { briefed } from './invoke.js'
+import { verifierEnded, verifierRefused, verifierStarted } from './judges.js'
 import { REPLAY_ASKS_NOBODY, resolve, timeOut } from './interrupts.js'
 import { maskInputs } from './masking.js'
 import type { Plan, PlanNode } from './plan.js'
@@ -20,6 +21,7 @@ import { tellBudget, withPolicies } from './spending.js'
 import { type RunState, statusOf } from './state.js'
 import { cancelStopped, childStopped, stop } from './stop.js'
 import { type Limits, Turn } from './turn.js'
+import { inspected, resumeGate } from './verify.js'
 
 export type Rules = { readonly plan: Plan; readonly limits: Limits; readonly capabilities: ReadonlySet<string> }
 
@@ -99,10 +101,13 @@ function start(
   const turn = new Turn(plan, limits, state, runId, input.now, undefined, retelling)
   const { shown, secret } = maskInputs(plan, started.inputs, input.hiddenInputs ?? [])
   const recorded = retelling === undefined ? withPolicies(started, plan, limits) : started
+  const { gates = [] } = input
+  const pinned = gates.map(({ gate, version, hash }) => ({ gateId: gate.gate_id, version, hash }))
+  const unseen = { ...(secret ? { inputs: secret } : {}), ...(gates.length > 0 ? { gates } : {}) }
   turn.emit({
     type: 'run.started',
-    payload: { ...recorded, inputs: shown },
-    ...(secret ? { secret: { inputs: secret } } : {}),
+    payload: { ...recorded, inputs: shown, ...(gates.length > 0 ? { gates: pinned } : {}) },
+    ...(Object.keys(unseen).length > 0 ? { secret: unseen } : {}),
   })
   tellBudget(turn)
   advance(turn, rules.capabilities)
@@ -225,11 +230,13 @@ function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>
     case 'TimeCame':
       return timeCame(rules, turn)
     case 'ChildStarted': {
+      if (input.verifier) return verifierStarted(turn, input)
       const planNode = waiting(turn, input.nodeId, input.since)
       if (planNode) childStarted(turn, planNode, input)
       return
     }
     case 'ChildRefused': {
+      if (input.verifier) return verifierRefused(turn, input)
       const planNode = waiting(turn, input.nodeId, input.since)
       if (planNode) childRefused(turn, planNode, input)
       return
@@ -249,8 +256,13 @@ function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>
       )
     }
     case 'ChildEnded':
-      childEnded(turn, input)
+      if (!verifierEnded(turn, input)) childEnded(turn, input)
       return
+    case 'Inspected': {
+      const planNode = turn.plan.nodes[turn.plan.indexOf.get(input.nodeId) ?? -1]
+      if (planNode) inspected(turn, planNode, input)
+      return
+    }
     case 'AgentBriefed':
     case 'ModelReasoned':
     case 'ModelAnswered':
@@ -303,6 +315,8 @@ function timeCame(rules: Rules, turn: Turn): void {
       startNode(turn, planNode, node.attempt, node.since, rules.capabilities)
     } else if (node.is === 'waiting' && node.asked) {
       timeOut(turn, planNode, node.asked)
+    } else if (node.is === 'waiting' && (node.gating ?? node.inspection)?.dueAt !== undefined) {
+      resumeGate(turn, planNode, node)
     } else if (node.is === 'waiting' && node.wait.kind === 'timer' && !timesOut(planNode, node.wait.ms)) {
       settleNode(turn, planNode, node.wait, { kind: 'timer' }, node.since)
     } else if (node.is === 'waiting') {
@@ -335,7 +349,7 @@ function firstDue(turn: Turn): number | undefined {
 /** A stopping run only waits for its children to end. */
 function hearStopping(turn: Turn, input: Parameters<typeof hear>[2], request: StopRequested): void {
   if (input.type === 'ChildEnded') {
-    const planNode = childEnded(turn, input)
+    const planNode = verifierEnded(turn, input) ?? childEnded(turn, input)
     if (planNode) childStopped(turn, planNode.index, request)
   } else if (input.type === 'SourceMissing') {
     const index = turn.plan.indexOf.get(input.nodeId)

@@ -4,9 +4,12 @@ import type { ApprovalAction, InterruptKind } from '../interrupt.js'
 import type { Json, JsonObject } from '../json.js'
 import type { OrchestratorDecision } from '../orchestrator/decision.js'
 import type { Failure } from '../problem.js'
+import type { BoundGate } from '../gate/gate.js'
 import type { AgentFact, BudgetFact, InvocationFact } from './agent-event.js'
 import type { Fact, NodeFact } from './fact.js'
+import type { GateFact } from './gate-event.js'
 import type { Heard } from './input.js'
+import type { NodeState } from './state.js'
 
 /**
  * The facts of a run, in the protocol's spelling (contract core §5.4).
@@ -17,7 +20,7 @@ import type { Heard } from './input.js'
  */
 export type RunEvent =
   | Fact<'run.started', RunStarted, RunStartedSecret>
-  | Fact<'run.completed', { outputs: JsonObject }>
+  | Fact<'run.completed', { outputs: JsonObject; goalSatisfied?: boolean }>
   | Fact<'run.failed', { error: Failure; failedNodeId?: string }>
   | Fact<'run.cancelled', { reason?: string; cancelledBy?: string; parentRunId?: string }>
   | Fact<'run.paused', { drainPolicy: DrainPolicy; reason?: string }>
@@ -33,6 +36,7 @@ export type RunEvent =
   | NodeFact<'core.workflowChain.event', HandoffTold, HandoffSecret>
   | AgentFact
   | InvocationFact
+  | GateFact
   | BudgetFact
   | NodeFact<'assay.child.status', { nodeId: string; childRunId: string; status: RunStatus }>
   | NodeFact<'interrupt.requested', InterruptRequested, { data: JsonObject }>
@@ -95,10 +99,12 @@ export type RunStarted = {
   policies?: readonly BudgetPolicy[]
   /** How its agent was called, where the run is one agent's. */
   agentSource?: 'run-api' | 'chat-mention'
+  /** What its results are held to; later changes of the gates do not touch it. */
+  gates?: readonly { gateId: string; version: number; hash: string }[]
 }
 
-/** Real values of inputs that are declared `sensitive`. */
-export type RunStartedSecret = { inputs: JsonObject }
+/** Real values of inputs that are declared `sensitive`, and the gates in full. */
+export type RunStartedSecret = { inputs?: JsonObject; gates?: readonly BoundGate[] }
 
 export type DrainPolicy = 'immediate' | 'drain-current-node'
 
@@ -195,6 +201,8 @@ export type HandoffTold = {
   /** From `dispatch.succeeded` on. */
   childRunId?: string
   harvestedKeys?: readonly string[]
+  /** With `child.completed`: the child says itself that it has not reached its goal. */
+  goalSatisfied?: false
   attestation?: { checksum: string; algorithm: 'sha256' }
   /** `error` repeats the code for readers of the HTTP error shape. */
   error?: { code: string; error: string; message: string; details?: JsonObject }
@@ -213,8 +221,9 @@ export type HandoffSecret =
       readonly hidden: readonly string[]
       readonly attestation?: { checksum: string; algorithm: 'sha256' }
       readonly spent?: Spend
+      readonly verification?: Spend
     }
-  | { readonly spent: Spend }
+  | { readonly spent: Spend; readonly verification?: Spend }
 
 /** Kept for readers that know no `interrupt.*`; they spell the action `edit`. */
 export type ApprovalRequested = {
@@ -275,6 +284,10 @@ export type Wait =
   | { readonly kind: 'check'; readonly schema: JsonObject; readonly value: Json }
   | Handoff
   | Invoking
+  /** For the verdict of a gate on a result that nothing will be made of. */
+  | { readonly kind: 'judge'; readonly output: Json }
+  /** For the gates at the exit of the workflow; `before` is what the node was when the run was about to end. */
+  | { readonly kind: 'exit'; readonly before: NodeState }
   | {
       readonly kind: 'effect'
       readonly provider: string

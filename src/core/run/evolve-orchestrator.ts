@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../json.js'
+import { isObject, type Json, type JsonObject } from '../json.js'
 import type { OrchestratorDecision } from '../orchestrator/decision.js'
 import type { Recorded } from './event.js'
 import { resultsOf } from './evolve-workers.js'
@@ -15,7 +15,9 @@ export function evolveOrchestrator(
     const { agentId, decision, iteration } = event.payload
     const told = event.secret?.decision ?? decision
     const workers = orchestrator?.workers ?? []
-    return { agentId, iteration, decided: event.sequence, decision: told, owed: false, workers }
+    const { refusals } = orchestrator ?? {}
+    const again = refusals === undefined ? {} : { refusals }
+    return { agentId, iteration, decided: event.sequence, decision: told, owed: false, workers, ...again }
   }
   if (orchestrator === undefined) return undefined
   if (type.role === 'supervisor') return ofSupervisor(orchestrator, event)
@@ -29,8 +31,14 @@ export function evolveOrchestrator(
 function ofSupervisor(orchestrator: Orchestrator, event: Recorded): Orchestrator {
   if (event.type === 'interrupt.resolved')
     return { ...orchestrator, answer: event.secret ? event.secret.resumeValue : event.payload.resumeValue }
+  // The work came back from the exit of the workflow: the next turn goes by what was found.
+  if (event.type === 'assay.rework.began' && event.secret)
+    return { ...orchestrator, answer: { verificationFeedback: event.secret.feedback as unknown as Json } }
   if (event.type !== 'node.completed') return orchestrator
-  const { decision, route }: JsonObject = event.secret?.outputs ?? event.payload.outputs
+  const { decision, route, refused }: JsonObject = event.secret?.outputs ?? event.payload.outputs
   if (!isObject(decision)) return orchestrator
-  return { ...orchestrator, decision: decision as OrchestratorDecision & JsonObject, owed: route === 'body' }
+  const after = { ...orchestrator, decision: decision as OrchestratorDecision & JsonObject, owed: route === 'body' }
+  if (refused !== undefined) return { ...after, answer: { refused }, refusals: (orchestrator.refusals ?? 0) + 1 }
+  const { refusals: _, ...accepted } = after
+  return accepted
 }

@@ -15,8 +15,9 @@ export function evolveSpend(
 }
 
 function letGo(node: NodeState | undefined): Spend | undefined {
-  const workers = node?.is === 'waiting' ? (node.workers ?? []) : []
-  const grants = workers.flatMap(worker => (worker.is === 'running' && worker.grant ? [asSpend(worker.grant)] : []))
+  if (node?.is !== 'waiting') return undefined
+  const children = [...(node.workers ?? []), ...(node.gating?.judges ?? [])]
+  const grants = children.flatMap(child => (child.is === 'running' && child.grant ? [asSpend(child.grant)] : []))
   return grants.length > 0 ? grants.reduce((sum, grant) => plus(sum, grant)) : undefined
 }
 
@@ -39,7 +40,20 @@ function spentWith(event: Recorded, node: NodeState | undefined): Partial<Spend>
     case 'core.workflowChain.event':
       // R-BUDGET-7: what a child has spent is spent here too.
       return event.secret && 'spent' in event.secret ? event.secret.spent : undefined
+    case 'assay.verifier.ended':
+      return event.secret?.spent
     default:
       return undefined
   }
+}
+
+/** R-DWS-28: the ledger of verification. What is in it is in the other as well, so one ceiling holds for both. */
+export function evolveVerification({ verification = NOTHING_SPENT }: Pick<Told, 'verification'>, event: Recorded) {
+  const more =
+    event.type === 'assay.verifier.ended'
+      ? event.secret?.spent
+      : event.type === 'core.workflowChain.event' && event.secret && 'verification' in event.secret
+        ? event.secret.verification
+        : undefined
+  return more && plus(verification, more)
 }

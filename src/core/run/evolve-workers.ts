@@ -57,11 +57,12 @@ function told(
       return before.is === 'dispatching' ? { ...before, is: 'running', succeeded: sequence, childRunId } : before
     case 'child.completed':
       // Without a mapping there is nothing to merge.
-      if (!secret || !('outputs' in secret)) return { is: 'done', status: 'completed', childRunId }
+      if (!secret || !('outputs' in secret)) return { is: 'done', status: 'completed', childRunId, ...gaveUp(payload) }
       return {
         is: 'completed',
         ended: sequence,
         childRunId,
+        ...gaveUp(payload),
         outputs: secret.outputs,
         hidden: secret.hidden,
         ...(secret.attestation ? { attestation: secret.attestation } : {}),
@@ -83,10 +84,14 @@ function errorOf({ error }: Readonly<HandoffTold>): Pick<WorkerResult, 'error'> 
   return { error: told }
 }
 
-const merged = ({ childRunId, attestation }: Extract<WorkerState, { is: 'completed' }>): WorkerState => ({
+const gaveUp = ({ goalSatisfied }: { readonly goalSatisfied?: false }): Pick<WorkerResult, 'goalSatisfied'> =>
+  goalSatisfied === false ? { goalSatisfied } : {}
+
+const merged = ({ childRunId, attestation, ...ended }: Extract<WorkerState, { is: 'completed' }>): WorkerState => ({
   is: 'done',
   status: 'completed',
   childRunId,
+  ...gaveUp(ended),
   ...(attestation ? { attestation } : {}),
 })
 

@@ -1,9 +1,20 @@
 import { type JsonObject, withKey } from '../json.js'
 import { reduce } from './channels.js'
 import type { Fork, Invoking, Recorded, RunForked, RunStarted, RunStartedSecret, Wait } from './event.js'
+import { type Draft, including, put, replaced, without } from './draft.js'
 import { evolveInvocation } from './evolve-invocation.js'
 import { evolveOrchestrator } from './evolve-orchestrator.js'
-import { evolveSpend } from './evolve-spend.js'
+import {
+  evolveGating,
+  evolveSlots,
+  type GateEvent,
+  isGateEvent,
+  orphanedJudges,
+  renewSlots,
+  stagedBy,
+} from './evolve-gate.js'
+import { heeded, trialOf, workAgain } from './evolve-rework.js'
+import { evolveSpend, evolveVerification } from './evolve-spend.js'
 import { evolveWorkers, orphaned, PENDING } from './evolve-workers.js'
 import type { Plan } from './plan.js'
 import { ceilingsOf } from './spending.js'
@@ -20,9 +31,6 @@ import {
 const IDLE: NodeState = { is: 'idle' }
 const NOTHING: Wait = { kind: 'none' }
 
-/** A fresh copy of the state, still private to one call of evolve: its fields are replaced, never what they hold. */
-type Draft = { -readonly [Field in keyof Active]: Active[Field] }
-
 /** Folds one event into the state. Holds no rule, refuses nothing: what is in the log has happened. */
 export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   if (state.phase === 'absent')
@@ -33,6 +41,8 @@ export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   const draft: Draft = { ...state, next: event.sequence + 1, lastAt: event.at }
   const spend = evolveSpend(state, event, nodeOf(plan, state, event))
   if (spend) draft.spend = spend
+  const verification = spend && evolveVerification(state, event)
+  if (verification) draft.verification = verification
   if (event.nodeId === undefined) evolveRun(draft, event, state.lastAt)
   else {
     const planNode = plan.nodes[plan.indexOf.get(event.nodeId)!]!
@@ -49,7 +59,7 @@ const nodeOf = (plan: Plan, { nodes }: Active, { nodeId }: Recorded): NodeState 
 function outcomeOf(event: Recorded): Outcome | undefined {
   switch (event.type) {
     case 'run.completed':
-      return { status: 'completed', outputs: event.payload.outputs }
+      return completedWith(event.payload)
     case 'run.failed': {
       const { error, failedNodeId } = event.payload
       return failedNodeId === undefined ? { status: 'failed', error } : { status: 'failed', error, failedNodeId }
@@ -62,6 +72,9 @@ function outcomeOf(event: Recorded): Outcome | undefined {
       return undefined
   }
 }
+
+const completedWith = ({ outputs, goalSatisfied }: { outputs: JsonObject; goalSatisfied?: boolean }): Outcome =>
+  goalSatisfied === undefined ? { status: 'completed', outputs } : { status: 'completed', outputs, goalSatisfied }
 
 function evolveRun(draft: Draft, event: Recorded, before: number): void {
   switch (event.type) {
@@ -110,11 +123,17 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
         wait,
         ...carried(before),
       }
-      put(draft, index, wait.kind === 'handoff' ? { ...waiting, workers: wait.workers.map(() => PENDING) } : waiting)
+      if (wait.kind === 'handoff') put(draft, index, { ...waiting, workers: wait.workers.map(() => PENDING) })
+      else if (wait.kind === 'judge')
+        put(draft, index, { ...waiting, staged: trialOf(draft.runId, since, wait.output) })
+      else put(draft, index, waiting)
       const { agentId } = plan.nodes[index]!
       if (agentId !== undefined) draft.agentId = agentId
       draft.executions += 1
-      if (attempt === 0) draft.starts = replaced(draft.starts, index, (draft.starts[index] ?? 0) + 1)
+      if (attempt === 0) {
+        draft.starts = replaced(draft.starts, index, (draft.starts[index] ?? 0) + 1)
+        if (draft.slots) draft.slots = renewSlots(draft.slots, event.nodeId)
+      }
       draft.touched = without(draft.touched, index)
       draft.open = including(draft.open, index)
       if (draft.idleSince !== null) rest(draft)
@@ -124,6 +143,8 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     case 'assay.child.status':
       if (before.is === 'waiting' && before.workers)
         put(draft, index, { ...before, workers: evolveWorkers(plan.nodes[index]!, before.workers, event) })
+      if (event.type === 'core.workflowChain.event' && event.payload.phase === 'output.harvested')
+        draft.latest = { target: event.payload.childRunId ?? '', sequence: since }
       return rest(draft)
     case 'agent.handoff':
       draft.agentId = event.payload.toAgentId
@@ -155,7 +176,8 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     case 'interrupt.resolved':
       if (before.is === 'waiting') {
         const { asked: _, workers, ...others } = before
-        const told = workers && { workers: evolveWorkers(plan.nodes[index]!, workers, event) }
+        // A person who answers for a gate says nothing about the merge yet.
+        const told = workers && { workers: others.gating ? workers : evolveWorkers(plan.nodes[index]!, workers, event) }
         put(draft, index, { ...others, ...told })
       }
       return rest(draft)
@@ -170,6 +192,7 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       const outputs: JsonObject = event.secret?.outputs ?? event.payload.outputs
       const { type } = plan.nodes[index]!
       settle(plan, draft, index, { is: 'completed', outputs, since })
+      if (draft.feedback) draft.feedback = heeded(draft.feedback, event.nodeId)
       if (type.loops) turnLoop(plan, draft, index, type.chosenPort?.(outputs))
       return
     }
@@ -195,8 +218,32 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       return
     }
     default:
+      if (isGateEvent(event)) return evolveGate(plan, draft, before, event, index)
+      if (event.type === 'agent.decided') draft.latest = { target: `${draft.runId}:${since}`, sequence: since }
       if (before.is === 'waiting' && before.invocation) put(draft, index, evolveInvocation(before, event))
   }
+}
+
+/** What a gate says changes its node, what is known of its place, and now and then the course of the run. */
+function evolveGate(plan: Plan, draft: Draft, before: NodeState, event: GateEvent, index: number): void {
+  const slots = evolveSlots(draft, before, event)
+  if (slots) draft.slots = slots
+  if (event.type === 'assay.result.staged' && event.payload.point === 'run') {
+    const staged = stagedBy(event, 'run', event.payload.targetRef)
+    const wait: Wait = { kind: 'exit', before }
+    put(draft, index, {
+      is: 'waiting',
+      attempt: 0,
+      failures: 0,
+      since: event.sequence,
+      sinceAt: event.at,
+      wait,
+      staged,
+    })
+    draft.open = including(draft.open, index)
+  } else if (event.type === 'assay.rework.began') workAgain(plan, draft, before, event, index)
+  else if (before.is === 'waiting') put(draft, index, evolveGating(before, event))
+  if (draft.open.length > 0) rest(draft)
 }
 
 /** What a workflow names for one agent of its own is no choice for others. */
@@ -255,6 +302,7 @@ function begin(
     idleMs: 0,
     idleSince: null,
     diverged: false,
+    ...(secret?.gates ? { gates: secret.gates } : {}),
   }
 }
 
@@ -287,6 +335,10 @@ const end = (state: Active, event: Recorded, outcome: Outcome): Ended => ({
   ...(state.models ? { models: state.models } : {}),
   ...(state.spend ? { spend: state.spend } : {}),
   ...(state.budget ? { budget: state.budget } : {}),
+  ...(state.gates ? { gates: state.gates } : {}),
+  ...(state.slots ? { slots: state.slots } : {}),
+  ...(state.verification ? { verification: state.verification } : {}),
+  ...(state.reworks ? { reworks: state.reworks } : {}),
 })
 
 const askedBy = ({ payload, secret, at }: Extract<Recorded, { type: 'interrupt.requested' }>): Asked => ({
@@ -342,8 +394,12 @@ function branch(draft: Draft, { configurable, tags, metadata, principalScope }: 
       const workers = node.workers && { workers: orphaned(node.workers) }
       // Calls that the source has paid for are not this run's: what it makes of its own, it pays for.
       const invocation = node.invocation && { invocation: { ...node.invocation, inherited: true as const } }
+      const gating = node.gating && { gating: orphanedJudges(node.gating, away) }
+      const due = node.inspection?.dueAt
+      const inspection = due !== undefined && { inspection: { ...node.inspection!, dueAt: due + away } }
       const { told: _told, uses: _uses, paid: _paid, spoiled: _spoiled, ...others } = node
-      put(draft, index, { ...others, ...asked, ...workers, ...invocation, sinceAt: node.sinceAt + away })
+      const moved = { ...asked, ...workers, ...invocation, ...gating, ...inspection }
+      put(draft, index, { ...others, ...moved, sinceAt: node.sinceAt + away })
     } else if (node.is === 'retrying') {
       const { paid: _paid, spoiled: _spoiled, ...others } = node
       put(draft, index, { ...others, dueAt: node.dueAt + away })
@@ -382,7 +438,7 @@ function folded(plan: Plan, channels: Active['channels'], event: Extract<Recorde
 }
 
 /** Workers and people go on by themselves; an agent goes on from its latest round. */
-const OUTLASTS_PAUSE: ReadonlySet<Wait['kind']> = new Set(['handoff', 'interrupt', 'agent'])
+const OUTLASTS_PAUSE: ReadonlySet<Wait['kind']> = new Set(['handoff', 'interrupt', 'agent', 'judge', 'exit'])
 
 /** An immediate pause stops what the host itself was doing; children are runs of their own and go on. */
 function interrupt(draft: Draft): void {
@@ -407,23 +463,3 @@ const withName = (names: readonly string[], name: string): readonly string[] =>
 
 const namesOfSensitive = (declared: ReadonlyMap<string, { readonly sensitive?: boolean }>): string[] =>
   [...declared].filter(([, { sensitive }]) => sensitive).map(([name]) => name)
-
-const put = (draft: Draft, index: number, node: NodeState): void => {
-  draft.nodes = replaced(draft.nodes, index, node)
-}
-
-function replaced<T>(list: readonly T[], index: number, value: T): T[] {
-  const copy = list.slice()
-  copy[index] = value
-  return copy
-}
-
-const without = (indexes: readonly number[], index: number): readonly number[] =>
-  indexes.includes(index) ? indexes.filter(other => other !== index) : indexes
-
-/** With one more index, ascending. */
-function including(indexes: readonly number[], index: number): readonly number[] {
-  if (indexes.includes(index)) return indexes
-  const at = indexes.findIndex(other => other > index)
-  return at < 0 ? [...indexes, index] : [...indexes.slice(0, at), index, ...indexes.slice(at)]
-}

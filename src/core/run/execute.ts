@@ -10,6 +10,7 @@ import { closeInvocation } from './bracket.js'
 import { refuseWrite } from './channels.js'
 import type { Wait } from './event.js'
 import { exhaust } from './exhaust.js'
+import { unresolved } from './gating.js'
 import { leaves, TOLERANT } from './graph.js'
 import { resolveInputs, runInputs, scopeOf } from './inputs.js'
 import { tellDecision, tellDoubt, tellOfAgent } from './tell.js'
@@ -258,6 +259,7 @@ function withContext(
     supervised: planNode.supervised,
     orchestrator: state.orchestrator,
     confidence: turn.limits.confidence,
+    unverified: unresolved(state),
     transcript: { from: Math.max(0, state.next - turn.limits.transcriptWindow), to: state.next },
     wired: port => leaves(outbound, port),
     channelSchema: channel => plan.channels.get(channel)?.schema,

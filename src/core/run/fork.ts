@@ -64,7 +64,8 @@ export function startOf(event: Recorded, runId: string, now: number): Extract<Ru
   const { payload, secret } = event
   const hiddenInputs = Object.keys(secret?.inputs ?? {})
   const started = { ...payload, inputs: { ...payload.inputs, ...secret?.inputs } }
-  return { type: 'StartRun', runId, started, hiddenInputs, now }
+  const gates = secret?.gates && { gates: secret.gates }
+  return { type: 'StartRun', runId, started, hiddenInputs, ...gates, now }
 }
 
 /**
@@ -102,7 +103,8 @@ export function branchOff(
 /** The rest of the decision that the cut goes through, if today's rules still decide it so. */
 function finish(rules: Rules, { before, input, shared }: Cut, parted: (turn: Turn) => void) {
   // A child that the source had just started is the source's: a branch starts its own.
-  if (input === undefined || shared.some(event => event.type === 'node.dispatched')) return undefined
+  const isBirth = ({ type }: Recorded) => type === 'node.dispatched' || type === 'assay.verifier.started'
+  if (input === undefined || shared.some(isBirth)) return undefined
   try {
     const retelling = new Retelling({ shared, parted })
     const decision = decideLive(rules, before, input, retelling)

@@ -1,8 +1,10 @@
 import { type Failure, failure } from '../problem.js'
-import type { JsonObject } from '../json.js'
+import { FEEDBACK_INPUT } from '../gate/feedback-input.js'
+import type { Json, JsonObject } from '../json.js'
 import type { HandoffSecret, HandoffTold } from './event.js'
 import { resultsOf } from './evolve-workers.js'
 import { settleNode } from './execute.js'
+import { nextGate, subjectOf } from './gating.js'
 import { dueTo, type Handing, handing, tell } from './handing.js'
 import { harvest } from './harvest.js'
 import type { Outcome } from './input.js'
@@ -22,7 +24,7 @@ import { MAX_VALUE_BYTES, sizeUpTo } from './weight.js'
  * This begins, merges and settles whatever can be now.
  */
 export function proceed(turn: Turn, planNode: PlanNode): void {
-  const next = () => (turn.isRunning && !turn.isFull ? moveOf(turn.active, planNode.index) : undefined)
+  const next = () => (turn.isRunning && !turn.isFull ? moveOf(turn, turn.active, planNode.index) : undefined)
   for (let move = next(); move; move = next()) {
     const { node, worker } = move
     const state = worker === undefined ? undefined : node.workers[worker]
@@ -33,8 +35,12 @@ export function proceed(turn: Turn, planNode: PlanNode): void {
 }
 
 /** What a node that hands work over can do by itself: with one of its workers, or, with none left, settle. */
-export function moveOf({ nodes }: Active, index: number): { node: Handing; worker: number | undefined } | undefined {
-  const node = handing(nodes[index]!)
+export function moveOf(
+  { plan }: Pick<Turn, 'plan'>,
+  state: Active,
+  index: number,
+): { node: Handing; worker: number | undefined } | undefined {
+  const node = handing(state.nodes[index]!)
   // While it asks whether to merge, nothing moves but the workers themselves.
   if (!node || node.asked) return undefined
   const first = node.workers.findIndex(worker => worker.is !== 'done')
@@ -42,7 +48,11 @@ export function moveOf({ nodes }: Active, index: number): { node: Handing; worke
   // R-ORCH-15: one after the other, or as many as there are at once.
   const pending = node.workers.findIndex(worker => worker.is === 'pending')
   if (pending >= 0 && (pending === first || node.wait.policy === 'parallel')) return { node, worker: pending }
-  return node.workers[first]!.is === 'completed' ? { node, worker: first } : undefined
+  if (node.workers[first]!.is !== 'completed') return undefined
+  // R-VERIFY-10: what a worker brings back is merged when every gate has let it pass.
+  const subject = state.gates && subjectOf(node)
+  const isOpen = subject === undefined || nextGate(state, plan.nodes[index]!.node.id, subject) === undefined
+  return isOpen ? { node, worker: first } : undefined
 }
 
 /** R-MAP-6: mapped when the worker's turn has come, from what those before it have left. */
@@ -52,7 +62,10 @@ function begin(turn: Turn, planNode: PlanNode, node: Handing, worker: number): v
   // One after the other each may have all that is left; those that begin together share it.
   const beginners = node.workers.filter(({ is }) => is === 'pending').length
   const grant = grantFor(turn.active, node.wait.policy === 'parallel' ? beginners : 1)
-  const secret = { inputs: { ...node.wait.inputs, ...mapped }, unset, ...(grant ? { grant } : {}) }
+  const { feedback = {} } = turn.active
+  const again = feedback[`${planNode.node.id}/${worker}`] ?? feedback[planNode.node.id]
+  const told = again ? { [FEEDBACK_INPUT]: again as unknown as Json } : {}
+  const secret = { inputs: { ...node.wait.inputs, ...mapped, ...told }, unset, ...(grant ? { grant } : {}) }
   turn.burden += sizeUpTo(secret.inputs, MAX_VALUE_BYTES)
   tell(turn, planNode, { phase: 'dispatch.began', workerId }, dueTo(node), secret)
 }
@@ -110,12 +123,16 @@ export function childEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode | u
   const { planNode, workerId } = found
   const { succeeded } = found.worker
   const { childRunId, status } = input
-  const spent = input.spent && { spent: input.spent }
+  const spent = input.spent && {
+    spent: input.spent,
+    ...(input.verification ? { verification: input.verification } : {}),
+  }
   const before = spentBy(turn.active)
   if (status === 'completed') {
     const brought = results(planNode, workerId, input)
     const secret = brought && spent ? { ...brought, ...spent } : (brought ?? spent)
-    tell(turn, planNode, { phase: 'child.completed', workerId, childRunId }, succeeded, secret)
+    const gaveUp = input.goalSatisfied === false ? { goalSatisfied: false as const } : {}
+    tell(turn, planNode, { phase: 'child.completed', workerId, childRunId, ...gaveUp }, succeeded, secret)
   } else {
     const told = input.error ?? failure(`child_${status}`, `child run ${childRunId} was ${status}`)
     const error = spelled(turn, told)

@@ -1,5 +1,7 @@
 import type { Brief, ModelReply, ToolReply, Usage } from '../agent/brief.js'
 import type { Spend } from '../agent/budget.js'
+import type { BoundGate } from '../gate/gate.js'
+import type { ProbeResult } from '../gate/judgement.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
 import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './event.js'
@@ -18,6 +20,8 @@ export type Command =
       readonly started: RunStarted
       /** Inputs that carry a secret of the parent, besides those declared sensitive. */
       readonly hiddenInputs?: readonly string[]
+      /** What its results are held to. */
+      readonly gates?: readonly BoundGate[]
     }
   | { readonly type: 'CancelRun'; readonly reason?: string; readonly by: string; readonly parentRunId?: string }
   | { readonly type: 'PauseRun'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
@@ -50,8 +54,9 @@ export type Outcome =
       readonly type: 'ChildStarted'
       readonly nodeId: string
       readonly since: number
-      /** Which of the node's workers. */
+      /** Which of the node's workers, or of the verifiers of what it brought. */
       readonly worker: number
+      readonly verifier?: true
       readonly childRunId: string
       /** The agent that works there, if its workflow names one. */
       readonly agentId?: string
@@ -61,7 +66,23 @@ export type Outcome =
       readonly nodeId: string
       readonly since: number
       readonly worker: number
+      readonly verifier?: true
       readonly error: Failure
+    }
+  /** The evidence is in: what the host's own probes found, and what is known of the gate's verifiers. */
+  | {
+      readonly type: 'Inspected'
+      readonly nodeId: string
+      /** Sequence of the event that brought the result. */
+      readonly since: number
+      readonly gateId: string
+      readonly attempt: number
+      readonly round: number
+      /** SHA-256 over the canonical JSON of the result. */
+      readonly resultHash: string
+      readonly evidence: readonly ProbeResult[]
+      readonly licence?: { readonly n: number; readonly lower: number }
+      readonly effectiveVotes?: number
     }
   | {
       readonly type: 'ChildEnded'
@@ -77,6 +98,12 @@ export type Outcome =
       readonly error?: Failure
       /** With its own children's. */
       readonly spent?: Spend
+      /** What of that its verifiers spent. */
+      readonly verification?: Spend
+      /** Models it has used, as `provider:model`. */
+      readonly models?: readonly string[]
+      /** It says itself that it has not reached its goal. */
+      readonly goalSatisfied?: false
     }
   | {
       readonly type: 'AgentBriefed'

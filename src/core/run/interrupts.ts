@@ -5,6 +5,7 @@ import { isoTime } from '../time.js'
 import { answerDueAt, durationBreach } from './bounds.js'
 import type { ApprovalReceived, InterruptResolved } from './event.js'
 import { failNode, settleNode } from './execute.js'
+import { gateAnswered, gatingIn } from './gate-answer.js'
 import { editsHidden, mergeAnswered, mergeProblems } from './harvest.js'
 import type { ResolveInterrupt } from './input.js'
 import { heldAnswered } from './conclude.js'
@@ -100,7 +101,7 @@ function hearAnswer(turn: Turn, planNode: PlanNode, asked: Asked, input: Resolve
   const { interruptId } = asked
   const node = turn.active.nodes[planNode.index]!
   const problems =
-    judgement.is === 'closed'
+    judgement.is === 'closed' && !gatingIn(node)
       ? [...(planNode.type.answerProblems?.(asked, judgement.value) ?? []), ...mergeProblems(node, judgement.value)]
       : []
   if (problems.length > 0) return refuse('validation_error', problems.join('; '), { problems })
@@ -160,8 +161,10 @@ function close(
     const error = failure('interrupt_timeout', 'nobody answered in time', { retryable: false })
     return failNode(turn, planNode, error, resolved)
   }
-  if (before.is === 'waiting' && before.workers) return mergeAnswered(turn, planNode, before, value)
   const resolution = { kind, data, value, by, timedOut }
+  const gating = gatingIn(before)
+  if (gating) return gateAnswered(turn, planNode, gating, resolution, resolved)
+  if (before.is === 'waiting' && before.workers) return mergeAnswered(turn, planNode, before, value)
   if (before.is === 'waiting' && before.invocation) return heldAnswered(turn, planNode, resolution, resolved)
   settleNode(turn, planNode, { kind: 'interrupt' }, { kind: 'resolved', resolution }, resolved)
 }

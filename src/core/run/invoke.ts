@@ -73,7 +73,7 @@ const UNPRICED = 'maxCostUsd is bounded and the model has no price; add it to pr
 export function invocationMove(state: Active, index: number): 'tool' | 'model' | 'deny' | undefined {
   const node = state.nodes[index]!
   const invocation = invocationOf(node)
-  if (!invocation || node.is !== 'waiting' || node.asked) return undefined
+  if (!invocation || node.is !== 'waiting' || node.asked || node.staged) return undefined
   // A branch may have been made by someone who may do less than whoever started its source.
   if (invocation.now.is === 'using' && isForbidden(state, invocation)) return 'deny'
   if (invocation.now.is !== 'between') return undefined

@@ -1,6 +1,8 @@
 import type { AiOverride, ModelName, ModelRole } from '../agent/brief.js'
 import type { Ceilings } from '../agent/budget.js'
 import type { InvocationState } from '../agent/invocation.js'
+import type { BoundGate } from '../gate/gate.js'
+import type { Feedback } from '../gate/judgement.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
 import { hasReadyNodes } from './advance.js'
 import { deadline, nodeDueAt } from './bounds.js'
@@ -11,6 +13,7 @@ import { carriesSecret, secretsOf } from './masking.js'
 import type { Plan, PlanNode } from './plan.js'
 import { moveOf } from './handoff.js'
 import { termsFor } from './mapping.js'
+import { owedToGate } from './owed-to-gate.js'
 import type { Active, NodeState, RunState } from './state.js'
 import { CHILD_RECHECK_MS, WORK_OWED } from './wake-time.js'
 
@@ -32,6 +35,8 @@ export type Effect =
       readonly timeoutMs: number
       readonly principalScope: readonly string[] | undefined
       readonly grant: Ceilings | undefined
+      /** Not a worker: it judges what one has brought. */
+      readonly verifier?: true
     }
   | {
       readonly kind: 'watch-child'
@@ -52,6 +57,19 @@ export type Effect =
       readonly since: number
       readonly worker: number
       readonly childRunId: string
+    }
+  /** Find out about a result what the host can find out by itself. */
+  | {
+      readonly kind: 'inspect'
+      readonly nodeId: string
+      readonly since: number
+      readonly bound: BoundGate
+      readonly attempt: number
+      readonly round: number
+      readonly dimensions: readonly string[]
+      readonly result: Json
+      /** The same as it may be shown. */
+      readonly output: Json
     }
   | {
       readonly kind: 'call'
@@ -81,6 +99,8 @@ export type Effect =
       readonly ai: AiOverride
       /** By role and class: the models that this run uses already. */
       readonly models: { readonly [use: string]: ModelName }
+      /** What was found in the agent's last result, where that was sent back. */
+      readonly feedback?: Feedback
     }
   | {
       readonly kind: 'think'
@@ -123,7 +143,9 @@ export function pending({ plan }: Pick<Rules, 'plan'>, state: RunState): readonl
     if (node.is !== 'waiting') continue
     const nodeId = plan.nodes[index]!.node.id
     const { wait, since } = node
-    if (wait.kind === 'handoff') effects.push(...owedToWorkers(plan.nodes[index]!, node, state))
+    if (state.gates) effects.push(...owedToGate(plan.nodes[index]!, node, state))
+    if (node.staged) continue
+    if (wait.kind === 'handoff') effects.push(...owedToWorkers({ plan }, plan.nodes[index]!, node, state))
     else if (wait.kind === 'agent') effects.push(...owedToAgent(plan, state, index))
     else if (wait.kind === 'check') {
       effects.push({ kind: 'check', nodeId, since, schema: wait.schema, value: wait.value })
@@ -150,7 +172,8 @@ function owedToAgent(plan: Plan, state: Active, index: number): Effect[] {
     const workflowPrompts = isObject(defaults) && isObject(defaults.promptRefs) ? defaults.promptRefs : {}
     const { ai } = state.started.configurable ?? {}
     const given = { workflowPrompts, variables: Object.fromEntries(shown), ai: (isObject(ai) ? ai : {}) as AiOverride }
-    return [{ kind: 'brief', nodeId, since, wait, ...given, models: state.models ?? {} }]
+    const feedback = state.feedback?.[nodeId] && { feedback: state.feedback[nodeId] }
+    return [{ kind: 'brief', nodeId, since, wait, ...given, models: state.models ?? {}, ...feedback }]
   }
   const { now, rounds, brief, calls } = invocation
   if (now.is === 'thinking') {
@@ -182,13 +205,13 @@ function owedToAgent(plan: Plan, state: Active, index: number): Effect[] {
 }
 
 /** One child is started at a time, in the order of the decision, so that every host tells the same log. */
-function owedToWorkers(planNode: PlanNode, node: Waiting, state: Active): Effect[] {
+function owedToWorkers(rules: Pick<Rules, 'plan'>, planNode: PlanNode, node: Waiting, state: Active): Effect[] {
   const { wait, since, workers = [] } = node
   if (wait.kind !== 'handoff') return []
   const stopping = state.mode.kind === 'stopping'
   const { config, id: nodeId } = planNode.node
   // What the run can do by itself comes first, so that it does not depend on who is faster.
-  const isMoving = stopping || moveOf(state, planNode.index) !== undefined
+  const isMoving = stopping || moveOf(rules, state, planNode.index) !== undefined
   const starting = isMoving ? -1 : workers.findIndex(worker => worker.is === 'dispatching')
   return workers.flatMap((worker, k): Effect[] => {
     const workflowId = wait.workers[k]!

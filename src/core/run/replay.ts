@@ -6,7 +6,8 @@ import { cutOf, retold, startOf } from './fork.js'
 import type { Heard, RunInput } from './input.js'
 import { nextMoment } from './pending.js'
 import { Retelling, Strayed } from './retelling.js'
-import type { Active, NodeState, RunState, WorkerState } from './state.js'
+import type { Active, JudgeState, NodeState, RunState, WorkerState } from './state.js'
+import { caseOf } from './verify.js'
 
 type Step = { readonly sequence: number; readonly at: number; readonly input: Heard }
 type Live = Exclude<RunInput, { type: 'Retold' }>
@@ -118,24 +119,48 @@ export class Replay {
       case 'ChildEnded':
       case 'ChildWaits': {
         const node = this.#node(state, input.nodeId)
-        return node?.is === 'waiting' && node.workers?.some(isRunning(input.childRunId)) ? input : undefined
+        return node?.is === 'waiting' && childrenOf(node).some(isRunning(input.childRunId)) ? input : undefined
+      }
+      case 'Inspected': {
+        const node = this.#node(state, input.nodeId)
+        const wanted = node?.is === 'waiting' ? caseOf(state, input.nodeId, node) : undefined
+        const isMeant =
+          wanted?.bound.gate.gate_id === input.gateId &&
+          wanted.attempt === input.attempt &&
+          wanted.round === input.round
+        return isMeant ? { ...input, since: wanted.subject.sequence } : undefined
       }
       case 'ChildStarted':
       case 'ChildRefused':
+        return input.verifier ? this.#asVerifier(state, input) : this.#ofStart(state, input)
       case 'AgentBriefed':
       case 'ModelReasoned':
       case 'ModelAnswered':
       case 'ModelLost':
       case 'ToolAnswered':
       case 'EffectAnswered':
-      case 'SourceMissing': {
-        const meant = this.#starts.get(input.since)
-        const now = startOfNode(this.rules, state, input.nodeId)
-        return meant && now && sameStart(meant, now) ? { ...input, since: now.since } : undefined
-      }
+      case 'SourceMissing':
+        return this.#ofStart(state, input)
       default:
         return input
     }
+  }
+
+  /** What belongs to one start of a node, if the node waits under that start here. */
+  #ofStart<Answer extends Heard & { readonly nodeId: string; readonly since: number }>(
+    state: Active,
+    input: Answer,
+  ): Answer | undefined {
+    const meant = this.#starts.get(input.since)
+    const now = startOfNode(this.rules, state, input.nodeId)
+    return meant && now && sameStart(meant, now) ? { ...input, since: now.since } : undefined
+  }
+
+  /** What became of asking a verifier, if that verifier is being asked here. */
+  #asVerifier<Answer extends Extract<Heard, { type: 'ChildStarted' | 'ChildRefused' }>>(state: Active, input: Answer) {
+    const node = this.#node(state, input.nodeId)
+    const judge = node?.is === 'waiting' ? node.gating?.judges[input.worker] : undefined
+    return judge?.is === 'starting' ? { ...input, since: judge.began } : undefined
   }
 
   /** Whatever came, it told the source that its time was over. */
@@ -176,8 +201,9 @@ export class Replay {
         if (start) this.#starts.set(start.since, start)
       }
     for (const event of log) {
-      if (event.type !== 'node.started') continue
-      const { attempt } = event.payload
+      const isRework = event.type === 'assay.rework.began' && event.payload.point === 'node'
+      if (event.type !== 'node.started' && !isRework) continue
+      const attempt = event.type === 'node.started' ? event.payload.attempt : 0
       const ordinal = (fresh.get(event.nodeId) ?? 0) + (attempt === 0 ? 1 : 0)
       fresh.set(event.nodeId, ordinal)
       this.#starts.set(event.sequence, { nodeId: event.nodeId, ordinal, attempt, since: event.sequence })
@@ -185,8 +211,15 @@ export class Replay {
   }
 }
 
-const isRunning = (childRunId: string) => (worker: WorkerState) =>
-  worker.is === 'running' && worker.childRunId === childRunId
+type Child = WorkerState | JudgeState
+
+/** Runs that a node has started: its workers, and the verifiers of what they bring. */
+const childrenOf = ({ workers = [], gating }: Extract<NodeState, { is: 'waiting' }>): readonly Child[] => [
+  ...workers,
+  ...(gating?.judges ?? []),
+]
+
+const isRunning = (childRunId: string) => (child: Child) => child.is === 'running' && child.childRunId === childRunId
 
 /** R-REPLAY-12: an outcome belongs to one attempt of one execution of a node, wherever that stands in the log. */
 type Start = { readonly nodeId: string; readonly ordinal: number; readonly attempt: number; readonly since: number }

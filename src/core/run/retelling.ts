@@ -61,9 +61,12 @@ export class Retelling {
     this.remark(turn)
   }
 
-  /** A hand-off names the run in whose name it was made, also where it is told again (contract agents §0.3). */
+  /**
+   * A hand-off names the run in whose name it was made, and a verdict the event it is about, also where they are told
+   * again (contract agents §0.3, R-VERIFY-22).
+   */
   asRecorded(turn: Turn, event: RunEvent): RunEvent {
-    if (!event.type.startsWith('core.workflowChain.') || turn.state.phase === 'absent') return event
+    if (!NAMES_RUN.test(event.type) || turn.state.phase === 'absent') return event
     const original = this.options.original?.(turn.state.next)
     return original && sameEvent(original, event) ? ({ ...event, payload: original.payload } as RunEvent) : event
   }
@@ -88,6 +91,8 @@ export class Retelling {
     })
   }
 }
+
+const NAMES_RUN = /^(core\.workflowChain\.|dws\.|agent\.verified$|assay\.result\.)/
 
 /** Said about a log by whoever made it, not decided by its rules. */
 const isRemark = (event: Recorded | undefined): boolean =>

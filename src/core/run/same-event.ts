@@ -18,9 +18,18 @@ export const ENVELOPE: ReadonlySet<string> = new Set([
   'decidedAt',
 ])
 
-/** A payload as two runs can be compared by it. */
+/** A payload as two runs can be compared by it: an event of the run itself counts by its place in the log. */
 export const comparable = (payload: Json): Json =>
-  isObject(payload) ? Object.fromEntries(Object.entries(payload).filter(([name]) => !ENVELOPE.has(name))) : payload
+  isObject(payload)
+    ? Object.fromEntries(
+        Object.entries(payload).flatMap(([name, value]) => (ENVELOPE.has(name) ? [] : [[name, placed(name, value)]])),
+      )
+    : payload
+
+const placed = (name: string, value: Json): Json =>
+  (name === 'target' || name === 'targetRef') && typeof value === 'string'
+    ? value.replace(/^[^:]+(?=:\d+$)/, '')
+    : value
 
 /** Whether two events, of two runs, say the same. */
 export const sameEvent = (a: Said, b: Said): boolean =>

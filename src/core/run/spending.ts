@@ -69,6 +69,8 @@ export function setAside({ open, nodes }: Active): Spend {
     for (const worker of node.workers ?? [])
       if ((worker.is === 'dispatching' || worker.is === 'running') && worker.grant)
         sum = plus(sum, asSpend(worker.grant))
+    for (const judge of node.gating?.judges ?? [])
+      if ((judge.is === 'starting' || judge.is === 'running') && judge.grant) sum = plus(sum, asSpend(judge.grant))
   }
   return sum
 }

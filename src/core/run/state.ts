@@ -1,6 +1,8 @@
 import type { ModelName } from '../agent/brief.js'
 import type { BudgetDimension, Ceilings, Spend } from '../agent/budget.js'
 import type { InvocationState } from '../agent/invocation.js'
+import type { BoundGate } from '../gate/gate.js'
+import type { DwsVerdict, Fault, Feedback, ProbeResult, Standing, Vote as Judged } from '../gate/judgement.js'
 import type { Interrupt, Vote } from '../interrupt.js'
 import type { Json, JsonObject } from '../json.js'
 import type { OrchestratorDecision } from '../orchestrator/decision.js'
@@ -71,6 +73,88 @@ export type Told = {
   readonly budget?: Ceilings
   /** Dimensions of the budget whose threshold has been told. */
   readonly warned?: readonly BudgetDimension[]
+  /** What this run's results are held to, in the order in which they are applied. */
+  readonly gates?: readonly BoundGate[]
+  /** What gates have said, by the place where they said it. */
+  readonly slots?: { readonly [slot: string]: Slot }
+  /** What verifiers have spent: a part of `spend` (R-DWS-28). */
+  readonly verification?: Spend
+  /** Times work was sent back; each uses up a turn of the loop (R-DWS-34). */
+  readonly reworks?: number
+  /** What workers and agents that work again are told, by node, and worker where it is one's. */
+  readonly feedback?: { readonly [place: string]: Feedback }
+  /** The latest result that an agent or a worker gave: what a verdict at the workflow's exit is about. */
+  readonly latest?: { readonly target: string; readonly sequence: number }
+}
+
+/** One gate over one place of work: a node, or one worker of a node. */
+export type Slot = {
+  readonly gateId: string
+  readonly nodeId: string
+  readonly workerId?: string
+  /** What was judged last, and how (R-VERIFY-21). */
+  readonly target: string
+  readonly verdict?: 'pass' | 'fail' | 'revise'
+  readonly criteria: readonly string[]
+  /** Of the work that is under way; begins anew when the work does. */
+  readonly attempts: readonly AttemptMade[]
+}
+
+export type AttemptMade = Standing & { readonly resultHash: string; readonly failed: readonly string[] }
+
+/** A result that gates must see. */
+export type Staged = {
+  /** Sequence of the event that staged it. */
+  readonly at: number
+  readonly point: 'node' | 'run' | 'none'
+  readonly target: string
+  readonly subject: number
+  readonly result: Json
+  readonly confidence?: number
+  readonly edited?: true
+  /** Gates that have let it pass, by index. */
+  readonly cleared: readonly number[]
+  /** What the gate of a trial said. */
+  readonly judged?: { readonly verdict: DwsVerdict; readonly artifactId: string }
+}
+
+/** A gate is at work on the result of a node or of one of its workers. */
+export type Gating = {
+  /** Sequence of its `dws.verification.started`. */
+  readonly started: number
+  readonly gate: number
+  readonly worker?: number
+  readonly attempt: number
+  readonly target: string
+  /** Sequence of the event that brought the result: the cause of the verdict. */
+  readonly subject: number
+  readonly resultHash: string
+  readonly dimensions: readonly string[]
+  readonly evidence: readonly ProbeResult[]
+  readonly licence?: { readonly n: number; readonly lower: number }
+  readonly effectiveVotes?: number
+  /** Which time the verifiers are asked. */
+  readonly round: number
+  readonly judges: readonly JudgeState[]
+  /** Nobody is asked before. */
+  readonly dueAt?: number
+  /** The verdict has been told; what follows from it is a person's to say. Sequence of the artifact with all of it. */
+  readonly rendered?: number
+  readonly spent?: Spend
+}
+
+export type JudgeState =
+  | { readonly is: 'idle' }
+  | { readonly is: 'starting'; readonly began: number; readonly grant?: Ceilings }
+  | { readonly is: 'running'; readonly began: number; readonly grant?: Ceilings; readonly childRunId: string }
+  | { readonly is: 'voted'; readonly vote: Judged }
+  | { readonly is: 'faulted'; readonly fault: Fault }
+
+/** The evidence for a gate is being gathered. */
+export type Inspection = {
+  readonly attempt: number
+  readonly round: number
+  readonly dueAt?: number
 }
 
 /** R-STATE-12: all that the loop needs to go on after a crash. */
@@ -87,6 +171,8 @@ export type Orchestrator = {
   readonly owed: boolean
   /** What a person has answered since: an input of the next turn. */
   readonly answer?: Json
+  /** Times in a row that it called a success what a gate has not passed. */
+  readonly refusals?: number
   /** What has become of the workers of the latest hand-off: an input of the next turn. */
   readonly workers: readonly WorkerResult[]
 }
@@ -97,6 +183,8 @@ export type WorkerResult = {
   readonly childRunId?: string
   readonly error?: Failure
   readonly attestation?: { readonly checksum: string; readonly algorithm: 'sha256' }
+  /** It completed, and says itself that it has not reached its goal (R-VERIFY-19). */
+  readonly goalSatisfied?: false
 }
 
 export type Mode =
@@ -106,7 +194,7 @@ export type Mode =
   | { readonly kind: 'stopping'; readonly stop: StopRequested }
 
 export type Outcome =
-  | { readonly status: 'completed'; readonly outputs: JsonObject }
+  | { readonly status: 'completed'; readonly outputs: JsonObject; readonly goalSatisfied?: boolean }
   | { readonly status: 'failed'; readonly error: Failure; readonly failedNodeId?: string }
   | { readonly status: 'cancelled'; readonly reason?: string }
 
@@ -136,6 +224,10 @@ export type NodeState =
       readonly spoiled?: { readonly call: number; readonly attempt: number }
       /** What it asks someone outside, until that is answered. */
       readonly asked?: Asked
+      /** A result that gates must see before anything is made of it. */
+      readonly staged?: Staged
+      readonly inspection?: Inspection
+      readonly gating?: Gating
     }
   /** Stopped by an immediate pause; starts as a fresh attempt on resume. */
   | { readonly is: 'interrupted'; readonly attempt: number; readonly failures: number }
@@ -182,6 +274,9 @@ export type WorkerState =
       readonly outputs: JsonObject
       readonly hidden: readonly string[]
       readonly attestation?: WorkerResult['attestation']
+      readonly goalSatisfied?: false
+      /** Gates that have let it pass, by index. */
+      readonly cleared?: readonly number[]
     }
   /** Nothing more will come of it. */
   | ({ readonly is: 'done' } & Omit<WorkerResult, 'workerId'>)

@@ -55,6 +55,6 @@ function holdsChild(turn: Turn, index: number): boolean {
   return (
     node.is === 'waiting' &&
     turn.plan.nodes[index]!.node.config.propagateCancellation !== false &&
-    (node.workers ?? []).some(worker => worker.is === 'running')
+    [...(node.workers ?? []), ...(node.gating?.judges ?? [])].some(child => child.is === 'running')
   )
 }

@@ -1,4 +1,6 @@
+import { feedbackIn } from '../../core/gate/feedback-input.js'
 import { modelUse } from '../../core/run/evolve.js'
+import { runInputs } from '../../core/run/inputs.js'
 import type { Brief } from '../../core/agent/brief.js'
 import type { BriefContents } from '../agent-ports.js'
 import type { Perform } from './performing.js'
@@ -9,6 +11,8 @@ import { readTranscript } from './transcript.js'
 export const brief: Perform<'brief'> = async (shop, run, effect, signal) => {
   const { nodeId, since, wait, workflowPrompts, variables, ai, models } = effect
   const { agent, role, task, ordinal, returnSchema, prompts = {} } = wait
+  // A worker that works again is a run of its own, so what was found comes with what the run was given.
+  const feedback = effect.feedback ?? (run.state.phase === 'active' ? feedbackIn(runInputs(run.state)) : undefined)
   const claiming = { nodeId, ordinal, provider: `agent:${agent.agentId}` }
   const told = await sealedEffect<Brief, BriefContents>(shop, run, claiming, async () => {
     const transcript = wait.transcript && (await readTranscript(shop, run.runId, wait.transcript))
@@ -23,6 +27,7 @@ export const brief: Perform<'brief'> = async (shop, run, effect, signal) => {
       fixed: modelClass => models[modelUse(role, modelClass)],
       ...(returnSchema ? { returnSchema } : {}),
       ...(transcript ? { transcript } : {}),
+      ...(feedback ? { feedback } : {}),
       signal,
     })
     return { outcome, claim: !signal.aborted && (outcome.ok || !outcome.retryable) ? 'keep' : 'release' }

@@ -9,6 +9,7 @@ import type { Agents, Vault } from '../agent-ports.js'
 import type { Clock, Ids, Log, Performer, SchemaChecker, Store } from '../ports.js'
 import type { Recent } from '../recent.js'
 import type { Input, Runs, SubmitOptions } from '../runs.js'
+import type { Inspector, Records, Standards } from '../verification-ports.js'
 
 /** What the performers of effects share. */
 export type Shop = {
@@ -26,6 +27,9 @@ export type Shop = {
   readonly unstored: Map<string, Unstored>
   readonly agents: Agents
   readonly vault: Vault
+  readonly standards: Standards
+  readonly inspector: Inspector
+  readonly records: Records
   /** What agents said last, by tenant and effect. */
   readonly recent: Recent<Json>
   /** Whether a model is asked only once what it was asked before. */

@@ -4,8 +4,10 @@ import type { Perform } from './performing.js'
 /** A child is born in the commit that tells its parent so: neither can be without the other (contract core §9.2). */
 export const startChild: Perform<'start-child'> = async (shop, { tenant, runId }, effect) => {
   const plan = await shop.plans.named(tenant, effect.workflowId)
+  // R-DWS-33: nobody judges the judges here; their record does.
+  const gates = effect.verifier ? [] : await shop.standards.gatesFor(tenant, effect.workflowId)
   const parent = shop.cells.get(runId)?.loaded
   if (parent?.state.phase !== 'active') return undefined
-  const { input, child } = bear(shop.runs.nursery, parent, effect, plan)
+  const { input, child } = bear(shop.runs.nursery, parent, effect, plan, gates)
   return { input, ...(child ? { options: { child } } : {}) }
 }

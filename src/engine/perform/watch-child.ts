@@ -19,6 +19,10 @@ export const watchChild: Perform<'watch-child'> = async (shop, _run, effect) => 
   return child?.state.phase === 'ended' ? { input: childEnded(effect, child.state) } : undefined
 }
 
+const modelsOf = (models: NonNullable<Ended['models']>): string[] => [
+  ...new Set(Object.values(models).map(({ provider, model }) => `${provider}:${model}`)),
+]
+
 /** What the parent is told of a child's end: of its variables only those that are mapped back. */
 export function childEnded({ nodeId, childRunId, wanted, attest }: EffectOf<'watch-child'>, child: Ended) {
   const { outcome, variables, channels, hidden } = child
@@ -39,5 +43,9 @@ export function childEnded({ nodeId, childRunId, wanted, attest }: EffectOf<'wat
     ...(attest && outcome.status === 'completed' ? { checksum: hash('sha256', canonicalJson(outputs), 'hex') } : {}),
     ...(outcome.status === 'failed' ? { error: outcome.error } : {}),
     ...(child.spend ? { spent: child.spend } : {}),
+    ...(child.verification ? { verification: child.verification } : {}),
+    ...(child.models ? { models: modelsOf(child.models) } : {}),
+    // R-VERIFY-19
+    ...(outcome.status === 'completed' && outcome.goalSatisfied === false ? { goalSatisfied: false as const } : {}),
   }
 }

@@ -20,7 +20,7 @@ export const artifactRoutes = (edge: Edge): Route[] => [
     async handle({ caller, params }) {
       const { runId, artifactId } = params
       const sequence = sequenceOf(artifactId)
-      const events = sequence === undefined ? [] : await edge.engine.readEvents(caller.tenant, runId, sequence)
+      const events = sequence === undefined ? [] : await edge.engine.readEvents(caller.tenant, runId, sequence, 1)
       const artifact = artifactIn(events?.[0], artifactId)
       if (artifact === undefined) return problem(NO_ARTIFACT)
       const { artifactType, nodeId, at, content } = artifact

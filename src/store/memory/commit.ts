@@ -3,6 +3,7 @@ import type { Commit, CommitResult, NewRun, RunRow, StoredEvent, StreamAppend } 
 import { checkFork } from '../fork-rules.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
 import { addDelivery } from './deliveries.js'
+import { gateRowsAfter } from './gates.js'
 import { readLog } from './log.js'
 import { firstOf, isAlive, type Tables } from './tables.js'
 
@@ -12,6 +13,8 @@ export function applyCommit(tables: Tables, commit: Commit): CommitResult {
   if (refusal) return wasApplied(tables, commit) ? { kind: 'committed' } : refusal
   for (const stream of commit.streams) checkTerminal(tables, stream)
   const ends = commit.streams.map(stream => sharedEnd(tables, stream))
+  const gates = commit.streams.map(stream => gateRowsAfter(tables, stream))
+  for (const [i, { runId }] of commit.streams.entries()) if (gates[i]) tables.gates.set(runId, gates[i])
   for (const [i, stream] of commit.streams.entries()) write(tables, commit, stream, ends[i] ?? null)
   for (const delivery of commit.deliveries ?? []) addDelivery(tables, delivery)
   for (const runId of commit.wakes) wake(tables, runId)
@@ -102,7 +105,7 @@ function newRow(
   create: NewRun,
   endedAt: number | null,
 ): RunRow {
-  const { exclusiveScope: _, ...columns } = create
+  const { exclusiveScope: _, gated: _gated, ...columns } = create
   const { first, last } = timesOf(tables, events, create)
   return {
     ...columns,

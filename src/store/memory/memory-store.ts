@@ -8,9 +8,11 @@ import { mayReplace, receiptKey } from '../receipt-rules.js'
 import * as checkpoints from './checkpoints.js'
 import { applyCommit } from './commit.js'
 import * as deliveries from './deliveries.js'
+import { listVerdicts } from './gates.js'
 import * as hosts from './hosts.js'
 import * as invocations from './invocations.js'
 import { readLog, readSnapshot } from './log.js'
+import * as standards from './standards.js'
 import { emptyTables } from './tables.js'
 
 /**
@@ -106,6 +108,22 @@ export class MemoryStore implements Ports.Store {
   #workflow(tenant: string | null, workflowId: string): Ports.WorkflowRecord | undefined {
     const row = this.#tables.workflows.get(JSON.stringify([tenant, workflowId]))
     return row && { ...row, definition: this.#tables.definitions.get(row.digest)! }
+  }
+
+  async putStandard(record: Ports.NewStandard): Promise<number> {
+    return standards.putStandard(this.#tables, record)
+  }
+
+  async deleteStandard(standard: Parameters<Ports.Store['deleteStandard']>[0]): Promise<boolean> {
+    return standards.deleteStandard(this.#tables, standard)
+  }
+
+  async listStandards(tenant: string): Promise<Ports.Standard[]> {
+    return standards.listStandards(this.#tables, tenant)
+  }
+
+  async listVerdicts(query: Ports.VerdictQuery): Promise<Ports.VerdictRow[]> {
+    return listVerdicts(this.#tables, query)
   }
 
   async getReceipt(key: Ports.ReceiptKey): Promise<Ports.Receipt | undefined> {

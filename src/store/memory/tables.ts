@@ -6,9 +6,11 @@ import type {
   Receipt,
   RunRow,
   Snapshot,
+  Standard,
   StoredEvent,
   WorkflowRecord,
 } from '../../engine/ports.js'
+import type { GateRows } from './gates.js'
 
 /** Rows are replaced, never changed in place, so they can be handed out as they are. */
 export type Tables = {
@@ -28,6 +30,10 @@ export type Tables = {
   readonly invocations: Map<string, InvocationRow>
   readonly definitions: Map<string, string>
   readonly workflows: Map<string, Omit<WorkflowRecord, 'definition'>>
+  /** All versions of each, oldest first. Only the latest counts as deleted or not. */
+  readonly standards: Map<string, readonly StandardRow[]>
+  /** By run; of runs that have any. */
+  readonly gates: Map<string, GateRows>
   readonly keys: Map<string, ApiKey>
   readonly webhooks: Map<string, Webhook>
   /** By `deliveryKey`. */
@@ -53,6 +59,8 @@ export type HostRow = {
   readonly state: 'alive' | 'fenced' | 'released'
 }
 
+export type StandardRow = Standard & { readonly deletedAt: number | null }
+
 /** `outcome` is rendered JSON; undefined until the effect is finished. */
 export type InvocationRow = InvocationClaim & { readonly outcome?: string; readonly cacheKey?: string }
 
@@ -68,6 +76,8 @@ export const emptyTables = (): Tables => ({
   invocations: new Map(),
   definitions: new Map(),
   workflows: new Map(),
+  standards: new Map(),
+  gates: new Map(),
   keys: new Map(),
   webhooks: new Map(),
   deliveries: new Map(),

@@ -2,7 +2,8 @@ import { type BigIntStats, statSync } from 'node:fs'
 import { Connection, schemaVersion } from './connection.js'
 import { troubleOf } from './driver.js'
 import { SCHEMA_VERSION } from './migrations/index.js'
-import { type BatchReply, TASKS, type Task, type WriterSettings } from './tasks.js'
+import { type BatchReply, TASKS, type Task, type TaskFailure, type WriterSettings } from './tasks.js'
+import { isUnverifiedMerge } from './write-gates.js'
 
 /** Sizes are a compromise: a longer write-ahead log means fewer, longer pauses to fold it into the database. */
 const PRAGMAS = [
@@ -59,10 +60,13 @@ export class BatchWriter {
     if (trouble !== undefined) {
       this.#giveUp()
       const message = `SQLite cannot write: ${trouble} (${messageOf(error)})`
-      return { values: [], failures: tasks.map((_, index) => ({ index, message, unavailable: true })), transactions: 0 }
+      const failures = tasks.map((_, index): TaskFailure => ({ index, message, kind: 'unavailable' }))
+      return { values: [], failures, transactions: 0 }
     }
     if (tasks.length > 1) return merge(tasks.map(task => this.run([task])))
-    return { values: [], failures: [{ index: 0, message: messageOf(error), unavailable: false }], transactions: 0 }
+    const message = messageOf(error)
+    const kind = isUnverifiedMerge(message) ? 'unverified' : 'fault'
+    return { values: [], failures: [{ index: 0, message, kind }], transactions: 0 }
   }
 
   /** Undefined when rolled back; a connection that cannot even do that is given up. */

@@ -39,6 +39,8 @@ export type PackedRun = readonly [
   tags: string,
   exclusiveScope: boolean,
   fork: Fork | null,
+  /** GATED_FIELDS values for each gated point. */
+  gated: readonly SqlValue[],
 ]
 
 export type PackedReceipt = readonly [
@@ -57,6 +59,9 @@ export type PackedReceipt = readonly [
 
 /** type, nodeId, payload, secret, cause, input, hash, at */
 export const EVENT_FIELDS = 8
+
+/** gateId, point, nodeId, workerId */
+export const GATED_FIELDS = 4
 
 /** About how many rows a commit writes. */
 export const rowsIn = ([, , streams]: PackedCommit): number =>
@@ -100,6 +105,7 @@ function packStream({
         create.tags.length === 0 ? '[]' : JSON.stringify(create.tags),
         create.exclusiveScope,
         create.fork,
+        (create.gated ?? []).flatMap(({ gateId, point, nodeId, workerId }) => [gateId, point, nodeId, workerId ?? '']),
       ]
     : null
   return [runId, expected, epoch, status, wakeAt, run, fields, head, snapshot ?? null]

@@ -2,7 +2,7 @@ import type { Json } from '../../core/json.js'
 import type { Fork, RunStatus } from '../../core/run/event.js'
 import type { Checkpoint } from '../../engine/audit-ports.js'
 import type { Delivery, Webhook } from '../../engine/delivery-ports.js'
-import type { ApiKey, Receipt, RunRow, StoredEvent, WorkflowRecord } from '../../engine/ports.js'
+import type { ApiKey, Receipt, RunRow, Standard, StoredEvent, WorkflowRecord } from '../../engine/ports.js'
 import type { SqlRow } from './driver.js'
 
 type Text = string | null
@@ -58,6 +58,16 @@ export const toWorkflow = (row: SqlRow): WorkflowRecord => ({
   workflowId: row.workflow_id as string,
   digest: row.digest as string,
   definition: row.definition as string,
+  updatedAt: row.updated_at as number,
+})
+
+export const toStandard = (row: SqlRow): Standard => ({
+  tenant: row.tenant === '' ? null : (row.tenant as string),
+  kind: row.kind as Standard['kind'],
+  id: row.id as string,
+  version: row.version as number,
+  hash: row.hash as string,
+  body: row.body as string,
   updatedAt: row.updated_at as number,
 })
 

@@ -9,10 +9,22 @@ import { ClaimTokens } from '../claim-tokens.js'
 import { LocalHints } from '../local-hints.js'
 import { prepareDatabase } from './database-file.js'
 import { listRunsQuery } from './list-runs.js'
+import { listVerdictsQuery } from './list-verdicts.js'
 import { packCommit } from './packed.js'
 import { readLog, readSnapshot } from './read-log.js'
 import { Reader } from './reader.js'
-import { toCheckpoint, toDelivery, toEvent, toKey, toOutcome, toReceipt, toRun, toWebhook, toWorkflow } from './rows.js'
+import {
+  toCheckpoint,
+  toDelivery,
+  toEvent,
+  toKey,
+  toOutcome,
+  toReceipt,
+  toRun,
+  toStandard,
+  toWebhook,
+  toWorkflow,
+} from './rows.js'
 import type { TaskInput, TaskName, TaskResult } from './tasks.js'
 import { type SpawnWriter, WriterThread } from './writer-thread.js'
 
@@ -145,6 +157,27 @@ export class SqliteStore implements Ports.Store {
     return this.#reader.get('SELECT definition FROM definitions WHERE digest = ?', digest)?.definition as
       | string
       | undefined
+  }
+
+  putStandard(record: Ports.NewStandard): Promise<number> {
+    return this.#write('putStandard', record)
+  }
+
+  deleteStandard(standard: TaskInput<'deleteStandard'>): Promise<boolean> {
+    return this.#write('deleteStandard', standard)
+  }
+
+  async listStandards(tenant: string): Promise<Ports.Standard[]> {
+    const sql = `SELECT * FROM standards s WHERE tenant IN (?, '') AND deleted_at IS NULL AND version = (
+                    SELECT max(version) FROM standards
+                     WHERE tenant = s.tenant AND kind = s.kind AND id = s.id)
+                  ORDER BY kind, id, tenant`
+    return this.#reader.all(sql, tenant).map(toStandard)
+  }
+
+  async listVerdicts(query: Ports.VerdictQuery): Promise<Ports.VerdictRow[]> {
+    const { sql, parameters } = listVerdictsQuery(query)
+    return this.#reader.all(sql, ...parameters).map(row => ({ ...row }) as Ports.VerdictRow)
   }
 
   async getReceipt({ tenant, endpoint, key }: Ports.ReceiptKey): Promise<Ports.Receipt | undefined> {

@@ -19,6 +19,7 @@ import {
   releaseInvocation,
 } from './write-invocations.js'
 import { claimReceipt, deleteReceipt, finishReceipt, purgeReceipts, putKey, putWorkflow } from './write-records.js'
+import { deleteStandard, putStandard } from './write-standards.js'
 
 /** Everything that writes. Each takes the connection, inside the batch's transaction, and one input. */
 export const TASKS = {
@@ -28,6 +29,8 @@ export const TASKS = {
   releaseHost,
   claimOrphans,
   putWorkflow,
+  putStandard,
+  deleteStandard,
   claimReceipt,
   finishReceipt,
   deleteReceipt,
@@ -64,7 +67,14 @@ export type BatchReply = {
   readonly transactions: number
 }
 
-/** `unavailable`: nothing is known to be written. Otherwise the task is at fault, and nothing of it is written. */
-export type TaskFailure = { readonly index: number; readonly message: string; readonly unavailable: boolean }
+/**
+ * `unavailable`: nothing is known to be written. Otherwise the task is at fault, and nothing of it is written;
+ * `unverified` when that is because it would have merged what no gate has passed.
+ */
+export type TaskFailure = {
+  readonly index: number
+  readonly message: string
+  readonly kind: 'unavailable' | 'unverified' | 'fault'
+}
 
 export type WriterSettings = { readonly path: string; readonly maxBytes: number | null }

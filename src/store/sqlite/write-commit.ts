@@ -6,6 +6,7 @@ import { EVENT_FIELDS, type PackedCommit, type PackedReceipt, type PackedRun, ty
 import { toReceipt } from './rows.js'
 import { insertDeliveries } from './write-deliveries.js'
 import { sharedEnd, sharedTimes, writePrefixes } from './write-forks.js'
+import { shareGateRows, writeGated } from './write-gates.js'
 import { isAlive } from './write-hosts.js'
 
 /** Everything but `committed`, which crosses back to the main thread as null. */
@@ -105,6 +106,8 @@ function createRun(db: Connection, [appendId, owner]: PackedCommit, stream: Pack
     fork ? appendId : null,
   )
   if (fork) writePrefixes(db, runId, fork)
+  if (fork) shareGateRows(db, runId, fork)
+  writeGated(db, runId, create[9])
 }
 
 function insertEvents(

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { StoreUnavailable } from '../../engine/ports.js'
+import { StoreUnavailable, UnverifiedMerge } from '../../engine/ports.js'
 import { writerUrl } from './driver.js'
 import { type PackedCommit, rowsIn } from './packed.js'
-import type { BatchReply, Task, TaskInput, TaskName, TaskResult, WriterSettings } from './tasks.js'
+import type { BatchReply, Task, TaskFailure, TaskInput, TaskName, TaskResult, WriterSettings } from './tasks.js'
 
 type Waiter = { readonly resolve: (value: never) => void; readonly reject: (error: Error) => void }
 type Batch = { readonly tasks: Task[]; readonly waiters: Waiter[] }
@@ -104,7 +104,7 @@ export class WriterThread {
     this.#finish(({ resolve, reject }, i) => {
       const failure = failed.get(i)
       if (failure === undefined) resolve(values[i] as never)
-      else reject(failure.unavailable ? new StoreUnavailable(failure.message) : new Error(failure.message))
+      else reject(errorOf(failure))
     })
   }
 
@@ -127,5 +127,16 @@ export class WriterThread {
     if (this.#next.tasks.length > 0) this.#send()
     waiters.forEach(settle)
     if (this.#sent === undefined) this.#idle?.()
+  }
+}
+
+function errorOf({ kind, message }: TaskFailure): Error {
+  switch (kind) {
+    case 'unavailable':
+      return new StoreUnavailable(message)
+    case 'unverified':
+      return new UnverifiedMerge(`no gate has passed what was to be merged: ${message}`)
+    case 'fault':
+      return new Error(message)
   }
 }

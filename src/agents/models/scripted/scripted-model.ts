@@ -82,7 +82,9 @@ const heardBy = ({ brief }: ThinkAsk, rounds: readonly Round[]): string =>
 
 const ECHO_LENGTH = 120
 
-function unscripted({ brief }: ThinkAsk): ScriptReply {
+function unscripted({ brief, role }: ThinkAsk): ScriptReply {
+  // R-DWS-36: nobody has judged, so there is no vote; a value that fits could be a pass.
+  if (role === 'verifier') return { said: { kind: 'refuse' } }
   if (brief.returnSchema !== undefined) return { said: { kind: 'json', json: minimalValue(brief.returnSchema) } }
   const echo = brief.user.trim().slice(0, ECHO_LENGTH)
   return { said: { kind: 'text', text: `The offline model was asked: ${echo}` } }

@@ -3,8 +3,9 @@ import { initial } from './0001-initial.js'
 import { forksDeliveriesCheckpoints } from './0002-forks-deliveries-checkpoints.js'
 import { latestChildren } from './0003-latest-children.js'
 import { answers } from './0004-answers.js'
+import { gates } from './0005-gates.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
-export const MIGRATIONS: readonly Migration[] = [initial, forksDeliveriesCheckpoints, latestChildren, answers]
+export const MIGRATIONS: readonly Migration[] = [initial, forksDeliveriesCheckpoints, latestChildren, answers, gates]
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version

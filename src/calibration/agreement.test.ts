@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { effectiveVotes } from './agreement.js'
+import { chanceOf } from './chance.js'
+
+const ballots = (votes: readonly (readonly boolean[])[], judges = ['a', 'b', 'c']) =>
+  votes.map(ballot => ballot.map((passes, i) => ({ judge: judges[i]!, passes })))
+
+const ALL_OF_THREE = Array.from({ length: 8 }, (_, bits) => [0, 1, 2].map(bit => (bits & (1 << bit)) > 0))
+const INDEPENDENT = [...ALL_OF_THREE, ...ALL_OF_THREE]
+const IDENTICAL = Array.from({ length: 12 }, (_, i) => [i % 3 > 0, i % 3 > 0, i % 3 > 0])
+
+describe('R-DWS-26: how many votes a panel is worth', () => {
+  it('identical judges are worth one, independent ones as many as they are', () => {
+    expect(effectiveVotes(ballots(IDENTICAL))).toBe(1)
+    expect(effectiveVotes(ballots(INDEPENDENT))).toBe(3)
+  })
+
+  it('seats of one judge are compared like judges', () => {
+    expect(effectiveVotes(ballots(IDENTICAL, ['a', 'a', 'a']))).toBe(1)
+    expect(effectiveVotes(ballots(INDEPENDENT, ['a', 'a', 'a']))).toBe(3)
+  })
+
+  it('judges that contradict each other are not worth more than their number', () => {
+    const opposed = Array.from({ length: 12 }, (_, i) => [i % 2 === 0, i % 2 === 1])
+    expect(effectiveVotes(ballots(opposed))).toBe(2)
+  })
+
+  it('judges that have passed everything have not shown that they differ', () => {
+    expect(effectiveVotes(ballots(Array.from({ length: 12 }, () => [true, true])))).toBe(1)
+  })
+
+  it('is not known for one judge, for fewer than 10 shared results, or for one that always says the same', () => {
+    expect(effectiveVotes([])).toBeUndefined()
+    expect(effectiveVotes(ballots(INDEPENDENT.map(([a]) => [a!])))).toBeUndefined()
+    expect(effectiveVotes(ballots(IDENTICAL.slice(0, 9)))).toBeUndefined()
+    expect(effectiveVotes(ballots(INDEPENDENT.map(([a]) => [a!, true])))).toBeUndefined()
+  })
+
+  it('finds the correlation that was put in', () => {
+    const chance = chanceOf(5)
+    // Each of three copies a common draw with probability √0.5, so any two correlate by 0.5: 3 / (1 + 2 · 0.5) = 1.5.
+    const votes = Array.from({ length: 4_000 }, () => {
+      const common = chance() < 0.5
+      return [0, 1, 2].map(() => (chance() < Math.SQRT1_2 ? common : chance() < 0.5))
+    })
+    expect(effectiveVotes(ballots(votes))).toBeCloseTo(1.5, 1)
+  })
+})

@@ -1,0 +1,41 @@
+import { type Estimate, meanOf, wilson, Z95 } from './estimate.js'
+
+/** What a judge said of one result, and what the result was. `against`: the share of its votes that failed it. */
+export type Ruling = { readonly against: number; readonly bad: boolean }
+
+/**
+ * Cohen's kappa: how much more often judge and truth agree than two that know nothing of each other would. Undefined
+ * when all results are alike, for then agreement shows nothing.
+ */
+export function kappaOf(rulings: readonly Ruling[]): Estimate | undefined {
+  const n = rulings.length
+  const bad = rulings.filter(ruling => ruling.bad).length / n
+  if (n === 0 || bad === 0 || bad === 1) return undefined
+  const against = meanOf(rulings.map(ruling => ruling.against))
+  const hits = rulings.reduce((sum, ruling) => sum + (ruling.bad ? ruling.against : 0), 0) / n
+  const table: Table = [
+    [hits, against - hits],
+    [bad - hits, 1 - against - bad + hits],
+  ]
+  const agreed = table[0][0] + table[1][1]
+  const expected = against * bad + (1 - against) * (1 - bad)
+  const value = (agreed - expected) / (1 - expected)
+  const reach = Z95 * standardError(table, value, expected, n)
+  // The error of a judge that was never wrong is zero, however few results it saw: ask how rarely it may be wrong.
+  const low = agreed > 1 - 1e-9 ? (wilson(1, n).low - expected) / (1 - expected) : value - reach
+  return { value, low: Math.max(-1, low), high: Math.min(1, value + reach), n }
+}
+
+/** Shares of all results: rows are what the judge said (fail, pass), columns what was true (bad, good). */
+type Table = readonly [readonly [number, number], readonly [number, number]]
+
+/** For large samples, after Fleiss, Cohen and Everitt (1969). */
+function standardError(table: Table, kappa: number, expected: number, n: number): number {
+  const rows = table.map(([a, b]) => a + b)
+  const columns = [table[0][0] + table[1][0], table[0][1] + table[1][1]]
+  const apart = 1 - kappa
+  const alike = [0, 1].map(i => table[i]![i]! * (1 - (rows[i]! + columns[i]!) * apart) ** 2)
+  const unlike = [0, 1].map(i => table[i]![1 - i]! * (columns[i]! + rows[1 - i]!) ** 2)
+  const variance = alike[0]! + alike[1]! + apart ** 2 * (unlike[0]! + unlike[1]!) - (kappa - expected * apart) ** 2
+  return Math.sqrt(Math.max(0, variance) / n) / (1 - expected)
+}

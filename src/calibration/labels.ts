@@ -1,0 +1,119 @@
+import type { VerificationRecord } from '../core/gate/record.js'
+import type { AgentVerified, VerifiedSecret } from '../core/run/gate-event.js'
+import { type Opinion, opinionOfGate, opinionOfVote } from './opinion.js'
+
+/** An attempt at a gate and a verdict on it; an attempt that a person overruled comes twice. */
+export type Entry = {
+  readonly runId: string
+  readonly record: VerificationRecord
+  readonly verified?: AgentVerified & VerifiedSecret & { readonly at: number }
+}
+
+export type Truth = 'good' | 'bad'
+
+/** A result whose truth was known before it was judged. `defect`: what was done to it. */
+export type Planted = Entry & { readonly truth: Truth; readonly defect?: string }
+
+/** How it is known whether a result was good. */
+export type Label = { readonly truth: Truth; readonly by: (typeof LABELLERS)[number] }
+
+export const LABELLERS = ['planted', 'human-override', 'human-reject', 're-verification'] as const
+
+/** What is kept of an entry: who judged what and how. No words, so that hundreds can be held in memory. */
+export type Digest = {
+  readonly attemptKey: string
+  /** Where in which run the gate stood: attempts at the same slot follow each other. */
+  readonly slot: string
+  readonly attempt: number
+  /** The same gate asked about the same result. */
+  readonly question: string
+  /** Widths of the scales, by dimension, where the record has them. */
+  readonly ranges: ReadonlyMap<string, number>
+  readonly gate: Opinion
+  readonly votes: readonly Opinion[]
+  /** A person's word on the result. */
+  readonly person?: 'accepted' | 'refused'
+}
+
+export type Case = {
+  readonly digest: Digest
+  readonly label?: Label
+  /** The next attempt, where it judged the very same result. */
+  readonly again?: Digest
+}
+
+export function digestOf({ runId, record, verified }: Entry): Digest {
+  const { gateId, gateHash, nodeId, workerId, target, attempt, resultHash, criteria } = record
+  const votes = record.votes.map(vote => opinionOfVote(vote, criteria))
+  const slot = JSON.stringify([runId, gateId, nodeId, workerId ?? null])
+  const person = personOf(verified)
+  return {
+    attemptKey: JSON.stringify([slot, target, attempt, resultHash]),
+    slot,
+    attempt,
+    question: `${gateHash} ${resultHash}`,
+    ranges: new Map(
+      criteria.flatMap(({ dimension, scale }) => (scale === undefined ? [] : [[dimension, scale.max - scale.min]])),
+    ),
+    gate: opinionOfGate(record, votes),
+    votes,
+    ...(person === undefined ? {} : { person }),
+  }
+}
+
+/** Whoever lets the time run out has not looked, so that is nobody's word. */
+function personOf(verified: Entry['verified']): Digest['person'] {
+  if (verified?.by === undefined || verified.by === 'timeout') return undefined
+  return verified.verdict === 'pass' ? 'accepted' : 'refused'
+}
+
+/**
+ * One case per attempt, with its truth as far as it is known (contract agents §23.3):
+ *
+ *  L1  What was planted is what it was planted as.
+ *  L2  What a person accepts is good, whatever the verifiers said; what a person refuses is bad.
+ *  L3  A result that failed, and that the next attempt lets pass unchanged, was good. This alone rests on the judges'
+ *      own word, so it only ever counts against them: the passing attempt gets no label by it.
+ *
+ * `judged` is in the order of time.
+ */
+export function casesOf(
+  judged: readonly Digest[],
+  planted: readonly { readonly digest: Digest; readonly truth: Truth }[] = [],
+): Case[] {
+  const attempts = new Map<string, Digest>()
+  for (const digest of judged) {
+    const person = digest.person ?? attempts.get(digest.attemptKey)?.person
+    attempts.set(digest.attemptKey, person === undefined ? digest : { ...digest, person })
+  }
+  for (const { digest } of planted) attempts.delete(digest.attemptKey)
+  return [
+    ...withNext([...attempts.values()]).map(([digest, again]) => caseOf(digest, again)),
+    ...planted.map(({ digest, truth }): Case => ({ digest, label: { truth, by: 'planted' } })),
+  ]
+}
+
+function withNext(attempts: readonly Digest[]): (readonly [Digest, Digest | undefined])[] {
+  const next = new Map<string, Digest>()
+  return attempts
+    .toReversed()
+    .map(digest => {
+      const later = next.get(digest.slot)
+      next.set(digest.slot, digest)
+      const isAgain = later?.attempt === digest.attempt + 1 && later.question === digest.question
+      return [digest, isAgain ? later : undefined] as const
+    })
+    .toReversed()
+}
+
+function caseOf(digest: Digest, again: Digest | undefined): Case {
+  const label = labelOf(digest, again)
+  return { digest, ...(label === undefined ? {} : { label }), ...(again === undefined ? {} : { again }) }
+}
+
+function labelOf({ person, gate }: Digest, again: Digest | undefined): Label | undefined {
+  if (person === 'accepted') return { truth: 'good', by: 'human-override' }
+  if (person === 'refused') return { truth: 'bad', by: 'human-reject' }
+  const overturned = !gate.passes && again?.gate.passes === true && again.person !== 'refused'
+  return overturned ? { truth: 'good', by: 're-verification' } : undefined
+}

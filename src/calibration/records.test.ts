@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest'
+import type { VerdictQuery, VerdictRow } from '../engine/ports.js'
+import { StoreUnavailable } from '../engine/ports.js'
+import { ManualClock } from '../testing/manual-clock.js'
+import type { Entry } from './labels.js'
+import { createRecords } from './records.js'
+import { entryOf } from './testing/entry.js'
+
+const accepted = (runId: string): Entry =>
+  entryOf({ runId, votes: [{ scores: { correctness: 9 } }], by: 'ada', verdict: 'pass' })
+
+function setup(entries: Entry[]) {
+  const clock = new ManualClock()
+  const asked: VerdictQuery[] = []
+  const reads: string[] = []
+  const faults = { left: 0, met: 0 }
+  const store = {
+    async listVerdicts(query: VerdictQuery): Promise<VerdictRow[]> {
+      asked.push(query)
+      if (faults.left > 0) {
+        faults.left -= 1
+        faults.met += 1
+        throw new StoreUnavailable('away')
+      }
+      const rows = entries.map(({ runId, verified }, i) => {
+        return { runId, sequence: i, gateId: 'facts', verdict: verified!.verdict, at: i }
+      })
+      return rows.toReversed().slice(0, query.limit)
+    },
+  }
+  const readRecord = async (runId: string, sequence: number) => {
+    reads.push(runId)
+    return runId === 'lost' ? undefined : entries[sequence]
+  }
+  return { records: createRecords({ store, clock, readRecord }), clock, asked, reads, faults }
+}
+
+describe('R-DWS-26: what is known of a gate’s verifiers', () => {
+  it('nothing, when it has never judged', async () => {
+    expect(await setup([]).records.standing('acme', 'facts', 'gate')).toEqual({ n: 0, lower: 0 })
+  })
+
+  it('asks for the latest 500 verdicts of that gate and tenant', async () => {
+    const { records, asked } = setup(Array.from({ length: 510 }, (_, i) => accepted(`run-${i}`)))
+    expect((await records.standing('acme', 'facts', 'gate')).n).toBe(500)
+    expect(asked).toEqual([{ tenant: 'acme', gateId: 'facts', limit: 500 }])
+  })
+
+  it('counts an attempt once that a person overruled', async () => {
+    const votes = [{ scores: { correctness: 2 } }]
+    const { records } = setup([entryOf({ votes }), entryOf({ votes, by: 'ada', verdict: 'pass' })])
+    expect(await records.standing('acme', 'facts', 'gate')).toEqual({ n: 1, lower: 0 })
+  })
+
+  it('takes attempts in the order of time, although the store tells the newest first', async () => {
+    const failed = entryOf({ votes: [{ scores: { correctness: 2 } }] })
+    const { records } = setup([failed, entryOf({ votes: [{ scores: { correctness: 9 } }], attempt: 2 })])
+    expect((await records.standing('acme', 'facts', 'gate')).n).toBe(1)
+  })
+
+  it('tells what several verifiers are worth together', async () => {
+    const votes = ['a', 'b', 'c'].map(agentId => ({ agentId, scores: { correctness: 9 } }))
+    const { records } = setup(Array.from({ length: 12 }, (_, i) => entryOf({ runId: `run-${i}`, votes })))
+    expect(await records.standing('acme', 'facts', 'gate')).toMatchObject({ effectiveVotes: 1 })
+  })
+
+  it('is looked up once by any number who ask within five seconds, and no record is ever read twice', async () => {
+    const entries = [accepted('run-0'), accepted('run-1')]
+    const { records, clock, asked, reads } = setup(entries)
+    await Promise.all(Array.from({ length: 10 }, () => records.standing('acme', 'facts', 'gate')))
+    clock.skip(4_999)
+    entries.push(accepted('run-2'))
+    expect((await records.standing('acme', 'facts', 'gate')).n).toBe(2)
+    expect(asked.length).toBe(1)
+    clock.skip(1)
+    expect((await records.standing('acme', 'facts', 'gate')).n).toBe(3)
+    expect(reads).toEqual(['run-1', 'run-0', 'run-2'])
+  })
+
+  it('a gate that was changed has to earn its licence anew', async () => {
+    const { records } = setup([accepted('run-0')])
+    expect((await records.standing('acme', 'facts', 'gate')).n).toBe(1)
+    expect(await records.standing('acme', 'facts', 'changed')).toEqual({ n: 0, lower: 0 })
+  })
+
+  it('keeps tenants apart', async () => {
+    const { records, asked } = setup([accepted('run-0')])
+    await Promise.all([records.standing('acme', 'facts', 'gate'), records.standing('other', 'facts', 'gate')])
+    expect(asked.map(({ tenant }) => tenant)).toEqual(['acme', 'other'])
+  })
+
+  it('leaves out a verdict without a record, and asks for it again', async () => {
+    const { records, clock, reads } = setup([accepted('run-0'), accepted('lost')])
+    expect((await records.standing('acme', 'facts', 'gate')).n).toBe(1)
+    clock.skip(5_000)
+    expect((await records.standing('acme', 'facts', 'gate')).n).toBe(1)
+    expect(reads).toEqual(['lost', 'run-0', 'lost'])
+  })
+
+  it('a store that cannot be reached is not remembered', async () => {
+    const { records, faults } = setup([accepted('run-0')])
+    faults.left = 1
+    await expect(records.standing('acme', 'facts', 'gate')).rejects.toThrow(StoreUnavailable)
+    expect((await records.standing('acme', 'facts', 'gate')).n).toBe(1)
+    expect(faults.met).toBe(1)
+  })
+})

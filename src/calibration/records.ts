@@ -1,0 +1,82 @@
+import type { Clock, Store, VerdictRow } from '../engine/ports.js'
+import type { Records } from '../engine/verification-ports.js'
+import { effectiveVotes } from './agreement.js'
+import { casesOf, type Digest, digestOf, type Entry } from './labels.js'
+import { standingOf } from './licence.js'
+
+/** The latest verdicts say how good the judges are now. */
+const LATEST = 500
+const FRESH_MS = 5_000
+const READ_AT_ONCE = 20
+const KEPT_GATES = 200
+
+type Standing = Awaited<ReturnType<Records['standing']>>
+type Known = { readonly standing: Promise<Standing>; readonly readAt: number }
+
+/** The record of a verdict, by where the verdict is in which log; undefined when there is none. */
+export type ReadRecord = (runId: string, sequence: number) => Promise<Omit<Entry, 'runId'> | undefined>
+
+/** Verdicts never change, so each is read once and only what has come since is read again. */
+export function createRecords({
+  store,
+  clock,
+  readRecord,
+}: {
+  readonly store: Pick<Store, 'listVerdicts'>
+  readonly clock: Clock
+  readonly readRecord: ReadRecord
+}): Records {
+  const known = new Map<string, Known>()
+  const digests = new Map<string, ReadonlyMap<string, Digest>>()
+
+  async function read(name: string, tenant: string, gateId: string, gateHash: string): Promise<Standing> {
+    const rows = await store.listVerdicts({ tenant, gateId, limit: LATEST })
+    const read = digests.get(name)
+    const kept = new Map<string, Digest>()
+    for (let from = 0; from < rows.length; from += READ_AT_ONCE) {
+      const some = rows.slice(from, from + READ_AT_ONCE)
+      const found = await Promise.all(some.map(async row => read?.get(keyOf(row)) ?? (await digestAt(row))))
+      for (const [i, digest] of found.entries()) if (digest !== undefined) kept.set(keyOf(some[i]!), digest)
+    }
+    remember(digests, name, kept)
+    // A licence is for the gate as it was: other criteria, or other verifiers, have to earn their own.
+    const earned = [...kept.values()].filter(({ question }) => question.startsWith(`${gateHash} `))
+    const cases = casesOf(earned.toReversed())
+    const votes = effectiveVotes(cases.map(({ digest }) => digest.votes))
+    return { ...standingOf(cases), ...(votes === undefined ? {} : { effectiveVotes: votes }) }
+  }
+
+  async function digestAt({ runId, sequence }: VerdictRow): Promise<Digest | undefined> {
+    const entry = await readRecord(runId, sequence)
+    return entry && digestOf({ runId, ...entry })
+  }
+
+  return {
+    async standing(tenant, gateId, gateHash) {
+      const name = `${tenant}\0${gateId}\0${gateHash}`
+      const now = clock.monotonic()
+      const latest = known.get(name)
+      if (latest && now - latest.readAt < FRESH_MS) return latest.standing
+      const standing = read(name, tenant, gateId, gateHash)
+      remember(known, name, { standing, readAt: now })
+      try {
+        return await standing
+      } catch (error) {
+        if (known.get(name)?.standing === standing) known.delete(name)
+        throw error
+      }
+    },
+  }
+}
+
+const keyOf = ({ runId, sequence }: VerdictRow): string => `${runId} ${sequence}`
+
+/** Forgets the gate that was read longest ago when there are too many. */
+function remember<T>(cache: Map<string, T>, name: string, value: T): void {
+  cache.delete(name)
+  cache.set(name, value)
+  for (const oldest of cache.keys()) {
+    if (cache.size <= KEPT_GATES) return
+    cache.delete(oldest)
+  }
+}

@@ -1,0 +1,83 @@
+import { own } from '../json.js'
+import type { Criterion, Gate } from './gate.js'
+import type { Feedback, Finding, Judgement, Standing } from './judgement.js'
+import { rounded, weightedMean } from './weighted-mean.js'
+
+type Told = Feedback['findings'][number]
+
+/** R-DWS-19: what a worker must put right. Nothing that is said to it names who judged. */
+export function feedbackOf(gate: Gate, attempt: number, judgement: Judgement): Feedback {
+  const findings = blockersOf(gate, judgement)
+  const dimensions = judgement.failed.filter(dimension => findings.some(finding => finding.dimension === dimension))
+  return { gateId: gate.gate_id, attempt, dimensions, findings }
+}
+
+/** The blocking findings, and one for every dimension that failed by its score alone: a worker is never left guessing. */
+function blockersOf(gate: Gate, { findings, failed, scores, unproven = [] }: Judgement): readonly Told[] {
+  const blocking = findings.filter(({ classification }) => classification === 'blocking')
+  const silent = gate.evaluation_criteria.filter(
+    ({ dimension }) =>
+      failed.includes(dimension) &&
+      !unproven.includes(dimension) &&
+      blocking.every(finding => finding.dimension !== dimension),
+  )
+  return [
+    ...blocking.map(withoutSource),
+    ...silent.map(criterion => shortfall(criterion, own(scores, criterion.dimension))),
+  ]
+}
+
+function withoutSource(finding: Finding): Told {
+  const { source: _, ...told } = finding
+  return told
+}
+
+const shortfall = ({ dimension, pass_threshold, scale }: Criterion, score: number | undefined): Told => ({
+  finding_id: `s-${dimension}`,
+  dimension,
+  classification: 'blocking',
+  description: `Too few verifiers gave ${dimension} a score of ${pass_threshold} or more.`,
+  evidence: [
+    {
+      evidence_type: 'metric',
+      ref: dimension,
+      detail: `mean score ${score ?? 'unknown'}, threshold ${pass_threshold}, scale ${scale.min} to ${scale.max}`,
+    },
+  ],
+  recommendation: `Raise ${dimension} to ${pass_threshold} or more.`,
+})
+
+/**
+ * `score` is how near the result came to holding every criterion, 1 when it holds them all. A dimension above its
+ * threshold counts no more than one at it, so that attempts judged by all criteria and by some can be compared: one
+ * that is not judged again held before.
+ */
+export function standingOf(gate: Gate, attempt: number, judgement: Judgement): Standing {
+  const reached = gate.evaluation_criteria.map(criterion => ({
+    value: shareReached(criterion, judgement),
+    weight: criterion.weight,
+  }))
+  return { attempt, blocking: blockersOf(gate, judgement).length, score: rounded(weightedMean(reached) ?? 0) }
+}
+
+function shareReached({ dimension, scale, pass_threshold }: Criterion, { scores, failed }: Judgement): number {
+  const score = own(scores, dimension)
+  if (score === undefined) return failed.includes(dimension) ? 0 : 1
+  return score >= pass_threshold ? 1 : (score - scale.min) / (pass_threshold - scale.min)
+}
+
+export const isBetter = (a: Standing, b: Standing): boolean =>
+  a.blocking === b.blocking ? a.score > b.score : a.blocking < b.blocking
+
+/** The first of the best. */
+export const bestOf = (standings: readonly Standing[]): Standing | undefined =>
+  standings.reduce<Standing | undefined>(
+    (best, standing) => (best === undefined || isBetter(standing, best) ? standing : best),
+    undefined,
+  )
+
+/** Whether two reworks in a row were no better than the best before them: a third is not worth its cost. */
+export function isStuck(standings: readonly Standing[]): boolean {
+  const before = bestOf(standings.slice(0, -2))
+  return before !== undefined && standings.slice(-2).every(standing => !isBetter(standing, before))
+}

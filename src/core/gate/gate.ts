@@ -1,0 +1,146 @@
+import type { Json, JsonObject } from '../json.js'
+
+/**
+ * What work is held to (DWS Spec 8, contract agents §23), in the spelling of the documents. A `Gate` is complete: what
+ * its author left out has been filled in.
+ */
+export type Gate = {
+  readonly gate_id: string
+  readonly name: string
+  readonly position: Position
+  readonly intent_refs: readonly string[]
+  readonly knowledge_refs: readonly string[]
+  readonly evaluation_criteria: readonly Criterion[]
+  readonly verifier_requirements: VerifierRequirements
+  readonly gate_behaviour: GateBehaviour
+  readonly multi_verifier: MultiVerifier
+}
+
+export const PLACEMENTS = ['phase_exit', 'workflow_exit', 'checkpoint'] as const
+export type Placement = (typeof PLACEMENTS)[number]
+
+/** A phase is a node of the workflow; `worker_id` narrows the gate to one of the workers that the node hands work to. */
+export type Position = {
+  readonly workflow_id: string
+  readonly phase_id: string
+  readonly placement: Placement
+  readonly worker_id?: string
+}
+
+export type Criterion = {
+  /** A key (R-DWS-32): `^[a-z0-9][a-z0-9._-]{0,63}$`. */
+  readonly dimension: string
+  readonly description?: string
+  readonly scale: Scale
+  readonly pass_threshold: number
+  readonly weight: number
+  readonly evidence_required: boolean
+  /** Run by the host before any model is asked. */
+  readonly probes: readonly Probe[]
+  /** With probes: whether they alone decide. Otherwise a verifier is shown what they found, and decides. */
+  readonly settled_by_probes: boolean
+}
+
+export type Scale = { readonly min: number; readonly max: number; readonly type: 'integer' | 'float' }
+
+/** A check that needs no judgement. `path` is a JSON pointer into the output; all of it where absent. */
+export type Probe = { readonly probe_id: string } & (
+  | { readonly type: 'json-schema'; readonly path?: string; readonly schema: JsonObject }
+  | { readonly type: 'regex'; readonly path?: string; readonly pattern: string; readonly absent: boolean }
+  | { readonly type: 'equals'; readonly path?: string; readonly value: Json }
+  | { readonly type: 'numeric'; readonly path?: string; readonly min?: number; readonly max?: number }
+  | {
+      readonly type: 'file'
+      readonly file: string
+      readonly exists: boolean
+      readonly sha256?: string
+      readonly min_bytes?: number
+      readonly max_bytes?: number
+    }
+  | {
+      readonly type: 'http'
+      /** One address, or where in the output addresses stand: each is asked. */
+      readonly url?: string
+      readonly path?: string
+      readonly status: readonly number[]
+      readonly body_pattern?: string
+    }
+  | {
+      readonly type: 'command'
+      readonly command: readonly string[]
+      readonly exit_code: number
+      readonly timeout_ms: number
+    }
+  | { readonly type: 'citation'; readonly path?: string; readonly sources_path?: string; readonly pattern?: string }
+)
+
+export type VerifierRequirements = {
+  readonly fresh_context: true
+  readonly role: string
+  /** Who judges; the host's own verifier, as often as `verifier_count` says, where none is named. */
+  readonly verifiers: readonly VerifierWanted[]
+  readonly allow_self_verification: boolean
+  readonly timeout_ms: number
+}
+
+export type VerifierWanted = { readonly agent_id: string; readonly weight: number }
+
+/** The host's own verifier. */
+export const HOST_VERIFIER = 'assay.verifier'
+
+export type GateBehaviour = {
+  readonly blocking: boolean
+  readonly on_fail: 'reject' | 'conditional_pass' | 'escalate'
+  readonly max_attempts: number
+  readonly rework: 'automatic' | 'supervisor'
+  /** What a result that was sent back is judged by: the dimensions that failed, or all. */
+  readonly reverification: 'targeted' | 'full'
+  /** `licensed`: a person is asked until the gate's verifiers have shown how good they are. */
+  readonly auto_commit: 'always' | 'licensed'
+  readonly licence: { readonly min_n: number; readonly lower_bound: number }
+  /** A pass of which the verifiers are less sure is shown to a person first. */
+  readonly min_confidence: number
+  /** How often verifiers that gave no vote are asked again, and after how long the first time; it doubles. */
+  readonly retries: number
+  readonly retry_delay_ms: number
+  /** How long a person may take to answer; no answer merges nothing. */
+  readonly answer_timeout_ms?: number
+}
+
+export const QUORUMS = ['majority', 'unanimous', 'weighted', 'any'] as const
+
+export type MultiVerifier = {
+  readonly verifier_count: number
+  readonly quorum_strategy: (typeof QUORUMS)[number]
+  readonly min_agree: number
+  /** Ask no more verifiers once their votes could not change the outcome. */
+  readonly early_stop: boolean
+}
+
+export type Intent = {
+  readonly intent_id: string
+  readonly type: 'strategic' | 'operational' | 'constraint'
+  readonly title: string
+  readonly statement: string
+  readonly success_criteria: readonly { readonly key: string; readonly description: string }[]
+  /** Workflows that a constraint holds for; all of them where absent. */
+  readonly workflow_ids?: readonly string[]
+}
+
+export type Knowledge = {
+  readonly entry_id: string
+  readonly title: string
+  readonly text: string
+  readonly url?: string
+}
+
+/** A gate with all that a run needs of it, fixed when the run starts. */
+export type BoundGate = {
+  readonly gate: Gate
+  readonly version: number
+  /** SHA-256 over the canonical JSON of the gate and of everything it refers to. */
+  readonly hash: string
+  readonly intents: readonly Intent[]
+  readonly constraints: readonly Intent[]
+  readonly knowledge: readonly Knowledge[]
+}

@@ -1,0 +1,159 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { bound, criterion, gate, probed } from '../../testing/ballots.js'
+import type { Json, JsonObject } from '../json.js'
+import { ANSWER_LIMITS } from './answer-schema.js'
+import { voteOf } from './vote.js'
+
+const GATE = gate([
+  criterion('correctness'),
+  criterion('quality', { scale: { min: 1, max: 5, type: 'integer' }, pass_threshold: 3, evidence_required: false }),
+  probed('format', 'is-json'),
+])
+const ALL = ['correctness', 'quality', 'format']
+const VERIFIER = { agentId: 'acme.critic', weight: 2, childRunId: 'child', model: 'offline:m', position: 1 }
+
+const GOOD = { correctness: 0.9, quality: 4 }
+const EVIDENCE = { evidence_type: 'line_reference', ref: '/text:3', detail: 'Says 4, the source says 5.' }
+const FINDING = { dimension: 'correctness', classification: 'warning', description: 'A slip.', evidence: [EVIDENCE] }
+
+const held = (answer: Json, confidence?: number, dimensions: readonly string[] = ALL) =>
+  voteOf(bound(GATE), dimensions, VERIFIER, answer, confidence)
+
+const verdict = (scores: JsonObject, ...findings: Json[]) => {
+  const said = held({ scores, findings })
+  return said.ok ? said.vote.verdict : said.code
+}
+
+describe('a verifier’s answer becomes a vote', () => {
+  it('R-DWS-13: with findings that the host numbers and signs', () => {
+    const advice = { ...FINDING, classification: 'advisory', recommendation: 'Name the source.' }
+    expect(held({ scores: GOOD, findings: [FINDING, advice] }, 0.8)).toEqual({
+      ok: true,
+      vote: {
+        agentId: 'acme.critic',
+        weight: 2,
+        childRunId: 'child',
+        model: 'offline:m',
+        scores: GOOD,
+        findings: [
+          { ...FINDING, finding_id: 'v2-1', source: 'acme.critic' },
+          { ...advice, finding_id: 'v2-2', source: 'acme.critic' },
+        ],
+        verdict: 'conditional_pass',
+        confidence: 0.8,
+      },
+    })
+  })
+
+  it.each<[string, JsonObject, string[], string]>([
+    ['R-DWS-16: everything at its threshold and nothing found', { correctness: 0.5, quality: 3 }, [], 'pass'],
+    ['R-DWS-15: advice has no effect', GOOD, ['advisory'], 'pass'],
+    ['R-DWS-17: a warning', GOOD, ['advisory', 'warning'], 'conditional_pass'],
+    ['R-DWS-18: a score beneath its threshold', { correctness: 0.4999, quality: 5 }, [], 'fail'],
+    ['R-DWS-18: a blocking finding, whatever the scores', { correctness: 1, quality: 5 }, ['blocking'], 'fail'],
+    ['R-DWS-18: both, and a warning', { correctness: 0, quality: 1 }, ['warning', 'blocking'], 'fail'],
+  ])('%s: %j with %j is %s', (_, scores, classes, expected) => {
+    expect(verdict(scores, ...classes.map(classification => ({ ...FINDING, classification })))).toBe(expected)
+  })
+
+  it('a finding may be about any criterion of the gate, asked for or not', () => {
+    for (const dimension of ALL) {
+      const said = held(
+        { scores: { quality: 5 }, findings: [{ ...FINDING, dimension, classification: 'blocking' }] },
+        1,
+        ['quality'],
+      )
+      expect(said).toMatchObject({ ok: true, vote: { verdict: 'fail' } })
+    }
+  })
+
+  it('a key that every object inherits is a dimension like any other', () => {
+    const odd = bound(gate([criterion('constructor'), criterion('valueof')]))
+    const of = (scores: JsonObject) =>
+      voteOf(odd, ['constructor', 'valueof'], VERIFIER, { scores, findings: [] }, undefined)
+    expect(of({ valueof: 1 })).toEqual({ ok: false, code: 'verifier_off_schema' })
+    expect(of({ constructor: 1, valueof: 1 })).toMatchObject({ ok: true, vote: { verdict: 'pass' } })
+    expect(of({ constructor: 0, valueof: 1 })).toMatchObject({ ok: true, vote: { verdict: 'fail' } })
+  })
+})
+
+describe('R-DWS-36: what was not asked for is no vote', () => {
+  it.each<[string, Json]>([
+    ['no object', 'pass'],
+    ['nothing', null],
+    ['a list', []],
+    ['no scores', { findings: [] }],
+    ['no findings', { scores: GOOD }],
+    ['a verdict of its own', { scores: GOOD, findings: [], verdict: 'pass' }],
+    ['a score too few', { scores: { correctness: 1 }, findings: [] }],
+    ['R-DWS-32: a score for a key of its own', { scores: { ...GOOD, style: 1 }, findings: [] }],
+    ['a score for what probes settle', { scores: { ...GOOD, format: 1 }, findings: [] }],
+    ['a score above the scale', { scores: { ...GOOD, correctness: 1.0001 }, findings: [] }],
+    ['a score beneath the scale', { scores: { ...GOOD, quality: 0 }, findings: [] }],
+    ['part of a point on a scale of whole ones', { scores: { ...GOOD, quality: 4.5 }, findings: [] }],
+    ['a score as text', { scores: { ...GOOD, correctness: '0.9' }, findings: [] }],
+    ['a score that is no number', { scores: { ...GOOD, correctness: Number.NaN }, findings: [] }],
+    ['an endless score', { scores: { ...GOOD, correctness: Number.POSITIVE_INFINITY }, findings: [] }],
+    ['scores as a list', { scores: [1, 5], findings: [] }],
+    ['findings as an object', { scores: GOOD, findings: {} }],
+    ['too many findings', { scores: GOOD, findings: Array<Json>(ANSWER_LIMITS.findings + 1).fill(FINDING) }],
+  ])('%s', (_, answer) => {
+    expect(held(answer)).toEqual({ ok: false, code: 'verifier_off_schema' })
+  })
+
+  it.each<[string, Json]>([
+    ['is text', 'wrong'],
+    ['is about a dimension that the gate does not have', { ...FINDING, dimension: 'style' }],
+    ['is about a name that objects inherit', { ...FINDING, dimension: 'constructor' }],
+    ['R-DWS-15: is of a class of its own', { ...FINDING, classification: 'fatal' }],
+    ['R-DWS-13: has no description', { ...FINDING, description: '' }],
+    ['has a blank description', { ...FINDING, description: ' \n' }],
+    ['has a description that is too long', { ...FINDING, description: 'x'.repeat(ANSWER_LIMITS.text + 1) }],
+    ['R-DWS-13: has no evidence', { ...FINDING, evidence: [] }],
+    ['R-DWS-13: has none where the criterion asks for none', { ...FINDING, dimension: 'quality', evidence: [] }],
+    ['has evidence that is no list', { ...FINDING, evidence: EVIDENCE }],
+    ['has too much evidence', { ...FINDING, evidence: Array<Json>(ANSWER_LIMITS.evidence + 1).fill(EVIDENCE) }],
+    ['R-DWS-14: has evidence of an unknown type', { ...FINDING, evidence: [{ ...EVIDENCE, evidence_type: 'hunch' }] }],
+    ['R-DWS-14: has evidence of nothing', { ...FINDING, evidence: [{ ...EVIDENCE, ref: ' ' }] }],
+    ['R-DWS-14: has evidence without detail', { ...FINDING, evidence: [{ evidence_type: 'metric', ref: 'a' }] }],
+    ['has evidence with more to it', { ...FINDING, evidence: [{ ...EVIDENCE, weight: 1 }] }],
+    ['brings an id of its own', { ...FINDING, finding_id: 'p-is-json' }],
+    ['signs for somebody else', { ...FINDING, source: 'host:probe' }],
+    ['recommends nothing', { ...FINDING, recommendation: null }],
+  ])('a finding that %s', (_, finding) => {
+    expect(held({ scores: GOOD, findings: [FINDING, finding] })).toEqual({ ok: false, code: 'verifier_off_schema' })
+  })
+
+  it.each([-0.1, 1.1, Number.NaN, Number.POSITIVE_INFINITY])('a confidence of %d', confidence => {
+    expect(held({ scores: GOOD, findings: [] }, confidence).ok).toBe(false)
+  })
+
+  it('characters are counted, not the units they are stored in', () => {
+    const described = (length: number) =>
+      held({ scores: GOOD, findings: [{ ...FINDING, description: '😀'.repeat(length) }] })
+    expect(described(ANSWER_LIMITS.text).ok).toBe(true)
+    expect(described(ANSWER_LIMITS.text + 1).ok).toBe(false)
+  })
+
+  it('any JSON is a vote or none, and never an error', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (answer, scores, findings) => {
+        expect(held(answer as Json).ok).toBe(false)
+        expect(held({ scores: scores as Json, findings: [] }).ok).toBe(false)
+        expect(held({ scores: GOOD, findings: [findings as Json] }).ok).toBe(false)
+      }),
+    )
+  })
+
+  it('a score is taken as it is or not at all', () => {
+    fc.assert(
+      fc.property(fc.double({ min: -2, max: 8 }), fc.double({ min: -2, max: 8 }), (correctness, quality) => {
+        const said = held({ scores: { correctness, quality }, findings: [] })
+        const fits = correctness >= 0 && correctness <= 1 && quality >= 1 && quality <= 5 && Number.isInteger(quality)
+        expect(said.ok).toBe(fits)
+        if (said.ok) expect(said.vote.scores).toEqual({ correctness, quality })
+      }),
+    )
+  })
+})

@@ -1,0 +1,135 @@
+import type { Gate } from '../gate/gate.js'
+import type { Fault, Vote } from '../gate/judgement.js'
+import { askedOf } from '../gate/settled.js'
+import { verifiersOf } from '../gate/verifiers.js'
+import { voteOf } from '../gate/vote.js'
+import { isObject, type Json } from '../json.js'
+import type { Failure } from '../problem.js'
+import { subjectOf } from './gating.js'
+import type { PlanNode } from './plan.js'
+import { grantFor, spentBy, tellSpend } from './spending.js'
+import type { Active, Gating, NodeState } from './state.js'
+import type { Turn } from './turn.js'
+import type { Heard } from './working.js'
+
+/** The verifiers of a case: runs of their own, all at work at once. */
+
+/** Who gives the k-th vote, and what it weighs. */
+export function verifierAt(gate: Gate, k: number): { agentId: string; weight: number } {
+  const { agent_id, weight } = verifiersOf(gate)[k]!
+  return { agentId: agent_id, weight }
+}
+
+/** What each of them has said, as far as it has. */
+export const answersOf = ({ judges }: Gating): (Vote | Fault | undefined)[] =>
+  judges.map(judge => (judge.is === 'voted' ? judge.vote : judge.is === 'faulted' ? judge.fault : undefined))
+
+/** Whoever did the work is no judge of it, unless the gate says so (R-VERIFY-7, contract agents §29 A13). */
+const isSelf = (turn: Turn, { index }: PlanNode, agentId: string): boolean =>
+  subjectOf(turn.active.nodes[index]!)?.actor === agentId
+
+/** Those that are to be asked begin together and share what is left of the budget. */
+export function beginJudges(turn: Turn, planNode: PlanNode, gating: Gating): void {
+  const nodeId = planNode.node.id
+  const { gate } = turn.active.gates![gating.gate]!
+  const idle = gating.judges.flatMap(({ is }, k) => (is === 'idle' ? [k] : []))
+  const { attempt, round } = gating
+  for (const [i, k] of idle.entries()) {
+    const { agentId, weight } = verifierAt(gate, k)
+    const payload = { gateId: gate.gate_id, attempt, verifier: k, agentId, round }
+    if (!gate.verifier_requirements.allow_self_verification && isSelf(turn, planNode, agentId)) {
+      const ended = { ...payload, vote: 'none' as const, fault: 'self_verification' }
+      turn.emit({ type: 'assay.verifier.ended', nodeId, payload: ended, secret: { weight }, cause: gating.started })
+      continue
+    }
+    const grant = grantFor(turn.active, idle.length - i)
+    turn.emit({
+      type: 'assay.verifier.began',
+      nodeId,
+      payload,
+      cause: gating.started,
+      ...(grant ? { secret: { grant } } : {}),
+    })
+  }
+}
+
+/** The gate at work in a node, and the verifier that is meant. */
+function found(turn: Turn, nodeId: string, isMeant: (judge: Gating['judges'][number], k: number) => boolean) {
+  const planNode = turn.plan.nodes[turn.plan.indexOf.get(nodeId) ?? -1]
+  const node: NodeState | undefined = planNode && turn.active.nodes[planNode.index]
+  const gating = node?.is === 'waiting' ? node.gating : undefined
+  const k = gating?.judges.findIndex(isMeant) ?? -1
+  return planNode && gating && k >= 0 ? { planNode, gating, k } : undefined
+}
+
+const told = ({ gates }: Active, { gate, attempt, round }: Gating, k: number) => ({
+  gateId: gates![gate]!.gate.gate_id,
+  attempt,
+  verifier: k,
+  agentId: verifierAt(gates![gate]!.gate, k).agentId,
+  round,
+})
+
+export function verifierStarted(turn: Turn, { nodeId, since, worker, childRunId }: Heard<'ChildStarted'>): void {
+  const meant = found(turn, nodeId, (judge, k) => k === worker && judge.is === 'starting' && judge.began === since)
+  if (!meant) return
+  const payload = { ...told(turn.active, meant.gating, meant.k), childRunId }
+  turn.emit({ type: 'assay.verifier.started', nodeId, payload, cause: since })
+}
+
+export function verifierRefused(turn: Turn, { nodeId, since, worker, error }: Heard<'ChildRefused'>): void {
+  const meant = found(turn, nodeId, (judge, k) => k === worker && judge.is === 'starting' && judge.began === since)
+  if (!meant) return
+  const { gating, k } = meant
+  const { weight } = verifierAt(turn.active.gates![gating.gate]!.gate, k)
+  const payload = { ...told(turn.active, gating, k), vote: 'none' as const, fault: codeOf(error) }
+  turn.emit({ type: 'assay.verifier.ended', nodeId, payload, secret: { weight }, cause: since })
+}
+
+/** Whether it was a verifier's run that has ended. R-DWS-36: anything but an answer that holds is no vote. */
+export function verifierEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode | undefined {
+  const { nodeId, childRunId, status, variables, spent } = input
+  const meant = found(turn, nodeId, judge => judge.is === 'running' && judge.childRunId === childRunId)
+  if (!meant) return undefined
+  const { gating, k, planNode } = meant
+  const judge = gating.judges[k]!
+  const bound = turn.active.gates![gating.gate]!
+  const { agentId, weight } = verifierAt(bound.gate, k)
+  const model = input.models?.[0]
+  const verifier = { agentId, weight, childRunId, position: k, ...(model === undefined ? {} : { model }) }
+  const heard = status === 'completed' ? voteIn(variables.verification) : undefined
+  const asked = askedOf(bound.gate, gating.dimensions)
+  const read = heard && voteOf(bound, asked, verifier, heard.result, heard.confidence)
+  const vote: Vote | undefined = read?.ok ? read.vote : undefined
+  const fault = vote ? undefined : read && !read.ok ? read.code : faultOf(status, input.error, heard)
+  const before = spentBy(turn.active)
+  turn.emit({
+    type: 'assay.verifier.ended',
+    nodeId,
+    payload: {
+      ...told(turn.active, gating, k),
+      childRunId,
+      vote: vote?.verdict ?? 'none',
+      ...(fault === undefined ? {} : { fault }),
+    },
+    secret: { weight, ...(vote ? { vote } : {}), ...(spent ? { spent } : {}) },
+    cause: judge.is === 'running' ? judge.began : gating.started,
+  })
+  tellSpend(turn, before, turn.active.next - 1)
+  return planNode
+}
+
+function voteIn(said: Json | undefined): { result: Json; confidence: number | undefined } | undefined {
+  if (!isObject(said)) return undefined
+  const { result = null, confidence } = said
+  return { result, confidence: typeof confidence === 'number' ? confidence : undefined }
+}
+
+const faultOf = (status: string, error: Failure | undefined, heard: unknown): string => {
+  if (status === 'cancelled') return 'not_needed'
+  if (status === 'failed') return error === undefined ? 'verifier_failed' : codeOf(error)
+  return heard === undefined ? 'verifier_off_schema' : 'verifier_failed'
+}
+
+/** A code of ours; what a failure says in words may quote what nobody is to see. */
+const codeOf = ({ code }: Failure): string => (/^[a-z0-9_]{1,64}$/.test(code) ? code : 'verifier_failed')

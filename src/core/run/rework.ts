@@ -1,0 +1,100 @@
+import type { Gate } from '../gate/gate.js'
+import type { Feedback } from '../gate/judgement.js'
+import { type Failure, failure } from '../problem.js'
+import { reworkBreach } from './bounds.js'
+import { closeInvocation } from './bracket.js'
+import { failNode } from './execute.js'
+import { type Subject, subjectOf } from './gating.js'
+import type { Plan, PlanNode } from './plan.js'
+import type { Gating } from './state.js'
+import { stop } from './stop.js'
+import type { Turn } from './turn.js'
+
+const AGAIN: ReadonlySet<string> = new Set(['core.agent', 'core.subWorkflow', 'core.orchestrator.supervisor'])
+
+/** Whether there is work that could be done again. */
+export function canRework(plan: Plan, nodeId: string, { position }: Gate, { point }: Pick<Subject, 'point'>): boolean {
+  if (point === 'none') return false
+  const phase = plan.nodes[plan.indexOf.get(point === 'run' ? position.phase_id : nodeId) ?? -1]
+  return point !== 'run' || (phase !== undefined && AGAIN.has(phase.type.typeId))
+}
+
+const gatingOf = (turn: Turn, { index }: PlanNode): { gating: Gating; subject: Subject } => {
+  const node = turn.active.nodes[index]!
+  const subject = subjectOf(node)
+  if (node.is !== 'waiting' || !node.gating || !subject) throw new Error('no gate is at work here')
+  return { gating: node.gating, subject }
+}
+
+/** R-VERIFY-14, R-DWS-20: the same worker works again, with what was found; or the supervisor says who does. */
+export function sendBack(turn: Turn, planNode: PlanNode, feedback: Feedback, cause: number): void {
+  const { gating, subject } = gatingOf(turn, planNode)
+  const { gate } = turn.active.gates![gating.gate]!
+  const { rework, reverification } = gate.gate_behaviour
+  if (rework === 'supervisor' && subject.point === 'harvest')
+    return tellWithheld(turn, planNode, 'revise', feedback.dimensions.length, cause)
+  // R-DWS-34: one more turn, beneath the same bound.
+  const breach = reworkBreach(turn.active, turn.limits, planNode.node.id)
+  if (breach) return stop(turn, breach)
+  const isExit = subject.point === 'run'
+  const due = subject.point === 'node' ? (closeInvocation(turn, planNode, 'completed', cause) ?? cause) : cause
+  turn.emit({
+    type: 'assay.rework.began',
+    nodeId: isExit ? gate.position.phase_id : planNode.node.id,
+    payload: {
+      gateId: gate.gate_id,
+      attempt: gating.attempt + 1,
+      point: subject.point as 'harvest' | 'node' | 'run',
+      scope: reverification,
+      ...(subject.workerId === undefined ? {} : { workerId: subject.workerId }),
+    },
+    secret: { feedback, ...(gating.worker === undefined ? {} : { worker: gating.worker }) },
+    cause: due,
+  })
+}
+
+/** R-VERIFY-11, R-VERIFY-12: it is not merged, and nothing goes on as if it had been. */
+export function withhold(turn: Turn, planNode: PlanNode, failed: readonly string[], cause: number): void {
+  const { gating, subject } = gatingOf(turn, planNode)
+  const { gate } = turn.active.gates![gating.gate]!
+  if (subject.point === 'harvest') return tellWithheld(turn, planNode, 'fail', failed.length, cause)
+  const error = gaveUp(gate, gating.attempt, failed)
+  if (subject.point === 'node') return failNode(turn, planNode, error, cause)
+  stop(turn, { outcome: 'failed', error, failedNodeId: planNode.node.id })
+}
+
+function tellWithheld(
+  turn: Turn,
+  planNode: PlanNode,
+  verdict: 'fail' | 'revise',
+  criteriaFailed: number,
+  cause: number,
+): void {
+  const { gating, subject } = gatingOf(turn, planNode)
+  const { gate } = turn.active.gates![gating.gate]!
+  turn.emit({
+    type: 'assay.result.withheld',
+    nodeId: planNode.node.id,
+    payload: {
+      gateId: gate.gate_id,
+      attempt: gating.attempt,
+      workerId: subject.workerId!,
+      targetRef: gating.target,
+      verdict,
+      criteriaFailed,
+      criteria: gate.evaluation_criteria.length,
+    },
+    secret: { worker: subject.worker! },
+    cause,
+  })
+}
+
+function gaveUp({ gate_id, evaluation_criteria }: Gate, attempts: number, failed: readonly string[]): Failure {
+  const tries = `${attempts} attempt${attempts === 1 ? '' : 's'}`
+  const which = failed.length > 0 ? ` (${failed.join(', ')})` : ''
+  const message = `gave up after ${tries}: ${failed.length} of ${evaluation_criteria.length} criteria not met${which}, says gate "${gate_id}"`
+  return failure('verification_failed', message, {
+    retryable: false,
+    details: { gateId: gate_id, attempts, criteriaFailed: [...failed], criteria: evaluation_criteria.length },
+  })
+}

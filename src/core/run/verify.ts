@@ -1,0 +1,176 @@
+import type { BoundGate } from '../gate/gate.js'
+import type { Judgement } from '../gate/judgement.js'
+import { judge } from '../gate/quorum.js'
+import { askedOf, settledBy } from '../gate/settled.js'
+import { verifiersOf } from '../gate/verifiers.js'
+import { askWhatToDo } from './gate-answer.js'
+import { attemptsOf, dimensionsOf, nextGate, slotOf, subjectOf, type Subject, type Waiting } from './gating.js'
+import { answersOf, beginJudges } from './judges.js'
+import { commit } from './merge-point.js'
+import type { PlanNode } from './plan.js'
+import { render } from './render.js'
+import type { Active, Gating } from './state.js'
+import type { Turn } from './turn.js'
+import type { Heard } from './working.js'
+
+/**
+ * The gate before a commit (contract agents §11, §23). Evidence first: what the host can find out by itself. Then the
+ * verifiers that are still needed, each a run of its own that knows nothing but the case. The host counts; a model never
+ * says what the verdict is. Whatever cannot be settled is neither a pass nor a wasted turn.
+ */
+
+/** What a gated node can do by itself now. */
+type Move =
+  | { readonly do: 'commit' }
+  | { readonly do: 'ask-judges' }
+  | { readonly do: 'render'; readonly judgement: Judgement }
+  | { readonly do: 'hold' }
+
+export function gateMove(state: Active, { node: { id } }: PlanNode, node: Active['nodes'][number]): Move | undefined {
+  if (node.is !== 'waiting' || node.asked || !state.gates) return undefined
+  const { gating, staged } = node
+  if (!gating) {
+    const subject = staged && subjectOf(node)
+    return subject && nextGate(state, id, subject) === undefined ? { do: 'commit' } : undefined
+  }
+  if (gating.rendered !== undefined || gating.dueAt !== undefined) return undefined
+  const found = standingOf(state.gates[gating.gate]!, gating)
+  if (found === 'open') return gating.judges.some(({ is }) => is === 'idle') ? { do: 'ask-judges' } : undefined
+  // Who is still at work is called back first, so that what it has cost is known.
+  if (gating.judges.some(({ is }) => is === 'starting' || is === 'running')) return undefined
+  return found === 'undecided' ? { do: 'hold' } : { do: 'render', judgement: found }
+}
+
+/** How the vote stands. */
+export const standingOf = ({ gate }: BoundGate, gating: Gating): Judgement | 'open' | 'undecided' =>
+  judge(gate, gating.dimensions, {
+    settled: settledBy(gate, gating.dimensions, gating.evidence),
+    answers: answersOf(gating),
+  })
+
+/** Takes the next step of a gate that has one to take. */
+export function proceedGate(turn: Turn, planNode: PlanNode): void {
+  const node = turn.active.nodes[planNode.index]!
+  const move = gateMove(turn.active, planNode, node)
+  if (!move || node.is !== 'waiting') return
+  if (move.do === 'commit') return commit(turn, planNode, node)
+  const gating = node.gating!
+  if (move.do === 'ask-judges') beginJudges(turn, planNode, gating)
+  else if (move.do === 'render') render(turn, planNode, node, gating, move.judgement)
+  else hold(turn, planNode, gating)
+}
+
+/** R-DWS-36: no verdict. Wait and ask again those that gave no vote; then ask a person. */
+function hold(turn: Turn, planNode: PlanNode, gating: Gating): void {
+  const { gate } = turn.active.gates![gating.gate]!
+  const { attempt, round, judges } = gating
+  const { retries, retry_delay_ms } = gate.gate_behaviour
+  if (round > retries) return askWhatToDo(turn, planNode, 'unsettled')
+  const votes = judges.filter(({ is }) => is === 'voted').length
+  tellHeld(
+    turn,
+    planNode,
+    { gateId: gate.gate_id, attempt, round, votes, faults: judges.length - votes },
+    retry_delay_ms,
+  )
+}
+
+function tellHeld(
+  turn: Turn,
+  { node: { id: nodeId } }: PlanNode,
+  told: { gateId: string; attempt: number; round: number; votes: number; faults: number },
+  delayMs: number,
+): void {
+  const payload = { ...told, retryInMs: delayMs * 2 ** (told.round - 1) }
+  turn.emit({ type: 'assay.verification.held', nodeId, payload, cause: turn.active.next - 1 })
+}
+
+/** The time to ask again has come. */
+export function resumeGate(turn: Turn, planNode: PlanNode, node: Waiting): void {
+  const subject = subjectOf(node)
+  const index = node.gating?.gate ?? (subject && nextGate(turn.active, planNode.node.id, subject))
+  const held = node.gating ?? node.inspection
+  if (index === undefined || held === undefined) return
+  const nodeId = planNode.node.id
+  const payload = {
+    gateId: turn.active.gates![index]!.gate.gate_id,
+    attempt: held.attempt,
+    round: held.round + 1,
+  }
+  turn.emit({ type: 'assay.verification.resumed', nodeId, payload, cause: turn.active.next - 1 })
+}
+
+/** What evidence is wanted next, of what, by which gate. */
+export type Case = {
+  readonly bound: BoundGate
+  readonly gate: number
+  readonly subject: Subject
+  readonly attempt: number
+  readonly round: number
+  readonly dimensions: readonly string[]
+}
+
+export function caseOf(state: Active, nodeId: string, node: Waiting): Case | undefined {
+  if (!state.gates || node.gating || node.asked || node.inspection?.dueAt !== undefined) return undefined
+  const subject = subjectOf(node)
+  const gate = subject && nextGate(state, nodeId, subject)
+  if (subject === undefined || gate === undefined) return undefined
+  const bound = state.gates[gate]!
+  const made = attemptsOf(state, slotOf(bound.gate.gate_id, nodeId, subject))
+  const dimensions = dimensionsOf(bound, made)
+  return { bound, gate, subject, attempt: made.length + 1, round: node.inspection?.round ?? 1, dimensions }
+}
+
+/** The evidence is in, and the result is about to be judged. */
+export function inspected(turn: Turn, planNode: PlanNode, input: Heard<'Inspected'>): void {
+  const node = turn.active.nodes[planNode.index]!
+  const wanted = node.is === 'waiting' ? caseOf(turn.active, planNode.node.id, node) : undefined
+  if (!wanted || !isMeant(wanted, input)) return
+  const { bound, gate, subject, attempt, round, dimensions } = wanted
+  const { gate_id, gate_behaviour, position } = bound.gate
+  const settled = settledBy(bound.gate, dimensions, input.evidence)
+  const { retries, retry_delay_ms } = gate_behaviour
+  if (settled.unavailable.length > 0 && round <= retries) {
+    const told = { gateId: gate_id, attempt, round, votes: 0, faults: settled.unavailable.length }
+    return tellHeld(turn, planNode, told, retry_delay_ms)
+  }
+  const { evidence, resultHash, licence, effectiveVotes } = input
+  const asked = askedOf(bound.gate, dimensions)
+  const isTrial = subject.point === 'none'
+  turn.emit({
+    type: 'dws.verification.started',
+    nodeId: planNode.node.id,
+    payload: {
+      gateId: gate_id,
+      attempt,
+      targetRef: subject.target,
+      placement: isTrial ? 'trial' : position.placement,
+      gateVersion: bound.version,
+      gateHash: bound.hash,
+      resultHash,
+      blocking: gate_behaviour.blocking && !isTrial,
+      point: subject.point,
+      ...(subject.workerId === undefined ? {} : { workerId: subject.workerId }),
+      criteria: dimensions,
+      probes: evidence.length,
+      probesFailed: evidence.filter(({ outcome }) => outcome === 'failed').length,
+      // A criterion that evidence settles needs no model.
+      verifiers: asked.length === 0 ? 0 : verifiersOf(bound.gate).length,
+    },
+    secret: {
+      ...(subject.worker === undefined ? {} : { worker: subject.worker }),
+      gate,
+      evidence,
+      ...(licence ? { licence } : {}),
+      ...(effectiveVotes === undefined ? {} : { effectiveVotes }),
+      subject: subject.sequence,
+    },
+    cause: subject.sequence,
+  })
+}
+
+const isMeant = ({ bound, attempt, round, subject }: Case, input: Heard<'Inspected'>): boolean =>
+  bound.gate.gate_id === input.gateId &&
+  attempt === input.attempt &&
+  round === input.round &&
+  subject.sequence === input.since

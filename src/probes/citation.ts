@@ -1,0 +1,82 @@
+import { isObject, type Json } from '../core/json.js'
+import type { Clock } from '../engine/ports.js'
+import { readPattern } from './pattern.js'
+import { stringsIn, valueAt } from './pointer.js'
+import {
+  evidence,
+  type Found,
+  found,
+  MAX_EVIDENCE,
+  type Means,
+  nothingAt,
+  type ProbeOf,
+  refOf,
+  type Subject,
+  unavailable,
+} from './probe.js'
+import { isUrl, pageOf, urlsIn } from './urls.js'
+
+/** Whether everything that a text cites is there: among what the gate knows, or among the sources of the output. */
+export function probeCitation(probe: ProbeOf<'citation'>, subject: Subject, { clock }: Means): Found {
+  const text = valueAt(subject.output, probe.path)
+  const ref = refOf(probe)
+  if (text === undefined) return nothingAt(ref)
+  const listed = probe.sources_path === undefined ? [] : valueAt(subject.output, probe.sources_path)
+  if (listed === undefined) return nothingAt(probe.sources_path ?? '')
+  const cited = citedIn(stringsIn(text), probe.pattern, clock)
+  if (typeof cited === 'string') return unavailable(ref, cited)
+  if (cited.size === 0) return found('failed', evidence('artifact_reference', ref, 'nothing is cited'))
+  const sources = new Set([...subject.knowledge.flatMap(namesOf), ...sourcesIn(listed)].map(nameOf))
+  const dead = [...cited].filter(name => !sources.has(name))
+  return dead.length === 0
+    ? found(
+        'held',
+        evidence('artifact_reference', ref, `${cited.size} cited, all among ${sources.size} names of sources`),
+      )
+    : found('failed', ...deadEvidence(dead, ref))
+}
+
+function deadEvidence(dead: readonly string[], ref: string) {
+  const isTooMany = dead.length > MAX_EVIDENCE
+  const listed = dead.slice(0, isTooMany ? MAX_EVIDENCE - 1 : MAX_EVIDENCE)
+  const each = listed.map(name => evidence('artifact_reference', name, 'is cited and is not among the sources'))
+  const rest = `${dead.length - listed.length} more are cited and are not among the sources`
+  return isTooMany ? [...each, evidence('artifact_reference', ref, rest)] : each
+}
+
+/** Addresses, and the ids of markers, or of the gate's own pattern; a text says why it cannot be known. */
+function citedIn(texts: readonly string[], source: string | undefined, clock: Clock): ReadonlySet<string> | string {
+  const cited = new Set<string>()
+  const pattern = source === undefined ? undefined : readPattern(source)
+  if (source !== undefined && pattern === undefined) return 'the pattern of this probe cannot be read'
+  for (const text of texts) {
+    const ids = pattern === undefined ? markedIn(text) : pattern.all(text, clock)
+    if (ids === undefined) return 'the text is too long for this pattern'
+    for (const name of [...urlsIn(text), ...ids]) cited.add(nameOf(name))
+  }
+  // A pattern may find an empty text, which cites nothing.
+  cited.delete('')
+  return cited
+}
+
+/** `[id]`, `[@id]` and `[@one; @two]`, but not `[label](address)`. Words with a space between them are a remark. */
+function markedIn(text: string): readonly string[] {
+  return [...text.matchAll(/\[([^[\]\n]{1,500})\](?!\()/g)].flatMap(([, inside = '']) => {
+    const ids = inside.split(/[;,]/).map(id => ID.exec(id)?.[1])
+    return ids.every(id => id !== undefined) ? ids.filter(id => !isUrl(id)) : []
+  })
+}
+
+const ID = /^ *@?([\p{L}\p{N}][\p{L}\p{N}._:/#+-]*) *$/u
+
+/** The output's own list: each source is a text, or an object with an `id`, an `entry_id` or a `url`. */
+function sourcesIn(listed: Json): readonly string[] {
+  if (typeof listed === 'string') return [listed]
+  if (Array.isArray(listed)) return listed.flatMap(sourcesIn)
+  return isObject(listed) ? namesOf(listed) : []
+}
+
+const namesOf = (source: { readonly [name: string]: Json | undefined }): readonly string[] =>
+  [source.id, source.entry_id, source.url].filter(name => typeof name === 'string')
+
+const nameOf = (name: string): string => (isUrl(name) ? pageOf(name) : name.trim())

@@ -1,0 +1,12 @@
+import { canonicalJson } from '../core/json.js'
+import { valueAt } from './pointer.js'
+import { evidence, type Found, found, nothingAt, type ProbeOf, quoted, refOf, type Subject } from './probe.js'
+
+export function probeEquals(probe: ProbeOf<'equals'>, { output }: Subject): Found {
+  const value = valueAt(output, probe.path)
+  const ref = refOf(probe)
+  if (value === undefined) return nothingAt(ref)
+  return canonicalJson(value) === canonicalJson(probe.value)
+    ? found('held', evidence('comparison', ref, `is ${quoted(value)}, as it must be`))
+    : found('failed', evidence('comparison', ref, `is ${quoted(value)} and must be ${quoted(probe.value)}`))
+}

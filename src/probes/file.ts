@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, open, realpath } from 'node:fs/promises'
+import path from 'node:path'
+import { evidence, type Found, found, type Means, type ProbeOf, type Subject, unavailable } from './probe.js'
+
+const MAX_HASHED_BYTES = 64 * 1024 * 1024
+
+/**
+ * A file that work must have left in the workspace, or must not. Links are followed to where they end, which must be in
+ * the workspace, too: nothing outside is looked at.
+ */
+export async function probeFile(probe: ProbeOf<'file'>, { signal }: Subject, { workspace }: Means): Promise<Found> {
+  const { file } = probe
+  if (workspace === undefined) return unavailable(file, 'this host has no workspace')
+  if (!isBelow(file)) return unavailable(file, 'a file is named by its path below the workspace, without ".."')
+  const root = await realPath(workspace)
+  if (root === undefined) return unavailable(file, 'the workspace of this host is not there')
+  const real = await realPath(path.join(root, file))
+  if (real === undefined) return says(file, !probe.exists, 'is not there')
+  if (!real.startsWith(root + path.sep)) return says(file, false, 'leads out of the workspace')
+  if (!probe.exists) return says(file, false, 'is there, and must not be')
+  // Neither does a pipe hold us up, nor a link that has just taken the file's place lead anywhere.
+  const handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  try {
+    return await inspectContents(probe, handle, signal)
+  } finally {
+    await handle.close()
+  }
+}
+
+async function inspectContents(probe: ProbeOf<'file'>, handle: FileHandle, signal: AbortSignal): Promise<Found> {
+  const { file, sha256, min_bytes, max_bytes } = probe
+  const stat = await handle.stat()
+  if (!stat.isFile()) return says(file, false, 'is not a file')
+  const size = `has ${stat.size} bytes`
+  if (min_bytes !== undefined && stat.size < min_bytes) {
+    return says(file, false, `${size}; it must have at least ${min_bytes}`)
+  }
+  if (max_bytes !== undefined && stat.size > max_bytes) {
+    return says(file, false, `${size}; it must have at most ${max_bytes}`)
+  }
+  if (sha256 === undefined) return says(file, true, size)
+  const hash = await hashOf(handle, signal)
+  if (hash === undefined) return unavailable(file, `is over ${MAX_HASHED_BYTES} bytes, too many to hash`)
+  const holds = hash === sha256.toLowerCase()
+  return says(file, holds, `${size}; its SHA-256 is ${hash}${holds ? '' : ` and must be ${sha256}`}`)
+}
+
+/** Undefined when there is too much of it, which its size alone cannot tell: it may be growing. */
+async function hashOf(handle: FileHandle, signal: AbortSignal): Promise<string | undefined> {
+  const hash = createHash('sha256')
+  const chunk = Buffer.alloc(1024 * 1024)
+  let size = 0
+  for (;;) {
+    signal.throwIfAborted()
+    const { bytesRead } = await handle.read(chunk, 0, chunk.length)
+    if (bytesRead === 0) return hash.digest('hex')
+    size += bytesRead
+    if (size > MAX_HASHED_BYTES) return undefined
+    hash.update(chunk.subarray(0, bytesRead))
+  }
+}
+
+const says = (file: string, holds: boolean, detail: string): Found =>
+  found(holds ? 'held' : 'failed', evidence('artifact_reference', file, detail))
+
+const isBelow = (file: string): boolean =>
+  file !== '' && !path.isAbsolute(file) && !file.includes('\0') && !file.split(/[\\/]/).includes('..')
+
+/** Without links; undefined when nothing is there. */
+async function realPath(place: string): Promise<string | undefined> {
+  try {
+    return await realpath(place)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (NOT_THERE.has(code)) return undefined
+    throw error
+  }
+}
+
+const NOT_THERE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'])

@@ -1,0 +1,117 @@
+import type { EgressAnswer, EgressCode } from '../egress/egress.js'
+import { type Pattern, readPattern } from './pattern.js'
+import { stringsIn, valueAt } from './pointer.js'
+import {
+  evidence,
+  type Found,
+  found,
+  MAX_EVIDENCE,
+  type Means,
+  nothingAt,
+  type ProbeOf,
+  refOf,
+  type Subject,
+  unavailable,
+} from './probe.js'
+import { createSlots } from './slots.js'
+import { urlsIn } from './urls.js'
+
+const MAX_URLS = MAX_EVIDENCE
+const AT_A_TIME = 4
+const TIMEOUT_MS = 10_000
+const MAX_BYTES = 1024 * 1024
+
+/** Asks for pages and tells whether they are what they should be. A redirect is an answer; nobody follows it. */
+export async function probeHttp(probe: ProbeOf<'http'>, subject: Subject, means: Means): Promise<Found> {
+  const pattern = probe.body_pattern === undefined ? undefined : readPattern(probe.body_pattern)
+  if (probe.body_pattern !== undefined && pattern === undefined) {
+    return unavailable(probe.probe_id, 'the pattern of this probe cannot be read')
+  }
+  const ref = refOf(probe)
+  const urls = urlsOf(probe, subject)
+  if (urls === undefined) return nothingAt(ref)
+  if (urls.length === 0) return says('failed', ref, 'has no address of a web page')
+  if (urls.length > MAX_URLS) return says('failed', ref, `has ${urls.length} addresses; at most ${MAX_URLS} are asked`)
+  const slots = createSlots(AT_A_TIME)
+  return allOf(await Promise.all(urls.map(url => slots(() => ask(url, probe, pattern, subject.signal, means)))))
+}
+
+function urlsOf({ url, path }: ProbeOf<'http'>, { output }: Subject): readonly string[] | undefined {
+  if (url !== undefined) return [url]
+  const value = valueAt(output, path)
+  return value === undefined ? undefined : [...new Set(stringsIn(value).flatMap(urlsIn))]
+}
+
+async function ask(
+  url: string,
+  { status }: ProbeOf<'http'>,
+  pattern: Pattern | undefined,
+  signal: AbortSignal,
+  { egress }: Means,
+): Promise<Found> {
+  const answer = await egress.send({
+    method: 'GET',
+    // The part after `#` is for whoever reads the page, and is never sent.
+    url: url.replace(/#.*$/s, ''),
+    // Nothing is decompressed, so that a small answer cannot become a large one.
+    headers: { accept: '*/*', 'accept-encoding': 'identity' },
+    timeoutMs: TIMEOUT_MS,
+    maxResponseBytes: MAX_BYTES,
+    signal,
+  })
+  const ref = shown(url)
+  if (!answer.ok) return says(FAILURES[answer.code], ref, answer.message)
+  if (!status.includes(answer.status)) {
+    const outcome = isOwnTrouble(answer.status) ? 'unavailable' : 'failed'
+    return says(outcome, ref, `answers ${answer.status}; it must answer ${status.join(' or ')}`)
+  }
+  return pattern === undefined ? says('held', ref, `answers ${answer.status}`) : searchBody(ref, answer, pattern)
+}
+
+function searchBody(ref: string, answer: Extract<EgressAnswer, { ok: true }>, pattern: Pattern): Found {
+  const encoding = answer.headers['content-encoding']
+  if (encoding !== undefined && encoding !== 'identity') return says('unavailable', ref, 'answers in a compressed form')
+  const place = pattern.find(answer.body.toString())
+  if (place === undefined) return says('unavailable', ref, 'its page is too long for the pattern')
+  const answers = `answers ${answer.status}`
+  if (place !== -1) return says('held', ref, `${answers}, and the pattern is in its page`)
+  if (answer.truncated)
+    return says('unavailable', ref, `${answers}; the pattern is not in its first ${MAX_BYTES} bytes`)
+  return says('failed', ref, `${answers}, and the pattern is not in its page`)
+}
+
+/** The server's own trouble, or that it has been asked too often, says nothing of whether the page is there. */
+const isOwnTrouble = (status: number): boolean => status >= 500 || status === 429
+
+/** What there is no page at, failed; what could not be asked, is not known. */
+const FAILURES: { readonly [Code in EgressCode]: 'failed' | 'unavailable' } = {
+  'malformed-url': 'failed',
+  unresolvable: 'failed',
+  'connect-failed': 'failed',
+  'tls-failed': 'failed',
+  'bad-response': 'failed',
+  'refused-url': 'unavailable',
+  'blocked-address': 'unavailable',
+  timeout: 'unavailable',
+  aborted: 'unavailable',
+  'connection-lost': 'unavailable',
+  'too-large': 'unavailable',
+}
+
+/** One page that is not as it should be is enough; else one that nobody could look at. */
+function allOf(pages: readonly Found[]): Found {
+  const worst = (['failed', 'unavailable'] as const).find(one => pages.some(({ outcome }) => outcome === one)) ?? 'held'
+  return found(worst, ...pages.filter(({ outcome }) => outcome === worst).flatMap(page => page.evidence))
+}
+
+const says = (outcome: Found['outcome'], ref: string, detail: string): Found =>
+  found(outcome, evidence('artifact_reference', ref, detail))
+
+/** Without a user name and password. */
+function shown(url: string): string {
+  if (!URL.canParse(url)) return url
+  const page = new URL(url)
+  page.username = ''
+  page.password = ''
+  return page.href
+}

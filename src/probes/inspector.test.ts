@@ -1,0 +1,94 @@
+import { afterEach, expect, test } from 'vitest'
+import { criterion, inspectorRig } from '../../test/probes/rig.js'
+import type { Probe } from '../core/gate/gate.js'
+import type { SchemaChecker } from '../engine/ports.js'
+import { settled } from '../testing/manual-clock.js'
+
+let rig: ReturnType<typeof inspectorRig>
+afterEach(() => rig.close())
+
+const equals = (probe_id: string, value: number): Probe => ({ probe_id, type: 'equals', value })
+const schema = (probe_id: string): Probe => ({ probe_id, type: 'json-schema', schema: {} })
+
+/** Checks end when the test says so. */
+function slowChecker() {
+  const ends: (() => void)[] = []
+  const schemas: SchemaChecker = {
+    inspect: async () => undefined,
+    check: () => new Promise(resolve => ends.push(() => resolve(undefined))),
+    close: async () => undefined,
+  }
+  return { schemas, ends }
+}
+
+test('results stand in the order of criteria and probes, for the dimensions that are asked', async () => {
+  const { schemas, ends } = slowChecker()
+  rig = inspectorRig({ schemas })
+  const criteria = [
+    criterion('b', [schema('slow'), equals('one', 1)]),
+    criterion('left-out', [equals('never', 1)]),
+    criterion('a', [equals('two', 2)]),
+    criterion('none', []),
+  ]
+  const result = rig.inspect(criteria, 1, { dimensions: ['a', 'b', 'none'] })
+  await settled()
+  for (const end of ends) end()
+  expect((await result).map(({ probeId, dimension, outcome }) => [dimension, probeId, outcome])).toEqual([
+    ['b', 'slow', 'held'],
+    ['b', 'one', 'held'],
+    ['a', 'two', 'failed'],
+  ])
+})
+
+test('four probes at a time', async () => {
+  const { schemas, ends } = slowChecker()
+  rig = inspectorRig({ schemas })
+  const result = rig.inspect(
+    [
+      criterion(
+        'd',
+        Array.from({ length: 9 }, (_, i) => schema(`p${i}`)),
+      ),
+    ],
+    1,
+  )
+  const begun: number[] = []
+  for (let done = 0; done < 9; done += 1) {
+    await settled()
+    begun.push(ends.length)
+    ends[done]?.()
+  }
+  expect(begun).toEqual([4, 5, 6, 7, 8, 9, 9, 9, 9])
+  expect(await result).toHaveLength(9)
+})
+
+test('a probe that breaks has found nothing out; others go on, and no word of the output is logged', async () => {
+  let broken = 0
+  const schemas: SchemaChecker = {
+    inspect: async () => undefined,
+    check: async () => {
+      broken += 1
+      throw new TypeError('my secret words')
+    },
+    close: async () => undefined,
+  }
+  rig = inspectorRig({ schemas })
+  const result = await rig.inspect([criterion('d', [schema('x'), equals('y', 1)])], 1)
+  expect(broken).toBe(1)
+  expect(result.map(({ outcome }) => outcome)).toEqual(['unavailable', 'held'])
+  expect(result[0]?.evidence).toEqual([{ evidence_type: 'artifact_reference', ref: 'x', detail: 'TypeError' }])
+  expect(rig.logged).toEqual([{ runId: 'r', probe: 'x', type: 'json-schema', kind: 'TypeError' }])
+})
+
+test('what is called off is not known, and nothing more is begun', async () => {
+  const { schemas, ends } = slowChecker()
+  rig = inspectorRig({ schemas })
+  const caller = new AbortController()
+  const probes = [...Array.from({ length: 4 }, (_, i) => schema(`p${i}`)), schema('later'), equals('last', 1)]
+  const result = rig.inspect([criterion('d', probes)], 1, { signal: caller.signal })
+  await settled()
+  caller.abort()
+  for (const end of ends) end()
+  expect((await result).slice(4).map(({ outcome }) => outcome)).toEqual(['unavailable', 'unavailable'])
+  expect(ends).toHaveLength(4)
+})

@@ -1,0 +1,95 @@
+import path from 'node:path'
+import { setImmediate as othersTurn } from 'node:timers/promises'
+import type { Probe } from '../core/gate/gate.js'
+import type { Inspector } from '../engine/verification-ports.js'
+import { probeCitation } from './citation.js'
+import { probeCommand } from './command.js'
+import { probeEquals } from './equals.js'
+import { probeFile } from './file.js'
+import { probeHttp } from './http.js'
+import { probeJsonSchema } from './json-schema.js'
+import { probeNumeric } from './numeric.js'
+import { type Found, type Means, type Subject, unavailable } from './probe.js'
+import { probeRegex } from './regex.js'
+import { createSlots } from './slots.js'
+
+export type InspectorDeps = Omit<Means, 'searchPath' | 'commands'> & {
+  /** Where commands are looked for; where absent, in the system's own folders and beside this program. */
+  readonly searchPath?: string
+}
+
+/** Probes of one inspection at a time, and commands of all inspections. */
+const AT_A_TIME = 4
+
+/**
+ * Runs what needs no judgement before anybody is asked to judge (DWS Spec 8).
+ *
+ *  I1  Nothing is thrown: a probe that breaks has found nothing out.
+ *  I2  What could not be found out is `unavailable`, never `held`: it settles nothing.
+ *  I3  Results stand in the order of the criteria and of their probes, whichever is done first.
+ */
+export function createInspector({ searchPath = DEFAULT_PATH, ...deps }: InspectorDeps): Inspector {
+  const means: Means = { ...deps, searchPath, commands: createSlots(AT_A_TIME) }
+
+  async function attempt(probe: Probe, subject: Subject, runId: string): Promise<Found> {
+    // Searches keep the processor to themselves, each for a while; many in a row would stop everything else.
+    await othersTurn()
+    if (subject.signal.aborted) return unavailable(probe.probe_id, CALLED_OFF)
+    try {
+      return await run(probe, subject, means)
+    } catch (error) {
+      if (subject.signal.aborted) return unavailable(probe.probe_id, CALLED_OFF)
+      // Its message may repeat what is looked at; what kind of error it is tells enough.
+      const kind = kindOf(error)
+      deps.log.warn({ runId, probe: probe.probe_id, type: probe.type, kind }, 'a probe has failed to find out')
+      return unavailable(probe.probe_id, kind)
+    }
+  }
+
+  return {
+    inspect({ runId, bound, dimensions, output, signal }) {
+      const subject: Subject = { output, knowledge: bound.knowledge, signal }
+      const slots = createSlots(AT_A_TIME)
+      const probes = bound.gate.evaluation_criteria
+        .filter(({ dimension }) => dimensions.includes(dimension))
+        .flatMap(({ dimension, probes }) => probes.map(probe => ({ dimension, probe })))
+      return Promise.all(
+        probes.map(async ({ dimension, probe }) => ({
+          probeId: probe.probe_id,
+          dimension,
+          ...(await slots(() => attempt(probe, subject, runId))),
+        })),
+      )
+    },
+  }
+}
+
+const CALLED_OFF = 'was called off'
+
+const DEFAULT_PATH = [path.dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(path.delimiter)
+
+function run(probe: Probe, subject: Subject, means: Means): Found | Promise<Found> {
+  switch (probe.type) {
+    case 'json-schema':
+      return probeJsonSchema(probe, subject, means)
+    case 'regex':
+      return probeRegex(probe, subject)
+    case 'equals':
+      return probeEquals(probe, subject)
+    case 'numeric':
+      return probeNumeric(probe, subject)
+    case 'file':
+      return probeFile(probe, subject, means)
+    case 'http':
+      return probeHttp(probe, subject, means)
+    case 'command':
+      return probeCommand(probe, subject, means)
+    case 'citation':
+      return probeCitation(probe, subject, means)
+  }
+}
+
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'probe_error'
+  return (error as NodeJS.ErrnoException).code ?? error.name
+}

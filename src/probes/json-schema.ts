@@ -1,0 +1,29 @@
+import { valueAt } from './pointer.js'
+import {
+  evidence,
+  type Found,
+  found,
+  type Means,
+  nothingAt,
+  type ProbeOf,
+  refOf,
+  type Subject,
+  unavailable,
+} from './probe.js'
+
+export async function probeJsonSchema(
+  probe: ProbeOf<'json-schema'>,
+  { output }: Subject,
+  { schemas }: Means,
+): Promise<Found> {
+  const value = valueAt(output, probe.path)
+  const ref = refOf(probe)
+  if (value === undefined) return nothingAt(ref)
+  const problem = await schemas.check(probe.schema, value)
+  if (problem === undefined) return found('held', evidence('comparison', ref, 'conforms to the schema'))
+  // Whose fault it is: a schema that is unacceptable, or was ended because it took too long, says nothing of the value.
+  const fault = await schemas.inspect(probe.schema)
+  return fault === undefined
+    ? found('failed', evidence('comparison', ref, problem))
+    : unavailable(probe.probe_id, `the schema of this probe cannot be used: ${fault}`)
+}

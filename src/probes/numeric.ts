@@ -1,0 +1,18 @@
+import { valueAt } from './pointer.js'
+import { evidence, type Found, found, nothingAt, type ProbeOf, quoted, refOf, type Subject } from './probe.js'
+
+export function probeNumeric(probe: ProbeOf<'numeric'>, { output }: Subject): Found {
+  const value = valueAt(output, probe.path)
+  const ref = refOf(probe)
+  if (value === undefined) return nothingAt(ref)
+  const problem = problemOf(value, probe)
+  return problem === undefined
+    ? found('held', evidence('metric', ref, `is ${quoted(value)}, within its limits`))
+    : found('failed', evidence('metric', ref, `is ${quoted(value)}; it must be ${problem}`))
+}
+
+function problemOf(value: unknown, { min, max }: ProbeOf<'numeric'>): string | undefined {
+  if (typeof value !== 'number') return 'a number'
+  if (min !== undefined && value < min) return `at least ${min}`
+  return max !== undefined && value > max ? `at most ${max}` : undefined
+}

@@ -1,0 +1,19 @@
+/** Runs work, so much of it at a time; the rest waits in order of arrival. */
+export type Slots = <T>(work: () => Promise<T>) => Promise<T>
+
+export function createSlots(count: number): Slots {
+  const waiting: (() => void)[] = []
+  let free = count
+  return async work => {
+    if (free > 0) free -= 1
+    else await new Promise<void>(resolve => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      // The place passes to the next in line, or becomes free.
+      const next = waiting.shift()
+      if (next === undefined) free += 1
+      else next()
+    }
+  }
+}

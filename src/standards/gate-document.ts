@@ -1,0 +1,155 @@
+import { type Gate, type MultiVerifier, PLACEMENTS, QUORUMS, type VerifierWanted } from '../core/gate/gate.js'
+import type { Json } from '../core/json.js'
+import { criterion } from './criterion.js'
+import { agentId, type Origin, standardId, workflowId } from './names.js'
+import {
+  between,
+  distinct,
+  flag,
+  list,
+  may,
+  must,
+  object,
+  oneOf,
+  orElse,
+  positive,
+  type Read,
+  readWhole,
+  refined,
+  text,
+  whole,
+} from './reader.js'
+
+const HOUR = 3_600_000
+const YEAR = 365 * 24 * HOUR
+const MOST_VERIFIERS = 9
+
+/** R-DWS-1 to R-DWS-5: a gate as its author wrote it, with what was left out filled in; or all that is wrong with it. */
+export function completeGate(
+  document: Json,
+  origin: Origin,
+): { readonly ok: true; readonly gate: Gate } | { readonly ok: false; readonly problems: readonly string[] } {
+  const read = readWhole(document, READERS[origin])
+  return read.ok ? { ok: true, gate: read.value } : read
+}
+
+/** R-DWS-2 */
+const position = object({
+  workflow_id: must(workflowId),
+  phase_id: must(text(128)),
+  placement: must(oneOf(...PLACEMENTS)),
+  worker_id: may(workflowId),
+})
+
+/** R-DWS-4, R-DWS-12: said for the reader's sake; there is nothing to choose. */
+const freshContext: Read<true> = (raw, field, problems) => {
+  if (raw === true) return true
+  problems.push(
+    `${field} must be true: a verifier never shares the worker's context, and nothing can change that (R-DWS-12); leave it out`,
+  )
+  return undefined
+}
+
+const wanted = object({ agent_id: must(agentId), weight: orElse(positive(1_000_000), 1) })
+
+const verifier: Read<VerifierWanted> = (raw, field, problems) => {
+  if (typeof raw !== 'string') return wanted(raw, field, problems)
+  const agent_id = agentId(raw, field, problems)
+  return agent_id === undefined ? undefined : { agent_id, weight: 1 }
+}
+
+const verifierRequirements = object({
+  fresh_context: orElse(freshContext, true),
+  role: orElse(text(64), 'verifier'),
+  verifiers: orElse(list(verifier, 0, MOST_VERIFIERS), []),
+  allow_self_verification: orElse(flag, false),
+  timeout_ms: orElse(whole(1, HOUR), 300_000),
+})
+
+const DEFAULT_LICENCE = { min_n: 30, lower_bound: 0.9 }
+
+/** R-DWS-5 */
+const gateBehaviour = object({
+  blocking: orElse(flag, true),
+  on_fail: orElse(oneOf('reject', 'conditional_pass', 'escalate'), 'reject'),
+  max_attempts: orElse(whole(1, 20), 2),
+  rework: orElse(oneOf('automatic', 'supervisor'), 'automatic'),
+  reverification: orElse(oneOf('targeted', 'full'), 'targeted'),
+  auto_commit: orElse(oneOf('always', 'licensed'), 'always'),
+  licence: orElse(
+    object({
+      min_n: orElse(whole(1, 1_000_000), DEFAULT_LICENCE.min_n),
+      lower_bound: orElse(between(0, 1), DEFAULT_LICENCE.lower_bound),
+    }),
+    DEFAULT_LICENCE,
+  ),
+  min_confidence: orElse(between(0, 1), 0),
+  retries: orElse(whole(0, 20), 2),
+  retry_delay_ms: orElse(whole(1, HOUR), 2_000),
+  answer_timeout_ms: may(whole(1, YEAR)),
+})
+
+const multiVerifier = object({
+  verifier_count: may(whole(1, MOST_VERIFIERS)),
+  quorum_strategy: orElse(oneOf(...QUORUMS), 'majority'),
+  min_agree: orElse(whole(1, MOST_VERIFIERS), 1),
+  early_stop: orElse(flag, true),
+})
+
+const references = (least: number) => distinct(list(standardId, least, 50), id => id)
+
+const gateReader = (origin: Origin): Read<Gate> =>
+  refined(
+    object({
+      gate_id: must(standardId),
+      name: must(text(256)),
+      position: must(position),
+      intent_refs: must(references(1)),
+      knowledge_refs: orElse(references(0), []),
+      evaluation_criteria: must(distinct(list(criterion(origin), 1, 50), one => one.dimension, 'dimension')),
+      verifier_requirements: must(verifierRequirements),
+      gate_behaviour: must(gateBehaviour),
+      multi_verifier: may(multiVerifier),
+    }),
+    (taken, _field, problems) => {
+      const { evaluation_criteria, verifier_requirements } = taken
+      problems.push(...repeatedProbes(evaluation_criteria))
+      const named = verifier_requirements.verifiers.length
+      const multi = { quorum_strategy: 'majority', min_agree: 1, early_stop: true, ...taken.multi_verifier } as const
+      const multi_verifier = { ...multi, verifier_count: multi.verifier_count ?? (named || 1) }
+      problems.push(...quorumProblems(multi_verifier, named))
+      return { ...taken, multi_verifier }
+    },
+  )
+
+const READERS: { readonly [O in Origin]: Read<Gate> } = { project: gateReader('project'), api: gateReader('api') }
+
+/** What a probe found is told by its id alone, so within a gate no two share one. */
+function repeatedProbes(criteria: Gate['evaluation_criteria']): string[] {
+  const seen = new Set<string>()
+  return criteria.flatMap(({ dimension, probes }) =>
+    probes.flatMap(({ probe_id }) => {
+      if (!seen.has(probe_id)) {
+        seen.add(probe_id)
+        return []
+      }
+      return [
+        `the probe_id ${JSON.stringify(probe_id)} in criterion ${JSON.stringify(dimension)} is used twice; give each probe its own`,
+      ]
+    }),
+  )
+}
+
+function quorumProblems({ verifier_count, min_agree }: MultiVerifier, named: number): string[] {
+  const field = 'multi_verifier'
+  return [
+    ...(named > 0 && named !== verifier_count
+      ? [
+          `${field}.verifier_count is ${verifier_count} and ${named} verifiers are named; leave it out or make them equal`,
+        ]
+      : []),
+    ...(min_agree > verifier_count
+      ? [`${field}.min_agree ${min_agree} is above verifier_count ${verifier_count}, so nothing could pass; lower it`]
+      : []),
+  ]
+}

@@ -1,0 +1,23 @@
+import { matching, type Read } from './reader.js'
+
+/** Where a document came from. What can harm the host itself is taken from its operator's own folder only. */
+export type Origin = 'project' | 'api'
+
+export const standardId: Read<string> = matching(
+  /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$/,
+  'an id of 1 to 128 letters, digits and . _ -',
+)
+
+/** R-DWS-32: keys appear on the wire, so their spelling is narrow. */
+export const key: Read<string> = matching(
+  /^[a-z0-9][a-z0-9._-]{0,63}$/,
+  'a key of 1 to 64 lower-case letters, digits and . _ -',
+)
+
+export const agentId: Read<string> = matching(/^[A-Za-z0-9:_-]*\.[A-Za-z0-9:._-]{1,200}$/, 'the id of an agent')
+
+/** Of a workflow, or of an agent whose runs are meant. */
+export const workflowId: Read<string> = matching(
+  /^([a-z][a-z0-9_-]{0,127}|[A-Za-z0-9:_-]*\.[A-Za-z0-9:._-]{1,200})$/,
+  'the id of a workflow or of an agent',
+)

@@ -1,0 +1,28 @@
+import type { Standards } from '../engine/verification-ports.js'
+
+/**
+ * Standards of which no run is told before they are all there: a host that takes requests while it still reads its
+ * project must not start a run that goes unchecked.
+ */
+export function onceLoaded(standards: Standards): Standards & { readonly loaded: () => void } {
+  let isLoaded = false
+  let open: () => void = () => undefined
+  const opening = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return {
+    async gatesFor(tenant, workflowId) {
+      await opening
+      return standards.gatesFor(tenant, workflowId)
+    },
+    knownFor: (tenant, workflowId) => (isLoaded ? standards.knownFor(tenant, workflowId) : undefined),
+    async gate(tenant, gateId) {
+      await opening
+      return standards.gate(tenant, gateId)
+    },
+    loaded: () => {
+      isLoaded = true
+      open()
+    },
+  }
+}

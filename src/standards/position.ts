@@ -1,0 +1,106 @@
+import { HOST_VERIFIER, type Gate } from '../core/gate/gate.js'
+import { isObject, type Json } from '../core/json.js'
+import { termsFor } from '../core/run/mapping.js'
+import type { Plan, PlanNode } from '../core/run/plan.js'
+
+/** Work can be done again here. */
+const REWORKABLE = ['core.agent', 'core.subWorkflow', 'core.orchestrator.supervisor']
+
+/** What verifiers run as. */
+const VERIFIER = 'assay.verify'
+
+/** Why a gate cannot stand where it says it does, in this workflow; each names the field and the fix. */
+export function positionProblems(gate: Gate, plan: Plan): string[] {
+  const { phase_id } = gate.position
+  const phase = plan.nodes[plan.indexOf.get(phase_id) ?? -1]
+  if (phase === undefined) {
+    const known = plan.nodes.map(({ node }) => node.id)
+    return [
+      `position.phase_id ${JSON.stringify(phase_id)} is not a node of the workflow; its nodes are ${listed(known)}`,
+    ]
+  }
+  if (phase.node.typeId === VERIFIER)
+    return ['position.workflow_id: a verifier is not verified in turn; name the work itself']
+  return [
+    ...(gate.position.placement === 'workflow_exit' ? exitProblems(gate, phase) : phaseProblems(gate, phase)),
+    ...supervisorProblems(gate, plan),
+    ...selfProblems(gate, phase),
+  ]
+}
+
+function exitProblems({ position, gate_behaviour }: Gate, { node }: PlanNode): string[] {
+  const { phase_id, worker_id } = position
+  return [
+    ...(worker_id === undefined
+      ? []
+      : ['position.worker_id narrows a phase_exit, and this is workflow_exit; remove it']),
+    ...(gate_behaviour.blocking && gate_behaviour.max_attempts > 1 && !REWORKABLE.includes(node.typeId)
+      ? [
+          `position.phase_id ${JSON.stringify(phase_id)} is a ${node.typeId}, which cannot do the work again; name a ${listed(REWORKABLE)}, or set gate_behaviour.max_attempts to 1`,
+        ]
+      : []),
+  ]
+}
+
+function phaseProblems({ position }: Gate, { node, type }: PlanNode): string[] {
+  const { phase_id, placement, worker_id } = position
+  if (type.hands) return handingProblems(position, node.config)
+  if (node.typeId !== 'core.agent')
+    return [
+      `position.phase_id ${JSON.stringify(phase_id)} is a ${node.typeId}, whose output no gate can hold; a ${placement} stands at core.agent or at a node that hands work over (core.dispatch, core.subWorkflow)`,
+    ]
+  return worker_id === undefined
+    ? []
+    : [
+        `position.worker_id is for nodes that hand work over, and ${JSON.stringify(phase_id)} is a core.agent; remove it`,
+      ]
+}
+
+/** What nothing is mapped from is never merged, so there would be nothing to judge. */
+function handingProblems({ phase_id, worker_id }: Gate['position'], config: PlanNode['node']['config']): string[] {
+  const only = typeof config.workflowId === 'string' ? config.workflowId : undefined
+  if (worker_id !== undefined && only !== undefined && worker_id !== only)
+    return [
+      `position.worker_id ${JSON.stringify(worker_id)} never works here; ${JSON.stringify(phase_id)} runs ${JSON.stringify(only)}`,
+    ]
+  const worker = worker_id ?? only
+  const isMapped = worker === undefined ? mapsOf(config).some(isFilled) : termsFor(config, worker).outputs.length > 0
+  if (isMapped) return []
+  const whose = worker === undefined ? 'any worker' : JSON.stringify(worker)
+  return [
+    `node ${JSON.stringify(phase_id)} maps no output of ${whose}, so there is nothing to judge; add config.outputMapping`,
+  ]
+}
+
+const mapsOf = ({ outputMapping, perWorkerOutputMappings }: PlanNode['node']['config']): (Json | undefined)[] => [
+  outputMapping,
+  ...(isObject(perWorkerOutputMappings) ? Object.values(perWorkerOutputMappings) : []),
+]
+
+const isFilled = (map: Json | undefined): boolean => isObject(map) && Object.keys(map).length > 0
+
+function supervisorProblems({ gate_behaviour }: Gate, plan: Plan): string[] {
+  if (gate_behaviour.rework === 'automatic' || plan.nodes.some(({ type }) => type.role === 'supervisor')) return []
+  return ['gate_behaviour.rework is "supervisor" and the workflow has none; use "automatic"']
+}
+
+/** Contract agents A13: nobody judges his own work, unless the gate says that he may. */
+function selfProblems({ position, verifier_requirements }: Gate, phase: PlanNode): string[] {
+  const { allow_self_verification, verifiers } = verifier_requirements
+  if (allow_self_verification) return []
+  const { config } = phase.node
+  const workers = [position.worker_id, phase.agentId, config.agentId, config.workflowId]
+  const judges = verifiers.length > 0 ? verifiers.map(({ agent_id }) => agent_id) : [HOST_VERIFIER]
+  return judges.flatMap((agent_id, i) =>
+    workers.includes(agent_id)
+      ? [
+          `verifier_requirements.verifiers[${i}] ${JSON.stringify(agent_id)} would judge its own work; name another, or set allow_self_verification`,
+        ]
+      : [],
+  )
+}
+
+const MOST_LISTED = 20
+
+const listed = (names: readonly string[]): string =>
+  names.slice(0, MOST_LISTED).join(', ') + (names.length > MOST_LISTED ? ', …' : '')

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import type { BoundGate, Gate, Intent, Knowledge } from '../core/gate/gate.js'
+import { canonicalJson, type Json } from '../core/json.js'
+import { agentWorkflow, isAgentId } from '../engine/agent-workflow.js'
+import type { Standard, StandardKind } from '../engine/ports.js'
+
+/** All that one tenant's work is held to, at one time. */
+export type Shelf = {
+  readonly find: (kind: StandardKind, id: string) => Standard | undefined
+  /** By id. */
+  readonly all: (kind: StandardKind) => readonly Standard[]
+  /** Gates of a workflow, by id. */
+  readonly gatesOf: (workflowId: string) => readonly Gate[]
+  readonly gates: readonly Gate[]
+  /** The gate with all it refers to; what of that is not there, where something is missing. */
+  readonly bind: (gateId: string) => BoundGate | { readonly missing: readonly string[] } | undefined
+}
+
+export function shelve(standards: readonly Standard[]): Shelf {
+  // Where the project has the same id as a tenant, the project's holds: nobody weakens a gate that was put above him.
+  const inOrder = [...standards].sort((a, b) => Number(a.tenant === null) - Number(b.tenant === null))
+  const held = new Map(inOrder.map(standard => [nameOf(standard.kind, standard.id), standard]))
+  const all: Shelf['all'] = kind =>
+    [...held.values()].filter(standard => standard.kind === kind).sort((a, b) => (a.id < b.id ? -1 : 1))
+  const of = <T>(kind: StandardKind): ReadonlyMap<string, T> =>
+    new Map(all(kind).map(standard => [standard.id, JSON.parse(standard.body) as T]))
+  const find: Shelf['find'] = (kind, id) => held.get(nameOf(kind, id))
+  const gates = of<Gate>('gate')
+  const intents = of<Intent>('intent')
+  const knowledge = of<Knowledge>('knowledge')
+  const bound = new Map<string, ReturnType<Shelf['bind']>>()
+  const bind = (gateId: string): ReturnType<Shelf['bind']> => {
+    const gate = gates.get(gateId)
+    if (gate === undefined) return undefined
+    const missing = missingOf(gate, find)
+    if (missing.length > 0) return { missing }
+    const parts = {
+      gate,
+      intents: gate.intent_refs.map(id => intents.get(id)!),
+      constraints: [...intents.values()].filter(intent => holdsFor(intent, gate)),
+      knowledge: gate.knowledge_refs.map(id => knowledge.get(id)!),
+    }
+    return { ...parts, version: find('gate', gateId)!.version, hash: hashOf(canonicalJson(parts as unknown as Json)) }
+  }
+  return {
+    find,
+    all,
+    gates: [...gates.values()],
+    gatesOf: workflowId => [...gates.values()].filter(gate => homeOf(gate.position.workflow_id) === homeOf(workflowId)),
+    bind(gateId) {
+      if (!bound.has(gateId)) bound.set(gateId, bind(gateId))
+      return bound.get(gateId)
+    },
+  }
+}
+
+/** What a gate refers to and is not there, in words. */
+export function missingOf({ intent_refs, knowledge_refs }: Gate, find: Shelf['find']): string[] {
+  const lost = (kind: StandardKind, ids: readonly string[]) => ids.filter(id => find(kind, id) === undefined)
+  return [
+    ...lost('intent', intent_refs).map(id => `intent_refs: there is no intent ${JSON.stringify(id)}`),
+    ...lost('knowledge', knowledge_refs).map(id => `knowledge_refs: there is no knowledge entry ${JSON.stringify(id)}`),
+  ]
+}
+
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** R-DWS-7: the constraints that apply to the work, whether its author thought of them or not. */
+const holdsFor = ({ intent_id, type, workflow_ids }: Intent, { intent_refs, position }: Gate): boolean =>
+  type === 'constraint' &&
+  (intent_refs.includes(intent_id) ||
+    workflow_ids === undefined ||
+    workflow_ids.some(id => homeOf(id) === homeOf(position.workflow_id)))
+
+/** The workflow that is run where an agent's id is given. */
+const homeOf = (id: string): string => (isAgentId(id) ? agentWorkflow(id).id : id)
+
+const nameOf = (kind: StandardKind, id: string): string => `${kind}\0${id}`

@@ -1,0 +1,64 @@
+import type { Clock, Store } from '../engine/ports.js'
+import { type Shelf, shelve } from './shelf.js'
+
+/** How long a change that was made through another host may go unnoticed here; twice that for a child's run. */
+const FRESH_MS = 1_000
+const KEPT_TENANTS = 500
+
+/** What each tenant's work is held to. `now` asks the store, the others are a cache of it. */
+export type Shelves = {
+  now(tenant: string): Promise<Shelf>
+  lately(tenant: string): Promise<Shelf>
+  /** Without waiting; the store is asked meanwhile if that was long ago, and undefined if it was too long ago. */
+  known(tenant: string): Shelf | undefined
+  /** Something of this tenant's has changed; with null, something that all share. */
+  forget(tenant: string | null): void
+}
+
+export function createShelves({
+  store,
+  clock,
+}: {
+  readonly store: Pick<Store, 'listStandards'>
+  readonly clock: Pick<Clock, 'monotonic'>
+}): Shelves {
+  const kept = new Map<string, { readonly shelf: Shelf; readonly readAt: number }>()
+  const asking = new Set<string>()
+  // A read that began before a change must not be kept after it.
+  let changes = 0
+  const now = async (tenant: string): Promise<Shelf> => {
+    const [asked, readAt] = [changes, clock.monotonic()]
+    const shelf = shelve(await store.listStandards(tenant))
+    if (asked !== changes) return shelf
+    kept.delete(tenant)
+    kept.set(tenant, { shelf, readAt })
+    if (kept.size > KEPT_TENANTS) kept.delete(kept.keys().next().value!)
+    return shelf
+  }
+  const refresh = (tenant: string): void => {
+    if (asking.has(tenant)) return
+    asking.add(tenant)
+    // After a failure whoever needs it next asks the store itself, and sees what is wrong with it.
+    void now(tenant)
+      .catch(() => kept.delete(tenant))
+      .finally(() => asking.delete(tenant))
+  }
+  const ageOf = (tenant: string): number => clock.monotonic() - (kept.get(tenant)?.readAt ?? Number.NEGATIVE_INFINITY)
+  return {
+    now,
+    async lately(tenant) {
+      return ageOf(tenant) < FRESH_MS ? kept.get(tenant)!.shelf : now(tenant)
+    },
+    known(tenant) {
+      const age = ageOf(tenant)
+      if (age >= 2 * FRESH_MS) return undefined
+      if (age >= FRESH_MS) refresh(tenant)
+      return kept.get(tenant)?.shelf
+    },
+    forget(tenant) {
+      changes++
+      if (tenant === null) kept.clear()
+      else kept.delete(tenant)
+    },
+  }
+}

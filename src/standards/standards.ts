@@ -1,0 +1,160 @@
+import type { BoundGate, Gate } from '../core/gate/gate.js'
+import type { Json } from '../core/json.js'
+import { type Failure, failure } from '../core/problem.js'
+import type { Plan } from '../core/run/plan.js'
+import type { Answer, StandardsDesk } from '../engine/api.js'
+import type { Clock, SchemaChecker, Standard, StandardKind, Store } from '../engine/ports.js'
+import type { Standards } from '../engine/verification-ports.js'
+import { complete } from './complete.js'
+import { gateProblems } from './gate-problems.js'
+import type { Origin } from './names.js'
+import { positionProblems } from './position.js'
+import { inUse, invalid, shared, unknown } from './refusals.js'
+import { hashOf, type Shelf } from './shelf.js'
+import { createShelves } from './shelves.js'
+
+export type StandardsDeps = {
+  readonly store: Pick<Store, 'putStandard' | 'deleteStandard' | 'listStandards'>
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>
+  readonly schemas: Pick<SchemaChecker, 'inspect'>
+  /** Of workflows and agents. Asked for late: the engine that has them is made with what is made here. */
+  readonly plans: () => {
+    named(tenant: string, workflowId: string): Promise<Plan | undefined>
+    known(tenant: string, workflowId: string): Plan | undefined
+  }
+}
+
+/** What work is held to: asked by the engine when a run starts, managed by the edges. */
+export type StandardsRegistry = Standards &
+  Omit<StandardsDesk, 'register'> & {
+    /** `tenant: null` shares it with every tenant. */
+    register(
+      tenant: string | null,
+      kind: StandardKind,
+      document: Json,
+      origin?: Origin,
+    ): Promise<Answer<{ readonly standard: Standard; readonly changed: boolean }>>
+    /** Makes these the shared ones, or tells what keeps them from it: then nothing is removed. */
+    share(documents: readonly SharedDocument[]): Promise<readonly string[]>
+  }
+
+export type SharedDocument = { readonly file: string; readonly kind: StandardKind; readonly document: Json }
+
+const MOST_OF_A_KIND = 1_000
+/** No tenant has this name, so what it can see is what everybody shares. */
+const NOBODY = 'assay:nobody'
+/** What gates refer to comes first; what refers to it goes first. */
+const ORDER: readonly StandardKind[] = ['knowledge', 'intent', 'gate']
+
+export function createStandards(deps: StandardsDeps): StandardsRegistry {
+  const { store, clock, plans } = deps
+  const shelves = createShelves(deps)
+
+  const register: StandardsRegistry['register'] = async (
+    tenant,
+    kind,
+    document,
+    origin = tenant === null ? 'project' : 'api',
+  ) => {
+    const viewer = tenant ?? NOBODY
+    const completed = complete(kind, document, origin)
+    if (!completed.ok) return invalid(kind, document, completed.problems)
+    const { id, value } = completed
+    const shelf = await shelves.now(viewer)
+    const before = shelf.find(kind, id)
+    if (before?.tenant === null && tenant !== null) return { ok: false, refusal: shared(kind, id) }
+    if (before === undefined && shelf.all(kind).length >= MOST_OF_A_KIND)
+      return invalid(kind, document, [`there are ${MOST_OF_A_KIND} already, which is the most; delete one first`])
+    const problems = kind === 'gate' ? await gateProblems(value as Gate, viewer, shelf, deps) : []
+    if (problems.length > 0) return invalid(kind, document, problems)
+    const body = JSON.stringify(value)
+    const record = { tenant, kind, id, hash: hashOf(body), body, updatedAt: clock.now() }
+    if (before?.hash === record.hash) return { ok: true, value: { standard: before, changed: false } }
+    const version = await store.putStandard(record)
+    shelves.forget(tenant)
+    return { ok: true, value: { standard: { ...record, version }, changed: true } }
+  }
+
+  return {
+    register,
+
+    async gatesFor(tenant, workflowId) {
+      const shelf = await shelves.lately(tenant)
+      if (shelf.gatesOf(workflowId).length === 0) return []
+      return boundAll(shelf, workflowId, await plans().named(tenant, workflowId))
+    },
+
+    knownFor(tenant, workflowId) {
+      const shelf = shelves.known(tenant)
+      if (shelf === undefined) return undefined
+      if (shelf.gatesOf(workflowId).length === 0) return []
+      const plan = plans().known(tenant, workflowId)
+      return plan && boundAll(shelf, workflowId, plan)
+    },
+
+    async gate(tenant, gateId) {
+      const bound = (await shelves.lately(tenant)).bind(gateId)
+      return bound !== undefined && 'hash' in bound ? bound : undefined
+    },
+
+    async remove(tenant, kind, id) {
+      const shelf = await shelves.now(tenant)
+      const found = shelf.find(kind, id)
+      if (found === undefined) return unknown(kind)
+      if (found.tenant === null) return shared(kind, id)
+      const users =
+        kind === 'gate' ? [] : shelf.gates.filter(gate => refersTo(gate, kind, id)).map(gate => gate.gate_id)
+      if (users.length > 0) return inUse(kind, id, users)
+      await store.deleteStandard({ tenant, kind, id, now: clock.now() })
+      shelves.forget(tenant)
+      return undefined
+    },
+
+    async list(tenant, kind) {
+      return (await shelves.now(tenant)).all(kind)
+    },
+
+    async find(tenant, kind, id) {
+      return (await shelves.now(tenant)).find(kind, id)
+    },
+
+    async share(documents) {
+      const problems: string[] = []
+      const kept = new Set<string>()
+      for (const { file, kind, document } of ORDER.flatMap(kind => documents.filter(one => one.kind === kind))) {
+        const answer = await register(null, kind, document)
+        if (answer.ok) kept.add(`${kind}/${answer.value.standard.id}`)
+        else if ('refusal' in answer) problems.push(`${file}: ${answer.refusal.message}`)
+      }
+      if (problems.length > 0) return problems
+      const shelf = await shelves.now(NOBODY)
+      for (const kind of ORDER.toReversed())
+        for (const { id } of shelf.all(kind))
+          if (!kept.has(`${kind}/${id}`)) await store.deleteStandard({ tenant: null, kind, id, now: clock.now() })
+      shelves.forget(null)
+      return []
+    },
+  }
+}
+
+function boundAll(shelf: Shelf, workflowId: string, plan: Plan | undefined): readonly BoundGate[] | Failure {
+  const bound = shelf.gatesOf(workflowId).map(gate => boundAt(gate, shelf, plan))
+  return bound.find(one => 'code' in one) ?? bound.filter(one => 'hash' in one)
+}
+
+function boundAt(gate: Gate, shelf: Shelf, plan: Plan | undefined): BoundGate | Failure {
+  const bound = shelf.bind(gate.gate_id)!
+  const problems =
+    'missing' in bound
+      ? bound.missing
+      : plan === undefined
+        ? ['position.workflow_id: there is no such workflow']
+        : positionProblems(gate, plan)
+  if ('hash' in bound && problems.length === 0) return bound
+  const { workflow_id } = gate.position
+  const message = `gate ${JSON.stringify(gate.gate_id)} does not fit ${JSON.stringify(workflow_id)}: ${problems[0]}; correct the gate or delete it`
+  return failure('gate_unbound', message, { retryable: false, details: { gateId: gate.gate_id } })
+}
+
+const refersTo = ({ intent_refs, knowledge_refs }: Gate, kind: 'intent' | 'knowledge', id: string): boolean =>
+  (kind === 'intent' ? intent_refs : knowledge_refs).includes(id)

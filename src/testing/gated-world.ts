@@ -1,0 +1,132 @@
+import { hash } from 'node:crypto'
+import { canonicalJson, type Json, type JsonObject } from '../core/json.js'
+import type { RunInput } from '../core/run/input.js'
+import type { Effect } from '../core/run/pending.js'
+import type { Plan } from '../core/run/plan.js'
+import type { Active } from '../core/run/state.js'
+import { type Choose, chance, pick } from '../log-check/testing/choice.js'
+import { BRIEF, replyOf } from './agents.js'
+import { answer } from './orchestration.js'
+
+/** What the world around a gated run may say next. */
+
+export type Happening = RunInput extends infer Each ? (Each extends unknown ? Omit<Each, 'now'> : never) : never
+
+export const answersTo = (plan: Plan, state: Active, owed: readonly Effect[], choose: Choose): Happening[] => [
+  ...owed.flatMap(effect => performed(state, effect, owed, choose) ?? []),
+  ...state.open.flatMap(index => resolved(plan, state, index, choose) ?? []),
+]
+
+function performed(
+  state: Active,
+  effect: Effect,
+  owed: readonly Effect[],
+  choose: Choose,
+): Happening | undefined {
+  switch (effect.kind) {
+    case 'continue':
+      return { type: 'Continue' }
+    case 'start-child':
+      return started(state, effect, choose)
+    case 'watch-child':
+      return ended(effect, owed, choose)
+    case 'inspect':
+      return inspected(effect, choose)
+    case 'brief': {
+      const { nodeId, since, wait } = effect
+      const { threshold } = pick(choose, [{ threshold: undefined }, { threshold: 0.8 }])
+      const brief = { ...BRIEF, agentId: wait.agent.agentId, ...(threshold === undefined ? {} : { threshold }) }
+      return { type: 'AgentBriefed', nodeId, since, answer: { ok: true, brief, contents: `brief-${since}` } }
+    }
+    case 'think': {
+      const { nodeId, since, call } = effect
+      if (chance(choose, 12)) {
+        const error = { code: 'provider_failed', message: 'no', retryable: chance(choose, 2) }
+        return { type: 'ModelAnswered', nodeId, since, call, answer: { ok: false, error } }
+      }
+      const confidence = pick(choose, [undefined, 0.9, 0.3])
+      const said = { kind: 'answered' as const, result: anyText(choose), ...(confidence === undefined ? {} : { confidence }) }
+      const reply = replyOf({ said })
+      return { type: 'ModelAnswered', nodeId, since, call, answer: { ok: true, reply, contents: `thought-${since}-${call}` } }
+    }
+    default:
+      return undefined
+  }
+}
+
+const anyText = (choose: Choose): string => pick(choose, ['rain', 'sun', 'snow'])
+
+function started(state: Active, effect: Extract<Effect, { kind: 'start-child' }>, choose: Choose): Happening {
+  const { nodeId, since, worker, verifier } = effect
+  const place = { nodeId, since, worker, ...(verifier ? { verifier } : {}) }
+  if (chance(choose, 10))
+    return { type: 'ChildRefused', ...place, error: { code: 'unknown_agent', message: 'no such agent' } }
+  return { type: 'ChildStarted', ...place, childRunId: `${state.runId}-child-${state.next}` }
+}
+
+const SPENT = { tokens: 120, costNano: 0, toolCalls: 0, retries: 0 }
+
+function ended(
+  { nodeId, childRunId, wanted }: Extract<Effect, { kind: 'watch-child' }>,
+  owed: readonly Effect[],
+  choose: Choose,
+): Happening {
+  const isCalledBack = owed.some(effect => effect.kind === 'cancel-child' && effect.childRunId === childRunId)
+  const told = { type: 'ChildEnded' as const, nodeId, childRunId, hidden: [], spent: SPENT }
+  if (isCalledBack && !chance(choose, 4)) return { ...told, status: 'cancelled', variables: {} }
+  if (chance(choose, 7))
+    return { ...told, status: 'failed', variables: {}, error: { code: 'provider_failed', message: 'no' } }
+  if (!wanted.includes('verification'))
+    return { ...told, status: 'completed', variables: wanted.length === 0 ? {} : { text: anyText(choose) } }
+  return { ...told, status: 'completed', variables: { verification: opinion(choose) } }
+}
+
+/** A verifier does not know here what it is asked about; now and then it guesses wrong, and that is no vote. */
+function opinion(choose: Choose): JsonObject {
+  const scores = pick(choose, [{ correctness: 9 }, { correctness: 9 }, { correctness: 3 }, { correctness: 9, style: 8 }, { correctness: 9, style: 2 }])
+  const classification = pick(choose, ['blocking', 'warning', 'advisory', undefined, undefined, undefined])
+  const confidence = pick(choose, [undefined, 0.9, 0.4])
+  const findings = classification === undefined ? [] : [{ ...FINDING, classification }]
+  return { result: { scores, findings }, ...(confidence === undefined ? {} : { confidence }) }
+}
+
+const FINDING = {
+  dimension: 'correctness',
+  description: 'It does not say why.',
+  evidence: [{ evidence_type: 'line_reference', ref: '/text:1', detail: 'rain' }],
+}
+
+function inspected(effect: Extract<Effect, { kind: 'inspect' }>, choose: Choose): Happening {
+  const { nodeId, since, bound, attempt, round, dimensions, result } = effect
+  const probes = bound.gate.evaluation_criteria
+    .filter(({ dimension }) => dimensions.includes(dimension))
+    .flatMap(({ dimension, probes }) => probes.map(({ probe_id }) => ({ dimension, probeId: probe_id })))
+  const evidence = probes.map(probe => ({
+    ...probe,
+    outcome: pick(choose, ['held', 'held', 'failed', 'unavailable'] as const),
+    evidence: [],
+  }))
+  const licence = pick(choose, [
+    { n: 0, lower: 0 },
+    { n: 40, lower: 0.95 },
+  ])
+  const gateId = bound.gate.gate_id
+  return { type: 'Inspected', nodeId, since, gateId, attempt, round, resultHash: hashOf(result), evidence, licence }
+}
+
+const hashOf = (result: Json): string => `sha256:${hash('sha256', canonicalJson(result), 'hex')}`
+
+function resolved(plan: Plan, state: Active, index: number, choose: Choose): Happening | undefined {
+  const node = state.nodes[index]!
+  if (node.is !== 'waiting' || !node.asked) return undefined
+  const { kind, data } = node.asked
+  const actions = Array.isArray(data.actions) ? (data.actions as string[]) : ['accept', 'reject', 'edit-accept']
+  const action = pick(choose, actions)
+  const edited: Json = kind === 'low-confidence' ? 'mended' : { text: 'mended' }
+  const value = {
+    action,
+    ...(action === 'edit-accept' ? { editedArtifactData: edited } : {}),
+    ...(action === 'refine' ? { refineFeedback: 'say why' } : {}),
+  }
+  return answer(plan.nodes[index]!.node.id, value) as Happening
+}

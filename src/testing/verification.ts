@@ -1,0 +1,23 @@
+import type { BoundGate } from '../core/gate/gate.js'
+import type { ProbeResult } from '../core/gate/judgement.js'
+import type { Inspector, Records, Standards } from '../engine/verification-ports.js'
+
+/** Gates by the workflow they stand in; none for the others. */
+export function standardsDouble(gates: { readonly [workflowId: string]: readonly BoundGate[] } = {}): Standards {
+  const gatesOf = (workflowId: string) => gates[workflowId] ?? []
+  return {
+    gatesFor: async (_tenant, workflowId) => gatesOf(workflowId),
+    knownFor: (_tenant, workflowId) => gatesOf(workflowId),
+    gate: async (_tenant, gateId) =>
+      Object.values(gates)
+        .flat()
+        .find(({ gate }) => gate.gate_id === gateId),
+  }
+}
+
+/** Finds what it is told to. */
+export const inspectorDouble = (find: Inspector['inspect'] = async () => [] as ProbeResult[]): Inspector => ({
+  inspect: find,
+})
+
+export const recordsDouble = (standing = { n: 0, lower: 0 }): Records => ({ standing: async () => standing })

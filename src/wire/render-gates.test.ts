@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest'
+import type { OrchestratorDecision } from '../core/orchestrator/decision.js'
+import type { Ended, Slot } from '../core/run/state.js'
+import { convergenceOf, gatesOf, ledgersOf } from './render-gates.js'
+
+const slot = (more: Partial<Slot> = {}): Slot => ({
+  gateId: 'quality',
+  nodeId: 'hand',
+  workerId: 'writer',
+  target: 'child-1',
+  verdict: 'pass',
+  criteria: ['grounded'],
+  attempts: [],
+  ...more,
+})
+
+/** A run that has ended like this. */
+const ended = (more: Partial<Ended> = {}, decision?: OrchestratorDecision): Ended =>
+  ({
+    phase: 'ended',
+    outcome: { status: 'completed', outputs: {} },
+    hidden: { variables: [], channels: [] },
+    variables: {},
+    channels: {},
+    ...(decision && { orchestrator: { decision } }),
+    ...more,
+  }) as unknown as Ended
+
+const terminate = (...met: boolean[]): OrchestratorDecision => ({
+  kind: 'terminate',
+  successCriteria: met.map((one, i) => ({ key: `k${i}`, met: one })),
+})
+
+const goal = (state: Ended) => convergenceOf(state).convergence?.goalSatisfied
+
+describe('R-VERIFY-19: whether a run reached its goal', () => {
+  test('is said only where criteria were named, or results judged', () => {
+    expect(convergenceOf(ended())).toEqual({})
+    expect(convergenceOf(ended({}, { kind: 'terminate', reason: 'done' }))).toEqual({})
+    expect(convergenceOf(ended({ slots: { a: slot({ verdict: undefined as never }) } }))).toEqual({})
+    expect(convergenceOf(ended({}, { kind: 'next-worker', nextWorkerIds: ['a'] }))).toEqual({})
+  })
+
+  test('R-VERIFY-18: is told with the criteria and the verdicts', () => {
+    expect(convergenceOf(ended({ slots: { a: slot() } }, terminate(true, false)))).toEqual({
+      convergence: {
+        successCriteria: [
+          { key: 'k0', met: true },
+          { key: 'k1', met: false },
+        ],
+        goalSatisfied: false,
+        verdicts: [{ target: 'child-1', verdict: 'pass' }],
+      },
+    })
+  })
+
+  test('one criterion that is not met, or one result that did not pass, is enough', () => {
+    expect(goal(ended({}, terminate(true, true)))).toBe(true)
+    expect(goal(ended({}, terminate(true, false)))).toBe(false)
+    expect(goal(ended({ slots: { a: slot(), b: slot({ verdict: 'pass' }) } }))).toBe(true)
+    for (const verdict of ['fail', 'revise'] as const)
+      expect(goal(ended({ slots: { a: slot(), b: slot({ verdict }) } }, terminate(true)))).toBe(false)
+  })
+
+  test('is never so before the run has completed', () => {
+    expect(goal(ended({ phase: 'active' } as never, terminate(true)))).toBe(false)
+    const failed = { status: 'failed', error: { code: 'x', message: '', retryable: false } }
+    expect(goal(ended({ outcome: failed as never }, terminate(true)))).toBe(false)
+  })
+
+  test('is what the end of the log says, where it says it', () => {
+    const outcome = (goalSatisfied: boolean) => ({ status: 'completed' as const, outputs: {}, goalSatisfied })
+    expect(convergenceOf(ended({ outcome: outcome(false) }))).toEqual({
+      convergence: { goalSatisfied: false, verdicts: [] },
+    })
+    expect(goal(ended({ outcome: outcome(true), slots: { a: slot({ verdict: 'fail' }) } }))).toBe(true)
+  })
+
+  test('R-SEC-1: a criterion that quotes what the run keeps secret is masked', () => {
+    const hidden = { variables: ['token'], channels: [] }
+    const state = ended(
+      { hidden, variables: { token: 'CNRY-1234' } },
+      { kind: 'terminate', successCriteria: [{ key: 'has CNRY-1234', met: true }] },
+    )
+    expect(JSON.stringify(convergenceOf(state))).not.toContain('CNRY')
+  })
+})
+
+describe('gates of a snapshot', () => {
+  test('each piece of work with its verdict, its attempts and what is still wrong', () => {
+    const attempts = [2, 1].map((blocking, i) => ({ attempt: i + 1, blocking, score: 0, resultHash: '', failed: [] }))
+    const { verdict: _, ...open } = slot({ gateId: 'tone', nodeId: 'write', attempts: [] })
+    expect(gatesOf({ slots: { a: slot({ verdict: 'revise', attempts }), b: open } })).toEqual([
+      {
+        gateId: 'quality',
+        nodeId: 'hand',
+        workerId: 'writer',
+        target: 'child-1',
+        verdict: 'revise',
+        attempts: 2,
+        blocking: 1,
+      },
+      { gateId: 'tone', nodeId: 'write', workerId: 'writer', target: 'child-1', attempts: 0 },
+    ])
+    expect(gatesOf({})).toEqual([])
+  })
+
+  test('R-DWS-28: what verifiers spent is told apart, and both add up', () => {
+    const spend = { tokens: 10, costNano: 3_000_000_000, toolCalls: 4, retries: 1 }
+    expect(ledgersOf(spend, {})).toEqual({ tokens: 10, costUsd: 3, toolCalls: 4, retries: 1 })
+    const verification = { tokens: 4, costNano: 1_000_000_000, toolCalls: 1, retries: 0 }
+    expect(ledgersOf(spend, { verification })).toEqual({
+      tokens: 10,
+      costUsd: 3,
+      toolCalls: 4,
+      retries: 1,
+      execution: { tokens: 6, costUsd: 2, toolCalls: 3, retries: 1 },
+      verification: { tokens: 4, costUsd: 1, toolCalls: 1, retries: 0 },
+    })
+  })
+})

@@ -1,0 +1,71 @@
+import type { Spend } from '../core/agent/budget.js'
+import { maskWithin, secretsOf } from '../core/run/masking.js'
+import type { Active, Ended, Told } from '../core/run/state.js'
+import type { RunSnapshot } from './run.js'
+import { spentOf } from './spent.js'
+import type { Convergence, GateSnapshot } from './verification.js'
+
+/** What a snapshot tells of gates: how each result stands, what judging has cost, and whether the goal was reached. */
+
+type Existing = Active | Ended
+
+type Criteria = NonNullable<Convergence['successCriteria']>
+
+/** R-VERIFY-19. Absent while nothing has been judged, and nothing said of the goal. */
+export function convergenceOf(state: Existing): Pick<RunSnapshot, 'convergence'> {
+  const criteria = criteriaOf(state)
+  const verdicts = Object.values(state.slots ?? {}).flatMap(({ target, verdict }) =>
+    verdict === undefined ? [] : [{ target, verdict }],
+  )
+  const outcome = state.phase === 'ended' && state.outcome.status === 'completed' ? state.outcome : undefined
+  const told = outcome?.goalSatisfied
+  if (criteria === undefined && verdicts.length === 0 && told === undefined) return {}
+  const isReached = (criteria ?? []).every(({ met }) => met) && verdicts.every(({ verdict }) => verdict === 'pass')
+  return {
+    convergence: {
+      ...(criteria && { successCriteria: criteria }),
+      // A run that has not completed has satisfied nothing yet.
+      goalSatisfied: outcome !== undefined && (told ?? isReached),
+      verdicts,
+    },
+  }
+}
+
+/** R-VERIFY-18: the supervisor names the keys, so they are masked like everything else that it says. */
+function criteriaOf(state: Existing): Criteria | undefined {
+  const decision = state.orchestrator?.decision
+  if (decision?.kind !== 'terminate' || decision.successCriteria === undefined) return undefined
+  const secrets = secretsOf(state)
+  return decision.successCriteria.map(({ key, met }) => ({ key: String(maskWithin(key, secrets)), met }))
+}
+
+/** In the order in which they were first judged. */
+export function gatesOf({ slots = {} }: Pick<Told, 'slots'>): GateSnapshot[] {
+  return Object.values(slots).map(({ gateId, nodeId, workerId, target, verdict, attempts }): GateSnapshot => {
+    const latest = attempts.at(-1)
+    return {
+      gateId,
+      nodeId,
+      ...(workerId !== undefined && { workerId }),
+      target,
+      ...(verdict !== undefined && { verdict }),
+      attempts: attempts.length,
+      ...(latest && { blocking: latest.blocking }),
+    }
+  })
+}
+
+/** R-DWS-28: what workers and verifiers have spent is booked apart; both draw on the one budget. */
+export function ledgersOf(
+  spend: Spend,
+  { verification }: Pick<Told, 'verification'>,
+): NonNullable<RunSnapshot['assay']>['spend'] {
+  if (verification === undefined) return spentOf(spend)
+  const execution: Spend = {
+    tokens: spend.tokens - verification.tokens,
+    costNano: spend.costNano - verification.costNano,
+    toolCalls: spend.toolCalls - verification.toolCalls,
+    retries: spend.retries - verification.retries,
+  }
+  return { ...spentOf(spend), execution: spentOf(execution), verification: spentOf(verification) }
+}

@@ -1,0 +1,173 @@
+import { type Static, Type } from 'typebox'
+import { CLASSIFICATIONS, EVIDENCE_TYPES } from '../core/gate/judgement.js'
+import { RunId, Timestamp } from './ids.js'
+import { OneOf } from './one-of.js'
+
+const Amount = Type.Number({ minimum: 0 })
+const Count = Type.Integer({ minimum: 0 })
+const Share = Type.Number({ minimum: 0, maximum: 1 })
+
+export const Spent = Type.Object({ tokens: Count, costUsd: Amount, toolCalls: Count, retries: Count })
+
+export const VERDICTS = ['pass', 'fail', 'revise'] as const
+const DWS_VERDICTS = ['pass', 'conditional_pass', 'fail'] as const
+
+/** Contract agents §11.3. */
+export const Convergence = Type.Object(
+  {
+    successCriteria: Type.Optional(
+      Type.Array(Type.Object({ key: Type.String({ minLength: 1 }), met: Type.Boolean() }), {
+        description: 'What the supervisor says of its goal, where it ended the loop with that',
+      }),
+    ),
+    goalSatisfied: Type.Boolean({
+      description: 'The run has completed and reached what it was for; a run that completed without is a give-up',
+    }),
+    verdicts: Type.Array(Type.Object({ target: Type.String(), verdict: OneOf(VERDICTS) }), {
+      description: 'The latest verdict over each result that a gate has judged',
+    }),
+  },
+  { description: 'Whether what the run ended with is what was asked for' },
+)
+export type Convergence = Static<typeof Convergence>
+
+/** One piece of work at one gate. */
+export const GateSnapshot = Type.Object({
+  gateId: Type.String(),
+  nodeId: Type.String(),
+  workerId: Type.Optional(Type.String()),
+  target: Type.String({ description: 'The child run, or the event, whose result was judged last' }),
+  verdict: Type.Optional(OneOf(VERDICTS)),
+  attempts: Count,
+  blocking: Type.Optional(Type.Integer({ minimum: 0, description: 'Blocking findings of the latest attempt' })),
+})
+export type GateSnapshot = Static<typeof GateSnapshot>
+
+const LABELS = ['verified', 'forced', 'human-override', 'unverified'] as const
+
+const SUMMARY = {
+  n: Type.Integer({ minimum: 1, description: 'The number by which it is asked for' }),
+  at: Timestamp,
+  gateId: Type.String(),
+  gateName: Type.String(),
+  attempt: Type.Integer({ minimum: 1 }),
+  nodeId: Type.String(),
+  workerId: Type.Optional(Type.String()),
+  target: Type.String(),
+  verdict: OneOf(DWS_VERDICTS),
+  outcome: OneOf([...VERDICTS, 'none'], { description: 'What the run goes by; none where the gate does not block' }),
+  scores: Type.Record(Type.String(), Type.Number()),
+  confidence: Type.Optional(Share),
+  cost: Type.Optional(Spent),
+  verified: Type.Boolean({ description: 'A pass holds for exactly this result' }),
+  label: OneOf(LABELS),
+  best: Type.Optional(
+    Type.Literal(true, { description: 'No attempt at this work passed, and none came nearer to passing' }),
+  ),
+}
+
+export const VerificationSummary = Type.Object({
+  ...SUMMARY,
+  findings: Type.Object({ blocking: Count, warning: Count, advisory: Count }),
+})
+export type VerificationSummary = Static<typeof VerificationSummary>
+
+export const ListVerificationsAnswer = Type.Object({
+  verifications: Type.Array(VerificationSummary),
+  convergence: Type.Optional(Convergence),
+})
+
+const EvidenceDoc = Type.Object({ evidence_type: OneOf(EVIDENCE_TYPES), ref: Type.String(), detail: Type.String() })
+
+/** R-DWS-13: typed findings, not flags. */
+const FindingDoc = Type.Object({
+  finding_id: Type.String(),
+  dimension: Type.String(),
+  classification: OneOf(CLASSIFICATIONS),
+  description: Type.String(),
+  evidence: Type.Array(EvidenceDoc),
+  recommendation: Type.Optional(Type.String()),
+  source: Type.String({ description: 'The agent that says so, host:probe, or a person' }),
+})
+export type FindingDoc = Static<typeof FindingDoc>
+
+const Scores = Type.Record(Type.String(), Type.Number())
+
+export const VerificationAnswer = Type.Object({
+  ...SUMMARY,
+  gateVersion: Type.Integer(),
+  gateHash: Type.String(),
+  placement: OneOf(['phase_exit', 'workflow_exit', 'checkpoint', 'trial']),
+  artifactId: Type.String(),
+  resultHash: Type.String({ description: 'The verdict holds for the result with this hash and no other' }),
+  output: Type.Unknown({ description: 'What was judged' }),
+  criteria: Type.Array(
+    Type.Object({
+      dimension: Type.String(),
+      score: Type.Optional(Type.Number()),
+      pass_threshold: Type.Number(),
+      passed: Type.Boolean(),
+      settledBy: OneOf(['probes', 'verifiers', 'earlier']),
+    }),
+  ),
+  findings: Type.Array(FindingDoc),
+  evidence: Type.Array(
+    Type.Object({
+      probeId: Type.String(),
+      dimension: Type.String(),
+      outcome: OneOf(['held', 'failed', 'unavailable']),
+      evidence: Type.Array(EvidenceDoc),
+    }),
+    { description: 'What the probes of the gate found' },
+  ),
+  votes: Type.Array(
+    Type.Object({
+      agentId: Type.String(),
+      weight: Type.Number(),
+      scores: Scores,
+      findings: Type.Array(FindingDoc),
+      verdict: OneOf(DWS_VERDICTS),
+      confidence: Type.Optional(Share),
+      childRunId: RunId,
+      model: Type.Optional(Type.String()),
+    }),
+  ),
+  faults: Type.Array(
+    Type.Object({
+      agentId: Type.String(),
+      weight: Type.Number(),
+      code: Type.String(),
+      childRunId: Type.Optional(RunId),
+    }),
+    { description: 'Verifiers that gave no vote' },
+  ),
+  quorum: Type.Object({ votes: Count, passVotes: Count, needed: Type.Number() }),
+  effectiveVotes: Type.Optional(Amount),
+  sharedModel: Type.Optional(Type.Literal(true)),
+  selfVerification: Type.Optional(Type.Literal(true)),
+  verdictBy: Type.Optional(
+    Type.Object(
+      { agentId: Type.String(), criteria: Type.Array(Type.String()), at: Timestamp },
+      { description: 'Whose verdict the run goes by, and over what' },
+    ),
+  ),
+  person: Type.Optional(
+    Type.Object(
+      { by: Type.String(), why: Type.Optional(Type.Unknown()) },
+      { description: 'The person whose word it is: in place of the verifiers’ where the label says so, else after it' },
+    ),
+  ),
+  feedback: Type.Optional(
+    Type.Object(
+      {
+        gateId: Type.String(),
+        attempt: Type.Integer(),
+        dimensions: Type.Array(Type.String()),
+        findings: Type.Array(Type.Omit(FindingDoc, ['source'])),
+        note: Type.Optional(Type.Unknown()),
+      },
+      { description: 'What the worker was told when its result was sent back' },
+    ),
+  ),
+})
+export type VerificationAnswer = Static<typeof VerificationAnswer>
