@@ -30,6 +30,7 @@ import { loadStandards } from './project/standards.js'
 import { redactingLog } from './secrets/redacting-log.js'
 import { createSecrets } from './secrets/secrets.js'
 import { createRecords } from './calibration/records.js'
+import { createVerdicts } from './calibration/verdicts.js'
 import { readVerdictIn } from './engine/read-verdict.js'
 import { createInspector } from './probes/inspector.js'
 import { onceLoaded } from './standards/once-loaded.js'
@@ -145,6 +146,8 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
     clock,
     log,
   })
+  const readRecord = readVerdictIn(store)
+  const records = createRecords({ store, clock, readRecord })
   const engine: Engine = new Engine(
     {
       store,
@@ -160,7 +163,7 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
       agents: parts.agents ?? house.agents,
       standards: checked,
       inspector,
-      records: createRecords({ store, clock, readRecord: readVerdictIn(store) }),
+      records,
       vault: createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data)),
     },
     {
@@ -182,7 +185,8 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
   const audit = new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) })
   const tokenSecrets = config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data)
   const agents = directoryOf(house)
-  const parted = { keys, receipts: store, audit, webhooks, standards, agents, tokenSecrets }
+  const verdicts = createVerdicts({ store, standards, records, readRecord })
+  const parted = { keys, receipts: store, audit, webhooks, standards, verdicts, agents, tokenSecrets }
   const edge = { ...parted, clock, ids, log, config: await httpSettings(config) }
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []

@@ -1,3 +1,4 @@
+import type { Verdicts } from '../calibration/verdicts.js'
 import type { AuditDesk, RunEngine, StandardsDesk, WebhookDesk } from '../engine/api.js'
 import type { Clock, Ids, Log } from '../engine/ports.js'
 import type { AgentInventoryEntry } from '../wire/agents.js'
@@ -16,6 +17,7 @@ export type AppDeps = {
   readonly audit: AuditDesk
   readonly webhooks: WebhookDesk
   readonly standards: StandardsDesk
+  readonly verdicts: Verdicts
   readonly agents: AgentDirectory
   /** Secrets of the links that answer interrupts: the first signs, all verify. */
   readonly tokenSecrets: readonly string[]

@@ -1,3 +1,4 @@
+import { PLACEMENTS, PROBE_TYPES, QUORUMS } from '../core/gate/gate.js'
 import { hash } from 'node:crypto'
 import { EVENT_LOG_SCHEMA_VERSION } from '../wire/render.js'
 import { agentFamilies } from './agent-capabilities.js'
@@ -59,7 +60,11 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
       profiles: ['openwop-audit-log-integrity'],
       auditLogIntegrity: { hashChain: true, checkpointSignatureAlgorithm: 'ed25519' },
     },
-    extensions: { interrupts: { profiles: INTERRUPT_PROFILES, signedCallbackTokens: true } },
+    extensions: {
+      interrupts: { profiles: INTERRUPT_PROFILES, signedCallbackTokens: true },
+      // R-CAP-8: `executionModel.verifier` is for hosts of version 6; what works here is told as our own.
+      verification: { gating: true, placements: PLACEMENTS, quorumStrategies: QUORUMS, probes: PROBE_TYPES },
+    },
     restTransport: { conditionalRunGet: true, contentEncodings: [] },
     configurable: {
       recursionLimit: { type: 'integer', min: 1, max: limits.maxNodeExecutions },

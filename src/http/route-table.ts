@@ -4,6 +4,7 @@ import { agentRoutes } from './routes/agents.js'
 import { annotationRoutes } from './routes/annotations.js'
 import { artifactRoutes } from './routes/artifacts.js'
 import { auditRoutes } from './routes/audit.js'
+import { calibrationRoutes } from './routes/calibration.js'
 import { chatRoutes } from './routes/chat.js'
 import { debugBundleRoutes } from './routes/debug-bundle.js'
 import { diffRoutes } from './routes/diff.js'
@@ -28,6 +29,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...metaRoutes(edge, () => table),
     ...workflowRoutes(edge),
     ...standardRoutes(edge),
+    ...calibrationRoutes(edge),
     ...agentRoutes(edge),
     ...toolRoutes(edge),
     ...promptRoutes(),

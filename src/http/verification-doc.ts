@@ -59,7 +59,10 @@ const scoresOf = ({ criteria }: VerificationRecord): { [dimension: string]: numb
   Object.fromEntries(criteria.flatMap(({ dimension, score }) => (score === undefined ? [] : [[dimension, score]])))
 
 /** Why the result may be relied on, or that it may not. */
-function labelOf({ forced }: VerificationRecord, verified: Verification['verified']): VerificationSummary['label'] {
+export function labelOf(
+  { forced }: VerificationRecord,
+  verified: Pick<NonNullable<Verification['verified']>, 'verdict' | 'agentId'> | undefined,
+): VerificationSummary['label'] {
   if (verified?.verdict !== 'pass') return 'unverified'
   if (verified.agentId === HUMAN_OVERRIDE) return 'human-override'
   return forced ? 'forced' : 'verified'

@@ -10,7 +10,7 @@ const Share = Type.Number({ minimum: 0, maximum: 1 })
 export const Spent = Type.Object({ tokens: Count, costUsd: Amount, toolCalls: Count, retries: Count })
 
 export const VERDICTS = ['pass', 'fail', 'revise'] as const
-const DWS_VERDICTS = ['pass', 'conditional_pass', 'fail'] as const
+export const DWS_VERDICTS = ['pass', 'conditional_pass', 'fail'] as const
 
 /** Contract agents §11.3. */
 export const Convergence = Type.Object(
@@ -43,7 +43,7 @@ export const GateSnapshot = Type.Object({
 })
 export type GateSnapshot = Static<typeof GateSnapshot>
 
-const LABELS = ['verified', 'forced', 'human-override', 'unverified'] as const
+export const RESULT_LABELS = ['verified', 'forced', 'human-override', 'unverified'] as const
 
 const SUMMARY = {
   n: Type.Integer({ minimum: 1, description: 'The number by which it is asked for' }),
@@ -60,7 +60,7 @@ const SUMMARY = {
   confidence: Type.Optional(Share),
   cost: Type.Optional(Spent),
   verified: Type.Boolean({ description: 'A pass holds for exactly this result' }),
-  label: OneOf(LABELS),
+  label: OneOf(RESULT_LABELS),
   best: Type.Optional(
     Type.Literal(true, { description: 'No attempt at this work passed, and none came nearer to passing' }),
   ),

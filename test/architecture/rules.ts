@@ -38,6 +38,7 @@ export const LAYERS: readonly Layer[] = [
       'engine/verifications.ts',
       ...PORTS,
     ],
+    types: ['calibration/verdicts.ts'],
     packages: 'any',
   },
   {
@@ -135,6 +136,7 @@ export const LAYERS: readonly Layer[] = [
       'package-version.ts',
       'core/json.ts',
       'core/run/same-event.ts',
+      'calibration/',
     ],
     packages: [...NODE, 'commander', 'picocolors'],
   },

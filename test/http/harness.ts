@@ -1,10 +1,12 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { AuditVerifier } from '../../src/audit/verify.js'
+import { createVerdicts } from '../../src/calibration/verdicts.js'
 import { coreNodeTypes } from '../../src/core/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
 import type { Agents } from '../../src/engine/agent-ports.js'
 import type { RunEngine } from '../../src/engine/api.js'
 import { Engine } from '../../src/engine/engine.js'
+import { readVerdictIn } from '../../src/engine/read-verdict.js'
 import type { ApiKey, Clock, Log, Performer, SchemaChecker } from '../../src/engine/ports.js'
 import { createApp } from '../../src/http/app.js'
 import { type HttpConfig, type HttpConfigOverrides, httpConfig } from '../../src/http/config.js'
@@ -90,7 +92,8 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const audit = new AuditVerifier({ store, keys: async () => new Map() })
   const webhooks = newWebhooks(store, clock, log)
   const standards = createStandards({ store, clock, schemas, plans: () => real.plans })
-  const desks = { audit, webhooks, standards, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
+  const verdicts = createVerdicts({ store, standards, records: recordsDouble(), readRecord: readVerdictIn(store) })
+  const desks = { audit, webhooks, standards, verdicts, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
   const deps = { engine, keys: store, receipts: store, ...desks, clock, ids: systemIds, config, log }
   const app = createApp({ ...deps, ...options.deps })
   for (const definition of [noop, slow, secretive]) await real.putWorkflow(null, definition)

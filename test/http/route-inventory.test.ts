@@ -21,6 +21,8 @@ const MATRIX: { readonly [operation: string]: string } = {
   getGate: 'manifest:read',
   registerGate: 'workflows:write',
   removeGate: 'workflows:write',
+  getCalibration: 'manifest:read',
+  listVerdicts: 'artifacts:read',
   listIntents: 'manifest:read',
   getIntent: 'manifest:read',
   registerIntent: 'workflows:write',

@@ -455,17 +455,21 @@ describe('postgres', () => {
       }
     }
     const writers = Array.from({ length: 8 }, writer)
-    for (const signal of ['SIGKILL', 'SIGQUIT', 'SIGINT'] as const) {
+    try {
+      for (const signal of ['SIGKILL', 'SIGQUIT', 'SIGINT'] as const) {
+        const enough = acknowledged.size + 100
+        await f.eventually('commits go through', async () => acknowledged.size > enough)
+        await server.kill(signal)
+        await f.eventually('commits are refused', async () => refused.size > 0)
+        await server.restart()
+      }
       const enough = acknowledged.size + 100
-      await f.eventually('commits go through', async () => acknowledged.size > enough)
-      await server.kill(signal)
-      await f.eventually('commits are refused', async () => refused.size > 0)
-      await server.restart()
+      await f.eventually('commits go through again', async () => acknowledged.size > enough)
+    } finally {
+      // Against a store that is closed they would go round for ever, and nothing else in this process would.
+      running = false
+      await Promise.all(writers)
     }
-    const enough = acknowledged.size + 100
-    await f.eventually('commits go through again', async () => acknowledged.size > enough)
-    running = false
-    await Promise.all(writers)
     const stored = new Map((await store.listRuns({ tenant: null, limit: 1e6 })).map(run => [run.runId, run.length]))
     for (const runId of acknowledged) expect(stored.get(runId)).toBe(2)
     for (const runId of stored.keys()) expect(acknowledged.has(runId) || refused.has(runId)).toBe(true)

@@ -1,12 +1,17 @@
-// A real host in a process of its own, for tests that kill it. It runs the build in dist/ and wraps the store port to
-// die, by SIGKILL and so without any clean-up, right before or right after the n-th write it is told. Reads what to host
-// from a line of its input and prints its URL when it serves; another line may tell a serving host when to die, counted
-// from then on. On SIGTERM it stops, prints how many counted writes it made and reads on, until there is no more input.
+// A real host in a process of its own, for tests that kill it. It runs the build in dist/, or in the folder it is given,
+// and wraps the store port to die, by SIGKILL and so without any clean-up, right before or right after the n-th write it
+// is told. Reads what to host from a line of its input and prints its URL when it serves; another line may tell a serving
+// host when to die, counted from then on. On SIGTERM it stops, prints how many counted writes it made and reads on, until
+// there is no more input.
 
 import { createInterface } from 'node:readline'
-import { loadConfig } from '../../dist/config.js'
-import { createHost } from '../../dist/host.js'
+import { pathToFileURL } from 'node:url'
 import { decider } from './decider.mjs'
+
+const [, , folder] = process.argv
+const build = folder === undefined ? new URL('../../dist/', import.meta.url) : pathToFileURL(`${folder}/`)
+const { loadConfig } = await import(new URL('config.js', build).href)
+const { createHost } = await import(new URL('host.js', build).href)
 
 let host
 let writes

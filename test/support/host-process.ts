@@ -23,6 +23,8 @@ export type HostSettings = {
   readonly env?: { readonly [name: string]: string }
   /** A command to run it under, such as strace. */
   readonly under?: readonly string[]
+  /** The build it runs, where that is not the repository's own. */
+  readonly build?: string
 }
 
 /** Writes of a run's life, in the order a run makes them. */
@@ -43,10 +45,15 @@ type Answered = {
 }
 
 /** Processes that have stopped their host and could run another: to start one costs more than all it does in a test. */
-const idle: ChildProcess[] = []
+const idle: { readonly child: ChildProcess; readonly build: string | undefined }[] = []
 
-function startProcess(under: readonly string[]): ChildProcess {
-  const [command = '', ...rest] = [...under, process.execPath, script]
+function idleWith(build: string | undefined): ChildProcess | undefined {
+  const found = idle.findIndex(one => one.build === build)
+  return found < 0 ? undefined : idle.splice(found, 1)[0]!.child
+}
+
+function startProcess(under: readonly string[], build?: string): ChildProcess {
+  const [command = '', ...rest] = [...under, process.execPath, script, ...(build === undefined ? [] : [build])]
   const child = spawn(command, rest, { stdio: ['pipe', 'pipe', 'pipe'] })
   // A test that failed half-way must not leave a host behind.
   const leave = () => child.kill('SIGKILL')
@@ -88,6 +95,7 @@ export class HostProcess {
       limits,
       settings: further = {},
       env = {},
+      build,
     } = settings
     const overrides = {
       data,
@@ -100,7 +108,7 @@ export class HostProcess {
       'limits.maxPoisonAttempts': String(limits?.maxPoisonAttempts ?? 5),
       ...further,
     }
-    const child = (under.length === 0 ? idle.pop() : undefined) ?? startProcess(under)
+    const child = (under.length === 0 ? idleWith(build) : undefined) ?? startProcess(under, build)
     // A process may die before it has read this; whoever waits for it sees that.
     child.stdin!.on('error', () => undefined)
     child.stdin!.write(`${JSON.stringify({ overrides, env, cwd: data, crash, counted })}\n`)
@@ -148,7 +156,7 @@ export class HostProcess {
   async handOver(): Promise<number> {
     const writes = await this.#stopped()
     for (const output of [this.child.stdout!, this.child.stderr!]) output.removeAllListeners('data')
-    idle.push(this.child)
+    idle.push({ child: this.child, build: this.settings.build })
     return writes
   }
 

@@ -43,6 +43,17 @@ export type Criterion = {
 
 export type Scale = { readonly min: number; readonly max: number; readonly type: 'integer' | 'float' }
 
+export const PROBE_TYPES = [
+  'json-schema',
+  'regex',
+  'equals',
+  'numeric',
+  'file',
+  'http',
+  'command',
+  'citation',
+] as const satisfies readonly Probe['type'][]
+
 /** A check that needs no judgement. `path` is a JSON pointer into the output; all of it where absent. */
 export type Probe = { readonly probe_id: string } & (
   | { readonly type: 'json-schema'; readonly path?: string; readonly schema: JsonObject }

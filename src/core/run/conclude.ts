@@ -75,11 +75,11 @@ function finish(
 ): void {
   const nodeId = planNode.node.id
   if (!isGatedNode(turn.active, nodeId)) return concludeWith(turn, planNode, result, confidence, cause, edited)
-  const { sequence, target } = turn.active.latest!
+  const sequence = working(turn, planNode)!.decided!
   turn.emit({
     type: 'assay.result.staged',
     nodeId,
-    payload: { nodeId, point: 'node', targetRef: target },
+    payload: { nodeId, point: 'node', targetRef: `${turn.runId}:${sequence}` },
     secret: {
       result,
       ...(confidence === undefined ? {} : { confidence }),

@@ -175,18 +175,21 @@ export function evolveSlots(state: Told, node: NodeState | undefined, event: Gat
   const point = gating.worker === undefined ? (node.staged?.point ?? 'node') : 'harvest'
   const key = slotOf(bound.gate.gate_id, event.nodeId, { point, ...(workerId === undefined ? {} : { workerId }) })
   const known = state.slots?.[key]
-  const before: Slot = known ?? {
+  const { worker, target } = gating
+  const before: Slot = {
+    ...known,
     gateId: bound.gate.gate_id,
     nodeId: event.nodeId,
     ...(workerId === undefined ? {} : { workerId }),
-    target: gating.target,
+    ...(worker === undefined ? {} : { worker }),
+    target,
     criteria: gating.dimensions,
-    attempts: [],
+    attempts: known?.worker === worker ? (known?.attempts ?? []) : [],
   }
   if (event.type === 'agent.verified') {
     // R-VERIFY-21: the latest verdict is the one that counts.
-    const { verdict, target, criteria = [] } = event.payload
-    return { ...state.slots, [key]: { ...before, target, verdict, criteria } }
+    const { verdict, criteria = [] } = event.payload
+    return { ...state.slots, [key]: { ...before, verdict, verified: event.sequence, criteria } }
   }
   if (event.type === 'assay.rework.began') {
     // A person sent it back before anybody had judged it: that was an attempt, too.
@@ -196,8 +199,7 @@ export function evolveSlots(state: Told, node: NodeState | undefined, event: Gat
   }
   if (!event.secret) return state.slots
   const made = { ...event.secret.standing, resultHash: event.payload.resultHash, failed: event.secret.failed }
-  const slot = { ...before, target: gating.target, criteria: gating.dimensions, attempts: [...before.attempts, made] }
-  return { ...state.slots, [key]: slot }
+  return { ...state.slots, [key]: { ...before, attempts: [...before.attempts, made] } }
 }
 
 /** A node that begins its work anew begins its attempts anew; what was said of it before still stands. */

@@ -15,7 +15,8 @@ export function evolveInvocation(node: Waiting, event: Recorded): Waiting {
   if (invocation === undefined) return node
   if (event.type === 'agent.invocation.completed') {
     const { invocation: _, ...others } = node
-    return { ...others, wait: { kind: 'none' } }
+    // A result that is staged may be sent back: then the same agent is wanted again.
+    return node.staged ? others : { ...others, wait: { kind: 'none' } }
   }
   const after = told(invocation, event)
   if (after === invocation) return node

@@ -160,8 +160,7 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     }
     case 'interrupt.requested':
       if (before.is === 'waiting') {
-        const isKept = before.wait.kind === 'handoff' || before.wait.kind === 'agent'
-        const wait: Wait = isKept ? before.wait : { kind: 'interrupt' }
+        const wait: Wait = OUTLASTS_PAUSE.has(before.wait.kind) ? before.wait : { kind: 'interrupt' }
         put(draft, index, { ...before, wait, asked: askedBy(event) })
       }
       draft.asks = replaced(draft.asks, index, (draft.asks[index] ?? 0) + 1)
@@ -219,7 +218,10 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     }
     default:
       if (isGateEvent(event)) return evolveGate(plan, draft, before, event, index)
-      if (event.type === 'agent.decided') draft.latest = { target: `${draft.runId}:${since}`, sequence: since }
+      if (event.type === 'agent.decided') {
+        draft.latest = { target: `${draft.runId}:${since}`, sequence: since }
+        if (before.is === 'waiting') return put(draft, index, evolveInvocation({ ...before, decided: since }, event))
+      }
       if (before.is === 'waiting' && before.invocation) put(draft, index, evolveInvocation(before, event))
   }
 }

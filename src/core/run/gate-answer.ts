@@ -51,6 +51,9 @@ export function askWhatToDo(turn: Turn, planNode: PlanNode, reason: Doubt): void
   ask(turn, planNode, interrupt, turn.active.next - 1)
 }
 
+/** Nobody answered in time, so nobody's word stands in the place of the verifiers'. */
+const NO_ANSWER = { keys: ['no-answer'], isHosts: true as const }
+
 /** The gate that a person is asked about, if it is one. */
 export const gatingIn = (node: NodeState): Gating | undefined => (node.is === 'waiting' ? node.gating : undefined)
 
@@ -59,20 +62,20 @@ export function gateAnswered(
   turn: Turn,
   planNode: PlanNode,
   gating: Gating,
-  { value, data, by }: Resolution,
+  { value, data, by, timedOut }: Resolution,
   cause: number,
 ): void {
   const said = isObject(value) ? value : {}
   const why = said.feedback ?? said.refineFeedback
   const reason = data.reason as Doubt
-  const person = { by, ...(why === undefined ? {} : { why }) }
+  const person = timedOut ? {} : { by, ...(why === undefined ? {} : { why }) }
   if (said.action === 'accept') {
     const isOverride = reason === 'unsettled' || reason === 'exhausted'
     const keys = [isOverride ? 'human-override' : 'human-confirmed']
     tellVerdict(turn, planNode, gating, 'pass', { ...person, keys, ...(isOverride ? { isOverride } : {}) })
     return
   }
-  const override = { ...person, keys: ['human-override'], isOverride: true as const }
+  const override = timedOut ? NO_ANSWER : { ...person, keys: ['human-override'], isOverride: true as const }
   if (said.action === 'refine') {
     tellVerdict(turn, planNode, gating, 'revise', override)
     const { gate } = turn.active.gates![gating.gate]!

@@ -74,9 +74,15 @@ export const slotOf = (
   { point, workerId }: Pick<Subject, 'point' | 'workerId'>,
 ): string => (point === 'run' ? `exit/${gateId}` : `${nodeId}${workerId === undefined ? '' : `/${workerId}`}/${gateId}`)
 
-/** What has been made of the work that is under way here, attempt by attempt. */
-export const attemptsOf = ({ slots = {} }: Pick<Told, 'slots'>, slot: string): readonly AttemptMade[] =>
-  slots[slot]?.attempts ?? []
+/** What has been made of the work that is under way here, attempt by attempt. One worker's are not another's. */
+export function attemptsOf(
+  { slots = {} }: Pick<Told, 'slots'>,
+  slot: string,
+  { worker }: Pick<Subject, 'worker'>,
+): readonly AttemptMade[] {
+  const known = slots[slot]
+  return known?.worker === worker ? (known?.attempts ?? []) : []
+}
 
 /** R-DWS-23: what failed last time; what the host checks by itself is checked every time. */
 export function dimensionsOf({ gate }: BoundGate, attempts: readonly AttemptMade[]): readonly string[] {
@@ -108,6 +114,13 @@ export function shownResult(state: Active, { node, index }: PlanNode, subject: S
   return Object.fromEntries(shown) as Json
 }
 
-/** R-VERIFY-12: places whose latest verdict is not a pass. */
-export const unresolved = ({ slots = {} }: Pick<Told, 'slots'>): Slot[] =>
-  Object.values(slots).filter(({ verdict }) => verdict === 'fail' || verdict === 'revise')
+/** R-VERIFY-12: places whose latest verdict is not a pass, and that nobody else has made up for under the same gate. */
+export function unresolved({ slots = {} }: Pick<Told, 'slots'>): Slot[] {
+  const all = Object.values(slots)
+  const isMadeUp = (slot: Slot) =>
+    all.some(
+      ({ gateId, nodeId, verdict, verified = 0 }) =>
+        verdict === 'pass' && gateId === slot.gateId && nodeId === slot.nodeId && verified > (slot.verified ?? 0),
+    )
+  return all.filter(slot => (slot.verdict === 'fail' || slot.verdict === 'revise') && !isMadeUp(slot))
+}

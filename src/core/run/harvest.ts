@@ -25,7 +25,8 @@ export function harvest(turn: Turn, planNode: PlanNode, node: Handing, worker: n
     artifactType: 'sub-run-output',
     title: `Merge what ${workerId} brings back?`,
     artifactData: Object.fromEntries(shown) as JsonObject,
-    actions: ['accept', 'reject', 'edit-accept'],
+    // What a gate has passed is merged as it is, or not at all.
+    actions: ended.cleared ? ['accept', 'reject'] : ['accept', 'reject', 'edit-accept'],
   }
   ask(turn, planNode, { kind: 'approval', data, ...patienceOf(planNode) }, ended.ended)
 }

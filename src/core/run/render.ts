@@ -25,7 +25,7 @@ export function render(turn: Turn, planNode: PlanNode, node: Waiting, gating: Ga
   const failed = judgement.verdict === 'fail'
   const standing = standingOf(gate, attempt, judgement)
   const isLast = isLastAttempt(turn, nodeId, gate, subject, [
-    ...attemptsOf(turn.active, slotOf(gateId, nodeId, subject)),
+    ...attemptsOf(turn.active, slotOf(gateId, nodeId, subject), subject),
     standing,
   ])
   // R-DWS-19
@@ -129,6 +129,8 @@ type Said = {
   readonly by?: string
   readonly why?: Json
   readonly isOverride?: true
+  /** The host's own word, whoever was to judge. */
+  readonly isHosts?: true
 }
 
 /** R-VERIFY-2, R-VERIFY-5, R-VERIFY-6: what was judged and how, never why. R-VERIFY-23: due to what brought the result. */
@@ -137,7 +139,7 @@ export function tellVerdict(
   planNode: PlanNode,
   gating: Gating,
   verdict: 'pass' | 'fail' | 'revise',
-  { confidence, keys = [], by, why, isOverride }: Said = {},
+  { confidence, keys = [], by, why, isOverride, isHosts }: Said = {},
 ): number {
   const { gate } = turn.active.gates![gating.gate]!
   const { dimensions, target, attempt, resultHash, subject } = gating
@@ -147,7 +149,7 @@ export function tellVerdict(
     type: 'agent.verified',
     nodeId: planNode.node.id,
     payload: {
-      agentId: isOverride ? 'host:human-override' : identityOf(gate, gating),
+      agentId: isOverride ? 'host:human-override' : isHosts ? hostName(gate) : identityOf(gate, gating),
       target,
       verdict,
       // R-VERIFY-8
@@ -167,7 +169,9 @@ export function tellVerdict(
 }
 
 const identityOf = (gate: Gate, { judges }: Gating): string =>
-  judges.length === 1 ? verifierAt(gate, 0).agentId : `host:gate:${gate.gate_id}`
+  judges.length === 1 ? verifierAt(gate, 0).agentId : hostName(gate)
+
+const hostName = ({ gate_id }: Gate): string => `host:gate:${gate_id}`
 
 function isSelfJudged({ gates, nodes }: Active, { index }: PlanNode, { gate, judges }: Gating): boolean {
   const actor = subjectOf(nodes[index]!)?.actor

@@ -92,9 +92,13 @@ export type Slot = {
   readonly gateId: string
   readonly nodeId: string
   readonly workerId?: string
+  /** Which of the node's workers that was, last. */
+  readonly worker?: number
   /** What was judged last, and how (R-VERIFY-21). */
   readonly target: string
   readonly verdict?: 'pass' | 'fail' | 'revise'
+  /** Sequence of that verdict. */
+  readonly verified?: number
   readonly criteria: readonly string[]
   /** Of the work that is under way; begins anew when the work does. */
   readonly attempts: readonly AttemptMade[]
@@ -224,6 +228,8 @@ export type NodeState =
       readonly spoiled?: { readonly call: number; readonly attempt: number }
       /** What it asks someone outside, until that is answered. */
       readonly asked?: Asked
+      /** Sequence of its agent's latest `agent.decided`. */
+      readonly decided?: number
       /** A result that gates must see before anything is made of it. */
       readonly staged?: Staged
       readonly inspection?: Inspection

@@ -116,7 +116,7 @@ export function caseOf(state: Active, nodeId: string, node: Waiting): Case | und
   const gate = subject && nextGate(state, nodeId, subject)
   if (subject === undefined || gate === undefined) return undefined
   const bound = state.gates[gate]!
-  const made = attemptsOf(state, slotOf(bound.gate.gate_id, nodeId, subject))
+  const made = attemptsOf(state, slotOf(bound.gate.gate_id, nodeId, subject), subject)
   const dimensions = dimensionsOf(bound, made)
   return { bound, gate, subject, attempt: made.length + 1, round: node.inspection?.round ?? 1, dimensions }
 }

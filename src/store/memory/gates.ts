@@ -41,7 +41,7 @@ export function gateRowsAfter(tables: Tables, stream: StreamAppend): GateRows | 
 function rowsBefore(tables: Tables, { runId, create }: StreamAppend): GateRows {
   if (!create) return tables.gates.get(runId) ?? NONE
   const shared = sharedRows(tables, create.fork)
-  return create.gated?.length > 0 ? { ...shared, gated: create.gated } : shared
+  return create.gated.length > 0 ? { ...shared, gated: create.gated } : shared
 }
 
 function withEvent(runId: string, rows: GateRows, event: StoredEvent): GateRows {

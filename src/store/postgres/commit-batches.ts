@@ -1,4 +1,5 @@
-import { type Commit, type CommitResult, StoreUnavailable } from '../../engine/ports.js'
+import pg from 'pg'
+import { type Commit, type CommitResult, StoreUnavailable, UnverifiedMerge } from '../../engine/ports.js'
 import { receiptKey } from '../receipt-rules.js'
 import { type Connections, StatementFault } from './connections.js'
 
@@ -15,7 +16,7 @@ type Reply = { readonly answers: readonly (CommitResult | null)[]; readonly peer
 
 const COMMIT_BATCH = {
   name: 'assay-commit',
-  text: 'SELECT commit_batch($1::jsonb, $2::text[], $3::text[], $4::text[], $5, $6, $7::text[]) AS reply',
+  text: 'SELECT commit_batch($1::jsonb, $2::text[], $3::text[], $4::text[], $5, $6, $7, $8::text[]) AS reply',
 }
 
 const MAX_BATCH = 128
@@ -101,7 +102,7 @@ export class CommitBatches {
       for (const [i, entry] of batch.entries()) entry.resolve(answers[i] ?? COMMITTED)
     } catch (error) {
       if (batch.length > 1 && error instanceof StatementFault) for (const entry of batch) await this.#call([entry])
-      else for (const entry of batch) entry.reject(error)
+      else for (const entry of batch) entry.reject(unverified(error) ?? error)
     }
   }
 
@@ -118,11 +119,19 @@ export class CommitBatches {
       names,
       runIds,
       streams.some(({ create }) => create?.fork),
+      streams.some(({ create }) => create !== undefined && create.gated.length > 0),
       streams.some(({ snapshot }) => snapshot !== undefined),
       [...new Set(webhooks)],
     ])
     return rows[0]!.reply
   }
+}
+
+/** `merges` refuses what no gate has passed (S10). */
+function unverified(error: unknown): UnverifiedMerge | undefined {
+  const cause = error instanceof StatementFault ? error.cause : undefined
+  if (!(cause instanceof pg.DatabaseError) || cause.table !== 'merges') return undefined
+  return new UnverifiedMerge(`no gate has passed what was to be merged: ${cause.message}`, { cause })
 }
 
 const runName = (runId: string): string => `run ${runId}`

@@ -127,6 +127,25 @@ export class PostgresStore implements Ports.Store {
     return (await this.#one<{ definition: string }>(SQL.getDefinition, digest))?.definition
   }
 
+  async putStandard({ tenant, kind, id, hash, body, updatedAt }: Ports.NewStandard): Promise<number> {
+    const values = [tenant ?? '', kind, id, hash, body, updatedAt]
+    return (await this.#one<{ version: number }>(SQL.putStandard, ...values))!.version
+  }
+
+  async deleteStandard({ tenant, kind, id, now }: Parameters<Ports.Store['deleteStandard']>[0]): Promise<boolean> {
+    return (await this.#one(SQL.deleteStandard, tenant ?? '', kind, id, now)) !== undefined
+  }
+
+  listStandards(tenant: string): Promise<Ports.Standard[]> {
+    return this.#all(SQL.listStandards, tenant)
+  }
+
+  listVerdicts({ tenant, gateId, since = 0, limit }: Ports.VerdictQuery): Promise<Ports.VerdictRow[]> {
+    return gateId === undefined
+      ? this.#all(SQL.listVerdicts, tenant, since, limit)
+      : this.#all(SQL.listVerdictsOfGate, tenant, since, limit, gateId)
+  }
+
   getReceipt({ tenant, endpoint, key }: Ports.ReceiptKey): Promise<Ports.Receipt | undefined> {
     return this.#one(SQL.getReceipt, tenant, endpoint, key)
   }

@@ -26,6 +26,10 @@ const CHECKPOINT = 'seq, at, key_id AS "keyId", prev, runs, hash, signature'
 const WORKFLOW = `nullif(w.tenant, '') AS tenant, w.workflow_id AS "workflowId", w.digest, d.definition,
   w.updated_at AS "updatedAt"`
 
+const STANDARD = `nullif(tenant, '') AS tenant, kind, id, version, hash, body, updated_at AS "updatedAt"`
+
+const VERDICT = 'run_id AS "runId", seq AS sequence, gate_id AS "gateId", verdict, at'
+
 const named = <Name extends string>(texts: Record<Name, string>): Record<Name, Statement> =>
   Object.fromEntries(
     Object.entries<string>(texts).map(([name, text]): [string, Statement] => [name, { name: `assay-${name}`, text }]),
@@ -68,6 +72,21 @@ export const SQL = named({
       SELECT 1 FROM workflows own WHERE own.tenant = $1 AND own.workflow_id = w.workflow_id))
     ORDER BY w.workflow_id`,
   getDefinition: 'SELECT definition FROM definitions WHERE digest = $1',
+
+  putStandard: 'SELECT put_standard(ROW($1, $2, $3, NULL, $4, $5, $6, NULL)::standards) AS version',
+  deleteStandard: `UPDATE standards SET deleted_at = $4
+    WHERE tenant = $1 AND kind = $2 AND id = $3 AND deleted_at IS NULL
+      AND version = (SELECT max(version) FROM standards WHERE tenant = $1 AND kind = $2 AND id = $3)
+    RETURNING 1`,
+  listStandards: `SELECT ${STANDARD} FROM standards s
+    WHERE tenant IN ($1, '') AND deleted_at IS NULL AND version = (
+      SELECT max(l.version) FROM standards l WHERE l.tenant = s.tenant AND l.kind = s.kind AND l.id = s.id)
+    ORDER BY kind, id, s.tenant`,
+  // One for each index there is.
+  listVerdicts: `SELECT ${VERDICT} FROM verdicts WHERE tenant = $1 AND at >= $2
+    ORDER BY at DESC, run_id DESC, seq DESC LIMIT $3`,
+  listVerdictsOfGate: `SELECT ${VERDICT} FROM verdicts WHERE tenant = $1 AND gate_id = $4 AND at >= $2
+    ORDER BY at DESC, run_id DESC, seq DESC LIMIT $3`,
 
   getReceipt: `SELECT ${RECEIPT} FROM receipts WHERE tenant = $1 AND endpoint = $2 AND key = $3`,
   claimReceipt: `INSERT INTO receipts AS old

@@ -105,7 +105,7 @@ function packStream({
         create.tags.length === 0 ? '[]' : JSON.stringify(create.tags),
         create.exclusiveScope,
         create.fork,
-        (create.gated ?? []).flatMap(({ gateId, point, nodeId, workerId }) => [gateId, point, nodeId, workerId ?? '']),
+        create.gated.flatMap(({ gateId, point, nodeId, workerId }) => [gateId, point, nodeId, workerId ?? '']),
       ]
     : null
   return [runId, expected, epoch, status, wakeAt, run, fields, head, snapshot ?? null]

@@ -8,6 +8,9 @@ import { checkpoints } from './0006-checkpoints.js'
 import { commitForks } from './0007-commit-forks.js'
 import { latestChildren } from './0008-latest-children.js'
 import { answers } from './0009-answers.js'
+import { standards } from './0010-standards.js'
+import { gates } from './0011-gates.js'
+import { commitGates } from './0012-commit-gates.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -20,4 +23,7 @@ export const MIGRATIONS: readonly Migration[] = [
   commitForks,
   latestChildren,
   answers,
+  standards,
+  gates,
+  commitGates,
 ]
