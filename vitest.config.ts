@@ -16,7 +16,7 @@ export default defineConfig({
           exclude: ['test/unit/**'],
           env,
           testTimeout: 600_000,
-          hookTimeout: 120_000,
+          hookTimeout: 300_000,
           // Most of them wait for processes that they have started: two at a time keep two cores busy.
           pool: 'forks',
           maxWorkers: 2,

@@ -10,7 +10,7 @@ type Wanted = { readonly since?: number; readonly limit: number }
 export interface Verdicts {
   /** By the latest verdicts, or those since then. */
   calibration(tenant: string, gateId: string, wanted: Wanted): Promise<Calibration>
-  /** R-VERIFY-21: of each result the verdict that holds, newest first. */
+  /** Of each result the verdict that holds, newest first. */
   list(tenant: string, gateId: string, wanted: Wanted): Promise<readonly Judged[]>
 }
 
@@ -48,8 +48,8 @@ export function createVerdicts({
   return {
     async calibration(tenant, gateId, wanted) {
       const entries: Entry[] = []
+      // What was judged is not looked at here, and a thousand of it would be much to hold.
       for await (const { runId, record, verified } of told(tenant, gateId, wanted))
-        // What was judged is not looked at here, and a thousand of it would be much to hold.
         entries.push({ runId, record: { ...record, output: null, evidence: [] }, verified })
       const bound = await standards.gate(tenant, gateId)
       const standing = bound && (await records.standing(tenant, gateId, bound.hash))

@@ -58,6 +58,12 @@ describe('R-VERIFY-19: a give-up is not taken for success', () => {
       'gave up: 1 of 2 results not passed (c-2)',
       'next:  assay runs findings r',
     ])
+    const gates = [{ gateId: 'quality', nodeId: 'hand', target: 'c-2', attempts: 2 }]
+    const gated = { assay: { spend: { tokens: 0, costUsd: 0, toolCalls: 0, retries: 0 }, gates } }
+    expect(plain(givenUp(run(HELD, gated), undefined))[0]).toBe('gave up: 1 of 2 results not passed (quality)')
+    expect(plain(givenUp(run({ ...UNMET, verdicts: HELD.verdicts }, gated), undefined))[0]).toBe(
+      'gave up: 1 of 3 criteria not met (grounded)',
+    )
     expect(plain(givenUp(run({ goalSatisfied: false, verdicts: [] }), undefined))[0]).toBe(
       'gave up: the goal is not satisfied',
     )

@@ -54,7 +54,7 @@ function advice(error: AssayError): string[] {
       return ['use a key with the scope this needs; `assay keys list` shows the scopes of each']
     case 'not_found':
       return [
-        'check the id; `assay workflows list`, `assay agents list` and `assay runs list` show what this key can see',
+        'check the id; `assay workflows list`, `assay gates list`, `assay agents list` and `assay runs list` show what this key can see',
       ]
     case 'interrupt_changed':
       return ['look again with `assay interrupts show`, then answer what it shows now']

@@ -12,6 +12,7 @@ import { addRuns } from './commands/runs.js'
 import { addServe } from './commands/serve.js'
 import { addStandards } from './commands/standards.js'
 import { addTools } from './commands/tools.js'
+import { addVerifiers } from './commands/verifiers.js'
 import { addVerify } from './commands/verify.js'
 import { addWebhooks } from './commands/webhooks.js'
 import { addWorkflows } from './commands/workflows.js'
@@ -68,6 +69,7 @@ const COMMANDS = [
   addInterrupts,
   addWorkflows,
   addStandards,
+  addVerifiers,
   addAgents,
   addTools,
   addWebhooks,

@@ -4,6 +4,7 @@ import { type Call, type Connection, callJson } from './http-call.js'
 import type {
   AgentInfo,
   AgentList,
+  Calibration,
   ChatRequest,
   ChatStarted,
   CreatedKey,
@@ -33,6 +34,7 @@ import type {
   StandardList,
   ToolInfo,
   ToolList,
+  VerdictList,
   Verification,
   VerificationList,
   WebhookCreated,
@@ -245,6 +247,21 @@ export class AssayClient {
 
   removeStandard(collection: StandardCollection, id: string): Promise<unknown> {
     return this.#call({ method: 'DELETE', path: standard(collection, id) })
+  }
+
+  /** How good the judges of a gate have been. */
+  getCalibration(gateId: string, query: { since?: string; limit?: number } = {}): Promise<Calibration> {
+    return this.#call({ path: `${standard('gates', gateId)}/calibration`, query })
+  }
+
+  /** What a gate has said of which results, newest first. */
+  listVerdicts(gateId: string, query: { since?: string; limit?: number } = {}): Promise<VerdictList> {
+    return this.#call({ path: `${standard('gates', gateId)}/verdicts`, query })
+  }
+
+  /** Puts an output to a gate: the run ends with what the gate says, and nothing is made of the output. */
+  tryGate(gateId: string, output: NonNullable<RunRequest['inputs']>[string]): Promise<CreatedRun> {
+    return this.createRun({ workflowId: 'assay-judge', inputs: { gateId, output } })
   }
 
   /** The answer is the only place where the key itself ever appears. */

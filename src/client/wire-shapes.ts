@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { AgentInventoryEntry, ListAgentsAnswer } from '../wire/agents.js'
+import type { CalibrationAnswer, EstimateDoc, ListVerdictsAnswer } from '../wire/calibration.js'
 import type { DebugBundle as BundleSchema } from '../wire/debug-bundle.js'
 import type { DiffAnswer } from '../wire/diff.js'
 import type { RunEventDoc as EventSchema } from '../wire/event.js'
@@ -18,7 +19,7 @@ import type {
 } from '../wire/run.js'
 import type { StandardAnswer, StandardShown } from '../wire/standard.js'
 import type { ListToolsAnswer, ToolDescriptor } from '../wire/tools.js'
-import type { ListVerificationsAnswer, VerificationAnswer } from '../wire/verification.js'
+import type { ListVerificationsAnswer, Spent as SpentSchema, VerificationAnswer } from '../wire/verification.js'
 import type {
   CreateWebhookAnswer,
   CreateWebhookBody,
@@ -83,6 +84,12 @@ export type DebugBundle = Static<typeof BundleSchema>
 export type VerificationList = Static<typeof ListVerificationsAnswer>
 export type VerificationRow = VerificationList['verifications'][number]
 export type Verification = VerificationAnswer
+export type Spent = Static<typeof SpentSchema>
+
+export type Calibration = CalibrationAnswer
+export type Estimate = Static<typeof EstimateDoc>
+export type VerdictList = Static<typeof ListVerdictsAnswer>
+export type JudgedResult = VerdictList['verdicts'][number]
 
 export type NewWebhook = Static<typeof CreateWebhookBody>
 export type WebhookCreated = Static<typeof CreateWebhookAnswer>

@@ -119,7 +119,7 @@ export const FAILURES = {
   budget_exhausted: 'The next step could cross a ceiling of the budget',
   budget_model_denied: 'The budget does not let the run call this model',
   gate_unbound: 'A gate of the workflow no longer fits it, so its run would go unchecked',
-  run_quarantined: 'The run took its host down again and again and was stopped',
+  run_quarantined: 'The run took its host down again and again, or would have merged what no gate has passed',
 } as const
 
 export type FailureCode = keyof typeof FAILURES | (string & {})

@@ -138,6 +138,7 @@ export class Engine implements RunEngine {
       announcer: deps.announcer,
       // Twice what may be asked for: a run that was taken on can have a child, but no brood without end.
       isFull: more => this.#cells.active + more >= 2 * options.maxActiveRuns,
+      log: deps.log,
       written: written => this.#written(written),
     })
     this.#driver = new Driver(

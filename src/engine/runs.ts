@@ -21,6 +21,7 @@ import {
   type Announcer,
   type Clock,
   type Ids,
+  type Log,
   type NewRun,
   type Receipt,
   type RunRow,
@@ -28,6 +29,7 @@ import {
   type StoredEvent,
   StoreUnavailable,
   type StreamAppend,
+  UnverifiedMerge,
 } from './ports.js'
 import { isTimeToKeep, keptState, snapshotOf } from './snapshot.js'
 import type { Standards } from './verification-ports.js'
@@ -84,6 +86,7 @@ export class Runs {
       rules: (plan: Plan) => Rules
       announcer: Announcer | undefined
       isFull: Nursery['isFull']
+      log: Log
       /** Told of everything that has become durable, in commit order per run. */
       written: (written: Written) => void
     },
@@ -168,9 +171,26 @@ export class Runs {
         if (!decision.ok) return { ok: false, refusal: decision.refusal }
         if (decision.events.length === 0) return { ok: true, value: viewOf(loaded) }
         const { child, receipt } = options
-        return this.#commitFamily(cell, loaded, decision, receipt, child ? { child } : {})
+        return this.#commitFamily(cell, loaded, decision, receipt, child ? { child } : {}).catch(error =>
+          error instanceof UnverifiedMerge ? this.#quarantine(cell, error) : Promise.reject(error),
+        )
       }),
     )
+  }
+
+  /**
+   * The store has held S10 against a bug of this host. To decide again would come to the same for ever, so the run ends
+   * here, unmerged; then whoever put the input to it is told what an ended run says.
+   */
+  async #quarantine(cell: Cell, error: UnverifiedMerge): Promise<'again'> {
+    const { clock, log } = this.deps
+    log.error({ runId: cell.runId, error: error.message }, 'run quarantined: it would have merged an unverified result')
+    const loaded = await this.load(cell)
+    if (!loaded) return 'again'
+    const input = { type: 'Quarantine', attempts: 1, unverified: true, now: clock.now() } as const
+    const decision = decide(loaded.rules, loaded.state, input)
+    if (decision.ok && decision.events.length > 0) await this.#commit([step(cell, loaded, decision)], undefined)
+    return 'again'
   }
 
   /** Commits what was decided, together with the children it leads to at once. */

@@ -32,5 +32,9 @@ export interface Inspector {
 /** What is known of how good a gate's verifiers are, by what they said while the gate was exactly as it is. */
 export interface Records {
   /** `n` verdicts with a known truth, the lower bound of the share that was right, and how many votes the verifiers are worth together. */
-  standing(tenant: string, gateId: string, gateHash: string): Promise<{ n: number; lower: number; effectiveVotes?: number }>
+  standing(
+    tenant: string,
+    gateId: string,
+    gateHash: string,
+  ): Promise<{ n: number; lower: number; effectiveVotes?: number }>
 }

@@ -26,6 +26,12 @@ export function invalid(
   return { ok: false, refusal: refuse('validation_error', `${name}: ${problems[0]}${more}.`, { problems }) }
 }
 
+/** One by one, for whoever has no details to look at. */
+export function eachOf({ message, details }: Refusal): readonly string[] {
+  const problems = details?.problems
+  return Array.isArray(problems) && problems.length > 1 ? problems.map(problem => `${String(problem)}.`) : [message]
+}
+
 export const unknown = (kind: StandardKind): Refusal =>
   refuse('not_found', `No such ${LABELS[kind]}, or it is not visible to this key.`)
 

@@ -410,4 +410,12 @@ describe('what a project shares', () => {
     ])
     expect((await bound('acme')).map(({ gate }) => gate.gate_id)).toEqual(['report-gate'])
   })
+
+  test('is told everything that is wrong, for at a start nobody can look at details', async () => {
+    const wrong = gateDocument({ gate_id: 'other', intent_refs: ['gone'], knowledge_refs: ['lost'] })
+    expect(await standards.share([{ file: 'gates/other.yaml', kind: 'gate', document: wrong }])).toEqual([
+      'gates/other.yaml: intent_refs: there is no intent "gone"; register it first.',
+      'gates/other.yaml: knowledge_refs: there is no knowledge entry "lost"; register it first.',
+    ])
+  })
 })

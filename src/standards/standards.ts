@@ -9,7 +9,7 @@ import { complete } from './complete.js'
 import { gateProblems } from './gate-problems.js'
 import type { Origin } from './names.js'
 import { positionProblems } from './position.js'
-import { inUse, invalid, shared, unknown } from './refusals.js'
+import { eachOf, inUse, invalid, shared, unknown } from './refusals.js'
 import { hashOf, type Shelf } from './shelf.js'
 import { createShelves } from './shelves.js'
 
@@ -124,7 +124,7 @@ export function createStandards(deps: StandardsDeps): StandardsRegistry {
       for (const { file, kind, document } of ORDER.flatMap(kind => documents.filter(one => one.kind === kind))) {
         const answer = await register(null, kind, document)
         if (answer.ok) kept.add(`${kind}/${answer.value.standard.id}`)
-        else if ('refusal' in answer) problems.push(`${file}: ${answer.refusal.message}`)
+        else if ('refusal' in answer) problems.push(...eachOf(answer.refusal).map(problem => `${file}: ${problem}`))
       }
       if (problems.length > 0) return problems
       const shelf = await shelves.now(NOBODY)

@@ -27,7 +27,7 @@ type Run = {
 /** A run and what was forked off it, as a store would hold them. What its children did is not told. */
 export function gatedRuns(choose: Choose): CheckInput {
   const story = gatedStory(choose)
-  const rules = rulesFor(story.workflow, [], { maxLoopIterations: 50 })
+  const rules = rulesFor(story.workflow, ['assay.conformance'], { maxLoopIterations: 50 })
   const first: Run = { runId: 'run-1', fork: null, log: [], state: { phase: 'absent' }, now: 1_000 }
   hear(rules, first, startOf(rules, story))
   live(rules, first, choose)
@@ -89,13 +89,7 @@ function next(rules: Rules, run: Run, state: Active, choose: Choose): Happening 
   return { type: 'TimeCame' }
 }
 
-function forkedFrom(
-  rules: Rules,
-  source: Run,
-  runId: string,
-  mode: Fork['mode'],
-  choose: Choose,
-): Run | undefined {
+function forkedFrom(rules: Rules, source: Run, runId: string, mode: Fork['mode'], choose: Choose): Run | undefined {
   const fromSeq = choose(source.log.length + 1)
   const fork: Fork = { sourceRunId: source.runId, fromSeq, mode, sourceLength: source.log.length }
   const shared = source.log.slice(0, fromSeq)

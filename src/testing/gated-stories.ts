@@ -123,7 +123,11 @@ const VERIFIERS = [
 ]
 
 function anyGate(choose: Choose, gate_id: string, position: Position, actor: string): BoundGate {
-  const verifiers = pick(choose, [...VERIFIERS, [{ agent_id: actor }], [{ agent_id: 'local.judge.one' }, { agent_id: actor }]])
+  const verifiers = pick(choose, [
+    ...VERIFIERS,
+    [{ agent_id: actor }],
+    [{ agent_id: 'local.judge.one' }, { agent_id: actor }],
+  ])
   const answer_timeout_ms = pick(choose, [undefined, 500])
   const bound = boundGate({
     gate_id,

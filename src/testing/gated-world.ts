@@ -17,12 +17,7 @@ export const answersTo = (plan: Plan, state: Active, owed: readonly Effect[], ch
   ...state.open.flatMap(index => resolved(plan, state, index, choose) ?? []),
 ]
 
-function performed(
-  state: Active,
-  effect: Effect,
-  owed: readonly Effect[],
-  choose: Choose,
-): Happening | undefined {
+function performed(state: Active, effect: Effect, owed: readonly Effect[], choose: Choose): Happening | undefined {
   switch (effect.kind) {
     case 'continue':
       return { type: 'Continue' }
@@ -45,9 +40,19 @@ function performed(
         return { type: 'ModelAnswered', nodeId, since, call, answer: { ok: false, error } }
       }
       const confidence = pick(choose, [undefined, 0.9, 0.3])
-      const said = { kind: 'answered' as const, result: anyText(choose), ...(confidence === undefined ? {} : { confidence }) }
+      const said = {
+        kind: 'answered' as const,
+        result: anyText(choose),
+        ...(confidence === undefined ? {} : { confidence }),
+      }
       const reply = replyOf({ said })
-      return { type: 'ModelAnswered', nodeId, since, call, answer: { ok: true, reply, contents: `thought-${since}-${call}` } }
+      return {
+        type: 'ModelAnswered',
+        nodeId,
+        since,
+        call,
+        answer: { ok: true, reply, contents: `thought-${since}-${call}` },
+      }
     }
     default:
       return undefined
@@ -83,7 +88,13 @@ function ended(
 
 /** A verifier does not know here what it is asked about; now and then it guesses wrong, and that is no vote. */
 function opinion(choose: Choose): JsonObject {
-  const scores = pick(choose, [{ correctness: 9 }, { correctness: 9 }, { correctness: 3 }, { correctness: 9, style: 8 }, { correctness: 9, style: 2 }])
+  const scores = pick(choose, [
+    { correctness: 9 },
+    { correctness: 9 },
+    { correctness: 3 },
+    { correctness: 9, style: 8 },
+    { correctness: 9, style: 2 },
+  ])
   const classification = pick(choose, ['blocking', 'warning', 'advisory', undefined, undefined, undefined])
   const confidence = pick(choose, [undefined, 0.9, 0.4])
   const findings = classification === undefined ? [] : [{ ...FINDING, classification }]

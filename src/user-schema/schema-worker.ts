@@ -1,14 +1,14 @@
 import { Worker } from 'node:worker_threads'
 import { startCpuMeter } from './cpu-time.js'
-import type { Job, JobAnswer } from './job.js'
+import type { Job, JobAnswer, Ready } from './job.js'
 
 export type JobOutcome = JobAnswer | { readonly kind: 'killed' }
 
 /** Generous for honest schemas; a hostile one ends its thread, not the host. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 }
 
-/** How many times the limit a job may last on the wall clock while the machine gives its thread no CPU. */
-const PATIENCE = 4
+/** How many times the limit a job may last on the wall clock while the machine gives its thread too little CPU. */
+const PATIENCE = 120
 
 /**
  * One worker thread. It is started when it is made, keeps the process alive only while it has a job, and is not used
@@ -22,7 +22,7 @@ const PATIENCE = 4
  */
 export class SchemaWorker {
   readonly #worker: Worker
-  #ready: Promise<void> | undefined
+  #ready: Promise<Ready> | undefined
   #fault: Error | undefined
   #gone = false
 
@@ -45,7 +45,7 @@ export class SchemaWorker {
   async run(job: Job, timeoutMs: number): Promise<JobOutcome> {
     this.#worker.ref()
     this.#ready ??= this.#started()
-    await this.#ready
+    const { account } = await this.#ready
     return new Promise(resolve => {
       const settle = (outcome: JobOutcome) => {
         stopWatch()
@@ -54,7 +54,7 @@ export class SchemaWorker {
         resolve(outcome)
       }
       const died = () => settle({ kind: 'killed' })
-      const stopWatch = watch(timeoutMs, () => {
+      const stopWatch = watch(timeoutMs, account, () => {
         settle({ kind: 'killed' })
         void this.close()
       })
@@ -68,9 +68,9 @@ export class SchemaWorker {
     await this.#worker.terminate()
   }
 
-  #started(): Promise<void> {
+  #started(): Promise<Ready> {
     return new Promise((resolve, reject) => {
-      this.#worker.once('message', () => resolve())
+      this.#worker.once('message', resolve)
       this.#worker.once('exit', () =>
         reject(new Error(`the schema worker ${this.file.pathname} did not start`, { cause: this.#fault })),
       )
@@ -79,22 +79,26 @@ export class SchemaWorker {
 }
 
 /**
- * Calls `expire` once `ms` have gone by in which the thread could compute. Uses setTimeout directly, not the injected
- * clock: it guards real CPU time. Returns a function that ends the watch.
+ * Calls `expire` once the thread has computed for `ms`. Uses setTimeout directly, not the injected clock: it guards real
+ * CPU time. Returns a function that ends the watch.
  */
-function watch(ms: number, expire: () => void): () => void {
-  const spent = startCpuMeter()
+function watch(ms: number, account: string | undefined, expire: () => void): () => void {
+  const spent = startCpuMeter(account)
   let over = false
-  let looks = 0
+  let waited = 0
   const look = () => {
     if (over) return
-    looks += 1
     const left = ms - spent()
-    if (left > 0 && looks < PATIENCE) timer = setTimeout(look, Math.max(left, ms / 10))
+    if (left > 0 && waited < ms * PATIENCE) wait(Math.max(left, ms / 10))
     // If this thread was the one that was late, the answer is in its queue and is delivered before setImmediate.
     else setImmediate(() => over || expire())
   }
-  let timer = setTimeout(look, ms)
+  const wait = (time: number) => {
+    waited += time
+    timer = setTimeout(look, time)
+  }
+  let timer: NodeJS.Timeout | undefined
+  wait(ms)
   return () => {
     over = true
     clearTimeout(timer)

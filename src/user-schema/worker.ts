@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
+import { accountOfThisThread } from './cpu-time.js'
 import { clip, explain } from './explain.js'
-import type { Job, JobAnswer } from './job.js'
+import type { Job, JobAnswer, Ready } from './job.js'
 
 /** Runs in a worker thread that may be killed at any moment: it holds nothing but a cache. */
 
@@ -55,7 +56,7 @@ function serve(port: MessagePort): void {
   port.on('message', (job: Job) => port.postMessage(answer(job)))
   // The first compilation is slow because the compiler is cold; better now than within a job's time.
   answer({ schema: '{"type":"object","properties":{"a":{"type":"string","format":"date"}}}', value: '{"a":""}' })
-  port.postMessage({ kind: 'ready' } satisfies JobAnswer)
+  port.postMessage({ account: accountOfThisThread() } satisfies Ready)
 }
 
 if (parentPort === null) throw new Error('user-schema/worker.js runs as a worker thread only')

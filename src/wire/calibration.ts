@@ -24,7 +24,9 @@ export const ListVerdictsQuery = Type.Object({
 
 export const EstimateDoc = Type.Object(
   { value: Type.Number(), low: Type.Number(), high: Type.Number(), n: Type.Integer({ minimum: 1 }) },
-  { description: 'What was measured, the interval that holds the true value in 95 of 100 studies, and what it rests on' },
+  {
+    description: 'What was measured, the interval that holds the true value in 95 of 100 studies, and what it rests on',
+  },
 )
 
 const METRICS = {
@@ -45,7 +47,7 @@ const JudgeDoc = Type.Object({
   dimensions: Type.Array(Type.Object({ dimension: Type.String(), ...METRICS })),
 })
 
-/** R-DWS-26. What nothing is known of is absent. */
+/** What nothing is known of is absent. */
 export const CalibrationAnswer = Type.Object({
   gateId: Type.String(),
   attempts: Type.Integer({ minimum: 0, description: 'Results that the gate has judged' }),

@@ -9,6 +9,7 @@ const slot = (more: Partial<Slot> = {}): Slot => ({
   workerId: 'writer',
   target: 'child-1',
   verdict: 'pass',
+  since: 0,
   criteria: ['grounded'],
   attempts: [],
   ...more,

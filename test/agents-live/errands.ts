@@ -67,7 +67,7 @@ export function errandWorld(folder: string, database: string, stages: readonly S
       models: { maxOutputTokens: MAX_OUTPUT },
       prices: { 'openai:m-1': PRICE },
       // Over HTTP it may be called again, over a pipe it may not. The time is also for connecting, by a host just started.
-      tools: { rules: { 'mcp:web.hang': { repeat: 'safe', timeoutMs: 3_000 } } },
+      tools: { rules: { 'mcp:web.hang': { repeat: 'safe', timeoutMs: 10_000 } } },
     },
   })
 }

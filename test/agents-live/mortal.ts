@@ -126,12 +126,3 @@ export const sum = (counts: ReadonlyMap<string, number>): number =>
 
 /** Calls beyond the first of each effect. */
 export const twice = (counts: ReadonlyMap<string, number>): number => sum(counts) - counts.size
-
-/** Before and after each of so many writes; of `every` such points one. */
-export function crashesOver(writes: number, every = 1): Crash[] {
-  const points = Array.from({ length: writes }, (_, i): Crash[] => [
-    { at: i + 1, when: 'before' },
-    { at: i + 1, when: 'after' },
-  ])
-  return points.flat().filter((_, i) => i % every === 0)
-}

@@ -13,7 +13,10 @@ export type World = {
   readonly model: ModelServer
   /** Calls that the tool servers have received, over stdio and over HTTP. */
   toolCalls(): readonly McpCall[]
-  start(options?: { readonly logLevel?: string }): Promise<HostProcess>
+  start(options?: {
+    readonly logLevel?: string
+    readonly settings?: { readonly [setting: string]: string }
+  }): Promise<HostProcess>
   close(): Promise<void>
 }
 
@@ -55,8 +58,8 @@ export async function makeWorld(making: Making): Promise<World> {
     database,
     model,
     toolCalls: () => [...callsIn(journal), ...web.calls],
-    async start({ logLevel = 'error' } = {}) {
-      const settings = { 'log.level': logLevel }
+    async start({ logLevel = 'error', settings: further = {} } = {}) {
+      const settings = { 'log.level': logLevel, ...further }
       const secrets = { OPENAI_BASE_URL: modelUrl, OPENAI_API_KEY: KEY, OPENAI_MODEL: 'm-1', WEB_TOKEN, FILES_TOKEN }
       const hosted = { data, database, project, settings, env: { ...secrets, ...env } }
       const host = await HostProcess.spawn(hosted)

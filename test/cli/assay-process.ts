@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { freePort } from '../support/free-port.js'
+import { runHere } from './command-line.js'
 
 /** The real `bin/assay`, run as a user runs it: as a process, in a folder, with an environment of its own. */
 export const repository = path.resolve(import.meta.dirname, '../..')
@@ -11,13 +12,12 @@ export type Result = { readonly code: number | null; readonly stdout: string; re
 
 export type Running = { readonly child: ChildProcess; readonly done: Promise<Result>; readonly said: () => string }
 
-/** Nothing of the developer's own settings reaches the process, and no key that somebody pays for. */
+/** Nothing of the developer's own settings reaches a command here or in a process, and no key that somebody pays for. */
 const OWN = /^(ASSAY_|DATABASE_URL|OPENAI_|ANTHROPIC_|GOOGLE_)/
-const environment = (extra: NodeJS.ProcessEnv) => ({
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name))),
-  NO_COLOR: '1',
-  ...extra,
-})
+for (const name of Object.keys(process.env).filter(name => OWN.test(name))) delete process.env[name]
+
+/** A command that hangs is a failure with its output, not a test that never ends; a server is meant to stay. */
+const HUNG_MS = 300_000
 
 export function startAssay(
   args: readonly string[],
@@ -25,13 +25,18 @@ export function startAssay(
 ): Running {
   const child = spawn(process.execPath, [path.join(repository, 'bin/assay'), ...args], {
     cwd: options.cwd ?? os.tmpdir(),
-    env: environment(options.env ?? {}),
+    env: { ...process.env, NO_COLOR: '1', ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const running = observe(child, options.input)
-  // A command that hangs is a failure with its output, not a test that never ends.
-  const timer = setTimeout(() => child.kill('SIGKILL'), args[0] === 'serve' ? 300_000 : 90_000)
-  child.on('exit', () => clearTimeout(timer))
+  const end = () => child.kill('SIGKILL')
+  const timer = args[0] === 'serve' ? undefined : setTimeout(end, HUNG_MS)
+  // A test that failed half-way must not leave a server behind.
+  process.once('exit', end)
+  child.once('exit', () => {
+    clearTimeout(timer)
+    process.off('exit', end)
+  })
   return running
 }
 
@@ -53,7 +58,7 @@ export function observe(child: ChildProcess, input = ''): Running {
 }
 
 /** Resolves when the process has said something that matches; rejects when it ends first. */
-export async function until(running: Running, pattern: RegExp, timeoutMs = 60_000): Promise<RegExpExecArray> {
+export async function until(running: Running, pattern: RegExp, timeoutMs = 100_000): Promise<RegExpExecArray> {
   return new Promise((resolve, reject) => {
     const look = () => {
       const match = pattern.exec(running.said())
@@ -74,7 +79,7 @@ export type Server = {
   readonly data: string
   readonly url: string
   readonly running: Running
-  /** Runs a command against this server, found through its data folder alone. */
+  /** Runs a command, in this process, against this server, found through its data folder alone. */
   readonly assay: (...args: string[]) => Promise<Result>
   /** The same with `--json`, parsed. */
   readonly json: (...args: string[]) => Promise<Result & { readonly value: Json }>
@@ -97,7 +102,7 @@ export async function startServer(
   )
   const [, url] = await until(running, /is serving at (\S+)[\s\S]*try/)
   const assay = async (...command: string[]) => {
-    const result = await startAssay(['--data', data, ...command]).done
+    const result = await runHere(['--data', data, ...command])
     const { exitCode, signalCode } = running.child
     if ((exitCode ?? signalCode) === null) return result
     throw new Error(`the server ended (${exitCode ?? signalCode}) before ${command.join(' ')}:\n${running.said()}`)

@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Server, startAssay, startServer, temporaryFolder } from './assay-process.js'
+import { runHere } from './command-line.js'
 
 let folder: string
 let server: Server
@@ -65,7 +66,7 @@ describe('the examples do what they say', () => {
     const vote = async (principal: string) => {
       const scopes = 'runs:read,approvals:respond'
       const { key } = (await server.json('keys', 'create', '--scopes', scopes, '--principal', principal)).value
-      return startAssay(['--url', server.url, '--key', key, 'interrupts', 'resolve', runId, '--accept']).done
+      return runHere(['--url', server.url, '--key', key, 'interrupts', 'resolve', runId, '--accept'])
     }
     expect((await vote('eve')).stderr).toMatch(/\[forbidden\][\s\S]*the key of an approver/)
     expect((await vote('ann')).stdout).toBe(`${runId} waiting-approval\n`)
@@ -83,14 +84,14 @@ describe('the examples do what they say', () => {
 
 describe('run', () => {
   test('prints the id, and nothing else, on stdout', async () => {
-    const { code, stdout, stderr } = await server.assay('run', 'hello')
+    const { code, stdout, stderr } = await startAssay(['--data', server.data, 'run', 'hello']).done
     expect(code).toBe(0)
     expect(stdout).toMatch(/^[\w-]+\n$/)
     expect(stderr).toContain('assay runs events --follow')
   })
 
   test('--follow shows the log on stderr and the outputs on stdout', async () => {
-    const { stdout, stderr } = await server.assay('run', 'hello', '--follow')
+    const { stdout, stderr } = await startAssay(['--data', server.data, 'run', 'hello', '--follow']).done
     expect(JSON.parse(stdout)).toEqual({ greeting: 'Hello, world!' })
     const types = stderr
       .trim()
@@ -123,7 +124,7 @@ describe('run', () => {
       'put',
       file('broken.yaml', 'nodes:\n  - { id: no, typeId: core.fail, config: { message: on purpose } }\n'),
     )
-    const { code, stdout, stderr } = await server.assay('run', 'broken', '--wait')
+    const { code, stdout, stderr } = await startAssay(['--data', server.data, 'run', 'broken', '--wait']).done
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/run \S+ failed: on purpose \[conformance_test_failure\]/)
   })
@@ -217,7 +218,7 @@ describe('workflows', () => {
 describe('keys', () => {
   test('a key works as far as its scopes go, until it is revoked', async () => {
     const created = (await server.json('keys', 'create', '--scopes', 'runs:read', '--principal', 'ci')).value
-    const withKey = (...args: string[]) => startAssay(['--url', server.url, '--key', created.key, ...args]).done
+    const withKey = (...args: string[]) => runHere(['--url', server.url, '--key', created.key, ...args])
     expect((await withKey('runs', 'list')).code).toBe(0)
     const refused = await withKey('run', 'hello')
     expect(refused.code).toBe(2)
@@ -229,14 +230,14 @@ describe('keys', () => {
   })
 
   test('an unknown scope is refused before the server is asked', async () => {
-    const { code, stderr } = await startAssay([
+    const { code, stderr } = await runHere([
       '--url',
       'http://127.0.0.1:2',
       'keys',
       'create',
       '--scopes',
       'runs:everything',
-    ]).done
+    ])
     expect(code).toBe(2)
     expect(stderr).toContain('is not a scope; they are manifest:read')
   })
@@ -256,17 +257,17 @@ describe('verify', () => {
     const id = (await server.json('run', 'hello', '--wait')).value.runId
     const { events } = (await server.json('runs', 'events', id)).value
     const good = file('good.json', JSON.stringify(events))
-    expect((await startAssay(['verify', '--file', good]).done).code).toBe(0)
+    expect((await runHere(['verify', '--file', good])).code).toBe(0)
     const bad = file('bad.json', JSON.stringify(events.toSpliced(1, 1)))
-    const { code, stdout } = await startAssay(['verify', '--file', bad]).done
+    const { code, stdout } = await runHere(['verify', '--file', bad])
     expect(code).toBe(1)
     expect(stdout).toMatch(/findings/)
-    expect((await startAssay(['verify', '--file', file('no.json', '{')]).done).code).toBe(2)
+    expect((await runHere(['verify', '--file', file('no.json', '{')])).code).toBe(2)
   })
 
   test('wants to be told what to look at', async () => {
-    expect(await startAssay(['verify']).done).toMatchObject({ code: 2 })
-    expect(await startAssay(['verify', 'x', '--all']).done).toMatchObject({ code: 2 })
+    expect(await runHere(['verify'])).toMatchObject({ code: 2 })
+    expect(await runHere(['verify', 'x', '--all'])).toMatchObject({ code: 2 })
   })
 })
 
@@ -306,12 +307,19 @@ describe('doctor', () => {
 
 describe('wrong usage', () => {
   test.each([
-    [['frobnicate'], /unknown command/],
     [['serv'], /Did you mean serve/],
     [['run'], /either a workflow, or an agent with --agent/],
     [['run', 'hello', '--input', 'nonsense'], /use name=value/],
     [['runs', 'list', '--limit', 'many'], /not a whole number/],
     [['--url', 'nowhere', 'runs', 'list'], /from --url/],
+  ])('%j is refused, and what to change is said', async (args, message) => {
+    const { code, stderr } = await runHere(args)
+    expect(stderr).toMatch(message)
+    expect(code).toBe(2)
+  })
+
+  test.each([
+    [['frobnicate'], /unknown command/],
     [['serve', '--port', 'http'], /port: "http" \(from --port\) is not allowed; use an integer/],
     [['serve', '--host', '0.0.0.0', '--port', '0', '--database', 'memory:'], /no key is configured; set ASSAY_API_KEY/],
   ])('%j exits 2 and says what to change', async (args, message) => {
@@ -323,11 +331,9 @@ describe('wrong usage', () => {
   })
 
   test('without a server it says how to start one', async () => {
-    const cwd = temporaryFolder()
-    const { code, stderr } = await startAssay(['--url', 'http://127.0.0.1:2', 'run', 'hello'], { cwd }).done
+    const { code, stderr } = await runHere(['--url', 'http://127.0.0.1:2', 'run', 'hello'])
     expect(code).toBe(2)
     expect(stderr).toMatch(/no answer from http:\/\/127\.0\.0\.1:2 \(ECONNREFUSED\)[\s\S]*npm start/)
-    fs.rmSync(cwd, { recursive: true })
   })
 
   test('an unknown workflow or run is refused with a hint', async () => {

@@ -192,7 +192,8 @@ describe('interrupts', () => {
 
 describe('a run that is watched', () => {
   test('without a terminal exits 3 and says how to answer, also for what a child asks', async () => {
-    const { code, stdout, stderr } = await server.assay('run', 'review', '--wait')
+    const waiting = startAssay(['--data', server.data, 'run', 'review', '--wait'])
+    const { code, stdout, stderr } = await waiting.done
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
     expect(stderr).toMatch(/run (\S+) is waiting-input\nnext: {2}assay interrupts resolve \1 ask --answer who=…/)
     const parent = await server.assay('run', 'parent', '--wait')

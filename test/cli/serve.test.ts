@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { freePort } from '../support/free-port.js'
 import { type Server, startAssay, startServer, temporaryFolder } from './assay-process.js'
 
@@ -23,21 +23,45 @@ afterEach(async () => {
   fs.rmSync(folder, { recursive: true })
 })
 
-const modeOf = (name: string) => fs.statSync(path.join(data, name)).mode & 0o777
+const modeIn = (place: string, name: string) => fs.statSync(path.join(place, name)).mode & 0o777
 
-test('the key and the address are for this user only, and the key is never printed', async () => {
-  const server = await start(data)
-  expect([modeOf('.'), modeOf('local-key'), modeOf('server.json')]).toEqual([0o700, 0o600, 0o600])
-  const key = fs.readFileSync(path.join(data, 'local-key'), 'utf8').trim()
-  expect(server.running.said()).toContain(path.join(data, 'local-key'))
-  expect(server.running.said()).not.toContain(key)
-})
+describe('a server', () => {
+  let server: Server
+  beforeAll(async () => {
+    server = await startServer(path.join(temporaryFolder(), '.assay'))
+  })
+  afterAll(async () => {
+    await server.stop()
+    fs.rmSync(path.dirname(server.data), { recursive: true })
+  })
 
-test('the CLI finds server and key by itself from the folder the server was started in', async () => {
-  const server = await start(path.join(folder, '.assay'))
-  const { code, stdout } = await startAssay(['run', 'hello', '--wait'], { cwd: folder }).done
-  expect({ code, outputs: JSON.parse(stdout) }).toEqual({ code: 0, outputs: { greeting: 'Hello, world!' } })
-  await server.stop()
+  test('the key and the address are for this user only, and the key is never printed', async () => {
+    expect([modeIn(server.data, '.'), modeIn(server.data, 'local-key'), modeIn(server.data, 'server.json')]).toEqual([
+      0o700, 0o600, 0o600,
+    ])
+    const key = fs.readFileSync(path.join(server.data, 'local-key'), 'utf8').trim()
+    expect(server.running.said()).toContain(path.join(server.data, 'local-key'))
+    expect(server.running.said()).not.toContain(key)
+  })
+
+  test('the CLI finds server and key by itself from the folder the server was started in', async () => {
+    const { code, stdout } = await startAssay(['run', 'hello', '--wait'], { cwd: path.dirname(server.data) }).done
+    expect({ code, outputs: JSON.parse(stdout) }).toEqual({ code: 0, outputs: { greeting: 'Hello, world!' } })
+  })
+
+  test('a second host on the same data folder is refused, and the first goes on', async () => {
+    const { code, stderr } = await startAssay(['serve', '--port', String(await freePort()), '--data', server.data]).done
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^error: .* is in use by another Assay host; stop it first/)
+    expect((await server.assay('run', 'hello', '--wait')).code).toBe(0)
+  })
+
+  test('a taken port is refused with a plain message', async () => {
+    const { port } = new URL(server.url)
+    const { code, stderr } = await startAssay(['serve', '--port', port, '--data', path.join(folder, 'other')]).done
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/error: .*EADDRINUSE/)
+  })
 })
 
 test('SIGTERM drains: exit 0, the address withdrawn, the run goes on at the next start', async () => {
@@ -58,7 +82,8 @@ test('SIGTERM drains: exit 0, the address withdrawn, the run goes on at the next
 })
 
 test('after SIGKILL a new server takes over, and a follower of the run sees no gap', async () => {
-  const first = await start(data, ['--port', '4177'])
+  const port = String(await freePort())
+  const first = await start(data, ['--port', port])
   fs.writeFileSync(
     path.join(folder, 'short.yaml'),
     'nodes:\n  - { id: wait, typeId: core.delay, config: { delayMs: 3000 } }\n',
@@ -67,7 +92,7 @@ test('after SIGKILL a new server takes over, and a follower of the run sees no g
   const following = startAssay(['--data', data, 'run', 'short', '--follow'])
   await expect.poll(() => following.said(), { timeout: 30_000 }).toContain('node.started')
   await first.stop('SIGKILL')
-  await start(data, ['--port', '4177'])
+  await start(data, ['--port', port])
   const { code, stderr } = await following.done
   expect(code).toBe(0)
   const sequences = [...stderr.matchAll(/Z +(\d+) /g)].map(match => Number(match[1]))
@@ -80,22 +105,6 @@ test('a second SIGINT stops at once', async () => {
   server.running.child.kill('SIGINT')
   const { code } = await server.running.done
   expect([0, 1]).toContain(code)
-})
-
-test('a second host on the same data folder is refused, and the first goes on', async () => {
-  const server = await start(data)
-  const { code, stderr } = await startAssay(['serve', '--port', String(await freePort()), '--data', data]).done
-  expect(code).toBe(2)
-  expect(stderr).toMatch(/^error: .* is in use by another Assay host; stop it first/)
-  expect((await server.assay('run', 'hello', '--wait')).code).toBe(0)
-})
-
-test('a taken port is refused with a plain message', async () => {
-  const server = await start(data)
-  const { port } = new URL(server.url)
-  const { code, stderr } = await startAssay(['serve', '--port', port, '--data', path.join(folder, 'other')]).done
-  expect(code).toBe(2)
-  expect(stderr).toMatch(/error: .*EADDRINUSE/)
 })
 
 test('ASSAY_API_KEY is the key, and the CLI uses it', async () => {

@@ -24,7 +24,7 @@ let store: Store
 let hosts: readonly HostProcess[]
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await startPostgres({ durable: false })
   database = await postgres.createDatabase()
   const spawn = (hostName: string) =>
     HostProcess.spawn({ data: path.join(scratch, hostName), database, project, hostName })

@@ -12,7 +12,7 @@ const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-hosts-'))
 const project = writeProject(scratch, 'linear', 'parallel', 'family', 'effect', 'poison', 'sleeper', 'noop')
 let postgres: Awaited<ReturnType<typeof startPostgres>>
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await startPostgres({ durable: false })
 })
 afterAll(async () => {
   await postgres.stop()

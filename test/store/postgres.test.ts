@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { StoreUnavailable } from '../../src/engine/ports.js'
+import { StoreUnavailable, UnverifiedMerge } from '../../src/engine/ports.js'
 import { openStore } from '../../src/store/open-store.js'
 import { MIGRATIONS } from '../../src/store/postgres/migrations/index.js'
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/postgres-store.js'
@@ -9,6 +9,7 @@ import { startPostgres, type TestPostgres } from '../support/postgres.js'
 import { TcpProxy } from '../support/tcp-proxy.js'
 import { storeContract } from './contract.js'
 import * as f from './fixtures.js'
+import * as g from './gate-fixtures.js'
 
 let server: TestPostgres
 let database: string
@@ -192,6 +193,56 @@ describe('postgres', () => {
     await expect(insert(whole, 3)).rejects.toThrow(/after its terminal/)
     await insert(branch, 2)
     await insert(branch, 3)
+  })
+
+  it('S10 the database itself refuses it, past the store, and a merge that is made up', async () => {
+    const store = await open()
+    const { runId, together } = await g.gatedRun(store, await f.host(store), [g.gatedPoint('node')])
+    const insert = (seq: number) =>
+      sql(`INSERT INTO events (run_id, seq, type, node_id, payload, at, epoch)
+           VALUES ('${runId}', ${seq}, 'node.completed', 'n1', '{}', 0, 1)`)
+    const invent = (hash: string) =>
+      sql(`INSERT INTO merges (run_id, seq, gate_id, staged_seq, target, result_hash, verdict_seq, verdict)
+           VALUES ('${runId}', 9, 'g', 2, 't', '${hash}', 3, 'pass')`)
+    await expect(insert(2)).rejects.toThrow(/null value in column "staged_seq" of relation "merges"/)
+    await expect(invent('h')).rejects.toThrow(/foreign key/)
+    await together(g.staged('node'), g.judged('fail'))
+    await expect(insert(4)).rejects.toThrow(/merges_pass/)
+    await expect(invent('h')).rejects.toThrow(/foreign key/)
+    await together(g.judged('pass'))
+    await insert(5)
+    await expect(insert(6)).rejects.toThrow(/merges_pkey/)
+    await expect(sql(`DELETE FROM verdicts WHERE verdict = 'pass'`)).rejects.toThrow(/foreign key/)
+  })
+
+  it('S10 with a constraint gone, or the trigger, the attack that it stops succeeds', async () => {
+    const store = await open()
+    const hostId = await f.host(store)
+    const stage = g.staged('node')
+    const sabotages: [string, g.Loose[]][] = [
+      [`ALTER TABLE merges DROP CONSTRAINT merges_pass`, [stage, g.judged('fail'), g.merge('node')]],
+      [`ALTER TABLE merges DROP CONSTRAINT merges_order`, [g.judged('pass'), stage, g.merge('node')]],
+      [`ALTER TABLE merges DROP CONSTRAINT merges_pkey`, [stage, g.judged('pass'), g.merge('node'), g.merge('node')]],
+      [`ALTER TABLE merges ALTER verdict DROP NOT NULL, ALTER verdict_seq DROP NOT NULL`, [stage, g.merge('node')]],
+      [`DROP TRIGGER events_gates ON events`, [g.merge('node')]],
+    ]
+    for (const [sabotage, attack] of sabotages) {
+      const run = await g.gatedRun(store, hostId, [g.gatedPoint('node')])
+      await expect(run.together(...attack), sabotage).rejects.toBeInstanceOf(UnverifiedMerge)
+      await sql(sabotage)
+      expect(await run.together(...attack), sabotage).toEqual({ kind: 'committed' })
+    }
+  })
+
+  it('looks for verdicts in an index', async () => {
+    await open()
+    const plan = async ({ text }: { text: string }) => {
+      const values = ["'acme'", '0', '10', "'g'"]
+      const filled = values.reduce((query, value, i) => query.replaceAll(`$${i + 1}`, value), text)
+      return JSON.stringify(await sql(`EXPLAIN ${filled}`))
+    }
+    expect(await plan(SQL.listVerdicts)).toContain('Index Scan Backward using verdicts_newest')
+    expect(await plan(SQL.listVerdictsOfGate)).toContain('Index Scan Backward using verdicts_of_gate')
   })
 
   it('S9 stores nothing of what a fork shares, and names who holds it', async () => {

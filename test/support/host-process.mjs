@@ -1,8 +1,8 @@
 // A real host in a process of its own, for tests that kill it. It runs the build in dist/, or in the folder it is given,
 // and wraps the store port to die, by SIGKILL and so without any clean-up, right before or right after the n-th write it
 // is told. Reads what to host from a line of its input and prints its URL when it serves; another line may tell a serving
-// host when to die, counted from then on. On SIGTERM it stops, prints how many counted writes it made and reads on, until
-// there is no more input.
+// host when to die, counted from then on. On SIGTERM it stops, prints how many counted writes it made, and what each was,
+// and reads on, until there is no more input.
 
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
@@ -15,6 +15,7 @@ const { createHost } = await import(new URL('host.js', build).href)
 
 let host
 let writes
+let trace
 let crash
 
 const counting = (store, { counted }) =>
@@ -26,6 +27,7 @@ const counting = (store, { counted }) =>
       return async (...parameters) => {
         writes += 1
         const mine = writes
+        trace.push([name, ...namesIn(parameters[0])].join(' '))
         if (crash?.when === 'before' && crash.at === mine) process.kill(process.pid, 'SIGKILL')
         const result = await value.apply(target, parameters)
         if (crash?.when === 'after' && crash.at === mine) process.kill(process.pid, 'SIGKILL')
@@ -34,14 +36,21 @@ const counting = (store, { counted }) =>
     },
   })
 
+/** What a commit is about. */
+const namesIn = ({ streams = [] }) =>
+  streams.map(({ events }) =>
+    events.map(({ type, nodeId }) => (nodeId === null ? type : `${type}:${nodeId}`)).join(','),
+  )
+
 process.on('SIGTERM', async () => {
   await host.stop()
-  console.log(JSON.stringify({ writes }))
+  console.log(JSON.stringify({ writes, trace }))
 })
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { overrides, env, cwd, arm, ...faults } = JSON.parse(line)
   writes = 0
+  trace = []
   crash = arm ?? faults.crash
   if (arm !== undefined) {
     console.log(JSON.stringify({ armed: arm }))

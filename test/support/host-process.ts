@@ -44,36 +44,46 @@ type Answered = {
   readonly divergedAtSeq: number | null
 }
 
-/** Processes that have stopped their host and could run another: to start one costs more than all it does in a test. */
-const idle: { readonly child: ChildProcess; readonly build: string | undefined }[] = []
+type Death = { readonly code: number | null; readonly signal: string | null }
+type Started = { readonly child: ChildProcess; readonly exited: Promise<Death>; readonly build: string | undefined }
 
-function idleWith(build: string | undefined): ChildProcess | undefined {
+/** Processes that have stopped their host and could run another: to start one costs more than all it does in a test. */
+const idle: Started[] = []
+
+function idleWith(build: string | undefined): Started | undefined {
   const found = idle.findIndex(one => one.build === build)
-  return found < 0 ? undefined : idle.splice(found, 1)[0]!.child
+  return found < 0 ? undefined : idle.splice(found, 1)[0]
 }
 
-function startProcess(under: readonly string[], build?: string): ChildProcess {
+function startProcess(under: readonly string[], build?: string): Started {
   const [command = '', ...rest] = [...under, process.execPath, script, ...(build === undefined ? [] : [build])]
   const child = spawn(command, rest, { stdio: ['pipe', 'pipe', 'pipe'] })
   // A test that failed half-way must not leave a host behind.
   const leave = () => child.kill('SIGKILL')
   process.once('exit', leave)
   child.once('exit', () => process.off('exit', leave))
-  return child
+  // A process may die before it has read what it is told; whoever waits for it sees that.
+  child.stdin.on('error', () => undefined)
+  // `close` comes after the last of its output.
+  return { child, build, exited: once(child, 'close').then(([code, signal]) => ({ code, signal })) }
 }
 
 /** A host process under test. */
 export class HostProcess {
-  readonly exited: Promise<{ code: number | null; signal: string | null }>
+  readonly child: ChildProcess
+  readonly exited: Promise<Death>
+  /** What each of its counted writes was, once it has stopped. */
+  trace: readonly string[] = []
   #output = ''
   #errors = ''
 
   private constructor(
-    readonly child: ChildProcess,
+    private readonly started: Started,
     readonly settings: HostSettings,
   ) {
-    // `close` comes after the last of its output.
-    this.exited = once(child, 'close').then(([code, signal]) => ({ code, signal }))
+    const { child, exited } = started
+    this.child = child
+    this.exited = exited
     child.stdout!.setEncoding('utf8').on('data', text => {
       this.#output += text
     })
@@ -108,11 +118,9 @@ export class HostProcess {
       'limits.maxPoisonAttempts': String(limits?.maxPoisonAttempts ?? 5),
       ...further,
     }
-    const child = (under.length === 0 ? idleWith(build) : undefined) ?? startProcess(under, build)
-    // A process may die before it has read this; whoever waits for it sees that.
-    child.stdin!.on('error', () => undefined)
-    child.stdin!.write(`${JSON.stringify({ overrides, env, cwd: data, crash, counted })}\n`)
-    return new HostProcess(child, settings)
+    const started = (under.length === 0 ? idleWith(build) : undefined) ?? startProcess(under, build)
+    started.child.stdin!.write(`${JSON.stringify({ overrides, env, cwd: data, crash, counted })}\n`)
+    return new HostProcess(started, settings)
   }
 
   /** Its address, or undefined when it died before it served. */
@@ -156,7 +164,7 @@ export class HostProcess {
   async handOver(): Promise<number> {
     const writes = await this.#stopped()
     for (const output of [this.child.stdout!, this.child.stderr!]) output.removeAllListeners('data')
-    idle.push({ child: this.child, build: this.settings.build })
+    idle.push(this.started)
     return writes
   }
 
@@ -170,7 +178,9 @@ export class HostProcess {
     await until('the host to stop', () => told() !== undefined || gone)
     const line = told()
     if (!line) throw new Error(`the host did not stop in good order: ${this.#errors}`)
-    return (JSON.parse(line) as { writes: number }).writes
+    const { writes, trace } = JSON.parse(line) as { writes: number; trace: readonly string[] }
+    this.trace = trace
+    return writes
   }
 
   get errors(): string {
@@ -188,6 +198,7 @@ export class HostProcess {
     headers: Record<string, string> = {},
   ): Promise<{ status: number; body: Answered }> {
     const url = await this.url()
+    if (url === undefined) throw new Error(`the host died before it served: ${this.#errors}`)
     const key = await readLocalKey(this.settings.data)
     const response = await fetch(`${url}${path}`, {
       method,
@@ -209,7 +220,7 @@ export const isTerminal = (status: string): boolean => ['completed', 'failed', '
 export async function until<T>(
   what: string,
   probe: () => T | Promise<T>,
-  deadlineMs = 30_000,
+  deadlineMs = 120_000,
 ): Promise<NonNullable<T>> {
   const end = performance.now() + deadlineMs
   for (;;) {

@@ -38,7 +38,7 @@ export async function startServer({ port, plan = [], journal }) {
     })
     const step = steps.find(one => applies(one, text))
     if (step !== undefined) step.used += 1
-    answer(response, step?.reply ?? { kind: 'text', text: 'ok' }, body ?? {}, entry.n)
+    answer(response, echoed(step?.reply ?? { kind: 'text', text: 'ok' }, text), body ?? {}, entry.n)
   })
   server.on('connection', socket => {
     sockets.add(socket)
@@ -74,6 +74,13 @@ function applies({ contains, times, used }, text) {
   const texts = contains === undefined ? [] : [contains].flat()
   if (used >= (times ?? (texts.length === 0 ? 1 : Number.POSITIVE_INFINITY))) return false
   return texts.every(one => text.includes(JSON.stringify(one).slice(1, -1)))
+}
+
+/** A model that repeats what it was told to: `{echo}` is what the pattern's first group finds in the request. */
+function echoed(reply, text) {
+  if (reply.echo === undefined) return reply
+  const [, found = ''] = new RegExp(reply.echo).exec(text) ?? []
+  return { ...reply, text: reply.text.replaceAll('{echo}', found) }
 }
 
 const USAGE = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }

@@ -21,7 +21,8 @@ export type ServerStep = {
 type Counted = { readonly usage?: object; readonly finish?: string; readonly reasoning?: string | readonly string[] }
 
 export type ServerReply =
-  | ({ readonly kind: 'text'; readonly text: string } & Counted)
+  /** `{echo}` in the text is what the first group of the pattern `echo` finds in the request. */
+  | ({ readonly kind: 'text'; readonly text: string; readonly echo?: string } & Counted)
   | ({ readonly kind: 'tools'; readonly calls: readonly ServerCall[]; readonly text?: string } & Counted)
   | { readonly kind: 'refusal'; readonly text: string }
   | { readonly kind: 'content-filter'; readonly filters?: object }

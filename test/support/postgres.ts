@@ -9,7 +9,7 @@ import pg from 'pg'
 import { freePort } from './free-port.js'
 import { type Account, postgresAccount, postgresFiles } from './postgres-binaries.js'
 
-/** A real PostgreSQL of our own: durable settings, loopback only, data in a temporary folder. */
+/** A real PostgreSQL of our own: loopback only, data in a temporary folder. */
 export type TestPostgres = {
   /** The `postgres` database of the cluster. */
   readonly url: string
@@ -25,17 +25,17 @@ export type TestPostgres = {
 
 let shared: Promise<TestPostgres> | undefined
 
-/** One cluster per process, until it is stopped. */
-export function startPostgres(): Promise<TestPostgres> {
-  shared ??= start().catch(error => {
+/** One cluster per process, until it is stopped. It need not be durable where nothing but its clients is killed. */
+export function startPostgres({ durable = true } = {}): Promise<TestPostgres> {
+  shared ??= start(durable).catch(error => {
     shared = undefined
     throw error
   })
   return shared
 }
 
-async function start(): Promise<TestPostgres> {
-  const cluster = new Cluster()
+async function start(durable: boolean): Promise<TestPostgres> {
+  const cluster = new Cluster(durable)
   const port = await cluster.start()
   const url = (database: string) => `postgres://postgres:${cluster.password}@127.0.0.1:${port}/${database}`
   return {
@@ -69,6 +69,8 @@ class Cluster {
   readonly #onExit = () => this.#discard()
   #server: ChildProcess | undefined
   #log = ''
+
+  constructor(private readonly durable: boolean) {}
 
   /** Returns the port. Another process may take it between our look and the server's, so there are some tries. */
   async start(): Promise<number> {
@@ -134,7 +136,13 @@ class Cluster {
   }
 
   #spawn(port: number): void {
-    const settings = ['fsync=on', 'synchronous_commit=on', 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
+    const sync = this.durable ? 'on' : 'off'
+    const settings = [
+      `fsync=${sync}`,
+      `synchronous_commit=${sync}`,
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+    ]
     const flags = ['-D', this.#data, '-p', String(port), ...settings.flatMap(setting => ['-c', setting])]
     const server = spawn(join(this.#files, 'bin', 'postgres'), flags, {
       ...this.#account,

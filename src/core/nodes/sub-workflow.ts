@@ -27,10 +27,10 @@ export const subWorkflowNode: NodeType = {
   settle: ({ config }, _wait, outcome) => {
     if (outcome.kind !== 'handed') throw new Error(`sub-workflow settled by ${outcome.kind}`)
     const { childRunId, status, error, attestation } = outcome.workers[0]!
-    // Without a child there is nothing to absorb; what a person did not accept is named as such.
+    // Without a child there is nothing to absorb; what a person or a gate did not accept is named as such.
     if (childRunId === undefined) return failedStep({ ...error!, retryable: false })
     if (status !== 'completed' && config.onChildFailure !== 'absorb') {
-      if (error?.code === 'merge_rejected') return failedStep(error)
+      if (error?.code === 'merge_rejected' || error?.code === 'verification_failed') return failedStep(error)
       const message = `child run ${childRunId} ${status}${error ? `: ${error.message}` : ''}`
       const details = { childRunId, childStatus: status, ...(error ? { childError: error.code } : {}) }
       return failedStep(

@@ -75,7 +75,7 @@ function decideReplay(
     case 'ResolveInterrupt':
       return { ok: false, refusal: REPLAY_ASKS_NOBODY }
     case 'Quarantine':
-      if (turn.state.phase === 'active') quarantine(turn, input.attempts)
+      if (turn.state.phase === 'active') quarantine(turn, input)
   }
   return { ok: true, events: turn.events, state: turn.state }
 }
@@ -215,7 +215,7 @@ function hear(
     else hearStopping(turn, input, mode.stop)
     return
   }
-  if (input.type === 'Quarantine') return quarantine(turn, input.attempts)
+  if (input.type === 'Quarantine') return quarantine(turn, input)
   const breach = durationBreach(turn.plan, turn.active, turn.limits, turn.at)
   if (breach) return stop(turn, breach)
   if (mode.kind === 'paused') return
@@ -248,12 +248,10 @@ function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>
       const node = index === undefined ? undefined : turn.active.nodes[index]
       if (index === undefined || node?.is !== 'waiting' || node.since !== input.since) return
       const message = 'the source of this replay recorded no outcome here; nothing is done a second time'
-      return failNode(
-        turn,
-        turn.plan.nodes[index]!,
-        failure('replay_source_missing', message, { retryable: false }),
-        input.since,
-      )
+      const error = failure('replay_source_missing', message, { retryable: false })
+      // What is missing is the end of the run, not of the node that its gate stands at: nobody goes on from there.
+      if (node.wait.kind === 'exit') return stop(turn, { outcome: 'failed', error, failedNodeId: input.nodeId })
+      return failNode(turn, turn.plan.nodes[index]!, error, input.since)
     }
     case 'ChildEnded':
       if (!verifierEnded(turn, input)) childEnded(turn, input)
@@ -357,8 +355,10 @@ function hearStopping(turn: Turn, input: Parameters<typeof hear>[2], request: St
   }
 }
 
-function quarantine(turn: Turn, attempts: number): void {
-  const message = `the host stopped ${attempts} times while working on this run without any progress; it will not be tried again`
+function quarantine(turn: Turn, { attempts, unverified }: Asked<'Quarantine'>): void {
+  const message = unverified
+    ? 'the host was about to merge a result that no gate has passed, and its store did not let it: nothing of it is merged, the run will not be tried again, and the host has a bug to report'
+    : `the host stopped ${attempts} times while working on this run without any progress; it will not be tried again`
   stop(turn, {
     outcome: 'failed',
     error: failure('run_quarantined', message, { details: { attempts }, retryable: false }),

@@ -201,8 +201,6 @@ export type HandoffTold = {
   /** From `dispatch.succeeded` on. */
   childRunId?: string
   harvestedKeys?: readonly string[]
-  /** With `child.completed`: the child says itself that it has not reached its goal. */
-  goalSatisfied?: false
   attestation?: { checksum: string; algorithm: 'sha256' }
   /** `error` repeats the code for readers of the HTTP error shape. */
   error?: { code: string; error: string; message: string; details?: JsonObject }
@@ -222,8 +220,14 @@ export type HandoffSecret =
       readonly attestation?: { checksum: string; algorithm: 'sha256' }
       readonly spent?: Spend
       readonly verification?: Spend
+      readonly goalSatisfied?: false
     }
-  | { readonly spent: Spend; readonly verification?: Spend }
+  | {
+      readonly spent?: Spend
+      readonly verification?: Spend
+      /** With `child.completed`: the child says itself that it has not reached its goal. */
+      readonly goalSatisfied?: false
+    }
 
 /** Kept for readers that know no `interrupt.*`; they spell the action `edit`. */
 export type ApprovalRequested = {

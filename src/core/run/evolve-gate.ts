@@ -3,7 +3,7 @@ import { failure } from '../problem.js'
 import type { Recorded } from './event.js'
 import type { GateFact } from './gate-event.js'
 import { slotOf } from './gating.js'
-import type { Gating, JudgeState, NodeState, Slot, Told, WorkerState } from './state.js'
+import type { AttemptMade, Gating, JudgeState, NodeState, Slot, Told, WorkerState } from './state.js'
 
 type Waiting = Extract<NodeState, { is: 'waiting' }>
 type Of<Type extends GateFact['type']> = Extract<Recorded, { type: Type }>
@@ -37,7 +37,8 @@ export function evolveGating(before: Waiting, event: GateEvent): NodeState {
     case 'dws.verification.started':
       return event.secret ? { ...without(before, 'inspection'), gating: begun(event, event.secret) } : before
     case 'assay.verification.held': {
-      const { attempt, round, retryInMs } = event.payload
+      const { attempt, round, retryInMs, proceeds } = event.payload
+      if (gating && proceeds) return passed(before, gating)
       const dueAt = event.at + retryInMs
       if (gating) return { ...before, gating: { ...gating, dueAt } }
       return { ...before, inspection: { attempt, round, dueAt } }
@@ -164,7 +165,7 @@ export function evolveSlots(state: Told, node: NodeState | undefined, event: Gat
   if (
     event.type !== 'dws.verification.verdict_rendered' &&
     event.type !== 'agent.verified' &&
-    event.type !== 'assay.rework.began'
+    !(event.type === 'assay.verification.held' && event.payload.proceeds)
   )
     return state.slots
   const gating = node?.is === 'waiting' ? node.gating : undefined
@@ -182,40 +183,49 @@ export function evolveSlots(state: Told, node: NodeState | undefined, event: Gat
     nodeId: event.nodeId,
     ...(workerId === undefined ? {} : { workerId }),
     ...(worker === undefined ? {} : { worker }),
+    ...(point === 'run' ? { atExit: true } : {}),
+    since: node.since,
     target,
     criteria: gating.dimensions,
     attempts: known?.worker === worker ? (known?.attempts ?? []) : [],
   }
-  if (event.type === 'agent.verified') {
-    // R-VERIFY-21: the latest verdict is the one that counts.
-    const { verdict, criteria = [] } = event.payload
-    return { ...state.slots, [key]: { ...before, verdict, verified: event.sequence, criteria } }
+  if (event.type === 'dws.verification.verdict_rendered') {
+    if (!event.secret) return state.slots
+    const made = { ...event.secret.standing, resultHash: event.payload.resultHash, failed: event.secret.failed }
+    return { ...state.slots, [key]: { ...before, attempts: [...before.attempts, made] } }
   }
-  if (event.type === 'assay.rework.began') {
-    // A person sent it back before anybody had judged it: that was an attempt, too.
-    if (before.attempts.length >= event.payload.attempt - 1) return state.slots
-    const unjudged = { attempt: gating.attempt, blocking: 0, score: 0, resultHash: gating.resultHash, failed: [] }
-    return { ...state.slots, [key]: { ...before, attempts: [...before.attempts, unjudged] } }
-  }
-  if (!event.secret) return state.slots
-  const made = { ...event.secret.standing, resultHash: event.payload.resultHash, failed: event.secret.failed }
-  return { ...state.slots, [key]: { ...before, attempts: [...before.attempts, made] } }
+  // What became of it without anybody's judgement was an attempt, too.
+  const attempts = before.attempts.length < gating.attempt ? [...before.attempts, unjudged(gating)] : before.attempts
+  if (event.type !== 'agent.verified') return { ...state.slots, [key]: { ...before, attempts } }
+  // R-VERIFY-21: the latest verdict is the one that counts.
+  const { verdict, criteria: judgedBy = [] } = event.payload
+  const failed = verdict === 'pass' ? [] : (attempts.at(-1)?.failed ?? [])
+  const criteria = failed.length > 0 ? failed : judgedBy
+  return { ...state.slots, [key]: { ...before, attempts, verdict, criteria } }
 }
+
+const unjudged = ({ attempt, resultHash }: Gating): AttemptMade => ({
+  attempt,
+  blocking: 0,
+  score: 0,
+  resultHash,
+  failed: [],
+  isUnjudged: true,
+})
 
 /** A node that begins its work anew begins its attempts anew; what was said of it before still stands. */
 export function renewSlots(slots: Slots, nodeId: string): Slots {
-  if (!Object.entries(slots).some(([key, slot]) => isOf(key, slot, nodeId))) return slots
+  if (!Object.values(slots).some(slot => isOf(slot, nodeId))) return slots
   const renewed = Object.entries(slots).map(([key, slot]) => [
     key,
-    isOf(key, slot, nodeId) ? { ...slot, attempts: [] } : slot,
+    isOf(slot, nodeId) ? { ...slot, attempts: [] } : slot,
   ])
   return Object.fromEntries(renewed)
 }
 
 type Slots = NonNullable<Told['slots']>
 
-const isOf = (key: string, slot: Slot, nodeId: string): boolean =>
-  slot.nodeId === nodeId && slot.attempts.length > 0 && !key.startsWith('exit/')
+const isOf = (slot: Slot, nodeId: string): boolean => slot.nodeId === nodeId && slot.attempts.length > 0 && !slot.atExit
 
 /** Verifiers belong to the run that started them: whoever branches off it starts its own. */
 export const orphanedJudges = (gating: Gating, away: number): Gating => ({

@@ -57,12 +57,18 @@ function told(
       return before.is === 'dispatching' ? { ...before, is: 'running', succeeded: sequence, childRunId } : before
     case 'child.completed':
       // Without a mapping there is nothing to merge.
-      if (!secret || !('outputs' in secret)) return { is: 'done', status: 'completed', childRunId, ...gaveUp(payload) }
+      if (!secret || !('outputs' in secret))
+        return {
+          is: 'done',
+          status: 'completed',
+          childRunId,
+          ...(secret && 'goalSatisfied' in secret ? gaveUp(secret) : {}),
+        }
       return {
         is: 'completed',
         ended: sequence,
         childRunId,
-        ...gaveUp(payload),
+        ...gaveUp(secret),
         outputs: secret.outputs,
         hidden: secret.hidden,
         ...(secret.attestation ? { attestation: secret.attestation } : {}),

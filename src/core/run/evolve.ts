@@ -144,7 +144,8 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       if (before.is === 'waiting' && before.workers)
         put(draft, index, { ...before, workers: evolveWorkers(plan.nodes[index]!, before.workers, event) })
       if (event.type === 'core.workflowChain.event' && event.payload.phase === 'output.harvested')
-        draft.latest = { target: event.payload.childRunId ?? '', sequence: since }
+        // R-VERIFY-23: due to its `child.completed`.
+        draft.latest = { target: event.payload.childRunId ?? '', sequence: event.cause ?? since }
       return rest(draft)
     case 'agent.handoff':
       draft.agentId = event.payload.toAgentId

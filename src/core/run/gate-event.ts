@@ -78,7 +78,14 @@ export type VerifierEnded = VerifierBegan & {
   fault?: string
 }
 
-export type VerificationHeld = Attempt & { round: number; votes: number; faults: number; retryInMs: number }
+export type VerificationHeld = Attempt & {
+  round: number
+  votes: number
+  faults: number
+  retryInMs: number
+  /** Nobody is asked any more: the gate does not block, and the work goes on without its word. */
+  proceeds?: true
+}
 
 export type FindingIssued = Attempt & { findingId: string; dimension: string; classification: Classification }
 

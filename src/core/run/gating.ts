@@ -68,11 +68,13 @@ export const nextGate = (state: Pick<Told, 'gates'>, nodeId: string, subject: Su
 export const isGatedNode = (state: Pick<Told, 'gates'>, nodeId: string): boolean =>
   gatesAt(state, nodeId, { point: 'node' }).length > 0
 
+/** Node and worker ids may hold any character, so no separator could keep two places apart. */
 export const slotOf = (
   gateId: string,
   nodeId: string,
   { point, workerId }: Pick<Subject, 'point' | 'workerId'>,
-): string => (point === 'run' ? `exit/${gateId}` : `${nodeId}${workerId === undefined ? '' : `/${workerId}`}/${gateId}`)
+): string =>
+  JSON.stringify(point === 'run' ? [gateId] : [nodeId, ...(workerId === undefined ? [] : [workerId]), gateId])
 
 /** What has been made of the work that is under way here, attempt by attempt. One worker's are not another's. */
 export function attemptsOf(
@@ -114,13 +116,16 @@ export function shownResult(state: Active, { node, index }: PlanNode, subject: S
   return Object.fromEntries(shown) as Json
 }
 
-/** R-VERIFY-12: places whose latest verdict is not a pass, and that nobody else has made up for under the same gate. */
+/**
+ * R-VERIFY-12: places whose latest verdict is not a pass, and that nobody else has made up for under the same gate when
+ * the work was handed over again. The gates at the exit are not among them: they have yet to let the run end.
+ */
 export function unresolved({ slots = {} }: Pick<Told, 'slots'>): Slot[] {
-  const all = Object.values(slots)
+  const all = Object.values(slots).filter(({ atExit }) => !atExit)
   const isMadeUp = (slot: Slot) =>
     all.some(
-      ({ gateId, nodeId, verdict, verified = 0 }) =>
-        verdict === 'pass' && gateId === slot.gateId && nodeId === slot.nodeId && verified > (slot.verified ?? 0),
+      ({ gateId, nodeId, verdict, since }) =>
+        verdict === 'pass' && gateId === slot.gateId && nodeId === slot.nodeId && since > slot.since,
     )
   return all.filter(slot => (slot.verdict === 'fail' || slot.verdict === 'revise') && !isMadeUp(slot))
 }

@@ -24,9 +24,9 @@ export function tell(
   told: Omit<HandoffTold, 'parentRunId'>,
   cause: number,
   secret?: HandoffSecret,
-): void {
+): number {
   const { phase, workerId, ...more } = told
-  turn.emit({
+  return turn.emit({
     type: 'core.workflowChain.event',
     nodeId: id,
     payload: { phase, workerId, parentRunId: turn.runId, ...more },

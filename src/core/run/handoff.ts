@@ -128,17 +128,23 @@ export function childEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode | u
     ...(input.verification ? { verification: input.verification } : {}),
   }
   const before = spentBy(turn.active)
+  const step = { workerId, childRunId }
+  let ended: number
   if (status === 'completed') {
-    const brought = results(planNode, workerId, input)
-    const secret = brought && spent ? { ...brought, ...spent } : (brought ?? spent)
-    const gaveUp = input.goalSatisfied === false ? { goalSatisfied: false as const } : {}
-    tell(turn, planNode, { phase: 'child.completed', workerId, childRunId, ...gaveUp }, succeeded, secret)
+    // The payload of a hand-off is closed (R-HANDOFF-2): what is not in its table is kept beside it.
+    const secret = {
+      ...results(planNode, workerId, input),
+      ...spent,
+      ...(input.goalSatisfied === false ? { goalSatisfied: false as const } : {}),
+    }
+    const kept = Object.keys(secret).length === 0 ? undefined : secret
+    ended = tell(turn, planNode, { phase: 'child.completed', ...step }, succeeded, kept)
   } else {
     const told = input.error ?? failure(`child_${status}`, `child run ${childRunId} was ${status}`)
     const error = spelled(turn, told)
-    tell(turn, planNode, { phase: `child.${status}`, workerId, childRunId, error }, succeeded, spent)
+    ended = tell(turn, planNode, { phase: `child.${status}`, ...step, error }, succeeded, spent)
   }
-  tellSpend(turn, before, turn.active.next - 1)
+  tellSpend(turn, before, ended)
   return planNode
 }
 

@@ -159,7 +159,8 @@ export type Outcome =
   | { readonly type: 'ChildWaits'; readonly nodeId: string; readonly childRunId: string; readonly status: RunStatus }
   /** A replay has come to a wait of which its source recorded no outcome. */
   | { readonly type: 'SourceMissing'; readonly nodeId: string; readonly since: number }
-  | { readonly type: 'Quarantine'; readonly attempts: number }
+  /** `unverified`: not that it takes its hosts down, but that the store would not have what it merged (S10). */
+  | { readonly type: 'Quarantine'; readonly attempts: number; readonly unverified?: true }
 
 /** The next events of a replay, as `Replay` worked them out. */
 export type Retold = { readonly type: 'Retold'; readonly events: readonly Recorded[] }

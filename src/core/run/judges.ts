@@ -103,7 +103,7 @@ export function verifierEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode 
   const vote: Vote | undefined = read?.ok ? read.vote : undefined
   const fault = vote ? undefined : read && !read.ok ? read.code : faultOf(status, input.error, heard)
   const before = spentBy(turn.active)
-  turn.emit({
+  const ended = turn.emit({
     type: 'assay.verifier.ended',
     nodeId,
     payload: {
@@ -115,7 +115,7 @@ export function verifierEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode 
     secret: { weight, ...(vote ? { vote } : {}), ...(spent ? { spent } : {}) },
     cause: judge.is === 'running' ? judge.began : gating.started,
   })
-  tellSpend(turn, before, turn.active.next - 1)
+  tellSpend(turn, before, ended)
   return planNode
 }
 

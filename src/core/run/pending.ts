@@ -229,7 +229,7 @@ function owedToWorkers(rules: Pick<Rules, 'plan'>, planNode: PlanNode, node: Wai
     const { outputs, attest } = termsFor(config, workflowId)
     const wanted = outputs.map(([, child]) => child)
     const watch: Effect = { kind: 'watch-child', nodeId, since, worker: k, childRunId, status, wanted, attest }
-    if (!stopping) return [watch]
+    if (!stopping || config.propagateCancellation === false) return [watch]
     return [{ kind: 'cancel-child', nodeId, since, worker: k, childRunId }, watch]
   })
 }

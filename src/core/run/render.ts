@@ -1,6 +1,6 @@
 import { feedbackOf, isStuck, standingOf } from '../gate/feedback.js'
 import type { Gate } from '../gate/gate.js'
-import type { Judgement } from '../gate/judgement.js'
+import type { Judgement, Standing } from '../gate/judgement.js'
 import { RESULT_ARTIFACT } from '../gate/record.js'
 import { recordOf } from '../gate/record-of.js'
 import type { Json } from '../json.js'
@@ -10,7 +10,7 @@ import { attemptsOf, shownResult, slotOf, type Subject, subjectOf, type Waiting 
 import { answersOf, verifierAt } from './judges.js'
 import type { PlanNode } from './plan.js'
 import { canRework, sendBack, withhold } from './rework.js'
-import type { Active, Gating } from './state.js'
+import type { Active, AttemptMade, Gating } from './state.js'
 import type { Turn } from './turn.js'
 
 /** The verdict, everything that was found, and what follows from it (contract agents §23.2). */
@@ -104,10 +104,11 @@ function isLastAttempt(
   nodeId: string,
   gate: Gate,
   subject: Subject,
-  standings: Parameters<typeof isStuck>[0],
+  made: readonly (Standing & Pick<AttemptMade, 'isUnjudged'>)[],
 ): boolean {
   const { max_attempts } = gate.gate_behaviour
-  return standings.length >= max_attempts || isStuck(standings) || !canRework(turn.plan, nodeId, gate, subject)
+  const judged = made.filter(({ isUnjudged }) => !isUnjudged)
+  return made.length >= max_attempts || isStuck(judged) || !canRework(turn.plan, nodeId, gate, subject)
 }
 
 /** Why a person has to look at a result that was passed. */
@@ -168,8 +169,9 @@ export function tellVerdict(
   })
 }
 
+/** Where nobody was asked, because evidence was enough, nobody else is named for it. */
 const identityOf = (gate: Gate, { judges }: Gating): string =>
-  judges.length === 1 ? verifierAt(gate, 0).agentId : hostName(gate)
+  judges.length === 1 && judges[0]!.is === 'voted' ? verifierAt(gate, 0).agentId : hostName(gate)
 
 const hostName = ({ gate_id }: Gate): string => `host:gate:${gate_id}`
 

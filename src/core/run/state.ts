@@ -92,19 +92,27 @@ export type Slot = {
   readonly gateId: string
   readonly nodeId: string
   readonly workerId?: string
+  /** The gate stands at the exit of the workflow. */
+  readonly atExit?: true
   /** Which of the node's workers that was, last. */
   readonly worker?: number
   /** What was judged last, and how (R-VERIFY-21). */
   readonly target: string
   readonly verdict?: 'pass' | 'fail' | 'revise'
-  /** Sequence of that verdict. */
-  readonly verified?: number
+  /** When the work was handed over whose verdict that is: sequence of its `node.started`. */
+  readonly since: number
+  /** What it was judged by; where that was not a pass, what it did not meet. */
   readonly criteria: readonly string[]
   /** Of the work that is under way; begins anew when the work does. */
   readonly attempts: readonly AttemptMade[]
 }
 
-export type AttemptMade = Standing & { readonly resultHash: string; readonly failed: readonly string[] }
+export type AttemptMade = Standing & {
+  readonly resultHash: string
+  readonly failed: readonly string[]
+  /** Nobody could judge it: it counts, and says nothing of how good the work is. */
+  readonly isUnjudged?: true
+}
 
 /** A result that gates must see. */
 export type Staged = {

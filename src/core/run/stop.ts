@@ -27,6 +27,8 @@ export function childStopped(turn: Turn, index: number, request: StopRequested):
 
 export function cancelStopped(turn: Turn, index: number, request: StopRequested): void {
   const nodeId = turn.plan.nodes[index]!.node.id
+  // R-LIVE-16: an agent whose result was before a gate is still at work.
+  closeInvocation(turn, turn.plan.nodes[index]!, 'failed')
   turn.emit({ type: 'node.cancelled', nodeId, payload: { nodeId, reason: 'child-ended' } })
   if (turn.active.open.length === 0) end(turn, request)
 }
@@ -52,9 +54,12 @@ function end(turn: Turn, request: StopRequested): void {
 function holdsChild(turn: Turn, index: number): boolean {
   const node = turn.active.nodes[index]!
   if (turn.active.fork?.mode === 'replay' && !turn.isRetelling) return false
+  if (node.is !== 'waiting') return false
+  const isRunning = (child: { readonly is: string }) => child.is === 'running'
+  // Whether workers may go on is the node's to say; verifiers have nothing left to judge.
+  const { propagateCancellation } = turn.plan.nodes[index]!.node.config
   return (
-    node.is === 'waiting' &&
-    turn.plan.nodes[index]!.node.config.propagateCancellation !== false &&
-    [...(node.workers ?? []), ...(node.gating?.judges ?? [])].some(child => child.is === 'running')
+    node.gating?.judges.some(isRunning) === true ||
+    (propagateCancellation !== false && node.workers?.some(isRunning) === true)
   )
 }

@@ -4,6 +4,7 @@ import { judge } from '../gate/quorum.js'
 import { askedOf, settledBy } from '../gate/settled.js'
 import { verifiersOf } from '../gate/verifiers.js'
 import { askWhatToDo } from './gate-answer.js'
+import type { VerificationHeld } from './gate-event.js'
 import { attemptsOf, dimensionsOf, nextGate, slotOf, subjectOf, type Subject, type Waiting } from './gating.js'
 import { answersOf, beginJudges } from './judges.js'
 import { commit } from './merge-point.js'
@@ -64,21 +65,22 @@ export function proceedGate(turn: Turn, planNode: PlanNode): void {
 function hold(turn: Turn, planNode: PlanNode, gating: Gating): void {
   const { gate } = turn.active.gates![gating.gate]!
   const { attempt, round, judges } = gating
-  const { retries, retry_delay_ms } = gate.gate_behaviour
-  if (round > retries) return askWhatToDo(turn, planNode, 'unsettled')
+  const { retries, retry_delay_ms, blocking } = gate.gate_behaviour
   const votes = judges.filter(({ is }) => is === 'voted').length
-  tellHeld(
-    turn,
-    planNode,
-    { gateId: gate.gate_id, attempt, round, votes, faults: judges.length - votes },
-    retry_delay_ms,
-  )
+  const faults = judges.length - votes
+  const told = { gateId: gate.gate_id, attempt, round, votes, faults }
+  // Where nobody is missing, there is nobody to ask again.
+  if (round <= retries && faults > 0) return tellHeld(turn, planNode, told, retry_delay_ms)
+  const isTrial = subjectOf(turn.active.nodes[planNode.index]!)?.point === 'none'
+  // Contract agents §29 A32: what does not block does not wait for a person either.
+  if (blocking || isTrial) return askWhatToDo(turn, planNode, 'unsettled')
+  tellHeld(turn, planNode, { ...told, proceeds: true }, 0)
 }
 
 function tellHeld(
   turn: Turn,
   { node: { id: nodeId } }: PlanNode,
-  told: { gateId: string; attempt: number; round: number; votes: number; faults: number },
+  told: Omit<VerificationHeld, 'retryInMs'>,
   delayMs: number,
 ): void {
   const payload = { ...told, retryInMs: delayMs * 2 ** (told.round - 1) }

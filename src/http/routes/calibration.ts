@@ -7,7 +7,7 @@ import { json, problem } from '../http-answer.js'
 import { type Route, route } from '../route.js'
 import { labelOf } from '../verification-doc.js'
 
-/** R-DWS-26: how good the judges of a gate have been, and what they said of what. */
+/** How good the judges of a gate have been, and what they said of what. */
 export const calibrationRoutes = (edge: Edge): Route[] => [getCalibration(edge), listVerdicts(edge)]
 
 const getCalibration = (edge: Edge): Route =>
@@ -69,7 +69,10 @@ async function gateIn({ standards }: Edge, tenant: string, gateId: string): Prom
   return found && (JSON.parse(found.body) as Gate)
 }
 
-function licenceOf({ gate_behaviour }: Gate, { n, lower }: CalibrationAnswer['standing']): CalibrationAnswer['licence'] {
+function licenceOf(
+  { gate_behaviour }: Gate,
+  { n, lower }: CalibrationAnswer['standing'],
+): CalibrationAnswer['licence'] {
   const { auto_commit, licence } = gate_behaviour
   const held = n >= licence.min_n && lower >= licence.lower_bound
   return { required: auto_commit === 'licensed', ...licence, held }

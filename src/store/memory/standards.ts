@@ -1,5 +1,5 @@
 import type { NewStandard, Standard } from '../../engine/ports.js'
-import type { Tables } from './tables.js'
+import type { StandardRow, Tables } from './tables.js'
 
 type Name = Pick<Standard, 'tenant' | 'kind' | 'id'>
 
@@ -31,10 +31,13 @@ export function deleteStandard({ standards }: Tables, { now, ...name }: Name & {
 
 export function listStandards({ standards }: Tables, tenant: string): Standard[] {
   const latest = [...standards.values()].map(versions => versions.at(-1)!)
-  return latest
-    .filter(one => (one.tenant === tenant || one.tenant === null) && one.deletedAt === null)
-    .map(({ deletedAt: _, ...standard }) => standard)
-    .sort(byName)
+  const found = latest.filter(one => (one.tenant === tenant || one.tenant === null) && one.deletedAt === null)
+  return found.map(withoutDeletion).sort(byName)
+}
+
+function withoutDeletion(row: StandardRow): Standard {
+  const { deletedAt: _, ...standard } = row
+  return standard
 }
 
 /** A shared one before the tenant's own of the same name. */

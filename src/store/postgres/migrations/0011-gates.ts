@@ -79,8 +79,14 @@ $$;
 
 CREATE FUNCTION events_gates() RETURNS trigger LANGUAGE plpgsql
   SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off AS $$
+DECLARE
+  judging boolean;
+  merging text[];
 BEGIN
-  IF EXISTS (SELECT 1 FROM fresh WHERE type IN ('dws.verification.started', 'agent.verified')) THEN
+  SELECT bool_or(type IN ('dws.verification.started', 'agent.verified')),
+         array_agg(run_id) FILTER (WHERE type IN ('core.workflowChain.event', 'node.completed', 'run.completed'))
+    INTO judging, merging FROM fresh;
+  IF judging THEN
     INSERT INTO staged (run_id, seq, gate_id, attempt, target, result_hash, point, place)
     SELECT e.run_id, e.seq, p.v->>'gateId', (p.v->>'attempt')::bigint, p.v->>'targetRef', p.v->>'resultHash',
            p.v->>'point', CASE p.v->>'point' WHEN 'harvest' THEN p.v->>'targetRef' WHEN 'node' THEN e.node_id ELSE '' END
@@ -97,8 +103,7 @@ BEGIN
   END IF;
 
   -- A batch of runs without gates pays for looking that up, no more.
-  IF EXISTS (SELECT 1 FROM fresh e, LATERAL (SELECT 1 FROM gated g WHERE g.run_id = e.run_id OFFSET 0) g
-              WHERE e.type IN ('core.workflowChain.event', 'node.completed', 'run.completed')) THEN
+  IF EXISTS (SELECT 1 FROM gated WHERE run_id = ANY (merging)) THEN
     INSERT INTO merges (run_id, seq, gate_id, staged_seq, target, result_hash, verdict_seq, verdict)
     SELECT e.run_id, e.seq, g.gate_id, s.seq, s.target, s.result_hash, v.seq, v.verdict
       FROM fresh e

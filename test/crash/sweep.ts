@@ -1,39 +1,33 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, expect } from 'vitest'
+import { crashPoints, SEED } from '../support/crash-points.js'
 import { type Crash, HostProcess, until } from '../support/host-process.js'
-import { startPostgres } from '../support/postgres.js'
 import { expectChildrenHandedTo, findingsOf, storedRuns, storyOf, unordered } from '../support/stored-runs.js'
-import { ORCHESTRATED } from './orchestrated.js'
-import { type Play, SCENARIOS, type Scenario } from './scenarios.js'
+import type { Play, Scenario } from './scenarios.js'
 import { writeProject } from './workflows.js'
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-crash-'))
 let points = 0
 
-let postgres: Awaited<ReturnType<typeof startPostgres>>
-beforeAll(async () => {
-  postgres = await startPostgres()
-})
-afterAll(async () => {
-  await postgres.stop()
-  rmSync(scratch, { recursive: true, force: true })
-})
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
-const databases = {
-  SQLite: async (data: string) => `sqlite:${data}/assay.db`,
-  PostgreSQL: async () => postgres.createDatabase(),
+/** Where the tellings are kept: a new database for each, and of so many points of a story one. */
+export type Swept = {
+  readonly kind: 'SQLite' | 'PostgreSQL'
+  readonly databaseIn: (data: string) => Promise<string>
+  readonly every: number
 }
 
 type Ending = { story: unknown[]; writes: number; effects: { id: string }[]; crashed: boolean }
 
 /** One story from the first request to the last end, the host being killed on the way if asked. */
-async function tell(scenario: Scenario, kind: keyof typeof databases, crash?: Crash): Promise<Ending> {
+async function tell(scenario: Scenario, { kind, databaseIn }: Swept, crash?: Crash): Promise<Ending> {
   points += 1
   const { name, counted, settings = {} } = scenario
   const data = path.join(scratch, `${kind}-${name}-${points}`)
-  const database = await databases[kind](data)
+  const database = await databaseIn(data)
   const telling = { data, database, key: `once-${points}` }
   const play: Play = (await scenario.prepare?.(telling)) ?? { play: scenario.play! }
   try {
@@ -84,28 +78,18 @@ function effectsIn(data: string): { id: string }[] {
   }
 }
 
-/** Before and after every write; `every`: only so many of these points, now before a write and now after one. */
-function crashesOver(writes: number, every: number): Crash[] {
-  const points = Array.from({ length: writes }, (_, i): Crash[] => [
-    { at: i + 1, when: 'before' },
-    { at: i + 1, when: 'after' },
-  ])
-  return points.flat().filter((_, i) => i % every === 0)
-}
-
-/** Kills the host at each point of a story, two tellings at a time. */
-async function sweep(scenario: Scenario, kind: keyof typeof databases): Promise<void> {
+/** Kills the host at points of a story, two tellings at a time, and says how often. */
+export async function sweep(scenario: Scenario, swept: Swept): Promise<number> {
   const { name } = scenario
-  const calm = await tell(scenario, kind)
+  const calm = await tell(scenario, swept)
   expect(calm.writes).toBeGreaterThan(1)
-  // One database in full but for the longest story, the other sampled, so that the whole can be run often.
-  const crashes = crashesOver(calm.writes, kind === 'PostgreSQL' ? 5 : scenario.loose ? 3 : 1)
+  const crashes = crashPoints(calm.writes, swept.every * (scenario.loose ? 2 : 1))
   const queue = [...crashes]
   let kills = 0
   let misses = 0
   const goOn = async () => {
     for (let crash = queue.shift(); crash; crash = queue.shift()) {
-      const ending = await tell(scenario, kind, crash)
+      const ending = await tell(scenario, swept, crash)
       if (!ending.crashed && !scenario.loose) {
         // Two timers fell into one step on a busy machine, so there was no such write; the point is tried again.
         misses += 1
@@ -114,23 +98,13 @@ async function sweep(scenario: Scenario, kind: keyof typeof databases): Promise<
         continue
       }
       if (ending.crashed) kills += 1
-      expect(ending.story, `killed ${crash.when} write ${crash.at} of ${name}`).toEqual(calm.story)
+      expect(ending.story, `killed ${crash.when} write ${crash.at} of ${name}, seed ${SEED}`).toEqual(calm.story)
       expect(new Set(ending.effects.map(({ id }) => id)).size).toBe(calm.effects.length)
     }
   }
   await Promise.all([goOn(), goOn()])
   if (scenario.loose) expect(kills).toBeGreaterThan(crashes.length / 2)
   else expect(kills).toBe(crashes.length)
-  console.log(`${kind} ${name}: ${kills} kills over ${calm.writes} transactions, story unchanged`)
+  console.log(`${swept.kind} ${name}: ${kills} kills over ${calm.writes} transactions, story unchanged, seed ${SEED}`)
+  return kills
 }
-
-describe.each(['SQLite', 'PostgreSQL'] as const)('F1: SIGKILL before and after every store transaction, %s', kind => {
-  it.each(SCENARIOS)('$name: all ends, the checker is silent, the story is the crash-free one', scenario =>
-    sweep(scenario, kind),
-  )
-
-  it.each(ORCHESTRATED)(
-    'R-ORCH-7, R-REPLAY-12: $name: so does an orchestrator, and told again it calls and starts nobody',
-    scenario => sweep(scenario, kind),
-  )
-})

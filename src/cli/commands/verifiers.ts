@@ -1,0 +1,161 @@
+import type { Command } from 'commander'
+import pc from 'picocolors'
+import type { AssayClient } from '../../client/assay-client.js'
+import type { JudgedResult } from '../../client/wire-shapes.js'
+import type { Json } from '../../core/json.js'
+import { systemClock } from '../../system.js'
+import { count, usd } from '../agent-progress.js'
+import { backtestLines, backtestReport, FLIPS_HEADER, flipRow } from '../backtest.js'
+import { CALIBRATION_HEADER, calibrationLines, calibrationRows } from '../calibration.js'
+import type { Cli } from '../cli.js'
+import { connect, type GlobalOptions } from '../connect.js'
+import { EXIT } from '../exit-code.js'
+import { readJson, UsageError } from '../inputs.js'
+import {
+  DEFECTS_HEADER,
+  defectRows,
+  JUDGES_HEADER,
+  judgeRows,
+  plantedLines,
+  plantedReport,
+  samplesOf,
+} from '../planted.js'
+import { sinceTime } from '../since.js'
+import { printable, printJson, printTable, type Terminal } from '../terminal.js'
+import { holdTrials, spentOn, type Trial, type Unjudged } from '../trials.js'
+import { collect, wholeNumber } from './options.js'
+
+/** R-DWS-26: judging the judges. */
+export function addVerifiers(program: Command, cli: Cli): void {
+  const verifiers = program.command('verifiers').description('how good those are who judge at gates')
+  addCalibration(verifiers, cli)
+  addTest(verifiers, cli)
+  addBacktest(verifiers, cli)
+}
+
+type SinceOption = GlobalOptions & { readonly since?: string }
+
+const sinceOf = ({ since }: SinceOption): { since?: string } =>
+  since === undefined ? {} : { since: sinceTime(since, systemClock.now()) }
+
+function addCalibration(verifiers: Command, { terminal }: Cli): void {
+  verifiers
+    .command('calibration')
+    .description('how right the judges of a gate have been, as far as the truth is known')
+    .argument('<gate>')
+    .option('--since <time>', 'only verdicts since then: 7d, or an ISO 8601 time')
+    .action(async (gateId: string, _options, command: Command) => {
+      const options = command.optsWithGlobals<SinceOption>()
+      const query = sinceOf(options)
+      const found = await (await connect(options)).getCalibration(gateId, query)
+      if (options.json) return printJson(terminal, found)
+      if (found.attempts === 0)
+        terminal.note(`gate ${gateId} has judged nothing${query.since ? ' since then' : ' yet'}`)
+      const rows = calibrationRows(found)
+      if (rows.length > 0) printTable(terminal, CALIBRATION_HEADER, rows)
+      for (const line of calibrationLines(found)) terminal.out(line)
+    })
+}
+
+type TestOptions = GlobalOptions & {
+  readonly output: readonly string[]
+  readonly fromRuns?: number
+  readonly seed: number
+}
+
+const USUAL_ORIGINALS = 3
+
+function addTest(verifiers: Command, { terminal, exit }: Cli): void {
+  verifiers
+    .command('test')
+    .description('plant defects in known-good outputs and see which ones the gate catches; no worker is called')
+    .argument('<gate>')
+    .option('--output <file>', 'a known-good output, JSON or YAML, or - for stdin; repeatable', collect, [])
+    .option('--from-runs <n>', `the latest outputs that passed the gate (${USUAL_ORIGINALS})`, wholeNumber)
+    .option('--seed <n>', 'another seed plants the defects elsewhere', wholeNumber, 1)
+    .action(async (gateId: string, _options, command: Command) => {
+      const { json, ...options } = command.optsWithGlobals<TestOptions>()
+      const client = await connect(options)
+      const outputs = await originals(terminal, client, gateId, options)
+      const samples = samplesOf(outputs, options.seed)
+      const planted = count(samples.length - outputs.length, 'planted defect')
+      terminal.note(pc.dim(`${count(outputs.length, 'known-good output')}, ${planted}, seed ${options.seed}`))
+      const trials = await holdTrials(terminal, client, gateId, samples)
+      const report = plantedReport(trials)
+      exit(report.unjudged.count === trials.length ? EXIT.failed : EXIT.ok)
+      if (json) return printJson(terminal, { gateId, seed: options.seed, ...report, cost: spentOn(trials) })
+      printTable(terminal, DEFECTS_HEADER, defectRows(report))
+      terminal.out('')
+      printTable(terminal, JUDGES_HEADER, judgeRows(report))
+      for (const line of plantedLines(report)) terminal.out(line)
+      for (const line of closing(report.unjudged, trials)) terminal.out(line)
+    })
+}
+
+/** Outputs that are known to be good. What a gate was made to let through is not. */
+async function originals(
+  terminal: Terminal,
+  client: AssayClient,
+  gateId: string,
+  { output, fromRuns }: TestOptions,
+): Promise<Json[]> {
+  if (output.length > 0 && fromRuns !== undefined) throw new UsageError('give --output or --from-runs, not both')
+  if (fromRuns === 0) throw new UsageError('--from-runs must be at least 1')
+  if (output.length > 0) {
+    // A gate that is not there is better refused once than by every trial.
+    await client.getStandard('gates', gateId)
+    return Promise.all(output.map(file => readJson(file === '-' ? file : `@${file}`, '--output', terminal.readStdin)))
+  }
+  const { verdicts } = await client.listVerdicts(gateId, { limit: MOST_VERDICTS })
+  const good = new Map(
+    verdicts
+      .filter(({ label }) => label === 'verified' || label === 'human-override')
+      .map(one => [one.resultHash, one.output as Json]),
+  )
+  if (good.size > 0) return [...good.values()].slice(0, fromRuns ?? USUAL_ORIGINALS)
+  throw new UsageError(`gate ${gateId} has let nothing pass yet; give it a known-good output with --output FILE`)
+}
+
+type BacktestOptions = GlobalOptions & { readonly since: string; readonly limit: number }
+
+/** The most that the server gives at once. */
+const MOST_VERDICTS = 200
+const USUAL_RESULTS = 50
+
+function addBacktest(verifiers: Command, { terminal }: Cli): void {
+  verifiers
+    .command('backtest')
+    .description('what the gate, as it is now, would say of what it has judged before; no worker is called')
+    .argument('<gate>')
+    .requiredOption('--since <time>', 'results judged since then: 7d, or an ISO 8601 time')
+    .option('--limit <n>', `the latest results (at most ${MOST_VERDICTS})`, wholeNumber, USUAL_RESULTS)
+    .action(async (gateId: string, _options, command: Command) => {
+      const { json, limit, ...options } = command.optsWithGlobals<BacktestOptions>()
+      const since = sinceTime(options.since, systemClock.now())
+      const client = await connect(options)
+      const { verdicts } = await client.listVerdicts(gateId, { since, limit })
+      terminal.note(
+        verdicts.length === 0
+          ? `gate ${gateId} has judged nothing since ${since}`
+          : pc.dim(`${count(verdicts.length, 'result')}, of the latest ${limit} verdicts since ${since} (--limit)`),
+      )
+      const trials = await holdTrials<Past>(terminal, client, gateId, verdicts as Past[])
+      const report = backtestReport(trials)
+      if (json) return printJson(terminal, { gateId, since, ...report, cost: spentOn(trials) })
+      if (verdicts.length === 0) return
+      if (report.flips.length > 0) printTable(terminal, FLIPS_HEADER, report.flips.map(flipRow))
+      for (const line of [...backtestLines(report), ...closing(report.unjudged, trials)]) terminal.out(line)
+    })
+}
+
+type Past = JudgedResult & { readonly output: Json }
+
+/** What nobody could judge, and what it has cost to ask. */
+function closing({ count: unjudged, faults }: Unjudged, trials: readonly Trial<unknown>[]): string[] {
+  const { tokens, costUsd } = spentOn(trials)
+  const reasons = Object.entries(faults).map(([code, n]) => `${code} ${n}×`)
+  return [
+    ...(unjudged === 0 ? [] : [`not judged: ${unjudged} of ${trials.length} (${printable(reasons.join(', '))})`]),
+    `cost: ${count(tokens, 'token')}, ${usd(costUsd)}`,
+  ]
+}
