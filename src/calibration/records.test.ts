@@ -7,7 +7,7 @@ import { createRecords } from './records.js'
 import { entryOf } from './testing/entry.js'
 
 const accepted = (runId: string): Entry =>
-  entryOf({ runId, votes: [{ scores: { correctness: 9 } }], by: 'ada', verdict: 'pass' })
+  entryOf({ runId, result: `result of ${runId}`, votes: [{ scores: { correctness: 9 } }], by: 'ada', verdict: 'pass' })
 
 function setup(entries: Entry[]) {
   const clock = new ManualClock()
@@ -60,7 +60,9 @@ describe('R-DWS-26: what is known of a gate’s verifiers', () => {
 
   it('tells what several verifiers are worth together', async () => {
     const votes = ['a', 'b', 'c'].map(agentId => ({ agentId, scores: { correctness: 9 } }))
-    const { records } = setup(Array.from({ length: 12 }, (_, i) => entryOf({ runId: `run-${i}`, votes })))
+    const { records } = setup(
+      Array.from({ length: 12 }, (_, i) => entryOf({ runId: `run-${i}`, result: `result ${i}`, votes })),
+    )
     expect(await records.standing('acme', 'facts', 'gate')).toMatchObject({ effectiveVotes: 1 })
   })
 
@@ -81,6 +83,12 @@ describe('R-DWS-26: what is known of a gate’s verifiers', () => {
     const { records } = setup([accepted('run-0')])
     expect((await records.standing('acme', 'facts', 'gate')).n).toBe(1)
     expect(await records.standing('acme', 'facts', 'changed')).toEqual({ n: 0, lower: 0 })
+  })
+
+  it('a result that is judged again in a replay or a branch counts once', async () => {
+    const again = { result: 'one', votes: [{ scores: { correctness: 9 } }], by: 'ada', verdict: 'pass' as const }
+    const { records } = setup(Array.from({ length: 40 }, (_, i) => entryOf({ runId: `run-${i}`, ...again })))
+    expect((await records.standing('acme', 'facts', 'gate')).n).toBe(1)
   })
 
   it('keeps tenants apart', async () => {

@@ -1,7 +1,7 @@
 import type { Clock, Store, VerdictRow } from '../engine/ports.js'
 import type { Records } from '../engine/verification-ports.js'
 import { effectiveVotes } from './agreement.js'
-import { casesOf, type Digest, digestOf, type Entry } from './labels.js'
+import { type Case, casesOf, type Digest, digestOf, type Entry } from './labels.js'
 import { standingOf } from './licence.js'
 
 /** The latest verdicts say how good the judges are now. */
@@ -41,7 +41,7 @@ export function createRecords({
     remember(digests, name, kept)
     // A licence is for the gate as it was: other criteria, or other verifiers, have to earn their own.
     const earned = [...kept.values()].filter(({ question }) => question.startsWith(`${gateHash} `))
-    const cases = casesOf(earned.toReversed())
+    const cases = onePerQuestion(casesOf(earned.toReversed()))
     const votes = effectiveVotes(cases.map(({ digest }) => digest.votes))
     return { ...standingOf(cases), ...(votes === undefined ? {} : { effectiveVotes: votes }) }
   }
@@ -67,6 +67,17 @@ export function createRecords({
       }
     },
   }
+}
+
+/** A result that was judged again, in a replay or a branch for one, shows nothing new about its judges. */
+function onePerQuestion(cases: readonly Case[]): readonly Case[] {
+  const kept = new Map<string, Case>()
+  for (const one of cases) {
+    const { question } = one.digest
+    // One of which the truth is known says more than one of which it is not.
+    if (one.label !== undefined || kept.get(question)?.label === undefined) kept.set(question, one)
+  }
+  return [...kept.values()]
 }
 
 const keyOf = ({ runId, sequence }: VerdictRow): string => `${runId} ${sequence}`

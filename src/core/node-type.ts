@@ -81,6 +81,8 @@ export type NodeContext = {
   readonly confidence: ConfidencePolicy
   /** Gates whose latest word on this run's work is not a pass. */
   readonly unverified: readonly Pick<Slot, 'gateId' | 'criteria' | 'nodeId' | 'workerId'>[]
+  /** Whether a worker completed and said itself that it has not reached its goal. */
+  readonly gaveUp: boolean
   /** The events that a turn of the orchestrator may look back on: from this one on, up to its own start. */
   readonly transcript: { readonly from: number; readonly to: number }
   /** Whether any edge leaves this port of the node. */

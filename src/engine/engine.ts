@@ -250,9 +250,8 @@ export class Engine implements RunEngine {
     const { standards } = this.deps
     if (named !== JUDGE_WORKFLOW) return standards.gatesFor(tenant, named)
     const bound = typeof gateId === 'string' ? await standards.gate(tenant, gateId) : undefined
-    return bound
-      ? [bound]
-      : failure('gate_unbound', `inputs.gateId must name a gate, not ${JSON.stringify(gateId ?? null)}`)
+    if (bound) return [onTrial(bound)]
+    return failure('gate_unbound', `inputs.gateId must name a gate, not ${JSON.stringify(gateId ?? null)}`)
   }
 
   async command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<RunView>> {
@@ -461,3 +460,13 @@ function inputOf(command: Exclude<RunCommand, ResolveInterrupt>): Input {
       return { ...command, type: 'ResumeRun' }
   }
 }
+
+/** The same gate, standing in the trial and holding nothing up there. */
+const onTrial = (bound: BoundGate): BoundGate => ({
+  ...bound,
+  gate: {
+    ...bound.gate,
+    position: { workflow_id: JUDGE_WORKFLOW, phase_id: 'judge', placement: 'checkpoint' },
+    gate_behaviour: { ...bound.gate.gate_behaviour, blocking: false },
+  },
+})

@@ -86,7 +86,7 @@ export function grow(
     characters += child.stored.reduce((sum, { payload, secret }) => sum + payload.length + (secret?.length ?? 0), 0)
     const end = child.loaded.state
     if (end.phase !== 'ended') return void children.push(child)
-    hear(childEnded(watch, end))
+    hear(childEnded(watch, end, child.loaded.rules.plan))
     // A parent that knows already need not be woken.
     children.push({ ...child, wakes: [] })
   }

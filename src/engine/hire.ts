@@ -1,6 +1,7 @@
 import type { BudgetPolicy } from '../core/agent/budget.js'
 import type { BoundGate } from '../core/gate/gate.js'
 import type { JsonObject } from '../core/json.js'
+import { JUDGE_WORKFLOW } from '../core/nodes/judge.js'
 import { type Failure, failure } from '../core/problem.js'
 import type { Plan } from '../core/run/plan.js'
 import { policiesForChild } from '../core/run/spending.js'
@@ -11,6 +12,8 @@ import type { EffectOf } from './perform/performing.js'
 import type { Input } from './runs.js'
 
 type Start = Extract<Input, { type: 'StartRun' }>
+
+const TRIAL = 'a trial is a run of its own and nobody’s worker; put the gate at the node whose work it is to judge'
 
 /** The command that starts a child, or why there will be none. `plan` is what its workflow is now, if there is one. */
 export function hire(
@@ -36,6 +39,7 @@ export function hire(
     return failure('unknown_child_workflow', message, { retryable: false, details: { workflowId } })
   }
   if ('code' in gates) return gates
+  if (plan.definition.id === JUDGE_WORKFLOW) return failure('gate_unbound', TRIAL, { retryable: false })
   const started = {
     workflowId: plan.definition.id,
     workflowDigest: plan.digest,

@@ -24,7 +24,10 @@ export interface Inspector {
     readonly bound: BoundGate
     /** Only these criteria's probes are run. */
     readonly dimensions: readonly string[]
+    /** As it may be shown. */
     readonly output: Json
+    /** The result itself where it holds more than may be shown; no evidence quotes it. */
+    readonly hidden?: Json
     readonly signal: AbortSignal
   }): Promise<readonly ProbeResult[]>
 }

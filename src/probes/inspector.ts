@@ -47,8 +47,12 @@ export function createInspector({ searchPath = DEFAULT_PATH, ...deps }: Inspecto
   }
 
   return {
-    inspect({ runId, bound, dimensions, output, signal }) {
-      const subject: Subject = { output, knowledge: bound.knowledge, signal }
+    inspect({ runId, bound, dimensions, output, hidden, signal }) {
+      const shown: Subject = { output, knowledge: bound.knowledge, signal }
+      const look = async (probe: Probe): Promise<Found> => {
+        if (hidden === undefined || LEAVES_HOST.has(probe.type)) return attempt(probe, shown, runId)
+        return unquoted(await attempt(probe, { ...shown, output: hidden }, runId))
+      }
       const slots = createSlots(AT_A_TIME)
       const probes = bound.gate.evaluation_criteria
         .filter(({ dimension }) => dimensions.includes(dimension))
@@ -57,7 +61,7 @@ export function createInspector({ searchPath = DEFAULT_PATH, ...deps }: Inspecto
         probes.map(async ({ dimension, probe }) => ({
           probeId: probe.probe_id,
           dimension,
-          ...(await slots(() => attempt(probe, subject, runId))),
+          ...(await slots(() => look(probe))),
         })),
       )
     },
@@ -65,6 +69,14 @@ export function createInspector({ searchPath = DEFAULT_PATH, ...deps }: Inspecto
 }
 
 const CALLED_OFF = 'was called off'
+
+/** What must not be shown is not given to programs, nor to other hosts. */
+const LEAVES_HOST: ReadonlySet<Probe['type']> = new Set(['http', 'command', 'file'])
+
+const unquoted = ({ outcome, evidence }: Found): Found => ({
+  outcome,
+  evidence: evidence.map(item => ({ ...item, detail: 'not shown, because the result holds what must not be seen' })),
+})
 
 const DEFAULT_PATH = [path.dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(path.delimiter)
 

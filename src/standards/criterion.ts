@@ -17,7 +17,7 @@ import {
 } from './reader.js'
 
 /** The host adds these to the keys of a verdict itself (contract agents §23.2, A13). */
-const RESERVED = ['human-override', 'self-verification']
+const RESERVED = ['human-override', 'human-confirmed', 'no-answer', 'self-verification']
 
 const dimension: Read<string> = refined(key, (name, field, problems) => {
   if (name.startsWith('gate.') || RESERVED.includes(name))

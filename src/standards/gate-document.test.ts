@@ -63,6 +63,7 @@ describe('a gate is completed', () => {
         auto_commit: 'always',
         licence: { min_n: 30, lower_bound: 0.9 },
         min_confidence: 0,
+        allow_hidden: false,
         retries: 2,
         retry_delay_ms: 2000,
       },

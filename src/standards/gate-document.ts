@@ -84,6 +84,7 @@ const gateBehaviour = object({
     DEFAULT_LICENCE,
   ),
   min_confidence: orElse(between(0, 1), 0),
+  allow_hidden: orElse(flag, false),
   retries: orElse(whole(0, 20), 2),
   retry_delay_ms: orElse(whole(1, HOUR), 2_000),
   answer_timeout_ms: may(whole(1, YEAR)),

@@ -22,19 +22,26 @@ export function positionProblems(gate: Gate, plan: Plan): string[] {
   if (phase.node.typeId === VERIFIER)
     return ['position.workflow_id: a verifier is not verified in turn; name the work itself']
   return [
-    ...(gate.position.placement === 'workflow_exit' ? exitProblems(gate, phase) : phaseProblems(gate, phase)),
+    ...(gate.position.placement === 'workflow_exit' ? exitProblems(gate, phase, plan) : phaseProblems(gate, phase)),
     ...supervisorProblems(gate, plan),
     ...selfProblems(gate, phase),
   ]
 }
 
-function exitProblems({ position, gate_behaviour }: Gate, { node }: PlanNode): string[] {
+function exitProblems({ position, gate_behaviour }: Gate, { node, index }: PlanNode, plan: Plan): string[] {
   const { phase_id, worker_id } = position
+  const loop = plan.nodes.find(({ body }) => body.includes(index))
+  const goesBack = gate_behaviour.blocking && gate_behaviour.max_attempts > 1
   return [
+    ...(loop && goesBack
+      ? [
+          `position.phase_id ${JSON.stringify(phase_id)} is inside the loop ${JSON.stringify(loop.node.id)}, which has ended when the run leaves; name a node outside of it, or set gate_behaviour.max_attempts to 1`,
+        ]
+      : []),
     ...(worker_id === undefined
       ? []
       : ['position.worker_id narrows a phase_exit, and this is workflow_exit; remove it']),
-    ...(gate_behaviour.blocking && gate_behaviour.max_attempts > 1 && !REWORKABLE.includes(node.typeId)
+    ...(goesBack && !REWORKABLE.includes(node.typeId)
       ? [
           `position.phase_id ${JSON.stringify(phase_id)} is a ${node.typeId}, which cannot do the work again; name a ${listed(REWORKABLE)}, or set gate_behaviour.max_attempts to 1`,
         ]

@@ -34,10 +34,13 @@ export function shelve(standards: readonly Standard[]): Shelf {
     if (gate === undefined) return undefined
     const missing = missingOf(gate, find)
     if (missing.length > 0) return { missing }
+    // A gate that all share is measured by what all share: no tenant has a say in it.
+    const mayBind = ({ intent_id }: Intent) =>
+      find('gate', gateId)!.tenant !== null || find('intent', intent_id)?.tenant === null
     const parts = {
       gate,
       intents: gate.intent_refs.map(id => intents.get(id)!),
-      constraints: [...intents.values()].filter(intent => holdsFor(intent, gate)),
+      constraints: [...intents.values()].filter(intent => holdsFor(intent, gate) && mayBind(intent)),
       knowledge: gate.knowledge_refs.map(id => knowledge.get(id)!),
     }
     return { ...parts, version: find('gate', gateId)!.version, hash: hashOf(canonicalJson(parts as unknown as Json)) }

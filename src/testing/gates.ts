@@ -56,6 +56,7 @@ export function boundGate({ criteria = [{ dimension: 'correctness' }], ...given 
       auto_commit: 'always',
       licence: { min_n: 30, lower_bound: 0.9 },
       min_confidence: 0,
+      allow_hidden: false,
       retries: 2,
       retry_delay_ms: 2_000,
       ...behaviour,

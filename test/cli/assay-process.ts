@@ -13,7 +13,7 @@ export type Result = { readonly code: number | null; readonly stdout: string; re
 export type Running = { readonly child: ChildProcess; readonly done: Promise<Result>; readonly said: () => string }
 
 /** Nothing of the developer's own settings reaches a command here or in a process, and no key that somebody pays for. */
-const OWN = /^(ASSAY_|DATABASE_URL|OPENAI_|ANTHROPIC_|GOOGLE_)/
+const OWN = /^(ASSAY_(?!TEST_)|DATABASE_URL|OPENAI_|ANTHROPIC_|GOOGLE_)/
 for (const name of Object.keys(process.env).filter(name => OWN.test(name))) delete process.env[name]
 
 /** A command that hangs is a failure with its output, not a test that never ends; a server is meant to stay. */

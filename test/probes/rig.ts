@@ -70,6 +70,7 @@ const boundGate = (criteria: readonly Criterion[], knowledge: readonly Knowledge
       auto_commit: 'always',
       licence: { min_n: 1, lower_bound: 0 },
       min_confidence: 0,
+      allow_hidden: false,
       retries: 0,
       retry_delay_ms: 0,
     },

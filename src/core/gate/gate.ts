@@ -111,6 +111,8 @@ export type GateBehaviour = {
   readonly licence: { readonly min_n: number; readonly lower_bound: number }
   /** A pass of which the verifiers are less sure is shown to a person first. */
   readonly min_confidence: number
+  /** A pass holds although parts of the result are hidden from everybody who judges it. */
+  readonly allow_hidden: boolean
   /** How often verifiers that gave no vote are asked again, and after how long the first time; it doubles. */
   readonly retries: number
   readonly retry_delay_ms: number

@@ -27,6 +27,8 @@ function recorded(answers: Ballot['answers'], dimensions: readonly string[]) {
   })
 }
 
+const scale = { min: 0, max: 1, type: 'float' as const }
+
 describe('the record of an attempt', () => {
   it('R-DWS-25: has every vote, fault and finding, and where each criterion stands', () => {
     const warned = vote({ a: 1 }, { verdict: 'conditional_pass', findings: [finding('a', 'warning')], model: 'x:one' })
@@ -44,9 +46,9 @@ describe('the record of an attempt', () => {
       output: { text: 'x' },
       verdict: 'conditional_pass',
       criteria: [
-        { dimension: 'a', score: 0.75, pass_threshold: 0.5, passed: true, settledBy: 'verifiers' },
-        { dimension: 'b', pass_threshold: 0.5, passed: true, settledBy: 'earlier' },
-        { dimension: 'p', score: 1, pass_threshold: 0.5, passed: true, settledBy: 'probes' },
+        { dimension: 'a', score: 0.75, pass_threshold: 0.5, scale, passed: true, settledBy: 'verifiers' },
+        { dimension: 'b', pass_threshold: 0.5, scale, passed: true, settledBy: 'earlier' },
+        { dimension: 'p', score: 1, pass_threshold: 0.5, scale, passed: true, settledBy: 'probes' },
       ],
       findings: warned.findings,
       evidence: [],

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { hostWorkflow } from '../../engine/host-workflows.js'
-import { boundGate } from '../../testing/gates.js'
-import { convenes, faults, inspects, judged, poor, recordsOf, verdicts, wantedOf } from '../../testing/gate-stories.js'
+import {
+  convenes,
+  faults,
+  gateAt,
+  inspects,
+  judged,
+  poor,
+  recordsOf,
+  verdicts,
+  wantedOf,
+} from '../../testing/gate-stories.js'
 import { Scenario } from '../../testing/given-when-then.js'
 import { eventsOf } from '../../testing/invocations.js'
 import { LIMITS } from '../../testing/limits.js'
@@ -19,13 +28,15 @@ const capabilities = new Set<string>()
 function trial(behaviour: Partial<GateBehaviour> = {}, inputs: JsonObject = { gateId: 'g1', output: { text: 'x' } }) {
   const plan = compile(hostWorkflow(JUDGE_WORKFLOW)!, 'digest', { nodeTypes, capabilities, accepted: true })
   if (!isPlan(plan)) throw new Error(plan.message)
-  return new Scenario({ plan, limits: LIMITS, capabilities }).start(inputs, undefined, [boundGate({ behaviour })])
+  return new Scenario({ plan, limits: LIMITS, capabilities }).start(inputs, undefined, [
+    gateAt('judge', 'checkpoint', { behaviour }),
+  ])
 }
 
 const outcome = (run: Scenario) => (run.state.phase === 'ended' ? run.state.outcome : undefined)
 
 describe('a trial of a gate', () => {
-  it('puts the result to the gate, wherever that stands', () => {
+  it('puts the result to the gate', () => {
     expect(wantedOf(trial())).toMatchObject({ nodeId: 'judge', attempt: 1, result: { text: 'x' } })
   })
 

@@ -186,7 +186,7 @@ function end(
   decision: OrchestratorDecision & JsonObject,
   writes: Write[] = [],
 ): Step {
-  const problems = claimProblems(decision, ctx.unverified)
+  const problems = claimProblems(decision, ctx)
   if (problems.length === 0) return completed({ iteration, decision, route: 'done' }, writes)
   if ((ctx.orchestrator?.refusals ?? 0) === 0)
     return completed({ iteration, decision, route: 'again', refused: problems }, writes)

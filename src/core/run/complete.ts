@@ -1,15 +1,25 @@
 import type { JsonObject } from '../json.js'
-import { gatesAt, unresolved } from './gating.js'
-import { maskOutputs } from './masking.js'
+import { failure } from '../problem.js'
+import type { StopRequested } from './event.js'
+import { gatesAt, placeOf, unresolved } from './gating.js'
+import { MASK, maskOutputs } from './masking.js'
 import type { PlanNode } from './plan.js'
-import type { Told } from './state.js'
+import type { NodeState, Told } from './state.js'
+import { stop } from './stop.js'
 import type { Turn } from './turn.js'
 
-/** Nothing is left to do: the run ends with its outputs, once the gates at its exit have let them pass. */
+/**
+ * Nothing is left to do: the run ends with its outputs, once the gates at its exit have let pass what it leaves behind.
+ * That is its variables, too: a parent takes its results from there.
+ */
 export function leave(turn: Turn): void {
   const outputs = outputsOf(turn)
   const [first] = gatesAt(turn.active, '', { point: 'run' })
   if (first === undefined) return complete(turn, outputs)
+  const idle = unworked(turn)
+  if (idle !== undefined) return stop(turn, idle)
+  const { variables, hidden } = turn.active
+  const left = Object.entries(variables).map(([name, value]) => [name, hidden.variables.includes(name) ? MASK : value])
   const last = turn.active.next - 1
   const { target, sequence } = turn.active.latest ?? { target: `${turn.runId}:${last}`, sequence: last }
   const nodeId = turn.active.gates![first]!.gate.position.phase_id
@@ -17,9 +27,22 @@ export function leave(turn: Turn): void {
     type: 'assay.result.staged',
     nodeId,
     payload: { nodeId, point: 'run', targetRef: target },
-    secret: { result: outputs, subject: sequence },
+    secret: { result: { outputs, variables: Object.fromEntries(left) }, subject: sequence },
     cause: last,
   })
+}
+
+/** Work was sent back and nobody has taken it up: to judge what is there again would be to judge nothing. */
+function unworked({ plan, active }: Turn): Extract<StopRequested, { outcome: 'failed' }> | undefined {
+  const phase = plan.nodes.find(({ node }) => active.feedback?.[placeOf(node.id)] !== undefined)
+  if (phase === undefined) return undefined
+  const nodeId = phase.node.id
+  const message = `work was sent back to node "${nodeId}", and the way there was not taken again; let the gate's position.phase_id name a node that always runs`
+  return {
+    outcome: 'failed',
+    error: failure('verification_failed', message, { retryable: false }),
+    failedNodeId: nodeId,
+  }
 }
 
 export function complete(turn: Turn, outputs: JsonObject): void {
@@ -32,13 +55,21 @@ export function complete(turn: Turn, outputs: JsonObject): void {
 export const criteriaOf = ({ orchestrator }: Pick<Told, 'orchestrator'>) =>
   orchestrator?.decision.kind === 'terminate' ? orchestrator.decision.successCriteria : undefined
 
-/** R-VERIFY-19, contract agents §11.3; undefined when nobody has said anything about it. */
-export function isSatisfied(state: Pick<Told, 'orchestrator' | 'slots'>): boolean | undefined {
+/**
+ * R-VERIFY-19, contract agents §11.3. The goal was not reached where a gate has not passed the work, where a worker says
+ * so, and where the orchestrator does. Where nobody was asked, or work is missing altogether, nobody knows: undefined.
+ */
+export function isSatisfied(state: Pick<Told, 'orchestrator' | 'slots' | 'gaveUp' | 'nodes'>): boolean | undefined {
+  if (unresolved(state).length > 0 || (state.gaveUp ?? []).length > 0) return false
   const criteria = criteriaOf(state)
-  const isJudged = Object.values(state.slots ?? {}).some(({ verdict }) => verdict !== undefined)
-  if (criteria === undefined && !isJudged) return undefined
-  return (criteria ?? []).every(({ met }) => met) && unresolved(state).length === 0
+  if (criteria !== undefined) return criteria.every(({ met }) => met)
+  const isJudged = Object.values(state.slots ?? {}).some(({ verdict }) => verdict === 'pass')
+  return isJudged && !state.nodes.some(isWorkMissing) ? true : undefined
 }
+
+/** A worker failed, or what it brought was not accepted, and the run went on without it. */
+const isWorkMissing = (node: NodeState): boolean =>
+  node.is === 'completed' && (node.outputs.childStatus === 'failed' || node.outputs.childStatus === 'cancelled')
 
 /** The run's outputs as readers may see them: what core.end nodes were given, else what the last nodes gave. */
 function outputsOf(turn: Turn): JsonObject {

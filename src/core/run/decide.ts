@@ -22,6 +22,7 @@ import { type RunState, statusOf } from './state.js'
 import { cancelStopped, childStopped, stop } from './stop.js'
 import { type Limits, Turn } from './turn.js'
 import { inspected, resumeGate } from './verify.js'
+import { misplaced } from './gating.js'
 
 export type Rules = { readonly plan: Plan; readonly limits: Limits; readonly capabilities: ReadonlySet<string> }
 
@@ -89,7 +90,12 @@ function start(
   if (state.phase !== 'absent') return { ok: true, events: [], state }
   const { plan, limits } = rules
   const { started, runId } = input
-  const problems = [...inputProblems(plan, started.inputs), ...boundProblems(started.configurable ?? {})]
+  const { gates = [] } = input
+  const problems = [
+    ...inputProblems(plan, started.inputs),
+    ...boundProblems(started.configurable ?? {}),
+    ...gates.flatMap(bound => misplaced(plan, bound)),
+  ]
   if (problems.length > 0) return { ok: false, refusal: refuse('validation_error', problems.join('; '), { problems }) }
   if ((started.depth ?? 0) > limits.maxDepth) {
     const message = `the run would be nested ${started.depth} deep; the limit is ${limits.maxDepth}`
@@ -101,7 +107,6 @@ function start(
   const turn = new Turn(plan, limits, state, runId, input.now, undefined, retelling)
   const { shown, secret } = maskInputs(plan, started.inputs, input.hiddenInputs ?? [])
   const recorded = retelling === undefined ? withPolicies(started, plan, limits) : started
-  const { gates = [] } = input
   const pinned = gates.map(({ gate, version, hash }) => ({ gateId: gate.gate_id, version, hash }))
   const unseen = { ...(secret ? { inputs: secret } : {}), ...(gates.length > 0 ? { gates } : {}) }
   turn.emit({

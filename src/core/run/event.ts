@@ -218,6 +218,8 @@ export type HandoffSecret =
       readonly outputs: JsonObject
       readonly hidden: readonly string[]
       readonly attestation?: { checksum: string; algorithm: 'sha256' }
+      /** Agents that its run names. */
+      readonly agents?: readonly string[]
       readonly spent?: Spend
       readonly verification?: Spend
       readonly goalSatisfied?: false

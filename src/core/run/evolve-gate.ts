@@ -2,7 +2,7 @@ import { NOTHING_SPENT, plus } from '../agent/budget.js'
 import { failure } from '../problem.js'
 import type { Recorded } from './event.js'
 import type { GateFact } from './gate-event.js'
-import { slotOf } from './gating.js'
+import { occurrenceOf, slotOf } from './gating.js'
 import type { AttemptMade, Gating, JudgeState, NodeState, Slot, Told, WorkerState } from './state.js'
 
 type Waiting = Extract<NodeState, { is: 'waiting' }>
@@ -171,23 +171,21 @@ export function evolveSlots(state: Told, node: NodeState | undefined, event: Gat
   const gating = node?.is === 'waiting' ? node.gating : undefined
   const bound = gating && state.gates?.[gating.gate]
   if (!gating || !bound || node?.is !== 'waiting' || node.staged?.point === 'none') return state.slots
-  const workerId =
-    gating.worker === undefined || node.wait.kind !== 'handoff' ? undefined : node.wait.workers[gating.worker]
-  const point = gating.worker === undefined ? (node.staged?.point ?? 'node') : 'harvest'
-  const key = slotOf(bound.gate.gate_id, event.nodeId, { point, ...(workerId === undefined ? {} : { workerId }) })
+  const worker = workerIn(node, gating)
+  const point = worker === undefined ? (node.staged?.point ?? 'node') : 'harvest'
+  const key = slotOf(bound.gate.gate_id, event.nodeId, { point, ...worker })
   const known = state.slots?.[key]
-  const { worker, target } = gating
+  const { target } = gating
   const before: Slot = {
     ...known,
     gateId: bound.gate.gate_id,
     nodeId: event.nodeId,
-    ...(workerId === undefined ? {} : { workerId }),
-    ...(worker === undefined ? {} : { worker }),
+    ...(worker === undefined ? {} : { workerId: worker.workerId }),
     ...(point === 'run' ? { atExit: true } : {}),
     since: node.since,
     target,
     criteria: gating.dimensions,
-    attempts: known?.worker === worker ? (known?.attempts ?? []) : [],
+    attempts: known?.attempts ?? [],
   }
   if (event.type === 'dws.verification.verdict_rendered') {
     if (!event.secret) return state.slots
@@ -213,7 +211,16 @@ const unjudged = ({ attempt, resultHash }: Gating): AttemptMade => ({
   isUnjudged: true,
 })
 
-/** A node that begins its work anew begins its attempts anew; what was said of it before still stands. */
+/** Which of the node's workers it is about, if it is about one. */
+export const workerIn = ({ wait }: Waiting, { worker }: Gating) =>
+  worker === undefined || wait.kind !== 'handoff'
+    ? undefined
+    : { workerId: wait.workers[worker]!, occurrence: occurrenceOf(wait.workers, worker) }
+
+/**
+ * A node that begins its work anew begins its attempts anew, unless it was told to do the same work again: then its
+ * attempts are used up all the same (R-DWS-22). What was said of it before still stands.
+ */
 export function renewSlots(slots: Slots, nodeId: string): Slots {
   if (!Object.values(slots).some(slot => isOf(slot, nodeId))) return slots
   const renewed = Object.entries(slots).map(([key, slot]) => [
@@ -225,7 +232,8 @@ export function renewSlots(slots: Slots, nodeId: string): Slots {
 
 type Slots = NonNullable<Told['slots']>
 
-const isOf = (slot: Slot, nodeId: string): boolean => slot.nodeId === nodeId && slot.attempts.length > 0 && !slot.atExit
+const isOf = (slot: Slot, nodeId: string): boolean =>
+  slot.nodeId === nodeId && slot.attempts.length > 0 && !slot.atExit && slot.verdict !== 'revise'
 
 /** Verifiers belong to the run that started them: whoever branches off it starts its own. */
 export const orphanedJudges = (gating: Gating, away: number): Gating => ({

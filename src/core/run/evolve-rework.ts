@@ -3,8 +3,9 @@ import { type Draft, put, replaced } from './draft.js'
 import type { Wait } from './event.js'
 import type { GateEvent } from './evolve-gate.js'
 import { PENDING } from './evolve-workers.js'
+import { occurrenceOf, placeOf } from './gating.js'
 import type { Plan } from './plan.js'
-import type { Active, NodeState, Staged } from './state.js'
+import type { NodeState, Staged } from './state.js'
 
 const IDLE: NodeState = { is: 'idle' }
 
@@ -20,13 +21,17 @@ export function workAgain(
   if (!secret) return
   const { feedback, worker } = secret
   draft.reworks = (draft.reworks ?? 0) + 1
-  draft.feedback = { ...draft.feedback, [worker === undefined ? nodeId : `${nodeId}/${worker}`]: feedback }
+  const workers = before.is === 'waiting' && before.wait.kind === 'handoff' ? before.wait.workers : []
+  const { workerId } = payload
+  const who =
+    worker === undefined || workerId === undefined ? {} : { workerId, occurrence: occurrenceOf(workers, worker) }
+  draft.feedback = { ...draft.feedback, [placeOf(nodeId, who)]: feedback }
   if (payload.point === 'run') return returnTo(plan, draft, index)
   if (before.is !== 'waiting') return
   const { gating: _gating, staged: _staged, ...others } = before
   if (worker !== undefined) {
-    const workers = (before.workers ?? []).map((state, k) => (k === worker ? PENDING : state))
-    return put(draft, index, { ...others, workers })
+    const again = (before.workers ?? []).map((state, k) => (k === worker ? PENDING : state))
+    return put(draft, index, { ...others, workers: again })
   }
   const { invocation: _invocation, told: _told, uses: _uses, paid: _paid, spoiled: _spoiled, ...node } = others
   const ordinal = draft.starts[index] ?? 0
@@ -47,10 +52,11 @@ function returnTo(plan: Plan, draft: Draft, index: number): void {
   draft.touched = [index]
 }
 
-/** What has been worked in is not said again. */
-export function heeded(feedback: NonNullable<Active['feedback']>, nodeId: string): NonNullable<Active['feedback']> {
-  const others = Object.entries(feedback).filter(([place]) => place !== nodeId && !place.startsWith(`${nodeId}/`))
-  return others.length === Object.keys(feedback).length ? feedback : Object.fromEntries(others)
+/** What has been worked in, or never will be, is not said again. */
+export function heeded(draft: Draft, place: string): void {
+  if (draft.feedback?.[place] === undefined) return
+  const { [place]: _, ...others } = draft.feedback
+  draft.feedback = others
 }
 
 export const trialOf = (runId: string, sequence: number, result: JsonObject[string]): Staged => ({

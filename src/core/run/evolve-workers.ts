@@ -72,6 +72,7 @@ function told(
         outputs: secret.outputs,
         hidden: secret.hidden,
         ...(secret.attestation ? { attestation: secret.attestation } : {}),
+        ...(secret.agents ? { agents: secret.agents } : {}),
       }
     case 'output.harvested':
       return before.is === 'completed' && !isToldFirst(planNode) ? merged(before) : before

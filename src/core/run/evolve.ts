@@ -12,10 +12,12 @@ import {
   orphanedJudges,
   renewSlots,
   stagedBy,
+  workerIn,
 } from './evolve-gate.js'
 import { heeded, trialOf, workAgain } from './evolve-rework.js'
 import { evolveSpend, evolveVerification } from './evolve-spend.js'
 import { evolveWorkers, orphaned, PENDING } from './evolve-workers.js'
+import { occurrenceOf, placeOf } from './gating.js'
 import type { Plan } from './plan.js'
 import { ceilingsOf } from './spending.js'
 import {
@@ -141,8 +143,11 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
     }
     case 'core.workflowChain.event':
     case 'assay.child.status':
-      if (before.is === 'waiting' && before.workers)
+      if (before.is === 'waiting' && before.workers) {
+        if (event.type === 'core.workflowChain.event' && event.payload.phase === 'child.completed')
+          noteGoal(draft, before, event)
         put(draft, index, { ...before, workers: evolveWorkers(plan.nodes[index]!, before.workers, event) })
+      }
       if (event.type === 'core.workflowChain.event' && event.payload.phase === 'output.harvested')
         // R-VERIFY-23: due to its `child.completed`.
         draft.latest = { target: event.payload.childRunId ?? '', sequence: event.cause ?? since }
@@ -192,7 +197,6 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       const outputs: JsonObject = event.secret?.outputs ?? event.payload.outputs
       const { type } = plan.nodes[index]!
       settle(plan, draft, index, { is: 'completed', outputs, since })
-      if (draft.feedback) draft.feedback = heeded(draft.feedback, event.nodeId)
       if (type.loops) turnLoop(plan, draft, index, type.chosenPort?.(outputs))
       return
     }
@@ -202,6 +206,7 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       return settle(plan, draft, index, { is: 'skipped', since })
     case 'node.cancelled':
       put(draft, index, { is: 'cancelled', since })
+      if (draft.feedback) heeded(draft, placeOf(event.nodeId))
       draft.open = without(draft.open, index)
       return rest(draft)
     case 'variable.changed': {
@@ -227,6 +232,22 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
   }
 }
 
+/** R-VERIFY-19: a worker that gave up has not succeeded, whatever its parent makes of it, until it has. */
+function noteGoal(
+  draft: Draft,
+  { wait, workers = [] }: Extract<NodeState, { is: 'waiting' }>,
+  { nodeId, payload, secret }: Extract<Recorded, { type: 'core.workflowChain.event' }>,
+): void {
+  const { childRunId, workerId } = payload
+  const goalSatisfied = secret && 'goalSatisfied' in secret ? secret.goalSatisfied : undefined
+  const gaveUp = draft.gaveUp ?? []
+  if (wait.kind !== 'handoff' || (goalSatisfied === undefined && gaveUp.length === 0)) return
+  const worker = workers.findIndex(state => state.is === 'running' && state.childRunId === childRunId)
+  const place = placeOf(nodeId, { workerId, occurrence: occurrenceOf(wait.workers, Math.max(worker, 0)) })
+  const others = gaveUp.filter(other => other !== place)
+  draft.gaveUp = goalSatisfied === false ? [...others, place] : others
+}
+
 /** What a gate says changes its node, what is known of its place, and now and then the course of the run. */
 function evolveGate(plan: Plan, draft: Draft, before: NodeState, event: GateEvent, index: number): void {
   const slots = evolveSlots(draft, before, event)
@@ -245,7 +266,15 @@ function evolveGate(plan: Plan, draft: Draft, before: NodeState, event: GateEven
     })
     draft.open = including(draft.open, index)
   } else if (event.type === 'assay.rework.began') workAgain(plan, draft, before, event, index)
-  else if (before.is === 'waiting') put(draft, index, evolveGating(before, event))
+  else if (before.is === 'waiting') {
+    const worker = before.gating && workerIn(before, before.gating)
+    if (worker && event.type === 'agent.verified' && event.payload.verdict !== 'revise')
+      heeded(draft, placeOf(event.nodeId, worker))
+    // The supervisor may have the same worker do it again, who is then told what was found.
+    if (worker && event.type === 'assay.result.withheld' && event.secret?.feedback)
+      draft.feedback = { ...draft.feedback, [placeOf(event.nodeId, worker)]: event.secret.feedback }
+    put(draft, index, evolveGating(before, event))
+  }
   if (draft.open.length > 0) rest(draft)
 }
 
@@ -342,6 +371,7 @@ const end = (state: Active, event: Recorded, outcome: Outcome): Ended => ({
   ...(state.slots ? { slots: state.slots } : {}),
   ...(state.verification ? { verification: state.verification } : {}),
   ...(state.reworks ? { reworks: state.reworks } : {}),
+  ...(state.gaveUp ? { gaveUp: state.gaveUp } : {}),
 })
 
 const askedBy = ({ payload, secret, at }: Extract<Recorded, { type: 'interrupt.requested' }>): Asked => ({
@@ -455,6 +485,7 @@ function interrupt(draft: Draft): void {
 /** The node is done with; those its edges lead to may have their turn now. */
 function settle(plan: Plan, draft: Draft, index: number, node: NodeState): void {
   put(draft, index, node)
+  if (draft.feedback) heeded(draft, placeOf(plan.nodes[index]!.node.id))
   draft.open = without(draft.open, index)
   draft.touched = without(draft.touched, index)
   for (const edge of plan.nodes[index]!.outbound) draft.touched = including(draft.touched, edge.target)

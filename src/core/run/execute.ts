@@ -260,6 +260,7 @@ function withContext(
     orchestrator: state.orchestrator,
     confidence: turn.limits.confidence,
     unverified: unresolved(state),
+    gaveUp: (state.gaveUp ?? []).length > 0,
     transcript: { from: Math.max(0, state.next - turn.limits.transcriptWindow), to: state.next },
     wired: port => leaves(outbound, port),
     channelSchema: channel => plan.channels.get(channel)?.schema,

@@ -11,13 +11,14 @@ import type { Gating, NodeState } from './state.js'
 import type { Turn } from './turn.js'
 
 /** Why a person is asked: nobody could judge, the attempts are used up, or a pass alone is not enough. */
-export type Doubt = 'unsettled' | 'exhausted' | 'unlicensed' | 'unsure'
+export type Doubt = 'unsettled' | 'exhausted' | 'unlicensed' | 'unsure' | 'unseen'
 
 const TITLES: { readonly [Reason in Doubt]: string } = {
   unsettled: 'Nobody could judge this result. Merge it all the same?',
   exhausted: 'This result has not passed its gate. Merge it all the same?',
   unlicensed: 'This result has passed. Its verifiers have no licence yet: merge it?',
   unsure: 'This result has passed, and its verifiers are not sure. Merge it?',
+  unseen: 'This result has passed, and holds what its verifiers could not see. Merge it?',
 }
 
 /** R-DWS-36, `on_fail: escalate`, `auto_commit: licensed`: fail closed, and say what it is about. */

@@ -24,7 +24,7 @@ export type GateFact =
   /** The work is done again with what was found. */
   | NodeFact<'assay.rework.began', ReworkBegan, { feedback: Feedback; worker?: number }>
   /** R-VERIFY-11: what a worker brought back is not merged, and will not be. */
-  | NodeFact<'assay.result.withheld', ResultWithheld, { worker: number }>
+  | NodeFact<'assay.result.withheld', ResultWithheld, { worker: number; feedback?: Feedback }>
 
 export type ResultStaged = { nodeId: string; point: 'node' | 'run' | 'none'; targetRef: string }
 

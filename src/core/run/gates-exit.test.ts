@@ -37,14 +37,17 @@ describe('a gate at the exit of a workflow', () => {
   it('R-VERIFY-10 §23.2: judges what the run is about to end with; it ends after a pass', () => {
     const run = says(begun(), answered('first'))
     expect(run.told().at(-1)).toBe('assay.result.staged a')
-    expect(wantedOf(run)).toMatchObject({ result: { payload: 'first' }, output: { payload: 'first' } })
+    expect(wantedOf(run)).toMatchObject({
+      result: { outputs: { payload: 'first' } },
+      output: { outputs: { payload: 'first' } },
+    })
     expect(statusOf(run.state)).toBe('running')
     judged(run)
     const { sequence } = run.log.find(({ type }) => type === 'agent.decided')!
     expect(verdicts(run)).toMatchObject([{ verdict: 'pass', target: `run-1:${sequence}` }])
     expect(eventsOf(run, 'agent.verified')[0]!.cause).toBe(sequence)
     expect(run.told().slice(-2)).toEqual(['agent.verified a', 'run.completed'])
-    expect(run.state).toMatchObject({ outcome: { goalSatisfied: true, outputs: { payload: 'first' } } })
+    expect(run.state).toMatchObject({ outcome: { outputs: { payload: 'first' } } })
   })
 
   it('R-DWS-20: sent back, the phase and what follows it run again; what came before does not', () => {
@@ -52,7 +55,7 @@ describe('a gate at the exit of a workflow', () => {
     expect(payloads(run, 'assay.rework.began')).toEqual([{ gateId: 'g1', attempt: 2, point: 'run', scope: 'targeted' }])
     expect(owedTo(run, 'brief')!.feedback).toMatchObject({ gateId: 'g1', attempt: 1 })
     says(briefs(run), answered('second'))
-    expect(wantedOf(run)).toMatchObject({ attempt: 2, result: { payload: 'second' } })
+    expect(wantedOf(run)).toMatchObject({ attempt: 2, result: { outputs: { payload: 'second' } } })
     judged(run)
     expect(startsOf(run)).toEqual(['before', 'a', 'after', 'a', 'after'])
     expect(outputs(run)).toEqual({ payload: 'second' })
@@ -177,7 +180,7 @@ describe('a gate at the exit of a workflow that hands work over', () => {
     const supervisor = run.state.phase === 'active' ? run.state.orchestrator : undefined
     expect(supervisor?.iteration).toBe(3)
     judged(works(run, 'child-2', { x: 2 }, { nodeId: 'dispatch' }))
-    expect(run.state).toMatchObject({ outcome: { status: 'completed', goalSatisfied: true }, variables: { got: 2 } })
+    expect(run.state).toMatchObject({ outcome: { status: 'completed' }, variables: { got: 2 } })
   })
 
   it('R-DWS-34 A17: the turns of the supervisor and the times it was sent back have one bound', () => {

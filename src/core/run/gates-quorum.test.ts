@@ -117,7 +117,7 @@ describe('a verifier that gives no vote', () => {
       (run: Scenario) => faults(run, 0, 'failed', { code: 'Ünsafe words' }),
       'verifier_failed',
     ],
-    ['is cancelled', (run: Scenario) => faults(run, 0, 'cancelled'), 'not_needed'],
+    ['is cancelled', (run: Scenario) => faults(run, 0, 'cancelled'), 'verifier_cancelled'],
     ['says something else', (run: Scenario) => votes(run, 0, { scores: { other: 1 } }), 'verifier_off_schema'],
     ['gives a score that is not on the scale', (run: Scenario) => votes(run, 0, { score: 11 }), 'verifier_off_schema'],
   ])('R-DWS-36: %s: nothing is merged, nothing is said of it, no turn is spent', (_name, ends, fault) => {
@@ -180,13 +180,29 @@ describe('a verifier that gives no vote', () => {
     expect(recordsOf(run.log)[0]!.faults).toMatchObject([{ code: 'model_failed' }])
   })
 
-  it('R-DWS-36: one that cannot even be started is one that gives no vote', () => {
-    const run = inspects(works(given(subFlow()).start({}, undefined, [alone]), 'child-1'))
-    const { since } = owedTo(run, 'start-child')!
-    const error = { code: 'unknown_agent', message: 'no such agent', retryable: false }
-    run.when({ type: 'ChildRefused', nodeId: 'a', since, worker: 0, verifier: true, error })
-    expect(payloads(run, 'assay.verifier.ended')).toMatchObject([{ vote: 'none', fault: 'unknown_agent' }])
-    expect(payloads(run, 'assay.verification.held')).toHaveLength(1)
+  it.each([
+    ['for now', 'too_many_runs', 'running'],
+    ['at all', 'unknown_agent', 'waiting-approval'],
+  ])(
+    'R-DWS-36: one that cannot be started %s gives no vote, and is asked again where that could help',
+    (_how, code, status) => {
+      const run = inspects(works(given(subFlow()).start({}, undefined, [alone]), 'child-1'))
+      const { since } = owedTo(run, 'start-child')!
+      const error = { code, message: 'no verifier', retryable: false }
+      run.when({ type: 'ChildRefused', nodeId: 'a', since, worker: 0, verifier: true, error })
+      expect(payloads(run, 'assay.verifier.ended')).toMatchObject([{ vote: 'none', fault: code }])
+      expect(statusOf(run.state)).toBe(status)
+    },
+  )
+
+  it('§23.2: a budget that is spent is a hard stop, not a verifier that gives no vote', () => {
+    const run = given(subFlow()).start({}, { budget: { maxTokens: 100 } }, [alone])
+    inspects(works(run, 'child-1', { x: 1 }, { spent: { ...SPENT, tokens: 100 } }))
+    expect(run.state).toMatchObject({
+      outcome: { status: 'failed', error: { code: 'budget_exhausted' } },
+      variables: {},
+    })
+    expect(verdicts(run)).toEqual([])
   })
 })
 

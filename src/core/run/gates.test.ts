@@ -76,7 +76,8 @@ describe('a gate over what a sub-workflow brings back', () => {
       { agentId: 'assay.verifier', target: 'child-1', verdict: 'pass', criteria: ['correctness'] },
     ])
     expect(variables(run)).toEqual({ got: 1 })
-    expect(run.state).toMatchObject({ outcome: { status: 'completed', goalSatisfied: true } })
+    expect(run.state).toMatchObject({ outcome: { status: 'completed' } })
+    expect(run.state).not.toHaveProperty('outcome.goalSatisfied')
   })
 
   it('R-DWS-4 R-DWS-7 R-DWS-33: a verifier is given the agent, the bundle and the schema, may do nothing, and has a limit', () => {
@@ -379,7 +380,7 @@ describe('a gate over what a dispatch brings back', () => {
       'decided 2',
     ]
     expect(told.filter(line => order.includes(line))).toEqual(order)
-    expect(run.state).toMatchObject({ outcome: { status: 'completed', goalSatisfied: true }, variables: { got: 1 } })
+    expect(run.state).toMatchObject({ outcome: { status: 'completed' }, variables: { got: 1 } })
   })
 
   it('R-MAP-5: workers that work at once are judged and merged in the order of the decision', () => {
@@ -459,7 +460,7 @@ describe('a gate over what a dispatch brings back', () => {
     expect(eventsOf(run, 'assay.rework.began')).toEqual([])
     expect(payloads(run, 'runOrchestrator.decided')).toHaveLength(2)
     judged(works(run, 'child-2', { x: 2 }, { nodeId: 'dispatch' }))
-    expect(run.state).toMatchObject({ outcome: { status: 'completed', goalSatisfied: true }, variables: { got: 2 } })
+    expect(run.state).toMatchObject({ outcome: { status: 'completed' }, variables: { got: 2 } })
   })
 })
 
@@ -511,7 +512,7 @@ describe('what must not be seen', () => {
   const flow = subFlow({}, { variables: [{ name: 'key', type: 'string', sensitive: true }] })
 
   it('R-DWS-7 R-VERIFY-5: is masked in what probes and verifiers see and in the record, not in what is hashed and merged', () => {
-    const run = given(flow).start({ key: secret }, undefined, [gate()])
+    const run = given(flow).start({ key: secret }, undefined, [gate({ behaviour: { allow_hidden: true } })])
     works(run, 'child-1', { x: `the key is ${secret}` })
     const { result, output } = wantedOf(run)!
     expect(JSON.stringify(result)).toContain(secret)
@@ -523,6 +524,15 @@ describe('what must not be seen', () => {
     expect(JSON.stringify(recordsOf(run.log)[0])).not.toContain(secret)
     expect(variables(run)).toMatchObject({ got: `the key is ${secret}` })
     expect(JSON.stringify(run.log.map(({ payload }) => payload))).not.toContain(secret)
+  })
+
+  it('R-DWS-29: what nobody could see, nobody can have judged: a person is asked, unless the gate says otherwise', () => {
+    const run = judged(works(given(flow).start({ key: secret }, undefined, [gate()]), 'child-1', { x: secret }))
+    expect(payloads(run, 'interrupt.requested')).toMatchObject([{ data: { reason: 'unseen' } }])
+    expect(variables(run)).toEqual({ key: secret })
+    run.when(answer('a', { action: 'accept' }))
+    expect(verdicts(run)).toMatchObject([{ verdict: 'pass', criteria: ['correctness', 'human-confirmed'] }])
+    expect(variables(run)).toEqual({ key: secret, got: secret })
   })
 
   it('R-MAP-10: what a worker hides is hidden from the verifiers', () => {

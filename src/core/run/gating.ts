@@ -1,9 +1,9 @@
 import type { BoundGate } from '../gate/gate.js'
-import type { Json } from '../json.js'
+import { type Json, own, sameJson } from '../json.js'
 import { handing } from './handing.js'
 import { termsFor } from './mapping.js'
 import { MASK, maskWithin, secretsOf } from './masking.js'
-import type { PlanNode } from './plan.js'
+import type { Plan, PlanNode } from './plan.js'
 import type { Active, AttemptMade, NodeState, Slot, Told } from './state.js'
 
 export type Waiting = Extract<NodeState, { is: 'waiting' }>
@@ -16,6 +16,8 @@ export type Subject = {
   readonly point: Point
   readonly worker?: number
   readonly workerId?: string
+  /** How many of the workers before it are the same one. */
+  readonly occurrence?: number
   /** As readers of the log know it. */
   readonly target: string
   /** Sequence of the event that brought it. */
@@ -23,8 +25,8 @@ export type Subject = {
   readonly result: Json
   /** Gates that have let it pass, by index. */
   readonly cleared: readonly number[]
-  /** Whose work it is, where that is an agent. */
-  readonly actor?: string
+  /** Whose work it is: agents, and the worker itself. */
+  readonly actors: readonly string[]
 }
 
 /** What a node has in hand that is not merged yet, whether or not a gate stands before it. */
@@ -33,17 +35,28 @@ export function subjectOf(node: NodeState): Subject | undefined {
   if (node.staged) {
     const { point, target, subject: sequence, result, cleared } = node.staged
     const actor = node.invocation?.brief.agentId
-    return { point, target, sequence, result, cleared, ...(actor === undefined ? {} : { actor }) }
+    return { point, target, sequence, result, cleared, actors: actor === undefined ? [] : [actor] }
   }
   const handed = handing(node)
   // R-MAP-5: results are merged in their order, so they are judged in it too.
   const worker = handed?.workers.findIndex(({ is }) => is !== 'done') ?? -1
   const ended = handed?.workers[worker]
   if (!handed || ended?.is !== 'completed') return undefined
-  const { childRunId: target, ended: sequence, outputs: result, cleared = [] } = ended
+  const { childRunId: target, ended: sequence, outputs: result, cleared = [], agents = [] } = ended
   const workerId = handed.wait.workers[worker]!
-  return { point: 'harvest', worker, workerId, target, sequence, result, cleared, actor: workerId }
+  const who = { worker, workerId, occurrence: occurrenceOf(handed.wait.workers, worker) }
+  return { point: 'harvest', ...who, target, sequence, result, cleared, actors: [workerId, ...agents] }
 }
+
+/** A decision may name the same worker twice; what becomes of one is not the other's. */
+export const occurrenceOf = (workers: readonly string[], worker: number): number =>
+  workers.slice(0, worker).filter(workerId => workerId === workers[worker]).length
+
+type Place = Pick<Subject, 'workerId' | 'occurrence'>
+
+/** One node, or one worker of a node. Ids may hold any character, so no separator could keep two places apart. */
+export const placeOf = (nodeId: string, { workerId, occurrence = 0 }: Place = {}): string =>
+  JSON.stringify(workerId === undefined ? [nodeId] : [nodeId, workerId, occurrence])
 
 /** The gates that stand before a commit, by index, in the order in which they are applied. */
 export function gatesAt(
@@ -60,6 +73,19 @@ export function gatesAt(
   })
 }
 
+/** A run whose work would go unchecked does not start: the gate must find its phase in the very plan that is run. */
+export function misplaced({ nodes, indexOf }: Plan, { gate }: BoundGate): string[] {
+  const { phase_id, placement } = gate.position
+  const phase = nodes[indexOf.get(phase_id) ?? -1]
+  const holds = phase && (placement === 'workflow_exit' || phase.type.hands || HELD.has(phase.type.typeId))
+  if (holds) return []
+  return [
+    `gate "${gate.gate_id}" stands at node "${phase_id}", which this workflow does not have, or whose result no gate can hold`,
+  ]
+}
+
+const HELD: ReadonlySet<string> = new Set(['core.agent', 'assay.judge'])
+
 /** The first gate that has not let this result pass. */
 export const nextGate = (state: Pick<Told, 'gates'>, nodeId: string, subject: Subject): number | undefined =>
   state.gates && gatesAt(state, nodeId, subject).find(index => !subject.cleared.includes(index))
@@ -68,23 +94,13 @@ export const nextGate = (state: Pick<Told, 'gates'>, nodeId: string, subject: Su
 export const isGatedNode = (state: Pick<Told, 'gates'>, nodeId: string): boolean =>
   gatesAt(state, nodeId, { point: 'node' }).length > 0
 
-/** Node and worker ids may hold any character, so no separator could keep two places apart. */
-export const slotOf = (
-  gateId: string,
-  nodeId: string,
-  { point, workerId }: Pick<Subject, 'point' | 'workerId'>,
-): string =>
-  JSON.stringify(point === 'run' ? [gateId] : [nodeId, ...(workerId === undefined ? [] : [workerId]), gateId])
+/** One gate over one place, or over the exit. */
+export const slotOf = (gateId: string, nodeId: string, subject: Place & Pick<Subject, 'point'>): string =>
+  JSON.stringify(subject.point === 'run' ? [gateId] : [gateId, placeOf(nodeId, subject)])
 
-/** What has been made of the work that is under way here, attempt by attempt. One worker's are not another's. */
-export function attemptsOf(
-  { slots = {} }: Pick<Told, 'slots'>,
-  slot: string,
-  { worker }: Pick<Subject, 'worker'>,
-): readonly AttemptMade[] {
-  const known = slots[slot]
-  return known?.worker === worker ? (known?.attempts ?? []) : []
-}
+/** What has been made of the work that is under way here, attempt by attempt. */
+export const attemptsOf = ({ slots = {} }: Pick<Told, 'slots'>, slot: string): readonly AttemptMade[] =>
+  slots[slot]?.attempts ?? []
 
 /** R-DWS-23: what failed last time; what the host checks by itself is checked every time. */
 export function dimensionsOf({ gate }: BoundGate, attempts: readonly AttemptMade[]): readonly string[] {
@@ -116,16 +132,26 @@ export function shownResult(state: Active, { node, index }: PlanNode, subject: S
   return Object.fromEntries(shown) as Json
 }
 
+/** Whether the result holds something that the log must not show, and nobody who judges it can see. */
+export function isHidden(state: Active, planNode: PlanNode, subject: Subject): boolean {
+  if (subject.point === 'run') return state.hidden.variables.some(name => own(state.variables, name) !== undefined)
+  return !sameJson(shownResult(state, planNode, subject), subject.result)
+}
+
 /**
- * R-VERIFY-12: places whose latest verdict is not a pass, and that nobody else has made up for under the same gate when
- * the work was handed over again. The gates at the exit are not among them: they have yet to let the run end.
+ * R-VERIFY-12: places whose latest verdict is not a pass, and that the same worker has not made up for when the work was
+ * handed over again. The gates at the exit are not among them: they have yet to let the run end.
  */
 export function unresolved({ slots = {} }: Pick<Told, 'slots'>): Slot[] {
   const all = Object.values(slots).filter(({ atExit }) => !atExit)
   const isMadeUp = (slot: Slot) =>
     all.some(
-      ({ gateId, nodeId, verdict, since }) =>
-        verdict === 'pass' && gateId === slot.gateId && nodeId === slot.nodeId && since > slot.since,
+      ({ gateId, nodeId, workerId, verdict, since }) =>
+        verdict === 'pass' &&
+        gateId === slot.gateId &&
+        nodeId === slot.nodeId &&
+        workerId === slot.workerId &&
+        since > slot.since,
     )
   return all.filter(slot => (slot.verdict === 'fail' || slot.verdict === 'revise') && !isMadeUp(slot))
 }

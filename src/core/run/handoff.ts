@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../json.js'
 import type { HandoffSecret, HandoffTold } from './event.js'
 import { resultsOf } from './evolve-workers.js'
 import { settleNode } from './execute.js'
-import { nextGate, subjectOf } from './gating.js'
+import { nextGate, occurrenceOf, placeOf, subjectOf } from './gating.js'
 import { dueTo, type Handing, handing, tell } from './handing.js'
 import { harvest } from './harvest.js'
 import type { Outcome } from './input.js'
@@ -63,7 +63,9 @@ function begin(turn: Turn, planNode: PlanNode, node: Handing, worker: number): v
   const beginners = node.workers.filter(({ is }) => is === 'pending').length
   const grant = grantFor(turn.active, node.wait.policy === 'parallel' ? beginners : 1)
   const { feedback = {} } = turn.active
-  const again = feedback[`${planNode.node.id}/${worker}`] ?? feedback[planNode.node.id]
+  const nodeId = planNode.node.id
+  const who = { workerId, occurrence: occurrenceOf(node.wait.workers, worker) }
+  const again = feedback[placeOf(nodeId, who)] ?? feedback[placeOf(nodeId)]
   const told = again ? { [FEEDBACK_INPUT]: again as unknown as Json } : {}
   const secret = { inputs: { ...node.wait.inputs, ...mapped, ...told }, unset, ...(grant ? { grant } : {}) }
   turn.burden += sizeUpTo(secret.inputs, MAX_VALUE_BYTES)
@@ -152,12 +154,12 @@ export function childEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode | u
 function results(
   { node }: PlanNode,
   workerId: string,
-  { variables, hidden, checksum }: Heard<'ChildEnded'>,
+  { variables, hidden, checksum, agents }: Heard<'ChildEnded'>,
 ): Extract<HandoffSecret, { outputs: unknown }> | undefined {
   const { outputs } = termsFor(node.config, workerId)
   if (outputs.length === 0) return undefined
   const attestation = checksum === undefined ? {} : { attestation: { checksum, algorithm: 'sha256' as const } }
-  return { outputs: variables, hidden, ...attestation }
+  return { outputs: variables, hidden, ...attestation, ...(agents ? { agents } : {}) }
 }
 
 /** §1.3: both spellings of the code, and nothing that must not be seen. */

@@ -100,6 +100,8 @@ export type Outcome =
       readonly spent?: Spend
       /** What of that its verifiers spent. */
       readonly verification?: Spend
+      /** Agents that its workflow names: nobody is to judge what it did itself. */
+      readonly agents?: readonly string[]
       /** Models it has used, as `provider:model`. */
       readonly models?: readonly string[]
       /** It says itself that it has not reached its goal. */

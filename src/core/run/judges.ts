@@ -1,3 +1,4 @@
+import { plus } from '../agent/budget.js'
 import type { Gate } from '../gate/gate.js'
 import type { Fault, Vote } from '../gate/judgement.js'
 import { askedOf } from '../gate/settled.js'
@@ -5,11 +6,13 @@ import { verifiersOf } from '../gate/verifiers.js'
 import { voteOf } from '../gate/vote.js'
 import { isObject, type Json } from '../json.js'
 import type { Failure } from '../problem.js'
+import { exhaust } from './exhaust.js'
 import { subjectOf } from './gating.js'
 import type { PlanNode } from './plan.js'
-import { grantFor, spentBy, tellSpend } from './spending.js'
+import { grantFor, roomFor, spentBy, tellSpend } from './spending.js'
 import type { Active, Gating, NodeState } from './state.js'
 import type { Turn } from './turn.js'
+import { standingOf } from './verify.js'
 import type { Heard } from './working.js'
 
 /** The verifiers of a case: runs of their own, all at work at once. */
@@ -25,8 +28,15 @@ export const answersOf = ({ judges }: Gating): (Vote | Fault | undefined)[] =>
   judges.map(judge => (judge.is === 'voted' ? judge.vote : judge.is === 'faulted' ? judge.fault : undefined))
 
 /** Whoever did the work is no judge of it, unless the gate says so (R-VERIFY-7, contract agents §29 A13). */
-const isSelf = (turn: Turn, { index }: PlanNode, agentId: string): boolean =>
-  subjectOf(turn.active.nodes[index]!)?.actor === agentId
+export function isSelf({ plan, active }: Turn, { index }: PlanNode, agentId: string): boolean {
+  const subject = subjectOf(active.nodes[index]!)
+  // What leaves the workflow is the work of everybody in it.
+  const all = subject?.point === 'run' ? plan.nodes.flatMap(namesOf) : []
+  return [...(subject?.actors ?? []), ...all].includes(agentId)
+}
+
+const namesOf = ({ agentId, node: { config } }: PlanNode): string[] =>
+  [agentId, config.agentId, config.workflowId].filter(name => typeof name === 'string')
 
 /** Those that are to be asked begin together and share what is left of the budget. */
 export function beginJudges(turn: Turn, planNode: PlanNode, gating: Gating): void {
@@ -34,6 +44,10 @@ export function beginJudges(turn: Turn, planNode: PlanNode, gating: Gating): voi
   const { gate } = turn.active.gates![gating.gate]!
   const idle = gating.judges.flatMap(({ is }, k) => (is === 'idle' ? [k] : []))
   const { attempt, round } = gating
+  // Contract agents §23.2: a spent budget is a hard stop, not a judge that gives no vote.
+  const short = roomFor(turn.active, { tokens: 1, costNano: 1 })
+  if (short !== 'yes' && short !== 'not-yet')
+    return exhaust(turn, nodeId, short, plus(spentBy(turn.active), { tokens: 1, costNano: 1 }), gating.started)
   for (const [i, k] of idle.entries()) {
     const { agentId, weight } = verifierAt(gate, k)
     const payload = { gateId: gate.gate_id, attempt, verifier: k, agentId, round }
@@ -101,7 +115,11 @@ export function verifierEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode 
   const asked = askedOf(bound.gate, gating.dimensions)
   const read = heard && voteOf(bound, asked, verifier, heard.result, heard.confidence)
   const vote: Vote | undefined = read?.ok ? read.vote : undefined
-  const fault = vote ? undefined : read && !read.ok ? read.code : faultOf(status, input.error, heard)
+  const fault = vote
+    ? undefined
+    : read && !read.ok
+      ? read.code
+      : faultOf(status, input.error, heard, standingOf(bound, gating) === 'open')
   const before = spentBy(turn.active)
   const ended = turn.emit({
     type: 'assay.verifier.ended',
@@ -125,8 +143,8 @@ function voteIn(said: Json | undefined): { result: Json; confidence: number | un
   return { result, confidence: typeof confidence === 'number' ? confidence : undefined }
 }
 
-const faultOf = (status: string, error: Failure | undefined, heard: unknown): string => {
-  if (status === 'cancelled') return 'not_needed'
+const faultOf = (status: string, error: Failure | undefined, heard: unknown, isNeeded: boolean): string => {
+  if (status === 'cancelled') return isNeeded ? 'verifier_cancelled' : 'not_needed'
   if (status === 'failed') return error === undefined ? 'verifier_failed' : codeOf(error)
   return heard === undefined ? 'verifier_off_schema' : 'verifier_failed'
 }

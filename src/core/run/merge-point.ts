@@ -11,7 +11,7 @@ export function commit(turn: Turn, planNode: PlanNode, { staged }: Waiting): voi
   if (!staged) return
   const { point, result, confidence, subject, edited } = staged
   if (point === 'node') return concludeWith(turn, planNode, result, confidence, subject, edited === true)
-  if (point === 'run') return complete(turn, result as JsonObject)
+  if (point === 'run') return complete(turn, (result as { outputs: JsonObject }).outputs)
   settleTrial(turn, planNode)
 }
 

@@ -12,6 +12,7 @@ import { verbosityOf } from './call-model.js'
 import { carriesSecret, secretsOf } from './masking.js'
 import type { Plan, PlanNode } from './plan.js'
 import { moveOf } from './handoff.js'
+import { placeOf } from './gating.js'
 import { termsFor } from './mapping.js'
 import { owedToGate } from './owed-to-gate.js'
 import type { Active, NodeState, RunState } from './state.js'
@@ -172,7 +173,8 @@ function owedToAgent(plan: Plan, state: Active, index: number): Effect[] {
     const workflowPrompts = isObject(defaults) && isObject(defaults.promptRefs) ? defaults.promptRefs : {}
     const { ai } = state.started.configurable ?? {}
     const given = { workflowPrompts, variables: Object.fromEntries(shown), ai: (isObject(ai) ? ai : {}) as AiOverride }
-    const feedback = state.feedback?.[nodeId] && { feedback: state.feedback[nodeId] }
+    const found = state.feedback?.[placeOf(nodeId)]
+    const feedback = found && { feedback: found }
     return [{ kind: 'brief', nodeId, since, wait, ...given, models: state.models ?? {}, ...feedback }]
   }
   const { now, rounds, brief, calls } = invocation

@@ -6,11 +6,11 @@ import { recordOf } from '../gate/record-of.js'
 import type { Json } from '../json.js'
 import { tellArtifact } from './artifact.js'
 import { askWhatToDo, type Doubt, gatingIn } from './gate-answer.js'
-import { attemptsOf, shownResult, slotOf, type Subject, subjectOf, type Waiting } from './gating.js'
-import { answersOf, verifierAt } from './judges.js'
+import { attemptsOf, isHidden, shownResult, slotOf, type Subject, subjectOf, type Waiting } from './gating.js'
+import { answersOf, isSelf, verifierAt } from './judges.js'
 import type { PlanNode } from './plan.js'
 import { canRework, sendBack, withhold } from './rework.js'
-import type { Active, AttemptMade, Gating } from './state.js'
+import type { AttemptMade, Gating } from './state.js'
 import type { Turn } from './turn.js'
 
 /** The verdict, everything that was found, and what follows from it (contract agents §23.2). */
@@ -24,10 +24,8 @@ export function render(turn: Turn, planNode: PlanNode, node: Waiting, gating: Ga
   const binds = behaviour.blocking && subject.point !== 'none'
   const failed = judgement.verdict === 'fail'
   const standing = standingOf(gate, attempt, judgement)
-  const isLast = isLastAttempt(turn, nodeId, gate, subject, [
-    ...attemptsOf(turn.active, slotOf(gateId, nodeId, subject), subject),
-    standing,
-  ])
+  const made = attemptsOf(turn.active, slotOf(gateId, nodeId, subject))
+  const isLast = isLastAttempt(turn, nodeId, gate, subject, made, standing)
   // R-DWS-19
   const feedback = binds && failed && !isLast ? feedbackOf(gate, attempt, judgement) : undefined
   const forced = binds && failed && isLast && behaviour.on_fail === 'conditional_pass'
@@ -51,7 +49,7 @@ export function render(turn: Turn, planNode: PlanNode, node: Waiting, gating: Ga
     standing,
     ...(feedback ? { feedback } : {}),
     ...(gating.effectiveVotes === undefined ? {} : { effectiveVotes: gating.effectiveVotes }),
-    ...(isSelfJudged(turn.active, planNode, gating) ? { selfVerification: true as const } : {}),
+    ...(isSelfJudged(turn, planNode, gating) ? { selfVerification: true as const } : {}),
     ...(forced ? { forced: true as const } : {}),
     ...(gating.spent ? { cost: gating.spent } : {}),
   }) as unknown as Json
@@ -83,7 +81,7 @@ export function render(turn: Turn, planNode: PlanNode, node: Waiting, gating: Ga
   if (isSilent) return
   const confidence = judgement.confidence === undefined ? {} : { confidence: judgement.confidence }
   if (!failed || forced) {
-    const doubt = forced ? undefined : doubtIn(gate, gating, judgement)
+    const doubt = forced ? undefined : (doubtIn(gate, gating, judgement) ?? unseenIn(turn, planNode, gate, subject))
     if (binds && doubt) return askWhatToDo(turn, planNode, doubt)
     const keys = forced ? ['gate.on-fail.conditional-pass'] : []
     tellVerdict(turn, planNode, gating, 'pass', { ...confidence, keys })
@@ -104,11 +102,14 @@ function isLastAttempt(
   nodeId: string,
   gate: Gate,
   subject: Subject,
-  made: readonly (Standing & Pick<AttemptMade, 'isUnjudged'>)[],
+  made: readonly AttemptMade[],
+  standing: Standing,
 ): boolean {
   const { max_attempts } = gate.gate_behaviour
   const judged = made.filter(({ isUnjudged }) => !isUnjudged)
-  return made.length >= max_attempts || isStuck(judged) || !canRework(turn.plan, nodeId, gate, subject)
+  // What another gate has sent back, after this one had passed it, was no attempt at passing this one.
+  const used = made.filter(({ isUnjudged, failed }) => isUnjudged || failed.length > 0).length + 1
+  return used >= max_attempts || isStuck([...judged, standing]) || !canRework(turn.plan, nodeId, gate, subject)
 }
 
 /** Why a person has to look at a result that was passed. */
@@ -121,6 +122,12 @@ function doubtIn({ gate_behaviour }: Gate, { licence }: Gating, { confidence }: 
     return 'unlicensed'
   // R-VERIFY-9: a critic that is not sure is looked after like an actor that is not.
   return confidence !== undefined && confidence < min_confidence ? 'unsure' : undefined
+}
+
+/** What nobody may see, nobody can have judged. */
+function unseenIn({ active }: Turn, planNode: PlanNode, { gate_behaviour }: Gate, subject: Subject): Doubt | undefined {
+  if (gate_behaviour.allow_hidden) return undefined
+  return isHidden(active, planNode, subject) ? 'unseen' : undefined
 }
 
 type Said = {
@@ -144,7 +151,7 @@ export function tellVerdict(
 ): number {
   const { gate } = turn.active.gates![gating.gate]!
   const { dimensions, target, attempt, resultHash, subject } = gating
-  const isSelf = isSelfJudged(turn.active, planNode, gating)
+  const isSelf = isSelfJudged(turn, planNode, gating)
   const record = gatingIn(turn.active.nodes[planNode.index]!)?.rendered
   return turn.emit({
     type: 'agent.verified',
@@ -175,7 +182,7 @@ const identityOf = (gate: Gate, { judges }: Gating): string =>
 
 const hostName = ({ gate_id }: Gate): string => `host:gate:${gate_id}`
 
-function isSelfJudged({ gates, nodes }: Active, { index }: PlanNode, { gate, judges }: Gating): boolean {
-  const actor = subjectOf(nodes[index]!)?.actor
-  return judges.some((judge, k) => judge.is === 'voted' && verifierAt(gates![gate]!.gate, k).agentId === actor)
-}
+const isSelfJudged = (turn: Turn, planNode: PlanNode, { gate, judges }: Gating): boolean =>
+  judges.some(
+    (judge, k) => judge.is === 'voted' && isSelf(turn, planNode, verifierAt(turn.active.gates![gate]!.gate, k).agentId),
+  )

@@ -32,7 +32,7 @@ export function sendBack(turn: Turn, planNode: PlanNode, feedback: Feedback, cau
   const { gate } = turn.active.gates![gating.gate]!
   const { rework, reverification } = gate.gate_behaviour
   if (rework === 'supervisor' && subject.point === 'harvest')
-    return tellWithheld(turn, planNode, 'revise', feedback.dimensions.length, cause)
+    return tellWithheld(turn, planNode, 'revise', feedback.dimensions.length, cause, feedback)
   // R-DWS-34: one more turn, beneath the same bound.
   const breach = reworkBreach(turn.active, turn.limits, planNode.node.id)
   if (breach) return stop(turn, breach)
@@ -69,6 +69,7 @@ function tellWithheld(
   verdict: 'fail' | 'revise',
   criteriaFailed: number,
   cause: number,
+  feedback?: Feedback,
 ): void {
   const { gating, subject } = gatingOf(turn, planNode)
   const { gate } = turn.active.gates![gating.gate]!
@@ -84,7 +85,7 @@ function tellWithheld(
       criteriaFailed,
       criteria: gate.evaluation_criteria.length,
     },
-    secret: { worker: subject.worker! },
+    secret: { worker: subject.worker!, ...(feedback ? { feedback } : {}) },
     cause,
   })
 }

@@ -83,6 +83,8 @@ export type Told = {
   readonly reworks?: number
   /** What workers and agents that work again are told, by node, and worker where it is one's. */
   readonly feedback?: { readonly [place: string]: Feedback }
+  /** Places whose latest worker completed and said itself that it has not reached its goal. */
+  readonly gaveUp?: readonly string[]
   /** The latest result that an agent or a worker gave: what a verdict at the workflow's exit is about. */
   readonly latest?: { readonly target: string; readonly sequence: number }
 }
@@ -94,8 +96,6 @@ export type Slot = {
   readonly workerId?: string
   /** The gate stands at the exit of the workflow. */
   readonly atExit?: true
-  /** Which of the node's workers that was, last. */
-  readonly worker?: number
   /** What was judged last, and how (R-VERIFY-21). */
   readonly target: string
   readonly verdict?: 'pass' | 'fail' | 'revise'
@@ -289,6 +289,8 @@ export type WorkerState =
       readonly hidden: readonly string[]
       readonly attestation?: WorkerResult['attestation']
       readonly goalSatisfied?: false
+      /** Agents that its run names. */
+      readonly agents?: readonly string[]
       /** Gates that have let it pass, by index. */
       readonly cleared?: readonly number[]
     }

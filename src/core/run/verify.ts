@@ -11,6 +11,7 @@ import { commit } from './merge-point.js'
 import type { PlanNode } from './plan.js'
 import { render } from './render.js'
 import type { Active, Gating } from './state.js'
+import { roomFor } from './spending.js'
 import type { Turn } from './turn.js'
 import type { Heard } from './working.js'
 
@@ -36,7 +37,9 @@ export function gateMove(state: Active, { node: { id } }: PlanNode, node: Active
   }
   if (gating.rendered !== undefined || gating.dueAt !== undefined) return undefined
   const found = standingOf(state.gates[gating.gate]!, gating)
-  if (found === 'open') return gating.judges.some(({ is }) => is === 'idle') ? { do: 'ask-judges' } : undefined
+  // What is not affordable only because of what others have set aside waits until they have settled.
+  const isReady = gating.judges.some(({ is }) => is === 'idle') && roomFor(state, { tokens: 1 }) !== 'not-yet'
+  if (found === 'open') return isReady ? { do: 'ask-judges' } : undefined
   // Who is still at work is called back first, so that what it has cost is known.
   if (gating.judges.some(({ is }) => is === 'starting' || is === 'running')) return undefined
   return found === 'undecided' ? { do: 'hold' } : { do: 'render', judgement: found }
@@ -69,13 +72,23 @@ function hold(turn: Turn, planNode: PlanNode, gating: Gating): void {
   const votes = judges.filter(({ is }) => is === 'voted').length
   const faults = judges.length - votes
   const told = { gateId: gate.gate_id, attempt, round, votes, faults }
-  // Where nobody is missing, there is nobody to ask again.
-  if (round <= retries && faults > 0) return tellHeld(turn, planNode, told, retry_delay_ms)
+  // Where nobody is missing, or nobody would answer otherwise, there is nobody to ask again.
+  const isPassing = judges.some(judge => judge.is === 'faulted' && !LASTING.has(judge.fault.code))
+  if (round <= retries && isPassing) return tellHeld(turn, planNode, told, retry_delay_ms)
   const isTrial = subjectOf(turn.active.nodes[planNode.index]!)?.point === 'none'
   // Contract agents §29 A32: what does not block does not wait for a person either.
   if (blocking || isTrial) return askWhatToDo(turn, planNode, 'unsettled')
   tellHeld(turn, planNode, { ...told, proceeds: true }, 0)
 }
+
+/** Why a verifier gives no vote that will be so the next time, too. */
+const LASTING: ReadonlySet<string> = new Set([
+  'self_verification',
+  'unknown_agent',
+  'recursion_limit_exceeded',
+  'budget_model_denied',
+  'prompt_variable_unresolved',
+])
 
 function tellHeld(
   turn: Turn,
@@ -118,7 +131,7 @@ export function caseOf(state: Active, nodeId: string, node: Waiting): Case | und
   const gate = subject && nextGate(state, nodeId, subject)
   if (subject === undefined || gate === undefined) return undefined
   const bound = state.gates[gate]!
-  const made = attemptsOf(state, slotOf(bound.gate.gate_id, nodeId, subject), subject)
+  const made = attemptsOf(state, slotOf(bound.gate.gate_id, nodeId, subject))
   const dimensions = dimensionsOf(bound, made)
   return { bound, gate, subject, attempt: made.length + 1, round: node.inspection?.round ?? 1, dimensions }
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { canonicalJson, type Json, type JsonObject, own } from '../../core/json.js'
+import type { Plan } from '../../core/run/plan.js'
 import { type Ended, isWaiting } from '../../core/run/state.js'
 import type { EffectOf, Perform } from './performing.js'
 
@@ -16,7 +17,7 @@ export const watchChild: Perform<'watch-child'> = async (shop, _run, effect) => 
     return status === known ? undefined : { input: { type: 'ChildWaits', nodeId, childRunId, status } }
   }
   const child = await shop.runs.load(shop.cells.enter(childRunId), row?.length)
-  return child?.state.phase === 'ended' ? { input: childEnded(effect, child.state) } : undefined
+  return child?.state.phase === 'ended' ? { input: childEnded(effect, child.state, child.rules.plan) } : undefined
 }
 
 const modelsOf = (models: NonNullable<Ended['models']>): string[] => [
@@ -24,7 +25,12 @@ const modelsOf = (models: NonNullable<Ended['models']>): string[] => [
 ]
 
 /** What the parent is told of a child's end: of its variables only those that are mapped back. */
-export function childEnded({ nodeId, childRunId, wanted, attest }: EffectOf<'watch-child'>, child: Ended) {
+export function childEnded(
+  { nodeId, childRunId, wanted, attest }: EffectOf<'watch-child'>,
+  child: Ended,
+  { nodes }: Pick<Plan, 'nodes'>,
+) {
+  const agents = nodes.flatMap(({ agentId }) => agentId ?? [])
   const { outcome, variables, channels, hidden } = child
   const told: [string, Json][] = []
   for (const name of outcome.status === 'completed' ? new Set(wanted) : []) {
@@ -44,6 +50,7 @@ export function childEnded({ nodeId, childRunId, wanted, attest }: EffectOf<'wat
     ...(outcome.status === 'failed' ? { error: outcome.error } : {}),
     ...(child.spend ? { spent: child.spend } : {}),
     ...(child.verification ? { verification: child.verification } : {}),
+    ...(agents.length > 0 ? { agents } : {}),
     ...(child.models ? { models: modelsOf(child.models) } : {}),
     // R-VERIFY-19
     ...(outcome.status === 'completed' && outcome.goalSatisfied === false ? { goalSatisfied: false as const } : {}),

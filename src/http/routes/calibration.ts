@@ -15,7 +15,7 @@ const getCalibration = (edge: Edge): Route =>
     method: 'GET',
     path: '/v1/host/assay/gates/{gateId}/calibration',
     operation: 'getCalibration',
-    summary: 'How good the judges of this gate have been, by verdict and dimension',
+    summary: 'How good the judges of this gate have been, by verifier and dimension',
     access: 'manifest:read',
     query: CalibrationQuery,
     responses: { 200: { description: 'What is known, with 95 % intervals', schema: CalibrationAnswer } },
