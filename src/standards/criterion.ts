@@ -1,4 +1,5 @@
 import type { Criterion, Probe, Scale } from '../core/gate/gate.js'
+import { own } from '../core/json.js'
 import { key, type Origin } from './names.js'
 import { type ProbeWanted, probe } from './probe.js'
 import {
@@ -18,6 +19,15 @@ import {
 
 /** The host adds these to the keys of a verdict itself (contract agents §23.2, A13). */
 const RESERVED = ['human-override', 'human-confirmed', 'no-answer', 'self-verification']
+
+/** R-DWS-30: what the usual dimensions ask, where the gate does not say. */
+const USUAL: { readonly [dimension: string]: string } = {
+  correctness: 'Does the output do what it was asked for?',
+  completeness: 'Is everything there that was asked for?',
+  consistency: 'Does it agree with itself, and with the knowledge given?',
+  constraint_compliance: 'Does it keep every constraint?',
+  quality: 'Is it as well made as such work is expected to be?',
+}
 
 const dimension: Read<string> = refined(key, (name, field, problems) => {
   if (name.startsWith('gate.') || RESERVED.includes(name))
@@ -51,10 +61,17 @@ export const criterion = (origin: Origin): Read<Criterion> =>
     }),
     (taken, field, problems) => {
       const { probes, settled_by_probes = probes.length > 0 } = taken
+      const usual = own(USUAL, taken.dimension)
+      const description = taken.description ?? usual
       problems.push(...thresholdProblems(taken.scale, taken.pass_threshold, `${field}.pass_threshold`))
       if (settled_by_probes && probes.length === 0)
         problems.push(`${field}.settled_by_probes is true and there are no probes; add probes or leave it out`)
-      return { ...taken, probes: probes.map((one, i) => named(one, taken.dimension, i)), settled_by_probes }
+      return {
+        ...taken,
+        ...(description === undefined ? {} : { description }),
+        probes: probes.map((one, i) => named(one, taken.dimension, i)),
+        settled_by_probes,
+      }
     },
   )
 

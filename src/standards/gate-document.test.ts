@@ -29,7 +29,7 @@ const withCriterion = (more: JsonObject): JsonObject => gateDocument({ evaluatio
 const withProbe = (probe: Json): JsonObject => withCriterion({ probes: [probe] })
 
 describe('a gate is completed', () => {
-  test('R-DWS-1, R-DWS-3, R-DWS-4, R-DWS-5: what its author left out is filled in', () => {
+  test('R-DWS-1, R-DWS-3, R-DWS-4, R-DWS-5, R-DWS-30: what its author left out is filled in', () => {
     expect(completed()).toEqual({
       gate_id: 'report-gate',
       name: 'The report is right',
@@ -39,6 +39,7 @@ describe('a gate is completed', () => {
       evaluation_criteria: [
         {
           dimension: 'correctness',
+          description: 'Does the output do what it was asked for?',
           scale: { min: 1, max: 5, type: 'integer' },
           pass_threshold: 4,
           weight: 1,
@@ -112,7 +113,7 @@ describe('a gate is completed', () => {
   })
 })
 
-describe('a gate is refused with the field, the limit, what was seen and what to do', () => {
+describe('R-DWS-32 and the rest of the schema: a gate is refused with the field, the limit, what was seen and what to do', () => {
   test.each<[string, Json, string]>([
     ['no object', [], 'the document must be an object; got a list of 0'],
     [

@@ -78,7 +78,7 @@ describe('discovery (contract core §1)', () => {
     expect(Object.keys(json.capabilities).sort()).toEqual(families.sort())
   })
 
-  test('R-CAP-3, R-CAP-4, R-CAP-5, R-CAP-8: the loop is claimed with its settings, and nothing beyond version 1', async () => {
+  test('R-CAP-3, R-CAP-4, R-CAP-5, R-CAP-8, R-VERIFY-1, R-VERIFY-20: the loop is claimed with its settings, and nothing beyond version 1', async () => {
     const orchestrator = {
       confidenceFloor: 0.8,
       confidenceInterruptKind: 'x-host-acme-review',
@@ -95,6 +95,10 @@ describe('discovery (contract core §1)', () => {
         statefulResume: true,
         transcriptWindow: 30,
       },
+    })
+    expect(json.extensions.verification).toMatchObject({
+      gating: true,
+      placements: ['phase_exit', 'workflow_exit', 'checkpoint'],
     })
     expect(json.limits.maxLoopIterations).toBe(12)
     expect(json.configurable).toMatchObject({

@@ -47,13 +47,13 @@ describe('a verifier’s answer becomes a vote', () => {
   })
 
   it.each<[string, JsonObject, string[], string]>([
-    ['R-DWS-16: everything at its threshold and nothing found', { correctness: 0.5, quality: 3 }, [], 'pass'],
-    ['R-DWS-15: advice has no effect', GOOD, ['advisory'], 'pass'],
-    ['R-DWS-17: a warning', GOOD, ['advisory', 'warning'], 'conditional_pass'],
-    ['R-DWS-18: a score beneath its threshold', { correctness: 0.4999, quality: 5 }, [], 'fail'],
-    ['R-DWS-18: a blocking finding, whatever the scores', { correctness: 1, quality: 5 }, ['blocking'], 'fail'],
-    ['R-DWS-18: both, and a warning', { correctness: 0, quality: 1 }, ['warning', 'blocking'], 'fail'],
-  ])('%s: %j with %j is %s', (_, scores, classes, expected) => {
+    ['everything at its threshold and nothing found', { correctness: 0.5, quality: 3 }, [], 'pass'],
+    ['advice has no effect', GOOD, ['advisory'], 'pass'],
+    ['a warning', GOOD, ['advisory', 'warning'], 'conditional_pass'],
+    ['a score beneath its threshold', { correctness: 0.4999, quality: 5 }, [], 'fail'],
+    ['a blocking finding, whatever the scores', { correctness: 1, quality: 5 }, ['blocking'], 'fail'],
+    ['both, and a warning', { correctness: 0, quality: 1 }, ['warning', 'blocking'], 'fail'],
+  ])('R-DWS-15 R-DWS-16 R-DWS-17 R-DWS-18, %s: %j with %j is %s', (_, scores, classes, expected) => {
     expect(verdict(scores, ...classes.map(classification => ({ ...FINDING, classification })))).toBe(expected)
   })
 

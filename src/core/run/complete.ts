@@ -10,7 +10,7 @@ import type { Turn } from './turn.js'
 
 /**
  * Nothing is left to do: the run ends with its outputs, once the gates at its exit have let pass what it leaves behind.
- * That is its variables, too: a parent takes its results from there.
+ * That is its variables and channels, too: a parent takes its results from there.
  */
 export function leave(turn: Turn): void {
   const outputs = outputsOf(turn)
@@ -18,8 +18,8 @@ export function leave(turn: Turn): void {
   if (first === undefined) return complete(turn, outputs)
   const idle = unworked(turn)
   if (idle !== undefined) return stop(turn, idle)
-  const { variables, hidden } = turn.active
-  const left = Object.entries(variables).map(([name, value]) => [name, hidden.variables.includes(name) ? MASK : value])
+  const { variables, channels, hidden } = turn.active
+  const written = Object.keys(channels).length > 0 ? { channels: shownOf(channels, hidden.channels) } : {}
   const last = turn.active.next - 1
   const { target, sequence } = turn.active.latest ?? { target: `${turn.runId}:${last}`, sequence: last }
   const nodeId = turn.active.gates![first]!.gate.position.phase_id
@@ -27,10 +27,13 @@ export function leave(turn: Turn): void {
     type: 'assay.result.staged',
     nodeId,
     payload: { nodeId, point: 'run', targetRef: target },
-    secret: { result: { outputs, variables: Object.fromEntries(left) }, subject: sequence },
+    secret: { result: { outputs, variables: shownOf(variables, hidden.variables), ...written }, subject: sequence },
     cause: last,
   })
 }
+
+const shownOf = (values: JsonObject, hidden: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, hidden.includes(name) ? MASK : value]))
 
 /** Work was sent back and nobody has taken it up: to judge what is there again would be to judge nothing. */
 function unworked({ plan, active }: Turn): Extract<StopRequested, { outcome: 'failed' }> | undefined {

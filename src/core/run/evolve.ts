@@ -485,7 +485,8 @@ function interrupt(draft: Draft): void {
 /** The node is done with; those its edges lead to may have their turn now. */
 function settle(plan: Plan, draft: Draft, index: number, node: NodeState): void {
   put(draft, index, node)
-  if (draft.feedback) heeded(draft, placeOf(plan.nodes[index]!.node.id))
+  // What is passed over has not been done again, and the run must not end as if it had.
+  if (draft.feedback && node.is !== 'skipped') heeded(draft, placeOf(plan.nodes[index]!.node.id))
   draft.open = without(draft.open, index)
   draft.touched = without(draft.touched, index)
   for (const edge of plan.nodes[index]!.outbound) draft.touched = including(draft.touched, edge.target)

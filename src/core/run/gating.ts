@@ -1,8 +1,9 @@
 import type { BoundGate } from '../gate/gate.js'
 import { type Json, own, sameJson } from '../json.js'
+import type { WorkflowNode } from './definition.js'
 import { handing } from './handing.js'
 import { termsFor } from './mapping.js'
-import { MASK, maskWithin, secretsOf } from './masking.js'
+import { carriesSecret, MASK, maskWithin, secretsOf } from './masking.js'
 import type { Plan, PlanNode } from './plan.js'
 import type { Active, AttemptMade, NodeState, Slot, Told } from './state.js'
 
@@ -120,7 +121,8 @@ export function dimensionsOf({ gate }: BoundGate, attempts: readonly AttemptMade
 /** The result as verifiers and people may see it: without what the log must not show. */
 export function shownResult(state: Active, { node, index }: PlanNode, subject: Subject): Json {
   const secrets = secretsOf(state)
-  if (subject.worker === undefined) return maskWithin(subject.result, secrets)
+  if (subject.worker === undefined)
+    return subject.point === 'node' && isSensitive(state, node) ? MASK : maskWithin(subject.result, secrets)
   const waiting = state.nodes[index]!
   const ended = waiting.is === 'waiting' ? waiting.workers?.[subject.worker] : undefined
   const bound = termsFor(node.config, subject.workerId!).outputs.filter(([own]) => state.hidden.variables.includes(own))
@@ -132,11 +134,21 @@ export function shownResult(state: Active, { node, index }: PlanNode, subject: S
   return Object.fromEntries(shown) as Json
 }
 
+/** An agent's result is hidden already when it is to stand where the log must not show it. */
+function isSensitive({ hidden }: Active, { config, outputSensitivity = {} }: WorkflowNode): boolean {
+  const { resultVariable } = config
+  const isNamed = typeof resultVariable === 'string' && hidden.variables.includes(resultVariable)
+  return isNamed || own(outputSensitivity, 'result') === true
+}
+
 /** Whether the result holds something that the log must not show, and nobody who judges it can see. */
 export function isHidden(state: Active, planNode: PlanNode, subject: Subject): boolean {
-  if (subject.point === 'run') return state.hidden.variables.some(name => own(state.variables, name) !== undefined)
-  return !sameJson(shownResult(state, planNode, subject), subject.result)
+  const shown = shownResult(state, planNode, subject)
+  // What a run leaves behind is masked where it is gathered.
+  return subject.point === 'run' ? carriesSecret(shown, MASKED) : !sameJson(shown, subject.result)
 }
+
+const MASKED = { texts: [MASK], exact: [] }
 
 /**
  * R-VERIFY-12: places whose latest verdict is not a pass, and that the same worker has not made up for when the work was
