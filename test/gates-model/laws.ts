@@ -64,13 +64,18 @@ function unverified({ shape, gates }: Setup, log: readonly Recorded[]): string[]
 /** A branch knows what it shares under its own name. */
 const placed = (target: string): string => target.replace(/^run-\d+(?=:)/, '')
 
-/** R-DWS-22: work is done again as often as its gate says, and no more; `attempt` is never skipped. */
-function attempts({ gates }: Setup, log: readonly Recorded[]): string[] {
+/** R-DWS-22: work is done again as often as its gate says, and no more. */
+function attempts({ gates, shape }: Setup, log: readonly Recorded[]): string[] {
   const alone = gates.length === 1 ? gates[0] : undefined
+  const sent = new Map<string, number>()
   return log.flatMap(event => {
+    if (event.type === 'node.started' && event.payload.attempt === 0 && !shape.startsWith('exit')) sent.clear()
     if (event.type === 'assay.rework.began') {
-      const { maxAttempts } = gates[Number(event.payload.gateId.slice(1)) - 1]!
-      return event.payload.attempt > maxAttempts ? [`${event.sequence}: attempt ${event.payload.attempt}`] : []
+      const { gateId, workerId = '' } = event.payload
+      const times = (sent.get(`${gateId} ${workerId}`) ?? 0) + 1
+      sent.set(`${gateId} ${workerId}`, times)
+      const { maxAttempts } = gates[Number(gateId.slice(1)) - 1]!
+      return times >= maxAttempts ? [`${event.sequence}: sent back ${times} times of ${maxAttempts - 1}`] : []
     }
     const isOver = event.type === 'dws.verification.started' && alone && event.payload.attempt > alone.maxAttempts
     return isOver ? [`${event.sequence}: attempt ${event.payload.attempt} of ${alone.maxAttempts}`] : []

@@ -33,6 +33,8 @@ class Foresight {
   readonly #open = new Map<string, Hearing>()
   /** By gate and place: how good each attempt was; undefined where nobody could say. */
   readonly #made = new Map<string, (Standing | undefined)[]>()
+  /** By gate and place: how often that gate has sent the work back. */
+  readonly #sent = new Map<string, number>()
   /** By node: the answer of a person that has been given and not been followed yet. */
   readonly #answers = new Map<string, string>()
 
@@ -83,6 +85,8 @@ class Foresight {
         if (hearing === undefined) return 'nothing was judged'
         const foreseen = this.#verdict(nodeId, hearing)
         if (hearing.said === undefined) this.#note(nodeId, hearing, undefined)
+        const key = this.#key(nodeId, hearing.started)
+        if (event.payload.verdict === 'revise') this.#sent.set(key, (this.#sent.get(key) ?? 0) + 1)
         const isFinal = event.payload.verdict === 'pass' || event.payload.verdict === 'revise'
         const asks = event.payload.verdict === 'fail' && hearing.gate.onFail === 'escalate' && !hearing.asked
         if (isFinal || !asks) this.#open.delete(nodeId)
@@ -96,7 +100,11 @@ class Foresight {
 
   #renew(nodeId: string): void {
     if (this.setup.shape.startsWith('exit')) return
-    for (const key of this.#made.keys()) if (key.split(' ')[1] === nodeId) this.#made.delete(key)
+    for (const key of this.#made.keys()) {
+      if (key.split(' ')[1] !== nodeId) continue
+      this.#made.delete(key)
+      this.#sent.delete(key)
+    }
   }
 
   #key(nodeId: string, { gateId, workerId = '' }: VerificationStarted): string {
@@ -128,8 +136,9 @@ class Foresight {
     if (said === undefined) return 'none'
     if (said === 'pass') return gate.blocking && gate.licensed ? 'none' : 'pass'
     if (!gate.blocking) return 'none'
-    const made = this.#made.get(this.#key(nodeId, started)) ?? []
-    if (made.length < gate.maxAttempts && !isStuck(made)) return 'revise'
+    const key = this.#key(nodeId, started)
+    const isLeft = (this.#sent.get(key) ?? 0) + 1 < gate.maxAttempts
+    if (isLeft && !isStuck(this.#made.get(key) ?? [])) return 'revise'
     return gate.onFail === 'conditional_pass' ? 'pass' : 'fail'
   }
 }

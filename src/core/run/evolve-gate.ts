@@ -193,10 +193,11 @@ export function evolveSlots(state: Told, node: NodeState | undefined, event: Gat
     return { ...state.slots, [key]: { ...before, attempts: [...before.attempts, made] } }
   }
   // What became of it without anybody's judgement was an attempt, too.
-  const attempts = before.attempts.length < gating.attempt ? [...before.attempts, unjudged(gating)] : before.attempts
-  if (event.type !== 'agent.verified') return { ...state.slots, [key]: { ...before, attempts } }
+  const made = before.attempts.length < gating.attempt ? [...before.attempts, unjudged(gating)] : before.attempts
+  if (event.type !== 'agent.verified') return { ...state.slots, [key]: { ...before, attempts: made } }
   // R-VERIFY-21: the latest verdict is the one that counts.
   const { verdict, criteria: judgedBy = [] } = event.payload
+  const attempts = verdict === 'revise' ? [...made.slice(0, -1), { ...made.at(-1)!, isSentBack: true as const }] : made
   const failed = verdict === 'pass' ? [] : (attempts.at(-1)?.failed ?? [])
   const criteria = failed.length > 0 ? failed : judgedBy
   return { ...state.slots, [key]: { ...before, attempts, verdict, criteria } }

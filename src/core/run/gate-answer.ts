@@ -1,7 +1,7 @@
 import type { Interrupt, Resolution } from '../interrupt.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
 import { ask } from './ask.js'
-import { shownResult, subjectOf } from './gating.js'
+import { attemptsOf, shownResult, slotOf, subjectOf, usedOf } from './gating.js'
 import type { PlanNode } from './plan.js'
 import { tellVerdict } from './render.js'
 import { canRework, sendBack, withhold } from './rework.js'
@@ -30,7 +30,10 @@ export function askWhatToDo(turn: Turn, planNode: PlanNode, reason: Doubt): void
   const { gating } = node
   const { gate } = turn.active.gates![gating.gate]!
   const { max_attempts, answer_timeout_ms } = gate.gate_behaviour
-  const mayRefine = gating.attempt < max_attempts && canRework(turn.plan, planNode.node.id, gate, subject)
+  const nodeId = planNode.node.id
+  // The one in question may be among them.
+  const made = attemptsOf(turn.active, slotOf(gate.gate_id, nodeId, subject)).slice(0, gating.attempt - 1)
+  const mayRefine = usedOf(made) < max_attempts && canRework(turn.plan, nodeId, gate, subject)
   const found = standingOf(turn.active.gates![gating.gate]!, gating)
   const findings = typeof found === 'string' ? [] : found.findings
   const data = {

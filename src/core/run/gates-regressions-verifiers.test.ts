@@ -5,6 +5,7 @@ import {
   gateAt,
   inspects,
   judged,
+  recordsOf,
   subFlow,
   verdicts,
   verifiersOwed,
@@ -13,8 +14,9 @@ import {
   works,
 } from '../../testing/gate-stories.js'
 import { given, type Scenario } from '../../testing/given-when-then.js'
-import { AGENT, agentFlow, answered, briefs, eventsOf, says } from '../../testing/invocations.js'
+import { AGENT, agentFlow, agentNode, answered, briefs, eventsOf, says } from '../../testing/invocations.js'
 import { begins, ends, payloads } from '../../testing/orchestration.js'
+import type { Sketch } from '../../testing/workflow.js'
 import { statusOf } from './state.js'
 
 type Wanted = Parameters<typeof gateAt>[2]
@@ -46,6 +48,31 @@ describe('what a worker hides', () => {
     const run = judged(hiding({ behaviour: { allow_hidden: true } }))
     expect(eventsOf(run, 'interrupt.requested')).toEqual([])
     expect(payloads(run, 'output.harvested')).toHaveLength(1)
+  })
+})
+
+describe('an agent’s result that is to stand where the log must not show it', () => {
+  const secret = 'hunter2-hunter2'
+
+  it.each<[string, Sketch]>([
+    ['an output that is declared sensitive', { nodes: { a: { ...agentNode(), outputSensitivity: { result: true } } } }],
+    [
+      'a variable that is',
+      {
+        nodes: { a: agentNode({ config: { resultVariable: 'key' } }) },
+        variables: [{ name: 'key', type: 'string', sensitive: true }],
+      },
+    ],
+  ])('R-DWS-7 R-DWS-29: %s: verifiers and readers of the record do not see it', (_, flow) => {
+    const run = says(briefs(given(flow).start({}, undefined, [gateAt('a', 'phase_exit')])), answered(secret))
+    expect(wantedOf(run)).toMatchObject({ result: secret, output: '[REDACTED]' })
+    inspects(run)
+    expect(verifiersOwed(run)).toHaveLength(1)
+    expect(JSON.stringify(verifiersOwed(run))).not.toContain(secret)
+    votes(convenes(run), 0)
+    expect(recordsOf(run.log)).toHaveLength(1)
+    expect(JSON.stringify(recordsOf(run.log))).not.toContain(secret)
+    expect(payloads(run, 'interrupt.requested')).toMatchObject([{ data: { reason: 'unseen' } }])
   })
 })
 

@@ -76,8 +76,7 @@ describe('a gate over what a sub-workflow brings back', () => {
       { agentId: 'assay.verifier', target: 'child-1', verdict: 'pass', criteria: ['correctness'] },
     ])
     expect(variables(run)).toEqual({ got: 1 })
-    expect(run.state).toMatchObject({ outcome: { status: 'completed' } })
-    expect(run.state).not.toHaveProperty('outcome.goalSatisfied')
+    expect(run.state).toMatchObject({ outcome: { status: 'completed', goalSatisfied: true } })
   })
 
   it('R-DWS-4 R-DWS-7 R-DWS-33: a verifier is given the agent, the bundle and the schema, may do nothing, and has a limit', () => {
@@ -328,6 +327,29 @@ describe('several gates at one place', () => {
       ['g2', 2, 'child-2'],
     ])
     expect(statusOf(run.state)).toBe('completed')
+  })
+})
+
+describe('the attempts of several gates', () => {
+  it('R-DWS-22: what another gate has sent back was no attempt at this one', () => {
+    const gates = [
+      gate({ gate_id: 'g1', behaviour: { max_attempts: 2 } }),
+      gate({ gate_id: 'g2', behaviour: { max_attempts: 2 } }),
+    ]
+    const run = judged(works(sub(gates), 'child-1'))
+    judged(run, poor())
+    judged(works(run, 'child-2'), poor())
+    expect(verdicts(run).map(({ verdict }) => verdict)).toEqual(['pass', 'revise', 'revise'])
+    judged(works(run, 'child-3'), poor(4))
+    expect(verdicts(run).at(-1)).toMatchObject({ verdict: 'fail' })
+  })
+
+  it('R-DWS-22: what a person has sent back was one', () => {
+    const licensed = gate({ behaviour: { auto_commit: 'licensed', max_attempts: 2 } })
+    const run = judged(works(sub([licensed]), 'child-1'))
+    run.when(answer('a', { action: 'refine', refineFeedback: { scope: 'whole' } }))
+    judged(works(run, 'child-2'), poor())
+    expect(verdicts(run).map(({ verdict }) => verdict)).toEqual(['revise', 'fail'])
   })
 })
 

@@ -103,6 +103,9 @@ export const slotOf = (gateId: string, nodeId: string, subject: Place & Pick<Sub
 export const attemptsOf = ({ slots = {} }: Pick<Told, 'slots'>, slot: string): readonly AttemptMade[] =>
   slots[slot]?.attempts ?? []
 
+/** R-DWS-22: how many there are with the one under way. What another gate has sent back was no attempt at this one. */
+export const usedOf = (made: readonly AttemptMade[]): number => made.filter(({ isSentBack }) => isSentBack).length + 1
+
 /** R-DWS-23: what failed last time; what the host checks by itself is checked every time. */
 export function dimensionsOf({ gate }: BoundGate, attempts: readonly AttemptMade[]): readonly string[] {
   const { evaluation_criteria, gate_behaviour } = gate

@@ -6,7 +6,7 @@ import { recordOf } from '../gate/record-of.js'
 import type { Json } from '../json.js'
 import { tellArtifact } from './artifact.js'
 import { askWhatToDo, type Doubt, gatingIn } from './gate-answer.js'
-import { attemptsOf, isHidden, shownResult, slotOf, type Subject, subjectOf, type Waiting } from './gating.js'
+import { attemptsOf, isHidden, shownResult, slotOf, type Subject, subjectOf, usedOf, type Waiting } from './gating.js'
 import { answersOf, isSelf, verifierAt } from './judges.js'
 import type { PlanNode } from './plan.js'
 import { canRework, sendBack, withhold } from './rework.js'
@@ -107,9 +107,7 @@ function isLastAttempt(
 ): boolean {
   const { max_attempts } = gate.gate_behaviour
   const judged = made.filter(({ isUnjudged }) => !isUnjudged)
-  // What another gate has sent back, after this one had passed it, was no attempt at passing this one.
-  const used = made.filter(({ isUnjudged, failed }) => isUnjudged || failed.length > 0).length + 1
-  return used >= max_attempts || isStuck([...judged, standing]) || !canRework(turn.plan, nodeId, gate, subject)
+  return usedOf(made) >= max_attempts || isStuck([...judged, standing]) || !canRework(turn.plan, nodeId, gate, subject)
 }
 
 /** Why a person has to look at a result that was passed. */

@@ -112,6 +112,8 @@ export type AttemptMade = Standing & {
   readonly failed: readonly string[]
   /** Nobody could judge it: it counts, and says nothing of how good the work is. */
   readonly isUnjudged?: true
+  /** Its own gate had it done again. */
+  readonly isSentBack?: true
 }
 
 /** A result that gates must see. */
