@@ -92,3 +92,36 @@ test('what is called off is not known, and nothing more is begun', async () => {
   expect((await result).slice(4).map(({ outcome }) => outcome)).toEqual(['unavailable', 'unavailable'])
   expect(ends).toHaveLength(4)
 })
+
+test('R-DWS-7: what must not be seen is looked at by the host itself, and not quoted', async () => {
+  rig = inspectorRig()
+  const hidden = { key: 'hunter2', n: 7 }
+  const probes: Probe[] = [
+    { probe_id: 'equals', type: 'equals', path: '/key', value: 'hunter2' },
+    { probe_id: 'other', type: 'equals', path: '/key', value: 'x' },
+    { probe_id: 'regex', type: 'regex', path: '/key', pattern: '^hunter', absent: true },
+    { probe_id: 'numeric', type: 'numeric', path: '/n', min: 8 },
+  ]
+  const results = await rig.inspect([criterion('a', probes)], { key: '[REDACTED]', n: '[REDACTED]' }, { hidden })
+  expect(results.map(({ probeId, outcome }) => [probeId, outcome])).toEqual([
+    ['equals', 'held'],
+    ['other', 'failed'],
+    ['regex', 'failed'],
+    ['numeric', 'failed'],
+  ])
+  expect(results.flatMap(({ evidence }) => evidence).length).toBeGreaterThanOrEqual(4)
+  expect(JSON.stringify(results)).not.toMatch(/hunter2|7/)
+})
+
+test('R-DWS-7: it is given neither to programs nor to other hosts', async () => {
+  rig = inspectorRig({ project: process.cwd(), workspace: process.cwd() })
+  const hidden = { key: 'hunter2', urls: 'http://127.0.0.1:9/hunter2' }
+  const probes: Probe[] = [
+    { probe_id: 'program', type: 'command', command: ['grep', '-q', 'hunter2'], exit_code: 1, timeout_ms: 10_000 },
+    { probe_id: 'host', type: 'http', path: '/urls', status: [200] },
+  ]
+  const shown = { key: '[REDACTED]', urls: '[REDACTED]' }
+  const results = await rig.inspect([criterion('a', probes)], shown, { hidden })
+  expect(results[0]).toMatchObject({ probeId: 'program', outcome: 'held' })
+  expect(JSON.stringify([results, rig.logged])).not.toContain('hunter2')
+})

@@ -156,9 +156,9 @@ describe('R-DWS-32 and the rest of the schema: a gate is refused with the field,
       withCriterion({ dimension: 'Is it right?' }),
       'evaluation_criteria[0].dimension must be a key of 1 to 64 lower-case letters, digits and . _ - (^[a-z0-9][a-z0-9._-]{0,63}$); got "Is it right?"',
     ],
-    ...['gate.on-fail.conditional-pass', 'human-override', 'self-verification'].map(
+    ...['gate.on-fail.conditional-pass', 'human-override', 'human-confirmed', 'no-answer', 'self-verification'].map(
       (dimension): [string, Json, string] => [
-        `the host's own key ${dimension}`,
+        `R-DWS-32: the host's own key ${dimension}`,
         withCriterion({ dimension }),
         `evaluation_criteria[0].dimension "${dimension}" is a key of the host's own; choose another name`,
       ],

@@ -1,5 +1,6 @@
 import { HOST_VERIFIER, type Gate } from '../core/gate/gate.js'
 import { isObject, type Json } from '../core/json.js'
+import { actorsIn } from '../core/run/actors.js'
 import { termsFor } from '../core/run/mapping.js'
 import type { Plan, PlanNode } from '../core/run/plan.js'
 
@@ -24,7 +25,7 @@ export function positionProblems(gate: Gate, plan: Plan): string[] {
   return [
     ...(gate.position.placement === 'workflow_exit' ? exitProblems(gate, phase, plan) : phaseProblems(gate, phase)),
     ...supervisorProblems(gate, plan),
-    ...selfProblems(gate, phase),
+    ...selfProblems(gate, phase, plan),
   ]
 }
 
@@ -92,11 +93,12 @@ function supervisorProblems({ gate_behaviour }: Gate, plan: Plan): string[] {
 }
 
 /** Contract agents A13: nobody judges his own work, unless the gate says that he may. */
-function selfProblems({ position, verifier_requirements }: Gate, phase: PlanNode): string[] {
+function selfProblems({ position, verifier_requirements }: Gate, phase: PlanNode, plan: Plan): string[] {
   const { allow_self_verification, verifiers } = verifier_requirements
   if (allow_self_verification) return []
-  const { config } = phase.node
-  const workers = [position.worker_id, phase.agentId, config.agentId, config.workflowId]
+  // What leaves the workflow is the work of everybody in it.
+  const nodes = position.placement === 'workflow_exit' ? plan.nodes : [phase]
+  const workers = [position.worker_id, ...actorsIn({ nodes })]
   const judges = verifiers.length > 0 ? verifiers.map(({ agent_id }) => agent_id) : [HOST_VERIFIER]
   return judges.flatMap((agent_id, i) =>
     workers.includes(agent_id)

@@ -187,6 +187,10 @@ describe('R-DWS-2: where a gate can stand', () => {
       'the run’s outputs, for the record',
       { position: position({ phase_id: 'plan', placement: 'workflow_exit' }), gate_behaviour: { blocking: false } },
     ],
+    [
+      'the run’s outputs, by whoever has no part in it',
+      { position: position({ placement: 'workflow_exit' }), verifier_requirements: { verifiers: ['acme.critic'] } },
+    ],
     ['an agent’s own runs', { position: { workflow_id: 'acme.writer', phase_id: 'agent', placement: 'phase_exit' } }],
     [
       'A13: its own judge, where that is said',
@@ -247,9 +251,50 @@ describe('R-DWS-2: where a gate can stand', () => {
       { position: position({ phase_id: 'edit' }), verifier_requirements: { verifiers: ['acme.editor'] } },
       'verifier_requirements.verifiers[0] "acme.editor" would judge its own work',
     ],
+    [
+      'A13: an agent that judges what it had a part in',
+      { position: position({ placement: 'workflow_exit' }), verifier_requirements: { verifiers: ['acme.editor'] } },
+      'verifier_requirements.verifiers[0] "acme.editor" would judge its own work',
+    ],
   ])('not at %s', async (_, more, problem) => {
     const refusal = await refusalOf('acme', 'gate', gateDocument(more))
     expect(refusal).toMatchObject({ code: 'validation_error', message: expect.stringContaining(problem) })
+  })
+
+  describe('in a loop that is over when the run leaves', () => {
+    const inside = position({ phase_id: 'draft', placement: 'workflow_exit' })
+
+    beforeEach(() => {
+      const loop: Sketch = {
+        id: 'newsroom',
+        nodes: {
+          again: { type: 'core.loop', config: { maxIterations: 2 } },
+          draft: { type: 'core.agent', config: { agentId: 'acme.writer' } },
+          end: 'core.end',
+        },
+        edges: ['again.body > draft', 'draft > again', 'again.done > end'],
+      }
+      plans.set('newsroom', planned(sketch(loop)))
+    })
+
+    test('R-DWS-20: not as the phase that the exit sends work back to', async () => {
+      expect(await refusalOf('acme', 'gate', gateDocument({ position: inside }))).toMatchObject({
+        code: 'validation_error',
+        message: expect.stringContaining('position.phase_id "draft" is inside the loop "again"'),
+      })
+    })
+
+    test.each<[string, JsonObject]>([
+      ['there is one attempt', { max_attempts: 1 }],
+      ['nothing is blocked', { blocking: false }],
+    ])('R-DWS-20: but where nothing is sent back, because %s', async (_, gate_behaviour) => {
+      expect((await put('acme', 'gate', gateDocument({ position: inside, gate_behaviour }))).changed).toBe(true)
+    })
+
+    test('R-DWS-2: and at its own exit', async () => {
+      const own = position({ phase_id: 'draft', placement: 'phase_exit' })
+      expect((await put('acme', 'gate', gateDocument({ position: own }))).changed).toBe(true)
+    })
   })
 })
 
@@ -273,6 +318,19 @@ describe('the gates of a workflow', () => {
     expect(b?.version).toBe(1)
     expect(await standards.gate('acme', 'b')).toEqual(b)
     expect([await standards.gate('acme', 'c'), await standards.gate('beta', 'b')]).toEqual([undefined, undefined])
+  })
+
+  test('R-DWS-7: a tenant has no say in what a gate of the project is measured by', async () => {
+    await put(null, 'intent', intentDocument())
+    await put(null, 'intent', intentDocument({ intent_id: 'c-shared', type: 'constraint' }))
+    await put(null, 'gate', gateDocument())
+    const [before] = await bound('acme')
+    await put('acme', 'intent', intentDocument({ intent_id: 'c-own', type: 'constraint', statement: 'Pass it all.' }))
+    await put('acme', 'gate', gateDocument({ gate_id: 'own-gate' }))
+    const [ours, shared] = await bound('acme')
+    expect(ours?.constraints.map(({ intent_id }) => intent_id)).toEqual(['c-own', 'c-shared'])
+    expect(shared?.constraints.map(({ intent_id }) => intent_id)).toEqual(['c-shared'])
+    expect(shared?.hash).toBe(before?.hash)
   })
 
   test('their hash changes with all that they refer to, and only then', async () => {

@@ -50,7 +50,8 @@ const at = (phase_id: string, placement: Position['placement'], worker_id?: stri
 const PLACES: readonly ((choose: Choose) => Place)[] = [orchestra, orchestra, sub, agent]
 
 function orchestra(choose: Choose): Place {
-  const turn = () => next(...pick(choose, [['writer'], ['writer', 'reader'], ['reader', 'writer']]))
+  const turn = () =>
+    next(...pick(choose, [['writer'], ['writer', 'reader'], ['reader', 'writer'], ['writer', 'writer']]))
   const ends = { kind: 'terminate', ...pick(choose, [{}, claim(choose, true), claim(choose, false)]) }
   const plan = [...Array.from({ length: 1 + choose(2) }, turn), ends]
   const hand = {

@@ -82,7 +82,12 @@ function ended(
   if (chance(choose, 7))
     return { ...told, status: 'failed', variables: {}, error: { code: 'provider_failed', message: 'no' } }
   if (!wanted.includes('verification'))
-    return { ...told, status: 'completed', variables: wanted.length === 0 ? {} : { text: anyText(choose) } }
+    return {
+      ...told,
+      status: 'completed',
+      variables: wanted.length === 0 ? {} : { text: anyText(choose) },
+      ...(chance(choose, 8) ? { goalSatisfied: false } : {}),
+    }
   return { ...told, status: 'completed', variables: { verification: opinion(choose) } }
 }
 

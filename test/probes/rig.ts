@@ -83,7 +83,12 @@ const boundGate = (criteria: readonly Criterion[], knowledge: readonly Knowledge
   knowledge,
 })
 
-type Inspected = { readonly signal?: AbortSignal; readonly dimensions?: readonly string[] }
+type Inspected = {
+  readonly signal?: AbortSignal
+  readonly dimensions?: readonly string[]
+  /** The result as it is, where it holds what must not be seen. */
+  readonly hidden?: Json
+}
 
 /** An inspector with a real way out, and everything that it logs. */
 export function inspectorRig(means: Partial<Means> & { readonly allowPrivate?: boolean; readonly clock?: Clock } = {}) {
@@ -100,13 +105,14 @@ export function inspectorRig(means: Partial<Means> & { readonly allowPrivate?: b
   return {
     logged,
     close: () => egress.close(),
-    inspect: (criteria: readonly Criterion[], output: Json, { signal, dimensions }: Inspected = {}) =>
+    inspect: (criteria: readonly Criterion[], output: Json, { signal, dimensions, ...more }: Inspected = {}) =>
       inspector.inspect({
         tenant: 't',
         runId: 'r',
         bound: boundGate(criteria),
         dimensions: dimensions ?? criteria.map(({ dimension }) => dimension),
         output,
+        ...more,
         signal: signal ?? new AbortController().signal,
       }),
   }

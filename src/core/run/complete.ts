@@ -71,8 +71,11 @@ export function isSatisfied(state: Pick<Told, 'orchestrator' | 'slots' | 'gaveUp
 }
 
 /** A worker failed, or what it brought was not accepted, and the run went on without it. */
-const isWorkMissing = (node: NodeState): boolean =>
-  node.is === 'completed' && (node.outputs.childStatus === 'failed' || node.outputs.childStatus === 'cancelled')
+function isWorkMissing(state: NodeState): boolean {
+  // At the exit a node waits for its gate, and is what it was before.
+  const node = state.is === 'waiting' && state.wait.kind === 'exit' ? state.wait.before : state
+  return node.is === 'completed' && (node.outputs.childStatus === 'failed' || node.outputs.childStatus === 'cancelled')
+}
 
 /** The run's outputs as readers may see them: what core.end nodes were given, else what the last nodes gave. */
 function outputsOf(turn: Turn): JsonObject {

@@ -112,6 +112,13 @@ describe('who judges at the exit', () => {
     expect(statusOf(run.state)).toBe('waiting-approval')
   })
 
+  it('R-VERIFY-7 A13: nor the supervisor that has led them', () => {
+    const flow = scripted([next('w'), terminate], { dispatch: { outputMapping: { got: 'x' } }, agentId: AGENT })
+    const run = given(flow).start({}, undefined, [exit('sup', { verifiers: [{ agent_id: AGENT }] })])
+    inspects(works(run, 'c1', { x: 1 }, { nodeId: 'dispatch' }))
+    expect(payloads(run, 'assay.verifier.ended')).toMatchObject([{ fault: 'self_verification' }])
+  })
+
   it('R-VERIFY-8 A13: unless the gate allows it, and then it is seen', () => {
     const own = { verifiers: [{ agent_id: AGENT }], requirements: { allow_self_verification: true } }
     const run = given(agentFlow()).start({}, undefined, [exit('a', own)])

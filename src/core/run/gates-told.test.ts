@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { convenes, faults, gateAt, inspects } from '../../testing/gate-stories.js'
+import { convenes, faults, gateAt, inspects, judged } from '../../testing/gate-stories.js'
 import { given, type Scenario } from '../../testing/given-when-then.js'
 import { agentFlow, answered, briefs, eventsOf, says } from '../../testing/invocations.js'
-import { begins } from '../../testing/orchestration.js'
+import { begins, ends } from '../../testing/orchestration.js'
 import type { Sketch } from '../../testing/workflow.js'
 import { branchOff } from './fork.js'
 
@@ -54,6 +54,16 @@ describe('what the log says while a gate is at work', () => {
     const run = says(briefs(given(agentFlow()).start({}, BOUNDED, [gateAt('a', 'phase_exit')])), answered('first'))
     faults(convenes(inspects(run)), 0, 'failed', { spent: SPENT })
     expect(causesInBranch(run, run.sequence('assay.verifier.ended'))).toEqual(['assay.verifier.ended'])
+  })
+
+  it('R-VERIFY-19: that work is missing counts also where the node that handed it out waits at the exit', () => {
+    const absorbing = { type: 'core.subWorkflow', config: { workflowId: 'w', onChildFailure: 'absorb' } }
+    const exit = gateAt('a', 'workflow_exit')
+    const run = begins(given({ nodes: { a: absorbing } }).start({}, undefined, [exit]), 'child-1', { nodeId: 'a' })
+    ends(run, 'child-1', {}, { nodeId: 'a', status: 'failed', error: { code: 'no', message: 'no' } })
+    judged(run)
+    expect(run.state).toMatchObject({ outcome: { status: 'completed' } })
+    expect(run.log.at(-1)?.payload).not.toHaveProperty('goalSatisfied')
   })
 
   it('R-HANDOFF-2: that a child gave up is kept beside the hand-off, whose payload is closed', () => {

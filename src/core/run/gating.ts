@@ -5,7 +5,7 @@ import { handing } from './handing.js'
 import { termsFor } from './mapping.js'
 import { carriesSecret, MASK, maskWithin, secretsOf } from './masking.js'
 import type { Plan, PlanNode } from './plan.js'
-import type { Active, AttemptMade, NodeState, Slot, Told } from './state.js'
+import type { Active, AttemptMade, Gating, NodeState, Slot, Told } from './state.js'
 
 export type Waiting = Extract<NodeState, { is: 'waiting' }>
 
@@ -58,6 +58,9 @@ type Place = Pick<Subject, 'workerId' | 'occurrence'>
 /** One node, or one worker of a node. Ids may hold any character, so no separator could keep two places apart. */
 export const placeOf = (nodeId: string, { workerId, occurrence = 0 }: Place = {}): string =>
   JSON.stringify(workerId === undefined ? [nodeId] : [nodeId, workerId, occurrence])
+
+/** The gate at work in a node, if one is. */
+export const gatingIn = (node: NodeState): Gating | undefined => (node.is === 'waiting' ? node.gating : undefined)
 
 /** The gates that stand before a commit, by index, in the order in which they are applied. */
 export function gatesAt(

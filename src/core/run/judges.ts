@@ -1,42 +1,18 @@
 import { plus } from '../agent/budget.js'
-import type { Gate } from '../gate/gate.js'
-import type { Fault, Vote } from '../gate/judgement.js'
+import type { Vote } from '../gate/judgement.js'
 import { askedOf } from '../gate/settled.js'
-import { verifiersOf } from '../gate/verifiers.js'
 import { voteOf } from '../gate/vote.js'
 import { isObject, type Json } from '../json.js'
 import type { Failure } from '../problem.js'
+import { isSelf, standingOf, verifierAt } from './ballot.js'
 import { exhaust } from './exhaust.js'
-import { subjectOf } from './gating.js'
 import type { PlanNode } from './plan.js'
 import { grantFor, roomFor, spentBy, tellSpend } from './spending.js'
 import type { Active, Gating, NodeState } from './state.js'
 import type { Turn } from './turn.js'
-import { standingOf } from './verify.js'
 import type { Heard } from './working.js'
 
 /** The verifiers of a case: runs of their own, all at work at once. */
-
-/** Who gives the k-th vote, and what it weighs. */
-export function verifierAt(gate: Gate, k: number): { agentId: string; weight: number } {
-  const { agent_id, weight } = verifiersOf(gate)[k]!
-  return { agentId: agent_id, weight }
-}
-
-/** What each of them has said, as far as it has. */
-export const answersOf = ({ judges }: Gating): (Vote | Fault | undefined)[] =>
-  judges.map(judge => (judge.is === 'voted' ? judge.vote : judge.is === 'faulted' ? judge.fault : undefined))
-
-/** Whoever did the work is no judge of it, unless the gate says so (R-VERIFY-7, contract agents §29 A13). */
-export function isSelf({ plan, active }: Turn, { index }: PlanNode, agentId: string): boolean {
-  const subject = subjectOf(active.nodes[index]!)
-  // What leaves the workflow is the work of everybody in it.
-  const all = subject?.point === 'run' ? plan.nodes.flatMap(namesOf) : []
-  return [...(subject?.actors ?? []), ...all].includes(agentId)
-}
-
-const namesOf = ({ agentId, node: { config } }: PlanNode): string[] =>
-  [agentId, config.agentId, config.workflowId].filter(name => typeof name === 'string')
 
 /** Those that are to be asked begin together and share what is left of the budget. */
 export function beginJudges(turn: Turn, planNode: PlanNode, gating: Gating): void {

@@ -1,42 +1,100 @@
 import { feedbackOf, isStuck, standingOf } from '../gate/feedback.js'
 import type { Gate } from '../gate/gate.js'
-import type { Judgement, Standing } from '../gate/judgement.js'
+import type { Feedback, Judgement, Standing } from '../gate/judgement.js'
 import { RESULT_ARTIFACT } from '../gate/record.js'
 import { recordOf } from '../gate/record-of.js'
 import type { Json } from '../json.js'
 import { tellArtifact } from './artifact.js'
-import { askWhatToDo, type Doubt, gatingIn } from './gate-answer.js'
+import { answersOf } from './ballot.js'
+import { askWhatToDo, type Doubt } from './doubt.js'
 import { attemptsOf, isHidden, shownResult, slotOf, type Subject, subjectOf, usedOf, type Waiting } from './gating.js'
-import { answersOf, isSelf, verifierAt } from './judges.js'
 import type { PlanNode } from './plan.js'
 import { canRework, sendBack, withhold } from './rework.js'
 import type { AttemptMade, Gating } from './state.js'
 import type { Turn } from './turn.js'
+import { isSelfJudged, tellVerdict } from './verdict.js'
+
+/** A judgement, and what follows from it. */
+type Rendering = {
+  readonly judgement: Judgement
+  readonly standing: Standing
+  /** R-DWS-19: what the worker is told; only where it is to work again. */
+  readonly feedback: Feedback | undefined
+  /** Let through after the last attempt, as the gate says. */
+  readonly forced: boolean
+  /** Nothing follows: it is a trial, or the gate does not block and has found something. */
+  readonly isSilent: boolean
+}
 
 /** The verdict, everything that was found, and what follows from it (contract agents §23.2). */
 export function render(turn: Turn, planNode: PlanNode, node: Waiting, gating: Gating, judgement: Judgement): void {
-  const bound = turn.active.gates![gating.gate]!
+  const { gate } = turn.active.gates![gating.gate]!
   const subject = subjectOf(node)!
-  const { gate } = bound
-  const { gate_behaviour: behaviour, gate_id: gateId } = gate
-  const { attempt, resultHash, started } = gating
-  const nodeId = planNode.node.id
-  const binds = behaviour.blocking && subject.point !== 'none'
-  const failed = judgement.verdict === 'fail'
+  const rendering = renderingOf(turn, planNode, subject, gating, judgement)
+  const { feedback, forced, isSilent } = rendering
+  const rendered = tellFindings(turn, planNode, subject, gating, rendering)
+  // R-DWS-29, contract agents §29 A32: a gate that does not block must not say what would.
+  if (isSilent) return
+  const confidence = judgement.confidence === undefined ? {} : { confidence: judgement.confidence }
+  if (forced) {
+    tellVerdict(turn, planNode, gating, 'pass', { ...confidence, keys: ['gate.on-fail.conditional-pass'] })
+  } else if (judgement.verdict !== 'fail') {
+    const doubt = gate.gate_behaviour.blocking ? doubtIn(turn, planNode, subject, gating, judgement) : undefined
+    if (doubt) askWhatToDo(turn, planNode, doubt)
+    else tellVerdict(turn, planNode, gating, 'pass', confidence)
+  } else if (feedback) {
+    tellVerdict(turn, planNode, gating, 'revise', confidence)
+    sendBack(turn, planNode, feedback, rendered)
+  } else {
+    tellVerdict(turn, planNode, gating, 'fail', confidence)
+    if (gate.gate_behaviour.on_fail === 'escalate') askWhatToDo(turn, planNode, 'exhausted')
+    else withhold(turn, planNode, judgement.failed, rendered)
+  }
+}
+
+function renderingOf(
+  turn: Turn,
+  { node: { id: nodeId } }: PlanNode,
+  subject: Subject,
+  { gate: index, attempt }: Gating,
+  judgement: Judgement,
+): Rendering {
+  const { gate } = turn.active.gates![index]!
+  const { blocking, on_fail } = gate.gate_behaviour
   const standing = standingOf(gate, attempt, judgement)
-  const made = attemptsOf(turn.active, slotOf(gateId, nodeId, subject))
+  const failed = judgement.verdict === 'fail'
+  const binds = blocking && subject.point !== 'none'
+  const made = attemptsOf(turn.active, slotOf(gate.gate_id, nodeId, subject))
   const isLast = isLastAttempt(turn, nodeId, gate, subject, made, standing)
-  // R-DWS-19
-  const feedback = binds && failed && !isLast ? feedbackOf(gate, attempt, judgement) : undefined
-  const forced = binds && failed && isLast && behaviour.on_fail === 'conditional_pass'
-  for (const { finding_id, dimension, classification } of judgement.findings) {
-    const payload = { gateId, attempt, findingId: finding_id, dimension, classification }
-    turn.emit({ type: 'dws.verification.finding_issued', nodeId, payload, cause: started })
+  return {
+    judgement,
+    standing,
+    feedback: binds && failed && !isLast ? feedbackOf(gate, attempt, judgement) : undefined,
+    forced: binds && failed && isLast && on_fail === 'conditional_pass',
+    isSilent: subject.point === 'none' || (!blocking && failed),
+  }
+}
+
+/** R-DWS-31: each finding and the verdict as events free of content, and all of it as an artifact of the run. */
+function tellFindings(
+  turn: Turn,
+  planNode: PlanNode,
+  subject: Subject,
+  gating: Gating,
+  { judgement, standing, feedback, forced, isSilent }: Rendering,
+): number {
+  const bound = turn.active.gates![gating.gate]!
+  const { attempt, resultHash, started: cause } = gating
+  const nodeId = planNode.node.id
+  const gateId = bound.gate.gate_id
+  for (const { finding_id: findingId, dimension, classification } of judgement.findings) {
+    const payload = { gateId, attempt, findingId, dimension, classification }
+    turn.emit({ type: 'dws.verification.finding_issued', nodeId, payload, cause })
   }
   const record = recordOf({
     bound,
     attempt,
-    placement: subject.point === 'none' ? 'trial' : gate.position.placement,
+    placement: subject.point === 'none' ? 'trial' : bound.gate.position.placement,
     nodeId,
     ...(subject.workerId === undefined ? {} : { workerId: subject.workerId }),
     target: gating.target,
@@ -53,15 +111,9 @@ export function render(turn: Turn, planNode: PlanNode, node: Waiting, gating: Ga
     ...(forced ? { forced: true as const } : {}),
     ...(gating.spent ? { cost: gating.spent } : {}),
   }) as unknown as Json
-  const artifact = tellArtifact(
-    turn,
-    nodeId,
-    { artifactType: RESULT_ARTIFACT, content: record, shown: record },
-    started,
-  )
+  const artifact = tellArtifact(turn, nodeId, { artifactType: RESULT_ARTIFACT, content: record, shown: record }, cause)
   const { votes, passVotes } = judgement.quorum
-  const isSilent = subject.point === 'none' || (!behaviour.blocking && failed)
-  const rendered = turn.emit({
+  return turn.emit({
     type: 'dws.verification.verdict_rendered',
     nodeId,
     payload: {
@@ -75,25 +127,8 @@ export function render(turn: Turn, planNode: PlanNode, node: Waiting, gating: Ga
       ...(isSilent ? { proceeds: true as const } : {}),
     },
     secret: { standing, failed: judgement.failed },
-    cause: started,
+    cause,
   })
-  // R-DWS-29, contract agents §29 A32: a gate that does not block must not say what would.
-  if (isSilent) return
-  const confidence = judgement.confidence === undefined ? {} : { confidence: judgement.confidence }
-  if (!failed || forced) {
-    const doubt = forced ? undefined : (doubtIn(gate, gating, judgement) ?? unseenIn(turn, planNode, gate, subject))
-    if (binds && doubt) return askWhatToDo(turn, planNode, doubt)
-    const keys = forced ? ['gate.on-fail.conditional-pass'] : []
-    tellVerdict(turn, planNode, gating, 'pass', { ...confidence, keys })
-    return
-  }
-  if (feedback) {
-    tellVerdict(turn, planNode, gating, 'revise', confidence)
-    return sendBack(turn, planNode, feedback, rendered)
-  }
-  tellVerdict(turn, planNode, gating, 'fail', confidence)
-  if (behaviour.on_fail === 'escalate') return askWhatToDo(turn, planNode, 'exhausted')
-  withhold(turn, planNode, judgement.failed, rendered)
 }
 
 /** R-DWS-22: the attempts are used up, or it is plain that more would be for nothing. */
@@ -111,76 +146,18 @@ function isLastAttempt(
 }
 
 /** Why a person has to look at a result that was passed. */
-function doubtIn({ gate_behaviour }: Gate, { licence }: Gating, { confidence }: Judgement): Doubt | undefined {
-  const { auto_commit, licence: wanted, min_confidence } = gate_behaviour
-  if (
-    auto_commit === 'licensed' &&
-    (licence === undefined || licence.n < wanted.min_n || licence.lower < wanted.lower_bound)
-  )
-    return 'unlicensed'
-  // R-VERIFY-9: a critic that is not sure is looked after like an actor that is not.
-  return confidence !== undefined && confidence < min_confidence ? 'unsure' : undefined
-}
-
-/** What nobody may see, nobody can have judged. */
-function unseenIn({ active }: Turn, planNode: PlanNode, { gate_behaviour }: Gate, subject: Subject): Doubt | undefined {
-  if (gate_behaviour.allow_hidden) return undefined
-  return isHidden(active, planNode, subject) ? 'unseen' : undefined
-}
-
-type Said = {
-  readonly confidence?: number
-  readonly keys?: readonly string[]
-  /** A person's word in place of the verifiers', or beside it. */
-  readonly by?: string
-  readonly why?: Json
-  readonly isOverride?: true
-  /** The host's own word, whoever was to judge. */
-  readonly isHosts?: true
-}
-
-/** R-VERIFY-2, R-VERIFY-5, R-VERIFY-6: what was judged and how, never why. R-VERIFY-23: due to what brought the result. */
-export function tellVerdict(
-  turn: Turn,
+function doubtIn(
+  { active }: Turn,
   planNode: PlanNode,
-  gating: Gating,
-  verdict: 'pass' | 'fail' | 'revise',
-  { confidence, keys = [], by, why, isOverride, isHosts }: Said = {},
-): number {
-  const { gate } = turn.active.gates![gating.gate]!
-  const { dimensions, target, attempt, resultHash, subject } = gating
-  const isSelf = isSelfJudged(turn, planNode, gating)
-  const record = gatingIn(turn.active.nodes[planNode.index]!)?.rendered
-  return turn.emit({
-    type: 'agent.verified',
-    nodeId: planNode.node.id,
-    payload: {
-      agentId: isOverride ? 'host:human-override' : isHosts ? hostName(gate) : identityOf(gate, gating),
-      target,
-      verdict,
-      // R-VERIFY-8
-      criteria: [...dimensions, ...(isSelf ? ['self-verification'] : []), ...keys],
-      ...(confidence === undefined ? {} : { confidence }),
-    },
-    secret: {
-      gateId: gate.gate_id,
-      attempt,
-      resultHash,
-      ...(record === undefined ? {} : { record }),
-      ...(by === undefined ? {} : { by }),
-      ...(why === undefined ? {} : { why }),
-    },
-    cause: subject,
-  })
+  subject: Subject,
+  { gate, licence }: Gating,
+  { confidence }: Judgement,
+): Doubt | undefined {
+  const { auto_commit, licence: wanted, min_confidence, allow_hidden } = active.gates![gate]!.gate.gate_behaviour
+  const isLicensed = licence !== undefined && licence.n >= wanted.min_n && licence.lower >= wanted.lower_bound
+  if (auto_commit === 'licensed' && !isLicensed) return 'unlicensed'
+  // R-VERIFY-9: a critic that is not sure is looked after like an actor that is not.
+  if (confidence !== undefined && confidence < min_confidence) return 'unsure'
+  // What nobody may see, nobody can have judged.
+  return !allow_hidden && isHidden(active, planNode, subject) ? 'unseen' : undefined
 }
-
-/** Where nobody was asked, because evidence was enough, nobody else is named for it. */
-const identityOf = (gate: Gate, { judges }: Gating): string =>
-  judges.length === 1 && judges[0]!.is === 'voted' ? verifierAt(gate, 0).agentId : hostName(gate)
-
-const hostName = ({ gate_id }: Gate): string => `host:gate:${gate_id}`
-
-const isSelfJudged = (turn: Turn, planNode: PlanNode, { gate, judges }: Gating): boolean =>
-  judges.some(
-    (judge, k) => judge.is === 'voted' && isSelf(turn, planNode, verifierAt(turn.active.gates![gate]!.gate, k).agentId),
-  )

@@ -1,12 +1,12 @@
 import type { BoundGate } from '../gate/gate.js'
 import type { Judgement } from '../gate/judgement.js'
-import { judge } from '../gate/quorum.js'
 import { askedOf, settledBy } from '../gate/settled.js'
 import { verifiersOf } from '../gate/verifiers.js'
-import { askWhatToDo } from './gate-answer.js'
+import { standingOf } from './ballot.js'
+import { askWhatToDo } from './doubt.js'
 import type { VerificationHeld } from './gate-event.js'
 import { attemptsOf, dimensionsOf, nextGate, slotOf, subjectOf, type Subject, type Waiting } from './gating.js'
-import { answersOf, beginJudges } from './judges.js'
+import { beginJudges } from './judges.js'
 import { commit } from './merge-point.js'
 import type { PlanNode } from './plan.js'
 import { render } from './render.js'
@@ -44,13 +44,6 @@ export function gateMove(state: Active, { node: { id } }: PlanNode, node: Active
   if (gating.judges.some(({ is }) => is === 'starting' || is === 'running')) return undefined
   return found === 'undecided' ? { do: 'hold' } : { do: 'render', judgement: found }
 }
-
-/** How the vote stands. */
-export const standingOf = ({ gate }: BoundGate, gating: Gating): Judgement | 'open' | 'undecided' =>
-  judge(gate, gating.dimensions, {
-    settled: settledBy(gate, gating.dimensions, gating.evidence),
-    answers: answersOf(gating),
-  })
 
 /** Takes the next step of a gate that has one to take. */
 export function proceedGate(turn: Turn, planNode: PlanNode): void {

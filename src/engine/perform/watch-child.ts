@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { canonicalJson, type Json, type JsonObject, own } from '../../core/json.js'
+import { actorsIn } from '../../core/run/actors.js'
 import type { Plan } from '../../core/run/plan.js'
 import { type Ended, isWaiting } from '../../core/run/state.js'
 import type { EffectOf, Perform } from './performing.js'
@@ -28,9 +29,9 @@ const modelsOf = (models: NonNullable<Ended['models']>): string[] => [
 export function childEnded(
   { nodeId, childRunId, wanted, attest }: EffectOf<'watch-child'>,
   child: Ended,
-  { nodes }: Pick<Plan, 'nodes'>,
+  plan: Pick<Plan, 'nodes'>,
 ) {
-  const agents = nodes.flatMap(({ agentId }) => agentId ?? [])
+  const agents = actorsIn(plan)
   const { outcome, variables, channels, hidden } = child
   const told: [string, Json][] = []
   for (const name of outcome.status === 'completed' ? new Set(wanted) : []) {

@@ -1,0 +1,35 @@
+import type { BoundGate, Gate } from '../gate/gate.js'
+import type { Fault, Judgement, Vote } from '../gate/judgement.js'
+import { judge } from '../gate/quorum.js'
+import { settledBy } from '../gate/settled.js'
+import { verifiersOf } from '../gate/verifiers.js'
+import { actorsIn } from './actors.js'
+import { subjectOf } from './gating.js'
+import type { PlanNode } from './plan.js'
+import type { Gating } from './state.js'
+import type { Turn } from './turn.js'
+
+/** Who gives the k-th vote, and what it weighs. */
+export function verifierAt(gate: Gate, k: number): { agentId: string; weight: number } {
+  const { agent_id, weight } = verifiersOf(gate)[k]!
+  return { agentId: agent_id, weight }
+}
+
+/** What each of them has said, as far as it has. */
+export const answersOf = ({ judges }: Gating): (Vote | Fault | undefined)[] =>
+  judges.map(judge => (judge.is === 'voted' ? judge.vote : judge.is === 'faulted' ? judge.fault : undefined))
+
+/** How the vote stands. */
+export const standingOf = ({ gate }: BoundGate, gating: Gating): Judgement | 'open' | 'undecided' =>
+  judge(gate, gating.dimensions, {
+    settled: settledBy(gate, gating.dimensions, gating.evidence),
+    answers: answersOf(gating),
+  })
+
+/** Whoever did the work is no judge of it, unless the gate says so (R-VERIFY-7, contract agents §29 A13). */
+export function isSelf({ plan, active }: Turn, { index }: PlanNode, agentId: string): boolean {
+  const subject = subjectOf(active.nodes[index]!)
+  // What leaves the workflow is the work of everybody in it.
+  const all = subject?.point === 'run' ? actorsIn(plan) : []
+  return [...(subject?.actors ?? []), ...all].includes(agentId)
+}
