@@ -1,6 +1,6 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { fields, get, isFields, same, show, text } from './json.js'
-import { behindMask, type Question, tellQuestions } from './questions.js'
+import { behindMask, isGateQuestion, type Question, tellQuestions } from './questions.js'
 import { DISPATCH, roundOf } from './rounds.js'
 import { storyOf } from './story.js'
 import { TERMINAL } from './walk.js'
@@ -112,12 +112,23 @@ function orderProblems(run: RunLog): [string, LoggedEvent][] {
     let next = place + 1 + wanted.length
     while (story[next]?.node === event.node && WRITES.includes(story[next]?.type ?? '')) next += 1
     const outcome = story[next]
-    // A dispatch goes on with its other workers.
-    if (roundOf(run, event)?.typeId === DISPATCH) return
+    // A dispatch goes on with its other workers; what becomes of a result at a gate is told as a verdict.
+    if (roundOf(run, event)?.typeId === DISPATCH || isOfGate(run, event, outcome)) return
     if (outcome?.node !== event.node || !OUTCOMES.includes(outcome?.type ?? ''))
       problems.push([`${event.node} is answered and does not settle, but ${outcome?.type ?? 'nothing'} follows`, event])
   })
   return problems
+}
+
+/** An answer for a gate, or one after which a gate has its turn. */
+function isOfGate(run: RunLog, resolved: LoggedEvent, next: LoggedEvent | undefined): boolean {
+  const asked = run.events.findLast(
+    ({ type, payload, sequence }) =>
+      type === 'interrupt.requested' &&
+      payload.interruptId === resolved.payload.interruptId &&
+      sequence < resolved.sequence,
+  )
+  return (asked !== undefined && isGateQuestion(asked)) || next?.type === 'assay.result.staged'
 }
 
 /** Nobody answers for whom time ran out, so a clarification has no older spelling then. */

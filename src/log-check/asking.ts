@@ -1,7 +1,8 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
+import { letsPass } from './hearings.js'
 import { get, list, same, show, text } from './json.js'
-import { type Question, tellQuestions } from './questions.js'
-import { DISPATCH, roundOf } from './rounds.js'
+import { isGateQuestion, type Question, tellQuestions } from './questions.js'
+import { DISPATCH, roundOf, SUB_WORKFLOW } from './rounds.js'
 import { isRemark, storyOf } from './story.js'
 import { NODE_EVENTS } from './walk.js'
 
@@ -97,11 +98,25 @@ const ASKS_AFTER: readonly string[] = [
  * that ended while the run was about to pause when it goes on.
  */
 function mayAskAfter(run: RunLog, event: LoggedEvent, before: LoggedEvent | undefined): boolean {
+  if (isGateQuestion(event)) return before?.node === event.node && GATE_ASKS_AFTER.includes(before?.type ?? '')
   const typeId = roundOf(run, event)?.typeId
-  if (before?.type === 'run.resumed') return typeId === DISPATCH || typeId === 'core.subWorkflow'
+  if (before?.type === 'run.resumed') return handsOut(typeId)
   if (before === undefined || before.node !== event.node) return false
+  // What a gate has let pass may still need a person's consent.
+  if (handsOut(typeId) && letsPass(before)) return true
   return ASKS_AFTER.includes(before.type) || (before.type === 'node.resumed' && typeId === DISPATCH)
 }
+
+const handsOut = (typeId: string | undefined): boolean => typeId === DISPATCH || typeId === SUB_WORKFLOW
+
+/** When nobody could judge, the attempts are used up, or a pass alone is not enough. */
+const GATE_ASKS_AFTER: readonly string[] = [
+  'dws.verification.started',
+  'assay.verification.resumed',
+  'assay.verifier.ended',
+  'dws.verification.verdict_rendered',
+  'agent.verified',
+]
 
 /** Starts other workers while a person looks at what one has brought. */
 const isDispatch = (run: RunLog, { request }: Question): boolean => roundOf(run, request)?.typeId === DISPATCH

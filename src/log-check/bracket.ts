@@ -107,25 +107,34 @@ const isEnd = ({ type }: LoggedEvent): boolean => ['run.completed', 'run.failed'
 
 function roundProblems(run: RunLog, round: Round): Problem[] {
   const problems: Problem[] = []
+  // Work that a gate sent back begins anew within its round.
+  const begins = [round.start, ...told(round, REWORK).filter(({ payload }) => payload.point === 'node')]
   const invocations = invocationsOf(run).length === 0 ? [] : told(round, STARTED)
-  const [first, second] = invocations
-  if (second !== undefined) problems.push(['a second invocation for one start', second])
-  if (first === undefined) {
-    if ([AGENT, VERIFY].includes(round.typeId) && hasCompleted(round))
+  for (const [place, start] of begins.entries()) {
+    const until = begins[place + 1]?.sequence ?? Number.POSITIVE_INFINITY
+    const [first, second] = invocations.filter(({ sequence }) => sequence > start.sequence && sequence < until)
+    if (second !== undefined) problems.push(['a second invocation for one start', second])
+    if (first !== undefined) problems.push(...startProblems(run, round, start, first))
+    else if ([AGENT, VERIFY].includes(round.typeId) && hasCompleted(round))
       problems.push(['completes without its agent', round.end])
-    return problems
   }
-  if (
-    ![AGENT, VERIFY, SUPERVISOR].includes(round.typeId) ||
-    (run.graph !== undefined && !invokes(run, round.node, round.typeId))
-  )
-    problems.push([`${round.typeId} invokes no agent`, first])
+  const completed = told(round, COMPLETED).at(-1)
+  const last = begins.at(-1) as LoggedEvent
+  if (completed !== undefined && completed.sequence > last.sequence)
+    problems.push(...endProblems(run, round, completed))
+  return problems
+}
+
+const REWORK = 'assay.rework.began'
+
+function startProblems(run: RunLog, { node, typeId }: Round, start: LoggedEvent, invoked: LoggedEvent): Problem[] {
+  const problems: Problem[] = []
+  if (![AGENT, VERIFY, SUPERVISOR].includes(typeId) || (run.graph !== undefined && !invokes(run, node, typeId)))
+    problems.push([`${typeId} invokes no agent`, invoked])
   // The id is that of the start before a remark may have moved it.
-  if (first.payload.invocationId !== `${round.node}:${round.start.sequence}`)
-    problems.push([`the invocation is ${show(first.payload.invocationId)}`, first])
-  if (causeOf(first) !== round.start.id) problems.push(['not caused by the start of its node', first])
-  const [completed] = told(round, COMPLETED)
-  if (completed !== undefined) problems.push(...endProblems(run, round, completed))
+  if (invoked.payload.invocationId !== `${node}:${start.sequence}`)
+    problems.push([`the invocation is ${show(invoked.payload.invocationId)}`, invoked])
+  if (causeOf(invoked) !== start.id) problems.push(['not caused by the start of its node', invoked])
   return problems
 }
 

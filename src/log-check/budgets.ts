@@ -209,7 +209,7 @@ const isTold = (run: RunLog, event: LoggedEvent): boolean =>
   event.type !== 'node.retried' && (event.type !== 'agent.toolCalled' || invocationOf(run, event) !== undefined)
 
 /** What a reader does not see may have been spent besides. */
-const HIDING: readonly string[] = ['provider.usage', 'core.workflowChain.event']
+const HIDING: readonly string[] = ['provider.usage', 'core.workflowChain.event', 'assay.verifier.ended']
 
 function dueAfter(account: Account, budget: unknown, rest: readonly (LoggedEvent | undefined)[]): Dimension[] {
   const { added, exact, event } = account

@@ -1,4 +1,5 @@
 import { BUDGET_SHAPES, INVOCATION_SHAPES } from './agent-shapes.js'
+import { GATE_SHAPES } from './gate-shapes.js'
 import {
   amount,
   any,
@@ -81,7 +82,7 @@ const handoffPhase = oneOf(
   'output.harvested',
 )
 
-/** core §5.4, agents §4, §6.1, §13.2, §14.3, §16–§18. A type without an entry may carry any payload that is an object. */
+/** core §5.4, agents §4, §6.1, §11.1, §13.2, §14.3, §16–§18, §23.3. A type without an entry may carry any payload that is an object. */
 const SHAPES: { readonly [type: string]: Shape } = {
   'run.started': {
     required: { workflowId: id },
@@ -98,7 +99,10 @@ const SHAPES: { readonly [type: string]: Shape } = {
     },
     assay: ['workflowDigest', 'inputs', 'transport', 'engineVersion', 'owner'],
   },
-  'run.completed': { optional: { outputs: object, durationMs: count }, assay: ['outputs'] },
+  'run.completed': {
+    optional: { outputs: object, durationMs: count, goalSatisfied: boolean },
+    assay: ['outputs'],
+  },
   'run.failed': { required: { error: failure }, optional: { failedNodeId: id, durationMs: count } },
   'run.cancelled': { optional: { reason: words, cancelledBy: words, parentRunId: id, durationMs: count } },
   'run.resuming': { optional: { fromStatus: words } },
@@ -163,13 +167,9 @@ const SHAPES: { readonly [type: string]: Shape } = {
     required: { agentId: agent, decision: any },
     optional: { confidence: share, causationHostId: filled },
   },
-  'agent.verified': {
-    required: { agentId: agent, target: filled, verdict: oneOf('pass', 'fail', 'revise') },
-    optional: { criteria: texts, confidence: share, causationHostId: filled },
-    closed: true,
-  },
   ...INVOCATION_SHAPES,
   ...BUDGET_SHAPES,
+  ...GATE_SHAPES,
   'node.completed': { required: { nodeId: id }, optional: { outputs: object, durationMs: count }, assay: ['outputs'] },
   'node.failed': { required: { nodeId: id, error: failure }, optional: { attempts: positive }, assay: ['attempts'] },
   'node.retried': {

@@ -8,6 +8,8 @@ export type Chain = {
   /** Undefined where the log does not say which node hands the work out. */
   readonly round: Round | undefined
   readonly events: readonly LoggedEvent[]
+  /** The same worker's work before, which a gate sent back. */
+  readonly again: Chain | undefined
 }
 
 /** An event of a chain with the one before it; none before the first, or when there is no chain it could belong to. */
@@ -26,13 +28,20 @@ export const linksOf = oncePerRun((run: RunLog): Link[] => {
   if (!run.events.some(isChainEvent)) return links
   const chains: Growing[] = []
   const byEvent = new Map<string, Growing>()
+  const returned = new Set<Growing>()
   for (const event of run.events) {
     if (event.type === 'assay.run.forked') for (const chain of chains) startOver(chain)
+    const sentBack = returnedBy(run, event, chains)
+    if (sentBack !== undefined) returned.add(sentBack)
     if (!isChainEvent(event)) continue
     const round = roundOf(run, event)
     const known = phaseOf(event) === 'dispatch.began' ? undefined : chainFor(event, round, chains, byEvent)
     const workerId = text(event.payload.workerId)
-    const chain = known ?? { workerId, round, events: [], last: undefined }
+    const chain = known ?? { workerId, round, events: [], again: undefined, last: undefined }
+    if (known === undefined) {
+      chain.again = [...returned].find(other => other.workerId === workerId && other.round === round)
+      if (chain.again !== undefined) returned.delete(chain.again as Growing)
+    }
     if (known === undefined) chains.push(chain)
     links.push({ event, before: chain.last, chain })
     chain.events.push(event)
@@ -42,7 +51,7 @@ export const linksOf = oncePerRun((run: RunLog): Link[] => {
   return links
 })
 
-/** Chains that began in a round of a node, in order. */
+/** Chains that began in a round of a node, in order; of a worker that had to work again, the latest. */
 export const chainsIn = (run: RunLog, round: Round): Chain[] => chainsOf(run).get(round) ?? []
 
 const chainsOf = oncePerRun((run: RunLog): Map<Round | undefined, Chain[]> => {
@@ -50,10 +59,22 @@ const chainsOf = oncePerRun((run: RunLog): Map<Round | undefined, Chain[]> => {
   for (const chain of new Set(linksOf(run).map(link => link.chain))) {
     const group = grouped.get(chain.round)
     if (group === undefined) grouped.set(chain.round, [chain])
+    else if (chain.again !== undefined) group.splice(group.indexOf(chain.again), 1, chain)
     else group.push(chain)
   }
   return grouped
 })
+
+/** The chain whose work is to be done again: the one of the child that was judged last at this node. */
+function returnedBy(run: RunLog, event: LoggedEvent, chains: readonly Growing[]): Growing | undefined {
+  if (event.type !== 'assay.rework.began' || event.payload.point !== 'harvest') return undefined
+  const judged = roundOf(run, event)?.events.findLast(
+    ({ type, sequence }) => type === 'agent.verified' && sequence < event.sequence,
+  )
+  return chains.findLast(({ events }) =>
+    events.some(({ payload }) => payload.childRunId !== undefined && payload.childRunId === judged?.payload.target),
+  )
+}
 
 const isChainEvent = (event: LoggedEvent): boolean => event.type === 'core.workflowChain.event'
 
@@ -120,9 +141,12 @@ export function isFinished(run: RunLog, chain: Chain, before: number): boolean {
 export function isHarvestDue(run: RunLog, chain: Chain): boolean {
   const names = mappedNames(run, chain)
   if (names === undefined || names.length === 0 || needsApproval(run, chain)) return false
-  const childRunId = chain.events.at(-1)?.payload.childRunId
-  return (verdicts(run).get(childRunId) ?? 'pass') === 'pass'
+  return !isRefusedByGate(run, chain)
 }
+
+/** R-VERIFY-21: the latest verdict over what it brought is not a pass. */
+export const isRefusedByGate = (run: RunLog, chain: Chain): boolean =>
+  (verdicts(run).get(chain.events.at(-1)?.payload.childRunId) ?? 'pass') !== 'pass'
 
 /** The latest of each target. */
 const verdicts = oncePerRun(

@@ -17,7 +17,7 @@ export const contentFreeRules: readonly Rule[] = [
   {
     id: 'L31f',
     title: 'Events without content have no room for any: no text in them is longer than a name',
-    source: 'agents R-LIVE-17, R-BUDGET-3, RELIABILITY L31',
+    source: 'agents R-LIVE-17, R-BUDGET-3, R-VERIFY-5, RELIABILITY L31',
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const event of run.events) {
@@ -47,8 +47,17 @@ const LONGEST = 512
 
 const isContentFree = (type: string): boolean =>
   BRACKET.includes(type) ||
-  ['agent.promptResolved', 'prompt.composed', 'provider.usage'].includes(type) ||
-  ['budget.', 'envelope.', 'assay.model.'].some(prefix => type.startsWith(prefix))
+  ['agent.promptResolved', 'prompt.composed', 'provider.usage', 'agent.verified'].includes(type) ||
+  [
+    'budget.',
+    'envelope.',
+    'assay.model.',
+    'dws.verification.',
+    'assay.verification.',
+    'assay.verifier.',
+    'assay.result.',
+    'assay.rework.',
+  ].some(prefix => type.startsWith(prefix))
 
 function partsOf(value: unknown): unknown[] {
   const parts = [value]

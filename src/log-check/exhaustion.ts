@@ -1,7 +1,7 @@
+import { linksOf, phaseOf } from './chains.js'
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { get, number, same, show, text } from './json.js'
 import { accountsOf, amountOf, budgetAt, ceilingOf, childOf, DIMENSIONS, spentByChild, totalOf } from './spending.js'
-import { linksOf, phaseOf } from './chains.js'
 import { TERMINAL } from './walk.js'
 
 /** How a budget ends a run, and how it is shared with children. */

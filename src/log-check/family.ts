@@ -55,6 +55,8 @@ export const familyRules: readonly Rule[] = [
         const end = child?.events.find(candidate => TERMINAL.includes(candidate.type))
         const ended = end === undefined ? 'still running' : end.type.slice('run.'.length)
         const told = text(get(outputs, 'childStatus')) ?? 'missing'
+        // What a gate withheld counts as failed, however the child ended.
+        if (told === 'failed' && isWithheld(run, event)) return
         if (child !== undefined && told !== ended) say(`outputs.childStatus is ${told}, the child is ${ended}`, event)
       })
     }),
@@ -131,16 +133,21 @@ export const familyRules: readonly Rule[] = [
   },
 ]
 
-/** Children of its own; those that a fork retells are its source's. */
+/** Children of its own, workers and verifiers; those that a fork retells are its source's. */
 const dispatches = (run: RunLog): LoggedEvent[] =>
-  run.events.filter(event => isDispatch(event) && !isRetold(run, event))
+  run.events.filter(event => (isDispatch(event) || isHearing(event)) && !isRetold(run, event))
 
 const isDispatch = (event: LoggedEvent): boolean => event.type === 'node.dispatched'
+
+const isHearing = (event: LoggedEvent): boolean => event.type === 'assay.verifier.started'
 
 const isCancellation = (event: LoggedEvent): boolean =>
   event.type === 'run.cancelled' || (event.type === 'assay.stop.requested' && event.payload.outcome === 'cancelled')
 
 const childOf = (log: Log, event: LoggedEvent): RunLog | undefined => log.byId.get(String(event.payload.childRunId))
+
+const isWithheld = (run: RunLog, { node, sequence }: LoggedEvent): boolean =>
+  run.events.some(event => event.type === 'assay.result.withheld' && event.node === node && event.sequence < sequence)
 
 /** Other node types may dispatch several children and answer otherwise; without a definition we cannot tell. */
 function isSubWorkflow(run: RunLog, event: LoggedEvent): boolean {
@@ -159,7 +166,7 @@ function parentageProblems(run: RunLog, event: LoggedEvent, child: RunLog): stri
     problems.push(`run.started of child ${child.run.runId} names parent ${toldParent}`)
   }
   const workflow = text(child.started.workflowId)
-  const dispatched = String(event.payload.childWorkflowId)
+  const dispatched = isHearing(event) ? 'assay-verifier' : String(event.payload.childWorkflowId)
   if (workflow !== undefined && workflow !== dispatched && !workflow.startsWith(ownWorkflowOf(dispatched))) {
     problems.push(`child ${child.run.runId} runs ${workflow}, not ${dispatched}`)
   }

@@ -25,7 +25,8 @@ export const graphOrderRules: readonly Rule[] = [
       walk(run, ({ event, nodes }) => {
         if (event.type !== 'run.completed') return
         for (const declared of run.graph?.nodes.values() ?? []) {
-          const phase = nodes.get(declared.id)?.phase ?? 'idle'
+          const track = nodes.get(declared.id)
+          const phase = track?.leaving ?? track?.phase ?? 'idle'
           if (!SETTLED.includes(phase) && !declared.disabled) say(`node ${declared.id} is ${phase}`, event)
           if (phase === 'failed' && !declared.failureTolerated) say(`node ${declared.id} failed, untolerated`, event)
         }

@@ -13,6 +13,8 @@ export type GraphNode = {
   readonly config: unknown
   /** Edges that lead here, without those that close a cycle. */
   readonly inbound: readonly Inbound[]
+  /** Nodes that its edges lead to. */
+  readonly leadsTo: readonly string[]
   /** On a cycle of the definition: the node may run again after it has settled. */
   readonly repeats: boolean
   /** Where the loops begin that the node is in. */
@@ -67,6 +69,7 @@ export function graphOf(definition: unknown): Graph | undefined {
         rule: edge.rule,
         inStep: inStep(loops, edge),
       })),
+      leadsTo: (outward.get(id) ?? []).map(edge => edge.target),
       repeats: loops.membership.has(id),
       loops: loops.membership.get(id) ?? new Set(),
       agentId: text(get(get(node, 'agent'), 'agentId')),
@@ -76,6 +79,13 @@ export function graphOf(definition: unknown): Graph | undefined {
     })
   }
   return { nodes }
+}
+
+/** A node and all that its edges lead to, however far. */
+export function fromHereOn(graph: Graph | undefined, id: string): Set<string> {
+  const reached = new Set([id])
+  for (const here of reached) for (const next of graph?.nodes.get(here)?.leadsTo ?? []) reached.add(next)
+  return reached
 }
 
 const idsOf = (declared: readonly unknown[], typeId: string): string[] =>

@@ -3,6 +3,7 @@ import {
   chainsIn,
   configOf,
   isHarvestDue,
+  isRefusedByGate,
   lastPhase,
   linksOf,
   mappedNames,
@@ -11,6 +12,7 @@ import {
 } from './chains.js'
 import { eachRun, isRetold, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { get, list, show, text } from './json.js'
+import { isGateQuestion } from './questions.js'
 import {
   type Asked,
   answerTo,
@@ -117,6 +119,7 @@ const childOf = (chain: Chain): string | undefined => text(chain.events.at(-1)?.
 function statusesOf(run: RunLog, chain: Chain): (string | undefined)[] {
   const phase = lastPhase(chain)
   if (phase === 'output.harvested') return ['completed']
+  if (phase === 'child.completed' && isRefusedByGate(run, chain)) return ['failed']
   if (phase === 'child.completed')
     return run.graph === undefined || needsApproval(run, chain) ? ['completed', 'failed'] : ['completed']
   return [phase?.split('.')[1]]
@@ -126,7 +129,7 @@ function mergeProblems(run: RunLog, round: Round): Problem[] {
   const chains = chainsIn(run, round)
   const [chain] = chains
   if (chain === undefined || get(get(configOf(run, chain), 'outputAttestation'), 'requireApproval') !== true) return []
-  const asked = askedIn(round)
+  const asked = askedIn(round).filter(({ request }) => !isGateQuestion(request))
   const ended = chains.filter(other => other.events.some(event => phaseOf(event) === 'child.completed'))
   const problems: Problem[] = asked
     .slice(ended.length)

@@ -1,5 +1,5 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
-import { COMPLETED, type Invocation, invocationsOf, STARTED } from './invocations.js'
+import { COMPLETED, type Invocation, invocationsOf, STARTED, sentBackBy } from './invocations.js'
 import { show } from './json.js'
 import { byId, causeOf } from './rounds.js'
 
@@ -118,7 +118,8 @@ function causeProblems(run: RunLog, invocation: Invocation): Problem[] {
     latest.set(event.type, event)
   }
   if (completed === undefined) return problems
-  const wanted = ENDED_BY[String(completed.payload.outcome)]
+  const isSentBack = sentBackBy(invocation) !== undefined
+  const wanted = isSentBack ? SENT_BACK_BY : ENDED_BY[String(completed.payload.outcome)]
   const cause = byId(run).get(causeOf(completed) ?? '')
   if (wanted !== undefined && !wanted.includes(cause?.type ?? ''))
     problems.push([`${show(completed.payload.outcome)} because of ${cause?.type ?? 'nothing'}`, completed])
@@ -126,6 +127,9 @@ function causeProblems(run: RunLog, invocation: Invocation): Problem[] {
     problems.push([`the end is caused by ${cause?.type ?? 'nothing'} of before`, completed])
   return problems
 }
+
+/** By the verdict, or by a person who was asked for one. */
+const SENT_BACK_BY: readonly string[] = ['dws.verification.verdict_rendered', 'interrupt.resolved']
 
 const ENDED_BY: { readonly [outcome: string]: readonly string[] } = {
   completed: ['agent.decided', 'interrupt.resolved'],

@@ -49,6 +49,12 @@ const begun = (round: Round, started: LoggedEvent): Growing => ({
   brief: secretOf(started, 'brief'),
 })
 
+/** What tells that the work is to be done again, where a gate sent it back. */
+export const sentBackBy = ({ completed, round }: Invocation): LoggedEvent | undefined =>
+  completed === undefined
+    ? undefined
+    : round.events.find(({ type, raw }) => type === 'assay.rework.began' && raw.causationId === completed.id)
+
 export function secretOf({ raw }: LoggedEvent, field: string): Fields | undefined {
   const value = get(raw.secret, field)
   return isFields(value) ? value : undefined

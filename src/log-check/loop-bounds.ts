@@ -1,5 +1,5 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
-import { get, number, show } from './json.js'
+import { get, number, show, text } from './json.js'
 import { DISPATCH, SUPERVISOR } from './rounds.js'
 import { lastCut } from './story.js'
 import { type RunTrack, walk } from './walk.js'
@@ -8,8 +8,8 @@ import { type RunTrack, walk } from './walk.js'
 export const loopBoundRules: readonly Rule[] = [
   {
     id: 'L26d',
-    title: 'An orchestrator decides no more often than the bound on its turns allows',
-    source: 'agents R-BOUND-1, R-BOUND-3',
+    title: 'An orchestrator decides, and work is sent back, no more often than the bound on turns allows',
+    source: 'agents R-BOUND-1, R-BOUND-3, R-DWS-34',
     checks: eachRun((run, say, log) => {
       const breach = run.events.find(isLoopBreach)
       const told = breach !== undefined && isTurnBreach(run, breach) ? number(breach.payload.limit) : undefined
@@ -18,15 +18,15 @@ export const loopBoundRules: readonly Rule[] = [
       let limit = Number.POSITIVE_INFINITY
       walk(run, ({ event, run: track }) => {
         // A turn is refused before it starts; a branch may be cut, and bounded anew, when it has.
-        if (event.type === 'node.started' && event.payload.typeId === SUPERVISOR)
+        if (isTurnStart(event) || event.type === REWORK)
           limit = Math.min(
             askedFor(track) ?? Number.POSITIVE_INFINITY,
             log.input.limits?.maxLoopIterations ?? Number.POSITIVE_INFINITY,
             event.sequence < cut ? Number.POSITIVE_INFINITY : (told ?? Number.POSITIVE_INFINITY),
           )
-        if (event.type !== 'runOrchestrator.decided') return
+        if (!TURNS.includes(event.type)) return
         turns += 1
-        if (turns > limit) say(`decision ${turns} of ${limit}`, event)
+        if (turns > limit) say(`turn ${turns} of ${limit}`, event)
       })
     }),
   },
@@ -38,7 +38,7 @@ export const loopBoundRules: readonly Rule[] = [
     checks: eachRun((run, say, log) => {
       const turns = { decided: 0, dispatches: new Map<string, number>() }
       walk(run, ({ event, run: track }) => {
-        if (event.type === 'runOrchestrator.decided') turns.decided += 1
+        if (TURNS.includes(event.type)) turns.decided += 1
         if (event.type === 'node.started' && event.payload.typeId === DISPATCH && (event.payload.attempt ?? 0) === 0)
           turns.dispatches.set(event.node ?? '', (turns.dispatches.get(event.node ?? '') ?? 0) + 1)
         if (!isLoopBreach(event)) return
@@ -54,17 +54,28 @@ export const loopBoundRules: readonly Rule[] = [
   },
 ]
 
+const REWORK = 'assay.rework.began'
+
+/** R-DWS-34: work that is sent back takes a turn, too. */
+const TURNS: readonly string[] = ['runOrchestrator.decided', REWORK]
+
+const isTurnStart = ({ type, payload }: LoggedEvent): boolean =>
+  type === 'node.started' && payload.typeId === SUPERVISOR
+
 const isLoopBreach = ({ type, payload }: LoggedEvent): boolean =>
   type === 'cap.breached' && payload.kind === 'loop-iterations'
 
 /** Not of a dispatch's own cap, nor of a loop without an orchestrator. */
-const isTurnBreach = (run: RunLog, { payload }: LoggedEvent): boolean =>
-  run.events.some(
-    event =>
-      event.type === 'node.started' &&
-      event.payload.typeId === SUPERVISOR &&
-      (payload.nodeId === undefined || event.node === payload.nodeId),
-  )
+const isTurnBreach = (run: RunLog, breach: LoggedEvent): boolean =>
+  run.events.some(event => isTurnStart(event) && [undefined, event.node].includes(text(breach.payload.nodeId))) ||
+  isReworkBreach(run, breach)
+
+/** What was to be done again is not. */
+function isReworkBreach(run: RunLog, breach: LoggedEvent): boolean {
+  const before = run.events.slice(0, breach.sequence)
+  const verdict = before.findLast(({ type }) => [...TURNS, 'agent.verified', 'assay.result.withheld'].includes(type))
+  return verdict?.payload.verdict === 'revise' && verdict.type === 'agent.verified'
+}
 
 const askedFor = ({ configurable }: Readonly<RunTrack>): number | undefined => number(configurable.maxLoopIterations)
 

@@ -45,6 +45,8 @@ function checkLoop(run: RunLog, loop: Loop, say: (message: string, event: Logged
       if (problem !== undefined) say(`${id} starts, but ${problem}`, event)
       began.add(id)
     } else if (SETTLED.some(phase => event.type === `node.${phase}`)) settled.add(id)
+    // Sent back at the exit of the run, the loop begins anew.
+    else if (event.type === 'assay.rework.began' && event.payload.point === 'run') route = undefined
 
     function startProblem(starting: string): string | undefined {
       if (starting === loop.supervisor && route === 'done') return 'the loop was left'

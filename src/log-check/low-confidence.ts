@@ -1,5 +1,5 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
-import { type Invocation, invocationsOf, isInvoked, VERIFY } from './invocations.js'
+import { type Invocation, invocationsOf, isInvoked, sentBackBy, VERIFY } from './invocations.js'
 import { get, number, show, text } from './json.js'
 import { type Asked, answerTo, askedIn, hasCompleted, type Round, roundsOf, SUPERVISOR, told } from './rounds.js'
 import { turnsOf } from './turns.js'
@@ -117,6 +117,8 @@ function liveProblems(run: RunLog, invocation: Invocation): [string, LoggedEvent
   if (held !== undefined && outcome === 'completed' && (held.resolved === undefined || refused))
     problems.push(['completed although nobody accepted it', completed])
   if (outcome === 'escalated' && !refused) problems.push(['escalated although nobody refused it', completed])
+  // Of a result that nobody will have, nothing is told.
+  if (sentBackBy(invocation) !== undefined) return problems
   if (outcome === 'completed' && completed.payload.confidence !== decided?.payload.confidence)
     problems.push([`confidence ${show(completed.payload.confidence)}, decided with ${show(confidence)}`, completed])
   if (outcome !== 'completed' && (schemaValidated ?? completed.payload.confidence) !== undefined)

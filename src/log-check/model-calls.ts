@@ -1,6 +1,6 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { stepsOf } from './invocation-order.js'
-import { type Invocation, invocationsOf } from './invocations.js'
+import { type Invocation, invocationOf, invocationsOf } from './invocations.js'
 import { get, number, show } from './json.js'
 import { reservesOf } from './spending.js'
 import { walk } from './walk.js'
@@ -44,7 +44,10 @@ export const modelCallRules: readonly Rule[] = [
       }
       for (const { round, completed, events } of invocationsOf(run)) {
         if (completed === undefined || round.end?.type !== 'node.completed') continue
-        const late = round.events.find(({ type, sequence }) => type === USAGE && sequence > completed.sequence)
+        const late = round.events.find(
+          event =>
+            event.type === USAGE && event.sequence > completed.sequence && invocationOf(run, event) === undefined,
+        )
         if (late !== undefined) say('told after the invocation has ended', late)
         // Another host may tell nothing of calls, but not that there was an answer that cost nothing.
         const asked = events.filter(({ type }) => type === REQUESTED)

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { runsIn } from '../../test/support/stored-runs.js'
+import { gatedFamily, handing, score, writing } from '../testing/gated-families.js'
+import { gatedRuns } from '../testing/gated-runs.js'
 import { checkLog } from './check-log.js'
+import type { CheckInput } from './checked.js'
 import { RULES } from './rules.js'
 import { fromSeed } from './testing/choice.js'
 import { type Draft, draftOf, type Mutation } from './testing/draft.js'
@@ -12,6 +16,7 @@ import { CONFIDENCE_MUTATIONS } from './testing/mutations-of-confidence.js'
 import { CONTENT_MUTATIONS } from './testing/mutations-of-content.js'
 import { FAMILY_MUTATIONS } from './testing/mutations-of-families.js'
 import { FORK_MUTATIONS } from './testing/mutations-of-forks.js'
+import { GATE_MUTATIONS } from './testing/mutations-of-gates.js'
 import { HANDOFF_MUTATIONS } from './testing/mutations-of-handoffs.js'
 import { INVOCATION_MUTATIONS } from './testing/mutations-of-invocations.js'
 import { NODE_MUTATIONS } from './testing/mutations-of-nodes.js'
@@ -21,6 +26,8 @@ import { RUN_MUTATIONS } from './testing/mutations-of-runs.js'
 import { STORAGE_MUTATIONS } from './testing/mutations-of-storage.js'
 import { STRUCTURE_MUTATIONS } from './testing/mutations-of-structure.js'
 import { TOOL_MUTATIONS } from './testing/mutations-of-tools.js'
+import { VERDICT_MUTATIONS } from './testing/mutations-of-verdicts.js'
+import { VERIFIER_MUTATIONS } from './testing/mutations-of-verifiers.js'
 import { WORKER_MUTATIONS } from './testing/mutations-of-workers.js'
 
 const MUTATIONS: readonly Mutation[] = [
@@ -43,6 +50,8 @@ const MUTATIONS: readonly Mutation[] = [
   ...FORK_MUTATIONS,
   ...STORAGE_MUTATIONS,
 ]
+/** Of gates: told by the real core, which knows more of them than a simulation. */
+const GATED_MUTATIONS: readonly Mutation[] = [...VERDICT_MUTATIONS, ...VERIFIER_MUTATIONS, ...GATE_MUTATIONS]
 const PER_MUTATION = 5
 /** Workers that are merged out of order are rare. */
 const PER_KIND = (kind: string): number => (kind === 'orchestra' ? 150 : 80)
@@ -50,29 +59,43 @@ const LOGS = KINDS.flatMap(kind =>
   Array.from({ length: PER_KIND(kind) }, (_, seed) => legalLog(kind, fromSeed(seed * 31 + 7))),
 )
 
+const FAMILIES = await Promise.all(
+  [9, 3, 8, 2, 10].map(async (first, i): Promise<CheckInput> => {
+    const votes = [score(first), score(9)]
+    const { rig } = await gatedFamily({ workflow: i % 2 === 0 ? handing : writing('w'), votes })
+    return { runs: await runsIn(rig.store), complete: true }
+  }),
+)
+const GATED = [...FAMILIES, ...Array.from({ length: 300 }, (_, seed) => gatedRuns(fromSeed(seed * 31 + 7)))]
+
 /** A mutation that finds no place leaves its draft as it was, so that the next one can have it. */
-const drafts = new Map<number, Draft>()
+const drafts = new Map<CheckInput, Draft>()
 
 /** Broken copies of the first legal logs, of a fixed random order, that have a place for the mutation. */
-function mutantsOf(mutation: Mutation) {
+function mutantsOf(mutation: Mutation, logs: readonly CheckInput[]) {
   const mutants: Draft[] = []
-  const start = fromSeed(mutation.title.length)(LOGS.length)
-  for (let i = 0; i < LOGS.length && mutants.length < PER_MUTATION; i++) {
-    const place = (start + i * 7) % LOGS.length
-    const draft = drafts.get(place) ?? draftOf(LOGS[place] ?? { runs: [] })
-    drafts.set(place, draft)
+  const start = fromSeed(mutation.title.length)(logs.length)
+  for (let i = 0; i < logs.length && mutants.length < PER_MUTATION; i++) {
+    const log = logs[(start + i * 7) % logs.length] as CheckInput
+    const draft = drafts.get(log) ?? draftOf(log)
+    drafts.set(log, draft)
     if (!mutation.apply(draft, fromSeed(i))) continue
-    drafts.delete(place)
+    drafts.delete(log)
     mutants.push(draft)
   }
   return mutants
 }
 
+const ALL = [
+  ...MUTATIONS.map(mutation => ({ mutation, logs: LOGS })),
+  ...GATED_MUTATIONS.map(mutation => ({ mutation, logs: GATED })),
+]
+
 describe('every mutant is caught by the rule it was built for', () => {
-  test.each(MUTATIONS.map(mutation => [mutation.rule, mutation.title, mutation] as const))(
+  test.each(ALL.map(({ mutation, logs }) => [mutation.rule, mutation.title, mutation, logs] as const))(
     '%s catches %s',
-    (rule, _title, mutation) => {
-      const mutants = mutantsOf(mutation)
+    (rule, _title, mutation, logs) => {
+      const mutants = mutantsOf(mutation, logs)
       expect(mutants).toHaveLength(PER_MUTATION)
       for (const mutant of mutants) expect(checkLog(mutant).map(finding => finding.rule)).toContain(rule)
     },
@@ -80,7 +103,7 @@ describe('every mutant is caught by the rule it was built for', () => {
 })
 
 test('L1–L33: every rule has a mutation, every mutation a rule, and there are 200 mutants or more', () => {
-  const mutated = new Set(MUTATIONS.map(mutation => mutation.rule))
+  const mutated = new Set(ALL.map(({ mutation }) => mutation.rule))
   expect([...mutated].sort()).toEqual(RULES.map(rule => rule.id).sort())
-  expect(MUTATIONS.length * PER_MUTATION).toBeGreaterThanOrEqual(200)
+  expect(ALL.length * PER_MUTATION).toBeGreaterThanOrEqual(200)
 })

@@ -78,7 +78,12 @@ export const orchestratorRules: readonly Rule[] = [
     title: 'Nothing is decided after a termination that was carried out',
     source: 'agents R-ORCH-5',
     checks: eachRun((run, say) => {
-      const ended = turnsOf(run).find(turn => hasCompleted(turn.round) && terminates(turn))
+      // Sent back at the exit of the run, an orchestrator goes on.
+      const returned = run.events.findLast(({ type, payload }) => type === REWORK && payload.point === 'run')
+      const ended = turnsOf(run).find(
+        ({ round, ...turn }) =>
+          round.start.sequence > (returned?.sequence ?? -1) && hasCompleted(round) && terminates({ round, ...turn }),
+      )
       if (ended === undefined) return
       for (const event of decisions(run))
         if (event.sequence > (ended.round.end?.sequence ?? 0)) say('a decision after the termination', event)
@@ -108,6 +113,7 @@ export const orchestratorRules: readonly Rule[] = [
 ]
 
 const DECIDED = 'runOrchestrator.decided'
+const REWORK = 'assay.rework.began'
 
 const decisions = (run: RunLog): LoggedEvent[] => run.events.filter(event => event.type === DECIDED)
 

@@ -1,5 +1,6 @@
 import { CATALOGUE, CLOSED_PREFIXES, STREAM_ONLY, shapeOf, UNREPEATABLE, VENDOR_TYPE } from './catalogue.js'
 import { eachRun, type Rule } from './checked.js'
+import { DWS_TYPES } from './gate-shapes.js'
 import { isFields } from './json.js'
 import { extraFields, fieldProblems } from './shape.js'
 
@@ -7,8 +8,9 @@ import { extraFields, fieldProblems } from './shape.js'
 export const payloadRules: readonly Rule[] = [
   {
     id: 'L31',
-    title: 'An event type is of the protocol’s catalogue or a vendor type; Assay’s own begin with assay.',
-    source: 'core §5.3',
+    title:
+      'An event type is of the protocol’s catalogue or a vendor type; Assay’s own begin with assay. or are the three of dws.verification.',
+    source: 'core §5.3, agents §23.3',
     checks: eachRun((run, say, log) => {
       for (const event of run.events) {
         if (!isKnownType(event.type, log.input.dialect !== 'openwop')) say(`unknown event type ${event.type}`, event)
@@ -66,5 +68,5 @@ export const payloadRules: readonly Rule[] = [
 function isKnownType(type: string, assay: boolean): boolean {
   if (CATALOGUE.has(type)) return true
   if (STREAM_ONLY.includes(type) || CLOSED_PREFIXES.some(prefix => type.startsWith(prefix))) return false
-  return VENDOR_TYPE.test(type) && (!assay || type.startsWith('assay.'))
+  return VENDOR_TYPE.test(type) && (!assay || type.startsWith('assay.') || DWS_TYPES.includes(type))
 }

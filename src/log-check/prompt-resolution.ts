@@ -1,5 +1,5 @@
 import { eachRun, type LoggedEvent, type Rule } from './checked.js'
-import { invocationsOf } from './invocations.js'
+import { invocationsOf, STARTED } from './invocations.js'
 import { get, list, same, show } from './json.js'
 import { roundsOf } from './rounds.js'
 
@@ -16,10 +16,12 @@ export const promptRules: readonly Rule[] = [
         if (problem !== undefined) say(problem, event)
       }
       for (const { events } of roundsOf(run)) {
-        const composed = events.find(({ type }) => type === COMPOSED)
-        for (const event of events)
-          if (event.type === RESOLVED && composed !== undefined && composed.sequence < event.sequence)
-            say('resolved after the prompt was composed', event)
+        let isComposed = false
+        for (const { type, ...event } of events) {
+          // Work that was sent back is asked for anew.
+          if (type === STARTED || type === COMPOSED) isComposed = type === COMPOSED
+          else if (type === RESOLVED && isComposed) say('resolved after the prompt was composed', { type, ...event })
+        }
       }
     }),
   },

@@ -49,6 +49,11 @@ const askedBy = (run: RunLog, event: LoggedEvent): Question => ({
 export const behindMask = ({ raw, payload }: LoggedEvent, field: string): unknown =>
   get(isFields(raw.secret) && Object.hasOwn(raw.secret, field) ? raw.secret : payload, field)
 
+/** A gate asks a person what becomes of a result. */
+export const isGateQuestion = (request: LoggedEvent): boolean =>
+  get(behindMask(request, 'data'), 'artifactType') === 'verification' &&
+  get(behindMask(request, 'data'), 'gateId') !== undefined
+
 /** By the question's own limit or the node's, whichever is shorter. */
 function dueAt(run: RunLog, { payload, node, at }: LoggedEvent): number | undefined {
   const limits = [number(payload.timeoutMs) ?? 0, run.graph?.nodes.get(node ?? '')?.timeoutMs ?? 0]

@@ -108,7 +108,16 @@ const saysTheSame = (a: LoggedEvent, b: LoggedEvent): boolean =>
   a.type === b.type && a.node === b.node && same(withoutEnvelope(a), withoutEnvelope(b))
 
 const withoutEnvelope = ({ payload }: LoggedEvent): unknown =>
-  Object.fromEntries(Object.entries(payload).filter(([name]) => !ENVELOPE.includes(name)))
+  Object.fromEntries(
+    Object.entries(payload)
+      .filter(([name]) => !ENVELOPE.includes(name))
+      .map(([name, value]) => [name, TARGETS.includes(name) ? placeOf(value) : value]),
+  )
+
+/** An event of the run itself is named by its run, and counts by its place. */
+const TARGETS: readonly string[] = ['target', 'targetRef']
+
+const placeOf = (value: unknown): unknown => (typeof value === 'string' ? value.replace(/^[^:]+(?=:\d+$)/, '') : value)
 
 function remarkProblems(run: RunLog, fork: CheckedFork, event: LoggedEvent, source: RunLog | undefined): string[] {
   const { sourceRunId, atSequence, originalEventId, replayEventId, divergenceKind } = event.payload

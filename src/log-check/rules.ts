@@ -12,11 +12,15 @@ import { envelopeRules } from './envelopes.js'
 import { exhaustionRules } from './exhaustion.js'
 import { familyRules } from './family.js'
 import { forkRules } from './forks.js'
+import { gatedMergeRules } from './gated-merges.js'
+import { goalRules } from './goals.js'
 import { graphOrderRules } from './graph-order.js'
 import { handoffRules } from './handoff.js'
 import { harvestRules } from './harvest.js'
 import { hashChainRules } from './hash-chain.js'
+import { humanVerdictRules } from './human-verdicts.js'
 import { invocationOrderRules } from './invocation-order.js'
+import { isolationRules } from './isolation.js'
 import { loopBoundRules } from './loop-bounds.js'
 import { loopOrderRules } from './loop-order.js'
 import { lowConfidenceRules } from './low-confidence.js'
@@ -27,11 +31,15 @@ import { outletRules } from './outlets.js'
 import { payloadRules } from './payloads.js'
 import { projectionRules } from './projection.js'
 import { promptRules } from './prompt-resolution.js'
+import { quorumRules } from './quorum.js'
 import { replayRules } from './replays.js'
+import { reworkRules } from './rework.js'
 import { runLifecycleRules } from './run-lifecycle.js'
 import { structureRules } from './structure.js'
 import { tokenRules } from './tokens.js'
 import { toolCallRules } from './tool-calls.js'
+import { verdictRules } from './verdicts.js'
+import { verifierRules } from './verifiers.js'
 import { voteRules } from './votes.js'
 import { workerRules } from './workers.js'
 
@@ -49,6 +57,19 @@ export const RULE_GROUPS: readonly { readonly title: string; readonly rules: rea
   { title: 'Agents', rules: agentRules },
   { title: 'Invocations', rules: [...bracketRules, ...invocationOrderRules, ...promptRules, ...modelCallRules] },
   { title: 'Tools and envelopes', rules: [...toolCallRules, ...envelopeRules] },
+  {
+    title: 'Gates and verdicts',
+    rules: [
+      ...verdictRules,
+      ...gatedMergeRules,
+      ...quorumRules,
+      ...verifierRules,
+      ...isolationRules,
+      ...reworkRules,
+      ...humanVerdictRules,
+      ...goalRules,
+    ],
+  },
   { title: 'Bounds', rules: [...boundRules, ...loopBoundRules] },
   { title: 'Budgets', rules: [...budgetRules, ...exhaustionRules] },
   { title: 'Questions to people', rules: [...askingRules, ...answeringRules, ...voteRules, ...tokenRules] },

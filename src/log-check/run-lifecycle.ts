@@ -101,8 +101,8 @@ export const runLifecycleRules: readonly Rule[] = [
       walk(run, ({ event, nodes }) => {
         if (event.type !== 'run.paused' || event.payload.drainPolicy !== 'drain-current-node') return
         for (const [id, node] of nodes) {
-          // An agent rests between two calls; which it does, L23n tells.
-          const rests = node.invoked && node.calling === undefined
+          // An agent rests between two calls; which it does, L23n tells. At the exit nothing is worked on.
+          const rests = (node.invoked && node.calling === undefined) || node.leaving !== undefined
           if (node.phase === 'running' && !waitsForChild(node) && !rests) say(`node ${id} is still running`, event)
         }
       })

@@ -100,7 +100,7 @@ export const accountsOf = oncePerRun((run: RunLog): Account[] => {
   const sees = run.events.some(({ raw }) => raw.secret !== undefined)
   const chains = new Map<LoggedEvent, Chain>(linksOf(run).map(({ event, chain }) => [event, chain]))
   const calls = new Map<string | undefined, Amounts>()
-  const grants = new Map<Chain, Open>()
+  const grants = new Map<Chain | string, Open>()
   let spent = NOTHING
   let exact = true
   return run.events.map(event => {
@@ -121,7 +121,9 @@ const isSpendingEvent = ({ type, payload }: LoggedEvent): boolean =>
   type.startsWith('budget.') ||
   (type === 'run.started' && payload.grant !== undefined)
 
-const isChildEnd = (event: LoggedEvent): boolean => phaseOf(event)?.startsWith('child.') === true
+/** A verifier works in a run of its own, too. */
+const isChildEnd = (event: LoggedEvent): boolean =>
+  event.type === 'assay.verifier.ended' || phaseOf(event)?.startsWith('child.') === true
 
 function toldBy({ payload }: LoggedEvent): Partial<Amounts> {
   const dimension = DIMENSIONS.find(one => one === payload.dimension)
@@ -147,6 +149,7 @@ function spentBy(event: LoggedEvent): Amounts {
     case 'node.retried':
       return { ...NOTHING, retries: 1 }
     case 'core.workflowChain.event':
+    case 'assay.verifier.ended':
       return isChildEnd(event) ? spentByChild(get(raw.secret, 'spent')) : NOTHING
     default:
       return NOTHING
@@ -164,7 +167,7 @@ export const spentByChild = (spent: unknown): Amounts => ({
 function setAside(
   event: LoggedEvent,
   calls: Map<string | undefined, Amounts>,
-  grants: Map<Chain, Open>,
+  grants: Map<Chain | string, Open>,
   chain: Chain | undefined,
 ): void {
   const { type, payload, node, raw } = event
@@ -172,11 +175,16 @@ function setAside(
     calls.set(node, { ...NOTHING, tokens: number(payload.reservedTokens) ?? 0, cost: nano(payload.reservedCostUsd) })
   else if (CLOSES_CALL.includes(type)) calls.delete(node)
   if (CLOSES_NODE.includes(type)) for (const [key, open] of grants) if (open.node === node) grants.delete(key)
+  if (type === 'assay.verifier.began')
+    grants.set(verifierOf(event), { node, amounts: asSpent(fields(get(raw.secret, 'grant'))) })
+  if (type === 'assay.verifier.ended') grants.delete(verifierOf(event))
   if (chain === undefined) return
   const phase = phaseOf(event)
   if (phase === 'dispatch.began') grants.set(chain, { node, amounts: asSpent(fields(get(raw.secret, 'grant'))) })
   else if (phase === 'dispatch.failed' || isChildEnd(event)) grants.delete(chain)
 }
+
+const verifierOf = ({ node, payload }: LoggedEvent): string => `${node}/${String(payload.verifier)}`
 
 const CLOSES_CALL: readonly string[] = ['provider.usage', 'assay.model.lost', 'agent.invocation.completed']
 const CLOSES_NODE: readonly string[] = [

@@ -51,8 +51,9 @@ const ACTS: readonly unknown[] = ['next-worker', 'terminate']
 export const isAct = (decision: Fields): boolean => ACTS.includes(decision.kind)
 
 /** Whether a decision to act is acted on: at once, or as the person answered who was asked because of its confidence. */
-export function verdictOf({ decision, escalated, asked }: Turn): Verdict {
-  if (!isAct(decision)) return { is: 'refused' }
+export function verdictOf({ decision, escalated, asked, round }: Turn): Verdict {
+  // R-VERIFY-12: nobody ends a run as a success while a gate says otherwise.
+  if (!isAct(decision) || get(get(round.end?.payload, 'outputs'), 'refused') !== undefined) return { is: 'refused' }
   if (escalated === undefined) return { is: 'carried out', decision }
   const question = asked.find(({ request }) => request.sequence > escalated.sequence)
   if (question?.resolved === undefined) return { is: 'unanswered' }

@@ -1,4 +1,5 @@
 import type { Fields, LoggedEvent, RunLog } from './checked.js'
+import { fromHereOn } from './graph.js'
 import { invokes } from './invocations.js'
 import { fields, get, number, text } from './json.js'
 
@@ -35,6 +36,8 @@ export type NodeTrack = {
   invoked: boolean
   /** What that agent waits for. */
   calling: 'model' | 'tool' | undefined
+  /** Where it stood when the run came to its exit, while the gates there hold what the run leads to. */
+  leaving: NodePhase | undefined
 }
 
 export type RunTrack = {
@@ -68,7 +71,8 @@ export const SETTLED: readonly NodePhase[] = ['completed', 'failed', 'skipped', 
 export const waitsForChild = (node: Readonly<NodeTrack>): boolean =>
   node.childRunId !== undefined || HANDS_OUT.includes(text(node.startedBy?.payload.typeId) ?? '')
 
-const HANDS_OUT: readonly string[] = ['core.subWorkflow', 'core.dispatch']
+/** A trial hands out to those that judge. */
+const HANDS_OUT: readonly string[] = ['core.subWorkflow', 'core.dispatch', 'assay.judge']
 
 export const NODE_EVENTS: readonly string[] = [
   'node.started',
@@ -103,6 +107,7 @@ export function walk(log: RunLog, visit: (step: Step) => void = () => undefined)
     if (event.type === 'node.started' && node !== undefined)
       node.invokes = invokes(log, event.node, text(event.payload.typeId))
     applyToAgent(nodes, event)
+    applyToExit(log, nodes, event)
     applyToRun(run, nodes, event)
   }
   return { run, nodes }
@@ -122,6 +127,7 @@ function trackOf(nodes: Map<string, NodeTrack>, id: string): NodeTrack {
     invokes: false,
     invoked: false,
     calling: undefined,
+    leaving: undefined,
   }
   nodes.set(id, fresh)
   return fresh
@@ -158,7 +164,30 @@ function applyToNode(node: NodeTrack, event: LoggedEvent): void {
     default:
       node.phase = event.type.slice('node.'.length) as NodePhase
       node.settled += 1
+      node.leaving = undefined
   }
+}
+
+/** At its exit a run may be sent back to one of its nodes: that one and all that follow are as if they had never run. */
+function applyToExit({ graph }: RunLog, nodes: Map<string, NodeTrack>, event: LoggedEvent): void {
+  const { type, payload, node: id = '' } = event
+  if (type === 'assay.result.staged' && payload.point === 'run') {
+    const node = trackOf(nodes, id)
+    node.leaving = node.phase
+    node.phase = 'running'
+  }
+  if (type !== 'assay.rework.began') return
+  const { point } = payload
+  if (point !== 'run') {
+    // What is done again in the same round begins anew: another child, another first attempt.
+    const node = trackOf(nodes, id)
+    node.childRunId = undefined
+    if (point === 'node') Object.assign(node, { attempt: 0, retries: 0 })
+    return
+  }
+  for (const node of nodes.values())
+    if (node.leaving !== undefined) Object.assign(node, { phase: node.leaving, leaving: undefined })
+  for (const undone of fromHereOn(graph, id)) Object.assign(trackOf(nodes, undone), { phase: 'idle', settled: 0 })
 }
 
 function applyToAgent(nodes: ReadonlyMap<string, NodeTrack>, event: LoggedEvent): void {
@@ -196,7 +225,8 @@ function applyToRun(run: RunTrack, nodes: Map<string, NodeTrack>, event: LoggedE
     run.pausing = false
     if (get(event.payload, 'drainPolicy') !== 'immediate') return
     for (const node of nodes.values())
-      if (node.phase === 'running' && !node.invokes && !node.invoked) node.phase = 'interrupted'
+      if (node.phase === 'running' && !node.invokes && !node.invoked && node.leaving === undefined)
+        node.phase = 'interrupted'
   } else if (event.type === 'run.resumed') run.paused = false
   else if (event.type === 'assay.child.status')
     trackOf(nodes, event.node ?? '').childStatuses.set(String(event.payload.childRunId), String(event.payload.status))

@@ -104,12 +104,13 @@ function fanOutProblems(run: RunLog, round: Round): Problem[] {
   let started = -1
   chains.forEach((chain, place) => {
     const began = chain.events[0] as LoggedEvent
-    if (first !== undefined && began.sequence > first.sequence)
+    const isFirst = chain.again === undefined
+    if (isFirst && first !== undefined && began.sequence > first.sequence)
       problems.push(['begins after others were started', began])
     const success = chain.events.find(event => phaseOf(event) === 'dispatch.succeeded')
-    if (success !== undefined && success.sequence < started)
+    if (isFirst && success !== undefined && success.sequence < started)
       problems.push(['started before a worker named earlier', success])
-    started = Math.max(started, success?.sequence ?? -1)
+    if (isFirst) started = Math.max(started, success?.sequence ?? -1)
     const harvested = at(chain, 'output.harvested')
     const open = chains
       .slice(0, place)

@@ -24,7 +24,7 @@ import {
   withoutChildren,
 } from './simulated-state.js'
 import { breach, cancel, exceedExecutions, exceedTurns, pause, stop, timeOut } from './stopping.js'
-import { takeTurn, turnAnswered } from './supervising.js'
+import { goalOf, takeTurn, turnAnswered } from './supervising.js'
 import { bodyOf, type Node, SUPERVISOR, type Workflow } from './workflows.js'
 
 /** Node types that can spend, themselves or by whom they hand work to. */
@@ -170,7 +170,7 @@ export class SimulatedRun extends LogWriter {
     if (chance(choose, 12)) this.epoch += 1
     if (this.pauseLeft && chance(choose, 4)) return pause(this)
     const actions = [...this.advances(), ...this.begins()]
-    if (actions.length === 0) this.end('completed', { outputs: { ok: true } })
+    if (actions.length === 0) this.end('completed', { outputs: { ok: true }, ...goalOf(this) })
     else pick(choose, actions)()
   }
 

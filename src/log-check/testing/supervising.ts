@@ -48,12 +48,24 @@ function decide(choose: Choose, last: boolean): Decision {
     { confidence: last ? 1 : 0.5 },
   ])
   if (kind === 'next-worker') return { kind, nextWorkerIds: crew(choose), ...confidence }
-  if (kind === 'terminate') return { kind, ...pick(choose, [{}, { reason: 'goal-reached' }, CRITERIA]), ...confidence }
+  if (kind === 'terminate') return { kind, ...pick(choose, ENDS), ...confidence }
   if (kind === 'ask-user') return { kind, prompt: 'Which?' }
   return { kind, ...(kind === 'clarify' ? { prompt: 'Which?' } : { title: 'Look!', artifact: [1] }) }
 }
 
-const CRITERIA = { successCriteria: [{ key: 'tests', met: true }] }
+const ENDS = [
+  {},
+  { reason: 'goal-reached' },
+  { successCriteria: [{ key: 'tests', met: true }] },
+  { successCriteria: [{ key: 'tests', met: false }] },
+]
+
+/** What a run that completes says of its goal, where its supervisor has said something about that. */
+export function goalOf(run: SimulatedRun): { goalSatisfied?: boolean } {
+  const decision = run.supervisor()?.state.decision
+  const criteria = decision?.kind === 'terminate' ? (decision.successCriteria as { met: boolean }[] | undefined) : []
+  return criteria === undefined || criteria.length === 0 ? {} : { goalSatisfied: criteria.every(({ met }) => met) }
+}
 
 const crew = (choose: Choose): string[] =>
   Array.from({ length: 1 + choose(3) }, () => pick(choose, ['child', 'child', 'helper', NOBODY]))
