@@ -123,7 +123,7 @@ function isBefore(
 
 /** What the worker, the agent or the run had brought when it was merged. */
 function mergedBy({ type, payload, nodeId, sequence }: Event, events: readonly Event[]): unknown {
-  if (type === 'run.completed') return (payload as Told).outputs
+  if (type === 'run.completed') return { outputs: (payload as Told).outputs, variables: leftIn(events) }
   const before = events.slice(0, sequence).filter(event => event.nodeId === nodeId)
   if (type === 'node.completed') {
     const staged = before.findLast(event => event.type === 'assay.result.staged')
@@ -133,6 +133,16 @@ function mergedBy({ type, payload, nodeId, sequence }: Event, events: readonly E
   const isIts = (event: Event) => (event.payload as Told).childRunId === childRunId
   const brought = before.findLast(event => (event.payload as Told).phase === 'child.completed' && isIts(event))
   return (brought?.secret as { readonly outputs?: unknown } | undefined)?.outputs
+}
+
+/** The variables that a run leaves behind: what it was given, and what has become of it. */
+function leftIn(events: readonly Event[]): object {
+  const { inputs } = events[0]?.payload as { readonly inputs: object }
+  const changes = events.flatMap(({ type, payload }) => {
+    const { name, next } = payload as { readonly name?: string; readonly next?: unknown }
+    return type === 'variable.changed' ? [[name, next]] : []
+  })
+  return { ...inputs, ...Object.fromEntries(changes) }
 }
 
 function problemsOf({ runId, sequence, type, gateId, hash: merged }: Merge, { merges, staged, verdicts }: Tables) {

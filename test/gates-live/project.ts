@@ -104,7 +104,7 @@ const GATES: readonly Gated[] = [
   { workflow: 'escalated', behaviour: { on_fail: 'escalate', max_attempts: 1 } },
   { workflow: 'unjudged' },
   { workflow: 'attested' },
-  { workflow: 'left', placement: 'workflow_exit', at: '/capital' },
+  { workflow: 'left', placement: 'workflow_exit', at: '/variables/capital' },
   { workflow: 'panel', panel: { verifier_count: 2, early_stop: false } },
   { workflow: 'written' },
   { workflow: 'supervised', phase: 'dispatch', behaviour: { max_attempts: 1 } },

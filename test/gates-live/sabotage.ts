@@ -23,7 +23,7 @@ export const NO_GATES: Patch = {
 
 /** Verdicts are about something that was judged another time. */
 export const STALE_VERDICTS: Patch = {
-  file: 'core/run/render.js',
+  file: 'core/run/verdict.js',
   find: /(gateId: gate\.gate_id,\s+attempt,\s+)resultHash,(\s+\.\.\.\(record)/,
   put: "$1resultHash: 'sha256:0',$2",
 }
