@@ -109,7 +109,21 @@ export function expectSame(told: Ending, calm: Ending, when: string): void {
     told.story.map(({ types }) => types),
     when,
   ).toEqual(calm.story.map(({ types }) => types))
-  for (const [i, { all, hasLost }] of told.story.entries())
-    if (!hasLost) expect(all, `${when}, run ${i}`).toEqual(calm.story[i]!.all)
+  const differences = told.story.flatMap(({ all, hasLost }, i) =>
+    hasLost ? [] : differenceOf(all, calm.story[i]!.all, i),
+  )
+  expect(differences, when).toEqual([])
   expect(told.merges).toBe(calm.merges)
+}
+
+type Said = { readonly status: unknown; readonly events: readonly unknown[] }
+
+/** The first event that is not the same, both ways: a report in one line. */
+function differenceOf(told: unknown, calm: unknown, run: number): string[] {
+  const [a, b] = [told, calm].map(all => {
+    const { status, events } = all as Said
+    return [...events, { status }].map(event => JSON.stringify(event))
+  }) as [string[], string[]]
+  const at = a.findIndex((event, k) => event !== b[k])
+  return at < 0 ? [] : [`run ${run}, event ${at}: ${a[at]} and not ${b[at]}`]
 }
