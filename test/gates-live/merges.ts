@@ -137,7 +137,7 @@ function mergedBy({ type, payload, nodeId, sequence }: Event, events: readonly E
 
 /** The variables that a run leaves behind: what it was given, and what has become of it. */
 function leftIn(events: readonly Event[]): object {
-  const { inputs } = events[0]?.payload as { readonly inputs: object }
+  const { inputs } = events[0]!.payload as { readonly inputs: object }
   const changes = events.flatMap(({ type, payload }) => {
     const { name, next } = payload as { readonly name?: string; readonly next?: unknown }
     return type === 'variable.changed' ? [[name, next]] : []
