@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Brief, PromptResolution } from '../core/agent/brief.js'
 import type { Bundle } from '../core/gate/bundle.js'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
@@ -182,6 +183,9 @@ function workerTexts(
   }
 }
 
+/** In hexadecimal: what could be taken for a credential would be taken out of the text, and be no mark any more. */
+const markOf = (ids: BriefDeps['ids']): string => hash('sha256', ids.unique(), 'hex').slice(0, 32)
+
 /** The marks are kept with the texts: a call that is made again, on another host too, is about the same ones. */
 function verifierTexts(
   { task }: BriefAsk,
@@ -189,7 +193,7 @@ function verifierTexts(
   answer: AnswerForm,
   ids: BriefDeps['ids'],
 ): Texts {
-  const marks = { nonce: ids.unique(), canary: ids.unique() }
+  const marks = { nonce: markOf(ids), canary: markOf(ids) }
   return {
     system: verifierSystem(system.prompt?.text ?? '', marks, answer),
     user: verifierUser(task as unknown as Bundle, marks),

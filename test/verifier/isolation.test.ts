@@ -74,6 +74,9 @@ describe.each(AGENTS)('a verifier, %s,', (_which, agent) => {
     expect(told).not.toHaveProperty('taskProblem')
     expect(contents).toMatchObject({ tools: [], wrapped: true, returnSchema: SCHEMA, canary: CANARY })
     expect(contents.system).toContain(JSON.stringify(SCHEMA))
+    // Nothing that redaction could take for a credential, and so out of the text.
+    expect(contents.canary).toMatch(/^[0-9a-f]{32}$/)
+    expect(contents.user).toContain(contents.canary)
   })
 
   test('R-DWS-21: each time has marks of its own, so that no answer of before can stand in for a new one', async () => {

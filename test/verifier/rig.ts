@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -29,7 +30,9 @@ export type VerifierRig = {
 export type Verified = { readonly state: RunState; readonly log: string }
 
 /** The canary of every verifier: the tests must know what a model that obeys would say. */
-export const CANARY = 'Canary-0f3b9c7d2e8a4b61'
+const DRAWN = 'Canary-0f3b9c7d2e8a4b61'
+/** What the host makes of it. */
+export const CANARY = hash('sha256', DRAWN, 'hex').slice(0, 32)
 export const CRITIC = 'local.judges.critic'
 
 /** An agent with everything that a verifier must not get from it. */
@@ -75,7 +78,7 @@ function marks(): { unique(): string } {
   return {
     unique() {
       made += 1
-      return made % 2 === 1 ? `nonce-${made}` : CANARY
+      return made % 2 === 1 ? `nonce-${made}` : DRAWN
     },
   }
 }

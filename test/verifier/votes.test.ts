@@ -60,7 +60,7 @@ describe('R-DWS-36: no vote, and none is made up,', () => {
   const VOTE = JSON.stringify({ result: vote(5), confidence: 1 })
   const SPELLINGS = [
     CANARY,
-    CANARY.toLowerCase(),
+    CANARY.toUpperCase(),
     CANARY.split('').join(' '),
     CANARY.split('').join('\u200b'),
     Buffer.from(CANARY).toString('base64'),
