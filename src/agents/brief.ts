@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { Brief, PromptResolution } from '../core/agent/brief.js'
 import type { Bundle } from '../core/gate/bundle.js'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
@@ -10,6 +9,7 @@ import type { Catalog } from './catalog/catalog.js'
 import type { Models } from './models/models.js'
 import { compositionOf, slotsOf } from './prompts/compose.js'
 import type { AgentPrompts } from './prompts/layers.js'
+import { markOf } from './prompts/marks.js'
 import { type ResolvedPrompts, resolvePrompts } from './prompts/resolve.js'
 import { type AnswerForm, systemText } from './prompts/system-text.js'
 import type { PromptProblem } from './prompts/template.js'
@@ -183,9 +183,6 @@ function workerTexts(
   }
 }
 
-/** In hexadecimal: what could be taken for a credential would be taken out of the text, and be no mark any more. */
-const markOf = (ids: BriefDeps['ids']): string => hash('sha256', ids.unique(), 'hex').slice(0, 32)
-
 /** The marks are kept with the texts: a call that is made again, on another host too, is about the same ones. */
 function verifierTexts(
   { task }: BriefAsk,
@@ -193,7 +190,7 @@ function verifierTexts(
   answer: AnswerForm,
   ids: BriefDeps['ids'],
 ): Texts {
-  const marks = { nonce: markOf(ids), canary: markOf(ids) }
+  const marks = { nonce: markOf(ids.unique()), canary: markOf(ids.unique()) }
   return {
     system: verifierSystem(system.prompt?.text ?? '', marks, answer),
     user: verifierUser(task as unknown as Bundle, marks),
