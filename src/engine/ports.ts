@@ -275,7 +275,7 @@ export type VerdictQuery = {
   readonly limit: number
 }
 
-/** Sequence of the `agent.verified` and of the artifact with what was found. */
+/** Where a verdict is: `sequence` is that of its `agent.verified`. */
 export type VerdictRow = {
   readonly runId: string
   readonly sequence: number

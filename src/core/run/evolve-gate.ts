@@ -2,10 +2,9 @@ import { NOTHING_SPENT, plus } from '../agent/budget.js'
 import { failure } from '../problem.js'
 import type { Recorded } from './event.js'
 import type { GateFact } from './gate-event.js'
-import { occurrenceOf, slotOf } from './gating.js'
+import { occurrenceOf, slotOf, type Waiting } from './gating.js'
 import type { AttemptMade, Gating, JudgeState, NodeState, Slot, Told, WorkerState } from './state.js'
 
-type Waiting = Extract<NodeState, { is: 'waiting' }>
 type Of<Type extends GateFact['type']> = Extract<Recorded, { type: Type }>
 export type GateEvent = Of<GateFact['type']>
 

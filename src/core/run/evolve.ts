@@ -4,20 +4,12 @@ import type { Fork, Invoking, Recorded, RunForked, RunStarted, RunStartedSecret,
 import { type Draft, including, put, replaced, without } from './draft.js'
 import { evolveInvocation } from './evolve-invocation.js'
 import { evolveOrchestrator } from './evolve-orchestrator.js'
-import {
-  evolveGating,
-  evolveSlots,
-  type GateEvent,
-  isGateEvent,
-  orphanedJudges,
-  renewSlots,
-  stagedBy,
-  workerIn,
-} from './evolve-gate.js'
-import { heeded, trialOf, workAgain } from './evolve-rework.js'
+import { evolveGate, noteGoal } from './evolve-course.js'
+import { isGateEvent, orphanedJudges, renewSlots } from './evolve-gate.js'
+import { heeded, trialOf } from './evolve-rework.js'
 import { evolveSpend, evolveVerification } from './evolve-spend.js'
 import { evolveWorkers, orphaned, PENDING } from './evolve-workers.js'
-import { occurrenceOf, placeOf } from './gating.js'
+import { placeOf } from './gating.js'
 import type { Plan } from './plan.js'
 import { ceilingsOf } from './spending.js'
 import {
@@ -223,59 +215,16 @@ function evolveNode(plan: Plan, draft: Draft, event: Recorded, index: number): v
       return
     }
     default:
-      if (isGateEvent(event)) return evolveGate(plan, draft, before, event, index)
+      if (isGateEvent(event)) {
+        evolveGate(plan, draft, before, event, index)
+        return draft.open.length > 0 ? rest(draft) : undefined
+      }
       if (event.type === 'agent.decided') {
         draft.latest = { target: `${draft.runId}:${since}`, sequence: since }
         if (before.is === 'waiting') return put(draft, index, evolveInvocation({ ...before, decided: since }, event))
       }
       if (before.is === 'waiting' && before.invocation) put(draft, index, evolveInvocation(before, event))
   }
-}
-
-/** R-VERIFY-19: a worker that gave up has not succeeded, whatever its parent makes of it, until it has. */
-function noteGoal(
-  draft: Draft,
-  { wait, workers = [] }: Extract<NodeState, { is: 'waiting' }>,
-  { nodeId, payload, secret }: Extract<Recorded, { type: 'core.workflowChain.event' }>,
-): void {
-  const { childRunId, workerId } = payload
-  const goalSatisfied = secret && 'goalSatisfied' in secret ? secret.goalSatisfied : undefined
-  const gaveUp = draft.gaveUp ?? []
-  if (wait.kind !== 'handoff' || (goalSatisfied === undefined && gaveUp.length === 0)) return
-  const worker = workers.findIndex(state => state.is === 'running' && state.childRunId === childRunId)
-  const place = placeOf(nodeId, { workerId, occurrence: occurrenceOf(wait.workers, Math.max(worker, 0)) })
-  const others = gaveUp.filter(other => other !== place)
-  draft.gaveUp = goalSatisfied === false ? [...others, place] : others
-}
-
-/** What a gate says changes its node, what is known of its place, and now and then the course of the run. */
-function evolveGate(plan: Plan, draft: Draft, before: NodeState, event: GateEvent, index: number): void {
-  const slots = evolveSlots(draft, before, event)
-  if (slots) draft.slots = slots
-  if (event.type === 'assay.result.staged' && event.payload.point === 'run') {
-    const staged = stagedBy(event, 'run', event.payload.targetRef)
-    const wait: Wait = { kind: 'exit', before }
-    put(draft, index, {
-      is: 'waiting',
-      attempt: 0,
-      failures: 0,
-      since: event.sequence,
-      sinceAt: event.at,
-      wait,
-      staged,
-    })
-    draft.open = including(draft.open, index)
-  } else if (event.type === 'assay.rework.began') workAgain(plan, draft, before, event, index)
-  else if (before.is === 'waiting') {
-    const worker = before.gating && workerIn(before, before.gating)
-    if (worker && event.type === 'agent.verified' && event.payload.verdict !== 'revise')
-      heeded(draft, placeOf(event.nodeId, worker))
-    // The supervisor may have the same worker do it again, who is then told what was found.
-    if (worker && event.type === 'assay.result.withheld' && event.secret?.feedback)
-      draft.feedback = { ...draft.feedback, [placeOf(event.nodeId, worker)]: event.secret.feedback }
-    put(draft, index, evolveGating(before, event))
-  }
-  if (draft.open.length > 0) rest(draft)
 }
 
 /** What a workflow names for one agent of its own is no choice for others. */

@@ -1,4 +1,5 @@
 import type { BoundGate } from '../gate/gate.js'
+import { isSettledByProbes } from '../gate/settled.js'
 import { type Json, own, sameJson } from '../json.js'
 import type { WorkflowNode } from './definition.js'
 import { handing } from './handing.js'
@@ -120,7 +121,7 @@ export function dimensionsOf({ gate }: BoundGate, attempts: readonly AttemptMade
     settled ||
     last.failed.includes(dimension)
   return evaluation_criteria
-    .filter(({ dimension, probes, settled_by_probes }) => isAsked(dimension, settled_by_probes && probes.length > 0))
+    .filter(criterion => isAsked(criterion.dimension, isSettledByProbes(criterion)))
     .map(({ dimension }) => dimension)
 }
 
