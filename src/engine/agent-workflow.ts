@@ -9,9 +9,6 @@ export const RESERVED = 'assay-agent-'
 export const isReserved = (workflowId: string): boolean =>
   hostWorkflow(workflowId) !== undefined || workflowId.startsWith(RESERVED)
 
-/** Agent ids have a dot, workflow ids have none: where one may be named, both can be. */
-export const isAgentId = (id: string): boolean => id.includes('.')
-
 /** The run of one agent: what it is given is its task, what it comes to is the run's output and its variable `result`. */
 export const agentWorkflow = (agentId: string): WorkflowDefinition => ({
   id: workflowIdOf(agentId),

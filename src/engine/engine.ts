@@ -220,7 +220,7 @@ export class Engine implements RunEngine {
           ),
         }
     }
-    const gates = await this.#gatesFor(request.tenant, named, request.inputs)
+    const gates = await this.#gatesFor(request.tenant, plan.definition.id, request.inputs)
     if ('code' in gates) return { ok: false, refusal: refuse('validation_error', gates.message) }
     const runId = this.deps.ids.run()
     const started: RunStarted = {
@@ -246,9 +246,9 @@ export class Engine implements RunEngine {
   }
 
   /** What the results of a run are held to. A trial is of the one gate it names. */
-  async #gatesFor(tenant: string, named: string, { gateId }: JsonObject): Promise<readonly BoundGate[] | Failure> {
+  async #gatesFor(tenant: string, workflowId: string, { gateId }: JsonObject): Promise<readonly BoundGate[] | Failure> {
     const { standards } = this.deps
-    if (named !== JUDGE_WORKFLOW) return standards.gatesFor(tenant, named)
+    if (workflowId !== JUDGE_WORKFLOW) return standards.gatesFor(tenant, workflowId)
     const bound = typeof gateId === 'string' ? await standards.gate(tenant, gateId) : undefined
     if (bound) return [onTrial(bound)]
     return failure('gate_unbound', `inputs.gateId must name a gate, not ${JSON.stringify(gateId ?? null)}`)

@@ -95,8 +95,9 @@ export function grow(
     const effect = pending(before.rules, state).find(owed => owed.kind === 'start-child')
     if (effect?.kind !== 'start-child') break
     const plan = nursery.plans.known(before.tenant, effect.workflowId)
-    const gates = effect.verifier ? [] : nursery.standards.knownFor(before.tenant, effect.workflowId)
-    if (plan === undefined || gates === undefined) break
+    if (plan === undefined) break
+    const gates = effect.verifier ? [] : nursery.standards.knownFor(before.tenant, plan.definition.id)
+    if (gates === undefined) break
     const { input, child } = bear(nursery, { ...before, state }, effect, plan, gates, children.length)
     hear(input)
     if (child) adopt(child)

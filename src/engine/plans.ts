@@ -4,7 +4,8 @@ import { type Refusal, refuse } from '../core/problem.js'
 import { compile, isPlan, type Workshop } from '../core/run/compile.js'
 import type { WorkflowDefinition } from '../core/run/definition.js'
 import type { Plan } from '../core/run/plan.js'
-import { agentWorkflow, isAgentId } from './agent-workflow.js'
+import { isAgentId, isWorkflowId } from '../core/work-id.js'
+import { agentWorkflow } from './agent-workflow.js'
 import { hostWorkflow } from './host-workflows.js'
 import type { Clock, SchemaChecker, Store, WorkflowRecord } from './ports.js'
 
@@ -33,9 +34,10 @@ export class Plans {
     private readonly isAgent: (agentId: string) => boolean = () => false,
   ) {}
 
-  /** What a new run of this workflow would be made of. */
+  /** What a new run of this workflow, or agent, would be made of; nothing for a text that can be the id of neither. */
   async named(tenant: string, workflowId: string): Promise<Plan | undefined> {
     if (isAgentId(workflowId)) return this.#agentPlan(workflowId)
+    if (!isWorkflowId(workflowId)) return undefined
     const own = hostWorkflow(workflowId)
     if (own) return this.#ownPlan(own)
     const name = `${tenant}\0${workflowId}`
@@ -43,11 +45,12 @@ export class Plans {
     const now = this.clock.monotonic()
     if (known && now - known.readAt < FRESH_MS) return known.plan
     const record = await this.store.getWorkflow(tenant, workflowId)
-    if (!record) {
+    const plan = record && this.#compiled(record.digest, record.definition)
+    // What a store found under this name counts only if it has this name.
+    if (!plan || record.workflowId !== workflowId || plan.definition.id !== workflowId) {
       this.#byName.delete(name)
       return undefined
     }
-    const plan = this.#compiled(record.digest, record.definition)
     remember(this.#byName, name, { plan, record, readAt: now })
     return plan
   }

@@ -22,6 +22,8 @@ import type { DeliveryStore, NewDelivery } from './delivery-ports.js'
  *  S10 no result that a blocking gate judges is merged without a pass over exactly that result: the event that merges it
  *      is refused with UnverifiedMerge, and nothing of its commit is written. SQL constraints hold this, and they are
  *      fed from the events themselves, so no caller can leave them out.
+ *  S11 a text that holds a NUL is never stored: the write is refused with UnstorableText, and nothing of it is written.
+ *      Nothing is found by one, least of all what is stored under the part before the NUL.
  */
 export interface Store extends DeliveryStore, AuditStore {
   commit(commit: Commit): Promise<CommitResult>
@@ -110,6 +112,12 @@ export class StoreUnavailable extends Error {
 /** A commit would have merged a result that no gate has passed. Nothing of it is written. */
 export class UnverifiedMerge extends Error {
   override readonly name = 'UnverifiedMerge'
+}
+
+/** A text holds a NUL, which databases cut or refuse. Nothing of the write is done. */
+export class UnstorableText extends Error {
+  override readonly name = 'UnstorableText'
+  override readonly message = 'a text to be stored holds a NUL'
 }
 
 export type Commit = {

@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../core/problem.js'
-import { StoreUnavailable } from '../engine/ports.js'
+import { StoreUnavailable, UnstorableText } from '../engine/ports.js'
 import type { HttpConfig } from './config.js'
 import { Refused } from './http-answer.js'
 
@@ -7,6 +7,10 @@ import { Refused } from './http-answer.js'
 export function refusalOf(error: unknown, config: HttpConfig): Refusal | undefined {
   if (error instanceof Refused) return error.refusal
   if (error instanceof StoreUnavailable || nameOf(error) === 'StoreUnavailable') return unavailable(config)
+  if (error instanceof UnstorableText) {
+    const message = 'A name in the request holds a NUL character (U+0000), which no name can; send it without.'
+    return refuse('validation_error', message)
+  }
   switch (codeOf(error)) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE': {
       const limit = config.limits.maxRequestBodyBytes

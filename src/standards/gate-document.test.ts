@@ -211,7 +211,7 @@ describe('R-DWS-32 and the rest of the schema: a gate is refused with the field,
     [
       'a verifier that is no agent',
       gateDocument({ verifier_requirements: { verifiers: ['critic'] } }),
-      'verifier_requirements.verifiers[0] must be the id of an agent (^[A-Za-z0-9:_-]*\\.[A-Za-z0-9:._-]{1,200}$); got "critic"',
+      'verifier_requirements.verifiers[0] must be the id of an agent (^[A-Za-z0-9:_-]*\\.[A-Za-z0-9:._-]{1,255}$); got "critic"',
     ],
     [
       'a document that is too long',

@@ -1,3 +1,4 @@
+import { AGENT_ID, WORKFLOW_ID } from '../core/work-id.js'
 import { matching, type Read } from './reader.js'
 
 /** Where a document came from. What can harm the host itself is taken from its operator's own folder only. */
@@ -14,10 +15,10 @@ export const key: Read<string> = matching(
   'a key of 1 to 64 lower-case letters, digits and . _ -',
 )
 
-export const agentId: Read<string> = matching(/^[A-Za-z0-9:_-]*\.[A-Za-z0-9:._-]{1,200}$/, 'the id of an agent')
+export const agentId: Read<string> = matching(new RegExp(`^${AGENT_ID}$`), 'the id of an agent')
 
 /** Of a workflow, or of an agent whose runs are meant. */
 export const workflowId: Read<string> = matching(
-  /^([a-z][a-z0-9_-]{0,127}|[A-Za-z0-9:_-]*\.[A-Za-z0-9:._-]{1,200})$/,
+  new RegExp(`^(${WORKFLOW_ID}|${AGENT_ID})$`),
   'the id of a workflow or of an agent',
 )

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { BoundGate, Gate, Intent, Knowledge } from '../core/gate/gate.js'
 import { canonicalJson, type Json } from '../core/json.js'
-import { agentWorkflow, isAgentId } from '../engine/agent-workflow.js'
+import { isAgentId } from '../core/work-id.js'
+import { agentWorkflow } from '../engine/agent-workflow.js'
 import type { Standard, StandardKind } from '../engine/ports.js'
 
 /** All that one tenant's work is held to, at one time. */

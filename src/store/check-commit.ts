@@ -1,9 +1,11 @@
 import type { Fork } from '../core/run/event.js'
 import type { NewDelivery } from '../engine/delivery-ports.js'
 import type { Commit, StreamAppend } from '../engine/ports.js'
+import { refuseNul } from './storable-text.js'
 
-/** Throws when a commit is malformed. That is a bug of the caller, never a state of the world. */
+/** Throws when a commit is malformed, which is a bug of the caller, or holds a text that cannot be stored (S11). */
 export function checkCommit(commit: Commit): void {
+  refuseNul(commit)
   const { streams, deliveries } = commit
   for (const stream of streams) checkStream(stream)
   if (streams.length > 1 && new Set(streams.map(stream => stream.runId)).size !== streams.length) {

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
+import { AGENT_ID, WORKFLOW_ID } from '../core/work-id.js'
 
 /** Path and body ids. Anything that cannot be an id we gave out is answered as unknown, before a store sees it. */
 export const ID_PATTERNS = {
   runId: '^[A-Za-z0-9_-]{1,128}$',
-  workflowId: '^[a-z][a-z0-9_-]{0,127}$',
+  workflowId: `^${WORKFLOW_ID}$`,
   artifactId: '^art-(0|[1-9][0-9]{0,14})$',
   /** Of a verification within its run. */
   number: '^(0|[1-9][0-9]{0,8})$',
@@ -24,4 +25,6 @@ export type IdName = keyof typeof ID_PATTERNS
 
 export const RunId = Type.String({ pattern: ID_PATTERNS.runId })
 export const WorkflowId = Type.String({ pattern: ID_PATTERNS.workflowId })
+/** Of a workflow, or of an agent, whose run is then meant. */
+export const WorkId = Type.String({ pattern: `^(${WORKFLOW_ID}|${AGENT_ID})$`, maxLength: 256 })
 export const Timestamp = Type.String({ format: 'date-time' })

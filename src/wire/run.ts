@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { JsonObject } from '../core/json.js'
 import { AgentRef } from './agent-ref.js'
-import { RunId, Timestamp, WorkflowId } from './ids.js'
+import { ID_PATTERNS, RunId, Timestamp, WorkflowId, WorkId } from './ids.js'
 import { InterruptDoc } from './interrupt.js'
 import { OneOf } from './one-of.js'
 import { Convergence, GateSnapshot, Spent } from './verification.js'
@@ -72,11 +72,10 @@ const Configurable = Type.Unsafe<JsonObject>({
 
 export const CreateRunBody = Type.Object(
   {
-    workflowId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+    workflowId: Type.Optional(WorkId),
     agentId: Type.Optional(
       Type.String({
-        minLength: 1,
-        maxLength: 256,
+        pattern: ID_PATTERNS.agentId,
         description: 'In place of workflowId: the run is that agent at work on inputs.task, or on all inputs',
       }),
     ),

@@ -32,6 +32,49 @@ const head = (more: string) =>
 
 const bodyOf = (response: string) => JSON.parse(response.slice(response.indexOf('\r\n\r\n') + 4))
 
+describe('names that a database could take for others', () => {
+  const unstored = [
+    { workflowId: 'noop\0' },
+    { workflowId: 'noop\0x' },
+    { workflowId: '\0noop' },
+    { workflowId: 'assay-judge\0', inputs: { gateId: 'g', output: 1 } },
+    { workflowId: 'NOOP' },
+    { workflowId: 'noop ' },
+    { workflowId: 'noop\u200b' },
+    { workflowId: 'n\u00f6op' },
+    { agentId: 'acme.writer\0' },
+    { workflowId: 'noop', scopeId: 'a\0' },
+    { workflowId: 'noop', tags: ['a\0'] },
+  ]
+
+  test.each(unstored)('%j is 400, names the field, and starts nothing', async payload => {
+    const before = (await host.call('alice', { url: '/v1/runs' })).json.runs.length
+    const reply = await post(JSON.stringify(payload))
+    expect([reply.status, reply.json.error]).toEqual([400, 'validation_error'])
+    expect(reply.json.message).toMatch(/body\.(workflowId|agentId|scopeId|tags)/)
+    expect((await host.call('alice', { url: '/v1/runs' })).json.runs).toHaveLength(before)
+  })
+
+  test.each([
+    ['core.subWorkflow', { workflowId: 'noop\0' }],
+    ['core.subWorkflow', { workflowId: 'NOOP' }],
+    ['core.dispatch', { perWorkerInputMappings: { 'noop\0': {} } }],
+    ['core.dispatch', { perWorkerOutputMappings: { 'noop\0': {} } }],
+  ])('a %s with %j is refused with its workflow', async (typeId, config) => {
+    const payload = { ...spare, nodes: [node('s', typeId, { config })] }
+    const reply = await post(JSON.stringify(payload), {}, '/v1/workflows')
+    expect([reply.status, reply.json.error]).toEqual([400, 'validation_error'])
+    expect(reply.json.message).toContain(`config.${Object.keys(config)[0]}`)
+  })
+
+  test.each(['/v1/runs/a%00', '/v1/runs?workflowId=noop%00', '/v1/runs?tag=a%00', '/v1/workflows/noop%00'])(
+    '%s finds nothing',
+    async url => {
+      expect((await host.call('alice', { url })).status).toBeOneOf([400, 404])
+    },
+  )
+})
+
 describe('E53: size and pace', () => {
   test('a body over the limit is 413 with the limit, by Content-Length and chunked alike', async () => {
     const big = JSON.stringify({ workflowId: 'noop', inputs: { a: 'x'.repeat(100_000) } })

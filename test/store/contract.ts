@@ -10,10 +10,11 @@ import { invocationContract } from './contract/invocations.js'
 import { modelContract } from './contract/model.js'
 import { readContract } from './contract/reads.js'
 import { recordContract } from './contract/records.js'
+import { textContract } from './contract/text.js'
 import { standardContract } from './contract/standards.js'
 import { verdictContract } from './contract/verdicts.js'
 
-/** The Store contract (S1..S10 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
+/** The Store contract (S1..S11 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
 export function storeContract(adapter: Adapter): void {
   describe(`${adapter.name}: store contract`, () => {
     const opened = withStore(adapter)
@@ -28,6 +29,7 @@ export function storeContract(adapter: Adapter): void {
     describe('gates', () => gateContract(opened))
     describe('standards', () => standardContract(opened))
     describe('verdicts', () => verdictContract(opened))
+    describe('text', () => textContract(opened))
     describe('model', () => modelContract(opened))
   })
 }

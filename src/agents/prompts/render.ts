@@ -1,6 +1,6 @@
 import { at, canonicalJson, isObject, type Json, type JsonObject, own } from '../../core/json.js'
 import { PLACEHOLDER, type PromptProblem, type PromptTemplate, type PromptVariable } from './template.js'
-import { fenced, withoutMarkers } from './untrusted.js'
+import { fenced, withoutMarker } from './untrusted.js'
 
 /** What a template's variables are taken from. */
 export type VariableValues = {
@@ -82,7 +82,7 @@ function shown(bound: Bound | undefined): string {
   if (bound === undefined) return ''
   const { value, from } = bound
   const text = typeof value === 'string' ? value : canonicalJson(value)
-  return from === 'input' || from === 'variable' ? fenced(from, text) : withoutMarkers(text)
+  return from === 'input' || from === 'variable' ? fenced(from, text) : withoutMarker(text, 'UNTRUSTED')
 }
 
 const typeOf = (value: Json): string => (Array.isArray(value) ? 'array' : typeof value)

@@ -2,6 +2,7 @@ import { isObject, type Json, type JsonObject, own } from '../json.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 import { failure } from '../problem.js'
 import { isMap, termProblems } from '../run/mapping.js'
+import { isWorkId } from '../work-id.js'
 
 type Rule = readonly [(value: Json) => boolean, string]
 
@@ -11,7 +12,7 @@ const isOneOf = (...values: readonly string[]): Rule => [
 ]
 
 const maps: Rule = [
-  value => isObject(value) && Object.values(value).every(map => isObject(map) && isMap(map)),
+  value => isObject(value) && Object.entries(value).every(([id, map]) => isWorkId(id) && isObject(map) && isMap(map)),
   'an object of mappings by workflow id',
 ]
 

@@ -1,15 +1,16 @@
 import { completed, failedStep, type NodeType } from '../node-type.js'
 import { failure } from '../problem.js'
 import { termProblems } from '../run/mapping.js'
+import { isWorkId, WORK_ID_RULE } from '../work-id.js'
 
 /** Runs another workflow as a child with a log of its own (contract core §9.2): a hand-off to one worker. */
 export const subWorkflowNode: NodeType = {
   typeId: 'core.subWorkflow',
   hands: true,
   check: ({ config }) => [
-    ...(typeof config.workflowId === 'string' && config.workflowId.length > 0
+    ...(typeof config.workflowId === 'string' && isWorkId(config.workflowId)
       ? []
-      : ['config.workflowId must name the child workflow']),
+      : [`config.workflowId must name the child: ${WORK_ID_RULE}; it is ${JSON.stringify(config.workflowId ?? null)}`]),
     ...(config.waitForCompletion === undefined || config.waitForCompletion === true
       ? []
       : ['config.waitForCompletion: false is not supported; leave it out']),

@@ -49,6 +49,7 @@ describe('what a decision may say', () => {
       'd.nextWorkerIds must be a list of 1 to 100',
     ],
     ['a worker without a name', { kind: 'next-worker', nextWorkerIds: ['a', ''] }, 'd.nextWorkerIds must be'],
+    ['a worker whose name holds a NUL', { kind: 'next-worker', nextWorkerIds: ['a\0'] }, 'd.nextWorkerIds must be'],
     ['a worker that is no text', { kind: 'next-worker', nextWorkerIds: [1] }, 'd.nextWorkerIds must be'],
     [
       'a worker with too long a name',

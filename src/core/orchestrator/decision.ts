@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject, own } from '../json.js'
+import { isWorkId, WORK_ID_RULE } from '../work-id.js'
 
 /** What an orchestrator may decide in one turn (contract agents §3.2). */
 export type OrchestratorDecision =
@@ -55,8 +56,8 @@ const workers = must(
     Array.isArray(value) &&
     value.length > 0 &&
     value.length <= MAX_WORKERS &&
-    value.every(id => isText(id) && id.length <= 256),
-  'a list of 1 to 100 workflow ids of at most 256 characters',
+    value.every(id => isText(id) && isWorkId(id)),
+  `a list of 1 to 100 names, each ${WORK_ID_RULE}`,
 )
 const criteria = must(
   value =>

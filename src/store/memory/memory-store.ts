@@ -5,6 +5,7 @@ import type * as Ports from '../../engine/ports.js'
 import { checkCommit } from '../check-commit.js'
 import { LocalHints } from '../local-hints.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
+import { refuseNul } from '../storable-text.js'
 import * as checkpoints from './checkpoints.js'
 import { applyCommit } from './commit.js'
 import * as deliveries from './deliveries.js'
@@ -68,6 +69,7 @@ export class MemoryStore implements Ports.Store {
   }
 
   async registerHost(host: hosts.Registration): Promise<void> {
+    refuseNul(host)
     hosts.registerHost(this.#tables, host)
     this.#hints.registered(host.hostName, host.hostId)
   }
@@ -86,6 +88,7 @@ export class MemoryStore implements Ports.Store {
   }
 
   async putWorkflow({ definition, ...record }: Ports.WorkflowRecord): Promise<void> {
+    refuseNul(record)
     const { definitions, workflows } = this.#tables
     if (!definitions.has(record.digest)) definitions.set(record.digest, definition)
     workflows.set(JSON.stringify([record.tenant, record.workflowId]), record)
@@ -111,6 +114,7 @@ export class MemoryStore implements Ports.Store {
   }
 
   async putStandard(record: Ports.NewStandard): Promise<number> {
+    refuseNul(record)
     return standards.putStandard(this.#tables, record)
   }
 
@@ -134,6 +138,7 @@ export class MemoryStore implements Ports.Store {
     receipt: Ports.Receipt,
     now: number,
   ): Promise<{ claimed: true } | { claimed: false; receipt: Ports.Receipt }> {
+    refuseNul(receipt)
     const existing = this.#tables.receipts.get(receiptKey(receipt))
     if (existing && !mayReplace(existing, receipt.digest, now)) return { claimed: false, receipt: existing }
     this.#tables.receipts.set(receiptKey(receipt), receipt)
@@ -141,6 +146,7 @@ export class MemoryStore implements Ports.Store {
   }
 
   async finishReceipt(receipt: Ports.Receipt): Promise<void> {
+    refuseNul(receipt)
     const existing = this.#tables.receipts.get(receiptKey(receipt))
     if (existing?.state === 'pending' && existing.leaseOwner === receipt.leaseOwner) {
       this.#tables.receipts.set(receiptKey(receipt), receipt)
@@ -158,6 +164,7 @@ export class MemoryStore implements Ports.Store {
   }
 
   async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
+    refuseNul(claim)
     return invocations.claimInvocation(this.#tables, claim)
   }
 
@@ -186,6 +193,7 @@ export class MemoryStore implements Ports.Store {
   }
 
   async putKey(key: Ports.ApiKey): Promise<void> {
+    refuseNul(key)
     const known = await this.findKey(key.hash)
     if (known && known.keyId !== key.keyId) throw new Error('another API key has the same hash')
     this.#tables.keys.set(key.keyId, key)
@@ -200,6 +208,7 @@ export class MemoryStore implements Ports.Store {
   }
 
   async putWebhook(webhook: Delivering.Webhook): Promise<void> {
+    refuseNul(webhook)
     this.#tables.webhooks.set(webhook.webhookId, webhook)
   }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { StoreUnavailable } from '../../engine/ports.js'
+import { refuseNul } from '../storable-text.js'
 import { troubleOf } from './trouble.js'
 
 export type Settings = {
@@ -55,8 +56,9 @@ export class Connections {
     this.#pool = this.#open()
   }
 
-  /** Rejects with StoreUnavailable, or StatementFault. */
+  /** Rejects with StoreUnavailable, StatementFault or UnstorableText. */
   async query<R extends Row>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
+    refuseNul(values)
     let patience: AbortSignal | undefined
     for (let pause = 20; ; pause = Math.min(2 * pause, 500)) {
       try {

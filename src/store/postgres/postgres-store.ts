@@ -6,6 +6,7 @@ import type * as Delivering from '../../engine/delivery-ports.js'
 import type * as Ports from '../../engine/ports.js'
 import { checkCommit } from '../check-commit.js'
 import { ClaimTokens } from '../claim-tokens.js'
+import { foundBy } from '../storable-text.js'
 import { CommitBatches } from './commit-batches.js'
 import { Connections, type Row, type Settings, type Statement } from './connections.js'
 import { Hints } from './hints.js'
@@ -69,28 +70,28 @@ export class PostgresStore implements Ports.Store {
   }
 
   readEvents(runId: string, from: number, limit?: number): Promise<Ports.StoredEvent[]> {
-    return this.#all(SQL.readEvents, runId, from, limit ?? null)
+    return this.#readAll(SQL.readEvents, runId, from, limit ?? null)
   }
 
   readSnapshot(runId: string, upTo: number): Promise<Ports.Snapshot | undefined> {
-    return this.#one(SQL.readSnapshot, runId, upTo)
+    return this.#readOne(SQL.readSnapshot, runId, upTo)
   }
 
   readRun(tenant: string | null, runId: string): Promise<Ports.RunRow | undefined> {
-    return this.#one(SQL.readRun, runId, tenant)
+    return this.#readOne(SQL.readRun, runId, tenant)
   }
 
   listRuns({ tenant, before, workflowId, parentRunId, status, tag, limit }: Ports.RunQuery): Promise<Ports.RunRow[]> {
     const filters = [before, workflowId, parentRunId, status, tag].map(value => value ?? null)
-    return this.#all(LIST_RUNS, tenant, ...filters, limit)
+    return this.#readAll(LIST_RUNS, tenant, ...filters, limit)
   }
 
   async childrenOf(runId: string, limit: number): Promise<Ports.ChildRow[]> {
-    return (await this.#all<Ports.ChildRow>(SQL.childrenOf, runId, limit)).reverse()
+    return (await this.#readAll<Ports.ChildRow>(SQL.childrenOf, runId, limit)).reverse()
   }
 
   dueRuns(hostId: string, now: number, limit: number): Promise<Ports.DueRun[]> {
-    return this.#all(SQL.dueRuns, hostId, now, limit)
+    return this.#readAll(SQL.dueRuns, hostId, now, limit)
   }
 
   async registerHost({ hostId, hostName, leaseMs }: Parameters<Ports.Store['registerHost']>[0]): Promise<void> {
@@ -116,15 +117,15 @@ export class PostgresStore implements Ports.Store {
   }
 
   getWorkflow(tenant: string, workflowId: string): Promise<Ports.WorkflowRecord | undefined> {
-    return this.#one(SQL.getWorkflow, tenant, workflowId)
+    return this.#readOne(SQL.getWorkflow, tenant, workflowId)
   }
 
   listWorkflows(tenant: string): Promise<Ports.WorkflowRecord[]> {
-    return this.#all(SQL.listWorkflows, tenant)
+    return this.#readAll(SQL.listWorkflows, tenant)
   }
 
   async getDefinition(digest: string): Promise<string | undefined> {
-    return (await this.#one<{ definition: string }>(SQL.getDefinition, digest))?.definition
+    return (await this.#readOne<{ definition: string }>(SQL.getDefinition, digest))?.definition
   }
 
   async putStandard({ tenant, kind, id, hash, body, updatedAt }: Ports.NewStandard): Promise<number> {
@@ -137,17 +138,17 @@ export class PostgresStore implements Ports.Store {
   }
 
   listStandards(tenant: string): Promise<Ports.Standard[]> {
-    return this.#all(SQL.listStandards, tenant)
+    return this.#readAll(SQL.listStandards, tenant)
   }
 
   listVerdicts({ tenant, gateId, since = 0, limit }: Ports.VerdictQuery): Promise<Ports.VerdictRow[]> {
     return gateId === undefined
-      ? this.#all(SQL.listVerdicts, tenant, since, limit)
-      : this.#all(SQL.listVerdictsOfGate, tenant, since, limit, gateId)
+      ? this.#readAll(SQL.listVerdicts, tenant, since, limit)
+      : this.#readAll(SQL.listVerdictsOfGate, tenant, since, limit, gateId)
   }
 
   getReceipt({ tenant, endpoint, key }: Ports.ReceiptKey): Promise<Ports.Receipt | undefined> {
-    return this.#one(SQL.getReceipt, tenant, endpoint, key)
+    return this.#readOne(SQL.getReceipt, tenant, endpoint, key)
   }
 
   async claimReceipt(
@@ -217,11 +218,11 @@ export class PostgresStore implements Ports.Store {
   }
 
   listKeys(): Promise<Ports.ApiKey[]> {
-    return this.#all(SQL.listKeys)
+    return this.#readAll(SQL.listKeys)
   }
 
   findKey(hash: string): Promise<Ports.ApiKey | undefined> {
-    return this.#one(SQL.findKey, hash)
+    return this.#readOne(SQL.findKey, hash)
   }
 
   async putWebhook(webhook: Delivering.Webhook): Promise<void> {
@@ -234,7 +235,7 @@ export class PostgresStore implements Ports.Store {
   }
 
   listWebhooks(tenant: string | null): Promise<Delivering.Webhook[]> {
-    return this.#all(SQL.listWebhooks, tenant)
+    return this.#readAll(SQL.listWebhooks, tenant)
   }
 
   async putWebhookHealth(webhookId: string, health: Delivering.WebhookHealth): Promise<void> {
@@ -258,11 +259,11 @@ export class PostgresStore implements Ports.Store {
   }
 
   async nextDeliveryAt(): Promise<number | null> {
-    return (await this.#one<{ at: number }>(SQL.nextDeliveryAt))?.at ?? null
+    return (await this.#readOne<{ at: number }>(SQL.nextDeliveryAt))?.at ?? null
   }
 
   listDeliveries(tenant: string, webhookId: string, limit: number): Promise<Delivering.Delivery[]> {
-    return this.#all(SQL.listDeliveries, tenant, webhookId, limit)
+    return this.#readAll(SQL.listDeliveries, tenant, webhookId, limit)
   }
 
   purgeDeliveries(olderThan: number): Promise<number> {
@@ -270,7 +271,7 @@ export class PostgresStore implements Ports.Store {
   }
 
   unsealedRuns(limit: number): Promise<SealedRun[]> {
-    return this.#all(SQL.unsealedRuns, limit)
+    return this.#readAll(SQL.unsealedRuns, limit)
   }
 
   async putCheckpoint({ seq, at, keyId, prev, runs, hash, signature }: Checkpoint): Promise<boolean> {
@@ -279,11 +280,11 @@ export class PostgresStore implements Ports.Store {
   }
 
   listCheckpoints(from: number, limit: number): Promise<Checkpoint[]> {
-    return this.#all(SQL.listCheckpoints, from, limit)
+    return this.#readAll(SQL.listCheckpoints, from, limit)
   }
 
   latestCheckpoint(): Promise<Checkpoint | undefined> {
-    return this.#one(SQL.latestCheckpoint)
+    return this.#readOne(SQL.latestCheckpoint)
   }
 
   onHint(listener: (runId: string) => void): () => void {
@@ -301,8 +302,17 @@ export class PostgresStore implements Ports.Store {
   }
 
   async #outcome(statement: Statement, ...values: string[]): Promise<Json | undefined> {
-    const outcome = (await this.#one<{ outcome: string | null }>(statement, ...values))?.outcome ?? null
+    const outcome = (await this.#readOne<{ outcome: string | null }>(statement, ...values))?.outcome ?? null
     return outcome === null ? undefined : (JSON.parse(outcome) as Json)
+  }
+
+  /** By a text that cannot be stored nothing is found (S11). */
+  #readAll<T>(statement: Statement, ...values: unknown[]): Promise<T[]> {
+    return foundBy(() => this.#all<T>(statement, ...values), [])
+  }
+
+  async #readOne<T>(statement: Statement, ...values: unknown[]): Promise<T | undefined> {
+    return (await this.#readAll<T>(statement, ...values))[0]
   }
 
   #all<T>(statement: Statement, ...values: unknown[]): Promise<T[]> {

@@ -1,4 +1,5 @@
 import { type BigIntStats, statSync } from 'node:fs'
+import { UnstorableText } from '../../engine/ports.js'
 import { Connection, schemaVersion } from './connection.js'
 import { troubleOf } from './driver.js'
 import { SCHEMA_VERSION } from './migrations/index.js'
@@ -64,9 +65,7 @@ export class BatchWriter {
       return { values: [], failures, transactions: 0 }
     }
     if (tasks.length > 1) return merge(tasks.map(task => this.run([task])))
-    const message = messageOf(error)
-    const kind = isUnverifiedMerge(message) ? 'unverified' : 'fault'
-    return { values: [], failures: [{ index: 0, message, kind }], transactions: 0 }
+    return { values: [], failures: [{ index: 0, message: messageOf(error), kind: kindOf(error) }], transactions: 0 }
   }
 
   /** Undefined when rolled back; a connection that cannot even do that is given up. */
@@ -106,6 +105,11 @@ export class BatchWriter {
     this.#opened = file
     return connection
   }
+}
+
+function kindOf(error: unknown): TaskFailure['kind'] {
+  if (error instanceof UnstorableText) return 'unstorable'
+  return isUnverifiedMerge(messageOf(error)) ? 'unverified' : 'fault'
 }
 
 function moveLogIntoDatabase(connection: Connection): void {

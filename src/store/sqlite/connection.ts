@@ -1,6 +1,10 @@
+import { refuseNul } from '../storable-text.js'
 import { type Database, openDatabase, type SqlRow, type SqlValue, type Statement } from './driver.js'
 
-/** One open database with its prepared statements. */
+/**
+ * One open database with its prepared statements. The package under it cuts text at a NUL, so that a name would find the
+ * row of another: no text with one is bound (S11).
+ */
 export class Connection {
   readonly #database: Database
   readonly #statements = new Map<string, Statement>()
@@ -20,15 +24,15 @@ export class Connection {
   }
 
   run(sql: string, ...parameters: SqlValue[]): number {
-    return Number(this.#statement(sql).run(...parameters).changes)
+    return Number(this.#bound(sql, parameters).run(...parameters).changes)
   }
 
   get(sql: string, ...parameters: SqlValue[]): SqlRow | undefined {
-    return this.#statement(sql).get(...parameters) as SqlRow | undefined
+    return this.#bound(sql, parameters).get(...parameters) as SqlRow | undefined
   }
 
   all(sql: string, ...parameters: SqlValue[]): SqlRow[] {
-    return this.#statement(sql).all(...parameters) as SqlRow[]
+    return this.#bound(sql, parameters).all(...parameters) as SqlRow[]
   }
 
   close(): void {
@@ -36,7 +40,8 @@ export class Connection {
     this.#database.close()
   }
 
-  #statement(sql: string): Statement {
+  #bound(sql: string, parameters: readonly SqlValue[]): Statement {
+    for (const parameter of parameters) refuseNul(parameter)
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
       statement = this.#database.prepare(sql)

@@ -1,10 +1,11 @@
-import { StoreUnavailable } from '../../engine/ports.js'
+import { StoreUnavailable, UnstorableText } from '../../engine/ports.js'
 import { Connection } from './connection.js'
 import { type SqlRow, type SqlValue, troubleOf } from './driver.js'
 
 /**
  * Reads on a connection of their own (S7): in WAL mode a reader sees the last committed state and waits for nobody.
- * They run on the calling thread, because each is a few page lookups; a round trip to a thread would cost more.
+ * They run on the calling thread, because each is a few page lookups; a round trip to a thread would cost more. By a
+ * text that cannot be stored nothing is found (S11).
  */
 export class Reader {
   readonly #path: string
@@ -16,11 +17,11 @@ export class Reader {
   }
 
   get(sql: string, ...parameters: SqlValue[]): SqlRow | undefined {
-    return this.#read(connection => connection.get(sql, ...parameters))
+    return this.#read(connection => connection.get(sql, ...parameters), undefined)
   }
 
   all(sql: string, ...parameters: SqlValue[]): SqlRow[] {
-    return this.#read(connection => connection.all(sql, ...parameters))
+    return this.#read(connection => connection.all(sql, ...parameters), [])
   }
 
   /** The next read opens the file anew: after trouble, it may be another file. */
@@ -34,12 +35,13 @@ export class Reader {
     this.reopen()
   }
 
-  #read<T>(query: (connection: Connection) => T): T {
+  #read<T>(query: (connection: Connection) => T, nothing: T): T {
     if (this.#closed) throw new StoreUnavailable('the store is closed')
     try {
       this.#connection ??= new Connection(this.#path, 250, ['query_only = ON', 'cache_size = -16384'])
       return query(this.#connection)
     } catch (error) {
+      if (error instanceof UnstorableText) return nothing
       const trouble = troubleOf(error)
       if (trouble === undefined) throw error
       this.reopen()

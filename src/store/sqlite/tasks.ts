@@ -69,12 +69,12 @@ export type BatchReply = {
 
 /**
  * `unavailable`: nothing is known to be written. Otherwise the task is at fault, and nothing of it is written;
- * `unverified` when that is because it would have merged what no gate has passed.
+ * `unverified` when that is because it would have merged what no gate has passed, `unstorable` for a text with a NUL.
  */
 export type TaskFailure = {
   readonly index: number
   readonly message: string
-  readonly kind: 'unavailable' | 'unverified' | 'fault'
+  readonly kind: 'unavailable' | 'unverified' | 'unstorable' | 'fault'
 }
 
 export type WriterSettings = { readonly path: string; readonly maxBytes: number | null }

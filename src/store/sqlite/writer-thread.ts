@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { StoreUnavailable, UnverifiedMerge } from '../../engine/ports.js'
+import { StoreUnavailable, UnstorableText, UnverifiedMerge } from '../../engine/ports.js'
 import { writerUrl } from './driver.js'
 import { type PackedCommit, rowsIn } from './packed.js'
 import type { BatchReply, Task, TaskFailure, TaskInput, TaskName, TaskResult, WriterSettings } from './tasks.js'
@@ -136,6 +136,8 @@ function errorOf({ kind, message }: TaskFailure): Error {
       return new StoreUnavailable(message)
     case 'unverified':
       return new UnverifiedMerge(`no gate has passed what was to be merged: ${message}`)
+    case 'unstorable':
+      return new UnstorableText()
     case 'fault':
       return new Error(message)
   }
