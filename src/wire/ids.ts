@@ -26,5 +26,5 @@ export type IdName = keyof typeof ID_PATTERNS
 export const RunId = Type.String({ pattern: ID_PATTERNS.runId })
 export const WorkflowId = Type.String({ pattern: ID_PATTERNS.workflowId })
 /** Of a workflow, or of an agent, whose run is then meant. */
-export const WorkId = Type.String({ pattern: `^(${WORKFLOW_ID}|${AGENT_ID})$`, maxLength: 256 })
+export const WorkId = Type.String({ pattern: `^(${WORKFLOW_ID}|${AGENT_ID})$`, minLength: 1, maxLength: 256 })
 export const Timestamp = Type.String({ format: 'date-time' })

@@ -75,6 +75,8 @@ export const CreateRunBody = Type.Object(
     workflowId: Type.Optional(WorkId),
     agentId: Type.Optional(
       Type.String({
+        minLength: 1,
+        maxLength: 256,
         pattern: ID_PATTERNS.agentId,
         description: 'In place of workflowId: the run is that agent at work on inputs.task, or on all inputs',
       }),

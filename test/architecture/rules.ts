@@ -63,6 +63,7 @@ export const LAYERS: readonly Layer[] = [
   },
   { place: 'agents/traceparent.ts', ours: [], packages: ['node:crypto'] },
   { place: 'agents/token-bound.ts', ours: [], packages: [] },
+  { place: 'agents/markers.ts', ours: [], packages: [] },
   { place: 'agents/settings.ts', ours: [], types: ['core/'], packages: [] },
   {
     place: 'agents/agents.ts',
@@ -99,7 +100,15 @@ export const LAYERS: readonly Layer[] = [
   { place: 'system.ts', ours: [], types: ['engine/ports.ts'], packages: NODE },
   {
     place: 'agents/tools/',
-    ours: ['core/', 'agents/token-bound.ts', 'agents/traceparent.ts', 'egress/', 'secrets/', 'package-version.ts'],
+    ours: [
+      'core/',
+      'agents/markers.ts',
+      'agents/token-bound.ts',
+      'agents/traceparent.ts',
+      'egress/',
+      'secrets/',
+      'package-version.ts',
+    ],
     types: ['agents/settings.ts', 'engine/agent-ports.ts', 'engine/ports.ts'],
     packages: [...NODE, '@modelcontextprotocol/client'],
   },
@@ -112,7 +121,7 @@ export const LAYERS: readonly Layer[] = [
     types: ['engine/ports.ts'],
     packages: NODE,
   },
-  { place: 'agents/prompts/', ours: ['core/'], packages: ['node:crypto'] },
+  { place: 'agents/prompts/', ours: ['core/', 'agents/markers.ts'], packages: ['node:crypto'] },
   {
     place: 'agents/brief.ts',
     ours: ['core/', 'agents/actor.ts', 'agents/prompts/', 'agents/token-bound.ts'],

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Decision } from './setup.js'
 
 /** The last is also a name that every object knows. */
-export const WORKERS = ['w-red', 'w-blue', 'w-green', 'toString'] as const
+export const WORKERS = ['w-red', 'w-blue', 'w-green', 'constructor'] as const
 
 /** On both sides of every floor, and on it. */
 const confidence = fc.constantFrom(0, 0.3, 0.49, 0.5, 0.6, 0.74, 0.75, 0.9, 1)

@@ -1,7 +1,8 @@
 import type { Bundle } from '../../core/gate/bundle.js'
 import type { Json } from '../../core/json.js'
+import { withoutMarker } from '../markers.js'
 import { type AnswerForm, howToAnswer } from './system-text.js'
-import { fenced, withoutMarker } from './untrusted.js'
+import { fenced } from './untrusted.js'
 
 /** Unguessable, and new for every verifier: whoever made the output can write neither. */
 export type Marks = {

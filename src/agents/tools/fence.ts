@@ -1,4 +1,4 @@
-import { withoutMarker } from '../prompts/untrusted.js'
+import { withoutMarker } from '../markers.js'
 
 /**
  * What a tool returned, as the next model call is told it: marked as untrusted, and unable to end the mark by itself

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { fenced, withoutMarker } from './untrusted.js'
+import { withoutMarker } from './markers.js'
+import { fenced } from './prompts/untrusted.js'
 
 describe('text from outside', () => {
   test('R-PROMPT-5: stands between marks and cannot write them', () => {
