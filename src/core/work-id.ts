@@ -8,6 +8,9 @@ export const WORKFLOW_ID = '[a-z][a-z0-9_-]{0,127}'
 /** Agent ids have a dot, workflow ids have none: where one may be named, both can be. */
 export const AGENT_ID = '[A-Za-z0-9:_-]*\\.[A-Za-z0-9:._-]{1,255}'
 
+/** Either, and nothing else. */
+export const WORK_ID = `^(${WORKFLOW_ID}|${AGENT_ID})$`
+
 /** What a refusal says of a text that is neither. */
 export const WORK_ID_RULE = 'the id of a workflow (a-z, 0-9, _ and -, first a letter) or of an agent (with a dot)'
 

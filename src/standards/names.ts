@@ -1,4 +1,4 @@
-import { AGENT_ID, WORKFLOW_ID } from '../core/work-id.js'
+import { AGENT_ID, WORK_ID } from '../core/work-id.js'
 import { matching, type Read } from './reader.js'
 
 /** Where a document came from. What can harm the host itself is taken from its operator's own folder only. */
@@ -18,7 +18,4 @@ export const key: Read<string> = matching(
 export const agentId: Read<string> = matching(new RegExp(`^${AGENT_ID}$`), 'the id of an agent')
 
 /** Of a workflow, or of an agent whose runs are meant. */
-export const workflowId: Read<string> = matching(
-  new RegExp(`^(${WORKFLOW_ID}|${AGENT_ID})$`),
-  'the id of a workflow or of an agent',
-)
+export const workflowId: Read<string> = matching(new RegExp(WORK_ID), 'the id of a workflow or of an agent')

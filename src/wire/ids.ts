@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { AGENT_ID, WORKFLOW_ID } from '../core/work-id.js'
+import { WORK_ID, WORKFLOW_ID } from '../core/work-id.js'
 
 /** Path and body ids. Anything that cannot be an id we gave out is answered as unknown, before a store sees it. */
 export const ID_PATTERNS = {
@@ -26,5 +26,5 @@ export type IdName = keyof typeof ID_PATTERNS
 export const RunId = Type.String({ pattern: ID_PATTERNS.runId })
 export const WorkflowId = Type.String({ pattern: ID_PATTERNS.workflowId })
 /** Of a workflow, or of an agent, whose run is then meant. */
-export const WorkId = Type.String({ pattern: `^(${WORKFLOW_ID}|${AGENT_ID})$`, minLength: 1, maxLength: 256 })
+export const WorkId = Type.String({ pattern: WORK_ID, minLength: 1, maxLength: 256 })
 export const Timestamp = Type.String({ format: 'date-time' })

@@ -1,7 +1,10 @@
 import type { JsonObject } from '../json.js'
+import { WORK_ID } from '../work-id.js'
 
 const confidence = { type: 'number', minimum: 0, maximum: 1 }
 const text = { type: 'string', minLength: 1 }
+/** A model that misspells a worker is asked again; past this schema nobody asks it. */
+const worker = { type: 'string', maxLength: 256, pattern: WORK_ID }
 
 const kind = (name: string, properties: JsonObject, required: readonly string[] = []): JsonObject => ({
   type: 'object',
@@ -13,7 +16,7 @@ const kind = (name: string, properties: JsonObject, required: readonly string[] 
 /** What a model that orchestrates is asked to answer with; `decisionProblems` has the last word. */
 export const DECISION_SCHEMA: JsonObject = {
   oneOf: [
-    kind('next-worker', { nextWorkerIds: { type: 'array', items: text, minItems: 1, maxItems: 100 }, confidence }, [
+    kind('next-worker', { nextWorkerIds: { type: 'array', items: worker, minItems: 1, maxItems: 100 }, confidence }, [
       'nextWorkerIds',
     ]),
     kind('terminate', {
