@@ -47,7 +47,7 @@ const no = (code: UrlProblem['code'], message: string): UrlVerdict => ({ ok: fal
 const isLocalName = (host: string): boolean => /(?:^|\.)(?:localhost|localdomain|local|internal|home\.arpa)$/.test(host)
 
 /** Ports on which something else than HTTP listens and might take a request for commands. */
-const CLOSED_PORTS: ReadonlySet<number> = new Set([
+export const CLOSED_PORTS: ReadonlySet<number> = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 138, 139, 143, 161, 162, 179, 389, 427, 445, 465, 512, 513, 514, 515, 526,
   530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 873, 989, 990, 993, 995, 1433, 1521, 1719, 1720, 1723, 2049,

@@ -1,4 +1,5 @@
 import { createServer } from 'node:net'
+import { CLOSED_PORTS } from '../../src/egress/target.js'
 
 const LOWEST = 10_000
 const HIGHEST = 30_000
@@ -12,13 +13,14 @@ let promised = 0
 
 /**
  * A port of 127.0.0.1 that was free a moment ago, below the range from which the system picks client ports: a server
- * that is down there cannot be met by a connection to itself.
+ * that is down there cannot be met by a connection to itself. Nor is it one that the egress guard refuses for its
+ * number alone.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = first + (promised % STRETCH)
     promised += 1
-    if (await isFree(port)) return port
+    if (!CLOSED_PORTS.has(port) && (await isFree(port))) return port
   }
 }
 
