@@ -12,8 +12,14 @@ export const systemClock: Clock = {
   },
 }
 
+const SALT_BYTES = 16
+/** Random bytes are asked for many at a time: one by one they cost more than the hash they salt. */
+const POOL_BYTES = 256 * SALT_BYTES
+
 /** UUIDs of version 7 that also sort within one millisecond; the random part comes from the runtime's own pool. */
 class SortedIds implements Ids {
+  #pool = Buffer.alloc(0)
+  #used = POOL_BYTES
   #millisecond = 0
   #count = 0
 
@@ -35,6 +41,15 @@ class SortedIds implements Ids {
 
   unique(): string {
     return randomBytes(16).toString('base64url')
+  }
+
+  salt(): string {
+    if (this.#used === POOL_BYTES) {
+      this.#pool = randomBytes(POOL_BYTES)
+      this.#used = 0
+    }
+    this.#used += SALT_BYTES
+    return this.#pool.toString('base64url', this.#used - SALT_BYTES, this.#used)
   }
 }
 

@@ -16,6 +16,7 @@ const content: fc.Arbitrary<Content> = fc.record({
   cause: fc.option(fc.nat()),
   at: fc.nat(),
   input: fc.option(text),
+  salt: fc.option(text),
 })
 
 /** The first `older` events have no hash, as if they had been written before there was a chain. */
@@ -44,6 +45,7 @@ const MUTATIONS: { readonly [Field in keyof StoredEvent]: fc.Arbitrary<StoredEve
   cause: fc.option(fc.nat()),
   at: fc.nat(),
   input: fc.option(text),
+  salt: fc.option(text),
   hash: fc.oneof(text, fc.constant('')),
 }
 

@@ -1,9 +1,9 @@
 import type { Recorded } from '../core/run/event.js'
 import { chainHash } from './chain.js'
-import type { StoredEvent } from './ports.js'
+import type { Ids, StoredEvent } from './ports.js'
 
 /** Rendered once on the way in, each event chained to the one before … */
-export function encodeAll(events: readonly Recorded[], head: string): StoredEvent[] {
+export function encodeAll(events: readonly Recorded[], head: string, ids: Pick<Ids, 'salt'>): StoredEvent[] {
   let previous = head
   return events.map(event => {
     const link = {
@@ -15,6 +15,7 @@ export function encodeAll(events: readonly Recorded[], head: string): StoredEven
       cause: event.cause ?? null,
       at: event.at,
       input: event.input === undefined ? null : JSON.stringify(event.input),
+      salt: ids.salt(),
       hash: '',
     }
     link.hash = chainHash(previous, link)

@@ -195,6 +195,8 @@ export type StoredEvent = {
   readonly at: number
   /** What was put to the run, on the first event it led to. Never shown; a replay is told the same. */
   readonly input: string | null
+  /** Unguessable, of this event alone: what `hash` covers of its content is salted with it. Null on older events. */
+  readonly salt: string | null
   /** Chains the log: see `chain.ts`. Empty on events that are older than the chain. */
   readonly hash: string
 }
@@ -355,6 +357,8 @@ export interface Ids {
   run(): string
   /** Unguessable, for append ids and host incarnations. */
   unique(): string
+  /** 16 unguessable bytes as base64url; asked for with every event, so it must be cheap. */
+  salt(): string
 }
 
 /** Checks values against schemas that users wrote, away from the main thread and under limits. */

@@ -123,7 +123,7 @@ export class Runs {
    */
   birth(cell: Cell, input: Extract<Input, { type: 'StartRun' }>, plan: Plan, notBefore: number): Step | Refusal {
     const fresh = this.#fresh(cell, input, plan, notBefore)
-    return 'code' in fresh ? fresh : step(cell, fresh.before, fresh.decided, newRun(input, plan, false))
+    return 'code' in fresh ? fresh : step(this.deps.ids, cell, fresh.before, fresh.decided, newRun(input, plan, false))
   }
 
   #fresh(
@@ -150,7 +150,7 @@ export class Runs {
     const cell = this.deps.cells.enter(before.runId)
     return cell.take(() =>
       retried(before.runId, async () => {
-        const first = step(cell, { ...before, epoch: 1 }, decided, create)
+        const first = step(this.deps.ids, cell, { ...before, epoch: 1 }, decided, create)
         return this.#commit([first], receipt?.(viewOf(first.loaded)))
       }),
     )
@@ -189,7 +189,8 @@ export class Runs {
     if (!loaded) return 'again'
     const input = { type: 'Quarantine', attempts: 1, unverified: true, now: clock.now() } as const
     const decision = decide(loaded.rules, loaded.state, input)
-    if (decision.ok && decision.events.length > 0) await this.#commit([step(cell, loaded, decision)], undefined)
+    if (decision.ok && decision.events.length > 0)
+      await this.#commit([step(this.deps.ids, cell, loaded, decision)], undefined)
     return 'again'
   }
 
@@ -204,7 +205,7 @@ export class Runs {
     // Only who holds a run may start its children.
     const { decided, children } =
       before.epoch === null ? { decided: first, children: [] } : grow(this.nursery, before, first, child)
-    const own = step(cell, before, decided, create)
+    const own = step(this.deps.ids, cell, before, decided, create)
     const commit = () => this.#commit([own, ...children], receipt?.(viewOf(own.loaded)))
     return children.reduce((inner, born) => () => born.cell.take(inner), commit)()
   }
@@ -330,9 +331,9 @@ async function retried<T>(runId: string, attempt: () => Promise<T | 'again'>): P
   throw new StoreUnavailable(`run ${runId} is being written by others faster than this host can follow`)
 }
 
-function step(cell: Cell, before: Loaded, { events, state }: Decided, create?: NewRun): Step {
+function step(ids: Ids, cell: Cell, before: Loaded, { events, state }: Decided, create?: NewRun): Step {
   const { rules, runId, epoch } = before
-  const stored = encodeAll(events, before.head)
+  const stored = encodeAll(events, before.head, ids)
   const head = stored.at(-1)?.hash ?? before.head
   const keep = state.phase === 'active' && isTimeToKeep(state, before.kept)
   const snapshot = keep ? snapshotOf(state) : undefined

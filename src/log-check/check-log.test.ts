@@ -85,7 +85,7 @@ test('L33: rows that carry a hash are checked as a chain, as their store holds t
     rulesOf({ runs: [{ runId: 'r', events: chain, row: { status: 'running', head } }] }).filter(id =>
       id.startsWith('L33'),
     )
-  expect(events[0]?.link).toEqual({ payload: '{ }', secret: null, cause: null, input: '{}', hash })
+  expect(events[0]?.link).toEqual({ payload: '{ }', secret: null, cause: null, input: '{}', salt: null, hash })
   expect(chainRules(hash)).toEqual([])
   expect(chainRules('other')).toEqual(['L33a'])
   expect(chainRules(hash, fromRows('r', [{ ...row, payload: '{}', input: '{}', hash }]))).toEqual(['L33'])

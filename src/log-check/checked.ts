@@ -80,6 +80,8 @@ export type CheckedLink = {
   readonly secret: string | null
   readonly cause: number | null
   readonly input: string | null
+  /** Null on events whose link is of the older form, which covers the texts themselves. */
+  readonly salt: string | null
   /** Empty on events that are older than the chain. */
   readonly hash: string
 }

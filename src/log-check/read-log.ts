@@ -39,6 +39,7 @@ export type EventRow = {
   readonly at: number
   readonly epoch?: number
   readonly input?: string | null
+  readonly salt?: string | null
   readonly hash?: string
 }
 
@@ -56,11 +57,12 @@ export const fromRows = (runId: string, rows: readonly EventRow[]): CheckedEvent
     ...(row.hash === undefined ? {} : { link: linkOf(row, row.hash) }),
   }))
 
-const linkOf = ({ payload, secret, cause, input }: EventRow, hash: string): CheckedLink => ({
+const linkOf = ({ payload, secret, cause, input, salt }: EventRow, hash: string): CheckedLink => ({
   payload,
   secret,
   cause,
   input: input ?? null,
+  salt: salt ?? null,
   hash,
 })
 

@@ -14,6 +14,7 @@ import { inspectorDouble, recordsDouble, standardsDouble } from './verification.
 /** Ids that count up: the same test makes the same log every time. */
 export class CountingIds implements Ids {
   #next = 0
+  #salts = 0
 
   constructor(private readonly prefix = '') {}
 
@@ -25,6 +26,11 @@ export class CountingIds implements Ids {
   unique(): string {
     this.#next += 1
     return `${this.prefix}id-${this.#next}`
+  }
+
+  salt(): string {
+    this.#salts += 1
+    return `${this.prefix}salt-${this.#salts}`
   }
 }
 

@@ -121,6 +121,7 @@ type EventRow = {
   readonly cause: number | null
   readonly at: number
   readonly input: string
+  readonly salt: string | null
 }
 
 /** What somebody does who knows how the chain is made. */
@@ -154,6 +155,8 @@ const TAMPERINGS: readonly Tampering[] = [
   ['change a node', 1, set('node_id', 'n2', 5), ofA('event-changed', 5)],
   ['change a cause', 1, set('cause', 0, 5), ofA('event-changed', 5)],
   ['change a time', 1, set('at', f.T0, 5), ofA('event-changed', 5)],
+  ['change a salt', 1, set('salt', 'pepper', 5), ofA('event-changed', 5)],
+  ['take a salt away', 1, set('salt', null, 5), ofA('event-changed', 5)],
   ['change a hash', 1, set('hash', 'x', 6), ofA('event-changed', 6)],
   ['take the first hash away', 1, set('hash', '', 0), ofA('event-changed', 0)],
   ['take a later hash away', 1, set('hash', '', 6), ofA('event-changed', 6)],

@@ -131,5 +131,6 @@ const filler = (sequence: number): StoredEvent => ({
   cause: null,
   at: 0,
   input: null,
+  salt: null,
   hash: '',
 })

@@ -214,6 +214,7 @@ describe('artifacts', () => {
       cause: 6,
       at: 0,
       input: null,
+      salt: null,
       hash: '',
     }
     const other = await startHttp({

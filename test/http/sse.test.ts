@@ -226,6 +226,7 @@ const filler = (sequence: number, bytes: number): StoredEvent => ({
   cause: null,
   at: 0,
   input: null,
+  salt: null,
   hash: '',
 })
 

@@ -26,6 +26,7 @@ export const event = (sequence: number, over: Partial<StoredEvent> = {}): Stored
   cause: sequence === 0 ? null : sequence - 1,
   at: T0 + sequence,
   input: sequence === 0 ? '{"type":"StartRun"}' : null,
+  salt: `salt-${sequence}`,
   hash: `hash-${sequence}`,
   ...over,
 })

@@ -90,7 +90,7 @@ describe('postgres', () => {
   const writeVersion3 = async (hostId: string, runIds: { open: string; ended: string }) => {
     const stream = (runId: string, last: string) => {
       const { head: _, ...old } = f.creation(runId, { events: [f.event(0), f.event(1, { type: last })] })
-      return { ...old, events: old.events.map(({ input: _input, hash: _hash, ...event }) => event) }
+      return { ...old, events: old.events.map(({ input: _input, salt: _salt, hash: _hash, ...event }) => event) }
     }
     const streams = [stream(runIds.open, 'node.started'), stream(runIds.ended, 'run.completed')]
     const batch = JSON.stringify([{ ...f.commit(hostId, []), streams }])
@@ -109,7 +109,7 @@ describe('postgres', () => {
     const [hostId, open, ended, fork] = [f.id('host'), f.id('run'), f.id('run'), f.id('run')]
     await writeVersion3(hostId, { open, ended })
     const store = closing(await openPostgresStore(url))
-    const old = f.events(0, 2).map(event => ({ ...event, input: null, hash: '' }))
+    const old = f.events(0, 2).map(event => ({ ...event, input: null, salt: null, hash: '' }))
     expect(await store.readEvents(open, 0)).toEqual(old)
     expect(await store.readRun('acme', open)).toMatchObject({ length: 2, fork: null, head: '', checkpoint: null })
     expect(await store.unsealedRuns(10)).toEqual([])

@@ -151,7 +151,7 @@ describe('sqlite', () => {
 
     const store = await open(path)
     expect(await store.readEvents('going', 1)).toEqual([
-      f.event(1, { nodeId: null, payload: '{}', cause: null, at: 1, hash: '' }),
+      f.event(1, { nodeId: null, payload: '{}', cause: null, at: 1, salt: null, hash: '' }),
     ])
     expect(await store.readRun('acme', 'ended')).toMatchObject({ fork: null, head: '', checkpoint: null, endedAt: 1 })
     expect(await store.unsealedRuns(10)).toEqual([])

@@ -31,6 +31,7 @@ async function forever() {
       cause: null,
       at: 1,
       input: null,
+      salt: null,
       hash: '',
     }))
     const stream = { runId, expected: 0, epoch: 1, events, status: 'running', wakeAt: null, head: '', create }

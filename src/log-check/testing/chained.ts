@@ -11,8 +11,14 @@ export function chained(events: readonly CheckedEvent[], older: number): Checked
     const cause = places.get(event.causationId ?? '') ?? null
     const input = event.type === 'interrupt.resolved' ? '{"type":"ResolveInterrupt"}' : null
     const { sequence, type, nodeId, at } = event
-    const text = JSON.stringify([previous, sequence, type, nodeId ?? null, payload, secret, cause, at, input])
-    previous = sequence < older ? '' : createHash('sha256').update(text).digest('base64url')
-    return { ...event, link: { payload, secret, cause, input, hash: previous } }
+    const salt = `salt-${sequence}`
+    const digest = (part: string, text: string | null) =>
+      text === null ? null : sha256(`${part}:${salt.length}:${salt}:${text}`)
+    const covered = [digest('payload', payload), digest('secret', secret), digest('input', input)]
+    const text = JSON.stringify(['2', previous, sequence, type, nodeId ?? null, cause, at, ...covered])
+    previous = sequence < older ? '' : `2.${sha256(text)}`
+    return { ...event, link: { payload, secret, cause, input, salt, hash: previous } }
   })
 }
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')

@@ -41,7 +41,14 @@ export type DraftEvent = {
   causationId: string | null
   at: number
   epoch: number
-  link: { payload: string; secret: string | null; cause: number | null; input: string | null; hash: string }
+  link: {
+    payload: string
+    secret: string | null
+    cause: number | null
+    input: string | null
+    salt: string | null
+    hash: string
+  }
 }
 
 /** One way to break a log, and the rule that must notice. `apply` answers false when the log offers no place for it. */

@@ -41,6 +41,12 @@ export const STORAGE_MUTATIONS: readonly Mutation[] = [
   tampered('input', event => {
     event.link.input = '{"type":"CancelRun"}'
   }),
+  tampered('salt', event => {
+    event.link.salt = 'pepper'
+  }),
+  mutation('L33', 'a salt taken away', isChained, ({ event }) => {
+    event.link.salt = null
+  }),
   tampered('time', event => {
     event.at += 1
   }),

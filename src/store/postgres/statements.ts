@@ -8,7 +8,7 @@ const RUN = `run_id AS "runId", tenant, workflow_id AS "workflowId", workflow_di
   CASE WHEN source_run_id IS NOT NULL THEN json_build_object('sourceRunId', source_run_id, 'fromSeq', from_seq,
     'mode', fork_mode, 'sourceLength', source_length) END AS fork, head, checkpoint`
 
-const EVENT = 'seq AS sequence, type, node_id AS "nodeId", payload, secret, cause, at, input, hash'
+const EVENT = 'seq AS sequence, type, node_id AS "nodeId", payload, secret, cause, at, input, salt, hash'
 
 const RECEIPT = `tenant, endpoint, key, digest, state, lease_owner AS "leaseOwner", lease_until AS "leaseUntil", status,
   headers, body, at`

@@ -57,8 +57,8 @@ export type PackedReceipt = readonly [
   at: number,
 ]
 
-/** type, nodeId, payload, secret, cause, input, hash, at */
-export const EVENT_FIELDS = 8
+/** type, nodeId, payload, secret, cause, input, salt, hash, at */
+export const EVENT_FIELDS = 9
 
 /** gateId, point, nodeId, workerId */
 export const GATED_FIELDS = 4
@@ -92,7 +92,8 @@ function packStream({
 }: Commit['streams'][number]): PackedStream {
   const fields: SqlValue[] = []
   for (const event of events) {
-    fields.push(event.type, event.nodeId, event.payload, event.secret, event.cause, event.input, event.hash, event.at)
+    const { type, nodeId, payload, secret, cause, input, salt, hash, at } = event
+    fields.push(type, nodeId, payload, secret, cause, input, salt, hash, at)
   }
   const run: PackedRun | null = create
     ? [

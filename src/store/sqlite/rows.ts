@@ -50,6 +50,7 @@ export const toEvent = (row: SqlRow): StoredEvent => ({
   cause: row.cause as Int,
   at: row.at as number,
   input: row.input as Text,
+  salt: row.salt as Text,
   hash: row.hash as string,
 })
 

@@ -119,8 +119,9 @@ function insertEvents(
   let seq = expected
   for (let i = 0; i < e.length; i += EVENT_FIELDS) {
     db.run(
-      `INSERT INTO events (run_id, seq, type, node_id, payload, secret, cause, input, hash, at, epoch, append_id)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO events (run_id, seq, type, node_id, payload, secret, cause, input, salt, hash, at, epoch,
+         append_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       runId,
       seq,
       e[i]!,
@@ -131,6 +132,7 @@ function insertEvents(
       e[i + 5]!,
       e[i + 6]!,
       e[i + 7]!,
+      e[i + 8]!,
       epoch,
       i === 0 ? appendId : null,
     )

@@ -11,6 +11,7 @@ import { answers } from './0009-answers.js'
 import { standards } from './0010-standards.js'
 import { gates } from './0011-gates.js'
 import { commitGates } from './0012-commit-gates.js'
+import { salts } from './0013-salts.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   standards,
   gates,
   commitGates,
+  salts,
 ]

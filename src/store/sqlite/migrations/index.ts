@@ -4,8 +4,16 @@ import { forksDeliveriesCheckpoints } from './0002-forks-deliveries-checkpoints.
 import { latestChildren } from './0003-latest-children.js'
 import { answers } from './0004-answers.js'
 import { gates } from './0005-gates.js'
+import { salts } from './0006-salts.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
-export const MIGRATIONS: readonly Migration[] = [initial, forksDeliveriesCheckpoints, latestChildren, answers, gates]
+export const MIGRATIONS: readonly Migration[] = [
+  initial,
+  forksDeliveriesCheckpoints,
+  latestChildren,
+  answers,
+  gates,
+  salts,
+]
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version
