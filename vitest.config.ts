@@ -23,6 +23,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      { test: { name: 'record', include: ['test/histories/*.record.ts'], testTimeout: 120_000 } },
       { test: { name: 'bench', include: ['bench/**/*.bench.ts'], testTimeout: 600_000, hookTimeout: 120_000 } },
     ],
   },

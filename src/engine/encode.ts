@@ -1,5 +1,6 @@
 import type { Recorded } from '../core/run/event.js'
 import { chainHash } from './chain.js'
+import { upcast } from './upcast.js'
 import type { Ids, StoredEvent } from './ports.js'
 
 /** Rendered once on the way in, each event chained to the one before … */
@@ -26,7 +27,7 @@ export function encodeAll(events: readonly Recorded[], head: string, ids: Pick<I
 
 /** … and parsed only when a cold run is folded. */
 export const decode = (runId: string, row: StoredEvent): Recorded =>
-  ({
+  upcast({
     runId,
     sequence: row.sequence,
     type: row.type,
@@ -36,4 +37,4 @@ export const decode = (runId: string, row: StoredEvent): Recorded =>
     ...(row.cause === null ? {} : { cause: row.cause }),
     at: row.at,
     ...(row.input === null ? {} : { input: JSON.parse(row.input) }),
-  }) as Recorded
+  } as Recorded)

@@ -61,9 +61,8 @@ const NO_SCHEMAS: SchemaChecker = {
 }
 
 /** Engines over one store and one manual clock, as if they were processes. */
-export function engineRig(store: Store = new MemoryStore()): Rig {
+export function engineRig(store: Store = new MemoryStore(), ids = new CountingIds()): Rig {
   const clock = new ManualClock()
-  const ids = new CountingIds()
   return {
     store,
     clock,

@@ -21,8 +21,15 @@ export function answerTo({ kind, data }: OpenInterrupt['asked'], word: Word): Js
 
 const FEEDBACK = { refineFeedback: { scope: 'whole', text: 'once more' } }
 
+type Question = { readonly id: string; readonly schema?: { readonly type?: string; readonly minimum?: number } }
+
 const answers = (questions: Json | undefined): Json =>
-  Object.fromEntries((questions as readonly { readonly id: string }[]).map(({ id }) => [id, 'yes']))
+  Object.fromEntries(
+    (questions as readonly Question[]).map(({ id, schema }) => [
+      id,
+      schema?.type === 'integer' ? (schema.minimum ?? 1) : 'yes',
+    ]),
+  )
 
 /** People of whom each may answer, and who together are enough. */
 export const peopleFor = ({ data }: OpenInterrupt['asked']): readonly string[] =>
