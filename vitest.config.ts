@@ -5,6 +5,8 @@ const env = { NO_COLOR: '1' }
 
 export default defineConfig({
   test: {
+    // Once, whichever projects run.
+    globalSetup: 'scripts/current-build.mjs',
     projects: [
       {
         test: { name: 'unit', include: ['src/**/*.test.ts', 'test/unit/**/*.test.ts'], env, testTimeout: 20_000 },

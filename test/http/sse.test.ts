@@ -197,6 +197,19 @@ describe('event streams (contract core §6)', () => {
     expect([over.status, over.text]).toEqual([200, ''])
   })
 
+  test('core §6: of a run that goes on the last sequence is a Last-Event-ID, and the one after it is past the end', async () => {
+    host = await startHttp()
+    const runId = await start('slow')
+    const from = (id: number) => events(runId, '', { accept: 'application/json', 'last-event-id': String(id) })
+    const [first, last] = (await events(runId, '', { accept: 'application/json' })).json.events
+    expect([first.sequence, last.sequence]).toEqual([0, 1])
+    expect((await from(0)).json.events).toEqual([last])
+    const atEnd = await from(1)
+    expect([atEnd.status, atEnd.json]).toEqual([200, { events: [] }])
+    const beyond = await from(2)
+    expect([beyond.status, beyond.json.details]).toEqual([400, { field: 'Last-Event-ID' }])
+  })
+
   test('closing the app ends open streams', async () => {
     host = await startHttp()
     const stream = await openStream(await listen(host.app), `/v1/runs/${await start('slow')}/events`)

@@ -29,13 +29,15 @@ export type Effectful<T> = {
   readonly unpack: (id: string, outcome: Json) => T
 }
 
+type Claims = Pick<Shop, 'store' | 'clock' | 'hostId' | 'unstored'>
+
 /**
  * An effect that leaves the host (contract core §4.2): claimed by its identity before it happens, its outcome stored
  * before it is told. An outcome that could not be stored is kept, and only the storing is tried again. Undefined while
  * somebody else is at it.
  */
 export async function claimed<T>(
-  shop: Shop,
+  shop: Claims,
   { tenant, runId }: Pick<Loaded, 'tenant' | 'runId'>,
   { nodeId, ordinal, provider, attempt = 1 }: Claiming,
   { perform, pack, unpack }: Effectful<T>,
@@ -67,7 +69,7 @@ export async function claimed<T>(
   return { id, outcome }
 }
 
-async function settle({ store, unstored }: Shop, id: string): Promise<void> {
+async function settle({ store, unstored }: Claims, id: string): Promise<void> {
   const held = unstored.get(id)
   if (held === undefined) return
   const { hostId, claim, outcome, cacheKey } = held

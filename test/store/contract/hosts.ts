@@ -41,6 +41,18 @@ export function hostContract(open: () => Promise<Opened>): void {
     expect(await store.commit(f.commit(late, [f.extension(runId, 2)]))).toEqual({ kind: 'fenced' })
   })
 
+  it('S8 counts a lease as over in the very millisecond in which it ends, and not before', async () => {
+    const { store } = await open()
+    const [holder, peer] = [await f.host(store), await f.host(store)]
+    const runId = await f.created(store, holder)
+    const now = Date.now()
+    await store.heartbeat(holder, f.HOUR, now)
+    expect(await store.claimOrphans(peer, now + f.HOUR - 1, 10)).toBe(0)
+    await store.heartbeat(holder, 0, now)
+    expect(await store.claimOrphans(peer, now, 10)).toBe(1)
+    expect(await store.readRun(null, runId)).toMatchObject({ owner: peer, epoch: 2 })
+  })
+
   it('S8 lets a host whose lease is over write and renew until somebody fences it', async () => {
     const { store } = await open()
     const late = await f.host(store, f.id('name'), 1)
