@@ -119,7 +119,7 @@ export const LAYERS: readonly Layer[] = [
     place: 'agents/catalog/',
     ours: ['core/', 'agents/prompts/', 'project/document.ts'],
     types: ['engine/ports.ts'],
-    packages: NODE,
+    packages: [...NODE, 'semver'],
   },
   { place: 'agents/prompts/', ours: ['core/', 'agents/markers.ts'], packages: ['node:crypto'] },
   {
