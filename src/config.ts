@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -7,6 +6,7 @@ import type { ModelName } from './core/agent/brief.js'
 import type { BudgetPolicy } from './core/agent/budget.js'
 import { isObject, type Json, type JsonObject, own } from './core/json.js'
 import { LOWEST_FLOOR } from './core/orchestrator/decision.js'
+import { sha256 } from './digest.js'
 import { agentSettings, type Environment } from './project/agent-defaults.js'
 import { type AgentSections, readAgentSections } from './project/agent-settings.js'
 import { isProjectFolder, readConfigFile } from './project/config-file.js'
@@ -239,7 +239,7 @@ function build(
     conformance: get('conformance', false),
     fixtures: folder(settings.get('fixtures')),
     // Only one live host holds a data folder, so machine and folder name it, and name it again after a restart.
-    hostName: get('hostName', `${os.hostname()}-${createHash('sha256').update(data).digest('hex').slice(0, 8)}`),
+    hostName: get('hostName', `${os.hostname()}-${sha256(data).slice(0, 8)}`),
     leaseMs: get('leaseMs', 10_000),
     limits: Object.freeze({
       maxNodeExecutions: get('limits.maxNodeExecutions', 100_000),

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
 import { type Refusal, refuse } from '../core/problem.js'
 import { compile, isPlan, type Workshop } from '../core/run/compile.js'
 import type { WorkflowDefinition } from '../core/run/definition.js'
 import type { Plan } from '../core/run/plan.js'
 import { isAgentId, isWorkflowId } from '../core/work-id.js'
+import { sha256 } from '../digest.js'
 import { agentWorkflow } from './agent-workflow.js'
 import { hostWorkflow } from './host-workflows.js'
 import type { Clock, SchemaChecker, Store, WorkflowRecord } from './ports.js'
@@ -71,7 +71,7 @@ export class Plans {
     const known = this.#own.get(definition.id)
     if (known) return known
     const text = JSON.stringify(definition)
-    const plan = this.#compiled(digestOf(text), text)
+    const plan = this.#compiled(sha256(text), text)
     await this.put(null, { plan, text })
     this.#own.set(definition.id, plan)
     return plan
@@ -110,7 +110,7 @@ export class Plans {
     if (misshapen) return misshapen
     const definition = value as WorkflowDefinition
     const text = JSON.stringify(definition)
-    const plan = compile(definition, digestOf(text), this.workshop)
+    const plan = compile(definition, sha256(text), this.workshop)
     if (!isPlan(plan)) return plan
     for (const [field, schema] of schemasOf(definition)) {
       const problem = await this.schemas.inspect(schema)
@@ -138,9 +138,6 @@ export class Plans {
     return plan
   }
 }
-
-/** Definitions are stored verbatim, so their text is what names them. */
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 function* schemasOf(definition: WorkflowDefinition): Generator<[string, JsonObject]> {
   if (definition.configurableSchema) yield ['configurableSchema', definition.configurableSchema]

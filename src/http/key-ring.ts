@@ -1,5 +1,6 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Refusal, refuse } from '../core/problem.js'
+import { sha256 } from '../digest.js'
 import type { ApiKey, Clock } from '../engine/ports.js'
 
 /** The part of the store that keys live in. */
@@ -30,7 +31,7 @@ export const TEST_PREFIX = 'ask_test_'
 /** `~` cannot be part of an account's name, so no live tenant is ever a test tenant. */
 export const tenantOf = (key: Pick<ApiKey, 'tenant' | 'test'>): string => (key.test ? `${key.tenant}~test` : key.tenant)
 
-export const hashKey = (key: string): string => hash('sha256', key, 'hex')
+export const hashKey = (key: string): string => sha256(key)
 
 /** A new key: shown once to whoever asked, kept only as its hash. */
 export function mintKey(test: boolean): { readonly key: string; readonly hash: string } {

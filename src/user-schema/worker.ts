@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
+import { sha256 } from '../digest.js'
 import { accountOfThisThread } from './cpu-time.js'
 import { clip, explain } from './explain.js'
 import type { Job, JobAnswer, Ready } from './job.js'
@@ -13,7 +13,7 @@ const compiled = new Map<string, ValidateFunction>()
 
 /** Compiles, or takes from the cache; the most recently used stay. */
 function validatorOf(schema: string): ValidateFunction {
-  const digest = createHash('sha256').update(schema).digest('base64')
+  const digest = sha256(schema)
   const known = compiled.get(digest)
   const validate = known ?? compile(schema)
   compiled.delete(digest)

@@ -17,12 +17,13 @@ const PORTS = ['engine/ports.ts', 'engine/delivery-ports.ts', 'engine/audit-port
 
 export const LAYERS: readonly Layer[] = [
   { place: 'core/', ours: [], packages: ['@marcbachmann/cel-js', 're2js'] },
-  { place: 'engine/', ours: ['core/'], packages: ['node:crypto', 'canonicalize'] },
+  { place: 'digest.ts', ours: ['core/json.ts'], packages: ['node:crypto'] },
+  { place: 'engine/', ours: ['core/', 'digest.ts'], packages: ['node:crypto'] },
   {
     place: 'standards/',
-    ours: ['core/', 'project/suggest.ts', 'engine/agent-workflow.ts'],
+    ours: ['core/', 'digest.ts', 'project/suggest.ts', 'engine/agent-workflow.ts'],
     types: ['engine/api.ts', 'engine/verification-ports.ts', ...PORTS],
-    packages: ['node:crypto', 're2js'],
+    packages: ['re2js'],
   },
   { place: 'store/postgres/', ours: ['store/', 'core/', ...PORTS], packages: [...NODE, 'pg'] },
   { place: 'store/', ours: ['core/', ...PORTS], packages: [...NODE, '@photostructure/sqlite'] },
@@ -31,6 +32,7 @@ export const LAYERS: readonly Layer[] = [
     place: 'http/',
     ours: [
       'core/',
+      'digest.ts',
       'wire/',
       'engine/api.ts',
       'engine/artifacts.ts',
@@ -45,6 +47,7 @@ export const LAYERS: readonly Layer[] = [
     place: 'agents/models/',
     ours: [
       'core/',
+      'digest.ts',
       'agents/answer/',
       'agents/tools/fence.ts',
       'agents/token-bound.ts',
@@ -53,15 +56,15 @@ export const LAYERS: readonly Layer[] = [
       'egress/stream.ts',
     ],
     types: ['agents/settings.ts', 'egress/', 'secrets/', 'engine/agent-ports.ts', 'engine/ports.ts'],
-    packages: [...NODE, '@ai-sdk', 'canonicalize', 'yaml'],
+    packages: [...NODE, '@ai-sdk', 'yaml'],
   },
   {
     place: 'agents/answer/',
-    ours: ['core/', 'agents/token-bound.ts'],
+    ours: ['core/', 'digest.ts', 'agents/token-bound.ts'],
     types: ['secrets/', 'engine/agent-ports.ts', 'engine/ports.ts'],
-    packages: ['node:crypto', 'canonicalize', 'jsonrepair'],
+    packages: ['jsonrepair'],
   },
-  { place: 'agents/traceparent.ts', ours: [], packages: ['node:crypto'] },
+  { place: 'agents/traceparent.ts', ours: ['digest.ts'], packages: [] },
   { place: 'agents/token-bound.ts', ours: [], packages: [] },
   { place: 'agents/markers.ts', ours: [], packages: [] },
   { place: 'agents/settings.ts', ours: [], types: ['core/'], packages: [] },
@@ -74,7 +77,7 @@ export const LAYERS: readonly Layer[] = [
   { place: 'egress/', ours: [], types: ['engine/ports.ts'], packages: NODE },
   {
     place: 'webhooks/',
-    ours: ['core/', 'wire/render.ts'],
+    ours: ['core/', 'digest.ts', 'wire/render.ts'],
     types: ['egress/', 'engine/api.ts', ...PORTS],
     packages: ['node:crypto'],
   },
@@ -93,7 +96,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'config.ts',
-    ours: ['core/json.ts', 'core/orchestrator/decision.ts', 'core/agent/', 'project/'],
+    ours: ['core/json.ts', 'core/orchestrator/decision.ts', 'core/agent/', 'digest.ts', 'project/'],
     types: ['agents/settings.ts'],
     packages: NODE,
   },
@@ -113,15 +116,15 @@ export const LAYERS: readonly Layer[] = [
     packages: [...NODE, '@modelcontextprotocol/client'],
   },
   { place: 'secrets/', ours: ['core/'], types: ['agents/settings.ts', 'engine/ports.ts'], packages: NODE },
-  { place: 'vault/', ours: ['core/'], packages: NODE },
+  { place: 'vault/', ours: ['core/', 'digest.ts'], packages: NODE },
   { place: 'link-secrets.ts', ours: [], packages: NODE },
   {
     place: 'agents/catalog/',
-    ours: ['core/', 'agents/prompts/', 'project/document.ts'],
+    ours: ['core/', 'digest.ts', 'agents/prompts/', 'project/document.ts'],
     types: ['engine/ports.ts'],
     packages: [...NODE, 'semver'],
   },
-  { place: 'agents/prompts/', ours: ['core/', 'agents/markers.ts'], packages: ['node:crypto'] },
+  { place: 'agents/prompts/', ours: ['core/', 'digest.ts', 'agents/markers.ts'], packages: [] },
   {
     place: 'agents/brief.ts',
     ours: ['core/', 'agents/actor.ts', 'agents/prompts/', 'agents/token-bound.ts'],
@@ -156,7 +159,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'audit/',
-    ours: ['engine/api.ts', 'engine/chain.ts', ...PORTS],
+    ours: ['digest.ts', 'engine/api.ts', 'engine/chain.ts', ...PORTS],
     packages: NODE,
   },
   {
@@ -171,9 +174,9 @@ export const LAYERS: readonly Layer[] = [
     types: ['egress/', 'engine/ports.ts', 'engine/verification-ports.ts'],
     packages: [...NODE, 're2js'],
   },
-  { place: 'user-schema/', ours: ['core/', 'engine/ports.ts'], packages: 'any' },
+  { place: 'user-schema/', ours: ['core/', 'digest.ts', 'engine/ports.ts'], packages: 'any' },
   { place: 'telemetry/', ours: ['core/', 'engine/ports.ts', 'engine/api.ts'], packages: 'any' },
-  { place: 'testing/', ours: ['core/', 'engine/', 'store/', 'log-check/'], packages: 'any' },
+  { place: 'testing/', ours: ['core/', 'digest.ts', 'engine/', 'store/', 'log-check/'], packages: 'any' },
   { place: 'host.ts', ours: ['*'], packages: 'any' },
 ]
 
