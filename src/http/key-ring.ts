@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Refusal, refuse } from '../core/problem.js'
 import { sha256 } from '../digest.js'
 import type { ApiKey, Clock } from '../engine/ports.js'
+import { Lru } from '../lru.js'
 
 /** The part of the store that keys live in. */
 export interface KeyStore {
@@ -52,7 +53,8 @@ type Known = { readonly key: ApiKey | undefined; readonly caller: Caller | undef
 
 /** Turns an Authorization header into a caller. Keys are compared as digests, in constant time, and never echoed. */
 export class KeyRing {
-  readonly #known = new Map<string, Known>()
+  /** Keys that nobody has are known as such, and push out only what was used longer ago. */
+  readonly #known = new Lru<Known>(MAX_KNOWN)
 
   constructor(
     private readonly store: KeyStore,
@@ -85,7 +87,6 @@ export class KeyRing {
     const found = await this.store.findKey(digest)
     const key = found !== undefined && sameDigest(found.hash, digest) ? found : undefined
     const known = { key, caller: key && callerOf(key), until: this.clock.monotonic() + TRUST_MS }
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
     this.#known.set(digest, known)
     return known
   }

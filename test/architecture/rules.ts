@@ -18,10 +18,11 @@ const PORTS = ['engine/ports.ts', 'engine/delivery-ports.ts', 'engine/audit-port
 export const LAYERS: readonly Layer[] = [
   { place: 'core/', ours: [], packages: ['@marcbachmann/cel-js', 're2js'] },
   { place: 'digest.ts', ours: ['core/json.ts'], packages: ['node:crypto'] },
-  { place: 'engine/', ours: ['core/', 'digest.ts'], packages: ['node:crypto'] },
+  { place: 'lru.ts', ours: [], packages: [] },
+  { place: 'engine/', ours: ['core/', 'digest.ts', 'lru.ts'], packages: ['node:crypto'] },
   {
     place: 'standards/',
-    ours: ['core/', 'digest.ts', 'project/suggest.ts', 'engine/agent-workflow.ts'],
+    ours: ['core/', 'digest.ts', 'lru.ts', 'project/suggest.ts', 'engine/agent-workflow.ts'],
     types: ['engine/api.ts', 'engine/verification-ports.ts', ...PORTS],
     packages: ['re2js'],
   },
@@ -33,6 +34,7 @@ export const LAYERS: readonly Layer[] = [
     ours: [
       'core/',
       'digest.ts',
+      'lru.ts',
       'wire/',
       'engine/api.ts',
       'engine/artifacts.ts',
@@ -164,7 +166,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'calibration/',
-    ours: ['core/'],
+    ours: ['core/', 'lru.ts'],
     types: ['engine/ports.ts', 'engine/verification-ports.ts'],
     packages: [],
   },
@@ -174,7 +176,7 @@ export const LAYERS: readonly Layer[] = [
     types: ['egress/', 'engine/ports.ts', 'engine/verification-ports.ts'],
     packages: [...NODE, 're2js'],
   },
-  { place: 'user-schema/', ours: ['core/', 'digest.ts', 'engine/ports.ts'], packages: 'any' },
+  { place: 'user-schema/', ours: ['core/', 'digest.ts', 'lru.ts', 'engine/ports.ts'], packages: 'any' },
   { place: 'telemetry/', ours: ['core/', 'engine/ports.ts', 'engine/api.ts'], packages: 'any' },
   { place: 'testing/', ours: ['core/', 'digest.ts', 'engine/', 'store/', 'log-check/'], packages: 'any' },
   { place: 'host.ts', ours: ['*'], packages: 'any' },
