@@ -16,7 +16,7 @@ import { createEgress, type Resolver } from './egress/egress.js'
 import type { Agents } from './engine/agent-ports.js'
 import { artifactsIn } from './engine/artifacts.js'
 import { Engine, type EngineOptions } from './engine/engine.js'
-import type { ApiKey, Clock, Ids, Log, Performer, Store } from './engine/ports.js'
+import type { ApiKey, Clock, Ids, Log, Performer, Random, Store } from './engine/ports.js'
 import { createApp } from './http/app.js'
 import { httpConfig } from './http/config.js'
 import type { AgentDirectory } from './http/deps.js'
@@ -37,7 +37,7 @@ import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { lockDataFolder } from './store/data-lock.js'
 import { openStore } from './store/open-store.js'
-import { systemClock, systemIds } from './system.js'
+import { systemClock, systemIds, systemRandom } from './system.js'
 import { createSchemaChecker } from './user-schema/schema-checker.js'
 import { ensureDataKey } from './vault/data-key.js'
 import { createVault } from './vault/vault.js'
@@ -59,6 +59,7 @@ export interface Host {
 export type HostParts = {
   readonly clock?: Clock
   readonly ids?: Ids
+  readonly random?: Random
   readonly log?: Log
   /** Wraps the store, to watch it or to break it. */
   readonly wrapStore?: (store: Store) => Store
@@ -123,6 +124,7 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
     schemas,
     clock,
     ids,
+    random: parts.random ?? systemRandom,
     log,
     capabilities: AGENT_CAPABILITIES,
     artifacts: artifactsIn(store),

@@ -1,6 +1,6 @@
 import type { Egress } from '../egress/egress.js'
 import type { Agents, Artifacts } from '../engine/agent-ports.js'
-import type { Clock, Ids, Log, SchemaChecker } from '../engine/ports.js'
+import type { Clock, Ids, Log, Random, SchemaChecker } from '../engine/ports.js'
 import type { Secrets } from '../secrets/secrets.js'
 import { createBriefs } from './brief.js'
 import { type Catalog, createCatalog } from './catalog/catalog.js'
@@ -15,6 +15,7 @@ export type AgentDeps = {
   readonly schemas: SchemaChecker
   readonly clock: Clock
   readonly ids: Pick<Ids, 'unique'>
+  readonly random: Random
   readonly log: Log
   /** What the host provides, by the names that manifests require. */
   readonly capabilities: ReadonlySet<string>

@@ -11,6 +11,7 @@ import type { Plan } from '../core/run/plan.js'
 import type { Limits } from '../core/run/turn.js'
 import { ENGINE_VERSION } from '../core/run/version.js'
 import { Lru } from '../lru.js'
+import { sleep } from '../timing/sleep.js'
 import type {
   Answer,
   CreateRun,
@@ -188,8 +189,7 @@ export class Engine implements RunEngine {
     this.#unhint()
     const { clock } = this.deps
     const deadline = clock.monotonic() + drainMs
-    while (this.#cells.busy.length > 0 && clock.monotonic() < deadline)
-      await new Promise<void>(resolve => clock.after(10, resolve))
+    while (this.#cells.busy.length > 0 && clock.monotonic() < deadline) await sleep(clock, 10)
     this.#driver.stop()
     await Promise.all(this.#cells.busy.map(cell => cell.take(async () => undefined)))
     this.#cells.clear()

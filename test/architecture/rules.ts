@@ -19,7 +19,8 @@ export const LAYERS: readonly Layer[] = [
   { place: 'core/', ours: [], packages: ['@marcbachmann/cel-js', 're2js'] },
   { place: 'digest.ts', ours: ['core/json.ts'], packages: ['node:crypto'] },
   { place: 'lru.ts', ours: [], packages: [] },
-  { place: 'engine/', ours: ['core/', 'digest.ts', 'lru.ts'], packages: ['node:crypto'] },
+  { place: 'timing/', ours: [], types: ['engine/ports.ts'], packages: [] },
+  { place: 'engine/', ours: ['core/', 'digest.ts', 'lru.ts', 'timing/'], packages: ['node:crypto'] },
   {
     place: 'standards/',
     ours: ['core/', 'digest.ts', 'lru.ts', 'project/suggest.ts', 'engine/agent-workflow.ts'],
@@ -35,6 +36,7 @@ export const LAYERS: readonly Layer[] = [
       'core/',
       'digest.ts',
       'lru.ts',
+      'timing/',
       'wire/',
       'engine/api.ts',
       'engine/artifacts.ts',
@@ -50,6 +52,7 @@ export const LAYERS: readonly Layer[] = [
     ours: [
       'core/',
       'digest.ts',
+      'timing/',
       'agents/answer/',
       'agents/tools/fence.ts',
       'agents/token-bound.ts',
@@ -79,7 +82,7 @@ export const LAYERS: readonly Layer[] = [
   { place: 'egress/', ours: [], types: ['engine/ports.ts'], packages: NODE },
   {
     place: 'webhooks/',
-    ours: ['core/', 'digest.ts', 'wire/render.ts'],
+    ours: ['core/', 'digest.ts', 'timing/', 'wire/render.ts'],
     types: ['egress/', 'engine/api.ts', ...PORTS],
     packages: ['node:crypto'],
   },
@@ -107,6 +110,7 @@ export const LAYERS: readonly Layer[] = [
     place: 'agents/tools/',
     ours: [
       'core/',
+      'timing/',
       'agents/markers.ts',
       'agents/token-bound.ts',
       'agents/traceparent.ts',
@@ -172,7 +176,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'probes/',
-    ours: ['core/'],
+    ours: ['core/', 'timing/'],
     types: ['egress/', 'engine/ports.ts', 'engine/verification-ports.ts'],
     packages: [...NODE, 're2js'],
   },
