@@ -43,6 +43,10 @@ export type Config = {
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
   readonly webhooks: { readonly durable: boolean; readonly allowPrivate: boolean }
+  /** Whether `assay:http.get` may fetch from this machine and its network, also without TLS. */
+  readonly tools: { readonly allowPrivate: boolean }
+  /** Whether probes of gates may ask this machine and its network, also without TLS. */
+  readonly probes: { readonly allowPrivate: boolean }
   readonly agents: AgentSettings
   /** What every run may spend at most, whatever it asks for. */
   readonly budget: BudgetPolicy & JsonObject
@@ -265,6 +269,8 @@ function build(
       durable: get('webhooks.durable', true),
       allowPrivate: get('webhooks.allowPrivate', false),
     }),
+    tools: Object.freeze({ allowPrivate: get('tools.allowPrivate', false) }),
+    probes: Object.freeze({ allowPrivate: get('probes.allowPrivate', false) }),
     ...nested,
     dataKeys: get<readonly Buffer[]>('dataKey', []),
     log: Object.freeze({ level: get<LogLevel>('log.level', 'info'), access: get('log.access', false) }),

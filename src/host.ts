@@ -111,12 +111,10 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
   opened.push(() => schemas.close())
   const secrets = createSecrets(config.readSecret)
   const log = redactingLog(parts.log ?? pino({ level: config.log.level }, pino.destination(2)), secrets.redact)
-  const egress = createEgress({
-    allowPrivate: config.webhooks.allowPrivate,
-    clock,
-    ...(parts.resolve ? { resolve: parts.resolve } : {}),
+  const egress = waysOut(config, clock, parts.resolve)
+  opened.push(() => {
+    for (const way of Object.values(egress)) way.close()
   })
-  opened.push(() => egress.close())
   const house = await createAgents({
     settings: config.agents,
     egress,
@@ -133,7 +131,7 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
   const unusable = house.problems()
   if (unusable.length > 0) throw new ConfigError(unusable)
   const webhooks: Webhooks = new Webhooks(
-    { store, egress, clock, ids, log, hostId: () => engine.hostId },
+    { store, egress: egress.webhooks, clock, ids, log, hostId: () => engine.hostId },
     { durable: config.webhooks.durable, version: packageVersion(), engineVersion: ENGINE_VERSION },
   )
   const standards = createStandards({ store, clock, schemas, plans: () => engine.plans })
@@ -141,7 +139,7 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
   // Gates look at files of the project's own; a project without any has none to look at.
   const workspace = config.project && path.join(config.project, 'workspace')
   const inspector = createInspector({
-    egress,
+    egress: egress.probes,
     schemas,
     project: config.project,
     workspace,
@@ -200,6 +198,20 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
   return { engine, app, webhooks, sealer, registerWorkflows }
+}
+
+/**
+ * One guard, and a way out for each purpose, so that opening one to this machine and its network opens no other. What
+ * the operator has configured by its URL, a model's provider or a tool server, is let out to that origin alone.
+ */
+function waysOut({ webhooks, tools, probes }: Config, clock: Clock, resolve: Resolver | undefined) {
+  const wayOut = (allowPrivate: boolean) => createEgress({ allowPrivate, clock, ...(resolve ? { resolve } : {}) })
+  return {
+    webhooks: wayOut(webhooks.allowPrivate),
+    tools: wayOut(tools.allowPrivate),
+    probes: wayOut(probes.allowPrivate),
+    configured: wayOut(false),
+  }
 }
 
 type Composed = Awaited<ReturnType<typeof compose>>

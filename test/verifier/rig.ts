@@ -109,7 +109,7 @@ export async function verifierRig(): Promise<VerifierRig> {
       prices: {},
       tools: { mcp: {}, rules: {}, httpAllow: [], timeoutMs: 1_000, maxResultBytes: 1_000 },
     },
-    egress,
+    egress: { configured: egress, tools: egress },
     secrets: createSecrets(async () => undefined),
     schemas,
     clock: systemClock,
