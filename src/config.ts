@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -7,6 +6,7 @@ import type { ModelName } from './core/agent/brief.js'
 import type { BudgetPolicy } from './core/agent/budget.js'
 import { isObject, type Json, type JsonObject, own } from './core/json.js'
 import { LOWEST_FLOOR } from './core/orchestrator/decision.js'
+import { sha256 } from './digest.js'
 import { agentSettings, type Environment } from './project/agent-defaults.js'
 import { type AgentSections, readAgentSections } from './project/agent-settings.js'
 import { isProjectFolder, readConfigFile } from './project/config-file.js'
@@ -43,6 +43,10 @@ export type Config = {
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
   readonly webhooks: { readonly durable: boolean; readonly allowPrivate: boolean }
+  /** Whether `assay:http.get` may fetch from this machine and its network, also without TLS. */
+  readonly tools: { readonly allowPrivate: boolean }
+  /** Whether probes of gates may ask this machine and its network, also without TLS. */
+  readonly probes: { readonly allowPrivate: boolean }
   readonly agents: AgentSettings
   /** What every run may spend at most, whatever it asks for. */
   readonly budget: BudgetPolicy & JsonObject
@@ -239,7 +243,7 @@ function build(
     conformance: get('conformance', false),
     fixtures: folder(settings.get('fixtures')),
     // Only one live host holds a data folder, so machine and folder name it, and name it again after a restart.
-    hostName: get('hostName', `${os.hostname()}-${createHash('sha256').update(data).digest('hex').slice(0, 8)}`),
+    hostName: get('hostName', `${os.hostname()}-${sha256(data).slice(0, 8)}`),
     leaseMs: get('leaseMs', 10_000),
     limits: Object.freeze({
       maxNodeExecutions: get('limits.maxNodeExecutions', 100_000),
@@ -265,6 +269,8 @@ function build(
       durable: get('webhooks.durable', true),
       allowPrivate: get('webhooks.allowPrivate', false),
     }),
+    tools: Object.freeze({ allowPrivate: get('tools.allowPrivate', false) }),
+    probes: Object.freeze({ allowPrivate: get('probes.allowPrivate', false) }),
     ...nested,
     dataKeys: get<readonly Buffer[]>('dataKey', []),
     log: Object.freeze({ level: get<LogLevel>('log.level', 'info'), access: get('log.access', false) }),

@@ -16,7 +16,7 @@ import { createEgress, type Resolver } from './egress/egress.js'
 import type { Agents } from './engine/agent-ports.js'
 import { artifactsIn } from './engine/artifacts.js'
 import { Engine, type EngineOptions } from './engine/engine.js'
-import type { ApiKey, Clock, Ids, Log, Performer, Store } from './engine/ports.js'
+import type { ApiKey, Clock, Ids, Log, Performer, Random, Store } from './engine/ports.js'
 import { createApp } from './http/app.js'
 import { httpConfig } from './http/config.js'
 import type { AgentDirectory } from './http/deps.js'
@@ -37,7 +37,7 @@ import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { lockDataFolder } from './store/data-lock.js'
 import { openStore } from './store/open-store.js'
-import { systemClock, systemIds } from './system.js'
+import { systemClock, systemIds, systemRandom } from './system.js'
 import { createSchemaChecker } from './user-schema/schema-checker.js'
 import { ensureDataKey } from './vault/data-key.js'
 import { createVault } from './vault/vault.js'
@@ -59,6 +59,7 @@ export interface Host {
 export type HostParts = {
   readonly clock?: Clock
   readonly ids?: Ids
+  readonly random?: Random
   readonly log?: Log
   /** Wraps the store, to watch it or to break it. */
   readonly wrapStore?: (store: Store) => Store
@@ -110,12 +111,10 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
   opened.push(() => schemas.close())
   const secrets = createSecrets(config.readSecret)
   const log = redactingLog(parts.log ?? pino({ level: config.log.level }, pino.destination(2)), secrets.redact)
-  const egress = createEgress({
-    allowPrivate: config.webhooks.allowPrivate,
-    clock,
-    ...(parts.resolve ? { resolve: parts.resolve } : {}),
+  const egress = waysOut(config, clock, parts.resolve)
+  opened.push(() => {
+    for (const way of Object.values(egress)) way.close()
   })
-  opened.push(() => egress.close())
   const house = await createAgents({
     settings: config.agents,
     egress,
@@ -123,6 +122,7 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
     schemas,
     clock,
     ids,
+    random: parts.random ?? systemRandom,
     log,
     capabilities: AGENT_CAPABILITIES,
     artifacts: artifactsIn(store),
@@ -131,7 +131,7 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
   const unusable = house.problems()
   if (unusable.length > 0) throw new ConfigError(unusable)
   const webhooks: Webhooks = new Webhooks(
-    { store, egress, clock, ids, log, hostId: () => engine.hostId },
+    { store, egress: egress.webhooks, clock, ids, log, hostId: () => engine.hostId },
     { durable: config.webhooks.durable, version: packageVersion(), engineVersion: ENGINE_VERSION },
   )
   const standards = createStandards({ store, clock, schemas, plans: () => engine.plans })
@@ -139,7 +139,7 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
   // Gates look at files of the project's own; a project without any has none to look at.
   const workspace = config.project && path.join(config.project, 'workspace')
   const inspector = createInspector({
-    egress,
+    egress: egress.probes,
     schemas,
     project: config.project,
     workspace,
@@ -198,6 +198,20 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
   return { engine, app, webhooks, sealer, registerWorkflows }
+}
+
+/**
+ * One guard, and a way out for each purpose, so that opening one to this machine and its network opens no other. What
+ * the operator has configured by its URL, a model's provider or a tool server, is let out to that origin alone.
+ */
+function waysOut({ webhooks, tools, probes }: Config, clock: Clock, resolve: Resolver | undefined) {
+  const wayOut = (allowPrivate: boolean) => createEgress({ allowPrivate, clock, ...(resolve ? { resolve } : {}) })
+  return {
+    webhooks: wayOut(webhooks.allowPrivate),
+    tools: wayOut(tools.allowPrivate),
+    probes: wayOut(probes.allowPrivate),
+    configured: wayOut(false),
+  }
 }
 
 type Composed = Awaited<ReturnType<typeof compose>>

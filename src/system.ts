@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Clock, Ids } from './engine/ports.js'
+import type { Clock, Ids, Random } from './engine/ports.js'
 
 /** The machine's clock. setTimeout cannot wait longer than 2^31 ms, so longer waits are cut and asked for again. */
 export const systemClock: Clock = {
@@ -54,3 +54,5 @@ class SortedIds implements Ids {
 }
 
 export const systemIds: Ids = new SortedIds()
+
+export const systemRandom: Random = () => Math.random()

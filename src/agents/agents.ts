@@ -1,20 +1,20 @@
-import type { Egress } from '../egress/egress.js'
 import type { Agents, Artifacts } from '../engine/agent-ports.js'
-import type { Clock, Ids, Log, SchemaChecker } from '../engine/ports.js'
+import type { Clock, Ids, Log, Random, SchemaChecker } from '../engine/ports.js'
 import type { Secrets } from '../secrets/secrets.js'
 import { createBriefs } from './brief.js'
 import { type Catalog, createCatalog } from './catalog/catalog.js'
 import { createModels } from './models/models.js'
 import type { AgentSettings, SecretRef } from './settings.js'
-import { createTools, type Tools } from './tools/tools.js'
+import { createTools, type ToolDeps, type Tools } from './tools/tools.js'
 
 export type AgentDeps = {
   readonly settings: AgentSettings
-  readonly egress: Egress
+  readonly egress: ToolDeps['egress']
   readonly secrets: Secrets
   readonly schemas: SchemaChecker
   readonly clock: Clock
   readonly ids: Pick<Ids, 'unique'>
+  readonly random: Random
   readonly log: Log
   /** What the host provides, by the names that manifests require. */
   readonly capabilities: ReadonlySet<string>
@@ -39,7 +39,7 @@ export async function createAgents(deps: AgentDeps): Promise<AgentHouse> {
   await Promise.all(secretsOf(settings).map(ref => secrets.resolve(ref).catch(error => tellMissing(log, error))))
   const catalog = await createCatalog({ ...deps, project, watch })
   const tools = await createTools({ ...deps, settings: settings.tools, project })
-  const models = createModels({ ...deps, settings: modelSettings, prices })
+  const models = createModels({ ...deps, egress: deps.egress.configured, settings: modelSettings, prices })
   const agents: Agents = {
     knows: agentId => catalog.get(agentId) !== undefined,
     brief: createBriefs({ catalog, models, tools, schemas, secrets, limits: modelSettings, ids, log }),

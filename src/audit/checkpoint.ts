@@ -1,4 +1,5 @@
-import { hash, verify } from 'node:crypto'
+import { verify } from 'node:crypto'
+import { sha256 } from '../digest.js'
 import type { AnomalyKind } from '../engine/api.js'
 import type { Checkpoint, SealedRun } from '../engine/audit-ports.js'
 import type { SigningKey, TrustedKeys } from './signing-key.js'
@@ -17,8 +18,7 @@ export function signCheckpoint(
 }
 
 export const checkpointHash = ({ prev, seq, at, keyId, runs }: Omit<Checkpoint, 'hash' | 'signature'>): string =>
-  hash(
-    'sha256',
+  sha256(
     JSON.stringify([prev, seq, at, keyId, runs.map(({ runId, length, head }) => [runId, length, head])]),
     'base64url',
   )

@@ -1,14 +1,7 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  hash,
-  type KeyObject,
-  randomBytes,
-  sign,
-} from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import fs from 'node:fs/promises'
 import path from 'node:path'
+import { sha256 } from '../digest.js'
 
 /** What checkpoints are signed with. */
 export type SigningKey = { readonly keyId: string; sign(text: string): string }
@@ -54,7 +47,7 @@ export async function readTrustedKeys(data: string): Promise<TrustedKeys> {
 }
 
 export const keyIdOf = (publicKey: KeyObject): string =>
-  hash('sha256', publicKey.export({ type: 'spki', format: 'der' }), 'hex').slice(0, 16)
+  sha256(publicKey.export({ type: 'spki', format: 'der' })).slice(0, 16)
 
 const newPrivateKey = (): string | Buffer =>
   generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })

@@ -1,5 +1,6 @@
 import type { Clock, Store, VerdictRow } from '../engine/ports.js'
 import type { Records } from '../engine/verification-ports.js'
+import { Lru } from '../lru.js'
 import { effectiveVotes } from './agreement.js'
 import { type Case, casesOf, type Digest, digestOf, type Entry } from './labels.js'
 import { standingOf } from './licence.js'
@@ -26,8 +27,8 @@ export function createRecords({
   readonly clock: Clock
   readonly readRecord: ReadRecord
 }): Records {
-  const known = new Map<string, Known>()
-  const digests = new Map<string, ReadonlyMap<string, Digest>>()
+  const known = new Lru<Known>(KEPT_GATES)
+  const digests = new Lru<ReadonlyMap<string, Digest>>(KEPT_GATES)
 
   async function read(name: string, tenant: string, gateId: string, gateHash: string): Promise<Standing> {
     const rows = await store.listVerdicts({ tenant, gateId, limit: LATEST })
@@ -38,7 +39,7 @@ export function createRecords({
       const found = await Promise.all(some.map(async row => read?.get(keyOf(row)) ?? (await digestAt(row))))
       for (const [i, digest] of found.entries()) if (digest !== undefined) kept.set(keyOf(some[i]!), digest)
     }
-    remember(digests, name, kept)
+    digests.set(name, kept)
     // A licence is for the gate as it was: other criteria, or other verifiers, have to earn their own.
     const earned = [...kept.values()].filter(({ question }) => question.startsWith(`${gateHash} `))
     const cases = onePerQuestion(casesOf(earned.toReversed()))
@@ -58,7 +59,7 @@ export function createRecords({
       const latest = known.get(name)
       if (latest && now - latest.readAt < FRESH_MS) return latest.standing
       const standing = read(name, tenant, gateId, gateHash)
-      remember(known, name, { standing, readAt: now })
+      known.set(name, { standing, readAt: now })
       try {
         return await standing
       } catch (error) {
@@ -81,13 +82,3 @@ function onePerQuestion(cases: readonly Case[]): readonly Case[] {
 }
 
 const keyOf = ({ runId, sequence }: VerdictRow): string => `${runId} ${sequence}`
-
-/** Forgets the gate that was read longest ago when there are too many. */
-function remember<T>(cache: Map<string, T>, name: string, value: T): void {
-  cache.delete(name)
-  cache.set(name, value)
-  for (const oldest of cache.keys()) {
-    if (cache.size <= KEPT_GATES) return
-    cache.delete(oldest)
-  }
-}

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { AssayError, errorFrom } from './assay-error.js'
 
 export type Connection = {
@@ -73,17 +74,8 @@ async function send(connection: Connection, url: URL, init: RequestInit): Promis
 }
 
 /** Rejects with the signal's reason when it aborts first. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason)
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    }, ms)
-    const abort = () => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    signal?.addEventListener('abort', abort, { once: true })
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { ...(signal && { signal }) }).catch(error => {
+    throw signal?.aborted ? signal.reason : error
   })
 }

@@ -27,12 +27,17 @@ export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   return keys.length === Object.keys(b).length && keys.every(key => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
 }
 
-/** The value with the keys of every object in UTF-16 order, as RFC 8785 wants it: equal values give equal text. */
+/**
+ * The value with the keys of every object in UTF-16 order, as RFC 8785 wants it: equal values give equal text. What
+ * is undefined is left out, as JSON does. Half a surrogate pair is escaped and not refused.
+ */
 export function canonicalJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (Array.isArray(value)) return `[${value.map(item => canonicalJson(item ?? null)).join(',')}]`
   if (!isObject(value)) return JSON.stringify(value)
   // Written out, because an object of sorted entries would put names that look like numbers first.
-  const names = Object.keys(value).sort((a, b) => (a < b ? -1 : 1))
+  const names = Object.keys(value)
+    .filter(name => value[name] !== undefined)
+    .sort((a, b) => (a < b ? -1 : 1))
   return `{${names.map(name => `${JSON.stringify(name)}:${canonicalJson(value[name]!)}`).join(',')}}`
 }
 

@@ -80,7 +80,10 @@ export type EgressCode =
 export type Resolver = (hostname: string) => Promise<readonly string[]>
 
 export type EgressOptions = {
-  /** Lets requests out to this machine and its network, also without TLS: for tests and closed networks. */
+  /**
+   * Lets requests out to this machine and its network, also without TLS: for tests and closed networks. Each purpose
+   * (webhooks, tools, probes) has a way out of its own and says this for itself.
+   */
   readonly allowPrivate: boolean
   readonly clock: Clock
   readonly resolve?: Resolver

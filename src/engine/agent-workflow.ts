@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { WorkflowDefinition } from '../core/run/definition.js'
+import { sha256 } from '../digest.js'
 import { hostWorkflow } from './host-workflows.js'
 
 /** Workflows whose names begin so are made by the host. */
@@ -36,5 +36,5 @@ export const agentWorkflow = (agentId: string): WorkflowDefinition => ({
 function workflowIdOf(agentId: string): string {
   const plain = `${RESERVED}${agentId.toLowerCase().replaceAll('.', '-')}`
   if (/^[a-z0-9.]{1,100}$/.test(agentId)) return plain
-  return `${plain.slice(0, 100)}-${createHash('sha256').update(agentId).digest('hex').slice(0, 12)}`
+  return `${plain.slice(0, 100)}-${sha256(agentId).slice(0, 12)}`
 }

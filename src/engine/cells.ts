@@ -47,7 +47,10 @@ export class Cell {
   }
 }
 
-/** Runs in memory, least recently used first. What is dropped is read again from the log when it is needed. */
+/**
+ * Runs in memory, least recently used first. What is dropped is read again from the log when it is needed. Not an
+ * `Lru`: a run at work is never dropped, however long ago it was entered, so there may be more than there is room for.
+ */
 export class Cells {
   readonly #cells = new Map<string, Cell>()
   readonly #active = new Set<string>()

@@ -1,5 +1,6 @@
 import { type Effect, nextTimer, pending } from '../core/run/pending.js'
 import { CHILD_RECHECK_MS } from '../core/run/wake-time.js'
+import { createSemaphore, type Semaphore } from '../timing/semaphore.js'
 import type { Cell, Loaded } from './cells.js'
 import { DueTimes } from './due-times.js'
 import { brief } from './perform/brief.js'
@@ -32,8 +33,7 @@ export type DriverOptions = {
  */
 export class Driver {
   readonly #due: DueTimes
-  #running = 0
-  readonly #queue: (() => void)[] = []
+  readonly #atATime: Semaphore
   /** Runs that were looked at and had nothing to do, and until when. */
   readonly #resting = new Map<string, number>()
   #stopped = false
@@ -42,6 +42,7 @@ export class Driver {
     private readonly shop: Shop,
     private readonly options: DriverOptions,
   ) {
+    this.#atATime = createSemaphore(options.maxConcurrentEffects)
     this.#due = new DueTimes(shop.clock, runId => this.#spawn(this.#timeCame(runId), runId))
   }
 
@@ -133,7 +134,7 @@ export class Driver {
   async #perform(cell: Cell, key: string, effect: Effect, abort: AbortController): Promise<void> {
     const looks = cell.looks
     try {
-      const report = await this.#seated(async () => {
+      const report = await this.#atATime(async () => {
         if (abort.signal.aborted || this.#stopped || !cell.loaded) return undefined
         return performEffect(this.shop, cell.loaded, effect, abort.signal)
       })
@@ -156,19 +157,6 @@ export class Driver {
       this.#resting.delete(runId)
       this.shop.log.warn({ runId, error: String(error) }, 'could not move a run; it will be tried again')
     })
-  }
-
-  /** Runs `work` when one of the bounded number of places is free. */
-  async #seated<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running < this.options.maxConcurrentEffects) this.#running += 1
-    else await new Promise<void>(resolve => this.#queue.push(resolve))
-    try {
-      return await work()
-    } finally {
-      const next = this.#queue.shift()
-      if (next) next()
-      else this.#running -= 1
-    }
   }
 }
 

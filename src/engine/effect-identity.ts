@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../digest.js'
 
 /**
  * The identity of one logical outside effect (contract core §4.2). The attempt is not part of it: a retry, a restart
@@ -10,7 +10,4 @@ export const effectIdentity = (
   nodeId: string,
   ordinal: number | string,
   provider: string,
-): string =>
-  createHash('sha256')
-    .update(['openwop:activity:v2', tenant, runId, nodeId, ordinal, provider].join('\0'))
-    .digest('base64url')
+): string => sha256(['openwop:activity:v2', tenant, runId, nodeId, ordinal, provider].join('\0'), 'base64url')

@@ -10,6 +10,8 @@ import { findOpen } from '../core/run/interrupts.js'
 import type { Plan } from '../core/run/plan.js'
 import type { Limits } from '../core/run/turn.js'
 import { ENGINE_VERSION } from '../core/run/version.js'
+import { Lru } from '../lru.js'
+import { sleep } from '../timing/sleep.js'
 import type {
   Answer,
   CreateRun,
@@ -43,7 +45,6 @@ import type {
   StoredEvent,
   WorkflowRecord,
 } from './ports.js'
-import { Recent } from './recent.js'
 import { type Input, Runs, viewOf, type Written } from './runs.js'
 import { shownHash } from './shown-hash.js'
 import type { Inspector, Records, Standards } from './verification-ports.js'
@@ -120,7 +121,7 @@ export class Engine implements RunEngine {
     const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()) }
     this.#plans = new Plans(store, clock, schemas, workshop, definitionShape, id => deps.agents.knows(id))
     this.#cells = new Cells(options.cachedRuns)
-    const recent = new Recent<Json>(RECENT_CONTENTS)
+    const recent = new Lru<Json>(RECENT_CONTENTS)
     this.#lease = new HostLease(deps, options, () => {
       this.#cells.clear()
       recent.clear()
@@ -188,8 +189,7 @@ export class Engine implements RunEngine {
     this.#unhint()
     const { clock } = this.deps
     const deadline = clock.monotonic() + drainMs
-    while (this.#cells.busy.length > 0 && clock.monotonic() < deadline)
-      await new Promise<void>(resolve => clock.after(10, resolve))
+    while (this.#cells.busy.length > 0 && clock.monotonic() < deadline) await sleep(clock, 10)
     this.#driver.stop()
     await Promise.all(this.#cells.busy.map(cell => cell.take(async () => undefined)))
     this.#cells.clear()

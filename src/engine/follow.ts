@@ -1,4 +1,5 @@
 import { isTerminal } from '../core/run/event.js'
+import { sleep } from '../timing/sleep.js'
 import type { Clock, Store, StoredEvent } from './ports.js'
 
 const PAGE = 500
@@ -81,13 +82,9 @@ class Follower {
 
   async pause(ms: number): Promise<void> {
     if (!this.#poked) {
-      await new Promise<void>(resolve => {
-        const cancel = this.clock.after(ms, resolve)
-        this.#resume = () => {
-          cancel()
-          resolve()
-        }
-      })
+      const waking = new AbortController()
+      this.#resume = () => waking.abort()
+      await sleep(this.clock, ms, waking.signal)
       this.#resume = () => undefined
     }
     this.#poked = false

@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
 import { type Refusal, refuse } from '../core/problem.js'
 import { compile, isPlan, type Workshop } from '../core/run/compile.js'
 import type { WorkflowDefinition } from '../core/run/definition.js'
 import type { Plan } from '../core/run/plan.js'
 import { isAgentId, isWorkflowId } from '../core/work-id.js'
+import { sha256 } from '../digest.js'
+import { Lru } from '../lru.js'
 import { agentWorkflow } from './agent-workflow.js'
 import { hostWorkflow } from './host-workflows.js'
 import type { Clock, SchemaChecker, Store, WorkflowRecord } from './ports.js'
@@ -15,10 +16,10 @@ const KEPT_PLANS = 500
 
 /** Compiled workflows: by name for new runs, by digest for runs under way. Both are caches of the store. */
 export class Plans {
-  readonly #byDigest = new Map<string, Plan>()
-  readonly #byName = new Map<string, { plan: Plan; record: WorkflowRecord; readAt: number }>()
+  readonly #byDigest = new Lru<Plan>(KEPT_PLANS)
+  readonly #byName = new Lru<{ plan: Plan; record: WorkflowRecord; readAt: number }>(KEPT_PLANS)
   /** Runs of one agent, stored before the first of them is made. */
-  readonly #byAgent = new Map<string, Plan>()
+  readonly #byAgent = new Lru<Plan>(KEPT_PLANS)
   /** The host's own, stored likewise. */
   readonly #own = new Map<string, Plan>()
   /** Names that the store is being asked about in passing. */
@@ -51,7 +52,7 @@ export class Plans {
       this.#byName.delete(name)
       return undefined
     }
-    remember(this.#byName, name, { plan, record, readAt: now })
+    this.#byName.set(name, { plan, record, readAt: now })
     return plan
   }
 
@@ -62,7 +63,7 @@ export class Plans {
     const checked = await this.check(agentWorkflow(agentId))
     if (!('plan' in checked)) throw new Error(`the workflow of agent ${agentId} is not one: ${checked.message}`)
     await this.put(null, checked)
-    remember(this.#byAgent, agentId, checked.plan)
+    this.#byAgent.set(agentId, checked.plan)
     return checked.plan
   }
 
@@ -71,7 +72,7 @@ export class Plans {
     const known = this.#own.get(definition.id)
     if (known) return known
     const text = JSON.stringify(definition)
-    const plan = this.#compiled(digestOf(text), text)
+    const plan = this.#compiled(sha256(text), text)
     await this.put(null, { plan, text })
     this.#own.set(definition.id, plan)
     return plan
@@ -110,7 +111,7 @@ export class Plans {
     if (misshapen) return misshapen
     const definition = value as WorkflowDefinition
     const text = JSON.stringify(definition)
-    const plan = compile(definition, digestOf(text), this.workshop)
+    const plan = compile(definition, sha256(text), this.workshop)
     if (!isPlan(plan)) return plan
     for (const [field, schema] of schemasOf(definition)) {
       const problem = await this.schemas.inspect(schema)
@@ -125,7 +126,7 @@ export class Plans {
     const record = { tenant, workflowId, digest: plan.digest, definition: text, updatedAt: this.clock.now() }
     await this.store.putWorkflow(record)
     for (const name of this.#byName.keys()) if (name.endsWith(`\0${workflowId}`)) this.#byName.delete(name)
-    remember(this.#byDigest, plan.digest, plan)
+    this.#byDigest.set(plan.digest, plan)
     return record
   }
 
@@ -134,13 +135,10 @@ export class Plans {
     if (known) return known
     const plan = compile(JSON.parse(text) as WorkflowDefinition, digest, { ...this.workshop, accepted: true })
     if (!isPlan(plan)) throw new Error(`stored definition ${digest} no longer compiles: ${plan.message}`)
-    remember(this.#byDigest, digest, plan)
+    this.#byDigest.set(digest, plan)
     return plan
   }
 }
-
-/** Definitions are stored verbatim, so their text is what names them. */
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 function* schemasOf(definition: WorkflowDefinition): Generator<[string, JsonObject]> {
   if (definition.configurableSchema) yield ['configurableSchema', definition.configurableSchema]
@@ -177,9 +175,3 @@ function decisionsIn({ rules, mockDispatchPlan, mockDecisions, mockPendingDecisi
 }
 
 const questionsIn = (data: Json | undefined): Json | undefined => (isObject(data) ? data.questions : undefined)
-
-function remember<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key)
-  map.set(key, value)
-  if (map.size > KEPT_PLANS) map.delete(map.keys().next().value!)
-}

@@ -361,6 +361,9 @@ export interface Ids {
   salt(): string
 }
 
+/** A number from 0 up to 1, by chance. Not for secrets. */
+export type Random = () => number
+
 /** Checks values against schemas that users wrote, away from the main thread and under limits. */
 export interface SchemaChecker {
   /** Undefined when the schema itself is acceptable, else what is wrong with it. */

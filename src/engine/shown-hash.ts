@@ -1,7 +1,6 @@
-import { hash } from 'node:crypto'
 import { type InterruptKind, shownText } from '../core/interrupt.js'
 import type { JsonObject } from '../core/json.js'
+import { taggedSha256 } from '../digest.js'
 
 /** Names what is shown to whoever answers; an answer that names something else is refused. */
-export const shownHash = (kind: InterruptKind, shown: JsonObject): string =>
-  `sha256:${hash('sha256', shownText(kind, shown), 'hex')}`
+export const shownHash = (kind: InterruptKind, shown: JsonObject): string => taggedSha256(shownText(kind, shown))

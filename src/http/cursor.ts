@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { sha256 } from '../digest.js'
 
 /**
  * A place in a tenant's list of runs. Not a secret — the query filters by tenant whatever a cursor says — but bound to
@@ -13,4 +13,4 @@ export function readCursor(tenant: string, cursor: string): string | undefined {
   return rest.length === 0 && sealed === seal(tenant, runId) ? runId : undefined
 }
 
-const seal = (tenant: string, runId: string): string => hash('sha256', `${tenant}\n${runId}`, 'hex').slice(0, 16)
+const seal = (tenant: string, runId: string): string => sha256(`${tenant}\n${runId}`).slice(0, 16)

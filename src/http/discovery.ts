@@ -1,5 +1,5 @@
 import { PLACEMENTS, PROBE_TYPES, QUORUMS } from '../core/gate/gate.js'
-import { hash } from 'node:crypto'
+import { sha256 } from '../digest.js'
 import { EVENT_LOG_SCHEMA_VERSION } from '../wire/render.js'
 import { agentFamilies } from './agent-capabilities.js'
 import type { HttpConfig } from './config.js'
@@ -123,5 +123,5 @@ export type StaticDocument = { readonly body: string; readonly etag: string }
 
 export function staticDocument(value: object): StaticDocument {
   const body = JSON.stringify(value)
-  return { body, etag: `"${hash('sha256', body, 'hex').slice(0, 32)}"` }
+  return { body, etag: `"${sha256(body).slice(0, 32)}"` }
 }

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
-import canonicalize from 'canonicalize'
+import type { Json, JsonObject } from '../core/json.js'
 import { PROBLEMS, refuse } from '../core/problem.js'
+import { sha256OfJson } from '../digest.js'
 import type { Answer, MakeReceipt, RunView } from '../engine/api.js'
 import type { Clock, Receipt, ReceiptKey } from '../engine/ports.js'
 import { type HttpAnswer, problem } from './http-answer.js'
@@ -31,8 +31,8 @@ const KEY = /^[\x21-\x7e]{1,255}$/
 
 export const isIdempotencyKey = (text: string): boolean => KEY.test(text)
 
-export const requestDigest = (body: unknown, params: object): string =>
-  hash('sha256', canonicalize({ body: body ?? null, params }) as string, 'hex')
+export const requestDigest = (body: Json | undefined, params: JsonObject): string =>
+  sha256OfJson({ body: body ?? null, params })
 
 export class Idempotency {
   readonly #busy = new Map<string, Promise<void>>()

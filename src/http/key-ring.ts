@@ -1,6 +1,8 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Refusal, refuse } from '../core/problem.js'
+import { sha256 } from '../digest.js'
 import type { ApiKey, Clock } from '../engine/ports.js'
+import { Lru } from '../lru.js'
 
 /** The part of the store that keys live in. */
 export interface KeyStore {
@@ -30,7 +32,7 @@ export const TEST_PREFIX = 'ask_test_'
 /** `~` cannot be part of an account's name, so no live tenant is ever a test tenant. */
 export const tenantOf = (key: Pick<ApiKey, 'tenant' | 'test'>): string => (key.test ? `${key.tenant}~test` : key.tenant)
 
-export const hashKey = (key: string): string => hash('sha256', key, 'hex')
+export const hashKey = (key: string): string => sha256(key)
 
 /** A new key: shown once to whoever asked, kept only as its hash. */
 export function mintKey(test: boolean): { readonly key: string; readonly hash: string } {
@@ -51,7 +53,8 @@ type Known = { readonly key: ApiKey | undefined; readonly caller: Caller | undef
 
 /** Turns an Authorization header into a caller. Keys are compared as digests, in constant time, and never echoed. */
 export class KeyRing {
-  readonly #known = new Map<string, Known>()
+  /** Keys that nobody has are known as such, and push out only what was used longer ago. */
+  readonly #known = new Lru<Known>(MAX_KNOWN)
 
   constructor(
     private readonly store: KeyStore,
@@ -84,7 +87,6 @@ export class KeyRing {
     const found = await this.store.findKey(digest)
     const key = found !== undefined && sameDigest(found.hash, digest) ? found : undefined
     const known = { key, caller: key && callerOf(key), until: this.clock.monotonic() + TRUST_MS }
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
     this.#known.set(digest, known)
     return known
   }

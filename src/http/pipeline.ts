@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Json, JsonObject } from '../core/json.js'
 import { refuse } from '../core/problem.js'
 import { ID_PATTERNS, type IdName } from '../wire/ids.js'
 import { compileCheck } from './check.js'
@@ -80,13 +81,13 @@ function keyedRequest(
   request: FastifyRequest,
   caller: Caller,
   endpoint: string,
-  params: object,
+  params: JsonObject,
   body: unknown,
 ): KeyedRequest | HttpAnswer | undefined {
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !isIdempotencyKey(key)) return BAD_KEY
-  return { tenant: caller.tenant, endpoint, key, digest: requestDigest(body, params) }
+  return { tenant: caller.tenant, endpoint, key, digest: requestDigest(body as Json | undefined, params) }
 }
 
 /** Bodies are rendered text; the framework serialises nothing. */

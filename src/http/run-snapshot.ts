@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import type { Plan } from '../core/run/plan.js'
+import { sha256 } from '../digest.js'
 import type { RunEngine, RunView } from '../engine/api.js'
 import type { ChildRow } from '../engine/ports.js'
 import type { InterruptDoc } from '../wire/interrupt.js'
@@ -31,7 +31,7 @@ export function snapshotTag(view: RunView, children: readonly ChildRow[], interr
   const token = interrupt?.interruptToken
   if (children.length === 0 && token === undefined) return `"${length}-${view.status}"`
   const more = [...children.map(child => `${child.runId}:${child.status}`), token ?? ''].join()
-  return `"${length}-${view.status}-${hash('sha256', more, 'hex').slice(0, 12)}"`
+  return `"${length}-${view.status}-${sha256(more).slice(0, 12)}"`
 }
 
 /** What a waiting run asks, for a reader who may not answer. */

@@ -1,4 +1,5 @@
 import type { EgressAnswer, EgressCode } from '../egress/egress.js'
+import { createSemaphore } from '../timing/semaphore.js'
 import { type Pattern, readPattern } from './pattern.js'
 import { stringsIn, valueAt } from './pointer.js'
 import {
@@ -13,7 +14,6 @@ import {
   type Subject,
   unavailable,
 } from './probe.js'
-import { createSlots } from './slots.js'
 import { urlsIn } from './urls.js'
 
 const MAX_URLS = MAX_EVIDENCE
@@ -32,7 +32,7 @@ export async function probeHttp(probe: ProbeOf<'http'>, subject: Subject, means:
   if (urls === undefined) return nothingAt(ref)
   if (urls.length === 0) return says('failed', ref, 'has no address of a web page')
   if (urls.length > MAX_URLS) return says('failed', ref, `has ${urls.length} addresses; at most ${MAX_URLS} are asked`)
-  const slots = createSlots(AT_A_TIME)
+  const slots = createSemaphore(AT_A_TIME)
   return allOf(await Promise.all(urls.map(url => slots(() => ask(url, probe, pattern, subject.signal, means)))))
 }
 

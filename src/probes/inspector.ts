@@ -2,6 +2,7 @@ import path from 'node:path'
 import { setImmediate as othersTurn } from 'node:timers/promises'
 import type { Probe } from '../core/gate/gate.js'
 import type { Inspector } from '../engine/verification-ports.js'
+import { createSemaphore } from '../timing/semaphore.js'
 import { probeCitation } from './citation.js'
 import { probeCommand } from './command.js'
 import { probeEquals } from './equals.js'
@@ -11,7 +12,6 @@ import { probeJsonSchema } from './json-schema.js'
 import { probeNumeric } from './numeric.js'
 import { type Found, type Means, type Subject, unavailable } from './probe.js'
 import { probeRegex } from './regex.js'
-import { createSlots } from './slots.js'
 
 export type InspectorDeps = Omit<Means, 'searchPath' | 'commands'> & {
   /** Where commands are looked for; where absent, in the system's own folders and beside this program. */
@@ -29,7 +29,7 @@ const AT_A_TIME = 4
  *  I3  Results stand in the order of the criteria and of their probes, whichever is done first.
  */
 export function createInspector({ searchPath = DEFAULT_PATH, ...deps }: InspectorDeps): Inspector {
-  const means: Means = { ...deps, searchPath, commands: createSlots(AT_A_TIME) }
+  const means: Means = { ...deps, searchPath, commands: createSemaphore(AT_A_TIME) }
 
   async function attempt(probe: Probe, subject: Subject, runId: string): Promise<Found> {
     // Searches keep the processor to themselves, each for a while; many in a row would stop everything else.
@@ -53,7 +53,7 @@ export function createInspector({ searchPath = DEFAULT_PATH, ...deps }: Inspecto
         if (hidden === undefined || LEAVES_HOST.has(probe.type)) return attempt(probe, shown, runId)
         return unquoted(await attempt(probe, { ...shown, output: hidden }, runId))
       }
-      const slots = createSlots(AT_A_TIME)
+      const slots = createSemaphore(AT_A_TIME)
       const probes = bound.gate.evaluation_criteria
         .filter(({ dimension }) => dimensions.includes(dimension))
         .flatMap(({ dimension, probes }) => probes.map(probe => ({ dimension, probe })))

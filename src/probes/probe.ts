@@ -3,7 +3,7 @@ import type { Evidence, ProbeResult } from '../core/gate/judgement.js'
 import type { Json } from '../core/json.js'
 import type { Egress } from '../egress/egress.js'
 import type { Clock, Log, SchemaChecker } from '../engine/ports.js'
-import type { Slots } from './slots.js'
+import type { Semaphore } from '../timing/semaphore.js'
 
 /** A probe of one type. */
 export type ProbeOf<T extends Probe['type']> = Extract<Probe, { readonly type: T }>
@@ -25,7 +25,7 @@ export type Means = {
   readonly workspace: string | undefined
   /** Where commands are looked for. */
   readonly searchPath: string
-  readonly commands: Slots
+  readonly commands: Semaphore
   readonly clock: Clock
   readonly log: Log
 }

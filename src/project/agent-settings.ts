@@ -131,6 +131,7 @@ const rule: Read<ToolRule> = parts({
 })
 
 const tools = parts({
+  allowPrivate: elsewhere,
   mcp: named(/^[A-Za-z0-9_-]{1,64}$/, 'letters, digits, _ and -, at most 64', server),
   rules: named(/^[A-Za-z0-9-]{1,64}:[^\s:]{1,256}$/, 'the id of a tool, such as mcp:files.read', rule),
   httpAllow: list(one<string>(url, true)),

@@ -168,6 +168,14 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
     ...flag,
     env: ['ASSAY_WEBHOOKS_ALLOW_PRIVATE', 'OPENWOP_WEBHOOK_ALLOW_PRIVATE'],
   },
+  'tools.allowPrivate': {
+    about: 'let assay:http.get fetch from private addresses and over plain HTTP, as far as tools.httpAllow goes',
+    ...flag,
+  },
+  'probes.allowPrivate': {
+    about: 'let probes of gates ask private addresses, also over plain HTTP; never for production',
+    ...flag,
+  },
   'log.level': { about: 'least severe level that is logged', ...oneOf(LOG_LEVELS) },
   'log.access': { about: 'log every request', ...flag },
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { BoundGate, Gate, Intent, Knowledge } from '../core/gate/gate.js'
-import { canonicalJson, type Json } from '../core/json.js'
+import type { Json } from '../core/json.js'
 import { isAgentId } from '../core/work-id.js'
+import { sha256OfJson } from '../digest.js'
 import { agentWorkflow } from '../engine/agent-workflow.js'
 import type { Standard, StandardKind } from '../engine/ports.js'
 
@@ -44,7 +44,7 @@ export function shelve(standards: readonly Standard[]): Shelf {
       constraints: [...intents.values()].filter(intent => holdsFor(intent, gate) && mayBind(intent)),
       knowledge: gate.knowledge_refs.map(id => knowledge.get(id)!),
     }
-    return { ...parts, version: find('gate', gateId)!.version, hash: hashOf(canonicalJson(parts as unknown as Json)) }
+    return { ...parts, version: find('gate', gateId)!.version, hash: sha256OfJson(parts as unknown as Json) }
   }
   return {
     find,
@@ -66,8 +66,6 @@ export function missingOf({ intent_refs, knowledge_refs }: Gate, find: Shelf['fi
     ...lost('knowledge', knowledge_refs).map(id => `knowledge_refs: there is no knowledge entry ${JSON.stringify(id)}`),
   ]
 }
-
-export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /** R-DWS-7: the constraints that apply to the work, whether its author thought of them or not. */
 const holdsFor = ({ intent_id, type, workflow_ids }: Intent, { intent_refs, position }: Gate): boolean =>

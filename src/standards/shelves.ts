@@ -1,4 +1,5 @@
 import type { Clock, Store } from '../engine/ports.js'
+import { Lru } from '../lru.js'
 import { type Shelf, shelve } from './shelf.js'
 
 /** How long a change that was made through another host may go unnoticed here; twice that for a child's run. */
@@ -22,7 +23,7 @@ export function createShelves({
   readonly store: Pick<Store, 'listStandards'>
   readonly clock: Pick<Clock, 'monotonic'>
 }): Shelves {
-  const kept = new Map<string, { readonly shelf: Shelf; readonly readAt: number }>()
+  const kept = new Lru<{ readonly shelf: Shelf; readonly readAt: number }>(KEPT_TENANTS)
   const asking = new Set<string>()
   // A read that began before a change must not be kept after it.
   let changes = 0
@@ -30,9 +31,7 @@ export function createShelves({
     const [asked, readAt] = [changes, clock.monotonic()]
     const shelf = shelve(await store.listStandards(tenant))
     if (asked !== changes) return shelf
-    kept.delete(tenant)
     kept.set(tenant, { shelf, readAt })
-    if (kept.size > KEPT_TENANTS) kept.delete(kept.keys().next().value!)
     return shelf
   }
   const refresh = (tenant: string): void => {

@@ -2,6 +2,7 @@ import type { BoundGate, Gate } from '../core/gate/gate.js'
 import type { Json } from '../core/json.js'
 import { type Failure, failure } from '../core/problem.js'
 import type { Plan } from '../core/run/plan.js'
+import { sha256 } from '../digest.js'
 import type { Answer, StandardsDesk } from '../engine/api.js'
 import type { Clock, SchemaChecker, Standard, StandardKind, Store } from '../engine/ports.js'
 import type { Standards } from '../engine/verification-ports.js'
@@ -10,7 +11,7 @@ import { gateProblems } from './gate-problems.js'
 import type { Origin } from './names.js'
 import { positionProblems } from './position.js'
 import { eachOf, inUse, invalid, shared, unknown } from './refusals.js'
-import { hashOf, type Shelf } from './shelf.js'
+import type { Shelf } from './shelf.js'
 import { createShelves } from './shelves.js'
 
 export type StandardsDeps = {
@@ -68,7 +69,7 @@ export function createStandards(deps: StandardsDeps): StandardsRegistry {
     const problems = kind === 'gate' ? await gateProblems(value as Gate, viewer, shelf, deps) : []
     if (problems.length > 0) return invalid(kind, document, problems)
     const body = JSON.stringify(value)
-    const record = { tenant, kind, id, hash: hashOf(body), body, updatedAt: clock.now() }
+    const record = { tenant, kind, id, hash: sha256(body), body, updatedAt: clock.now() }
     if (before?.hash === record.hash) return { ok: true, value: { standard: before, changed: false } }
     const version = await store.putStandard(record)
     shelves.forget(tenant)

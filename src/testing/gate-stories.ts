@@ -1,12 +1,12 @@
-import { hash } from 'node:crypto'
 import type { Spend } from '../core/agent/budget.js'
 import type { Placement } from '../core/gate/gate.js'
 import type { Finding, ProbeResult } from '../core/gate/judgement.js'
 import { RESULT_ARTIFACT, type VerificationRecord } from '../core/gate/record.js'
-import { canonicalJson, type Json, type JsonObject } from '../core/json.js'
+import type { Json, JsonObject } from '../core/json.js'
 import type { Recorded } from '../core/run/event.js'
 import type { Effect } from '../core/run/pending.js'
 import type { AgentVerified } from '../core/run/gate-event.js'
+import { taggedSha256OfJson } from '../digest.js'
 import { boundGate } from './gates.js'
 import type { Scenario } from './given-when-then.js'
 import { begins, ends } from './orchestration.js'
@@ -33,8 +33,6 @@ export const wantedOf = (run: Scenario) => owedOf(run, 'inspect')[0]
 /** The verifiers that are to be started, or are at work, in this order. */
 export const verifiersOwed = (run: Scenario) => owedOf(run, 'start-child').filter(({ verifier }) => verifier)
 
-export const hashOf = (result: Json): string => `sha256:${hash('sha256', canonicalJson(result), 'hex')}`
-
 type Known = { readonly evidence?: readonly ProbeResult[]; readonly licence?: { n: number; lower: number } }
 
 /** As the engine would say it, of what the run wants to know. */
@@ -42,7 +40,7 @@ export function inspectionOf(run: Scenario, { evidence = [], licence }: Known = 
   const wanted = wantedOf(run)
   if (!wanted) throw new Error(`no evidence is wanted; owed: ${run.owed.map(({ kind }) => kind).join(', ')}`)
   const { nodeId, since, bound, attempt, round, result } = wanted
-  const about = { nodeId, since, gateId: bound.gate.gate_id, attempt, round, resultHash: hashOf(result) }
+  const about = { nodeId, since, gateId: bound.gate.gate_id, attempt, round, resultHash: taggedSha256OfJson(result) }
   return { type: 'Inspected' as const, ...about, evidence, ...(licence ? { licence } : {}) }
 }
 

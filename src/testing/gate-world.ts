@@ -3,8 +3,9 @@ import type { Json } from '../core/json.js'
 import type { RunInput } from '../core/run/input.js'
 import type { Effect } from '../core/run/pending.js'
 import type { RunState } from '../core/run/state.js'
+import { taggedSha256OfJson } from '../digest.js'
 import { BRIEF, replyOf } from './agents.js'
-import { blocker, hashOf } from './gate-stories.js'
+import { blocker } from './gate-stories.js'
 import { answered } from './invocations.js'
 
 /** What becomes of what the world owes a gated run. */
@@ -34,7 +35,14 @@ export function outcomeOf(effect: Effect, state: RunState, luck: Luck = GOOD, pr
         .flatMap(({ dimension, probes }) =>
           probes.map(({ probe_id: probeId }) => ({ probeId, dimension, outcome: luck.probe, evidence: [] })),
         )
-      const about = { nodeId, since, gateId: bound.gate.gate_id, attempt, round, resultHash: hashOf(result) }
+      const about = {
+        nodeId,
+        since,
+        gateId: bound.gate.gate_id,
+        attempt,
+        round,
+        resultHash: taggedSha256OfJson(result),
+      }
       return { type: 'Inspected', ...about, evidence, licence: { n: 0, lower: 0 } }
     }
     case 'start-child': {

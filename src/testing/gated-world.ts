@@ -1,9 +1,9 @@
-import { hash } from 'node:crypto'
-import { canonicalJson, type Json, type JsonObject } from '../core/json.js'
+import type { Json, JsonObject } from '../core/json.js'
 import type { RunInput } from '../core/run/input.js'
 import type { Effect } from '../core/run/pending.js'
 import type { Plan } from '../core/run/plan.js'
 import type { Active } from '../core/run/state.js'
+import { taggedSha256OfJson } from '../digest.js'
 import { type Choose, chance, pick } from '../log-check/testing/choice.js'
 import { BRIEF, replyOf } from './agents.js'
 import { answer } from './orchestration.js'
@@ -127,10 +127,18 @@ function inspected(effect: Extract<Effect, { kind: 'inspect' }>, choose: Choose)
     { n: 40, lower: 0.95 },
   ])
   const gateId = bound.gate.gate_id
-  return { type: 'Inspected', nodeId, since, gateId, attempt, round, resultHash: hashOf(result), evidence, licence }
+  return {
+    type: 'Inspected',
+    nodeId,
+    since,
+    gateId,
+    attempt,
+    round,
+    resultHash: taggedSha256OfJson(result),
+    evidence,
+    licence,
+  }
 }
-
-const hashOf = (result: Json): string => `sha256:${hash('sha256', canonicalJson(result), 'hex')}`
 
 function resolved(plan: Plan, state: Active, index: number, choose: Choose): Happening | undefined {
   const node = state.nodes[index]!

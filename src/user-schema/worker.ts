@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto'
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
+import { sha256 } from '../digest.js'
+import { Lru } from '../lru.js'
 import { accountOfThisThread } from './cpu-time.js'
 import { clip, explain } from './explain.js'
 import type { Job, JobAnswer, Ready } from './job.js'
@@ -9,16 +10,13 @@ import type { Job, JobAnswer, Ready } from './job.js'
 /** Runs in a worker thread that may be killed at any moment: it holds nothing but a cache. */
 
 const CACHE_SIZE = 100
-const compiled = new Map<string, ValidateFunction>()
+const compiled = new Lru<ValidateFunction>(CACHE_SIZE)
 
-/** Compiles, or takes from the cache; the most recently used stay. */
+/** Compiles, or takes from the cache. */
 function validatorOf(schema: string): ValidateFunction {
-  const digest = createHash('sha256').update(schema).digest('base64')
-  const known = compiled.get(digest)
-  const validate = known ?? compile(schema)
-  compiled.delete(digest)
+  const digest = sha256(schema)
+  const validate = compiled.get(digest) ?? compile(schema)
   compiled.set(digest, validate)
-  if (compiled.size > CACHE_SIZE) compiled.delete(compiled.keys().next().value ?? '')
   return validate
 }
 

@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { Json } from '../core/json.js'
+import { sha256 } from '../digest.js'
 
 /**
  * Keeps what models and tools were told and have answered out of sight of whoever reads the database (AES-256-GCM).
@@ -77,5 +78,4 @@ function finished(decipher: { final(): Buffer }, id: string): Buffer {
 const belongingTo = (tenant: string, id: string): Buffer => Buffer.from(JSON.stringify([VERSION, tenant, id]))
 
 /** Says which key it was and nothing of what it is. */
-const keyIdOf = (key: Buffer): string =>
-  hash('sha256', Buffer.concat([Buffer.from('assay data key\0'), key]), 'hex').slice(0, 16)
+const keyIdOf = (key: Buffer): string => sha256(Buffer.concat([Buffer.from('assay data key\0'), key])).slice(0, 16)

@@ -1,4 +1,5 @@
-import { createHmac, hash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
+import { sha256 } from '../digest.js'
 import type { Delivery, Webhook } from '../engine/delivery-ports.js'
 import type { StoredEvent } from '../engine/ports.js'
 import { renderEvent } from '../wire/render.js'
@@ -36,7 +37,7 @@ export const deliveryId = ({
   runId,
   sequence,
 }: Pick<Delivery, 'webhookId' | 'runId' | 'sequence'>): string =>
-  hash('sha256', JSON.stringify([webhookId, runId, sequence]), 'base64url')
+  sha256(JSON.stringify([webhookId, runId, sequence]), 'base64url')
 
 const sign = (secret: string, timestamp: string, body: string): string =>
   createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')

@@ -1,6 +1,7 @@
 import type { Egress, EgressAnswer } from '../egress/egress.js'
 import type { Delivery, DeliveryResult, DeliveryStore, Webhook } from '../engine/delivery-ports.js'
 import type { Clock, Log, Store } from '../engine/ports.js'
+import { sleep } from '../timing/sleep.js'
 import { afterFailure, afterSuccess, circuitOf } from './circuit.js'
 import { deliveryRequest } from './delivery-request.js'
 import { nextTry } from './retry-schedule.js'
@@ -106,13 +107,9 @@ export class Dispatcher {
 
   #sleep(ms: number): Promise<void> {
     if (this.#woken || this.#stopped || ms <= 0) return Promise.resolve()
-    return new Promise(resolve => {
-      const disarm = this.deps.clock.after(ms, resolve)
-      this.#rouse = () => {
-        disarm()
-        resolve()
-      }
-    })
+    const waking = new AbortController()
+    this.#rouse = () => waking.abort()
+    return sleep(this.deps.clock, ms, waking.signal)
   }
 
   /** Claims what is due and there is room for; returns how long to sleep. */

@@ -1,10 +1,11 @@
-const FIRST_WAIT_MS = 1_000
-const LONGEST_WAIT_MS = 5 * 60 * 1000
+import { backoff } from '../core/backoff.js'
+
+const WAITS = { firstMs: 1_000, mostMs: 5 * 60 * 1000 }
 const MAX_ATTEMPTS = 20
 const MAX_AGE_MS = 24 * 60 * 60 * 1000
 
 /** When a delivery that has failed `attempts` times is tried again; undefined when it has failed for good. */
 export function nextTry(delivery: { readonly at: number }, attempts: number, now: number): number | undefined {
   if (attempts >= MAX_ATTEMPTS || now - delivery.at >= MAX_AGE_MS) return undefined
-  return now + Math.min(FIRST_WAIT_MS * 2 ** (attempts - 1), LONGEST_WAIT_MS)
+  return now + backoff(WAITS, attempts)
 }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../src/core/json.js'
 import type { Recorded } from '../../src/core/run/event.js'
-import { hashOf } from '../../src/testing/gate-stories.js'
+import { taggedSha256OfJson } from '../../src/digest.js'
 import type { Setup } from './setup.js'
 
 /** What is true whatever happens, read off the log. Each entry says what is broken, and where. */
@@ -19,7 +19,7 @@ function unverified({ shape, gates }: Setup, log: readonly Recorded[]): string[]
     blocking
       .filter(gateId => {
         const said = latest.get(`${gateId} ${placed(target)}`)
-        return said?.verdict !== 'pass' || said.hash !== hashOf(result)
+        return said?.verdict !== 'pass' || said.hash !== taggedSha256OfJson(result)
       })
       .map(gateId => `${at}: ${target} is merged without a pass of ${gateId}`)
   let decided = ''
@@ -51,7 +51,7 @@ function unverified({ shape, gates }: Setup, log: readonly Recorded[]): string[]
       case 'run.completed': {
         if (!shape.startsWith('exit')) return []
         const judged = staged?.result as { readonly outputs: JsonObject } | undefined
-        return hashOf(judged?.outputs ?? null) === hashOf(event.payload.outputs)
+        return taggedSha256OfJson(judged?.outputs ?? null) === taggedSha256OfJson(event.payload.outputs)
           ? lacking(staged?.target ?? '', staged?.result ?? null, event.sequence)
           : [`${event.sequence}: the run ends with what was not judged`]
       }

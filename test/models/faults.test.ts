@@ -77,6 +77,17 @@ describe('what is turned away unread is tried again, and is not billed', () => {
     expect(clock.waits[2]).toBeGreaterThan(1000)
   })
 
+  test('two that are turned away together come back apart: chance spreads their waits', async () => {
+    const waitsWith = async (draw: number) => {
+      const clock = hurriedClock(40_000)
+      const rig = await rigFor({ plan: planOf(status(429), status(429), OK), clock, random: () => draw })
+      expect(await rig.models.think(askFor())).toMatchObject({ ok: true, told: { retries: 2 } })
+      return clock.waits
+    }
+    expect(await waitsWith(0.25)).toEqual([375, 750])
+    expect(await waitsWith(0.75)).toEqual([625, 1250])
+  })
+
   test('Retry-After beyond the deadline is not waited for', async () => {
     const clock = hurriedClock(40_000)
     const rig = await rigFor({ plan: planOf(status(429, { 'retry-after': '3600' })), clock })

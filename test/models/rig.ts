@@ -2,7 +2,7 @@ import { createModels, type Models } from '../../src/agents/models/models.js'
 import type { ModelSettings, ProviderSettings } from '../../src/agents/settings.js'
 import { createEgress } from '../../src/egress/egress.js'
 import type { BriefContents, ThinkAsk } from '../../src/engine/agent-ports.js'
-import type { Clock, SchemaChecker } from '../../src/engine/ports.js'
+import type { Clock, Random, SchemaChecker } from '../../src/engine/ports.js'
 import { createSecrets } from '../../src/secrets/secrets.js'
 import { systemClock } from '../../src/system.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
@@ -36,6 +36,7 @@ export type ModelRig = {
 export type RigOptions = {
   readonly plan?: readonly ServerStep[]
   readonly clock?: Clock
+  readonly random?: Random
   readonly settings?: Partial<ModelSettings>
   readonly provider?: Partial<ProviderSettings>
   readonly schemas?: SchemaChecker
@@ -43,7 +44,7 @@ export type RigOptions = {
 
 /** Models whose provider is a real server on this machine, which only the configured URL makes reachable. */
 export async function modelRig(options: RigOptions = {}): Promise<ModelRig> {
-  const { plan = [], clock = systemClock, settings = {}, provider = {} } = options
+  const { plan = [], clock = systemClock, random = () => 0.5, settings = {}, provider = {} } = options
   const server = await startModelServer({ plan })
   const egress = createEgress({ allowPrivate: false, clock })
   const schemas = options.schemas ?? createSchemaChecker()
@@ -63,6 +64,7 @@ export async function modelRig(options: RigOptions = {}): Promise<ModelRig> {
     secrets: createSecrets(async ref => ('env' in ref && ref.env === 'TEST_KEY' ? KEY : undefined)),
     schemas,
     clock,
+    random,
     log: { info: note, warn: note, error: note },
   })
   return {

@@ -6,7 +6,7 @@ import type { Json } from '../../src/core/json.js'
 import type { Clock } from '../../src/engine/ports.js'
 import { probeCommand } from '../../src/probes/command.js'
 import type { Means, ProbeOf } from '../../src/probes/probe.js'
-import { createSlots } from '../../src/probes/slots.js'
+import { createSemaphore } from '../../src/timing/semaphore.js'
 import { ManualClock } from '../../src/testing/manual-clock.js'
 import { detailsOf, meansOf, subjectOf } from './rig.js'
 
@@ -171,7 +171,7 @@ test('memory is limited, and interpreters run all the same', async () => {
 
 test('only so many commands run at a time', async () => {
   const { clock } = untimed()
-  const commands = createSlots(1)
+  const commands = createSemaphore(1)
   const caller = new AbortController()
   const first = sh('echo $$ > first; exec sleep 600', { clock, commands, signal: caller.signal })
   await pidIn(inProject('first'))

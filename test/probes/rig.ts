@@ -4,7 +4,7 @@ import { createEgress, type Egress } from '../../src/egress/egress.js'
 import type { Clock, Log, SchemaChecker } from '../../src/engine/ports.js'
 import { createInspector } from '../../src/probes/inspector.js'
 import type { Found, Means, Subject } from '../../src/probes/probe.js'
-import { createSlots } from '../../src/probes/slots.js'
+import { createSemaphore } from '../../src/timing/semaphore.js'
 import { systemClock } from '../../src/system.js'
 
 export const subjectOf = (output: Json, more: Partial<Subject> = {}): Subject => ({
@@ -21,7 +21,7 @@ export const meansOf = (means: Partial<Means> = {}): Means => ({
   project: undefined,
   workspace: undefined,
   searchPath: '/usr/local/bin:/usr/bin:/bin',
-  commands: createSlots(4),
+  commands: createSemaphore(4),
   clock: systemClock,
   log: unused<Log>('log'),
   ...means,

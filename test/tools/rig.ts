@@ -44,7 +44,10 @@ export async function toolRig(options: RigOptions = {}): Promise<Rig> {
   const clock = options.clock ?? systemClock
   const lines: string[] = []
   const write = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`)
-  const egress = createEgress({ allowPrivate: options.allowPrivate ?? false, clock })
+  const egress = {
+    configured: createEgress({ allowPrivate: false, clock }),
+    tools: createEgress({ allowPrivate: options.allowPrivate ?? false, clock }),
+  }
   const read = async (ref: SecretRef) => ('env' in ref ? options.secrets?.[ref.env] : undefined)
   const deps: ToolDeps = {
     settings: { mcp: {}, rules: {}, httpAllow: [], timeoutMs: 10_000, maxResultBytes: 4_096, ...options.settings },
@@ -74,7 +77,8 @@ export async function toolRig(options: RigOptions = {}): Promise<Rig> {
     ids: async allowlist => (await tools.surface(allowlist, signal)).map(({ terms }) => terms.toolId),
     async close() {
       await tools.close()
-      egress.close()
+      egress.configured.close()
+      egress.tools.close()
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -9,7 +9,7 @@ import type { RunState } from '../../src/core/run/state.js'
 import { createEgress } from '../../src/egress/egress.js'
 import type { Engine } from '../../src/engine/engine.js'
 import { createSecrets } from '../../src/secrets/secrets.js'
-import { systemClock } from '../../src/system.js'
+import { systemClock, systemRandom } from '../../src/system.js'
 import { engineRig, type Rig, startRun } from '../../src/testing/engine-rig.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
 import { SETTINGS } from '../models/rig.js'
@@ -109,10 +109,11 @@ export async function verifierRig(): Promise<VerifierRig> {
       prices: {},
       tools: { mcp: {}, rules: {}, httpAllow: [], timeoutMs: 1_000, maxResultBytes: 1_000 },
     },
-    egress,
+    egress: { configured: egress, tools: egress },
     secrets: createSecrets(async () => undefined),
     schemas,
     clock: systemClock,
+    random: systemRandom,
     ids: marks(),
     log: { info: note, warn: note, error: note },
     capabilities: new Set(),

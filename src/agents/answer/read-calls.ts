@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import type { ToolWanted } from '../../core/agent/brief.js'
 import { isObject, type Json } from '../../core/json.js'
+import { sha256OfJson } from '../../digest.js'
 import type { BriefContents, ThoughtContents } from '../../engine/agent-ports.js'
 import type { SchemaChecker } from '../../engine/ports.js'
 import type { Redactor } from '../../secrets/secrets.js'
@@ -44,7 +43,8 @@ async function readCall(
   return {
     wanted: {
       ...(tool === undefined ? undefined : { toolId: tool.toolId }),
-      argsHash: hashOf('args' in given ? args : redact.text(cleanText(input))),
+      // R-TOOL-3.
+      argsHash: sha256OfJson('args' in given ? args : redact.text(cleanText(input))),
       ...(problem === undefined ? undefined : { problem: MISFIT }),
     },
     kept: {
@@ -84,9 +84,3 @@ function argumentsOf(input: string): { readonly args: Json } | { readonly proble
     throw error
   }
 }
-
-/** R-TOOL-3. */
-const hashOf = (args: Json): string =>
-  createHash('sha256')
-    .update(canonicalize(args) ?? '')
-    .digest('hex')

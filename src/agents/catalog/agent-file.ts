@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import path from 'node:path'
-import { canonicalJson, isObject, type JsonObject } from '../../core/json.js'
+import { isObject, type JsonObject } from '../../core/json.js'
+import { sha256OfJson } from '../../digest.js'
 import type { SchemaChecker } from '../../engine/ports.js'
 import { parseDocument } from '../../project/document.js'
 import { parseRef, REF_RULE } from '../prompts/ref.js'
@@ -44,9 +44,7 @@ export async function readAgent(home: Home, file: string, context: AgentFileCont
   const missing = requiresCapabilities.filter(capability => !context.capabilities.has(capability))
   return {
     ...whole,
-    digest: createHash('sha256')
-      .update(canonicalJson(whole as unknown as JsonObject))
-      .digest('hex'),
+    digest: sha256OfJson(whole as unknown as JsonObject),
     degraded: [...new Set([...home.degraded, ...missing])],
     memoryDegraded: lacking.length > 0,
     degradedMemoryDimensions: lacking,

@@ -1,10 +1,9 @@
 import type { JsonObject } from '../../core/json.js'
-import { VERSION } from '../prompts/ref.js'
 import { closed, distinct, flag, listOf, mapOf, text, textOf } from './fields.js'
 import { capabilities, packageName } from './manifest.js'
-import { isRange, RANGE_RULE } from './semver.js'
 import { pathProblem, readObject, type SourceFolder } from './source-folder.js'
 import { refuseIf } from './unusable.js'
+import { isRange, isVersion, RANGE_RULE } from './versions.js'
 
 /** Agents and prompts that belong together under one name and version. */
 export type Pack = {
@@ -29,7 +28,7 @@ const agentFile = text(
 const FIELDS = closed(
   {
     name: packageName,
-    version: text('a version such as 1.2.3', version => VERSION.test(version)),
+    version: text('a version such as 1.2.3', isVersion),
     description: textOf(0, 1024),
     agents: distinct(listOf(agentFile, 1_000)),
     peerDependencies: mapOf(closed({ version: text(RANGE_RULE, isRange), optional: flag })),

@@ -1,5 +1,5 @@
 import type { Pack } from './pack.js'
-import { satisfies } from './semver.js'
+import { satisfies } from './versions.js'
 
 /** A pack that may be used, and what it would have liked to find here. */
 export type Admitted = { readonly pack: Pack; readonly unmet: readonly string[] }

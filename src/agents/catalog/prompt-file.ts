@@ -1,12 +1,13 @@
 import path from 'node:path'
 import { PROMPT_KINDS } from '../../core/agent/brief.js'
 import type { Json, JsonObject } from '../../core/json.js'
-import { TEMPLATE_ID, VERSION } from '../prompts/ref.js'
+import { TEMPLATE_ID } from '../prompts/ref.js'
 import { type PromptTemplate, VARIABLE_SOURCES, VARIABLE_TYPES } from '../prompts/template.js'
 import { anyObject, anything, type Check, closed, flag, listOf, oneOf, text, textOf } from './fields.js'
 import { MAX_PROMPT } from './manifest.js'
 import { readObject, type SourceFolder } from './source-folder.js'
 import { refuseIf } from './unusable.js'
+import { isVersion } from './versions.js'
 
 const EXTRACT_PATH = /^\$?(\.?[A-Za-z_][\w-]*|\.\d+|\[\d+\])*$/
 
@@ -32,7 +33,7 @@ const variable = closed(
 const FIELDS = closed(
   {
     templateId: text('a-z, 0-9, . _ -, 128 characters at most', id => TEMPLATE_ID.test(id)),
-    version: text('a version such as 1.0.0', version => VERSION.test(version)),
+    version: text('a version such as 1.0.0', isVersion),
     kind: oneOf(PROMPT_KINDS),
     text: textOf(1, MAX_PROMPT),
     name: textOf(0, 200),

@@ -1,6 +1,6 @@
 import { refText } from '../prompts/ref.js'
 import type { FindPrompt, PromptProblem, PromptTemplate } from '../prompts/template.js'
-import { compareVersions } from './semver.js'
+import { compareVersions } from './versions.js'
 
 /** A template, and the library it belongs to: the host's, the project's or a pack's. */
 export type LibraryPrompt = { readonly libraryId: string; readonly template: PromptTemplate }

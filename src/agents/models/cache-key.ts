@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import type { Json, JsonObject } from '../../core/json.js'
+import { sha256OfJson } from '../../digest.js'
 import type { ThinkAsk } from '../../engine/agent-ports.js'
 import { conversation, type Message } from './conversation.js'
 import { answerShape } from './answer-shape.js'
@@ -25,10 +24,7 @@ export type SemanticRequest = {
 
 /** R-REPLAY-16: both recipes. The key is no security boundary; whoever stores by it keeps tenants apart (R-REPLAY-17). */
 export function cacheKey(request: SemanticRequest, recipe: 'v1' | 'v2'): string {
-  const canonical = canonicalize(present(recipe === 'v1' ? recipeV1(request) : recipeV2(request)))
-  return createHash('sha256')
-    .update(canonical ?? '')
-    .digest('hex')
+  return sha256OfJson(present(recipe === 'v1' ? recipeV1(request) : recipeV2(request)))
 }
 
 const recipeV1 = ({ provider, model, messages, tools, temperature, topP, topK, responseFormat }: SemanticRequest) => ({
@@ -56,8 +52,8 @@ function recipeV2({ provider, model, providerOptions, tools, ...request }: Seman
 const sorted = (tools: SemanticRequest['tools']) =>
   tools === undefined || tools.length === 0 ? undefined : [...tools].sort((a, b) => (a.name < b.name ? -1 : 1))
 
-const present = (value: object): object =>
-  Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined))
+const present = (value: { readonly [name: string]: Json | undefined }): JsonObject =>
+  Object.fromEntries(Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[name, item]])))
 
 /** R-REPLAY-18: the concrete provider and model are part of it. */
 export function semanticRequest(ask: ThinkAsk): SemanticRequest {

@@ -2,8 +2,9 @@ import { APICallError } from '@ai-sdk/provider'
 import type { Egress } from '../../egress/egress.js'
 import { fetchThrough } from '../../egress/fetch.js'
 import type { AgentFailure, ThinkAsk } from '../../engine/agent-ports.js'
-import type { Clock } from '../../engine/ports.js'
+import type { Clock, Random } from '../../engine/ports.js'
 import type { Redactor } from '../../secrets/secrets.js'
+import { sleep } from '../../timing/sleep.js'
 import type { Spoken } from '../answer/spoken.js'
 import type { ModelSettings } from '../settings.js'
 import { callOptions } from './call-options.js'
@@ -23,14 +24,14 @@ import { BASE_URLS, type LiveKind, languageModel } from './provider.js'
 import { reasoningFeed } from './reasoning-feed.js'
 import { worstCase } from './request-bound.js'
 import { type Refusal, refusalInError } from './safety.js'
-import { pause, waitAfter } from './wait.js'
+import { waitAfter } from './wait.js'
 
 export type LiveDeps = {
   readonly settings: Pick<ModelSettings, 'timeoutMs' | 'maxTries'>
   readonly egress: Egress
   readonly redact: Redactor
   readonly clock: Clock
-  readonly random: () => number
+  readonly random: Random
 }
 
 export type LiveProvider = {
@@ -63,7 +64,7 @@ export async function askProvider(ask: ThinkAsk, provider: LiveProvider, deps: L
     const wait = waitAfter(tries, seen.kind === 'status' ? seen.retryAfter : undefined, clock.now(), random)
     const isOver = tries >= settings.maxTries || clock.monotonic() + wait >= end
     if (reason === undefined || !isTurnedAway(reason) || isOver) return failureOf(seen, call)
-    await pause(clock, wait, ask.signal)
+    await sleep(clock, wait, ask.signal)
     if (ask.signal.aborted) return takenBack(call)
   }
 }

@@ -2,7 +2,7 @@ import type { ModelName, Price } from '../../core/agent/brief.js'
 import { own } from '../../core/json.js'
 import type { Egress } from '../../egress/egress.js'
 import type { Agents, ThinkAsk } from '../../engine/agent-ports.js'
-import type { Clock, Log, SchemaChecker } from '../../engine/ports.js'
+import type { Clock, Log, Random, SchemaChecker } from '../../engine/ports.js'
 import type { Secrets } from '../../secrets/secrets.js'
 import { repeatsCanary } from '../answer/canary.js'
 import { judge } from '../answer/judge.js'
@@ -36,12 +36,12 @@ export type ModelDeps = {
   readonly schemas: SchemaChecker
   readonly clock: Clock
   readonly log: Log
-  /** From 0 to 1, to spread tries that were turned away at the same time. */
-  readonly random?: () => number
+  /** Spreads tries that were turned away at the same time. */
+  readonly random: Random
 }
 
 export function createModels(deps: ModelDeps): Models {
-  const { settings, prices, egress, secrets, schemas, clock, log, random = () => 0.5 } = deps
+  const { settings, prices, egress, secrets, schemas, clock, log, random } = deps
   const closing = new AbortController()
   const scripted = createScriptedModel(settings.script)
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { ManualClock } from '../../testing/manual-clock.js'
-import { pause, waitAfter } from './wait.js'
+import { waitAfter } from './wait.js'
 
 const NOW = Date.UTC(2026, 0, 1)
 
@@ -22,16 +21,4 @@ test.each([
   ['', 500],
 ])('Retry-After %j waits %i ms', (retryAfter, ms) => {
   expect(waitAfter(1, retryAfter, NOW, () => 0.5)).toBe(ms)
-})
-
-test('a pause ends with its time, or when it is taken back', async () => {
-  const clock = new ManualClock()
-  const caller = new AbortController()
-  const long = pause(clock, 1000, new AbortController().signal)
-  await clock.advance(1000)
-  await long
-  const cut = pause(clock, 1000, caller.signal)
-  caller.abort()
-  await cut
-  await pause(clock, 1000, caller.signal)
 })

@@ -1,12 +1,12 @@
-import type { Clock } from '../../engine/ports.js'
+import { backoff } from '../../core/backoff.js'
+import type { Random } from '../../engine/ports.js'
 
-const FIRST_WAIT_MS = 500
-const LONGEST_WAIT_MS = 30_000
+const WAITS = { firstMs: 500, mostMs: 30_000 }
 
 /** How long to wait after `tries` tries were turned away: what the provider says, else ever longer, spread by chance. */
-export function waitAfter(tries: number, retryAfter: string | undefined, now: number, random: () => number): number {
+export function waitAfter(tries: number, retryAfter: string | undefined, now: number, random: Random): number {
   const told = retryAfter === undefined ? undefined : waitTold(retryAfter, now)
-  return told ?? Math.min(FIRST_WAIT_MS * 2 ** (tries - 1), LONGEST_WAIT_MS) * (0.5 + random())
+  return told ?? backoff(WAITS, tries, random())
 }
 
 /** `Retry-After` is a number of seconds or a date (RFC 9110 §10.2.3). */
@@ -16,18 +16,4 @@ function waitTold(retryAfter: string, now: number): number | undefined {
   // Of other texts the parser makes dates, too, that nobody has meant.
   const date = /^[A-Z][a-z]{2}, /.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
-}
-
-/** Resolves after `ms`, or at once when it is taken back. */
-export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    if (signal.aborted) return resolve()
-    const done = () => {
-      disarm()
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const disarm = clock.after(ms, done)
-    signal.addEventListener('abort', done, { once: true })
-  })
 }

@@ -1,11 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { Composition } from '../../core/agent/brief.js'
-import { canonicalJson, type Json } from '../../core/json.js'
+import type { Json } from '../../core/json.js'
+import { taggedSha256OfJson } from '../../digest.js'
 import type { ResolvedPrompts, ResolvedSlot } from './resolve.js'
-
-/** `sha256:` over canonical JSON, so that equal values have equal hashes on every host. */
-export const hashOf = (value: Json): string =>
-  `sha256:${createHash('sha256').update(canonicalJson(value)).digest('hex')}`
 
 /** In the order in which they stand in the composition. */
 export const slotsOf = ({ system, user, fewShot, schemaHint }: ResolvedPrompts): readonly ResolvedSlot[] => [
@@ -25,7 +21,7 @@ export function compositionOf(
   const variableHashes: { [name: string]: string } = Object.create(null)
   for (const { source, values } of used) {
     for (const { name, value } of values) {
-      const hash = hashOf(redact(value))
+      const hash = taggedSha256OfJson(redact(value))
       // Two prompts may give one name to two values.
       const taken = variableHashes[name] !== undefined && variableHashes[name] !== hash
       variableHashes[taken ? `${source}#${name}` : name] = hash
@@ -34,7 +30,7 @@ export function compositionOf(
   return {
     refs: used.map(({ source }) => source),
     kind: kindOf(prompts),
-    hash: hashOf({ system: sent.system, user: sent.user }),
+    hash: taggedSha256OfJson({ system: sent.system, user: sent.user }),
     variableHashes: { ...variableHashes },
   }
 }

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { PromptKind } from '../../core/agent/brief.js'
 import type { JsonObject } from '../../core/json.js'
+import { taggedSha256OfJson } from '../../digest.js'
 import { promptFinder } from '../catalog/prompt-library.js'
-import { compositionOf, hashOf, slotsOf } from './compose.js'
+import { compositionOf, slotsOf } from './compose.js'
 import { HOST_LIBRARY, HOST_PROMPTS } from './host-prompts.js'
 import type { AgentPrompts, PromptPlaces } from './layers.js'
 import { type ResolvedPrompts, resolvePrompts } from './resolve.js'
@@ -204,7 +205,7 @@ describe('R-PROMPT-5: what was put together', () => {
     expect(composed).toEqual({
       refs: ['prompt:node@1.1.0', 'prompt:u@1.0.0', 'prompt:shot1@1.0.0'],
       kind: 'system+user',
-      hash: hashOf({ user: 'u', system: 's' }),
+      hash: taggedSha256OfJson({ user: 'u', system: 's' }),
       // SHA-256 of the JSON text "cats", quotes included.
       variableHashes: { topic: 'sha256:f1dbebe12b350336c40882c7784af15cc5c9ebf0a847990a09bfc4e4cb259dad' },
     })
@@ -216,8 +217,8 @@ describe('R-PROMPT-5: what was put together', () => {
     const both = { ...node, userPromptRef: { templateId: 'u', variableOverrides: { topic: 'dogs' } } }
     const { variableHashes } = compositionOf(resolved({ node: both }), sent, value => `redacted ${String(value)}`)
     expect(variableHashes).toEqual({
-      topic: hashOf('redacted cats'),
-      'prompt:u@1.0.0#topic': hashOf('redacted dogs'),
+      topic: taggedSha256OfJson('redacted cats'),
+      'prompt:u@1.0.0#topic': taggedSha256OfJson('redacted dogs'),
     })
   })
 

@@ -13,7 +13,12 @@ export type ToolDeps = {
   readonly settings: ToolSettings
   /** The folder whose `tools/` holds modules of the operator's. */
   readonly project: string | undefined
-  readonly egress: Egress
+  readonly egress: {
+    /** To what the operator has configured by its URL, and nothing else on this machine and its network. */
+    readonly configured: Egress
+    /** To what an agent asks for. */
+    readonly tools: Egress
+  }
   readonly secrets: Secrets
   readonly schemas: SchemaChecker
   readonly clock: Clock
@@ -25,7 +30,7 @@ export type ToolDeps = {
 async function serversOf(deps: ToolDeps): Promise<readonly ToolSource[]> {
   if (Object.keys(deps.settings.mcp).length === 0) return []
   const { createMcpSources } = await import('./mcp/mcp-source.js')
-  return createMcpSources(deps)
+  return createMcpSources({ ...deps, egress: deps.egress.configured })
 }
 
 export interface Tools {
@@ -41,7 +46,8 @@ export interface Tools {
 
 /** Loads modules; servers are started or connected to when they are first wanted. */
 export async function createTools(deps: ToolDeps): Promise<Tools> {
-  const sources: readonly ToolSource[] = [createBuiltins(deps), await loadLocalTools(deps), ...(await serversOf(deps))]
+  const builtins = createBuiltins({ ...deps, egress: deps.egress.tools })
+  const sources: readonly ToolSource[] = [builtins, await loadLocalTools(deps), ...(await serversOf(deps))]
   const rateLimit = createRateLimit(deps.clock)
 
   async function find(toolId: string, signal: AbortSignal): Promise<Tool | 'unavailable' | undefined> {

@@ -1,3 +1,4 @@
+import { backoff } from '../backoff.js'
 import { isObject, type JsonObject, own } from '../json.js'
 import type { NodeContext, Step, WaitOutcome, Write } from '../node-type.js'
 import { type Failure, failure } from '../problem.js'
@@ -76,7 +77,8 @@ export function failNode(turn: Turn, planNode: PlanNode, told: Failure, cause: n
     if (room === 'retries') return exhaust(turn, node.id, 'retries', plus(spentBy(turn.active), { retries: 1 }), due)
     // Workers may need all that is left: nothing is tried again at their cost.
     if (room === 'not-yet') return failForGood(turn, planNode, error, failures, due)
-    const delayMs = Math.min(Math.round(retry.delayMs * retry.factor ** Math.min(failures - 1, 100)), retry.maxDelayMs)
+    const { delayMs: firstMs, factor, maxDelayMs: mostMs } = retry
+    const delayMs = backoff({ firstMs, factor, mostMs }, failures)
     turn.emit({
       type: 'node.retried',
       nodeId: node.id,

@@ -1,3 +1,4 @@
+import { backoff } from '../backoff.js'
 import type { BoundGate } from '../gate/gate.js'
 import type { Judgement } from '../gate/judgement.js'
 import { askedOf, settledBy } from '../gate/settled.js'
@@ -89,7 +90,7 @@ function tellHeld(
   told: Omit<VerificationHeld, 'retryInMs'>,
   delayMs: number,
 ): void {
-  const payload = { ...told, retryInMs: delayMs * 2 ** (told.round - 1) }
+  const payload = { ...told, retryInMs: backoff({ firstMs: delayMs }, told.round) }
   turn.emit({ type: 'assay.verification.held', nodeId, payload, cause: turn.active.next - 1 })
 }
 

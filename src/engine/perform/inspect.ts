@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
-import { canonicalJson, type Json, sameJson } from '../../core/json.js'
+import { type Json, sameJson } from '../../core/json.js'
+import { taggedSha256OfJson } from '../../digest.js'
 import type { EffectOf, Perform } from './performing.js'
 
 /** Evidence first: what the host can find out by itself, and what is known of those who will judge. */
@@ -10,12 +10,10 @@ export const inspect: Perform<'inspect'> = async (shop, { tenant, runId }, effec
   const evidence = await shop.inspector.inspect({ tenant, runId, bound, dimensions, output, ...hidden, signal })
   if (signal.aborted) return undefined
   const { n, lower, effectiveVotes } = await shop.records.standing(tenant, gateId, bound.hash)
-  const resultHash = hashOf('hidden' in hidden ? nameOf(runId, effect) : result)
+  const resultHash = taggedSha256OfJson('hidden' in hidden ? nameOf(runId, effect) : result)
   const told = { nodeId, since, gateId, attempt, round, resultHash, evidence, licence: { n, lower } }
   return { input: { type: 'Inspected', ...told, ...(effectiveVotes === undefined ? {} : { effectiveVotes }) } }
 }
-
-const hashOf = (value: Json): string => `sha256:${hash('sha256', canonicalJson(value), 'hex')}`
 
 /** The event that brought a result names it as well as its content, and gives nothing away to whoever tries values. */
 const nameOf = (runId: string, { nodeId, since }: EffectOf<'inspect'>): Json => ({ runId, nodeId, since })

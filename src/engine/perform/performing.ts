@@ -2,12 +2,12 @@ import type { Json } from '../../core/json.js'
 import type { Rules } from '../../core/run/decide.js'
 import type { Effect } from '../../core/run/pending.js'
 import type { Plan } from '../../core/run/plan.js'
+import type { Lru } from '../../lru.js'
 import type { Cells, Loaded } from '../cells.js'
 import type { Plans } from '../plans.js'
 import type { Fate } from './claimed.js'
 import type { Agents, Vault } from '../agent-ports.js'
 import type { Clock, Ids, Log, Performer, SchemaChecker, Store } from '../ports.js'
-import type { Recent } from '../recent.js'
 import type { Input, Runs, SubmitOptions } from '../runs.js'
 import type { Inspector, Records, Standards } from '../verification-ports.js'
 
@@ -31,7 +31,7 @@ export type Shop = {
   readonly inspector: Inspector
   readonly records: Records
   /** What agents said last, by tenant and effect. */
-  readonly recent: Recent<Json>
+  readonly recent: Lru<Json>
   /** Whether a model is asked only once what it was asked before. */
   readonly reuseAnswers: boolean
   readonly rules: (plan: Plan) => Rules

@@ -32,7 +32,7 @@ export async function sealedEffect<Told, Contents>(
   })
   // Only what is stored is what everybody goes by, and only while this host has not been fenced.
   if (done?.outcome.ok && fate === 'keep' && shop.hostId() === hostId)
-    shop.recent.put(`${tenant}\0${done.id}`, done.outcome.contents as Json)
+    shop.recent.set(`${tenant}\0${done.id}`, done.outcome.contents as Json)
   return done
 }
 

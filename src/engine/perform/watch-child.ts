@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto'
-import { canonicalJson, type Json, type JsonObject, own } from '../../core/json.js'
+import { type Json, type JsonObject, own } from '../../core/json.js'
 import { actorsIn } from '../../core/run/actors.js'
 import type { Plan } from '../../core/run/plan.js'
 import { type Ended, isWaiting } from '../../core/run/state.js'
+import { sha256OfJson } from '../../digest.js'
 import type { EffectOf, Perform } from './performing.js'
 
 /**
@@ -47,7 +47,7 @@ export function childEnded(
     variables: outputs,
     hidden: [...hidden.variables, ...hidden.channels].filter(name => own(outputs, name) !== undefined),
     // R-ATTEST-1
-    ...(attest && outcome.status === 'completed' ? { checksum: hash('sha256', canonicalJson(outputs), 'hex') } : {}),
+    ...(attest && outcome.status === 'completed' ? { checksum: sha256OfJson(outputs) } : {}),
     ...(outcome.status === 'failed' ? { error: outcome.error } : {}),
     ...(child.spend ? { spent: child.spend } : {}),
     ...(child.verification ? { verification: child.verification } : {}),

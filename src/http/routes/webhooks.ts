@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import { type Refusal, refuse } from '../../core/problem.js'
+import { sha256 } from '../../digest.js'
 import type { Delivery, Webhook } from '../../engine/delivery-ports.js'
 import {
   CreateWebhookAnswer,
@@ -113,7 +113,7 @@ const iso = (at: number): string => new Date(at).toISOString()
 
 const renderSubscription = ({ webhookId, secret, url, events, tags, createdAt }: Webhook): CreateWebhookAnswer => ({
   webhookId,
-  secretFingerprint: hash('sha256', secret, 'hex').slice(0, 8),
+  secretFingerprint: sha256(secret).slice(0, 8),
   url,
   events: [...events],
   tags: [...tags],

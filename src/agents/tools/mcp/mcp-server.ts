@@ -1,4 +1,5 @@
 import { SdkHttpError, type Tool as McpTool } from '@modelcontextprotocol/client'
+import { backoff } from '../../../core/backoff.js'
 import { EgressInterrupted } from '../../../egress/stream.js'
 import type { Clock, Log } from '../../../engine/ports.js'
 import { SecretMissing, SecretTooShort } from '../../../secrets/secrets.js'
@@ -33,12 +34,11 @@ export type ServerOptions = {
   readonly timeoutMs: number
 }
 
-const FIRST_PAUSE_MS = 1_000
-const LONGEST_PAUSE_MS = 60_000
+const PAUSES = { firstMs: 1_000, mostMs: 60_000 }
 const STEADY_MS = 60_000
 
-export const pauseAfter = (failures: number): number =>
-  failures < 2 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (failures - 2), LONGEST_PAUSE_MS)
+/** The first failure may be forgiven at once. */
+export const pauseAfter = (failures: number): number => (failures < 2 ? 0 : backoff(PAUSES, failures - 1))
 
 const UNAVAILABLE: Called = { kind: 'failed', code: 'tool_unavailable' }
 

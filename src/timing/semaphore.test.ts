@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { settled } from '../testing/manual-clock.js'
-import { createSlots } from './slots.js'
+import { createSemaphore } from './semaphore.js'
 
 test('so much work at a time, in order of arrival, whether it ends well or not', async () => {
-  const slots = createSlots(2)
+  const semaphore = createSemaphore(2)
   const begun: number[] = []
   const ends: (() => void)[] = []
   const work = (n: number) =>
-    slots(async () => {
+    semaphore(async () => {
       begun.push(n)
       await new Promise<void>(resolve => ends.push(resolve))
       if (n === 0) throw new Error('no good')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { compareVersions, isRange, satisfies } from './semver.js'
+import { compareVersions, isRange, isVersion, satisfies } from './versions.js'
 
 describe('versions', () => {
   test('are in order, oldest first', () => {
@@ -33,12 +33,30 @@ describe('versions', () => {
     ['1.0.0', '>1.0.0', false],
     ['1.0.0', '<=1.0.0', true],
     ['7.7.7', '*', true],
+    ['2.0.0-beta', '>=1.0.0 <2.0.0', false],
+    ['2.0.0-beta.2', '>=2.0.0-beta.1 <3.0.0', true],
+    ['1.9.0', '1.x', true],
+    ['2.0.0', '1.x', false],
+    ['1.2.9', '1.2', true],
+    ['1.3.0', '>= 1.2.0', true],
+    ['2.0.0-beta', '*', true],
   ])('%s in %s: %s', (version, range, expected) => {
     expect(isRange(range)).toBe(true)
     expect(satisfies(version, range)).toBe(expected)
   })
 
-  test.each(['', '1.x', 'latest', '1.2', '>= 1.2.0', '^1.2.3 ||'])('%j is no range', range => {
+  test.each(['', 'latest', '^1.2.3 ||', '|| ^1.2.3', '1.2.3.4', '^one'])('%j is no range', range => {
     expect(isRange(range)).toBe(false)
   })
+
+  test.each(['1.2.3', '0.0.0', '1.0.0-rc.1', '1.0.0+build.7'])('%j is a version', version => {
+    expect(isVersion(version)).toBe(true)
+  })
+
+  test.each(['', '1', '1.2', 'v1.2.3', ' 1.2.3', '01.2.3', '1.2.3-01', '1.2.99999999999999999999'])(
+    '%j is no version, for nothing could compare it',
+    version => {
+      expect(isVersion(version)).toBe(false)
+    },
+  )
 })

@@ -1,9 +1,9 @@
 /** Runs work, so much of it at a time; the rest waits in order of arrival. */
-export type Slots = <T>(work: () => Promise<T>) => Promise<T>
+export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
 
-export function createSlots(count: number): Slots {
+export function createSemaphore(places: number): Semaphore {
   const waiting: (() => void)[] = []
-  let free = count
+  let free = places
   return async work => {
     if (free > 0) free -= 1
     else await new Promise<void>(resolve => waiting.push(resolve))
