@@ -54,7 +54,7 @@ export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeRe
 
 /** A fork is held to what its source was, however little of the source it has told so far. */
 async function gatesOf(store: Store, { runId }: RunRow, state: RunState): Promise<readonly BoundGate[]> {
-  if (state.phase !== 'absent') return state.gates ?? []
+  if (state.phase !== 'absent') return state.gated?.gates ?? []
   const first = (await store.readEvents(runId, 0, 1)).map(row => decode(runId, row))[0]
   return (first?.type === 'run.started' ? first.secret?.gates : undefined) ?? []
 }

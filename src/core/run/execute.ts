@@ -17,6 +17,7 @@ import { tellDecision, tellDoubt, tellOfAgent } from './tell.js'
 import { carriesSecret, MASK, maskFailure, maskOutputs, secretsOf } from './masking.js'
 import type { PlanNode } from './plan.js'
 import { roomFor, spentBy } from './spending.js'
+import { nodeAt } from './state.js'
 import { stop } from './stop.js'
 import type { Turn } from './turn.js'
 import { isTooLarge, MAX_VALUE_BYTES } from './weight.js'
@@ -32,7 +33,7 @@ export function startNode(
   const { node, type, index } = planNode
   const breach = executionBreach(turn.active, turn.limits, node.id) ?? loopBreach(turn.active, turn.limits, planNode)
   if (breach) return stop(turn, breach)
-  const before = turn.active.nodes[index]!
+  const before = nodeAt(turn.active, index)
   const failures = before.is === 'retrying' || before.is === 'interrupted' ? before.failures : 0
   const lacking = type.requires?.find(capability => !capabilities.has(capability))
   const step: Step = lacking
@@ -54,7 +55,7 @@ export function startNode(
 
 /** What a node was waiting for has come. */
 export function settleNode(turn: Turn, planNode: PlanNode, wait: Wait, outcome: WaitOutcome, cause: number): void {
-  const before = turn.active.nodes[planNode.index]!
+  const before = nodeAt(turn.active, planNode.index)
   if (before.is !== 'waiting') throw new Error(`node ${planNode.node.id} is ${before.is}, not waiting`)
   const step = withContext(turn, planNode, before.attempt, before.failures, ctx =>
     planNode.type.settle!(ctx, wait, outcome),
@@ -68,7 +69,7 @@ export function failNode(turn: Turn, planNode: PlanNode, told: Failure, cause: n
   const { node, retry, index } = planNode
   // R-LIVE-16: whatever ends the node ends its agent's work first.
   const due = closeInvocation(turn, planNode, 'failed', cause) ?? cause
-  const before = turn.active.nodes[index]!
+  const before = nodeAt(turn.active, index)
   const failures = (before.is === 'waiting' ? before.failures : 0) + 1
   const attempt = before.is === 'waiting' ? before.attempt : 0
   if (error.retryable !== false && failures <= retry.max) {
@@ -230,7 +231,7 @@ function withContext(
   if (!resolved.ok) return { kind: 'failed', error: resolved.error }
   const { node, index, inbound, outbound, expressions } = planNode
   const iteration = state.passes[index] ?? 0
-  const waiting = state.nodes[index]!.is === 'waiting'
+  const waiting = nodeAt(state, index).is === 'waiting'
   return use({
     node,
     config: node.config,
@@ -250,7 +251,7 @@ function withContext(
     get inbound() {
       const sources: [string, JsonObject][] = []
       for (const edge of inbound) {
-        const source = state.nodes[edge.source]!
+        const source = nodeAt(state, edge.source)
         if (source.is === 'completed') sources.push([edge.edge.sourceNodeId, source.outputs])
       }
       return Object.fromEntries(sources)
@@ -260,7 +261,7 @@ function withContext(
     orchestrator: state.orchestrator,
     confidence: turn.limits.confidence,
     unverified: unresolved(state),
-    gaveUp: (state.gaveUp ?? []).length > 0,
+    gaveUp: state.gaveUp.length > 0,
     transcript: { from: Math.max(0, state.next - turn.limits.transcriptWindow), to: state.next },
     wired: port => leaves(outbound, port),
     channelSchema: channel => plan.channels.get(channel)?.schema,

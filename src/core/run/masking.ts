@@ -20,7 +20,11 @@ type Secrets = {
 /** Shorter texts are found in too many places to mean anything there. */
 const SHORTEST_TEXT = 4
 
-export function secretsOf({ hidden, variables, channels }: Told): Secrets | undefined {
+export function secretsOf({
+  hidden,
+  variables,
+  channels,
+}: Pick<Told, 'hidden' | 'variables' | 'channels'>): Secrets | undefined {
   if (hidden.variables.length === 0 && hidden.channels.length === 0) return undefined
   const texts = new Set<string>()
   const exact: Json[] = []
