@@ -181,5 +181,6 @@ const questionsIn = (data: Json | undefined): Json | undefined => (isObject(data
 function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key)
   map.set(key, value)
-  if (map.size > KEPT_PLANS) map.delete(map.keys().next().value!)
+  const [oldest] = map.keys()
+  if (map.size > KEPT_PLANS && oldest !== undefined) map.delete(oldest)
 }

@@ -15,6 +15,7 @@ export class Recent<T> {
   put(id: string, item: T): void {
     this.#items.delete(id)
     this.#items.set(id, item)
-    if (this.#items.size > this.most) this.#items.delete(this.#items.keys().next().value!)
+    const [oldest] = this.#items.keys()
+    if (this.#items.size > this.most && oldest !== undefined) this.#items.delete(oldest)
   }
 }

@@ -32,7 +32,8 @@ export function createShelves({
     if (asked !== changes) return shelf
     kept.delete(tenant)
     kept.set(tenant, { shelf, readAt })
-    if (kept.size > KEPT_TENANTS) kept.delete(kept.keys().next().value!)
+    const [oldest] = kept.keys()
+    if (kept.size > KEPT_TENANTS && oldest !== undefined) kept.delete(oldest)
     return shelf
   }
   const refresh = (tenant: string): void => {
@@ -47,7 +48,8 @@ export function createShelves({
   return {
     now,
     async lately(tenant) {
-      return ageOf(tenant) < FRESH_MS ? kept.get(tenant)!.shelf : now(tenant)
+      const known = kept.get(tenant)
+      return known && ageOf(tenant) < FRESH_MS ? known.shelf : now(tenant)
     },
     known(tenant) {
       const age = ageOf(tenant)

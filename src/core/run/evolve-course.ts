@@ -5,7 +5,7 @@ import { heeded, regated, workAgain } from './evolve-rework.js'
 import { occurrenceOf, placeOf } from './gating.js'
 import type { Plan } from './plan.js'
 import type { NodeState } from './state.js'
-import { gatingIn, type OnWorkers } from './waiting.js'
+import { gatingIn, type OnWorkers, reviewed } from './waiting.js'
 
 /** What gates and workers change beyond their own node. */
 
@@ -15,9 +15,10 @@ export function evolveGate(plan: Plan, draft: Draft, before: NodeState, event: G
   if (slots) regated(draft, { slots })
   if (event.type === 'assay.result.staged') return stage(draft, before, event, index)
   if (event.type === 'assay.rework.began') return workAgain(plan, draft, before, event, index)
-  if (before.is !== 'waiting' || (before.on !== 'workers' && before.on !== 'gate')) return
-  const gating = gatingIn(before)
-  const worker = gating && workerIn(before, gating)
+  const node = reviewed(before)
+  if (!node) return
+  const gating = gatingIn(node)
+  const worker = gating && workerIn(node, gating)
   if (worker && event.type === 'agent.verified' && event.payload.verdict !== 'revise')
     heeded(draft, placeOf(event.nodeId, worker))
   // The supervisor may have the same worker do it again, who is then told what was found.
@@ -25,7 +26,7 @@ export function evolveGate(plan: Plan, draft: Draft, before: NodeState, event: G
     regated(draft, {
       feedback: { ...draft.gated?.feedback, [placeOf(event.nodeId, worker)]: event.secret.feedback },
     })
-  put(draft, index, evolveReview(before, event))
+  put(draft, index, evolveReview(node, event))
 }
 
 /** An agent's result waits for the gates of its node; what the run leaves behind waits for those at the exit. */

@@ -5,7 +5,7 @@ import type { GateFact } from './gate-event.js'
 import { occurrenceOf, slotOf } from './gating.js'
 import { handedTo } from './handing.js'
 import type { AttemptMade, Gated, Gating, JudgeState, NodeState, Slot, Staged, WorkerState } from './state.js'
-import { gatingIn, type OnGate, type OnWorkers } from './waiting.js'
+import { gatingIn, type OnWorkers, type Reviewed, reviewed } from './waiting.js'
 
 type Of<Type extends GateFact['type']> = Extract<Recorded, { type: Type }>
 export type GateEvent = Of<GateFact['type']>
@@ -26,9 +26,6 @@ const TYPES: ReadonlySet<string> = new Set<GateFact['type']>([
 ])
 
 export const isGateEvent = (event: Recorded): event is GateEvent => TYPES.has(event.type)
-
-/** A node with a result that gates must see. */
-type Reviewed = OnWorkers | OnGate
 
 /** Folds an event of a gate into the node whose result it judges. */
 export function evolveReview(before: Reviewed, event: GateEvent): Reviewed {
@@ -172,17 +169,17 @@ function withheld(before: OnWorkers, { payload }: Of<'assay.result.withheld'>, w
 }
 
 /** What a place's gate has said, after this. */
-export function evolveSlots({ gates, slots }: Gated, node: NodeState, event: GateEvent): Gated['slots'] {
+export function evolveSlots({ gates, slots }: Gated, told: NodeState, event: GateEvent): Gated['slots'] {
   if (
     event.type !== 'dws.verification.verdict_rendered' &&
     event.type !== 'agent.verified' &&
     !(event.type === 'assay.verification.held' && event.payload.proceeds)
   )
     return slots
+  const node = reviewed(told)
   const gating = gatingIn(node)
   const bound = gating && gates[gating.gate]
-  if (!bound || node.is !== 'waiting' || (node.on !== 'workers' && node.on !== 'gate')) return slots
-  if (node.on === 'gate' && node.point === 'none') return slots
+  if (!node || !bound || (node.on === 'gate' && node.point === 'none')) return slots
   const worker = workerIn(node, gating)
   const point = node.on === 'gate' ? node.point : 'harvest'
   const key = slotOf(bound.gate.gate_id, event.nodeId, { point, ...worker })

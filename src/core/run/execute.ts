@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, own } from '../json.js'
 import type { NodeContext, Step, WaitOutcome, Write } from '../node-type.js'
+import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
 import { isoTime } from '../time.js'
 import { plus } from '../agent/budget.js'
@@ -57,9 +58,10 @@ export function startNode(
 export function settleNode(turn: Turn, planNode: PlanNode, wait: Wait, outcome: WaitOutcome, cause: number): void {
   const before = nodeAt(turn.active, planNode.index)
   if (before.is !== 'waiting') throw new Error(`node ${planNode.node.id} is ${before.is}, not waiting`)
-  const step = withContext(turn, planNode, before.attempt, before.failures, ctx =>
-    planNode.type.settle!(ctx, wait, outcome),
-  )
+  const { type } = planNode
+  if (!type.settle) throw new Error(`node type ${type.typeId} settles at once`)
+  const settle = type.settle.bind(type)
+  const step = withContext(turn, planNode, before.attempt, before.failures, ctx => settle(ctx, wait, outcome))
   applyStep(turn, planNode, step, cause)
 }
 
@@ -265,7 +267,7 @@ function withContext(
     transcript: { from: Math.max(0, state.next - turn.limits.transcriptWindow), to: state.next },
     wired: port => leaves(outbound, port),
     channelSchema: channel => plan.channels.get(channel)?.schema,
-    expression: name => expressions.get(`config.${name}`)!,
+    expression: name => present(expressions.get(`config.${name}`), `expression config.${name} of node "${node.id}"`),
     get scope() {
       return scopeOf(plan, state, { iteration })
     },

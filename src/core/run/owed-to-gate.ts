@@ -10,13 +10,13 @@ import type { Effect } from './pending.js'
 import type { PlanNode } from './plan.js'
 import { type Active, boundGateAt, type Gating } from './state.js'
 import { caseOf } from './verify.js'
-import { gatingIn, type OnGate, type OnWorkers } from './waiting.js'
+import { gatingIn, type Reviewed } from './waiting.js'
 
 /** The variable of such a run that holds what the verifier says. */
 const ANSWER = 'verification'
 
 /** What the world owes a gate: evidence first, then the runs of its verifiers. */
-export function owedToGate(planNode: PlanNode, node: OnWorkers | OnGate, state: Active): Effect[] {
+export function owedToGate(planNode: PlanNode, node: Reviewed, state: Active): Effect[] {
   const gating = gatingIn(node)
   if (gating) return owedToJudges(planNode, node, gating, state)
   const nodeId = planNode.node.id
@@ -30,7 +30,7 @@ export function owedToGate(planNode: PlanNode, node: OnWorkers | OnGate, state: 
 }
 
 /** One is started at a time, in their order, so that every host tells the same log; all of them work at once. */
-function owedToJudges(planNode: PlanNode, node: OnWorkers | OnGate, gating: Gating, state: Active): Effect[] {
+function owedToJudges(planNode: PlanNode, node: Reviewed, gating: Gating, state: Active): Effect[] {
   const { judges } = gating
   if (!judges.some(({ is }) => is === 'starting' || is === 'running')) return []
   const bound = boundGateAt(state, gating.gate)
@@ -65,7 +65,7 @@ function owedToJudges(planNode: PlanNode, node: OnWorkers | OnGate, gating: Gati
 /** R-DWS-7, R-DWS-21: the case, made anew from the allow-list each time, and nothing else. */
 function inputsFor(
   planNode: PlanNode,
-  node: OnWorkers | OnGate,
+  node: Reviewed,
   { gate: index, dimensions, evidence }: Gating,
   state: Active,
   k: number,

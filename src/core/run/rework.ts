@@ -1,5 +1,6 @@
 import type { Gate } from '../gate/gate.js'
 import type { Feedback } from '../gate/judgement.js'
+import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
 import { reworkBreach } from './bounds.js'
 import { closeInvocation } from './bracket.js'
@@ -75,19 +76,21 @@ function tellWithheld(
 ): void {
   const { gating, subject } = gatingOf(turn, planNode)
   const { gate } = boundGateAt(turn.active, gating.gate)
+  const workerId = present(subject.workerId, 'worker whose result is withheld')
+  const worker = present(subject.worker, 'worker whose result is withheld')
   turn.emit({
     type: 'assay.result.withheld',
     nodeId: planNode.node.id,
     payload: {
       gateId: gate.gate_id,
       attempt: gating.attempt,
-      workerId: subject.workerId!,
+      workerId,
       targetRef: gating.target,
       verdict,
       criteriaFailed,
       criteria: gate.evaluation_criteria.length,
     },
-    secret: { worker: subject.worker!, ...(feedback ? { feedback } : {}) },
+    secret: { worker, ...(feedback ? { feedback } : {}) },
     cause,
   })
 }

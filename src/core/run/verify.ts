@@ -13,7 +13,7 @@ import { render } from './render.js'
 import { type Active, boundGateAt, type Gating, nodeAt, type NodeState } from './state.js'
 import { roomFor } from './spending.js'
 import type { Turn } from './turn.js'
-import type { OnGate, OnWorkers } from './waiting.js'
+import { type OnGate, type Reviewed, reviewed } from './waiting.js'
 import type { Heard } from './working.js'
 
 /**
@@ -21,12 +21,6 @@ import type { Heard } from './working.js'
  * verifiers that are still needed, each a run of its own that knows nothing but the case. The host counts; a model never
  * says what the verdict is. Whatever cannot be settled is neither a pass nor a wasted turn.
  */
-
-/** A node with a result that gates must see before anything is made of it. */
-type Reviewed = OnWorkers | OnGate
-
-const reviewed = (node: NodeState): Reviewed | undefined =>
-  node.is === 'waiting' && (node.on === 'workers' || node.on === 'gate') ? node : undefined
 
 /** What a gated node can do by itself now. */
 type Move =

@@ -82,6 +82,9 @@ export type OnGate = Started & {
       }
   )
 
+/** A node with a result that gates may have to see before anything is made of it. */
+export type Reviewed = OnWorkers | OnGate
+
 /** How far the gate before a result has come; before its first evidence there is nothing to tell. */
 export type Review =
   /** Evidence is wanted again, or will be at `dueAt`. */
@@ -130,18 +133,21 @@ export const workersOf = (node: NodeState | undefined): readonly WorkerState[] =
 export const invocationOf = (node: NodeState | undefined): InvocationState | undefined =>
   node?.is === 'waiting' && 'invocation' in node ? node.invocation : undefined
 
+/** The node, if it is one whose result gates may have to see. */
+export const reviewed = (node: NodeState | undefined): Reviewed | undefined =>
+  node?.is === 'waiting' && (node.on === 'workers' || node.on === 'gate') ? node : undefined
+
 /** The gate at work in a node, if one is. */
 export function gatingIn(node: NodeState | undefined): Gating | undefined {
-  if (node?.is !== 'waiting' || (node.on !== 'workers' && node.on !== 'gate')) return undefined
-  return node.hold && 'gating' in node.hold ? node.hold.gating : undefined
+  const hold = reviewed(node)?.hold
+  return hold && 'gating' in hold ? hold.gating : undefined
 }
 
 /** The verifiers of what a node has in hand. */
 export const judgesIn = (node: NodeState | undefined): readonly JudgeState[] => gatingIn(node)?.judges ?? []
 
 /** When a gate that nobody could settle is looked at again. */
-export const heldUntil = ({ hold }: OnWorkers | OnGate): number | undefined =>
-  hold && 'dueAt' in hold ? hold.dueAt : undefined
+export const heldUntil = ({ hold }: Reviewed): number | undefined => (hold && 'dueAt' in hold ? hold.dueAt : undefined)
 
 /** The node itself: at the exit it waits for a gate of the run, and is what it was before. */
 export const atWork = (node: NodeState): NodeState =>
