@@ -1,4 +1,4 @@
-import { present } from '../core/present.js'
+import { absent, present } from '../core/present.js'
 import { chanceOf } from './chance.js'
 import { type Estimate, meanOf } from './estimate.js'
 
@@ -19,7 +19,7 @@ const SEED = 26
 export function calibrationError(claims: readonly Claim[]): Estimate | undefined {
   const n = claims.length
   if (n === 0) return undefined
-  const claimAt = (i: number): Claim => present(claims[i], `claim ${i}`)
+  const claimAt = (i: number): Claim => claims[i] ?? absent(`claim ${i}`)
   const value = errorOf(n, claimAt)
   const chance = chanceOf(SEED)
   const errors = repeated(n, () => claimAt(Math.floor(chance() * n)))

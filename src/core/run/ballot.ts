@@ -3,7 +3,7 @@ import type { Fault, Judgement, Vote } from '../gate/judgement.js'
 import { judge } from '../gate/quorum.js'
 import { settledBy } from '../gate/settled.js'
 import { verifiersOf } from '../gate/verifiers.js'
-import { present } from '../present.js'
+import { absent } from '../present.js'
 import { actorsIn } from './actors.js'
 import { subjectOf } from './gating.js'
 import type { PlanNode } from './plan.js'
@@ -12,7 +12,7 @@ import type { Turn } from './turn.js'
 
 /** Who gives the k-th vote, and what it weighs. */
 export function verifierAt(gate: Gate, k: number): { agentId: string; weight: number } {
-  const { agent_id, weight } = present(verifiersOf(gate)[k], `verifier ${k} of the gate`)
+  const { agent_id, weight } = verifiersOf(gate)[k] ?? absent(`verifier ${k} of the gate`)
   return { agentId: agent_id, weight }
 }
 

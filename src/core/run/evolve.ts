@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.js'
+import { absent } from '../present.js'
 import { type Draft, put } from './draft.js'
 import type { Fork, Recorded, RunStarted, RunStartedSecret } from './event.js'
 import { branch } from './evolve-branch.js'
@@ -7,7 +8,6 @@ import { evolveOrchestrator } from './evolve-orchestrator.js'
 import { evolveSpend, evolveVerification } from './evolve-spend.js'
 import { rest } from './idle-time.js'
 import { type Plan, planNodeOf } from './plan.js'
-import { present } from '../present.js'
 import { type Active, type Ended, nodeAt, type Outcome, outlasting, type RunState } from './state.js'
 
 /** Folds one event into the state. Holds no rule, refuses nothing: what is in the log has happened. */
@@ -19,7 +19,8 @@ export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   if (outcome) return end(state, event, outcome)
   const draft: Draft = { ...state, next: event.sequence + 1, lastAt: event.at }
   const { nodeId } = event
-  const planNode = nodeId === undefined ? undefined : present(planNodeOf(plan, nodeId), `node "${nodeId}" in the plan`)
+  const planNode =
+    nodeId === undefined ? undefined : (planNodeOf(plan, nodeId) ?? absent(`node "${nodeId}" in the plan`))
   const spend = evolveSpend(state, event, planNode && state.nodes[planNode.index])
   if (spend) draft.spend = spend
   const verification = spend && evolveVerification(state, event)

@@ -1,4 +1,4 @@
-import { present } from '../present.js'
+import { absent } from '../present.js'
 import type { HandoffSecret, HandoffTold } from './event.js'
 import type { PlanNode } from './plan.js'
 import type { NodeState } from './state.js'
@@ -11,7 +11,7 @@ export const handing = (node: NodeState | undefined): OnWorkers | undefined =>
 
 /** Whom the node's k-th piece of work is handed to. */
 export const handedTo = ({ wait }: Pick<OnWorkers, 'wait'>, worker: number): string =>
-  present(wait.workers[worker], `worker ${worker} of the hand-off`)
+  wait.workers[worker] ?? absent(`worker ${worker} of the hand-off`)
 
 /** R-ORCH-16: everything that is not a transition of its own is due to the decision. */
 export const dueTo = ({ wait, since }: OnWorkers): number => wait.decided ?? since

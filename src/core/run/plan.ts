@@ -1,6 +1,6 @@
 import type { Expression, Scope } from '../expression.js'
 import type { NodeType } from '../node-type.js'
-import { present } from '../present.js'
+import { absent } from '../present.js'
 import type {
   ChannelDeclaration,
   TriggerRule,
@@ -65,7 +65,7 @@ export type Condition = (scope: Scope) => boolean
 
 /** The node at a place that the plan itself has named. */
 export const planNodeAt = ({ nodes }: Pick<Plan, 'nodes'>, index: number): PlanNode =>
-  present(nodes[index], `node ${index} in the plan`)
+  nodes[index] ?? absent(`node ${index} in the plan`)
 
 /** The node of that id, if the plan has one. */
 export const planNodeOf = ({ nodes, indexOf }: Pick<Plan, 'nodes' | 'indexOf'>, nodeId: string): PlanNode | undefined =>

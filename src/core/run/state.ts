@@ -6,7 +6,7 @@ import type { Interrupt, Vote } from '../interrupt.js'
 import { type Json, type JsonObject, own } from '../json.js'
 import type { OrchestratorDecision } from '../orchestrator/decision.js'
 import type { Failure } from '../problem.js'
-import { present } from '../present.js'
+import { absent } from '../present.js'
 import type { DrainPolicy, Fork, RunStarted, RunStatus, StopRequested } from './event.js'
 import { type CallAccount, questionOf, type Waiting, workersOf } from './waiting.js'
 
@@ -311,11 +311,11 @@ export type Asked = Interrupt & {
 
 /** The node at a place that the plan has. */
 export const nodeAt = ({ nodes }: Pick<Told, 'nodes'>, index: number): NodeState =>
-  present(nodes[index], `node ${index} in the state of the run`)
+  nodes[index] ?? absent(`node ${index} in the state of the run`)
 
 /** The gate that the run knows by this index. */
 export const boundGateAt = ({ gated }: Pick<Told, 'gated'>, index: number): BoundGate =>
-  present(gated?.gates[index], `gate ${index} of the run`)
+  gated?.gates[index] ?? absent(`gate ${index} of the run`)
 
 export function statusOf(state: RunState): RunStatus {
   if (state.phase === 'absent') return 'pending'

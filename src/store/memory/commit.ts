@@ -1,4 +1,4 @@
-import { present } from '../../core/present.js'
+import { absent, present } from '../../core/present.js'
 import { isTerminal } from '../../core/run/event.js'
 import type { Commit, CommitResult, NewRun, RunRow, StoredEvent, StreamAppend } from '../../engine/ports.js'
 import { checkFork } from '../fork-rules.js'
@@ -75,7 +75,7 @@ function write(tables: Tables, { appendId, hostId }: Commit, stream: StreamAppen
   const { runId, expected, events, status, wakeAt, head, snapshot, create } = stream
   const before = create
     ? newRow(tables, hostId, stream, create, endedBefore)
-    : present(tables.runs.get(runId), `run ${runId}`)
+    : (tables.runs.get(runId) ?? absent(`run ${runId}`))
   const last = events.at(-1)
   const endedAt = last && isTerminal(last.type) ? last.at : before.endedAt
   if (last) tables.appends.set(firstOf(runId, expected), appendId)

@@ -1,4 +1,4 @@
-import { present } from '../../core/present.js'
+import { absent } from '../../core/present.js'
 import { WORK_OWED } from '../../core/run/wake-time.js'
 import type { DueRun, RunRow } from '../../engine/ports.js'
 import { type HostRow, isAlive, type Tables } from './tables.js'
@@ -60,7 +60,7 @@ function waiting(tables: Tables, hostId: string): (RunRow & { readonly wakeAt: n
 }
 
 const openRuns = (tables: Tables): RunRow[] =>
-  [...tables.open].map(runId => present(tables.runs.get(runId), `run ${runId}`))
+  [...tables.open].map(runId => tables.runs.get(runId) ?? absent(`run ${runId}`))
 
 const fence = (tables: Tables, id: string, host: HostRow): void => {
   tables.hosts.set(id, { ...host, state: 'fenced' })
