@@ -84,9 +84,12 @@ const AGENT_CAPABILITIES: ReadonlySet<string> = new Set([
   'prompts',
 ])
 
+/** How each part that was opened is closed, in the order of the opening. */
+type Opened = (() => unknown)[]
+
 /** The composition root: the one place that knows every part. What it opened before it failed is closed again. */
 export async function createHost(config: Config, parts: HostParts = {}): Promise<Host> {
-  const opened: (() => unknown)[] = []
+  const opened: Opened = []
   const closeAll = async () => {
     for (let close = opened.pop(); close !== undefined; close = opened.pop()) await close()
   }
@@ -100,52 +103,16 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
 }
 
 /** Opens the parts from the ground up, noting how each is closed. */
-async function compose(config: Config, parts: HostParts, opened: (() => unknown)[]) {
-  const clock = parts.clock ?? systemClock
-  const ids = parts.ids ?? systemIds
-  opened.push(await lockDataFolder(config.data))
-  const database = await openStore(databaseUrl(config))
-  opened.push(() => database.close())
-  const store = parts.wrapStore?.(database) ?? database
-  const schemas = createSchemaChecker()
-  opened.push(() => schemas.close())
-  const secrets = createSecrets(config.readSecret)
-  const log = redactingLog(parts.log ?? pino({ level: config.log.level }, pino.destination(2)), secrets.redact)
-  const egress = waysOut(config, clock, parts.resolve)
-  opened.push(() => {
-    for (const way of Object.values(egress)) way.close()
-  })
-  const house = await createAgents({
-    settings: config.agents,
-    egress,
-    secrets,
-    schemas,
-    clock,
-    ids,
-    random: parts.random ?? systemRandom,
-    log,
-    capabilities: AGENT_CAPABILITIES,
-    artifacts: artifactsIn(store),
-  })
-  opened.push(() => house.close())
-  const unusable = house.problems()
-  if (unusable.length > 0) throw new ConfigError(unusable)
+async function compose(config: Config, parts: HostParts, opened: Opened) {
+  const ground = await layGround(config, parts, opened)
+  const { store, clock, ids, log, schemas, egress } = ground
+  const house = await furnishAgents(config, ground, opened)
   const webhooks: Webhooks = new Webhooks(
     { store, egress: egress.webhooks, clock, ids, log, hostId: () => engine.hostId },
     { durable: config.webhooks.durable, version: packageVersion(), engineVersion: ENGINE_VERSION },
   )
   const standards = createStandards({ store, clock, schemas, plans: () => engine.plans })
   const checked = onceLoaded(standards)
-  // Gates look at files of the project's own; a project without any has none to look at.
-  const workspace = config.project && path.join(config.project, 'workspace')
-  const inspector = createInspector({
-    egress: egress.probes,
-    schemas,
-    project: config.project,
-    workspace,
-    clock,
-    log,
-  })
   const readRecord = readVerdictIn(store)
   const records = createRecords({ store, clock, readRecord })
   const engine: Engine = new Engine(
@@ -162,34 +129,18 @@ async function compose(config: Config, parts: HostParts, opened: (() => unknown)
       announcer: webhooks,
       agents: parts.agents ?? house.agents,
       standards: checked,
-      inspector,
+      inspector: inspectorFor(config, ground),
       records,
       vault: createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data)),
     },
-    {
-      ...config.limits,
-      ...config,
-      limits: runLimits(config),
-      sweepMs: SWEEP_MS,
-      cachedRuns: CACHED_RUNS,
-      reuseAnswers: config.agents.models.reuseAnswers,
-    },
+    engineOptions(config),
   )
-  const stored = await store.listKeys()
-  assertSafeBinding(
-    config,
-    stored.some(key => key.revokedAt === null),
-  )
-  const keys = withConfiguredKeys(store, [await configuredKey(config, clock)])
+  await assertSafeKeys(config, store)
   const sealer = new Sealer({ store, clock, log, key: await ensureSigningKey(config.data) })
-  const audit = new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) })
-  const tokenSecrets = config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data)
-  const agents = directoryOf(house)
   const verdicts = createVerdicts({ store, standards, records, readRecord })
-  const parted = { keys, receipts: store, audit, webhooks, standards, verdicts, agents, tokenSecrets }
-  const edge = { ...parted, clock, ids, log, config: await httpSettings(config) }
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
+  const edge = { ...(await edgeOf(config, ground, house)), webhooks, standards, verdicts }
   const app = createApp({ engine, ...edge, fixtures: () => fixtures })
   opened.push(() => app.close())
   const registerWorkflows = async () => {
@@ -214,12 +165,90 @@ function waysOut({ webhooks, tools, probes }: Config, clock: Clock, resolve: Res
   }
 }
 
+/** What everything else stands on: the data folder, the database, time, and the way out. */
+async function layGround(config: Config, parts: HostParts, opened: Opened) {
+  const clock = parts.clock ?? systemClock
+  const ids = parts.ids ?? systemIds
+  opened.push(await lockDataFolder(config.data))
+  const database = await openStore(databaseUrl(config))
+  opened.push(() => database.close())
+  const store = parts.wrapStore?.(database) ?? database
+  const schemas = createSchemaChecker()
+  opened.push(() => schemas.close())
+  const secrets = createSecrets(config.readSecret)
+  const log = redactingLog(parts.log ?? pino({ level: config.log.level }, pino.destination(2)), secrets.redact)
+  const egress = waysOut(config, clock, parts.resolve)
+  opened.push(() => {
+    for (const way of Object.values(egress)) way.close()
+  })
+  return { clock, ids, random: parts.random ?? systemRandom, store, schemas, secrets, log, egress }
+}
+
+type Ground = Awaited<ReturnType<typeof layGround>>
+
+async function furnishAgents(config: Config, ground: Ground, opened: Opened): Promise<AgentHouse> {
+  const { store, ...others } = ground
+  const house = await createAgents({
+    ...others,
+    settings: config.agents,
+    capabilities: AGENT_CAPABILITIES,
+    artifacts: artifactsIn(store),
+  })
+  opened.push(() => house.close())
+  const unusable = house.problems()
+  if (unusable.length > 0) throw new ConfigError(unusable)
+  return house
+}
+
+/** Gates look at files of the project's own; a project without any has none to look at. */
+const inspectorFor = ({ project }: Config, { egress, schemas, clock, log }: Ground) =>
+  createInspector({
+    egress: egress.probes,
+    schemas,
+    project,
+    workspace: project && path.join(project, 'workspace'),
+    clock,
+    log,
+  })
+
+const engineOptions = (config: Config): EngineOptions => ({
+  ...config.limits,
+  ...config,
+  limits: runLimits(config),
+  sweepMs: SWEEP_MS,
+  cachedRuns: CACHED_RUNS,
+  reuseAnswers: config.agents.models.reuseAnswers,
+})
+
+async function assertSafeKeys(config: Config, store: Store): Promise<void> {
+  const stored = await store.listKeys()
+  assertSafeBinding(
+    config,
+    stored.some(key => key.revokedAt === null),
+  )
+}
+
+/** What the HTTP edge has besides the engine and what is made with it. */
+async function edgeOf(config: Config, { store, clock, ids, log }: Ground, house: AgentHouse) {
+  return {
+    keys: withConfiguredKeys(store, [await configuredKey(config, clock)]),
+    receipts: store,
+    audit: new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) }),
+    agents: directoryOf(house),
+    tokenSecrets: config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data),
+    clock,
+    ids,
+    log,
+    config: await httpSettings(config),
+  }
+}
+
 type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
   { engine, app, webhooks, sealer, registerWorkflows }: Composed,
-  opened: (() => unknown)[],
+  opened: Opened,
   closeAll: () => Promise<void>,
 ): Host {
   let url = ''

@@ -1,3 +1,4 @@
+import { absent, present } from '../core/present.js'
 import { chanceOf } from './chance.js'
 import { type Estimate, meanOf } from './estimate.js'
 
@@ -18,11 +19,14 @@ const SEED = 26
 export function calibrationError(claims: readonly Claim[]): Estimate | undefined {
   const n = claims.length
   if (n === 0) return undefined
-  const value = errorOf(n, i => claims[i]!)
+  const claimAt = (i: number): Claim => claims[i] ?? absent(`claim ${i}`)
+  const value = errorOf(n, claimAt)
   const chance = chanceOf(SEED)
-  const errors = repeated(n, () => claims[Math.floor(chance() * n)]!)
-  const [right, wrong] = [1, 0].map(outcome => claims.map(({ confidence }) => ({ confidence, right: outcome })))
-  const honest = repeated(n, i => (chance() < claims[i]!.confidence ? right : wrong)![i]!)
+  const errors = repeated(n, () => claimAt(Math.floor(chance() * n)))
+  const honest = repeated(n, i => {
+    const { confidence } = claimAt(i)
+    return { confidence, right: chance() < confidence ? 1 : 0 }
+  })
   const bias = meanOf(errors) - value
   const low = value <= quantile(honest, 0.95) ? 0 : quantile(errors, 0.025) - bias
   return { value, low: clamp(low, 0, value), high: clamp(quantile(errors, 0.975) - bias, value, 1), n }
@@ -32,7 +36,8 @@ function errorOf(n: number, claimAt: (i: number) => Claim): number {
   const gaps = new Float64Array(BINS)
   for (let i = 0; i < n; i += 1) {
     const { confidence, right } = claimAt(i)
-    gaps[Math.min(BINS - 1, Math.floor(confidence * BINS))]! += right - confidence
+    const bin = Math.min(BINS - 1, Math.floor(confidence * BINS))
+    gaps[bin] = (gaps[bin] ?? 0) + (right - confidence)
   }
   return gaps.reduce((sum, gap) => sum + Math.abs(gap), 0) / n
 }
@@ -42,6 +47,6 @@ const repeated = (n: number, draw: (i: number) => Claim): number[] =>
   Array.from({ length: RESAMPLES }, () => errorOf(n, draw)).sort((a, b) => a - b)
 
 const quantile = (ascending: readonly number[], share: number): number =>
-  ascending[Math.floor(share * (ascending.length - 1))]!
+  present(ascending[Math.floor(share * (ascending.length - 1))], 'sample')
 
 const clamp = (value: number, low: number, high: number): number => Math.min(high, Math.max(low, value))

@@ -31,11 +31,12 @@ type Table = readonly [readonly [number, number], readonly [number, number]]
 
 /** For large samples, after Fleiss, Cohen and Everitt (1969). */
 function standardError(table: Table, kappa: number, expected: number, n: number): number {
-  const rows = table.map(([a, b]) => a + b)
-  const columns = [table[0][0] + table[1][0], table[0][1] + table[1][1]]
+  const [[failBad, failGood], [passBad, passGood]] = table
+  const [fail, pass] = [failBad + failGood, passBad + passGood]
+  const [bad, good] = [failBad + passBad, failGood + passGood]
   const apart = 1 - kappa
-  const alike = [0, 1].map(i => table[i]![i]! * (1 - (rows[i]! + columns[i]!) * apart) ** 2)
-  const unlike = [0, 1].map(i => table[i]![1 - i]! * (columns[i]! + rows[1 - i]!) ** 2)
-  const variance = alike[0]! + alike[1]! + apart ** 2 * (unlike[0]! + unlike[1]!) - (kappa - expected * apart) ** 2
+  const alike = failBad * (1 - (fail + bad) * apart) ** 2 + passGood * (1 - (pass + good) * apart) ** 2
+  const unlike = failGood * (bad + pass) ** 2 + passBad * (good + fail) ** 2
+  const variance = alike + apart ** 2 * unlike - (kappa - expected * apart) ** 2
   return Math.sqrt(Math.max(0, variance) / n) / (1 - expected)
 }

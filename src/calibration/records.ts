@@ -36,8 +36,10 @@ export function createRecords({
     const kept = new Map<string, Digest>()
     for (let from = 0; from < rows.length; from += READ_AT_ONCE) {
       const some = rows.slice(from, from + READ_AT_ONCE)
-      const found = await Promise.all(some.map(async row => read?.get(keyOf(row)) ?? (await digestAt(row))))
-      for (const [i, digest] of found.entries()) if (digest !== undefined) kept.set(keyOf(some[i]!), digest)
+      const found = await Promise.all(
+        some.map(async row => ({ key: keyOf(row), digest: read?.get(keyOf(row)) ?? (await digestAt(row)) })),
+      )
+      for (const { key, digest } of found) if (digest !== undefined) kept.set(key, digest)
     }
     digests.set(name, kept)
     // A licence is for the gate as it was: other criteria, or other verifiers, have to earn their own.

@@ -35,10 +35,10 @@ export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(item => canonicalJson(item ?? null)).join(',')}]`
   if (!isObject(value)) return JSON.stringify(value)
   // Written out, because an object of sorted entries would put names that look like numbers first.
-  const names = Object.keys(value)
-    .filter(name => value[name] !== undefined)
-    .sort((a, b) => (a < b ? -1 : 1))
-  return `{${names.map(name => `${JSON.stringify(name)}:${canonicalJson(value[name]!)}`).join(',')}}`
+  const entries = Object.entries(value)
+    .filter(([, item]) => item !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([name, item]) => `${JSON.stringify(name)}:${canonicalJson(item)}`).join(',')}}`
 }
 
 /** Follows a dotted path (`output.items.0.name`) through own properties only. */

@@ -1,17 +1,12 @@
-import type { BoundGate } from '../core/gate/gate.js'
-import { bareAnswer, schemasFor } from '../core/interrupt.js'
-import type { Json, JsonObject } from '../core/json.js'
-import { JUDGE_WORKFLOW } from '../core/nodes/judge.js'
-import { type Failure, failure, type Refusal, refuse } from '../core/problem.js'
+import type { Json } from '../core/json.js'
+import { type Refusal, refuse } from '../core/problem.js'
 import type { NodeTypes } from '../core/run/compile.js'
-import { decide, type Rules } from '../core/run/decide.js'
-import type { RunStarted } from '../core/run/event.js'
-import { findOpen } from '../core/run/interrupts.js'
+import type { Rules } from '../core/run/decide.js'
 import type { Plan } from '../core/run/plan.js'
 import type { Limits } from '../core/run/turn.js'
-import { ENGINE_VERSION } from '../core/run/version.js'
 import { Lru } from '../lru.js'
 import { sleep } from '../timing/sleep.js'
+import { answerFor } from './answer-interrupt.js'
 import type {
   Answer,
   CreateRun,
@@ -46,7 +41,7 @@ import type {
   WorkflowRecord,
 } from './ports.js'
 import { type Input, Runs, viewOf, type Written } from './runs.js'
-import { shownHash } from './shown-hash.js'
+import { configurableProblem, gatesFor, startedWith, unknownWork } from './start-run.js'
 import type { Inspector, Records, Standards } from './verification-ports.js'
 
 export type EngineDeps = {
@@ -207,35 +202,14 @@ export class Engine implements RunEngine {
     if (busy) return { ok: false, refusal: busy }
     const named = 'agentId' in request ? request.agentId : request.workflowId
     const plan = await this.#plans.named(request.tenant, named)
-    if (!plan) return { ok: false, refusal: 'agentId' in request ? unknownAgent(named) : unknownWorkflow(named) }
-    const { configurableSchema } = plan.definition
-    if (configurableSchema) {
-      const problem = await this.deps.schemas.check(configurableSchema, request.configurable ?? {})
-      if (problem !== undefined)
-        return {
-          ok: false,
-          refusal: refuse(
-            'validation_error',
-            `configurable does not fit the workflow's configurableSchema: ${problem}`,
-          ),
-        }
-    }
-    const gates = await this.#gatesFor(request.tenant, plan.definition.id, request.inputs)
+    if (!plan) return { ok: false, refusal: unknownWork(request) }
+    const { schemas, standards, ids } = this.deps
+    const misfit = await configurableProblem(schemas, plan, request)
+    if (misfit) return { ok: false, refusal: misfit }
+    const gates = await gatesFor(standards, request.tenant, plan.definition.id, request.inputs)
     if ('code' in gates) return { ok: false, refusal: refuse('validation_error', gates.message) }
-    const runId = this.deps.ids.run()
-    const started: RunStarted = {
-      workflowId: plan.definition.id,
-      workflowDigest: plan.digest,
-      inputs: request.inputs,
-      transport: request.transport,
-      engineVersion: ENGINE_VERSION,
-      owner: { tenant: request.tenant, principal: request.principal },
-      ...('agentId' in request ? { agentSource: request.source } : {}),
-      // What its tools may ask for, and its workers' (R-TOOL-4).
-      ...(request.scopes && mayAct(plan) ? { principalScope: request.scopes } : {}),
-    }
-    for (const field of ['configurable', 'tags', 'metadata', 'scopeId'] as const)
-      if (request[field] !== undefined) Object.assign(started, { [field]: request[field] })
+    const runId = ids.run()
+    const started = startedWith(request, plan)
     return this.#runs.create(
       runId,
       { type: 'StartRun', runId, started, ...(gates.length > 0 ? { gates } : {}) },
@@ -243,15 +217,6 @@ export class Engine implements RunEngine {
       request.exclusiveScope ?? false,
       receipt,
     )
-  }
-
-  /** What the results of a run are held to. A trial is of the one gate it names. */
-  async #gatesFor(tenant: string, workflowId: string, { gateId }: JsonObject): Promise<readonly BoundGate[] | Failure> {
-    const { standards } = this.deps
-    if (workflowId !== JUDGE_WORKFLOW) return standards.gatesFor(tenant, workflowId)
-    const bound = typeof gateId === 'string' ? await standards.gate(tenant, gateId) : undefined
-    if (bound) return [onTrial(bound)]
-    return failure('gate_unbound', `inputs.gateId must name a gate, not ${JSON.stringify(gateId ?? null)}`)
   }
 
   async command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<RunView>> {
@@ -273,35 +238,10 @@ export class Engine implements RunEngine {
     return this.#cells.get(runId)?.loaded?.tenant ?? (await this.deps.store.readRun(null, runId))?.tenant
   }
 
-  /**
-   * The answer as the run will hear it, or why it will not; undefined when there is no run. The rules are asked first,
-   * so that only whoever may answer learns what the author's schema says.
-   */
+  /** Undefined when there is no run. */
   async #answerFor(tenant: string, runId: string, command: ResolveInterrupt): Promise<Input | Refusal | undefined> {
     const view = await this.inspect(tenant, runId)
-    if (!view) return undefined
-    const { type: _, value, ...answer } = command
-    const open = findOpen(view.plan, view.state, command, this.deps.clock.now())
-    if ('code' in open) return open
-    const { kind, shown, interruptId } = open.asked
-    const { said, ...claim } = bareAnswer(kind, value)
-    const input = {
-      ...answer,
-      ...claim,
-      type: 'ResolveInterrupt' as const,
-      value: said,
-      shownHash: shownHash(kind, shown),
-      // What is judged below is what is answered, whatever the node asks by then.
-      interruptId,
-    }
-    const trial = decide(this.#rules(view.plan), view.state, { ...input, now: this.deps.clock.now() })
-    if (!trial.ok) return trial.refusal
-    for (const [schema, part, field] of schemasFor(open.asked, said)) {
-      const problem = await this.deps.schemas.check(schema, part)
-      if (problem !== undefined)
-        return refuse('validation_error', `${field} does not fit its schema: ${problem}`, { field })
-    }
-    return input
+    return view && answerFor(this.deps, this.#rules(view.plan), view, command)
   }
 
   async inspect(tenant: string, runId: string): Promise<RunView | undefined> {
@@ -434,20 +374,6 @@ const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
 const unavailable = (why: string): Refusal =>
   refuse('service_unavailable', `${why}; try again in a few seconds`, { retryAfter: 2 })
 
-const mayAct = ({ nodes }: Plan): boolean => nodes.some(({ type }) => type.hands || type.invokes)
-
-const unknownAgent = (agentId: string): Refusal =>
-  refuse('validation_error', `agentId "${agentId}" names no agent of this host; see GET /v1/agents`, {
-    field: 'agentId',
-  })
-
-const unknownWorkflow = (workflowId: string): Refusal =>
-  refuse(
-    'validation_error',
-    `workflowId "${workflowId}" is not registered; register it with PUT /v1/workflows/${workflowId}`,
-    { field: 'workflowId' } satisfies JsonObject,
-  )
-
 const NO_RUN = refuse('not_found', 'no such run, or not visible to this key')
 
 function inputOf(command: Exclude<RunCommand, ResolveInterrupt>): Input {
@@ -460,13 +386,3 @@ function inputOf(command: Exclude<RunCommand, ResolveInterrupt>): Input {
       return { ...command, type: 'ResumeRun' }
   }
 }
-
-/** The same gate, standing in the trial and holding nothing up there. */
-const onTrial = (bound: BoundGate): BoundGate => ({
-  ...bound,
-  gate: {
-    ...bound.gate,
-    position: { workflow_id: JUDGE_WORKFLOW, phase_id: 'judge', placement: 'checkpoint' },
-    gate_behaviour: { ...bound.gate.gate_behaviour, blocking: false },
-  },
-})

@@ -1,4 +1,5 @@
 import type { BoundGate } from '../core/gate/gate.js'
+import { present } from '../core/present.js'
 import { type Failure, failure } from '../core/problem.js'
 import { decide } from '../core/run/decide.js'
 import type { RunInput } from '../core/run/input.js'
@@ -50,8 +51,7 @@ export function bear(
   const childRunId = nursery.ids.run()
   const start = hire(parent.runId, parent.state, parent.rules.limits, effect, plan, childRunId, gates)
   if ('code' in start) return { input: refused(effect, start) }
-  // Without a plan nobody is hired.
-  const known = plan!
+  const known = present(plan, 'plan of whoever was hired')
   const child = nursery.birth(childRunId, start, known, parent.state.lastAt)
   if ('append' in child) return { input: started(effect, known, childRunId), child }
   return { input: refused(effect, failure('child_refused', child.message, { retryable: false })) }

@@ -37,10 +37,11 @@ export class Followers {
       let next = from
       while (!signal.aborted) {
         const events = follower.takeFrom(next) ?? (await this.store.readEvents(runId, next, PAGE))
-        if (events.length > 0) {
+        const last = events.at(-1)
+        if (last) {
           yield events
-          next = events.at(-1)!.sequence + 1
-          if (isTerminal(events.at(-1)!.type)) return
+          next = last.sequence + 1
+          if (isTerminal(last.type)) return
         } else {
           await follower.pause(POLL_MS)
         }

@@ -1,5 +1,6 @@
 import type { Decision } from '../core/decider.js'
 import type { BoundGate } from '../core/gate/gate.js'
+import { present } from '../core/present.js'
 import { type Refusal, refuse } from '../core/problem.js'
 import { boundProblems } from '../core/run/bounds.js'
 import { decide, type Rules } from '../core/run/decide.js'
@@ -46,7 +47,8 @@ export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeRe
   const begin = mode === 'replay' ? replayed : branched
   const first = await begin(deps, rules, fork, runId, { ...overlay, ...(scopes ? { scopes } : {}) })
   if (!first.ok) return refused(first.refusal)
-  const head = fromSeq === 0 ? CHAIN_START : (await deps.store.readEvents(sourceRunId, fromSeq - 1, 1))[0]!.hash
+  const [last] = fromSeq === 0 ? [] : await deps.store.readEvents(sourceRunId, fromSeq - 1, 1)
+  const head = fromSeq === 0 ? CHAIN_START : present(last, `event ${fromSeq - 1} of run ${sourceRunId}`).hash
   const before = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq }
   const gates = await gatesOf(deps.store, source, first.state)
   return deps.runs.fork(before, first, newRun(source, plan, gates, first.state, fork), receipt)
@@ -54,7 +56,7 @@ export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeRe
 
 /** A fork is held to what its source was, however little of the source it has told so far. */
 async function gatesOf(store: Store, { runId }: RunRow, state: RunState): Promise<readonly BoundGate[]> {
-  if (state.phase !== 'absent') return state.gates ?? []
+  if (state.phase !== 'absent') return state.gated?.gates ?? []
   const first = (await store.readEvents(runId, 0, 1)).map(row => decode(runId, row))[0]
   return (first?.type === 'run.started' ? first.secret?.gates : undefined) ?? []
 }
@@ -80,7 +82,7 @@ async function branched(
   const log = rows.map(row => decode(sourceRunId, row))
   const now = clock.now()
   if (fromSeq > 0) return branchOff(rules, inherited(kept, runId, fork), runId, log, overlay, now)
-  const start = startOf(log[0]!, runId, now)
+  const start = startOf(present(log[0], `event of run ${sourceRunId}`), runId, now)
   const { configurable, scopes, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
   const started = { ...start.started, ...others, ...merged, ...narrowedScope(start.started, scopes) }

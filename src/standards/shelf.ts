@@ -1,5 +1,6 @@
 import type { BoundGate, Gate, Intent, Knowledge } from '../core/gate/gate.js'
 import type { Json } from '../core/json.js'
+import { present } from '../core/present.js'
 import { isAgentId } from '../core/work-id.js'
 import { sha256OfJson } from '../digest.js'
 import { agentWorkflow } from '../engine/agent-workflow.js'
@@ -32,19 +33,19 @@ export function shelve(standards: readonly Standard[]): Shelf {
   const bound = new Map<string, ReturnType<Shelf['bind']>>()
   const bind = (gateId: string): ReturnType<Shelf['bind']> => {
     const gate = gates.get(gateId)
-    if (gate === undefined) return undefined
+    const standard = find('gate', gateId)
+    if (gate === undefined || standard === undefined) return undefined
     const missing = missingOf(gate, find)
     if (missing.length > 0) return { missing }
     // A gate that all share is measured by what all share: no tenant has a say in it.
-    const mayBind = ({ intent_id }: Intent) =>
-      find('gate', gateId)!.tenant !== null || find('intent', intent_id)?.tenant === null
+    const mayBind = ({ intent_id }: Intent) => standard.tenant !== null || find('intent', intent_id)?.tenant === null
     const parts = {
       gate,
-      intents: gate.intent_refs.map(id => intents.get(id)!),
+      intents: gate.intent_refs.map(id => present(intents.get(id), `intent "${id}"`)),
       constraints: [...intents.values()].filter(intent => holdsFor(intent, gate) && mayBind(intent)),
-      knowledge: gate.knowledge_refs.map(id => knowledge.get(id)!),
+      knowledge: gate.knowledge_refs.map(id => present(knowledge.get(id), `knowledge "${id}"`)),
     }
-    return { ...parts, version: find('gate', gateId)!.version, hash: sha256OfJson(parts as unknown as Json) }
+    return { ...parts, version: standard.version, hash: sha256OfJson(parts as unknown as Json) }
   }
   return {
     find,

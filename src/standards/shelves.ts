@@ -46,7 +46,8 @@ export function createShelves({
   return {
     now,
     async lately(tenant) {
-      return ageOf(tenant) < FRESH_MS ? kept.get(tenant)!.shelf : now(tenant)
+      const known = kept.get(tenant)
+      return known && ageOf(tenant) < FRESH_MS ? known.shelf : now(tenant)
     },
     known(tenant) {
       const age = ageOf(tenant)

@@ -48,15 +48,30 @@ const NOBODY = 'assay:nobody'
 const ORDER: readonly StandardKind[] = ['knowledge', 'intent', 'gate']
 
 export function createStandards(deps: StandardsDeps): StandardsRegistry {
-  const { store, clock, plans } = deps
   const shelves = createShelves(deps)
+  const register = registerIn(deps, shelves)
+  return {
+    register,
+    share: shareIn(deps, shelves, register),
+    remove: removeFrom(deps, shelves),
+    ...gatesIn(deps, shelves),
 
-  const register: StandardsRegistry['register'] = async (
-    tenant,
-    kind,
-    document,
-    origin = tenant === null ? 'project' : 'api',
-  ) => {
+    async list(tenant, kind) {
+      return (await shelves.now(tenant)).all(kind)
+    },
+
+    async find(tenant, kind, id) {
+      return (await shelves.now(tenant)).find(kind, id)
+    },
+  }
+}
+
+type Shelves = ReturnType<typeof createShelves>
+
+const registerIn =
+  (deps: StandardsDeps, shelves: Shelves): StandardsRegistry['register'] =>
+  async (tenant, kind, document, origin = tenant === null ? 'project' : 'api') => {
+    const { store, clock } = deps
     const viewer = tenant ?? NOBODY
     const completed = complete(kind, document, origin)
     if (!completed.ok) return invalid(kind, document, completed.problems)
@@ -76,67 +91,64 @@ export function createStandards(deps: StandardsDeps): StandardsRegistry {
     return { ok: true, value: { standard: { ...record, version }, changed: true } }
   }
 
-  return {
-    register,
-
-    async gatesFor(tenant, workflowId) {
-      const shelf = await shelves.lately(tenant)
-      if (shelf.gatesOf(workflowId).length === 0) return []
-      return boundAll(shelf, workflowId, await plans().named(tenant, workflowId))
-    },
-
-    knownFor(tenant, workflowId) {
-      const shelf = shelves.known(tenant)
-      if (shelf === undefined) return undefined
-      if (shelf.gatesOf(workflowId).length === 0) return []
-      const plan = plans().known(tenant, workflowId)
-      return plan && boundAll(shelf, workflowId, plan)
-    },
-
-    async gate(tenant, gateId) {
-      const bound = (await shelves.lately(tenant)).bind(gateId)
-      return bound !== undefined && 'hash' in bound ? bound : undefined
-    },
-
-    async remove(tenant, kind, id) {
-      const shelf = await shelves.now(tenant)
-      const found = shelf.find(kind, id)
-      if (found === undefined) return unknown(kind)
-      if (found.tenant === null) return shared(kind, id)
-      const users =
-        kind === 'gate' ? [] : shelf.gates.filter(gate => refersTo(gate, kind, id)).map(gate => gate.gate_id)
-      if (users.length > 0) return inUse(kind, id, users)
-      await store.deleteStandard({ tenant, kind, id, now: clock.now() })
-      shelves.forget(tenant)
-      return undefined
-    },
-
-    async list(tenant, kind) {
-      return (await shelves.now(tenant)).all(kind)
-    },
-
-    async find(tenant, kind, id) {
-      return (await shelves.now(tenant)).find(kind, id)
-    },
-
-    async share(documents) {
-      const problems: string[] = []
-      const kept = new Set<string>()
-      for (const { file, kind, document } of ORDER.flatMap(kind => documents.filter(one => one.kind === kind))) {
-        const answer = await register(null, kind, document)
-        if (answer.ok) kept.add(`${kind}/${answer.value.standard.id}`)
-        else if ('refusal' in answer) problems.push(...eachOf(answer.refusal).map(problem => `${file}: ${problem}`))
-      }
-      if (problems.length > 0) return problems
-      const shelf = await shelves.now(NOBODY)
-      for (const kind of ORDER.toReversed())
-        for (const { id } of shelf.all(kind))
-          if (!kept.has(`${kind}/${id}`)) await store.deleteStandard({ tenant: null, kind, id, now: clock.now() })
-      shelves.forget(null)
-      return []
-    },
+const shareIn =
+  (
+    { store, clock }: StandardsDeps,
+    shelves: Shelves,
+    register: StandardsRegistry['register'],
+  ): StandardsRegistry['share'] =>
+  async documents => {
+    const problems: string[] = []
+    const kept = new Set<string>()
+    for (const { file, kind, document } of ORDER.flatMap(kind => documents.filter(one => one.kind === kind))) {
+      const answer = await register(null, kind, document)
+      if (answer.ok) kept.add(`${kind}/${answer.value.standard.id}`)
+      else if ('refusal' in answer) problems.push(...eachOf(answer.refusal).map(problem => `${file}: ${problem}`))
+    }
+    if (problems.length > 0) return problems
+    const shelf = await shelves.now(NOBODY)
+    for (const kind of ORDER.toReversed())
+      for (const { id } of shelf.all(kind))
+        if (!kept.has(`${kind}/${id}`)) await store.deleteStandard({ tenant: null, kind, id, now: clock.now() })
+    shelves.forget(null)
+    return []
   }
-}
+
+const removeFrom =
+  ({ store, clock }: StandardsDeps, shelves: Shelves): StandardsRegistry['remove'] =>
+  async (tenant, kind, id) => {
+    const shelf = await shelves.now(tenant)
+    const found = shelf.find(kind, id)
+    if (found === undefined) return unknown(kind)
+    if (found.tenant === null) return shared(kind, id)
+    const users = kind === 'gate' ? [] : shelf.gates.filter(gate => refersTo(gate, kind, id)).map(gate => gate.gate_id)
+    if (users.length > 0) return inUse(kind, id, users)
+    await store.deleteStandard({ tenant, kind, id, now: clock.now() })
+    shelves.forget(tenant)
+    return undefined
+  }
+
+/** What the engine asks when a run starts. */
+const gatesIn = ({ plans }: StandardsDeps, shelves: Shelves): Standards => ({
+  async gatesFor(tenant, workflowId) {
+    const shelf = await shelves.lately(tenant)
+    if (shelf.gatesOf(workflowId).length === 0) return []
+    return boundAll(shelf, workflowId, await plans().named(tenant, workflowId))
+  },
+
+  knownFor(tenant, workflowId) {
+    const shelf = shelves.known(tenant)
+    if (shelf === undefined) return undefined
+    if (shelf.gatesOf(workflowId).length === 0) return []
+    const plan = plans().known(tenant, workflowId)
+    return plan && boundAll(shelf, workflowId, plan)
+  },
+
+  async gate(tenant, gateId) {
+    const bound = (await shelves.lately(tenant)).bind(gateId)
+    return bound !== undefined && 'hash' in bound ? bound : undefined
+  },
+})
 
 function boundAll(shelf: Shelf, workflowId: string, plan: Plan | undefined): readonly BoundGate[] | Failure {
   const bound = shelf.gatesOf(workflowId).map(gate => boundAt(gate, shelf, plan))

@@ -5,6 +5,7 @@ import { RESULT_ARTIFACT, type VerificationRecord } from '../core/gate/record.js
 import type { Json, JsonObject } from '../core/json.js'
 import type { Recorded } from '../core/run/event.js'
 import type { Effect } from '../core/run/pending.js'
+import { judgesIn } from '../core/run/waiting.js'
 import type { AgentVerified } from '../core/run/gate-event.js'
 import { taggedSha256OfJson } from '../digest.js'
 import { boundGate } from './gates.js'
@@ -58,7 +59,7 @@ export function convenes(run: Scenario): Scenario {
 /** Those at work for a gate, by position. */
 export const judgesOf = (run: Scenario) => {
   const nodes = run.state.phase === 'active' ? run.state.nodes : []
-  return nodes.flatMap(node => (node.is === 'waiting' ? (node.gating?.judges ?? []) : []))
+  return nodes.flatMap(judgesIn)
 }
 
 export type Said = {

@@ -2,7 +2,8 @@ import type { ProbeResult } from '../core/gate/judgement.js'
 import type { Json } from '../core/json.js'
 import type { RunInput } from '../core/run/input.js'
 import type { Effect } from '../core/run/pending.js'
-import type { RunState } from '../core/run/state.js'
+import { boundGateAt, type RunState } from '../core/run/state.js'
+import { gatingIn } from '../core/run/waiting.js'
 import { taggedSha256OfJson } from '../digest.js'
 import { BRIEF, replyOf } from './agents.js'
 import { blocker } from './gate-stories.js'
@@ -104,10 +105,10 @@ const askedAt = (state: RunState, childRunId: string): readonly string[] =>
   state.phase === 'absent'
     ? []
     : state.nodes.flatMap(node => {
-        const gating = node.is === 'waiting' ? node.gating : undefined
+        const gating = gatingIn(node)
         const isHere = gating?.judges.some(judge => judge.is === 'running' && judge.childRunId === childRunId)
         if (!gating || !isHere) return []
-        const { evaluation_criteria } = state.gates![gating.gate]!.gate
+        const { evaluation_criteria } = boundGateAt(state, gating.gate).gate
         return evaluation_criteria
           .filter(({ dimension, probes }) => gating.dimensions.includes(dimension) && probes.length === 0)
           .map(({ dimension }) => dimension)

@@ -3,6 +3,7 @@ import type { RunInput } from '../core/run/input.js'
 import type { Effect } from '../core/run/pending.js'
 import type { Plan } from '../core/run/plan.js'
 import type { Active } from '../core/run/state.js'
+import { questionOf } from '../core/run/waiting.js'
 import { taggedSha256OfJson } from '../digest.js'
 import { type Choose, chance, pick } from '../log-check/testing/choice.js'
 import { BRIEF, replyOf } from './agents.js'
@@ -141,9 +142,9 @@ function inspected(effect: Extract<Effect, { kind: 'inspect' }>, choose: Choose)
 }
 
 function resolved(plan: Plan, state: Active, index: number, choose: Choose): Happening | undefined {
-  const node = state.nodes[index]!
-  if (node.is !== 'waiting' || !node.asked) return undefined
-  const { kind, data } = node.asked
+  const asked = questionOf(state.nodes[index])
+  if (!asked) return undefined
+  const { kind, data } = asked
   const actions = Array.isArray(data.actions) ? (data.actions as string[]) : ['accept', 'reject', 'edit-accept']
   const action = pick(choose, actions)
   const edited: Json = kind === 'low-confidence' ? 'mended' : { text: 'mended' }

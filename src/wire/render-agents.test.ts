@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../core/json.js'
 import type { Plan } from '../core/run/plan.js'
 import type { Active, NodeState, Orchestrator, RunState, WorkerState } from '../core/run/state.js'
+import type { OnWorkers } from '../core/run/waiting.js'
 import { renderSnapshot } from './render.js'
 
 const PINS: { readonly [nodeId: string]: JsonObject } = {
@@ -29,6 +30,7 @@ const orchestrator: Orchestrator = {
 
 const handing = (workers: readonly WorkerState[], more: object = { decided: 9 }): NodeState => ({
   is: 'waiting',
+  on: 'workers',
   attempt: 0,
   failures: 0,
   since: 10,
@@ -37,9 +39,15 @@ const handing = (workers: readonly WorkerState[], more: object = { decided: 9 })
   workers,
 })
 
-const asking = (node: NodeState): NodeState => ({ ...node, asked: { kind: 'approval' } }) as unknown as NodeState
+const asked = { kind: 'approval' }
+/** A hand-off that asks whether to merge, or whoever else asks. */
+const asking = (node: NodeState): NodeState =>
+  ('workers' in node
+    ? { ...node, hold: { is: 'merging', asked } }
+    : { ...node, on: 'person', asked }) as unknown as NodeState
 
-const thinking = { ...handing([]), wait: { kind: 'effect' }, workers: undefined } as unknown as NodeState
+const { workers: _, ...started } = handing([]) as OnWorkers
+const thinking = { ...started, on: 'host', wait: { kind: 'effect' } } as unknown as NodeState
 const completed = (since: number, outputs: JsonObject = {}): NodeState => ({ is: 'completed', outputs, since })
 
 /** A run whose nodes are as given; the others have not started. */
@@ -165,7 +173,7 @@ test('R-LIVE-17: a node with an agent at work shows who, with which model and ho
     calls: 2,
     now: { is: 'using' },
   }
-  const node = shown({ write: { ...thinking, invocation } as unknown as NodeState }).nodeStates?.write
+  const node = shown({ write: { ...thinking, on: 'agent', invocation } as unknown as NodeState }).nodeStates?.write
   expect(node?.invocation).toEqual({
     invocationId: 'r:write:1',
     agentId: 'local.a.writer',

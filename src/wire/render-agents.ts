@@ -1,6 +1,7 @@
 import { NOTHING_SPENT, usdOf } from '../core/agent/budget.js'
 import type { Plan, PlanNode } from '../core/run/plan.js'
 import type { Active, Ended, NodeState, Orchestrator, WorkerState } from '../core/run/state.js'
+import { invocationOf as atWorkIn, type OnWorkers, questionOf, type Waiting } from '../core/run/waiting.js'
 import type { AgentRef } from './agent-ref.js'
 import { gatesOf, ledgersOf } from './render-gates.js'
 import type { LoopSnapshot, NodeSnapshot, RunSnapshot } from './run.js'
@@ -90,25 +91,24 @@ function decisionOf(decision: Orchestrator['decision']): LoopSnapshot['decision'
 function phaseOf(plan: Plan, state: Existing): LoopSnapshot['phase'] {
   const supervisor = state.nodes[plan.nodes.findIndex(isSupervisor)]
   if (state.phase === 'ended' || (supervisor?.is === 'completed' && supervisor.outputs.route === 'done')) return 'done'
-  if (supervisor?.is === 'waiting') return supervisor.asked === undefined ? 'deciding' : 'suspended'
+  if (supervisor?.is === 'waiting') return questionOf(supervisor) === undefined ? 'deciding' : 'suspended'
   const handing = state.nodes.find(isHandingOver)
   if (handing === undefined) return 'deciding'
-  return handing.asked === undefined ? 'dispatching' : 'suspended'
+  return questionOf(handing) === undefined ? 'dispatching' : 'suspended'
 }
 
-type Waiting = Extract<NodeState, { is: 'waiting' }>
-
 /** At the loop's own hand-off, not at that of a sub-workflow beside it. */
-const isHandingOver = (node: NodeState): node is Waiting =>
-  node.is === 'waiting' && node.wait.kind === 'handoff' && node.wait.decided !== undefined
+const isHandingOver = (node: NodeState): node is OnWorkers =>
+  node.is === 'waiting' && node.on === 'workers' && node.wait.decided !== undefined
 
 /** What a waiting node has handed over, and to whom. */
-export function handoffOf({ wait, workers }: Waiting): Pick<NodeSnapshot, 'childRunId' | 'workers'> {
-  if (wait.kind !== 'handoff') return {}
-  const running = workers?.find(worker => worker.is === 'running')
+export function handoffOf(node: Waiting): Pick<NodeSnapshot, 'childRunId' | 'workers'> {
+  if (node.on !== 'workers') return {}
+  const { wait, workers } = node
+  const running = workers.find(worker => worker.is === 'running')
   return {
     ...(running && { childRunId: running.childRunId }),
-    workers: wait.workers.map((workerId, index) => workerSnapshot(workerId, workers?.[index])),
+    workers: wait.workers.map((workerId, index) => workerSnapshot(workerId, workers[index])),
   }
 }
 
@@ -126,7 +126,8 @@ function workerSnapshot(workerId: string, worker: WorkerState = { is: 'pending' 
 const PHASES = { thinking: 'thinking', using: 'using-tool', between: 'between' } as const
 
 /** The agent at work in a node: who, with which model, and how far; nothing of what is said. */
-export function invocationOf({ invocation }: Waiting): Pick<NodeSnapshot, 'invocation'> {
+export function invocationOf(node: Waiting): Pick<NodeSnapshot, 'invocation'> {
+  const invocation = atWorkIn(node)
   if (invocation === undefined) return {}
   const { invocationId, brief, calls, now } = invocation
   const { agentId, provider, model } = brief

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { OrchestratorDecision } from '../core/orchestrator/decision.js'
-import type { Ended, Slot } from '../core/run/state.js'
+import type { Ended, Gated, Slot } from '../core/run/state.js'
 import { convergenceOf, gatesOf, ledgersOf } from './render-gates.js'
 
 const slot = (more: Partial<Slot> = {}): Slot => ({
@@ -14,6 +14,9 @@ const slot = (more: Partial<Slot> = {}): Slot => ({
   attempts: [],
   ...more,
 })
+
+/** What a run knows whose gates have said this. */
+const held = (slots: Gated['slots']): Gated => ({ gates: [], slots, reworks: 0, feedback: {} })
 
 /** A run that has ended like this. */
 const ended = (more: Partial<Ended> = {}, decision?: OrchestratorDecision): Ended =>
@@ -38,12 +41,12 @@ describe('R-VERIFY-19: whether a run reached its goal', () => {
   test('is said only where criteria were named, or results judged', () => {
     expect(convergenceOf(ended())).toEqual({})
     expect(convergenceOf(ended({}, { kind: 'terminate', reason: 'done' }))).toEqual({})
-    expect(convergenceOf(ended({ slots: { a: slot({ verdict: undefined as never }) } }))).toEqual({})
+    expect(convergenceOf(ended({ gated: held({ a: slot({ verdict: undefined as never }) }) }))).toEqual({})
     expect(convergenceOf(ended({}, { kind: 'next-worker', nextWorkerIds: ['a'] }))).toEqual({})
   })
 
   test('R-VERIFY-18: is told with the criteria and the verdicts', () => {
-    expect(convergenceOf(ended({ slots: { a: slot() } }, terminate(true, false)))).toEqual({
+    expect(convergenceOf(ended({ gated: held({ a: slot() }) }, terminate(true, false)))).toEqual({
       convergence: {
         successCriteria: [
           { key: 'k0', met: true },
@@ -58,9 +61,9 @@ describe('R-VERIFY-19: whether a run reached its goal', () => {
   test('one criterion that is not met, or one result that did not pass, is enough', () => {
     expect(goal(ended({}, terminate(true, true)))).toBe(true)
     expect(goal(ended({}, terminate(true, false)))).toBe(false)
-    expect(goal(ended({ slots: { a: slot(), b: slot({ verdict: 'pass' }) } }))).toBe(true)
+    expect(goal(ended({ gated: held({ a: slot(), b: slot({ verdict: 'pass' }) }) }))).toBe(true)
     for (const verdict of ['fail', 'revise'] as const)
-      expect(goal(ended({ slots: { a: slot(), b: slot({ verdict }) } }, terminate(true)))).toBe(false)
+      expect(goal(ended({ gated: held({ a: slot(), b: slot({ verdict }) }) }, terminate(true)))).toBe(false)
   })
 
   test('is never so before the run has completed', () => {
@@ -74,7 +77,7 @@ describe('R-VERIFY-19: whether a run reached its goal', () => {
     expect(convergenceOf(ended({ outcome: outcome(false) }))).toEqual({
       convergence: { goalSatisfied: false, verdicts: [] },
     })
-    expect(goal(ended({ outcome: outcome(true), slots: { a: slot({ verdict: 'fail' }) } }))).toBe(true)
+    expect(goal(ended({ outcome: outcome(true), gated: held({ a: slot({ verdict: 'fail' }) }) }))).toBe(true)
   })
 
   test('R-SEC-1: a criterion that quotes what the run keeps secret is masked', () => {
@@ -91,7 +94,7 @@ describe('gates of a snapshot', () => {
   test('each piece of work with its verdict, its attempts and what is still wrong', () => {
     const attempts = [2, 1].map((blocking, i) => ({ attempt: i + 1, blocking, score: 0, resultHash: '', failed: [] }))
     const { verdict: _, ...open } = slot({ gateId: 'tone', nodeId: 'write', attempts: [] })
-    expect(gatesOf({ slots: { a: slot({ verdict: 'revise', attempts }), b: open } })).toEqual([
+    expect(gatesOf({ gated: held({ a: slot({ verdict: 'revise', attempts }), b: open }) })).toEqual([
       {
         gateId: 'quality',
         nodeId: 'hand',

@@ -14,7 +14,7 @@ type Criteria = NonNullable<Convergence['successCriteria']>
 /** R-VERIFY-19. Absent while nothing has been judged, and nothing said of the goal. */
 export function convergenceOf(state: Existing): Pick<RunSnapshot, 'convergence'> {
   const criteria = criteriaOf(state)
-  const verdicts = Object.values(state.slots ?? {}).flatMap(({ target, verdict }) =>
+  const verdicts = Object.values(state.gated?.slots ?? {}).flatMap(({ target, verdict }) =>
     verdict === undefined ? [] : [{ target, verdict }],
   )
   const outcome = state.phase === 'ended' && state.outcome.status === 'completed' ? state.outcome : undefined
@@ -40,19 +40,21 @@ function criteriaOf(state: Existing): Criteria | undefined {
 }
 
 /** In the order in which they were first judged. */
-export function gatesOf({ slots = {} }: Pick<Told, 'slots'>): GateSnapshot[] {
-  return Object.values(slots).map(({ gateId, nodeId, workerId, target, verdict, attempts }): GateSnapshot => {
-    const latest = attempts.at(-1)
-    return {
-      gateId,
-      nodeId,
-      ...(workerId !== undefined && { workerId }),
-      target,
-      ...(verdict !== undefined && { verdict }),
-      attempts: attempts.length,
-      ...(latest && { blocking: latest.blocking }),
-    }
-  })
+export function gatesOf({ gated }: Pick<Told, 'gated'>): GateSnapshot[] {
+  return Object.values(gated?.slots ?? {}).map(
+    ({ gateId, nodeId, workerId, target, verdict, attempts }): GateSnapshot => {
+      const latest = attempts.at(-1)
+      return {
+        gateId,
+        nodeId,
+        ...(workerId !== undefined && { workerId }),
+        target,
+        ...(verdict !== undefined && { verdict }),
+        attempts: attempts.length,
+        ...(latest && { blocking: latest.blocking }),
+      }
+    },
+  )
 }
 
 /** R-DWS-28: what workers and verifiers have spent is booked apart; both draw on the one budget. */

@@ -2,7 +2,8 @@ import type { Json, JsonObject } from '../core/json.js'
 import { own, withKey } from '../core/json.js'
 import { MASK } from '../core/run/masking.js'
 import type { Plan } from '../core/run/plan.js'
-import { childStatusOf, isWaiting, type NodeState, type RunState, type Told } from '../core/run/state.js'
+import { type Active, childStatusOf, type Ended, isWaiting, type NodeState } from '../core/run/state.js'
+import { questionOf } from '../core/run/waiting.js'
 import type { RunView } from '../engine/api.js'
 import type { ChildRow, RunRow, StoredEvent } from '../engine/ports.js'
 import type { InterruptDoc } from './interrupt.js'
@@ -58,7 +59,8 @@ export function renderSnapshot(
   if (started.configurable !== undefined) snapshot.configurable = started.configurable
   addOrigin(snapshot, state)
   if (childRuns.length > 0) snapshot.childRuns = childRuns.map(child => ({ runId: child.runId, status: child.status }))
-  const current = isWaiting(status) ? (interrupt?.nodeId ?? waitingNode(plan, state)) : undefined
+  const waits = isWaiting(status) && state.phase === 'active'
+  const current = waits ? (interrupt?.nodeId ?? waitingNode(plan, state)) : undefined
   if (current !== undefined) snapshot.currentNodeId = current
   if (interrupt !== undefined) snapshot.interrupt = interrupt
   if (state.phase === 'ended') addOutcome(snapshot, state)
@@ -66,7 +68,7 @@ export function renderSnapshot(
 }
 
 /** A fork is nobody's child, whatever its source was. */
-function addOrigin(snapshot: Mutable<RunSnapshot>, { fork, started, diverged }: Told): void {
+function addOrigin(snapshot: Mutable<RunSnapshot>, { fork, started, diverged }: Active | Ended): void {
   if (diverged) snapshot.diverged = true
   if (fork !== undefined) {
     const { sourceRunId, fromSeq, mode, sourceLength } = fork
@@ -78,19 +80,13 @@ function addOrigin(snapshot: Mutable<RunSnapshot>, { fork, started, diverged }: 
 }
 
 /** The node that waits for someone: its own question comes before one that a child asks. */
-function waitingNode(plan: Plan, { nodes, open }: Told): string | undefined {
-  const first = (waits: (node: Waiting) => boolean) =>
-    open.find(index => {
-      const node = nodes[index]
-      return node?.is === 'waiting' && waits(node)
-    })
-  const index = first(node => node.asked !== undefined) ?? first(node => childStatusOf(node) !== undefined)
+function waitingNode(plan: Plan, { nodes, open }: Active): string | undefined {
+  const index =
+    open.find(at => questionOf(nodes[at]) !== undefined) ?? open.find(at => childStatusOf(nodes[at]) !== undefined)
   return index === undefined ? undefined : plan.nodes[index]?.node.id
 }
 
-type Waiting = Extract<NodeState, { is: 'waiting' }>
-
-function addOutcome(snapshot: Mutable<RunSnapshot>, state: Extract<RunState, { phase: 'ended' }>): void {
+function addOutcome(snapshot: Mutable<RunSnapshot>, state: Ended): void {
   const { outcome } = state
   snapshot.completedAt = iso(state.endedAt)
   if (outcome.status === 'completed') snapshot.outputs = outcome.outputs
@@ -127,7 +123,7 @@ function nodeSnapshot(node: NodeState = { is: 'idle' }): NodeSnapshot {
       return { status: 'pending' }
     case 'waiting':
       return {
-        status: node.asked === undefined ? 'running' : 'suspended',
+        status: questionOf(node) === undefined ? 'running' : 'suspended',
         attempt: node.attempt,
         ...handoffOf(node),
         ...invocationOf(node),

@@ -158,7 +158,7 @@ export function matches(pattern: string, name: string): boolean {
   const parts = pattern.split('*')
   const [first = ''] = parts
   if (parts.length === 1) return pattern === name
-  const last = parts.at(-1)!
+  const last = parts.at(-1) ?? ''
   if (!name.startsWith(first)) return false
   let at = first.length
   for (const part of parts.slice(1, -1)) {

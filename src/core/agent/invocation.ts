@@ -76,8 +76,9 @@ export type ToolResult =
 export function nextCall({ rounds, brief }: InvocationState): { position: number; wanted: ToolWanted } | undefined {
   const round = rounds.at(-1)
   if (round === undefined) return undefined
-  const position = round.wanted.findIndex((wanted, i) => isOnSurface(brief, wanted) && round.results[i] === undefined)
-  return position < 0 ? undefined : { position, wanted: round.wanted[position]! }
+  for (const [position, wanted] of round.wanted.entries())
+    if (isOnSurface(brief, wanted) && round.results[position] === undefined) return { position, wanted }
+  return undefined
 }
 
 /** R-TOOL-1, R-TOOL-2: what the model asks for is looked up again, by exact name, in what it was given. */

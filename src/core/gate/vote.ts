@@ -60,7 +60,9 @@ export function voteOf(
 function verdictOf(criteria: readonly Criterion[], scores: Vote['scores'], findings: readonly Said[]): DwsVerdict {
   const has = (classification: Finding['classification']) =>
     findings.some(finding => finding.classification === classification)
-  const isShort = criteria.some(({ dimension, pass_threshold }) => !(own(scores, dimension)! >= pass_threshold))
+  const isShort = criteria.some(
+    ({ dimension, pass_threshold }) => !((own(scores, dimension) ?? Number.NaN) >= pass_threshold),
+  )
   if (isShort || has('blocking')) return 'fail'
   return has('warning') ? 'conditional_pass' : 'pass'
 }

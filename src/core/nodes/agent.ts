@@ -1,7 +1,8 @@
 import { FEEDBACK_INPUT } from '../gate/feedback-input.js'
-import { isObject, type Json, type JsonObject } from '../json.js'
+import { isObject, type Json, type JsonObject, own } from '../json.js'
 import { completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
 import { ratificationProblems } from '../orchestrator/hold.js'
+import { present } from '../present.js'
 import { agentOf } from '../run/orchestration.js'
 import { timeoutProblems } from '../interrupt.js'
 
@@ -13,7 +14,10 @@ export const agentNode: NodeType = {
   start: ctx => {
     const { node, config, ordinal } = ctx
     const version = isObject(node.agent as Json | undefined) ? (node.agent as JsonObject).version : undefined
-    const agent = { agentId: nameOf(node)!, ...(typeof version === 'string' ? { version } : {}) }
+    const agent = {
+      agentId: present(nameOf(node), `agent of node "${node.id}"`),
+      ...(typeof version === 'string' ? { version } : {}),
+    }
     return {
       kind: 'waiting',
       wait: { kind: 'agent', agent, role: 'worker', task: taskOf(ctx), ordinal, prompts: promptRefs(config) },
@@ -54,7 +58,12 @@ function configProblems(config: JsonObject): string[] {
 }
 
 const promptRefs = (config: JsonObject): JsonObject =>
-  Object.fromEntries(REFS.flatMap(name => (config[name] === undefined ? [] : [[name, config[name]!]])))
+  Object.fromEntries(
+    REFS.flatMap(name => {
+      const ref = own(config, name)
+      return ref === undefined ? [] : [[name, ref]]
+    }),
+  )
 
 /** What the agent is given: its port `task`, else all its ports, else what the run itself was given. */
 function taskOf({ inputs, runInputs }: NodeContext): Json {

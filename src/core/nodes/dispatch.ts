@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject, own } from '../json.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
+import { present } from '../present.js'
 import { failure } from '../problem.js'
 import { isMap, termProblems } from '../run/mapping.js'
 import { isWorkId } from '../work-id.js'
@@ -81,7 +82,7 @@ export const dispatchNode: NodeType = {
       ...(error === undefined ? {} : { error: error.code }),
       ...(attestation === undefined ? {} : { attestation }),
     }))
-    const last = workers.at(-1)!
+    const last = present(workers.at(-1), 'worker of the hand-off')
     return completed({
       ...(last.childRunId === undefined ? {} : { childRunId: last.childRunId }),
       childStatus: last.status,

@@ -1,4 +1,5 @@
 import { completed, failedStep, type NodeType } from '../node-type.js'
+import { present } from '../present.js'
 import { failure } from '../problem.js'
 import { termProblems } from '../run/mapping.js'
 import { isWorkId, WORK_ID_RULE } from '../work-id.js'
@@ -27,9 +28,11 @@ export const subWorkflowNode: NodeType = {
   }),
   settle: ({ config }, _wait, outcome) => {
     if (outcome.kind !== 'handed') throw new Error(`sub-workflow settled by ${outcome.kind}`)
-    const { childRunId, status, error, attestation } = outcome.workers[0]!
+    const [worker] = outcome.workers
+    const { childRunId, status, error, attestation } = present(worker, 'worker of the sub-workflow')
     // Without a child there is nothing to absorb; what a person or a gate did not accept is named as such.
-    if (childRunId === undefined) return failedStep({ ...error!, retryable: false })
+    if (childRunId === undefined)
+      return failedStep({ ...present(error, 'reason why there is no child'), retryable: false })
     if (status !== 'completed' && config.onChildFailure !== 'absorb') {
       if (error?.code === 'merge_rejected' || error?.code === 'verification_failed') return failedStep(error)
       const message = `child run ${childRunId} ${status}${error ? `: ${error.message}` : ''}`

@@ -21,6 +21,7 @@ import {
   ruleFor,
   sourceProblems,
 } from '../orchestrator/sources.js'
+import { present } from '../present.js'
 import { failure } from '../problem.js'
 import { agentOf } from '../run/orchestration.js'
 import { isTooLarge, MAX_VALUE_BYTES } from '../run/weight.js'
@@ -212,7 +213,7 @@ function answered(ctx: NodeContext, { resolution }: Extract<WaitOutcome, { kind:
       ? notApproved(timedOut, by)
       : take(ctx, ratified as OrchestratorDecision & JsonObject, true)
   }
-  const { iteration, decision } = ctx.orchestrator!
+  const { iteration, decision } = present(ctx.orchestrator, 'decision that was asked about')
   const asked = decision as OrchestratorDecision & JsonObject
   if (routeOf(asked) === 'again') return completed({ iteration, decision: asked, route: 'again' })
   const carriedOut = kind === 'clarification' ? (isConfirmed(value) ? asked : undefined) : ratification(value, asked)

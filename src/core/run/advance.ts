@@ -3,8 +3,8 @@ import { startNode } from './execute.js'
 import { readiness, TOLERANT } from './graph.js'
 import { moveOf, proceed } from './handoff.js'
 import { invocationMove, proceedInvocation } from './invoke.js'
-import type { PlanNode } from './plan.js'
-import type { Active } from './state.js'
+import { type PlanNode, planNodeAt } from './plan.js'
+import { type Active, nodeAt } from './state.js'
 import { stop } from './stop.js'
 import type { Turn } from './turn.js'
 import { gateMove, proceedGate } from './verify.js'
@@ -18,7 +18,7 @@ export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
     for (const index of turn.active.touched) {
       const ready = readiness(turn.plan, turn.active, index)
       if (ready.is === 'wait') continue
-      const planNode = turn.plan.nodes[index]!
+      const planNode = planNodeAt(turn.plan, index)
       if (ready.is === 'start') {
         startNode(turn, planNode, 0, ready.cause, capabilities)
         if (planNode.type.hands) proceed(turn, planNode)
@@ -41,21 +41,21 @@ export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
 function handOver(turn: Turn): boolean {
   const index = turn.active.open.find(open => moveOf(turn, turn.active, open) !== undefined)
   if (index === undefined) return false
-  proceed(turn, turn.plan.nodes[index]!)
+  proceed(turn, planNodeAt(turn.plan, index))
   return true
 }
 
 /** Moves on the gates that can be; says whether there was one. */
 function verify(turn: Turn): boolean {
-  if (!turn.isRunning || !turn.active.gates) return false
+  if (!turn.isRunning || !turn.active.gated) return false
   const index = turn.active.open.find(open => canVerify(turn, turn.active, open))
   if (index === undefined) return false
-  proceedGate(turn, turn.plan.nodes[index]!)
+  proceedGate(turn, planNodeAt(turn.plan, index))
   return true
 }
 
 const canVerify = ({ plan }: Pick<Turn, 'plan'>, state: Active, index: number): boolean =>
-  gateMove(state, plan.nodes[index]!, state.nodes[index]!) !== undefined
+  gateMove(state, planNodeAt(plan, index), nodeAt(state, index)) !== undefined
 
 /** Moves on the agents that can be; says whether there was one. */
 function invoke(turn: Turn): boolean {
@@ -63,7 +63,7 @@ function invoke(turn: Turn): boolean {
     ? turn.active.open.find(open => invocationMove(turn.active, open) !== undefined)
     : undefined
   if (index === undefined) return false
-  proceedInvocation(turn, turn.plan.nodes[index]!)
+  proceedInvocation(turn, planNodeAt(turn.plan, index))
   return true
 }
 
@@ -83,18 +83,17 @@ const isQuiet = (turn: Turn): boolean => turn.active.open.length === 0 && !hasRe
 /** Does the host itself have something in hand that a draining pause waits for? */
 const isBusy = (state: Active): boolean =>
   state.open.some(index => {
-    const node = state.nodes[index]!
+    const node = nodeAt(state, index)
     if (node.is !== 'waiting') return false
-    // What is being judged can wait as well as what waits for others.
-    if (node.staged) return false
     // An agent can rest between two calls as well as any other node between two runs.
-    if (node.wait.kind === 'agent') return !node.asked && node.invocation?.now.is !== 'between'
-    return node.wait.kind !== 'handoff' && node.wait.kind !== 'interrupt'
+    if (node.on === 'agent') return !node.asked && node.invocation.now.is !== 'between'
+    // What is being judged can wait as well as what waits for others.
+    return node.on === 'host' || node.on === 'brief'
   })
 
 function finish(turn: Turn): void {
   const unhandled = turn.plan.nodes.find(planNode => isUnhandledFailure(turn, planNode))
-  const failed = unhandled && turn.active.nodes[unhandled.index]!
+  const failed = unhandled && nodeAt(turn.active, unhandled.index)
   if (unhandled && failed?.is === 'failed')
     return stop(turn, { outcome: 'failed', error: failed.error, failedNodeId: unhandled.node.id })
   leave(turn)
@@ -102,7 +101,7 @@ function finish(turn: Turn): void {
 
 /** A failure is handled when a node behind a tolerant edge ran because of, or in spite of, it. */
 const isUnhandledFailure = (turn: Turn, { index, outbound }: PlanNode): boolean =>
-  turn.active.nodes[index]!.is === 'failed' &&
+  nodeAt(turn.active, index).is === 'failed' &&
   !outbound.some(
-    edge => TOLERANT.has(edge.rule) && ['completed', 'failed'].includes(turn.active.nodes[edge.target]!.is),
+    edge => TOLERANT.has(edge.rule) && ['completed', 'failed'].includes(nodeAt(turn.active, edge.target).is),
   )

@@ -3,15 +3,16 @@ import type { Fault, Judgement, Vote } from '../gate/judgement.js'
 import { judge } from '../gate/quorum.js'
 import { settledBy } from '../gate/settled.js'
 import { verifiersOf } from '../gate/verifiers.js'
+import { absent } from '../present.js'
 import { actorsIn } from './actors.js'
 import { subjectOf } from './gating.js'
 import type { PlanNode } from './plan.js'
-import type { Gating } from './state.js'
+import { type Gating, nodeAt } from './state.js'
 import type { Turn } from './turn.js'
 
 /** Who gives the k-th vote, and what it weighs. */
 export function verifierAt(gate: Gate, k: number): { agentId: string; weight: number } {
-  const { agent_id, weight } = verifiersOf(gate)[k]!
+  const { agent_id, weight } = verifiersOf(gate)[k] ?? absent(`verifier ${k} of the gate`)
   return { agentId: agent_id, weight }
 }
 
@@ -28,7 +29,7 @@ export const standingOf = ({ gate }: BoundGate, gating: Gating): Judgement | 'op
 
 /** Whoever did the work is no judge of it, unless the gate says so (R-VERIFY-7, contract agents §29 A13). */
 export function isSelf({ plan, active }: Turn, { index }: PlanNode, agentId: string): boolean {
-  const subject = subjectOf(active.nodes[index]!)
+  const subject = subjectOf(nodeAt(active, index))
   // What leaves the workflow is the work of everybody in it.
   const all = subject?.point === 'run' ? actorsIn(plan) : []
   return [...(subject?.actors ?? []), ...all].includes(agentId)

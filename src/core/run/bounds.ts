@@ -5,6 +5,7 @@ import type { StopRequested } from './event.js'
 import type { Plan, PlanNode } from './plan.js'
 import type { Active, Asked, NodeState } from './state.js'
 import type { Limits } from './turn.js'
+import { heldUntil, questionOf } from './waiting.js'
 
 /** Everything wrong with the bounds in `configurable`. Above a ceiling is not wrong: the ceiling holds (core §10). */
 export function boundProblems(configurable: JsonObject): string[] {
@@ -91,7 +92,7 @@ export function loopBreach(state: Active, limits: Limits, planNode: PlanNode): F
 }
 
 /** Turns that the orchestrator took, and times its workers had to work again (R-DWS-34). */
-const turnsOf = ({ orchestrator, reworks = 0 }: Active): number => (orchestrator?.iteration ?? 0) + reworks
+const turnsOf = ({ orchestrator, gated }: Active): number => (orchestrator?.iteration ?? 0) + (gated?.reworks ?? 0)
 
 /** How the run must stop because sending work back once more would be one time too many (contract agents §29 A17). */
 export function reworkBreach(state: Active, limits: Limits, nodeId: string): Failing | undefined {
@@ -143,13 +144,20 @@ export function deadline(plan: Plan, state: Active, limits: Limits): number {
 export function nodeDueAt(planNode: PlanNode, node: NodeState, mayStart: boolean): number {
   if (node.is === 'retrying') return mayStart ? node.dueAt : Number.POSITIVE_INFINITY
   if (node.is !== 'waiting') return Number.POSITIVE_INFINITY
-  if (node.asked) return answerDueAt(planNode, node.asked)
-  const heldUntil = node.gating?.dueAt ?? node.inspection?.dueAt
-  // The time of a node is for its work; judging it has limits of its own.
-  if (heldUntil !== undefined || node.gating || node.staged) return heldUntil ?? Number.POSITIVE_INFINITY
-  if (node.wait.kind === 'handoff' || node.wait.kind === 'interrupt') return Number.POSITIVE_INFINITY
-  const timeout = planNode.timeoutMs > 0 ? node.sinceAt + planNode.timeoutMs + 1 : Number.POSITIVE_INFINITY
-  return node.wait.kind === 'timer' ? Math.min(timeout, node.sinceAt + node.wait.ms) : timeout
+  const question = questionOf(node)
+  if (question) return answerDueAt(planNode, question)
+  switch (node.on) {
+    // The time of a node is for its work; judging it has limits of its own.
+    case 'workers':
+    case 'gate':
+      return heldUntil(node) ?? Number.POSITIVE_INFINITY
+    case 'person':
+      return Number.POSITIVE_INFINITY
+    default: {
+      const timeout = planNode.timeoutMs > 0 ? node.sinceAt + planNode.timeoutMs + 1 : Number.POSITIVE_INFINITY
+      return node.wait.kind === 'timer' ? Math.min(timeout, node.sinceAt + node.wait.ms) : timeout
+    }
+  }
 }
 
 /** When an answer comes too late: by the interrupt's own limit or the node's, whichever is shorter. */

@@ -1,14 +1,11 @@
 import { usdOf } from '../agent/budget.js'
 import type { InvocationState, Thinking, Using } from '../agent/invocation.js'
 import type { InvocationOutcome } from './agent-event.js'
-import type { PlanNode } from './plan.js'
+import { type PlanNode, planNodeAt } from './plan.js'
 import { spentBy, tellSpend } from './spending.js'
-import type { NodeState } from './state.js'
+import { nodeAt } from './state.js'
 import type { Turn } from './turn.js'
-
-/** The agent at work in a node, if one is. */
-export const invocationOf = (node: NodeState): InvocationState | undefined =>
-  node.is === 'waiting' ? node.invocation : undefined
+import { invocationOf } from './waiting.js'
 
 export type Closing = { readonly schemaValidated?: boolean; readonly confidence?: number }
 
@@ -20,7 +17,7 @@ export function closeInvocation(
   cause?: number,
   closing: Closing = {},
 ): number | undefined {
-  const invocation = invocationOf(turn.active.nodes[index]!)
+  const invocation = invocationOf(nodeAt(turn.active, index))
   if (invocation === undefined) return undefined
   if (invocation.now.is === 'thinking') loseCall(turn, node.id, invocation, invocation.now)
   if (invocation.now.is === 'using') leaveTool(turn, node.id, invocation, invocation.now)
@@ -57,7 +54,8 @@ function leaveTool(turn: Turn, nodeId: string, { brief, rounds }: InvocationStat
 /** Before an immediate pause: calls under way are cut, and made again when the run goes on. */
 export function loseCalls(turn: Turn): void {
   for (const index of turn.active.open) {
-    const invocation = invocationOf(turn.active.nodes[index]!)
-    if (invocation?.now.is === 'thinking') loseCall(turn, turn.plan.nodes[index]!.node.id, invocation, invocation.now)
+    const invocation = invocationOf(nodeAt(turn.active, index))
+    if (invocation?.now.is === 'thinking')
+      loseCall(turn, planNodeAt(turn.plan, index).node.id, invocation, invocation.now)
   }
 }

@@ -14,7 +14,8 @@ import { leftOf, roomFor, setAside, spentBy, tellSpend } from './spending.js'
 import type { Active } from './state.js'
 import { tellOfAgent } from './tell.js'
 import type { Turn } from './turn.js'
-import { type Heard, ledTo, NOTHING_PAID, type Working, working } from './working.js'
+import { NO_CALLS, type OnAgent } from './waiting.js'
+import { type Heard, ledTo, stillWorking, working } from './working.js'
 
 /** Calls that one answer of a model may ask for; what is beyond is told to be too many. */
 const MAX_CALLS_AT_ONCE = 16
@@ -30,7 +31,7 @@ export function mayCallModel(state: Active, { inputTokens, outputTokens, brief }
 }
 
 /** Step 5: sets aside what the call may cost at most, then owes it. */
-export function callModel(turn: Turn, planNode: PlanNode, node: Working): void {
+export function callModel(turn: Turn, planNode: PlanNode, node: OnAgent): void {
   const { invocation } = node
   const { brief, inputTokens, calls, retries, invocationId } = invocation
   const cause = ledTo(invocation)
@@ -64,7 +65,8 @@ export function callModel(turn: Turn, planNode: PlanNode, node: Working): void {
 }
 
 /** Tries of a call that an earlier attempt of the node has lost: they are counted already. */
-const spoiledOf = ({ spoiled }: Working, call: number): number => (spoiled?.call === call ? spoiled.attempt : 0)
+const spoiledOf = ({ calls: { spoiled } = NO_CALLS }: OnAgent, call: number): number =>
+  spoiled?.call === call ? spoiled.attempt : 0
 
 /** Reasoning as it comes. What a second try of the same call repeats is not told again. */
 export function modelReasoned(turn: Turn, planNode: PlanNode, input: Heard<'ModelReasoned'>): void {
@@ -73,7 +75,7 @@ export function modelReasoned(turn: Turn, planNode: PlanNode, input: Heard<'Mode
   if (now?.is !== 'thinking' || now.call !== call || now.attempt !== attempt || now.deltas !== sequence) return
   // A secret of the run could stand half in one piece and half in the next; the whole, which follows, is masked as one.
   if (secretsOf(turn.active) !== undefined) return
-  const { brief } = working(turn, planNode)!.invocation
+  const { brief } = stillWorking(turn, planNode).invocation
   const payload = { agentId: brief.agentId, delta, sequence }
   tellOfAgent(turn, planNode.node.id, { type: 'agent.reasoning.delta', payload }, now.requested)
 }
@@ -105,7 +107,7 @@ export function modelAnswered(turn: Turn, planNode: PlanNode, { call, answer }: 
 function hear(
   turn: Turn,
   planNode: PlanNode,
-  node: Working,
+  node: OnAgent,
   reply: ModelReply,
   contents: string,
   requested: number,
@@ -135,7 +137,7 @@ const isTooMany = (wanted: ToolWanted, position: number): ToolWanted =>
   position < MAX_CALLS_AT_ONCE ? wanted : { argsHash: wanted.argsHash }
 
 function judge(turn: Turn, planNode: PlanNode, { said, usage }: ModelReply, requested: number): void {
-  const { brief } = working(turn, planNode)!.invocation
+  const { brief } = stillWorking(turn, planNode).invocation
   const { provider, model } = brief
   const nodeId = planNode.node.id
   switch (said.kind) {
@@ -190,7 +192,7 @@ function askAgain(
   cause: number,
   correction?: string,
 ): void {
-  const { brief, retries } = working(turn, planNode)!.invocation
+  const { brief, retries } = stillWorking(turn, planNode).invocation
   const nodeId = planNode.node.id
   if (retries >= brief.maxRetries) {
     const payload = { nodeId, totalAttempts: retries + 1, finalReason: reason }
@@ -216,7 +218,7 @@ function askAgain(
 function tellUsage(
   turn: Turn,
   { node: { id: nodeId } }: PlanNode,
-  { invocation, paid = NOTHING_PAID }: Working,
+  { invocation, calls: { paid } = NO_CALLS }: OnAgent,
   usage: Usage,
   cause: number,
   secret: UsageSecret = {},

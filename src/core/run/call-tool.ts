@@ -1,7 +1,8 @@
-import type { ArtifactMade, ToolTerms, ToolWanted } from '../agent/brief.js'
+import type { ArtifactMade, Brief, ToolTerms, ToolWanted } from '../agent/brief.js'
 import { plus } from '../agent/budget.js'
 import type { InvocationState } from '../agent/invocation.js'
 import type { Json } from '../json.js'
+import { present } from '../present.js'
 import { tellArtifact } from './artifact.js'
 import { failNode, tooLarge } from './execute.js'
 import { exhaust } from './exhaust.js'
@@ -11,22 +12,23 @@ import { roomFor, spentBy, tellSpend } from './spending.js'
 import type { Active } from './state.js'
 import type { Turn } from './turn.js'
 import { isTooLarge } from './weight.js'
-import { type Heard, ledTo, NOTHING_PAID, type Waiting, type Working, working } from './working.js'
+import { NO_CALLS, type OnAgent } from './waiting.js'
+import { type Heard, ledTo, working } from './working.js'
 
 /** Whether an earlier attempt of the node has paid for the next tool call, and left its outcome. */
-const isPaid = ({ uses = 0, paid = NOTHING_PAID }: Waiting): boolean => uses < paid.uses
+const isPaid = ({ calls: { made, paid } = NO_CALLS }: OnAgent): boolean => made.uses < paid.uses
 
 /** Whether there is room for a call, or never will be. */
-export const mayCallTool = (state: Active, node: Waiting): boolean =>
+export const mayCallTool = (state: Active, node: OnAgent): boolean =>
   isPaid(node) || roomFor(state, { toolCalls: 1 }) !== 'not-yet'
 
 /** R-TOOL-3: every call is told before it is made, by hash. R-TOOL-4: what the principal may not do is not done. */
-export function callTool(turn: Turn, planNode: PlanNode, node: Working, position: number, wanted: ToolWanted): void {
+export function callTool(turn: Turn, planNode: PlanNode, node: OnAgent, position: number, wanted: ToolWanted): void {
   const { invocation } = node
   const nodeId = planNode.node.id
   const { brief } = invocation
   const cause = ledTo(invocation)
-  const terms = brief.tools.find(tool => tool.toolId === wanted.toolId)!
+  const terms = termsOf(brief, wanted.toolId)
   if (!isPaid(node) && roomFor(turn.active, { toolCalls: 1 }) === 'toolCalls')
     return exhaust(turn, nodeId, 'toolCalls', plus(spentBy(turn.active), { toolCalls: 1 }), cause)
   const tool = { agentId: brief.agentId, toolName: terms.toolId, toolId: terms.toolId }
@@ -69,14 +71,21 @@ const missingScopes = ({ started: { principalScope = [] } }: Active, { scopes }:
 
 const toolInUse = ({ brief, rounds, now }: InvocationState): ToolTerms => {
   const toolId = now.is === 'using' ? rounds.at(-1)?.wanted[now.position]?.toolId : undefined
-  return brief.tools.find(tool => tool.toolId === toolId)!
+  return termsOf(brief, toolId)
 }
+
+/** On what terms the agent has a tool; what is called was found on its surface. */
+const termsOf = ({ tools }: Brief, toolId: string | undefined): ToolTerms =>
+  present(
+    tools.find(tool => tool.toolId === toolId),
+    `tool "${toolId}" on the surface of the agent`,
+  )
 
 /** Whether the tool that is being called asks for what whoever the run acts for may not do. */
 export const isForbidden = (state: Active, invocation: InvocationState): boolean =>
   missingScopes(state, toolInUse(invocation)).length > 0
 
-export function denyTool(turn: Turn, { node: { id: nodeId } }: PlanNode, { invocation }: Working): void {
+export function denyTool(turn: Turn, { node: { id: nodeId } }: PlanNode, { invocation }: OnAgent): void {
   const { now, brief } = invocation
   if (now.is !== 'using') return
   const { toolId, scopes } = toolInUse(invocation)
@@ -103,8 +112,7 @@ export function toolAnswered(turn: Turn, planNode: PlanNode, { position, call, a
   if (!invocation || now?.is !== 'using' || now.position !== position || invocation.calls !== call) return
   if (!answer.ok) return failNode(turn, planNode, answer.error, now.called)
   const { reply, contents } = answer
-  const wanted = invocation.rounds.at(-1)!.wanted[position]!
-  const toolId = wanted.toolId!
+  const { toolId } = toolInUse(invocation)
   const nodeId = planNode.node.id
   const returned = turn.emit({
     type: 'agent.toolReturned',

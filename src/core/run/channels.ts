@@ -18,8 +18,9 @@ export function reduce(previous: Json | undefined, write: ChannelWrite): Json {
   if (reducer === 'merge') return { ...(isObject(previous) ? previous : {}), ...(isObject(value) ? value : {}) }
   if (reducer === 'counter') return Number(previous ?? 0) + Number(value)
   if (!LISTS.has(reducer)) return value
-  const ages = write.ttlMs !== undefined && AGES.has(reducer)
-  const fresh = ages ? listOf(previous).filter(entry => timeOf(entry) >= write.at - write.ttlMs!) : listOf(previous)
+  const age = AGES.has(reducer) ? write.ttlMs : undefined
+  const ages = age !== undefined
+  const fresh = ages ? listOf(previous).filter(entry => timeOf(entry) >= write.at - age) : listOf(previous)
   const kept = fresh.filter(entry => !replaces(reducer, value, bare(entry, ages)))
   if (reducer === 'message' && fresh.some(entry => sameMessage(entry, value))) return fresh
   const all = [...kept, ages ? { value, _ts: write.at } : value]

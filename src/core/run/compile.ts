@@ -35,91 +35,14 @@ export function compile(definition: WorkflowDefinition, digest: string, workshop
     node => own(GATED, node.typeId) !== undefined && !workshop.nodeTypes.has(node.typeId),
   )
   if (gated) return capabilityRequired(gated)
-  const problems: string[] = []
-  const nodeProblem = (node: WorkflowNode, text: string) => problems.push(`nodes["${node.id}"].${text}`)
-
-  if (definition.nodes.length > LIMITS.nodes)
-    problems.push(`nodes has ${definition.nodes.length} entries; the limit is ${LIMITS.nodes}`)
-  if (definition.edges.length > LIMITS.edges)
-    problems.push(`edges has ${definition.edges.length} entries; the limit is ${LIMITS.edges}`)
-  const indexOf = new Map<string, number>()
-  definition.nodes.forEach((node, index) => {
-    if (indexOf.has(node.id)) problems.push(`nodes: id "${node.id}" is used twice; give each node its own id`)
-    indexOf.set(node.id, index)
-  })
+  const misnamed = nameProblems(definition)
+  if (misnamed.length > 0) return invalid(definition, misnamed)
+  const indexOf = new Map(definition.nodes.map((node, index) => [node.id, index]))
+  const graph = drawnGraph(definition, indexOf, workshop.nodeTypes)
+  if (Array.isArray(graph)) return invalid(definition, graph)
   const channels = new Map(Object.entries(definition.channels ?? {}))
-  problems.push(
-    ...variableProblems(definition),
-    ...repeated(
-      'edges',
-      definition.edges.map(({ id }) => id),
-    ),
-  )
-  for (const { name } of definition.variables)
-    if (channels.has(name)) problems.push(`variables: "${name}" is also a channel; rename one of them`)
-  if (problems.length > 0) return invalid(definition, problems)
-
-  const typeOf = (index: number) => workshop.nodeTypes.get(definition.nodes[index]!.typeId)
-  const drawn = definition.edges.flatMap(edge => compileEdge(edge, definition, indexOf, workshop.nodeTypes, problems))
-  if (problems.length > 0) return invalid(definition, problems)
-  const loops = definition.nodes.filter(node => workshop.nodeTypes.get(node.typeId)?.loops).length
-  if (loops > LIMITS.loops) return invalid(definition, [`nodes has ${loops} loops; the limit is ${LIMITS.loops}`])
-  const edges = [...drawn, ...returnEdges(definition, drawn, typeOf)]
-  const bodies = findBodies(definition.nodes.length, edges, index => typeOf(index)?.loops === true)
-  const cast = castOf(definition, typeOf)
-  const supervisor = cast.supervisors[0]
-  if (supervisor !== undefined) bodies.set(supervisor, circleOf(definition.nodes.length, edges, supervisor))
-  const marked = edges.map(edge => ({
-    ...edge,
-    port: edge.source === supervisor ? (bodies.get(supervisor)?.has(edge.target) ? 'body' : 'done') : edge.port,
-    back: bodies.get(edge.target)?.has(edge.source) ?? false,
-  }))
-  problems.push(...orchestrationProblems(definition, cast, bodies, marked))
-  problems.push(...loopProblems(definition, bodies, marked, supervisor))
-  const cycle = findCycle(
-    definition.nodes.length,
-    marked.filter(edge => !edge.back),
-  )
-  if (cycle) {
-    const path = cycle.map(index => definition.nodes[index]?.id).join(' → ')
-    problems.push(`edges: ${path} is a cycle; only an edge back to a core.loop or supervisor node may close one`)
-  }
-
-  const conformance = workshop.capabilities.has('assay.conformance')
-  const permit: Permit = workshop.accepted
-    ? { mocks: true, builtInPlan: true }
-    : {
-        mocks: conformance || definition.id.startsWith('conformance-'),
-        builtInPlan: conformance,
-        ...(workshop.providers ? { providers: workshop.providers } : {}),
-      }
-  const inbound = groupBy(marked, edge => edge.target)
-  const outbound = groupBy(marked, edge => edge.source)
-  const nodes = definition.nodes.map((node, index): PlanNode => {
-    const type = workshop.nodeTypes.get(node.typeId)
-    if (!type)
-      nodeProblem(
-        node,
-        `typeId "${node.typeId}" is not known here; known: ${[...workshop.nodeTypes.keys()].join(', ')}`,
-      )
-    for (const text of workshop.accepted ? [] : configProblems(node, type, permit, channels)) nodeProblem(node, text)
-    for (const [port, value] of Object.entries(node.inputs))
-      if (value.type === 'connection' && !indexOf.has(value.nodeId))
-        nodeProblem(node, `inputs.${port}: node "${value.nodeId}" does not exist`)
-    return {
-      index,
-      node,
-      type: type ?? UNKNOWN,
-      inbound: inbound.get(index) ?? [],
-      outbound: outbound.get(index) ?? [],
-      expressions: parseExpressions(node, type, text => nodeProblem(node, text)),
-      agentId: type?.role === 'supervisor' ? undefined : agentOf(node),
-      supervised: supervisor !== undefined && bodies.get(supervisor)?.has(index) === true,
-      body: [...(bodies.get(index) ?? [])],
-      retry: retryOf(node.settings ?? {}, definition),
-      timeoutMs: node.settings?.timeoutMs ?? 0,
-    }
-  })
+  const problems = [...graph.problems]
+  const nodes = compileNodes({ definition, indexOf, channels, workshop }, graph, problems)
   if (problems.length > 0) return invalid(definition, problems)
   return {
     definition,
@@ -130,6 +53,124 @@ export function compile(definition: WorkflowDefinition, digest: string, workshop
     channels,
     entry: nodes.filter(node => node.inbound.every(edge => edge.back)).map(node => node.index),
   }
+}
+
+/** What is too much, and names that stand for two things. */
+function nameProblems(definition: WorkflowDefinition): string[] {
+  const { nodes, edges, variables, channels = {} } = definition
+  const ids = new Set<string>()
+  const problems: string[] = []
+  if (nodes.length > LIMITS.nodes) problems.push(`nodes has ${nodes.length} entries; the limit is ${LIMITS.nodes}`)
+  if (edges.length > LIMITS.edges) problems.push(`edges has ${edges.length} entries; the limit is ${LIMITS.edges}`)
+  for (const { id } of nodes) {
+    if (ids.has(id)) problems.push(`nodes: id "${id}" is used twice; give each node its own id`)
+    ids.add(id)
+  }
+  problems.push(
+    ...variableProblems(definition),
+    ...repeated(
+      'edges',
+      edges.map(({ id }) => id),
+    ),
+  )
+  for (const { name } of variables)
+    if (Object.hasOwn(channels, name)) problems.push(`variables: "${name}" is also a channel; rename one of them`)
+  return problems
+}
+
+/** The edges, what loops they make, and what is wrong with those. */
+type Graph = {
+  readonly edges: readonly PlanEdge[]
+  /** By node index of a loop or of the supervisor. */
+  readonly bodies: ReadonlyMap<number, ReadonlySet<number>>
+  readonly supervisor: number | undefined
+  readonly problems: readonly string[]
+}
+
+/** How the nodes are connected; only what is wrong, where that leaves nothing to look at more closely. */
+function drawnGraph(
+  definition: WorkflowDefinition,
+  indexOf: ReadonlyMap<string, number>,
+  nodeTypes: NodeTypes,
+): Graph | string[] {
+  const misdrawn: string[] = []
+  const size = definition.nodes.length
+  const types = definition.nodes.map(node => nodeTypes.get(node.typeId))
+  const typeOf = (index: number) => types[index]
+  const drawn = definition.edges.flatMap(edge => compileEdge(edge, definition, indexOf, nodeTypes, misdrawn))
+  if (misdrawn.length > 0) return misdrawn
+  const loops = types.filter(type => type?.loops).length
+  if (loops > LIMITS.loops) return [`nodes has ${loops} loops; the limit is ${LIMITS.loops}`]
+  const edges = [...drawn, ...returnEdges(definition, drawn, typeOf)]
+  const bodies = findBodies(size, edges, index => typeOf(index)?.loops === true)
+  const cast = castOf(definition, typeOf)
+  const [supervisor] = cast.supervisors
+  if (supervisor !== undefined) bodies.set(supervisor, circleOf(size, edges, supervisor))
+  const marked = edges.map(edge => ({
+    ...edge,
+    port: edge.source === supervisor ? (bodies.get(supervisor)?.has(edge.target) ? 'body' : 'done') : edge.port,
+    back: bodies.get(edge.target)?.has(edge.source) ?? false,
+  }))
+  const problems = [
+    ...orchestrationProblems(definition, cast, bodies, marked),
+    ...loopProblems(definition, bodies, marked, supervisor),
+    ...cycleProblems(definition, marked),
+  ]
+  return { edges: marked, bodies, supervisor, problems }
+}
+
+function cycleProblems({ nodes }: WorkflowDefinition, edges: readonly PlanEdge[]): string[] {
+  const forward = edges.filter(edge => !edge.back)
+  const cycle = findCycle(nodes.length, forward)
+  if (!cycle) return []
+  const path = cycle.map(index => nodes[index]?.id).join(' → ')
+  return [`edges: ${path} is a cycle; only an edge back to a core.loop or supervisor node may close one`]
+}
+
+/** What the definition may do here. What was accepted before may do what it could then. */
+function permitFor({ id }: WorkflowDefinition, { accepted, capabilities, providers }: Workshop): Permit {
+  if (accepted) return { mocks: true, builtInPlan: true }
+  const conformance = capabilities.has('assay.conformance')
+  return {
+    mocks: conformance || id.startsWith('conformance-'),
+    builtInPlan: conformance,
+    ...(providers ? { providers } : {}),
+  }
+}
+
+type Compiling = Pick<Plan, 'definition' | 'indexOf' | 'channels'> & { readonly workshop: Workshop }
+
+function compileNodes(
+  { definition, indexOf, channels, workshop }: Compiling,
+  { edges, bodies, supervisor }: Graph,
+  problems: string[],
+): PlanNode[] {
+  const permit = permitFor(definition, workshop)
+  const inbound = groupBy(edges, edge => edge.target)
+  const outbound = groupBy(edges, edge => edge.source)
+  const supervised = supervisor === undefined ? undefined : bodies.get(supervisor)
+  return definition.nodes.map((node, index): PlanNode => {
+    const problem = (text: string) => problems.push(`nodes["${node.id}"].${text}`)
+    const type = workshop.nodeTypes.get(node.typeId)
+    if (!type) problem(`typeId "${node.typeId}" is not known here; known: ${[...workshop.nodeTypes.keys()].join(', ')}`)
+    for (const text of workshop.accepted ? [] : configProblems(node, type, permit, channels)) problem(text)
+    for (const [port, value] of Object.entries(node.inputs))
+      if (value.type === 'connection' && !indexOf.has(value.nodeId))
+        problem(`inputs.${port}: node "${value.nodeId}" does not exist`)
+    return {
+      index,
+      node,
+      type: type ?? UNKNOWN,
+      inbound: inbound.get(index) ?? [],
+      outbound: outbound.get(index) ?? [],
+      expressions: parseExpressions(node, type, problem),
+      agentId: type?.role === 'supervisor' ? undefined : agentOf(node),
+      supervised: supervised?.has(index) === true,
+      body: [...(bodies.get(index) ?? [])],
+      retry: retryOf(node.settings ?? {}, definition),
+      timeoutMs: node.settings?.timeoutMs ?? 0,
+    }
+  })
 }
 
 function groupBy(edges: readonly PlanEdge[], end: (edge: PlanEdge) => number): Map<number, PlanEdge[]> {

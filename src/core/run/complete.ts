@@ -4,9 +4,10 @@ import type { StopRequested } from './event.js'
 import { gatesAt, placeOf, unresolved } from './gating.js'
 import { MASK, maskOutputs } from './masking.js'
 import type { PlanNode } from './plan.js'
-import type { NodeState, Told } from './state.js'
+import { boundGateAt, nodeAt, type NodeState, type Told } from './state.js'
 import { stop } from './stop.js'
 import type { Turn } from './turn.js'
+import { atWork } from './waiting.js'
 
 /**
  * Nothing is left to do: the run ends with its outputs, once the gates at its exit have let pass what it leaves behind.
@@ -21,8 +22,8 @@ export function leave(turn: Turn): void {
   const { variables, channels, hidden } = turn.active
   const written = Object.keys(channels).length > 0 ? { channels: shownOf(channels, hidden.channels) } : {}
   const last = turn.active.next - 1
-  const { target, sequence } = turn.active.latest ?? { target: `${turn.runId}:${last}`, sequence: last }
-  const nodeId = turn.active.gates![first]!.gate.position.phase_id
+  const { target, sequence } = turn.active.gated?.latest ?? { target: `${turn.runId}:${last}`, sequence: last }
+  const nodeId = boundGateAt(turn.active, first).gate.position.phase_id
   turn.emit({
     type: 'assay.result.staged',
     nodeId,
@@ -37,7 +38,7 @@ const shownOf = (values: JsonObject, hidden: readonly string[]): JsonObject =>
 
 /** Work was sent back and nobody has taken it up: to judge what is there again would be to judge nothing. */
 function unworked({ plan, active }: Turn): Extract<StopRequested, { outcome: 'failed' }> | undefined {
-  const phase = plan.nodes.find(({ node }) => active.feedback?.[placeOf(node.id)] !== undefined)
+  const phase = plan.nodes.find(({ node }) => active.gated?.feedback[placeOf(node.id)] !== undefined)
   if (phase === undefined) return undefined
   const nodeId = phase.node.id
   const message = `work was sent back to node "${nodeId}", and the way there was not taken again; let the gate's position.phase_id name a node that always runs`
@@ -62,33 +63,33 @@ export const criteriaOf = ({ orchestrator }: Pick<Told, 'orchestrator'>) =>
  * R-VERIFY-19, contract agents §11.3. The goal was not reached where a gate has not passed the work, where a worker says
  * so, and where the orchestrator does. Where nobody was asked, or work is missing altogether, nobody knows: undefined.
  */
-export function isSatisfied(state: Pick<Told, 'orchestrator' | 'slots' | 'gaveUp' | 'nodes'>): boolean | undefined {
-  if (unresolved(state).length > 0 || (state.gaveUp ?? []).length > 0) return false
+export function isSatisfied(state: Pick<Told, 'orchestrator' | 'gated' | 'gaveUp' | 'nodes'>): boolean | undefined {
+  if (unresolved(state).length > 0 || state.gaveUp.length > 0) return false
   const criteria = criteriaOf(state)
   if (criteria !== undefined) return criteria.every(({ met }) => met)
-  const isJudged = Object.values(state.slots ?? {}).some(({ verdict }) => verdict === 'pass')
+  const isJudged = Object.values(state.gated?.slots ?? {}).some(({ verdict }) => verdict === 'pass')
   return isJudged && !state.nodes.some(isWorkMissing) ? true : undefined
 }
 
 /** A worker failed, or what it brought was not accepted, and the run went on without it. */
 function isWorkMissing(state: NodeState): boolean {
-  // At the exit a node waits for its gate, and is what it was before.
-  const node = state.is === 'waiting' && state.wait.kind === 'exit' ? state.wait.before : state
+  const node = atWork(state)
   return node.is === 'completed' && (node.outputs.childStatus === 'failed' || node.outputs.childStatus === 'cancelled')
 }
 
 /** The run's outputs as readers may see them: what core.end nodes were given, else what the last nodes gave. */
 function outputsOf(turn: Turn): JsonObject {
   const shown = ({ index, node }: PlanNode): JsonObject => {
-    const state = turn.active.nodes[index]!
+    const state = nodeAt(turn.active, index)
     return state.is === 'completed' ? maskOutputs(turn.active, node, state.outputs).shown : {}
   }
-  const completed = turn.plan.nodes.filter(({ index }) => turn.active.nodes[index]!.is === 'completed')
+  const completed = turn.plan.nodes.filter(({ index }) => nodeAt(turn.active, index).is === 'completed')
   const ends = completed.filter(({ type }) => type.typeId === 'core.end')
   if (ends.length > 0) return Object.assign({}, ...ends.map(shown))
   const last = completed.filter(({ outbound }) => outbound.every(edge => edge.port === 'body'))
   const primary = last.filter(({ node }) => node.outputRole === 'primary')
   const chosen = primary.length > 0 ? primary : last
-  if (chosen.length === 1) return shown(chosen[0]!)
+  const [only, ...others] = chosen
+  if (only && others.length === 0) return shown(only)
   return Object.fromEntries(chosen.map(planNode => [planNode.node.id, shown(planNode)]))
 }

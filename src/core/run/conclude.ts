@@ -2,6 +2,7 @@ import type { Interrupt, Resolution } from '../interrupt.js'
 import type { Json } from '../json.js'
 import { notApproved } from '../nodes/interrupt.js'
 import { DEFAULT_THRESHOLD } from '../orchestrator/decision.js'
+import { present } from '../present.js'
 import { ratification, tellOpinion } from '../orchestrator/hold.js'
 import { ask } from './ask.js'
 import { closeInvocation } from './bracket.js'
@@ -12,7 +13,8 @@ import type { Active } from './state.js'
 import { tellOfAgent } from './tell.js'
 import type { Turn } from './turn.js'
 import { isTooLarge } from './weight.js'
-import { working } from './working.js'
+import type { OnAgent, OnGate } from './waiting.js'
+import { stillWorking } from './working.js'
 
 /** Step 7: what the agent has come to; held for a person when it is not sure enough (R-LIVE-13, R-LIVE-14). */
 export function decided(
@@ -22,7 +24,7 @@ export function decided(
   confidence: number | undefined,
   cause: number,
 ): void {
-  const node = working(turn, planNode)!
+  const node = stillWorking(turn, planNode)
   const { brief } = node.invocation
   if (isTooLarge(result)) return failNode(turn, planNode, tooLarge(`the result of agent "${brief.agentId}"`), cause)
   const opinion = { agentId: brief.agentId, decision: result, ...(confidence === undefined ? {} : { confidence }) }
@@ -74,8 +76,10 @@ function finish(
   edited = false,
 ): void {
   const nodeId = planNode.node.id
-  if (!isGatedNode(turn.active, nodeId)) return concludeWith(turn, planNode, result, confidence, cause, edited)
-  const sequence = working(turn, planNode)!.decided!
+  const node = stillWorking(turn, planNode)
+  if (!isGatedNode(turn.active, nodeId))
+    return concludeWith(turn, planNode, node, { result, confidence, cause, edited })
+  const sequence = present(node.decided, `decision of the agent in node "${nodeId}"`)
   turn.emit({
     type: 'assay.result.staged',
     nodeId,
@@ -90,17 +94,22 @@ function finish(
   })
 }
 
+/** What an agent has come to. */
+type Conclusion = {
+  readonly result: Json
+  readonly confidence: number | undefined
+  readonly cause: number
+  readonly edited: boolean
+}
+
 /** Step 8: the bracket closes, and the node has its result. */
 export function concludeWith(
   turn: Turn,
   planNode: PlanNode,
-  result: Json,
-  confidence: number | undefined,
-  cause: number,
-  edited: boolean,
+  { wait, invocation }: OnAgent | Extract<OnGate, { point: 'node' }>,
+  { result, confidence, cause, edited }: Conclusion,
 ): void {
-  const { wait, invocation } = working(turn, planNode)!
-  const { brief } = invocation
+  const { brief } = present(invocation, `open invocation in node "${planNode.node.id}"`)
   const closed = closeInvocation(turn, planNode, 'completed', cause, {
     // R-LIVE-11: what a person wrote in its place was not held to the schema.
     ...(brief.checksResult && !edited ? { schemaValidated: true } : {}),

@@ -15,13 +15,14 @@ import { briefed } from './invoke.js'
 import { verifierEnded, verifierRefused, verifierStarted } from './judges.js'
 import { REPLAY_ASKS_NOBODY, resolve, timeOut } from './interrupts.js'
 import { maskInputs } from './masking.js'
-import type { Plan, PlanNode } from './plan.js'
+import { type Plan, type PlanNode, planNodeAt, planNodeOf } from './plan.js'
 import type { Retelling } from './retelling.js'
 import { tellBudget, withPolicies } from './spending.js'
-import { type RunState, statusOf } from './state.js'
+import { nodeAt, type NodeState, type RunState, statusOf } from './state.js'
 import { cancelStopped, childStopped, stop } from './stop.js'
 import { type Limits, Turn } from './turn.js'
 import { inspected, resumeGate } from './verify.js'
+import { questionOf, type Waiting } from './waiting.js'
 import { misplaced } from './gating.js'
 
 export type Rules = { readonly plan: Plan; readonly limits: Limits; readonly capabilities: ReadonlySet<string> }
@@ -201,9 +202,9 @@ export function goOn(rules: Rules, turn: Turn): void {
 
 function restartInterrupted(rules: Rules, turn: Turn, cause: number): void {
   for (const index of turn.active.open) {
-    const node = turn.active.nodes[index]!
+    const node = nodeAt(turn.active, index)
     if (node.is === 'interrupted')
-      startNode(turn, rules.plan.nodes[index]!, node.attempt + 1, cause, rules.capabilities)
+      startNode(turn, planNodeAt(rules.plan, index), node.attempt + 1, cause, rules.capabilities)
     if (!turn.isRunning) return
   }
 }
@@ -249,20 +250,20 @@ function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>
     case 'ChildWaits':
       return childWaits(turn, input)
     case 'SourceMissing': {
-      const index = turn.plan.indexOf.get(input.nodeId)
-      const node = index === undefined ? undefined : turn.active.nodes[index]
-      if (index === undefined || node?.is !== 'waiting' || node.since !== input.since) return
+      const planNode = waiting(turn, input.nodeId, input.since)
+      if (!planNode) return
       const message = 'the source of this replay recorded no outcome here; nothing is done a second time'
       const error = failure('replay_source_missing', message, { retryable: false })
       // What is missing is the end of the run, not of the node that its gate stands at: nobody goes on from there.
-      if (node.wait.kind === 'exit') return stop(turn, { outcome: 'failed', error, failedNodeId: input.nodeId })
-      return failNode(turn, turn.plan.nodes[index]!, error, input.since)
+      if (isAtExit(nodeAt(turn.active, planNode.index)))
+        return stop(turn, { outcome: 'failed', error, failedNodeId: input.nodeId })
+      return failNode(turn, planNode, error, input.since)
     }
     case 'ChildEnded':
       if (!verifierEnded(turn, input)) childEnded(turn, input)
       return
     case 'Inspected': {
-      const planNode = turn.plan.nodes[turn.plan.indexOf.get(input.nodeId) ?? -1]
+      const planNode = planNodeOf(turn.plan, input.nodeId)
       if (planNode) inspected(turn, planNode, input)
       return
     }
@@ -277,14 +278,16 @@ function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>
     }
     case 'EffectAnswered': {
       const planNode = waiting(turn, input.nodeId, input.since)
-      const node = planNode && turn.active.nodes[planNode.index]!
-      if (!planNode || node?.is !== 'waiting') return
+      const node = planNode && nodeAt(turn.active, planNode.index)
+      if (!planNode || node?.is !== 'waiting' || node.on !== 'host') return
       if (input.answer.ok)
         settleNode(turn, planNode, node.wait, { kind: 'answer', output: input.answer.output }, input.since)
       else failNode(turn, planNode, input.answer.error, input.since)
     }
   }
 }
+
+const isAtExit = (node: NodeState): boolean => node.is === 'waiting' && node.on === 'gate' && node.point === 'run'
 
 /** What an agent's work has brought. */
 function hearAgent(
@@ -312,27 +315,24 @@ function hearAgent(
  */
 function timeCame(rules: Rules, turn: Turn): void {
   for (let due = firstDue(turn); due !== undefined && !turn.isFull; due = firstDue(turn)) {
-    const planNode = turn.plan.nodes[due]!
-    const node = turn.active.nodes[due]!
-    if (node.is === 'retrying') {
-      startNode(turn, planNode, node.attempt, node.since, rules.capabilities)
-    } else if (node.is === 'waiting' && node.asked) {
-      timeOut(turn, planNode, node.asked)
-    } else if (node.is === 'waiting' && (node.gating ?? node.inspection)?.dueAt !== undefined) {
-      resumeGate(turn, planNode, node)
-    } else if (node.is === 'waiting' && node.wait.kind === 'timer' && !timesOut(planNode, node.wait.ms)) {
-      settleNode(turn, planNode, node.wait, { kind: 'timer' }, node.since)
-    } else if (node.is === 'waiting') {
-      const message = `the node may take ${planNode.timeoutMs} ms; raise settings.timeoutMs if it needs longer`
-      failNode(
-        turn,
-        planNode,
-        failure('node_timeout', message, { details: { limitMs: planNode.timeoutMs } }),
-        node.since,
-      )
-    }
+    const planNode = planNodeAt(turn.plan, due)
+    const node = nodeAt(turn.active, due)
+    if (node.is === 'retrying') startNode(turn, planNode, node.attempt, node.since, rules.capabilities)
+    else if (node.is === 'waiting') fallDue(turn, planNode, node)
     advance(turn, rules.capabilities)
   }
+}
+
+/** The time of a node that waits has come: to be answered, to be judged again, to go on, or to give up. */
+function fallDue(turn: Turn, planNode: PlanNode, node: Waiting): void {
+  const asked = questionOf(node)
+  if (asked) return timeOut(turn, planNode, asked)
+  if (node.on === 'workers' || node.on === 'gate') return resumeGate(turn, planNode, node)
+  if (node.wait.kind === 'timer' && !timesOut(planNode, node.wait.ms))
+    return settleNode(turn, planNode, node.wait, { kind: 'timer' }, node.since)
+  const message = `the node may take ${planNode.timeoutMs} ms; raise settings.timeoutMs if it needs longer`
+  const details = { limitMs: planNode.timeoutMs }
+  failNode(turn, planNode, failure('node_timeout', message, { details }), node.since)
 }
 
 /** Whether a wait of that length would be cut short, however late we look. */
@@ -343,7 +343,7 @@ function firstDue(turn: Turn): number | undefined {
   if (turn.state.phase !== 'active' || turn.state.mode.kind === 'stopping') return undefined
   let first: { index: number; at: number } | undefined
   for (const index of turn.state.open) {
-    const at = nodeDueAt(turn.plan.nodes[index]!, turn.state.nodes[index]!, turn.isRunning)
+    const at = nodeDueAt(planNodeAt(turn.plan, index), nodeAt(turn.state, index), turn.isRunning)
     if (at <= turn.at && (first === undefined || at < first.at)) first = { index, at }
   }
   return first?.index
@@ -356,7 +356,7 @@ function hearStopping(turn: Turn, input: Parameters<typeof hear>[2], request: St
     if (planNode) childStopped(turn, planNode.index, request)
   } else if (input.type === 'SourceMissing') {
     const index = turn.plan.indexOf.get(input.nodeId)
-    if (index !== undefined && turn.active.nodes[index]!.is === 'waiting') cancelStopped(turn, index, request)
+    if (index !== undefined && nodeAt(turn.active, index).is === 'waiting') cancelStopped(turn, index, request)
   }
 }
 
@@ -372,7 +372,7 @@ function quarantine(turn: Turn, { attempts, unverified }: Asked<'Quarantine'>): 
 
 /** The node, if it still waits under the start that this answer belongs to. */
 function waiting(turn: Turn, nodeId: string, since: number): PlanNode | undefined {
-  const index = turn.plan.indexOf.get(nodeId)
-  const node = index === undefined ? undefined : turn.active.nodes[index]
-  return node?.is === 'waiting' && node.since === since ? turn.plan.nodes[index!] : undefined
+  const planNode = planNodeOf(turn.plan, nodeId)
+  const node = planNode && nodeAt(turn.active, planNode.index)
+  return node?.is === 'waiting' && node.since === since ? planNode : undefined
 }

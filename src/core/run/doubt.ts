@@ -6,7 +6,9 @@ import { attemptsOf, shownResult, slotOf, subjectOf, usedOf } from './gating.js'
 import { settleTrial } from './merge-point.js'
 import type { PlanNode } from './plan.js'
 import { canRework } from './rework.js'
+import { boundGateAt, nodeAt } from './state.js'
 import type { Turn } from './turn.js'
+import { gatingIn } from './waiting.js'
 
 /** Why a person is asked: nobody could judge, the attempts are used up, or a pass alone is not enough. */
 export type Doubt = 'unsettled' | 'exhausted' | 'unlicensed' | 'unsure' | 'unseen'
@@ -21,18 +23,19 @@ const TITLES: { readonly [Reason in Doubt]: string } = {
 
 /** R-DWS-36, `on_fail: escalate`, `auto_commit: licensed`: fail closed, and say what it is about. */
 export function askWhatToDo(turn: Turn, planNode: PlanNode, reason: Doubt): void {
-  const node = turn.active.nodes[planNode.index]!
+  const node = nodeAt(turn.active, planNode.index)
   const subject = subjectOf(node)
-  if (node.is !== 'waiting' || !node.gating || !subject) return
+  const gating = gatingIn(node)
+  if (!gating || !subject) return
   if (subject.point === 'none') return settleTrial(turn, planNode)
-  const { gating } = node
-  const { gate } = turn.active.gates![gating.gate]!
+  const bound = boundGateAt(turn.active, gating.gate)
+  const { gate } = bound
   const { max_attempts, answer_timeout_ms } = gate.gate_behaviour
   const nodeId = planNode.node.id
   // The one in question may be among them.
   const made = attemptsOf(turn.active, slotOf(gate.gate_id, nodeId, subject)).slice(0, gating.attempt - 1)
   const mayRefine = usedOf(made) < max_attempts && canRework(turn.plan, nodeId, gate, subject)
-  const found = standingOf(turn.active.gates![gating.gate]!, gating)
+  const found = standingOf(bound, gating)
   const findings = typeof found === 'string' ? [] : found.findings
   const data = {
     artifactId: gating.target,

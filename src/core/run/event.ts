@@ -9,7 +9,6 @@ import type { AgentFact, BudgetFact, InvocationFact } from './agent-event.js'
 import type { Fact, NodeFact } from './fact.js'
 import type { GateFact } from './gate-event.js'
 import type { Heard } from './input.js'
-import type { NodeState } from './state.js'
 
 /**
  * The facts of a run, in the protocol's spelling (contract core §5.4).
@@ -290,10 +289,7 @@ export type Wait =
   | { readonly kind: 'check'; readonly schema: JsonObject; readonly value: Json }
   | Handoff
   | Invoking
-  /** For the verdict of a gate on a result that nothing will be made of. */
-  | { readonly kind: 'judge'; readonly output: Json }
-  /** For the gates at the exit of the workflow; `before` is what the node was when the run was about to end. */
-  | { readonly kind: 'exit'; readonly before: NodeState }
+  | Judging
   | {
       readonly kind: 'effect'
       readonly provider: string
@@ -303,6 +299,9 @@ export type Wait =
       /** Events of the run that are given along, from one sequence up to another. */
       readonly transcript?: { readonly from: number; readonly to: number }
     }
+
+/** For the verdict of a gate on a result that nothing will be made of. */
+export type Judging = { readonly kind: 'judge'; readonly output: Json }
 
 /** For workers, each of which works as a run of its own. What has become of them is in the state of the node. */
 export type Handoff = {

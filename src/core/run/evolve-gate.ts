@@ -2,8 +2,10 @@ import { NOTHING_SPENT, plus } from '../agent/budget.js'
 import { failure } from '../problem.js'
 import type { Recorded } from './event.js'
 import type { GateFact } from './gate-event.js'
-import { occurrenceOf, slotOf, type Waiting } from './gating.js'
-import type { AttemptMade, Gating, JudgeState, NodeState, Slot, Told, WorkerState } from './state.js'
+import { occurrenceOf, slotOf } from './gating.js'
+import { handedTo } from './handing.js'
+import type { AttemptMade, Gated, Gating, JudgeState, NodeState, Slot, Staged, WorkerState } from './state.js'
+import { gatingIn, type OnWorkers, type Reviewed, reviewed } from './waiting.js'
 
 type Of<Type extends GateFact['type']> = Extract<Recorded, { type: Type }>
 export type GateEvent = Of<GateFact['type']>
@@ -26,49 +28,59 @@ const TYPES: ReadonlySet<string> = new Set<GateFact['type']>([
 export const isGateEvent = (event: Recorded): event is GateEvent => TYPES.has(event.type)
 
 /** Folds an event of a gate into the node whose result it judges. */
-export function evolveGating(before: Waiting, event: GateEvent): NodeState {
-  const { gating } = before
+export function evolveReview(before: Reviewed, event: GateEvent): Reviewed {
+  if (event.type === 'dws.verification.started')
+    return event.secret ? { ...before, hold: { is: 'voting', gating: begun(event, event.secret) } } : before
+  const gating = gatingIn(before)
+  if (gating) return judging(before, gating, event)
+  if (event.type !== 'assay.verification.held' && event.type !== 'assay.verification.resumed') return before
+  const { attempt, round } = event.payload
+  const due = event.type === 'assay.verification.held' ? { dueAt: event.at + event.payload.retryInMs } : {}
+  return { ...before, hold: { is: 'inspecting', attempt, round, ...due } }
+}
+
+/** The same while a gate is at work. */
+function judging(before: Reviewed, gating: Gating, event: GateEvent): Reviewed {
   switch (event.type) {
-    case 'assay.result.staged': {
-      const { point, targetRef } = event.payload
-      return event.secret ? { ...before, staged: stagedBy(event, point, targetRef) } : before
-    }
-    case 'dws.verification.started':
-      return event.secret ? { ...without(before, 'inspection'), gating: begun(event, event.secret) } : before
-    case 'assay.verification.held': {
-      const { attempt, round, retryInMs, proceeds } = event.payload
-      if (gating && proceeds) return passed(before, gating)
-      const dueAt = event.at + retryInMs
-      if (gating) return { ...before, gating: { ...gating, dueAt } }
-      return { ...before, inspection: { attempt, round, dueAt } }
-    }
+    case 'assay.verification.held':
+      if (event.payload.proceeds) return passed(before, gating)
+      return { ...before, hold: { is: 'held', gating, dueAt: event.at + event.payload.retryInMs } }
     case 'assay.verification.resumed':
-      if (gating) return { ...before, gating: resumed(gating) }
-      return { ...before, inspection: { attempt: event.payload.attempt, round: event.payload.round } }
+      return { ...before, hold: { is: 'voting', gating: resumed(gating) } }
     case 'assay.verifier.began':
     case 'assay.verifier.started':
     case 'assay.verifier.ended':
-      return gating ? { ...before, gating: judged(gating, event) } : before
+      return regating(before, judged(gating, event))
     case 'dws.verification.verdict_rendered':
-      if (!gating) return before
       // Nothing waits for the word of a gate that does not block.
       return event.payload.proceeds
         ? passed(noted(before, event), gating)
-        : { ...before, gating: { ...gating, rendered: Number(event.payload.resultArtifactId.slice('art-'.length)) } }
+        : regating(before, { ...gating, rendered: Number(event.payload.resultArtifactId.slice('art-'.length)) })
     case 'agent.verified':
-      return gating && event.secret && event.payload.verdict === 'pass' ? passed(before, gating) : before
+      return event.secret && event.payload.verdict === 'pass' ? passed(before, gating) : before
     case 'assay.result.withheld':
-      return event.secret ? withheld(before, event, event.secret.worker) : before
+      return event.secret && before.on === 'workers' ? withheld(before, event, event.secret.worker) : before
     default:
       return before
   }
 }
 
+/** The same stage of the review, with what the gate has come to since. */
+const regating = (before: Reviewed, gating: Gating): Reviewed =>
+  before.hold && 'gating' in before.hold ? { ...before, hold: { ...before.hold, gating } } : before
+
+type StagedSecret = NonNullable<Of<'assay.result.staged'>['secret']>
+
 export const stagedBy = (
-  { sequence, secret }: Of<'assay.result.staged'>,
-  point: 'node' | 'run' | 'none',
-  target: string,
-) => ({ at: sequence, point, target, cleared: [], ...secret! })
+  { targetRef: target }: Of<'assay.result.staged'>['payload'],
+  { subject, result }: StagedSecret,
+): Staged => ({ target, subject, result, cleared: [] })
+
+/** What is known of an agent's result besides the result itself. */
+export const resultOf = ({ confidence, edited }: StagedSecret) => ({
+  ...(confidence === undefined ? {} : { confidence }),
+  ...(edited ? { edited } : {}),
+})
 
 function begun(
   { payload, sequence }: Of<'dws.verification.started'>,
@@ -95,9 +107,8 @@ const IDLE: JudgeState = { is: 'idle' }
 
 /** R-DWS-36: those that gave no vote are asked again; votes stand. */
 function resumed(gating: Gating): Gating {
-  const { dueAt: _, ...others } = gating
   const judges = gating.judges.map(judge => (judge.is === 'faulted' ? IDLE : judge))
-  return { ...others, judges, round: gating.round + 1 }
+  return { ...gating, judges, round: gating.round + 1 }
 }
 
 function judged(gating: Gating, event: Of<'assay.verifier.began' | 'assay.verifier.started' | 'assay.verifier.ended'>) {
@@ -126,25 +137,23 @@ function judgeAfter(
 }
 
 /** The gate lets the result pass; whatever stands behind it has its turn. */
-export function passed(before: Waiting, { gate, worker }: Gating): Waiting {
-  const { gating: _, ...node } = before
-  if (worker === undefined)
-    return node.staged ? { ...node, staged: { ...node.staged, cleared: [...node.staged.cleared, gate] } } : node
+function passed(before: Reviewed, { gate, worker }: Gating): Reviewed {
+  const { hold: _, ...node } = before
+  if (node.on === 'gate') return { ...node, staged: { ...node.staged, cleared: [...node.staged.cleared, gate] } }
   const clear = (state: WorkerState, k: number): WorkerState =>
     k === worker && state.is === 'completed' ? { ...state, cleared: [...(state.cleared ?? []), gate] } : state
-  return { ...node, workers: (node.workers ?? []).map(clear) }
+  return { ...node, workers: node.workers.map(clear) }
 }
 
 /** A trial is there for what its gate says. */
-function noted(before: Waiting, { payload }: Of<'dws.verification.verdict_rendered'>): Waiting {
-  if (before.staged?.point !== 'none') return before
-  const judged = { verdict: payload.dwsVerdict, artifactId: payload.resultArtifactId }
-  return { ...before, staged: { ...before.staged, judged } }
+function noted(before: Reviewed, { payload }: Of<'dws.verification.verdict_rendered'>): Reviewed {
+  if (before.on !== 'gate' || before.point !== 'none') return before
+  return { ...before, judged: { verdict: payload.dwsVerdict, artifactId: payload.resultArtifactId } }
 }
 
 /** What the worker brought stays where it is; whoever handed the work over hears that it failed. */
-function withheld(before: Waiting, { payload }: Of<'assay.result.withheld'>, worker: number): Waiting {
-  const { gating: _, ...node } = before
+function withheld(before: OnWorkers, { payload }: Of<'assay.result.withheld'>, worker: number): OnWorkers {
+  const { hold: _, ...node } = before
   const { gateId, attempt, criteriaFailed, criteria, targetRef, verdict } = payload
   const told =
     verdict === 'fail'
@@ -156,24 +165,25 @@ function withheld(before: Waiting, { payload }: Of<'assay.result.withheld'>, wor
   })
   const fail = (state: WorkerState, k: number): WorkerState =>
     k === worker ? { is: 'done', status: 'failed', childRunId: targetRef, error } : state
-  return { ...node, workers: (node.workers ?? []).map(fail) }
+  return { ...node, workers: node.workers.map(fail) }
 }
 
 /** What a place's gate has said, after this. */
-export function evolveSlots(state: Told, node: NodeState | undefined, event: GateEvent): Told['slots'] {
+export function evolveSlots({ gates, slots }: Gated, told: NodeState, event: GateEvent): Gated['slots'] {
   if (
     event.type !== 'dws.verification.verdict_rendered' &&
     event.type !== 'agent.verified' &&
     !(event.type === 'assay.verification.held' && event.payload.proceeds)
   )
-    return state.slots
-  const gating = node?.is === 'waiting' ? node.gating : undefined
-  const bound = gating && state.gates?.[gating.gate]
-  if (!gating || !bound || node?.is !== 'waiting' || node.staged?.point === 'none') return state.slots
+    return slots
+  const node = reviewed(told)
+  const gating = gatingIn(node)
+  const bound = gating && gates[gating.gate]
+  if (!node || !bound || (node.on === 'gate' && node.point === 'none')) return slots
   const worker = workerIn(node, gating)
-  const point = worker === undefined ? (node.staged?.point ?? 'node') : 'harvest'
+  const point = node.on === 'gate' ? node.point : 'harvest'
   const key = slotOf(bound.gate.gate_id, event.nodeId, { point, ...worker })
-  const known = state.slots?.[key]
+  const known = slots[key]
   const { target } = gating
   const before: Slot = {
     ...known,
@@ -187,20 +197,24 @@ export function evolveSlots(state: Told, node: NodeState | undefined, event: Gat
     attempts: known?.attempts ?? [],
   }
   if (event.type === 'dws.verification.verdict_rendered') {
-    if (!event.secret) return state.slots
+    if (!event.secret) return slots
     const made = { ...event.secret.standing, resultHash: event.payload.resultHash, failed: event.secret.failed }
-    return { ...state.slots, [key]: { ...before, attempts: [...before.attempts, made] } }
+    return { ...slots, [key]: { ...before, attempts: [...before.attempts, made] } }
   }
   // What became of it without anybody's judgement was an attempt, too.
   const made = before.attempts.length < gating.attempt ? [...before.attempts, unjudged(gating)] : before.attempts
-  if (event.type !== 'agent.verified') return { ...state.slots, [key]: { ...before, attempts: made } }
+  if (event.type !== 'agent.verified') return { ...slots, [key]: { ...before, attempts: made } }
   // R-VERIFY-21: the latest verdict is the one that counts.
   const { verdict, criteria: judgedBy = [] } = event.payload
-  const attempts = verdict === 'revise' ? [...made.slice(0, -1), { ...made.at(-1)!, isSentBack: true as const }] : made
+  const attempts = verdict === 'revise' ? sentBack(made) : made
   const failed = verdict === 'pass' ? [] : (attempts.at(-1)?.failed ?? [])
   const criteria = failed.length > 0 ? failed : judgedBy
-  return { ...state.slots, [key]: { ...before, attempts, verdict, criteria } }
+  return { ...slots, [key]: { ...before, attempts, verdict, criteria } }
 }
+
+/** The latest of them is not the last. */
+const sentBack = (made: readonly AttemptMade[]): AttemptMade[] =>
+  made.map((attempt, k) => (k === made.length - 1 ? { ...attempt, isSentBack: true } : attempt))
 
 const unjudged = ({ attempt, resultHash }: Gating): AttemptMade => ({
   attempt,
@@ -212,10 +226,10 @@ const unjudged = ({ attempt, resultHash }: Gating): AttemptMade => ({
 })
 
 /** Which of the node's workers it is about, if it is about one. */
-export const workerIn = ({ wait }: Waiting, { worker }: Gating) =>
-  worker === undefined || wait.kind !== 'handoff'
-    ? undefined
-    : { workerId: wait.workers[worker]!, occurrence: occurrenceOf(wait.workers, worker) }
+export const workerIn = (node: Reviewed, { worker }: Gating) =>
+  node.on === 'workers' && worker !== undefined
+    ? { workerId: handedTo(node, worker), occurrence: occurrenceOf(node.wait.workers, worker) }
+    : undefined
 
 /**
  * A node that begins its work anew begins its attempts anew, unless it was told to do the same work again: then its
@@ -230,23 +244,17 @@ export function renewSlots(slots: Slots, nodeId: string): Slots {
   return Object.fromEntries(renewed)
 }
 
-type Slots = NonNullable<Told['slots']>
+type Slots = Gated['slots']
 
 const isOf = (slot: Slot, nodeId: string): boolean =>
   slot.nodeId === nodeId && slot.attempts.length > 0 && !slot.atExit && slot.verdict !== 'revise'
 
 /** Verifiers belong to the run that started them: whoever branches off it starts its own. */
-export const orphanedJudges = (gating: Gating, away: number): Gating => ({
+export const orphanedJudges = (gating: Gating): Gating => ({
   ...gating,
   judges: gating.judges.map(judge => {
     if (judge.is !== 'running') return judge
     const { began, grant } = judge
     return { is: 'starting', began, ...(grant ? { grant } : {}) }
   }),
-  ...(gating.dueAt === undefined ? {} : { dueAt: gating.dueAt + away }),
 })
-
-function without<Key extends keyof Waiting>(node: Waiting, key: Key): Omit<Waiting, Key> & { is: 'waiting' } {
-  const { [key]: _, ...others } = node
-  return others as Omit<Waiting, Key> & { is: 'waiting' }
-}

@@ -1,8 +1,6 @@
 import type { InvocationState, RoundState, ToolResult } from '../agent/invocation.js'
 import type { Recorded } from './event.js'
-import type { NodeState } from './state.js'
-
-type Waiting = Extract<NodeState, { is: 'waiting' }>
+import { type CallAccount, NO_CALLS, type OnAgent, type OnBrief, type Waiting } from './waiting.js'
 
 /** UTF-8 takes at most three bytes for what JavaScript counts as one, and no text has more tokens than bytes. */
 const TOKENS_PER_UNIT = 3
@@ -10,37 +8,47 @@ const PER_MESSAGE = 16
 
 /** Folds an event into how far a node's agent has come. Other events leave it as it is. */
 export function evolveInvocation(node: Waiting, event: Recorded): Waiting {
-  if (event.type === 'agent.invocation.started') return begun(node, event)
-  const { invocation } = node
-  if (invocation === undefined) return node
-  if (event.type === 'agent.invocation.completed') {
-    const { invocation: _, ...others } = node
-    // A result that is staged may be sent back: then the same agent is wanted again.
-    return node.staged ? others : { ...others, wait: { kind: 'none' } }
+  if (node.on === 'brief') return event.type === 'agent.invocation.started' ? begun(node, event) : node
+  if (event.type === 'agent.invocation.completed') return closed(node)
+  if (node.on !== 'agent') return node
+  if (event.type === 'agent.decided') return { ...node, decided: event.sequence }
+  const after = told(node.invocation, event)
+  return after === node.invocation ? node : { ...node, invocation: after, ...counted(node, event) }
+}
+
+/** Nobody is at work any more: the node settles in the same step, unless its result stands before a gate. */
+function closed(node: Waiting): Waiting {
+  if (node.on === 'agent') {
+    const { invocation: _invocation, decided: _decided, asked: _asked, ...others } = node
+    return { ...others, on: 'host', wait: { kind: 'none' } }
   }
-  const after = told(invocation, event)
-  if (after === invocation) return node
-  return { ...node, invocation: after, ...counted(node, invocation, event) }
+  if (node.on !== 'gate' || node.point !== 'node') return node
+  // A result that is staged may be sent back: then the same agent is wanted again.
+  const { invocation: _, ...others } = node
+  return others
 }
 
 /** What a later attempt of the node must know: which calls are paid for, and of which one the answer was lost. */
-function counted(node: Waiting, { calls, inherited }: InvocationState, event: Recorded): Partial<Waiting> {
+function counted({ calls = NO_CALLS, invocation }: OnAgent, event: Recorded): { readonly calls?: CallAccount } {
+  const { made } = calls
   if (event.type === 'assay.model.lost')
-    return { spoiled: { call: event.payload.call, attempt: event.payload.attempt } }
+    return { calls: { ...calls, spoiled: { call: event.payload.call, attempt: event.payload.attempt } } }
   // The run that this one branched off from has paid for its own calls, and this one makes them anew.
-  if (inherited) return {}
+  if (invocation.inherited) return {}
   // Only what was billed is kept; a call that broke off unbilled is made anew.
-  if (event.type === 'provider.usage' && event.payload.totalTokens > 0) return { told: Math.max(node.told ?? 0, calls) }
+  if (event.type === 'provider.usage' && event.payload.totalTokens > 0)
+    return { calls: { ...calls, made: { ...made, calls: Math.max(made.calls, invocation.calls) } } }
   // A tool whose return is not kept is called anew.
   const isKept = event.type === 'agent.toolReturned' && event.secret?.contents !== undefined
-  return isKept ? { uses: (node.uses ?? 0) + 1 } : {}
+  return isKept ? { calls: { ...calls, made: { ...made, uses: made.uses + 1 } } } : {}
 }
 
-function begun(node: Waiting, event: Extract<Recorded, { type: 'agent.invocation.started' }>): Waiting {
+function begun(node: OnBrief, event: Extract<Recorded, { type: 'agent.invocation.started' }>): OnBrief | OnAgent {
   if (event.secret === undefined) return node
   const { brief, contents } = event.secret
   return {
     ...node,
+    on: 'agent',
     invocation: {
       invocationId: event.payload.invocationId,
       started: event.sequence,

@@ -21,10 +21,10 @@ export function evolveOrchestrator(
   }
   if (orchestrator === undefined) return undefined
   if (type.role === 'supervisor') return ofSupervisor(orchestrator, event)
-  const before = nodes[index]!
   if (event.type === 'node.started' && supervised) return { ...orchestrator, owed: false }
-  if (event.type === 'node.completed' && before.is === 'waiting') return { ...orchestrator, workers: resultsOf(before) }
-  return orchestrator
+  const before = nodes[index]
+  if (event.type !== 'node.completed' || before?.is !== 'waiting') return orchestrator
+  return { ...orchestrator, workers: before.on === 'workers' ? resultsOf(before) : [] }
 }
 
 /** What is carried out may be what a person made of the decision; what they answer is an input of the next turn. */

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../json.js'
 import { type Draft, put, replaced } from './draft.js'
-import type { Wait } from './event.js'
 import type { GateEvent } from './evolve-gate.js'
 import { PENDING } from './evolve-workers.js'
 import { occurrenceOf, placeOf } from './gating.js'
-import type { Plan } from './plan.js'
-import type { NodeState, Staged } from './state.js'
+import { type Plan, planNodeAt } from './plan.js'
+import type { Gated, NodeState, Staged } from './state.js'
+import { atWork, type OnGate, type OnWorkers } from './waiting.js'
 
 const IDLE: NodeState = { is: 'idle' }
 
@@ -18,33 +18,46 @@ export function workAgain(
   index: number,
 ): void {
   const { secret, nodeId, payload } = event
-  if (!secret) return
+  if (!secret || !draft.gated) return
   const { feedback, worker } = secret
-  draft.reworks = (draft.reworks ?? 0) + 1
-  const workers = before.is === 'waiting' && before.wait.kind === 'handoff' ? before.wait.workers : []
+  const handing = before.is === 'waiting' && before.on === 'workers' ? before : undefined
   const { workerId } = payload
   const who =
-    worker === undefined || workerId === undefined ? {} : { workerId, occurrence: occurrenceOf(workers, worker) }
-  draft.feedback = { ...draft.feedback, [placeOf(nodeId, who)]: feedback }
+    worker === undefined || workerId === undefined
+      ? {}
+      : { workerId, occurrence: occurrenceOf(handing?.wait.workers ?? [], worker) }
+  const { reworks, feedback: told } = draft.gated
+  regated(draft, { reworks: reworks + 1, feedback: { ...told, [placeOf(nodeId, who)]: feedback } })
   if (payload.point === 'run') return returnTo(plan, draft, index)
-  if (before.is !== 'waiting') return
-  const { gating: _gating, staged: _staged, ...others } = before
   if (worker !== undefined) {
-    const again = (before.workers ?? []).map((state, k) => (k === worker ? PENDING : state))
-    return put(draft, index, { ...others, workers: again })
-  }
-  const { invocation: _invocation, told: _told, uses: _uses, paid: _paid, spoiled: _spoiled, ...node } = others
+    if (handing) put(draft, index, againBy(handing, worker))
+  } else if (before.is === 'waiting' && before.on === 'gate' && before.point === 'node')
+    agentAgain(draft, before, event, index)
+}
+
+function againBy(node: OnWorkers, worker: number): OnWorkers {
+  const { hold: _, ...handing } = node
+  return { ...handing, workers: handing.workers.map((state, k) => (k === worker ? PENDING : state)) }
+}
+
+/** It is as if it had just started: nothing that it has called counts for what it does now. */
+function agentAgain(
+  draft: Draft,
+  { wait }: Extract<OnGate, { point: 'node' }>,
+  { sequence: since, at: sinceAt }: GateEvent,
+  index: number,
+): void {
   const ordinal = draft.starts[index] ?? 0
-  const wait: Wait = node.wait.kind === 'agent' ? { ...node.wait, ordinal } : node.wait
-  put(draft, index, { ...node, wait, attempt: 0, failures: 0, since: event.sequence, sinceAt: event.at })
+  const started = { attempt: 0, failures: 0, since, sinceAt }
+  put(draft, index, { is: 'waiting', on: 'brief', wait: { ...wait, ordinal }, ...started })
   draft.starts = replaced(draft.starts, index, ordinal + 1)
 }
 
 /** The run goes back to one of its phases: that node and all that follow it are as if they had never run. */
 function returnTo(plan: Plan, draft: Draft, index: number): void {
-  const nodes = draft.nodes.map(node => (node.is === 'waiting' && node.wait.kind === 'exit' ? node.wait.before : node))
+  const nodes = draft.nodes.map(atWork)
   const seen = new Set([index])
-  for (const at of seen) for (const { target } of plan.nodes[at]!.outbound) seen.add(target)
+  for (const at of seen) for (const { target } of planNodeAt(plan, at).outbound) seen.add(target)
   for (const at of seen) nodes[at] = IDLE
   draft.nodes = nodes
   draft.passes = draft.passes.map((passes, at) => (seen.has(at) ? 0 : passes))
@@ -52,16 +65,19 @@ function returnTo(plan: Plan, draft: Draft, index: number): void {
   draft.touched = [index]
 }
 
+/** Changes what a run that has gates knows of its results; of others nothing is known. */
+export function regated(draft: Draft, change: Partial<Gated>): void {
+  if (draft.gated) draft.gated = { ...draft.gated, ...change }
+}
+
 /** What has been worked in, or never will be, is not said again. */
 export function heeded(draft: Draft, place: string): void {
-  if (draft.feedback?.[place] === undefined) return
-  const { [place]: _, ...others } = draft.feedback
-  draft.feedback = others
+  if (draft.gated?.feedback[place] === undefined) return
+  const { [place]: _, ...feedback } = draft.gated.feedback
+  regated(draft, { feedback })
 }
 
 export const trialOf = (runId: string, sequence: number, result: JsonObject[string]): Staged => ({
-  at: sequence,
-  point: 'none',
   target: `${runId}:${sequence}`,
   subject: sequence,
   result,

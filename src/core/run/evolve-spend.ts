@@ -1,6 +1,7 @@
 import { asSpend, NOTHING_SPENT, plus, type Spend } from '../agent/budget.js'
 import type { Recorded } from './event.js'
 import type { NodeState, Told } from './state.js'
+import { judgesIn, workersOf } from './waiting.js'
 
 const nanoOf = (usd: number | undefined): number => Math.round((usd ?? 0) * 1_000_000_000)
 
@@ -15,8 +16,7 @@ export function evolveSpend(
 }
 
 function letGo(node: NodeState | undefined): Spend | undefined {
-  if (node?.is !== 'waiting') return undefined
-  const children = [...(node.workers ?? []), ...(node.gating?.judges ?? [])]
+  const children = [...workersOf(node), ...judgesIn(node)]
   const grants = children.flatMap(child => (child.is === 'running' && child.grant ? [asSpend(child.grant)] : []))
   return grants.length > 0 ? grants.reduce((sum, grant) => plus(sum, grant)) : undefined
 }

@@ -2,7 +2,9 @@ import { failure } from '../problem.js'
 import type { HandoffTold, Recorded } from './event.js'
 import { isToldFirst } from './mapping.js'
 import type { PlanNode } from './plan.js'
-import { isWaiting, type NodeState, type WorkerResult, type WorkerState } from './state.js'
+import { handedTo } from './handing.js'
+import { isWaiting, type WorkerResult, type WorkerState } from './state.js'
+import type { OnWorkers } from './waiting.js'
 
 export const PENDING: WorkerState = { is: 'pending' }
 
@@ -130,9 +132,9 @@ export const orphaned = (workers: readonly WorkerState[]): readonly WorkerState[
   })
 
 /** What has become of the workers that are done. */
-export const resultsOf = ({ wait, workers = [] }: Extract<NodeState, { is: 'waiting' }>): WorkerResult[] =>
-  workers.flatMap((worker, k) => {
-    if (worker.is !== 'done' || wait.kind !== 'handoff') return []
+export const resultsOf = (node: OnWorkers): WorkerResult[] =>
+  node.workers.flatMap((worker, k) => {
+    if (worker.is !== 'done') return []
     const { is: _, ...result } = worker
-    return [{ workerId: wait.workers[k]!, ...result }]
+    return [{ workerId: handedTo(node, k), ...result }]
   })

@@ -1,6 +1,7 @@
 import { backoff } from '../backoff.js'
 import { isObject, type JsonObject, own } from '../json.js'
 import type { NodeContext, Step, WaitOutcome, Write } from '../node-type.js'
+import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
 import { isoTime } from '../time.js'
 import { plus } from '../agent/budget.js'
@@ -18,6 +19,7 @@ import { tellDecision, tellDoubt, tellOfAgent } from './tell.js'
 import { carriesSecret, MASK, maskFailure, maskOutputs, secretsOf } from './masking.js'
 import type { PlanNode } from './plan.js'
 import { roomFor, spentBy } from './spending.js'
+import { nodeAt } from './state.js'
 import { stop } from './stop.js'
 import type { Turn } from './turn.js'
 import { isTooLarge, MAX_VALUE_BYTES } from './weight.js'
@@ -33,7 +35,7 @@ export function startNode(
   const { node, type, index } = planNode
   const breach = executionBreach(turn.active, turn.limits, node.id) ?? loopBreach(turn.active, turn.limits, planNode)
   if (breach) return stop(turn, breach)
-  const before = turn.active.nodes[index]!
+  const before = nodeAt(turn.active, index)
   const failures = before.is === 'retrying' || before.is === 'interrupted' ? before.failures : 0
   const lacking = type.requires?.find(capability => !capabilities.has(capability))
   const step: Step = lacking
@@ -55,11 +57,12 @@ export function startNode(
 
 /** What a node was waiting for has come. */
 export function settleNode(turn: Turn, planNode: PlanNode, wait: Wait, outcome: WaitOutcome, cause: number): void {
-  const before = turn.active.nodes[planNode.index]!
+  const before = nodeAt(turn.active, planNode.index)
   if (before.is !== 'waiting') throw new Error(`node ${planNode.node.id} is ${before.is}, not waiting`)
-  const step = withContext(turn, planNode, before.attempt, before.failures, ctx =>
-    planNode.type.settle!(ctx, wait, outcome),
-  )
+  const { type } = planNode
+  if (!type.settle) throw new Error(`node type ${type.typeId} settles at once`)
+  const settle = type.settle.bind(type)
+  const step = withContext(turn, planNode, before.attempt, before.failures, ctx => settle(ctx, wait, outcome))
   applyStep(turn, planNode, step, cause)
 }
 
@@ -69,7 +72,7 @@ export function failNode(turn: Turn, planNode: PlanNode, told: Failure, cause: n
   const { node, retry, index } = planNode
   // R-LIVE-16: whatever ends the node ends its agent's work first.
   const due = closeInvocation(turn, planNode, 'failed', cause) ?? cause
-  const before = turn.active.nodes[index]!
+  const before = nodeAt(turn.active, index)
   const failures = (before.is === 'waiting' ? before.failures : 0) + 1
   const attempt = before.is === 'waiting' ? before.attempt : 0
   if (error.retryable !== false && failures <= retry.max) {
@@ -232,7 +235,7 @@ function withContext(
   if (!resolved.ok) return { kind: 'failed', error: resolved.error }
   const { node, index, inbound, outbound, expressions } = planNode
   const iteration = state.passes[index] ?? 0
-  const waiting = state.nodes[index]!.is === 'waiting'
+  const waiting = nodeAt(state, index).is === 'waiting'
   return use({
     node,
     config: node.config,
@@ -252,7 +255,7 @@ function withContext(
     get inbound() {
       const sources: [string, JsonObject][] = []
       for (const edge of inbound) {
-        const source = state.nodes[edge.source]!
+        const source = nodeAt(state, edge.source)
         if (source.is === 'completed') sources.push([edge.edge.sourceNodeId, source.outputs])
       }
       return Object.fromEntries(sources)
@@ -262,11 +265,11 @@ function withContext(
     orchestrator: state.orchestrator,
     confidence: turn.limits.confidence,
     unverified: unresolved(state),
-    gaveUp: (state.gaveUp ?? []).length > 0,
+    gaveUp: state.gaveUp.length > 0,
     transcript: { from: Math.max(0, state.next - turn.limits.transcriptWindow), to: state.next },
     wired: port => leaves(outbound, port),
     channelSchema: channel => plan.channels.get(channel)?.schema,
-    expression: name => expressions.get(`config.${name}`)!,
+    expression: name => present(expressions.get(`config.${name}`), `expression config.${name} of node "${node.id}"`),
     get scope() {
       return scopeOf(plan, state, { iteration })
     },

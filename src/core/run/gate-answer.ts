@@ -4,7 +4,7 @@ import { standingOf } from './ballot.js'
 import type { Doubt } from './doubt.js'
 import type { PlanNode } from './plan.js'
 import { sendBack, withhold } from './rework.js'
-import type { Gating } from './state.js'
+import { boundGateAt, type Gating } from './state.js'
 import type { Turn } from './turn.js'
 import { tellVerdict } from './verdict.js'
 
@@ -32,7 +32,7 @@ export function gateAnswered(
   const override = timedOut ? NO_ANSWER : { ...person, keys: ['human-override'], isOverride: true as const }
   if (said.action === 'refine') {
     tellVerdict(turn, planNode, gating, 'revise', override)
-    const { gate } = turn.active.gates![gating.gate]!
+    const { gate } = boundGateAt(turn.active, gating.gate)
     const note = why === undefined ? {} : { note: why }
     const feedback = {
       gateId: gate.gate_id,
@@ -45,7 +45,7 @@ export function gateAnswered(
   }
   // The verifiers have said so already.
   if (reason !== 'exhausted') tellVerdict(turn, planNode, gating, 'fail', override)
-  const found = standingOf(turn.active.gates![gating.gate]!, gating)
+  const found = standingOf(boundGateAt(turn.active, gating.gate), gating)
   const failed = typeof found === 'string' || found.verdict !== 'fail' ? gating.dimensions : found.failed
   withhold(turn, planNode, failed, cause)
 }

@@ -2,13 +2,12 @@ import type { BoundGate } from '../gate/gate.js'
 import { isSettledByProbes } from '../gate/settled.js'
 import { type Json, own, sameJson } from '../json.js'
 import type { WorkflowNode } from './definition.js'
-import { handing } from './handing.js'
+import { handedTo, handing } from './handing.js'
 import { termsFor } from './mapping.js'
 import { carriesSecret, MASK, maskWithin, secretsOf } from './masking.js'
-import type { Plan, PlanNode } from './plan.js'
-import type { Active, AttemptMade, Gating, NodeState, Slot, Told } from './state.js'
-
-export type Waiting = Extract<NodeState, { is: 'waiting' }>
+import { type Plan, type PlanNode, planNodeOf } from './plan.js'
+import { type Active, type AttemptMade, nodeAt, type NodeState, type Slot, type Told } from './state.js'
+import { invocationOf, workersOf } from './waiting.js'
 
 /** Where a result is merged: into the parent's variables, as its node's own, or as the run's. */
 export type Point = 'harvest' | 'node' | 'run' | 'none'
@@ -33,19 +32,19 @@ export type Subject = {
 
 /** What a node has in hand that is not merged yet, whether or not a gate stands before it. */
 export function subjectOf(node: NodeState): Subject | undefined {
-  if (node.is !== 'waiting') return undefined
-  if (node.staged) {
-    const { point, target, subject: sequence, result, cleared } = node.staged
-    const actor = node.invocation?.brief.agentId
-    return { point, target, sequence, result, cleared, actors: actor === undefined ? [] : [actor] }
+  if (node.is === 'waiting' && node.on === 'gate') {
+    const { target, subject: sequence, result, cleared } = node.staged
+    const actor = invocationOf(node)?.brief.agentId
+    return { point: node.point, target, sequence, result, cleared, actors: actor === undefined ? [] : [actor] }
   }
   const handed = handing(node)
+  if (!handed) return undefined
   // R-MAP-5: results are merged in their order, so they are judged in it too.
-  const worker = handed?.workers.findIndex(({ is }) => is !== 'done') ?? -1
-  const ended = handed?.workers[worker]
-  if (!handed || ended?.is !== 'completed') return undefined
+  const worker = handed.workers.findIndex(({ is }) => is !== 'done')
+  const ended = handed.workers[worker]
+  if (ended?.is !== 'completed') return undefined
   const { childRunId: target, ended: sequence, outputs: result, cleared = [], agents = [] } = ended
-  const workerId = handed.wait.workers[worker]!
+  const workerId = handedTo(handed, worker)
   const who = { worker, workerId, occurrence: occurrenceOf(handed.wait.workers, worker) }
   return { point: 'harvest', ...who, target, sequence, result, cleared, actors: [workerId, ...agents] }
 }
@@ -60,16 +59,13 @@ type Place = Pick<Subject, 'workerId' | 'occurrence'>
 export const placeOf = (nodeId: string, { workerId, occurrence = 0 }: Place = {}): string =>
   JSON.stringify(workerId === undefined ? [nodeId] : [nodeId, workerId, occurrence])
 
-/** The gate at work in a node, if one is. */
-export const gatingIn = (node: NodeState): Gating | undefined => (node.is === 'waiting' ? node.gating : undefined)
-
 /** The gates that stand before a commit, by index, in the order in which they are applied. */
 export function gatesAt(
-  { gates = [] }: Pick<Told, 'gates'>,
+  { gated }: Pick<Told, 'gated'>,
   nodeId: string,
   { point, workerId }: Pick<Subject, 'point' | 'workerId'>,
 ): number[] {
-  return gates.flatMap(({ gate: { position } }, index) => {
+  return (gated?.gates ?? []).flatMap(({ gate: { position } }, index) => {
     const { phase_id, placement, worker_id } = position
     if (point === 'none') return [index]
     if (point === 'run') return placement === 'workflow_exit' ? [index] : []
@@ -79,9 +75,9 @@ export function gatesAt(
 }
 
 /** A run whose work would go unchecked does not start: the gate must find its phase in the very plan that is run. */
-export function misplaced({ nodes, indexOf }: Plan, { gate }: BoundGate): string[] {
+export function misplaced(plan: Plan, { gate }: BoundGate): string[] {
   const { phase_id, placement } = gate.position
-  const phase = nodes[indexOf.get(phase_id) ?? -1]
+  const phase = planNodeOf(plan, phase_id)
   const holds = phase && (placement === 'workflow_exit' || phase.type.hands || HELD.has(phase.type.typeId))
   if (holds) return []
   return [
@@ -92,11 +88,11 @@ export function misplaced({ nodes, indexOf }: Plan, { gate }: BoundGate): string
 const HELD: ReadonlySet<string> = new Set(['core.agent', 'assay.judge'])
 
 /** The first gate that has not let this result pass. */
-export const nextGate = (state: Pick<Told, 'gates'>, nodeId: string, subject: Subject): number | undefined =>
-  state.gates && gatesAt(state, nodeId, subject).find(index => !subject.cleared.includes(index))
+export const nextGate = (state: Pick<Told, 'gated'>, nodeId: string, subject: Subject): number | undefined =>
+  gatesAt(state, nodeId, subject).find(index => !subject.cleared.includes(index))
 
 /** Whether a gate stands between a node's result and what it is for. */
-export const isGatedNode = (state: Pick<Told, 'gates'>, nodeId: string): boolean =>
+export const isGatedNode = (state: Pick<Told, 'gated'>, nodeId: string): boolean =>
   gatesAt(state, nodeId, { point: 'node' }).length > 0
 
 /** One gate over one place, or over the exit. */
@@ -104,8 +100,8 @@ export const slotOf = (gateId: string, nodeId: string, subject: Place & Pick<Sub
   JSON.stringify(subject.point === 'run' ? [gateId] : [gateId, placeOf(nodeId, subject)])
 
 /** What has been made of the work that is under way here, attempt by attempt. */
-export const attemptsOf = ({ slots = {} }: Pick<Told, 'slots'>, slot: string): readonly AttemptMade[] =>
-  slots[slot]?.attempts ?? []
+export const attemptsOf = ({ gated }: Pick<Told, 'gated'>, slot: string): readonly AttemptMade[] =>
+  gated?.slots[slot]?.attempts ?? []
 
 /** R-DWS-22: how many there are with the one under way. What another gate has sent back was no attempt at this one. */
 export const usedOf = (made: readonly AttemptMade[]): number => made.filter(({ isSentBack }) => isSentBack).length + 1
@@ -128,11 +124,11 @@ export function dimensionsOf({ gate }: BoundGate, attempts: readonly AttemptMade
 /** The result as verifiers and people may see it: without what the log must not show. */
 export function shownResult(state: Active, { node, index }: PlanNode, subject: Subject): Json {
   const secrets = secretsOf(state)
-  if (subject.worker === undefined)
+  const { worker, workerId } = subject
+  if (worker === undefined || workerId === undefined)
     return subject.point === 'node' && isSensitive(state, node) ? MASK : maskWithin(subject.result, secrets)
-  const waiting = state.nodes[index]!
-  const ended = waiting.is === 'waiting' ? waiting.workers?.[subject.worker] : undefined
-  const bound = termsFor(node.config, subject.workerId!).outputs.filter(([own]) => state.hidden.variables.includes(own))
+  const ended = workersOf(nodeAt(state, index))[worker]
+  const bound = termsFor(node.config, workerId).outputs.filter(([own]) => state.hidden.variables.includes(own))
   const hidden = [...(ended?.is === 'completed' ? ended.hidden : []), ...bound.map(([, child]) => child)]
   const shown = Object.entries(subject.result as { [name: string]: Json }).map(([name, value]) => [
     name,
@@ -161,8 +157,8 @@ const MASKED = { texts: [MASK], exact: [] }
  * R-VERIFY-12: places whose latest verdict is not a pass, and that the same worker has not made up for when the work was
  * handed over again. The gates at the exit are not among them: they have yet to let the run end.
  */
-export function unresolved({ slots = {} }: Pick<Told, 'slots'>): Slot[] {
-  const all = Object.values(slots).filter(({ atExit }) => !atExit)
+export function unresolved({ gated }: Pick<Told, 'gated'>): Slot[] {
+  const all = Object.values(gated?.slots ?? {}).filter(({ atExit }) => !atExit)
   const isMadeUp = (slot: Slot) =>
     all.some(
       ({ gateId, nodeId, workerId, verdict, since }) =>

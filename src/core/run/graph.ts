@@ -1,7 +1,7 @@
 import type { TriggerRule } from './definition.js'
 import { scopeOf } from './inputs.js'
-import type { Plan, PlanEdge } from './plan.js'
-import type { Active } from './state.js'
+import { type Plan, type PlanEdge, planNodeAt } from './plan.js'
+import { type Active, nodeAt } from './state.js'
 
 /**
  * When a node's turn comes. Inbound edges are grouped by their trigger rule; every group must hold.
@@ -26,19 +26,19 @@ const WAIT: Readiness = { is: 'wait' }
 export const TOLERANT: ReadonlySet<TriggerRule> = new Set(['any_success', 'all_complete', 'any_failed'])
 
 export function readiness(plan: Plan, state: Active, index: number): Readiness {
-  const { node, inbound } = plan.nodes[index]!
-  const current = state.nodes[index]!
+  const { node, inbound } = planNodeAt(plan, index)
+  const current = nodeAt(state, index)
   if (current.is === 'completed') return nextPass(plan, state, index, current)
   if (current.is !== 'idle') return WAIT
   const edges = inbound.filter(edge => !edge.back)
   if (edges.length === 0)
     return node.disabled ? { is: 'skip', reason: 'disabled', cause: 0 } : { is: 'start', cause: 0 }
-  const flows = edges.map(edge => flowOf(plan, state, edge))
+  const flows = edges.map(edge => ({ rule: edge.rule, flow: flowOf(plan, state, edge) }))
   const cause = latestCause(state, edges)
   const verdicts = [...new Set(edges.map(edge => edge.rule))].map(rule =>
     judge(
       rule,
-      flows.filter((_, i) => edges[i]!.rule === rule),
+      flows.flatMap(told => (told.rule === rule ? [told.flow] : [])),
     ),
   )
   const refused = verdicts.find(verdict => verdict !== 'hold' && verdict !== 'wait')
@@ -54,13 +54,13 @@ function nextPass(
   index: number,
   { since, outputs }: Extract<Active['nodes'][number], { is: 'completed' }>,
 ): Readiness {
-  const { body, inbound, type } = plan.nodes[index]!
+  const { body, inbound, type } = planNodeAt(plan, index)
   if (!type.loops) return WAIT
   const port = type.chosenPort?.(outputs)
   if (port === 'again') return { is: 'start', cause: since }
   if (port === 'done' || body.length === 0) return WAIT
   const settled = body.every(inner => {
-    const node = state.nodes[inner]!
+    const node = nodeAt(state, inner)
     return isSettled(node) && node.since > since && !goesOn(plan, inner, node)
   })
   return settled
@@ -76,18 +76,18 @@ function nextPass(
 
 /** A loop inside the body that has not come to its end. */
 function goesOn(plan: Plan, index: number, node: Active['nodes'][number]): boolean {
-  const { type } = plan.nodes[index]!
+  const { type } = planNodeAt(plan, index)
   return type.loops === true && node.is === 'completed' && type.chosenPort?.(node.outputs) !== 'done'
 }
 
 type Flow = 'pending' | 'live' | 'dead' | 'failed'
 
 export function flowOf(plan: Plan, state: Active, edge: PlanEdge): Flow {
-  const source = state.nodes[edge.source]!
+  const source = nodeAt(state, edge.source)
   if (source.is === 'failed') return 'failed'
   if (source.is === 'skipped' || source.is === 'cancelled') return 'dead'
   if (source.is !== 'completed') return 'pending'
-  const { type } = plan.nodes[edge.source]!
+  const { type } = planNodeAt(plan, edge.source)
   const port = type.chosenPort?.(source.outputs)
   if (port !== undefined && port !== edge.port) return type.loops && port !== 'done' ? 'pending' : 'dead'
   if (edge.condition === undefined) return 'live'
@@ -124,6 +124,6 @@ const isSettled = (
 /** The sequence of the event that settled last among the sources: what this node's turn is due to. */
 const latestCause = (state: Active, edges: readonly PlanEdge[]): number =>
   edges.reduce((latest, edge) => {
-    const source = state.nodes[edge.source]!
+    const source = nodeAt(state, edge.source)
     return isSettled(source) ? Math.max(latest, source.since) : latest
   }, 0)

@@ -1,21 +1,20 @@
+import { absent } from '../present.js'
 import type { HandoffSecret, HandoffTold } from './event.js'
 import type { PlanNode } from './plan.js'
-import type { NodeState, WorkerState } from './state.js'
+import type { NodeState } from './state.js'
 import type { Turn } from './turn.js'
-
-/** A node that hands work over, and what is known of its workers. */
-export type Handing = Extract<NodeState, { is: 'waiting' }> & {
-  readonly wait: { readonly kind: 'handoff' }
-  readonly workers: readonly WorkerState[]
-}
+import type { OnWorkers } from './waiting.js'
 
 /** The node, while it hands work over. */
-export function handing(node: NodeState): Handing | undefined {
-  return node.is === 'waiting' && node.wait.kind === 'handoff' && node.workers ? (node as Handing) : undefined
-}
+export const handing = (node: NodeState | undefined): OnWorkers | undefined =>
+  node?.is === 'waiting' && node.on === 'workers' ? node : undefined
+
+/** Whom the node's k-th piece of work is handed to. */
+export const handedTo = ({ wait }: Pick<OnWorkers, 'wait'>, worker: number): string =>
+  wait.workers[worker] ?? absent(`worker ${worker} of the hand-off`)
 
 /** R-ORCH-16: everything that is not a transition of its own is due to the decision. */
-export const dueTo = ({ wait, since }: Handing): number => wait.decided ?? since
+export const dueTo = ({ wait, since }: OnWorkers): number => wait.decided ?? since
 
 /** R-HANDOFF-2, R-HANDOFF-3 */
 export function tell(

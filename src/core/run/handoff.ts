@@ -5,19 +5,20 @@ import type { HandoffSecret, HandoffTold } from './event.js'
 import { resultsOf } from './evolve-workers.js'
 import { settleNode } from './execute.js'
 import { nextGate, occurrenceOf, placeOf, subjectOf } from './gating.js'
-import { dueTo, type Handing, handing, tell } from './handing.js'
+import { dueTo, handedTo, handing, tell } from './handing.js'
 import { harvest } from './harvest.js'
 import type { Outcome } from './input.js'
 import { mapInputs, termsFor } from './mapping.js'
 import { maskFailure } from './masking.js'
-import type { PlanNode } from './plan.js'
+import { type PlanNode, planNodeAt, planNodeOf } from './plan.js'
 import { grantFor, spentBy, tellSpend } from './spending.js'
-import type { Active } from './state.js'
+import { type Active, nodeAt } from './state.js'
 import type { Turn } from './turn.js'
+import { type OnWorkers, questionOf } from './waiting.js'
 import { MAX_VALUE_BYTES, sizeUpTo } from './weight.js'
 
 /**
- * Handing work to workers (contract agents §4). Each transition of each worker is one event whose cause is the
+ * OnWorkers work to workers (contract agents §4). Each transition of each worker is one event whose cause is the
  * transition before it, back to the decision that named the worker. The order depends on the decision and on what the
  * workers do, never on the host: in parallel, too, results are merged in the order of the decision.
  *
@@ -39,30 +40,30 @@ export function moveOf(
   { plan }: Pick<Turn, 'plan'>,
   state: Active,
   index: number,
-): { node: Handing; worker: number | undefined } | undefined {
-  const node = handing(state.nodes[index]!)
+): { node: OnWorkers; worker: number | undefined } | undefined {
+  const node = handing(nodeAt(state, index))
   // While it asks whether to merge, nothing moves but the workers themselves.
-  if (!node || node.asked) return undefined
+  if (!node || questionOf(node)) return undefined
   const first = node.workers.findIndex(worker => worker.is !== 'done')
   if (first < 0) return { node, worker: undefined }
   // R-ORCH-15: one after the other, or as many as there are at once.
   const pending = node.workers.findIndex(worker => worker.is === 'pending')
   if (pending >= 0 && (pending === first || node.wait.policy === 'parallel')) return { node, worker: pending }
-  if (node.workers[first]!.is !== 'completed') return undefined
+  if (node.workers[first]?.is !== 'completed') return undefined
   // R-VERIFY-10: what a worker brings back is merged when every gate has let it pass.
-  const subject = state.gates && subjectOf(node)
-  const isOpen = subject === undefined || nextGate(state, plan.nodes[index]!.node.id, subject) === undefined
+  const subject = state.gated && subjectOf(node)
+  const isOpen = subject === undefined || nextGate(state, planNodeAt(plan, index).node.id, subject) === undefined
   return isOpen ? { node, worker: first } : undefined
 }
 
 /** R-MAP-6: mapped when the worker's turn has come, from what those before it have left. */
-function begin(turn: Turn, planNode: PlanNode, node: Handing, worker: number): void {
-  const workerId = node.wait.workers[worker]!
+function begin(turn: Turn, planNode: PlanNode, node: OnWorkers, worker: number): void {
+  const workerId = handedTo(node, worker)
   const { mapped, unset } = mapInputs(termsFor(planNode.node.config, workerId), turn.active.variables)
   // One after the other each may have all that is left; those that begin together share it.
   const beginners = node.workers.filter(({ is }) => is === 'pending').length
   const grant = grantFor(turn.active, node.wait.policy === 'parallel' ? beginners : 1)
-  const { feedback = {} } = turn.active
+  const { feedback = {} } = turn.active.gated ?? {}
   const nodeId = planNode.node.id
   const who = { workerId, occurrence: occurrenceOf(node.wait.workers, worker) }
   const again = feedback[placeOf(nodeId, who)] ?? feedback[placeOf(nodeId)]
@@ -76,10 +77,10 @@ type Heard<Type extends Outcome['type']> = Extract<Outcome, { type: Type }>
 
 /** R-HANDOFF-4, R-ORCH-17: the child is there, with what it was given. */
 export function childStarted(turn: Turn, planNode: PlanNode, { worker, childRunId, agentId }: Heard<'ChildStarted'>) {
-  const node = handing(turn.active.nodes[planNode.index]!)
+  const node = handing(nodeAt(turn.active, planNode.index))
   const state = node?.workers[worker]
   if (!node || state?.is !== 'dispatching') return
-  const workerId = node.wait.workers[worker]!
+  const workerId = handedTo(node, worker)
   const nodeId = planNode.node.id
   const cause = dueTo(node)
   turn.emit({ type: 'node.dispatched', nodeId, payload: { childRunId, childWorkflowId: workerId }, cause })
@@ -92,22 +93,20 @@ export function childStarted(turn: Turn, planNode: PlanNode, { worker, childRunI
 }
 
 export function childRefused(turn: Turn, planNode: PlanNode, { worker, error }: Heard<'ChildRefused'>): void {
-  const node = handing(turn.active.nodes[planNode.index]!)
+  const node = handing(nodeAt(turn.active, planNode.index))
   const state = node?.workers[worker]
   if (!node || state?.is !== 'dispatching') return
-  const workerId = node.wait.workers[worker]!
+  const workerId = handedTo(node, worker)
   tell(turn, planNode, { phase: 'dispatch.failed', workerId, error: spelled(turn, error) }, state.began)
 }
 
 /** The worker that this run knows to be at work under that id. */
 function atWork(turn: Turn, { nodeId, childRunId }: { readonly nodeId: string; readonly childRunId: string }) {
-  const planNode = turn.plan.nodes[turn.plan.indexOf.get(nodeId) ?? -1]
-  const node = planNode && handing(turn.active.nodes[planNode.index]!)
+  const planNode = planNodeOf(turn.plan, nodeId)
+  const node = planNode && handing(nodeAt(turn.active, planNode.index))
   const k = node?.workers.findIndex(worker => worker.is === 'running' && worker.childRunId === childRunId) ?? -1
   const worker = node?.workers[k]
-  return planNode && node && worker?.is === 'running'
-    ? { planNode, worker, workerId: node.wait.workers[k]! }
-    : undefined
+  return planNode && node && worker?.is === 'running' ? { planNode, worker, workerId: handedTo(node, k) } : undefined
 }
 
 /** A child waits for someone, or no longer does, and so does this run. */
@@ -169,7 +168,7 @@ function spelled(turn: Turn, told: Failure): NonNullable<HandoffTold['error']> {
 }
 
 /** R-LOOP-8: every worker has come to an end of its own; whoever handed the work over goes on. */
-function settle(turn: Turn, planNode: PlanNode, node: Handing): void {
+function settle(turn: Turn, planNode: PlanNode, node: OnWorkers): void {
   const workers = resultsOf(node)
   settleNode(turn, planNode, node.wait, { kind: 'handed', workers }, dueTo(node))
 }

@@ -56,7 +56,10 @@ describe('merging what workers bring back', () => {
     begins(run, 'c-b', { worker: 1 })
     ends(run, 'c-a', { x: 1 })
     ends(run, 'c-b', { x: 2 }).after(5_000)
-    expect(run.state).toMatchObject({ phase: 'active', nodes: [{}, { asked: { kind: 'approval' } }] })
+    expect(run.state).toMatchObject({
+      phase: 'active',
+      nodes: [{}, { hold: { is: 'merging', asked: { kind: 'approval' } } }],
+    })
   })
 })
 

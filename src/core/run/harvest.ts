@@ -1,12 +1,13 @@
 import { isObject, type Json, type JsonObject, own } from '../json.js'
 import { ask } from './ask.js'
 import { changeVariable } from './execute.js'
-import { dueTo, type Handing, handing, tell } from './handing.js'
+import { dueTo, handedTo, handing, tell } from './handing.js'
 import { isGated, isToldFirst, patienceOf, termsFor } from './mapping.js'
 import { MASK } from './masking.js'
 import type { PlanNode } from './plan.js'
-import type { NodeState, WorkerState } from './state.js'
+import { nodeAt, type NodeState, type WorkerState } from './state.js'
 import type { Turn } from './turn.js'
+import { type OnWorkers, workersOf } from './waiting.js'
 
 type Ended = Extract<WorkerState, { is: 'completed' }>
 
@@ -14,8 +15,8 @@ type Ended = Extract<WorkerState, { is: 'completed' }>
  * Merges what a worker has brought back, or asks first. A sub-workflow's harvest is told before the question, with the
  * checksum of what is to be merged; a dispatch tells it when it is merged (R-ATTEST-3, contract agents §28 D7).
  */
-export function harvest(turn: Turn, planNode: PlanNode, node: Handing, worker: number, ended: Ended): void {
-  const workerId = node.wait.workers[worker]!
+export function harvest(turn: Turn, planNode: PlanNode, node: OnWorkers, worker: number, ended: Ended): void {
+  const workerId = handedTo(node, worker)
   if (!isGated(planNode)) return merge(turn, planNode, node, worker, ended, ended.outputs)
   if (isToldFirst(planNode)) tellHarvest(turn, planNode, node, worker, ended, ended.outputs)
   const hidden = hiddenNames(turn, planNode, workerId, ended)
@@ -45,8 +46,15 @@ const written = (planNode: PlanNode, workerId: string, outputs: JsonObject): [st
     return value === undefined ? [] : [[parent, child, value] as [string, string, Json]]
   })
 
-function merge(turn: Turn, planNode: PlanNode, node: Handing, worker: number, ended: Ended, outputs: JsonObject): void {
-  const workerId = node.wait.workers[worker]!
+function merge(
+  turn: Turn,
+  planNode: PlanNode,
+  node: OnWorkers,
+  worker: number,
+  ended: Ended,
+  outputs: JsonObject,
+): void {
+  const workerId = handedTo(node, worker)
   const hidden = hiddenNames(turn, planNode, workerId, ended)
   for (const [name, child, value] of written(planNode, workerId, outputs)) {
     const sensitive = hidden.includes(child) ? { sensitive: true } : {}
@@ -58,12 +66,12 @@ function merge(turn: Turn, planNode: PlanNode, node: Handing, worker: number, en
 function tellHarvest(
   turn: Turn,
   planNode: PlanNode,
-  node: Handing,
+  node: OnWorkers,
   worker: number,
   { childRunId, ended, attestation }: Ended,
   outputs: JsonObject,
 ): void {
-  const workerId = node.wait.workers[worker]!
+  const workerId = handedTo(node, worker)
   const harvestedKeys = written(planNode, workerId, outputs).map(([name]) => name)
   const told = { phase: 'output.harvested' as const, workerId, childRunId, harvestedKeys }
   tell(turn, planNode, attestation ? { ...told, attestation } : told, ended)
@@ -71,7 +79,7 @@ function tellHarvest(
 
 /** The worker whose results are next to be merged: the one that a person is asked about. */
 function inQuestion(node: NodeState): { readonly worker: number; readonly ended: Ended } | undefined {
-  const workers = node.is === 'waiting' ? (node.workers ?? []) : []
+  const workers = workersOf(node)
   const worker = workers.findIndex(state => state.is === 'completed')
   const ended = workers[worker]
   return ended?.is === 'completed' ? { worker, ended } : undefined
@@ -93,17 +101,17 @@ export function mergeProblems(node: NodeState, value: Json): string[] {
 
 /** Whether an answer puts something in the place of a result that must not be seen. */
 export function editsHidden(turn: Turn, planNode: PlanNode, value: Json): boolean {
-  const node = handing(turn.active.nodes[planNode.index]!)
+  const node = handing(nodeAt(turn.active, planNode.index))
   const edited = editedIn(value)
   const asked = node && inQuestion(node)
   if (!asked || !isObject(edited)) return false
-  const hidden = hiddenNames(turn, planNode, node.wait.workers[asked.worker]!, asked.ended)
+  const hidden = hiddenNames(turn, planNode, handedTo(node, asked.worker), asked.ended)
   return hidden.some(name => own(edited, name) !== undefined)
 }
 
 /** A person has said whether to merge. R-ATTEST-4: anything but a yes merges nothing. */
 export function mergeAnswered(turn: Turn, planNode: PlanNode, before: NodeState, value: Json): void {
-  const node = handing(turn.active.nodes[planNode.index]!)
+  const node = handing(nodeAt(turn.active, planNode.index))
   const asked = inQuestion(before)
   if (!node || !asked || !isObject(value) || value.action === 'reject') return
   const { worker, ended } = asked

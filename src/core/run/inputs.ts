@@ -1,5 +1,6 @@
 import type { Scope } from '../expression.js'
 import { at, isObject, type Json, type JsonObject, own } from '../json.js'
+import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
 import type { PortValue, WorkflowVariable } from './definition.js'
 import type { Plan, PlanNode } from './plan.js'
@@ -52,7 +53,8 @@ type Resolved = { ok: true; value: Json } | { ok: false; error: Failure } | unde
 function resolvePort(port: string, source: PortValue, planNode: PlanNode, plan: Plan, state: Told): Resolved {
   if (source.type === 'static') return { ok: true, value: source.value }
   if (source.type === 'expression') {
-    const result = planNode.expressions.get(`inputs.${port}`)!.evaluate(scopeOf(plan, state))
+    const expression = present(planNode.expressions.get(`inputs.${port}`), `expression inputs.${port}`)
+    const result = expression.evaluate(scopeOf(plan, state))
     return result.ok
       ? result
       : { ok: false, error: { ...result.error, message: `inputs.${port}: ${result.error.message}` } }
@@ -66,7 +68,7 @@ function resolvePort(port: string, source: PortValue, planNode: PlanNode, plan: 
       `inputs.${port}: variable "${source.variableName}" is not set; declare it, set it or mark the port optional`,
     )
   }
-  const from = state.nodes[plan.indexOf.get(source.nodeId)!]
+  const from = state.nodes[plan.indexOf.get(source.nodeId) ?? -1]
   const value = from?.is === 'completed' ? at(from.outputs, source.outputKey) : undefined
   if (value !== undefined) return { ok: true, value }
   if (source.optional) return undefined

@@ -1,19 +1,20 @@
 import { type Interrupt, judge, type Resolution } from '../interrupt.js'
 import { isObject, type Json } from '../json.js'
+import { present } from '../present.js'
 import { failure, type Refusal, refuse } from '../problem.js'
 import { isoTime } from '../time.js'
 import { answerDueAt, durationBreach } from './bounds.js'
 import type { ApprovalReceived, InterruptResolved } from './event.js'
 import { failNode, settleNode } from './execute.js'
 import { gateAnswered } from './gate-answer.js'
-import { gatingIn } from './gating.js'
 import { editsHidden, mergeAnswered, mergeProblems } from './harvest.js'
 import type { ResolveInterrupt } from './input.js'
 import { heldAnswered } from './conclude.js'
 import { carriesSecret, MASK, secretsOf } from './masking.js'
-import type { Plan, PlanNode } from './plan.js'
-import { type Asked, type RunState, statusOf } from './state.js'
+import { type Plan, type PlanNode, planNodeAt, planNodeOf } from './plan.js'
+import { type Asked, nodeAt, type RunState, statusOf } from './state.js'
 import type { Turn } from './turn.js'
+import { gatingIn, questionOf } from './waiting.js'
 
 /** What a run asks and nobody has answered yet. */
 export type OpenInterrupt = {
@@ -28,11 +29,11 @@ export type OpenInterrupt = {
 export function openInterrupts(plan: Plan, state: RunState): OpenInterrupt[] {
   if (state.phase !== 'active') return []
   return state.open.flatMap(index => {
-    const node = state.nodes[index]!
-    const planNode = plan.nodes[index]!
-    if (node.is !== 'waiting' || !node.asked) return []
-    const dueAt = answerDueAt(planNode, node.asked)
-    const open = { nodeId: planNode.node.id, asked: node.asked, keyOnly: isKeyOnly(planNode) }
+    const asked = questionOf(nodeAt(state, index))
+    if (!asked) return []
+    const planNode = planNodeAt(plan, index)
+    const dueAt = answerDueAt(planNode, asked)
+    const open = { nodeId: planNode.node.id, asked, keyOnly: isKeyOnly(planNode) }
     return [{ ...open, dueAt: Number.isFinite(dueAt) ? dueAt : null }]
   })
 }
@@ -54,7 +55,7 @@ function locate(plan: Plan, state: RunState, { nodeId, interruptId, via }: Meant
   const stopping = state.phase === 'active' && state.mode.kind === 'stopping'
   const open = openInterrupts(plan, state).find(other => other.nodeId === nodeId)
   if (open === undefined || stopping)
-    return closed(state, open !== undefined || state.nodes[index]!.is === 'cancelled', via)
+    return closed(state, open !== undefined || nodeAt(state, index).is === 'cancelled', via)
   if (interruptId !== undefined && interruptId !== open.asked.interruptId) return closed(state, false, via)
   if (open.dueAt !== null && at >= open.dueAt) return refuse('interrupt_expired', 'the time to answer is over')
   return open
@@ -70,7 +71,7 @@ export function resolve(turn: Turn, input: ResolveInterrupt): Refusal | undefine
     return refuse('interrupt_expired', 'the time of the run is over')
   if (input.via === 'token' && open.keyOnly)
     return refuse('auth_elevation_required', 'this interrupt is answered with a bearer key, not with a link')
-  return hearAnswer(turn, turn.plan.nodes[turn.plan.indexOf.get(input.nodeId)!]!, open.asked, input)
+  return hearAnswer(turn, present(planNodeOf(turn.plan, input.nodeId), 'node that asks'), open.asked, input)
 }
 
 /** Why an interrupt that is not open can no longer be answered. */
@@ -100,7 +101,7 @@ function hearAnswer(turn: Turn, planNode: PlanNode, asked: Asked, input: Resolve
   if (judgement.is === 'refused') return judgement.refusal
   const nodeId = planNode.node.id
   const { interruptId } = asked
-  const node = turn.active.nodes[planNode.index]!
+  const node = nodeAt(turn.active, planNode.index)
   const problems =
     judgement.is === 'closed' && !gatingIn(node)
       ? [...(planNode.type.answerProblems?.(asked, judgement.value) ?? []), ...mergeProblems(node, judgement.value)]
@@ -134,7 +135,7 @@ function close(
 ): void {
   const nodeId = planNode.node.id
   const { interruptId, kind, data } = asked
-  const before = turn.active.nodes[planNode.index]!
+  const before = nodeAt(turn.active, planNode.index)
   const judged = kind === 'approval' || kind === 'low-confidence'
   const rejected = judged && isObject(value) && value.action === 'reject'
   const masked = carriesSecret(value, secretsOf(turn.active)) || editsHidden(turn, planNode, value)
@@ -165,8 +166,8 @@ function close(
   const resolution = { kind, data, value, by, timedOut }
   const gating = gatingIn(before)
   if (gating) return gateAnswered(turn, planNode, gating, resolution, resolved)
-  if (before.is === 'waiting' && before.workers) return mergeAnswered(turn, planNode, before, value)
-  if (before.is === 'waiting' && before.invocation) return heldAnswered(turn, planNode, resolution, resolved)
+  if (before.is === 'waiting' && before.on === 'workers') return mergeAnswered(turn, planNode, before, value)
+  if (before.is === 'waiting' && before.on === 'agent') return heldAnswered(turn, planNode, resolution, resolved)
   settleNode(turn, planNode, { kind: 'interrupt' }, { kind: 'resolved', resolution }, resolved)
 }
 

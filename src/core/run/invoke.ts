@@ -2,13 +2,12 @@ import type { Brief } from '../agent/brief.js'
 import { modelProblem } from '../agent/budget.js'
 import { nextCall } from '../agent/invocation.js'
 import { type Failure, failure } from '../problem.js'
-import { invocationOf } from './bracket.js'
 import { callModel, mayCallModel } from './call-model.js'
 import { callTool, denyTool, isForbidden, mayCallTool } from './call-tool.js'
 import { failNode } from './execute.js'
 import type { PlanNode } from './plan.js'
 import { policies } from './spending.js'
-import type { Active } from './state.js'
+import { type Active, nodeAt } from './state.js'
 import type { Turn } from './turn.js'
 import { type Heard, working } from './working.js'
 
@@ -20,8 +19,8 @@ import { type Heard, working } from './working.js'
 
 /** Steps 0–4 and 6a: the bracket, the model, the prompts, the tools, the task. */
 export function briefed(turn: Turn, planNode: PlanNode, { answer, since }: Heard<'AgentBriefed'>): void {
-  const before = turn.active.nodes[planNode.index]!
-  if (before.is !== 'waiting' || before.wait.kind !== 'agent' || before.invocation) return
+  const before = nodeAt(turn.active, planNode.index)
+  if (before.is !== 'waiting' || before.on !== 'brief') return
   if (!answer.ok) return failNode(turn, planNode, answer.error, since)
   const { brief, contents } = answer
   const nodeId = planNode.node.id
@@ -71,9 +70,9 @@ const UNPRICED = 'maxCostUsd is bounded and the model has no price; add it to pr
 
 /** What an agent does next by itself, or undefined when it waits. */
 export function invocationMove(state: Active, index: number): 'tool' | 'model' | 'deny' | undefined {
-  const node = state.nodes[index]!
-  const invocation = invocationOf(node)
-  if (!invocation || node.is !== 'waiting' || node.asked || node.staged) return undefined
+  const node = nodeAt(state, index)
+  if (node.is !== 'waiting' || node.on !== 'agent' || node.asked) return undefined
+  const { invocation } = node
   // A branch may have been made by someone who may do less than whoever started its source.
   if (invocation.now.is === 'using' && isForbidden(state, invocation)) return 'deny'
   if (invocation.now.is !== 'between') return undefined

@@ -6,10 +6,11 @@ import { isObject, type Json } from '../json.js'
 import type { Failure } from '../problem.js'
 import { isSelf, standingOf, verifierAt } from './ballot.js'
 import { exhaust } from './exhaust.js'
-import type { PlanNode } from './plan.js'
+import { type PlanNode, planNodeOf } from './plan.js'
 import { grantFor, roomFor, spentBy, tellSpend } from './spending.js'
-import type { Active, Gating, NodeState } from './state.js'
+import { type Active, boundGateAt, type Gating, nodeAt } from './state.js'
 import type { Turn } from './turn.js'
+import { gatingIn } from './waiting.js'
 import type { Heard } from './working.js'
 
 /** The verifiers of a case: runs of their own, all at work at once. */
@@ -17,7 +18,7 @@ import type { Heard } from './working.js'
 /** Those that are to be asked begin together and share what is left of the budget. */
 export function beginJudges(turn: Turn, planNode: PlanNode, gating: Gating): void {
   const nodeId = planNode.node.id
-  const { gate } = turn.active.gates![gating.gate]!
+  const { gate } = boundGateAt(turn.active, gating.gate)
   const idle = gating.judges.flatMap(({ is }, k) => (is === 'idle' ? [k] : []))
   const { attempt, round } = gating
   // Contract agents §23.2: a spent budget is a hard stop, not a judge that gives no vote.
@@ -45,20 +46,17 @@ export function beginJudges(turn: Turn, planNode: PlanNode, gating: Gating): voi
 
 /** The gate at work in a node, and the verifier that is meant. */
 function found(turn: Turn, nodeId: string, isMeant: (judge: Gating['judges'][number], k: number) => boolean) {
-  const planNode = turn.plan.nodes[turn.plan.indexOf.get(nodeId) ?? -1]
-  const node: NodeState | undefined = planNode && turn.active.nodes[planNode.index]
-  const gating = node?.is === 'waiting' ? node.gating : undefined
+  const planNode = planNodeOf(turn.plan, nodeId)
+  const gating = planNode && gatingIn(nodeAt(turn.active, planNode.index))
   const k = gating?.judges.findIndex(isMeant) ?? -1
-  return planNode && gating && k >= 0 ? { planNode, gating, k } : undefined
+  const judge = gating?.judges[k]
+  return planNode && gating && judge ? { planNode, gating, judge, k } : undefined
 }
 
-const told = ({ gates }: Active, { gate, attempt, round }: Gating, k: number) => ({
-  gateId: gates![gate]!.gate.gate_id,
-  attempt,
-  verifier: k,
-  agentId: verifierAt(gates![gate]!.gate, k).agentId,
-  round,
-})
+function told(state: Active, { gate: index, attempt, round }: Gating, k: number) {
+  const { gate } = boundGateAt(state, index)
+  return { gateId: gate.gate_id, attempt, verifier: k, agentId: verifierAt(gate, k).agentId, round }
+}
 
 export function verifierStarted(turn: Turn, { nodeId, since, worker, childRunId }: Heard<'ChildStarted'>): void {
   const meant = found(turn, nodeId, (judge, k) => k === worker && judge.is === 'starting' && judge.began === since)
@@ -71,7 +69,7 @@ export function verifierRefused(turn: Turn, { nodeId, since, worker, error }: He
   const meant = found(turn, nodeId, (judge, k) => k === worker && judge.is === 'starting' && judge.began === since)
   if (!meant) return
   const { gating, k } = meant
-  const { weight } = verifierAt(turn.active.gates![gating.gate]!.gate, k)
+  const { weight } = verifierAt(boundGateAt(turn.active, gating.gate).gate, k)
   const payload = { ...told(turn.active, gating, k), vote: 'none' as const, fault: codeOf(error) }
   turn.emit({ type: 'assay.verifier.ended', nodeId, payload, secret: { weight }, cause: since })
 }
@@ -81,9 +79,8 @@ export function verifierEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode 
   const { nodeId, childRunId, status, variables, spent } = input
   const meant = found(turn, nodeId, judge => judge.is === 'running' && judge.childRunId === childRunId)
   if (!meant) return undefined
-  const { gating, k, planNode } = meant
-  const judge = gating.judges[k]!
-  const bound = turn.active.gates![gating.gate]!
+  const { gating, judge, k, planNode } = meant
+  const bound = boundGateAt(turn.active, gating.gate)
   const { agentId, weight } = verifierAt(bound.gate, k)
   const model = input.models?.[0]
   const verifier = { agentId, weight, childRunId, position: k, ...(model === undefined ? {} : { model }) }

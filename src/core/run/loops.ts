@@ -19,7 +19,7 @@ export function findBodies(
     for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
       if (next === loop || body.has(next)) continue
       body.add(next)
-      queue.push(...outbound[next]!)
+      queue.push(...(outbound[next] ?? []))
     }
     bodies.set(loop, body)
   }
@@ -39,11 +39,11 @@ export function circleOf(
 
 function reached(outbound: readonly (readonly number[])[], from: number): Set<number> {
   const found = new Set<number>()
-  const queue = [...outbound[from]!]
+  const queue = [...(outbound[from] ?? [])]
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     if (found.has(next)) continue
     found.add(next)
-    queue.push(...outbound[next]!)
+    queue.push(...(outbound[next] ?? []))
   }
   return found
 }
@@ -54,22 +54,19 @@ export function findCycle(size: number, edges: readonly Pick<PlanEdge, 'source' 
   const state = new Uint8Array(size) // 0 unseen, 1 on the current path, 2 done
   for (let root = 0; root < size; root += 1) {
     if (state[root] !== 0) continue
-    const path = [root]
-    const tried = [0]
+    const path = [{ node: root, ways: (outbound[root] ?? []).values() }]
     state[root] = 1
-    while (path.length > 0) {
-      const node = path.at(-1)!
-      const next = outbound[node]![tried[tried.length - 1]!++]
+    for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
+      const { value: next } = last.ways.next()
       if (next === undefined) {
-        state[node] = 2
+        state[last.node] = 2
         path.pop()
-        tried.pop()
       } else if (state[next] === 1) {
-        return [...path.slice(path.indexOf(next)), next]
+        const walked = path.map(({ node }) => node)
+        return [...walked.slice(walked.indexOf(next)), next]
       } else if (state[next] === 0) {
         state[next] = 1
-        path.push(next)
-        tried.push(0)
+        path.push({ node: next, ways: (outbound[next] ?? []).values() })
       }
     }
   }
@@ -78,6 +75,6 @@ export function findCycle(size: number, edges: readonly Pick<PlanEdge, 'source' 
 
 function adjacency(size: number, edges: readonly Pick<PlanEdge, 'source' | 'target'>[]): number[][] {
   const outbound: number[][] = Array.from({ length: size }, () => [])
-  for (const { source, target } of edges) outbound[source]!.push(target)
+  for (const { source, target } of edges) outbound[source]?.push(target)
   return outbound
 }

@@ -20,7 +20,11 @@ type Secrets = {
 /** Shorter texts are found in too many places to mean anything there. */
 const SHORTEST_TEXT = 4
 
-export function secretsOf({ hidden, variables, channels }: Told): Secrets | undefined {
+export function secretsOf({
+  hidden,
+  variables,
+  channels,
+}: Pick<Told, 'hidden' | 'variables' | 'channels'>): Secrets | undefined {
   if (hidden.variables.length === 0 && hidden.channels.length === 0) return undefined
   const texts = new Set<string>()
   const exact: Json[] = []
@@ -63,9 +67,9 @@ export function maskOutputs(
 ): { shown: JsonObject; hidden: boolean } {
   const secrets = secretsOf(state)
   if (secrets === undefined && node.outputSensitivity === undefined) return { shown: outputs, hidden: false }
-  const hidden = Object.keys(outputs).filter(port => {
+  const hidden = Object.entries(outputs).flatMap(([port, value]) => {
     const declared = node.outputSensitivity && own(node.outputSensitivity, port)
-    return declared === true || carriesSecret(outputs[port]!, secrets)
+    return declared === true || carriesSecret(value, secrets) ? [port] : []
   })
   if (hidden.length === 0) return { shown: outputs, hidden: false }
   return { shown: { ...outputs, ...Object.fromEntries(hidden.map(port => [port, MASK])) }, hidden: true }
@@ -87,10 +91,12 @@ export function maskInputs(
   inputs: JsonObject,
   alsoHidden: readonly string[],
 ): { shown: JsonObject; secret: JsonObject | undefined } {
-  const names = Object.keys(inputs).filter(name => plan.variables.get(name)?.sensitive || alsoHidden.includes(name))
-  if (names.length === 0) return { shown: inputs, secret: undefined }
+  const hidden = Object.entries(inputs).filter(
+    ([name]) => plan.variables.get(name)?.sensitive || alsoHidden.includes(name),
+  )
+  if (hidden.length === 0) return { shown: inputs, secret: undefined }
   return {
-    shown: { ...inputs, ...Object.fromEntries(names.map(name => [name, MASK])) },
-    secret: Object.fromEntries(names.map(name => [name, inputs[name]!])),
+    shown: { ...inputs, ...Object.fromEntries(hidden.map(([name]) => [name, MASK])) },
+    secret: Object.fromEntries(hidden),
   }
 }

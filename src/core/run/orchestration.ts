@@ -1,5 +1,6 @@
 import { isObject, type Json } from '../json.js'
 import type { NodeType } from '../node-type.js'
+import { present } from '../present.js'
 import type { WorkflowDefinition, WorkflowNode } from './definition.js'
 import type { PlanEdge } from './plan.js'
 
@@ -18,16 +19,16 @@ export function returnEdges({ nodes }: WorkflowDefinition, edges: readonly PlanE
   const leads = new Set(edges.map(edge => edge.source))
   return edges.flatMap(({ source, target }) => {
     if (typeOf(source)?.role !== 'supervisor' || typeOf(target)?.role !== 'dispatch' || leads.has(target)) return []
-    const edge = {
-      id: `${nodes[target]!.id}:return`,
-      sourceNodeId: nodes[target]!.id,
-      targetNodeId: nodes[source]!.id,
-    }
+    const from = idOf(nodes, target)
+    const edge = { id: `${from}:return`, sourceNodeId: from, targetNodeId: idOf(nodes, source) }
     return [
       { edge, source: target, target: source, rule: 'all_success', port: 'output', back: false, condition: undefined },
     ]
   })
 }
+
+const idOf = (nodes: readonly WorkflowNode[], index: number): string =>
+  present(nodes[index], `node ${index} in the definition`).id
 
 /** R-ORCH-3, R-ORCH-13: what is wrong with the way the loop is drawn; each entry names the node and the fix. */
 export function orchestrationProblems(
@@ -36,7 +37,7 @@ export function orchestrationProblems(
   bodies: ReadonlyMap<number, ReadonlySet<number>>,
   edges: readonly PlanEdge[],
 ): string[] {
-  const name = (index: number) => `"${nodes[index]!.id}"`
+  const name = (index: number) => `"${idOf(nodes, index)}"`
   const [supervisor, second] = supervisors
   if (supervisor === undefined)
     return dispatches.map(
@@ -50,11 +51,12 @@ export function orchestrationProblems(
   const body = bodies.get(supervisor) ?? new Set()
   const inside = dispatches.filter(index => body.has(index))
   for (const index of [supervisor, ...inside])
-    if (nodes[index]!.disabled)
+    if (nodes[index]?.disabled)
       problems.push(`nodes[${name(index)}] is disabled; the loop cannot run without it: enable it, or disable the rest`)
-  if (inside.length > 1)
+  const [, again] = inside
+  if (again !== undefined)
     problems.push(
-      `nodes[${name(inside[1]!)}] is a second dispatch in the loop of ${name(supervisor)}; each decision is handed over once`,
+      `nodes[${name(again)}] is a second dispatch in the loop of ${name(supervisor)}; each decision is handed over once`,
     )
   for (const [loop, inner] of bodies) {
     if (loop === supervisor) continue

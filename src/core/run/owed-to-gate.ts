@@ -2,20 +2,23 @@ import { answerSchema } from '../gate/answer-schema.js'
 import { bundleOf } from '../gate/bundle.js'
 import { askedOf } from '../gate/settled.js'
 import type { Json } from '../json.js'
+import { present } from '../present.js'
 import { VERIFIER_WORKFLOW } from '../nodes/verify.js'
 import { standingOf, verifierAt } from './ballot.js'
-import { shownResult, subjectOf, type Waiting } from './gating.js'
+import { shownResult, subjectOf } from './gating.js'
 import type { Effect } from './pending.js'
 import type { PlanNode } from './plan.js'
-import type { Active } from './state.js'
+import { type Active, boundGateAt, type Gating } from './state.js'
 import { caseOf } from './verify.js'
+import { gatingIn, type Reviewed } from './waiting.js'
 
 /** The variable of such a run that holds what the verifier says. */
 const ANSWER = 'verification'
 
 /** What the world owes a gate: evidence first, then the runs of its verifiers. */
-export function owedToGate(planNode: PlanNode, node: Waiting, state: Active): Effect[] {
-  if (node.gating) return owedToJudges(planNode, node, state)
+export function owedToGate(planNode: PlanNode, node: Reviewed, state: Active): Effect[] {
+  const gating = gatingIn(node)
+  if (gating) return owedToJudges(planNode, node, gating, state)
   const nodeId = planNode.node.id
   const wanted =
     state.mode.kind === 'running' || state.mode.kind === 'pausing' ? caseOf(state, nodeId, node) : undefined
@@ -27,11 +30,10 @@ export function owedToGate(planNode: PlanNode, node: Waiting, state: Active): Ef
 }
 
 /** One is started at a time, in their order, so that every host tells the same log; all of them work at once. */
-function owedToJudges(planNode: PlanNode, node: Waiting, state: Active): Effect[] {
-  const gating = node.gating!
+function owedToJudges(planNode: PlanNode, node: Reviewed, gating: Gating, state: Active): Effect[] {
   const { judges } = gating
   if (!judges.some(({ is }) => is === 'starting' || is === 'running')) return []
-  const bound = state.gates![gating.gate]!
+  const bound = boundGateAt(state, gating.gate)
   const nodeId = planNode.node.id
   const stopping = state.mode.kind === 'stopping'
   // What is settled needs no more votes: who is still at work is called back.
@@ -41,7 +43,13 @@ function owedToJudges(planNode: PlanNode, node: Waiting, state: Active): Effect[
     if (judge.is === 'starting' && k === starting) {
       const { grant, began: since } = judge
       const { timeout_ms: timeoutMs } = bound.gate.verifier_requirements
-      const given = { inputs: inputsFor(planNode, node, state, k), hiddenInputs: [], unset: [], timeoutMs, grant }
+      const given = {
+        inputs: inputsFor(planNode, node, gating, state, k),
+        hiddenInputs: [],
+        unset: [],
+        timeoutMs,
+        grant,
+      }
       // R-DWS-33: it may do nothing but answer.
       const may = { principalScope: [], verifier: true as const }
       return [{ kind: 'start-child', nodeId, since, worker: k, workflowId: VERIFIER_WORKFLOW, ...given, ...may }]
@@ -55,11 +63,17 @@ function owedToJudges(planNode: PlanNode, node: Waiting, state: Active): Effect[
 }
 
 /** R-DWS-7, R-DWS-21: the case, made anew from the allow-list each time, and nothing else. */
-function inputsFor(planNode: PlanNode, node: Waiting, state: Active, k: number) {
-  const { gate: index, dimensions, evidence } = node.gating!
-  const bound = state.gates![index]!
+function inputsFor(
+  planNode: PlanNode,
+  node: Reviewed,
+  { gate: index, dimensions, evidence }: Gating,
+  state: Active,
+  k: number,
+) {
+  const bound = boundGateAt(state, index)
   const asked = askedOf(bound.gate, dimensions)
-  const bundle = bundleOf(bound, asked, shownResult(state, planNode, subjectOf(node)!), evidence)
+  const subject = present(subjectOf(node), 'result before the gate')
+  const bundle = bundleOf(bound, asked, shownResult(state, planNode, subject), evidence)
   const { agentId } = verifierAt(bound.gate, k)
   return { agentId, bundle: bundle as unknown as Json, schema: answerSchema(bound.gate, asked) }
 }

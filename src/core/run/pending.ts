@@ -4,18 +4,21 @@ import type { InvocationState } from '../agent/invocation.js'
 import type { BoundGate } from '../gate/gate.js'
 import type { Feedback } from '../gate/judgement.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
+import { present } from '../present.js'
 import { hasReadyNodes } from './advance.js'
 import { deadline, nodeDueAt } from './bounds.js'
 import type { Rules } from './decide.js'
 import type { Fork, Invoking, RepeatPolicy, RunStatus } from './event.js'
 import { verbosityOf } from './call-model.js'
 import { carriesSecret, secretsOf } from './masking.js'
-import type { Plan, PlanNode } from './plan.js'
+import { type Plan, type PlanNode, planNodeAt } from './plan.js'
+import { handedTo } from './handing.js'
 import { moveOf } from './handoff.js'
 import { placeOf } from './gating.js'
 import { termsFor } from './mapping.js'
 import { owedToGate } from './owed-to-gate.js'
-import type { Active, NodeState, RunState } from './state.js'
+import { type Active, nodeAt, type RunState } from './state.js'
+import type { OnAgent, OnBrief, OnHost, OnWorkers, Waiting } from './waiting.js'
 import { CHILD_RECHECK_MS, WORK_OWED } from './wake-time.js'
 
 /**
@@ -140,43 +143,53 @@ export function pending({ plan }: Pick<Rules, 'plan'>, state: RunState): readonl
   if (state.mode.kind === 'paused') return []
   const effects: Effect[] = hasReadyNodes({ plan }, state) ? [{ kind: 'continue', since: state.next }] : []
   for (const index of state.open) {
-    const node = state.nodes[index]!
-    if (node.is !== 'waiting') continue
-    const nodeId = plan.nodes[index]!.node.id
-    const { wait, since } = node
-    if (state.gates) effects.push(...owedToGate(plan.nodes[index]!, node, state))
-    if (node.staged) continue
-    if (wait.kind === 'handoff') effects.push(...owedToWorkers({ plan }, plan.nodes[index]!, node, state))
-    else if (wait.kind === 'agent') effects.push(...owedToAgent(plan, state, index))
-    else if (wait.kind === 'check') {
-      effects.push({ kind: 'check', nodeId, since, schema: wait.schema, value: wait.value })
-    } else if (wait.kind === 'effect') {
-      const { kind: _, ...asked } = wait
-      effects.push({ kind: 'call', nodeId, since, ...asked })
-    }
+    const node = nodeAt(state, index)
+    if (node.is === 'waiting') effects.push(...owedTo({ plan }, state, planNodeAt(plan, index), node))
   }
   return effects
 }
 
-type Waiting = Extract<NodeState, { is: 'waiting' }>
-
-/** The brief first, then the one call that is under way; nothing while a person is asked. */
-function owedToAgent(plan: Plan, state: Active, index: number): Effect[] {
-  const node = state.nodes[index]!
-  if (node.is !== 'waiting' || node.wait.kind !== 'agent' || node.asked) return []
-  const { wait, since, invocation } = node
-  const nodeId = plan.nodes[index]!.node.id
-  const { ordinal } = wait
-  if (invocation === undefined) {
-    const shown = Object.entries(state.variables).filter(([name]) => !state.hidden.variables.includes(name))
-    const defaults = plan.definition.defaults as Json | undefined
-    const workflowPrompts = isObject(defaults) && isObject(defaults.promptRefs) ? defaults.promptRefs : {}
-    const { ai } = state.started.configurable ?? {}
-    const given = { workflowPrompts, variables: Object.fromEntries(shown), ai: (isObject(ai) ? ai : {}) as AiOverride }
-    const found = state.feedback?.[placeOf(nodeId)]
-    const feedback = found && { feedback: found }
-    return [{ kind: 'brief', nodeId, since, wait, ...given, models: state.models ?? {}, ...feedback }]
+function owedTo(rules: Pick<Rules, 'plan'>, state: Active, planNode: PlanNode, node: Waiting): Effect[] {
+  switch (node.on) {
+    case 'host':
+      return owedByHost(planNode, node)
+    case 'person':
+      return []
+    case 'workers':
+      return [...owedToGate(planNode, node, state), ...owedToWorkers(rules, planNode, node, state)]
+    case 'brief':
+      return [briefOf(rules.plan, state, planNode, node)]
+    case 'agent':
+      return owedToAgent(state, planNode, node)
+    case 'gate':
+      return owedToGate(planNode, node, state)
   }
+}
+
+function owedByHost({ node: { id: nodeId } }: PlanNode, { wait, since }: OnHost): Effect[] {
+  if (wait.kind === 'check') return [{ kind: 'check', nodeId, since, schema: wait.schema, value: wait.value }]
+  if (wait.kind !== 'effect') return []
+  const { kind: _, ...asked } = wait
+  return [{ kind: 'call', nodeId, since, ...asked }]
+}
+
+function briefOf(plan: Plan, state: Active, planNode: PlanNode, { wait, since }: OnBrief): Effect {
+  const nodeId = planNode.node.id
+  const shown = Object.entries(state.variables).filter(([name]) => !state.hidden.variables.includes(name))
+  const defaults = plan.definition.defaults as Json | undefined
+  const workflowPrompts = isObject(defaults) && isObject(defaults.promptRefs) ? defaults.promptRefs : {}
+  const { ai } = state.started.configurable ?? {}
+  const given = { workflowPrompts, variables: Object.fromEntries(shown), ai: (isObject(ai) ? ai : {}) as AiOverride }
+  const found = state.gated?.feedback[placeOf(nodeId)]
+  const feedback = found && { feedback: found }
+  return { kind: 'brief', nodeId, since, wait, ...given, models: state.models, ...feedback }
+}
+
+/** The one call that is under way; nothing while a person is asked. */
+function owedToAgent(state: Active, planNode: PlanNode, { wait, since, invocation, asked }: OnAgent): Effect[] {
+  if (asked) return []
+  const nodeId = planNode.node.id
+  const { ordinal } = wait
   const { now, rounds, brief, calls } = invocation
   if (now.is === 'thinking') {
     const { call, attempt, maxOutputTokens } = now
@@ -188,11 +201,10 @@ function owedToAgent(plan: Plan, state: Active, index: number): Effect[] {
     ]
   }
   if (now.is !== 'using') return []
-  const round = rounds.at(-1)!
-  const { toolId = '' } = round.wanted[now.position]!
+  const { wanted, contents } = present(rounds.at(-1), 'round of the agent')
+  const { toolId = '' } = present(wanted[now.position], 'tool call of the round')
   const repeat = brief.tools.find(tool => tool.toolId === toolId)?.repeat ?? 'never'
   const principal = state.started.owner.principal ?? 'core.system'
-  const { contents } = round
   const use = {
     ordinal,
     call: calls,
@@ -207,20 +219,21 @@ function owedToAgent(plan: Plan, state: Active, index: number): Effect[] {
 }
 
 /** One child is started at a time, in the order of the decision, so that every host tells the same log. */
-function owedToWorkers(rules: Pick<Rules, 'plan'>, planNode: PlanNode, node: Waiting, state: Active): Effect[] {
-  const { wait, since, workers = [] } = node
-  if (wait.kind !== 'handoff') return []
+function owedToWorkers(rules: Pick<Rules, 'plan'>, planNode: PlanNode, node: OnWorkers, state: Active): Effect[] {
+  const { since, workers } = node
   const stopping = state.mode.kind === 'stopping'
   const { config, id: nodeId } = planNode.node
   // What the run can do by itself comes first, so that it does not depend on who is faster.
   const isMoving = stopping || moveOf(rules, state, planNode.index) !== undefined
   const starting = isMoving ? -1 : workers.findIndex(worker => worker.is === 'dispatching')
   return workers.flatMap((worker, k): Effect[] => {
-    const workflowId = wait.workers[k]!
+    const workflowId = handedTo(node, k)
     if (worker.is === 'dispatching' && k === starting) {
       const { inputs, unset, grant } = worker
       const secrets = secretsOf(state)
-      const hiddenInputs = Object.keys(inputs).filter(name => carriesSecret(inputs[name]!, secrets))
+      const hiddenInputs = Object.entries(inputs).flatMap(([name, value]) =>
+        carriesSecret(value, secrets) ? [name] : [],
+      )
       const { principalScope } = termsFor(config, workflowId)
       const { timeoutMs } = planNode
       const given = { inputs, hiddenInputs, unset, timeoutMs, principalScope, grant }
@@ -255,6 +268,7 @@ export function nextMoment({ plan, limits }: Pick<Rules, 'plan' | 'limits'>, sta
   let next = deadline(plan, state, limits)
   if (state.mode.kind === 'paused') return next
   const mayStart = state.mode.kind === 'running'
-  for (const index of state.open) next = Math.min(next, nodeDueAt(plan.nodes[index]!, state.nodes[index]!, mayStart))
+  for (const index of state.open)
+    next = Math.min(next, nodeDueAt(planNodeAt(plan, index), nodeAt(state, index), mayStart))
   return next
 }

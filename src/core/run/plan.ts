@@ -1,5 +1,6 @@
 import type { Expression, Scope } from '../expression.js'
 import type { NodeType } from '../node-type.js'
+import { absent } from '../present.js'
 import type {
   ChannelDeclaration,
   TriggerRule,
@@ -61,3 +62,11 @@ export type PlanEdge = {
 
 /** Whether data may flow over an edge. A condition that cannot be evaluated does not hold. */
 export type Condition = (scope: Scope) => boolean
+
+/** The node at a place that the plan itself has named. */
+export const planNodeAt = ({ nodes }: Pick<Plan, 'nodes'>, index: number): PlanNode =>
+  nodes[index] ?? absent(`node ${index} in the plan`)
+
+/** The node of that id, if the plan has one. */
+export const planNodeOf = ({ nodes, indexOf }: Pick<Plan, 'nodes' | 'indexOf'>, nodeId: string): PlanNode | undefined =>
+  nodes[indexOf.get(nodeId) ?? -1]

@@ -7,10 +7,10 @@ import type { Json } from '../json.js'
 import { tellArtifact } from './artifact.js'
 import { answersOf } from './ballot.js'
 import { askWhatToDo, type Doubt } from './doubt.js'
-import { attemptsOf, isHidden, shownResult, slotOf, type Subject, subjectOf, usedOf, type Waiting } from './gating.js'
+import { attemptsOf, isHidden, shownResult, slotOf, type Subject, usedOf } from './gating.js'
 import type { PlanNode } from './plan.js'
 import { canRework, sendBack, withhold } from './rework.js'
-import type { AttemptMade, Gating } from './state.js'
+import { type AttemptMade, boundGateAt, type Gating } from './state.js'
 import type { Turn } from './turn.js'
 import { isSelfJudged, tellVerdict } from './verdict.js'
 
@@ -27,9 +27,8 @@ type Rendering = {
 }
 
 /** The verdict, everything that was found, and what follows from it (contract agents §23.2). */
-export function render(turn: Turn, planNode: PlanNode, node: Waiting, gating: Gating, judgement: Judgement): void {
-  const { gate } = turn.active.gates![gating.gate]!
-  const subject = subjectOf(node)!
+export function render(turn: Turn, planNode: PlanNode, subject: Subject, gating: Gating, judgement: Judgement): void {
+  const { gate } = boundGateAt(turn.active, gating.gate)
   const rendering = renderingOf(turn, planNode, subject, gating, judgement)
   const { feedback, forced, isSilent } = rendering
   const rendered = tellFindings(turn, planNode, subject, gating, rendering)
@@ -59,7 +58,7 @@ function renderingOf(
   { gate: index, attempt }: Gating,
   judgement: Judgement,
 ): Rendering {
-  const { gate } = turn.active.gates![index]!
+  const { gate } = boundGateAt(turn.active, index)
   const { blocking, on_fail } = gate.gate_behaviour
   const standing = standingOf(gate, attempt, judgement)
   const failed = judgement.verdict === 'fail'
@@ -83,7 +82,7 @@ function tellFindings(
   gating: Gating,
   { judgement, standing, feedback, forced, isSilent }: Rendering,
 ): number {
-  const bound = turn.active.gates![gating.gate]!
+  const bound = boundGateAt(turn.active, gating.gate)
   const { attempt, resultHash, started: cause } = gating
   const nodeId = planNode.node.id
   const gateId = bound.gate.gate_id
@@ -153,7 +152,7 @@ function doubtIn(
   { gate, licence }: Gating,
   { confidence }: Judgement,
 ): Doubt | undefined {
-  const { auto_commit, licence: wanted, min_confidence, allow_hidden } = active.gates![gate]!.gate.gate_behaviour
+  const { auto_commit, licence: wanted, min_confidence, allow_hidden } = boundGateAt(active, gate).gate.gate_behaviour
   const isLicensed = licence !== undefined && licence.n >= wanted.min_n && licence.lower >= wanted.lower_bound
   if (auto_commit === 'licensed' && !isLicensed) return 'unlicensed'
   // R-VERIFY-9: a critic that is not sure is looked after like an actor that is not.

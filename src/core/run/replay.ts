@@ -5,9 +5,11 @@ import type { Fork, Recorded } from './event.js'
 import { cutOf, retold, startOf } from './fork.js'
 import type { Heard, RunInput } from './input.js'
 import { nextMoment } from './pending.js'
+import { planNodeAt } from './plan.js'
 import { Retelling, Strayed } from './retelling.js'
-import type { Active, JudgeState, NodeState, RunState, WorkerState } from './state.js'
+import { type Active, type JudgeState, nodeAt, type NodeState, type RunState, type WorkerState } from './state.js'
 import { caseOf } from './verify.js'
+import { judgesIn, questionOf, type Waiting, workersOf } from './waiting.js'
 
 type Step = { readonly sequence: number; readonly at: number; readonly input: Heard }
 type Live = Exclude<RunInput, { type: 'Retold' }>
@@ -112,18 +114,18 @@ export class Replay {
     switch (input.type) {
       case 'ResolveInterrupt': {
         const node = this.#node(state, input.nodeId)
-        if (node?.is !== 'waiting' || node.asked === undefined) return undefined
+        if (questionOf(node) === undefined) return undefined
         const { interruptId: _, ...others } = input
         return others
       }
       case 'ChildEnded':
       case 'ChildWaits': {
         const node = this.#node(state, input.nodeId)
-        return node?.is === 'waiting' && childrenOf(node).some(isRunning(input.childRunId)) ? input : undefined
+        return childrenOf(node).some(isRunning(input.childRunId)) ? input : undefined
       }
       case 'Inspected': {
         const node = this.#node(state, input.nodeId)
-        const wanted = node?.is === 'waiting' ? caseOf(state, input.nodeId, node) : undefined
+        const wanted = node && caseOf(state, input.nodeId, node)
         const isMeant =
           wanted?.bound.gate.gate_id === input.gateId &&
           wanted.attempt === input.attempt &&
@@ -158,8 +160,7 @@ export class Replay {
 
   /** What became of asking a verifier, if that verifier is being asked here. */
   #asVerifier<Answer extends Extract<Heard, { type: 'ChildStarted' | 'ChildRefused' }>>(state: Active, input: Answer) {
-    const node = this.#node(state, input.nodeId)
-    const judge = node?.is === 'waiting' ? node.gating?.judges[input.worker] : undefined
+    const judge = judgesIn(this.#node(state, input.nodeId))[input.worker]
     return judge?.is === 'starting' ? { ...input, since: judge.began } : undefined
   }
 
@@ -176,9 +177,9 @@ export class Replay {
     if (state.mode.kind === 'paused') return { type: 'ResumeRun', now }
     if (hasReadyNodes(this.rules, state)) return { type: 'Continue', now }
     for (const index of state.open) {
-      const node = state.nodes[index]!
-      if (node.is === 'waiting' && (node.wait.kind !== 'timer' || this.#timers >= MAX_TIMERS_BEYOND))
-        return { type: 'SourceMissing', nodeId: this.rules.plan.nodes[index]!.node.id, since: node.since, now }
+      const node = nodeAt(state, index)
+      if (node.is === 'waiting' && (!isTimer(node) || this.#timers >= MAX_TIMERS_BEYOND))
+        return { type: 'SourceMissing', nodeId: planNodeAt(this.rules.plan, index).node.id, since: node.since, now }
     }
     // Only a stop that the shared part breaks off is left half done.
     if (state.mode.kind === 'stopping') return { type: 'Continue', now }
@@ -194,10 +195,10 @@ export class Replay {
 
   #noteStarts(base: RunState, log: readonly Recorded[]): void {
     const fresh = new Map<string, number>()
-    if (base.phase !== 'absent')
+    if (base.phase === 'active')
       for (const { index, node } of this.rules.plan.nodes) {
         fresh.set(node.id, base.starts[index] ?? 0)
-        const start = base.phase === 'active' ? startOfNode(this.rules, base, node.id) : undefined
+        const start = startOfNode(this.rules, base, node.id)
         if (start) this.#starts.set(start.since, start)
       }
     for (const event of log) {
@@ -211,13 +212,12 @@ export class Replay {
   }
 }
 
+const isTimer = (node: Waiting): boolean => node.on === 'host' && node.wait.kind === 'timer'
+
 type Child = WorkerState | JudgeState
 
 /** Runs that a node has started: its workers, and the verifiers of what they bring. */
-const childrenOf = ({ workers = [], gating }: Extract<NodeState, { is: 'waiting' }>): readonly Child[] => [
-  ...workers,
-  ...(gating?.judges ?? []),
-]
+const childrenOf = (node: NodeState | undefined): readonly Child[] => [...workersOf(node), ...judgesIn(node)]
 
 const isRunning = (childRunId: string) => (child: Child) => child.is === 'running' && child.childRunId === childRunId
 

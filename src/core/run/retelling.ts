@@ -30,10 +30,19 @@ export class Retelling {
     return this.inherited === (this.options.shared?.length ?? 0)
   }
 
+  /** Takes over what was only said about the log. */
+  #recallRemarks(turn: Turn): void {
+    for (let next = this.options.shared?.[this.inherited]; next && isRemark(next); ) {
+      this.inherited += 1
+      turn.recall(next)
+      next = this.options.shared?.[this.inherited]
+    }
+  }
+
   /** The sequence of the shared event that stands for this one, or undefined when the event is new. */
   inherit(turn: Turn, event: RunEvent): number | undefined {
     const { shared = [], parted } = this.options
-    while (isRemark(shared[this.inherited])) turn.recall(shared[this.inherited++]!)
+    this.#recallRemarks(turn)
     const known = shared[this.inherited]
     if (known === undefined) {
       this.#compare(turn, event)
@@ -43,7 +52,7 @@ export class Retelling {
       throw new Strayed(`event ${known.sequence} is ${known.type}; the rules of this host would now say ${event.type}`)
     this.inherited += 1
     const sequence = turn.recall(known)
-    while (isRemark(shared[this.inherited])) turn.recall(shared[this.inherited++]!)
+    this.#recallRemarks(turn)
     if (this.inherited === shared.length) {
       parted?.(turn)
       this.remark(turn)
@@ -95,5 +104,4 @@ export class Retelling {
 const NAMES_RUN = /^(core\.workflowChain\.|dws\.|agent\.verified$|assay\.result\.)/
 
 /** Said about a log by whoever made it, not decided by its rules. */
-const isRemark = (event: Recorded | undefined): boolean =>
-  event?.type === 'assay.run.forked' || event?.type === 'replay.diverged'
+const isRemark = ({ type }: Recorded): boolean => type === 'assay.run.forked' || type === 'replay.diverged'

@@ -1,35 +1,38 @@
 import type { Gate } from '../gate/gate.js'
 import type { Feedback } from '../gate/judgement.js'
+import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
 import { reworkBreach } from './bounds.js'
 import { closeInvocation } from './bracket.js'
 import { failNode } from './execute.js'
 import { type Subject, subjectOf } from './gating.js'
-import type { Plan, PlanNode } from './plan.js'
-import type { Gating } from './state.js'
+import { type Plan, type PlanNode, planNodeOf } from './plan.js'
+import { boundGateAt, type Gating, nodeAt } from './state.js'
 import { stop } from './stop.js'
 import type { Turn } from './turn.js'
+import { gatingIn } from './waiting.js'
 
 const AGAIN: ReadonlySet<string> = new Set(['core.agent', 'core.subWorkflow', 'core.orchestrator.supervisor'])
 
 /** Whether there is work that could be done again. */
 export function canRework(plan: Plan, nodeId: string, { position }: Gate, { point }: Pick<Subject, 'point'>): boolean {
   if (point === 'none') return false
-  const phase = plan.nodes[plan.indexOf.get(point === 'run' ? position.phase_id : nodeId) ?? -1]
+  const phase = planNodeOf(plan, point === 'run' ? position.phase_id : nodeId)
   return point !== 'run' || (phase !== undefined && AGAIN.has(phase.type.typeId))
 }
 
 const gatingOf = (turn: Turn, { index }: PlanNode): { gating: Gating; subject: Subject } => {
-  const node = turn.active.nodes[index]!
+  const node = nodeAt(turn.active, index)
+  const gating = gatingIn(node)
   const subject = subjectOf(node)
-  if (node.is !== 'waiting' || !node.gating || !subject) throw new Error('no gate is at work here')
-  return { gating: node.gating, subject }
+  if (!gating || !subject) throw new Error('no gate is at work here')
+  return { gating, subject }
 }
 
 /** R-VERIFY-14, R-DWS-20: the same worker works again, with what was found; or the supervisor says who does. */
 export function sendBack(turn: Turn, planNode: PlanNode, feedback: Feedback, cause: number): void {
   const { gating, subject } = gatingOf(turn, planNode)
-  const { gate } = turn.active.gates![gating.gate]!
+  const { gate } = boundGateAt(turn.active, gating.gate)
   const { rework, reverification } = gate.gate_behaviour
   if (rework === 'supervisor' && subject.point === 'harvest')
     return tellWithheld(turn, planNode, 'revise', feedback.dimensions.length, cause, feedback)
@@ -56,7 +59,7 @@ export function sendBack(turn: Turn, planNode: PlanNode, feedback: Feedback, cau
 /** R-VERIFY-11, R-VERIFY-12: it is not merged, and nothing goes on as if it had been. */
 export function withhold(turn: Turn, planNode: PlanNode, failed: readonly string[], cause: number): void {
   const { gating, subject } = gatingOf(turn, planNode)
-  const { gate } = turn.active.gates![gating.gate]!
+  const { gate } = boundGateAt(turn.active, gating.gate)
   if (subject.point === 'harvest') return tellWithheld(turn, planNode, 'fail', failed.length, cause)
   const error = gaveUp(gate, gating.attempt, failed)
   if (subject.point === 'node') return failNode(turn, planNode, error, cause)
@@ -72,20 +75,22 @@ function tellWithheld(
   feedback?: Feedback,
 ): void {
   const { gating, subject } = gatingOf(turn, planNode)
-  const { gate } = turn.active.gates![gating.gate]!
+  const { gate } = boundGateAt(turn.active, gating.gate)
+  const workerId = present(subject.workerId, 'worker whose result is withheld')
+  const worker = present(subject.worker, 'worker whose result is withheld')
   turn.emit({
     type: 'assay.result.withheld',
     nodeId: planNode.node.id,
     payload: {
       gateId: gate.gate_id,
       attempt: gating.attempt,
-      workerId: subject.workerId!,
+      workerId,
       targetRef: gating.target,
       verdict,
       criteriaFailed,
       criteria: gate.evaluation_criteria.length,
     },
-    secret: { worker: subject.worker!, ...(feedback ? { feedback } : {}) },
+    secret: { worker, ...(feedback ? { feedback } : {}) },
     cause,
   })
 }

@@ -20,6 +20,7 @@ import type { RunStarted } from './event.js'
 import type { Plan } from './plan.js'
 import type { Active, Told } from './state.js'
 import type { Limits, Turn } from './turn.js'
+import { invocationOf, judgesIn, workersOf } from './waiting.js'
 
 /**
  * Money, tokens, tool calls and retries of a run (contract agents §18). Whatever is about to be spent is set aside
@@ -63,13 +64,13 @@ export const spentBy = ({ spend = NOTHING_SPENT }: Pick<Told, 'spend'>): Spend =
 export function setAside({ open, nodes }: Active): Spend {
   let sum = NOTHING_SPENT
   for (const index of open) {
-    const node = nodes[index]!
-    if (node.is !== 'waiting') continue
-    if (node.invocation?.now.is === 'thinking') sum = plus(sum, { ...node.invocation.now, retries: 0, toolCalls: 0 })
-    for (const worker of node.workers ?? [])
+    const node = nodes[index]
+    const now = invocationOf(node)?.now
+    if (now?.is === 'thinking') sum = plus(sum, { ...now, retries: 0, toolCalls: 0 })
+    for (const worker of workersOf(node))
       if ((worker.is === 'dispatching' || worker.is === 'running') && worker.grant)
         sum = plus(sum, asSpend(worker.grant))
-    for (const judge of node.gating?.judges ?? [])
+    for (const judge of judgesIn(node))
       if ((judge.is === 'starting' || judge.is === 'running') && judge.grant) sum = plus(sum, asSpend(judge.grant))
   }
   return sum
@@ -110,6 +111,6 @@ export function tellSpend(turn: Turn, before: Spend, cause: number): void {
 function warn(turn: Turn, dimension: BudgetDimension, consumed: number, limit: number, cause: number): void {
   const percents = policies(turn.active).flatMap(({ thresholdPercent }) => thresholdPercent ?? [])
   const percent = Math.min(...percents)
-  if (!Number.isFinite(percent) || turn.active.warned?.includes(dimension) || consumed * 100 < limit * percent) return
+  if (!Number.isFinite(percent) || turn.active.warned.includes(dimension) || consumed * 100 < limit * percent) return
   turn.emit({ type: 'budget.threshold.crossed', payload: { dimension, consumed, limit, percent }, cause })
 }

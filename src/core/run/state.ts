@@ -1,13 +1,14 @@
 import type { ModelName } from '../agent/brief.js'
 import type { BudgetDimension, Ceilings, Spend } from '../agent/budget.js'
-import type { InvocationState } from '../agent/invocation.js'
 import type { BoundGate } from '../gate/gate.js'
-import type { DwsVerdict, Fault, Feedback, ProbeResult, Standing, Vote as Judged } from '../gate/judgement.js'
+import type { Fault, Feedback, ProbeResult, Standing, Vote as Judged } from '../gate/judgement.js'
 import type { Interrupt, Vote } from '../interrupt.js'
-import type { Json, JsonObject } from '../json.js'
+import { type Json, type JsonObject, own } from '../json.js'
 import type { OrchestratorDecision } from '../orchestrator/decision.js'
 import type { Failure } from '../problem.js'
-import type { DrainPolicy, Fork, RunStarted, RunStatus, StopRequested, Wait } from './event.js'
+import { absent } from '../present.js'
+import type { DrainPolicy, Fork, RunStarted, RunStatus, StopRequested } from './event.js'
+import { type CallAccount, questionOf, type Waiting, workersOf } from './waiting.js'
 
 /** A run as its log tells it. Each member carries only its own data; its status on the wire is `statusOf`. */
 export type RunState = Absent | Active | Ended
@@ -19,7 +20,7 @@ export type Active = Told & {
   readonly mode: Mode
 }
 
-export type Ended = Told & {
+export type Ended = Pick<Told, Outlasting> & {
   readonly phase: 'ended'
   readonly endedAt: number
   readonly outcome: Outcome
@@ -66,25 +67,71 @@ export type Told = {
   /** The agent that acted last, besides the orchestrator. */
   readonly agentId?: string
   /** By `role:class`: the model that this run goes on using for it (R-LIVE-3). */
-  readonly models?: { readonly [use: string]: ModelName }
-  /** Its own and its children's. */
+  readonly models: { readonly [use: string]: ModelName }
+  /** Its own and its children's, once something of it has been told. */
   readonly spend?: Spend
+  /** What verifiers have spent: a part of `spend` (R-DWS-28). */
+  readonly verification?: Spend
   /** What it may spend, once that has been said. */
   readonly budget?: Ceilings
   /** Dimensions of the budget whose threshold has been told. */
-  readonly warned?: readonly BudgetDimension[]
-  /** What this run's results are held to, in the order in which they are applied. */
-  readonly gates?: readonly BoundGate[]
-  /** What gates have said, by the place where they said it. */
-  readonly slots?: { readonly [slot: string]: Slot }
-  /** What verifiers have spent: a part of `spend` (R-DWS-28). */
-  readonly verification?: Spend
-  /** Times work was sent back; each uses up a turn of the loop (R-DWS-34). */
-  readonly reworks?: number
-  /** What workers and agents that work again are told, by node, and worker where it is one's. */
-  readonly feedback?: { readonly [place: string]: Feedback }
+  readonly warned: readonly BudgetDimension[]
   /** Places whose latest worker completed and said itself that it has not reached its goal. */
-  readonly gaveUp?: readonly string[]
+  readonly gaveUp: readonly string[]
+  /** Only where its results are held to something. */
+  readonly gated?: Gated
+}
+
+/** What of a run outlasts its end: all that is read of an ended run. A field that is new must be judged here. */
+const OUTLASTS_END = {
+  runId: true,
+  fork: true,
+  started: true,
+  startedAt: true,
+  next: true,
+  lastAt: true,
+  variables: true,
+  channels: true,
+  hidden: true,
+  secretInputs: true,
+  nodes: true,
+  starts: false,
+  passes: false,
+  open: false,
+  touched: false,
+  executions: false,
+  asks: true,
+  idleMs: false,
+  idleSince: false,
+  diverged: true,
+  orchestrator: true,
+  agentId: true,
+  models: true,
+  spend: true,
+  verification: true,
+  budget: true,
+  warned: false,
+  gaveUp: false,
+  gated: true,
+} as const satisfies { readonly [Field in keyof Required<Told>]: boolean }
+
+type Fields = typeof OUTLASTS_END
+type Outlasting = { [Field in keyof Fields]: Fields[Field] extends true ? Field : never }[keyof Fields]
+
+/** What is left of the state of a run when it ends. */
+export const outlasting = (state: Told): Pick<Told, Outlasting> =>
+  Object.fromEntries(Object.entries(state).filter(([field]) => own(OUTLASTS_END, field))) as Pick<Told, Outlasting>
+
+/** What the results of a run are held to, and what has become of them. */
+export type Gated = {
+  /** In the order in which they are applied. */
+  readonly gates: readonly BoundGate[]
+  /** What gates have said, by the place where they said it. */
+  readonly slots: { readonly [slot: string]: Slot }
+  /** Times work was sent back; each uses up a turn of the loop (R-DWS-34). */
+  readonly reworks: number
+  /** What workers and agents that work again are told, by node, and worker where it is one's. */
+  readonly feedback: { readonly [place: string]: Feedback }
   /** The latest result that an agent or a worker gave: what a verdict at the workflow's exit is about. */
   readonly latest?: { readonly target: string; readonly sequence: number }
 }
@@ -116,20 +163,14 @@ export type AttemptMade = Standing & {
   readonly isSentBack?: true
 }
 
-/** A result that gates must see. */
+/** A result that gates must see before anything is made of it. */
 export type Staged = {
-  /** Sequence of the event that staged it. */
-  readonly at: number
-  readonly point: 'node' | 'run' | 'none'
   readonly target: string
+  /** Sequence of the event that brought it. */
   readonly subject: number
   readonly result: Json
-  readonly confidence?: number
-  readonly edited?: true
   /** Gates that have let it pass, by index. */
   readonly cleared: readonly number[]
-  /** What the gate of a trial said. */
-  readonly judged?: { readonly verdict: DwsVerdict; readonly artifactId: string }
 }
 
 /** A gate is at work on the result of a node or of one of its workers. */
@@ -150,8 +191,6 @@ export type Gating = {
   /** Which time the verifiers are asked. */
   readonly round: number
   readonly judges: readonly JudgeState[]
-  /** Nobody is asked before. */
-  readonly dueAt?: number
   /** The verdict has been told; what follows from it is a person's to say. Sequence of the artifact with all of it. */
   readonly rendered?: number
   readonly spent?: Spend
@@ -163,13 +202,6 @@ export type JudgeState =
   | { readonly is: 'running'; readonly began: number; readonly grant?: Ceilings; readonly childRunId: string }
   | { readonly is: 'voted'; readonly vote: Judged }
   | { readonly is: 'faulted'; readonly fault: Fault }
-
-/** The evidence for a gate is being gathered. */
-export type Inspection = {
-  readonly attempt: number
-  readonly round: number
-  readonly dueAt?: number
-}
 
 /** R-STATE-12: all that the loop needs to go on after a crash. */
 export type Orchestrator = {
@@ -212,39 +244,9 @@ export type Outcome =
   | { readonly status: 'failed'; readonly error: Failure; readonly failedNodeId?: string }
   | { readonly status: 'cancelled'; readonly reason?: string }
 
-/** How many of an agent's calls, from the first on. */
-export type Paid = { readonly calls: number; readonly uses: number }
-
 export type NodeState =
   | { readonly is: 'idle' }
-  | {
-      readonly is: 'waiting'
-      readonly attempt: number
-      readonly failures: number
-      /** Sequence and time of its `node.started`. */
-      readonly since: number
-      readonly sinceAt: number
-      readonly wait: Wait
-      /** While it hands work over: what has become of each worker, in the order of `wait.workers`. */
-      readonly workers?: readonly WorkerState[]
-      /** While an agent is at work: how far it has come, from its brief on. */
-      readonly invocation?: InvocationState
-      /** Model calls and tool calls of this attempt that have been counted and whose outcomes are kept. */
-      readonly told?: number
-      readonly uses?: number
-      /** Those that earlier attempts have paid for: their outcomes are used again, and not counted again. */
-      readonly paid?: Paid
-      /** The call whose answer was lost last, and how many tries of it are accounted for. */
-      readonly spoiled?: { readonly call: number; readonly attempt: number }
-      /** What it asks someone outside, until that is answered. */
-      readonly asked?: Asked
-      /** Sequence of its agent's latest `agent.decided`. */
-      readonly decided?: number
-      /** A result that gates must see before anything is made of it. */
-      readonly staged?: Staged
-      readonly inspection?: Inspection
-      readonly gating?: Gating
-    }
+  | Waiting
   /** Stopped by an immediate pause; starts as a fresh attempt on resume. */
   | { readonly is: 'interrupted'; readonly attempt: number; readonly failures: number }
   | {
@@ -253,8 +255,7 @@ export type NodeState =
       readonly failures: number
       readonly dueAt: number
       readonly since: number
-      readonly paid?: Paid
-      readonly spoiled?: { readonly call: number; readonly attempt: number }
+      readonly calls?: CallAccount
     }
   | { readonly is: 'completed'; readonly outputs: JsonObject; readonly since: number }
   | { readonly is: 'failed'; readonly error: Failure; readonly since: number }
@@ -308,6 +309,14 @@ export type Asked = Interrupt & {
   readonly votes: readonly Vote[]
 }
 
+/** The node at a place that the plan has. */
+export const nodeAt = ({ nodes }: Pick<Told, 'nodes'>, index: number): NodeState =>
+  nodes[index] ?? absent(`node ${index} in the state of the run`)
+
+/** The gate that the run knows by this index. */
+export const boundGateAt = ({ gated }: Pick<Told, 'gated'>, index: number): BoundGate =>
+  gated?.gates[index] ?? absent(`gate ${index} of the run`)
+
 export function statusOf(state: RunState): RunStatus {
   if (state.phase === 'absent') return 'pending'
   if (state.phase === 'ended') return state.outcome.status
@@ -320,18 +329,17 @@ export function statusOf(state: RunState): RunStatus {
 function waitingStatus({ open, nodes }: Active): RunStatus {
   let mirrored: RunStatus = 'running'
   for (const index of open) {
-    const node = nodes[index]!
-    if (node.is !== 'waiting') continue
-    if (node.asked) return STATUS_OF[node.asked.kind]
+    const node = nodes[index]
+    const question = questionOf(node)
+    if (question) return STATUS_OF[question.kind]
     if (mirrored === 'running') mirrored = childStatusOf(node) ?? 'running'
   }
   return mirrored
 }
 
 /** What one of the node's workers waits for, if one waits for someone. */
-export function childStatusOf(node: NodeState): RunStatus | undefined {
-  if (node.is !== 'waiting') return undefined
-  for (const worker of node.workers ?? [])
+export function childStatusOf(node: NodeState | undefined): RunStatus | undefined {
+  for (const worker of workersOf(node))
     if (worker.is === 'running' && worker.childStatus !== undefined) return worker.childStatus
   return undefined
 }

@@ -1,6 +1,9 @@
 import { closeInvocation } from './bracket.js'
 import type { StopRequested } from './event.js'
+import { planNodeAt } from './plan.js'
+import { nodeAt } from './state.js'
 import type { Turn } from './turn.js'
+import { judgesIn, workersOf } from './waiting.js'
 
 /**
  * Ends the run, or begins to: whatever is open is cancelled; children that must not outlive the run are waited for
@@ -12,8 +15,9 @@ export function stop(turn: Turn, request: StopRequested): void {
   if (held && turn.active.mode.kind !== 'stopping') turn.emit({ type: 'assay.stop.requested', payload: request })
   for (const index of turn.active.open) {
     if (holdsChild(turn, index)) continue
-    const nodeId = turn.plan.nodes[index]!.node.id
-    closeInvocation(turn, turn.plan.nodes[index]!, 'failed')
+    const planNode = planNodeAt(turn.plan, index)
+    const nodeId = planNode.node.id
+    closeInvocation(turn, planNode, 'failed')
     turn.emit({ type: 'node.cancelled', nodeId, payload: { nodeId, reason } })
   }
   if (turn.active.open.length === 0) end(turn, request)
@@ -26,9 +30,10 @@ export function childStopped(turn: Turn, index: number, request: StopRequested):
 }
 
 export function cancelStopped(turn: Turn, index: number, request: StopRequested): void {
-  const nodeId = turn.plan.nodes[index]!.node.id
+  const planNode = planNodeAt(turn.plan, index)
+  const nodeId = planNode.node.id
   // R-LIVE-16: an agent whose result was before a gate is still at work.
-  closeInvocation(turn, turn.plan.nodes[index]!, 'failed')
+  closeInvocation(turn, planNode, 'failed')
   turn.emit({ type: 'node.cancelled', nodeId, payload: { nodeId, reason: 'child-ended' } })
   if (turn.active.open.length === 0) end(turn, request)
 }
@@ -52,14 +57,10 @@ function end(turn: Turn, request: StopRequested): void {
 
 /** A replay has no children of its own; while it retells, it waits for them as its source did. */
 function holdsChild(turn: Turn, index: number): boolean {
-  const node = turn.active.nodes[index]!
+  const node = nodeAt(turn.active, index)
   if (turn.active.fork?.mode === 'replay' && !turn.isRetelling) return false
-  if (node.is !== 'waiting') return false
   const isRunning = (child: { readonly is: string }) => child.is === 'running'
   // Whether workers may go on is the node's to say; verifiers have nothing left to judge.
-  const { propagateCancellation } = turn.plan.nodes[index]!.node.config
-  return (
-    node.gating?.judges.some(isRunning) === true ||
-    (propagateCancellation !== false && node.workers?.some(isRunning) === true)
-  )
+  const { propagateCancellation } = planNodeAt(turn.plan, index).node.config
+  return judgesIn(node).some(isRunning) || (propagateCancellation !== false && workersOf(node).some(isRunning))
 }

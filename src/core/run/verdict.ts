@@ -1,10 +1,10 @@
 import type { Gate } from '../gate/gate.js'
 import type { Json } from '../json.js'
 import { isSelf, verifierAt } from './ballot.js'
-import { gatingIn } from './gating.js'
 import type { PlanNode } from './plan.js'
-import type { Gating } from './state.js'
+import { boundGateAt, type Gating, nodeAt } from './state.js'
 import type { Turn } from './turn.js'
+import { gatingIn } from './waiting.js'
 
 type Said = {
   readonly confidence?: number
@@ -25,10 +25,10 @@ export function tellVerdict(
   verdict: 'pass' | 'fail' | 'revise',
   { confidence, keys = [], by, why, isOverride, isHosts }: Said = {},
 ): number {
-  const { gate } = turn.active.gates![gating.gate]!
+  const { gate } = boundGateAt(turn.active, gating.gate)
   const { dimensions, target, attempt, resultHash, subject } = gating
   const isSelf = isSelfJudged(turn, planNode, gating)
-  const record = gatingIn(turn.active.nodes[planNode.index]!)?.rendered
+  const record = gatingIn(nodeAt(turn.active, planNode.index))?.rendered
   return turn.emit({
     type: 'agent.verified',
     nodeId: planNode.node.id,
@@ -54,12 +54,13 @@ export function tellVerdict(
 
 /** Where nobody was asked, because evidence was enough, nobody else is named for it. */
 const identityOf = (gate: Gate, { judges }: Gating): string =>
-  judges.length === 1 && judges[0]!.is === 'voted' ? verifierAt(gate, 0).agentId : hostName(gate)
+  judges.length === 1 && judges[0]?.is === 'voted' ? verifierAt(gate, 0).agentId : hostName(gate)
 
 const hostName = ({ gate_id }: Gate): string => `host:gate:${gate_id}`
 
 /** Whether somebody has judged work of its own, which the gate may allow and everybody may see. */
 export const isSelfJudged = (turn: Turn, planNode: PlanNode, { gate, judges }: Gating): boolean =>
   judges.some(
-    (judge, k) => judge.is === 'voted' && isSelf(turn, planNode, verifierAt(turn.active.gates![gate]!.gate, k).agentId),
+    (judge, k) =>
+      judge.is === 'voted' && isSelf(turn, planNode, verifierAt(boundGateAt(turn.active, gate).gate, k).agentId),
   )

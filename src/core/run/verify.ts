@@ -6,14 +6,15 @@ import { verifiersOf } from '../gate/verifiers.js'
 import { standingOf } from './ballot.js'
 import { askWhatToDo } from './doubt.js'
 import type { VerificationHeld } from './gate-event.js'
-import { attemptsOf, dimensionsOf, nextGate, slotOf, subjectOf, type Subject, type Waiting } from './gating.js'
+import { attemptsOf, dimensionsOf, nextGate, slotOf, subjectOf, type Subject } from './gating.js'
 import { beginJudges } from './judges.js'
 import { commit } from './merge-point.js'
 import type { PlanNode } from './plan.js'
 import { render } from './render.js'
-import type { Active, Gating } from './state.js'
+import { type Active, boundGateAt, type Gating, nodeAt, type NodeState } from './state.js'
 import { roomFor } from './spending.js'
 import type { Turn } from './turn.js'
+import { type OnGate, type Reviewed, reviewed } from './waiting.js'
 import type { Heard } from './working.js'
 
 /**
@@ -24,43 +25,50 @@ import type { Heard } from './working.js'
 
 /** What a gated node can do by itself now. */
 type Move =
-  | { readonly do: 'commit' }
-  | { readonly do: 'ask-judges' }
-  | { readonly do: 'render'; readonly judgement: Judgement }
-  | { readonly do: 'hold' }
+  | { readonly do: 'commit'; readonly node: OnGate }
+  | { readonly do: 'ask-judges'; readonly gating: Gating }
+  | { readonly do: 'render'; readonly gating: Gating; readonly subject: Subject; readonly judgement: Judgement }
+  | { readonly do: 'hold'; readonly gating: Gating }
 
-export function gateMove(state: Active, { node: { id } }: PlanNode, node: Active['nodes'][number]): Move | undefined {
-  if (node.is !== 'waiting' || node.asked || !state.gates) return undefined
-  const { gating, staged } = node
-  if (!gating) {
-    const subject = staged && subjectOf(node)
-    return subject && nextGate(state, id, subject) === undefined ? { do: 'commit' } : undefined
-  }
-  if (gating.rendered !== undefined || gating.dueAt !== undefined) return undefined
-  const found = standingOf(state.gates[gating.gate]!, gating)
+export function gateMove(state: Active, { node: { id } }: PlanNode, told: NodeState): Move | undefined {
+  const node = reviewed(told)
+  const subject = node && subjectOf(node)
+  if (!node || !subject || !state.gated) return undefined
+  // Workers' results are merged by their hand-off.
+  if (!node.hold && node.on === 'gate')
+    return nextGate(state, id, subject) === undefined ? { do: 'commit', node } : undefined
+  return node.hold?.is === 'voting' ? moveOf(state, subject, node.hold.gating) : undefined
+}
+
+function moveOf(state: Active, subject: Subject, gating: Gating): Move | undefined {
+  if (gating.rendered !== undefined) return undefined
+  const found = standingOf(boundGateAt(state, gating.gate), gating)
   // What is not affordable only because of what others have set aside waits until they have settled.
   const isReady = gating.judges.some(({ is }) => is === 'idle') && roomFor(state, { tokens: 1 }) !== 'not-yet'
-  if (found === 'open') return isReady ? { do: 'ask-judges' } : undefined
+  if (found === 'open') return isReady ? { do: 'ask-judges', gating } : undefined
   // Who is still at work is called back first, so that what it has cost is known.
   if (gating.judges.some(({ is }) => is === 'starting' || is === 'running')) return undefined
-  return found === 'undecided' ? { do: 'hold' } : { do: 'render', judgement: found }
+  return found === 'undecided' ? { do: 'hold', gating } : { do: 'render', gating, subject, judgement: found }
 }
 
 /** Takes the next step of a gate that has one to take. */
 export function proceedGate(turn: Turn, planNode: PlanNode): void {
-  const node = turn.active.nodes[planNode.index]!
-  const move = gateMove(turn.active, planNode, node)
-  if (!move || node.is !== 'waiting') return
-  if (move.do === 'commit') return commit(turn, planNode, node)
-  const gating = node.gating!
-  if (move.do === 'ask-judges') beginJudges(turn, planNode, gating)
-  else if (move.do === 'render') render(turn, planNode, node, gating, move.judgement)
-  else hold(turn, planNode, gating)
+  const move = gateMove(turn.active, planNode, nodeAt(turn.active, planNode.index))
+  switch (move?.do) {
+    case 'commit':
+      return commit(turn, planNode, move.node)
+    case 'ask-judges':
+      return beginJudges(turn, planNode, move.gating)
+    case 'render':
+      return render(turn, planNode, move.subject, move.gating, move.judgement)
+    case 'hold':
+      return hold(turn, planNode, move.gating)
+  }
 }
 
 /** R-DWS-36: no verdict. Wait and ask again those that gave no vote; then ask a person. */
 function hold(turn: Turn, planNode: PlanNode, gating: Gating): void {
-  const { gate } = turn.active.gates![gating.gate]!
+  const { gate } = boundGateAt(turn.active, gating.gate)
   const { attempt, round, judges } = gating
   const { retries, retry_delay_ms, blocking } = gate.gate_behaviour
   const votes = judges.filter(({ is }) => is === 'voted').length
@@ -69,7 +77,7 @@ function hold(turn: Turn, planNode: PlanNode, gating: Gating): void {
   // Where nobody is missing, or nobody would answer otherwise, there is nobody to ask again.
   const isPassing = judges.some(judge => judge.is === 'faulted' && !LASTING.has(judge.fault.code))
   if (round <= retries && isPassing) return tellHeld(turn, planNode, told, retry_delay_ms)
-  const isTrial = subjectOf(turn.active.nodes[planNode.index]!)?.point === 'none'
+  const isTrial = subjectOf(nodeAt(turn.active, planNode.index))?.point === 'none'
   // Contract agents §29 A32: what does not block does not wait for a person either.
   if (blocking || isTrial) return askWhatToDo(turn, planNode, 'unsettled')
   tellHeld(turn, planNode, { ...told, proceeds: true }, 0)
@@ -95,17 +103,15 @@ function tellHeld(
 }
 
 /** The time to ask again has come. */
-export function resumeGate(turn: Turn, planNode: PlanNode, node: Waiting): void {
-  const subject = subjectOf(node)
-  const index = node.gating?.gate ?? (subject && nextGate(turn.active, planNode.node.id, subject))
-  const held = node.gating ?? node.inspection
-  if (index === undefined || held === undefined) return
+export function resumeGate(turn: Turn, planNode: PlanNode, node: Reviewed): void {
   const nodeId = planNode.node.id
-  const payload = {
-    gateId: turn.active.gates![index]!.gate.gate_id,
-    attempt: held.attempt,
-    round: held.round + 1,
-  }
+  const { hold: held } = node
+  if (held?.is !== 'inspecting' && held?.is !== 'held') return
+  const subject = subjectOf(node)
+  const index = held.is === 'held' ? held.gating.gate : subject && nextGate(turn.active, nodeId, subject)
+  if (index === undefined) return
+  const { attempt, round } = held.is === 'held' ? held.gating : held
+  const payload = { gateId: boundGateAt(turn.active, index).gate.gate_id, attempt, round: round + 1 }
   turn.emit({ type: 'assay.verification.resumed', nodeId, payload, cause: turn.active.next - 1 })
 }
 
@@ -119,21 +125,22 @@ export type Case = {
   readonly dimensions: readonly string[]
 }
 
-export function caseOf(state: Active, nodeId: string, node: Waiting): Case | undefined {
-  if (!state.gates || node.gating || node.asked || node.inspection?.dueAt !== undefined) return undefined
+export function caseOf(state: Active, nodeId: string, told: NodeState): Case | undefined {
+  const node = reviewed(told)
+  const inspection = node?.hold?.is === 'inspecting' ? node.hold : undefined
+  if (!node || node.hold !== inspection || inspection?.dueAt !== undefined) return undefined
   const subject = subjectOf(node)
   const gate = subject && nextGate(state, nodeId, subject)
   if (subject === undefined || gate === undefined) return undefined
-  const bound = state.gates[gate]!
+  const bound = boundGateAt(state, gate)
   const made = attemptsOf(state, slotOf(bound.gate.gate_id, nodeId, subject))
   const dimensions = dimensionsOf(bound, made)
-  return { bound, gate, subject, attempt: made.length + 1, round: node.inspection?.round ?? 1, dimensions }
+  return { bound, gate, subject, attempt: made.length + 1, round: inspection?.round ?? 1, dimensions }
 }
 
 /** The evidence is in, and the result is about to be judged. */
 export function inspected(turn: Turn, planNode: PlanNode, input: Heard<'Inspected'>): void {
-  const node = turn.active.nodes[planNode.index]!
-  const wanted = node.is === 'waiting' ? caseOf(turn.active, planNode.node.id, node) : undefined
+  const wanted = caseOf(turn.active, planNode.node.id, nodeAt(turn.active, planNode.index))
   if (!wanted || !isMeant(wanted, input)) return
   const { bound, gate, subject, attempt, round, dimensions } = wanted
   const { gate_id, gate_behaviour, position } = bound.gate

@@ -1,5 +1,5 @@
 import { feedbackIn } from '../../core/gate/feedback-input.js'
-import { modelUse } from '../../core/run/evolve.js'
+import { modelUse } from '../../core/run/evolve-node.js'
 import { runInputs } from '../../core/run/inputs.js'
 import type { Brief } from '../../core/agent/brief.js'
 import type { BriefContents } from '../agent-ports.js'

@@ -21,7 +21,7 @@ export const watchChild: Perform<'watch-child'> = async (shop, _run, effect) => 
   return child?.state.phase === 'ended' ? { input: childEnded(effect, child.state, child.rules.plan) } : undefined
 }
 
-const modelsOf = (models: NonNullable<Ended['models']>): string[] => [
+const modelsOf = ({ models }: Ended): string[] => [
   ...new Set(Object.values(models).map(({ provider, model }) => `${provider}:${model}`)),
 ]
 
@@ -32,6 +32,7 @@ export function childEnded(
   plan: Pick<Plan, 'nodes'>,
 ) {
   const agents = actorsIn(plan)
+  const models = modelsOf(child)
   const { outcome, variables, channels, hidden } = child
   const told: [string, Json][] = []
   for (const name of outcome.status === 'completed' ? new Set(wanted) : []) {
@@ -52,7 +53,7 @@ export function childEnded(
     ...(child.spend ? { spent: child.spend } : {}),
     ...(child.verification ? { verification: child.verification } : {}),
     ...(agents.length > 0 ? { agents } : {}),
-    ...(child.models ? { models: modelsOf(child.models) } : {}),
+    ...(models.length > 0 ? { models } : {}),
     // R-VERIFY-19
     ...(outcome.status === 'completed' && outcome.goalSatisfied === false ? { goalSatisfied: false as const } : {}),
   }

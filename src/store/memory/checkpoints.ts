@@ -3,10 +3,10 @@ import type { Tables } from './tables.js'
 
 /** Oldest end first. A run without a head has ended before there was a chain: there is nothing to vouch for. */
 export function unsealedRuns(tables: Tables, limit: number): SealedRun[] {
-  const runs = [...tables.runs.values()].filter(
-    run => run.endedAt !== null && run.checkpoint === null && run.head !== '',
+  const runs = [...tables.runs.values()].flatMap(({ runId, length, head, endedAt, checkpoint }) =>
+    endedAt !== null && checkpoint === null && head !== '' ? [{ runId, length, head, endedAt }] : [],
   )
-  runs.sort((a, b) => a.endedAt! - b.endedAt! || (a.runId < b.runId ? -1 : 1))
+  runs.sort((a, b) => a.endedAt - b.endedAt || (a.runId < b.runId ? -1 : 1))
   return runs.slice(0, limit).map(({ runId, length, head }) => ({ runId, length, head }))
 }
 

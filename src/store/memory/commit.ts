@@ -1,3 +1,4 @@
+import { absent, present } from '../../core/present.js'
 import { isTerminal } from '../../core/run/event.js'
 import type { Commit, CommitResult, NewRun, RunRow, StoredEvent, StreamAppend } from '../../engine/ports.js'
 import { checkFork } from '../fork-rules.js'
@@ -49,8 +50,8 @@ function wasApplied(tables: Tables, { appendId, streams }: Commit): boolean {
 function activeInScope(tables: Tables, { tenant, scopeId, exclusiveScope }: NewRun): string | undefined {
   if (!exclusiveScope || scopeId === null) return undefined
   const active = [...tables.open].filter(runId => {
-    const run = tables.runs.get(runId)!
-    return run.tenant === tenant && run.scopeId === scopeId
+    const run = tables.runs.get(runId)
+    return run?.tenant === tenant && run.scopeId === scopeId
   })
   return active.sort()[0]
 }
@@ -72,7 +73,9 @@ function sharedEnd(tables: Tables, { runId, events, create }: StreamAppend): num
 
 function write(tables: Tables, { appendId, hostId }: Commit, stream: StreamAppend, endedBefore: number | null): void {
   const { runId, expected, events, status, wakeAt, head, snapshot, create } = stream
-  const before = create ? newRow(tables, hostId, stream, create, endedBefore) : tables.runs.get(runId)!
+  const before = create
+    ? newRow(tables, hostId, stream, create, endedBefore)
+    : (tables.runs.get(runId) ?? absent(`run ${runId}`))
   const last = events.at(-1)
   const endedAt = last && isTerminal(last.type) ? last.at : before.endedAt
   if (last) tables.appends.set(firstOf(runId, expected), appendId)
@@ -126,10 +129,13 @@ function newRow(
 
 /** Of the events a new run is created with; of those it shares when it is a fork and has no own ones yet. */
 function timesOf(tables: Tables, events: readonly StoredEvent[], { fork }: NewRun): { first: number; last: number } {
-  const at = (sequence: number): number => readLog(tables, fork!.sourceRunId, sequence, 1)[0]!.at
-  return events.length > 0
-    ? { first: events[0]!.at, last: events.at(-1)!.at }
-    : { first: at(0), last: at(fork!.fromSeq - 1) }
+  const [first] = events
+  const last = events.at(-1)
+  if (first && last) return { first: first.at, last: last.at }
+  const { sourceRunId, fromSeq } = present(fork ?? undefined, 'event of a run that is no fork')
+  const at = (sequence: number): number =>
+    present(readLog(tables, sourceRunId, sequence, 1)[0], `event ${sequence} of run ${sourceRunId}`).at
+  return { first: at(0), last: at(fromSeq - 1) }
 }
 
 function wake(tables: Tables, runId: string): void {

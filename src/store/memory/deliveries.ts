@@ -1,3 +1,4 @@
+import { present } from '../../core/present.js'
 import type { Delivery, DeliveryResult, NewDelivery } from '../../engine/delivery-ports.js'
 import { isAlive, type Lane, type Tables } from './tables.js'
 
@@ -37,7 +38,10 @@ export function claimDeliveries(
   )
   const claimed = lanes.sort((a, b) => a.dueAt - b.dueAt).slice(0, limit)
   for (const lane of claimed) replace(tables, { ...lane, dueAt: now + leaseMs, leaseHost: hostId })
-  return claimed.map(lane => tables.deliveries.get(deliveryKey({ ...lane, sequence: lane.pending[0]! }))!)
+  return claimed.map(lane => {
+    const sequence = present(lane.pending[0], 'delivery that is due in the lane')
+    return present(tables.deliveries.get(deliveryKey({ ...lane, sequence })), `delivery ${sequence} of the lane`)
+  })
 }
 
 export function finishDelivery(tables: Tables, done: DeliveryResult & { readonly state: Delivery['state'] }): void {

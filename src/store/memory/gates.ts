@@ -130,8 +130,8 @@ function passed(runId: string, rows: GateRows, at: Pick<Staged, 'gateId' | 'poin
 /** A verdict that a fork shares is listed once, with the run that was judged. */
 export function listVerdicts(tables: Tables, { tenant, gateId, since = 0, limit }: VerdictQuery): VerdictRow[] {
   const found = [...tables.gates].flatMap(([runId, rows]) => {
-    const run = tables.runs.get(runId)!
-    if (run.tenant !== tenant) return []
+    const run = tables.runs.get(runId)
+    if (run?.tenant !== tenant) return []
     const own = rows.verdicts.filter(({ sequence }) => sequence >= (run.fork?.fromSeq ?? 0))
     return own
       .filter(one => (gateId === undefined || one.gateId === gateId) && one.at >= since)

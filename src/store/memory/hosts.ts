@@ -1,3 +1,4 @@
+import { absent } from '../../core/present.js'
 import { WORK_OWED } from '../../core/run/wake-time.js'
 import type { DueRun, RunRow } from '../../engine/ports.js'
 import { type HostRow, isAlive, type Tables } from './tables.js'
@@ -45,17 +46,21 @@ export function claimOrphans(tables: Tables, hostId: string, now: number, limit:
 
 export function dueRuns(tables: Tables, hostId: string, now: number, limit: number): DueRun[] {
   return waiting(tables, hostId)
-    .filter(run => run.wakeAt! <= now)
+    .filter(run => run.wakeAt <= now)
     .slice(0, limit)
-    .map(({ runId, epoch, attempts, wakeAt, length }) => ({ runId, epoch, attempts, wakeAt: wakeAt!, length }))
+    .map(({ runId, epoch, attempts, wakeAt, length }) => ({ runId, epoch, attempts, wakeAt, length }))
 }
 
-function waiting(tables: Tables, hostId: string): RunRow[] {
-  const mine = openRuns(tables).filter(run => run.owner === hostId && run.wakeAt !== null)
-  return mine.sort((a, b) => a.wakeAt! - b.wakeAt! || (a.runId < b.runId ? -1 : 1))
+function waiting(tables: Tables, hostId: string): (RunRow & { readonly wakeAt: number })[] {
+  const mine = openRuns(tables).flatMap(run => {
+    const { owner, wakeAt } = run
+    return owner === hostId && wakeAt !== null ? [{ ...run, wakeAt }] : []
+  })
+  return mine.sort((a, b) => a.wakeAt - b.wakeAt || (a.runId < b.runId ? -1 : 1))
 }
 
-const openRuns = (tables: Tables): RunRow[] => [...tables.open].map(runId => tables.runs.get(runId)!)
+const openRuns = (tables: Tables): RunRow[] =>
+  [...tables.open].map(runId => tables.runs.get(runId) ?? absent(`run ${runId}`))
 
 const fence = (tables: Tables, id: string, host: HostRow): void => {
   tables.hosts.set(id, { ...host, state: 'fenced' })

@@ -1,4 +1,5 @@
 import type { Json } from '../../core/json.js'
+import { present } from '../../core/present.js'
 import type { Checkpoint, SealedRun } from '../../engine/audit-ports.js'
 import type * as Delivering from '../../engine/delivery-ports.js'
 import type * as Ports from '../../engine/ports.js'
@@ -101,7 +102,7 @@ export class MemoryStore implements Ports.Store {
   async listWorkflows(tenant: string): Promise<Ports.WorkflowRecord[]> {
     const rows = [...this.#tables.workflows.values()].filter(row => row.tenant === tenant || row.tenant === null)
     const ids = [...new Set(rows.map(row => row.workflowId))].sort()
-    return ids.map(id => (this.#workflow(tenant, id) ?? this.#workflow(null, id))!)
+    return ids.flatMap(id => this.#workflow(tenant, id) ?? this.#workflow(null, id) ?? [])
   }
 
   async getDefinition(digest: string): Promise<string | undefined> {
@@ -110,7 +111,7 @@ export class MemoryStore implements Ports.Store {
 
   #workflow(tenant: string | null, workflowId: string): Ports.WorkflowRecord | undefined {
     const row = this.#tables.workflows.get(JSON.stringify([tenant, workflowId]))
-    return row && { ...row, definition: this.#tables.definitions.get(row.digest)! }
+    return row && { ...row, definition: present(this.#tables.definitions.get(row.digest), `definition ${row.digest}`) }
   }
 
   async putStandard(record: Ports.NewStandard): Promise<number> {

@@ -30,7 +30,7 @@ export function deleteStandard({ standards }: Tables, { now, ...name }: Name & {
 }
 
 export function listStandards({ standards }: Tables, tenant: string): Standard[] {
-  const latest = [...standards.values()].map(versions => versions.at(-1)!)
+  const latest = [...standards.values()].flatMap(versions => versions.slice(-1))
   const found = latest.filter(one => (one.tenant === tenant || one.tenant === null) && one.deletedAt === null)
   return found.map(withoutDeletion).sort(byName)
 }

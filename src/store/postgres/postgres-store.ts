@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../../core/json.js'
+import { present } from '../../core/present.js'
 import { WORK_OWED } from '../../core/run/wake-time.js'
 import type { Checkpoint, SealedRun } from '../../engine/audit-ports.js'
 import type * as Delivering from '../../engine/delivery-ports.js'
@@ -95,7 +96,7 @@ export class PostgresStore implements Ports.Store {
   }
 
   async registerHost({ hostId, hostName, leaseMs }: Parameters<Ports.Store['registerHost']>[0]): Promise<void> {
-    const { state } = (await this.#one<{ state: string }>(SQL.registerHost, hostId, hostName, leaseMs))!
+    const { state } = await this.#answer<{ state: string }>(SQL.registerHost, hostId, hostName, leaseMs)
     if (state !== 'alive') throw new Error(`host ${hostId} was ${state}: register under a new id`)
   }
 
@@ -109,7 +110,7 @@ export class PostgresStore implements Ports.Store {
 
   async claimOrphans(hostId: string, _now: number, limit: number): Promise<number> {
     await this.#all(SQL.fenceExpired, hostId)
-    return (await this.#one<{ claimed: number }>(SQL.claimOrphans, hostId, WORK_OWED, limit))!.claimed
+    return (await this.#answer<{ claimed: number }>(SQL.claimOrphans, hostId, WORK_OWED, limit)).claimed
   }
 
   async putWorkflow({ tenant, workflowId, digest, definition, updatedAt }: Ports.WorkflowRecord): Promise<void> {
@@ -130,7 +131,7 @@ export class PostgresStore implements Ports.Store {
 
   async putStandard({ tenant, kind, id, hash, body, updatedAt }: Ports.NewStandard): Promise<number> {
     const values = [tenant ?? '', kind, id, hash, body, updatedAt]
-    return (await this.#one<{ version: number }>(SQL.putStandard, ...values))!.version
+    return (await this.#answer<{ version: number }>(SQL.putStandard, ...values)).version
   }
 
   async deleteStandard({ tenant, kind, id, now }: Parameters<Ports.Store['deleteStandard']>[0]): Promise<boolean> {
@@ -231,7 +232,7 @@ export class PostgresStore implements Ports.Store {
   }
 
   async deleteWebhook(tenant: string, webhookId: string): Promise<boolean> {
-    return (await this.#one<{ deleted: boolean }>(SQL.deleteWebhook, tenant, webhookId))!.deleted
+    return (await this.#answer<{ deleted: boolean }>(SQL.deleteWebhook, tenant, webhookId)).deleted
   }
 
   listWebhooks(tenant: string | null): Promise<Delivering.Webhook[]> {
@@ -276,7 +277,7 @@ export class PostgresStore implements Ports.Store {
 
   async putCheckpoint({ seq, at, keyId, prev, runs, hash, signature }: Checkpoint): Promise<boolean> {
     const values = [seq, at, keyId, prev, JSON.stringify(runs), hash, signature, runs.map(({ runId }) => runId)]
-    return (await this.#one<{ stored: boolean }>(SQL.putCheckpoint, ...values))!.stored
+    return (await this.#answer<{ stored: boolean }>(SQL.putCheckpoint, ...values)).stored
   }
 
   listCheckpoints(from: number, limit: number): Promise<Checkpoint[]> {
@@ -323,9 +324,14 @@ export class PostgresStore implements Ports.Store {
   async #purge(statement: Statement, olderThan: number): Promise<number> {
     let purged = 0
     for (let step = PURGE_STEP; step === PURGE_STEP; purged += step) {
-      step = (await this.#one<{ purged: number }>(statement, olderThan, PURGE_STEP))!.purged
+      step = (await this.#answer<{ purged: number }>(statement, olderThan, PURGE_STEP)).purged
     }
     return purged
+  }
+
+  /** Of a statement that always gives a row. */
+  async #answer<T>(statement: Statement, ...values: unknown[]): Promise<T> {
+    return present(await this.#one<T>(statement, ...values), 'row of a statement that always gives one')
   }
 
   async #one<T>(statement: Statement, ...values: unknown[]): Promise<T | undefined> {

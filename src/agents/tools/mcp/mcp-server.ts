@@ -42,66 +42,19 @@ export const pauseAfter = (failures: number): number => (failures < 2 ? 0 : back
 
 const UNAVAILABLE: Called = { kind: 'failed', code: 'tool_unavailable' }
 
+/** Calls and lists over whatever connection there is. */
 export function createMcpServer(options: ServerOptions): McpServerConnection {
-  const { name, clock, log } = options
+  const { clock } = options
   const closing = new AbortController()
-  let opening: Promise<Session | undefined> | undefined
-  let live: Session | undefined
-  let since = 0
-  let failures = 0
-  let notBefore = 0
-  let problem: string | undefined
-
-  function fail(reason: string): void {
-    const now = clock.monotonic()
-    failures = live !== undefined && now - since >= STEADY_MS ? 1 : failures + 1
-    notBefore = now + pauseAfter(failures)
-    problem = `the tool server ${JSON.stringify(name)} cannot be used: ${reason}`
-    log.warn({ server: name, reason, failures }, 'a tool server cannot be used')
-  }
-
-  /** The connection is of no use any more. Whoever says so first is believed. */
-  async function lose(session: Session, reason?: string): Promise<void> {
-    if (live !== session) return
-    if (reason !== undefined) fail(reason)
-    live = undefined
-    await session.close()
-  }
-
-  async function connect(): Promise<Session | undefined> {
-    const ended = await within(clock, options.timeoutMs, closing.signal, async signal => {
-      const channel = await options.open()
-      const session = await openSession({ channel, clock, onEnd: () => void lose(session, 'it has ended') }, signal)
-      // Nobody waits for it any more.
-      if (signal.aborted) return session.close()
-      live = session
-    })
-    opening = undefined
-    if (ended.kind === 'done') {
-      since = clock.monotonic()
-      problem = undefined
-    } else if (ended.kind !== 'cancelled') {
-      fail(ended.kind === 'timeout' ? 'it does not answer' : reasonOf(ended.error))
-    }
-    return live
-  }
-
-  async function current(): Promise<Session | undefined> {
-    if (closing.signal.aborted) return undefined
-    if (live !== undefined) return live
-    if (opening === undefined) {
-      if (clock.monotonic() < notBefore) return undefined
-      opening = connect()
-    }
-    return opening
-  }
+  const connection = createConnection(options, closing.signal)
+  const { current, lose } = connection
 
   async function call(toolName: string, asked: ToolCall, again: boolean): Promise<Called> {
     const session = await current()
     if (session === undefined) return UNAVAILABLE
     const unwatch = watch(session, asked.signal)
     const called = await session.call(toolName, asked).finally(unwatch)
-    if (called.kind === 'returned') failures = 0
+    if (called.kind === 'returned') connection.proved()
     if (called.kind !== 'forgotten') return called
     await lose(session)
     return again ? UNAVAILABLE : call(toolName, asked, true)
@@ -128,9 +81,76 @@ export function createMcpServer(options: ServerOptions): McpServerConnection {
   return {
     list: () => list(false),
     call: (toolName, asked) => call(toolName, asked, false),
+    problem: connection.problem,
+    close() {
+      closing.abort()
+      return connection.close()
+    },
+  }
+}
+
+/** The one session there is at a time, and the row of failures to have one (M1, M2). */
+function createConnection({ name, open, clock, log, timeoutMs }: ServerOptions, closing: AbortSignal) {
+  let opening: Promise<Session | undefined> | undefined
+  let live: Session | undefined
+  let since = 0
+  let failures = 0
+  let notBefore = 0
+  let problem: string | undefined
+
+  function fail(reason: string): void {
+    const now = clock.monotonic()
+    failures = live !== undefined && now - since >= STEADY_MS ? 1 : failures + 1
+    notBefore = now + pauseAfter(failures)
+    problem = `the tool server ${JSON.stringify(name)} cannot be used: ${reason}`
+    log.warn({ server: name, reason, failures }, 'a tool server cannot be used')
+  }
+
+  /** The connection is of no use any more. Whoever says so first is believed. */
+  async function lose(session: Session, reason?: string): Promise<void> {
+    if (live !== session) return
+    if (reason !== undefined) fail(reason)
+    live = undefined
+    await session.close()
+  }
+
+  async function connect(): Promise<Session | undefined> {
+    const ended = await within(clock, timeoutMs, closing, async signal => {
+      const channel = await open()
+      const session = await openSession({ channel, clock, onEnd: () => void lose(session, 'it has ended') }, signal)
+      // Nobody waits for it any more.
+      if (signal.aborted) return session.close()
+      live = session
+    })
+    opening = undefined
+    if (ended.kind === 'done') {
+      since = clock.monotonic()
+      problem = undefined
+    } else if (ended.kind !== 'cancelled') {
+      fail(ended.kind === 'timeout' ? 'it does not answer' : reasonOf(ended.error))
+    }
+    return live
+  }
+
+  async function current(): Promise<Session | undefined> {
+    if (closing.aborted) return undefined
+    if (live !== undefined) return live
+    if (opening === undefined) {
+      if (clock.monotonic() < notBefore) return undefined
+      opening = connect()
+    }
+    return opening
+  }
+
+  return {
+    current,
+    lose,
+    /** It has answered a call. */
+    proved: () => {
+      failures = 0
+    },
     problem: () => problem,
     async close() {
-      closing.abort()
       await opening
       const last = live
       live = undefined

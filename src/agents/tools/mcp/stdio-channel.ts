@@ -41,13 +41,12 @@ export type StdioOptions = {
  *  C4  What it writes to stderr is counted and forgotten.
  */
 export function stdioChannel(options: StdioOptions): Channel {
-  const { name, maxMessageBytes, clock, log } = options
+  const { maxMessageBytes, clock } = options
   let child: ChildProcess | undefined
   let broke: ToolCode | undefined
   /** Requests that are not answered yet, and what has come since the last answer to one. */
   const asked = new Set<RequestId>()
   let unasked = 0
-  let stderrBytes = 0
   let over: Promise<void> = Promise.resolve()
 
   const transport: Transport = {
@@ -55,29 +54,14 @@ export function stdioChannel(options: StdioOptions): Channel {
       new Promise((resolve, reject) => {
         const started = launch(options)
         child = started
-        over = new Promise(done => {
-          started.once('exit', (code, signal) => {
-            endGroup(started, 'SIGKILL')
-            log.info({ server: name, code, signal, stderrBytes }, 'a tool server has ended')
-            // What it said last may still be in the pipe; somebody who left the group may hold the pipe open for ever.
-            const disarm = clock.after(GRACE_MS, () => finish())
-            const finish = () => {
-              disarm()
-              for (const stream of started.stdio) stream?.destroy()
-              done()
-              transport.onclose?.()
-              transport.onclose = undefined
-            }
-            started.once('close', finish)
-          })
+        over = endOf(started, options, () => {
+          transport.onclose?.()
+          transport.onclose = undefined
         })
         started.once('spawn', resolve)
         started.on('error', reject)
         started.stdin?.on('error', error => transport.onerror?.(error))
         started.stdout?.on('data', messageLines(maxMessageBytes, receive, tooMuch))
-        started.stderr?.on('data', (chunk: Buffer) => {
-          stderrBytes += chunk.length
-        })
       }),
     async send(message) {
       if (child?.stdin?.writable !== true) throw new Error('the server has ended')
@@ -121,6 +105,29 @@ export function stdioChannel(options: StdioOptions): Channel {
   }
 
   return { transport, follow: () => () => undefined, broke: () => broke, leave: async () => undefined }
+}
+
+/** When the process is gone, with its group, and nothing more is read of it. */
+function endOf(started: ChildProcess, { name, clock, log }: StdioOptions, closed: () => void): Promise<void> {
+  let stderrBytes = 0
+  started.stderr?.on('data', (chunk: Buffer) => {
+    stderrBytes += chunk.length
+  })
+  return new Promise(done => {
+    started.once('exit', (code, signal) => {
+      endGroup(started, 'SIGKILL')
+      log.info({ server: name, code, signal, stderrBytes }, 'a tool server has ended')
+      // What it said last may still be in the pipe; somebody who left the group may hold the pipe open for ever.
+      const disarm = clock.after(GRACE_MS, () => finish())
+      const finish = () => {
+        disarm()
+        for (const stream of started.stdio) stream?.destroy()
+        done()
+        closed()
+      }
+      started.once('close', finish)
+    })
+  })
 }
 
 function launch({ server, env }: StdioOptions): ChildProcess {

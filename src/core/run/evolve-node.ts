@@ -1,0 +1,232 @@
+import { type JsonObject, withKey } from '../json.js'
+import { reduce } from './channels.js'
+import { type Draft, including, put, replaced, without } from './draft.js'
+import type { Invoking, Recorded, Wait } from './event.js'
+import { evolveGate, noteGoal } from './evolve-course.js'
+import { isGateEvent, renewSlots } from './evolve-gate.js'
+import { evolveInvocation } from './evolve-invocation.js'
+import { evolveQuestion } from './evolve-question.js'
+import { heeded, regated, trialOf } from './evolve-rework.js'
+import { evolveWorkers, PENDING } from './evolve-workers.js'
+import { placeOf } from './gating.js'
+import { rest } from './idle-time.js'
+import { type Plan, type PlanNode, planNodeAt } from './plan.js'
+import type { Active, NodeState } from './state.js'
+import { type CallAccount, NO_CALLS, type Waiting } from './waiting.js'
+
+export const IDLE: NodeState = { is: 'idle' }
+const NOTHING: Wait = { kind: 'none' }
+
+type Of<Type extends Recorded['type']> = Extract<Recorded, { type: Type }>
+
+/** Folds an event that names a node into that node, and into what it changes beyond it. */
+export function evolveNode(plan: Plan, draft: Draft, event: Recorded, planNode: PlanNode): void {
+  const { index } = planNode
+  const before = draft.nodes[index] ?? IDLE
+  const since = event.sequence
+  switch (event.type) {
+    case 'node.started':
+      return started(draft, planNode, before, event)
+    case 'core.workflowChain.event':
+    case 'assay.child.status':
+      return ofWorker(draft, planNode, before, event)
+    case 'agent.handoff':
+      draft.agentId = event.payload.toAgentId
+      return
+    case 'interrupt.requested':
+    case 'assay.interrupt.voted':
+    case 'interrupt.resolved':
+      if (before.is === 'waiting') put(draft, index, evolveQuestion(planNode, before, event))
+      if (event.type === 'interrupt.requested') draft.asks = replaced(draft.asks, index, (draft.asks[index] ?? 0) + 1)
+      return event.type === 'assay.interrupt.voted' ? undefined : rest(draft)
+    case 'node.retried':
+      return retried(draft, index, before, event)
+    case 'node.completed':
+      return completed(plan, draft, planNode, event)
+    case 'node.failed':
+      return settle(draft, planNode, { is: 'failed', error: event.payload.error, since })
+    case 'node.skipped':
+      return settle(draft, planNode, { is: 'skipped', since })
+    case 'node.cancelled':
+      put(draft, index, { is: 'cancelled', since })
+      heeded(draft, placeOf(event.nodeId))
+      draft.open = without(draft.open, index)
+      return rest(draft)
+    case 'variable.changed':
+      return variableChanged(draft, event)
+    case 'channel.written':
+      return channelWritten(plan, draft, event)
+    default:
+      if (isGateEvent(event)) {
+        evolveGate(plan, draft, before, event, index)
+        return draft.open.length > 0 ? rest(draft) : undefined
+      }
+      ofAgent(draft, index, before, event)
+  }
+}
+
+function started(draft: Draft, { index, agentId }: PlanNode, before: NodeState, event: Of<'node.started'>): void {
+  const { attempt } = event.payload
+  put(draft, index, begun(draft.runId, before, event))
+  if (agentId !== undefined) draft.agentId = agentId
+  draft.executions += 1
+  if (attempt === 0) {
+    draft.starts = replaced(draft.starts, index, (draft.starts[index] ?? 0) + 1)
+    if (draft.gated) regated(draft, { slots: renewSlots(draft.gated.slots, event.nodeId) })
+  }
+  draft.touched = without(draft.touched, index)
+  draft.open = including(draft.open, index)
+  if (draft.idleSince !== null) rest(draft)
+}
+
+/** What the node waits on says what is kept of it. */
+function begun(runId: string, before: NodeState, { payload, secret, sequence, at }: Of<'node.started'>): Waiting {
+  const failures = before.is === 'retrying' || before.is === 'interrupted' ? before.failures : 0
+  const own = {
+    is: 'waiting' as const,
+    attempt: payload.attempt,
+    failures,
+    since: sequence,
+    sinceAt: at,
+    ...carried(before),
+  }
+  const wait = secret?.wait ?? NOTHING
+  switch (wait.kind) {
+    case 'handoff':
+      return { ...own, on: 'workers', wait, workers: wait.workers.map(() => PENDING) }
+    case 'agent':
+      return { ...own, on: 'brief', wait }
+    case 'judge':
+      return { ...own, on: 'gate', point: 'none', wait, staged: trialOf(runId, sequence, wait.output) }
+    case 'interrupt':
+      return { ...own, on: 'person', wait }
+    default:
+      return { ...own, on: 'host', wait }
+  }
+}
+
+/** What one attempt of a node leaves to the next: calls that are paid for, and the one that was lost last. */
+function carried(before: NodeState): { readonly calls?: CallAccount } {
+  if ((before.is !== 'waiting' && before.is !== 'retrying') || before.calls === undefined) return {}
+  const { made, paid, ...spoiled } = before.calls
+  const calls = Math.max(made.calls, paid.calls)
+  const uses = Math.max(made.uses, paid.uses)
+  return { calls: { ...NO_CALLS, paid: { calls, uses }, ...spoiled } }
+}
+
+function ofWorker(
+  draft: Draft,
+  planNode: PlanNode,
+  before: NodeState,
+  event: Of<'core.workflowChain.event' | 'assay.child.status'>,
+): void {
+  if (before.is === 'waiting' && before.on === 'workers') {
+    if (event.type === 'core.workflowChain.event' && event.payload.phase === 'child.completed')
+      noteGoal(draft, before, event)
+    put(draft, planNode.index, { ...before, workers: evolveWorkers(planNode, before.workers, event) })
+  }
+  if (event.type === 'core.workflowChain.event' && event.payload.phase === 'output.harvested')
+    // R-VERIFY-23: due to its `child.completed`.
+    regated(draft, {
+      latest: { target: event.payload.childRunId ?? '', sequence: event.cause ?? event.sequence },
+    })
+  rest(draft)
+}
+
+function ofAgent(draft: Draft, index: number, before: NodeState, event: Recorded): void {
+  const { sequence } = event
+  if (event.type === 'agent.decided') regated(draft, { latest: { target: `${draft.runId}:${sequence}`, sequence } })
+  if (before.is !== 'waiting') return
+  const { brief } = (event.type === 'agent.invocation.started' && event.secret) || {}
+  if (brief && before.on === 'brief' && !namesModel(before.wait)) {
+    const use = modelUse(before.wait.role, brief.modelClass)
+    draft.models = { ...draft.models, [use]: { provider: brief.provider, model: brief.model } }
+  }
+  const after = evolveInvocation(before, event)
+  if (after !== before) put(draft, index, after)
+}
+
+/** What a workflow names for one agent of its own is no choice for others. */
+const namesModel = ({ agent }: Invoking): boolean => 'inline' in agent && agent.inline.model !== undefined
+
+/** R-LIVE-3: within a run, one role and class of agent has one model. */
+export const modelUse = (role: string, modelClass: string): string => `${role}:${modelClass}`
+
+function retried(
+  draft: Draft,
+  index: number,
+  before: NodeState,
+  { payload, at, sequence: since }: Of<'node.retried'>,
+): void {
+  const { attempt, delayMs } = payload
+  const failures = before.is === 'waiting' ? before.failures + 1 : 1
+  put(draft, index, { is: 'retrying', attempt, failures, dueAt: at + delayMs, since, ...carried(before) })
+  draft.open = including(draft.open, index)
+}
+
+function completed(
+  plan: Plan,
+  draft: Draft,
+  planNode: PlanNode,
+  { payload, secret, sequence }: Of<'node.completed'>,
+): void {
+  const outputs: JsonObject = secret?.outputs ?? payload.outputs
+  const { type } = planNode
+  settle(draft, planNode, { is: 'completed', outputs, since: sequence })
+  if (type.loops) turnLoop(plan, draft, planNode.index, type.chosenPort?.(outputs))
+}
+
+/** The node is done with; those its edges lead to may have their turn now. */
+function settle(draft: Draft, { index, node: { id }, outbound }: PlanNode, node: NodeState): void {
+  put(draft, index, node)
+  // What is passed over has not been done again, and the run must not end as if it had.
+  if (node.is !== 'skipped') heeded(draft, placeOf(id))
+  draft.open = without(draft.open, index)
+  draft.touched = without(draft.touched, index)
+  for (const edge of outbound) draft.touched = including(draft.touched, edge.target)
+  if (draft.open.length > 0 || draft.idleSince !== null) rest(draft)
+}
+
+/** Another pass. If the body runs again, its nodes are as if they had never run. */
+function turnLoop(plan: Plan, draft: Draft, index: number, port: string | undefined): void {
+  if (port === 'done') return
+  const nodes = draft.nodes.slice()
+  const passes = draft.passes.slice()
+  passes[index] = (passes[index] ?? 0) + 1
+  if (port === 'again') draft.touched = including(draft.touched, index)
+  else
+    for (const inner of planNodeAt(plan, index).body) {
+      nodes[inner] = IDLE
+      passes[inner] = 0
+    }
+  draft.nodes = nodes
+  draft.passes = passes
+}
+
+function variableChanged(draft: Draft, { payload: { name, next }, secret }: Of<'variable.changed'>): void {
+  draft.variables = withKey(draft.variables, name, secret ? secret.next : next)
+  if (secret) draft.hidden = { ...draft.hidden, variables: withName(draft.hidden.variables, name) }
+}
+
+function channelWritten(plan: Plan, draft: Draft, event: Of<'channel.written'>): void {
+  const { channel } = event.payload
+  draft.channels = withKey(draft.channels, channel, folded(plan, draft.channels, event))
+  if (event.secret?.value !== undefined)
+    draft.hidden = { ...draft.hidden, channels: withName(draft.hidden.channels, channel) }
+}
+
+function folded(plan: Plan, channels: Active['channels'], event: Of<'channel.written'>) {
+  const { channel, value, reducer, ttlMs } = { ttlMs: undefined, ...event.payload, ...event.secret }
+  const declared = plan.channels.get(channel)
+  const age = declared?.ttlMs ?? ttlMs
+  return reduce(Object.hasOwn(channels, channel) ? channels[channel] : undefined, {
+    value,
+    reducer,
+    at: event.at,
+    ...(declared?.maxSize === undefined ? {} : { maxSize: declared.maxSize }),
+    ...(age === undefined ? {} : { ttlMs: age }),
+  })
+}
+
+const withName = (names: readonly string[], name: string): readonly string[] =>
+  names.includes(name) ? names : [...names, name]
