@@ -1,11 +1,11 @@
-import type { RunEventDoc } from '../client/wire-shapes.js'
+import type { PublicEvent } from '../core/view/public-event.js'
 
 /** An agent at work as a person follows it: a line per model call, tool call and decision, and never what was said. */
 
 type Payload = { readonly [name: string]: unknown }
 
 /** What an event of an agent says, in a few words; undefined for all others. */
-export function agentText({ type, payload }: RunEventDoc): string | undefined {
+export function agentText({ type, payload }: PublicEvent): string | undefined {
   return TEXTS[type]?.((payload ?? {}) as Payload)
 }
 
@@ -69,30 +69,18 @@ function ceilingsText(ceilings: Payload): string {
   return `at most ${said.join(', ')}`
 }
 
-/** A step of an agent that takes its time: what it is called until the event that ends it, and how that went. */
-export type AgentStep =
-  | { readonly is: 'begun'; readonly key: string; readonly text: string }
-  | { readonly is: 'ended'; readonly key: string; readonly well: boolean; readonly text: string }
-
-/** Calls of models and tools; one node makes one call at a time. */
-export function agentStep(event: RunEventDoc): AgentStep | undefined {
+/** What came of a call of a model or tool; undefined for all other events. */
+export function agentOutcome(event: PublicEvent): string | undefined {
   const told = (event.payload ?? {}) as Payload
-  const model = `model of ${event.nodeId}`
-  const tool = `tool call ${told.callId}`
   switch (event.type) {
-    case 'assay.model.requested':
-      return { is: 'begun', key: model, text: `${event.nodeId}: model call ${told.call}` }
     case 'provider.usage':
-      return { is: 'ended', key: model, well: true, text: agentText(event) ?? '' }
+      return agentText(event)
     case 'assay.model.lost':
-      return { is: 'ended', key: model, well: false, text: 'lost' }
+      return 'lost'
     case 'agent.invocation.completed':
-      // A call that the provider turned away tells of no usage.
-      return { is: 'ended', key: model, well: false, text: String(told.outcome) }
-    case 'agent.toolCalled':
-      return { is: 'begun', key: tool, text: `${told.agentId}: ${told.toolName}` }
+      return String(told.outcome)
     case 'agent.toolReturned':
-      return { is: 'ended', key: tool, well: told.status === 'ok', text: String(told.status) }
+      return String(told.status)
     default:
       return undefined
   }

@@ -1,5 +1,5 @@
-import type { RunEventDoc } from '../client/wire-shapes.js'
-import { type AgentStep, confidenceText, count } from './agent-progress.js'
+import type { PublicEvent } from '../core/view/public-event.js'
+import { confidenceText, count } from './agent-progress.js'
 import { spanText } from './span.js'
 
 /** Results at gates as a person follows them: what is judged, by how many, and what came of it. */
@@ -7,7 +7,7 @@ import { spanText } from './span.js'
 type Payload = { readonly [name: string]: unknown }
 
 /** What an event of a gate says, in a few words; undefined for all others. */
-export function gateText({ type, payload }: RunEventDoc): string | undefined {
+export function gateText({ type, payload }: PublicEvent): string | undefined {
   return TEXTS[type]?.((payload ?? {}) as Payload)
 }
 
@@ -48,30 +48,6 @@ function verdictOf({ dwsVerdict, quorum, forced }: Payload): string {
   return `${dwsVerdict}${cast}${forced ? ', let through all the same' : ''}`
 }
 
-/** An attempt takes its time: one line, from the moment the result is staged to the verdict. */
-export function gateStep(event: RunEventDoc): AgentStep | undefined {
-  const told = (event.payload ?? {}) as Payload
-  const key = `gate ${told.gateId} ${told.attempt} ${told.resultHash}`
-  if (event.type === 'dws.verification.started') return { is: 'begun', key, text: gateText(event) ?? '' }
-  if (event.type !== 'dws.verification.verdict_rendered') return undefined
-  return { is: 'ended', key, well: told.dwsVerdict !== 'fail', text: verdictOf(told) }
-}
-
-/** How a line about it is marked; undefined for what has none of its own. */
-export function gateMark({ type, payload }: RunEventDoc): 'completed' | 'failed' | 'doubted' | 'decided' | undefined {
-  const { verdict, classification } = (payload ?? {}) as Payload
-  switch (type) {
-    case 'agent.verified':
-      return verdict === 'pass' ? 'completed' : verdict === 'fail' ? 'failed' : 'doubted'
-    case 'dws.verification.finding_issued':
-      return classification === 'blocking' ? 'failed' : 'doubted'
-    case 'assay.verification.held':
-      return 'doubted'
-    case 'assay.result.withheld':
-      return 'failed'
-    case 'assay.rework.began':
-      return 'decided'
-    default:
-      return undefined
-  }
-}
+/** What came of an attempt; undefined for all other events. */
+export const gateOutcome = ({ type, payload }: PublicEvent): string | undefined =>
+  type === 'dws.verification.verdict_rendered' ? verdictOf((payload ?? {}) as Payload) : undefined

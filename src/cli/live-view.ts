@@ -3,7 +3,7 @@ import { advance, eventLine, frame, noProgress, type Progress } from './progress
 import type { Terminal } from './terminal.js'
 
 /** Shows a run while it goes on. */
-export type RunView = {
+export type LiveView = {
   readonly show: (event: RunEventDoc) => void
   /** Leaves the picture standing, so that something else can be written below it; `show` goes on below that. */
   readonly rest: () => void
@@ -14,11 +14,11 @@ export type RunView = {
 const REDRAW_MS = 80
 
 /** A picture redrawn in place on a screen; elsewhere one line per event, or nothing at all when `quiet`. */
-export function runView(terminal: Terminal, title: string, quiet: boolean): RunView {
+export function runView(terminal: Terminal, title: string, quiet: boolean): LiveView {
   return terminal.isLive ? liveView(terminal, title) : plainView(terminal, title, quiet)
 }
 
-function plainView(terminal: Terminal, title: string, quiet: boolean): RunView {
+function plainView(terminal: Terminal, title: string, quiet: boolean): LiveView {
   let progress = noProgress(title)
   return {
     show: event => {
@@ -30,7 +30,7 @@ function plainView(terminal: Terminal, title: string, quiet: boolean): RunView {
   }
 }
 
-function liveView(terminal: Terminal, title: string): RunView {
+function liveView(terminal: Terminal, title: string): LiveView {
   let progress = noProgress(title)
   let tick = 0
   let drawn = 0

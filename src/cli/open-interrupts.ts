@@ -1,5 +1,7 @@
 import type { AssayClient } from '../client/assay-client.js'
-import type { AskedInterrupt, RunEventDoc, RunSnapshot } from '../client/wire-shapes.js'
+import type { AskedInterrupt, RunSnapshot } from '../client/wire-shapes.js'
+import { foldEvent } from '../core/view/fold.js'
+import { type AskedView, emptyView, nodeOf } from '../core/view/run-view.js'
 import { UsageError } from './inputs.js'
 
 /** What a run asks and nobody has answered yet. */
@@ -12,18 +14,22 @@ export async function openInterrupts(client: AssayClient, run: RunSnapshot): Pro
   if (suspended.length === 0) return []
   // A snapshot shows one at most, and none while the run is paused; the log has them all.
   const events = await client.readEvents(runId)
-  return suspended.flatMap(nodeId =>
-    nodeId === interrupt?.nodeId ? [{ runId, workflowId, ...interrupt }] : lastAsked(events, nodeId, workflowId),
-  )
+  const view = events.reduce(foldEvent, emptyView())
+  return suspended.flatMap(nodeId => {
+    if (nodeId === interrupt?.nodeId) return [{ runId, workflowId, ...interrupt }]
+    const { asked } = nodeOf(view, nodeId)
+    return asked === undefined ? [] : [{ runId, nodeId, ...askedIn(asked), workflowId, ...deadlineOf(asked) }]
+  })
 }
 
-function lastAsked(events: readonly RunEventDoc[], nodeId: string, workflowId: string): AskedInterrupt[] {
-  const asked = events.findLast(event => event.type === 'interrupt.requested' && event.nodeId === nodeId)
-  if (asked === undefined) return []
-  const payload = asked.payload as Omit<AskedInterrupt, 'workflowId'>
-  const { timeoutMs = 0, requestedAt } = payload
-  const expiresAt = new Date(Date.parse(requestedAt) + timeoutMs).toISOString()
-  return [{ ...payload, workflowId, ...(timeoutMs > 0 && { expiresAt }) }]
+/** As far as events tell it: the hash of what is shown is the server's to say. */
+function askedIn(open: AskedView) {
+  const { votes: _, ...asked } = open
+  return asked as Omit<AskedInterrupt, 'runId' | 'nodeId' | 'workflowId'>
+}
+
+function deadlineOf({ timeoutMs = 0, requestedAt }: AskedView): { readonly expiresAt?: string } {
+  return timeoutMs > 0 ? { expiresAt: new Date(Date.parse(requestedAt) + timeoutMs).toISOString() } : {}
 }
 
 /** The same for a run and every child that waits, however deep: a run also waits for what its children ask. */

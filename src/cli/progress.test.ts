@@ -1,8 +1,9 @@
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { RunEventDoc } from '../client/wire-shapes.js'
+import { mayWait } from '../core/view/status.js'
 import { clip, runView } from './live-view.js'
-import { advance, eventLine, frame, mayWait, noProgress } from './progress.js'
+import { advance, eventLine, frame, noProgress } from './progress.js'
 import { printable, printTable, type Terminal } from './terminal.js'
 
 let sequence = 0

@@ -1,111 +1,44 @@
 import pc from 'picocolors'
-import type { Fields, RunEventDoc, RunStatus, WireError } from '../client/wire-shapes.js'
-import { isWaiting } from './exit-code.js'
+import type { RunEventDoc, WireError } from '../client/wire-shapes.js'
+import { foldEvent } from '../core/view/fold.js'
+import type { PublicEvent } from '../core/view/public-event.js'
+import {
+  type Activity,
+  type ActivityEntry,
+  emptyView,
+  isSettled,
+  type NodeView,
+  type RunView,
+} from '../core/view/run-view.js'
+import { waitsForSomeone } from '../core/view/status.js'
 import { headline } from './interrupt.js'
-import { advanceLoop, type LoopLine, type LoopProgress, loopText, noLoop } from './loop-progress.js'
+import { entryText, loopText } from './loop-progress.js'
 import { printable } from './terminal.js'
 
-/** A run as its events tell it, for showing to a person. */
-export type Progress = {
-  readonly title: string
-  readonly status: string
-  /** In the order they first started. */
-  readonly nodes: ReadonlyMap<string, NodeProgress>
-  readonly loop: LoopProgress
-  readonly startedAt?: string
-  readonly endedAt?: string
-  readonly outputs?: Fields
-  readonly error?: WireError
-}
+/** A run as its events tell it, under the title it is shown with. */
+export type Progress = RunView & { readonly title: string }
 
-export type NodeProgress = {
-  readonly state: 'running' | 'retrying' | 'waiting' | 'completed' | 'failed' | 'skipped' | 'cancelled'
-  readonly since: string
-  readonly until?: string
-  /** Times started. */
-  readonly count: number
-  readonly note?: string
-}
+export const noProgress = (title: string): Progress => ({ ...emptyView(), title })
 
-export const noProgress = (title: string): Progress => ({
-  title,
-  status: 'pending',
-  nodes: new Map(),
-  loop: noLoop,
+/** The progress that it is given is used up, like any view. */
+export const advance = (progress: Progress, event: RunEventDoc): Progress => ({
+  ...foldEvent(progress, event),
+  title: progress.title,
 })
 
-const NODE_STATES: { readonly [type: string]: NodeProgress['state'] } = {
-  'node.started': 'running',
-  'node.dispatched': 'running',
-  'node.resumed': 'running',
-  'node.retried': 'retrying',
-  'interrupt.requested': 'waiting',
-  'node.suspended': 'waiting',
-  'assay.interrupt.voted': 'waiting',
-  'assay.interrupt.asked': 'waiting',
-  'node.completed': 'completed',
-  'node.failed': 'failed',
-  'node.skipped': 'skipped',
-  'node.cancelled': 'cancelled',
+type NodeState = 'running' | 'retrying' | 'waiting' | 'completed' | 'failed' | 'skipped' | 'cancelled'
+
+/** How a node is marked: as settled only while nothing has been told of it since. */
+function stateOf(node: NodeView): NodeState {
+  if (waitsForSomeone(node)) return 'waiting'
+  if (node.status === 'retrying') return 'retrying'
+  const isLast = node.settled !== undefined && node.settled.sequence === node.latest?.sequence
+  return isLast && isSettled(node) ? (node.status as NodeState) : 'running'
 }
 
-const RUN_STATES: { readonly [type: string]: string } = {
-  'run.started': 'running',
-  'run.resumed': 'running',
-  'run.paused': 'paused',
-  'run.completed': 'completed',
-  'run.failed': 'failed',
-  'run.cancelled': 'cancelled',
-}
+const isOpen = (node: NodeView): boolean => ['running', 'retrying', 'waiting'].includes(stateOf(node))
 
-export function advance(before: Progress, event: RunEventDoc): Progress {
-  const progress = { ...before, loop: advanceLoop(before.loop, event) }
-  const status = RUN_STATES[event.type]
-  if (status !== undefined) return advanceRun({ ...progress, status }, event)
-  const state = nodeState(event)
-  if (state === undefined || event.nodeId === undefined) return progress
-  return { ...progress, nodes: advanceNode(progress.nodes, event, event.nodeId, state) }
-}
-
-function advanceNode(
-  nodes: Progress['nodes'],
-  event: RunEventDoc,
-  nodeId: string,
-  state: NodeProgress['state'],
-): Progress['nodes'] {
-  const before = nodes.get(nodeId)
-  const note = noteOf(event) ?? (event.type === 'node.suspended' ? before?.note : undefined)
-  const node: NodeProgress = {
-    state,
-    since: event.type === 'node.started' ? event.timestamp : (before?.since ?? event.timestamp),
-    ...(!isOpen(state) && { until: event.timestamp }),
-    count: (before?.count ?? 0) + (event.type === 'node.started' ? 1 : 0),
-    ...(note !== undefined && { note }),
-  }
-  return new Map(nodes).set(nodeId, node)
-}
-
-function nodeState({ type, payload }: RunEventDoc): NodeProgress['state'] | undefined {
-  if (type !== 'assay.child.status') return NODE_STATES[type]
-  return isWaiting((payload as { status: RunStatus }).status) ? 'waiting' : 'running'
-}
-
-/** After this event the run may need someone; whether it does, the server knows. */
-export const mayWait = (event: RunEventDoc): boolean =>
-  event.type === 'run.paused' ||
-  event.type === 'node.suspended' ||
-  (event.type === 'assay.child.status' && nodeState(event) === 'waiting')
-
-function advanceRun(progress: Progress, event: RunEventDoc): Progress {
-  const { outputs, error } = (event.payload ?? {}) as { outputs?: Fields; error?: WireError }
-  if (event.type === 'run.started') return { ...progress, startedAt: event.timestamp }
-  if (!['completed', 'failed', 'cancelled'].includes(progress.status)) return progress
-  return { ...progress, endedAt: event.timestamp, ...(outputs && { outputs }), ...(error && { error }) }
-}
-
-const isOpen = (state: NodeProgress['state']): boolean => ['running', 'retrying', 'waiting'].includes(state)
-
-function noteOf(event: RunEventDoc): string | undefined {
+function noteOf(event: PublicEvent): string | undefined {
   const told = loopText(event)
   if (told !== undefined) return told
   const payload = (event.payload ?? {}) as { [name: string]: unknown }
@@ -145,7 +78,7 @@ export function eventLine(event: RunEventDoc): string {
 }
 
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
-const MARKS: { readonly [state in NodeProgress['state']]: string } = {
+const MARKS: { readonly [state in NodeState]: string } = {
   running: '',
   retrying: pc.yellow('↻'),
   waiting: pc.yellow('◷'),
@@ -155,7 +88,7 @@ const MARKS: { readonly [state in NodeProgress['state']]: string } = {
   cancelled: pc.dim('⊘'),
 }
 
-const LOOP_MARKS: { readonly [state in LoopLine['is']]: string } = {
+const LOOP_MARKS: { readonly [state in ActivityEntry['is']]: string } = {
   decided: pc.cyan('◆'),
   doubted: pc.yellow('!'),
   open: '',
@@ -165,14 +98,15 @@ const LOOP_MARKS: { readonly [state in LoopLine['is']]: string } = {
 }
 
 /** What has been decided and handed over, the latest of it. */
-function loopFrame({ lines, count }: LoopProgress, spin: string, rows: number): string[] {
-  const shown = lines.slice(-rows)
+function loopFrame({ entries, count }: Activity, spin: string, rows: number): string[] {
+  const shown = entries.slice(-rows)
   const hidden = count - shown.length
   return [
     ...(hidden > 0 ? [pc.dim(`  … ${hidden} before`)] : []),
-    ...shown.map(({ is, text, childRunId }) => {
+    ...shown.map(entry => {
+      const { is, childRunId } = entry
       const run = childRunId === undefined ? '' : pc.dim(`  run ${printable(childRunId)}`)
-      return `  ${LOOP_MARKS[is] || spin} ${printable(text)}${run}`
+      return `  ${LOOP_MARKS[is] || spin} ${printable(entryText(entry))}${run}`
     }),
   ]
 }
@@ -180,24 +114,33 @@ function loopFrame({ lines, count }: LoopProgress, spin: string, rows: number): 
 /** The whole picture, at most `rows` nodes of it: the open ones and the latest others; then the loop, half as much. */
 export function frame(progress: Progress, tick: number, rows = 16): string[] {
   const spin = pc.cyan(SPINNER[tick % SPINNER.length] as string)
-  const entries = [...progress.nodes]
+  const entries = [...progress.nodes].filter(([, node]) => node.latest !== undefined)
   const shown =
-    entries.length <= rows ? entries : entries.filter(([, node], i) => isOpen(node.state) || i >= entries.length - rows)
+    entries.length <= rows ? entries : entries.filter(([, node], i) => isOpen(node) || i >= entries.length - rows)
   const hidden = entries.length - Math.min(shown.length, rows)
-  const status =
-    progress.status === 'running' && entries.some(([, { state }]) => state === 'waiting') ? 'waiting' : progress.status
+  const status = statusWord(
+    progress,
+    entries.map(([, node]) => node),
+  )
   return [
     `${statusMark(status, spin)} ${pc.bold(printable(progress.title))} ${pc.dim(status)}${elapsed(progress.startedAt, progress.endedAt)}`,
     ...(hidden > 0 ? [pc.dim(`  … ${hidden} more`)] : []),
-    ...shown.slice(-rows).map(([id, node]) => `  ${MARKS[node.state] || spin} ${nodeText(id, node)}`),
-    ...loopFrame(progress.loop, spin, Math.floor(rows / 2)),
+    ...shown.slice(-rows).map(([id, node]) => `  ${MARKS[stateOf(node)] || spin} ${nodeText(id, node)}`),
+    ...loopFrame(progress.activity, spin, Math.floor(rows / 2)),
   ]
 }
 
-function nodeText(id: string, node: NodeProgress): string {
-  const times = node.count > 1 ? pc.dim(` ×${node.count}`) : ''
-  const note = node.note === undefined ? '' : pc.dim(`  ${printable(node.note)}`)
-  return `${printable(id)}${times}${elapsed(node.since, node.until)}${note}`
+function statusWord({ mode }: Progress, nodes: readonly NodeView[]): string {
+  if (mode === 'absent') return 'pending'
+  if (mode !== 'running' && mode !== 'cancelling' && mode !== 'stopping') return mode
+  return nodes.some(node => stateOf(node) === 'waiting') ? 'waiting' : 'running'
+}
+
+function nodeText(id: string, node: NodeView): string {
+  const times = node.starts > 1 ? pc.dim(` ×${node.starts}`) : ''
+  const text = node.latest && noteOf(node.latest)
+  const note = text === undefined ? '' : pc.dim(`  ${printable(text)}`)
+  return `${printable(id)}${times}${elapsed(node.startedAt, isOpen(node) ? undefined : node.settled?.at)}${note}`
 }
 
 function statusMark(status: string, spin: string): string {

@@ -1,13 +1,14 @@
 import pc from 'picocolors'
 import type { AssayClient } from '../client/assay-client.js'
 import type { AskedInterrupt, RunSnapshot } from '../client/wire-shapes.js'
+import { mayWait } from '../core/view/status.js'
 import { findingsHint, givenUp, UNVERIFIED } from './convergence.js'
 import { EXIT, type ExitCode, exitCodeOf, hasGivenUp, isWaiting } from './exit-code.js'
 import { explain } from './explain.js'
 import { answerCommands } from './interrupt.js'
-import { type RunView, runView } from './live-view.js'
+import { type LiveView, runView } from './live-view.js'
 import { openBelow } from './open-interrupts.js'
-import { mayWait, type Progress } from './progress.js'
+import type { Progress } from './progress.js'
 import { askPerson } from './prompt.js'
 import { printable, printJson, type Terminal } from './terminal.js'
 
@@ -70,7 +71,7 @@ export const needsSomeone = ({ status, forkedFrom }: RunSnapshot): boolean =>
 
 type Attending = {
   readonly client: AssayClient
-  readonly view: RunView
+  readonly view: LiveView
   readonly terminal: Terminal
   readonly converse: Terminal['converse'] | undefined
   /** What has been put to the person once, so that what is left for later stays left. */

@@ -5,7 +5,8 @@ import type { Fields, RunSnapshot } from '../../client/wire-shapes.js'
 import type { Cli } from '../cli.js'
 import { connect, type GlobalOptions } from '../connect.js'
 import { exitCodeOf } from '../exit-code.js'
-import { eventLine, mayWait } from '../progress.js'
+import { mayWait } from '../../core/view/status.js'
+import { eventLine } from '../progress.js'
 import {
   gateRows,
   goalRows,

@@ -322,7 +322,7 @@ function waitingStatus({ open, nodes }: Active): RunStatus {
   for (const index of open) {
     const node = nodes[index]!
     if (node.is !== 'waiting') continue
-    if (node.asked) return STATUS_OF[node.asked.kind]
+    if (node.asked) return WAITING_STATUS[node.asked.kind]
     if (mirrored === 'running') mirrored = childStatusOf(node) ?? 'running'
   }
   return mirrored
@@ -336,7 +336,7 @@ export function childStatusOf(node: NodeState): RunStatus | undefined {
   return undefined
 }
 
-const STATUS_OF: { readonly [Kind in Asked['kind']]: RunStatus } = {
+export const WAITING_STATUS: { readonly [Kind in Asked['kind']]: RunStatus } = {
   approval: 'waiting-approval',
   'low-confidence': 'waiting-approval',
   clarification: 'waiting-input',
