@@ -1,7 +1,7 @@
-import { isTerminal, type RunStatus } from '../core/run/event.js'
-import type { RunEngine, RunView } from '../engine/api.js'
-import type { StoredEvent } from '../engine/ports.js'
-import { renderEvent } from '../wire/render.js'
+import { isTerminal, type RunStatus } from '../../core/run/event.js'
+import type { RunEngine, RunView } from '../../engine/api.js'
+import type { StoredEvent } from '../../engine/ports.js'
+import { renderEvent } from '../../wire/render.js'
 
 /**
  * Newer events as soon as there are any; an empty list when `signal` aborts first. Ended runs and runs with something

@@ -1,5 +1,5 @@
-import type { ApiKey } from '../engine/ports.js'
-import type { KeyStore } from './key-ring.js'
+import type { ApiKey } from '../../engine/ports.js'
+import type { KeyStore } from './key-cache.js'
 
 /**
  * Keys that come from this host's configuration, in front of those in the store. They are valid while the

@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type Refusal, refuse } from '../core/problem.js'
-import type { ApiKey, Clock } from '../engine/ports.js'
+import { type Refusal, refuse } from '../../core/problem.js'
+import type { ApiKey, Clock } from '../../engine/ports.js'
 
 /** The part of the store that keys live in. */
 export interface KeyStore {
@@ -50,7 +50,7 @@ const REVOKED = refuse('key_revoked', 'This key has been revoked; ask for a new 
 type Known = { readonly key: ApiKey | undefined; readonly caller: Caller | undefined; readonly until: number }
 
 /** Turns an Authorization header into a caller. Keys are compared as digests, in constant time, and never echoed. */
-export class KeyRing {
+export class KeyCache {
   readonly #known = new Map<string, Known>()
 
   constructor(

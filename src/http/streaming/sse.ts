@@ -1,9 +1,9 @@
-import { isTerminal } from '../core/run/event.js'
-import type { RunEngine } from '../engine/api.js'
-import type { Clock, StoredEvent } from '../engine/ports.js'
-import { renderEvent } from '../wire/render.js'
-import { admits, CHUNK_EVENT, FLUSHES, type StreamMode } from '../wire/stream-mode.js'
-import { readSnapshot } from './run-snapshot.js'
+import { isTerminal } from '../../core/run/event.js'
+import type { RunEngine } from '../../engine/api.js'
+import type { Clock, StoredEvent } from '../../engine/ports.js'
+import { renderEvent } from '../../wire/render.js'
+import { admits, CHUNK_EVENT, FLUSHES, type StreamMode } from '../../wire/stream-mode.js'
+import { readSnapshot } from '../run-snapshot.js'
 import type { SseConnection } from './sse-connection.js'
 
 /** What the reader asked for. `after` is the highest sequence it has; −1 for none. */

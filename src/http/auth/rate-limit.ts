@@ -1,5 +1,5 @@
-import type { Clock } from '../engine/ports.js'
-import type { Rate } from './config.js'
+import type { Clock } from '../../engine/ports.js'
+import type { Rate } from '../config.js'
 
 type Bucket = { tokens: number; at: number }
 

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify'
-import { type Refusal, refuse } from '../core/problem.js'
-import type { Clock } from '../engine/ports.js'
-import type { Scope } from '../wire/key.js'
-import type { HttpConfig } from './config.js'
-import { type HttpAnswer, problem } from './http-answer.js'
-import type { Caller, Identity, KeyRing } from './key-ring.js'
+import { type Refusal, refuse } from '../../core/problem.js'
+import type { Clock } from '../../engine/ports.js'
+import type { Scope } from '../../wire/key.js'
+import type { HttpConfig } from '../config.js'
+import { type HttpAnswer, problem } from '../http-answer.js'
+import type { Route } from '../route.js'
+import type { Caller, Identity, KeyCache } from './key-cache.js'
 import { RateLimiter } from './rate-limit.js'
-import type { Route } from './route.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -29,12 +29,12 @@ export const NOBODY: Caller = {
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="assay"' }
 
 /** Who may pass, before a byte of the body is read: authenticate → rate limit → scope (contract core §3.1). */
-export class Gate {
+export class Authenticator {
   readonly #perKey: RateLimiter
   readonly #anonymous: RateLimiter
 
   constructor(
-    private readonly ring: KeyRing,
+    private readonly keys: KeyCache,
     clock: Clock,
     config: HttpConfig,
   ) {
@@ -47,7 +47,7 @@ export class Gate {
     if (route.access === 'public' || route.access === 'token')
       return route.unlimited ? undefined : this.#limitAnonymous()
     const header = hasTwo(request.raw.rawHeaders, 'authorization') ? undefined : request.headers.authorization
-    const identity = this.ring.identify(header)
+    const identity = this.keys.identify(header)
     return identity instanceof Promise
       ? identity.then(known => this.#judge(route, request, known))
       : this.#judge(route, request, identity)

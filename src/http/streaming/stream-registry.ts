@@ -1,6 +1,6 @@
-import { type Refusal, refuse } from '../core/problem.js'
-import type { Clock, Log } from '../engine/ports.js'
-import type { Caller, KeyRing } from './key-ring.js'
+import { type Refusal, refuse } from '../../core/problem.js'
+import type { Clock, Log } from '../../engine/ports.js'
+import type { Caller, KeyCache } from '../auth/key-cache.js'
 
 /** An answer that stays open: a stream or a held poll. */
 export type OpenStream = {
@@ -16,14 +16,14 @@ type Settings = { readonly maxPerKey: number; readonly pingMs: number; readonly 
  * Everything that is open, in one place: the cap per key, keep-alive comments, the key check that ends streams of a
  * revoked key, and closing all of them on shutdown. One timer serves them all.
  */
-export class StreamHub {
+export class StreamRegistry {
   readonly #open = new Set<OpenStream>()
   readonly #perKey = new Map<string, number>()
   #stopTimer: (() => void) | undefined
   #pingedAt = 0
 
   constructor(
-    private readonly keys: KeyRing,
+    private readonly keys: KeyCache,
     private readonly clock: Clock,
     private readonly log: Log,
     private readonly settings: Settings,
