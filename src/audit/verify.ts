@@ -1,4 +1,4 @@
-import type { AuditAnomaly, AuditDesk, AuditReport } from '../engine/api.js'
+import type { AuditAnomaly, AuditAdmin, AuditReport } from '../engine/api.js'
 import type { Checkpoint, SealedRun } from '../engine/audit-ports.js'
 import type { RunRow, Store } from '../engine/ports.js'
 import { follows, isUnchanged, judgeSignature } from './checkpoint.js'
@@ -35,7 +35,7 @@ const REMEMBERED_CHECKPOINTS = 32
  * Checks logs against their chain, and the chain's ends against signed checkpoints. What only a chain vouches for can
  * be rewritten by whoever may write to the database; what a checkpoint vouches for cannot without the signing key.
  */
-export class AuditVerifier implements AuditDesk {
+export class AuditVerifier implements AuditAdmin {
   constructor(private readonly deps: VerifierDeps) {}
 
   async verify({ from, to }: { readonly from: number; readonly to?: number }): Promise<AuditReport> {

@@ -16,9 +16,9 @@ import { addVerifiers } from './commands/verifiers.js'
 import { addVerify } from './commands/verify.js'
 import { addWebhooks } from './commands/webhooks.js'
 import { addWorkflows } from './commands/workflows.js'
-import { EXIT, type ExitCode } from './exit-code.js'
-import { explain } from './explain.js'
-import { processTerminal, type Terminal } from './terminal.js'
+import { EXIT, type ExitCode } from './terminal/exit-code.js'
+import { explain } from './terminal/explain.js'
+import { processTerminal, type Terminal } from './terminal/terminal.js'
 
 /** Runs one command line and resolves with the code to exit with. */
 export async function main(argv: readonly string[], terminal: Terminal = processTerminal): Promise<ExitCode> {

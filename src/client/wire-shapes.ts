@@ -19,7 +19,7 @@ import type {
 } from '../wire/run.js'
 import type { StandardAnswer, StandardShown } from '../wire/standard.js'
 import type { ListToolsAnswer, ToolDescriptor } from '../wire/tools.js'
-import type { ListVerificationsAnswer, Spent as SpentSchema, VerificationAnswer } from '../wire/verification.js'
+import type { ListVerificationsAnswer, VerificationAnswer } from '../wire/verification.js'
 import type {
   CreateWebhookAnswer,
   CreateWebhookBody,
@@ -84,7 +84,6 @@ export type DebugBundle = Static<typeof BundleSchema>
 export type VerificationList = Static<typeof ListVerificationsAnswer>
 export type VerificationRow = VerificationList['verifications'][number]
 export type Verification = VerificationAnswer
-export type Spent = Static<typeof SpentSchema>
 
 export type Calibration = CalibrationAnswer
 export type Estimate = Static<typeof EstimateDoc>

@@ -123,7 +123,7 @@ export type Answer<T> =
 export type MakeReceipt = (view: RunView) => Receipt
 
 /** Subscriptions to events, as the edges manage them. */
-export interface WebhookDesk {
+export interface WebhookAdmin {
   register(tenant: string, wanted: NewWebhook): Promise<Answer<Webhook>>
   remove(tenant: string, webhookId: string): Promise<boolean>
   list(tenant: string): Promise<Webhook[]>
@@ -138,7 +138,7 @@ export type NewWebhook = {
 }
 
 /** What work is held to, as the edges manage it. */
-export interface StandardsDesk {
+export interface StandardsAdmin {
   /** Checks, completes and stores a document. */
   register(
     tenant: string,
@@ -153,7 +153,7 @@ export interface StandardsDesk {
 }
 
 /** Proof that logs are as they were written. */
-export interface AuditDesk {
+export interface AuditAdmin {
   /** Checks checkpoints `from` to `to` (both included), and the logs of the runs they cover. */
   verify(range: { readonly from: number; readonly to?: number }): Promise<AuditReport>
 }

@@ -2,19 +2,19 @@ import { STATUS_CODES } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { refuse } from '../core/problem.js'
 import { recordAccess } from './access-log.js'
+import { Authenticator } from './auth/authenticator.js'
+import { KeyCache } from './auth/key-cache.js'
 import type { AppDeps, Edge } from './deps.js'
 import { connectionRefusal, refusalOf } from './framework-error.js'
-import { Gate } from './gate.js'
 import { problem, Refused } from './http-answer.js'
 import { Idempotency } from './idempotency.js'
-import { MAX_TOKEN_CHARS } from './interrupt-token.js'
+import { MAX_TOKEN_CHARS } from './interrupt-link.js'
 import { parseJsonBody } from './json-body.js'
-import { KeyRing } from './key-ring.js'
 import { pipeline, send } from './pipeline.js'
 import { type Route, routerPath } from './route.js'
 import { routeTable } from './route-table.js'
 import { strayAnswer } from './stray-path.js'
-import { StreamHub } from './stream-hub.js'
+import { StreamRegistry } from './streaming/stream-registry.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -26,12 +26,12 @@ declare module 'fastify' {
 /** The HTTP edge: parse, ask the engine, render. Call `listen` or `inject` on what it returns. */
 export function createApp(deps: AppDeps): FastifyInstance {
   const { config, clock, log, ids } = deps
-  const ring = new KeyRing(deps.keys, clock)
+  const keyCache = new KeyCache(deps.keys, clock)
   const edge: Edge = {
     ...deps,
-    ring,
+    keyCache,
     idempotency: new Idempotency(deps.receipts, clock, ids.unique(), config.timeouts.receiptLeaseMs),
-    hub: new StreamHub(ring, clock, log, {
+    streams: new StreamRegistry(keyCache, clock, log, {
       maxPerKey: config.limits.maxStreamsPerKey,
       pingMs: config.timeouts.keepAliveCommentMs,
       recheckMs: config.timeouts.keyRecheckMs,
@@ -55,7 +55,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
   addJsonParser(app, edge)
   addRoutes(app, edge)
   app.addHook('preClose', done => {
-    edge.hub.closeAll()
+    edge.streams.closeAll()
     done()
   })
   if (config.accessLog) recordAccess(app, log, clock, boot)
@@ -112,7 +112,7 @@ function addJsonParser(app: FastifyInstance, { config }: Edge): void {
 }
 
 function addRoutes(app: FastifyInstance, edge: Edge): void {
-  const gate = new Gate(edge.ring, edge.clock, edge.config)
+  const authenticator = new Authenticator(edge.keyCache, edge.clock, edge.config)
   const load = { inflight: 0 }
   const table = routeTable(edge)
   app.decorate('routeTable', table)
@@ -122,7 +122,7 @@ function addRoutes(app: FastifyInstance, edge: Edge): void {
       url: routerPath(route.path),
       exposeHeadRoute: route.access === 'public',
       onRequest(request, reply, done) {
-        const verdict = gate.admit(route, request)
+        const verdict = authenticator.admit(route, request)
         if (verdict === undefined) done()
         else if (!(verdict instanceof Promise)) send(request, reply, verdict)
         else verdict.then(answer => (answer === undefined ? done() : send(request, reply, answer)), done)

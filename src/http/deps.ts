@@ -1,22 +1,22 @@
 import type { Verdicts } from '../calibration/verdicts.js'
-import type { AuditDesk, RunEngine, StandardsDesk, WebhookDesk } from '../engine/api.js'
+import type { AuditAdmin, RunEngine, StandardsAdmin, WebhookAdmin } from '../engine/api.js'
 import type { Clock, Ids, Log } from '../engine/ports.js'
 import type { AgentInventoryEntry } from '../wire/agents.js'
 import type { ToolDescriptor } from '../wire/tools.js'
+import type { KeyCache, KeyStore } from './auth/key-cache.js'
 import type { HttpConfig } from './config.js'
 import type { Idempotency, ReceiptStore } from './idempotency.js'
-import type { KeyRing, KeyStore } from './key-ring.js'
 import type { Route } from './route.js'
-import type { StreamHub } from './stream-hub.js'
+import type { StreamRegistry } from './streaming/stream-registry.js'
 
 /** What the composition root hands to the HTTP edge. There is no store here: keys and receipts are small ports. */
 export type AppDeps = {
   readonly engine: RunEngine
   readonly keys: KeyStore
   readonly receipts: ReceiptStore
-  readonly audit: AuditDesk
-  readonly webhooks: WebhookDesk
-  readonly standards: StandardsDesk
+  readonly audit: AuditAdmin
+  readonly webhooks: WebhookAdmin
+  readonly standards: StandardsAdmin
   readonly verdicts: Verdicts
   readonly agents: AgentDirectory
   /** Secrets of the links that answer interrupts: the first signs, all verify. */
@@ -42,9 +42,9 @@ export interface AgentDirectory {
 
 /** What route handlers share within one app. */
 export type Edge = AppDeps & {
-  readonly ring: KeyRing
+  readonly keyCache: KeyCache
   readonly idempotency: Idempotency
-  readonly hub: StreamHub
+  readonly streams: StreamRegistry
   /** `config.engineVersion` as events spell it. */
   readonly engineVersion: string
 }

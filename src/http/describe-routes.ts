@@ -1,5 +1,5 @@
 import { SCOPES } from '../wire/key.js'
-import { scopesOf } from './gate.js'
+import { scopesOf } from './auth/authenticator.js'
 import { COMMON_REFUSALS, refusalsOf } from './openapi.js'
 import type { Route } from './route.js'
 

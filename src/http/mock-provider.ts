@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, own } from '../core/json.js'
 import { type Refusal, refuse } from '../core/problem.js'
-import type { Caller } from './key-ring.js'
+import type { Caller } from './auth/key-cache.js'
 
 /** `configurable.mockProvider` answers instead of a real model, so it is for test keys only (contract core §2.1). */
 export function mockProviderRefusal(

@@ -3,7 +3,7 @@ import { PROBLEMS, type ProblemCode } from '../core/problem.js'
 import { ID_PATTERNS } from '../wire/ids.js'
 import { SCOPES } from '../wire/key.js'
 import { ErrorEnvelope } from '../wire/problem.js'
-import { scopesOf } from './gate.js'
+import { scopesOf } from './auth/authenticator.js'
 import { paramsOf, type Route } from './route.js'
 
 /** Refusals any authenticated route may give. */

@@ -2,13 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Json, JsonObject } from '../core/json.js'
 import { refuse } from '../core/problem.js'
 import { ID_PATTERNS, type IdName } from '../wire/ids.js'
+import { NOBODY } from './auth/authenticator.js'
+import type { Caller } from './auth/key-cache.js'
 import { compileCheck } from './check.js'
 import type { Edge } from './deps.js'
 import { unavailable } from './framework-error.js'
-import { NOBODY } from './gate.js'
 import { type HttpAnswer, problem } from './http-answer.js'
 import { isIdempotencyKey, type KeyedRequest, requestDigest } from './idempotency.js'
-import type { Caller } from './key-ring.js'
 import { readQuery } from './query.js'
 import { type Call, paramsOf, type Route, TAKEN } from './route.js'
 
@@ -25,7 +25,7 @@ export type Load = { inflight: number }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** What happens to a request that the gate let in: capacity → shape → idempotency → execute. Compiled once per route. */
+/** What happens to a request that was let in: capacity → shape → idempotency → execute. Compiled once per route. */
 export function pipeline(edge: Edge, route: Route, load: Load): Handler {
   const prepare = preparation(route)
   const { maxInflightRequests } = edge.config.limits

@@ -3,9 +3,9 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { ProblemCode } from '../core/problem.js'
 import type { IdName } from '../wire/ids.js'
 import type { Scope } from '../wire/key.js'
+import type { Caller } from './auth/key-cache.js'
 import type { HttpAnswer } from './http-answer.js'
 import type { KeyedRequest } from './idempotency.js'
-import type { Caller } from './key-ring.js'
 
 /**
  * One row of the route table. Routing, authentication, validation, idempotency, OpenAPI, `docs/reference/http.md` and

@@ -5,7 +5,7 @@ import type { ChildRow } from '../engine/ports.js'
 import type { InterruptDoc } from '../wire/interrupt.js'
 import { renderSnapshot } from '../wire/render.js'
 import type { RunSnapshot } from '../wire/run.js'
-import { asksOf, interruptDoc } from './open-interrupt.js'
+import { asksOf, interruptDoc } from './interrupt-link.js'
 
 /** Children that a snapshot shows; `GET /v1/runs?parentRunId=` lists them all. */
 const SHOWN_CHILDREN = 100

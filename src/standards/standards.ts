@@ -3,7 +3,7 @@ import type { Json } from '../core/json.js'
 import { type Failure, failure } from '../core/problem.js'
 import type { Plan } from '../core/run/plan.js'
 import { sha256 } from '../digest.js'
-import type { Answer, StandardsDesk } from '../engine/api.js'
+import type { Answer, StandardsAdmin } from '../engine/api.js'
 import type { Clock, SchemaChecker, Standard, StandardKind, Store } from '../engine/ports.js'
 import type { Standards } from '../engine/verification-ports.js'
 import { complete } from './complete.js'
@@ -27,7 +27,7 @@ export type StandardsDeps = {
 
 /** What work is held to: asked by the engine when a run starts, managed by the edges. */
 export type StandardsRegistry = Standards &
-  Omit<StandardsDesk, 'register'> & {
+  Omit<StandardsAdmin, 'register'> & {
     /** `tenant: null` shares it with every tenant. */
     register(
       tenant: string | null,

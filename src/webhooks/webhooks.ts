@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Refusal, refuse } from '../core/problem.js'
 import type { Egress } from '../egress/egress.js'
 import type { UrlProblem } from '../egress/target.js'
-import type { Answer, NewWebhook, WebhookDesk } from '../engine/api.js'
+import type { Answer, NewWebhook, WebhookAdmin } from '../engine/api.js'
 import type { Delivery, NewDelivery, Webhook } from '../engine/delivery-ports.js'
 import type { Announcer, Clock, Ids, Log, StoredEvent } from '../engine/ports.js'
 import { HEALTHY } from './circuit.js'
@@ -25,7 +25,7 @@ export const MAX_SUBSCRIPTIONS = 100
 const NOBODY: readonly NewDelivery[] = []
 
 /** Who wants to be told of events, and the telling. */
-export class Webhooks implements WebhookDesk, Announcer {
+export class Webhooks implements WebhookAdmin, Announcer {
   readonly #subscriptions: Subscriptions
   readonly #dispatcher: Dispatcher
 

@@ -154,6 +154,7 @@ export const LAYERS: readonly Layer[] = [
       'package-version.ts',
       'core/json.ts',
       'core/run/same-event.ts',
+      'core/view/',
       'calibration/',
     ],
     packages: [...NODE, 'commander', 'picocolors'],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AuditAnomaly, AuditDesk, RunEngine } from '../../src/engine/api.js'
+import type { AuditAnomaly, AuditAdmin, RunEngine } from '../../src/engine/api.js'
 import { startHttp, type TestHost } from '../http/harness.js'
 
 const TENANTS: { readonly [runId: string]: string } = { 'run-of-acme': 'acme', 'run-of-beta': 'beta' }
@@ -24,7 +24,7 @@ const ANOMALIES: readonly AuditAnomaly[] = [
 let host: TestHost
 let newest = 1
 
-const audit: AuditDesk = {
+const audit: AuditAdmin = {
   async verify({ from, to = Math.max(from, newest) }) {
     const seqs = Array.from({ length: Math.max(0, Math.min(to, newest) - from + 1) }, (_, i) => from + i)
     const checkpoints = seqs.map(seq => ({ seq, at: 5, keyId: 'k', prev: 'p', hash: 'h', signature: 's' }))

@@ -2,8 +2,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { conversation } from '../../src/cli/conversation.js'
 import { main } from '../../src/cli/main.js'
+import { conversation } from '../../src/cli/terminal/conversation.js'
 import { type Server, startAssay, startServer, temporaryFolder } from './assay-process.js'
 
 let folder: string

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { hashKey } from '../../src/http/key-ring.js'
+import { hashKey } from '../../src/http/auth/key-cache.js'
 import { keyRecord, secretOf, startHttp, type TestHost } from './harness.js'
 import { listen, openStream, sendRaw } from './sockets.js'
 

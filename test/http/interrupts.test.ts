@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LinkPayload, mintToken } from '../../src/http/interrupt-token.js'
+import { type LinkPayload, mintToken } from '../../src/http/interrupt-link.js'
 import { ManualClock } from '../../src/testing/manual-clock.js'
 import { asking, registerAsking } from './asking.js'
 import { type Reply, startHttp, type TestHost, TOKEN_SECRET } from './harness.js'

@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 import pc from 'picocolors'
 import type { AgentInfo } from '../../client/wire-shapes.js'
 import type { Cli } from '../cli.js'
-import { connect, type GlobalOptions } from '../connect.js'
-import { printable, printJson, printTable, type Terminal } from '../terminal.js'
+import { printable, printJson, printTable, type Terminal } from '../terminal/terminal.js'
+import { connect, type GlobalOptions } from './connect.js'
 
 export function addAgents(program: Command, { terminal }: Cli): void {
   const agents = program.command('agents').description('who can be given work')

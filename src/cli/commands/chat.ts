@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Cli } from '../cli.js'
-import { connect } from '../connect.js'
+import { connect } from './connect.js'
 import { addStartOptions, configurableOf, type StartOptions, seeThrough } from './starting.js'
 
 type Options = StartOptions & { readonly conversation?: string }

@@ -4,6 +4,9 @@ import { readLocalKey } from '../../client/local-key.js'
 import { findServer } from '../../client/local-server.js'
 import { loadClientConfig, loadConfig } from '../../config.js'
 import { systemClock } from '../../system.js'
+import type { Cli } from '../cli.js'
+import { EXIT } from '../terminal/exit-code.js'
+import { printable, printJson, type Terminal } from '../terminal/terminal.js'
 import {
   type Check,
   checkDatabase,
@@ -14,11 +17,8 @@ import {
   checkNode,
   checkPort,
   checkServer,
-} from '../checks.js'
-import type { Cli } from '../cli.js'
-import { DEFAULT_URL, type GlobalOptions } from '../connect.js'
-import { EXIT } from '../exit-code.js'
-import { printable, printJson, type Terminal } from '../terminal.js'
+} from './checks.js'
+import { DEFAULT_URL, type GlobalOptions } from './connect.js'
 
 export function addDoctor(program: Command, cli: Cli): void {
   program

@@ -5,9 +5,9 @@ import { loadClientConfig } from '../../config.js'
 import { linkSecretsFile, rotateLinkSecrets } from '../../link-secrets.js'
 import type { Scope } from '../../wire/key.js'
 import type { Cli } from '../cli.js'
-import { connect, type GlobalOptions } from '../connect.js'
-import { UsageError } from '../inputs.js'
-import { printJson, printTable } from '../terminal.js'
+import { printJson, printTable } from '../terminal/terminal.js'
+import { UsageError } from '../terminal/usage-error.js'
+import { connect, type GlobalOptions } from './connect.js'
 
 type CreateOptions = GlobalOptions & {
   readonly tenant?: string

@@ -1,4 +1,4 @@
-import { UsageError } from '../inputs.js'
+import { UsageError } from '../terminal/usage-error.js'
 
 /** Parsers of option values that several commands share. */
 

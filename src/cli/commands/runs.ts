@@ -2,10 +2,10 @@ import fs from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import pc from 'picocolors'
 import type { Fields, RunSnapshot } from '../../client/wire-shapes.js'
+import { mayWait } from '../../core/view/status.js'
 import type { Cli } from '../cli.js'
-import { connect, type GlobalOptions } from '../connect.js'
-import { exitCodeOf } from '../exit-code.js'
-import { eventLine, mayWait } from '../progress.js'
+import { eventLine } from '../progress/progress.js'
+import { needsSomeone, watch } from '../progress/watch.js'
 import {
   gateRows,
   goalRows,
@@ -15,9 +15,10 @@ import {
   spendRows,
   waitingRows,
   workerRows,
-} from '../run-details.js'
-import { printable, printJson, printTable, type Terminal } from '../terminal.js'
-import { needsSomeone, watch } from '../watch.js'
+} from '../reports/run-details.js'
+import { exitCodeOf } from '../terminal/exit-code.js'
+import { printable, printJson, printTable, type Terminal } from '../terminal/terminal.js'
+import { connect, type GlobalOptions } from './connect.js'
 import { addFindings } from './findings.js'
 import { addForks } from './fork.js'
 import { wholeNumber } from './options.js'

@@ -6,9 +6,9 @@ import { localKeyFile } from '../../client/local-key.js'
 import { type Config, loadConfig, type Overrides } from '../../config.js'
 import { flagOf, SETTINGS } from '../../project/settings.js'
 import type { Cli } from '../cli.js'
-import { EXIT } from '../exit-code.js'
-import { explain, StartRefused } from '../explain.js'
-import type { Terminal } from '../terminal.js'
+import { EXIT } from '../terminal/exit-code.js'
+import { explain, StartRefused } from '../terminal/explain.js'
+import type { Terminal } from '../terminal/terminal.js'
 
 /** Settings without a flag of their own here: `data` is global, and a key on a command line would be seen by others. */
 const NO_FLAG = new Set(['data', 'apiKey', 'dataKey'])

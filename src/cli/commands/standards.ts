@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import type { Fields } from '../../client/wire-shapes.js'
 import { readStandard, STANDARD_FOLDERS, type StandardFolder } from '../../project/standards.js'
 import type { Cli } from '../cli.js'
-import { connect, type GlobalOptions } from '../connect.js'
-import { UsageError } from '../inputs.js'
-import { printJson, printTable } from '../terminal.js'
+import { printJson, printTable } from '../terminal/terminal.js'
+import { UsageError } from '../terminal/usage-error.js'
+import { connect, type GlobalOptions } from './connect.js'
 
 const ABOUT: { readonly [Kind in StandardFolder['kind']]: string } = {
   gate: 'gates that work must pass',

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Cli } from '../cli.js'
-import { connect, type GlobalOptions } from '../connect.js'
-import { printJson, printTable } from '../terminal.js'
+import { printJson, printTable } from '../terminal/terminal.js'
+import { connect, type GlobalOptions } from './connect.js'
 
 export function addTools(program: Command, { terminal }: Cli): void {
   const tools = program.command('tools').description('what agents can be allowed to call')

@@ -1,29 +1,25 @@
 import type { Command } from 'commander'
 import pc from 'picocolors'
+import { backtestReport } from '../../calibration/backtest.js'
+import { plantedReport, samplesOf } from '../../calibration/planted.js'
+import { spentOn, type Trial, type Unjudged } from '../../calibration/trials.js'
 import type { AssayClient } from '../../client/assay-client.js'
 import type { JudgedResult } from '../../client/wire-shapes.js'
 import type { Json } from '../../core/json.js'
 import { systemClock } from '../../system.js'
-import { count, usd } from '../agent-progress.js'
-import { backtestLines, backtestReport, FLIPS_HEADER, flipRow } from '../backtest.js'
-import { CALIBRATION_HEADER, calibrationLines, calibrationRows } from '../calibration.js'
 import type { Cli } from '../cli.js'
-import { connect, type GlobalOptions } from '../connect.js'
-import { EXIT } from '../exit-code.js'
-import { readJson, UsageError } from '../inputs.js'
-import {
-  DEFECTS_HEADER,
-  defectRows,
-  JUDGES_HEADER,
-  judgeRows,
-  plantedLines,
-  plantedReport,
-  samplesOf,
-} from '../planted.js'
-import { sinceTime } from '../since.js'
-import { printable, printJson, printTable, type Terminal } from '../terminal.js'
-import { holdTrials, spentOn, type Trial, type Unjudged } from '../trials.js'
+import { count, usd } from '../progress/agent-text.js'
+import { backtestLines, FLIPS_HEADER, flipRow } from '../reports/backtest.js'
+import { CALIBRATION_HEADER, calibrationLines, calibrationRows } from '../reports/calibration.js'
+import { DEFECTS_HEADER, defectRows, JUDGES_HEADER, judgeRows, plantedLines } from '../reports/planted.js'
+import { EXIT } from '../terminal/exit-code.js'
+import { printable, printJson, printTable, type Terminal } from '../terminal/terminal.js'
+import { UsageError } from '../terminal/usage-error.js'
+import { connect, type GlobalOptions } from './connect.js'
+import { readJson } from './inputs.js'
 import { collect, wholeNumber } from './options.js'
+import { sinceTime } from './since.js'
+import { holdTrials } from './trials.js'
 
 /** R-DWS-26: judging the judges. */
 export function addVerifiers(program: Command, cli: Cli): void {

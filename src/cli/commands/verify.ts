@@ -8,10 +8,10 @@ import { checkLog } from '../../log-check/check-log.js'
 import type { CheckedRun, CheckInput, Finding } from '../../log-check/checked.js'
 import { fromWire } from '../../log-check/read-log.js'
 import type { Cli } from '../cli.js'
-import { connect, type GlobalOptions } from '../connect.js'
-import { EXIT } from '../exit-code.js'
-import { UsageError } from '../inputs.js'
-import { printable, printJson, type Terminal } from '../terminal.js'
+import { EXIT } from '../terminal/exit-code.js'
+import { printable, printJson, type Terminal } from '../terminal/terminal.js'
+import { UsageError } from '../terminal/usage-error.js'
+import { connect, type GlobalOptions } from './connect.js'
 
 type Options = GlobalOptions & {
   readonly all?: true

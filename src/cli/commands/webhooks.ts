@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import pc from 'picocolors'
 import type { Cli } from '../cli.js'
-import { connect, type GlobalOptions } from '../connect.js'
-import { printJson, printTable } from '../terminal.js'
+import { printJson, printTable } from '../terminal/terminal.js'
+import { connect, type GlobalOptions } from './connect.js'
 import { collect, wholeNumber } from './options.js'
 
 export function addWebhooks(program: Command, cli: Cli): void {

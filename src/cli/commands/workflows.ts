@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { readDefinition } from '../../project/load-project.js'
 import type { Cli } from '../cli.js'
-import { connect, type GlobalOptions } from '../connect.js'
-import { UsageError } from '../inputs.js'
-import { printJson, printTable } from '../terminal.js'
+import { printJson, printTable } from '../terminal/terminal.js'
+import { UsageError } from '../terminal/usage-error.js'
+import { connect, type GlobalOptions } from './connect.js'
 
 export function addWorkflows(program: Command, { terminal }: Cli): void {
   const workflows = program.command('workflows').description('workflow definitions')

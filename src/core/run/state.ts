@@ -331,7 +331,7 @@ function waitingStatus({ open, nodes }: Active): RunStatus {
   for (const index of open) {
     const node = nodes[index]
     const question = questionOf(node)
-    if (question) return STATUS_OF[question.kind]
+    if (question) return WAITING_STATUS[question.kind]
     if (mirrored === 'running') mirrored = childStatusOf(node) ?? 'running'
   }
   return mirrored
@@ -344,7 +344,7 @@ export function childStatusOf(node: NodeState | undefined): RunStatus | undefine
   return undefined
 }
 
-const STATUS_OF: { readonly [Kind in Asked['kind']]: RunStatus } = {
+export const WAITING_STATUS: { readonly [Kind in Asked['kind']]: RunStatus } = {
   approval: 'waiting-approval',
   'low-confidence': 'waiting-approval',
   clarification: 'waiting-input',

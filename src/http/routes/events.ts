@@ -6,11 +6,11 @@ import { parseStreamMode, STREAM_MODES, type StreamMode } from '../../wire/strea
 import { type Check, compileCheck } from '../check.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, problem } from '../http-answer.js'
-import { isOver, lengthOf, pollRun, renderPoll } from '../poll.js'
 import { readQuery } from '../query.js'
 import { type Call, type Route, route, TAKEN, type Taken } from '../route.js'
-import { type Subscription, streamRun } from '../sse.js'
-import { SseConnection } from '../sse-connection.js'
+import { isOver, lengthOf, pollRun, renderPoll } from '../streaming/poll.js'
+import { type Subscription, streamRun } from '../streaming/sse.js'
+import { SseConnection } from '../streaming/sse-connection.js'
 import { NO_RUN } from './runs.js'
 
 export const eventRoutes = (edge: Edge): Route[] => [streamEvents(edge), pollEvents(edge)]
@@ -96,14 +96,14 @@ async function sendLog(edge: Edge, view: RunView, { after }: Asked): Promise<Htt
 }
 
 async function openStream(edge: Edge, call: Call, view: RunView, asked: Asked): Promise<HttpAnswer | Taken> {
-  const refusal = edge.hub.refusal(call.caller)
+  const refusal = edge.streams.refusal(call.caller)
   if (refusal !== undefined) return problem(refusal)
   const { maxStreamBufferBytes: maxBufferBytes } = edge.config.limits
   const connection = new SseConnection(call.reply.raw, edge.clock, {
     maxBufferBytes,
     stallMs: edge.config.timeouts.streamStallMs,
   })
-  const remove = edge.hub.add({ caller: call.caller, ping: () => connection.ping(), close: () => connection.end() })
+  const remove = edge.streams.add({ caller: call.caller, ping: () => connection.ping(), close: () => connection.end() })
   try {
     // A resume point past the end starts at the end, so that the run's ending is still seen.
     const from = Math.min(asked.after + 1, lengthOf(view))
@@ -147,7 +147,7 @@ const pollEvents = (edge: Edge): Route =>
       if (view === undefined) return problem(NO_RUN)
       const after = query.lastSequence ?? query.since ?? -1
       const mayHold = !isOver(view) && lengthOf(view) <= after + 1
-      const refusal = mayHold ? edge.hub.refusal(caller) : undefined
+      const refusal = mayHold ? edge.streams.refusal(caller) : undefined
       if (refusal !== undefined) return problem(refusal)
       const events = mayHold
         ? await hold(edge, call, (query.timeout ?? 30) * 1000, signal => pollRun(edge.engine, view, after, signal))
@@ -166,7 +166,7 @@ const NEVER = new AbortController().signal
 async function hold<T>(edge: Edge, call: Call, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController()
   const stop = () => abort.abort()
-  const remove = edge.hub.add({ caller: call.caller, ping: () => undefined, close: stop })
+  const remove = edge.streams.add({ caller: call.caller, ping: () => undefined, close: stop })
   const cancelTimer = edge.clock.after(ms, stop)
   call.reply.raw.once('close', stop)
   try {

@@ -5,8 +5,7 @@ import { LinkedInterrupt, ResolveAnswer, ResolveBody } from '../../wire/interrup
 import { type Check, compileCheck } from '../check.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, json, problem } from '../http-answer.js'
-import { type LinkPayload, readToken } from '../interrupt-token.js'
-import { hashOf, interruptDoc } from '../open-interrupt.js'
+import { hashOf, interruptDoc, type LinkPayload, readToken } from '../interrupt-link.js'
 import { type Route, route } from '../route.js'
 import { ANSWER_REFUSALS, KEY_ONLY, resolved } from './interrupts.js'
 

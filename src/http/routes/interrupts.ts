@@ -13,14 +13,20 @@ import {
   ResolveBody,
 } from '../../wire/interrupt.js'
 import { OneOf } from '../../wire/one-of.js'
+import { lacksScope } from '../auth/authenticator.js'
+import type { Caller } from '../auth/key-cache.js'
 import { readCursor, writeCursor } from '../cursor.js'
 import type { Edge } from '../deps.js'
-import { lacksScope } from '../gate.js'
 import { type HttpAnswer, json, problem } from '../http-answer.js'
-import { linkTo } from '../interrupt-link.js'
-import { DEFAULT_LINK_SECONDS, LINK_INTENTS, MAX_LINK_SECONDS, MIN_LINK_SECONDS } from '../interrupt-token.js'
-import type { Caller } from '../key-ring.js'
-import { asksOf, interruptDoc } from '../open-interrupt.js'
+import {
+  asksOf,
+  DEFAULT_LINK_SECONDS,
+  interruptDoc,
+  LINK_INTENTS,
+  linkTo,
+  MAX_LINK_SECONDS,
+  MIN_LINK_SECONDS,
+} from '../interrupt-link.js'
 import { type Route, route } from '../route.js'
 import { NO_RUN } from './runs.js'
 

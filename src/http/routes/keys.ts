@@ -1,9 +1,9 @@
 import { refuse } from '../../core/problem.js'
 import type { ApiKey } from '../../engine/ports.js'
 import { CreateKeyAnswer, CreateKeyBody, type KeyAnswer, ListKeysAnswer } from '../../wire/key.js'
+import { type Caller, mintKey } from '../auth/key-cache.js'
 import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'
-import { type Caller, mintKey } from '../key-ring.js'
 import { type Route, route } from '../route.js'
 
 /**
@@ -87,7 +87,7 @@ const revokeKey = (edge: Edge): Route =>
       const key = (await visibleKeys(edge, caller)).find(({ keyId }) => keyId === params.keyId)
       if (key === undefined) return problem(refuse('not_found', 'No such key, or it is not visible to this key.'))
       if (key.revokedAt === null) await edge.keys.putKey({ ...key, revokedAt: edge.clock.now() })
-      edge.ring.forget(key.hash)
+      edge.keyCache.forget(key.hash)
       return { status: 204, body: '' }
     },
   })

@@ -11,9 +11,9 @@ import {
   ResumeAnswer,
   ResumeBody,
 } from '../../wire/run.js'
+import type { Caller } from '../auth/key-cache.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, json } from '../http-answer.js'
-import type { Caller } from '../key-ring.js'
 import { type Call, type Route, route } from '../route.js'
 import { NO_RUN } from './runs.js'
 

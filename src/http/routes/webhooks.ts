@@ -11,9 +11,9 @@ import {
   RemoveWebhookQuery,
   type WebhookAnswer,
 } from '../../wire/webhook.js'
+import type { Caller } from '../auth/key-cache.js'
 import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'
-import type { Caller } from '../key-ring.js'
 import { type Route, route } from '../route.js'
 
 export const webhookRoutes = (edge: Edge): Route[] => [

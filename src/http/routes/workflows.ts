@@ -7,10 +7,10 @@ import {
   WorkflowAnswer,
   WorkflowDefinitionBody,
 } from '../../wire/workflow.js'
+import type { Caller } from '../auth/key-cache.js'
 import type { Edge } from '../deps.js'
 import { matches } from '../etag.js'
 import { type HttpAnswer, json, problem } from '../http-answer.js'
-import type { Caller } from '../key-ring.js'
 import { type Route, route } from '../route.js'
 
 const NO_WORKFLOW = refuse('not_found', 'No such workflow, or it is not visible to this key.')

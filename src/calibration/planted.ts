@@ -1,0 +1,79 @@
+import type { Json } from '../core/json.js'
+import { type DefectKind, defectsOf } from './defects.js'
+import { type Estimate, meanOf, rateOf } from './estimate.js'
+import { failedIn, type JudgedOutput, passes, type Trial, type Unjudged, unjudgedIn } from './trials.js'
+
+/** Known-good outputs, and the same with one thing wrong each. A gate that is worth its name tells them apart. */
+
+export type Sample = { readonly output: Json; readonly original: number } & (
+  | { readonly kind?: undefined }
+  | { readonly kind: DefectKind; readonly description: string }
+)
+
+/** Each output is spoilt at other places, and at the same for the same seed. */
+export const samplesOf = (outputs: readonly Json[], seed: number): Sample[] =>
+  outputs.flatMap((output, original) => [
+    { output, original },
+    ...defectsOf(output, seed + original).map(defect => ({ ...defect, original })),
+  ])
+
+export type PlantedReport = {
+  readonly caught?: Estimate
+  readonly falseAlarms?: Estimate
+  readonly defects: readonly { readonly kind: string; readonly caught: Estimate }[]
+  /** As far as each was asked: what probes settle, and what others have settled, it never sees. */
+  readonly verifiers: readonly {
+    readonly agentId: string
+    readonly caught?: Estimate
+    readonly falseAlarms?: Estimate
+  }[]
+  readonly missed: readonly { readonly kind: string; readonly description: string; readonly runId: string }[]
+  /** Known-good outputs that it would have stopped. */
+  readonly stopped: readonly { readonly runId: string; readonly failed: readonly string[] }[]
+  readonly unjudged: Unjudged
+}
+
+type Heard = { readonly sample: Sample; readonly runId: string; readonly judged: JudgedOutput }
+
+export function plantedReport(trials: readonly Trial<Sample>[]): PlantedReport {
+  const heard = trials.flatMap(({ case: sample, runId, judged }): Heard[] =>
+    judged && runId !== undefined ? [{ sample, runId, judged }] : [],
+  )
+  const spoilt = heard.flatMap(one => (one.sample.kind === undefined ? [] : [{ ...one, sample: one.sample }]))
+  const good = heard.filter(({ sample }) => sample.kind === undefined)
+  const kinds = [...new Set(spoilt.map(({ sample }) => sample.kind))]
+  const agents = [...new Set(heard.flatMap(({ judged }) => judged.votes.map(({ agentId }) => agentId)))].sort()
+  return {
+    ...stoppedShare(spoilt, good, ({ judged }) => (passes(judged) ? 0 : 1)),
+    defects: kinds.flatMap(kind => {
+      const of = spoilt.filter(({ sample }) => sample.kind === kind)
+      const caught = rateOf(of.map(({ judged }) => (passes(judged) ? 0 : 1)))
+      return caught === undefined ? [] : [{ kind, caught }]
+    }),
+    verifiers: agents.map(agentId => ({
+      agentId,
+      ...stoppedShare(spoilt, good, ({ judged }) => againstOf(judged, agentId)),
+    })),
+    missed: spoilt.flatMap(({ sample: { kind, description }, runId, judged }) =>
+      passes(judged) ? [{ kind, description, runId }] : [],
+    ),
+    stopped: good.flatMap(({ runId, judged }) => (passes(judged) ? [] : [{ runId, failed: failedIn(judged) }])),
+    unjudged: unjudgedIn(trials),
+  }
+}
+
+/** The share of its votes that were against the output; undefined when it has not voted. */
+function againstOf({ votes }: JudgedOutput, agentId: string): number | undefined {
+  const own = votes.filter(vote => vote.agentId === agentId).map(vote => (passes(vote) ? 0 : 1))
+  return own.length === 0 ? undefined : meanOf(own)
+}
+
+function stoppedShare(
+  spoilt: readonly Heard[],
+  good: readonly Heard[],
+  against: (heard: Heard) => number | undefined,
+): Pick<PlantedReport, 'caught' | 'falseAlarms'> {
+  const caught = rateOf(spoilt.flatMap(one => against(one) ?? []))
+  const falseAlarms = rateOf(good.flatMap(one => against(one) ?? []))
+  return { ...(caught && { caught }), ...(falseAlarms && { falseAlarms }) }
+}

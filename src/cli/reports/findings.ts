@@ -1,0 +1,84 @@
+import pc from 'picocolors'
+import type { Verification, VerificationRow } from '../../client/wire-shapes.js'
+import { count, usd } from '../progress/agent-text.js'
+import { printable } from '../terminal/terminal.js'
+
+/** What gates found, as someone reads it who has to act on it. */
+
+export const ATTEMPTS_HEADER = ['N', 'GATE', 'ATTEMPT', 'WORK', 'VERDICT', 'FINDINGS', 'COST', 'RESULT']
+
+export const attemptRow = (one: VerificationRow): string[] => [
+  String(one.n),
+  one.gateName,
+  String(one.attempt),
+  workOf(one),
+  one.outcome === 'none' ? one.verdict : `${one.verdict} → ${one.outcome}`,
+  countsText(one.findings),
+  one.cost === undefined ? '' : usd(one.cost.costUsd),
+  `${one.label}${one.best ? ', best so far' : ''}`,
+]
+
+/** Whose work it is: a worker's, or the node's own. */
+const workOf = ({ nodeId, workerId }: { readonly nodeId: string; readonly workerId?: string }): string =>
+  workerId === undefined ? nodeId : `${nodeId}/${workerId}`
+
+function countsText(findings: VerificationRow['findings']): string {
+  const said = Object.entries(findings).flatMap(([name, found]) => (found > 0 ? [`${found} ${name}`] : []))
+  return said.join(', ') || 'none'
+}
+
+/** The latest attempt at each piece of work, in the order in which those were first judged. */
+export function latestOf(rows: readonly VerificationRow[]): readonly VerificationRow[] {
+  const latest = new Map<string, VerificationRow>()
+  for (const row of rows) latest.set(JSON.stringify([row.gateId, row.nodeId, row.workerId]), row)
+  return [...latest.values()]
+}
+
+/** One attempt: its criteria, then each finding with what proves it and what to do about it. */
+export function attemptLines(one: Verification): string[] {
+  const outcome = one.outcome === 'none' ? '' : ` → ${one.outcome}`
+  const title = `${one.gateName} attempt ${one.attempt} at ${workOf(one)}: ${one.verdict}${outcome} (${one.label})`
+  return [pc.bold(printable(title)), ...criteriaLines(one), ...one.findings.flatMap(findingLines)]
+}
+
+const criteriaLines = ({ criteria }: Verification): string[] =>
+  criteria.map(({ dimension, score, pass_threshold, passed, settledBy }) => {
+    const reached = score === undefined ? '' : ` ${score} of at least ${pass_threshold}`
+    return `  ${passed ? pc.green('✓') : pc.red('✗')} ${printable(dimension)}${reached}${pc.dim(` by ${settledBy}`)}`
+  })
+
+const MARKS = { blocking: pc.red('blocking'), warning: pc.yellow('warning'), advisory: pc.dim('advisory') } as const
+
+function findingLines(finding: Verification['findings'][number]): string[] {
+  const { finding_id, dimension, classification, description, evidence, recommendation, source } = finding
+  const more = (name: string, text: string) => `    ${pc.dim(name.padEnd(8))} ${printable(text)}`
+  return [
+    `  ${MARKS[classification]} ${printable(`${finding_id} ${dimension}: ${description}`)}`,
+    ...evidence.map(({ evidence_type, ref, detail }) => more('evidence', `${ref}: ${detail} (${evidence_type})`)),
+    ...(recommendation === undefined ? [] : [more('do', recommendation)]),
+    more('by', source),
+  ]
+}
+
+/** Who judged and how, for whoever looks into one attempt. */
+export function judgedLines({ votes, faults, evidence, quorum, person, cost, confidence }: Verification): string[] {
+  const sure = (share: number | undefined) => (share === undefined ? '' : `, confidence ${share}`)
+  return [
+    ...evidence.map(({ probeId, dimension, outcome }) => `probe    ${probeId} (${dimension}) ${outcome}`),
+    ...votes.map(
+      vote =>
+        `vote     ${vote.agentId} ${vote.verdict}${sure(vote.confidence)}${vote.model === undefined ? '' : `, ${vote.model}`}, run ${vote.childRunId}`,
+    ),
+    ...faults.map(({ agentId, code }) => `no vote  ${agentId}: ${code}`),
+    ...(votes.length + faults.length === 0
+      ? []
+      : [
+          `quorum   ${quorum.passVotes} of ${count(quorum.votes, 'vote')} for it, ${quorum.needed} needed${sure(confidence)}`,
+        ]),
+    ...(person === undefined ? [] : [`person   ${person.by}${whyText(person.why)}`]),
+    ...(cost === undefined ? [] : [`cost     ${count(cost.tokens, 'token')}, ${usd(cost.costUsd)}`]),
+  ].map(line => `  ${printable(line)}`)
+}
+
+const whyText = (why: unknown): string =>
+  why === undefined ? '' : `: ${typeof why === 'string' ? why : JSON.stringify(why)}`

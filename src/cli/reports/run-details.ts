@@ -1,0 +1,115 @@
+import type { Fields, RunSnapshot } from '../../client/wire-shapes.js'
+import { isObject, type Json } from '../../core/json.js'
+import { count, usd } from '../progress/agent-text.js'
+import { answerCommands, headline } from '../progress/interrupt-text.js'
+import { decisionText } from '../progress/loop-text.js'
+import { spanText } from '../terminal/span.js'
+import { missingText } from './convergence.js'
+
+/** What `runs get` says of a run besides what every run has. */
+export type Row = readonly [name: string, value: string]
+
+/** What a run may use at most, by the protocol's names: what it asks for, and what the host allows. */
+const BOUNDS = [
+  ['recursionLimit', 'maxNodeExecutions', (limit: number) => `${limit} node executions`],
+  ['maxLoopIterations', 'maxLoopIterations', (limit: number) => `${limit} turns`],
+  ['runTimeoutMs', 'maxRunDurationMs', spanText],
+] as const
+
+/** The host's own limits are worth asking for. */
+export const isBounded = ({ configurable = {}, loop }: RunSnapshot): boolean =>
+  loop !== undefined || BOUNDS.some(([asked]) => configurable[asked] !== undefined)
+
+/** The lower of what the run asks for and what the host allows; undefined when neither says. */
+function effective(asked: unknown, allowed: unknown): number | undefined {
+  const limits = [asked, allowed].filter(limit => typeof limit === 'number')
+  return limits.length === 0 ? undefined : Math.min(...limits)
+}
+
+/** Where the loop stands, who decides and acts in it, and what bounds the run. `discovery` is the host's. */
+export function loopRows(run: RunSnapshot, discovery: Fields): Row[] {
+  const { loop, runOrchestrator, agent, configurable = {} } = run
+  const limits = isObject(discovery.limits as Json) ? (discovery.limits as Fields) : {}
+  const rows: Row[] = []
+  if (loop !== undefined) {
+    const limit = effective(loop.limit, limits.maxLoopIterations)
+    rows.push(['turn', `${loop.iteration}${limit === undefined ? '' : ` of ${limit}`}, ${loop.phase}`])
+    rows.push(['decision', decisionText(loop.decision)])
+  }
+  if (runOrchestrator !== undefined) rows.push(['decides', runOrchestrator.agentId])
+  if (agent !== undefined) rows.push(['agent', agent.agentId])
+  if (!isBounded(run)) return rows
+  const bounds = BOUNDS.flatMap(([asked, allowed, text]) => {
+    const limit = effective(configurable[asked], limits[allowed])
+    return limit === undefined ? [] : [text(limit)]
+  })
+  return bounds.length === 0 ? rows : [...rows, ['bounds', bounds.join(', ')]]
+}
+
+/** What the run and its children have spent, each against its ceiling where there is one. */
+export function spendRows({ assay }: RunSnapshot): Row[] {
+  if (assay === undefined) return []
+  const { spend, budget = {} } = assay
+  const of = (amount: string, ceiling: number | undefined, text: (most: number) => string = String) =>
+    ceiling === undefined ? amount : `${amount} of ${text(ceiling)}`
+  return [
+    ['tokens', of(String(spend.tokens), budget.maxTokens)],
+    ['cost', of(usd(spend.costUsd), budget.maxCostUsd, usd)],
+    ['tool calls', of(String(spend.toolCalls), budget.maxToolCalls)],
+    ['retries', of(String(spend.retries), budget.maxRetries)],
+    ...judgingRows(spend.verification),
+  ]
+}
+
+/** R-DWS-28: what of it went to verifiers. */
+const judgingRows = (spent: NonNullable<RunSnapshot['assay']>['spend']['verification']): Row[] =>
+  spent === undefined ? [] : [['verifying', `${count(spent.tokens, 'token')}, ${usd(spent.costUsd)} of it`]]
+
+/** Whether the run reached what it was for, once it has ended. */
+export function goalRows(run: RunSnapshot): Row[] {
+  if (run.convergence === undefined || run.completedAt === undefined) return []
+  if (run.convergence.goalSatisfied) return [['goal', 'satisfied']]
+  const missing = missingText(run)
+  return [['goal', `not satisfied${missing === undefined ? '' : `: ${missing}`}`]]
+}
+
+/** Results that gates have judged: at which gate, whose, how often, and how they stand. */
+export const gateRows = ({ assay }: RunSnapshot): string[][] =>
+  (assay?.gates ?? []).map(({ gateId, nodeId, workerId, verdict, attempts, blocking = 0 }) => [
+    gateId,
+    nodeId,
+    workerId ?? '',
+    verdict ?? 'open',
+    String(attempts),
+    String(blocking),
+  ])
+
+/** Agents that are at work now: where, who, with which model, and how far. */
+export const invocationRows = ({ nodeStates = {} }: RunSnapshot): string[][] =>
+  Object.entries(nodeStates).flatMap(([nodeId, { invocation }]) => {
+    if (invocation === undefined) return []
+    const { agentId, provider, model, phase, modelCalls } = invocation
+    return [[nodeId, agentId, `${provider}:${model}`, phase, String(modelCalls)]]
+  })
+
+/** Those that a node hands work to now: who, how far, and as which run. */
+export const workerRows = ({ nodeStates = {} }: RunSnapshot): string[][] =>
+  Object.entries(nodeStates).flatMap(([nodeId, { workers = [] }]) =>
+    workers.map(({ workerId, status, childRunId }) => [nodeId, workerId, status, childRunId ?? '']),
+  )
+
+/** What the run waits for, and the command that answers. */
+export function waitingRows({ runId, workflowId, interrupt, childRuns = [] }: RunSnapshot): Row[] {
+  if (interrupt === undefined)
+    return childRuns
+      .filter(child => child.status.startsWith('waiting-'))
+      .map(child => ['answer', `assay interrupts show ${child.runId}`])
+  const { kind, data, expiresAt } = interrupt
+  const [command] = answerCommands({ runId, workflowId, ...interrupt })
+  return [
+    ['waits for', `${kind}: ${headline(kind, data)}`],
+    ...(expiresAt === undefined ? [] : [['expires', expiresAt] as const]),
+    ['look', `assay interrupts show ${runId}`],
+    ...(command === undefined ? [] : [['answer', command] as const]),
+  ]
+}

@@ -1,0 +1,21 @@
+import type { RunSnapshot, RunStatus } from '../../client/wire-shapes.js'
+
+/** What every command ends with. Scripts depend on these numbers. */
+export const EXIT = { ok: 0, failed: 1, refused: 2, waiting: 3 } as const
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+type Standing = Pick<RunSnapshot, 'status' | 'convergence'>
+
+export function exitCodeOf(run: Standing): ExitCode {
+  const { status } = run
+  if (status === 'failed' || status === 'cancelled' || hasGivenUp(run)) return EXIT.failed
+  return isWaiting(status) ? EXIT.waiting : EXIT.ok
+}
+
+/** R-VERIFY-19: it has completed, and what it was for has not been reached. Nobody may take that for success. */
+export const hasGivenUp = ({ status, convergence }: Standing): boolean =>
+  status === 'completed' && convergence?.goalSatisfied === false
+
+/** The run needs a person, or something outside, before it goes on. */
+export const isWaiting = (status: RunStatus): boolean => status.startsWith('waiting-') || status === 'paused'

@@ -1,0 +1,50 @@
+import { NOTHING_SPENT, plus, type Spend } from '../agent/budget.js'
+import type { KnownEvent } from './public-event.js'
+import { type Draft, nodeOf } from './run-view.js'
+
+/** What the run itself has spent, read off its events; what its children have spent is told to nobody else. */
+
+const nanoOf = (usd = 0): number => Math.round(usd * 1_000_000_000)
+
+export function foldSpend(draft: Draft, event: KnownEvent): void {
+  if (isUntold(draft, event)) draft.hasUntoldSpend = true
+  const more = spentWith(event)
+  if (more !== undefined) draft.spend = plus(draft.spend ?? NOTHING_SPENT, more)
+}
+
+function spentWith(event: KnownEvent): Partial<Spend> | undefined {
+  switch (event.type) {
+    case 'provider.usage': {
+      const { totalTokens = 0, costEstimateUsd, cacheHit } = event.payload
+      return cacheHit ? undefined : { tokens: totalTokens, costNano: nanoOf(costEstimateUsd) }
+    }
+    case 'assay.model.lost':
+      return { tokens: event.payload.chargedTokens ?? 0, costNano: nanoOf(event.payload.chargedCostUsd) }
+    case 'agent.toolCalled':
+      return { toolCalls: 1 }
+    case 'envelope.retry.attempted':
+    case 'node.retried':
+      return { retries: 1 }
+    default:
+      return undefined
+  }
+}
+
+function isUntold(draft: Draft, event: KnownEvent): boolean {
+  switch (event.type) {
+    case 'core.workflowChain.event':
+      return event.payload.phase?.startsWith('child.') === true
+    case 'assay.verifier.ended':
+      return true
+    case 'agent.toolCalled':
+      // An earlier attempt may have paid for it.
+      return nodeOf(draft, event.nodeId ?? '').attempt > 0
+    case 'node.cancelled': {
+      // Children that were let go may still spend all they were granted.
+      const { workers = [], gating } = nodeOf(draft, event.nodeId ?? '')
+      return gating !== undefined || workers.some(worker => worker.status === 'running')
+    }
+    default:
+      return false
+  }
+}

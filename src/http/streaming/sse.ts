@@ -1,0 +1,164 @@
+import { isTerminal } from '../../core/run/event.js'
+import type { RunEngine } from '../../engine/api.js'
+import type { Clock, StoredEvent } from '../../engine/ports.js'
+import { renderEvent } from '../../wire/render.js'
+import { admits, CHUNK_EVENT, FLUSHES, type StreamMode } from '../../wire/stream-mode.js'
+import { readSnapshot } from '../run-snapshot.js'
+import type { SseConnection } from './sse-connection.js'
+
+/** What the reader asked for. `after` is the highest sequence it has; −1 for none. */
+export type Subscription = {
+  readonly tenant: string
+  readonly runId: string
+  readonly modes: readonly StreamMode[]
+  readonly bufferMs: number
+  readonly after: number
+  readonly resumed: boolean
+}
+
+export type Frame = {
+  readonly sequence: number
+  readonly event: string
+  readonly data: string
+  readonly flush: boolean
+}
+
+type Source = AsyncIterable<readonly StoredEvent[]>
+
+/** Bytes gathered before they are handed to the socket. */
+const CHUNK = 64 * 1024
+
+/** A pure transform of `follow()`: log in, frames out, until the run ends or the reader leaves. */
+export async function streamRun(
+  engine: RunEngine,
+  clock: Clock,
+  engineVersion: string,
+  connection: SseConnection,
+  subscription: Subscription,
+  source: Source,
+): Promise<void> {
+  const out = subscription.bufferMs > 0 ? new Batcher(connection, clock, subscription.bufferMs) : new Plain(connection)
+  const toFrames = subscription.modes.includes('values')
+    ? (events: readonly StoredEvent[]) => snapshotFrames(engine, subscription, events)
+    : (events: readonly StoredEvent[]) => eventFrames(subscription, events, engineVersion)
+  if (subscription.resumed && subscription.modes.includes('values')) {
+    for (const frame of await latestSnapshot(engine, subscription, subscription.after)) out.add(frame)
+    out.flush()
+  }
+  for await (const batch of source) {
+    if (connection.signal.aborted) return
+    for (const frame of await toFrames(batch)) {
+      out.add(frame)
+      if (out.size < CHUNK) continue
+      out.flush()
+      await connection.room()
+    }
+    out.settle()
+    await connection.room()
+    // The engine ends the stream here too; a resume point past the end must not keep it open.
+    if (batch.some(event => isTerminal(event.type))) break
+  }
+  out.flush()
+}
+
+function eventFrames(subscription: Subscription, events: readonly StoredEvent[], engineVersion: string): Frame[] {
+  const { runId, modes, after } = subscription
+  const frames: Frame[] = []
+  for (const event of events) {
+    if (event.sequence <= after || !admits(modes, event.type)) continue
+    const chunk = event.type === CHUNK_EVENT && modes.includes('messages')
+    frames.push({
+      sequence: event.sequence,
+      event: chunk ? 'ai.message.chunk' : event.type,
+      data: chunk ? event.payload : renderEvent(runId, event, { engineVersion }),
+      flush: FLUSHES.has(event.type),
+    })
+  }
+  return frames
+}
+
+/** Events that arrive together share one snapshot: the state after the last of them. */
+async function snapshotFrames(
+  engine: RunEngine,
+  subscription: Subscription,
+  events: readonly StoredEvent[],
+): Promise<Frame[]> {
+  const moved = events.filter(event => event.sequence > subscription.after && admits(['values'], event.type))
+  const last = events.at(-1)
+  return moved.length === 0 || last === undefined ? [] : latestSnapshot(engine, subscription, last.sequence)
+}
+
+async function latestSnapshot(engine: RunEngine, { tenant, runId }: Subscription, sequence: number): Promise<Frame[]> {
+  const view = await engine.inspect(tenant, runId)
+  if (view === undefined || view.state.phase === 'absent') return []
+  const snapshot = await readSnapshot(engine, view)
+  const data = JSON.stringify({ ...snapshot, atSeq: view.state.next - 1 })
+  return [{ sequence, event: 'state.snapshot', data, flush: view.state.phase === 'ended' }]
+}
+
+const frameText = (frame: Omit<Frame, 'flush'>): string =>
+  `id: ${frame.sequence}\nevent: ${frame.event}\ndata: ${frame.data}\n\n`
+
+class Plain {
+  #text = ''
+
+  constructor(private readonly connection: SseConnection) {}
+
+  get size(): number {
+    return this.#text.length
+  }
+
+  add(frame: Frame): void {
+    this.#text += frameText(frame)
+  }
+
+  settle(): void {
+    this.flush()
+  }
+
+  flush(): void {
+    if (this.#text !== '') this.connection.write(this.#text)
+    this.#text = ''
+  }
+}
+
+/** Gathers frames for `bufferMs` and sends them as one `batch`, sooner when somebody is waiting for what is in it. */
+class Batcher {
+  #frames: Frame[] = []
+  #size = 0
+  #stopTimer: (() => void) | undefined
+
+  constructor(
+    private readonly connection: SseConnection,
+    private readonly clock: Clock,
+    private readonly bufferMs: number,
+  ) {
+    connection.signal.addEventListener('abort', () => this.#stopTimer?.(), { once: true })
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  add(frame: Frame): void {
+    this.#frames.push(frame)
+    this.#size += frame.data.length
+    if (frame.flush) this.flush()
+  }
+
+  settle(): void {
+    if (this.#frames.length === 0 || this.#stopTimer !== undefined) return
+    this.#stopTimer = this.clock.after(this.bufferMs, () => this.flush())
+  }
+
+  flush(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+    const last = this.#frames.at(-1)
+    if (last === undefined) return
+    const data = `[${this.#frames.map(frame => frame.data).join(',')}]`
+    this.#frames = []
+    this.#size = 0
+    this.connection.write(frameText({ sequence: last.sequence, event: 'batch', data }))
+  }
+}
