@@ -253,6 +253,18 @@ function checkNamedCallers(source: Source): Violation[] {
     })
 }
 
+/** Where keys, nonces and tokens are made: nothing that could be foreseen may stand in for their chance. */
+const DRAWS_SECRETS = [
+  'vault/',
+  'audit/signing-key.ts',
+  'link-secrets.ts',
+  'http/key-ring.ts',
+  'webhooks/webhooks.ts',
+  'store/claim-tokens.ts',
+  // Runs in the programs of others, which have no ports of ours.
+  'client/',
+]
+
 type CodeRule = {
   readonly rule: string
   readonly pattern: RegExp
@@ -271,6 +283,11 @@ const CODE_RULES: readonly CodeRule[] = [
     pattern:
       /\bDate\s*\.\s*now\b|\bnew\s+Date\s*(?:\(\s*\)|(?![\w(\s]))|\bMath\s*\.\s*random\b|\bperformance\s*\.\s*now\b/g,
     except: ['system.ts', 'testing/'],
+  },
+  {
+    rule: 'chance comes from system.ts, but for keys, nonces and tokens',
+    pattern: /\brandom(?:Bytes|UUID|Int|Fill|FillSync)\b|\bgetRandomValues\b/g,
+    except: ['system.ts', 'testing/', ...DRAWS_SECRETS],
   },
   {
     rule: 'the core is pure',

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Json } from '../../core/json.js'
 import { present } from '../../core/present.js'
 import { WORK_OWED } from '../../core/run/wake-time.js'
@@ -6,7 +5,7 @@ import type { Checkpoint, SealedRun } from '../../engine/audit-ports.js'
 import type * as Delivering from '../../engine/delivery-ports.js'
 import type * as Ports from '../../engine/ports.js'
 import { checkCommit } from '../check-commit.js'
-import { ClaimTokens } from '../claim-tokens.js'
+import { ClaimTokens, claimToken } from '../claim-tokens.js'
 import { foundBy } from '../storable-text.js'
 import { CommitBatches } from './commit-batches.js'
 import { Connections, type Row, type Settings, type Statement } from './connections.js'
@@ -156,7 +155,7 @@ export class PostgresStore implements Ports.Store {
     receipt: Ports.Receipt,
     now: number,
   ): Promise<{ claimed: true } | { claimed: false; receipt: Ports.Receipt }> {
-    const claim = randomUUID()
+    const claim = claimToken()
     for (;;) {
       const claimed = await this.#one(SQL.claimReceipt, ...receiptValues(receipt), claim, now)
       if (claimed) return { claimed: true }
@@ -244,7 +243,7 @@ export class PostgresStore implements Ports.Store {
   }
 
   claimDeliveries(claim: Parameters<Ports.Store['claimDeliveries']>[0]): Promise<Delivering.Delivery[]> {
-    return this.#all(SQL.claimDeliveries, claim.hostId, randomUUID(), claim.now, claim.leaseMs, claim.limit)
+    return this.#all(SQL.claimDeliveries, claim.hostId, claimToken(), claim.now, claim.leaseMs, claim.limit)
   }
 
   async finishDelivery(done: Parameters<Ports.Store['finishDelivery']>[0]): Promise<void> {

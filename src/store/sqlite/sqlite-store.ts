@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Json } from '../../core/json.js'
 import type { Checkpoint, SealedRun } from '../../engine/audit-ports.js'
 import type { Delivery, Webhook, WebhookHealth } from '../../engine/delivery-ports.js'
 import * as Ports from '../../engine/ports.js'
 import { checkCommit } from '../check-commit.js'
-import { ClaimTokens } from '../claim-tokens.js'
+import { ClaimTokens, claimToken } from '../claim-tokens.js'
 import { LocalHints } from '../local-hints.js'
 import { prepareDatabase } from './database-file.js'
 import { listRunsQuery } from './list-runs.js'
@@ -190,7 +189,7 @@ export class SqliteStore implements Ports.Store {
     receipt: Ports.Receipt,
     now: number,
   ): Promise<{ claimed: true } | { claimed: false; receipt: Ports.Receipt }> {
-    const existing = await this.#write('claimReceipt', { receipt, now, claim: randomUUID() })
+    const existing = await this.#write('claimReceipt', { receipt, now, claim: claimToken() })
     return existing ? { claimed: false, receipt: existing } : { claimed: true }
   }
 
