@@ -62,3 +62,22 @@ describe('A3: how long a key opens', () => {
     expect(await identify()).toBe('key_revoked')
   })
 })
+
+test('whoever tries thousands of keys that nobody has does not make the cache forget those that are in use', async () => {
+  await put()
+  let looked = 0
+  const counting = {
+    putKey: async () => undefined,
+    listKeys: () => store.listKeys(),
+    async findKey(wanted: string) {
+      if (wanted === hash) looked += 1
+      return store.findKey(wanted)
+    },
+  }
+  cache = new KeyCache(counting, clock)
+  for (let i = 0; i < 12_000; i += 1) {
+    expect((await cache.identify(`Bearer ask_nobody_${i}`)).ok).toBe(false)
+    if (i % 100 === 0) expect(await identify()).toBe('ann')
+  }
+  expect(looked).toBe(1)
+})
