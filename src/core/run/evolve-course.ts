@@ -20,7 +20,7 @@ export function evolveGate(plan: Plan, draft: Draft, before: NodeState, event: G
   const gating = gatingIn(node)
   const worker = gating && workerIn(node, gating)
   if (worker && event.type === 'agent.verified' && event.payload.verdict !== 'revise')
-    heeded(draft, placeOf(event.nodeId, worker))
+    heeded(draft, event.nodeId, worker)
   // The supervisor may have the same worker do it again, who is then told what was found.
   if (worker && event.type === 'assay.result.withheld' && event.secret?.feedback)
     regated(draft, {

@@ -8,7 +8,6 @@ import { evolveInvocation } from './evolve-invocation.js'
 import { evolveQuestion } from './evolve-question.js'
 import { heeded, regated, trialOf } from './evolve-rework.js'
 import { evolveWorkers, PENDING } from './evolve-workers.js'
-import { placeOf } from './gating.js'
 import { rest } from './idle-time.js'
 import { type Plan, type PlanNode, planNodeAt } from './plan.js'
 import type { Active, NodeState } from './state.js'
@@ -49,7 +48,7 @@ export function evolveNode(plan: Plan, draft: Draft, event: Recorded, planNode: 
       return settle(draft, planNode, { is: 'skipped', since })
     case 'node.cancelled':
       put(draft, index, { is: 'cancelled', since })
-      heeded(draft, placeOf(event.nodeId))
+      heeded(draft, event.nodeId)
       draft.open = without(draft.open, index)
       return rest(draft)
     case 'variable.changed':
@@ -82,15 +81,13 @@ function started(draft: Draft, { index, agentId }: PlanNode, before: NodeState, 
 /** What the node waits on says what is kept of it. */
 function begun(runId: string, before: NodeState, { payload, secret, sequence, at }: Of<'node.started'>): Waiting {
   const failures = before.is === 'retrying' || before.is === 'interrupted' ? before.failures : 0
-  const own = {
-    is: 'waiting' as const,
-    attempt: payload.attempt,
-    failures,
-    since: sequence,
-    sinceAt: at,
-    ...carried(before),
-  }
   const wait = secret?.wait ?? NOTHING
+  const { attempt } = payload
+  const calls = carried(before)
+  // Most nodes settle at once, and this is on the way of each of them: one object, and no copy of it.
+  if (calls === undefined && (wait.kind === 'none' || wait.kind === 'timer' || wait.kind === 'effect'))
+    return { is: 'waiting', on: 'host', attempt, failures, since: sequence, sinceAt: at, wait }
+  const own = { is: 'waiting', attempt, failures, since: sequence, sinceAt: at, ...(calls ? { calls } : {}) } as const
   switch (wait.kind) {
     case 'handoff':
       return { ...own, on: 'workers', wait, workers: wait.workers.map(() => PENDING) }
@@ -106,12 +103,12 @@ function begun(runId: string, before: NodeState, { payload, secret, sequence, at
 }
 
 /** What one attempt of a node leaves to the next: calls that are paid for, and the one that was lost last. */
-function carried(before: NodeState): { readonly calls?: CallAccount } {
-  if ((before.is !== 'waiting' && before.is !== 'retrying') || before.calls === undefined) return {}
+function carried(before: NodeState): CallAccount | undefined {
+  if ((before.is !== 'waiting' && before.is !== 'retrying') || before.calls === undefined) return undefined
   const { made, paid, ...spoiled } = before.calls
   const calls = Math.max(made.calls, paid.calls)
   const uses = Math.max(made.uses, paid.uses)
-  return { calls: { ...NO_CALLS, paid: { calls, uses }, ...spoiled } }
+  return { ...NO_CALLS, paid: { calls, uses }, ...spoiled }
 }
 
 function ofWorker(
@@ -160,7 +157,9 @@ function retried(
 ): void {
   const { attempt, delayMs } = payload
   const failures = before.is === 'waiting' ? before.failures + 1 : 1
-  put(draft, index, { is: 'retrying', attempt, failures, dueAt: at + delayMs, since, ...carried(before) })
+  const calls = carried(before)
+  const again = { is: 'retrying', attempt, failures, dueAt: at + delayMs, since } as const
+  put(draft, index, calls ? { ...again, calls } : again)
   draft.open = including(draft.open, index)
 }
 
@@ -180,7 +179,7 @@ function completed(
 function settle(draft: Draft, { index, node: { id }, outbound }: PlanNode, node: NodeState): void {
   put(draft, index, node)
   // What is passed over has not been done again, and the run must not end as if it had.
-  if (node.is !== 'skipped') heeded(draft, placeOf(id))
+  if (node.is !== 'skipped') heeded(draft, id)
   draft.open = without(draft.open, index)
   draft.touched = without(draft.touched, index)
   for (const edge of outbound) draft.touched = including(draft.touched, edge.target)

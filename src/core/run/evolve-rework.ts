@@ -71,8 +71,10 @@ export function regated(draft: Draft, change: Partial<Gated>): void {
 }
 
 /** What has been worked in, or never will be, is not said again. */
-export function heeded(draft: Draft, place: string): void {
-  if (draft.gated?.feedback[place] === undefined) return
+export function heeded(draft: Draft, nodeId: string, worker?: Parameters<typeof placeOf>[1]): void {
+  if (!draft.gated) return
+  const place = placeOf(nodeId, worker)
+  if (draft.gated.feedback[place] === undefined) return
   const { [place]: _, ...feedback } = draft.gated.feedback
   regated(draft, { feedback })
 }

@@ -33,12 +33,12 @@ export function readiness(plan: Plan, state: Active, index: number): Readiness {
   const edges = inbound.filter(edge => !edge.back)
   if (edges.length === 0)
     return node.disabled ? { is: 'skip', reason: 'disabled', cause: 0 } : { is: 'start', cause: 0 }
-  const flows = edges.map(edge => ({ rule: edge.rule, flow: flowOf(plan, state, edge) }))
+  const flows = edges.map(edge => flowOf(plan, state, edge))
   const cause = latestCause(state, edges)
   const verdicts = [...new Set(edges.map(edge => edge.rule))].map(rule =>
     judge(
       rule,
-      flows.flatMap(told => (told.rule === rule ? [told.flow] : [])),
+      flows.filter((_, i) => edges[i]?.rule === rule),
     ),
   )
   const refused = verdicts.find(verdict => verdict !== 'hold' && verdict !== 'wait')
