@@ -112,6 +112,8 @@ function orderProblems(run: RunLog): [string, LoggedEvent][] {
     let next = place + 1 + wanted.length
     while (story[next]?.node === event.node && WRITES.includes(story[next]?.type ?? '')) next += 1
     const outcome = story[next]
+    // A decision that a person has ratified may itself be a question.
+    if (story[next - 1]?.type === 'runOrchestrator.decided' && outcome?.type === 'interrupt.requested') return
     // A dispatch goes on with its other workers; what becomes of a result at a gate is told as a verdict.
     if (roundOf(run, event)?.typeId === DISPATCH || isOfGate(run, event, outcome)) return
     if (outcome?.node !== event.node || !OUTCOMES.includes(outcome?.type ?? ''))

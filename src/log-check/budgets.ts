@@ -1,7 +1,7 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
-import { AGENT, invocationOf, VERIFY } from './invocations.js'
+import { invocationOf } from './invocations.js'
 import { get, number, show } from './json.js'
-import { causeOf, DISPATCH, oncePerRun, SUB_WORKFLOW, SUPERVISOR } from './rounds.js'
+import { causeOf, oncePerRun } from './rounds.js'
 import {
   type Account,
   accountsOf,
@@ -22,7 +22,7 @@ export const budgetRules: readonly Rule[] = [
   {
     id: 'L26f',
     title:
-      'A run that can spend and is bounded says so once, directly after it has started, with no more than it was given or asked for',
+      'A run that is bounded says so once, directly after it has started, with no more than it was given or asked for',
     source: 'agents R-BUDGET-2, R-BUDGET-3',
     assayOnly: true,
     checks: eachRun((run, say) => {
@@ -32,8 +32,7 @@ export const budgetRules: readonly Rule[] = [
         if (event !== first && !isRenewed(run, event)) say('reserved twice', event)
         else for (const problem of reserveProblems(run, event)) say(problem, event)
       }
-      if (reserved.length === 0 && isBounded(run) && canSpend(run))
-        say('a bounded run that reserves nothing', run.events[0])
+      if (reserved.length === 0 && isBounded(run)) say('a bounded run that reserves nothing', run.events[0])
     }),
   },
   {
@@ -86,6 +85,7 @@ export const budgetRules: readonly Rule[] = [
           // A branch may be given less than its source had spent, but spends no more then.
           if (ceiling === undefined || claimed <= Math.max(ceiling, before[dimension]) || crossed.has(dimension))
             continue
+          if (isScripted(run, event)) continue
           crossed.add(dimension)
           if (isOverrun(run, event, dimension)) continue
           say(`${claimed} of ${ceiling} ${dimension}`, event)
@@ -109,12 +109,6 @@ const isBounded = (run: RunLog): boolean =>
   [run.started.grant, askedFor(run)].some(given =>
     DIMENSIONS.some(dimension => ceilingOf(dimension, given) !== undefined),
   )
-
-const SPENDS: readonly (string | undefined)[] = [AGENT, VERIFY, SUPERVISOR, DISPATCH, SUB_WORKFLOW]
-
-/** Without the definition nobody can tell. */
-const canSpend = (run: RunLog): boolean =>
-  [...(run.graph?.nodes.values() ?? [])].some(({ typeId }) => SPENDS.includes(typeId))
 
 /** A branch may be given another budget, and says so when it begins. */
 const isRenewed = (run: RunLog, { sequence }: LoggedEvent): boolean =>
@@ -204,9 +198,12 @@ function tellingProblems(run: RunLog): Problem[] {
   return problems
 }
 
-/** A retry of a node is counted and told with the next; so is what the workflow itself says an agent called. */
-const isTold = (run: RunLog, event: LoggedEvent): boolean =>
-  event.type !== 'node.retried' && (event.type !== 'agent.toolCalled' || invocationOf(run, event) !== undefined)
+/** A retry of a node is counted and told with the next; so is what a scripted agent called. */
+const isTold = (run: RunLog, event: LoggedEvent): boolean => event.type !== 'node.retried' && !isScripted(run, event)
+
+/** The workflow itself says that an agent called a tool: nothing was called, so no ceiling could keep it from happening. */
+const isScripted = (run: RunLog, event: LoggedEvent): boolean =>
+  event.type === 'agent.toolCalled' && invocationOf(run, event) === undefined
 
 /** What a reader does not see may have been spent besides. */
 const HIDING: readonly string[] = ['provider.usage', 'core.workflowChain.event', 'assay.verifier.ended']
@@ -239,13 +236,15 @@ function thresholdProblems(run: RunLog, assay: boolean): Problem[] {
   const told = new Set<unknown>()
   const forked = run.events.some(({ type }) => type === 'assay.run.forked')
   const asked = assay && !forked ? number(get(askedFor(run), 'thresholdPercent')) : undefined
-  run.events.forEach((event, place) => {
+  const story = storyOf(run)
+  story.forEach((event, place) => {
     const dimension = DIMENSIONS.find(one => one === event.payload.dimension)
     if (dimension === undefined || (event.type !== CROSSED && event.type !== CONSUMED)) return
     const [spent, limit] = [amountOf(dimension, event.payload.consumed), amountOf(dimension, event.payload.limit)]
+    const slack = dimension === 'cost' ? SLACK : 0
     if (event.type === CONSUMED) {
-      const crossed = asked !== undefined && spent * 100 >= limit * asked + SLACK
-      const next = run.events[place + 1]
+      const crossed = asked !== undefined && spent * 100 >= limit * asked + slack
+      const next = story[place + 1]
       const follows = next?.type === CROSSED && next.payload.dimension === dimension
       if (crossed && !follows && !told.has(dimension)) problems.push([`${asked} % are crossed and not told`, event])
       return
@@ -253,9 +252,9 @@ function thresholdProblems(run: RunLog, assay: boolean): Problem[] {
     const percent = number(event.payload.percent) ?? 0
     if (told.has(dimension)) problems.push([`${dimension} cross a threshold twice`, event])
     told.add(dimension)
-    if (spent * 100 < limit * percent - SLACK) problems.push([`${spent} of ${limit} are not ${percent} %`, event])
+    if (spent * 100 < limit * percent - slack) problems.push([`${spent} of ${limit} are not ${percent} %`, event])
     if (asked !== undefined && percent > asked) problems.push([`${percent} %; asked for was ${asked}`, event])
-    const before = run.events[place - 1]
+    const before = story[place - 1]
     const follows = before?.type === CONSUMED && before.payload.dimension === dimension
     if (assay && (!follows || before.payload.consumed !== event.payload.consumed))
       problems.push(['not told with what was consumed', event])

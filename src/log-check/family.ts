@@ -44,8 +44,9 @@ export const familyRules: readonly Rule[] = [
   },
   {
     id: 'L21b',
-    title: 'A sub-workflow node completes with its child’s id and the status the child ended with',
-    source: 'core §9.2',
+    title:
+      'A sub-workflow node completes with its child’s id and the status the child ended with; what a person refused to merge counts as failed',
+    source: 'core §9.2, agents R-ATTEST-4',
     checks: eachRun((run, say, log) => {
       walk(run, ({ event, node }) => {
         if (event.type !== 'node.completed' || node?.childRunId === undefined || !isSubWorkflow(run, event)) return
@@ -57,7 +58,8 @@ export const familyRules: readonly Rule[] = [
         const told = text(get(outputs, 'childStatus')) ?? 'missing'
         // What a gate withheld counts as failed, however the child ended.
         if (told === 'failed' && isWithheld(run, event)) return
-        if (child !== undefined && told !== ended) say(`outputs.childStatus is ${told}, the child is ${ended}`, event)
+        const due = isMergeRefused(run, node.startedBy, event) ? 'failed' : ended
+        if (child !== undefined && told !== due) say(`outputs.childStatus is ${told}, the child is ${due}`, event)
       })
     }),
   },
@@ -148,6 +150,14 @@ const childOf = (log: Log, event: LoggedEvent): RunLog | undefined => log.byId.g
 
 const isWithheld = (run: RunLog, { node, sequence }: LoggedEvent): boolean =>
   run.events.some(event => event.type === 'assay.result.withheld' && event.node === node && event.sequence < sequence)
+
+/** In this attempt of the node a person, or the end of the time for an answer, has kept out what the child brought. */
+const isMergeRefused = (run: RunLog, start: LoggedEvent | undefined, end: LoggedEvent): boolean =>
+  run.events
+    .slice(start?.sequence, end.sequence)
+    .some(
+      ({ type, node, payload }) => type === 'interrupt.resolved' && node === end.node && payload.outcome === 'rejected',
+    )
 
 /** Other node types may dispatch several children and answer otherwise; without a definition we cannot tell. */
 function isSubWorkflow(run: RunLog, event: LoggedEvent): boolean {

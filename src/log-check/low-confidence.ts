@@ -1,6 +1,7 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from './checked.js'
 import { type Invocation, invocationsOf, isInvoked, sentBackBy, VERIFY } from './invocations.js'
-import { get, number, show, text } from './json.js'
+import { get, isFields, number, same, show, text } from './json.js'
+import { behindMask } from './questions.js'
 import { type Asked, answerTo, askedIn, hasCompleted, type Round, roundsOf, SUPERVISOR, told } from './rounds.js'
 import { turnsOf } from './turns.js'
 
@@ -42,7 +43,8 @@ export const lowConfidenceRules: readonly Rule[] = [
   },
   {
     id: 'L22g',
-    title: 'A held decision of a supervisor is told when it is ratified, not before, and never when it is refused',
+    title:
+      'A held decision of a supervisor is told when it is ratified, as it was ratified, not before, and never when it is refused',
     source: 'agents R-LOWC-2',
     checks: eachRun((run, say) => {
       for (const { round, held } of turnsOf(run)) {
@@ -51,6 +53,7 @@ export const lowConfidenceRules: readonly Rule[] = [
           if (held.resolved === undefined || held.resolved.sequence > event.sequence)
             say('decided before it was ratified', event)
           else if (isRefused(held)) say('decided although it was refused', event)
+          else if (isAnother(held, event)) say('decided otherwise than it was ratified', event)
         }
       }
     }),
@@ -158,6 +161,18 @@ function holdProblems(round: Round, event: LoggedEvent, fields: unknown = event.
   if ((number(observed) ?? 1) >= (number(threshold) ?? 0))
     problems.push(`${show(observed)} is not below ${show(threshold)}`)
   return problems
+}
+
+/** Than the decision that was shown, or than what a person wrote in its place. */
+function isAnother(held: Asked, decided: LoggedEvent): boolean {
+  const answer = answerTo(held)
+  // Readers outside may see a mask in the place of the answer.
+  if (!isFields(answer)) return false
+  const shown = get(behindMask(held.request, 'data'), 'decision')
+  const ratified = isEdited(held.resolved) ? answer.editedArtifactData : shown
+  return (
+    isFields(ratified) && !same(ratified, behindMask(decided, 'decision')) && !same(ratified, decided.payload.decision)
+  )
 }
 
 function isRefused(held: Asked): boolean {

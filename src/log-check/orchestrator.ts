@@ -103,7 +103,7 @@ export const orchestratorRules: readonly Rule[] = [
   {
     id: 'L20g',
     title:
-      'A decision is caused by the start of its turn, the end of the agent’s work that made it, or the answer that ratified it; the supervisor completes because of it and says what it led to',
+      'A decision is caused by the start of its turn, the end of the agent’s work that made it, the word of a scripted agent, or the answer that ratified it; the supervisor completes because of it and says what it led to',
     source: 'agents §3.1, §6.2',
     assayOnly: true,
     checks: eachRun((run, say) => {
@@ -169,8 +169,8 @@ function tellingProblems(turn: Turn): Problem[] {
   const { decided, held, asked, round } = turn
   if (decided === undefined) return []
   const problems: Problem[] = []
-  // Where an agent decides, its work is done when its decision is told.
-  const [start = round.start] = told(round, 'agent.invocation.completed')
+  // Where an agent decides, its work is done when its decision is told; a scripted one has only its word.
+  const [start = round.start] = [...told(round, 'agent.invocation.completed'), ...told(round, 'agent.decided')]
   const causes = held?.resolved === undefined ? [start.id] : ratifiedBy(turn, held.resolved)
   if (!causes.includes(causeOf(decided) ?? ''))
     problems.push([`the decision is not caused by ${held === undefined ? 'its turn' : 'the answer'}`, decided])

@@ -27,7 +27,7 @@ import { lowConfidenceRules } from './low-confidence.js'
 import { modelCallRules } from './model-calls.js'
 import { nodeLifecycleRules } from './node-lifecycle.js'
 import { orchestratorRules } from './orchestrator.js'
-import { outletRules } from './outlets.js'
+import { viewRules } from './views.js'
 import { payloadRules } from './payloads.js'
 import { projectionRules } from './projection.js'
 import { promptRules } from './prompt-resolution.js'
@@ -76,7 +76,7 @@ export const RULE_GROUPS: readonly { readonly title: string; readonly rules: rea
   { title: 'Forks', rules: [...forkRules, ...replayRules] },
   { title: 'Effects', rules: effectRules },
   { title: 'Payloads', rules: [...payloadRules, ...contentFreeRules] },
-  { title: 'Storage', rules: [...hashChainRules, ...outletRules] },
+  { title: 'Storage', rules: [...hashChainRules, ...viewRules] },
 ]
 
 export const RULES: readonly Rule[] = RULE_GROUPS.flatMap(group => group.rules)

@@ -19,7 +19,12 @@ const not =
 
 const given = all(answers, not(isLate))
 const approvals = all(given, isKind('approval'))
-const byQuorum = all(approvals, ({ event }) => String(event.payload.resolvedBy).startsWith('quorum:'))
+/** The vote that decides is told directly before, unless a branch begins between the two. */
+const byQuorum = all(
+  approvals,
+  ({ run, event, at }) =>
+    String(event.payload.resolvedBy).startsWith('quorum:') && run.events[at - 1]?.type === 'assay.interrupt.voted',
+)
 
 export const ANSWER_MUTATIONS: readonly Mutation[] = [
   mutation('L28c', 'an interrupt that is resolved twice', answers, ({ run, event, at }) => {
@@ -164,7 +169,9 @@ export const ANSWER_MUTATIONS: readonly Mutation[] = [
     'a veto that is not heard',
     all(
       votes,
-      ({ run, event, at }) => event.payload.action === 'reject' && run.events[at + 1]?.type !== 'interrupt.resolved',
+      ({ run, event, at }) =>
+        event.payload.action === 'reject' &&
+        !['interrupt.resolved', 'assay.run.forked'].includes(run.events[at + 1]?.type ?? ''),
     ),
     spot => {
       dataOf(spot).rejectionPolicy = 'single-veto'

@@ -29,7 +29,8 @@ const handsOver =
   (phase: string) =>
   (spot: Spot): boolean =>
     spot.event.payload.phase === phase && isOwn(spot) && spot.run.row.fork?.mode !== 'replay'
-const isBreached = (run: DraftRun): boolean => has(run, 'budget.exhausted') && has(run, 'cap.breached')
+const isBreached = (run: DraftRun): boolean =>
+  has(run, 'budget.exhausted') && has(run, 'cap.breached') && run.row.fork?.mode !== 'replay'
 const breachOf = (run: DraftRun) => run.events.find(({ type }) => type === 'cap.breached') as DraftEvent
 const isWhole = ({ event }: Spot): boolean => event.payload.dimension !== 'cost'
 const budgetOf = (run: DraftRun) => (run.events[1]?.payload.effectiveBudget ?? {}) as Record<string, number>
@@ -103,11 +104,11 @@ export const BUDGET_MUTATIONS: readonly Mutation[] = [
   says(
     'L26i',
     'a threshold that is not reached',
-    all(warns, spot => Number(spot.event.payload.consumed) < Number(spot.event.payload.limit)),
+    all(warns, isWhole, spot => Number(spot.event.payload.consumed) < Number(spot.event.payload.limit)),
     'percent',
     100,
   ),
-  lost('L26i', 'a threshold that is not told', all(warns, isPlain, isWhole, isClear)),
+  lost('L26i', 'a threshold that is not told', all(warns, isPlain, isWhole)),
   changed(
     'L26i',
     'a threshold of another amount',
@@ -238,10 +239,4 @@ function isSecond(spot: Spot): boolean {
 
 function isPlain({ run }: Spot): boolean {
   return isRoot(run) && !has(run, 'assay.run.forked')
-}
-
-/** Well above the threshold. */
-function isClear({ event }: Spot): boolean {
-  const { consumed, limit, percent } = event.payload as Record<string, number>
-  return Number(consumed) * 100 > Number(limit) * Number(percent) + 200
 }

@@ -16,8 +16,10 @@ import {
   runMutation,
   type Spot,
   says,
+  typeOf,
   uncaused,
 } from './draft.js'
+import { isLive } from './mutations-of-invocations.js'
 import { decides, decisionOf } from './mutations-of-orchestrators.js'
 
 const escalates = ofType('core.workflowChain.confidence-escalated')
@@ -26,7 +28,13 @@ const isDecision = ({ type }: DraftEvent): boolean => type === 'runOrchestrator.
 const confidenceOf = (event: DraftEvent): number => Number(event.payload.confidence)
 const decidedBefore = (spot: Spot): DraftEvent => before(spot, isDecision) as DraftEvent
 const isRetold = (spot: Spot): boolean => !isOwn(spot) || spot.run.row.fork?.mode === 'replay'
-const holds = (spot: Spot): boolean => ofType('node.suspended')(spot) && spot.event.payload.reason === 'low-confidence'
+/** Workflows may ask such a question without an agent. */
+const holds = (spot: Spot): boolean =>
+  ofType('node.suspended')(spot) &&
+  spot.event.payload.reason === 'low-confidence' &&
+  typeOf(spot.run, spot.event.nodeId) !== 'core.interrupt'
+/** An agent at work may have a threshold of its own. */
+const holdsByRun = (spot: Spot): boolean => holds(spot) && !isLive(spot) && !spot.run.row.fork
 const asksBecause = (spot: Spot): boolean =>
   ofType('interrupt.requested')(spot) && isEscalation(spot.run.events[spot.at - 1] as DraftEvent)
 const asksToRatify = (spot: Spot): boolean =>
@@ -160,7 +168,7 @@ export const CONFIDENCE_MUTATIONS: readonly Mutation[] = [
       Object.assign(run.events[0]?.payload.configurable ?? {}, { escalationThreshold: 0.95 })
     },
   ),
-  mutation('L22f', 'a hold by another threshold', holds, ({ run }) => {
+  mutation('L22f', 'a hold by another threshold', holdsByRun, ({ run }) => {
     Object.assign(run.events[0]?.payload.configurable ?? {}, { escalationThreshold: 0.75 })
   }),
   mutation('L22g', 'a decision that is told before it is ratified', all(asksToRatify, byLead), spot => {
@@ -171,6 +179,9 @@ export const CONFIDENCE_MUTATIONS: readonly Mutation[] = [
   mutation('L22g', 'a decision that is told although it was refused', ratified, spot => {
     const resolved = before(spot, ({ type }) => type === 'interrupt.resolved')
     if (resolved !== undefined) resolved.payload.outcome = 'rejected'
+  }),
+  mutation('L22g', 'another decision than was ratified', ratified, ({ event }) => {
+    redecide(event, decision => Object.assign(decision, { kind: 'terminate', reason: 'never mind' }))
   }),
   changed('L22h', 'a question about another confidence', asksToRatify, event => {
     Object.assign(event.payload.data ?? {}, { observed: 0.01 })

@@ -17,7 +17,6 @@ const REQUIRED: readonly (readonly [type: string, ...fields: string[]])[] = [
   ['node.cancelled', 'nodeId', 'reason'],
   ['variable.changed', 'name', 'next'],
   ['channel.written', 'channel', 'value', 'reducer', 'writtenAt'],
-  ['log.appended', 'level', 'message'],
   ['cap.breached', 'kind', 'limit', 'observed'],
   ['interrupt.requested', 'runId', 'nodeId', 'interruptId', 'kind', 'key', 'data', 'requestedAt'],
   ['approval.requested', 'nodeId', 'interruptId', 'artifactId', 'artifactType', 'actions', 'title'],
@@ -75,6 +74,9 @@ const REQUIRED: readonly (readonly [type: string, ...fields: string[]])[] = [
   ['replay.diverged', 'sourceRunId', 'atSequence', 'originalEventId', 'replayEventId', 'divergenceKind'],
 ]
 
+/** What the logs to be mutated must tell of. */
+export const TYPES_TOLD: readonly string[] = REQUIRED.map(([type]) => type)
+
 const missing: readonly Mutation[] = REQUIRED.flatMap(([type, ...fields]) =>
   fields.map(field =>
     mutation('L31a', `${type} without ${field}`, ofType(type), ({ event }) => {
@@ -100,7 +102,6 @@ const WRONG: readonly (readonly [type: string, field: string, value: unknown])[]
   ['node.dispatched', 'childRunId', 'r'.repeat(129)],
   ['channel.written', 'writtenAt', 'yesterday'],
   ['channel.written', 'schemaVersion', 0],
-  ['log.appended', 'level', 'loud'],
   ['cap.breached', 'limit', '5'],
   ['interrupt.requested', 'data', []],
   ['interrupt.requested', 'timeoutMs', -1],
@@ -148,6 +149,24 @@ const wrong: readonly Mutation[] = WRONG.map(([type, field, value]) =>
   mutation('L31a', `${type} with ${field} ${JSON.stringify(value).slice(0, 24)}`, ofType(type), ({ event }) => {
     event.payload[field] = value
   }),
+)
+
+/** Nothing in the core writes such a line by itself, so one is put in. */
+const lines: readonly Mutation[] = (
+  [
+    ['without level', { message: 'hello' }],
+    ['without message', { level: 'info' }],
+    ['with level "loud"', { level: 'loud', message: 'hello' }],
+  ] as const
+).map(([title, payload]) =>
+  mutation(
+    'L31a',
+    `log.appended ${title}`,
+    ({ at }) => at > 0,
+    ({ run, at }) => {
+      insert(run, at, 'log.appended', null, payload)
+    },
+  ),
 )
 
 const TYPES = [
@@ -210,6 +229,7 @@ const CLOSED = [
 export const CONTENT_MUTATIONS: readonly Mutation[] = [
   ...missing,
   ...wrong,
+  ...lines,
   ...types,
   ...durations,
   mutation(
@@ -259,7 +279,7 @@ export const CONTENT_MUTATIONS: readonly Mutation[] = [
   runMutation(
     'L9',
     'a snapshot without a variable',
-    () => true,
+    run => run.snapshot.variables.count !== undefined,
     run => {
       delete run.snapshot.variables.count
     },
@@ -358,7 +378,7 @@ export const CONTENT_MUTATIONS: readonly Mutation[] = [
     'an identity of another ordinal',
     run => run.invocations.length > 0,
     run => {
-      for (const call of run.invocations) call.ordinal += 1
+      for (const call of run.invocations) call.ordinal += '.1'
     },
   ),
   runMutation(

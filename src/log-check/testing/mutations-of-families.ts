@@ -67,22 +67,12 @@ export const FAMILY_MUTATIONS: readonly Mutation[] = [
       event.payload.parentRunId = 'run_1'
     },
   ),
-  mutation(
-    'L21d',
-    'no parent named by a cascade',
-    spot => spot.event.payload.reason === 'parent-cancelled',
-    ({ event }) => {
-      delete event.payload.parentRunId
-    },
-  ),
-  mutation(
-    'L21d',
-    'another parent named by a cascade',
-    spot => spot.event.payload.reason === 'parent-cancelled',
-    ({ event }) => {
-      event.payload.parentRunId = 'run_other'
-    },
-  ),
+  mutation('L21d', 'no parent named by a cascade', isCascade, ({ event }) => {
+    delete event.payload.parentRunId
+  }),
+  mutation('L21d', 'another parent named by a cascade', isCascade, ({ event }) => {
+    event.payload.parentRunId = 'run_other'
+  }),
   mutation(
     'L21e',
     'a second child of one attempt',
@@ -92,6 +82,10 @@ export const FAMILY_MUTATIONS: readonly Mutation[] = [
     },
   ),
 ]
+
+function isCascade(spot: Spot): boolean {
+  return ofType('run.cancelled', 'assay.stop.requested')(spot) && spot.event.payload.reason === 'parent-cancelled'
+}
 
 function completesSub({ run, event }: Spot): boolean {
   const isSub = typeOf(run, event.nodeId) === 'core.subWorkflow' && !has(run, 'assay.run.forked')

@@ -205,7 +205,7 @@ export const FORK_MUTATIONS: readonly Mutation[] = [
     forkOf(run).sourceLength = forkOf(run).fromSeq - 1
   }),
   runMutation('L29e', 'a replay that performs an effect', isReplay, run => {
-    run.invocations.push({ id: 'x', nodeId: 'n0', ordinal: 0, provider: 'test:echo' })
+    run.invocations.push({ id: 'x', nodeId: 'n0', ordinal: '0', provider: 'test:echo' })
   }),
   runMutation(
     'L29e',

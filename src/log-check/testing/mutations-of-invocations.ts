@@ -219,7 +219,7 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
   }),
   says('L23f', 'a prompt of another agent', resolves, 'agentId', 'local.acme.other'),
   says('L23f', 'another prompt than the brief’s', resolves, 'resolved', 'prompt:other@1.0.0'),
-  says('L23f', 'another composition than the brief’s', composes, 'hash', `sha256:${'00'.repeat(32)}`),
+  says('L23f', 'another composition than the brief’s', composes, 'hash', `sha256:${'ff'.repeat(32)}`),
   mutation('L23f', 'prompts that are composed twice', composes, ({ run, event, at }) => {
     repeat(run, event, at + 1)
   }),
@@ -265,7 +265,8 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
     'reasoning that nobody wants',
     all(ofType('agent.reasoned'), isLive, spot => !spot.run.row.fork),
     ({ run }) => {
-      Object.assign(run.events[0]?.payload.configurable ?? {}, { reasoningVerbosity: 'off' })
+      const { payload } = run.events[0] as DraftEvent
+      payload.configurable = { ...(payload.configurable as object), reasoningVerbosity: 'off' }
     },
   ),
   says('L23h', 'a usage of another model', all(usage, isLive), 'model', 'gpt-other'),

@@ -87,7 +87,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     },
   ),
   mutation('L7a', 'an envelope and a payload that disagree', settles, ({ run, event }) => {
-    event.payload.nodeId = run.definition.nodes.find(node => node.id !== event.nodeId)?.id
+    event.payload.nodeId = run.definition.nodes.find(node => node.id !== event.nodeId)?.id ?? 'other'
   }),
   mutation('L7a', 'a node of another type', starts, ({ event }) => {
     event.payload.typeId = 'core.other'
@@ -258,7 +258,10 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L7f',
     'a node outside any cycle that runs again',
-    spot => ofType('node.completed')(spot) && !has(spot.run, 'cap.breached') && nodeOf(spot.run, 'loop') === undefined,
+    spot =>
+      ofType('node.completed')(spot) &&
+      !has(spot.run, 'cap.breached') &&
+      ['loop', 'lead'].every(id => nodeOf(spot.run, id) === undefined),
     ({ run, event, at }) => {
       insert(run, at + 1, 'node.started', event.nodeId, {
         nodeId: event.nodeId,

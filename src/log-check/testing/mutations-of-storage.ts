@@ -23,7 +23,11 @@ const misread = (title: string, change: (read: DraftEvent[]) => void): Mutation 
     'L11',
     title,
     run => run.events.length > 1,
-    run => change(run.outlets.poll),
+    run => {
+      const poll = structuredClone(run.events)
+      change(poll)
+      run.views = { poll }
+    },
   )
 
 const firstOf = (read: DraftEvent[]): DraftEvent => read[0] as DraftEvent

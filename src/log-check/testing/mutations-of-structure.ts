@@ -76,11 +76,13 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
     first(run).causationId = event.eventId
   }),
   mutation('L3a', 'parent and child that cause each other', dispatches, ({ event }, draft) => {
-    const child = draft.runs.find(run => run.runId === event.payload.childRunId)
-    event.causationId = child?.events[0]?.eventId ?? null
+    const start = draft.runs.find(run => run.runId === event.payload.childRunId)?.events[0]
+    if (start === undefined) return
+    event.causationId = start.eventId
+    start.causationId = event.eventId
   }),
-  mutation('L6', 'an epoch that goes back', notFirst, ({ event }) => {
-    event.epoch = 0
+  mutation('L6', 'an epoch that goes back', notFirst, ({ run, at }) => {
+    for (const [place, event] of run.events.entries()) event.epoch = place < at ? 2 : 1
   }),
   mutation('L8', 'time that goes back', notFirst, ({ event }) => {
     event.at -= 1_000_000

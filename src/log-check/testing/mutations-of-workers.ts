@@ -97,6 +97,7 @@ export const WORKER_MUTATIONS: readonly Mutation[] = [
     spot =>
       ofType('interrupt.resolved')(spot) &&
       spot.event.nodeId === 'lead' &&
+      spot.event.payload.kind !== 'low-confidence' &&
       answerOf(spot.event).editedArtifactData?.nextWorkerIds !== undefined &&
       after(spot, ({ payload }) => payload.phase === 'dispatch.began') !== undefined,
     ({ event }) => {

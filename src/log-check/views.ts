@@ -2,13 +2,13 @@ import { type CheckedEvent, eachRun, type Rule } from './checked.js'
 import { same } from './json.js'
 
 /** One log, read in several places. */
-export const outletRules: readonly Rule[] = [
+export const viewRules: readonly Rule[] = [
   {
     id: 'L11',
     title: 'A log is the same wherever it is read',
     source: 'RELIABILITY L11',
     checks: eachRun((run, say) => {
-      for (const [name, read] of Object.entries(run.run.outlets ?? {})) {
+      for (const [name, read] of Object.entries(run.run.views ?? {})) {
         const count = run.events.length
         if (read.length !== count) say(`${name} has ${read.length} events, the log ${count}`)
         const place = run.events.findIndex(
