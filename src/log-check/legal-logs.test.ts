@@ -5,9 +5,9 @@ import { KINDS, type Kind } from '../testing/stories/story.js'
 import { toldRuns } from '../testing/stories/tell-story.js'
 import { checkLog } from './check-log.js'
 import type { CheckInput } from './checked.js'
-import { GATE_SHAPES } from './gate-shapes.js'
+import { GATE_SHAPES } from './structure/gate-shapes.js'
 import { fromSeed } from './testing/choice.js'
-import { TYPES_TOLD } from './testing/mutations-of-content.js'
+import { TYPES_TOLD } from './testing/mutations/content.js'
 import '../../test/support/seed.js'
 
 const PER_KIND = 60

@@ -1,6 +1,6 @@
 import type { Fields, LoggedEvent, RunLog } from './checked.js'
 import { fromHereOn } from './graph.js'
-import { invokes } from './invocations.js'
+import { invokes } from './invocation/invocations.js'
 import { fields, get, number, text } from './json.js'
 
 /** Where a node stands, as the events so far tell it. */
