@@ -35,7 +35,7 @@ export type CheckedRun = {
   /** What the run began as a copy of, where no row says so. Null: of nothing. Absent: unknown. */
   readonly fork?: CheckedFork | null
   /** The same log as it was read elsewhere, by the name of the place: a poll, a stream, a bundle. */
-  readonly outlets?: { readonly [name: string]: readonly CheckedEvent[] }
+  readonly views?: { readonly [name: string]: readonly CheckedEvent[] }
 }
 
 export type CheckedRow = {
@@ -89,7 +89,8 @@ export type CheckedLink = {
 export type CheckedInvocation = {
   readonly id: string
   readonly nodeId: string
-  readonly ordinal: number
+  /** The effect's place within its node: `3`, or `3.2` for the second step of the third. */
+  readonly ordinal: number | string
   readonly provider: string
 }
 

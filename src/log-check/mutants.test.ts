@@ -2,33 +2,34 @@ import { describe, expect, test } from 'vitest'
 import { runsIn } from '../../test/support/stored-runs.js'
 import { gatedFamily, handing, score, writing } from '../testing/gated-families.js'
 import { gatedRuns } from '../testing/gated-runs.js'
+import { KINDS, type Kind } from '../testing/stories/story.js'
+import { toldRuns } from '../testing/stories/tell-story.js'
 import { checkLog } from './check-log.js'
 import type { CheckInput } from './checked.js'
 import { RULES } from './rules.js'
 import { fromSeed } from './testing/choice.js'
 import { type Draft, draftOf, type Mutation } from './testing/draft.js'
-import { KINDS, legalLog } from './testing/legal-log.js'
-import { AGENT_MUTATIONS } from './testing/mutations-of-agents.js'
-import { ANSWER_MUTATIONS } from './testing/mutations-of-answers.js'
-import { BOUND_MUTATIONS } from './testing/mutations-of-bounds.js'
-import { BUDGET_MUTATIONS } from './testing/mutations-of-budgets.js'
-import { CONFIDENCE_MUTATIONS } from './testing/mutations-of-confidence.js'
-import { CONTENT_MUTATIONS } from './testing/mutations-of-content.js'
-import { FAMILY_MUTATIONS } from './testing/mutations-of-families.js'
-import { FORK_MUTATIONS } from './testing/mutations-of-forks.js'
-import { GATE_MUTATIONS } from './testing/mutations-of-gates.js'
-import { HANDOFF_MUTATIONS } from './testing/mutations-of-handoffs.js'
-import { INVOCATION_MUTATIONS } from './testing/mutations-of-invocations.js'
-import { NODE_MUTATIONS } from './testing/mutations-of-nodes.js'
-import { ORCHESTRATOR_MUTATIONS } from './testing/mutations-of-orchestrators.js'
-import { QUESTION_MUTATIONS } from './testing/mutations-of-questions.js'
-import { RUN_MUTATIONS } from './testing/mutations-of-runs.js'
-import { STORAGE_MUTATIONS } from './testing/mutations-of-storage.js'
-import { STRUCTURE_MUTATIONS } from './testing/mutations-of-structure.js'
-import { TOOL_MUTATIONS } from './testing/mutations-of-tools.js'
-import { VERDICT_MUTATIONS } from './testing/mutations-of-verdicts.js'
-import { VERIFIER_MUTATIONS } from './testing/mutations-of-verifiers.js'
-import { WORKER_MUTATIONS } from './testing/mutations-of-workers.js'
+import { AGENT_MUTATIONS } from './testing/mutations/agents.js'
+import { ANSWER_MUTATIONS } from './testing/mutations/answers.js'
+import { BOUND_MUTATIONS } from './testing/mutations/bounds.js'
+import { BUDGET_MUTATIONS } from './testing/mutations/budgets.js'
+import { CONFIDENCE_MUTATIONS } from './testing/mutations/confidence.js'
+import { CONTENT_MUTATIONS } from './testing/mutations/content.js'
+import { FAMILY_MUTATIONS } from './testing/mutations/families.js'
+import { FORK_MUTATIONS } from './testing/mutations/forks.js'
+import { GATE_MUTATIONS } from './testing/mutations/gates.js'
+import { HANDOFF_MUTATIONS } from './testing/mutations/handoffs.js'
+import { INVOCATION_MUTATIONS } from './testing/mutations/invocations.js'
+import { NODE_MUTATIONS } from './testing/mutations/nodes.js'
+import { ORCHESTRATOR_MUTATIONS } from './testing/mutations/orchestrators.js'
+import { QUESTION_MUTATIONS } from './testing/mutations/questions.js'
+import { RUN_MUTATIONS } from './testing/mutations/runs.js'
+import { STORAGE_MUTATIONS } from './testing/mutations/storage.js'
+import { STRUCTURE_MUTATIONS } from './testing/mutations/structure.js'
+import { TOOL_MUTATIONS } from './testing/mutations/tools.js'
+import { VERDICT_MUTATIONS } from './testing/mutations/verdicts.js'
+import { VERIFIER_MUTATIONS } from './testing/mutations/verifiers.js'
+import { WORKER_MUTATIONS } from './testing/mutations/workers.js'
 
 const MUTATIONS: readonly Mutation[] = [
   ...STRUCTURE_MUTATIONS,
@@ -50,14 +51,24 @@ const MUTATIONS: readonly Mutation[] = [
   ...FORK_MUTATIONS,
   ...STORAGE_MUTATIONS,
 ]
-/** Of gates: told by the real core, which knows more of them than a simulation. */
+/** Of gates, which have stories of their own. */
 const GATED_MUTATIONS: readonly Mutation[] = [...VERDICT_MUTATIONS, ...VERIFIER_MUTATIONS, ...GATE_MUTATIONS]
 const PER_MUTATION = 5
-/** Workers that are merged out of order are rare. */
-const PER_KIND = (kind: string): number => (kind === 'orchestra' ? 150 : 80)
-const LOGS = KINDS.flatMap(kind =>
-  Array.from({ length: PER_KIND(kind) }, (_, seed) => legalLog(kind, fromSeed(seed * 31 + 7))),
-)
+/** What an agent or an orchestra can come to is more than what a line of nodes can. */
+const STORIES: { readonly [kind in Kind]: number } = {
+  graph: 60,
+  line: 60,
+  loop: 60,
+  questions: 60,
+  agents: 120,
+  'scripted agents': 20,
+  orchestra: 150,
+  'orchestra led by an agent': 50,
+}
+const seedOf = (i: number): number => i * 31 + 7
+const LOGS: CheckInput[] = []
+for (const kind of Object.keys(KINDS) as Kind[])
+  for (let i = 0; i < STORIES[kind]; i += 1) LOGS.push(await toldRuns(kind, fromSeed(seedOf(i))))
 
 const FAMILIES = await Promise.all(
   [9, 3, 8, 2, 10].map(async (first, i): Promise<CheckInput> => {
@@ -66,7 +77,7 @@ const FAMILIES = await Promise.all(
     return { runs: await runsIn(rig.store), complete: true }
   }),
 )
-const GATED = [...FAMILIES, ...Array.from({ length: 300 }, (_, seed) => gatedRuns(fromSeed(seed * 31 + 7)))]
+const GATED = [...FAMILIES, ...Array.from({ length: 300 }, (_, i) => gatedRuns(fromSeed(seedOf(i))))]
 
 /** A mutation that finds no place leaves its draft as it was, so that the next one can have it. */
 const drafts = new Map<CheckInput, Draft>()

@@ -1,6 +1,6 @@
 import type { Fields, LoggedEvent, RunLog } from './checked.js'
 import { fromHereOn } from './graph.js'
-import { invokes } from './invocations.js'
+import { invokes } from './invocation/invocations.js'
 import { fields, get, number, text } from './json.js'
 
 /** Where a node stands, as the events so far tell it. */
@@ -106,7 +106,7 @@ export function walk(log: RunLog, visit: (step: Step) => void = () => undefined)
     if (node !== undefined) applyToNode(node, event)
     if (event.type === 'node.started' && node !== undefined)
       node.invokes = invokes(log, event.node, text(event.payload.typeId))
-    applyToAgent(nodes, event)
+    applyToAgent(log, nodes, event)
     applyToExit(log, nodes, event)
     applyToRun(run, nodes, event)
   }
@@ -190,7 +190,7 @@ function applyToExit({ graph }: RunLog, nodes: Map<string, NodeTrack>, event: Lo
   for (const undone of fromHereOn(graph, id)) Object.assign(trackOf(nodes, undone), { phase: 'idle', settled: 0 })
 }
 
-function applyToAgent(nodes: ReadonlyMap<string, NodeTrack>, event: LoggedEvent): void {
+function applyToAgent(log: RunLog, nodes: ReadonlyMap<string, NodeTrack>, event: LoggedEvent): void {
   const node = nodes.get(event.node ?? '')
   if (node === undefined) return
   switch (event.type) {
@@ -201,6 +201,8 @@ function applyToAgent(nodes: ReadonlyMap<string, NodeTrack>, event: LoggedEvent)
       return
     case 'agent.invocation.started':
       node.invoked = true
+      // Without the definition only this tells that an agent decides here, which rests during a pause.
+      if (log.graph === undefined && node.phase === 'interrupted') node.phase = 'running'
       return
     case 'assay.model.requested':
       node.calling = 'model'

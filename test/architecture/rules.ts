@@ -258,7 +258,7 @@ const DRAWS_SECRETS = [
   'vault/',
   'audit/signing-key.ts',
   'link-secrets.ts',
-  'http/key-ring.ts',
+  'http/auth/key-cache.ts',
   'webhooks/webhooks.ts',
   'store/claim-tokens.ts',
   // Runs in the programs of others, which have no ports of ours.

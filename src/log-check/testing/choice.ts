@@ -1,11 +1,5 @@
-/** Picks a number from 0 to n-1. Generated logs are a function of the choices made, so a failing log can be shrunk. */
+/** Picks a number from 0 to n-1. A generated log is a function of the choices made. */
 export type Choose = (n: number) => number
-
-/** Choices read from a tape; past its end the first option is taken, which always leads to an end. */
-export function fromTape(tape: readonly number[]): Choose {
-  let place = 0
-  return n => (n <= 1 ? 0 : (tape[place++] ?? 0) % n)
-}
 
 /** Choices from a seed (mulberry32). */
 export function fromSeed(seed: number): Choose {

@@ -1,6 +1,5 @@
 import type { CheckInput } from '../checked.js'
 import { type Choose, pick } from './choice.js'
-import type { Workflow } from './workflows.js'
 
 /** A legal log that may be broken in place. */
 export type Draft = {
@@ -12,10 +11,10 @@ export type Draft = {
 export type DraftRun = {
   runId: string
   tenant: string
-  definition: Workflow
+  definition: DraftDefinition
   events: DraftEvent[]
-  invocations: { id: string; nodeId: string; ordinal: number; provider: string }[]
-  outlets: { poll: DraftEvent[] }
+  invocations: { id: string; nodeId: string; ordinal: string; provider: string }[]
+  views?: { poll: DraftEvent[] }
   snapshot: { variables: Record<string, unknown>; channels: Record<string, unknown> }
   row: {
     status: string
@@ -29,6 +28,18 @@ export type DraftRun = {
   }
 }
 
+type DraftDefinition = {
+  nodes: {
+    id: string
+    typeId: string
+    config: Record<string, unknown>
+    settings?: { maxRetries?: number; timeoutMs?: number }
+  }[]
+  edges: { sourceNodeId: string; targetNodeId: string; triggerRule?: string }[]
+  channels: Record<string, Record<string, unknown>>
+  settings: { maxRetries?: number }
+}
+
 export type DraftFork = { sourceRunId: string; fromSeq: number; mode: 'replay' | 'branch'; sourceLength: number }
 
 export type DraftEvent = {
@@ -40,7 +51,7 @@ export type DraftEvent = {
   secret?: Record<string, unknown>
   causationId: string | null
   at: number
-  epoch: number
+  epoch?: number
   link: {
     payload: string
     secret: string | null

@@ -1,0 +1,190 @@
+import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { type Invocation, invocationsOf, isInvoked, sentBackBy, VERIFY } from '../invocation/invocations.js'
+import { get, isFields, number, same, show, text } from '../json.js'
+import { behindMask } from '../interrupt/questions.js'
+import {
+  type Asked,
+  answerTo,
+  askedIn,
+  hasCompleted,
+  type Round,
+  roundsOf,
+  SUPERVISOR,
+  told,
+} from '../node/node-attempts.js'
+import { turnsOf } from './turns.js'
+
+/** Decisions of an agent that are held until a person ratifies them. */
+export const lowConfidenceRules: readonly Rule[] = [
+  {
+    id: 'L22e',
+    title:
+      'A node is suspended with low confidence after its agent decided, for that agent, with a confidence below the threshold',
+    source: 'agents R-LOWC-1, R-LOWC-3',
+    checks: eachRun((run, say) => {
+      for (const round of roundsOf(run).filter(holdsDecisions)) {
+        for (const event of told(round, 'node.suspended')) {
+          if (event.payload.reason === 'low-confidence')
+            for (const problem of holdProblems(round, event)) say(problem, event)
+        }
+      }
+    }),
+  },
+  {
+    id: 'L22f',
+    title: 'A decision of an agent below the threshold the run was started with is held, at or above it is not',
+    source: 'agents R-LOWC-1, R-LOWC-3, R-LOWC-4',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const round of roundsOf(run)) {
+        const threshold = thresholdAt(run, round.start)
+        // A live agent may have a threshold of its own.
+        if (threshold === undefined || isInvoked(run, round)) continue
+        const held = told(round, 'node.suspended').filter(event => event.payload.reason === 'low-confidence')
+        const decided = told(round, 'agent.decided').at(-1)
+        const confidence = number(decided?.payload.confidence)
+        const below = confidence !== undefined && confidence < threshold
+        if (below && held.length === 0 && hasCompleted(round)) say(`confidence ${confidence} was not held`, decided)
+        for (const event of held)
+          if (event.payload.threshold !== threshold) say(`held below ${show(event.payload.threshold)}`, event)
+      }
+    }),
+  },
+  {
+    id: 'L22g',
+    title:
+      'A held decision of a supervisor is told when it is ratified, as it was ratified, not before, and never when it is refused',
+    source: 'agents R-LOWC-2',
+    checks: eachRun((run, say) => {
+      for (const { round, held } of turnsOf(run)) {
+        if (held === undefined) continue
+        for (const event of told(round, 'runOrchestrator.decided')) {
+          if (held.resolved === undefined || held.resolved.sequence > event.sequence)
+            say('decided before it was ratified', event)
+          else if (isRefused(held)) say('decided although it was refused', event)
+          else if (isAnother(held, event)) say('decided otherwise than it was ratified', event)
+        }
+      }
+    }),
+  },
+  {
+    id: 'L22h',
+    title:
+      'What an agent decided is held by a question that asks about that decision; a question about confidence is asked of a decision',
+    source: 'agents §1.5, R-LOWC-1',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const round of roundsOf(run).filter(holdsDecisions)) {
+        for (const { request } of askedIn(round)) {
+          if (request.payload.kind !== 'low-confidence') continue
+          for (const problem of holdProblems(round, request, get(request.payload, 'data'))) say(problem, request)
+          const suspended = round.events.find(
+            event => event.type === 'node.suspended' && event.sequence > request.sequence,
+          )
+          if (suspended !== undefined && suspended.payload.reason !== 'low-confidence')
+            say('suspended without saying why', suspended)
+        }
+      }
+    }),
+  },
+  {
+    id: 'L22i',
+    title:
+      'What a live agent is less sure of than it must be is held before its invocation ends, and nothing else is; a supervisor’s and a verifier’s never; what is held and not accepted ends escalated',
+    source: 'agents R-LIVE-13, R-LIVE-14',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const invocation of invocationsOf(run))
+        for (const [problem, event] of liveProblems(run, invocation)) say(problem, event)
+    }),
+  },
+]
+
+/** The threshold where neither agent nor run names one. */
+const USUAL = 0.7
+
+/** Undefined where the log does not show what the agent goes by. */
+function liveThreshold(run: RunLog, { brief, round }: Invocation): number | undefined {
+  if (round.typeId === SUPERVISOR || round.typeId === VERIFY) return 0
+  return brief === undefined ? undefined : (number(brief.threshold) ?? thresholdAt(run, round.start) ?? USUAL)
+}
+
+function liveProblems(run: RunLog, invocation: Invocation): [string, LoggedEvent | undefined][] {
+  const problems: [string, LoggedEvent | undefined][] = []
+  const { round, events, completed, brief } = invocation
+  const decided = events.findLast(({ type }) => type === 'agent.decided')
+  const confidence = number(decided?.payload.confidence)
+  const threshold = liveThreshold(run, invocation)
+  const [held] = askedIn({ ...round, events }).filter(({ request }) => request.payload.kind === 'low-confidence')
+  const { outcome, schemaValidated } = completed?.payload ?? {}
+  if (threshold !== undefined && decided !== undefined) {
+    const below = confidence !== undefined && confidence < threshold
+    if (below && held === undefined && outcome === 'completed') problems.push([`${confidence} was not held`, decided])
+    if (!below && held !== undefined) problems.push([`${show(confidence)} is held, below ${threshold}`, held.request])
+    const told = get(held?.request.payload.data, 'threshold')
+    if (below && held !== undefined && told !== threshold) problems.push([`held below ${show(told)}`, held.request])
+  }
+  if (completed === undefined) return problems
+  const refused = held?.resolved !== undefined && isRefused(held)
+  if (held !== undefined && outcome === 'completed' && (held.resolved === undefined || refused))
+    problems.push(['completed although nobody accepted it', completed])
+  if (outcome === 'escalated' && !refused) problems.push(['escalated although nobody refused it', completed])
+  // Of a result that nobody will have, nothing is told.
+  if (sentBackBy(invocation) !== undefined) return problems
+  if (outcome === 'completed' && completed.payload.confidence !== decided?.payload.confidence)
+    problems.push([`confidence ${show(completed.payload.confidence)}, decided with ${show(confidence)}`, completed])
+  if (outcome !== 'completed' && (schemaValidated ?? completed.payload.confidence) !== undefined)
+    problems.push([`${show(outcome)}, and yet it tells of a result`, completed])
+  const isChecked = brief?.checksResult === true && !isEdited(held?.resolved)
+  if (brief !== undefined && outcome === 'completed' && (schemaValidated === true) !== isChecked)
+    problems.push([`schemaValidated is ${show(schemaValidated)}`, completed])
+  return problems
+}
+
+/** What a person wrote in place of a result was not held to a schema. */
+const isEdited = (resolved: LoggedEvent | undefined): boolean =>
+  get(get(resolved?.raw.secret, 'resumeValue') ?? resolved?.payload.resumeValue, 'action') === 'edit-accept'
+
+/** Workflows may ask such a question without an agent. */
+const holdsDecisions = ({ typeId }: Round): boolean => typeId !== 'core.interrupt'
+
+/** As the run was started with it, or as a branch was given it since. */
+function thresholdAt(run: RunLog, { sequence }: LoggedEvent): number | undefined {
+  const given = [run.started, ...run.events.filter(event => isFork(event) && event.sequence < sequence).map(fork)]
+  return given.map(({ configurable }) => number(get(configurable, 'escalationThreshold'))).findLast(isGiven)
+}
+
+const isFork = ({ type }: LoggedEvent): boolean => type === 'assay.run.forked'
+const fork = ({ payload }: LoggedEvent) => payload
+const isGiven = (threshold: number | undefined): boolean => threshold !== undefined
+
+function holdProblems(round: Round, event: LoggedEvent, fields: unknown = event.payload): string[] {
+  const decided = told(round, 'agent.decided').findLast(earlier => earlier.sequence < event.sequence)
+  if (decided === undefined) return ['no agent has decided']
+  const problems: string[] = []
+  const [agentId, threshold, observed] = ['agentId', 'threshold', 'observed'].map(name => get(fields, name))
+  if (agentId !== decided.payload.agentId)
+    problems.push(`${show(agentId)} is held, decided has ${show(decided.payload.agentId)}`)
+  if (observed !== decided.payload.confidence)
+    problems.push(`observed ${show(observed)}, decided with ${show(decided.payload.confidence)}`)
+  if ((number(observed) ?? 1) >= (number(threshold) ?? 0))
+    problems.push(`${show(observed)} is not below ${show(threshold)}`)
+  return problems
+}
+
+/** Than the decision that was shown, or than what a person wrote in its place. */
+function isAnother(held: Asked, decided: LoggedEvent): boolean {
+  const answer = answerTo(held)
+  // Readers outside may see a mask in the place of the answer.
+  if (!isFields(answer)) return false
+  const shown = get(behindMask(held.request, 'data'), 'decision')
+  const ratified = isEdited(held.resolved) ? answer.editedArtifactData : shown
+  return (
+    isFields(ratified) && !same(ratified, behindMask(decided, 'decision')) && !same(ratified, decided.payload.decision)
+  )
+}
+
+function isRefused(held: Asked): boolean {
+  const { outcome, reason } = held.resolved?.payload ?? {}
+  return outcome === 'rejected' || reason === 'timeout' || text(get(answerTo(held), 'action')) === 'reject'
+}

@@ -1,0 +1,207 @@
+import {
+  after,
+  all,
+  before,
+  changed,
+  type Draft,
+  type DraftEvent,
+  type DraftRun,
+  first,
+  isOwn,
+  last,
+  lost,
+  type Mutation,
+  mutation,
+  ofType,
+  repeat,
+  type Spot,
+  says,
+  uncaused,
+} from '../draft.js'
+import { HEARD, heardIn, RENDERED, raised } from './verdicts.js'
+
+const HELD = 'assay.verification.held'
+const RESUMED = 'assay.verification.resumed'
+const BEGAN = 'assay.verifier.began'
+const STARTED = 'assay.verifier.started'
+const ENDED = 'assay.verifier.ended'
+
+const votes = (...wanted: string[]) => all(ofType(ENDED), ({ event }) => wanted.includes(String(event.payload.vote)))
+const quorumOf = ({ payload }: DraftEvent) => payload.quorum as { votes: number; passVotes: number }
+const verifiers = (spot: Spot): number => Number(heardIn(spot)?.payload.verifiers)
+const isVoted = (spot: Spot): boolean => verifiers(spot) > 0 && heardIn(spot)?.payload.probesFailed === 0
+
+const counting: readonly Mutation[] = [
+  changed('L24h', 'a vote too many', ofType(RENDERED), event => {
+    quorumOf(event).votes += 1
+  }),
+  changed(
+    'L24h',
+    'a pass too few',
+    all(ofType(RENDERED), ({ event }) => quorumOf(event).passVotes > 0),
+    event => {
+      quorumOf(event).passVotes -= 1
+    },
+  ),
+  says(
+    'L24h',
+    'a pass without a quorum',
+    all(
+      ofType(RENDERED),
+      isVoted,
+      ({ event }) => event.payload.dwsVerdict === 'fail' && quorumOf(event).passVotes === 0,
+    ),
+    'dwsVerdict',
+    'pass',
+  ),
+  says(
+    'L24h',
+    'a fail against all votes',
+    all(
+      ofType(RENDERED),
+      isVoted,
+      ({ event }) => event.payload.dwsVerdict === 'pass' && quorumOf(event).passVotes === quorumOf(event).votes,
+    ),
+    'dwsVerdict',
+    'fail',
+  ),
+  says(
+    'L24h',
+    'a condition without a warning',
+    all(ofType(RENDERED), ({ event }) => event.payload.dwsVerdict === 'pass'),
+    'dwsVerdict',
+    'conditional_pass',
+  ),
+  says(
+    'L24h',
+    'a warning without a condition',
+    all(ofType(RENDERED), ({ event }) => event.payload.dwsVerdict === 'conditional_pass'),
+    'dwsVerdict',
+    'pass',
+  ),
+]
+
+const asking: readonly Mutation[] = [
+  lost(
+    'L24g',
+    'a verifier that was not asked',
+    all(ofType(BEGAN), spot => after(spot, ({ type }) => type === STARTED || type === ENDED) !== undefined),
+  ),
+  lost(
+    'L24g',
+    'a verifier that was not started',
+    all(
+      ofType(STARTED),
+      spot =>
+        after(spot, ({ type, payload }) => type === ENDED && payload.childRunId === spot.event.payload.childRunId) !==
+        undefined,
+    ),
+  ),
+  lost(
+    'L24g',
+    'a verdict while a verifier is at work',
+    all(
+      ofType(ENDED),
+      ({ event }) => event.payload.childRunId !== undefined,
+      spot =>
+        after(
+          spot,
+          ({ type, nodeId }) =>
+            nodeId === spot.event.nodeId &&
+            [RENDERED, HELD, BEGAN, 'interrupt.requested', 'node.cancelled'].includes(type),
+        )?.type === RENDERED,
+    ),
+  ),
+  says('L24g', 'a vote that was none', votes('pass', 'fail', 'conditional_pass'), 'fault', 'verifier_failed'),
+  changed('L24g', 'no vote, and no reason', votes('none'), event => {
+    delete event.payload.fault
+  }),
+  changed('L24g', 'a vote in another round', ofType(ENDED), raised('round')),
+  says('L24g', 'a verifier that the gate does not have', ofType(BEGAN), 'verifier', 9),
+  says('L24g', 'the vote of another run', votes('pass', 'fail', 'conditional_pass'), 'childRunId', 'run_other'),
+  says(
+    'L24g',
+    'a verifier in the place of another',
+    all(ofType(ENDED), ({ event }) => event.payload.childRunId !== undefined),
+    'agentId',
+    'some.body',
+  ),
+  says('L24g', 'a verifier of another gate', ofType(BEGAN, STARTED, ENDED), 'gateId', 'other'),
+  mutation('L24g', 'a verifier that is asked twice', ofType(BEGAN), ({ run, event, at }) => {
+    repeat(run, event, at)
+  }),
+  mutation('L24g', 'a verifier that votes twice', votes('pass', 'fail'), ({ run, event, at }) => {
+    repeat(run, event, at)
+  }),
+  uncaused('L24g', 'a verifier that is asked for nothing', ofType(BEGAN)),
+  uncaused('L24g', 'a verifier that ends for nothing', ofType(ENDED)),
+  changed(
+    'L24g',
+    'faults that were none',
+    all(ofType(HELD), spot => heardNow(spot)),
+    raised('faults'),
+  ),
+  changed('L24m', 'a round that is left out', ofType(RESUMED), raised('round')),
+  lost(
+    'L24m',
+    'what goes on and was not held',
+    all(ofType(HELD), spot => after(spot, ({ nodeId }) => nodeId === spot.event.nodeId)?.type === RESUMED),
+  ),
+  says(
+    'L24m',
+    'what goes on too early',
+    all(ofType(HELD), spot => after(spot, ({ nodeId }) => nodeId === spot.event.nodeId)?.type === RESUMED),
+    'retryInMs',
+    1e12,
+  ),
+  says(
+    'L24m',
+    'a gate that blocks and lets go',
+    all(ofType(HELD), ({ event }) => event.payload.proceeds !== true),
+    'proceeds',
+    true,
+  ),
+  says('L24m', 'another gate that goes on', ofType(RESUMED), 'gateId', 'other'),
+]
+
+/** Held in a hearing, not before one. */
+function heardNow(spot: Spot): boolean {
+  const previous = before(spot, ({ nodeId }) => nodeId === spot.event.nodeId)
+  return previous !== undefined && [ENDED, HEARD].includes(previous.type)
+}
+
+type Given = { agentId: string; bundle: Record<string, unknown> }
+
+const childOf = ({ event }: Spot, draft: Draft): DraftRun | undefined =>
+  draft.runs.find(run => run.runId === event.payload.childRunId)
+const ownJudge =
+  (...types: string[]) =>
+  (spot: Spot, draft: Draft) =>
+    types.includes(spot.event.type) && isOwn(spot) && childOf(spot, draft) !== undefined
+const givenTo = (spot: Spot, draft: Draft): Given => {
+  const child = childOf(spot, draft)
+  return (child === undefined ? {} : first(child).payload.inputs) as Given
+}
+
+const isolation: readonly Mutation[] = [
+  mutation('L24l', 'a verifier that is told more', ownJudge(STARTED), (spot, draft) => {
+    Object.assign(givenTo(spot, draft), { transcript: [] })
+  }),
+  mutation('L24l', 'a case with more in it', ownJudge(STARTED), (spot, draft) => {
+    Object.assign(givenTo(spot, draft).bundle, { reasoning: 'because' })
+  }),
+  mutation('L24l', 'somebody else who judges', ownJudge(STARTED), (spot, draft) => {
+    givenTo(spot, draft).agentId = 'some.body'
+  }),
+  mutation(
+    'L24l',
+    'a vote of a run that failed',
+    (spot, draft) => ownJudge(ENDED)(spot, draft) && spot.event.payload.vote !== 'none',
+    (spot, draft) => {
+      const child = childOf(spot, draft)
+      if (child !== undefined) last(child).type = 'run.failed'
+    },
+  ),
+]
+
+export const VERIFIER_MUTATIONS: readonly Mutation[] = [...counting, ...asking, ...isolation]

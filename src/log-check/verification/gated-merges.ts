@@ -1,0 +1,150 @@
+import { chainsIn, phaseOf } from '../handoff/chains.js'
+import { eachRun, type Fields, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import {
+  gatesOf,
+  HELD,
+  type Hearing,
+  heard,
+  hearingsOf,
+  positionOf,
+  STAGED,
+  VERIFIED,
+} from './verification-attempts.js'
+import { AGENT } from '../invocation/invocations.js'
+import { get, show, text } from '../json.js'
+import { handouts, hasCompleted, oncePerRun, type Round, roundOf, roundsAs, told } from '../node/node-attempts.js'
+import { subjectsBefore } from './subjects.js'
+
+/** What becomes of a result, and that its gates have seen it before. */
+export const gatedMergeRules: readonly Rule[] = [
+  {
+    id: 'L24b',
+    title: 'After a verdict of fail or revise the result is not merged until a later pass over the same result',
+    source: 'agents R-VERIFY-11, R-VERIFY-21, RELIABILITY L24',
+    checks: eachRun((run, say) => {
+      const verdicts = new Map<LoggedEvent, unknown>()
+      for (const event of run.events) {
+        if (event.type === VERIFIED)
+          for (const subject of subjectsBefore(run, event, event.payload.target))
+            verdicts.set(subject, event.payload.verdict)
+        for (const subject of mergedBy(run, event)) {
+          const verdict = verdicts.get(subject) ?? 'pass'
+          if (verdict !== 'pass') say(`merged, and the verdict is ${show(verdict)}`, event)
+        }
+      }
+    }),
+  },
+  {
+    id: 'L24c',
+    title:
+      'A result is merged when every gate that stands before it has let this very result pass, after it was put to that gate for the last time',
+    source: 'agents R-VERIFY-10, §11.2, §23.2',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const merge of mergesOf(run)) for (const problem of mergeProblems(run, merge)) say(problem, merge.event)
+    }),
+  },
+]
+
+/** What an event merges, by what brought it: the end of a child, or the latest decision of an agent at a node. */
+function mergedBy(run: RunLog, event: LoggedEvent): LoggedEvent[] {
+  if (phaseOf(event) === 'output.harvested') return subjectsBefore(run, event, event.payload.childRunId)
+  const round = event.type === 'node.completed' ? roundOf(run, event) : undefined
+  return round === undefined ? [] : told(round, 'agent.decided').slice(-1)
+}
+
+type Merge = {
+  readonly event: LoggedEvent
+  /** Where the result was before: nothing that was heard earlier counts. */
+  readonly since: number
+  readonly point: 'harvest' | 'node' | 'run'
+  /** Undefined at the exit of a run. */
+  readonly round?: Round
+  readonly workerId?: string | undefined
+  /** Undefined where only one result can be meant. */
+  readonly target?: unknown
+}
+
+const mergesOf = (run: RunLog): Merge[] => [
+  ...handouts(run).flatMap(round => workersIn(run, round)),
+  ...roundsAs(run, AGENT).filter(hasCompleted).map(byNode),
+  ...run.events.filter(({ type }) => type === 'run.completed').map(event => byRun(run, event)),
+]
+
+/** Where nothing is mapped, a worker brings nothing that could be judged. */
+const workersIn = (run: RunLog, round: Round): Merge[] =>
+  chainsIn(run, round).flatMap(({ events, workerId }): Merge[] => {
+    const harvested = events.find(event => phaseOf(event) === 'output.harvested')
+    const brought = events.find(event => phaseOf(event) === 'child.completed')
+    if (harvested === undefined || brought === undefined) return []
+    const { childRunId: target } = brought.payload
+    return [{ event: harvested, since: brought.sequence, point: 'harvest', round, workerId, target }]
+  })
+
+const byNode = (round: Round): Merge => {
+  const decided = told(round, 'agent.decided').at(-1)
+  return {
+    event: round.end ?? round.start,
+    since: decided?.sequence ?? -1,
+    point: 'node',
+    round,
+  }
+}
+
+const byRun = (run: RunLog, event: LoggedEvent): Merge => ({
+  event,
+  since: run.events.findLast(({ type, payload }) => type === STAGED && payload.point === 'run')?.sequence ?? -1,
+  point: 'run',
+})
+
+/** Of a round; at the exit all that are of no round, for nothing is at work then. */
+const hearingsIn = (run: RunLog, round: Round | undefined): readonly Hearing[] => byRound(run).get(round) ?? []
+
+const byRound = oncePerRun((run: RunLog): Map<Round | undefined, Hearing[]> => {
+  const grouped = new Map<Round | undefined, Hearing[]>()
+  for (const hearing of hearingsOf(run)) {
+    const round = hearing.point === 'run' ? undefined : roundOf(run, hearing.started)
+    grouped.set(round, [...(grouped.get(round) ?? []), hearing])
+  }
+  return grouped
+})
+
+function mergeProblems(run: RunLog, merge: Merge): string[] {
+  const { event, since, point, round, target } = merge
+  const hearings = hearingsIn(run, round).filter(
+    hearing =>
+      hearing.started.sequence > since &&
+      hearing.started.sequence < event.sequence &&
+      hearing.point === point &&
+      (target === undefined || hearing.target === target),
+  )
+  const wanted = wantedAt(run, merge)
+  const asked = new Set(wanted ?? hearings.map(({ gateId }) => gateId))
+  return [...asked].flatMap(gateId => {
+    const latest = hearings.findLast(hearing => hearing.gateId === gateId)
+    return latest === undefined ? [`merged past gate ${show(gateId)}`] : passProblems(latest, event)
+  })
+}
+
+/** The gates that stand before a merge; undefined where the log does not show them. */
+function wantedAt(run: RunLog, { point, round, workerId }: Merge): (string | undefined)[] | undefined {
+  const stands = (gate: Fields): boolean => {
+    const isExit = positionOf(gate, 'placement') === 'workflow_exit'
+    if (point === 'run' || isExit) return point === 'run' && isExit
+    const worker = positionOf(gate, 'worker_id')
+    return positionOf(gate, 'phase_id') === round?.node && (worker === undefined || worker === workerId)
+  }
+  return gatesOf(run)
+    ?.filter(stands)
+    .map(gate => text(gate.gate_id))
+}
+
+function passProblems(hearing: Hearing, { sequence }: LoggedEvent): string[] {
+  const { gateId, blocking, verdicts, rendered, started } = hearing
+  const verdict = verdicts.findLast(event => event.sequence < sequence)
+  const isLet = rendered !== undefined || heard(hearing, HELD).some(({ payload }) => payload.proceeds === true)
+  if (!blocking) return isLet ? [] : [`merged before gate ${show(gateId)} was done`]
+  if (verdict?.payload.verdict !== 'pass') return [`merged, and gate ${show(gateId)} has not let it pass`]
+  const judged = get(verdict.raw.secret, 'resultHash')
+  return judged === undefined || judged === started.payload.resultHash ? [] : ['a pass over another result']
+}

@@ -1,0 +1,121 @@
+import { isTimeout } from '../interrupt/answering.js'
+import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { type Hearing, heard, hearingOf, hearingsOf, OVERRIDE, VERIFIED } from './verification-attempts.js'
+import { get, list, same, show, text } from '../json.js'
+import { behindMask, isGateQuestion } from '../interrupt/questions.js'
+import { storyOf } from '../story.js'
+
+/** A person's word in place of the verifiers'. */
+export const humanVerdictRules: readonly Rule[] = [
+  {
+    id: 'L24k',
+    title:
+      'A person is asked about the result that is heard, for a reason that is so; their word is told at once, as theirs, and says what they answered; nobody else’s is',
+    source: 'agents §23.2, R-DWS-36, R-VERIFY-8',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const hearing of hearingsOf(run)) for (const [problem, event] of wordProblems(hearing)) say(problem, event)
+      for (const [problem, event] of heardProblems(run)) say(problem, event)
+    }),
+  },
+]
+
+type Problem = readonly [string, LoggedEvent]
+
+const questionsIn = (hearing: Hearing): LoggedEvent[] => heard(hearing, 'interrupt.requested').filter(isGateQuestion)
+
+const answerIn = (hearing: Hearing, { payload }: LoggedEvent): LoggedEvent | undefined =>
+  heard(hearing, 'interrupt.resolved').find(event => event.payload.interruptId === payload.interruptId)
+
+function wordProblems(hearing: Hearing): Problem[] {
+  const problems: Problem[] = []
+  const questions = questionsIn(hearing)
+  for (const extra of questions.slice(1)) problems.push(['asked twice about one result', extra])
+  const [question] = questions
+  if (question !== undefined) problems.push(...reasonProblems(hearing, question))
+  const answer = question === undefined ? undefined : answerIn(hearing, question)
+  const words = hearing.verdicts.filter(isWord)
+  for (const word of words) {
+    if (answer === undefined || answer.sequence > word.sequence) problems.push(['nobody was asked', word])
+    else problems.push(...answerProblems(question, answer, word))
+  }
+  return problems
+}
+
+const isWord = ({ payload }: LoggedEvent): boolean =>
+  payload.agentId === OVERRIDE || list(payload.criteria).some(key => WORD_KEYS.includes(key))
+
+const WORD_KEYS: readonly unknown[] = ['human-override', 'human-confirmed', 'no-answer']
+
+const isPassing = (rendered: LoggedEvent | undefined): boolean =>
+  rendered !== undefined && rendered.payload.dwsVerdict !== 'fail'
+
+function reasonProblems(hearing: Hearing, question: LoggedEvent): Problem[] {
+  const { gateId, attempt, target, rendered, verdicts, blocking } = hearing
+  const data = behindMask(question, 'data')
+  const asked = (name: string) => get(data, name)
+  const problems: Problem[] = []
+  if (asked('gateId') !== gateId || asked('attempt') !== attempt || asked('artifactId') !== target)
+    problems.push([`asked about ${show(asked('artifactId'))}, heard is ${show(target)}`, question])
+  if (!blocking) problems.push(['a gate that does not block asks', question])
+  const isFailed = verdicts.some(({ payload, sequence }) => payload.verdict === 'fail' && sequence < question.sequence)
+  const holds: { readonly [reason: string]: boolean } = {
+    unsettled: rendered === undefined,
+    exhausted: isFailed,
+    unlicensed: isPassing(rendered),
+    unsure: isPassing(rendered),
+  }
+  if (holds[text(asked('reason')) ?? ''] !== true) problems.push([`asked because ${show(asked('reason'))}`, question])
+  return problems
+}
+
+const WORDS: { readonly [action: string]: string } = { accept: 'pass', refine: 'revise', reject: 'fail' }
+
+const actionOf = (answer: LoggedEvent): string | undefined =>
+  isTimeout(answer) ? 'reject' : text(get(behindMask(answer, 'resumeValue'), 'action'))
+
+/** To agree with a pass overrides nobody. */
+function keyFor(answer: LoggedEvent, reason: string): string {
+  if (isTimeout(answer)) return 'no-answer'
+  const isConfirmed = actionOf(answer) === 'accept' && ['unlicensed', 'unsure'].includes(reason)
+  return isConfirmed ? 'human-confirmed' : 'human-override'
+}
+
+function answerProblems(question: LoggedEvent | undefined, answer: LoggedEvent, word: LoggedEvent): Problem[] {
+  const problems: Problem[] = []
+  const action = actionOf(answer)
+  const said = WORDS[action ?? '']
+  if (action !== undefined && word.payload.verdict !== said)
+    problems.push([`${show(action)} becomes ${show(word.payload.verdict)}`, word])
+  const reason = text(get(question === undefined ? {} : behindMask(question, 'data'), 'reason')) ?? ''
+  const due = keyFor(answer, reason)
+  const keys = list(word.payload.criteria).filter(key => WORD_KEYS.includes(key))
+  if (!same(keys, [due])) problems.push([`told as ${show(keys)}, it is ${due}`, word])
+  if ((word.payload.agentId === OVERRIDE) !== (due === 'human-override'))
+    problems.push([`the word of ${show(word.payload.agentId)}`, word])
+  const by = get(word.raw.secret, 'by')
+  if (word.raw.secret !== undefined && !isTimeout(answer) && by !== answer.payload.resolvedBy)
+    problems.push([`the word of ${show(by)}, answered has ${show(answer.payload.resolvedBy)}`, word])
+  return problems
+}
+
+/** What a person says is told as soon as the node goes on, and no verdict in their name without it. */
+function heardProblems(run: RunLog): Problem[] {
+  const problems: Problem[] = []
+  const story = storyOf(run)
+  const asked = new Set(run.events.filter(isGateRequest).map(({ payload }) => payload.interruptId))
+  story.forEach((event, place) => {
+    const [before, next] = [story[place - 1], story[place + 1]]
+    const isPersons = event.type === VERIFIED && event.payload.agentId === OVERRIDE
+    if (isPersons && (before?.type !== 'node.resumed' || before.node !== event.node))
+      problems.push([`a person’s word after ${before?.type ?? 'nothing'}`, event])
+    if (event.type !== 'node.resumed' || !asked.has(event.payload.interruptId) || next === undefined) return
+    // To refuse what the verifiers have refused already needs no word.
+    const isRefusal = ['reject', 'timeout'].includes(String(before?.payload.action))
+    const isRefused = isRefusal && hearingOf(run, event)?.verdicts.at(-1)?.payload.verdict === 'fail'
+    if (next.type !== VERIFIED && !isRefused) problems.push([`an answer, and then ${next.type}`, event])
+  })
+  return problems
+}
+
+const isGateRequest = (event: LoggedEvent): boolean => event.type === 'interrupt.requested' && isGateQuestion(event)

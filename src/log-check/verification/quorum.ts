@@ -1,0 +1,143 @@
+import { eachRun, type Fields, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { FINDING, type Hearing, heard, hearingOf, hearingsOf, RENDERED } from './verification-attempts.js'
+import { get, list, number, show, text } from '../json.js'
+import { storyOf } from '../story.js'
+import { votesIn } from './verifiers.js'
+
+/** How what was found becomes a verdict. */
+export const quorumRules: readonly Rule[] = [
+  {
+    id: 'L24d',
+    title:
+      'A result is put to a gate that the run was started with, and what was found is told once of it: each finding, then the record with all of them, then the verdict',
+    source: 'agents R-DWS-13, R-DWS-31, R-DWS-35, §23.3',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const [problem, event] of tellingProblems(run)) say(problem, event)
+      for (const hearing of hearingsOf(run)) {
+        if (!isPinned(run, hearing)) say('not the gate that the run was started with', hearing.started)
+        for (const extra of heard(hearing, RENDERED).slice(1)) say('a second verdict in one hearing', extra)
+        for (const event of heard(hearing, RENDERED, FINDING))
+          for (const problem of namingProblems(hearing, event)) say(problem, event)
+      }
+    }),
+  },
+  {
+    id: 'L24h',
+    title:
+      'A verdict has the votes that were given, and is one that the votes that are missing could not change; a warning makes a pass conditional',
+    source: 'agents R-DWS-16, R-DWS-17, R-DWS-25, R-DWS-36, §23.2',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const hearing of hearingsOf(run)) {
+        const { rendered } = hearing
+        if (rendered !== undefined) for (const problem of countProblems(hearing, rendered)) say(problem, rendered)
+      }
+    }),
+  },
+]
+
+type Problem = readonly [string, LoggedEvent]
+
+/** Later changes of a gate do not touch a run. */
+function isPinned({ started: { gates } }: RunLog, { gateId, started }: Hearing): boolean {
+  const { gateVersion, gateHash } = started.payload
+  const pinned = list(gates).find(gate => get(gate, 'gateId') === gateId)
+  return gates === undefined || (get(pinned, 'version') === gateVersion && get(pinned, 'hash') === gateHash)
+}
+
+const RECORD = 'dws.verification-result'
+
+function tellingProblems(run: RunLog): Problem[] {
+  const problems: Problem[] = []
+  const story = storyOf(run)
+  story.forEach((event, place) => {
+    if (event.type === RENDERED || event.type === FINDING) {
+      if (hearingOf(run, event) === undefined) problems.push(['nothing is put to a gate here', event])
+    }
+    const next = story[place + 1]
+    if (event.type === FINDING && next !== undefined && next.type !== FINDING && !isRecord(next))
+      problems.push([`a finding, and then ${next.type}`, event])
+    if (event.type !== RENDERED) return
+    const record = story[place - 1]
+    if (record === undefined || !isRecord(record) || record.payload.artifactId !== event.payload.resultArtifactId)
+      problems.push(['there is no record of it', event])
+    else problems.push(...recordProblems(hearingOf(run, event), record))
+  })
+  return problems
+}
+
+const isRecord = ({ type, payload }: LoggedEvent): boolean =>
+  type === 'artifact.created' && payload.artifactType === RECORD
+
+/** Without what is kept beside the log nobody can tell. */
+function recordProblems(hearing: Hearing | undefined, record: LoggedEvent): Problem[] {
+  const content = get(record.raw.secret, 'content')
+  if (hearing === undefined || content === undefined) return []
+  const told = heard(hearing, FINDING).map(({ payload }) => payload.findingId)
+  const kept = list(get(content, 'findings')).map(finding => get(finding, 'finding_id'))
+  return show(told) === show(kept) ? [] : [[`${told.length} findings are told, ${kept.length} are kept`, record]]
+}
+
+function namingProblems({ gateId, attempt, started, gate }: Hearing, { type, payload }: LoggedEvent): string[] {
+  const problems: string[] = []
+  if (payload.gateId !== gateId || payload.attempt !== attempt)
+    problems.push(`of ${show(payload.gateId)}, attempt ${show(payload.attempt)}; heard is ${gateId}, ${attempt}`)
+  if (type === RENDERED && payload.resultHash !== started.payload.resultHash)
+    problems.push('a verdict over another result')
+  const known = list(gate?.evaluation_criteria).map(criterion => get(criterion, 'dimension'))
+  // R-DWS-32: what a model says never becomes a key.
+  if (type === FINDING && gate !== undefined && !known.includes(payload.dimension))
+    problems.push(`the gate knows no ${show(payload.dimension)}`)
+  return problems
+}
+
+function countProblems(hearing: Hearing, { payload }: LoggedEvent): string[] {
+  const problems: string[] = []
+  const votes = votesIn(hearing)
+  const passing = votes.filter(({ vote }) => vote !== 'fail')
+  const { votes: told, passVotes } = {
+    votes: get(payload.quorum, 'votes'),
+    passVotes: get(payload.quorum, 'passVotes'),
+  }
+  if (told !== votes.length || passVotes !== passing.length)
+    problems.push(`${show(passVotes)} of ${show(told)} votes pass; given were ${passing.length} of ${votes.length}`)
+  const isPass = payload.dwsVerdict !== 'fail'
+  const warned = heard(hearing, FINDING).some(finding => finding.payload.classification === 'warning')
+  if (isPass && warned !== (payload.dwsVerdict === 'conditional_pass'))
+    problems.push(`${show(payload.dwsVerdict)} ${warned ? 'with' : 'without'} a warning`)
+  const seats = number(hearing.started.payload.verifiers) ?? 0
+  if (seats === 0) return problems
+  const seatsOf = (chosen: typeof votes) => chosen.map(({ seat }) => seat)
+  const against = seatsOf(votes.filter(({ vote }) => vote === 'fail'))
+  if (isPass && !carries(hearing.gate, seats, seatsOf(passing))) problems.push('a pass without a quorum')
+  const others = Array.from({ length: seats }, (_, seat) => seat).filter(seat => !against.includes(seat))
+  const mayPass = hearing.gate !== undefined && carries(hearing.gate, seats, others)
+  // What the host itself has found to be wrong is wrong whatever anybody says.
+  if (!isPass && mayPass && hearing.started.payload.probesFailed === 0)
+    problems.push('a fail that the missing votes could have changed')
+  return problems
+}
+
+/** A lead so small that adding in another order could make it is none. */
+const TIE = 1e-9
+
+/** Whether these seats are enough; where the gate is not shown, one is, for a pass. */
+function carries(gate: Fields | undefined, seats: number, passing: readonly unknown[]): boolean {
+  const policy = gate?.multi_verifier
+  const least = number(get(policy, 'min_agree')) ?? 1
+  const named = list(get(gate?.verifier_requirements, 'verifiers'))
+  const weight = (seat: number): number => number(get(named[seat], 'weight')) ?? 1
+  const all = Array.from({ length: seats }, (_, seat) => seat)
+  const sum = (chosen: readonly number[]) => chosen.reduce((total, seat) => total + weight(seat), 0)
+  switch (text(get(policy, 'quorum_strategy'))) {
+    case 'majority':
+      return passing.length >= Math.max(Math.floor(seats / 2) + 1, least)
+    case 'unanimous':
+      return passing.length === seats
+    case 'weighted':
+      return 2 * sum(all.filter(seat => passing.includes(seat))) - sum(all) > TIE * sum(all) && passing.length >= least
+    default:
+      return passing.length >= Math.max(1, least)
+  }
+}

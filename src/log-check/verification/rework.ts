@@ -1,0 +1,153 @@
+import { chainsIn } from '../handoff/chains.js'
+import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import {
+  HELD,
+  type Hearing,
+  heard,
+  hearingOf,
+  hearingsOf,
+  placeOf,
+  positionOf,
+  RENDERED,
+  REWORK,
+  VERIFIED,
+  WITHHELD,
+} from './verification-attempts.js'
+import { get, number, show } from '../json.js'
+import { hasCompleted, roundOf } from '../node/node-attempts.js'
+import { storyOf } from '../story.js'
+
+/** What happens to work that is not good enough. */
+export const reworkRules: readonly Rule[] = [
+  {
+    id: 'L24i',
+    title:
+      'Attempts at a gate count 1, 2, 3 … for one piece of work, which a node begins anew unless it was sent back; a gate sends no work back after the last that it allows',
+    source: 'agents R-DWS-22, R-DWS-35',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      const works = new Map<string, Work>()
+      for (const hearing of hearingsOf(run)) {
+        if (hearing.point === 'none') continue
+        const key = `${placeOf(run, hearing)}/${hearing.gateId}`
+        const work = workAt(run, hearing, works.get(key))
+        works.set(key, work)
+        if (hearing.attempt !== work.made + 1)
+          say(`attempt ${hearing.attempt}; ${work.made + 1} is due`, hearing.started)
+        if (isAttempt(hearing)) work.made = hearing.attempt
+        work.verdict = hearing.verdicts.at(-1)?.payload.verdict ?? work.verdict
+        const returned = hearing.verdicts.find(({ payload }) => payload.verdict === 'revise')
+        if (returned === undefined) continue
+        // What another gate has sent back was no attempt at this one.
+        work.sentBack += 1
+        const most = number(get(hearing.gate?.gate_behaviour, 'max_attempts')) ?? Number.POSITIVE_INFINITY
+        if (work.sentBack >= most) say(`sent back ${work.sentBack} times; ${most} attempts are allowed`, returned)
+      }
+    }),
+  },
+  {
+    id: 'L24j',
+    title:
+      'Work is done again exactly when the verdict is revise, as the next attempt at the same gate, by whoever did it; otherwise it is withheld, or the run stops',
+    source: 'agents R-VERIFY-14, R-DWS-20, R-DWS-34',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const [problem, event] of consequenceProblems(run)) say(problem, event)
+      for (const hearing of hearingsOf(run)) {
+        for (const event of heard(hearing, REWORK))
+          for (const problem of returnProblems(run, hearing, event)) say(problem, event)
+        for (const event of heard(hearing, WITHHELD))
+          for (const problem of withheldProblems(hearing, event)) say(problem, event)
+      }
+      for (const event of run.events)
+        if ([REWORK, WITHHELD].includes(event.type) && hearingOf(run, event) === undefined)
+          say('nothing is put to a gate here', event)
+    }),
+  },
+]
+
+type Problem = readonly [string, LoggedEvent]
+
+/** One piece of work before one gate: what has been tried of it counts together. */
+type Work = { readonly began: number; made: number; sentBack: number; verdict: unknown }
+
+/** A node that begins anew begins new work, unless what it does was sent back to whoever hands it out. */
+function workAt(run: RunLog, { point, node, started }: Hearing, before: Work | undefined): Work {
+  const isFirst = ({ type, node: id, payload, sequence }: LoggedEvent) =>
+    type === 'node.started' && id === node && sequence < started.sequence && (number(payload.attempt) ?? 0) === 0
+  const began = point === 'run' ? 0 : (run.events.findLast(isFirst)?.sequence ?? 0)
+  if (before !== undefined && (before.began === began || before.verdict === 'revise')) return { ...before, began }
+  return { began, made: 0, sentBack: 0, verdict: undefined }
+}
+
+/** What became of a result without anybody's judgement was an attempt, too. */
+const isAttempt = (hearing: Hearing): boolean =>
+  heard(hearing, RENDERED, VERIFIED).length > 0 || heard(hearing, HELD).some(({ payload }) => payload.proceeds === true)
+
+const STOPS: readonly string[] = ['assay.stop.requested', 'node.cancelled']
+
+/** What comes next after a verdict that is not a pass, by where the result was to be merged. */
+const AFTER: { readonly [verdict: string]: { readonly [point: string]: readonly string[] } } = {
+  revise: {
+    harvest: [REWORK, WITHHELD, 'cap.breached', ...STOPS],
+    node: ['agent.invocation.completed', 'cap.breached', ...STOPS],
+    run: [REWORK, 'cap.breached', ...STOPS],
+  },
+  fail: {
+    harvest: [WITHHELD, 'interrupt.requested', ...STOPS],
+    node: ['interrupt.requested', 'agent.invocation.completed', ...STOPS],
+    run: ['interrupt.requested', 'run.failed', ...STOPS],
+  },
+}
+
+function consequenceProblems(run: RunLog): Problem[] {
+  const problems: Problem[] = []
+  const story = storyOf(run)
+  story.forEach((event, place) => {
+    const { verdict } = event.payload
+    const next = story[place + 1]
+    const allowed = AFTER[String(verdict)]?.[hearingOf(run, event)?.point ?? '']
+    if (event.type === VERIFIED && next !== undefined && allowed?.includes(next.type) === false)
+      problems.push([`${show(verdict)}, and then ${next.type}`, event])
+    if (event.type !== REWORK) return
+    const last = story[place - 1]
+    const before = last?.type === 'agent.invocation.completed' ? story[place - 2] : last
+    if (before?.type !== VERIFIED || before.payload.verdict !== 'revise')
+      problems.push([`done again after ${before?.type ?? 'nothing'}`, event])
+  })
+  return problems
+}
+
+function returnProblems(run: RunLog, hearing: Hearing, event: LoggedEvent): string[] {
+  const { payload, node, sequence } = event
+  const { attempt, gateId, point, started, gate } = hearing
+  const problems: string[] = []
+  if (payload.attempt !== attempt + 1) problems.push(`attempt ${show(payload.attempt)} after ${attempt}`)
+  if (payload.gateId !== gateId || payload.point !== point)
+    problems.push(`sent back by ${show(payload.gateId)} at ${show(payload.point)}, heard was ${gateId} at ${point}`)
+  if (payload.workerId !== started.payload.workerId) problems.push(`sent back to ${show(payload.workerId)}`)
+  if (point === 'run' && gate !== undefined && positionOf(gate, 'phase_id') !== node)
+    problems.push(`the work goes back to ${show(node)}`)
+  if (point === 'run') {
+    const next = run.events.find(({ type, sequence: at }) => type === 'node.started' && at > sequence)
+    if (next !== undefined && next.node !== node) problems.push(`${show(next.node)} begins, not ${show(node)}`)
+  }
+  const round = point === 'harvest' ? roundOf(run, event) : undefined
+  if (round === undefined || !hasCompleted(round)) return problems
+  const isDone = chainsIn(run, round).some(
+    ({ again, events }) => again !== undefined && (events[0]?.sequence ?? 0) > sequence,
+  )
+  return isDone ? problems : [...problems, 'nobody has done it again']
+}
+
+function withheldProblems({ gateId, attempt, target, verdicts, started }: Hearing, event: LoggedEvent): string[] {
+  const { payload, sequence } = event
+  const verdict = verdicts.findLast(earlier => earlier.sequence < sequence)?.payload.verdict
+  const problems: string[] = []
+  if (verdict !== payload.verdict || verdict === 'pass')
+    problems.push(`withheld as ${show(payload.verdict)}, the verdict is ${show(verdict)}`)
+  if (payload.gateId !== gateId || payload.attempt !== attempt || payload.targetRef !== target)
+    problems.push(`withheld is ${show(payload.targetRef)}, heard was ${show(target)}`)
+  if (payload.workerId !== started.payload.workerId) problems.push(`withheld from ${show(payload.workerId)}`)
+  return problems
+}

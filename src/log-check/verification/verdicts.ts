@@ -1,0 +1,170 @@
+import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import type { GraphNode } from '../graph.js'
+import {
+  type Hearing,
+  heard,
+  hearingOf,
+  hearingsOf,
+  OVERRIDE,
+  RENDERED,
+  STAGED,
+  VERIFIED,
+} from './verification-attempts.js'
+import { invocationOf } from '../invocation/invocations.js'
+import { get, list, show } from '../json.js'
+import { byId, causeOf } from '../node/node-attempts.js'
+import { storyOf } from '../story.js'
+import { subjectsBefore } from './subjects.js'
+
+/** What is said of a result, and what result it is said of. */
+export const verdictRules: readonly Rule[] = [
+  {
+    id: 'L24',
+    title: 'A verdict is over a result that is there: a decision of an agent, a child of this run, or a call of a tool',
+    source: 'agents §11.1, RELIABILITY L24',
+    checks: eachRun((run, say) => {
+      for (const event of run.events) {
+        const { type, payload } = event
+        if (type !== VERIFIED && type !== STAGED) continue
+        // What another host has done is not in this log.
+        if (payload.causationHostId !== undefined) continue
+        const target = type === VERIFIED ? payload.target : payload.targetRef
+        if (subjectsBefore(run, event, target).length === 0) say(`there is no ${show(target)}`, event)
+      }
+    }),
+  },
+  {
+    id: 'L24a',
+    title:
+      'A result is judged, and the verdict told, because of the event that brought it; a verdict over a decision is told before the invocation that made it ends',
+    source: 'agents R-VERIFY-23, §29 A14',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const { started, target, verdicts, point } of hearingsOf(run)) {
+        for (const event of [started, ...verdicts]) {
+          const cause = byId(run).get(causeOf(event) ?? '')
+          if (cause === undefined || !subjectsBefore(run, event, target).includes(cause))
+            say(`caused by ${cause?.type ?? 'nothing'}, not by what brought ${show(target)}`, event)
+          if (point === 'node' && invocationOf(run, event) === undefined) say('told outside of the invocation', event)
+        }
+      }
+    }),
+  },
+  {
+    id: 'L24e',
+    title:
+      'A verdict follows from what was found: a pass from a pass or a forced one, else revise or fail; a gate that does not block never says either; whose word it is and what it was held to is told',
+    source: 'agents §23.2, R-VERIFY-6, R-VERIFY-8',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const event of run.events)
+        if (event.type === VERIFIED && hearingOf(run, event) === undefined) say('a verdict without a hearing', event)
+      for (const hearing of hearingsOf(run)) {
+        for (const [problem, event] of translationProblems(hearing)) say(problem, event)
+        for (const event of hearing.verdicts) for (const problem of wordProblems(hearing, event)) say(problem, event)
+      }
+      for (const [problem, event] of silenceProblems(run)) say(problem, event)
+    }),
+  },
+  {
+    id: 'L24f',
+    title: 'That somebody judged their own work is told exactly when they did',
+    source: 'agents R-VERIFY-7, R-VERIFY-8',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const hearing of hearingsOf(run)) {
+        const actors = actorsOf(run, hearing)
+        if (actors === undefined) continue
+        const isSelf = votersOf(hearing).some(({ payload }) => actors.includes(payload.agentId))
+        for (const event of hearing.verdicts)
+          if (list(event.payload.criteria).includes(SELF) !== isSelf)
+            say(isSelf ? 'somebody judged their own work' : 'nobody judged their own work', event)
+      }
+    }),
+  },
+]
+
+type Problem = readonly [string, LoggedEvent]
+
+const SELF = 'self-verification'
+const FORCED = 'gate.on-fail.conditional-pass'
+const CONFIRMED = 'human-confirmed'
+const OVERRIDDEN = 'human-override'
+const UNANSWERED = 'no-answer'
+const KEYS: readonly unknown[] = [SELF, FORCED, CONFIRMED, OVERRIDDEN, UNANSWERED]
+
+/** Of the gate itself, not of a person who was asked or did not answer. */
+const isOfGate = ({ payload }: LoggedEvent): boolean =>
+  payload.agentId !== OVERRIDE && !list(payload.criteria).includes(UNANSWERED)
+
+const isPassing = (dwsVerdict: unknown): boolean => dwsVerdict === 'pass' || dwsVerdict === 'conditional_pass'
+
+function translationProblems({ rendered, blocking, point, verdicts }: Hearing): Problem[] {
+  const problems: Problem[] = []
+  const own = verdicts.filter(isOfGate)
+  for (const extra of own.slice(1)) problems.push(['a second verdict of the gate', extra])
+  const [verdict] = own
+  if (verdict !== undefined && rendered === undefined) problems.push(['a verdict that was not rendered', verdict])
+  if (rendered === undefined) return problems
+  const { dwsVerdict, forced, proceeds } = rendered.payload
+  const isFailed = !isPassing(dwsVerdict)
+  const isSilent = point === 'none' || (!blocking && isFailed)
+  if ((proceeds === true) !== isSilent)
+    problems.push([`${show(dwsVerdict)}, and it ${isSilent ? 'waits' : 'proceeds'}`, rendered])
+  if (isSilent && verdicts[0] !== undefined) problems.push(['a gate that does not block says what would', verdicts[0]])
+  if (forced === true && !(blocking && isFailed)) problems.push([`${show(dwsVerdict)} is forced`, rendered])
+  if (verdict === undefined) return problems
+  const due = !isFailed || forced === true ? ['pass'] : ['revise', 'fail']
+  if (!due.includes(String(verdict.payload.verdict)))
+    problems.push([`${show(dwsVerdict)} becomes ${show(verdict.payload.verdict)}`, verdict])
+  if (list(verdict.payload.criteria).includes(FORCED) !== (forced === true))
+    problems.push([forced === true ? 'forced, and not told' : 'not forced, and told so', verdict])
+  return problems
+}
+
+/** Whose word it is, and what the result was held to. */
+function wordProblems(hearing: Hearing, { payload }: LoggedEvent): string[] {
+  const { started, target, gateId } = hearing
+  const problems: string[] = []
+  if (payload.target !== target) problems.push(`a verdict over ${show(payload.target)}, heard is ${show(target)}`)
+  const judged = list(started.payload.criteria)
+  const keys = list(payload.criteria)
+  if (judged.some((key, place) => keys[place] !== key) || keys.slice(judged.length).some(key => !KEYS.includes(key)))
+    problems.push(`held to ${show(keys)}, judged are ${show(judged)}`)
+  if (payload.agentId === OVERRIDE) return problems
+  const [voter] = votersOf(hearing)
+  // One verifier that has voted is named; several, or none, judge in the name of the gate.
+  const isOne = started.payload.verifiers === 1 && voter !== undefined && !keys.includes(UNANSWERED)
+  const due = isOne ? voter.payload.agentId : `host:gate:${gateId}`
+  if (payload.agentId !== due) problems.push(`the word of ${show(payload.agentId)}, not of ${show(due)}`)
+  return problems
+}
+
+/** What was found is followed by what is said of it, or by a question to a person. */
+function silenceProblems(run: RunLog): Problem[] {
+  const problems: Problem[] = []
+  const story = storyOf(run)
+  story.forEach((event, place) => {
+    const next = story[place + 1]
+    if (event.type !== RENDERED || event.payload.proceeds === true || next === undefined) return
+    if (next.node !== event.node || ![VERIFIED, 'interrupt.requested'].includes(next.type))
+      problems.push([`followed by ${next.type}, not by a verdict`, event])
+  })
+  return problems
+}
+
+const votersOf = (hearing: Hearing): LoggedEvent[] =>
+  heard(hearing, 'assay.verifier.ended').filter(({ payload }) => payload.vote !== 'none')
+
+/** Whose work is judged; undefined where the log does not show it. */
+function actorsOf(run: RunLog, { point, started, target }: Hearing): unknown[] | undefined {
+  if (point === 'node') return [invocationOf(run, started)?.agentId]
+  // What leaves the workflow is the work of everybody in it.
+  if (point === 'run') return run.graph && [...run.graph.nodes.values()].flatMap(namesOf)
+  const [ended] = subjectsBefore(run, started, target)
+  if (ended?.raw.secret === undefined) return undefined
+  return [started.payload.workerId, ...list(get(ended.raw.secret, 'agents'))]
+}
+
+const namesOf = ({ agentId, config }: GraphNode): unknown[] =>
+  [agentId, get(config, 'agentId'), get(config, 'workflowId')].filter(name => name !== undefined)
