@@ -1,7 +1,26 @@
 import type { ModelSaid } from '../../src/core/agent/brief.js'
-import { given, Scenario, rulesFor } from '../../src/testing/given-when-then.js'
-import { agentFlow, answered, atWork, reasons, says } from '../../src/testing/invocations.js'
-import { answer, loopOf, next } from '../../src/testing/orchestration.js'
+import { JUDGE_WORKFLOW } from '../../src/core/nodes/judge.js'
+import { coreNodeTypes } from '../../src/core/nodes/registry.js'
+import { compile, isPlan } from '../../src/core/run/compile.js'
+import type { RunStatus } from '../../src/core/run/event.js'
+import { branchOff } from '../../src/core/run/fork.js'
+import { hostWorkflow } from '../../src/engine/host-workflows.js'
+import { gateAt, judged, poor, subFlow } from '../../src/testing/gate-stories.js'
+import { given, rulesFor, Scenario } from '../../src/testing/given-when-then.js'
+import {
+  agentFlow,
+  answered,
+  atWork,
+  breaks,
+  briefs,
+  reasons,
+  returns,
+  says,
+  tool,
+  wants,
+} from '../../src/testing/invocations.js'
+import { LIMITS } from '../../src/testing/limits.js'
+import { answer, begins, ends, loopOf, next } from '../../src/testing/orchestration.js'
 
 /** Stories of what random ones seldom come to. */
 
@@ -73,4 +92,55 @@ export const severalQuestions = (): Scenario => {
     .when({ type: 'ResumeRun' })
     .when(answer('late', { action: 'accept' }, 'bob'))
     .when(answer('early', { answers: { q: 'this' } }))
+}
+
+/** Two children wait for different people, and the first of them goes on. */
+export function waitingChildren(): Scenario {
+  const plan = [next('w', 'v'), { kind: 'terminate' }]
+  const workflow = loopOf({ mockDispatchPlan: plan }, { dispatch: { fanOutPolicy: 'parallel' } })
+  const run = given(workflow, ['assay.conformance']).start()
+  begins(begins(run, 'c-0'), 'c-1', { worker: 1 })
+  const waits = (childRunId: string, status: RunStatus) =>
+    run.when({ type: 'ChildWaits', nodeId: 'dispatch', childRunId, status })
+  waits('c-1', 'waiting-approval')
+  waits('c-0', 'waiting-input')
+  waits('c-0', 'running')
+  return ends(ends(run, 'c-0'), 'c-1')
+}
+
+/** A result that is put to a gate only to learn what the gate says. */
+export function trial(): Scenario {
+  const nodeTypes = new Map(coreNodeTypes.map(type => [type.typeId, type]))
+  const capabilities = new Set<string>()
+  const plan = compile(hostWorkflow(JUDGE_WORKFLOW)!, 'digest', { nodeTypes, capabilities, accepted: true })
+  if (!isPlan(plan)) throw new Error(plan.message)
+  const run = new Scenario({ plan, limits: LIMITS, capabilities })
+  return judged(run.start({ gateId: 'g1', output: { text: 'x' } }, undefined, [gateAt('judge', 'checkpoint')]), poor())
+}
+
+/** An agent that fails after it has used a tool: the next attempt does not pay for it again. */
+export function paidToolCall(): Scenario {
+  const run = atWork(given(agentFlow({ settings: { maxRetries: 1, retryDelayMs: 10 } })), {
+    tools: [tool('mcp:x.look')],
+  })
+  returns(says(run, wants('mcp:x.look')))
+  breaks(run, { retryable: true })
+  briefs(run.after(100), { tools: [tool('mcp:x.look')] })
+  return returns(says(run, wants('mcp:x.look')))
+}
+
+/** A run that is cancelled while its worker is at work, on a part of the budget. */
+export function workerLetGo(): Scenario {
+  const run = given(subFlow({ propagateCancellation: false })).start({}, { budget: { maxTokens: 1_000 } })
+  return begins(run, 'c-0', { nodeId: 'a' }).when({ type: 'CancelRun', by: 'ann' })
+}
+
+/** A branch that may spend less than its source. */
+export function thriftyBranch() {
+  const { rules, log, now } = atWork(given(agentFlow()), {}, { budget: { maxTokens: 50_000 } })
+  const fork = { sourceRunId: 'run-0', fromSeq: log.length, mode: 'branch', sourceLength: log.length } as const
+  const overlay = { configurable: { budget: { maxTokens: 20_000 } }, tags: ['again'], metadata: { why: 'cheaper' } }
+  const branch = branchOff(rules, { phase: 'absent', fork }, 'run-1', log, overlay, now + 5_000)
+  if (!branch.ok) throw new Error(branch.refusal.message)
+  return { rules, log: [...log, ...branch.events], fork }
 }

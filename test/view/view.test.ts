@@ -112,8 +112,9 @@ describe('what readers fold from public events is what the server shows, after e
 
   it('of what random stories seldom come to', () => {
     for (const story of Object.values(BY_HAND)) {
-      const { rules, log } = story()
-      expectSame(served(rules.plan, 'run-1', log))
+      const told = story()
+      const { rules, log } = told
+      expectSame(served(rules.plan, 'run-1', log, 'fork' in told ? { fork: told.fork } : {}))
     }
   })
 

@@ -63,6 +63,38 @@ describe('a run folded from its public events', () => {
     expect(loop?.iteration).toBe(999)
   })
 
+  test('a pause stops what the host itself does, and leaves agents, workers and people at it', () => {
+    const start = (sequence: number, typeId: string, nodeId: string) =>
+      event(sequence, 'node.started', nodeId, { typeId, attempt: 0 })
+    const view = folded(
+      started,
+      start(1, 'core.delay', 'timer'),
+      start(2, 'core.agent', 'agent'),
+      start(3, 'core.approvalGate', 'person'),
+      event(4, 'interrupt.requested', 'person', { kind: 'approval', data: {} }),
+      start(5, 'vendor.unknown', 'vendor'),
+      event(6, 'run.paused', undefined, { drainPolicy: 'immediate' }),
+    )
+    expect(viewSnapshot(view).nodeStates).toEqual({
+      timer: { status: 'interrupted', attempt: 0 },
+      agent: { status: 'running', attempt: 0 },
+      person: { status: 'suspended', attempt: 0 },
+    })
+  })
+
+  test('a node at which the result of the run waits for its gates is at work, whatever was set back before', () => {
+    const view = folded(
+      started,
+      event(1, 'node.started', 'a', { typeId: 'core.noop', attempt: 0 }),
+      event(2, 'node.completed', 'a', { outputs: {} }),
+      event(3, 'node.started', 'loop', { typeId: 'core.loop', attempt: 0 }),
+      event(4, 'node.completed', 'loop', { outputs: { continue: true } }),
+    )
+    expect(viewSnapshot(view).nodeStates).toEqual({ loop: { status: 'completed' } })
+    const staged = foldEvent(view, event(5, 'assay.result.staged', 'a', { point: 'run', targetRef: 'r:2' }))
+    expect(viewSnapshot(staged).nodeStates).toMatchObject({ a: { status: 'running', attempt: 0 } })
+  })
+
   test('lists nodes in the order of the definition where that is known', () => {
     const view = [started, event(1, 'node.started', 'b')].reduce(foldEvent, emptyView({ nodeIds: ['a', 'b'] }))
     expect(viewSnapshot(view).nodeStates).toEqual({ a: { status: 'pending' }, b: { status: 'running', attempt: 0 } })
