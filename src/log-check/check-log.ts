@@ -2,7 +2,7 @@ import type { CheckedEvent, CheckedRun, CheckInput, Finding, Log, LoggedEvent, R
 import { graphOf } from './graph.js'
 import { fields, get, text } from './json.js'
 import { RULES } from './rules.js'
-import { lastCut } from './story.js'
+import { lastForkSequence } from './story.js'
 
 /**
  * Reads logs and reports every place where they break the contract. Pure; time and memory grow linearly with the
@@ -31,7 +31,7 @@ function readRun(run: CheckedRun): RunLog {
   const started = events.find(event => event.type === 'run.started')?.payload ?? {}
   const fork = run.fork === undefined ? run.row?.fork : run.fork
   // Where nobody says what a run is a fork of, its log still tells where it was cut.
-  const ownFrom = fork === undefined ? lastCut(events) : (fork?.fromSeq ?? 0)
+  const ownFrom = fork === undefined ? lastForkSequence(events) : (fork?.fromSeq ?? 0)
   // A fork is nobody's child, whatever the beginning it shares says.
   const told = fork || ownFrom > 0 ? {} : started
   return {

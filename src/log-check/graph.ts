@@ -82,7 +82,7 @@ export function graphOf(definition: unknown): Graph | undefined {
 }
 
 /** A node and all that its edges lead to, however far. */
-export function fromHereOn(graph: Graph | undefined, id: string): Set<string> {
+export function nodesReachableFrom(graph: Graph | undefined, id: string): Set<string> {
   const reached = new Set([id])
   for (const here of reached) for (const next of graph?.nodes.get(here)?.leadsTo ?? []) reached.add(next)
   return reached

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { gatedRuns } from '../testing/gated-runs.js'
-import { KINDS, type Kind } from '../testing/stories/story.js'
+import { STORY_KINDS, type StoryKind } from '../testing/stories/story.js'
 import { toldRuns } from '../testing/stories/tell-story.js'
 import { checkLog } from './check-log.js'
 import type { CheckInput } from './checked.js'
@@ -28,7 +28,7 @@ function expectLegal(input: CheckInput): void {
 
 const typesTold = new Set<string>()
 
-test.each(Object.keys(KINDS) as Kind[])(
+test.each(Object.keys(STORY_KINDS) as StoryKind[])(
   'L1–L33: a story of %s that the engine has told has no findings',
   async kind => {
     await fc.assert(

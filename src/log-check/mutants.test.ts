@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { runsIn } from '../../test/support/stored-runs.js'
 import { gatedFamily, handing, score, writing } from '../testing/gated-families.js'
 import { gatedRuns } from '../testing/gated-runs.js'
-import { KINDS, type Kind } from '../testing/stories/story.js'
+import { STORY_KINDS, type StoryKind } from '../testing/stories/story.js'
 import { toldRuns } from '../testing/stories/tell-story.js'
 import { checkLog } from './check-log.js'
 import type { CheckInput } from './checked.js'
@@ -55,7 +55,7 @@ const MUTATIONS: readonly Mutation[] = [
 const GATED_MUTATIONS: readonly Mutation[] = [...VERDICT_MUTATIONS, ...VERIFIER_MUTATIONS, ...GATE_MUTATIONS]
 const PER_MUTATION = 5
 /** What an agent or an orchestra can come to is more than what a line of nodes can. */
-const STORIES: { readonly [kind in Kind]: number } = {
+const STORIES: { readonly [kind in StoryKind]: number } = {
   graph: 60,
   line: 60,
   loop: 60,
@@ -67,7 +67,7 @@ const STORIES: { readonly [kind in Kind]: number } = {
 }
 const seedOf = (i: number): number => i * 31 + 7
 const LOGS: CheckInput[] = []
-for (const kind of Object.keys(KINDS) as Kind[])
+for (const kind of Object.keys(STORY_KINDS) as StoryKind[])
   for (let i = 0; i < STORIES[kind]; i += 1) LOGS.push(await toldRuns(kind, fromSeed(seedOf(i))))
 
 const FAMILIES = await Promise.all(

@@ -1,12 +1,12 @@
 import type { LoggedEvent, RunLog } from './checked.js'
 
-/** Said about a log by whoever forked it, between any two events of what happens in it. */
+/** Events about the log itself, which a fork may put between any two others. */
 export const isRemark = (event: LoggedEvent): boolean =>
   event.type === 'assay.run.forked' || event.type === 'replay.diverged'
 
-/** What happens in a run, in order: its log without remarks about the log. */
-export const storyOf = (run: RunLog): LoggedEvent[] => run.events.filter(event => !isRemark(event))
+/** The events of a run without the remarks about the log itself. */
+export const withoutRemarks = (run: RunLog): LoggedEvent[] => run.events.filter(event => !isRemark(event))
 
-/** Where the run last became one of its own; 0 when it always was. */
-export const lastCut = (events: readonly LoggedEvent[]): number =>
+/** Sequence of the latest fork event; 0 when there is none. */
+export const lastForkSequence = (events: readonly LoggedEvent[]): number =>
   events.findLast(event => event.type === 'assay.run.forked')?.sequence ?? 0

@@ -1,5 +1,5 @@
 import type { Fields, LoggedEvent, RunLog } from './checked.js'
-import { fromHereOn } from './graph.js'
+import { nodesReachableFrom } from './graph.js'
 import { invokes } from './invocation/invocations.js'
 import { fields, get, number, text } from './json.js'
 
@@ -18,9 +18,9 @@ export type NodePhase =
 
 export type NodeTrack = {
   phase: NodePhase
-  /** Of the latest start in this round; -1 before the first. */
+  /** Number of the latest start since the node last settled; -1 before the first. */
   attempt: number
-  /** Retries announced in this round. */
+  /** Retries announced since the node last settled. */
   retries: number
   /** The child the current attempt was handed to. */
   childRunId: string | undefined
@@ -36,7 +36,7 @@ export type NodeTrack = {
   invoked: boolean
   /** What that agent waits for. */
   calling: 'model' | 'tool' | undefined
-  /** Where it stood when the run came to its exit, while the gates there hold what the run leads to. */
+  /** Its phase when the run reached the gates at its exit; set while those hold the result. */
   leaving: NodePhase | undefined
 }
 
@@ -71,7 +71,7 @@ export const SETTLED: readonly NodePhase[] = ['completed', 'failed', 'skipped', 
 export const waitsForChild = (node: Readonly<NodeTrack>): boolean =>
   node.childRunId !== undefined || HANDS_OUT.includes(text(node.startedBy?.payload.typeId) ?? '')
 
-/** A trial hands out to those that judge. */
+/** `assay.judge` hands work to verifiers. */
 const HANDS_OUT: readonly string[] = ['core.subWorkflow', 'core.dispatch', 'assay.judge']
 
 export const NODE_EVENTS: readonly string[] = [
@@ -87,7 +87,7 @@ export const NODE_EVENTS: readonly string[] = [
   'node.resumed',
 ]
 
-/** Tells the log event by event. Refuses nothing: an illegal event is applied as if it were legal, so that one break is one finding. */
+/** Visits the log event by event. An illegal event is applied as if it were legal, so that one mistake is one finding. */
 export function walk(log: RunLog, visit: (step: Step) => void = () => undefined): Omit<Step, 'event' | 'node'> {
   const nodes = new Map<string, NodeTrack>()
   const run: RunTrack = {
@@ -168,7 +168,7 @@ function applyToNode(node: NodeTrack, event: LoggedEvent): void {
   }
 }
 
-/** At its exit a run may be sent back to one of its nodes: that one and all that follow are as if they had never run. */
+/** A gate at the exit may send the run back to a node: that node and all after it count as not yet run. */
 function applyToExit({ graph }: RunLog, nodes: Map<string, NodeTrack>, event: LoggedEvent): void {
   const { type, payload, node: id = '' } = event
   if (type === 'assay.result.staged' && payload.point === 'run') {
@@ -179,7 +179,7 @@ function applyToExit({ graph }: RunLog, nodes: Map<string, NodeTrack>, event: Lo
   if (type !== 'assay.rework.began') return
   const { point } = payload
   if (point !== 'run') {
-    // What is done again in the same round begins anew: another child, another first attempt.
+    // Work that was sent back begins anew in the same attempt of the node: another child, another first try.
     const node = trackOf(nodes, id)
     node.childRunId = undefined
     if (point === 'node') Object.assign(node, { attempt: 0, retries: 0 })
@@ -187,7 +187,8 @@ function applyToExit({ graph }: RunLog, nodes: Map<string, NodeTrack>, event: Lo
   }
   for (const node of nodes.values())
     if (node.leaving !== undefined) Object.assign(node, { phase: node.leaving, leaving: undefined })
-  for (const undone of fromHereOn(graph, id)) Object.assign(trackOf(nodes, undone), { phase: 'idle', settled: 0 })
+  for (const undone of nodesReachableFrom(graph, id))
+    Object.assign(trackOf(nodes, undone), { phase: 'idle', settled: 0 })
 }
 
 function applyToAgent(log: RunLog, nodes: ReadonlyMap<string, NodeTrack>, event: LoggedEvent): void {

@@ -15,7 +15,7 @@ import {
   reservesOf,
   sum,
 } from './spending.js'
-import { storyOf } from '../story.js'
+import { withoutRemarks } from '../story.js'
 
 /** What a run may spend, and what it says it has. */
 export const budgetRules: readonly Rule[] = [
@@ -119,7 +119,7 @@ function reserveProblems(run: RunLog, reserved: LoggedEvent): string[] {
   const { effectiveBudget, scope } = reserved.payload
   // A branch may be cut between the two, and says so there.
   const renewed = isRenewed(run, reserved)
-  if (!renewed && storyOf(run)[1] !== reserved)
+  if (!renewed && withoutRemarks(run)[1] !== reserved)
     problems.push(`reserved at ${reserved.sequence}, not directly after the start`)
   const causes = [run.events[0]?.id, run.events[reserved.sequence - 1]?.id]
   if (!causes.includes(causeOf(reserved))) problems.push('not caused by the start of the run')
@@ -137,7 +137,7 @@ function reserveProblems(run: RunLog, reserved: LoggedEvent): string[] {
   return problems
 }
 
-/** Nobody can keep a provider from taking more than it was asked to; the run ends by that. */
+/** A provider may charge more than was reserved; then the run ends. */
 function isOverrun(run: RunLog, { type, sequence }: LoggedEvent, dimension: Dimension): boolean {
   if (!HIDING.includes(type)) return false
   const then = run.events.slice(sequence + 1).find(event => event.type !== CONSUMED && event.type !== CROSSED)
@@ -176,7 +176,7 @@ function tellingProblems(run: RunLog): Problem[] {
   const known = accounts(run)
   const first = reservesOf(run)[0]?.from ?? Number.POSITIVE_INFINITY
   if (known.size === 0) return problems
-  const story = storyOf(run)
+  const story = withoutRemarks(run)
   story.forEach((event, place) => {
     const account = known.get(event)
     if (account !== undefined && isTold(run, event)) {
@@ -205,7 +205,7 @@ const isTold = (run: RunLog, event: LoggedEvent): boolean => event.type !== 'nod
 const isScripted = (run: RunLog, event: LoggedEvent): boolean =>
   event.type === 'agent.toolCalled' && invocationOf(run, event) === undefined
 
-/** What a reader does not see may have been spent besides. */
+/** These may have spent more than a reader without the secrets can see. */
 const HIDING: readonly string[] = ['provider.usage', 'core.workflowChain.event', 'assay.verifier.ended']
 
 function dueAfter(account: Account, budget: unknown, rest: readonly (LoggedEvent | undefined)[]): Dimension[] {
@@ -228,7 +228,7 @@ function sumProblems({ event, spent, exact }: Account, told: LoggedEvent, dimens
   return problems
 }
 
-/** Shares of money are compared with a little room: they are not binary fractions. */
+/** Shares of money are compared with a tolerance, because they are not exact in binary. */
 const SLACK = 100
 
 function thresholdProblems(run: RunLog, assay: boolean): Problem[] {
@@ -236,7 +236,7 @@ function thresholdProblems(run: RunLog, assay: boolean): Problem[] {
   const told = new Set<unknown>()
   const forked = run.events.some(({ type }) => type === 'assay.run.forked')
   const asked = assay && !forked ? number(get(askedFor(run), 'thresholdPercent')) : undefined
-  const story = storyOf(run)
+  const story = withoutRemarks(run)
   story.forEach((event, place) => {
     const dimension = DIMENSIONS.find(one => one === event.payload.dimension)
     if (dimension === undefined || (event.type !== CROSSED && event.type !== CONSUMED)) return

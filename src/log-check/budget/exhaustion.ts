@@ -63,7 +63,7 @@ const KINDS: ReadonlyMap<string, string> = new Map([
   ['budget-retries', 'retries'],
 ])
 
-/** All that is left to do. */
+/** What may follow in a run whose budget is exhausted. */
 const CLOSING: readonly string[] = [
   'assay.stop.requested',
   'assay.model.lost',
@@ -99,7 +99,7 @@ function stopProblems(run: RunLog, exhausted: LoggedEvent): Problem[] {
     if (!CLOSING.includes(event.type)) problems.push([`${event.type} after the budget is exhausted`, event])
   const breach = run.events.find(({ type }) => type === 'cap.breached')
   const end = run.events.find(({ type }) => TERMINAL.includes(type))
-  // A replay may be given up by itself.
+  // The host may give a replay up at any point.
   if (end === undefined || run.fork?.mode === 'replay') return problems
   if (breach === undefined || KINDS.get(text(breach.payload.kind) ?? '') !== dimension)
     problems.push([`exhausted ${show(dimension)}, and then ${show(breach?.payload.kind)} is breached`, end])

@@ -110,7 +110,7 @@ export const accountsOf = oncePerRun((run: RunLog): Account[] => {
     setAside(event, calls, grants, chains.get(event))
     const aside = [...calls.values(), ...[...grants.values()].map(({ amounts }) => amounts)].reduce(sum, NOTHING)
     const account = { event, added, spent, aside, exact }
-    // Who does not see everything goes by what is told.
+    // A reader without the secrets goes by the sums that the events tell.
     if (event.type === 'budget.consumed' && !exact) spent = { ...spent, ...toldBy(event) }
     return account
   })

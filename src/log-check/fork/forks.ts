@@ -55,7 +55,7 @@ export const forkRules: readonly Rule[] = [
 export const sourceOf = ({ fork }: RunLog, log: Log): RunLog | undefined =>
   fork ? log.byId.get(fork.sourceRunId) : undefined
 
-/** From the very beginning a branch is started, not cut; and what has ended has nothing to go on with. */
+/** A branch from sequence 0 is a new start and has no cut; a branch after the end of its source has nothing left to do. */
 const isCut = (run: RunLog, { mode, fromSeq }: CheckedFork): boolean =>
   mode === 'branch' && fromSeq > 0 && !run.events.slice(0, fromSeq).some(event => TERMINAL.includes(event.type))
 

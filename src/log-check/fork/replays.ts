@@ -3,7 +3,7 @@ import { sourceOf } from './forks.js'
 import { get, same, show } from '../json.js'
 import { TERMINAL } from '../walk.js'
 
-/** Runs that tell another run again. */
+/** Replays: runs that repeat the log of another run. */
 export const replayRules: readonly Rule[] = [
   {
     id: 'L29b',
@@ -47,7 +47,7 @@ export const replayRules: readonly Rule[] = [
   },
 ]
 
-/** A replay of a replay repeats what its source reported of its own; that is not about the two. */
+/** A replay of a replay repeats its source's `replay.diverged`; that one does not compare these two runs. */
 function isReport(event: LoggedEvent, source: RunLog | undefined): boolean {
   const original = source?.events[event.sequence]
   return event.type === 'replay.diverged' && (original === undefined || !saysTheSame(event, original))
@@ -71,7 +71,7 @@ function retellingProblems(run: RunLog, fork: CheckedFork, source: RunLog): [str
     : []
 }
 
-/** Someone stopped the replay itself, or its host gave it up: that is no part of what it retells. */
+/** The replay itself was stopped, or its host gave it up: those events are not in the source. */
 function isOwnEnd(tail: readonly LoggedEvent[]): boolean {
   const end = tail.at(-1)
   const given = get(end?.payload.error, 'code') === 'run_quarantined' || end?.type === 'run.cancelled'
@@ -114,7 +114,7 @@ const withoutEnvelope = ({ payload }: LoggedEvent): unknown =>
       .map(([name, value]) => [name, TARGETS.includes(name) ? placeOf(value) : value]),
   )
 
-/** An event of the run itself is named by its run, and counts by its place. */
+/** An event id contains the run id, so two runs are compared by the sequence in it. */
 const TARGETS: readonly string[] = ['target', 'targetRef']
 
 const placeOf = (value: unknown): unknown => (typeof value === 'string' ? value.replace(/^[^:]+(?=:\d+$)/, '') : value)

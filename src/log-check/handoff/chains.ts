@@ -1,12 +1,12 @@
 import type { LoggedEvent, RunLog } from '../checked.js'
 import { get, text } from '../json.js'
-import { causeOf, oncePerRun, type Round, roundOf, SUB_WORKFLOW } from '../node/node-attempts.js'
+import { causeOf, oncePerRun, type NodeAttempt, nodeAttemptOf, SUB_WORKFLOW } from '../node/node-attempts.js'
 
 /** What is told of one worker: from `dispatch.began` to its end. */
 export type Chain = {
   readonly workerId: string | undefined
   /** Undefined where the log does not say which node hands the work out. */
-  readonly round: Round | undefined
+  readonly nodeAttempt: NodeAttempt | undefined
   readonly events: readonly LoggedEvent[]
   /** The same worker's work before, which a gate sent back. */
   readonly again: Chain | undefined
@@ -34,12 +34,12 @@ export const linksOf = oncePerRun((run: RunLog): Link[] => {
     const sentBack = returnedBy(run, event, chains)
     if (sentBack !== undefined) returned.add(sentBack)
     if (!isChainEvent(event)) continue
-    const round = roundOf(run, event)
-    const known = phaseOf(event) === 'dispatch.began' ? undefined : chainFor(event, round, chains, byEvent)
+    const nodeAttempt = nodeAttemptOf(run, event)
+    const known = phaseOf(event) === 'dispatch.began' ? undefined : chainFor(event, nodeAttempt, chains, byEvent)
     const workerId = text(event.payload.workerId)
-    const chain = known ?? { workerId, round, events: [], again: undefined, last: undefined }
+    const chain = known ?? { workerId, nodeAttempt, events: [], again: undefined, last: undefined }
     if (known === undefined) {
-      chain.again = [...returned].find(other => other.workerId === workerId && other.round === round)
+      chain.again = [...returned].find(other => other.workerId === workerId && other.nodeAttempt === nodeAttempt)
       if (chain.again !== undefined) returned.delete(chain.again as Growing)
     }
     if (known === undefined) chains.push(chain)
@@ -51,14 +51,14 @@ export const linksOf = oncePerRun((run: RunLog): Link[] => {
   return links
 })
 
-/** Chains that began in a round of a node, in order; of a worker that had to work again, the latest. */
-export const chainsIn = (run: RunLog, round: Round): Chain[] => chainsOf(run).get(round) ?? []
+/** Hand-offs that began in an attempt of a node, in order; of a worker that had to work again, the latest. */
+export const chainsIn = (run: RunLog, nodeAttempt: NodeAttempt): Chain[] => chainsOf(run).get(nodeAttempt) ?? []
 
-const chainsOf = oncePerRun((run: RunLog): Map<Round | undefined, Chain[]> => {
-  const grouped = new Map<Round | undefined, Chain[]>()
+const chainsOf = oncePerRun((run: RunLog): Map<NodeAttempt | undefined, Chain[]> => {
+  const grouped = new Map<NodeAttempt | undefined, Chain[]>()
   for (const chain of new Set(linksOf(run).map(link => link.chain))) {
-    const group = grouped.get(chain.round)
-    if (group === undefined) grouped.set(chain.round, [chain])
+    const group = grouped.get(chain.nodeAttempt)
+    if (group === undefined) grouped.set(chain.nodeAttempt, [chain])
     else if (chain.again !== undefined) group.splice(group.indexOf(chain.again), 1, chain)
     else group.push(chain)
   }
@@ -68,7 +68,7 @@ const chainsOf = oncePerRun((run: RunLog): Map<Round | undefined, Chain[]> => {
 /** The chain whose work is to be done again: the one of the child that was judged last at this node. */
 function returnedBy(run: RunLog, event: LoggedEvent, chains: readonly Growing[]): Growing | undefined {
   if (event.type !== 'assay.rework.began' || event.payload.point !== 'harvest') return undefined
-  const judged = roundOf(run, event)?.events.findLast(
+  const judged = nodeAttemptOf(run, event)?.events.findLast(
     ({ type, sequence }) => type === 'agent.verified' && sequence < event.sequence,
   )
   return chains.findLast(({ events }) =>
@@ -81,7 +81,7 @@ const isChainEvent = (event: LoggedEvent): boolean => event.type === 'core.workf
 /** By its cause; when that leads nowhere by the child, else by the worker, so that one break is one finding. */
 function chainFor(
   event: LoggedEvent,
-  round: Round | undefined,
+  nodeAttempt: NodeAttempt | undefined,
   chains: readonly Growing[],
   byEvent: Map<string, Growing>,
 ): Growing | undefined {
@@ -91,7 +91,7 @@ function chainFor(
   return (
     chains.findLast(
       ({ events }) => childRunId !== undefined && events.some(e => e.payload.childRunId === childRunId),
-    ) ?? chains.findLast(chain => chain.workerId === workerId && chain.round === round)
+    ) ?? chains.findLast(chain => chain.workerId === workerId && chain.nodeAttempt === nodeAttempt)
   )
 }
 
@@ -115,7 +115,7 @@ export const needsApproval = (run: RunLog, chain: Chain): boolean =>
 
 /** The node goes on without waiting for its child. */
 export const isUnattended = (run: RunLog, chain: Chain): boolean =>
-  chain.round?.typeId === SUB_WORKFLOW && get(configOf(run, chain), 'waitForCompletion') === false
+  chain.nodeAttempt?.typeId === SUB_WORKFLOW && get(configOf(run, chain), 'waitForCompletion') === false
 
 export const configOf = (run: RunLog, chain: Chain): unknown =>
   run.graph?.nodes.get(chain.events[0]?.node ?? '')?.config

@@ -137,11 +137,11 @@ export const familyRules: readonly Rule[] = [
 
 /** Children of its own, workers and verifiers; those that a fork retells are its source's. */
 const dispatches = (run: RunLog): LoggedEvent[] =>
-  run.events.filter(event => (isDispatch(event) || isHearing(event)) && !isRetold(run, event))
+  run.events.filter(event => (isDispatch(event) || startsVerifier(event)) && !isRetold(run, event))
 
 const isDispatch = (event: LoggedEvent): boolean => event.type === 'node.dispatched'
 
-const isHearing = (event: LoggedEvent): boolean => event.type === 'assay.verifier.started'
+const startsVerifier = (event: LoggedEvent): boolean => event.type === 'assay.verifier.started'
 
 const isCancellation = (event: LoggedEvent): boolean =>
   event.type === 'run.cancelled' || (event.type === 'assay.stop.requested' && event.payload.outcome === 'cancelled')
@@ -176,7 +176,7 @@ function parentageProblems(run: RunLog, event: LoggedEvent, child: RunLog): stri
     problems.push(`run.started of child ${child.run.runId} names parent ${toldParent}`)
   }
   const workflow = text(child.started.workflowId)
-  const dispatched = isHearing(event) ? 'assay-verifier' : String(event.payload.childWorkflowId)
+  const dispatched = startsVerifier(event) ? 'assay-verifier' : String(event.payload.childWorkflowId)
   if (workflow !== undefined && workflow !== dispatched && !workflow.startsWith(ownWorkflowOf(dispatched))) {
     problems.push(`child ${child.run.runId} runs ${workflow}, not ${dispatched}`)
   }

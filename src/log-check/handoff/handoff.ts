@@ -3,14 +3,14 @@ import { eachRun, isRetold, type LoggedEvent, type Rule, type RunLog } from '../
 import { show } from '../json.js'
 import {
   askedIn,
-  byId,
+  eventsById,
   causeOf,
   DISPATCH,
-  type Round,
-  roundOf,
-  roundsAs,
+  type NodeAttempt,
+  nodeAttemptOf,
+  nodeAttemptsOfType,
   SUB_WORKFLOW,
-  told,
+  eventsOfType,
 } from '../node/node-attempts.js'
 import { turnBefore } from '../orchestrator/turns.js'
 
@@ -54,9 +54,9 @@ export const handoffRules: readonly Rule[] = [
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const { event, chain } of linksOf(run)) {
-        if (chain.round === undefined || ![DISPATCH, SUB_WORKFLOW].includes(chain.round.typeId))
+        if (chain.nodeAttempt === undefined || ![DISPATCH, SUB_WORKFLOW].includes(chain.nodeAttempt.typeId))
           say(`${event.node ?? 'nobody'} hands out no work now`, event)
-        else if (roundOf(run, event) !== chain.round && !isUnattended(run, chain))
+        else if (nodeAttemptOf(run, event) !== chain.nodeAttempt && !isUnattended(run, chain))
           say(`${event.node} has settled`, event)
       }
     }),
@@ -69,10 +69,10 @@ export const handoffRules: readonly Rule[] = [
     checks: eachRun((run, say, log) => {
       // Hosts without the execution model tell no hand-offs and no decisions.
       const strict = log.input.dialect !== 'openwop'
-      for (const round of roundsAs(run, DISPATCH, ...(strict ? [SUB_WORKFLOW] : []))) {
-        const cause = giverOf(run, round)
+      for (const nodeAttempt of nodeAttemptsOfType(run, DISPATCH, ...(strict ? [SUB_WORKFLOW] : []))) {
+        const cause = giverOf(run, nodeAttempt)
         if (cause === undefined) continue
-        for (const event of toldBesides(round)) {
+        for (const event of toldBesides(nodeAttempt)) {
           if (causeOf(event) !== cause.id) say(`${event.type} is not caused by ${cause.type}`, event)
         }
       }
@@ -104,11 +104,11 @@ function orderProblems(run: RunLog, { event, before, chain }: Link): string[] {
 function causeProblem(run: RunLog, { event, before, chain }: Link, assay: boolean): string | undefined {
   if (before !== undefined)
     return causeOf(event) === before.id ? undefined : `${phaseOf(event)} is not caused by ${phaseOf(before)}`
-  if (chain.round?.typeId === SUB_WORKFLOW)
-    return !assay || causeOf(event) === chain.round.start.id ? undefined : 'not caused by the start of its node'
-  const cause = byId(run).get(causeOf(event) ?? '')
+  if (chain.nodeAttempt?.typeId === SUB_WORKFLOW)
+    return !assay || causeOf(event) === chain.nodeAttempt.start.id ? undefined : 'not caused by the start of its node'
+  const cause = eventsById(run).get(causeOf(event) ?? '')
   if (cause?.type !== 'runOrchestrator.decided') return `caused by ${cause?.type ?? 'nothing'}, not by a decision`
-  const turn = chain.round === undefined ? undefined : turnBefore(run, chain.round.start)
+  const turn = chain.nodeAttempt === undefined ? undefined : turnBefore(run, chain.nodeAttempt.start)
   return turn?.decided === undefined || turn.decided === cause ? undefined : 'caused by another decision'
 }
 
@@ -131,13 +131,13 @@ function fieldProblems({ event, before }: Link, assay: boolean): string[] {
 }
 
 /** The decision that a dispatch carries out; the start of a sub-workflow node. */
-const giverOf = (run: RunLog, round: Round): LoggedEvent | undefined =>
-  round.typeId === SUB_WORKFLOW ? round.start : turnBefore(run, round.start)?.decided
+const giverOf = (run: RunLog, nodeAttempt: NodeAttempt): LoggedEvent | undefined =>
+  nodeAttempt.typeId === SUB_WORKFLOW ? nodeAttempt.start : turnBefore(run, nodeAttempt.start)?.decided
 
 /** After an answer the answer may be the cause instead. */
-function toldBesides(round: Round): LoggedEvent[] {
-  const first = askedIn(round)[0]?.request.sequence ?? Number.POSITIVE_INFINITY
-  return told(round, 'node.dispatched', 'agent.handoff', 'variable.changed', 'node.completed').filter(
+function toldBesides(nodeAttempt: NodeAttempt): LoggedEvent[] {
+  const first = askedIn(nodeAttempt)[0]?.request.sequence ?? Number.POSITIVE_INFINITY
+  return eventsOfType(nodeAttempt, 'node.dispatched', 'agent.handoff', 'variable.changed', 'node.completed').filter(
     event => event.sequence < first || event.type === 'node.dispatched',
   )
 }

@@ -18,11 +18,11 @@ import {
   answerTo,
   askedIn,
   DISPATCH,
-  handouts,
+  attemptsThatHandOut,
   hasCompleted,
-  type Round,
-  roundsAs,
-  told,
+  type NodeAttempt,
+  nodeAttemptsOfType,
+  eventsOfType,
 } from '../node/node-attempts.js'
 import { TERMINAL } from '../walk.js'
 
@@ -43,10 +43,10 @@ export const harvestRules: readonly Rule[] = [
         if (places.some((place, i) => place < 0 || (assay && place <= (places[i - 1] ?? -1))))
           say(`harvested ${show(event.payload.harvestedKeys)}, mapped are ${show(names)}`, event)
       }
-      for (const round of handouts(run).filter(hasCompleted)) {
-        for (const chain of chainsIn(run, round)) {
+      for (const nodeAttempt of attemptsThatHandOut(run).filter(hasCompleted)) {
+        for (const chain of chainsIn(run, nodeAttempt)) {
           if (lastPhase(chain) === 'child.completed' && isHarvestDue(run, chain))
-            say(`what ${show(chain.workerId)} brought is not harvested`, round.end)
+            say(`what ${show(chain.workerId)} brought is not harvested`, nodeAttempt.end)
         }
       }
     }),
@@ -72,8 +72,8 @@ export const harvestRules: readonly Rule[] = [
     source: 'agents R-ORCH-15',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      for (const round of roundsAs(run, DISPATCH).filter(hasCompleted)) {
-        for (const problem of outputProblems(run, round)) say(problem, round.end)
+      for (const nodeAttempt of nodeAttemptsOfType(run, DISPATCH).filter(hasCompleted)) {
+        for (const problem of outputProblems(run, nodeAttempt)) say(problem, nodeAttempt.end)
       }
     }),
   },
@@ -82,16 +82,17 @@ export const harvestRules: readonly Rule[] = [
     title: 'What must be approved is merged only when someone accepted it, and each child is asked about once',
     source: 'agents R-ATTEST-3, R-ATTEST-4, R-ATTEST-5',
     checks: eachRun((run, say) => {
-      for (const round of handouts(run)) for (const [problem, event] of mergeProblems(run, round)) say(problem, event)
+      for (const nodeAttempt of attemptsThatHandOut(run))
+        for (const [problem, event] of mergeProblems(run, nodeAttempt)) say(problem, event)
     }),
   },
 ]
 
 type Problem = readonly [string, LoggedEvent | undefined]
 
-function outputProblems(run: RunLog, round: Round): string[] {
-  const outputs = get(round.end?.payload, 'outputs')
-  const chains = chainsIn(run, round)
+function outputProblems(run: RunLog, nodeAttempt: NodeAttempt): string[] {
+  const outputs = get(nodeAttempt.end?.payload, 'outputs')
+  const chains = chainsIn(run, nodeAttempt)
   const workers = list(get(outputs, 'workers'))
   const problems: string[] = []
   if (workers.length !== chains.length) problems.push(`tells of ${workers.length} workers, there are ${chains.length}`)
@@ -125,22 +126,22 @@ function statusesOf(run: RunLog, chain: Chain): (string | undefined)[] {
   return [phase?.split('.')[1]]
 }
 
-function mergeProblems(run: RunLog, round: Round): Problem[] {
-  const chains = chainsIn(run, round)
+function mergeProblems(run: RunLog, nodeAttempt: NodeAttempt): Problem[] {
+  const chains = chainsIn(run, nodeAttempt)
   const [chain] = chains
   if (chain === undefined || get(get(configOf(run, chain), 'outputAttestation'), 'requireApproval') !== true) return []
-  const asked = askedIn(round).filter(({ request }) => !isGateQuestion(request))
+  const asked = askedIn(nodeAttempt).filter(({ request }) => !isGateQuestion(request))
   const ended = chains.filter(other => other.events.some(event => phaseOf(event) === 'child.completed'))
   const problems: Problem[] = asked
     .slice(ended.length)
     .map(({ request }) => ['asked more often than children completed', request])
   const accepted = asked.filter(isAccepted).map(({ resolved }) => resolved?.sequence ?? 0)
   const merges =
-    round.typeId === DISPATCH
-      ? told(round, 'core.workflowChain.event').filter(event => phaseOf(event) === 'output.harvested')
-      : told(round, 'variable.changed')
+    nodeAttempt.typeId === DISPATCH
+      ? eventsOfType(nodeAttempt, 'core.workflowChain.event').filter(event => phaseOf(event) === 'output.harvested')
+      : eventsOfType(nodeAttempt, 'variable.changed')
   merges.forEach((event, place) => {
-    const needed = round.typeId === DISPATCH ? accepted[place] : accepted[0]
+    const needed = nodeAttempt.typeId === DISPATCH ? accepted[place] : accepted[0]
     if (needed === undefined || needed > event.sequence) problems.push(['merged although nobody accepted it', event])
   })
   return problems

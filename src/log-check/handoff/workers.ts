@@ -1,8 +1,16 @@
 import { type Chain, chainsIn, isFinished, lastPhase, linksOf, needsApproval, phaseOf } from './chains.js'
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { get, show, text } from '../json.js'
-import { DISPATCH, handouts, hasCompleted, type Round, roundsAs, SUB_WORKFLOW, told } from '../node/node-attempts.js'
-import { lastCut } from '../story.js'
+import {
+  DISPATCH,
+  attemptsThatHandOut,
+  hasCompleted,
+  type NodeAttempt,
+  nodeAttemptsOfType,
+  SUB_WORKFLOW,
+  eventsOfType,
+} from '../node/node-attempts.js'
+import { lastForkSequence } from '../story.js'
 import { turnBefore, workersOf } from '../orchestrator/turns.js'
 
 /** Who gets work, one after the other or all at once. */
@@ -14,7 +22,8 @@ export const workerRules: readonly Rule[] = [
     checks: eachRun((run, say, log) => {
       // A host without the execution model tells no hand-offs at all.
       if (log.input.dialect === 'openwop' && linksOf(run).length === 0) return
-      for (const round of handouts(run)) for (const [problem, event] of namingProblems(run, round)) say(problem, event)
+      for (const nodeAttempt of attemptsThatHandOut(run))
+        for (const [problem, event] of namingProblems(run, nodeAttempt)) say(problem, event)
     }),
   },
   {
@@ -22,9 +31,9 @@ export const workerRules: readonly Rule[] = [
     title: 'One after the other: a worker gets its work when those before it are finished',
     source: 'agents R-ORCH-15',
     checks: eachRun((run, say) => {
-      for (const round of roundsAs(run, DISPATCH)) {
-        if (run.graph === undefined || isParallel(run, round)) continue
-        const chains = chainsIn(run, round)
+      for (const nodeAttempt of nodeAttemptsOfType(run, DISPATCH)) {
+        if (run.graph === undefined || isParallel(run, nodeAttempt)) continue
+        const chains = chainsIn(run, nodeAttempt)
         chains.forEach((chain, place) => {
           const began = chain.events[0] as LoggedEvent
           const open = chains.slice(0, place).find(earlier => !isFinished(run, earlier, began.sequence))
@@ -40,8 +49,9 @@ export const workerRules: readonly Rule[] = [
     source: 'agents §3.4',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      for (const round of roundsAs(run, DISPATCH)) {
-        if (isParallel(run, round)) for (const [problem, event] of fanOutProblems(run, round)) say(problem, event)
+      for (const nodeAttempt of nodeAttemptsOfType(run, DISPATCH)) {
+        if (isParallel(run, nodeAttempt))
+          for (const [problem, event] of fanOutProblems(run, nodeAttempt)) say(problem, event)
       }
     }),
   },
@@ -50,10 +60,10 @@ export const workerRules: readonly Rule[] = [
     title: 'A node that hands out work completes when every worker is finished',
     source: 'agents R-LOOP-8',
     checks: eachRun((run, say) => {
-      for (const round of handouts(run).filter(hasCompleted)) {
-        const open = chainsIn(run, round).find(chain => !isFinished(run, chain, Number.POSITIVE_INFINITY))
+      for (const nodeAttempt of attemptsThatHandOut(run).filter(hasCompleted)) {
+        const open = chainsIn(run, nodeAttempt).find(chain => !isFinished(run, chain, Number.POSITIVE_INFINITY))
         if (open !== undefined && lastPhase(open) !== 'child.completed')
-          say(`${show(open.workerId)} is still at work`, round.end)
+          say(`${show(open.workerId)} is still at work`, nodeAttempt.end)
       }
     }),
   },
@@ -65,42 +75,44 @@ export const workerRules: readonly Rule[] = [
       const assay = log.input.dialect !== 'openwop'
       // A host without the execution model tells no hand-offs at all.
       if (!assay && linksOf(run).length === 0) return
-      for (const round of handouts(run))
-        for (const [problem, event] of startProblems(run, round, assay)) say(problem, event)
+      for (const nodeAttempt of attemptsThatHandOut(run))
+        for (const [problem, event] of startProblems(run, nodeAttempt, assay)) say(problem, event)
     }),
   },
 ]
 
 type Problem = readonly [string, LoggedEvent | undefined]
 
-const isParallel = (run: RunLog, { node }: Round): boolean =>
+const isParallel = (run: RunLog, { node }: NodeAttempt): boolean =>
   get(run.graph?.nodes.get(node)?.config, 'fanOutPolicy') === 'parallel'
 
-function namingProblems(run: RunLog, round: Round): Problem[] {
-  const chains = chainsIn(run, round)
-  const declared = run.graph?.nodes.get(round.node)
+function namingProblems(run: RunLog, nodeAttempt: NodeAttempt): Problem[] {
+  const chains = chainsIn(run, nodeAttempt)
+  const declared = run.graph?.nodes.get(nodeAttempt.node)
   const workers =
-    round.typeId === DISPATCH
-      ? workersOf(turnBefore(run, round.start))
+    nodeAttempt.typeId === DISPATCH
+      ? workersOf(turnBefore(run, nodeAttempt.start))
       : [text(get(declared?.config, 'workflowId'))].filter(id => id !== undefined)
   if (workers === undefined) return []
-  if (round.typeId === SUB_WORKFLOW && workers.length === 0) return []
+  if (nodeAttempt.typeId === SUB_WORKFLOW && workers.length === 0) return []
   const problems: Problem[] = []
   chains.forEach((chain, place) => {
     const named = workers[place]
     if (chain.workerId !== named)
       problems.push([`worker ${place + 1} is ${show(chain.workerId)}, decided was ${show(named)}`, chain.events[0]])
   })
-  if (hasCompleted(round) && chains.length < workers.length)
-    problems.push([`${chains.length} of ${workers.length} workers got their work`, round.end])
+  if (hasCompleted(nodeAttempt) && chains.length < workers.length)
+    problems.push([`${chains.length} of ${workers.length} workers got their work`, nodeAttempt.end])
   return problems
 }
 
-function fanOutProblems(run: RunLog, round: Round): Problem[] {
-  const chains = chainsIn(run, round)
+function fanOutProblems(run: RunLog, nodeAttempt: NodeAttempt): Problem[] {
+  const chains = chainsIn(run, nodeAttempt)
   const problems: Problem[] = []
   const at = (chain: Chain, phase: string) => chain.events.findLast(event => phaseOf(event) === phase)
-  const first = round.events.find(event => event.type === 'node.dispatched' || phaseOf(event) === 'dispatch.failed')
+  const first = nodeAttempt.events.find(
+    event => event.type === 'node.dispatched' || phaseOf(event) === 'dispatch.failed',
+  )
   let started = -1
   chains.forEach((chain, place) => {
     const began = chain.events[0] as LoggedEvent
@@ -120,10 +132,12 @@ function fanOutProblems(run: RunLog, round: Round): Problem[] {
   return problems
 }
 
-function startProblems(run: RunLog, round: Round, assay: boolean): Problem[] {
+function startProblems(run: RunLog, nodeAttempt: NodeAttempt, assay: boolean): Problem[] {
   const problems: Problem[] = []
-  const dispatched = told(round, 'node.dispatched')
-  const succeeded = told(round, 'core.workflowChain.event').filter(event => phaseOf(event) === 'dispatch.succeeded')
+  const dispatched = eventsOfType(nodeAttempt, 'node.dispatched')
+  const succeeded = eventsOfType(nodeAttempt, 'core.workflowChain.event').filter(
+    event => phaseOf(event) === 'dispatch.succeeded',
+  )
   for (const success of succeeded) {
     const same = dispatched.find(event => event.payload.childRunId === success.payload.childRunId)
     if (same === undefined || (assay && same.sequence > success.sequence))
@@ -133,7 +147,7 @@ function startProblems(run: RunLog, round: Round, assay: boolean): Problem[] {
   }
   for (const event of dispatched) {
     const known = succeeded.some(success => success.payload.childRunId === event.payload.childRunId)
-    if (!known && hasCompleted(round) && event.sequence > lastCut(run.events))
+    if (!known && hasCompleted(nodeAttempt) && event.sequence > lastForkSequence(run.events))
       problems.push(['a dispatched child is no worker’s', event])
     if (!known && assay && isOvertaken(run, event)) problems.push(['dispatched, and nothing succeeded', event])
   }

@@ -1,11 +1,11 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { fields, get, isFields, same, show, text } from '../json.js'
-import { behindMask, isGateQuestion, type Question, tellQuestions } from './questions.js'
-import { DISPATCH, roundOf } from '../node/node-attempts.js'
-import { storyOf } from '../story.js'
+import { behindMask, isGateQuestion, type Question, walkQuestions } from './questions.js'
+import { DISPATCH, nodeAttemptOf } from '../node/node-attempts.js'
+import { withoutRemarks } from '../story.js'
 import { TERMINAL } from '../walk.js'
 
-/** How an answer ends the waiting. */
+/** Answers, and how they end the waiting of a node. */
 export const answeringRules: readonly Rule[] = [
   {
     id: 'L28c',
@@ -13,8 +13,8 @@ export const answeringRules: readonly Rule[] = [
       'An answer, a vote or a question back is to an open interrupt of its node; an interrupt is resolved at most once',
     source: 'core §7.3, §7.4',
     checks: eachRun((run, say) => {
-      tellQuestions(run, ({ event, open }) => {
-        if (!HEARD.includes(event.type)) return
+      walkQuestions(run, ({ event, open }) => {
+        if (!FROM_OUTSIDE.includes(event.type)) return
         if (open === undefined || open.id !== event.payload.interruptId)
           say(`${event.type} of ${show(event.payload.interruptId)}, which ${event.node} does not ask now`, event)
         else if (event.payload.kind !== undefined && event.payload.kind !== open.kind)
@@ -30,7 +30,7 @@ export const answeringRules: readonly Rule[] = [
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const [problem, event] of orderProblems(run)) say(problem, event)
-      const left = tellQuestions(run)
+      const left = walkQuestions(run)
       const end = run.events.find(event => TERMINAL.includes(event.type))
       if (end !== undefined) for (const [node] of left) say(`${node} still waits for an answer`, end)
     }),
@@ -41,7 +41,7 @@ export const answeringRules: readonly Rule[] = [
     source: 'core §5.4, §7.2',
     checks: eachRun((run, say) => {
       const resolvedBy = new Map<string | undefined, LoggedEvent>()
-      tellQuestions(run, ({ event, open }) => {
+      walkQuestions(run, ({ event, open }) => {
         const resolved = resolvedBy.get(event.node)
         if (event.type === 'interrupt.resolved') {
           resolvedBy.set(event.node, event)
@@ -63,7 +63,7 @@ export const answeringRules: readonly Rule[] = [
     source: 'core §7.6',
     checks: eachRun((run, say) => {
       const lost = new Set<string | undefined>()
-      tellQuestions(run, ({ event, open }) => {
+      walkQuestions(run, ({ event, open }) => {
         if (event.type === 'interrupt.resolved' && open !== undefined) {
           for (const problem of timeProblems(open, event, run.graph !== undefined)) say(problem, event)
           if (isTimeout(event) && !isApproval(open)) lost.add(event.node)
@@ -75,9 +75,9 @@ export const answeringRules: readonly Rule[] = [
   },
 ]
 
-const HEARD: readonly string[] = ['interrupt.resolved', 'assay.interrupt.voted', 'assay.interrupt.asked']
+const FROM_OUTSIDE: readonly string[] = ['interrupt.resolved', 'assay.interrupt.voted', 'assay.interrupt.asked']
 
-/** The agent whose decision was held is done, too. */
+/** What an answered node may write before it settles; a held agent's invocation is completed, too. */
 const WRITES: readonly string[] = [
   'agent.invocation.completed',
   'variable.changed',
@@ -92,7 +92,7 @@ export const isTimeout = (resolved: LoggedEvent): boolean => resolved.payload.re
 const isApproval = ({ kind }: Question): boolean => kind === 'approval' || kind === 'low-confidence'
 
 function orderProblems(run: RunLog): [string, LoggedEvent][] {
-  const story = storyOf(run)
+  const story = withoutRemarks(run)
   const problems: [string, LoggedEvent][] = []
   const expected = new Set<LoggedEvent>()
   story.forEach((event, place) => {
@@ -115,14 +115,14 @@ function orderProblems(run: RunLog): [string, LoggedEvent][] {
     // A decision that a person has ratified may itself be a question.
     if (story[next - 1]?.type === 'runOrchestrator.decided' && outcome?.type === 'interrupt.requested') return
     // A dispatch goes on with its other workers; what becomes of a result at a gate is told as a verdict.
-    if (roundOf(run, event)?.typeId === DISPATCH || isOfGate(run, event, outcome)) return
+    if (nodeAttemptOf(run, event)?.typeId === DISPATCH || isOfGate(run, event, outcome)) return
     if (outcome?.node !== event.node || !OUTCOMES.includes(outcome?.type ?? ''))
       problems.push([`${event.node} is answered and does not settle, but ${outcome?.type ?? 'nothing'} follows`, event])
   })
   return problems
 }
 
-/** An answer for a gate, or one after which a gate has its turn. */
+/** An answer to a gate's question, or one after which a gate looks at the result. */
 function isOfGate(run: RunLog, resolved: LoggedEvent, next: LoggedEvent | undefined): boolean {
   const asked = run.events.findLast(
     ({ type, payload, sequence }) =>
@@ -133,7 +133,7 @@ function isOfGate(run: RunLog, resolved: LoggedEvent, next: LoggedEvent | undefi
   return (asked !== undefined && isGateQuestion(asked)) || next?.type === 'assay.result.staged'
 }
 
-/** Nobody answers for whom time ran out, so a clarification has no older spelling then. */
+/** A clarification that timed out has no answer, so its older spelling is missing. */
 function spellings(resolved: LoggedEvent): string[] {
   if (resolved.payload.kind === 'approval') return ['approval.received']
   return resolved.payload.kind === 'clarification' && !isTimeout(resolved) ? ['clarification.resolved'] : []

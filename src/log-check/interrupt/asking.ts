@@ -1,9 +1,9 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { letsPass } from '../verification/verification-attempts.js'
 import { get, list, same, show, text } from '../json.js'
-import { isGateQuestion, type Question, tellQuestions } from './questions.js'
-import { DISPATCH, roundOf, SUB_WORKFLOW } from '../node/node-attempts.js'
-import { isRemark, storyOf } from '../story.js'
+import { isGateQuestion, type Question, walkQuestions } from './questions.js'
+import { DISPATCH, nodeAttemptOf, SUB_WORKFLOW } from '../node/node-attempts.js'
+import { isRemark, withoutRemarks } from '../story.js'
 import { NODE_EVENTS } from '../walk.js'
 
 /** How a run asks someone outside, and that it waits for the answer. */
@@ -42,12 +42,12 @@ export const askingRules: readonly Rule[] = [
   {
     id: 'L28b',
     title:
-      'A node that has just started, decided or heard of its worker asks, tells it in the older spelling of its kind, and is suspended, one after the other',
+      'A node that has just started, decided or learned of its worker’s end asks, tells it in the older spelling of its kind, and is suspended, one after the other',
     source: 'core §7.3',
     assayOnly: true,
     checks: eachRun((run, say) => {
       // What a worker has cost may be told before anybody is asked about what it brought.
-      const story = storyOf(run).filter(({ type }) => !type.startsWith('budget.'))
+      const story = withoutRemarks(run).filter(({ type }) => !type.startsWith('budget.'))
       const expected = new Set<LoggedEvent>()
       story.forEach((event, place) => {
         if (event.type === 'interrupt.requested') {
@@ -66,7 +66,7 @@ export const askingRules: readonly Rule[] = [
     title: 'A node that waits for an answer makes no progress until it is answered or cancelled',
     source: 'core §7.1',
     checks: eachRun((run, say, log) => {
-      tellQuestions(run, ({ event, open }) => {
+      walkQuestions(run, ({ event, open }) => {
         if (open === undefined || !PROGRESS.includes(event.type)) return
         if (event.type === 'node.dispatched' && isDispatch(run, open)) return
         // Other hosts may fail a node whose time is over directly; a replay fails what its source never saw answered.
@@ -99,7 +99,7 @@ const ASKS_AFTER: readonly string[] = [
  */
 function mayAskAfter(run: RunLog, event: LoggedEvent, before: LoggedEvent | undefined): boolean {
   if (isGateQuestion(event)) return before?.node === event.node && GATE_ASKS_AFTER.includes(before?.type ?? '')
-  const typeId = roundOf(run, event)?.typeId
+  const typeId = nodeAttemptOf(run, event)?.typeId
   if (before?.type === 'run.resumed') return handsOut(typeId)
   if (before === undefined || before.node !== event.node) return false
   // What a gate has let pass may still need a person's consent.
@@ -119,7 +119,7 @@ const GATE_ASKS_AFTER: readonly string[] = [
 ]
 
 /** Starts other workers while a person looks at what one has brought. */
-const isDispatch = (run: RunLog, { request }: Question): boolean => roundOf(run, request)?.typeId === DISPATCH
+const isDispatch = (run: RunLog, { request }: Question): boolean => nodeAttemptOf(run, request)?.typeId === DISPATCH
 
 const FOLLOWERS: readonly string[] = ['approval.requested', 'clarification.requested', 'node.suspended']
 

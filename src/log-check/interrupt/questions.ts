@@ -15,10 +15,13 @@ export type Question = {
 }
 
 /** `open` is the question its node waits with, as it was just before `event`. */
-export type Telling = { readonly event: LoggedEvent; readonly open: Question | undefined }
+export type QuestionStep = { readonly event: LoggedEvent; readonly open: Question | undefined }
 
 /** Tells who asks what, event by event, and returns what is open at the end, by node. */
-export function tellQuestions(run: RunLog, visit: (telling: Telling) => void = () => undefined): Map<string, Question> {
+export function walkQuestions(
+  run: RunLog,
+  visit: (telling: QuestionStep) => void = () => undefined,
+): Map<string, Question> {
   const open = new Map<string, Question>()
   let before: LoggedEvent | undefined
   for (const event of run.events) {

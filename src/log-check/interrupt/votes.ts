@@ -1,8 +1,8 @@
 import { isTimeout } from './answering.js'
 import { eachRun, type LoggedEvent, type Rule } from '../checked.js'
 import { isFields, list, number, show } from '../json.js'
-import { behindMask, type Question, tellQuestions } from './questions.js'
-import { storyOf } from '../story.js'
+import { behindMask, type Question, walkQuestions } from './questions.js'
+import { withoutRemarks } from '../story.js'
 
 /** Approvals that need more than one person. */
 export const voteRules: readonly Rule[] = [
@@ -13,9 +13,9 @@ export const voteRules: readonly Rule[] = [
     source: 'core §7.7',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      const story = storyOf(run)
+      const story = withoutRemarks(run)
       const placeOf = new Map(story.map((event, place) => [event, place]))
-      tellQuestions(run, ({ event, open }) => {
+      walkQuestions(run, ({ event, open }) => {
         const place = placeOf.get(event)
         if (open === undefined || place === undefined || !isLegible(open)) return
         const problems =

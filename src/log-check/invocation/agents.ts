@@ -1,6 +1,6 @@
 import { eachRun, type LoggedEvent, type Rule } from '../checked.js'
 import { show } from '../json.js'
-import { causeOf, hasCompleted, type Round, roundsOf, told } from '../node/node-attempts.js'
+import { causeOf, hasCompleted, type NodeAttempt, nodeAttemptsOf, eventsOfType } from '../node/node-attempts.js'
 
 /** What an agent tells of its work. */
 export const agentRules: readonly Rule[] = [
@@ -10,7 +10,8 @@ export const agentRules: readonly Rule[] = [
       'Every return of a tool is caused by a call before it, with the same id, tool and agent, and has an outcome or an error; a call returns once, before its node completes',
     source: 'agents R-EVENT-2, RELIABILITY L23',
     checks: eachRun((run, say) => {
-      for (const round of roundsOf(run)) for (const [problem, event] of toolProblems(round)) say(problem, event)
+      for (const nodeAttempt of nodeAttemptsOf(run))
+        for (const [problem, event] of toolProblems(nodeAttempt)) say(problem, event)
     }),
   },
   {
@@ -19,18 +20,19 @@ export const agentRules: readonly Rule[] = [
       'Parts of a reasoning count 0, 1, 2 … and are closed by the whole, of the same agent, before the node completes',
     source: 'agents R-EVENT-4',
     checks: eachRun((run, say) => {
-      for (const round of roundsOf(run)) for (const [problem, event] of reasoningProblems(round)) say(problem, event)
+      for (const nodeAttempt of nodeAttemptsOf(run))
+        for (const [problem, event] of reasoningProblems(nodeAttempt)) say(problem, event)
     }),
   },
 ]
 
 type Problem = readonly [string, LoggedEvent | undefined]
 
-function toolProblems(round: Round): Problem[] {
+function toolProblems(nodeAttempt: NodeAttempt): Problem[] {
   const problems: Problem[] = []
   const open = new Map<unknown, LoggedEvent>()
   const returned = new Set<unknown>()
-  for (const event of told(round, 'agent.toolCalled', 'agent.toolReturned')) {
+  for (const event of eventsOfType(nodeAttempt, 'agent.toolCalled', 'agent.toolReturned')) {
     const { callId } = event.payload
     const call = open.get(callId)
     if (event.type === 'agent.toolCalled') {
@@ -44,7 +46,7 @@ function toolProblems(round: Round): Problem[] {
     returned.add(callId)
   }
   const [left] = open.values()
-  if (left !== undefined && hasCompleted(round)) problems.push(['a call that never returned', left])
+  if (left !== undefined && hasCompleted(nodeAttempt)) problems.push(['a call that never returned', left])
   return problems
 }
 
@@ -57,10 +59,10 @@ function returnProblems(call: LoggedEvent, event: LoggedEvent): string[] {
   return problems
 }
 
-function reasoningProblems(round: Round): Problem[] {
+function reasoningProblems(nodeAttempt: NodeAttempt): Problem[] {
   const problems: Problem[] = []
   const open = new Map<unknown, LoggedEvent[]>()
-  for (const event of told(round, 'agent.reasoning.delta', 'agent.reasoned', 'assay.model.requested')) {
+  for (const event of eventsOfType(nodeAttempt, 'agent.reasoning.delta', 'agent.reasoned', 'assay.model.requested')) {
     const { agentId, sequence } = event.payload
     // What was said in a call that came to nothing stays without an end.
     if (event.type === 'assay.model.requested') open.clear()
@@ -73,7 +75,7 @@ function reasoningProblems(round: Round): Problem[] {
     open.set(agentId, [...parts, event])
   }
   for (const parts of open.values()) {
-    if (hasCompleted(round)) problems.push(['a reasoning that was never told whole', parts.at(-1)])
+    if (hasCompleted(nodeAttempt)) problems.push(['a reasoning that was never told whole', parts.at(-1)])
   }
   return problems
 }

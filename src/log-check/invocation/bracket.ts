@@ -1,7 +1,16 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { AGENT, COMPLETED, invocationsOf, invokes, isInvoked, STARTED, VERIFY } from './invocations.js'
 import { get, show } from '../json.js'
-import { byId, causeOf, hasCompleted, type Round, roundOf, roundsOf, SUPERVISOR, told } from '../node/node-attempts.js'
+import {
+  eventsById,
+  causeOf,
+  hasCompleted,
+  type NodeAttempt,
+  nodeAttemptOf,
+  nodeAttemptsOf,
+  SUPERVISOR,
+  eventsOfType,
+} from '../node/node-attempts.js'
 import { walk } from '../walk.js'
 
 /** Where the work of an agent begins and ends. */
@@ -13,9 +22,9 @@ export const bracketRules: readonly Rule[] = [
     source: 'agents R-LIVE-16, R-LIVE-19, RELIABILITY L23',
     checks: eachRun((run, say) => {
       for (const [problem, event] of pairProblems(run)) say(problem, event)
-      for (const { completed, round, started } of invocationsOf(run)) {
-        if (completed === undefined && round.end !== undefined)
-          say(`${round.end.type} of ${round.node} while its agent is at work`, started)
+      for (const { completed, nodeAttempt, started } of invocationsOf(run)) {
+        if (completed === undefined && nodeAttempt.end !== undefined)
+          say(`${nodeAttempt.end.type} of ${nodeAttempt.node} while its agent is at work`, started)
       }
     }),
   },
@@ -24,11 +33,11 @@ export const bracketRules: readonly Rule[] = [
     title: 'What an agent tells of an invocation lies between its beginning and its end',
     source: 'agents R-LIVE-16, R-LIVE-21',
     checks: eachRun((run, say) => {
-      for (const round of roundsOf(run)) {
-        if (!isInvoked(run, round)) continue
+      for (const nodeAttempt of nodeAttemptsOf(run)) {
+        if (!isInvoked(run, nodeAttempt)) continue
         let open: unknown
-        const agents = new Set(told(round, STARTED).map(({ payload }) => payload.agentId))
-        for (const event of round.events) {
+        const agents = new Set(eventsOfType(nodeAttempt, STARTED).map(({ payload }) => payload.agentId))
+        for (const event of nodeAttempt.events) {
           if (event.type === STARTED) open = event.payload.agentId
           else if (event.type === COMPLETED) open = undefined
           else if (isAgentScoped(event) && agents.has(event.payload.agentId) && event.payload.agentId !== open)
@@ -44,9 +53,10 @@ export const bracketRules: readonly Rule[] = [
     source: 'agents §14.3, R-LIVE-15, R-LIVE-19, R-ENV-1',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      for (const round of roundsOf(run)) for (const [problem, event] of roundProblems(run, round)) say(problem, event)
+      for (const nodeAttempt of nodeAttemptsOf(run))
+        for (const [problem, event] of roundProblems(run, nodeAttempt)) say(problem, event)
       for (const event of run.events)
-        if ((event.type === STARTED || event.type === COMPLETED) && roundOf(run, event) === undefined)
+        if ((event.type === STARTED || event.type === COMPLETED) && nodeAttemptOf(run, event) === undefined)
           say(`${event.node ?? 'nobody'} is not at work`, event)
     }),
   },
@@ -105,29 +115,37 @@ function pairProblems(run: RunLog): Problem[] {
 
 const isEnd = ({ type }: LoggedEvent): boolean => ['run.completed', 'run.failed', 'run.cancelled'].includes(type)
 
-function roundProblems(run: RunLog, round: Round): Problem[] {
+function roundProblems(run: RunLog, nodeAttempt: NodeAttempt): Problem[] {
   const problems: Problem[] = []
-  // Work that a gate sent back begins anew within its round.
-  const begins = [round.start, ...told(round, REWORK).filter(({ payload }) => payload.point === 'node')]
-  const invocations = invocationsOf(run).length === 0 ? [] : told(round, STARTED)
+  // Work that a gate sent back is done again within the same attempt of its node.
+  const begins = [
+    nodeAttempt.start,
+    ...eventsOfType(nodeAttempt, REWORK).filter(({ payload }) => payload.point === 'node'),
+  ]
+  const invocations = invocationsOf(run).length === 0 ? [] : eventsOfType(nodeAttempt, STARTED)
   for (const [place, start] of begins.entries()) {
     const until = begins[place + 1]?.sequence ?? Number.POSITIVE_INFINITY
     const [first, second] = invocations.filter(({ sequence }) => sequence > start.sequence && sequence < until)
     if (second !== undefined) problems.push(['a second invocation for one start', second])
-    if (first !== undefined) problems.push(...startProblems(run, round, start, first))
-    else if ([AGENT, VERIFY].includes(round.typeId) && hasCompleted(round))
-      problems.push(['completes without its agent', round.end])
+    if (first !== undefined) problems.push(...startProblems(run, nodeAttempt, start, first))
+    else if ([AGENT, VERIFY].includes(nodeAttempt.typeId) && hasCompleted(nodeAttempt))
+      problems.push(['completes without its agent', nodeAttempt.end])
   }
-  const completed = told(round, COMPLETED).at(-1)
+  const completed = eventsOfType(nodeAttempt, COMPLETED).at(-1)
   const last = begins.at(-1) as LoggedEvent
   if (completed !== undefined && completed.sequence > last.sequence)
-    problems.push(...endProblems(run, round, completed))
+    problems.push(...endProblems(run, nodeAttempt, completed))
   return problems
 }
 
 const REWORK = 'assay.rework.began'
 
-function startProblems(run: RunLog, { node, typeId }: Round, start: LoggedEvent, invoked: LoggedEvent): Problem[] {
+function startProblems(
+  run: RunLog,
+  { node, typeId }: NodeAttempt,
+  start: LoggedEvent,
+  invoked: LoggedEvent,
+): Problem[] {
   const problems: Problem[] = []
   if (![AGENT, VERIFY, SUPERVISOR].includes(typeId) || (run.graph !== undefined && !invokes(run, node, typeId)))
     problems.push([`${typeId} invokes no agent`, invoked])
@@ -145,7 +163,7 @@ const ENDS: { readonly [outcome: string]: readonly string[] } = {
   refused: ['node.failed'],
 }
 
-function endProblems(run: RunLog, { end, typeId, node }: Round, completed: LoggedEvent): Problem[] {
+function endProblems(run: RunLog, { end, typeId, node }: NodeAttempt, completed: LoggedEvent): Problem[] {
   const problems: Problem[] = []
   const outcome = String(completed.payload.outcome)
   if (end === undefined) return problems
@@ -153,7 +171,7 @@ function endProblems(run: RunLog, { end, typeId, node }: Round, completed: Logge
   if (outcome === 'refused' && get(end.payload.error, 'code') !== 'envelope_refusal')
     problems.push([`refused, but ${node} fails with ${show(get(end.payload.error, 'code'))}`, end])
   if (end.type === 'node.cancelled' || (typeId === SUPERVISOR && outcome === 'completed')) return problems
-  const cause = byId(run).get(causeOf(end) ?? '')
+  const cause = eventsById(run).get(causeOf(end) ?? '')
   const due = CAUSES[outcome] ?? [COMPLETED]
   if (!due.includes(cause?.type ?? '')) problems.push([`${end.type} is caused by ${cause?.type ?? 'nothing'}`, end])
   return problems

@@ -2,7 +2,7 @@ import { eachRun, type LoggedEvent, type Rule } from '../checked.js'
 import { stepsOf } from './invocation-order.js'
 import { COMPLETED, type Invocation, invocationsOf } from './invocations.js'
 import { get, number, show } from '../json.js'
-import { roundsOf } from '../node/node-attempts.js'
+import { nodeAttemptsOf } from '../node/node-attempts.js'
 
 /** Answers of a model that are not what was asked for. */
 export const envelopeRules: readonly Rule[] = [
@@ -12,18 +12,18 @@ export const envelopeRules: readonly Rule[] = [
     source: 'agents R-ENV-1, R-ENV-3, R-LIVE-30',
     checks: eachRun((run, say, log) => {
       const assay = log.input.dialect !== 'openwop'
-      for (const round of roundsOf(run)) {
-        const place = round.events.findIndex(({ type }) => type === REFUSAL)
+      for (const nodeAttempt of nodeAttemptsOf(run)) {
+        const place = nodeAttempt.events.findIndex(({ type }) => type === REFUSAL)
         if (place < 0) continue
-        const refusal = round.events[place] as LoggedEvent
-        for (const event of round.events.slice(place + 1)) {
+        const refusal = nodeAttempt.events[place] as LoggedEvent
+        for (const event of nodeAttempt.events.slice(place + 1)) {
           if (event.type === REFUSAL) say('refused twice', event)
           if (TRIES.includes(event.type)) say(`${event.type} after a refusal`, event)
           if (event.type === COMPLETED && event.payload.outcome !== 'refused')
             say(`${show(event.payload.outcome)} after a refusal`, event)
         }
-        if (round.end !== undefined && !['node.failed', 'node.cancelled'].includes(round.end.type))
-          say(`${round.end.type} after a refusal`, round.end)
+        if (nodeAttempt.end !== undefined && !['node.failed', 'node.cancelled'].includes(nodeAttempt.end.type))
+          say(`${nodeAttempt.end.type} after a refusal`, nodeAttempt.end)
         if (assay && refusal.payload.refusalText !== null) say('the words of the refusal', refusal)
       }
     }),
@@ -100,7 +100,7 @@ const CODES: { readonly [reason: string]: readonly unknown[] } = {
 
 function reasonProblems(invocation: Invocation): Problem[] {
   const problems: Problem[] = []
-  const { round, started } = invocation
+  const { nodeAttempt, started } = invocation
   let before = started
   for (const event of stepsOf(invocation)) {
     const again = event.type === ATTEMPTED || event.type === EXHAUSTED
@@ -120,10 +120,10 @@ function reasonProblems(invocation: Invocation): Problem[] {
       ] as const)
         if (event.payload[told] !== started.payload[resolved])
           problems.push([`${told} ${show(event.payload[told])} was not resolved`, event])
-    const code = get(round.end?.payload.error, 'code')
+    const code = get(nodeAttempt.end?.payload.error, 'code')
     const codes = event.type === EXHAUSTED ? CODES[String(reason)] : undefined
-    if (codes !== undefined && round.end?.type === 'node.failed' && !codes.includes(code))
-      problems.push([`${show(reason)} fails the node with ${show(code)}`, round.end])
+    if (codes !== undefined && nodeAttempt.end?.type === 'node.failed' && !codes.includes(code))
+      problems.push([`${show(reason)} fails the node with ${show(code)}`, nodeAttempt.end])
     before = event
   }
   return problems

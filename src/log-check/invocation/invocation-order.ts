@@ -1,7 +1,7 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { COMPLETED, type Invocation, invocationsOf, STARTED, sentBackBy } from './invocations.js'
 import { show } from '../json.js'
-import { byId, causeOf } from '../node/node-attempts.js'
+import { eventsById, causeOf } from '../node/node-attempts.js'
 
 /** What an agent does next, and because of what. */
 export const invocationOrderRules: readonly Rule[] = [
@@ -120,10 +120,10 @@ function causeProblems(run: RunLog, invocation: Invocation): Problem[] {
   if (completed === undefined) return problems
   const isSentBack = sentBackBy(invocation) !== undefined
   const wanted = isSentBack ? SENT_BACK_BY : ENDED_BY[String(completed.payload.outcome)]
-  const cause = byId(run).get(causeOf(completed) ?? '')
+  const cause = eventsById(run).get(causeOf(completed) ?? '')
   if (wanted !== undefined && !wanted.includes(cause?.type ?? ''))
     problems.push([`${show(completed.payload.outcome)} because of ${cause?.type ?? 'nothing'}`, completed])
-  else if (cause === undefined || cause.sequence < invocation.round.start.sequence)
+  else if (cause === undefined || cause.sequence < invocation.nodeAttempt.start.sequence)
     problems.push([`the end is caused by ${cause?.type ?? 'nothing'} of before`, completed])
   return problems
 }

@@ -1,19 +1,19 @@
 import type { Fields, LoggedEvent, RunLog } from '../checked.js'
 import { fields, get, isFields, text } from '../json.js'
-import { oncePerRun, type Round, roundsOf, SUPERVISOR } from '../node/node-attempts.js'
+import { oncePerRun, type NodeAttempt, nodeAttemptsOf, SUPERVISOR } from '../node/node-attempts.js'
 
 export const AGENT = 'core.agent'
 export const VERIFY = 'assay.verify'
 export const STARTED = 'agent.invocation.started'
 export const COMPLETED = 'agent.invocation.completed'
 
-/** One agent at work on one task, from the bracket that opens to the one that closes. */
+/** One agent at work on one task, from `agent.invocation.started` to `agent.invocation.completed`. */
 export type Invocation = {
   readonly id: string | undefined
   readonly agentId: unknown
   readonly started: LoggedEvent
   readonly completed: LoggedEvent | undefined
-  readonly round: Round
+  readonly nodeAttempt: NodeAttempt
   /** What its node tells between the two, in order. */
   readonly events: readonly LoggedEvent[]
   /** What it goes by; undefined where the log does not show it. */
@@ -22,14 +22,14 @@ export type Invocation = {
 
 type Growing = { events: LoggedEvent[]; completed: LoggedEvent | undefined } & Omit<Invocation, 'events' | 'completed'>
 
-export const invocationsOf = oncePerRun((run: RunLog): Invocation[] => roundsOf(run).flatMap(readRound))
+export const invocationsOf = oncePerRun((run: RunLog): Invocation[] => nodeAttemptsOf(run).flatMap(readRound))
 
-function readRound(round: Round): Invocation[] {
+function readRound(nodeAttempt: NodeAttempt): Invocation[] {
   const found: Growing[] = []
   let open: Growing | undefined
-  for (const event of round.events) {
+  for (const event of nodeAttempt.events) {
     if (event.type === STARTED) {
-      open = begun(round, event)
+      open = begun(nodeAttempt, event)
       found.push(open)
     } else if (event.type === COMPLETED && open !== undefined) {
       open.completed = event
@@ -39,21 +39,21 @@ function readRound(round: Round): Invocation[] {
   return found
 }
 
-const begun = (round: Round, started: LoggedEvent): Growing => ({
+const begun = (nodeAttempt: NodeAttempt, started: LoggedEvent): Growing => ({
   id: text(started.payload.invocationId),
   agentId: started.payload.agentId,
   started,
   completed: undefined,
-  round,
+  nodeAttempt,
   events: [],
   brief: secretOf(started, 'brief'),
 })
 
 /** What tells that the work is to be done again, where a gate sent it back. */
-export const sentBackBy = ({ completed, round }: Invocation): LoggedEvent | undefined =>
+export const sentBackBy = ({ completed, nodeAttempt }: Invocation): LoggedEvent | undefined =>
   completed === undefined
     ? undefined
-    : round.events.find(({ type, raw }) => type === 'assay.rework.began' && raw.causationId === completed.id)
+    : nodeAttempt.events.find(({ type, raw }) => type === 'assay.rework.began' && raw.causationId === completed.id)
 
 export function secretOf({ raw }: LoggedEvent, field: string): Fields | undefined {
   const value = get(raw.secret, field)
@@ -77,7 +77,7 @@ const openAt = oncePerRun((run: RunLog) => {
 /** The invocation that an event is told inside of. */
 export const invocationOf = (run: RunLog, event: LoggedEvent): Invocation | undefined => openAt(run).get(event)
 
-const invokedRounds = oncePerRun((run: RunLog) => new Set(invocationsOf(run).map(({ round }) => round)))
+const invokedAttempts = oncePerRun((run: RunLog) => new Set(invocationsOf(run).map(({ nodeAttempt }) => nodeAttempt)))
 
-/** Whether a node's round was worked on by an agent. */
-export const isInvoked = (run: RunLog, round: Round): boolean => invokedRounds(run).has(round)
+/** Whether an agent worked in that attempt of the node. */
+export const isInvoked = (run: RunLog, nodeAttempt: NodeAttempt): boolean => invokedAttempts(run).has(nodeAttempt)

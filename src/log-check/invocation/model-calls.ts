@@ -42,9 +42,9 @@ export const modelCallRules: readonly Rule[] = [
         const sum = (number(inputTokens) ?? 0) + (number(outputTokens) ?? 0)
         if (totalTokens !== undefined && totalTokens !== sum) say(`totalTokens ${show(totalTokens)}, not ${sum}`, event)
       }
-      for (const { round, completed, events } of invocationsOf(run)) {
-        if (completed === undefined || round.end?.type !== 'node.completed') continue
-        const late = round.events.find(
+      for (const { nodeAttempt, completed, events } of invocationsOf(run)) {
+        if (completed === undefined || nodeAttempt.end?.type !== 'node.completed') continue
+        const late = nodeAttempt.events.find(
           event =>
             event.type === USAGE && event.sequence > completed.sequence && invocationOf(run, event) === undefined,
         )
@@ -75,8 +75,8 @@ const LOST = 'assay.model.lost'
 const USAGE = 'provider.usage'
 
 /** The call of an earlier attempt of the same node that was lost last: its tries are counted already. */
-function lostBefore(run: RunLog, { round, started }: Invocation): LoggedEvent | undefined {
-  if (round.start.payload.attempt === 0) return undefined
+function lostBefore(run: RunLog, { nodeAttempt, started }: Invocation): LoggedEvent | undefined {
+  if (nodeAttempt.start.payload.attempt === 0) return undefined
   const fresh = run.events.findLast(
     ({ type, node, payload, sequence }) =>
       sequence < started.sequence &&

@@ -1,7 +1,7 @@
 import { eachRun, type LoggedEvent, type Rule } from '../checked.js'
 import { invocationsOf, STARTED } from './invocations.js'
 import { get, list, same, show } from '../json.js'
-import { roundsOf } from '../node/node-attempts.js'
+import { nodeAttemptsOf } from '../node/node-attempts.js'
 
 /** Where the prompts of an agent come from. */
 export const promptRules: readonly Rule[] = [
@@ -15,7 +15,7 @@ export const promptRules: readonly Rule[] = [
         const problem = event.type === RESOLVED ? chainProblem(event) : undefined
         if (problem !== undefined) say(problem, event)
       }
-      for (const { events } of roundsOf(run)) {
+      for (const { events } of nodeAttemptsOf(run)) {
         let isComposed = false
         for (const { type, ...event } of events) {
           // Work that was sent back is asked for anew.
@@ -32,7 +32,7 @@ export const promptRules: readonly Rule[] = [
     source: 'agents R-PROMPT-1, R-LIVE-5',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      for (const { events, brief, agentId, round } of invocationsOf(run)) {
+      for (const { events, brief, agentId, nodeAttempt } of invocationsOf(run)) {
         const resolved = events.filter(({ type }) => type === RESOLVED)
         const kinds = new Set<unknown>()
         for (const event of resolved) {
@@ -43,7 +43,7 @@ export const promptRules: readonly Rule[] = [
         }
         const composed = events.filter(({ type }) => type === COMPOSED)
         for (const extra of composed.slice(1)) say('composed twice', extra)
-        if (composed.length === 0 && (events.length > resolved.length || round.end !== undefined))
+        if (composed.length === 0 && (events.length > resolved.length || nodeAttempt.end !== undefined))
           say('no prompt was composed', events[0])
         if (brief === undefined) continue
         list(brief.prompts).forEach((prompt, place) => {

@@ -5,70 +5,72 @@ export const SUPERVISOR = 'core.orchestrator.supervisor'
 export const DISPATCH = 'core.dispatch'
 export const SUB_WORKFLOW = 'core.subWorkflow'
 
-/** All that is told of a node from one start to what becomes of it. */
-export type Round = {
+/** One attempt of a node: everything the log says of the node from one `node.started` until it settles or is retried. */
+export type NodeAttempt = {
   readonly node: string
   readonly typeId: string
   readonly start: LoggedEvent
-  /** What the node tells after its start, its end included. */
+  /** The node's events after its start, up to and including its end. */
   readonly events: readonly LoggedEvent[]
   readonly end: LoggedEvent | undefined
 }
 
-/** A question of a round with its answer, if there is one. */
+/** A question that was asked in an attempt, with its answer if there is one. */
 export type Asked = { readonly request: LoggedEvent; readonly resolved: LoggedEvent | undefined }
 
 const ENDS: readonly string[] = ['node.completed', 'node.failed', 'node.retried', 'node.cancelled', 'node.skipped']
 
-type Growing = { events: LoggedEvent[]; end: LoggedEvent | undefined } & Omit<Round, 'events' | 'end'>
+type Growing = { events: LoggedEvent[]; end: LoggedEvent | undefined } & Omit<NodeAttempt, 'events' | 'end'>
 
-/** The rounds of all nodes, in order of their starts. */
-export const roundsOf = oncePerRun((run: RunLog): Round[] => {
-  const rounds: Growing[] = []
+/** The attempts of all nodes, in order of their starts. */
+export const nodeAttemptsOf = oncePerRun((run: RunLog): NodeAttempt[] => {
+  const nodeAttempts: Growing[] = []
   const open = new Map<string, Growing>()
   for (const event of run.events) {
     if (event.node === undefined) continue
     if (event.type === 'node.started') {
       const typeId = String(event.payload.typeId)
-      const round: Growing = { node: event.node, typeId, start: event, events: [], end: undefined }
-      rounds.push(round)
-      open.set(event.node, round)
+      const nodeAttempt: Growing = { node: event.node, typeId, start: event, events: [], end: undefined }
+      nodeAttempts.push(nodeAttempt)
+      open.set(event.node, nodeAttempt)
       continue
     }
-    const round = open.get(event.node)
-    if (round === undefined) continue
-    round.events.push(event)
+    const nodeAttempt = open.get(event.node)
+    if (nodeAttempt === undefined) continue
+    nodeAttempt.events.push(event)
     if (!ENDS.includes(event.type)) continue
-    round.end = event
+    nodeAttempt.end = event
     open.delete(event.node)
   }
-  return rounds
+  return nodeAttempts
 })
 
-const roundsByEvent = oncePerRun(
-  (run: RunLog) => new Map(roundsOf(run).flatMap(round => round.events.map(event => [event, round] as const))),
+const attemptByEvent = oncePerRun(
+  (run: RunLog) =>
+    new Map(nodeAttemptsOf(run).flatMap(nodeAttempt => nodeAttempt.events.map(event => [event, nodeAttempt] as const))),
 )
 
-/** The round in which an event is told, after its start. */
-export const roundOf = (run: RunLog, event: LoggedEvent): Round | undefined => roundsByEvent(run).get(event)
+/** The attempt that an event belongs to; the start itself belongs to none. */
+export const nodeAttemptOf = (run: RunLog, event: LoggedEvent): NodeAttempt | undefined =>
+  attemptByEvent(run).get(event)
 
-export const byId = oncePerRun((run: RunLog) => new Map(run.events.map(event => [event.id, event])))
+export const eventsById = oncePerRun((run: RunLog) => new Map(run.events.map(event => [event.id, event])))
 
-export const roundsAs = (run: RunLog, ...typeIds: readonly string[]): Round[] =>
-  roundsOf(run).filter(round => typeIds.includes(round.typeId))
+export const nodeAttemptsOfType = (run: RunLog, ...typeIds: readonly string[]): NodeAttempt[] =>
+  nodeAttemptsOf(run).filter(nodeAttempt => typeIds.includes(nodeAttempt.typeId))
 
-/** Rounds of nodes that hand out work. */
-export const handouts = (run: RunLog): Round[] => roundsAs(run, DISPATCH, SUB_WORKFLOW)
+/** Attempts of nodes that hand work to other runs. */
+export const attemptsThatHandOut = (run: RunLog): NodeAttempt[] => nodeAttemptsOfType(run, DISPATCH, SUB_WORKFLOW)
 
-export const told = (round: Round, ...types: readonly string[]): LoggedEvent[] =>
-  round.events.filter(event => types.includes(event.type))
+export const eventsOfType = (nodeAttempt: NodeAttempt, ...types: readonly string[]): LoggedEvent[] =>
+  nodeAttempt.events.filter(event => types.includes(event.type))
 
-export const hasCompleted = ({ end }: Round): boolean => end?.type === 'node.completed'
+export const hasCompleted = ({ end }: NodeAttempt): boolean => end?.type === 'node.completed'
 
-export const askedIn = (round: Round): Asked[] =>
-  told(round, 'interrupt.requested').map(request => ({
+export const askedIn = (nodeAttempt: NodeAttempt): Asked[] =>
+  eventsOfType(nodeAttempt, 'interrupt.requested').map(request => ({
     request,
-    resolved: round.events.find(
+    resolved: nodeAttempt.events.find(
       event => event.type === 'interrupt.resolved' && event.payload.interruptId === request.payload.interruptId,
     ),
   }))

@@ -1,9 +1,9 @@
 import { eachRun, isRetold, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { list, number, same, show } from '../json.js'
-import { causeOf, hasCompleted, told } from '../node/node-attempts.js'
+import { causeOf, hasCompleted, eventsOfType } from '../node/node-attempts.js'
 import { isAct, type Turn, turnsOf } from './turns.js'
 
-/** Decisions whose maker is not sure enough: a person looks first. */
+/** Decisions of a supervisor below the confidence floor: a person is asked first. */
 export const confidenceRules: readonly Rule[] = [
   {
     id: 'L22',
@@ -14,7 +14,7 @@ export const confidenceRules: readonly Rule[] = [
       const floor = log.input.limits?.confidenceFloor ?? LOWEST_FLOOR
       for (const turn of turnsOf(run)) {
         if (!isBelow(turn, floor) || turn.held !== undefined) continue
-        const first = [turn.asked[0]?.request, hasCompleted(turn.round) ? turn.round.end : undefined].find(
+        const first = [turn.asked[0]?.request, hasCompleted(turn.nodeAttempt) ? turn.nodeAttempt.end : undefined].find(
           event => event !== undefined,
         )
         if (first === undefined || (turn.escalated?.sequence ?? Number.POSITIVE_INFINITY) < first.sequence) continue
@@ -46,8 +46,8 @@ export const confidenceRules: readonly Rule[] = [
     title: 'A decision is escalated at most once, after it was told',
     source: 'agents R-CONF-4',
     checks: eachRun((run, say) => {
-      for (const { round, decided } of turnsOf(run)) {
-        const [first, ...others] = told(round, ESCALATED)
+      for (const { nodeAttempt, decided } of turnsOf(run)) {
+        const [first, ...others] = eventsOfType(nodeAttempt, ESCALATED)
         for (const event of others) say('escalated twice', event)
         if (first !== undefined && (decided === undefined || decided.sequence > first.sequence))
           say('escalated before it was decided', first)
@@ -59,12 +59,12 @@ export const confidenceRules: readonly Rule[] = [
     title: 'An escalated decision is not carried out before someone answered who was asked about it',
     source: 'agents R-CONF-3',
     checks: eachRun((run, say) => {
-      for (const { round, escalated, asked } of turnsOf(run)) {
-        if (escalated === undefined || !hasCompleted(round)) continue
+      for (const { nodeAttempt, escalated, asked } of turnsOf(run)) {
+        if (escalated === undefined || !hasCompleted(nodeAttempt)) continue
         const answered = asked.some(
           ({ request, resolved }) => request.sequence > escalated.sequence && resolved !== undefined,
         )
-        if (!answered) say(`${round.node} completes without an answer`, round.end)
+        if (!answered) say(`${nodeAttempt.node} completes without an answer`, nodeAttempt.end)
       }
     }),
   },
@@ -121,4 +121,6 @@ function escalationProblems(run: RunLog, turn: Turn, escalated: LoggedEvent, ass
 }
 
 const isSecond = (run: RunLog, event: LoggedEvent): boolean =>
-  turnsOf(run).some(({ round }) => round.node === event.node && told(round, ESCALATED).includes(event))
+  turnsOf(run).some(
+    ({ nodeAttempt }) => nodeAttempt.node === event.node && eventsOfType(nodeAttempt, ESCALATED).includes(event),
+  )

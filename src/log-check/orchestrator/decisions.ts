@@ -1,20 +1,20 @@
 import type { Fields } from '../checked.js'
 import { isFields, show, text } from '../json.js'
-import { extraFields, fieldProblems, filled, list, optionally, type Shape, share } from '../structure/shape.js'
+import { extraFields, fieldProblems, filled, listOf, optionally, type Shape, share } from '../structure/shape.js'
 
-const workerIds = list(
+const workerIds = listOf(
   '1 or more workflow ids',
   1,
   value => typeof value === 'string' && value.length > 0 && value.length <= 256,
 )
 
-const criteria = list(
+const criteria = listOf(
   '{key, met}',
   0,
   item => isFields(item) && filled.holds(item.key) && typeof item.met === 'boolean' && Object.keys(item).length === 2,
 )
 
-const questions = list(
+const questions = listOf(
   '{id, question, schema?}',
   1,
   item =>

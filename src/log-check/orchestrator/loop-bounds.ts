@@ -1,7 +1,7 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { get, number, show, text } from '../json.js'
 import { DISPATCH, SUPERVISOR } from '../node/node-attempts.js'
-import { lastCut } from '../story.js'
+import { lastForkSequence } from '../story.js'
 import { type RunTrack, walk } from '../walk.js'
 
 /** The bound on an orchestrator's turns. */
@@ -13,11 +13,11 @@ export const loopBoundRules: readonly Rule[] = [
     checks: eachRun((run, say, log) => {
       const breach = run.events.find(isLoopBreach)
       const told = breach !== undefined && isTurnBreach(run, breach) ? number(breach.payload.limit) : undefined
-      const cut = lastCut(run.events)
+      const cut = lastForkSequence(run.events)
       let turns = 0
       let limit = Number.POSITIVE_INFINITY
       walk(run, ({ event, run: track }) => {
-        // A turn is refused before it starts; a branch may be cut, and bounded anew, when it has.
+        // A turn beyond the bound never starts, except in a branch that was cut inside it and given a lower bound.
         if (isTurnStart(event) || event.type === REWORK)
           limit = Math.min(
             askedFor(track) ?? Number.POSITIVE_INFINITY,
@@ -70,7 +70,7 @@ const isTurnBreach = (run: RunLog, breach: LoggedEvent): boolean =>
   run.events.some(event => isTurnStart(event) && [undefined, event.node].includes(text(breach.payload.nodeId))) ||
   isReworkBreach(run, breach)
 
-/** What was to be done again is not. */
+/** The rework that would have taken the turn is not begun. */
 function isReworkBreach(run: RunLog, breach: LoggedEvent): boolean {
   const before = run.events.slice(0, breach.sequence)
   const verdict = before.findLast(({ type }) => [...TURNS, 'agent.verified', 'assay.result.withheld'].includes(type))
@@ -79,7 +79,7 @@ function isReworkBreach(run: RunLog, breach: LoggedEvent): boolean {
 
 const askedFor = ({ configurable }: Readonly<RunTrack>): number | undefined => number(configurable.maxLoopIterations)
 
-/** Without the host's ceiling nobody can tell. */
+/** Undefined when the host's ceiling is not given. */
 const effective = (asked: number | undefined, ceiling: number | undefined): number | undefined =>
   ceiling === undefined ? undefined : Math.min(asked ?? ceiling, ceiling)
 

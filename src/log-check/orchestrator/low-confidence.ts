@@ -7,10 +7,10 @@ import {
   answerTo,
   askedIn,
   hasCompleted,
-  type Round,
-  roundsOf,
+  type NodeAttempt,
+  nodeAttemptsOf,
   SUPERVISOR,
-  told,
+  eventsOfType,
 } from '../node/node-attempts.js'
 import { turnsOf } from './turns.js'
 
@@ -22,10 +22,10 @@ export const lowConfidenceRules: readonly Rule[] = [
       'A node is suspended with low confidence after its agent decided, for that agent, with a confidence below the threshold',
     source: 'agents R-LOWC-1, R-LOWC-3',
     checks: eachRun((run, say) => {
-      for (const round of roundsOf(run).filter(holdsDecisions)) {
-        for (const event of told(round, 'node.suspended')) {
+      for (const nodeAttempt of nodeAttemptsOf(run).filter(holdsDecisions)) {
+        for (const event of eventsOfType(nodeAttempt, 'node.suspended')) {
           if (event.payload.reason === 'low-confidence')
-            for (const problem of holdProblems(round, event)) say(problem, event)
+            for (const problem of holdProblems(nodeAttempt, event)) say(problem, event)
         }
       }
     }),
@@ -36,15 +36,18 @@ export const lowConfidenceRules: readonly Rule[] = [
     source: 'agents R-LOWC-1, R-LOWC-3, R-LOWC-4',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      for (const round of roundsOf(run)) {
-        const threshold = thresholdAt(run, round.start)
+      for (const nodeAttempt of nodeAttemptsOf(run)) {
+        const threshold = thresholdAt(run, nodeAttempt.start)
         // A live agent may have a threshold of its own.
-        if (threshold === undefined || isInvoked(run, round)) continue
-        const held = told(round, 'node.suspended').filter(event => event.payload.reason === 'low-confidence')
-        const decided = told(round, 'agent.decided').at(-1)
+        if (threshold === undefined || isInvoked(run, nodeAttempt)) continue
+        const held = eventsOfType(nodeAttempt, 'node.suspended').filter(
+          event => event.payload.reason === 'low-confidence',
+        )
+        const decided = eventsOfType(nodeAttempt, 'agent.decided').at(-1)
         const confidence = number(decided?.payload.confidence)
         const below = confidence !== undefined && confidence < threshold
-        if (below && held.length === 0 && hasCompleted(round)) say(`confidence ${confidence} was not held`, decided)
+        if (below && held.length === 0 && hasCompleted(nodeAttempt))
+          say(`confidence ${confidence} was not held`, decided)
         for (const event of held)
           if (event.payload.threshold !== threshold) say(`held below ${show(event.payload.threshold)}`, event)
       }
@@ -56,9 +59,9 @@ export const lowConfidenceRules: readonly Rule[] = [
       'A held decision of a supervisor is told when it is ratified, as it was ratified, not before, and never when it is refused',
     source: 'agents R-LOWC-2',
     checks: eachRun((run, say) => {
-      for (const { round, held } of turnsOf(run)) {
+      for (const { nodeAttempt, held } of turnsOf(run)) {
         if (held === undefined) continue
-        for (const event of told(round, 'runOrchestrator.decided')) {
+        for (const event of eventsOfType(nodeAttempt, 'runOrchestrator.decided')) {
           if (held.resolved === undefined || held.resolved.sequence > event.sequence)
             say('decided before it was ratified', event)
           else if (isRefused(held)) say('decided although it was refused', event)
@@ -74,11 +77,11 @@ export const lowConfidenceRules: readonly Rule[] = [
     source: 'agents §1.5, R-LOWC-1',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      for (const round of roundsOf(run).filter(holdsDecisions)) {
-        for (const { request } of askedIn(round)) {
+      for (const nodeAttempt of nodeAttemptsOf(run).filter(holdsDecisions)) {
+        for (const { request } of askedIn(nodeAttempt)) {
           if (request.payload.kind !== 'low-confidence') continue
-          for (const problem of holdProblems(round, request, get(request.payload, 'data'))) say(problem, request)
-          const suspended = round.events.find(
+          for (const problem of holdProblems(nodeAttempt, request, get(request.payload, 'data'))) say(problem, request)
+          const suspended = nodeAttempt.events.find(
             event => event.type === 'node.suspended' && event.sequence > request.sequence,
           )
           if (suspended !== undefined && suspended.payload.reason !== 'low-confidence')
@@ -104,18 +107,18 @@ export const lowConfidenceRules: readonly Rule[] = [
 const USUAL = 0.7
 
 /** Undefined where the log does not show what the agent goes by. */
-function liveThreshold(run: RunLog, { brief, round }: Invocation): number | undefined {
-  if (round.typeId === SUPERVISOR || round.typeId === VERIFY) return 0
-  return brief === undefined ? undefined : (number(brief.threshold) ?? thresholdAt(run, round.start) ?? USUAL)
+function liveThreshold(run: RunLog, { brief, nodeAttempt }: Invocation): number | undefined {
+  if (nodeAttempt.typeId === SUPERVISOR || nodeAttempt.typeId === VERIFY) return 0
+  return brief === undefined ? undefined : (number(brief.threshold) ?? thresholdAt(run, nodeAttempt.start) ?? USUAL)
 }
 
 function liveProblems(run: RunLog, invocation: Invocation): [string, LoggedEvent | undefined][] {
   const problems: [string, LoggedEvent | undefined][] = []
-  const { round, events, completed, brief } = invocation
+  const { nodeAttempt, events, completed, brief } = invocation
   const decided = events.findLast(({ type }) => type === 'agent.decided')
   const confidence = number(decided?.payload.confidence)
   const threshold = liveThreshold(run, invocation)
-  const [held] = askedIn({ ...round, events }).filter(({ request }) => request.payload.kind === 'low-confidence')
+  const [held] = askedIn({ ...nodeAttempt, events }).filter(({ request }) => request.payload.kind === 'low-confidence')
   const { outcome, schemaValidated } = completed?.payload ?? {}
   if (threshold !== undefined && decided !== undefined) {
     const below = confidence !== undefined && confidence < threshold
@@ -129,7 +132,7 @@ function liveProblems(run: RunLog, invocation: Invocation): [string, LoggedEvent
   if (held !== undefined && outcome === 'completed' && (held.resolved === undefined || refused))
     problems.push(['completed although nobody accepted it', completed])
   if (outcome === 'escalated' && !refused) problems.push(['escalated although nobody refused it', completed])
-  // Of a result that nobody will have, nothing is told.
+  // A result that was sent back is not told of.
   if (sentBackBy(invocation) !== undefined) return problems
   if (outcome === 'completed' && completed.payload.confidence !== decided?.payload.confidence)
     problems.push([`confidence ${show(completed.payload.confidence)}, decided with ${show(confidence)}`, completed])
@@ -146,7 +149,7 @@ const isEdited = (resolved: LoggedEvent | undefined): boolean =>
   get(get(resolved?.raw.secret, 'resumeValue') ?? resolved?.payload.resumeValue, 'action') === 'edit-accept'
 
 /** Workflows may ask such a question without an agent. */
-const holdsDecisions = ({ typeId }: Round): boolean => typeId !== 'core.interrupt'
+const holdsDecisions = ({ typeId }: NodeAttempt): boolean => typeId !== 'core.interrupt'
 
 /** As the run was started with it, or as a branch was given it since. */
 function thresholdAt(run: RunLog, { sequence }: LoggedEvent): number | undefined {
@@ -158,8 +161,8 @@ const isFork = ({ type }: LoggedEvent): boolean => type === 'assay.run.forked'
 const fork = ({ payload }: LoggedEvent) => payload
 const isGiven = (threshold: number | undefined): boolean => threshold !== undefined
 
-function holdProblems(round: Round, event: LoggedEvent, fields: unknown = event.payload): string[] {
-  const decided = told(round, 'agent.decided').findLast(earlier => earlier.sequence < event.sequence)
+function holdProblems(nodeAttempt: NodeAttempt, event: LoggedEvent, fields: unknown = event.payload): string[] {
+  const decided = eventsOfType(nodeAttempt, 'agent.decided').findLast(earlier => earlier.sequence < event.sequence)
   if (decided === undefined) return ['no agent has decided']
   const problems: string[] = []
   const [agentId, threshold, observed] = ['agentId', 'threshold', 'observed'].map(name => get(fields, name))
@@ -172,7 +175,7 @@ function holdProblems(round: Round, event: LoggedEvent, fields: unknown = event.
   return problems
 }
 
-/** Than the decision that was shown, or than what a person wrote in its place. */
+/** The decision told is neither the one that was shown nor what a person wrote in its place. */
 function isAnother(held: Asked, decided: LoggedEvent): boolean {
   const answer = answerTo(held)
   // Readers outside may see a mask in the place of the answer.

@@ -2,7 +2,14 @@ import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js
 import { decisionProblems } from './decisions.js'
 import { get, number, same, show, text } from '../json.js'
 import { behindMask } from '../interrupt/questions.js'
-import { type Asked, causeOf, hasCompleted, roundsAs, SUPERVISOR, told } from '../node/node-attempts.js'
+import {
+  type Asked,
+  causeOf,
+  hasCompleted,
+  nodeAttemptsOfType,
+  SUPERVISOR,
+  eventsOfType,
+} from '../node/node-attempts.js'
 import { isAct, type Turn, turnsOf, verdictOf } from './turns.js'
 
 /** Turns of an orchestrator: one decision each, told before anything follows from it. */
@@ -13,11 +20,12 @@ export const orchestratorRules: readonly Rule[] = [
     source: 'agents §3.1, R-ORCH-4, R-ORCH-10',
     checks: eachRun((run, say) => {
       const known = new Set<LoggedEvent>()
-      for (const round of roundsAs(run, SUPERVISOR)) {
-        const decided = told(round, DECIDED)
+      for (const nodeAttempt of nodeAttemptsOfType(run, SUPERVISOR)) {
+        const decided = eventsOfType(nodeAttempt, DECIDED)
         for (const event of decided) known.add(event)
-        for (const extra of decided.slice(1)) say(`${round.node} decides twice in one turn`, extra)
-        if (hasCompleted(round) && decided.length === 0) say(`${round.node} completes without a decision`, round.end)
+        for (const extra of decided.slice(1)) say(`${nodeAttempt.node} decides twice in one turn`, extra)
+        if (hasCompleted(nodeAttempt) && decided.length === 0)
+          say(`${nodeAttempt.node} completes without a decision`, nodeAttempt.end)
       }
       // Where an event names no node, it cannot be told whose decision it is.
       for (const event of decisions(run))
@@ -81,12 +89,14 @@ export const orchestratorRules: readonly Rule[] = [
       // Sent back at the exit of the run, an orchestrator goes on.
       const returned = run.events.findLast(({ type, payload }) => type === REWORK && payload.point === 'run')
       const ended = turnsOf(run).find(
-        ({ round, ...turn }) =>
-          round.start.sequence > (returned?.sequence ?? -1) && hasCompleted(round) && terminates({ round, ...turn }),
+        ({ nodeAttempt, ...turn }) =>
+          nodeAttempt.start.sequence > (returned?.sequence ?? -1) &&
+          hasCompleted(nodeAttempt) &&
+          terminates({ nodeAttempt, ...turn }),
       )
       if (ended === undefined) return
       for (const event of decisions(run))
-        if (event.sequence > (ended.round.end?.sequence ?? 0)) say('a decision after the termination', event)
+        if (event.sequence > (ended.nodeAttempt.end?.sequence ?? 0)) say('a decision after the termination', event)
     }),
   },
   {
@@ -131,20 +141,20 @@ const ASKS: ReadonlyMap<unknown, string> = new Map([
 type Problem = readonly [string, LoggedEvent | undefined]
 
 function questionProblems(turn: Turn, assay: boolean): Problem[] {
-  const { decided, decision, escalated, asked, round } = turn
+  const { decided, decision, escalated, asked, nodeAttempt } = turn
   const problems: Problem[] = []
   for (const { request } of asked) {
     if (decided === undefined || decided.sequence > request.sequence)
-      problems.push([`${round.node} asks before it has decided`, request])
+      problems.push([`${nodeAttempt.node} asks before it has decided`, request])
   }
   if (decided === undefined || escalated !== undefined) return problems
   const wanted = ASKS.get(decision.kind)
   const [question, ...others] = asked
-  for (const { request } of others) problems.push([`${round.node} asks twice about one decision`, request])
+  for (const { request } of others) problems.push([`${nodeAttempt.node} asks twice about one decision`, request])
   if (wanted === undefined && question !== undefined)
     problems.push([`${show(decision.kind)} asks nobody`, question.request])
-  if (wanted !== undefined && question === undefined && hasCompleted(round))
-    problems.push([`${round.node} completes without having asked`, round.end])
+  if (wanted !== undefined && question === undefined && hasCompleted(nodeAttempt))
+    problems.push([`${nodeAttempt.node} completes without having asked`, nodeAttempt.end])
   // Other hosts may hold a conversation with whom they ask.
   const free = !assay && decision.kind === 'ask-user'
   if (wanted !== undefined && question !== undefined && !free)
@@ -166,24 +176,27 @@ const ROUTES: ReadonlyMap<unknown, string> = new Map([
 ])
 
 function tellingProblems(turn: Turn): Problem[] {
-  const { decided, held, asked, round } = turn
+  const { decided, held, asked, nodeAttempt } = turn
   if (decided === undefined) return []
   const problems: Problem[] = []
-  // Where an agent decides, its work is done when its decision is told; a scripted one has only its word.
-  const [start = round.start] = [...told(round, 'agent.invocation.completed'), ...told(round, 'agent.decided')]
+  // An agent's invocation ends before its decision is told; a scripted agent has only its `agent.decided`.
+  const [start = nodeAttempt.start] = [
+    ...eventsOfType(nodeAttempt, 'agent.invocation.completed'),
+    ...eventsOfType(nodeAttempt, 'agent.decided'),
+  ]
   const causes = held?.resolved === undefined ? [start.id] : ratifiedBy(turn, held.resolved)
   if (!causes.includes(causeOf(decided) ?? ''))
     problems.push([`the decision is not caused by ${held === undefined ? 'its turn' : 'the answer'}`, decided])
-  if (!hasCompleted(round) || round.end === undefined) return problems
+  if (!hasCompleted(nodeAttempt) || nodeAttempt.end === undefined) return problems
   // After an answer the answer may be the cause instead.
-  if (asked.length === 0 && held === undefined && causeOf(round.end) !== decided.id)
-    problems.push([`${round.node} does not complete because of its decision`, round.end])
-  return [...problems, ...outputProblems(turn, decided, round.end)]
+  if (asked.length === 0 && held === undefined && causeOf(nodeAttempt.end) !== decided.id)
+    problems.push([`${nodeAttempt.node} does not complete because of its decision`, nodeAttempt.end])
+  return [...problems, ...outputProblems(turn, decided, nodeAttempt.end)]
 }
 
-const ratifiedBy = ({ round }: Turn, resolved: LoggedEvent): string[] => [
+const ratifiedBy = ({ nodeAttempt }: Turn, resolved: LoggedEvent): string[] => [
   resolved.id,
-  ...told(round, 'node.resumed').map(event => event.id),
+  ...eventsOfType(nodeAttempt, 'node.resumed').map(event => event.id),
 ]
 
 function outputProblems(turn: Turn, decided: LoggedEvent, end: LoggedEvent): Problem[] {

@@ -7,15 +7,15 @@ import {
   askedIn,
   hasCompleted,
   oncePerRun,
-  type Round,
-  roundsAs,
+  type NodeAttempt,
+  nodeAttemptsOfType,
   SUPERVISOR,
-  told,
+  eventsOfType,
 } from '../node/node-attempts.js'
 
 /** One start of a supervisor: what it decided, whom it asked, what came of it. */
 export type Turn = {
-  readonly round: Round
+  readonly nodeAttempt: NodeAttempt
   readonly decided: LoggedEvent | undefined
   readonly decision: Fields
   readonly escalated: LoggedEvent | undefined
@@ -25,17 +25,17 @@ export type Turn = {
   readonly asked: readonly Asked[]
 }
 
-export const turnsOf = oncePerRun((run: RunLog): Turn[] => roundsAs(run, SUPERVISOR).map(readTurn))
+export const turnsOf = oncePerRun((run: RunLog): Turn[] => nodeAttemptsOfType(run, SUPERVISOR).map(readTurn))
 
-function readTurn(round: Round): Turn {
-  const [decided] = told(round, 'runOrchestrator.decided')
-  const questions = askedIn(round)
+function readTurn(nodeAttempt: NodeAttempt): Turn {
+  const [decided] = eventsOfType(nodeAttempt, 'runOrchestrator.decided')
+  const questions = askedIn(nodeAttempt)
   const isHeld = ({ request }: Asked) => request.payload.kind === 'low-confidence'
   return {
-    round,
+    nodeAttempt,
     decided,
     decision: decided === undefined ? {} : fields(behindMask(decided, 'decision')),
-    escalated: told(round, 'core.workflowChain.confidence-escalated')[0],
+    escalated: eventsOfType(nodeAttempt, 'core.workflowChain.confidence-escalated')[0],
     held: questions.find(isHeld),
     asked: questions.filter(question => !isHeld(question)),
   }
@@ -51,9 +51,10 @@ const ACTS: readonly unknown[] = ['next-worker', 'terminate']
 export const isAct = (decision: Fields): boolean => ACTS.includes(decision.kind)
 
 /** Whether a decision to act is acted on: at once, or as the person answered who was asked because of its confidence. */
-export function verdictOf({ decision, escalated, asked, round }: Turn): Verdict {
+export function verdictOf({ decision, escalated, asked, nodeAttempt }: Turn): Verdict {
   // R-VERIFY-12: nobody ends a run as a success while a gate says otherwise.
-  if (!isAct(decision) || get(get(round.end?.payload, 'outputs'), 'refused') !== undefined) return { is: 'refused' }
+  if (!isAct(decision) || get(get(nodeAttempt.end?.payload, 'outputs'), 'refused') !== undefined)
+    return { is: 'refused' }
   if (escalated === undefined) return { is: 'carried out', decision }
   const question = asked.find(({ request }) => request.sequence > escalated.sequence)
   if (question?.resolved === undefined) return { is: 'unanswered' }
@@ -83,8 +84,8 @@ export const turnBefore = (run: RunLog, start: LoggedEvent): Turn | undefined =>
 const turnsBefore = oncePerRun((run: RunLog): Map<LoggedEvent, Turn> => {
   const turns = new Map(
     turnsOf(run)
-      .filter(({ round }) => hasCompleted(round))
-      .map(turn => [turn.round.end, turn]),
+      .filter(({ nodeAttempt }) => hasCompleted(nodeAttempt))
+      .map(turn => [turn.nodeAttempt.end, turn]),
   )
   const before = new Map<LoggedEvent, Turn>()
   let latest: Turn | undefined
@@ -95,7 +96,7 @@ const turnsBefore = oncePerRun((run: RunLog): Map<LoggedEvent, Turn> => {
   return before
 })
 
-/** Undefined where nobody can tell. */
+/** Undefined where the log does not show it. */
 export function workersOf(turn: Turn | undefined): readonly unknown[] | undefined {
   if (turn === undefined) return undefined
   const verdict = verdictOf(turn)

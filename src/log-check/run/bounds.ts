@@ -1,6 +1,6 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { get, number, text } from '../json.js'
-import { isRemark, lastCut } from '../story.js'
+import { isRemark, lastForkSequence } from '../story.js'
 import { walk } from '../walk.js'
 
 /** Execution bounds: never crossed, and a breach is told in exactly one way. */
@@ -25,7 +25,7 @@ export const boundRules: readonly Rule[] = [
     source: 'core §10',
     checks: eachRun((run, say, log) => {
       const told = executionLimitTold(run)
-      const cut = lastCut(run.events)
+      const cut = lastForkSequence(run.events)
       walk(run, ({ event, run: track }) => {
         if (event.type !== 'node.started') return
         const limit = Math.min(

@@ -1,5 +1,5 @@
 import type { LoggedEvent, RunLog } from '../checked.js'
-import { type Question, tellQuestions } from '../interrupt/questions.js'
+import { type Question, walkQuestions } from '../interrupt/questions.js'
 import { type NodeTrack, walk } from '../walk.js'
 
 /** The statuses the log permits. Other hosts may show a run as running while it waits, so `exact` is for Assay's own. */
@@ -10,7 +10,7 @@ export function statusesOf(run: RunLog, end: LoggedEvent | undefined, exact: boo
   if (track.stop !== undefined) return track.stop.payload.outcome === 'cancelled' ? ['cancelling'] : ['running']
   if (track.paused) return ['paused']
   if (!exact) return ['running', ...WAITING]
-  const asked = inOrder(run, tellQuestions(run)).map(([, question]) => [waitingFor(question)])
+  const asked = inOrder(run, walkQuestions(run)).map(([, question]) => [waitingFor(question)])
   const mirrored = inOrder(run, nodes)
     .map(([, node]) => mirroredBy(node))
     .filter(statuses => statuses.length > 0)

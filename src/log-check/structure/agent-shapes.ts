@@ -7,7 +7,7 @@ import {
   filled,
   hashes,
   id,
-  list,
+  listOf,
   nothing,
   oneOf,
   positive,
@@ -16,14 +16,14 @@ import {
   sha256,
   share,
   short,
-  text,
+  boundedText,
   texts,
   words,
 } from './shape.js'
 
-/** What is told of a live invocation, and of what it costs. None of it has room for what anybody said. */
+/** Payloads about an agent's invocation and its costs. None of them has a field for content. */
 
-const agentId = text('a string of 3 to 256 characters', 3, 256)
+const agentId = boundedText('a string of 3 to 256 characters', 3, 256)
 const invocationId = short
 const promptKind = oneOf('system', 'user', 'few-shot', 'schema-hint')
 const layer = oneOf(
@@ -76,7 +76,7 @@ export const INVOCATION_SHAPES: { readonly [type: string]: Shape } = {
     required: {
       nodeId: id,
       kind: promptKind,
-      chain: list('layers', 0, link.holds),
+      chain: listOf('layers', 0, link.holds),
       resolved: either(filled, nothing),
     },
     optional: { agentId, causationHostId: filled },

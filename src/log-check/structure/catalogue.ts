@@ -16,7 +16,7 @@ import {
   positive,
   type Shape,
   share,
-  text,
+  boundedText,
   texts,
   time,
   words,
@@ -67,7 +67,7 @@ const drainPolicy = oneOf('immediate', 'drain-current-node')
 const lease: Shape = { required: { leaseId: id, host: oneOf('browser', 'cloud') } }
 const decision: Shape = { required: { gateId: id, principal: filled }, optional: { reason: words }, closed: true }
 
-const agent = text('a string of 3 to 256 characters', 3, 256)
+const agent = boundedText('a string of 3 to 256 characters', 3, 256)
 const verbosity = oneOf('summary', 'full', 'off')
 const toolTransport = oneOf('mcp', 'http', 'native')
 const toolStatus = oneOf('ok', 'error', 'forbidden', 'rate_limited')

@@ -1,7 +1,7 @@
 import { eachRun, type Rule } from '../checked.js'
 import { isFields } from '../json.js'
 
-/** Events that say that something happened, and nothing of what was said. */
+/** Events that must not carry content: they say that something happened, not what was said. */
 export const contentFreeRules: readonly Rule[] = [
   {
     id: 'L31d',

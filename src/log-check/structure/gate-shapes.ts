@@ -12,10 +12,10 @@ import {
   type Shape,
   sha256,
   share,
-  text,
+  boundedText,
 } from './shape.js'
 
-/** What is told of gates and verdicts: ids, keys of the gate's definition and numbers, and no room for anything else. */
+/** Payloads about gates and verdicts: ids, keys of the gate's definition and numbers, never free text. */
 
 const KEY = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const isKey = (value: unknown): value is string => typeof value === 'string' && KEY.test(value)
@@ -34,7 +34,7 @@ const criteria: Kind = {
     new Set(value).size === value.length,
 }
 
-const agentId = text('a string of 3 to 256 characters', 3, 256)
+const agentId = boundedText('a string of 3 to 256 characters', 3, 256)
 const verdict = oneOf('pass', 'conditional_pass', 'fail')
 const fault: Kind = {
   is: 'a code',
@@ -132,5 +132,5 @@ export const GATE_SHAPES: { readonly [type: string]: Shape } = {
   },
 }
 
-/** Kept under the names that others know them by; all that is Assay's own begins with assay. */
+/** Types with the names that other verification hosts use; Assay's own types begin with `assay.`. */
 export const DWS_TYPES: readonly string[] = Object.keys(GATE_SHAPES).filter(type => type.startsWith('dws.'))

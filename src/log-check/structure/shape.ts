@@ -26,11 +26,11 @@ const isWhole = (value: unknown, least: number): boolean => Number.isSafeInteger
 export const any = kind('a JSON value', value => value !== undefined)
 export const words = kind('a string', isText)
 export const filled = kind('a non-empty string', value => isText(value) && value.length > 0)
-export const text = (is: string, least: number, most: number): Kind =>
+export const boundedText = (is: string, least: number, most: number): Kind =>
   kind(is, value => isText(value) && value.length >= least && value.length <= most)
-export const id = text('a string of 1 to 128 characters', 1, 128)
-export const short = text('a string of 1 to 512 characters', 1, 512)
-export const name = text('a string of 1 to 256 characters', 1, 256)
+export const id = boundedText('a string of 1 to 128 characters', 1, 128)
+export const short = boundedText('a string of 1 to 512 characters', 1, 512)
+export const name = boundedText('a string of 1 to 256 characters', 1, 256)
 export const count = kind('a whole number from 0', value => isWhole(value, 0))
 export const positive = kind('a whole number from 1', value => isWhole(value, 1))
 export const amount = kind('a number from 0', value => typeof value === 'number' && value >= 0)
@@ -68,7 +68,7 @@ export const record = (is: string, shape: Shape): Kind =>
     is,
     value => isFields(value) && fieldProblems(shape, value, true).length + extraFields(shape, value, true).length === 0,
   )
-export const list = (items: string, least: number, holds: (item: unknown) => boolean): Kind =>
+export const listOf = (items: string, least: number, holds: (item: unknown) => boolean): Kind =>
   kind(`a list of ${items}`, value => Array.isArray(value) && value.length >= least && value.every(holds))
 export const optionally =
   (holds: (value: unknown) => boolean) =>

@@ -172,9 +172,9 @@ export const isEnd = (event: DraftEvent | undefined): boolean =>
 
 export const has = (run: DraftRun, type: string): boolean => run.events.some(event => event.type === type)
 
-export const first = (run: DraftRun): DraftEvent => run.events[0] as DraftEvent
+export const firstEvent = (run: DraftRun): DraftEvent => run.events[0] as DraftEvent
 
-export const last = (run: DraftRun): DraftEvent => run.events.at(-1) as DraftEvent
+export const lastEvent = (run: DraftRun): DraftEvent => run.events.at(-1) as DraftEvent
 
 /** The node event of the same node that comes before or after a spot. */
 export const previousOf = ({ run, event, at }: Spot): DraftEvent | undefined =>
@@ -207,7 +207,7 @@ export const changed = (
 ): Mutation => mutation(rule, title, fits, ({ event }) => change(event))
 
 /** A mutation that sets one field. */
-export const says = (
+export const setsField = (
   rule: string,
   title: string,
   fits: (spot: Spot, draft: Draft) => boolean,

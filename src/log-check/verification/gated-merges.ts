@@ -3,19 +3,27 @@ import { eachRun, type Fields, type LoggedEvent, type Rule, type RunLog } from '
 import {
   gatesOf,
   HELD,
-  type Hearing,
-  heard,
-  hearingsOf,
+  type VerificationAttempt,
+  eventsIn,
+  verificationAttemptsOf,
   positionOf,
   STAGED,
   VERIFIED,
 } from './verification-attempts.js'
 import { AGENT } from '../invocation/invocations.js'
 import { get, show, text } from '../json.js'
-import { handouts, hasCompleted, oncePerRun, type Round, roundOf, roundsAs, told } from '../node/node-attempts.js'
+import {
+  attemptsThatHandOut,
+  hasCompleted,
+  oncePerRun,
+  type NodeAttempt,
+  nodeAttemptOf,
+  nodeAttemptsOfType,
+  eventsOfType,
+} from '../node/node-attempts.js'
 import { subjectsBefore } from './subjects.js'
 
-/** What becomes of a result, and that its gates have seen it before. */
+/** A result is merged only after its gates have passed it. */
 export const gatedMergeRules: readonly Rule[] = [
   {
     id: 'L24b',
@@ -49,45 +57,45 @@ export const gatedMergeRules: readonly Rule[] = [
 /** What an event merges, by what brought it: the end of a child, or the latest decision of an agent at a node. */
 function mergedBy(run: RunLog, event: LoggedEvent): LoggedEvent[] {
   if (phaseOf(event) === 'output.harvested') return subjectsBefore(run, event, event.payload.childRunId)
-  const round = event.type === 'node.completed' ? roundOf(run, event) : undefined
-  return round === undefined ? [] : told(round, 'agent.decided').slice(-1)
+  const nodeAttempt = event.type === 'node.completed' ? nodeAttemptOf(run, event) : undefined
+  return nodeAttempt === undefined ? [] : eventsOfType(nodeAttempt, 'agent.decided').slice(-1)
 }
 
 type Merge = {
   readonly event: LoggedEvent
-  /** Where the result was before: nothing that was heard earlier counts. */
+  /** Sequence at which the result appeared; verifications before it do not count. */
   readonly since: number
   readonly point: 'harvest' | 'node' | 'run'
   /** Undefined at the exit of a run. */
-  readonly round?: Round
+  readonly nodeAttempt?: NodeAttempt
   readonly workerId?: string | undefined
   /** Undefined where only one result can be meant. */
   readonly target?: unknown
 }
 
 const mergesOf = (run: RunLog): Merge[] => [
-  ...handouts(run).flatMap(round => workersIn(run, round)),
-  ...roundsAs(run, AGENT).filter(hasCompleted).map(byNode),
+  ...attemptsThatHandOut(run).flatMap(nodeAttempt => workersIn(run, nodeAttempt)),
+  ...nodeAttemptsOfType(run, AGENT).filter(hasCompleted).map(byNode),
   ...run.events.filter(({ type }) => type === 'run.completed').map(event => byRun(run, event)),
 ]
 
 /** Where nothing is mapped, a worker brings nothing that could be judged. */
-const workersIn = (run: RunLog, round: Round): Merge[] =>
-  chainsIn(run, round).flatMap(({ events, workerId }): Merge[] => {
+const workersIn = (run: RunLog, nodeAttempt: NodeAttempt): Merge[] =>
+  chainsIn(run, nodeAttempt).flatMap(({ events, workerId }): Merge[] => {
     const harvested = events.find(event => phaseOf(event) === 'output.harvested')
     const brought = events.find(event => phaseOf(event) === 'child.completed')
     if (harvested === undefined || brought === undefined) return []
     const { childRunId: target } = brought.payload
-    return [{ event: harvested, since: brought.sequence, point: 'harvest', round, workerId, target }]
+    return [{ event: harvested, since: brought.sequence, point: 'harvest', nodeAttempt, workerId, target }]
   })
 
-const byNode = (round: Round): Merge => {
-  const decided = told(round, 'agent.decided').at(-1)
+const byNode = (nodeAttempt: NodeAttempt): Merge => {
+  const decided = eventsOfType(nodeAttempt, 'agent.decided').at(-1)
   return {
-    event: round.end ?? round.start,
+    event: nodeAttempt.end ?? nodeAttempt.start,
     since: decided?.sequence ?? -1,
     point: 'node',
-    round,
+    nodeAttempt,
   }
 }
 
@@ -97,52 +105,53 @@ const byRun = (run: RunLog, event: LoggedEvent): Merge => ({
   point: 'run',
 })
 
-/** Of a round; at the exit all that are of no round, for nothing is at work then. */
-const hearingsIn = (run: RunLog, round: Round | undefined): readonly Hearing[] => byRound(run).get(round) ?? []
+/** By node attempt; verifications at the exit of the run belong to no attempt, because no node works then. */
+const verificationsIn = (run: RunLog, nodeAttempt: NodeAttempt | undefined): readonly VerificationAttempt[] =>
+  byNodeAttempt(run).get(nodeAttempt) ?? []
 
-const byRound = oncePerRun((run: RunLog): Map<Round | undefined, Hearing[]> => {
-  const grouped = new Map<Round | undefined, Hearing[]>()
-  for (const hearing of hearingsOf(run)) {
-    const round = hearing.point === 'run' ? undefined : roundOf(run, hearing.started)
-    grouped.set(round, [...(grouped.get(round) ?? []), hearing])
+const byNodeAttempt = oncePerRun((run: RunLog): Map<NodeAttempt | undefined, VerificationAttempt[]> => {
+  const grouped = new Map<NodeAttempt | undefined, VerificationAttempt[]>()
+  for (const verification of verificationAttemptsOf(run)) {
+    const nodeAttempt = verification.point === 'run' ? undefined : nodeAttemptOf(run, verification.started)
+    grouped.set(nodeAttempt, [...(grouped.get(nodeAttempt) ?? []), verification])
   }
   return grouped
 })
 
 function mergeProblems(run: RunLog, merge: Merge): string[] {
-  const { event, since, point, round, target } = merge
-  const hearings = hearingsIn(run, round).filter(
-    hearing =>
-      hearing.started.sequence > since &&
-      hearing.started.sequence < event.sequence &&
-      hearing.point === point &&
-      (target === undefined || hearing.target === target),
+  const { event, since, point, nodeAttempt, target } = merge
+  const verifications = verificationsIn(run, nodeAttempt).filter(
+    verification =>
+      verification.started.sequence > since &&
+      verification.started.sequence < event.sequence &&
+      verification.point === point &&
+      (target === undefined || verification.target === target),
   )
   const wanted = wantedAt(run, merge)
-  const asked = new Set(wanted ?? hearings.map(({ gateId }) => gateId))
+  const asked = new Set(wanted ?? verifications.map(({ gateId }) => gateId))
   return [...asked].flatMap(gateId => {
-    const latest = hearings.findLast(hearing => hearing.gateId === gateId)
+    const latest = verifications.findLast(verification => verification.gateId === gateId)
     return latest === undefined ? [`merged past gate ${show(gateId)}`] : passProblems(latest, event)
   })
 }
 
 /** The gates that stand before a merge; undefined where the log does not show them. */
-function wantedAt(run: RunLog, { point, round, workerId }: Merge): (string | undefined)[] | undefined {
+function wantedAt(run: RunLog, { point, nodeAttempt, workerId }: Merge): (string | undefined)[] | undefined {
   const stands = (gate: Fields): boolean => {
     const isExit = positionOf(gate, 'placement') === 'workflow_exit'
     if (point === 'run' || isExit) return point === 'run' && isExit
     const worker = positionOf(gate, 'worker_id')
-    return positionOf(gate, 'phase_id') === round?.node && (worker === undefined || worker === workerId)
+    return positionOf(gate, 'phase_id') === nodeAttempt?.node && (worker === undefined || worker === workerId)
   }
   return gatesOf(run)
     ?.filter(stands)
     .map(gate => text(gate.gate_id))
 }
 
-function passProblems(hearing: Hearing, { sequence }: LoggedEvent): string[] {
-  const { gateId, blocking, verdicts, rendered, started } = hearing
+function passProblems(verification: VerificationAttempt, { sequence }: LoggedEvent): string[] {
+  const { gateId, blocking, verdicts, rendered, started } = verification
   const verdict = verdicts.findLast(event => event.sequence < sequence)
-  const isLet = rendered !== undefined || heard(hearing, HELD).some(({ payload }) => payload.proceeds === true)
+  const isLet = rendered !== undefined || eventsIn(verification, HELD).some(({ payload }) => payload.proceeds === true)
   if (!blocking) return isLet ? [] : [`merged before gate ${show(gateId)} was done`]
   if (verdict?.payload.verdict !== 'pass') return [`merged, and gate ${show(gateId)} has not let it pass`]
   const judged = get(verdict.raw.secret, 'resultHash')

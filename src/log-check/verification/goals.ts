@@ -1,9 +1,9 @@
 import { chainsIn, phaseOf } from '../handoff/chains.js'
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { hearingsOf, placeOf } from './verification-attempts.js'
+import { verificationAttemptsOf, placeOf } from './verification-attempts.js'
 import { get, show } from '../json.js'
 import { behindMask } from '../interrupt/questions.js'
-import { handouts, hasCompleted, type Round, roundOf } from '../node/node-attempts.js'
+import { attemptsThatHandOut, hasCompleted, type NodeAttempt, nodeAttemptOf } from '../node/node-attempts.js'
 import { turnsOf } from '../orchestrator/turns.js'
 
 /** Whether a run has reached what it was for. */
@@ -28,7 +28,7 @@ export const goalRules: readonly Rule[] = [
       const end = run.events.find(({ type }) => type === 'run.completed')
       if (end === undefined) return
       const due = isReached(run, end)
-      // Who does not see everything does not see who gave up.
+      // Without the secrets a reader cannot see which worker gave up.
       if (end.payload.goalSatisfied === false && run.events.every(({ raw }) => raw.secret === undefined)) return
       if (end.payload.goalSatisfied !== due)
         say(`goalSatisfied is ${show(end.payload.goalSatisfied)}, not ${show(due)}`, end)
@@ -40,9 +40,9 @@ const isMissed = (criterion: unknown): boolean => get(criterion, 'met') === fals
 
 /** Of the decision that ended the orchestrator's loop, as it was carried out. */
 function criteriaOf(run: RunLog): readonly unknown[] | undefined {
-  const last = turnsOf(run).findLast(({ round }) => hasCompleted(round))
-  if (last?.round.end === undefined) return undefined
-  const decision = get(behindMask(last.round.end, 'outputs'), 'decision') ?? last.decision
+  const last = turnsOf(run).findLast(({ nodeAttempt }) => hasCompleted(nodeAttempt))
+  if (last?.nodeAttempt.end === undefined) return undefined
+  const decision = get(behindMask(last.nodeAttempt.end, 'outputs'), 'decision') ?? last.decision
   const criteria = get(decision, 'kind') === 'terminate' ? get(decision, 'successCriteria') : undefined
   return Array.isArray(criteria) ? criteria : undefined
 }
@@ -55,24 +55,24 @@ type Standing = {
   readonly since: number
 }
 
-/** Undefined where nobody was asked, or work is missing altogether. */
+/** Undefined where there was no gate, or where work is missing altogether. */
 function isReached(run: RunLog, { sequence }: LoggedEvent): boolean | undefined {
   const criteria = criteriaOf(run)
   const latest = new Map<string, Standing>()
   let isPassed = false
-  for (const hearing of hearingsOf(run)) {
-    const { node, gateId, point, started, verdicts } = hearing
+  for (const verification of verificationAttemptsOf(run)) {
+    const { node, gateId, point, started, verdicts } = verification
     const verdict = verdicts.findLast(event => event.sequence < sequence)?.payload.verdict
     if (verdict === undefined) continue
     isPassed ||= point === 'run' && verdict === 'pass'
     // The gates at the exit have let the run end.
     if (point === 'run') continue
     const work = `${gateId}/${node}/${String(started.payload.workerId)}`
-    const since = roundOf(run, started)?.start.sequence ?? 0
-    latest.set(`${placeOf(run, hearing)}/${gateId}`, { work, verdict, since })
+    const since = nodeAttemptOf(run, started)?.start.sequence ?? 0
+    latest.set(`${placeOf(run, verification)}/${gateId}`, { work, verdict, since })
   }
   const all = [...latest.values()]
-  // The same worker may have made up for it when the work was handed over again.
+  // The same worker may have succeeded when the work was handed to it again.
   const isMadeUp = ({ work, since }: Standing) =>
     all.some(other => other.verdict === 'pass' && other.work === work && other.since > since)
   if (all.some(standing => standing.verdict !== 'pass' && !isMadeUp(standing)) || hasGivenUp(run)) return false
@@ -80,22 +80,22 @@ function isReached(run: RunLog, { sequence }: LoggedEvent): boolean | undefined 
   return (isPassed || all.some(({ verdict }) => verdict === 'pass')) && !isWorkMissing(run) ? true : undefined
 }
 
-const lastRounds = (run: RunLog): Round[] => [
+const lastRounds = (run: RunLog): NodeAttempt[] => [
   ...new Map(
-    handouts(run)
+    attemptsThatHandOut(run)
       .filter(hasCompleted)
-      .map(round => [round.node, round]),
+      .map(nodeAttempt => [nodeAttempt.node, nodeAttempt]),
   ).values(),
 ]
 
 /** A worker says itself that it has not reached its goal, and has not made up for that since. */
 function hasGivenUp(run: RunLog): boolean {
   const latest = new Map<string, boolean>()
-  for (const round of handouts(run)) {
+  for (const nodeAttempt of attemptsThatHandOut(run)) {
     const seen: unknown[] = []
-    for (const { workerId, events } of chainsIn(run, round)) {
+    for (const { workerId, events } of chainsIn(run, nodeAttempt)) {
       const ended = events.find(event => phaseOf(event) === 'child.completed')
-      const place = `${round.node}/${workerId}/${seen.filter(other => other === workerId).length}`
+      const place = `${nodeAttempt.node}/${workerId}/${seen.filter(other => other === workerId).length}`
       seen.push(workerId)
       if (ended !== undefined) latest.set(place, get(ended.raw.secret, 'goalSatisfied') === false)
     }

@@ -1,40 +1,49 @@
 import { isTimeout } from '../interrupt/answering.js'
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { type Hearing, heard, hearingOf, hearingsOf, OVERRIDE, VERIFIED } from './verification-attempts.js'
+import {
+  type VerificationAttempt,
+  eventsIn,
+  verificationAttemptOf,
+  verificationAttemptsOf,
+  OVERRIDE,
+  VERIFIED,
+} from './verification-attempts.js'
 import { get, list, same, show, text } from '../json.js'
 import { behindMask, isGateQuestion } from '../interrupt/questions.js'
-import { storyOf } from '../story.js'
+import { withoutRemarks } from '../story.js'
 
-/** A person's word in place of the verifiers'. */
+/** Verdicts that a person gives in place of the verifiers. */
 export const humanVerdictRules: readonly Rule[] = [
   {
     id: 'L24k',
     title:
-      'A person is asked about the result that is heard, for a reason that is so; their word is told at once, as theirs, and says what they answered; nobody else’s is',
+      'A person is asked about the result that is being verified, for a reason that is so; their word is told at once, as theirs, and says what they answered; nobody else’s is',
     source: 'agents §23.2, R-DWS-36, R-VERIFY-8',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      for (const hearing of hearingsOf(run)) for (const [problem, event] of wordProblems(hearing)) say(problem, event)
-      for (const [problem, event] of heardProblems(run)) say(problem, event)
+      for (const verification of verificationAttemptsOf(run))
+        for (const [problem, event] of wordProblems(verification)) say(problem, event)
+      for (const [problem, event] of tellingProblems(run)) say(problem, event)
     }),
   },
 ]
 
 type Problem = readonly [string, LoggedEvent]
 
-const questionsIn = (hearing: Hearing): LoggedEvent[] => heard(hearing, 'interrupt.requested').filter(isGateQuestion)
+const questionsIn = (verification: VerificationAttempt): LoggedEvent[] =>
+  eventsIn(verification, 'interrupt.requested').filter(isGateQuestion)
 
-const answerIn = (hearing: Hearing, { payload }: LoggedEvent): LoggedEvent | undefined =>
-  heard(hearing, 'interrupt.resolved').find(event => event.payload.interruptId === payload.interruptId)
+const answerIn = (verification: VerificationAttempt, { payload }: LoggedEvent): LoggedEvent | undefined =>
+  eventsIn(verification, 'interrupt.resolved').find(event => event.payload.interruptId === payload.interruptId)
 
-function wordProblems(hearing: Hearing): Problem[] {
+function wordProblems(verification: VerificationAttempt): Problem[] {
   const problems: Problem[] = []
-  const questions = questionsIn(hearing)
+  const questions = questionsIn(verification)
   for (const extra of questions.slice(1)) problems.push(['asked twice about one result', extra])
   const [question] = questions
-  if (question !== undefined) problems.push(...reasonProblems(hearing, question))
-  const answer = question === undefined ? undefined : answerIn(hearing, question)
-  const words = hearing.verdicts.filter(isWord)
+  if (question !== undefined) problems.push(...reasonProblems(verification, question))
+  const answer = question === undefined ? undefined : answerIn(verification, question)
+  const words = verification.verdicts.filter(isWord)
   for (const word of words) {
     if (answer === undefined || answer.sequence > word.sequence) problems.push(['nobody was asked', word])
     else problems.push(...answerProblems(question, answer, word))
@@ -50,13 +59,13 @@ const WORD_KEYS: readonly unknown[] = ['human-override', 'human-confirmed', 'no-
 const isPassing = (rendered: LoggedEvent | undefined): boolean =>
   rendered !== undefined && rendered.payload.dwsVerdict !== 'fail'
 
-function reasonProblems(hearing: Hearing, question: LoggedEvent): Problem[] {
-  const { gateId, attempt, target, rendered, verdicts, blocking } = hearing
+function reasonProblems(verification: VerificationAttempt, question: LoggedEvent): Problem[] {
+  const { gateId, attempt, target, rendered, verdicts, blocking } = verification
   const data = behindMask(question, 'data')
   const asked = (name: string) => get(data, name)
   const problems: Problem[] = []
   if (asked('gateId') !== gateId || asked('attempt') !== attempt || asked('artifactId') !== target)
-    problems.push([`asked about ${show(asked('artifactId'))}, heard is ${show(target)}`, question])
+    problems.push([`asked about ${show(asked('artifactId'))}, verified is ${show(target)}`, question])
   if (!blocking) problems.push(['a gate that does not block asks', question])
   const isFailed = verdicts.some(({ payload, sequence }) => payload.verdict === 'fail' && sequence < question.sequence)
   const holds: { readonly [reason: string]: boolean } = {
@@ -74,7 +83,7 @@ const WORDS: { readonly [action: string]: string } = { accept: 'pass', refine: '
 const actionOf = (answer: LoggedEvent): string | undefined =>
   isTimeout(answer) ? 'reject' : text(get(behindMask(answer, 'resumeValue'), 'action'))
 
-/** To agree with a pass overrides nobody. */
+/** Accepting a result that the verifiers passed is no override. */
 function keyFor(answer: LoggedEvent, reason: string): string {
   if (isTimeout(answer)) return 'no-answer'
   const isConfirmed = actionOf(answer) === 'accept' && ['unlicensed', 'unsure'].includes(reason)
@@ -100,9 +109,9 @@ function answerProblems(question: LoggedEvent | undefined, answer: LoggedEvent, 
 }
 
 /** What a person says is told as soon as the node goes on, and no verdict in their name without it. */
-function heardProblems(run: RunLog): Problem[] {
+function tellingProblems(run: RunLog): Problem[] {
   const problems: Problem[] = []
-  const story = storyOf(run)
+  const story = withoutRemarks(run)
   const asked = new Set(run.events.filter(isGateRequest).map(({ payload }) => payload.interruptId))
   story.forEach((event, place) => {
     const [before, next] = [story[place - 1], story[place + 1]]
@@ -110,9 +119,9 @@ function heardProblems(run: RunLog): Problem[] {
     if (isPersons && (before?.type !== 'node.resumed' || before.node !== event.node))
       problems.push([`a person’s word after ${before?.type ?? 'nothing'}`, event])
     if (event.type !== 'node.resumed' || !asked.has(event.payload.interruptId) || next === undefined) return
-    // To refuse what the verifiers have refused already needs no word.
+    // Refusing a result that the verifiers have already failed needs no verdict of its own.
     const isRefusal = ['reject', 'timeout'].includes(String(before?.payload.action))
-    const isRefused = isRefusal && hearingOf(run, event)?.verdicts.at(-1)?.payload.verdict === 'fail'
+    const isRefused = isRefusal && verificationAttemptOf(run, event)?.verdicts.at(-1)?.payload.verdict === 'fail'
     if (next.type !== VERIFIED && !isRefused) problems.push([`an answer, and then ${next.type}`, event])
   })
   return problems

@@ -2,7 +2,7 @@ import { eachRun, isRetold, type LoggedEvent, type Rule, type RunLog } from '../
 import { fields, same, show } from '../json.js'
 import { behindMask } from '../interrupt/questions.js'
 
-/** That whoever judges knows the case, and nothing else. */
+/** Isolation of verifiers: each is given what it judges and nothing else. */
 export const isolationRules: readonly Rule[] = [
   {
     id: 'L24l',

@@ -1,10 +1,17 @@
 import { eachRun, type Fields, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { FINDING, type Hearing, heard, hearingOf, hearingsOf, RENDERED } from './verification-attempts.js'
+import {
+  FINDING,
+  type VerificationAttempt,
+  eventsIn,
+  verificationAttemptOf,
+  verificationAttemptsOf,
+  RENDERED,
+} from './verification-attempts.js'
 import { get, list, number, show, text } from '../json.js'
-import { storyOf } from '../story.js'
+import { withoutRemarks } from '../story.js'
 import { votesIn } from './verifiers.js'
 
-/** How what was found becomes a verdict. */
+/** How votes and findings become a verdict. */
 export const quorumRules: readonly Rule[] = [
   {
     id: 'L24d',
@@ -14,11 +21,12 @@ export const quorumRules: readonly Rule[] = [
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const [problem, event] of tellingProblems(run)) say(problem, event)
-      for (const hearing of hearingsOf(run)) {
-        if (!isPinned(run, hearing)) say('not the gate that the run was started with', hearing.started)
-        for (const extra of heard(hearing, RENDERED).slice(1)) say('a second verdict in one hearing', extra)
-        for (const event of heard(hearing, RENDERED, FINDING))
-          for (const problem of namingProblems(hearing, event)) say(problem, event)
+      for (const verification of verificationAttemptsOf(run)) {
+        if (!isPinned(run, verification)) say('not the gate that the run was started with', verification.started)
+        for (const extra of eventsIn(verification, RENDERED).slice(1))
+          say('a second verdict in one verification', extra)
+        for (const event of eventsIn(verification, RENDERED, FINDING))
+          for (const problem of namingProblems(verification, event)) say(problem, event)
       }
     }),
   },
@@ -29,9 +37,9 @@ export const quorumRules: readonly Rule[] = [
     source: 'agents R-DWS-16, R-DWS-17, R-DWS-25, R-DWS-36, §23.2',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      for (const hearing of hearingsOf(run)) {
-        const { rendered } = hearing
-        if (rendered !== undefined) for (const problem of countProblems(hearing, rendered)) say(problem, rendered)
+      for (const verification of verificationAttemptsOf(run)) {
+        const { rendered } = verification
+        if (rendered !== undefined) for (const problem of countProblems(verification, rendered)) say(problem, rendered)
       }
     }),
   },
@@ -40,7 +48,7 @@ export const quorumRules: readonly Rule[] = [
 type Problem = readonly [string, LoggedEvent]
 
 /** Later changes of a gate do not touch a run. */
-function isPinned({ started: { gates } }: RunLog, { gateId, started }: Hearing): boolean {
+function isPinned({ started: { gates } }: RunLog, { gateId, started }: VerificationAttempt): boolean {
   const { gateVersion, gateHash } = started.payload
   const pinned = list(gates).find(gate => get(gate, 'gateId') === gateId)
   return gates === undefined || (get(pinned, 'version') === gateVersion && get(pinned, 'hash') === gateHash)
@@ -50,10 +58,10 @@ const RECORD = 'dws.verification-result'
 
 function tellingProblems(run: RunLog): Problem[] {
   const problems: Problem[] = []
-  const story = storyOf(run)
+  const story = withoutRemarks(run)
   story.forEach((event, place) => {
     if (event.type === RENDERED || event.type === FINDING) {
-      if (hearingOf(run, event) === undefined) problems.push(['nothing is put to a gate here', event])
+      if (verificationAttemptOf(run, event) === undefined) problems.push(['nothing is put to a gate here', event])
     }
     const next = story[place + 1]
     if (event.type === FINDING && next !== undefined && next.type !== FINDING && !isRecord(next))
@@ -62,7 +70,7 @@ function tellingProblems(run: RunLog): Problem[] {
     const record = story[place - 1]
     if (record === undefined || !isRecord(record) || record.payload.artifactId !== event.payload.resultArtifactId)
       problems.push(['there is no record of it', event])
-    else problems.push(...recordProblems(hearingOf(run, event), record))
+    else problems.push(...recordProblems(verificationAttemptOf(run, event), record))
   })
   return problems
 }
@@ -70,19 +78,22 @@ function tellingProblems(run: RunLog): Problem[] {
 const isRecord = ({ type, payload }: LoggedEvent): boolean =>
   type === 'artifact.created' && payload.artifactType === RECORD
 
-/** Without what is kept beside the log nobody can tell. */
-function recordProblems(hearing: Hearing | undefined, record: LoggedEvent): Problem[] {
+/** Undefined without the records that are kept beside the log. */
+function recordProblems(verification: VerificationAttempt | undefined, record: LoggedEvent): Problem[] {
   const content = get(record.raw.secret, 'content')
-  if (hearing === undefined || content === undefined) return []
-  const told = heard(hearing, FINDING).map(({ payload }) => payload.findingId)
+  if (verification === undefined || content === undefined) return []
+  const told = eventsIn(verification, FINDING).map(({ payload }) => payload.findingId)
   const kept = list(get(content, 'findings')).map(finding => get(finding, 'finding_id'))
   return show(told) === show(kept) ? [] : [[`${told.length} findings are told, ${kept.length} are kept`, record]]
 }
 
-function namingProblems({ gateId, attempt, started, gate }: Hearing, { type, payload }: LoggedEvent): string[] {
+function namingProblems(
+  { gateId, attempt, started, gate }: VerificationAttempt,
+  { type, payload }: LoggedEvent,
+): string[] {
   const problems: string[] = []
   if (payload.gateId !== gateId || payload.attempt !== attempt)
-    problems.push(`of ${show(payload.gateId)}, attempt ${show(payload.attempt)}; heard is ${gateId}, ${attempt}`)
+    problems.push(`of ${show(payload.gateId)}, attempt ${show(payload.attempt)}; verified is ${gateId}, ${attempt}`)
   if (type === RENDERED && payload.resultHash !== started.payload.resultHash)
     problems.push('a verdict over another result')
   const known = list(gate?.evaluation_criteria).map(criterion => get(criterion, 'dimension'))
@@ -92,9 +103,9 @@ function namingProblems({ gateId, attempt, started, gate }: Hearing, { type, pay
   return problems
 }
 
-function countProblems(hearing: Hearing, { payload }: LoggedEvent): string[] {
+function countProblems(verification: VerificationAttempt, { payload }: LoggedEvent): string[] {
   const problems: string[] = []
-  const votes = votesIn(hearing)
+  const votes = votesIn(verification)
   const passing = votes.filter(({ vote }) => vote !== 'fail')
   const { votes: told, passVotes } = {
     votes: get(payload.quorum, 'votes'),
@@ -103,23 +114,23 @@ function countProblems(hearing: Hearing, { payload }: LoggedEvent): string[] {
   if (told !== votes.length || passVotes !== passing.length)
     problems.push(`${show(passVotes)} of ${show(told)} votes pass; given were ${passing.length} of ${votes.length}`)
   const isPass = payload.dwsVerdict !== 'fail'
-  const warned = heard(hearing, FINDING).some(finding => finding.payload.classification === 'warning')
+  const warned = eventsIn(verification, FINDING).some(finding => finding.payload.classification === 'warning')
   if (isPass && warned !== (payload.dwsVerdict === 'conditional_pass'))
     problems.push(`${show(payload.dwsVerdict)} ${warned ? 'with' : 'without'} a warning`)
-  const seats = number(hearing.started.payload.verifiers) ?? 0
+  const seats = number(verification.started.payload.verifiers) ?? 0
   if (seats === 0) return problems
   const seatsOf = (chosen: typeof votes) => chosen.map(({ seat }) => seat)
   const against = seatsOf(votes.filter(({ vote }) => vote === 'fail'))
-  if (isPass && !carries(hearing.gate, seats, seatsOf(passing))) problems.push('a pass without a quorum')
+  if (isPass && !carries(verification.gate, seats, seatsOf(passing))) problems.push('a pass without a quorum')
   const others = Array.from({ length: seats }, (_, seat) => seat).filter(seat => !against.includes(seat))
-  const mayPass = hearing.gate !== undefined && carries(hearing.gate, seats, others)
-  // What the host itself has found to be wrong is wrong whatever anybody says.
-  if (!isPass && mayPass && hearing.started.payload.probesFailed === 0)
+  const mayPass = verification.gate !== undefined && carries(verification.gate, seats, others)
+  // A probe of the host that failed counts, whatever the verifiers vote.
+  if (!isPass && mayPass && verification.started.payload.probesFailed === 0)
     problems.push('a fail that the missing votes could have changed')
   return problems
 }
 
-/** A lead so small that adding in another order could make it is none. */
+/** Differences within rounding error count as equal. */
 const TIE = 1e-9
 
 /** Whether these seats are enough; where the gate is not shown, one is, for a pass. */

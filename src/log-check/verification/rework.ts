@@ -2,10 +2,10 @@ import { chainsIn } from '../handoff/chains.js'
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import {
   HELD,
-  type Hearing,
-  heard,
-  hearingOf,
-  hearingsOf,
+  type VerificationAttempt,
+  eventsIn,
+  verificationAttemptOf,
+  verificationAttemptsOf,
   placeOf,
   positionOf,
   RENDERED,
@@ -14,10 +14,10 @@ import {
   WITHHELD,
 } from './verification-attempts.js'
 import { get, number, show } from '../json.js'
-import { hasCompleted, roundOf } from '../node/node-attempts.js'
-import { storyOf } from '../story.js'
+import { hasCompleted, nodeAttemptOf } from '../node/node-attempts.js'
+import { withoutRemarks } from '../story.js'
 
-/** What happens to work that is not good enough. */
+/** Rework: work that a gate has sent back. */
 export const reworkRules: readonly Rule[] = [
   {
     id: 'L24i',
@@ -27,20 +27,20 @@ export const reworkRules: readonly Rule[] = [
     assayOnly: true,
     checks: eachRun((run, say) => {
       const works = new Map<string, Work>()
-      for (const hearing of hearingsOf(run)) {
-        if (hearing.point === 'none') continue
-        const key = `${placeOf(run, hearing)}/${hearing.gateId}`
-        const work = workAt(run, hearing, works.get(key))
+      for (const verification of verificationAttemptsOf(run)) {
+        if (verification.point === 'none') continue
+        const key = `${placeOf(run, verification)}/${verification.gateId}`
+        const work = workAt(run, verification, works.get(key))
         works.set(key, work)
-        if (hearing.attempt !== work.made + 1)
-          say(`attempt ${hearing.attempt}; ${work.made + 1} is due`, hearing.started)
-        if (isAttempt(hearing)) work.made = hearing.attempt
-        work.verdict = hearing.verdicts.at(-1)?.payload.verdict ?? work.verdict
-        const returned = hearing.verdicts.find(({ payload }) => payload.verdict === 'revise')
+        if (verification.attempt !== work.made + 1)
+          say(`attempt ${verification.attempt}; ${work.made + 1} is due`, verification.started)
+        if (isAttempt(verification)) work.made = verification.attempt
+        work.verdict = verification.verdicts.at(-1)?.payload.verdict ?? work.verdict
+        const returned = verification.verdicts.find(({ payload }) => payload.verdict === 'revise')
         if (returned === undefined) continue
-        // What another gate has sent back was no attempt at this one.
+        // Work that another gate has sent back does not count as an attempt at this gate.
         work.sentBack += 1
-        const most = number(get(hearing.gate?.gate_behaviour, 'max_attempts')) ?? Number.POSITIVE_INFINITY
+        const most = number(get(verification.gate?.gate_behaviour, 'max_attempts')) ?? Number.POSITIVE_INFINITY
         if (work.sentBack >= most) say(`sent back ${work.sentBack} times; ${most} attempts are allowed`, returned)
       }
     }),
@@ -53,14 +53,14 @@ export const reworkRules: readonly Rule[] = [
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const [problem, event] of consequenceProblems(run)) say(problem, event)
-      for (const hearing of hearingsOf(run)) {
-        for (const event of heard(hearing, REWORK))
-          for (const problem of returnProblems(run, hearing, event)) say(problem, event)
-        for (const event of heard(hearing, WITHHELD))
-          for (const problem of withheldProblems(hearing, event)) say(problem, event)
+      for (const verification of verificationAttemptsOf(run)) {
+        for (const event of eventsIn(verification, REWORK))
+          for (const problem of returnProblems(run, verification, event)) say(problem, event)
+        for (const event of eventsIn(verification, WITHHELD))
+          for (const problem of withheldProblems(verification, event)) say(problem, event)
       }
       for (const event of run.events)
-        if ([REWORK, WITHHELD].includes(event.type) && hearingOf(run, event) === undefined)
+        if ([REWORK, WITHHELD].includes(event.type) && verificationAttemptOf(run, event) === undefined)
           say('nothing is put to a gate here', event)
     }),
   },
@@ -68,11 +68,11 @@ export const reworkRules: readonly Rule[] = [
 
 type Problem = readonly [string, LoggedEvent]
 
-/** One piece of work before one gate: what has been tried of it counts together. */
+/** One piece of work at one gate; its attempts are counted together. */
 type Work = { readonly began: number; made: number; sentBack: number; verdict: unknown }
 
-/** A node that begins anew begins new work, unless what it does was sent back to whoever hands it out. */
-function workAt(run: RunLog, { point, node, started }: Hearing, before: Work | undefined): Work {
+/** A new start of the node is new work, unless the work was sent back to the supervisor that handed it out. */
+function workAt(run: RunLog, { point, node, started }: VerificationAttempt, before: Work | undefined): Work {
   const isFirst = ({ type, node: id, payload, sequence }: LoggedEvent) =>
     type === 'node.started' && id === node && sequence < started.sequence && (number(payload.attempt) ?? 0) === 0
   const began = point === 'run' ? 0 : (run.events.findLast(isFirst)?.sequence ?? 0)
@@ -80,9 +80,10 @@ function workAt(run: RunLog, { point, node, started }: Hearing, before: Work | u
   return { began, made: 0, sentBack: 0, verdict: undefined }
 }
 
-/** What became of a result without anybody's judgement was an attempt, too. */
-const isAttempt = (hearing: Hearing): boolean =>
-  heard(hearing, RENDERED, VERIFIED).length > 0 || heard(hearing, HELD).some(({ payload }) => payload.proceeds === true)
+/** A result that proceeded without a verdict counts as an attempt, too. */
+const isAttempt = (verification: VerificationAttempt): boolean =>
+  eventsIn(verification, RENDERED, VERIFIED).length > 0 ||
+  eventsIn(verification, HELD).some(({ payload }) => payload.proceeds === true)
 
 const STOPS: readonly string[] = ['assay.stop.requested', 'node.cancelled']
 
@@ -102,11 +103,11 @@ const AFTER: { readonly [verdict: string]: { readonly [point: string]: readonly 
 
 function consequenceProblems(run: RunLog): Problem[] {
   const problems: Problem[] = []
-  const story = storyOf(run)
+  const story = withoutRemarks(run)
   story.forEach((event, place) => {
     const { verdict } = event.payload
     const next = story[place + 1]
-    const allowed = AFTER[String(verdict)]?.[hearingOf(run, event)?.point ?? '']
+    const allowed = AFTER[String(verdict)]?.[verificationAttemptOf(run, event)?.point ?? '']
     if (event.type === VERIFIED && next !== undefined && allowed?.includes(next.type) === false)
       problems.push([`${show(verdict)}, and then ${next.type}`, event])
     if (event.type !== REWORK) return
@@ -118,13 +119,13 @@ function consequenceProblems(run: RunLog): Problem[] {
   return problems
 }
 
-function returnProblems(run: RunLog, hearing: Hearing, event: LoggedEvent): string[] {
+function returnProblems(run: RunLog, verification: VerificationAttempt, event: LoggedEvent): string[] {
   const { payload, node, sequence } = event
-  const { attempt, gateId, point, started, gate } = hearing
+  const { attempt, gateId, point, started, gate } = verification
   const problems: string[] = []
   if (payload.attempt !== attempt + 1) problems.push(`attempt ${show(payload.attempt)} after ${attempt}`)
   if (payload.gateId !== gateId || payload.point !== point)
-    problems.push(`sent back by ${show(payload.gateId)} at ${show(payload.point)}, heard was ${gateId} at ${point}`)
+    problems.push(`sent back by ${show(payload.gateId)} at ${show(payload.point)}, verified was ${gateId} at ${point}`)
   if (payload.workerId !== started.payload.workerId) problems.push(`sent back to ${show(payload.workerId)}`)
   if (point === 'run' && gate !== undefined && positionOf(gate, 'phase_id') !== node)
     problems.push(`the work goes back to ${show(node)}`)
@@ -132,22 +133,25 @@ function returnProblems(run: RunLog, hearing: Hearing, event: LoggedEvent): stri
     const next = run.events.find(({ type, sequence: at }) => type === 'node.started' && at > sequence)
     if (next !== undefined && next.node !== node) problems.push(`${show(next.node)} begins, not ${show(node)}`)
   }
-  const round = point === 'harvest' ? roundOf(run, event) : undefined
-  if (round === undefined || !hasCompleted(round)) return problems
-  const isDone = chainsIn(run, round).some(
+  const nodeAttempt = point === 'harvest' ? nodeAttemptOf(run, event) : undefined
+  if (nodeAttempt === undefined || !hasCompleted(nodeAttempt)) return problems
+  const isDone = chainsIn(run, nodeAttempt).some(
     ({ again, events }) => again !== undefined && (events[0]?.sequence ?? 0) > sequence,
   )
   return isDone ? problems : [...problems, 'nobody has done it again']
 }
 
-function withheldProblems({ gateId, attempt, target, verdicts, started }: Hearing, event: LoggedEvent): string[] {
+function withheldProblems(
+  { gateId, attempt, target, verdicts, started }: VerificationAttempt,
+  event: LoggedEvent,
+): string[] {
   const { payload, sequence } = event
   const verdict = verdicts.findLast(earlier => earlier.sequence < sequence)?.payload.verdict
   const problems: string[] = []
   if (verdict !== payload.verdict || verdict === 'pass')
     problems.push(`withheld as ${show(payload.verdict)}, the verdict is ${show(verdict)}`)
   if (payload.gateId !== gateId || payload.attempt !== attempt || payload.targetRef !== target)
-    problems.push(`withheld is ${show(payload.targetRef)}, heard was ${show(target)}`)
+    problems.push(`withheld is ${show(payload.targetRef)}, verified was ${show(target)}`)
   if (payload.workerId !== started.payload.workerId) problems.push(`withheld from ${show(payload.workerId)}`)
   return problems
 }

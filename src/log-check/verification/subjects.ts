@@ -3,9 +3,9 @@ import type { LoggedEvent, RunLog } from '../checked.js'
 import { text } from '../json.js'
 import { oncePerRun } from '../node/node-attempts.js'
 
-/** What verdicts are over. */
+/** The results that verdicts are about. */
 
-/** By the name of a result: what brought it. */
+/** The events that brought a result, by the name verdicts know it by. */
 const subjects = oncePerRun((run: RunLog): Map<unknown, LoggedEvent[]> => {
   const found = new Map<unknown, LoggedEvent[]>()
   for (const event of run.events) {

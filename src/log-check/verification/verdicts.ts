@@ -1,10 +1,10 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import type { GraphNode } from '../graph.js'
 import {
-  type Hearing,
-  heard,
-  hearingOf,
-  hearingsOf,
+  type VerificationAttempt,
+  eventsIn,
+  verificationAttemptOf,
+  verificationAttemptsOf,
   OVERRIDE,
   RENDERED,
   STAGED,
@@ -12,11 +12,11 @@ import {
 } from './verification-attempts.js'
 import { invocationOf } from '../invocation/invocations.js'
 import { get, list, show } from '../json.js'
-import { byId, causeOf } from '../node/node-attempts.js'
-import { storyOf } from '../story.js'
+import { eventsById, causeOf } from '../node/node-attempts.js'
+import { withoutRemarks } from '../story.js'
 import { subjectsBefore } from './subjects.js'
 
-/** What is said of a result, and what result it is said of. */
+/** Verdicts, and the results they are about. */
 export const verdictRules: readonly Rule[] = [
   {
     id: 'L24',
@@ -40,9 +40,9 @@ export const verdictRules: readonly Rule[] = [
     source: 'agents R-VERIFY-23, §29 A14',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      for (const { started, target, verdicts, point } of hearingsOf(run)) {
+      for (const { started, target, verdicts, point } of verificationAttemptsOf(run)) {
         for (const event of [started, ...verdicts]) {
-          const cause = byId(run).get(causeOf(event) ?? '')
+          const cause = eventsById(run).get(causeOf(event) ?? '')
           if (cause === undefined || !subjectsBefore(run, event, target).includes(cause))
             say(`caused by ${cause?.type ?? 'nothing'}, not by what brought ${show(target)}`, event)
           if (point === 'node' && invocationOf(run, event) === undefined) say('told outside of the invocation', event)
@@ -58,10 +58,12 @@ export const verdictRules: readonly Rule[] = [
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const event of run.events)
-        if (event.type === VERIFIED && hearingOf(run, event) === undefined) say('a verdict without a hearing', event)
-      for (const hearing of hearingsOf(run)) {
-        for (const [problem, event] of translationProblems(hearing)) say(problem, event)
-        for (const event of hearing.verdicts) for (const problem of wordProblems(hearing, event)) say(problem, event)
+        if (event.type === VERIFIED && verificationAttemptOf(run, event) === undefined)
+          say('a verdict without a verification', event)
+      for (const verification of verificationAttemptsOf(run)) {
+        for (const [problem, event] of translationProblems(verification)) say(problem, event)
+        for (const event of verification.verdicts)
+          for (const problem of wordProblems(verification, event)) say(problem, event)
       }
       for (const [problem, event] of silenceProblems(run)) say(problem, event)
     }),
@@ -72,11 +74,11 @@ export const verdictRules: readonly Rule[] = [
     source: 'agents R-VERIFY-7, R-VERIFY-8',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      for (const hearing of hearingsOf(run)) {
-        const actors = actorsOf(run, hearing)
+      for (const verification of verificationAttemptsOf(run)) {
+        const actors = actorsOf(run, verification)
         if (actors === undefined) continue
-        const isSelf = votersOf(hearing).some(({ payload }) => actors.includes(payload.agentId))
-        for (const event of hearing.verdicts)
+        const isSelf = votersOf(verification).some(({ payload }) => actors.includes(payload.agentId))
+        for (const event of verification.verdicts)
           if (list(event.payload.criteria).includes(SELF) !== isSelf)
             say(isSelf ? 'somebody judged their own work' : 'nobody judged their own work', event)
       }
@@ -93,13 +95,13 @@ const OVERRIDDEN = 'human-override'
 const UNANSWERED = 'no-answer'
 const KEYS: readonly unknown[] = [SELF, FORCED, CONFIRMED, OVERRIDDEN, UNANSWERED]
 
-/** Of the gate itself, not of a person who was asked or did not answer. */
+/** Verdicts of the gate itself, not of a person who was asked or did not answer. */
 const isOfGate = ({ payload }: LoggedEvent): boolean =>
   payload.agentId !== OVERRIDE && !list(payload.criteria).includes(UNANSWERED)
 
 const isPassing = (dwsVerdict: unknown): boolean => dwsVerdict === 'pass' || dwsVerdict === 'conditional_pass'
 
-function translationProblems({ rendered, blocking, point, verdicts }: Hearing): Problem[] {
+function translationProblems({ rendered, blocking, point, verdicts }: VerificationAttempt): Problem[] {
   const problems: Problem[] = []
   const own = verdicts.filter(isOfGate)
   for (const extra of own.slice(1)) problems.push(['a second verdict of the gate', extra])
@@ -122,17 +124,17 @@ function translationProblems({ rendered, blocking, point, verdicts }: Hearing): 
   return problems
 }
 
-/** Whose word it is, and what the result was held to. */
-function wordProblems(hearing: Hearing, { payload }: LoggedEvent): string[] {
-  const { started, target, gateId } = hearing
+/** Who gave the verdict, and which criteria it names. */
+function wordProblems(verification: VerificationAttempt, { payload }: LoggedEvent): string[] {
+  const { started, target, gateId } = verification
   const problems: string[] = []
-  if (payload.target !== target) problems.push(`a verdict over ${show(payload.target)}, heard is ${show(target)}`)
+  if (payload.target !== target) problems.push(`a verdict over ${show(payload.target)}, verified is ${show(target)}`)
   const judged = list(started.payload.criteria)
   const keys = list(payload.criteria)
   if (judged.some((key, place) => keys[place] !== key) || keys.slice(judged.length).some(key => !KEYS.includes(key)))
     problems.push(`held to ${show(keys)}, judged are ${show(judged)}`)
   if (payload.agentId === OVERRIDE) return problems
-  const [voter] = votersOf(hearing)
+  const [voter] = votersOf(verification)
   // One verifier that has voted is named; several, or none, judge in the name of the gate.
   const isOne = started.payload.verifiers === 1 && voter !== undefined && !keys.includes(UNANSWERED)
   const due = isOne ? voter.payload.agentId : `host:gate:${gateId}`
@@ -140,10 +142,10 @@ function wordProblems(hearing: Hearing, { payload }: LoggedEvent): string[] {
   return problems
 }
 
-/** What was found is followed by what is said of it, or by a question to a person. */
+/** A rendered verdict is followed by `agent.verified`, or by a question to a person. */
 function silenceProblems(run: RunLog): Problem[] {
   const problems: Problem[] = []
-  const story = storyOf(run)
+  const story = withoutRemarks(run)
   story.forEach((event, place) => {
     const next = story[place + 1]
     if (event.type !== RENDERED || event.payload.proceeds === true || next === undefined) return
@@ -153,13 +155,13 @@ function silenceProblems(run: RunLog): Problem[] {
   return problems
 }
 
-const votersOf = (hearing: Hearing): LoggedEvent[] =>
-  heard(hearing, 'assay.verifier.ended').filter(({ payload }) => payload.vote !== 'none')
+const votersOf = (verification: VerificationAttempt): LoggedEvent[] =>
+  eventsIn(verification, 'assay.verifier.ended').filter(({ payload }) => payload.vote !== 'none')
 
 /** Whose work is judged; undefined where the log does not show it. */
-function actorsOf(run: RunLog, { point, started, target }: Hearing): unknown[] | undefined {
+function actorsOf(run: RunLog, { point, started, target }: VerificationAttempt): unknown[] | undefined {
   if (point === 'node') return [invocationOf(run, started)?.agentId]
-  // What leaves the workflow is the work of everybody in it.
+  // The result of the whole workflow is the work of every agent in it.
   if (point === 'run') return run.graph && [...run.graph.nodes.values()].flatMap(namesOf)
   const [ended] = subjectsBefore(run, started, target)
   if (ended?.raw.secret === undefined) return undefined

@@ -1,9 +1,9 @@
 import { type Chain, chainsIn } from '../handoff/chains.js'
 import type { Fields, LoggedEvent, RunLog } from '../checked.js'
 import { fields, get, list, number, text } from '../json.js'
-import { oncePerRun, roundOf } from '../node/node-attempts.js'
+import { oncePerRun, nodeAttemptOf } from '../node/node-attempts.js'
 
-export const HEARD = 'dws.verification.started'
+export const VERIFICATION_STARTED = 'dws.verification.started'
 export const RENDERED = 'dws.verification.verdict_rendered'
 export const FINDING = 'dws.verification.finding_issued'
 export const VERIFIED = 'agent.verified'
@@ -14,8 +14,8 @@ export const WITHHELD = 'assay.result.withheld'
 export const STAGED = 'assay.result.staged'
 export const OVERRIDE = 'host:human-override'
 
-/** One result before one gate, from when it is put there to what becomes of it. */
-export type Hearing = {
+/** One verification of one result by one gate, from `dws.verification.started` to what becomes of the result. */
+export type VerificationAttempt = {
   readonly node: string
   readonly started: LoggedEvent
   readonly gateId: string | undefined
@@ -24,16 +24,19 @@ export type Hearing = {
   readonly target: unknown
   readonly point: string | undefined
   readonly blocking: boolean
-  /** What its node tells until the next result is put to a gate there. */
+  /** Events of its node until the next verification starts there. */
   readonly events: readonly LoggedEvent[]
   readonly rendered: LoggedEvent | undefined
-  /** What was said of the result, the latest last. */
+  /** The verdicts on the result, the latest last. */
   readonly verdicts: readonly LoggedEvent[]
   /** As the run was given it; undefined where the log does not show that. */
   readonly gate: Fields | undefined
 }
 
-type Growing = { -readonly [key in keyof Hearing]: Hearing[key] } & { events: LoggedEvent[]; verdicts: LoggedEvent[] }
+type Growing = { -readonly [key in keyof VerificationAttempt]: VerificationAttempt[key] } & {
+  events: LoggedEvent[]
+  verdicts: LoggedEvent[]
+}
 
 /** The gates that a run was started with; undefined where the log does not show them. */
 export const gatesOf = oncePerRun((run: RunLog): readonly Fields[] | undefined => {
@@ -44,26 +47,26 @@ export const gatesOf = oncePerRun((run: RunLog): readonly Fields[] | undefined =
 
 export const positionOf = (gate: Fields, field: string): string | undefined => text(get(gate.position, field))
 
-export const hearingsOf = oncePerRun((run: RunLog): Hearing[] => {
-  const hearings: Growing[] = []
+export const verificationAttemptsOf = oncePerRun((run: RunLog): VerificationAttempt[] => {
+  const verifications: Growing[] = []
   const open = new Map<string, Growing>()
   for (const event of run.events) {
     const node = event.node ?? ''
-    if (event.type === HEARD) {
-      const hearing = begun(run, node, event)
-      hearings.push(hearing)
-      open.set(node, hearing)
+    if (event.type === VERIFICATION_STARTED) {
+      const verification = begun(run, node, event)
+      verifications.push(verification)
+      open.set(node, verification)
       continue
     }
     // At the exit of a run the work may go back to another node than the one that waits there.
-    const hearing = event.type === REWORK ? sentBackFrom(open, event) : open.get(node)
-    if (hearing === undefined) continue
-    hearing.events.push(event)
-    if (event.type === RENDERED) hearing.rendered ??= event
-    if (event.type === VERIFIED) hearing.verdicts.push(event)
-    if (CLOSES.includes(event.type) || letsPass(event)) open.delete(hearing.node)
+    const verification = event.type === REWORK ? sentBackFrom(open, event) : open.get(node)
+    if (verification === undefined) continue
+    verification.events.push(event)
+    if (event.type === RENDERED) verification.rendered ??= event
+    if (event.type === VERIFIED) verification.verdicts.push(event)
+    if (CLOSES.includes(event.type) || letsPass(event)) open.delete(verification.node)
   }
-  return hearings
+  return verifications
 })
 
 const CLOSES: readonly string[] = [
@@ -76,7 +79,7 @@ const CLOSES: readonly string[] = [
   'node.cancelled',
 ]
 
-/** Nothing is said of the result any more: it goes on, to the next gate if there is one. */
+/** The gate is done with the result, which goes on to the next gate or is merged. */
 export const letsPass = ({ type, payload }: LoggedEvent): boolean =>
   type === VERIFIED ? payload.verdict === 'pass' : payload.proceeds === true
 
@@ -103,22 +106,28 @@ function sentBackFrom(open: ReadonlyMap<string, Growing>, { node, payload }: Log
 }
 
 const byEvent = oncePerRun(
-  (run: RunLog) => new Map(hearingsOf(run).flatMap(hearing => hearing.events.map(event => [event, hearing] as const))),
+  (run: RunLog) =>
+    new Map(
+      verificationAttemptsOf(run).flatMap(verification =>
+        verification.events.map(event => [event, verification] as const),
+      ),
+    ),
 )
 
-/** The hearing that an event is told in. */
-export const hearingOf = (run: RunLog, event: LoggedEvent): Hearing | undefined => byEvent(run).get(event)
+/** The verification that an event is told in. */
+export const verificationAttemptOf = (run: RunLog, event: LoggedEvent): VerificationAttempt | undefined =>
+  byEvent(run).get(event)
 
-/** What was told in a hearing, of these types. */
-export const heard = ({ events }: Hearing, ...types: readonly string[]): LoggedEvent[] =>
+/** What was told in a verification, of these types. */
+export const eventsIn = ({ events }: VerificationAttempt, ...types: readonly string[]): LoggedEvent[] =>
   events.filter(({ type }) => types.includes(type))
 
 /** Where a result was to be merged: the exit, a node, or one of the workers of a node. Work there has its own attempts. */
-export function placeOf(run: RunLog, { node, point, started, target }: Hearing): string {
+export function placeOf(run: RunLog, { node, point, started, target }: VerificationAttempt): string {
   if (point === 'run') return 'exit'
   const { workerId } = started.payload
-  const round = roundOf(run, started)
-  const chains = round === undefined ? [] : chainsIn(run, round)
+  const nodeAttempt = nodeAttemptOf(run, started)
+  const chains = nodeAttempt === undefined ? [] : chainsIn(run, nodeAttempt)
   const seat = chains.findIndex(chain => hasBrought(chain, target))
   // A decision may name the same worker twice; what becomes of one is not the other's.
   const occurrence = chains.slice(0, Math.max(0, seat)).filter(chain => chain.workerId === workerId).length

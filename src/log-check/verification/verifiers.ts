@@ -1,10 +1,17 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { HELD, type Hearing, hearingOf, hearingsOf, RENDERED, RESUMED } from './verification-attempts.js'
+import {
+  HELD,
+  type VerificationAttempt,
+  verificationAttemptOf,
+  verificationAttemptsOf,
+  RENDERED,
+  RESUMED,
+} from './verification-attempts.js'
 import { number, show, text } from '../json.js'
 import { causeOf, oncePerRun } from '../node/node-attempts.js'
-import { storyOf } from '../story.js'
+import { withoutRemarks } from '../story.js'
 
-/** Those that judge: when each is asked, and that it is asked once for each answer. */
+/** Verifiers: when each is started, and that each start has one end. */
 export const verifierRules: readonly Rule[] = [
   {
     id: 'L24g',
@@ -13,26 +20,27 @@ export const verifierRules: readonly Rule[] = [
     source: 'agents R-DWS-36, §23.2',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      for (const hearing of hearingsOf(run))
-        for (const [problem, event] of benchProblems(run, hearing)) say(problem, event)
+      for (const verification of verificationAttemptsOf(run))
+        for (const [problem, event] of panelProblems(run, verification)) say(problem, event)
       for (const event of run.events)
-        if (event.type.startsWith('assay.verifier.') && hearingOf(run, event) === undefined)
+        if (event.type.startsWith('assay.verifier.') && verificationAttemptOf(run, event) === undefined)
           say('nothing is put to a gate here', event)
     }),
   },
   {
     id: 'L24m',
     title:
-      'A hearing that comes to nothing is held, and goes on as the next round when its time has come, not before; what proceeds instead does not block',
+      'A verification that comes to nothing is held, and goes on as the next round when its time has come, not before; what proceeds instead does not block',
     source: 'agents R-DWS-36, §29 A32',
     assayOnly: true,
     checks: eachRun((run, say) => {
       const held = new Map<string | undefined, LoggedEvent>()
-      for (const event of storyOf(run)) {
+      for (const event of withoutRemarks(run)) {
         if (event.type === HELD) {
           held.set(event.node, event)
-          const hearing = hearingOf(run, event)
-          if (event.payload.proceeds === true && hearing?.blocking !== false) say('a gate that blocks proceeds', event)
+          const verification = verificationAttemptOf(run, event)
+          if (event.payload.proceeds === true && verification?.blocking !== false)
+            say('a gate that blocks proceeds', event)
         } else if (event.type === RESUMED) {
           const before = held.get(event.node)
           held.delete(event.node)
@@ -52,19 +60,19 @@ type Seat = {
   childRunId?: unknown
 }
 
-type Bench = { readonly seats: Map<unknown, Seat>; round: number; readonly hearing: Hearing }
+type Panel = { readonly seats: Map<unknown, Seat>; round: number; readonly verification: VerificationAttempt }
 
-/** Those that have been heard, seat by seat. Refuses nothing, so that one break is one finding. */
-function benchProblems(run: RunLog, hearing: Hearing): Problem[] {
+/** The verifiers that have answered, seat by seat. Refuses nothing, so that one break is one finding. */
+function panelProblems(run: RunLog, verification: VerificationAttempt): Problem[] {
   const problems: Problem[] = []
-  const bench: Bench = { seats: new Map(), round: 1, hearing }
-  let from = hearing.started.sequence
-  for (const event of hearing.events) {
-    // Those of its source are not a branch's own: it starts them anew.
+  const panel: Panel = { seats: new Map(), round: 1, verification }
+  let from = verification.started.sequence
+  for (const event of verification.events) {
+    // A branch does not take over the verifiers of its source; it starts its own.
     if (cutsOf(run).some(cut => cut > from && cut < event.sequence))
-      for (const seat of bench.seats.values()) if (seat.is === 'started') seat.is = 'began'
+      for (const seat of panel.seats.values()) if (seat.is === 'started') seat.is = 'began'
     from = event.sequence
-    for (const problem of heardProblems(bench, event)) problems.push([problem, event])
+    for (const problem of verifierProblems(panel, event)) problems.push([problem, event])
   }
   return problems
 }
@@ -73,74 +81,74 @@ const cutsOf = oncePerRun((run: RunLog) =>
   run.events.filter(({ type }) => type === 'assay.run.forked').map(({ sequence }) => sequence),
 )
 
-function heardProblems(bench: Bench, event: LoggedEvent): string[] {
+function verifierProblems(panel: Panel, event: LoggedEvent): string[] {
   switch (event.type) {
     case 'assay.verifier.began':
-      return [...roundProblems(bench, event), ...begins(bench, event)]
+      return [...roundProblems(panel, event), ...begins(panel, event)]
     case 'assay.verifier.started':
-      return [...roundProblems(bench, event), ...starts(bench, event)]
+      return [...roundProblems(panel, event), ...starts(panel, event)]
     case 'assay.verifier.ended':
-      return [...roundProblems(bench, event), ...ends(bench, event)]
+      return [...roundProblems(panel, event), ...ends(panel, event)]
     case HELD:
-      return holds(bench, event)
+      return holds(panel, event)
     case RESUMED:
-      bench.round = number(event.payload.round) ?? bench.round + 1
-      for (const seat of bench.seats.values()) if (seat.is === 'faulted') seat.is = 'idle'
+      panel.round = number(event.payload.round) ?? panel.round + 1
+      for (const seat of panel.seats.values()) if (seat.is === 'faulted') seat.is = 'idle'
       return []
     case RENDERED:
-      return atWork(bench).length > 0 ? ['a verdict while verifiers are at work'] : []
+      return atWork(panel).length > 0 ? ['a verdict while verifiers are at work'] : []
     default:
       return []
   }
 }
 
-const atWork = ({ seats }: Bench): Seat[] => [...seats.values()].filter(({ is }) => is === 'began' || is === 'started')
+const atWork = ({ seats }: Panel): Seat[] => [...seats.values()].filter(({ is }) => is === 'began' || is === 'started')
 
-const voted = ({ seats }: Bench): number => [...seats.values()].filter(({ is }) => is === 'voted').length
+const voted = ({ seats }: Panel): number => [...seats.values()].filter(({ is }) => is === 'voted').length
 
-const seatOf = ({ seats }: Bench, { payload }: LoggedEvent): Seat => {
+const seatOf = ({ seats }: Panel, { payload }: LoggedEvent): Seat => {
   const known: Seat = seats.get(payload.verifier) ?? { is: 'idle' }
   seats.set(payload.verifier, known)
   return known
 }
 
-function roundProblems(bench: Bench, event: LoggedEvent): string[] {
+function roundProblems(panel: Panel, event: LoggedEvent): string[] {
   const { payload } = event
-  const { hearing, round } = bench
+  const { verification, round } = panel
   const problems: string[] = []
-  if (payload.gateId !== hearing.gateId || payload.attempt !== hearing.attempt)
+  if (payload.gateId !== verification.gateId || payload.attempt !== verification.attempt)
     problems.push(`asked for ${show(payload.gateId)}, attempt ${show(payload.attempt)}`)
   if (payload.round !== round) problems.push(`asked in round ${show(payload.round)}, this is ${round}`)
-  if ((number(payload.verifier) ?? -1) >= (number(hearing.started.payload.verifiers) ?? 0))
+  if ((number(payload.verifier) ?? -1) >= (number(verification.started.payload.verifiers) ?? 0))
     problems.push(`there is no verifier ${show(payload.verifier)}`)
-  const { agentId } = seatOf(bench, event)
+  const { agentId } = seatOf(panel, event)
   if (agentId !== undefined && agentId !== payload.agentId)
     problems.push(`${show(payload.agentId)} takes a seat of another`)
-  if (hearing.rendered !== undefined && hearing.rendered.sequence < event.sequence)
+  if (verification.rendered !== undefined && verification.rendered.sequence < event.sequence)
     problems.push('asked after the verdict')
   return problems
 }
 
-function begins(bench: Bench, event: LoggedEvent): string[] {
-  const seat = seatOf(bench, event)
+function begins(panel: Panel, event: LoggedEvent): string[] {
+  const seat = seatOf(panel, event)
   const problems = seat.is === 'idle' ? [] : [`asked, and has ${seat.is}`]
-  if (causeOf(event) !== bench.hearing.started.id) problems.push('not caused by what is judged')
+  if (causeOf(event) !== panel.verification.started.id) problems.push('not caused by what is judged')
   Object.assign(seat, { is: 'began', began: event, agentId: event.payload.agentId })
   return problems
 }
 
-function starts(bench: Bench, event: LoggedEvent): string[] {
-  const seat = seatOf(bench, event)
+function starts(panel: Panel, event: LoggedEvent): string[] {
+  const seat = seatOf(panel, event)
   const problems = seat.is === 'began' ? [] : [`started, and was ${seat.is}`]
   if (causeOf(event) !== seat.began?.id) problems.push('not caused by its beginning')
   Object.assign(seat, { is: 'started', childRunId: event.payload.childRunId })
   return problems
 }
 
-/** Who judges its own work where that is not wanted is not even asked. */
-function ends(bench: Bench, event: LoggedEvent): string[] {
+/** A verifier that would judge its own work, where the gate forbids that, is not started. */
+function ends(panel: Panel, event: LoggedEvent): string[] {
   const { vote, fault, childRunId, agentId } = event.payload
-  const seat = seatOf(bench, event)
+  const seat = seatOf(panel, event)
   const problems: string[] = []
   const isUnasked = seat.is === 'idle' && fault === 'self_verification'
   if (!isUnasked && !['began', 'started'].includes(seat.is)) problems.push(`ended, and was ${seat.is}`)
@@ -148,22 +156,22 @@ function ends(bench: Bench, event: LoggedEvent): string[] {
   if (vote !== 'none' && seat.is !== 'started') problems.push('a vote of somebody who was not started')
   if (seat.is === 'started' ? childRunId !== seat.childRunId : childRunId !== undefined)
     problems.push(`the vote of ${show(childRunId)}, started was ${show(seat.childRunId)}`)
-  if (causeOf(event) !== (isUnasked ? bench.hearing.started.id : seat.began?.id))
+  if (causeOf(event) !== (isUnasked ? panel.verification.started.id : seat.began?.id))
     problems.push('not caused by its beginning')
   Object.assign(seat, { is: vote === 'none' ? 'faulted' : 'voted', agentId })
   return problems
 }
 
-function holds(bench: Bench, { payload }: LoggedEvent): string[] {
+function holds(panel: Panel, { payload }: LoggedEvent): string[] {
   const problems: string[] = []
-  const votes = voted(bench)
-  const seats = number(bench.hearing.started.payload.verifiers) ?? 0
-  if (atWork(bench).length > 0) problems.push('held while verifiers are at work')
+  const votes = voted(panel)
+  const seats = number(panel.verification.started.payload.verifiers) ?? 0
+  if (atWork(panel).length > 0) problems.push('held while verifiers are at work')
   if (payload.votes !== votes || payload.faults !== seats - votes)
     problems.push(
       `held with ${show(payload.votes)} votes and ${show(payload.faults)} faults; there are ${votes} of ${seats}`,
     )
-  if (payload.round !== bench.round) problems.push(`held in round ${show(payload.round)}, this is ${bench.round}`)
+  if (payload.round !== panel.round) problems.push(`held in round ${show(payload.round)}, this is ${panel.round}`)
   return problems
 }
 
@@ -179,10 +187,12 @@ function resumeProblems(held: LoggedEvent | undefined, event: LoggedEvent): stri
   return problems
 }
 
-/** The votes of a hearing, the latest of each seat. */
-export function votesIn(hearing: Hearing): { readonly seat: unknown; readonly vote: string | undefined }[] {
+/** The votes of a verification, the latest of each seat. */
+export function votesIn(
+  verification: VerificationAttempt,
+): { readonly seat: unknown; readonly vote: string | undefined }[] {
   const votes = new Map<unknown, string | undefined>()
-  for (const { type, payload } of hearing.events)
+  for (const { type, payload } of verification.events)
     if (type === 'assay.verifier.ended' && payload.vote !== 'none') votes.set(payload.verifier, text(payload.vote))
   return [...votes].map(([seat, vote]) => ({ seat, vote }))
 }

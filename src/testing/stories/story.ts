@@ -20,7 +20,7 @@ const PLAIN = ['noop', 'delay', 'fail', 'effect', 'variable', 'channel'] as cons
 const ASKING = ['approval', 'clarification', 'interrupt', 'variable', 'sub'] as const
 
 /** What a story is mainly about. */
-export const KINDS = {
+export const STORY_KINDS = {
   graph: { kind: 'graph', nodes: [...PLAIN, 'sub'] },
   line: { kind: 'line', nodes: [...PLAIN, 'approval'] },
   loop: { kind: 'loop', nodes: [...PLAIN, ...ASKING] },
@@ -31,12 +31,12 @@ export const KINDS = {
   'orchestra led by an agent': { kind: 'orchestra', nodes: ['noop', 'agent', 'sub'], isLive: true },
 } as const satisfies { readonly [kind: string]: Shape }
 
-export type Kind = keyof typeof KINDS
+export type StoryKind = keyof typeof STORY_KINDS
 
-export function storyOf(kind: Kind, choose: Choose): Story {
+export function makeStory(kind: StoryKind, choose: Choose): Story {
   const budget = choose(3) > 0 ? budgetFor(choose) : undefined
   return {
-    workflow: workflow(KINDS[kind], choose),
+    workflow: workflow(STORY_KINDS[kind], choose),
     configurable: {
       ...(chance(choose, 12) ? { recursionLimit: 1 + choose(5) } : {}),
       ...(chance(choose, 12) ? { runTimeoutMs: 50 + choose(400) } : {}),

@@ -12,12 +12,12 @@ import { LIMITS } from '../limits.js'
 import { settled } from '../manual-clock.js'
 import { MortalHost } from '../mortal-host.js'
 import { scriptedAgents } from './model.js'
-import { type Kind, type Story, storyOf } from './story.js'
+import { type StoryKind, type Story, makeStory } from './story.js'
 import { CHILDREN, MAIN } from './workflows.js'
 
 /** Everything the real engine's store holds after a story that is a function of its choices. */
-export async function toldRuns(kind: Kind, choose: Choose): Promise<CheckInput> {
-  const telling = new Telling(storyOf(kind, choose), choose)
+export async function toldRuns(kind: StoryKind, choose: Choose): Promise<CheckInput> {
+  const telling = new Telling(makeStory(kind, choose), choose)
   return { complete: true, runs: await telling.tell() }
 }
 

@@ -12,7 +12,7 @@ import {
   repeat,
   runMutation,
   type Spot,
-  says,
+  setsField,
   uncaused,
 } from '../draft.js'
 import { completesLater } from './handoffs.js'
@@ -34,9 +34,9 @@ const breached = (title: string, rule: string, change: (payload: Record<string, 
 
 export const AGENT_MUTATIONS: readonly Mutation[] = [
   uncaused('L23a', 'a return that its call does not cause', returns),
-  says('L23a', 'a return of another call', returns, 'callId', 'call-x'),
-  says('L23a', 'a return of another tool', returns, 'toolName', 'other'),
-  says('L23a', 'a return to another agent', returns, 'agentId', 'host:other'),
+  setsField('L23a', 'a return of another call', returns, 'callId', 'call-x'),
+  setsField('L23a', 'a return of another tool', returns, 'toolName', 'other'),
+  setsField('L23a', 'a return to another agent', returns, 'agentId', 'host:other'),
   mutation('L23a', 'a call that returns twice', returns, ({ run, event, at }) => {
     repeat(run, event, at + 1)
   }),
@@ -59,7 +59,7 @@ export const AGENT_MUTATIONS: readonly Mutation[] = [
       event.payload.sequence = 0
     },
   ),
-  says('L23b', 'a part of another agent', all(thinks, completesLater), 'agentId', 'host:other'),
+  setsField('L23b', 'a part of another agent', all(thinks, completesLater), 'agentId', 'host:other'),
   lost('L23b', 'parts of which the whole is never told', all(closesParts, completesLater)),
   runMutation(
     'L26d',

@@ -176,7 +176,7 @@ export const ANSWER_MUTATIONS: readonly Mutation[] = [
   ),
   mutation(
     'L28g',
-    'a veto that is not heard',
+    'a veto that has no effect',
     all(
       votes,
       ({ run, event, at }) =>

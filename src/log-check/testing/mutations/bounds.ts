@@ -1,4 +1,4 @@
-import { type DraftRun, has, insert, last, type Mutation, nodeOf, remove, runMutation } from '../draft.js'
+import { type DraftRun, has, insert, lastEvent, type Mutation, nodeOf, remove, runMutation } from '../draft.js'
 
 export const BOUND_MUTATIONS: readonly Mutation[] = [
   runMutation(
@@ -22,7 +22,7 @@ export const BOUND_MUTATIONS: readonly Mutation[] = [
     'L26',
     'a breach that does not end the run',
     run => has(run, 'cap.breached'),
-    run => remove(run, last(run)),
+    run => remove(run, lastEvent(run)),
   ),
   runMutation(
     'L26',
@@ -37,7 +37,7 @@ export const BOUND_MUTATIONS: readonly Mutation[] = [
     'a breach that fails the run with another code',
     run => has(run, 'cap.breached'),
     run => {
-      last(run).payload.error = ERROR
+      lastEvent(run).payload.error = ERROR
     },
   ),
   runMutation(
@@ -53,7 +53,7 @@ export const BOUND_MUTATIONS: readonly Mutation[] = [
     'a breach that ends in completion',
     run => has(run, 'cap.breached'),
     run => {
-      last(run).type = 'run.completed'
+      lastEvent(run).type = 'run.completed'
     },
   ),
   runMutation(
@@ -98,4 +98,4 @@ const ERROR = { code: 'effect_failed', message: 'it did not work' }
 
 const executions = (run: DraftRun): number => run.events.filter(event => event.type === 'node.started').length
 
-const breachOf = (run: DraftRun) => run.events.find(event => event.type === 'cap.breached') ?? last(run)
+const breachOf = (run: DraftRun) => run.events.find(event => event.type === 'cap.breached') ?? lastEvent(run)

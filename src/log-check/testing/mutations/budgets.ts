@@ -6,7 +6,7 @@ import {
   has,
   insert,
   isOwn,
-  last,
+  lastEvent,
   lost,
   type Mutation,
   mutation,
@@ -15,7 +15,7 @@ import {
   repeat,
   runMutation,
   type Spot,
-  says,
+  setsField,
   shift,
   uncaused,
 } from '../draft.js'
@@ -55,7 +55,7 @@ export const BUDGET_MUTATIONS: readonly Mutation[] = [
     const budget = event.payload.effectiveBudget as Record<string, number>
     delete budget[Object.keys(budget)[0] ?? '']
   }),
-  says('L26f', 'a budget of the project', reserves, 'scope', 'project'),
+  setsField('L26f', 'a budget of the project', reserves, 'scope', 'project'),
   uncaused('L26f', 'a budget that nothing causes', reserves),
   lost(
     'L26g',
@@ -101,7 +101,7 @@ export const BUDGET_MUTATIONS: readonly Mutation[] = [
   mutation('L26i', 'a threshold that is told twice', warns, ({ run, event, at }) => {
     repeat(run, event, at + 1)
   }),
-  says(
+  setsField(
     'L26i',
     'a threshold that is not reached',
     all(warns, isWhole, spot => Number(spot.event.payload.consumed) < Number(spot.event.payload.limit)),
@@ -181,13 +181,13 @@ export const BUDGET_MUTATIONS: readonly Mutation[] = [
     breachOf(run).payload.observed = breachOf(run).payload.limit
   }),
   runMutation('L26k', 'an exhausted run that fails otherwise', isBreached, run => {
-    last(run).payload.error = { code: 'effect_failed', message: 'no' }
+    lastEvent(run).payload.error = { code: 'effect_failed', message: 'no' }
   }),
   mutation('L26k', 'work after the budget is exhausted', exhausts, ({ run, at }) => {
     insert(run, at + 1, 'agent.toolCalled', 'n0', { agentId: 'local.acme.worker', toolName: 't', callId: 'c' })
   }),
   runMutation('L26k', 'an exhausted run that goes on', isBreached, run => {
-    last(run).type = 'run.completed'
+    lastEvent(run).type = 'run.completed'
     remove(run, breachOf(run))
   }),
   mutation(

@@ -15,7 +15,7 @@ import {
   repeat,
   runMutation,
   type Spot,
-  says,
+  setsField,
   typeOf,
   uncaused,
 } from '../draft.js'
@@ -88,7 +88,7 @@ export const CONFIDENCE_MUTATIONS: readonly Mutation[] = [
     spot => asksBecause(spot) && confidenceOf(spot.run.events[spot.at - 1] as DraftEvent) < 0.5,
     spot => move(spot.run, spot.run.events[spot.at - 1] as DraftEvent, spot.at),
   ),
-  says('L22a', 'an escalation of another confidence', escalates, 'confidence', 0.01),
+  setsField('L22a', 'an escalation of another confidence', escalates, 'confidence', 0.01),
   changed('L22a', 'an escalation at the floor', escalates, event => {
     event.payload.floor = Math.max(0.5, confidenceOf(event))
     event.payload.confidence = event.payload.floor
@@ -96,8 +96,11 @@ export const CONFIDENCE_MUTATIONS: readonly Mutation[] = [
   changed('L22a', 'an escalation for another worker', escalates, event => {
     event.payload.workerId = 'stranger'
   }),
-  says('L22a', 'an escalation of another decision', escalates, 'originalDecision', { kind: 'terminate', reason: 'x' }),
-  says(
+  setsField('L22a', 'an escalation of another decision', escalates, 'originalDecision', {
+    kind: 'terminate',
+    reason: 'x',
+  }),
+  setsField(
     'L22a',
     'an escalation in another run',
     all(escalates, spot => !isRetold(spot)),
@@ -155,8 +158,8 @@ export const CONFIDENCE_MUTATIONS: readonly Mutation[] = [
     repeat(run, event, at + 1)
   }),
   lost('L22e', 'an agent that is held before it decided', holdsFirst),
-  says('L22e', 'another agent that is held', holds, 'agentId', 'host:other'),
-  says('L22e', 'another confidence than was told', holds, 'observed', 0.01),
+  setsField('L22e', 'another agent that is held', holds, 'agentId', 'host:other'),
+  setsField('L22e', 'another confidence than was told', holds, 'observed', 0.01),
   changed('L22e', 'a hold at the threshold', holds, event => {
     event.payload.threshold = event.payload.observed
   }),

@@ -1,4 +1,4 @@
-import { insert, isEnd, last, type Mutation, mutation, ofType, runMutation } from '../draft.js'
+import { insert, isEnd, lastEvent, type Mutation, mutation, ofType, runMutation } from '../draft.js'
 
 /** Fields that must be there, by event type. */
 const REQUIRED: readonly (readonly [type: string, ...fields: string[]])[] = [
@@ -400,7 +400,7 @@ export const CONTENT_MUTATIONS: readonly Mutation[] = [
   runMutation(
     'L30b',
     'an effect of a node that never started',
-    run => run.invocations.length > 0 && isEnd(last(run)),
+    run => run.invocations.length > 0 && isEnd(lastEvent(run)),
     run => {
       for (const call of run.invocations) call.nodeId = 'ghost'
     },

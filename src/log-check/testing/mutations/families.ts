@@ -1,10 +1,10 @@
 import {
   type DraftRun,
   dispatches,
-  first,
+  firstEvent,
   has,
   insert,
-  last,
+  lastEvent,
   type Mutation,
   mutation,
   ofType,
@@ -22,17 +22,17 @@ export const FAMILY_MUTATIONS: readonly Mutation[] = [
   }),
   runMutation('L21', 'a child with another parent', isChild, run => {
     run.row.parentRunId = 'run_other'
-    first(run).payload.parentRunId = 'run_other'
+    firstEvent(run).payload.parentRunId = 'run_other'
   }),
   runMutation('L21', 'a child whose first event names another parent', isChild, run => {
-    first(run).payload.parentRunId = 'run_other'
+    firstEvent(run).payload.parentRunId = 'run_other'
   }),
   runMutation('L21', 'a child of another node', isChild, run => {
     run.row.parentNodeId = 'other'
-    first(run).payload.parentNodeId = 'other'
+    firstEvent(run).payload.parentNodeId = 'other'
   }),
   runMutation('L21', 'a child of another workflow', isChild, run => {
-    first(run).payload.workflowId = 'other'
+    firstEvent(run).payload.workflowId = 'other'
   }),
   mutation('L21a', 'a child dispatched twice', dispatches, ({ run, event, at }) => {
     insert(run, at + 1, 'node.dispatched', event.nodeId, event.payload)
@@ -40,7 +40,7 @@ export const FAMILY_MUTATIONS: readonly Mutation[] = [
   mutation('L21a', 'a child that nobody dispatched', dispatches, ({ run, event }) => remove(run, event)),
   runMutation('L21a', 'a child whose parent does not exist', isChild, run => {
     run.row.parentRunId = 'run_other'
-    first(run).payload.parentRunId = 'run_other'
+    firstEvent(run).payload.parentRunId = 'run_other'
   }),
   mutation('L21b', 'another status than the child’s', completesSub, ({ event }) => {
     const outputs = childOutputs(event.payload) ?? {}
@@ -54,7 +54,7 @@ export const FAMILY_MUTATIONS: readonly Mutation[] = [
   }),
   mutation('L21b', 'a completed node whose child still runs', completesSub, ({ event }, draft) => {
     const child = draft.runs.find(run => run.runId === childOutputs(event.payload)?.childRunId)
-    if (child !== undefined) remove(child, last(child))
+    if (child !== undefined) remove(child, lastEvent(child))
   }),
   runMutation('L21c', 'a child that starts before its parent’s node', isChild, run => {
     for (const event of run.events) event.at -= 1_000_000

@@ -3,7 +3,7 @@ import {
   type DraftEvent,
   type DraftFork,
   type DraftRun,
-  first,
+  firstEvent,
   insert,
   isOwn,
   type Mutation,
@@ -190,10 +190,10 @@ export const FORK_MUTATIONS: readonly Mutation[] = [
     run.tenant = 'mallory'
   }),
   runMutation('L29d', 'a fork of another workflow', isFork, run => {
-    first(run).payload.workflowId = 'other'
+    firstEvent(run).payload.workflowId = 'other'
   }),
   runMutation('L29d', 'a fork of another version of the workflow', isFork, run => {
-    first(run).payload.workflowDigest = 'e'.repeat(64)
+    firstEvent(run).payload.workflowDigest = 'e'.repeat(64)
   }),
   runMutation('L29d', 'a fork of nothing', isFork, (run, draft) => {
     draft.runs = draft.runs.filter(other => other.runId !== run.row.fork?.sourceRunId)

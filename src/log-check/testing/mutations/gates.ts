@@ -4,7 +4,7 @@ import {
   before,
   changed,
   type DraftEvent,
-  first,
+  firstEvent,
   lost,
   type Mutation,
   mutation,
@@ -12,9 +12,10 @@ import {
   remove,
   repeat,
   type Spot,
-  says,
+  setsField,
 } from '../draft.js'
-import { HEARD, keysOf, OVERRIDE, RENDERED, raised } from './verdicts.js'
+import { OVERRIDE, RENDERED, VERIFICATION_STARTED } from '../../verification/verification-attempts.js'
+import { keysOf, raised } from './verdicts.js'
 
 const FINDING = 'dws.verification.finding_issued'
 const REWORK = 'assay.rework.began'
@@ -23,23 +24,23 @@ const OTHER_HASH = `sha256:${'0'.repeat(64)}`
 
 const isRecord = ({ event }: Spot): boolean => event.payload.artifactType === 'dws.verification-result'
 const findings: readonly Mutation[] = [
-  says('L24d', 'a gate that has changed since', ofType(HEARD), 'gateHash', '0'.repeat(64)),
-  changed('L24d', 'another version of the gate', ofType(HEARD), raised('gateVersion')),
-  says('L24d', 'a verdict over another version', ofType(RENDERED), 'resultHash', OTHER_HASH),
+  setsField('L24d', 'a gate that has changed since', ofType(VERIFICATION_STARTED), 'gateHash', '0'.repeat(64)),
+  changed('L24d', 'another version of the gate', ofType(VERIFICATION_STARTED), raised('gateVersion')),
+  setsField('L24d', 'a verdict over another version', ofType(RENDERED), 'resultHash', OTHER_HASH),
   changed('L24d', 'a verdict of another attempt', ofType(RENDERED), raised('attempt')),
-  says('L24d', 'a finding of another gate', ofType(FINDING), 'gateId', 'other'),
-  says('L24d', 'a finding about what nobody asked', ofType(FINDING), 'dimension', 'invented'),
-  says('L24d', 'a record that is not there', ofType(RENDERED), 'resultArtifactId', 'art-0'),
+  setsField('L24d', 'a finding of another gate', ofType(FINDING), 'gateId', 'other'),
+  setsField('L24d', 'a finding about what nobody asked', ofType(FINDING), 'dimension', 'invented'),
+  setsField('L24d', 'a record that is not there', ofType(RENDERED), 'resultArtifactId', 'art-0'),
   lost('L24d', 'a verdict without a record', all(ofType('artifact.created'), isRecord)),
   lost('L24d', 'a finding that is kept and not told', ofType(FINDING)),
   lost(
     'L24d',
     'a verdict on nothing',
     all(
-      ofType(HEARD),
+      ofType(VERIFICATION_STARTED),
       spot =>
-        after(spot, ({ type }) => type === RENDERED || type === HEARD)?.type === RENDERED &&
-        before(spot, ({ type }) => type === HEARD) === undefined,
+        after(spot, ({ type }) => type === RENDERED || type === VERIFICATION_STARTED)?.type === RENDERED &&
+        before(spot, ({ type }) => type === VERIFICATION_STARTED) === undefined,
     ),
   ),
   mutation('L24d', 'a verdict that is rendered twice', ofType(RENDERED), ({ run, event, at }) => {
@@ -48,24 +49,24 @@ const findings: readonly Mutation[] = [
 ]
 
 const again: readonly Mutation[] = [
-  changed('L24i', 'an attempt that is left out', ofType(HEARD), raised('attempt')),
+  changed('L24i', 'an attempt that is left out', ofType(VERIFICATION_STARTED), raised('attempt')),
   changed(
     'L24i',
     'an attempt that is counted anew',
-    all(ofType(HEARD), ({ event }) => Number(event.payload.attempt) > 1),
+    all(ofType(VERIFICATION_STARTED), ({ event }) => Number(event.payload.attempt) > 1),
     event => {
       event.payload.attempt = 1
     },
   ),
   changed('L24j', 'another attempt than the next', ofType(REWORK), raised('attempt')),
-  says(
+  setsField(
     'L24j',
     'another gate that sends back',
     all(ofType(REWORK), ({ event }) => event.payload.point !== 'run'),
     'gateId',
     'other',
   ),
-  says(
+  setsField(
     'L24j',
     'somebody else who has to work again',
     all(ofType(REWORK), ({ event }) => event.payload.point === 'harvest'),
@@ -89,9 +90,9 @@ const again: readonly Mutation[] = [
   changed('L24j', 'what is withheld for another reason', ofType(WITHHELD), event => {
     event.payload.verdict = event.payload.verdict === 'fail' ? 'revise' : 'fail'
   }),
-  says('L24j', 'another result that is withheld', ofType(WITHHELD), 'targetRef', 'run_other'),
+  setsField('L24j', 'another result that is withheld', ofType(WITHHELD), 'targetRef', 'run_other'),
   mutation('L24i', 'more attempts than the gate allows', ofType(REWORK), ({ run }) => {
-    const gates = (first(run).secret?.gates ?? []) as { gate: { gate_behaviour: { max_attempts: number } } }[]
+    const gates = (firstEvent(run).secret?.gates ?? []) as { gate: { gate_behaviour: { max_attempts: number } } }[]
     for (const { gate } of gates) gate.gate_behaviour.max_attempts = 1
   }),
   mutation(
@@ -102,7 +103,7 @@ const again: readonly Mutation[] = [
       spot => before(spot, ({ type }) => type === REWORK || type === 'runOrchestrator.decided') !== undefined,
     ),
     ({ run }) => {
-      first(run).payload.configurable = { maxLoopIterations: 1 }
+      firstEvent(run).payload.configurable = { maxLoopIterations: 1 }
     },
   ),
   changed(
@@ -135,7 +136,7 @@ const people: readonly Mutation[] = [
   changed('L24k', 'a question for another reason', asked, event => {
     dataOf(event).reason = dataOf(event).reason === 'unsettled' ? 'unsure' : 'unsettled'
   }),
-  says(
+  setsField(
     'L24k',
     'a person’s word that nobody gave',
     all(ofType('agent.verified'), ({ event }) => event.payload.agentId !== OVERRIDE),
@@ -166,15 +167,15 @@ const contents: readonly Mutation[] = [
   changed('L31', 'an event of another framework', ofType(FINDING), event => {
     event.type = 'dws.phase.started'
   }),
-  changed('L31a', 'a verdict with prose for a key', ofType(HEARD), event => {
+  changed('L31a', 'a verdict with prose for a key', ofType(VERIFICATION_STARTED), event => {
     event.payload.criteria = ['It does not say why']
   }),
   changed('L31a', 'a criterion that is told twice', ofType('agent.verified'), event => {
     event.payload.criteria = [...keysOf(event), ...keysOf(event)]
   }),
-  says('L31b', 'a finding that says what was found', ofType(FINDING), 'description', 'no'),
-  says('L31b', 'a verdict that says why', ofType('agent.verified'), 'reason', 'no'),
-  says('L31f', 'a target with room for prose', ofType('agent.verified'), 'target', 'x'.repeat(600)),
+  setsField('L31b', 'a finding that says what was found', ofType(FINDING), 'description', 'no'),
+  setsField('L31b', 'a verdict that says why', ofType('agent.verified'), 'reason', 'no'),
+  setsField('L31f', 'a target with room for prose', ofType('agent.verified'), 'target', 'x'.repeat(600)),
 ]
 
 export const GATE_MUTATIONS: readonly Mutation[] = [...findings, ...again, ...people, ...contents]

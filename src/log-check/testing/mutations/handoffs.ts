@@ -12,13 +12,13 @@ import {
   ofType,
   repeat,
   type Spot,
-  says,
+  setsField,
   typeOf,
   uncaused,
 } from '../draft.js'
 
 /** A step of handing work out. */
-export const told =
+export const toldPhase =
   (...phases: string[]) =>
   ({ event }: Spot): boolean =>
     event.type === 'core.workflowChain.event' && (phases.length === 0 || phases.includes(String(event.payload.phase)))
@@ -39,75 +39,86 @@ export const completesLater = (spot: Spot): boolean => {
 const ENDED = ['node.started', 'node.completed', 'node.failed', 'node.cancelled']
 
 export const HANDOFF_MUTATIONS: readonly Mutation[] = [
-  mutation('L21g', 'work that is begun twice by one worker', told('dispatch.succeeded'), ({ run, event, at }) => {
+  mutation('L21g', 'work that is begun twice by one worker', toldPhase('dispatch.succeeded'), ({ run, event, at }) => {
     repeat(run, event, at + 1)
   }),
-  mutation('L21g', 'a failed child that is harvested', told(...FAILURES), ({ run, event, at }) => {
+  mutation('L21g', 'a failed child that is harvested', toldPhase(...FAILURES), ({ run, event, at }) => {
     const { workerId, parentRunId, childRunId } = event.payload
     const harvest = { phase: 'output.harvested', workerId, parentRunId, childRunId, harvestedKeys: [] }
     insert(run, at + 1, event.type, event.nodeId, harvest).causationId = event.eventId
   }),
-  mutation('L21g', 'a child that ends twice', told(...ENDS), ({ run, event, at }) => {
+  mutation('L21g', 'a child that ends twice', toldPhase(...ENDS), ({ run, event, at }) => {
     repeat(run, event, at + 1)
   }),
-  lost('L21g', 'a child that ends without having been started', all(told('dispatch.succeeded'), endIsTold)),
-  lost('L21g', 'work that was never begun', all(told('dispatch.began'), goesOn)),
-  changed('L21g', 'a step that goes back', told(...ENDS), event => {
+  lost('L21g', 'a child that ends without having been started', all(toldPhase('dispatch.succeeded'), endIsTold)),
+  lost('L21g', 'work that was never begun', all(toldPhase('dispatch.began'), goesOn)),
+  changed('L21g', 'a step that goes back', toldPhase(...ENDS), event => {
     event.payload.phase = 'dispatch.succeeded'
   }),
-  says('L21g', 'another worker that goes on', told('dispatch.succeeded', ...ENDS), 'workerId', 'stranger'),
-  changed('L21g', 'another node that goes on', all(told('dispatch.succeeded', ...ENDS), byDispatch), event => {
+  setsField('L21g', 'another worker that goes on', toldPhase('dispatch.succeeded', ...ENDS), 'workerId', 'stranger'),
+  changed('L21g', 'another node that goes on', all(toldPhase('dispatch.succeeded', ...ENDS), byDispatch), event => {
     event.nodeId = 'lead'
   }),
-  says(
+  setsField(
     'L21g',
     'work of another run',
-    all(told(), spot => !isRetold(spot)),
+    all(toldPhase(), spot => !isRetold(spot)),
     'parentRunId',
     'run_other',
   ),
   ...['dispatch.succeeded', 'dispatch.failed', ...ENDS, 'output.harvested'].map(phase =>
-    uncaused('L21h', `${phase} that nothing causes`, told(phase)),
+    uncaused('L21h', `${phase} that nothing causes`, toldPhase(phase)),
   ),
-  uncaused('L21h', 'work that no decision causes', all(told('dispatch.began'), byDispatch)),
-  uncaused('L21h', 'a sub-workflow that its node does not cause', all(told('dispatch.began'), bySub)),
-  mutation('L21h', 'work caused by its node instead of the decision', all(told('dispatch.began'), byDispatch), spot => {
-    spot.event.causationId =
-      before(spot, ({ type, nodeId }) => type === 'node.started' && nodeId === spot.event.nodeId)?.eventId ?? null
-  }),
+  uncaused('L21h', 'work that no decision causes', all(toldPhase('dispatch.began'), byDispatch)),
+  uncaused('L21h', 'a sub-workflow that its node does not cause', all(toldPhase('dispatch.began'), bySub)),
+  mutation(
+    'L21h',
+    'work caused by its node instead of the decision',
+    all(toldPhase('dispatch.began'), byDispatch),
+    spot => {
+      spot.event.causationId =
+        before(spot, ({ type, nodeId }) => type === 'node.started' && nodeId === spot.event.nodeId)?.eventId ?? null
+    },
+  ),
   mutation(
     'L21h',
     'work caused by an earlier decision',
-    all(told('dispatch.began'), byDispatch, spot => spot.run.events.slice(0, spot.at).filter(decided).length > 1),
+    all(toldPhase('dispatch.began'), byDispatch, spot => spot.run.events.slice(0, spot.at).filter(decided).length > 1),
     ({ run, event }) => {
       event.causationId = run.events.find(decided)?.eventId ?? null
     },
   ),
-  mutation('L21h', 'a child’s end caused by the beginning', told(...ENDS), spot => {
+  mutation('L21h', 'a child’s end caused by the beginning', toldPhase(...ENDS), spot => {
     const began = before(spot, ({ payload }) => payload.phase === 'dispatch.began')
     spot.event.causationId = began?.eventId ?? null
   }),
   ...['dispatch.succeeded', ...ENDS, 'output.harvested'].map(phase =>
-    changed('L21i', `${phase} without its child`, told(phase), event => {
+    changed('L21i', `${phase} without its child`, toldPhase(phase), event => {
       delete event.payload.childRunId
     }),
   ),
-  says('L21i', 'a child before it was started', told('dispatch.began', 'dispatch.failed'), 'childRunId', 'run_other'),
-  says('L21i', 'another child than was started', told(...ENDS), 'childRunId', 'run_other'),
+  setsField(
+    'L21i',
+    'a child before it was started',
+    toldPhase('dispatch.began', 'dispatch.failed'),
+    'childRunId',
+    'run_other',
+  ),
+  setsField('L21i', 'another child than was started', toldPhase(...ENDS), 'childRunId', 'run_other'),
   ...FAILURES.map(phase =>
-    changed('L21i', `${phase} without an error`, told(phase), event => {
+    changed('L21i', `${phase} without an error`, toldPhase(phase), event => {
       delete event.payload.error
     }),
   ),
-  says('L21i', 'a success with an error', told('dispatch.succeeded', 'child.completed'), 'error', {
+  setsField('L21i', 'a success with an error', toldPhase('dispatch.succeeded', 'child.completed'), 'error', {
     code: 'no',
     message: 'no',
   }),
-  says('L21i', 'a harvest before the end', told('dispatch.succeeded'), 'harvestedKeys', []),
-  changed('L21i', 'a harvest of nobody knows what', told('output.harvested'), event => {
+  setsField('L21i', 'a harvest before the end', toldPhase('dispatch.succeeded'), 'harvestedKeys', []),
+  changed('L21i', 'a harvest of nobody knows what', toldPhase('output.harvested'), event => {
     delete event.payload.harvestedKeys
   }),
-  changed('L21j', 'work that a node without work hands out', all(told('dispatch.began'), byDispatch), event => {
+  changed('L21j', 'work that a node without work hands out', all(toldPhase('dispatch.began'), byDispatch), event => {
     event.nodeId = 'lead'
   }),
   mutation('L21j', 'a step after its node has settled', completesHandout, spot => {

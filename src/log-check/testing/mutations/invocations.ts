@@ -15,7 +15,7 @@ import {
   repeat,
   runMutation,
   type Spot,
-  says,
+  setsField,
   shift,
   uncaused,
 } from '../draft.js'
@@ -29,12 +29,12 @@ const resolves = ofType('agent.promptResolved')
 const composes = ofType('prompt.composed')
 const decides = ofType('agent.decided')
 
-export const next = ({ run, event, at }: Spot): DraftEvent | undefined =>
+export const nextOfNode = ({ run, event, at }: Spot): DraftEvent | undefined =>
   run.events.slice(at + 1).find(other => other.nodeId === event.nodeId)
-export const last = ({ run, event, at }: Spot): DraftEvent | undefined =>
+export const previousOfNode = ({ run, event, at }: Spot): DraftEvent | undefined =>
   run.events.slice(0, at).findLast(other => other.nodeId === event.nodeId)
-export const follows = (spot: Spot, ...types: string[]): boolean => types.includes(next(spot)?.type ?? '')
-export const comesAfter = (spot: Spot, ...types: string[]): boolean => types.includes(last(spot)?.type ?? '')
+export const follows = (spot: Spot, ...types: string[]): boolean => types.includes(nextOfNode(spot)?.type ?? '')
+export const comesAfter = (spot: Spot, ...types: string[]): boolean => types.includes(previousOfNode(spot)?.type ?? '')
 /** Of a live agent, not of a scripted one. */
 export const isLive = ({ run, event, at }: Spot): boolean => {
   const latest = run.events
@@ -76,8 +76,8 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
         ) !== undefined,
     ),
   ),
-  says('L23', 'an invocation that another agent ends', closes, 'agentId', 'local.acme.other'),
-  says('L23', 'the end of another invocation', closes, 'invocationId', 'n9:9'),
+  setsField('L23', 'an invocation that another agent ends', closes, 'agentId', 'local.acme.other'),
+  setsField('L23', 'the end of another invocation', closes, 'invocationId', 'n9:9'),
   mutation('L23c', 'a word of the agent before it begins', all(decides, isLive), spot => {
     const start = startOf(spot)
     repeat(spot.run, spot.event, spot.run.events.indexOf(start))
@@ -94,7 +94,7 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
   mutation('L23d', 'a second invocation for one start', opens, ({ run, event, at }) => {
     repeat(run, event, at + 1, { invocationId: 'second' })
   }),
-  says('L23d', 'an invocation that names another start', opens, 'invocationId', 'n0:0'),
+  setsField('L23d', 'an invocation that names another start', opens, 'invocationId', 'n0:0'),
   uncaused('L23d', 'an invocation that nothing causes', opens),
   mutation(
     'L23d',
@@ -114,7 +114,7 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
       for (const event of inner) remove(run, event)
     },
   ),
-  says(
+  setsField(
     'L23d',
     'an invocation that failed and whose node completes',
     all(ends('completed'), completesNode),
@@ -159,7 +159,7 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
     'a decision before the usage is told',
     all(usage, spot => follows(spot, 'agent.decided')),
     spot => {
-      shift(spot.run, spot.event, spot.run.events.indexOf(next(spot) as DraftEvent))
+      shift(spot.run, spot.event, spot.run.events.indexOf(nextOfNode(spot) as DraftEvent))
     },
   ),
   lost(
@@ -167,14 +167,14 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
     'a completion without a decision',
     all(decides, spot => isLive(spot) && follows(spot, 'agent.invocation.completed')),
   ),
-  says(
+  setsField(
     'L23i',
     'a completion after a loss',
     all(ends('failed'), spot => comesAfter(spot, 'assay.model.lost')),
     'outcome',
     'completed',
   ),
-  says('L23i', 'a refusal that only failed', ends('refused'), 'outcome', 'failed'),
+  setsField('L23i', 'a refusal that only failed', ends('refused'), 'outcome', 'failed'),
   mutation('L23i', 'a decision that is made twice', all(decides, isLive), ({ run, event, at }) => {
     repeat(run, event, at + 1)
   }),
@@ -211,15 +211,15 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
     },
   ),
   mutation('L23e', 'a prompt that is resolved after all were composed', composes, spot => {
-    const prompt = last(spot)
+    const prompt = previousOfNode(spot)
     if (prompt !== undefined) shift(spot.run, prompt, spot.at)
   }),
   mutation('L23f', 'a prompt that is resolved twice', resolves, ({ run, event, at }) => {
     repeat(run, event, at + 1)
   }),
-  says('L23f', 'a prompt of another agent', resolves, 'agentId', 'local.acme.other'),
-  says('L23f', 'another prompt than the brief’s', resolves, 'resolved', 'prompt:other@1.0.0'),
-  says('L23f', 'another composition than the brief’s', composes, 'hash', `sha256:${'ff'.repeat(32)}`),
+  setsField('L23f', 'a prompt of another agent', resolves, 'agentId', 'local.acme.other'),
+  setsField('L23f', 'another prompt than the brief’s', resolves, 'resolved', 'prompt:other@1.0.0'),
+  setsField('L23f', 'another composition than the brief’s', composes, 'hash', `sha256:${'ff'.repeat(32)}`),
   mutation('L23f', 'prompts that are composed twice', composes, ({ run, event, at }) => {
     repeat(run, event, at + 1)
   }),
@@ -229,8 +229,8 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
   changed('L23g', 'a try that is skipped', requests, event => {
     event.payload.attempt = Number(event.payload.attempt) + 1
   }),
-  says('L23g', 'a loss of another call', losses, 'call', 9),
-  says('L23g', 'a call of another invocation', requests, 'invocationId', 'n9:9'),
+  setsField('L23g', 'a loss of another call', losses, 'call', 9),
+  setsField('L23g', 'a call of another invocation', requests, 'invocationId', 'n9:9'),
   mutation('L23g', 'more calls than the brief allows', requests, spot => {
     briefOf(startOf(spot)).maxRounds = -9
   }),
@@ -269,7 +269,7 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
       payload.configurable = { ...(payload.configurable as object), reasoningVerbosity: 'off' }
     },
   ),
-  says('L23h', 'a usage of another model', all(usage, isLive), 'model', 'gpt-other'),
+  setsField('L23h', 'a usage of another model', all(usage, isLive), 'model', 'gpt-other'),
   changed(
     'L23h',
     'a usage at another price',
@@ -324,23 +324,23 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
     'an agent that is not sure and goes on',
     all(ends('completed'), spot => comesAfter(spot, 'agent.decided') && byWorker(spot)),
     spot => {
-      const decided = last(spot) as DraftEvent
+      const decided = previousOfNode(spot) as DraftEvent
       decided.payload.confidence = 0.1
       spot.event.payload.confidence = 0.1
     },
   ),
   mutation('L22i', 'an agent that is sure and held', all(ofType('interrupt.requested'), isLive), spot => {
-    ;(last(spot) as DraftEvent).payload.confidence = 0.99
+    ;(previousOfNode(spot) as DraftEvent).payload.confidence = 0.99
   }),
-  says('L22i', 'a refusal that counts as done', ends('escalated'), 'outcome', 'completed'),
-  says(
+  setsField('L22i', 'a refusal that counts as done', ends('escalated'), 'outcome', 'completed'),
+  setsField(
     'L22i',
     'an acceptance that counts as escalated',
     all(ends('completed'), spot => comesAfter(spot, 'node.resumed')),
     'outcome',
     'escalated',
   ),
-  says('L22i', 'another confidence at the end', ends('completed'), 'confidence', 0.123),
+  setsField('L22i', 'another confidence at the end', ends('completed'), 'confidence', 0.123),
   changed('L22i', 'a check that was not made', ends('completed'), event => {
     if (event.payload.schemaValidated === undefined) event.payload.schemaValidated = true
     else delete event.payload.schemaValidated
@@ -348,8 +348,8 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
 ]
 
 const isBroken = (spot: Spot): boolean => {
-  const told = next(spot) as DraftEvent
-  const then = next({ ...spot, event: told, at: spot.run.events.indexOf(told) })
+  const told = nextOfNode(spot) as DraftEvent
+  const then = nextOfNode({ ...spot, event: told, at: spot.run.events.indexOf(told) })
   return !['agent.decided', 'agent.toolCalled', 'assay.model.requested', 'envelope.truncated'].includes(
     then?.type ?? '',
   )
@@ -369,7 +369,7 @@ function isDone({ run, event, at }: Spot): boolean {
 
 /** The call that follows got the room it was due. */
 function roomy(spot: Spot): boolean {
-  const [call, before] = [next(spot), startOf(spot)]
+  const [call, before] = [nextOfNode(spot), startOf(spot)]
   return (
     call?.type === 'assay.model.requested' &&
     Number(call.payload.maxOutputTokens) > Number(briefOf(before).maxOutputTokens)

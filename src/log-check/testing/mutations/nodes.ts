@@ -2,7 +2,7 @@ import {
   before,
   has,
   insert,
-  last,
+  lastEvent,
   type Mutation,
   move,
   mutation,
@@ -232,13 +232,14 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L7e',
     'a node left undone in a completed run',
-    spot => ofType('node.skipped')(spot) && last(spot.run).type === 'run.completed',
+    spot => ofType('node.skipped')(spot) && lastEvent(spot.run).type === 'run.completed',
     ({ run, event }) => remove(run, event),
   ),
   mutation(
     'L7e',
     'a node left running in a completed run',
-    spot => ofType('node.completed')(spot) && last(spot.run).type === 'run.completed' && nextOf(spot) === undefined,
+    spot =>
+      ofType('node.completed')(spot) && lastEvent(spot.run).type === 'run.completed' && nextOf(spot) === undefined,
     ({ run, event }) => remove(run, event),
   ),
   mutation(
@@ -246,7 +247,7 @@ export const NODE_MUTATIONS: readonly Mutation[] = [
     'an untolerated failure in a completed run',
     spot =>
       ofType('node.completed')(spot) &&
-      last(spot.run).type === 'run.completed' &&
+      lastEvent(spot.run).type === 'run.completed' &&
       nextOf(spot) === undefined &&
       leaf(spot),
     spot => {

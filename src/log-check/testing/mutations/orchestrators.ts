@@ -15,7 +15,7 @@ import {
   repeat,
   runMutation,
   type Spot,
-  says,
+  setsField,
   uncaused,
 } from '../draft.js'
 
@@ -87,7 +87,13 @@ export const ORCHESTRATOR_MUTATIONS: readonly Mutation[] = [
       event.payload.iteration = Number(event.payload.iteration) - 1
     },
   ),
-  says('L20b', 'another orchestrator', spot => decides(spot) && decidedBefore(spot) !== undefined, 'agentId', 'host:x'),
+  setsField(
+    'L20b',
+    'another orchestrator',
+    spot => decides(spot) && decidedBefore(spot) !== undefined,
+    'agentId',
+    'host:x',
+  ),
   runMutation(
     'L20c',
     'an orchestrator the node does not name',
@@ -117,8 +123,8 @@ export const ORCHESTRATOR_MUTATIONS: readonly Mutation[] = [
     const decided = decidedBefore(spot)
     if (decided !== undefined) move(spot.run, decided, spot.at)
   }),
-  says('L20f', 'an approval to clarify', all(asksFor, isClarifying), 'kind', 'approval'),
-  says(
+  setsField('L20f', 'an approval to clarify', all(asksFor, isClarifying), 'kind', 'approval'),
+  setsField(
     'L20f',
     'a clarification to escalate',
     all(asksFor, spot => !isClarifying(spot)),

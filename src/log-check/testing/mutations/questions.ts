@@ -3,7 +3,7 @@ import {
   insert,
   isEnd,
   isOwn,
-  last,
+  lastEvent,
   type Mutation,
   mutation,
   ofType,
@@ -78,7 +78,7 @@ export const QUESTION_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L28e',
     'a run that ends while it asks',
-    spot => ofType('node.cancelled')(spot) && previousOf(spot)?.type === 'node.suspended' && isEnd(last(spot.run)),
+    spot => ofType('node.cancelled')(spot) && previousOf(spot)?.type === 'node.suspended' && isEnd(lastEvent(spot.run)),
     ({ run, event }) => remove(run, event),
   ),
   mutation('L4a', 'a row that does not say the run waits', waits, ({ run }) => {

@@ -1,4 +1,4 @@
-import { has, insert, isEnd, last, type Mutation, move, mutation, ofType, remove, type Spot } from '../draft.js'
+import { has, insert, isEnd, lastEvent, type Mutation, move, mutation, ofType, remove, type Spot } from '../draft.js'
 
 const starts = ofType('node.started')
 
@@ -69,7 +69,7 @@ export const RUN_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L5e',
     'a run that ends otherwise than the stop said',
-    spot => ofType('assay.stop.requested')(spot) && isEnd(last(spot.run)),
+    spot => ofType('assay.stop.requested')(spot) && isEnd(lastEvent(spot.run)),
     ({ event }) => {
       event.payload.outcome = event.payload.outcome === 'failed' ? 'cancelled' : 'failed'
     },
@@ -80,7 +80,8 @@ export const RUN_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L5e',
     'a run that fails with another code than the stop said',
-    spot => ofType('assay.stop.requested')(spot) && spot.event.payload.outcome === 'failed' && isEnd(last(spot.run)),
+    spot =>
+      ofType('assay.stop.requested')(spot) && spot.event.payload.outcome === 'failed' && isEnd(lastEvent(spot.run)),
     ({ event }) => {
       event.payload.error = { code: 'other', message: 'other' }
     },

@@ -2,7 +2,7 @@ import {
   type DraftEvent,
   type DraftRun,
   insert,
-  last,
+  lastEvent,
   type Mutation,
   mutation,
   remove,
@@ -85,7 +85,7 @@ export const STORAGE_MUTATIONS: readonly Mutation[] = [
   runMutation('L33a', 'a head of another log', hasHead, run => {
     run.row.head = 'A'.repeat(43)
   }),
-  runMutation('L33a', 'a log without its end', hasHead, run => remove(run, last(run))),
+  runMutation('L33a', 'a log without its end', hasHead, run => remove(run, lastEvent(run))),
   misread('an event that a reader never saw', read => {
     read.pop()
   }),
@@ -104,5 +104,5 @@ export const STORAGE_MUTATIONS: readonly Mutation[] = [
 ]
 
 function hasHead(run: DraftRun): boolean {
-  return last(run).link.hash !== ''
+  return lastEvent(run).link.hash !== ''
 }

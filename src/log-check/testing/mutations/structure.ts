@@ -1,10 +1,10 @@
 import {
   dispatches,
-  first,
+  firstEvent,
   has,
   insert,
   isEnd,
-  last,
+  lastEvent,
   type Mutation,
   mutation,
   ofType,
@@ -39,14 +39,14 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
     },
   ),
   mutation('L2', 'an id used twice in a run', notFirst, ({ run, event }) => {
-    event.eventId = first(run).eventId
+    event.eventId = firstEvent(run).eventId
   }),
   runMutation(
     'L2',
     'an id used in two runs',
     (run, draft) => run !== draft.runs[0],
     (run, draft) => {
-      last(run).eventId = draft.runs[0]?.events[0]?.eventId ?? ''
+      lastEvent(run).eventId = draft.runs[0]?.events[0]?.eventId ?? ''
     },
   ),
   mutation('L3', 'a cause that does not exist', notFirst, ({ event }) => {
@@ -57,7 +57,7 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
     'a cause that is later',
     ({ run, at }) => at + 1 < run.events.length,
     ({ run, event }) => {
-      event.causationId = last(run).eventId
+      event.causationId = lastEvent(run).eventId
     },
   ),
   mutation(
@@ -72,8 +72,8 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
     event.causationId = event.eventId
   }),
   mutation('L3a', 'two events that cause each other', notFirst, ({ run, event }) => {
-    event.causationId = first(run).eventId
-    first(run).causationId = event.eventId
+    event.causationId = firstEvent(run).eventId
+    firstEvent(run).causationId = event.eventId
   }),
   mutation('L3a', 'parent and child that cause each other', dispatches, ({ event }, draft) => {
     const start = draft.runs.find(run => run.runId === event.payload.childRunId)?.events[0]
@@ -93,30 +93,30 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
   runMutation(
     'L4',
     'two terminal events',
-    run => isEnd(last(run)),
+    run => isEnd(lastEvent(run)),
     run => {
-      insert(run, run.events.length, last(run).type, null, last(run).payload)
+      insert(run, run.events.length, lastEvent(run).type, null, lastEvent(run).payload)
     },
   ),
   runMutation(
     'L4',
     'two different terminal events',
-    run => isEnd(last(run)),
+    run => isEnd(lastEvent(run)),
     run => {
-      const type = last(run).type === 'run.cancelled' ? 'run.completed' : 'run.cancelled'
+      const type = lastEvent(run).type === 'run.cancelled' ? 'run.completed' : 'run.cancelled'
       insert(run, run.events.length - 1, type, null, { outputs: {} })
     },
   ),
   runMutation(
     'L4',
     'an ended row without a terminal event',
-    run => isEnd(last(run)),
-    run => remove(run, last(run)),
+    run => isEnd(lastEvent(run)),
+    run => remove(run, lastEvent(run)),
   ),
   runMutation(
     'L4a',
     'a row of another status',
-    run => isEnd(last(run)),
+    run => isEnd(lastEvent(run)),
     run => {
       run.row.status = run.row.status === 'failed' ? 'completed' : 'failed'
     },
@@ -124,7 +124,7 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
   runMutation(
     'L4a',
     'a row that still runs',
-    run => isEnd(last(run)),
+    run => isEnd(lastEvent(run)),
     run => {
       run.row.status = 'running'
     },
@@ -151,7 +151,7 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
   runMutation(
     'L4a',
     'a row without an end',
-    run => isEnd(last(run)),
+    run => isEnd(lastEvent(run)),
     run => {
       run.row.endedAt = null
     },
@@ -159,15 +159,15 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
   runMutation(
     'L4a',
     'a row with an end while the log runs',
-    run => !isEnd(last(run)),
+    run => !isEnd(lastEvent(run)),
     run => {
-      run.row.endedAt = last(run).at
+      run.row.endedAt = lastEvent(run).at
     },
   ),
   runMutation(
     'L4a',
     'an ended run that is still due',
-    run => isEnd(last(run)),
+    run => isEnd(lastEvent(run)),
     run => {
       run.row.wakeAt = 0
     },
@@ -183,7 +183,7 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
   runMutation(
     'L5',
     'a log line after the end',
-    run => isEnd(last(run)),
+    run => isEnd(lastEvent(run)),
     run => {
       insert(run, run.events.length, 'log.appended', null, { level: 'info', message: 'late' })
     },
@@ -191,7 +191,7 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
   runMutation(
     'L5',
     'a node that starts after the end',
-    run => isEnd(last(run)),
+    run => isEnd(lastEvent(run)),
     run => {
       const node = run.definition.nodes[0]
       insert(run, run.events.length, 'node.started', node?.id ?? null, {
@@ -205,10 +205,10 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
     'L5a',
     'a log without run.started',
     run => run.events.length > 1,
-    run => remove(run, first(run)),
+    run => remove(run, firstEvent(run)),
   ),
   mutation('L5a', 'a run that starts twice', notFirst, ({ run, at }) => {
-    insert(run, at, 'run.started', null, first(run).payload)
+    insert(run, at, 'run.started', null, firstEvent(run).payload)
   }),
   runMutation('L5a', 'an event before run.started', anywhere, run => {
     insert(run, 0, 'log.appended', null, { level: 'info', message: 'early' })
@@ -222,7 +222,7 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
     run => run.row.parentRunId !== null,
     run => {
       run.tenant = 'mallory'
-      first(run).payload.owner = { tenant: 'mallory' }
+      firstEvent(run).payload.owner = { tenant: 'mallory' }
     },
   ),
   runMutation(
@@ -235,9 +235,9 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
   ),
 ]
 
-type Run = Parameters<typeof first>[0]
+type Run = Parameters<typeof firstEvent>[0]
 
 const isSibling = (run: Run, other: Run): boolean =>
   run !== other && run.row.parentRunId !== null && run.row.parentRunId === other.row.parentRunId
 
-const codeOf = (run: Run): unknown => (last(run).payload.error as { code?: unknown } | undefined)?.code
+const codeOf = (run: Run): unknown => (lastEvent(run).payload.error as { code?: unknown } | undefined)?.code

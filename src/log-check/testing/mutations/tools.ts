@@ -11,9 +11,9 @@ import {
   ofType,
   repeat,
   type Spot,
-  says,
+  setsField,
 } from '../draft.js'
-import { closes, follows, isLive, next, opens } from './invocations.js'
+import { closes, follows, isLive, nextOfNode, opens } from './invocations.js'
 
 const calls = all(ofType('agent.toolCalled'), isLive)
 const returns = all(ofType('agent.toolReturned'), isLive)
@@ -57,19 +57,19 @@ export const TOOL_MUTATIONS: readonly Mutation[] = [
       wanted(spot).push({ ...(tool === undefined ? {} : { toolId: tool }), argsHash: 'ef'.repeat(32) })
     },
   ),
-  says('L23q', 'a forbidden call that took time', with_('forbidden'), 'durationMs', 3),
-  says('L23q', 'a call too many that took time', with_('rate_limited'), 'durationMs', 3),
+  setsField('L23q', 'a forbidden call that took time', with_('forbidden'), 'durationMs', 3),
+  setsField('L23q', 'a call too many that took time', with_('rate_limited'), 'durationMs', 3),
   changed('L23q', 'a call that took no time', with_('ok'), event => {
     delete event.payload.durationMs
   }),
   changed('L23q', 'a failure without an error', with_('error'), event => {
     delete event.payload.error
   }),
-  says('L23q', 'a forbidden call that says otherwise', with_('forbidden'), 'error', { code: 'tool_failed' }),
-  says('L31e', 'arguments of a live call', calls, 'inputs', { path: '/etc/passwd' }),
-  says('L31e', 'what a tool returned', with_('ok'), 'outcome', 'the whole file'),
-  says('L31e', 'arguments in the place of their hash', calls, 'argsHash', 'path=/etc/passwd'),
-  says('L31e', 'the words of a tool in its error', with_('error'), 'error', {
+  setsField('L23q', 'a forbidden call that says otherwise', with_('forbidden'), 'error', { code: 'tool_failed' }),
+  setsField('L31e', 'arguments of a live call', calls, 'inputs', { path: '/etc/passwd' }),
+  setsField('L31e', 'what a tool returned', with_('ok'), 'outcome', 'the whole file'),
+  setsField('L31e', 'arguments in the place of their hash', calls, 'argsHash', 'path=/etc/passwd'),
+  setsField('L31e', 'the words of a tool in its error', with_('error'), 'error', {
     code: 'failed',
     message: 'no such file',
   }),
@@ -79,8 +79,8 @@ export const TOOL_MUTATIONS: readonly Mutation[] = [
   changed('L31e', 'a call that does not say how it goes', calls, event => {
     delete event.payload.transport
   }),
-  says('L31e', 'a call by another name', calls, 'callId', 'call-0'),
-  says('L31e', 'a tool by two names', calls, 'toolId', 'mcp:other'),
+  setsField('L31e', 'a call by another name', calls, 'callId', 'call-0'),
+  setsField('L31e', 'a tool by two names', calls, 'toolId', 'mcp:other'),
   mutation('L23l', 'a refusal that is told twice', refusals, ({ run, event, at }) => {
     repeat(run, event, at + 1)
   }),
@@ -91,9 +91,9 @@ export const TOOL_MUTATIONS: readonly Mutation[] = [
       reason: 'refusal',
     })
   }),
-  says('L23l', 'the words of a refusal', refusals, 'refusalText', 'I would rather not'),
+  setsField('L23l', 'the words of a refusal', refusals, 'refusalText', 'I would rather not'),
   mutation('L23l', 'a refusal that an answer is made up for', refusals, spot => {
-    const end = next(spot)
+    const end = nextOfNode(spot)
     if (end !== undefined) end.payload.outcome = 'completed'
   }),
   mutation(
@@ -124,7 +124,7 @@ export const TOOL_MUTATIONS: readonly Mutation[] = [
   mutation('L23r', 'a call after all tries were used up', giveUps, ({ run, event, at }) => {
     insert(run, at + 1, 'provider.usage', event.nodeId, {})
   }),
-  says(
+  setsField(
     'L23s',
     'an answer that was only wrong and counts as cut off',
     all(retries, spot => spot.event.payload.reason !== 'truncation'),
@@ -136,7 +136,7 @@ export const TOOL_MUTATIONS: readonly Mutation[] = [
     'a cut that is not told',
     all(ofType('envelope.truncated'), spot => follows(spot, 'envelope.retry.attempted')),
   ),
-  says('L23s', 'a reason that this host does not have', retries, 'reason', 'type-drift'),
+  setsField('L23s', 'a reason that this host does not have', retries, 'reason', 'type-drift'),
   changed(
     'L23s',
     'a correction that is left out',
@@ -145,7 +145,7 @@ export const TOOL_MUTATIONS: readonly Mutation[] = [
       delete event.secret
     },
   ),
-  says('L23s', 'a cut by another model', ofType('envelope.truncated'), 'model', 'gpt-other'),
+  setsField('L23s', 'a cut by another model', ofType('envelope.truncated'), 'model', 'gpt-other'),
   mutation(
     'L23s',
     'tries that are used up for another reason',
@@ -155,11 +155,11 @@ export const TOOL_MUTATIONS: readonly Mutation[] = [
     },
   ),
   ...['prompt', 'result', 'body', 'input', 'output', 'apiKey', 'secret', 'credentials', 'token'].map(field =>
-    says('L31d', `the beginning of an invocation that tells ${field}`, opens, field, 'x'),
+    setsField('L31d', `the beginning of an invocation that tells ${field}`, opens, field, 'x'),
   ),
-  says('L31d', 'the end of an invocation that tells its result', closes, 'more', [{ result: 'x' }]),
-  says('L31f', 'a model with a long name', opens, 'resolvedModel', 'x'.repeat(600)),
-  says(
+  setsField('L31d', 'the end of an invocation that tells its result', closes, 'more', [{ result: 'x' }]),
+  setsField('L31f', 'a model with a long name', opens, 'resolvedModel', 'x'.repeat(600)),
+  setsField(
     'L31f',
     'a prompt that was applied for a long reason',
     ofType('agent.promptResolved'),

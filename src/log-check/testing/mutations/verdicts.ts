@@ -4,9 +4,9 @@ import {
   before,
   changed,
   type DraftEvent,
-  first,
+  firstEvent,
   has,
-  last,
+  lastEvent,
   lost,
   type Mutation,
   mutation,
@@ -14,18 +14,15 @@ import {
   remove,
   repeat,
   type Spot,
-  says,
+  setsField,
   shift,
   uncaused,
 } from '../draft.js'
+import { OVERRIDE, RENDERED, VERIFICATION_STARTED } from '../../verification/verification-attempts.js'
 
-export const HEARD = 'dws.verification.started'
-export const RENDERED = 'dws.verification.verdict_rendered'
-export const OVERRIDE = 'host:human-override'
-
-/** The hearing that an event is told in, by its first event. */
-export const heardIn = (spot: Spot): DraftEvent | undefined =>
-  before(spot, ({ type, nodeId }) => type === HEARD && nodeId === spot.event.nodeId)
+/** The verification that an event is told in, by its first event. */
+export const verificationStartOf = (spot: Spot): DraftEvent | undefined =>
+  before(spot, ({ type, nodeId }) => type === VERIFICATION_STARTED && nodeId === spot.event.nodeId)
 
 export const keysOf = ({ payload }: DraftEvent): string[] => (payload.criteria ?? []) as string[]
 
@@ -40,12 +37,12 @@ const verdict = (...said: string[]) =>
 export const isOfGate = ({ event }: Spot): boolean =>
   event.payload.agentId !== OVERRIDE && !keysOf(event).some(key => key.startsWith('human-') || key === 'no-answer')
 
-const blocking = (spot: Spot): boolean => heardIn(spot)?.payload.blocking === true
+const blocking = (spot: Spot): boolean => verificationStartOf(spot)?.payload.blocking === true
 
 /** The result that a pass was over is merged. */
 const merges = (spot: Spot): boolean => {
-  const hearing = heardIn(spot)
-  if (hearing?.payload.point === 'run') return last(spot.run).type === 'run.completed' && isLastPass(spot)
+  const verification = verificationStartOf(spot)
+  if (verification?.payload.point === 'run') return lastEvent(spot.run).type === 'run.completed' && isLastPass(spot)
   const next = after(
     spot,
     ({ type, nodeId, payload }) =>
@@ -55,24 +52,24 @@ const merges = (spot: Spot): boolean => {
           type,
         )),
   )
-  if (hearing?.payload.point === 'harvest')
+  if (verification?.payload.point === 'harvest')
     return next?.payload.childRunId === spot.event.payload.target && next?.payload.phase === 'output.harvested'
   return next?.type === 'node.completed'
 }
 
 const isLastPass = (spot: Spot): boolean => after(spot, ({ type }) => type === 'agent.verified') === undefined
 
-const point = (wanted: string) => (spot: Spot) => heardIn(spot)?.payload.point === wanted
+const point = (wanted: string) => (spot: Spot) => verificationStartOf(spot)?.payload.point === wanted
 const rendered = (spot: Spot): DraftEvent | undefined =>
   before(spot, ({ type, nodeId }) => type === RENDERED && nodeId === spot.event.nodeId)
 
 export const VERDICT_MUTATIONS: readonly Mutation[] = [
-  says('L24', 'a verdict over nothing', ofType('agent.verified'), 'target', 'stranger'),
-  says('L24', 'a result of nobody', ofType('assay.result.staged'), 'targetRef', 'stranger'),
+  setsField('L24', 'a verdict over nothing', ofType('agent.verified'), 'target', 'stranger'),
+  setsField('L24', 'a result of nobody', ofType('assay.result.staged'), 'targetRef', 'stranger'),
   uncaused('L24a', 'a verdict without a cause', ofType('agent.verified')),
-  uncaused('L24a', 'a hearing without a cause', ofType(HEARD)),
+  uncaused('L24a', 'a verification without a cause', ofType(VERIFICATION_STARTED)),
   mutation('L24a', 'a verdict due to something else', ofType('agent.verified'), ({ run, event }) => {
-    event.causationId = first(run).eventId
+    event.causationId = firstEvent(run).eventId
   }),
   mutation(
     'L24a',
@@ -80,37 +77,43 @@ export const VERDICT_MUTATIONS: readonly Mutation[] = [
     all(verdict('pass'), point('node'), ({ run, at }) => run.events[at + 1]?.type === 'agent.invocation.completed'),
     ({ run, event, at }) => shift(run, event, at + 1),
   ),
-  says(
+  setsField(
     'L24b',
     'a merge after a fail',
     all(verdict('pass'), merges, spot => !point('run')(spot)),
     'verdict',
     'fail',
   ),
-  says('L24b', 'a merge of what was sent back', all(verdict('pass'), merges, point('harvest')), 'verdict', 'revise'),
+  setsField(
+    'L24b',
+    'a merge of what was sent back',
+    all(verdict('pass'), merges, point('harvest')),
+    'verdict',
+    'revise',
+  ),
   lost('L24c', 'a merge without a pass', all(verdict('pass'), blocking, merges)),
   mutation('L24c', 'a pass over another result', all(verdict('pass'), blocking, merges), ({ event }) => {
     Object.assign(event.secret ?? {}, { resultHash: `sha256:${'0'.repeat(64)}` })
   }),
   mutation('L24c', 'a merge past a gate', all(verdict('pass'), blocking, merges), spot => {
-    const hearing = heardIn(spot)
-    if (hearing !== undefined) hearing.payload.gateId = 'other'
+    const verification = verificationStartOf(spot)
+    if (verification !== undefined) verification.payload.gateId = 'other'
   }),
   mutation('L24c', 'a result that was put to no gate', all(verdict('pass'), blocking, merges), spot => {
-    const hearing = heardIn(spot)
-    if (hearing !== undefined) remove(spot.run, hearing)
+    const verification = verificationStartOf(spot)
+    if (verification !== undefined) remove(spot.run, verification)
   }),
-  says(
+  setsField(
     'L24e',
     'a pass that becomes a fail',
     all(verdict('pass'), isOfGate, spot => rendered(spot)?.payload.forced !== true),
     'verdict',
     'fail',
   ),
-  says('L24e', 'a fail that becomes a pass', all(verdict('fail', 'revise'), isOfGate), 'verdict', 'pass'),
-  says('L24e', 'the word of somebody else', all(ofType('agent.verified'), isOfGate), 'agentId', 'some.body'),
+  setsField('L24e', 'a fail that becomes a pass', all(verdict('fail', 'revise'), isOfGate), 'verdict', 'pass'),
+  setsField('L24e', 'the word of somebody else', all(ofType('agent.verified'), isOfGate), 'agentId', 'some.body'),
   mutation('L24e', 'a verdict over another result', ofType('agent.verified'), ({ run, event }) => {
-    event.payload.target = first(run).eventId
+    event.payload.target = firstEvent(run).eventId
   }),
   changed('L24e', 'a criterion that was not judged', ofType('agent.verified'), event => {
     event.payload.criteria = [...keysOf(event), 'extra']
@@ -118,7 +121,7 @@ export const VERDICT_MUTATIONS: readonly Mutation[] = [
   changed('L24e', 'a criterion that is not told', ofType('agent.verified'), event => {
     event.payload.criteria = keysOf(event).slice(1)
   }),
-  says(
+  setsField(
     'L24e',
     'a gate that blocks and proceeds',
     all(ofType(RENDERED), ({ event }) => event.payload.proceeds !== true),
@@ -133,7 +136,7 @@ export const VERDICT_MUTATIONS: readonly Mutation[] = [
       delete event.payload.proceeds
     },
   ),
-  says(
+  setsField(
     'L24e',
     'a pass that is forced',
     all(ofType(RENDERED), ({ event }) => event.payload.dwsVerdict !== 'fail'),
@@ -173,7 +176,7 @@ export const VERDICT_MUTATIONS: readonly Mutation[] = [
     'somebody who did not judge their own work',
     all(
       ofType('agent.verified'),
-      spot => ['node', 'harvest'].includes(String(heardIn(spot)?.payload.point)),
+      spot => ['node', 'harvest'].includes(String(verificationStartOf(spot)?.payload.point)),
       ({ event }) => !keysOf(event).includes('self-verification'),
     ),
     event => {
@@ -188,7 +191,7 @@ export const VERDICT_MUTATIONS: readonly Mutation[] = [
       event.payload.criteria = keysOf(event).filter(key => key !== 'self-verification')
     },
   ),
-  says('L25', 'a give-up that counts as success', all(ofType('run.completed'), gaveUp), 'goalSatisfied', true),
+  setsField('L25', 'a give-up that counts as success', all(ofType('run.completed'), gaveUp), 'goalSatisfied', true),
   changed(
     'L25a',
     'a goal of which nothing is said',
@@ -197,14 +200,14 @@ export const VERDICT_MUTATIONS: readonly Mutation[] = [
       delete event.payload.goalSatisfied
     },
   ),
-  says(
+  setsField(
     'L25a',
     'a goal that was reached and is not',
     all(ofType('run.completed'), ({ event }) => event.payload.goalSatisfied === true),
     'goalSatisfied',
     false,
   ),
-  says(
+  setsField(
     'L25a',
     'a goal of a run that has none',
     all(
@@ -217,7 +220,7 @@ export const VERDICT_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L25a',
     'a success that a gate denies',
-    all(verdict('pass'), isLastPass, ({ run }) => last(run).payload.goalSatisfied === true),
+    all(verdict('pass'), isLastPass, ({ run }) => lastEvent(run).payload.goalSatisfied === true),
     ({ event }) => {
       event.payload.verdict = 'fail'
     },

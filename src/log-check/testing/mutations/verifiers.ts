@@ -6,19 +6,20 @@ import {
   type Draft,
   type DraftEvent,
   type DraftRun,
-  first,
+  firstEvent,
   isOwn,
-  last,
+  lastEvent,
   lost,
   type Mutation,
   mutation,
   ofType,
   repeat,
   type Spot,
-  says,
+  setsField,
   uncaused,
 } from '../draft.js'
-import { HEARD, heardIn, RENDERED, raised } from './verdicts.js'
+import { RENDERED, VERIFICATION_STARTED } from '../../verification/verification-attempts.js'
+import { verificationStartOf, raised } from './verdicts.js'
 
 const HELD = 'assay.verification.held'
 const RESUMED = 'assay.verification.resumed'
@@ -28,8 +29,8 @@ const ENDED = 'assay.verifier.ended'
 
 const votes = (...wanted: string[]) => all(ofType(ENDED), ({ event }) => wanted.includes(String(event.payload.vote)))
 const quorumOf = ({ payload }: DraftEvent) => payload.quorum as { votes: number; passVotes: number }
-const verifiers = (spot: Spot): number => Number(heardIn(spot)?.payload.verifiers)
-const isVoted = (spot: Spot): boolean => verifiers(spot) > 0 && heardIn(spot)?.payload.probesFailed === 0
+const verifiers = (spot: Spot): number => Number(verificationStartOf(spot)?.payload.verifiers)
+const isVoted = (spot: Spot): boolean => verifiers(spot) > 0 && verificationStartOf(spot)?.payload.probesFailed === 0
 
 const counting: readonly Mutation[] = [
   changed('L24h', 'a vote too many', ofType(RENDERED), event => {
@@ -43,7 +44,7 @@ const counting: readonly Mutation[] = [
       quorumOf(event).passVotes -= 1
     },
   ),
-  says(
+  setsField(
     'L24h',
     'a pass without a quorum',
     all(
@@ -54,7 +55,7 @@ const counting: readonly Mutation[] = [
     'dwsVerdict',
     'pass',
   ),
-  says(
+  setsField(
     'L24h',
     'a fail against all votes',
     all(
@@ -65,14 +66,14 @@ const counting: readonly Mutation[] = [
     'dwsVerdict',
     'fail',
   ),
-  says(
+  setsField(
     'L24h',
     'a condition without a warning',
     all(ofType(RENDERED), ({ event }) => event.payload.dwsVerdict === 'pass'),
     'dwsVerdict',
     'conditional_pass',
   ),
-  says(
+  setsField(
     'L24h',
     'a warning without a condition',
     all(ofType(RENDERED), ({ event }) => event.payload.dwsVerdict === 'conditional_pass'),
@@ -112,21 +113,21 @@ const asking: readonly Mutation[] = [
         )?.type === RENDERED,
     ),
   ),
-  says('L24g', 'a vote that was none', votes('pass', 'fail', 'conditional_pass'), 'fault', 'verifier_failed'),
+  setsField('L24g', 'a vote that was none', votes('pass', 'fail', 'conditional_pass'), 'fault', 'verifier_failed'),
   changed('L24g', 'no vote, and no reason', votes('none'), event => {
     delete event.payload.fault
   }),
   changed('L24g', 'a vote in another round', ofType(ENDED), raised('round')),
-  says('L24g', 'a verifier that the gate does not have', ofType(BEGAN), 'verifier', 9),
-  says('L24g', 'the vote of another run', votes('pass', 'fail', 'conditional_pass'), 'childRunId', 'run_other'),
-  says(
+  setsField('L24g', 'a verifier that the gate does not have', ofType(BEGAN), 'verifier', 9),
+  setsField('L24g', 'the vote of another run', votes('pass', 'fail', 'conditional_pass'), 'childRunId', 'run_other'),
+  setsField(
     'L24g',
     'a verifier in the place of another',
     all(ofType(ENDED), ({ event }) => event.payload.childRunId !== undefined),
     'agentId',
     'some.body',
   ),
-  says('L24g', 'a verifier of another gate', ofType(BEGAN, STARTED, ENDED), 'gateId', 'other'),
+  setsField('L24g', 'a verifier of another gate', ofType(BEGAN, STARTED, ENDED), 'gateId', 'other'),
   mutation('L24g', 'a verifier that is asked twice', ofType(BEGAN), ({ run, event, at }) => {
     repeat(run, event, at)
   }),
@@ -138,7 +139,7 @@ const asking: readonly Mutation[] = [
   changed(
     'L24g',
     'faults that were none',
-    all(ofType(HELD), spot => heardNow(spot)),
+    all(ofType(HELD), spot => isHeldDuringVerification(spot)),
     raised('faults'),
   ),
   changed('L24m', 'a round that is left out', ofType(RESUMED), raised('round')),
@@ -147,27 +148,27 @@ const asking: readonly Mutation[] = [
     'what goes on and was not held',
     all(ofType(HELD), spot => after(spot, ({ nodeId }) => nodeId === spot.event.nodeId)?.type === RESUMED),
   ),
-  says(
+  setsField(
     'L24m',
     'what goes on too early',
     all(ofType(HELD), spot => after(spot, ({ nodeId }) => nodeId === spot.event.nodeId)?.type === RESUMED),
     'retryInMs',
     1e12,
   ),
-  says(
+  setsField(
     'L24m',
     'a gate that blocks and lets go',
     all(ofType(HELD), ({ event }) => event.payload.proceeds !== true),
     'proceeds',
     true,
   ),
-  says('L24m', 'another gate that goes on', ofType(RESUMED), 'gateId', 'other'),
+  setsField('L24m', 'another gate that goes on', ofType(RESUMED), 'gateId', 'other'),
 ]
 
-/** Held in a hearing, not before one. */
-function heardNow(spot: Spot): boolean {
+/** Held in a verification, not before one. */
+function isHeldDuringVerification(spot: Spot): boolean {
   const previous = before(spot, ({ nodeId }) => nodeId === spot.event.nodeId)
-  return previous !== undefined && [ENDED, HEARD].includes(previous.type)
+  return previous !== undefined && [ENDED, VERIFICATION_STARTED].includes(previous.type)
 }
 
 type Given = { agentId: string; bundle: Record<string, unknown> }
@@ -180,7 +181,7 @@ const ownJudge =
     types.includes(spot.event.type) && isOwn(spot) && childOf(spot, draft) !== undefined
 const givenTo = (spot: Spot, draft: Draft): Given => {
   const child = childOf(spot, draft)
-  return (child === undefined ? {} : first(child).payload.inputs) as Given
+  return (child === undefined ? {} : firstEvent(child).payload.inputs) as Given
 }
 
 const isolation: readonly Mutation[] = [
@@ -199,7 +200,7 @@ const isolation: readonly Mutation[] = [
     (spot, draft) => ownJudge(ENDED)(spot, draft) && spot.event.payload.vote !== 'none',
     (spot, draft) => {
       const child = childOf(spot, draft)
-      if (child !== undefined) last(child).type = 'run.failed'
+      if (child !== undefined) lastEvent(child).type = 'run.failed'
     },
   ),
 ]

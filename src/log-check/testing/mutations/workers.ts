@@ -8,7 +8,7 @@ import {
   type DraftRun,
   insert,
   isOwn,
-  last,
+  lastEvent,
   lost,
   type Mutation,
   mutation,
@@ -20,7 +20,7 @@ import {
   type Spot,
   shift,
 } from '../draft.js'
-import { byDispatch, bySub, completesLater, told } from './handoffs.js'
+import { byDispatch, bySub, completesLater, toldPhase } from './handoffs.js'
 
 type Config = Record<string, unknown> & { outputMapping?: object; outputAttestation?: { requireApproval?: boolean } }
 
@@ -60,7 +60,7 @@ const redecided = (
     event => change(workersOf(event)),
   )
 
-/** The next event of the same kind, told of another worker by the same node in the same round. */
+/** The next event of the same kind, told of another worker in the same attempt of the node. */
 const nextWorker = (spot: Spot, phase: string): DraftEvent | undefined => {
   const next = after(
     spot,
@@ -104,22 +104,27 @@ export const WORKER_MUTATIONS: readonly Mutation[] = [
       Object.assign(answerOf(event).editedArtifactData ?? {}, { nextWorkerIds: ['stranger'] })
     },
   ),
-  mutation('L21l', 'another sub-workflow than the node names', all(told('dispatch.began'), bySub), ({ run, event }) => {
-    configOf(run, event.nodeId).workflowId = 'stranger'
-  }),
-  lost('L21m', 'what is mapped and not harvested', all(told('output.harvested'), unguarded, completesLater)),
-  mutation('L21m', 'what is harvested and not mapped', told('output.harvested'), ({ run, event }) => {
+  mutation(
+    'L21l',
+    'another sub-workflow than the node names',
+    all(toldPhase('dispatch.began'), bySub),
+    ({ run, event }) => {
+      configOf(run, event.nodeId).workflowId = 'stranger'
+    },
+  ),
+  lost('L21m', 'what is mapped and not harvested', all(toldPhase('output.harvested'), unguarded, completesLater)),
+  mutation('L21m', 'what is harvested and not mapped', toldPhase('output.harvested'), ({ run, event }) => {
     const config = configOf(run, event.nodeId)
     delete config.outputMapping
     delete config.perWorkerOutputMappings
   }),
-  changed('L21m', 'a name that is not mapped', told('output.harvested'), event => {
+  changed('L21m', 'a name that is not mapped', toldPhase('output.harvested'), event => {
     event.payload.harvestedKeys = ['stranger']
   }),
   changed(
     'L21m',
     'names in another order',
-    spot => told('output.harvested')(spot) && (spot.event.payload.harvestedKeys as unknown[]).length > 1,
+    spot => toldPhase('output.harvested')(spot) && (spot.event.payload.harvestedKeys as unknown[]).length > 1,
     event => {
       ;(event.payload.harvestedKeys as unknown[]).reverse()
     },
@@ -127,7 +132,8 @@ export const WORKER_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L21m',
     'a mapping that is ignored',
-    spot => told('child.completed')(spot) && completesLater(spot) && nextWorker(spot, 'output.harvested') === undefined,
+    spot =>
+      toldPhase('child.completed')(spot) && completesLater(spot) && nextWorker(spot, 'output.harvested') === undefined,
     ({ run, event }) => {
       const config = configOf(run, event.nodeId)
       delete config.outputAttestation
@@ -138,7 +144,7 @@ export const WORKER_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L21n',
     'workers that work at once although they may not',
-    all(told('dispatch.began'), isParallel, spot => nextWorker(spot, 'dispatch.began') !== undefined),
+    all(toldPhase('dispatch.began'), isParallel, spot => nextWorker(spot, 'dispatch.began') !== undefined),
     ({ run, event }) => {
       delete configOf(run, event.nodeId).fanOutPolicy
     },
@@ -147,7 +153,7 @@ export const WORKER_MUTATIONS: readonly Mutation[] = [
     'L21n',
     'a worker that gets work before another has finished',
     all(
-      told('dispatch.succeeded'),
+      toldPhase('dispatch.succeeded'),
       spot => !isParallel(spot),
       spot => nextWorker(spot, 'dispatch.began') !== undefined,
     ),
@@ -160,7 +166,7 @@ export const WORKER_MUTATIONS: readonly Mutation[] = [
     'L21o',
     'workers one after the other although they should work at once',
     all(
-      told('dispatch.succeeded', 'dispatch.failed'),
+      toldPhase('dispatch.succeeded', 'dispatch.failed'),
       byDispatch,
       spot => !isParallel(spot),
       spot => nextWorker(spot, 'dispatch.began') !== undefined,
@@ -172,7 +178,7 @@ export const WORKER_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L21o',
     'a worker that is started before one named earlier',
-    all(told('dispatch.succeeded'), isParallel, spot => nextWorker(spot, 'dispatch.succeeded') !== undefined),
+    all(toldPhase('dispatch.succeeded'), isParallel, spot => nextWorker(spot, 'dispatch.succeeded') !== undefined),
     spot => {
       const next = nextWorker(spot, 'dispatch.succeeded')
       if (next !== undefined) shift(spot.run, next, spot.at)
@@ -181,14 +187,19 @@ export const WORKER_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L21o',
     'a worker that is merged before one named earlier',
-    all(told('output.harvested'), isParallel, unguarded, spot => nextWorker(spot, 'output.harvested') !== undefined),
+    all(
+      toldPhase('output.harvested'),
+      isParallel,
+      unguarded,
+      spot => nextWorker(spot, 'output.harvested') !== undefined,
+    ),
     spot => {
       const next = nextWorker(spot, 'output.harvested')
       if (next !== undefined) shift(spot.run, next, spot.at)
     },
   ),
-  lost('L21p', 'a worker that is still at work', all(told('child.failed', 'child.cancelled'), completesLater)),
-  lost('L21p', 'a worker that was never started', all(told('dispatch.failed'), byDispatch, completesLater)),
+  lost('L21p', 'a worker that is still at work', all(toldPhase('child.failed', 'child.cancelled'), completesLater)),
+  lost('L21p', 'a worker that was never started', all(toldPhase('dispatch.failed'), byDispatch, completesLater)),
   lost('L21q', 'a child that was not dispatched', ofType('node.dispatched')),
   changed('L21q', 'a child of another workflow', ofType('node.dispatched'), event => {
     event.payload.childWorkflowId = 'stranger'
@@ -196,24 +207,29 @@ export const WORKER_MUTATIONS: readonly Mutation[] = [
   lost(
     'L21q',
     'a dispatched child that is no worker’s',
-    all(told('dispatch.succeeded'), spot => spot.at + 1 < spot.run.events.length),
+    all(toldPhase('dispatch.succeeded'), spot => spot.at + 1 < spot.run.events.length),
   ),
-  mutation('L21q', 'a child that is dispatched late', told('dispatch.succeeded'), spot => {
+  mutation('L21q', 'a child that is dispatched late', toldPhase('dispatch.succeeded'), spot => {
     const { childRunId } = spot.event.payload
     const event = before(spot, ({ type, payload }) => type === 'node.dispatched' && payload.childRunId === childRunId)
     if (event !== undefined) shift(spot.run, event, spot.at)
   }),
   mutation('L21r', 'a child that ended otherwise', endsOwnChild, ({ event }, draft) => {
     const end = childOf(event, draft)
-    if (end !== undefined) last(end).type = last(end).type === 'run.failed' ? 'run.cancelled' : 'run.failed'
+    if (end !== undefined) lastEvent(end).type = lastEvent(end).type === 'run.failed' ? 'run.cancelled' : 'run.failed'
   }),
   mutation('L21r', 'a child that has not ended', endsOwnChild, ({ event }, draft) => {
     const child = childOf(event, draft)
-    if (child !== undefined) remove(child, last(child))
+    if (child !== undefined) remove(child, lastEvent(child))
   }),
-  changed('L21r', 'a child that completes and is said to fail', all(told('child.completed'), endsOwnChild), event => {
-    Object.assign(event.payload, { phase: 'child.failed', error: { code: 'no', message: 'no' } })
-  }),
+  changed(
+    'L21r',
+    'a child that completes and is said to fail',
+    all(toldPhase('child.completed'), endsOwnChild),
+    event => {
+      Object.assign(event.payload, { phase: 'child.failed', error: { code: 'no', message: 'no' } })
+    },
+  ),
   completed('a worker that is not told of', outputs => outputs.workers.pop()),
   completed('a worker told of twice', outputs => outputs.workers.push({ ...outputs.workers[0] })),
   completed('a worker with another name', outputs => {
@@ -232,7 +248,7 @@ export const WORKER_MUTATIONS: readonly Mutation[] = [
   completed('another child of the last worker', outputs => {
     outputs.childRunId = 'run_other'
   }),
-  mutation('L21t', 'a merge that nobody accepted', all(told('output.harvested'), byDispatch, unguarded), spot => {
+  mutation('L21t', 'a merge that nobody accepted', all(toldPhase('output.harvested'), byDispatch, unguarded), spot => {
     configOf(spot.run, spot.event.nodeId).outputAttestation = { requireApproval: true }
   }),
   mutation(
@@ -256,7 +272,7 @@ export const WORKER_MUTATIONS: readonly Mutation[] = [
     'a decision of which nothing is told',
     run => run.events.some((event, at) => dispatched({ run, event, at })),
     run => {
-      for (const event of run.events.filter((other, at) => told()({ run, event: other, at }))) remove(run, event)
+      for (const event of run.events.filter((other, at) => toldPhase()({ run, event: other, at }))) remove(run, event)
     },
   ),
 ]
@@ -273,7 +289,7 @@ const childOf = ({ payload }: DraftEvent, draft: Draft): DraftRun | undefined =>
 
 function endsOwnChild(spot: Spot): boolean {
   const own = isOwn(spot) && spot.run.row.fork?.mode !== 'replay'
-  return own && told('child.completed', 'child.failed', 'child.cancelled')(spot)
+  return own && toldPhase('child.completed', 'child.failed', 'child.cancelled')(spot)
 }
 
 function acceptsMerge(spot: Spot): boolean {
