@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { ENGINE_VERSION } from '../../src/core/run/version.js'
 import { CHAIN_START, chainHash } from '../../src/engine/chain.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
+import { compareView } from '../../src/testing/view-comparison.js'
+import { renderEvent } from '../../src/wire/render.js'
 import { SEED } from '../support/crash-points.js'
 import { findingsOf, runsIn } from '../support/stored-runs.js'
 import { EVENT_TYPES } from './event-types.js'
@@ -68,6 +70,13 @@ describe.each([...histories])('%s', (name, history) => {
       for (const [sequence, snapshot] of today.entries())
         if (!mayDepart(run.runId, sequence, 'snapshot'))
           expect(snapshot, `${run.runId} after event ${sequence}`).toEqual(recorded[sequence])
+    }
+  })
+
+  test('whoever folds its public events sees what the server shows, after each of them', () => {
+    for (const run of runs) {
+      const events = wholeLog(history, run).map(row => JSON.parse(renderEvent(run.runId, row, { engineVersion: '1' })))
+      expect(compareView(events, snapshotsOf(history, run)).differences, run.runId).toEqual([])
     }
   })
 
