@@ -1,7 +1,7 @@
 /**
  * Writes the files that follow from others; `--check` writes nothing and fails when one is out of date.
  *
- *   src/core/nodes/registry.ts   from the files beside it: adding a node type means adding one file
+ *   src/core/workflow/nodes/registry.ts   from the files beside it: adding a node type means adding one file
  *   docs/requirements.md         from test titles
  */
 import fs from 'node:fs'
@@ -32,9 +32,9 @@ export function renderRegistry(fileNames) {
 
 /** What every generated file should hold, by path. */
 export function generated(folder = root) {
-  const nodes = fs.readdirSync(path.join(folder, 'src/core/nodes'))
+  const nodes = fs.readdirSync(path.join(folder, 'src/core/workflow/nodes'))
   return new Map([
-    ['src/core/nodes/registry.ts', renderRegistry(nodes)],
+    ['src/core/workflow/nodes/registry.ts', renderRegistry(nodes)],
     ['docs/requirements.md', renderRequirements(collectRequirements(readTests(folder)))],
   ])
 }

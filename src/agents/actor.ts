@@ -1,4 +1,4 @@
-import type { AgentWanted, ModelClass, ModelRole } from '../core/agent/brief.js'
+import type { AgentWanted, ModelClass, ModelRole } from '../core/invocation/brief.js'
 import type { JsonObject } from '../core/json.js'
 import type { Catalog } from './catalog/catalog.js'
 import { bindsMemory, type CatalogAgent } from './catalog/catalog-agent.js'

@@ -1,5 +1,5 @@
-import type { Agents, Artifacts } from '../engine/agent-ports.js'
-import type { Clock, Ids, Log, Random, SchemaChecker } from '../engine/ports.js'
+import type { Agents, Artifacts } from '../engine/ports/agents.js'
+import type { Clock, Ids, Log, Random, SchemaChecker } from '../engine/ports/store.js'
 import type { Secrets } from '../secrets/secrets.js'
 import { createBriefs } from './brief.js'
 import { type Catalog, createCatalog } from './catalog/catalog.js'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../core/json.js'
-import type { BriefAsk } from '../engine/agent-ports.js'
+import type { BriefAsk } from '../engine/ports/agents.js'
 import { createSecrets } from '../secrets/secrets.js'
 import { type BriefDeps, createBriefs } from './brief.js'
 import type { CatalogAgent } from './catalog/catalog-agent.js'

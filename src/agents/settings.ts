@@ -1,5 +1,5 @@
-import type { ModelClass, ModelName, Price } from '../core/agent/brief.js'
-import type { RepeatPolicy } from '../core/run/event.js'
+import type { ModelClass, ModelName, Price } from '../core/invocation/brief.js'
+import type { RepeatPolicy } from '../core/run/events.js'
 
 /** A secret is never written down in a setting, only where it is to be found when it is needed. */
 export type SecretRef = { readonly env: string } | { readonly file: string }

@@ -1,7 +1,7 @@
 import { verify } from 'node:crypto'
 import { sha256 } from '../digest.js'
 import type { AnomalyKind } from '../engine/api.js'
-import type { Checkpoint, SealedRun } from '../engine/audit-ports.js'
+import type { Checkpoint, SealedRun } from '../engine/ports/audit.js'
 import type { SigningKey, TrustedKeys } from './signing-key.js'
 
 /** A signed checkpoint over these runs that follows `previous`. */

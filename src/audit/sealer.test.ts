@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Checkpoint, SealedRun } from '../engine/audit-ports.js'
+import type { Checkpoint, SealedRun } from '../engine/ports/audit.js'
 import { ManualClock, settled } from '../testing/manual-clock.js'
 import { follows, isUnchanged } from './checkpoint.js'
 import { Sealer } from './sealer.js'

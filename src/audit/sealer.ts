@@ -1,5 +1,5 @@
-import type { AuditStore } from '../engine/audit-ports.js'
-import type { Clock, Log } from '../engine/ports.js'
+import type { AuditStore } from '../engine/ports/audit.js'
+import type { Clock, Log } from '../engine/ports/store.js'
 import { signCheckpoint } from './checkpoint.js'
 import type { SigningKey } from './signing-key.js'
 

@@ -1,6 +1,6 @@
 import type { AuditAnomaly, AuditAdmin, AuditReport } from '../engine/api.js'
-import type { Checkpoint, SealedRun } from '../engine/audit-ports.js'
-import type { RunRow, Store } from '../engine/ports.js'
+import type { Checkpoint, SealedRun } from '../engine/ports/audit.js'
+import type { RunRow, Store } from '../engine/ports/store.js'
 import { follows, isUnchanged, judgeSignature } from './checkpoint.js'
 import type { TrustedKeys } from './signing-key.js'
 import { type RunVerdict, verifySealed, verifyUnsealed } from './verify-run.js'

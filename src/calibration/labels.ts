@@ -1,5 +1,5 @@
-import type { VerificationRecord } from '../core/gate/record.js'
-import type { AgentVerified, VerifiedSecret } from '../core/run/gate-event.js'
+import type { VerificationRecord } from '../core/verification/record.js'
+import type { AgentVerified, VerifiedSecret } from '../core/verification/events.js'
 import { type Opinion, opinionOfGate, opinionOfVote } from './opinion.js'
 
 /** An attempt at a gate and a verdict on it; an attempt that a person overruled comes twice. */

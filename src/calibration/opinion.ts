@@ -1,5 +1,5 @@
-import type { Finding, Vote } from '../core/gate/judgement.js'
-import type { CriterionResult, VerificationRecord } from '../core/gate/record.js'
+import type { Finding, Vote } from '../core/verification/judgement.js'
+import type { CriterionResult, VerificationRecord } from '../core/verification/record.js'
 
 /** What one judge held of one result. The gate as a whole is one more judge. */
 export type Opinion = {

@@ -1,5 +1,5 @@
-import type { Clock, Store, VerdictRow } from '../engine/ports.js'
-import type { Records } from '../engine/verification-ports.js'
+import type { Clock, Store, VerdictRow } from '../engine/ports/store.js'
+import type { Records } from '../engine/ports/verification.js'
 import { Lru } from '../lru.js'
 import { effectiveVotes } from './agreement.js'
 import { type Case, casesOf, type Digest, digestOf, type Entry } from './labels.js'

@@ -1,5 +1,5 @@
-import type { Store, VerdictRow } from '../engine/ports.js'
-import type { Records, Standards } from '../engine/verification-ports.js'
+import type { Store, VerdictRow } from '../engine/ports/store.js'
+import type { Records, Standards } from '../engine/ports/verification.js'
 import type { Entry } from './labels.js'
 import type { ReadRecord } from './records.js'
 import { type CalibrationReport, calibrate } from './report.js'

@@ -1,4 +1,4 @@
-import { MASK } from './run/masking.js'
+import { MASK } from './run/redaction.js'
 
 /**
  * Texts that are shaped like a credential, wherever they stand. Whoever wrote the text must not be able to make this slow: what

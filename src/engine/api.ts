@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from '../core/json.js'
 import type { Refusal } from '../core/problem.js'
-import type { DrainPolicy, Fork, RunStatus } from '../core/run/event.js'
+import type { DrainPolicy, Fork, RunStatus } from '../core/run/events.js'
 import type { ResolveInterrupt as AnswerHeard } from '../core/run/input.js'
-import type { Plan } from '../core/run/plan.js'
+import type { Plan } from '../core/workflow/plan.js'
 import type { RunState } from '../core/run/state.js'
-import type { Checkpoint } from './audit-ports.js'
-import type { Delivery, Webhook } from './delivery-ports.js'
+import type { Checkpoint } from './ports/audit.js'
+import type { Delivery, Webhook } from './ports/deliveries.js'
 import type {
   ChildRow,
   Receipt,
@@ -15,7 +15,7 @@ import type {
   StandardKind,
   StoredEvent,
   WorkflowRecord,
-} from './ports.js'
+} from './ports/store.js'
 
 /** What the edges (HTTP, conformance seams, embedding programs) may ask of a host. */
 export interface RunEngine {

@@ -1,4 +1,4 @@
-import { BUDGET_DIMENSIONS } from '../core/agent/budget.js'
+import { BUDGET_DIMENSIONS } from '../core/budget/budget.js'
 import { SUMMARY_TOKENS } from '../core/reasoning.js'
 import type { HttpConfig } from './config.js'
 

@@ -1,4 +1,4 @@
-import { LOWEST_FLOOR } from '../core/orchestrator/decision.js'
+import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
 
 /** What the HTTP edge needs to know. `host.ts` fills it from the configuration; tests take the defaults. */
 export type HttpConfig = {

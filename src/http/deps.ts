@@ -1,6 +1,6 @@
 import type { Verdicts } from '../calibration/verdicts.js'
 import type { AuditAdmin, RunEngine, StandardsAdmin, WebhookAdmin } from '../engine/api.js'
-import type { Clock, Ids, Log } from '../engine/ports.js'
+import type { Clock, Ids, Log } from '../engine/ports/store.js'
 import type { AgentInventoryEntry } from '../wire/agents.js'
 import type { ToolDescriptor } from '../wire/tools.js'
 import type { KeyCache, KeyStore } from './auth/key-cache.js'

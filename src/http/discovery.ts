@@ -1,4 +1,4 @@
-import { PLACEMENTS, PROBE_TYPES, QUORUMS } from '../core/gate/gate.js'
+import { PLACEMENTS, PROBE_TYPES, QUORUMS } from '../core/verification/gate.js'
 import { sha256 } from '../digest.js'
 import { EVENT_LOG_SCHEMA_VERSION } from '../wire/render.js'
 import { agentFamilies } from './agent-capabilities.js'

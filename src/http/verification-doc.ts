@@ -1,6 +1,6 @@
-import type { Classification } from '../core/gate/judgement.js'
-import type { VerificationRecord } from '../core/gate/record.js'
-import type { Verification } from '../engine/verifications.js'
+import type { Classification } from '../core/verification/judgement.js'
+import type { VerificationRecord } from '../core/verification/record.js'
+import type { Verification } from '../engine/queries/verifications.js'
 import { spentOf } from '../wire/spent.js'
 import type { VerificationSummary } from '../wire/verification.js'
 

@@ -1,8 +1,8 @@
-import type { Knowledge, Probe } from '../core/gate/gate.js'
-import type { Evidence, ProbeResult } from '../core/gate/judgement.js'
+import type { Knowledge, Probe } from '../core/verification/gate.js'
+import type { Evidence, ProbeResult } from '../core/verification/judgement.js'
 import type { Json } from '../core/json.js'
 import type { Egress } from '../egress/egress.js'
-import type { Clock, Log, SchemaChecker } from '../engine/ports.js'
+import type { Clock, Log, SchemaChecker } from '../engine/ports/store.js'
 import type { Semaphore } from '../timing/semaphore.js'
 
 /** A probe of one type. */

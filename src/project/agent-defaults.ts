@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { AgentSettings, ModelSettings, ProviderSettings } from '../agents/settings.js'
-import type { ModelName } from '../core/agent/brief.js'
+import type { ModelName } from '../core/invocation/brief.js'
 import { own } from '../core/json.js'
 import type { AgentSections } from './agent-settings.js'
 import { modelName, url } from './settings.js'

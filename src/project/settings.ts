@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, own } from '../core/json.js'
-import { LOWEST_FLOOR } from '../core/orchestrator/decision.js'
+import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
 import { suggestion } from './suggest.js'
 
 export type Setting = {

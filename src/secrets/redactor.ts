@@ -1,6 +1,6 @@
 import { withoutCredentials } from '../core/credentials.js'
 import type { Json } from '../core/json.js'
-import { MASK } from '../core/run/masking.js'
+import { MASK } from '../core/run/redaction.js'
 import { createNeedles, type Needles } from './needles.js'
 import { spellingsOf } from './spellings.js'
 

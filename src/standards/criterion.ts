@@ -1,4 +1,4 @@
-import type { Criterion, Probe, Scale } from '../core/gate/gate.js'
+import type { Criterion, Probe, Scale } from '../core/verification/gate.js'
 import { own } from '../core/json.js'
 import { key, type Origin } from './names.js'
 import { type ProbeWanted, probe } from './probe.js'

@@ -1,4 +1,4 @@
-import { type Gate, type MultiVerifier, PLACEMENTS, QUORUMS, type VerifierWanted } from '../core/gate/gate.js'
+import { type Gate, type MultiVerifier, PLACEMENTS, QUORUMS, type VerifierWanted } from '../core/verification/gate.js'
 import type { Json } from '../core/json.js'
 import { criterion } from './criterion.js'
 import { agentId, type Origin, standardId, workflowId } from './names.js'

@@ -1,4 +1,4 @@
-import { type Gate, HOST_VERIFIER } from '../core/gate/gate.js'
+import { type Gate, HOST_VERIFIER } from '../core/verification/gate.js'
 import type { StandardsDeps } from './standards.js'
 import { positionProblems } from './position.js'
 import { missingOf, type Shelf } from './shelf.js'

@@ -1,4 +1,4 @@
-import type { Intent } from '../core/gate/gate.js'
+import type { Intent } from '../core/verification/gate.js'
 import type { Json } from '../core/json.js'
 import { key, standardId, workflowId } from './names.js'
 import { distinct, list, may, must, object, oneOf, orElse, type Read, readWhole, refined, text } from './reader.js'

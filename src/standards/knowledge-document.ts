@@ -1,4 +1,4 @@
-import type { Knowledge } from '../core/gate/gate.js'
+import type { Knowledge } from '../core/verification/gate.js'
 import type { Json } from '../core/json.js'
 import { standardId } from './names.js'
 import { may, must, object, type Read, readWhole, text, webAddress } from './reader.js'

@@ -1,4 +1,4 @@
-import type { Standards } from '../engine/verification-ports.js'
+import type { Standards } from '../engine/ports/verification.js'
 
 /**
  * Standards of which no run is told before they are all there: a host that takes requests while it still reads its

@@ -1,8 +1,8 @@
-import { HOST_VERIFIER, type Gate } from '../core/gate/gate.js'
+import { HOST_VERIFIER, type Gate } from '../core/verification/gate.js'
 import { isObject, type Json } from '../core/json.js'
-import { actorsIn } from '../core/run/actors.js'
-import { termsFor } from '../core/run/mapping.js'
-import type { Plan, PlanNode } from '../core/run/plan.js'
+import { actorsIn } from '../core/workflow/actors.js'
+import { termsFor } from '../core/handoff/mapping.js'
+import type { Plan, PlanNode } from '../core/workflow/plan.js'
 
 /** Work can be done again here. */
 const REWORKABLE = ['core.agent', 'core.subWorkflow', 'core.orchestrator.supervisor']

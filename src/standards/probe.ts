@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js'
-import type { Probe } from '../core/gate/gate.js'
+import type { Probe } from '../core/verification/gate.js'
 import { isObject, type Json, own } from '../core/json.js'
 import type { Origin } from './names.js'
 import {

@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../core/json.js'
 import { type Refusal, refuse } from '../core/problem.js'
-import type { StandardKind } from '../engine/ports.js'
+import type { StandardKind } from '../engine/ports/store.js'
 
 const LABELS: { readonly [Kind in StandardKind]: string } = {
   gate: 'gate',

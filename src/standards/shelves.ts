@@ -1,4 +1,4 @@
-import type { Clock, Store } from '../engine/ports.js'
+import type { Clock, Store } from '../engine/ports/store.js'
 import { Lru } from '../lru.js'
 import { type Shelf, shelve } from './shelf.js'
 

@@ -1,4 +1,4 @@
-import type { Commit } from '../engine/ports.js'
+import type { Commit } from '../engine/ports/store.js'
 
 type Listener = (runId: string) => void
 

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { Store } from '../engine/ports.js'
+import type { Store } from '../engine/ports/store.js'
 import { MemoryStore } from './memory/memory-store.js'
 import type { PostgresStoreOptions } from './postgres/postgres-store.js'
 import { openSqliteStore, type SqliteStoreOptions } from './sqlite/sqlite-store.js'

@@ -1,4 +1,4 @@
-import type { Brief, ModelReply, ModelSaid, ToolReply } from '../core/agent/brief.js'
+import type { Brief, ModelReply, ModelSaid, ToolReply } from '../core/invocation/brief.js'
 import type { Json } from '../core/json.js'
 import type {
   AgentFailure,
@@ -10,7 +10,7 @@ import type {
   ToolContents,
   UseAsk,
   Vault,
-} from '../engine/agent-ports.js'
+} from '../engine/ports/agents.js'
 
 /** What a double of the agents was asked to do outside, in order. */
 export type Journal = {

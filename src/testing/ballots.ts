@@ -1,5 +1,11 @@
-import { type BoundGate, type Criterion, type Gate, HOST_VERIFIER, type MultiVerifier } from '../core/gate/gate.js'
-import type { Fault, Finding, ProbeResult, Settled, Vote } from '../core/gate/judgement.js'
+import {
+  type BoundGate,
+  type Criterion,
+  type Gate,
+  HOST_VERIFIER,
+  type MultiVerifier,
+} from '../core/verification/gate.js'
+import type { Fault, Finding, ProbeResult, Settled, Vote } from '../core/verification/judgement.js'
 import { boundGate } from './gates.js'
 
 /** A criterion that a verifier scores from 0 to 1 and that holds from 0.5. */

@@ -1,5 +1,5 @@
-import type { BoundGate } from '../core/gate/gate.js'
-import type { ThinkAsk } from '../engine/agent-ports.js'
+import type { BoundGate } from '../core/verification/gate.js'
+import type { ThinkAsk } from '../engine/ports/agents.js'
 import { agentsDouble, type Said } from './agents.js'
 import { engineRig, register, startRun } from './engine-rig.js'
 import { boundGate } from './gates.js'

@@ -5,7 +5,7 @@ import type {
   GateBehaviour,
   MultiVerifier,
   VerifierRequirements,
-} from '../core/gate/gate.js'
+} from '../core/verification/gate.js'
 
 type Sketched = Omit<
   Partial<Gate>,

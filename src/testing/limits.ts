@@ -1,4 +1,4 @@
-import type { Limits } from '../core/run/turn.js'
+import type { Limits } from '../core/run/decision-context.js'
 
 /** Bounds that tests start from; what a test is about it sets itself. */
 export const LIMITS: Limits = {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../core/json.js'
-import type { Recorded } from '../core/run/event.js'
+import type { Recorded } from '../core/run/events.js'
 import type { Scenario } from './given-when-then.js'
 import type { Sketch } from './workflow.js'
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../core/json.js'
 import type { ForkRun } from '../engine/api.js'
-import type { Engine } from '../engine/engine.js'
+import type { Engine } from '../engine/runtime/engine.js'
 import type { Rig } from './engine-rig.js'
 import { settled } from './manual-clock.js'
 

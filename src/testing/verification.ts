@@ -1,6 +1,6 @@
-import type { BoundGate } from '../core/gate/gate.js'
-import type { ProbeResult } from '../core/gate/judgement.js'
-import type { Inspector, Records, Standards } from '../engine/verification-ports.js'
+import type { BoundGate } from '../core/verification/gate.js'
+import type { ProbeResult } from '../core/verification/judgement.js'
+import type { Inspector, Records, Standards } from '../engine/ports/verification.js'
 
 /** Gates by the workflow they stand in; none for the others. */
 export function standardsDouble(gates: { readonly [workflowId: string]: readonly BoundGate[] } = {}): Standards {

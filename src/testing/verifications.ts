@@ -1,8 +1,8 @@
-import type { Finding } from '../core/gate/judgement.js'
-import { RESULT_ARTIFACT, type VerificationRecord } from '../core/gate/record.js'
+import type { Finding } from '../core/verification/judgement.js'
+import { RESULT_ARTIFACT, type VerificationRecord } from '../core/verification/record.js'
 import type { Json } from '../core/json.js'
-import type { AgentVerified, VerifiedSecret } from '../core/run/gate-event.js'
-import type { StoredEvent } from '../engine/ports.js'
+import type { AgentVerified, VerifiedSecret } from '../core/verification/events.js'
+import type { StoredEvent } from '../engine/ports/store.js'
 
 /** Logs of gated runs, written by hand. */
 

@@ -8,7 +8,7 @@ import type {
   WorkflowNode,
   WorkflowSettings,
   WorkflowVariable,
-} from '../core/run/definition.js'
+} from '../core/workflow/definition.js'
 
 type NodeSketch = {
   readonly type: string

@@ -1,4 +1,4 @@
-import type { Clock } from '../engine/ports.js'
+import type { Clock } from '../engine/ports/store.js'
 
 /** Resolves after `ms`, or as soon as `signal` aborts. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {

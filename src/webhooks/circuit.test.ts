@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { WebhookHealth } from '../engine/delivery-ports.js'
+import type { WebhookHealth } from '../engine/ports/deliveries.js'
 import {
   afterFailure,
   afterSuccess,

@@ -1,4 +1,4 @@
-import type { WebhookHealth } from '../engine/delivery-ports.js'
+import type { WebhookHealth } from '../engine/ports/deliveries.js'
 
 /**
  * When a subscription is left in peace (contract core §11.2).

@@ -1,6 +1,6 @@
 import type { Egress, EgressAnswer } from '../egress/egress.js'
-import type { Delivery, DeliveryResult, DeliveryStore, Webhook } from '../engine/delivery-ports.js'
-import type { Clock, Log, Store } from '../engine/ports.js'
+import type { Delivery, DeliveryResult, DeliveryStore, Webhook } from '../engine/ports/deliveries.js'
+import type { Clock, Log, Store } from '../engine/ports/store.js'
 import { sleep } from '../timing/sleep.js'
 import { afterFailure, afterSuccess, circuitOf } from './circuit.js'
 import { deliveryRequest } from './delivery-request.js'

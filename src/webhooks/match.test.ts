@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Webhook } from '../engine/delivery-ports.js'
+import type { Webhook } from '../engine/ports/deliveries.js'
 import { HEALTHY } from './circuit.js'
 import { wants, watches } from './match.js'
 

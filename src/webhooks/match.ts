@@ -1,4 +1,4 @@
-import type { Webhook } from '../engine/delivery-ports.js'
+import type { Webhook } from '../engine/ports/deliveries.js'
 
 /** Whether a subscription wants this event of a run of its own tenant. */
 export const wants = (webhook: Webhook, type: string): boolean => webhook.events.some(wanted => covers(wanted, type))

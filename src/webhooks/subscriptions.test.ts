@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Webhook, WebhookHealth } from '../engine/delivery-ports.js'
+import type { Webhook, WebhookHealth } from '../engine/ports/deliveries.js'
 import { ManualClock, settled } from '../testing/manual-clock.js'
 import { afterFailure, HEALTHY } from './circuit.js'
 import { Subscriptions } from './subscriptions.js'

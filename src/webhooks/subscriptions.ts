@@ -1,5 +1,5 @@
-import type { DeliveryStore, Webhook, WebhookHealth } from '../engine/delivery-ports.js'
-import type { Clock, Log } from '../engine/ports.js'
+import type { DeliveryStore, Webhook, WebhookHealth } from '../engine/ports/deliveries.js'
+import type { Clock, Log } from '../engine/ports/store.js'
 
 const TRUST_MS = 1_000
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { ModelClass } from '../core/agent/brief.js'
+import type { ModelClass } from '../core/invocation/brief.js'
 
 /** The agents of a host, as readers may know them (contract agents §14.2). */
 

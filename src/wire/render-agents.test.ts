@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../core/json.js'
-import type { Plan } from '../core/run/plan.js'
+import type { Plan } from '../core/workflow/plan.js'
 import type { Active, NodeState, Orchestrator, RunState, WorkerState } from '../core/run/state.js'
 import type { OnWorkers } from '../core/run/waiting.js'
 import { renderSnapshot } from './render.js'

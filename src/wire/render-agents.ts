@@ -1,5 +1,5 @@
-import { NOTHING_SPENT, usdOf } from '../core/agent/budget.js'
-import type { Plan, PlanNode } from '../core/run/plan.js'
+import { NOTHING_SPENT, usdOf } from '../core/budget/budget.js'
+import type { Plan, PlanNode } from '../core/workflow/plan.js'
 import type { Active, Ended, NodeState, Orchestrator, WorkerState } from '../core/run/state.js'
 import { invocationOf as atWorkIn, type OnWorkers, questionOf, type Waiting } from '../core/run/waiting.js'
 import type { AgentRef } from './agent-ref.js'

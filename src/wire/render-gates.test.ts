@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { OrchestratorDecision } from '../core/orchestrator/decision.js'
+import type { OrchestratorDecision } from '../core/supervisor/decision.js'
 import type { Ended, Gated, Slot } from '../core/run/state.js'
 import { convergenceOf, gatesOf, ledgersOf } from './render-gates.js'
 

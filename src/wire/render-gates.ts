@@ -1,5 +1,5 @@
-import type { Spend } from '../core/agent/budget.js'
-import { maskWithin, secretsOf } from '../core/run/masking.js'
+import type { Spend } from '../core/budget/budget.js'
+import { maskWithin, secretsOf } from '../core/run/redaction.js'
 import type { Active, Ended, Told } from '../core/run/state.js'
 import type { RunSnapshot } from './run.js'
 import { spentOf } from './spent.js'

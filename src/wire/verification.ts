@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { CLASSIFICATIONS, EVIDENCE_TYPES } from '../core/gate/judgement.js'
+import { CLASSIFICATIONS, EVIDENCE_TYPES } from '../core/verification/judgement.js'
 import { RunId, Timestamp } from './ids.js'
 import { OneOf } from './one-of.js'
 

@@ -4,7 +4,7 @@ import { lineOf, type Source } from './source.js'
 /** What may know what. A file belongs to the first layer whose `place` it is in. */
 type Layer = {
   readonly place: string
-  /** Own places it may import besides itself: a folder (`core/`) or a file (`engine/ports.ts`). */
+  /** Own places it may import besides itself: a folder (`core/`) or a file (`engine/ports/store.ts`). */
   readonly ours: readonly string[]
   /** Own places it may import for types only. */
   readonly types?: readonly string[]
@@ -13,18 +13,18 @@ type Layer = {
 }
 
 const NODE = ['node:*']
-const PORTS = ['engine/ports.ts', 'engine/delivery-ports.ts', 'engine/audit-ports.ts']
+const PORTS = ['engine/ports/store.ts', 'engine/ports/deliveries.ts', 'engine/ports/audit.ts']
 
 export const LAYERS: readonly Layer[] = [
   { place: 'core/', ours: [], packages: ['@marcbachmann/cel-js', 're2js'] },
   { place: 'digest.ts', ours: ['core/json.ts'], packages: ['node:crypto'] },
   { place: 'lru.ts', ours: [], packages: [] },
-  { place: 'timing/', ours: [], types: ['engine/ports.ts'], packages: [] },
+  { place: 'timing/', ours: [], types: ['engine/ports/store.ts'], packages: [] },
   { place: 'engine/', ours: ['core/', 'digest.ts', 'lru.ts', 'timing/'], packages: ['node:crypto'] },
   {
     place: 'standards/',
-    ours: ['core/', 'digest.ts', 'lru.ts', 'project/suggest.ts', 'engine/agent-workflow.ts'],
-    types: ['engine/api.ts', 'engine/verification-ports.ts', ...PORTS],
+    ours: ['core/', 'digest.ts', 'lru.ts', 'project/suggest.ts', 'engine/runtime/agent-workflow.ts'],
+    types: ['engine/api.ts', 'engine/ports/verification.ts', ...PORTS],
     packages: ['re2js'],
   },
   { place: 'store/postgres/', ours: ['store/', 'core/', ...PORTS], packages: [...NODE, 'pg'] },
@@ -39,9 +39,9 @@ export const LAYERS: readonly Layer[] = [
       'timing/',
       'wire/',
       'engine/api.ts',
-      'engine/artifacts.ts',
-      'engine/shown-hash.ts',
-      'engine/verifications.ts',
+      'engine/queries/artifacts.ts',
+      'engine/queries/shown-hash.ts',
+      'engine/queries/verifications.ts',
       ...PORTS,
     ],
     types: ['calibration/verdicts.ts'],
@@ -60,13 +60,13 @@ export const LAYERS: readonly Layer[] = [
       'egress/fetch.ts',
       'egress/stream.ts',
     ],
-    types: ['agents/settings.ts', 'egress/', 'secrets/', 'engine/agent-ports.ts', 'engine/ports.ts'],
+    types: ['agents/settings.ts', 'egress/', 'secrets/', 'engine/ports/agents.ts', 'engine/ports/store.ts'],
     packages: [...NODE, '@ai-sdk', 'yaml'],
   },
   {
     place: 'agents/answer/',
     ours: ['core/', 'digest.ts', 'agents/token-bound.ts'],
-    types: ['secrets/', 'engine/agent-ports.ts', 'engine/ports.ts'],
+    types: ['secrets/', 'engine/ports/agents.ts', 'engine/ports/store.ts'],
     packages: ['jsonrepair'],
   },
   { place: 'agents/traceparent.ts', ours: ['digest.ts'], packages: [] },
@@ -76,10 +76,10 @@ export const LAYERS: readonly Layer[] = [
   {
     place: 'agents/agents.ts',
     ours: ['agents/'],
-    types: ['egress/', 'secrets/', 'engine/agent-ports.ts', 'engine/ports.ts'],
+    types: ['egress/', 'secrets/', 'engine/ports/agents.ts', 'engine/ports/store.ts'],
     packages: [],
   },
-  { place: 'egress/', ours: [], types: ['engine/ports.ts'], packages: NODE },
+  { place: 'egress/', ours: [], types: ['engine/ports/store.ts'], packages: NODE },
   {
     place: 'webhooks/',
     ours: ['core/', 'digest.ts', 'timing/', 'wire/render.ts'],
@@ -88,24 +88,24 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'conformance/',
-    ours: ['core/', 'wire/', 'http/', 'project/document.ts', 'engine/api.ts', 'engine/ports.ts'],
+    ours: ['core/', 'wire/', 'http/', 'project/document.ts', 'engine/api.ts', 'engine/ports/store.ts'],
     packages: 'any',
   },
   { place: 'log-check/', ours: [], packages: ['node:crypto'] },
   { place: 'client/', ours: [], types: ['wire/'], packages: [...NODE, 'eventsource-parser', 'typebox'] },
   {
     place: 'project/',
-    ours: ['core/json.ts', 'core/orchestrator/decision.ts', 'core/agent/'],
+    ours: ['core/json.ts', 'core/supervisor/decision.ts', 'core/invocation/', 'core/budget/'],
     types: ['agents/settings.ts'],
     packages: [...NODE, 'yaml'],
   },
   {
     place: 'config.ts',
-    ours: ['core/json.ts', 'core/orchestrator/decision.ts', 'core/agent/', 'digest.ts', 'project/'],
+    ours: ['core/json.ts', 'core/supervisor/decision.ts', 'core/invocation/', 'core/budget/', 'digest.ts', 'project/'],
     types: ['agents/settings.ts'],
     packages: NODE,
   },
-  { place: 'system.ts', ours: [], types: ['engine/ports.ts'], packages: NODE },
+  { place: 'system.ts', ours: [], types: ['engine/ports/store.ts'], packages: NODE },
   {
     place: 'agents/tools/',
     ours: [
@@ -118,23 +118,23 @@ export const LAYERS: readonly Layer[] = [
       'secrets/',
       'package-version.ts',
     ],
-    types: ['agents/settings.ts', 'engine/agent-ports.ts', 'engine/ports.ts'],
+    types: ['agents/settings.ts', 'engine/ports/agents.ts', 'engine/ports/store.ts'],
     packages: [...NODE, '@modelcontextprotocol/client'],
   },
-  { place: 'secrets/', ours: ['core/'], types: ['agents/settings.ts', 'engine/ports.ts'], packages: NODE },
+  { place: 'secrets/', ours: ['core/'], types: ['agents/settings.ts', 'engine/ports/store.ts'], packages: NODE },
   { place: 'vault/', ours: ['core/', 'digest.ts'], packages: NODE },
   { place: 'link-secrets.ts', ours: [], packages: NODE },
   {
     place: 'agents/catalog/',
     ours: ['core/', 'digest.ts', 'agents/prompts/', 'project/document.ts'],
-    types: ['engine/ports.ts'],
+    types: ['engine/ports/store.ts'],
     packages: [...NODE, 'semver'],
   },
   { place: 'agents/prompts/', ours: ['core/', 'digest.ts', 'agents/markers.ts'], packages: [] },
   {
     place: 'agents/brief.ts',
     ours: ['core/', 'agents/actor.ts', 'agents/prompts/', 'agents/token-bound.ts'],
-    types: ['agents/', 'secrets/', 'engine/agent-ports.ts', 'engine/ports.ts'],
+    types: ['agents/', 'secrets/', 'engine/ports/agents.ts', 'engine/ports/store.ts'],
     packages: [],
   },
   { place: 'agents/actor.ts', ours: ['core/', 'agents/catalog/catalog-agent.ts'], types: ['agents/'], packages: [] },
@@ -153,7 +153,7 @@ export const LAYERS: readonly Layer[] = [
       'link-secrets.ts',
       'package-version.ts',
       'core/json.ts',
-      'core/run/same-event.ts',
+      'core/replay/compare.ts',
       'core/view/',
       'calibration/',
     ],
@@ -166,23 +166,23 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'audit/',
-    ours: ['digest.ts', 'engine/api.ts', 'engine/chain.ts', ...PORTS],
+    ours: ['digest.ts', 'engine/api.ts', 'engine/runtime/chain.ts', ...PORTS],
     packages: NODE,
   },
   {
     place: 'calibration/',
     ours: ['core/', 'lru.ts'],
-    types: ['engine/ports.ts', 'engine/verification-ports.ts'],
+    types: ['engine/ports/store.ts', 'engine/ports/verification.ts'],
     packages: [],
   },
   {
     place: 'probes/',
     ours: ['core/', 'timing/'],
-    types: ['egress/', 'engine/ports.ts', 'engine/verification-ports.ts'],
+    types: ['egress/', 'engine/ports/store.ts', 'engine/ports/verification.ts'],
     packages: [...NODE, 're2js'],
   },
-  { place: 'user-schema/', ours: ['core/', 'digest.ts', 'lru.ts', 'engine/ports.ts'], packages: 'any' },
-  { place: 'telemetry/', ours: ['core/', 'engine/ports.ts', 'engine/api.ts'], packages: 'any' },
+  { place: 'user-schema/', ours: ['core/', 'digest.ts', 'lru.ts', 'engine/ports/store.ts'], packages: 'any' },
+  { place: 'telemetry/', ours: ['core/', 'engine/ports/store.ts', 'engine/api.ts'], packages: 'any' },
   { place: 'testing/', ours: ['core/', 'digest.ts', 'engine/', 'store/', 'log-check/'], packages: 'any' },
   { place: 'host.ts', ours: ['*'], packages: 'any' },
 ]

@@ -1,5 +1,5 @@
-import { CHAIN_START, chainHash } from '../../src/engine/chain.js'
-import type { Store, StoredEvent } from '../../src/engine/ports.js'
+import { CHAIN_START, chainHash } from '../../src/engine/runtime/chain.js'
+import type { Store, StoredEvent } from '../../src/engine/ports/store.js'
 import * as f from '../store/fixtures.js'
 
 /** The events with the hashes a host would have given them. */

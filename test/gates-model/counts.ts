@@ -1,4 +1,4 @@
-import type { Recorded } from '../../src/core/run/event.js'
+import type { Recorded } from '../../src/core/run/events.js'
 import { SHAPES } from './setup.js'
 
 /** What the stories were made of. Each of these must have happened at least once in the suite. */

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../src/core/json.js'
-import type { Recorded } from '../../src/core/run/event.js'
+import type { Recorded } from '../../src/core/run/events.js'
 import { taggedSha256OfJson } from '../../src/digest.js'
 import type { Setup } from './setup.js'
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/core/json.js'
-import type { Recorded } from '../../src/core/run/event.js'
-import type { VerificationStarted } from '../../src/core/run/gate-event.js'
+import type { Recorded } from '../../src/core/run/events.js'
+import type { VerificationStarted } from '../../src/core/verification/events.js'
 import { type GateSetup, type Setup, THRESHOLD } from './setup.js'
 
 /**

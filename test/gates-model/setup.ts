@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { type BoundGate, type MultiVerifier, QUORUMS } from '../../src/core/gate/gate.js'
-import type { ProbeResult } from '../../src/core/gate/judgement.js'
+import { type BoundGate, type MultiVerifier, QUORUMS } from '../../src/core/verification/gate.js'
+import type { ProbeResult } from '../../src/core/verification/judgement.js'
 import { gateAt, subFlow } from '../../src/testing/gate-stories.js'
 import { agentFlow } from '../../src/testing/invocations.js'
 import { loopOf, next, terminate } from '../../src/testing/orchestration.js'

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../src/core/run/event.js'
+import type { RunEvent } from '../../src/core/run/events.js'
 
 /** Every type of event there is; the compiler sees to it. The value says why no history can hold one. */
 export const EVENT_TYPES: { readonly [Type in RunEvent['type']]: 'recorded' | { readonly never: string } } = {

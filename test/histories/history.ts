@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { JsonObject } from '../../src/core/json.js'
-import type { Store, StreamAppend } from '../../src/engine/ports.js'
+import type { Store, StreamAppend } from '../../src/engine/ports/store.js'
 
 /**
  * A recorded history: everything that hosts of one `engineVersion` made durable while a story was told, commit by

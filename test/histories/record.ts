@@ -1,5 +1,5 @@
 import { ENGINE_VERSION } from '../../src/core/run/version.js'
-import type { Commit, Store } from '../../src/engine/ports.js'
+import type { Commit, Store } from '../../src/engine/ports/store.js'
 import { type History, type RecordedAppend, runsOf } from './history.js'
 import { changesOf, snapshotsOf } from './snapshots.js'
 import type { Story } from './stories/index.js'

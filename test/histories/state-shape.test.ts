@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { SNAPSHOT_SCHEMA } from '../../src/engine/snapshot.js'
+import { SNAPSHOT_SCHEMA } from '../../src/engine/runtime/snapshot.js'
 import { readHistories, runsOf } from './history.js'
 import { statesOf } from './snapshots.js'
 

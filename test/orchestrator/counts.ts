@@ -1,4 +1,4 @@
-import type { HandoffTold, Recorded } from '../../src/core/run/event.js'
+import type { HandoffTold, Recorded } from '../../src/core/run/events.js'
 
 /** What the stories were made of. Each of these must have happened at least once in a suite. */
 export const counts = () => ({

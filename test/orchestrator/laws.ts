@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/core/json.js'
-import type { HandoffTold, Recorded } from '../../src/core/run/event.js'
+import type { HandoffTold, Recorded } from '../../src/core/run/events.js'
 
 /**
  * What is true of every log, be it told live, after a crash, as a replay or as a branch:

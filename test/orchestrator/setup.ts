@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../src/core/json.js'
-import type { OrchestratorDecision } from '../../src/core/orchestrator/decision.js'
+import type { OrchestratorDecision } from '../../src/core/supervisor/decision.js'
 import type { Sketch } from '../../src/testing/workflow.js'
 
 /** What a story is about: one workflow, what its run is given, and what the host asks of it. */

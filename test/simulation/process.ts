@@ -1,5 +1,5 @@
-import type { Engine } from '../../src/engine/engine.js'
-import { type Performer, type Store, StoreUnavailable } from '../../src/engine/ports.js'
+import type { Engine } from '../../src/engine/runtime/engine.js'
+import { type Performer, type Store, StoreUnavailable } from '../../src/engine/ports/store.js'
 import type { Rig } from '../../src/testing/engine-rig.js'
 import type { Counts } from './counts.js'
 

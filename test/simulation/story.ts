@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { OpenInterrupt } from '../../src/core/run/interrupts.js'
-import type { RunRow, StoredEvent } from '../../src/engine/ports.js'
+import type { OpenInterrupt } from '../../src/core/interrupt/decide.js'
+import type { RunRow, StoredEvent } from '../../src/engine/ports/store.js'
 import type { CheckedRun } from '../../src/log-check/checked.js'
 import { engineRig, type Rig, register } from '../../src/testing/engine-rig.js'
 import { settled } from '../../src/testing/manual-clock.js'

@@ -1,5 +1,5 @@
 import { afterEach } from 'vitest'
-import type { Store } from '../../src/engine/ports.js'
+import type { Store } from '../../src/engine/ports/store.js'
 
 export type Adapter = {
   readonly name: string

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Checkpoint } from '../../src/engine/audit-ports.js'
-import type { Delivery, DeliveryResult, NewDelivery, Webhook } from '../../src/engine/delivery-ports.js'
+import type { Checkpoint } from '../../src/engine/ports/audit.js'
+import type { Delivery, DeliveryResult, NewDelivery, Webhook } from '../../src/engine/ports/deliveries.js'
 import type {
   ApiKey,
   Commit,
@@ -10,7 +10,7 @@ import type {
   Store,
   StoredEvent,
   StreamAppend,
-} from '../../src/engine/ports.js'
+} from '../../src/engine/ports/store.js'
 
 /** A whole number of milliseconds in the past, so that nothing a test writes lies in the future. */
 export const T0 = 1_700_000_000_000

@@ -1,4 +1,4 @@
-import type { GatedPoint, NewRun, Store, StoredEvent } from '../../src/engine/ports.js'
+import type { GatedPoint, NewRun, Store, StoredEvent } from '../../src/engine/ports/store.js'
 import * as f from './fixtures.js'
 
 /** An event whose place in the log is not decided yet. */

@@ -1,6 +1,6 @@
 import type { Json } from '../../src/core/json.js'
-import { type OpenInterrupt, openInterrupts } from '../../src/core/run/interrupts.js'
-import type { Engine } from '../../src/engine/engine.js'
+import { type OpenInterrupt, openInterrupts } from '../../src/core/interrupt/decide.js'
+import type { Engine } from '../../src/engine/runtime/engine.js'
 
 export type Word = 'accept' | 'reject' | 'refine' | 'garbage'
 

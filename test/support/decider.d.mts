@@ -1,3 +1,3 @@
-import type { Performer } from '../../src/engine/ports.js'
+import type { Performer } from '../../src/engine/ports/store.js'
 
 export const decider: Performer

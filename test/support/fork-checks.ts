@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Fork } from '../../src/core/run/event.js'
-import type { RunRow, Store, StoredEvent } from '../../src/engine/ports.js'
+import type { Fork } from '../../src/core/run/events.js'
+import type { RunRow, Store, StoredEvent } from '../../src/engine/ports/store.js'
 
 /** What an event says, whichever of two equal runs says it. */
 export const said = ({ type, nodeId, payload }: Pick<StoredEvent, 'type' | 'nodeId' | 'payload'>): unknown => {

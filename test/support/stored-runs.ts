@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Store } from '../../src/engine/ports.js'
+import type { Store } from '../../src/engine/ports/store.js'
 import { checkLog } from '../../src/log-check/check-log.js'
 import type { CheckedRun, Finding } from '../../src/log-check/checked.js'
 import { fromRows } from '../../src/log-check/read-log.js'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Artifacts } from '../../src/engine/agent-ports.js'
+import type { Artifacts } from '../../src/engine/ports/agents.js'
 import { type Rig, toolRig } from './rig.js'
 
 const KEY = 'swordfish-1234567'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Json } from '../../src/core/json.js'
-import type { BriefAsk } from '../../src/engine/agent-ports.js'
+import type { BriefAsk } from '../../src/engine/ports/agents.js'
 import { BUNDLE, CANARY, CRITIC, SCHEMA, type VerifierRig, verifierRig } from './rig.js'
 
 /** R-DWS-33: whatever stands near a verifier, only its bundle reaches it. */

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../src/core/run/event.js'
+import type { RunEvent } from '../../src/core/run/events.js'
 
 /** Every type of event that a run can tell; with the reason, where none ever does. */
 export const EVENT_TYPES: { readonly [Type in RunEvent['type']]: string } = {

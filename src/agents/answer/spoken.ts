@@ -1,4 +1,4 @@
-import type { Usage } from '../../core/agent/brief.js'
+import type { Usage } from '../../core/invocation/brief.js'
 import type { Json } from '../../core/json.js'
 
 /** What a model said, whichever provider it came from, before anybody has judged it. */

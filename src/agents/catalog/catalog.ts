@@ -1,4 +1,4 @@
-import type { Clock, Log, SchemaChecker } from '../../engine/ports.js'
+import type { Clock, Log, SchemaChecker } from '../../engine/ports/store.js'
 import type { FindPrompt } from '../prompts/template.js'
 import type { CatalogAgent } from './catalog-agent.js'
 import { watchFolders } from './folder-watch.js'

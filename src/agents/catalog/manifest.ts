@@ -1,4 +1,4 @@
-import { MODEL_CLASSES, type ModelClass, PROMPT_KINDS } from '../../core/agent/brief.js'
+import { MODEL_CLASSES, type ModelClass, PROMPT_KINDS } from '../../core/invocation/brief.js'
 import type { Json, JsonObject } from '../../core/json.js'
 import { parseRef, REF_RULE, TEMPLATE_ID } from '../prompts/ref.js'
 import { type Check, closed, distinct, flag, listOf, numberFrom, oneOf, shown, text, textOf } from './fields.js'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MODEL_CLASSES } from '../../core/agent/brief.js'
+import { MODEL_CLASSES } from '../../core/invocation/brief.js'
 import { shownModelClass } from './model-class.js'
 
 test('every class of a manifest has a name that an AgentRef may use', () => {

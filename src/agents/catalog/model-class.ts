@@ -1,4 +1,4 @@
-import type { ModelClass } from '../../core/agent/brief.js'
+import type { ModelClass } from '../../core/invocation/brief.js'
 
 /** What an AgentRef calls the class of a manifest: the protocol has two sets of names (contract agents D21). */
 const SHOWN = {

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { PROMPT_KINDS } from '../../core/agent/brief.js'
+import { PROMPT_KINDS } from '../../core/invocation/brief.js'
 import type { Json, JsonObject } from '../../core/json.js'
 import { TEMPLATE_ID } from '../prompts/ref.js'
 import { type PromptTemplate, VARIABLE_SOURCES, VARIABLE_TYPES } from '../prompts/template.js'

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../core/json.js'
-import type { BriefContents } from '../../engine/agent-ports.js'
+import type { BriefContents } from '../../engine/ports/agents.js'
 
 const definitionsOf = ({ $defs, definitions }: JsonObject): JsonObject => ({
   ...(isObject($defs) && { $defs }),

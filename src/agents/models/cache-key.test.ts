@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ThinkAsk } from '../../engine/agent-ports.js'
+import type { ThinkAsk } from '../../engine/ports/agents.js'
 import { cacheKey, type SemanticRequest, semanticRequest } from './cache-key.js'
 
 const HI: SemanticRequest = { provider: 'openai', model: 'gpt-4', messages: [{ role: 'user', content: 'hi' }] }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../core/json.js'
 import { sha256OfJson } from '../../digest.js'
-import type { ThinkAsk } from '../../engine/agent-ports.js'
+import type { ThinkAsk } from '../../engine/ports/agents.js'
 import { conversation, type Message } from './conversation.js'
 import { answerShape } from './answer-shape.js'
 

@@ -1,6 +1,6 @@
 import type { LanguageModelV3CallOptions, LanguageModelV3Message, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import { isObject, type Json } from '../../core/json.js'
-import type { ThinkAsk } from '../../engine/agent-ports.js'
+import type { ThinkAsk } from '../../engine/ports/agents.js'
 import { traceparentOf } from '../traceparent.js'
 import { answerShape } from './answer-shape.js'
 import { conversation, type Message } from './conversation.js'

@@ -1,4 +1,4 @@
-import type { AiOverride, ModelClass, ModelName, ModelRole, Price } from '../../core/agent/brief.js'
+import type { AiOverride, ModelClass, ModelName, ModelRole, Price } from '../../core/invocation/brief.js'
 import { own } from '../../core/json.js'
 import type { AgentSettings, ModelSettings } from '../settings.js'
 

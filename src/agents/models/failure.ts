@@ -1,5 +1,5 @@
-import type { ModelName, Usage } from '../../core/agent/brief.js'
-import type { AgentFailure } from '../../engine/agent-ports.js'
+import type { ModelName, Usage } from '../../core/invocation/brief.js'
+import type { AgentFailure } from '../../engine/ports/agents.js'
 import type { EgressCode } from '../../egress/egress.js'
 import { cleanText } from '../answer/clean.js'
 

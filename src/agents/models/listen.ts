@@ -1,5 +1,5 @@
 import type { LanguageModelV3StreamPart, LanguageModelV3Usage, SharedV3ProviderMetadata } from '@ai-sdk/provider'
-import type { Usage } from '../../core/agent/brief.js'
+import type { Usage } from '../../core/invocation/brief.js'
 import type { Json } from '../../core/json.js'
 import type { Spoken, SpokenCall } from '../answer/spoken.js'
 import type { ReasoningFeed } from './reasoning-feed.js'

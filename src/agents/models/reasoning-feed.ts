@@ -1,5 +1,5 @@
 import { SUMMARY_TOKENS } from '../../core/reasoning.js'
-import type { ThinkAsk } from '../../engine/agent-ports.js'
+import type { ThinkAsk } from '../../engine/ports/agents.js'
 import type { Redactor } from '../../secrets/secrets.js'
 import { cleanText } from '../answer/clean.js'
 

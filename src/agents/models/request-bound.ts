@@ -1,5 +1,5 @@
-import type { Usage } from '../../core/agent/brief.js'
-import type { ThinkAsk } from '../../engine/agent-ports.js'
+import type { Usage } from '../../core/invocation/brief.js'
+import type { ThinkAsk } from '../../engine/ports/agents.js'
 import { tokenBound } from '../token-bound.js'
 import { conversation, type Message } from './conversation.js'
 

@@ -1,4 +1,4 @@
-import type { Composition } from '../../core/agent/brief.js'
+import type { Composition } from '../../core/invocation/brief.js'
 import type { Json } from '../../core/json.js'
 import { taggedSha256OfJson } from '../../digest.js'
 import type { ResolvedPrompts, ResolvedSlot } from './resolve.js'

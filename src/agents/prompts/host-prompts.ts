@@ -1,4 +1,4 @@
-import type { PromptKind } from '../../core/agent/brief.js'
+import type { PromptKind } from '../../core/invocation/brief.js'
 import { refText } from './ref.js'
 import type { PromptTemplate } from './template.js'
 

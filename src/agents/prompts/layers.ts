@@ -1,4 +1,4 @@
-import type { PromptKind, PromptLayer } from '../../core/agent/brief.js'
+import type { PromptKind, PromptLayer } from '../../core/invocation/brief.js'
 import { type Json, type JsonObject, own } from '../../core/json.js'
 import { HOST_DEFAULTS, HOST_LIBRARY } from './host-prompts.js'
 import { type PromptRef, parseRef, REF_RULE } from './ref.js'

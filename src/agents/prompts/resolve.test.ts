@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { PromptKind } from '../../core/agent/brief.js'
+import type { PromptKind } from '../../core/invocation/brief.js'
 import type { JsonObject } from '../../core/json.js'
 import { taggedSha256OfJson } from '../../digest.js'
 import { promptFinder } from '../catalog/prompt-library.js'

@@ -1,4 +1,4 @@
-import type { PromptKind, PromptResolution } from '../../core/agent/brief.js'
+import type { PromptKind, PromptResolution } from '../../core/invocation/brief.js'
 import type { Json, JsonObject } from '../../core/json.js'
 import { type Candidate, candidates, type PromptPlaces } from './layers.js'
 import { refText } from './ref.js'

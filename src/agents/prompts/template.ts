@@ -1,4 +1,4 @@
-import type { PromptKind } from '../../core/agent/brief.js'
+import type { PromptKind } from '../../core/invocation/brief.js'
 import type { Json, JsonObject } from '../../core/json.js'
 import type { PromptRef } from './ref.js'
 

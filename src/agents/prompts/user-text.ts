@@ -1,4 +1,4 @@
-import type { Feedback } from '../../core/gate/judgement.js'
+import type { Feedback } from '../../core/verification/judgement.js'
 import type { Json } from '../../core/json.js'
 import { fenced } from './untrusted.js'
 

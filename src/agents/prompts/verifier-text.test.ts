@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Bundle } from '../../core/gate/bundle.js'
+import type { Bundle } from '../../core/verification/bundle.js'
 import { verifierSystem, verifierUser } from './verifier-text.js'
 
 const MARKS = { nonce: 'NONCE-1', canary: 'CANARY-1' }

@@ -1,4 +1,4 @@
-import type { Bundle } from '../../core/gate/bundle.js'
+import type { Bundle } from '../../core/verification/bundle.js'
 import type { Json } from '../../core/json.js'
 import { withoutMarker } from '../markers.js'
 import { type AnswerForm, howToAnswer } from './system-text.js'

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.js'
-import type { RepeatPolicy } from '../../core/run/event.js'
+import type { RepeatPolicy } from '../../core/run/events.js'
 import type { HostTool, SafetyTier } from './host-tool.js'
 
 /** A tool as `GET /v1/tools` shows it (contract agents §15). Names scopes, never a credential (SR-1). */

@@ -1,4 +1,4 @@
-import type { ArtifactMade, ToolTerms } from '../../core/agent/brief.js'
+import type { ArtifactMade, ToolTerms } from '../../core/invocation/brief.js'
 import type { Json, JsonObject } from '../../core/json.js'
 import type { ToolCode } from './codes.js'
 

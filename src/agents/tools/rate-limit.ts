@@ -1,4 +1,4 @@
-import type { Clock } from '../../engine/ports.js'
+import type { Clock } from '../../engine/ports/store.js'
 import { TokenBuckets } from '../../timing/token-buckets.js'
 
 /**

@@ -1,6 +1,6 @@
-import type { ToolTerms } from '../../core/agent/brief.js'
+import type { ToolTerms } from '../../core/invocation/brief.js'
 import { own } from '../../core/json.js'
-import type { RepeatPolicy } from '../../core/run/event.js'
+import type { RepeatPolicy } from '../../core/run/events.js'
 import type { ToolSettings } from '../settings.js'
 
 /** What a tool says of itself, unless the operator's rule for it says otherwise. */

@@ -1,6 +1,6 @@
 import type { Egress } from '../../egress/egress.js'
-import type { Artifacts, UseAsk } from '../../engine/agent-ports.js'
-import type { Clock, Log, SchemaChecker } from '../../engine/ports.js'
+import type { Artifacts, UseAsk } from '../../engine/ports/agents.js'
+import type { Clock, Log, SchemaChecker } from '../../engine/ports/store.js'
 import type { Secrets } from '../../secrets/secrets.js'
 import type { ToolSettings } from '../settings.js'
 import { createBuiltins } from './builtin/builtins.js'

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { Clock } from '../../engine/ports.js'
+import type { Clock } from '../../engine/ports/store.js'
 
 export type Ended<T> =
   | { readonly kind: 'done'; readonly value: T }

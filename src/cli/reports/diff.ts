@@ -1,6 +1,6 @@
 import type { EventDiff, RunDiff, RunEventDoc } from '../../client/wire-shapes.js'
 import { isObject, type Json, sameJson } from '../../core/json.js'
-import { ENVELOPE } from '../../core/run/same-event.js'
+import { ENVELOPE } from '../../core/replay/compare.js'
 import { printable } from '../terminal/terminal.js'
 
 /** Where two values first part, as a path such as `outputs.items[2]`; undefined when they do not. */

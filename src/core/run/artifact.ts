@@ -1,5 +1,5 @@
 import type { Json } from '../json.js'
-import type { Turn } from './turn.js'
+import type { Turn } from './decision-context.js'
 
 type Artifact = {
   readonly artifactType: string

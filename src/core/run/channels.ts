@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../json.js'
-import type { ChannelDeclaration } from './definition.js'
+import type { ChannelDeclaration } from '../workflow/definition.js'
 
 /** Channel state is a fold of `channel.written` through the reducer recorded on each event (contract core §9.4). */
 export type ChannelWrite = {

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../json.js'
 import { failure } from '../problem.js'
-import type { StopRequested } from './event.js'
-import { gatesAt, placeOf, unresolved } from './gating.js'
-import { MASK, maskOutputs } from './masking.js'
-import type { PlanNode } from './plan.js'
+import type { StopRequested } from './events.js'
+import { gatesAt, placeOf, unresolved } from '../verification/attempt.js'
+import { MASK, maskOutputs } from './redaction.js'
+import type { PlanNode } from '../workflow/plan.js'
 import { boundGateAt, nodeAt, type NodeState, type Told } from './state.js'
 import { stop } from './stop.js'
-import type { Turn } from './turn.js'
+import type { Turn } from './decision-context.js'
 import { atWork } from './waiting.js'
 
 /**

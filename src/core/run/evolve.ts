@@ -1,13 +1,13 @@
 import type { JsonObject } from '../json.js'
 import { absent } from '../present.js'
 import { type Draft, put } from './draft.js'
-import type { Fork, Recorded, RunStarted, RunStartedSecret } from './event.js'
-import { branch } from './evolve-branch.js'
+import type { Fork, Recorded, RunStarted, RunStartedSecret } from './events.js'
+import { branch } from '../replay/evolve.js'
 import { evolveNode, IDLE } from './evolve-node.js'
-import { evolveOrchestrator } from './evolve-orchestrator.js'
-import { evolveSpend, evolveVerification } from './evolve-spend.js'
+import { evolveOrchestrator } from '../supervisor/evolve.js'
+import { evolveSpend, evolveVerification } from '../budget/evolve.js'
 import { rest } from './idle-time.js'
-import { type Plan, planNodeOf } from './plan.js'
+import { type Plan, planNodeOf } from '../workflow/plan.js'
 import { type Active, type Ended, nodeAt, type Outcome, outlasting, type RunState } from './state.js'
 
 /** Folds one event into the state. Holds no rule, refuses nothing: what is in the log has happened. */

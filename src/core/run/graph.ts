@@ -1,6 +1,6 @@
-import type { TriggerRule } from './definition.js'
+import type { TriggerRule } from '../workflow/definition.js'
 import { scopeOf } from './inputs.js'
-import { type Plan, type PlanEdge, planNodeAt } from './plan.js'
+import { type Plan, type PlanEdge, planNodeAt } from '../workflow/plan.js'
 import { type Active, nodeAt } from './state.js'
 
 /**

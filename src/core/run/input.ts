@@ -1,10 +1,10 @@
-import type { Brief, ModelReply, ToolReply, Usage } from '../agent/brief.js'
-import type { Spend } from '../agent/budget.js'
-import type { BoundGate } from '../gate/gate.js'
-import type { ProbeResult } from '../gate/judgement.js'
+import type { Brief, ModelReply, ToolReply, Usage } from '../invocation/brief.js'
+import type { Spend } from '../budget/budget.js'
+import type { BoundGate } from '../verification/gate.js'
+import type { ProbeResult } from '../verification/judgement.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
-import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './event.js'
+import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './events.js'
 
 /** What can happen to a run. Time is part of every input: the core has no clock. */
 export type RunInput = { readonly now: number } & (Command | Outcome | Retold)

@@ -2,8 +2,8 @@ import type { Scope } from '../expression.js'
 import { at, isObject, type Json, type JsonObject, own } from '../json.js'
 import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
-import type { PortValue, WorkflowVariable } from './definition.js'
-import type { Plan, PlanNode } from './plan.js'
+import type { PortValue, WorkflowVariable } from '../workflow/definition.js'
+import type { Plan, PlanNode } from '../workflow/plan.js'
 import type { Told } from './state.js'
 
 /** The data expressions may read. Built on demand: most nodes have no expression. */

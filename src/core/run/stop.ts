@@ -1,8 +1,8 @@
-import { closeInvocation } from './bracket.js'
-import type { StopRequested } from './event.js'
-import { planNodeAt } from './plan.js'
+import { closeInvocation } from '../invocation/lifecycle.js'
+import type { StopRequested } from './events.js'
+import { planNodeAt } from '../workflow/plan.js'
 import { nodeAt } from './state.js'
-import type { Turn } from './turn.js'
+import type { Turn } from './decision-context.js'
 import { judgesIn, workersOf } from './waiting.js'
 
 /**

@@ -1,6 +1,6 @@
-import type { InvocationState } from '../agent/invocation.js'
-import type { DwsVerdict } from '../gate/judgement.js'
-import type { Handoff, Invoking, Judging, Wait } from './event.js'
+import type { InvocationState } from '../invocation/state.js'
+import type { DwsVerdict } from '../verification/judgement.js'
+import type { Handoff, Invoking, Judging, Wait } from './events.js'
 import type { Asked, Gating, JudgeState, NodeState, Staged, WorkerState } from './state.js'
 
 /** A node that has started and not settled, by whom or what it waits on. Each carries what that needs and no more. */

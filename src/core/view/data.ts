@@ -1,4 +1,4 @@
-import { MASK } from '../run/masking.js'
+import { MASK } from '../run/redaction.js'
 import type { KnownOf } from './public-event.js'
 import type { Draft } from './run-view.js'
 

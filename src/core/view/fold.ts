@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js'
-import { leastOf, policyOf } from '../agent/budget.js'
+import { leastOf, policyOf } from '../budget/budget.js'
 import { foldActivity } from './activity.js'
 import { foldChannel, foldVariable } from './data.js'
 import { foldGate } from './gates.js'

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../json.js'
-import { MASK } from '../run/masking.js'
+import { MASK } from '../run/redaction.js'
 import type { KnownEvent, KnownOf } from './public-event.js'
 import type { Draft, LoopView } from './run-view.js'
 

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../run/event.js'
+import type { RunEvent } from '../run/events.js'
 import { isoTime } from '../time.js'
 
 /** An event as every reader of a run gets it: what `GET /v1/runs/{id}/events` and the stream carry. */

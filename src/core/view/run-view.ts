@@ -1,7 +1,7 @@
-import type { Ceilings, Spend } from '../agent/budget.js'
-import type { InterruptKind, Vote } from '../interrupt.js'
+import type { Ceilings, Spend } from '../budget/budget.js'
+import type { InterruptKind, Vote } from '../interrupt/interrupt.js'
 import type { Json, JsonObject } from '../json.js'
-import type { Fork, RunStarted, RunStatus } from '../run/event.js'
+import type { Fork, RunStarted, RunStatus } from '../run/events.js'
 import type { PublicEvent } from './public-event.js'
 
 /**

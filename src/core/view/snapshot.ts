@@ -1,7 +1,7 @@
-import { NOTHING_SPENT, type Spend, usdOf } from '../agent/budget.js'
+import { NOTHING_SPENT, type Spend, usdOf } from '../budget/budget.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
 import { isWaiting } from '../run/state.js'
-import { MASK } from '../run/masking.js'
+import { MASK } from '../run/redaction.js'
 import { moved } from './public-event.js'
 import {
   type AskedView,

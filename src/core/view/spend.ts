@@ -1,4 +1,4 @@
-import { NOTHING_SPENT, plus, type Spend } from '../agent/budget.js'
+import { NOTHING_SPENT, plus, type Spend } from '../budget/budget.js'
 import type { KnownEvent } from './public-event.js'
 import { type Draft, nodeOf } from './run-view.js'
 

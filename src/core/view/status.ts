@@ -1,4 +1,4 @@
-import type { RunStatus } from '../run/event.js'
+import type { RunStatus } from '../run/events.js'
 import { isWaiting, WAITING_STATUS } from '../run/state.js'
 import { asKnown, type PublicEvent } from './public-event.js'
 import { isAtWork, isSettled, type NodeView, type RunView } from './run-view.js'

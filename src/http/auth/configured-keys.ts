@@ -1,4 +1,4 @@
-import type { ApiKey } from '../../engine/ports.js'
+import type { ApiKey } from '../../engine/ports/store.js'
 import type { KeyStore } from './key-cache.js'
 
 /**

@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { sha256 } from '../../digest.js'
-import type { ApiKey, Clock } from '../../engine/ports.js'
+import type { ApiKey, Clock } from '../../engine/ports/store.js'
 import { Lru } from '../../lru.js'
 
 /** The part of the store that keys live in. */

@@ -1,5 +1,5 @@
 import { refuse } from '../../core/problem.js'
-import { artifactIn, sequenceOf } from '../../engine/artifacts.js'
+import { artifactIn, sequenceOf } from '../../engine/queries/artifacts.js'
 import { ArtifactAnswer } from '../../wire/event.js'
 import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'

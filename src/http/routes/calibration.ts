@@ -1,5 +1,5 @@
 import type { Judged } from '../../calibration/verdicts.js'
-import type { Gate } from '../../core/gate/gate.js'
+import type { Gate } from '../../core/verification/gate.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { CalibrationAnswer, CalibrationQuery, ListVerdictsAnswer, ListVerdictsQuery } from '../../wire/calibration.js'
 import type { Edge } from '../deps.js'

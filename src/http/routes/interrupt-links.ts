@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../../core/problem.js'
-import { findOpen, type OpenInterrupt } from '../../core/run/interrupts.js'
+import { findOpen, type OpenInterrupt } from '../../core/interrupt/decide.js'
 import type { ResolveInterrupt } from '../../engine/api.js'
 import { LinkedInterrupt, ResolveAnswer, ResolveBody } from '../../wire/interrupt.js'
 import { type Check, compileCheck } from '../check.js'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { isObject, own } from '../../core/json.js'
 import { type Refusal, refuse } from '../../core/problem.js'
-import { findOpen } from '../../core/run/interrupts.js'
+import { findOpen } from '../../core/interrupt/decide.js'
 import type { ResolveInterrupt, RunView } from '../../engine/api.js'
 import {
   LinkAnswer,

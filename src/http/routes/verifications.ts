@@ -1,5 +1,5 @@
 import { refuse } from '../../core/problem.js'
-import { verificationsIn } from '../../engine/verifications.js'
+import { verificationsIn } from '../../engine/queries/verifications.js'
 import { convergenceOf } from '../../wire/render-gates.js'
 import { ListVerificationsAnswer, VerificationAnswer } from '../../wire/verification.js'
 import type { Edge } from '../deps.js'

@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from '../../core/problem.js'
 import { sha256 } from '../../digest.js'
-import type { Delivery, Webhook } from '../../engine/delivery-ports.js'
+import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
 import {
   CreateWebhookAnswer,
   CreateWebhookBody,

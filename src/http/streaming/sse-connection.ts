@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Clock } from '../../engine/ports.js'
+import type { Clock } from '../../engine/ports/store.js'
 
 const HEADERS = {
   'content-type': 'text/event-stream',

@@ -1,4 +1,4 @@
-import type { Checkpoint, SealedRun } from '../../engine/audit-ports.js'
+import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type { Tables } from './tables.js'
 
 /** Oldest end first. A run without a head has ended before there was a chain: there is nothing to vouch for. */

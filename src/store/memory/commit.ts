@@ -1,6 +1,6 @@
 import { absent, present } from '../../core/present.js'
-import { isTerminal } from '../../core/run/event.js'
-import type { Commit, CommitResult, NewRun, RunRow, StoredEvent, StreamAppend } from '../../engine/ports.js'
+import { isTerminal } from '../../core/run/events.js'
+import type { Commit, CommitResult, NewRun, RunRow, StoredEvent, StreamAppend } from '../../engine/ports/store.js'
 import { checkFork } from '../fork-rules.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
 import { addDelivery } from './deliveries.js'

@@ -1,5 +1,5 @@
 import { present } from '../../core/present.js'
-import type { Delivery, DeliveryResult, NewDelivery } from '../../engine/delivery-ports.js'
+import type { Delivery, DeliveryResult, NewDelivery } from '../../engine/ports/deliveries.js'
 import { isAlive, type Lane, type Tables } from './tables.js'
 
 type Place = Pick<Delivery, 'webhookId' | 'runId' | 'sequence'>

@@ -5,7 +5,7 @@ import {
   UnverifiedMerge,
   type VerdictQuery,
   type VerdictRow,
-} from '../../engine/ports.js'
+} from '../../engine/ports/store.js'
 import type { Tables } from './tables.js'
 
 /** What S10 is held by, of one run: the rows that the SQL stores keep under these names, oldest first. */

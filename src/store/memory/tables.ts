@@ -1,5 +1,5 @@
-import type { Checkpoint } from '../../engine/audit-ports.js'
-import type { Delivery, Webhook } from '../../engine/delivery-ports.js'
+import type { Checkpoint } from '../../engine/ports/audit.js'
+import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
 import type {
   ApiKey,
   InvocationClaim,
@@ -9,7 +9,7 @@ import type {
   Standard,
   StoredEvent,
   WorkflowRecord,
-} from '../../engine/ports.js'
+} from '../../engine/ports/store.js'
 import type { GateRows } from './gates.js'
 
 /** Rows are replaced, never changed in place, so they can be handed out as they are. */

@@ -1,5 +1,5 @@
-import type { Fork } from '../../core/run/event.js'
-import type { Commit, Receipt } from '../../engine/ports.js'
+import type { Fork } from '../../core/run/events.js'
+import type { Commit, Receipt } from '../../engine/ports/store.js'
 import type { SqlValue } from './driver.js'
 
 /**

@@ -1,8 +1,8 @@
 import type { Json } from '../../core/json.js'
-import type { Fork, RunStatus } from '../../core/run/event.js'
-import type { Checkpoint } from '../../engine/audit-ports.js'
-import type { Delivery, Webhook } from '../../engine/delivery-ports.js'
-import type { ApiKey, Receipt, RunRow, Standard, StoredEvent, WorkflowRecord } from '../../engine/ports.js'
+import type { Fork, RunStatus } from '../../core/run/events.js'
+import type { Checkpoint } from '../../engine/ports/audit.js'
+import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
+import type { ApiKey, Receipt, RunRow, Standard, StoredEvent, WorkflowRecord } from '../../engine/ports/store.js'
 import type { SqlRow } from './driver.js'
 
 type Text = string | null

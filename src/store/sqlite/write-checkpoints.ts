@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../../engine/audit-ports.js'
+import type { Checkpoint } from '../../engine/ports/audit.js'
 import type { Connection } from './connection.js'
 
 /** A repetition of the checkpoint that has the number is no conflict: the first answer may have been lost. */

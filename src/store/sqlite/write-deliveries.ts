@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryResult, Webhook, WebhookHealth } from '../../engine/delivery-ports.js'
+import type { Delivery, DeliveryResult, Webhook, WebhookHealth } from '../../engine/ports/deliveries.js'
 import type { Connection } from './connection.js'
 import type { SqlValue } from './driver.js'
 import { DELIVERY_FIELDS } from './packed.js'

@@ -1,4 +1,4 @@
-import type { ApiKey, Receipt, ReceiptKey, WorkflowRecord } from '../../engine/ports.js'
+import type { ApiKey, Receipt, ReceiptKey, WorkflowRecord } from '../../engine/ports/store.js'
 import { mayReplace } from '../receipt-rules.js'
 import type { Connection } from './connection.js'
 import { packReceipt } from './packed.js'

@@ -1,6 +1,6 @@
-import type { Brief, ModelSaid } from '../../core/agent/brief.js'
+import type { Brief, ModelSaid } from '../../core/invocation/brief.js'
 import type { JsonObject } from '../../core/json.js'
-import type { AgentFailure, Agents, ThinkAsk } from '../../engine/agent-ports.js'
+import type { AgentFailure, Agents, ThinkAsk } from '../../engine/ports/agents.js'
 import { type Choose, chance, pick } from '../../log-check/testing/choice.js'
 import { agentsDouble, BRIEF, type Said } from '../agents.js'
 import { HASH, tool } from '../invocations.js'

@@ -1,4 +1,4 @@
-import type { AgentFailure, ThinkAsk } from '../../../src/engine/agent-ports.js'
+import type { AgentFailure, ThinkAsk } from '../../../src/engine/ports/agents.js'
 import { agentsDouble, type Said } from '../../../src/testing/agents.js'
 import { agentFlow, answered, tool, wants } from '../../../src/testing/invocations.js'
 import type { Sketch } from '../../../src/testing/workflow.js'

@@ -1,4 +1,4 @@
-import type { Fork } from '../../../src/core/run/event.js'
+import type { Fork } from '../../../src/core/run/events.js'
 import { settled } from '../../../src/testing/manual-clock.js'
 import { CRASH_WORKFLOWS } from '../../crash/workflows.js'
 import { command, rigWorld, start, untilOver, type World } from '../world.js'

@@ -1,5 +1,5 @@
-import type { BoundGate } from '../../../src/core/gate/gate.js'
-import type { AgentFailure, ThinkAsk } from '../../../src/engine/agent-ports.js'
+import type { BoundGate } from '../../../src/core/verification/gate.js'
+import type { AgentFailure, ThinkAsk } from '../../../src/engine/ports/agents.js'
 import { agentsDouble, type Said } from '../../../src/testing/agents.js'
 import { boundGate } from '../../../src/testing/gates.js'
 import { loopOf, next, terminate } from '../../../src/testing/orchestration.js'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Delivery, Webhook } from '../../../src/engine/delivery-ports.js'
-import type { Store } from '../../../src/engine/ports.js'
+import type { Delivery, Webhook } from '../../../src/engine/ports/deliveries.js'
+import type { Store } from '../../../src/engine/ports/store.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
 

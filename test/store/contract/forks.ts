@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Store, StoreUnavailable } from '../../../src/engine/ports.js'
+import { type Store, StoreUnavailable } from '../../../src/engine/ports/store.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
 

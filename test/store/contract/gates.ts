@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { type Store, UnverifiedMerge } from '../../../src/engine/ports.js'
+import { type Store, UnverifiedMerge } from '../../../src/engine/ports/store.js'
 import { MemoryStore } from '../../../src/store/memory/memory-store.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
 import type { JsonObject } from '../../../core/json.js'
-import { isDecision } from '../../../core/orchestrator/decision.js'
+import { isDecision } from '../../../core/supervisor/decision.js'
 import { createSchemaChecker } from '../../../user-schema/schema-checker.js'
 import { minimalValue } from './minimal-value.js'
 

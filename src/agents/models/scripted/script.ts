@@ -1,5 +1,5 @@
 import { parse } from 'yaml'
-import type { ModelRole } from '../../../core/agent/brief.js'
+import type { ModelRole } from '../../../core/invocation/brief.js'
 import { isObject, type Json, type JsonObject } from '../../../core/json.js'
 
 const MODEL_ROLES: readonly ModelRole[] = ['worker', 'supervisor', 'verifier']

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../../../core/json.js'
-import type { Artifacts } from '../../../engine/agent-ports.js'
+import type { Artifacts } from '../../../engine/ports/agents.js'
 import { createBuiltins } from './builtins.js'
 
 const KIB = 1024

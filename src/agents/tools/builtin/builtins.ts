@@ -1,5 +1,5 @@
 import type { Egress } from '../../../egress/egress.js'
-import type { Artifacts } from '../../../engine/agent-ports.js'
+import type { Artifacts } from '../../../engine/ports/agents.js'
 import type { ToolSettings } from '../../settings.js'
 import type { Tool, ToolSource } from '../host-tool.js'
 import { artifactCreate } from './artifact-create.js'

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../../../core/json.js'
-import type { RepeatPolicy } from '../../../core/run/event.js'
+import type { RepeatPolicy } from '../../../core/run/events.js'
 import { SAFETY_TIERS, type SafetyTier } from '../host-tool.js'
 
 /** What a module in `tools/` exports by default. */

@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises'
 import path from 'node:path'
 import type { JsonObject } from '../../../core/json.js'
-import type { Clock, Log, SchemaChecker } from '../../../engine/ports.js'
+import type { Clock, Log, SchemaChecker } from '../../../engine/ports/store.js'
 import type { ToolSettings } from '../../settings.js'
 import type { Tool, ToolCall, ToolSaid, ToolSource } from '../host-tool.js'
 import { isToolName, termsOf } from '../terms.js'

@@ -1,7 +1,7 @@
 import { SdkHttpError, type Tool as McpTool } from '@modelcontextprotocol/client'
 import { backoff } from '../../../core/backoff.js'
 import { EgressInterrupted } from '../../../egress/stream.js'
-import type { Clock, Log } from '../../../engine/ports.js'
+import type { Clock, Log } from '../../../engine/ports/store.js'
 import { SecretMissing, SecretTooShort } from '../../../secrets/secrets.js'
 import type { ToolCall } from '../host-tool.js'
 import { within } from '../within.js'

@@ -1,7 +1,7 @@
 import type { Tool as McpTool } from '@modelcontextprotocol/client'
 import { isObject, type JsonObject } from '../../../core/json.js'
 import type { Egress } from '../../../egress/egress.js'
-import type { Clock, Log, SchemaChecker } from '../../../engine/ports.js'
+import type { Clock, Log, SchemaChecker } from '../../../engine/ports/store.js'
 import type { Secrets } from '../../../secrets/secrets.js'
 import type { McpServer, SecretRef, ToolSettings } from '../../settings.js'
 import { TOOL_CODES } from '../codes.js'

@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
 import { isObject } from '../../../core/json.js'
-import type { Clock, Log } from '../../../engine/ports.js'
+import type { Clock, Log } from '../../../engine/ports/store.js'
 import type { McpServer } from '../../settings.js'
 import type { ToolCode } from '../codes.js'
 import type { Channel } from './channel.js'

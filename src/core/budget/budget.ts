@@ -1,0 +1,207 @@
+import { isObject, type Json, type JsonObject, own } from '../json.js'
+import type { ModelName, Price, Usage } from '../invocation/brief.js'
+
+/** What a run may spend (contract agents §18). Time and turns are bounded elsewhere (R-BUDGET-6). */
+
+export const BUDGET_DIMENSIONS = ['tokens', 'cost', 'toolCalls', 'retries'] as const
+export type BudgetDimension = (typeof BUDGET_DIMENSIONS)[number]
+
+export type BudgetCap = 'budget-tokens' | 'budget-cost' | 'budget-tool-calls' | 'budget-retries'
+
+/** At most so much of each; what is absent is not bounded. */
+export type Ceilings = {
+  readonly maxTokens?: number
+  readonly maxCostUsd?: number
+  readonly maxToolCalls?: number
+  readonly maxRetries?: number
+}
+
+/** Money is counted in whole billionths of a dollar, so that sums are exact. */
+export type Spend = {
+  readonly tokens: number
+  readonly costNano: number
+  readonly toolCalls: number
+  readonly retries: number
+}
+
+export type BudgetPolicy = Ceilings & {
+  readonly modelAllow?: readonly string[]
+  readonly modelDeny?: readonly string[]
+  readonly thresholdPercent?: number
+}
+
+export const NOTHING_SPENT: Spend = { tokens: 0, costNano: 0, toolCalls: 0, retries: 0 }
+
+const NANO = 1_000_000_000
+
+export const usdOf = (nano: number): number => nano / NANO
+
+export const plus = (a: Spend, b: Partial<Spend>): Spend => ({
+  tokens: a.tokens + (b.tokens ?? 0),
+  costNano: a.costNano + (b.costNano ?? 0),
+  toolCalls: a.toolCalls + (b.toolCalls ?? 0),
+  retries: a.retries + (b.retries ?? 0),
+})
+
+type Row = { readonly field: keyof Ceilings; readonly cap: BudgetCap; readonly of: (spend: Spend) => number }
+
+/** Each dimension in the units in which it is told. */
+const ROWS: { readonly [Dimension in BudgetDimension]: Row } = {
+  tokens: { field: 'maxTokens', cap: 'budget-tokens', of: spend => spend.tokens },
+  cost: { field: 'maxCostUsd', cap: 'budget-cost', of: spend => usdOf(spend.costNano) },
+  toolCalls: { field: 'maxToolCalls', cap: 'budget-tool-calls', of: spend => spend.toolCalls },
+  retries: { field: 'maxRetries', cap: 'budget-retries', of: spend => spend.retries },
+}
+
+export const capOf = (dimension: BudgetDimension): BudgetCap => ROWS[dimension].cap
+export const settingOf = (dimension: BudgetDimension): string => ROWS[dimension].field
+export const amountOf = (dimension: BudgetDimension, spend: Spend): number => ROWS[dimension].of(spend)
+export const ceilingOf = (dimension: BudgetDimension, ceilings: Ceilings): number =>
+  ceilings[ROWS[dimension].field] ?? Number.POSITIVE_INFINITY
+
+/** Money is compared as whole billionths too: a ceiling of a tenth of a cent is not a binary fraction. */
+const exact = (dimension: BudgetDimension, amount: number): number =>
+  dimension === 'cost' ? Math.round(amount * NANO) : amount
+
+/** The first dimension that would be over its ceiling; exactly at it is not over. */
+export const overspent = (spend: Spend, ceilings: Ceilings): BudgetDimension | undefined =>
+  BUDGET_DIMENSIONS.find(
+    dimension => exact(dimension, amountOf(dimension, spend)) > exact(dimension, ceilingOf(dimension, ceilings)),
+  )
+
+/** R-BUDGET-2: the least of each. */
+export function leastOf(policies: readonly Ceilings[]): Ceilings {
+  const least: [string, number][] = BUDGET_DIMENSIONS.flatMap(dimension => {
+    const ceiling = Math.min(...policies.map(policy => ceilingOf(dimension, policy)))
+    return Number.isFinite(ceiling) ? [[ROWS[dimension].field, ceiling]] : []
+  })
+  return Object.fromEntries(least)
+}
+
+export const isBounded = (ceilings: Ceilings): boolean => Object.keys(ceilings).length > 0
+
+/** What is left beneath the ceilings; a dimension without one stays without. */
+export function remaining(ceilings: Ceilings, spend: Spend): Ceilings {
+  const left: [string, number][] = BUDGET_DIMENSIONS.flatMap(dimension => {
+    const ceiling = ceilingOf(dimension, ceilings)
+    if (!Number.isFinite(ceiling)) return []
+    const rest = exact(dimension, ceiling) - exact(dimension, amountOf(dimension, spend))
+    return [[ROWS[dimension].field, Math.max(0, dimension === 'cost' ? usdOf(rest) : rest)]]
+  })
+  return Object.fromEntries(left)
+}
+
+/** One of `parts` equal shares, none of which is more than what there is. */
+export function shareOf(ceilings: Ceilings, parts: number): Ceilings {
+  const shares = Object.entries(ceilings).map(([field, amount]): [string, number] => [
+    field,
+    field === 'maxCostUsd' ? usdOf(Math.floor((amount * NANO) / parts)) : Math.floor(amount / parts),
+  ])
+  return Object.fromEntries(shares)
+}
+
+/** The whole of a grant as if it were spent. */
+export const asSpend = (ceilings: Ceilings): Spend => ({
+  tokens: ceilings.maxTokens ?? 0,
+  costNano: Math.round((ceilings.maxCostUsd ?? 0) * NANO),
+  toolCalls: ceilings.maxToolCalls ?? 0,
+  retries: ceilings.maxRetries ?? 0,
+})
+
+/** USD per million tokens is millionths of a dollar per token. */
+const nanoFor = (tokens: number, price: number): number => tokens * price * 1_000
+
+/** Rounded up: a fraction of a billionth is not given away, but the noise of binary fractions is no fraction. */
+const roundedUp = (nano: number): number => Math.max(0, Math.ceil(nano - 0.001))
+
+export function costOf(usage: Usage, price: Price | undefined): number | undefined {
+  if (price === undefined) return undefined
+  const { inputTokens, outputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage
+  const plain = Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens)
+  return roundedUp(
+    nanoFor(plain, price.input) +
+      nanoFor(cacheReadTokens, price.cacheRead ?? price.input) +
+      nanoFor(cacheWriteTokens, price.cacheWrite ?? price.input) +
+      nanoFor(outputTokens, price.output),
+  )
+}
+
+/** The most that a call can cost, whatever of its input is cached. */
+export function mostCostOf(inputTokens: number, outputTokens: number, price: Price | undefined): number {
+  if (price === undefined) return 0
+  const dearest = Math.max(price.input, price.cacheRead ?? 0, price.cacheWrite ?? 0)
+  return roundedUp(nanoFor(inputTokens, dearest) + nanoFor(outputTokens, price.output))
+}
+
+/** The most output tokens that fit beneath what is left, when the input takes so many. */
+export function outputWithin(left: Ceilings, inputTokens: number, price: Price | undefined): number {
+  const byTokens = (left.maxTokens ?? Number.POSITIVE_INFINITY) - inputTokens
+  if (left.maxCostUsd === undefined || price === undefined || price.output === 0) return byTokens
+  const money = Math.round(left.maxCostUsd * NANO) - mostCostOf(inputTokens, 0, price)
+  return Math.min(byTokens, Math.floor(money / (price.output * 1_000) + 1e-9))
+}
+
+/** R-BUDGET-5: why this model may not be called; deny beats allow. */
+export function modelProblem(
+  { provider, model }: ModelName,
+  { modelAllow, modelDeny }: BudgetPolicy,
+): string | undefined {
+  const names = [model, `${provider}:${model}`]
+  const isNamed = (patterns: readonly string[]) => patterns.some(pattern => names.some(name => matches(pattern, name)))
+  if (modelDeny !== undefined && isNamed(modelDeny)) return 'modelDeny names it'
+  if (modelAllow !== undefined && !isNamed(modelAllow)) return 'modelAllow does not name it'
+  return undefined
+}
+
+/** `*` stands for any text. Linear: each part is looked for once, from where the last one ended. */
+export function matches(pattern: string, name: string): boolean {
+  const parts = pattern.split('*')
+  const [first = ''] = parts
+  if (parts.length === 1) return pattern === name
+  const last = parts.at(-1) ?? ''
+  if (!name.startsWith(first)) return false
+  let at = first.length
+  for (const part of parts.slice(1, -1)) {
+    const found = name.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  return name.length - last.length >= at && name.endsWith(last)
+}
+
+const FIELDS: { readonly [field: string]: readonly [(value: Json) => boolean, string] } = {
+  maxTokens: [value => Number.isSafeInteger(value) && (value as number) >= 1, 'a whole number, 1 or more'],
+  maxCostUsd: [value => isAmount(value) && (value as number) <= 1_000_000, 'a number from 0 to 1000000'],
+  maxToolCalls: [value => Number.isSafeInteger(value) && (value as number) >= 1, 'a whole number, 1 or more'],
+  maxRetries: [value => Number.isSafeInteger(value) && (value as number) >= 0, 'a whole number, 0 or more'],
+  modelAllow: [isPatterns, 'a list of at most 100 model names, in which * stands for any text'],
+  modelDeny: [isPatterns, 'a list of at most 100 model names, in which * stands for any text'],
+  thresholdPercent: [value => isAmount(value) && (value as number) <= 100, 'a number from 0 to 100'],
+  onExhaustion: [value => value === 'fail', '"fail": the run fails; asking a person is not offered here'],
+}
+
+function isAmount(value: Json): boolean {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}
+
+function isPatterns(value: Json): boolean {
+  return (
+    Array.isArray(value) &&
+    value.length <= 100 &&
+    value.every(item => typeof item === 'string' && item !== '' && item.length <= 256)
+  )
+}
+
+/** Everything wrong with a budget; each entry names the field and what it must be. */
+export function budgetProblems(value: Json, field: string): string[] {
+  if (!isObject(value)) return [`${field} must be an object of ${Object.keys(FIELDS).join(', ')}`]
+  return Object.entries(value).flatMap(([name, item]) => {
+    const known = own(FIELDS, name)
+    if (known === undefined) return [`${field}.${name} is not known; known: ${Object.keys(FIELDS).join(', ')}`]
+    return known[0](item) ? [] : [`${field}.${name} must be ${known[1]}, not ${JSON.stringify(item)}`]
+  })
+}
+
+/** A budget that was found to be one. */
+export const policyOf = (value: Json | undefined): BudgetPolicy =>
+  isObject(value) ? (value as JsonObject & BudgetPolicy) : {}

@@ -1,0 +1,21 @@
+import { amountOf, type BudgetDimension, capOf, ceilingOf, settingOf, type Spend } from './budget.js'
+import { failure } from '../problem.js'
+import { spentBy } from './decide.js'
+import { stop } from '../run/stop.js'
+import type { Turn } from '../run/decision-context.js'
+
+/** R-BUDGET-4: the next step would cross a ceiling, so it is not taken and the run ends. `wanted` includes the step. */
+export function exhaust(turn: Turn, nodeId: string, dimension: BudgetDimension, wanted: Spend, cause: number): void {
+  const limit = ceilingOf(dimension, turn.active.budget ?? {})
+  const consumed = amountOf(dimension, spentBy(turn.active))
+  const observed = amountOf(dimension, wanted)
+  turn.emit({ type: 'budget.exhausted', payload: { dimension, consumed, limit }, cause })
+  const message = `the run may spend ${limit} (${dimension}), has spent ${consumed}, and its next step could bring that to ${observed}; raise configurable.budget.${settingOf(dimension)}`
+  const details = { dimension, limit, consumed, observed }
+  stop(turn, {
+    outcome: 'failed',
+    error: failure('budget_exhausted', message, { retryable: false, details }),
+    failedNodeId: nodeId,
+    breach: { kind: capOf(dimension), limit, observed, nodeId },
+  })
+}

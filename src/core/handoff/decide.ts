@@ -1,0 +1,174 @@
+import { type Failure, failure } from '../problem.js'
+import { FEEDBACK_INPUT } from '../verification/feedback-input.js'
+import type { Json, JsonObject } from '../json.js'
+import type { HandoffSecret, HandoffTold } from '../run/events.js'
+import { resultsOf } from './evolve.js'
+import { settleNode } from '../run/node-lifecycle.js'
+import { nextGate, occurrenceOf, placeOf, subjectOf } from '../verification/attempt.js'
+import { dueTo, handedTo, handing, tell } from './state.js'
+import { harvest } from './merge.js'
+import type { Outcome } from '../run/input.js'
+import { mapInputs, termsFor } from './mapping.js'
+import { maskFailure } from '../run/redaction.js'
+import { type PlanNode, planNodeAt, planNodeOf } from '../workflow/plan.js'
+import { grantFor, spentBy, tellSpend } from '../budget/decide.js'
+import { type Active, nodeAt } from '../run/state.js'
+import type { Turn } from '../run/decision-context.js'
+import { type OnWorkers, questionOf } from '../run/waiting.js'
+import { MAX_VALUE_BYTES, sizeUpTo } from '../run/value-size.js'
+
+/**
+ * OnWorkers work to workers (contract agents §4). Each transition of each worker is one event whose cause is the
+ * transition before it, back to the decision that named the worker. The order depends on the decision and on what the
+ * workers do, never on the host: in parallel, too, results are merged in the order of the decision.
+ *
+ * This begins, merges and settles whatever can be now.
+ */
+export function proceed(turn: Turn, planNode: PlanNode): void {
+  const next = () => (turn.isRunning && !turn.isFull ? moveOf(turn, turn.active, planNode.index) : undefined)
+  for (let move = next(); move; move = next()) {
+    const { node, worker } = move
+    const state = worker === undefined ? undefined : node.workers[worker]
+    if (worker === undefined) settle(turn, planNode, node)
+    else if (state?.is === 'completed') harvest(turn, planNode, node, worker, state)
+    else begin(turn, planNode, node, worker)
+  }
+}
+
+/** What a node that hands work over can do by itself: with one of its workers, or, with none left, settle. */
+export function moveOf(
+  { plan }: Pick<Turn, 'plan'>,
+  state: Active,
+  index: number,
+): { node: OnWorkers; worker: number | undefined } | undefined {
+  const node = handing(nodeAt(state, index))
+  // While it asks whether to merge, nothing moves but the workers themselves.
+  if (!node || questionOf(node)) return undefined
+  const first = node.workers.findIndex(worker => worker.is !== 'done')
+  if (first < 0) return { node, worker: undefined }
+  // R-ORCH-15: one after the other, or as many as there are at once.
+  const pending = node.workers.findIndex(worker => worker.is === 'pending')
+  if (pending >= 0 && (pending === first || node.wait.policy === 'parallel')) return { node, worker: pending }
+  if (node.workers[first]?.is !== 'completed') return undefined
+  // R-VERIFY-10: what a worker brings back is merged when every gate has let it pass.
+  const subject = state.gated && subjectOf(node)
+  const isOpen = subject === undefined || nextGate(state, planNodeAt(plan, index).node.id, subject) === undefined
+  return isOpen ? { node, worker: first } : undefined
+}
+
+/** R-MAP-6: mapped when the worker's turn has come, from what those before it have left. */
+function begin(turn: Turn, planNode: PlanNode, node: OnWorkers, worker: number): void {
+  const workerId = handedTo(node, worker)
+  const { mapped, unset } = mapInputs(termsFor(planNode.node.config, workerId), turn.active.variables)
+  // One after the other each may have all that is left; those that begin together share it.
+  const beginners = node.workers.filter(({ is }) => is === 'pending').length
+  const grant = grantFor(turn.active, node.wait.policy === 'parallel' ? beginners : 1)
+  const { feedback = {} } = turn.active.gated ?? {}
+  const nodeId = planNode.node.id
+  const who = { workerId, occurrence: occurrenceOf(node.wait.workers, worker) }
+  const again = feedback[placeOf(nodeId, who)] ?? feedback[placeOf(nodeId)]
+  const told = again ? { [FEEDBACK_INPUT]: again as unknown as Json } : {}
+  const secret = { inputs: { ...node.wait.inputs, ...mapped, ...told }, unset, ...(grant ? { grant } : {}) }
+  turn.burden += sizeUpTo(secret.inputs, MAX_VALUE_BYTES)
+  tell(turn, planNode, { phase: 'dispatch.began', workerId }, dueTo(node), secret)
+}
+
+type Heard<Type extends Outcome['type']> = Extract<Outcome, { type: Type }>
+
+/** R-HANDOFF-4, R-ORCH-17: the child is there, with what it was given. */
+export function childStarted(turn: Turn, planNode: PlanNode, { worker, childRunId, agentId }: Heard<'ChildStarted'>) {
+  const node = handing(nodeAt(turn.active, planNode.index))
+  const state = node?.workers[worker]
+  if (!node || state?.is !== 'dispatching') return
+  const workerId = handedTo(node, worker)
+  const nodeId = planNode.node.id
+  const cause = dueTo(node)
+  turn.emit({ type: 'node.dispatched', nodeId, payload: { childRunId, childWorkflowId: workerId }, cause })
+  const before = turn.active.agentId ?? turn.active.orchestrator?.agentId
+  if (agentId !== undefined && before !== undefined && agentId !== before) {
+    const payload = { fromAgentId: before, toAgentId: agentId, reason: 'dispatch' }
+    turn.emit({ type: 'agent.handoff', nodeId, payload, cause })
+  }
+  tell(turn, planNode, { phase: 'dispatch.succeeded', workerId, childRunId }, state.began)
+}
+
+export function childRefused(turn: Turn, planNode: PlanNode, { worker, error }: Heard<'ChildRefused'>): void {
+  const node = handing(nodeAt(turn.active, planNode.index))
+  const state = node?.workers[worker]
+  if (!node || state?.is !== 'dispatching') return
+  const workerId = handedTo(node, worker)
+  tell(turn, planNode, { phase: 'dispatch.failed', workerId, error: spelled(turn, error) }, state.began)
+}
+
+/** The worker that this run knows to be at work under that id. */
+function atWork(turn: Turn, { nodeId, childRunId }: { readonly nodeId: string; readonly childRunId: string }) {
+  const planNode = planNodeOf(turn.plan, nodeId)
+  const node = planNode && handing(nodeAt(turn.active, planNode.index))
+  const k = node?.workers.findIndex(worker => worker.is === 'running' && worker.childRunId === childRunId) ?? -1
+  const worker = node?.workers[k]
+  return planNode && node && worker?.is === 'running' ? { planNode, worker, workerId: handedTo(node, k) } : undefined
+}
+
+/** A child waits for someone, or no longer does, and so does this run. */
+export function childWaits(turn: Turn, { nodeId, childRunId, status }: Heard<'ChildWaits'>): void {
+  const found = atWork(turn, { nodeId, childRunId })
+  if (!found || (found.worker.childStatus ?? 'running') === status) return
+  const payload = { nodeId, childRunId, status }
+  turn.emit({ type: 'assay.child.status', nodeId, payload, cause: found.worker.succeeded })
+}
+
+/** A child has ended. Returns the node that waited for it, if one did. */
+export function childEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode | undefined {
+  const found = atWork(turn, input)
+  if (!found) return undefined
+  const { planNode, workerId } = found
+  const { succeeded } = found.worker
+  const { childRunId, status } = input
+  const spent = input.spent && {
+    spent: input.spent,
+    ...(input.verification ? { verification: input.verification } : {}),
+  }
+  const before = spentBy(turn.active)
+  const step = { workerId, childRunId }
+  let ended: number
+  if (status === 'completed') {
+    // The payload of a hand-off is closed (R-HANDOFF-2): what is not in its table is kept beside it.
+    const secret = {
+      ...results(planNode, workerId, input),
+      ...spent,
+      ...(input.goalSatisfied === false ? { goalSatisfied: false as const } : {}),
+    }
+    const kept = Object.keys(secret).length === 0 ? undefined : secret
+    ended = tell(turn, planNode, { phase: 'child.completed', ...step }, succeeded, kept)
+  } else {
+    const told = input.error ?? failure(`child_${status}`, `child run ${childRunId} was ${status}`)
+    const error = spelled(turn, told)
+    ended = tell(turn, planNode, { phase: `child.${status}`, ...step, error }, succeeded, spent)
+  }
+  tellSpend(turn, before, ended)
+  return planNode
+}
+
+/** R-HANDOFF-5: what it brings back; nothing when nothing is mapped. */
+function results(
+  { node }: PlanNode,
+  workerId: string,
+  { variables, hidden, checksum, agents }: Heard<'ChildEnded'>,
+): Extract<HandoffSecret, { outputs: unknown }> | undefined {
+  const { outputs } = termsFor(node.config, workerId)
+  if (outputs.length === 0) return undefined
+  const attestation = checksum === undefined ? {} : { attestation: { checksum, algorithm: 'sha256' as const } }
+  return { outputs: variables, hidden, ...attestation, ...(agents ? { agents } : {}) }
+}
+
+/** §1.3: both spellings of the code, and nothing that must not be seen. */
+function spelled(turn: Turn, told: Failure): NonNullable<HandoffTold['error']> {
+  const { code, message, details } = maskFailure(turn.active, told)
+  return { code, error: code, message, ...(details === undefined ? {} : { details: details as JsonObject }) }
+}
+
+/** R-LOOP-8: every worker has come to an end of its own; whoever handed the work over goes on. */
+function settle(turn: Turn, planNode: PlanNode, node: OnWorkers): void {
+  const workers = resultsOf(node)
+  settleNode(turn, planNode, node.wait, { kind: 'handed', workers }, dueTo(node))
+}

@@ -1,0 +1,104 @@
+import { isObject, type Json, type JsonObject, own } from '../json.js'
+import type { PlanNode } from '../workflow/plan.js'
+
+/** What a node that hands work over says about one of its workers (contract agents §5, §12). */
+export type WorkerTerms = {
+  /** Child name ← parent variable. */
+  readonly inputs: readonly (readonly [child: string, parent: string])[]
+  /** Parent variable ← child name. */
+  readonly outputs: readonly (readonly [parent: string, child: string])[]
+  readonly attest: boolean
+  readonly principalScope: readonly string[] | undefined
+}
+
+/** R-MAP-1: a worker's own map stands in place of the default one. */
+export function termsFor(config: JsonObject, workerId: string): WorkerTerms {
+  const attestation = isObject(config.outputAttestation) ? config.outputAttestation : {}
+  const { principalScope } = attestation
+  return {
+    inputs: pairs(ownMap(config.perWorkerInputMappings, workerId) ?? config.inputMapping),
+    outputs: pairs(ownMap(config.perWorkerOutputMappings, workerId) ?? config.outputMapping),
+    attest: attestation.checksum === true,
+    principalScope: Array.isArray(principalScope) ? principalScope.map(String) : undefined,
+  }
+}
+
+/** R-ATTEST-3: whether a person must accept what a worker brings back. */
+export const isGated = ({ node: { config } }: PlanNode): boolean =>
+  isObject(config.outputAttestation) && config.outputAttestation.requireApproval === true
+
+/** R-ATTEST-4: how long that person may take; nobody answering is a no. */
+export const patienceOf = ({ node: { config } }: PlanNode): { readonly timeoutMs?: number } => {
+  const timeoutMs = isObject(config.outputAttestation) ? config.outputAttestation.timeoutMs : undefined
+  return typeof timeoutMs === 'number' ? { timeoutMs } : {}
+}
+
+/** Whether the harvest is told before that person is asked (contract agents §28 D7). */
+export const isToldFirst = (planNode: PlanNode): boolean => planNode.type.role !== 'dispatch' && isGated(planNode)
+
+const ownMap = (maps: Json | undefined, workerId: string): Json | undefined =>
+  isObject(maps) ? own(maps, workerId) : undefined
+
+const pairs = (map: Json | undefined): [string, string][] =>
+  isObject(map) ? Object.entries(map).map(([to, from]) => [to, String(from)]) : []
+
+/** R-MAP-2: what nothing is mapped from is known to be unset; no default stands in for it. */
+export function mapInputs(
+  { inputs }: WorkerTerms,
+  variables: JsonObject,
+): { readonly mapped: JsonObject; readonly unset: readonly string[] } {
+  const mapped: [string, Json][] = []
+  const unset: string[] = []
+  for (const [child, parent] of inputs) {
+    const value = own(variables, parent)
+    if (value === undefined) unset.push(child)
+    else mapped.push([child, value])
+  }
+  return { mapped: Object.fromEntries(mapped), unset }
+}
+
+export const isMap = (value: Json | undefined): boolean =>
+  value === undefined || (isObject(value) && Object.values(value).every(name => typeof name === 'string'))
+
+/** Everything wrong with the terms in a node's configuration; each entry names the field and the fix. */
+export function termProblems(config: JsonObject): string[] {
+  return [
+    ...(isMap(config.inputMapping) ? [] : ['config.inputMapping must map child variables to parent variables']),
+    ...(isMap(config.outputMapping) ? [] : ['config.outputMapping must map parent variables to child variables']),
+    ...attestationProblems(config.outputAttestation),
+  ]
+}
+
+/** Results are merged into variables; a channel has rules of its own. */
+export function targetProblems(config: JsonObject, isChannel: (name: string) => boolean): string[] {
+  const { outputMapping, perWorkerOutputMappings } = config
+  const maps: [string, Json | undefined][] = [['outputMapping', outputMapping]]
+  for (const [workerId, map] of isObject(perWorkerOutputMappings) ? Object.entries(perWorkerOutputMappings) : [])
+    maps.push([`perWorkerOutputMappings["${workerId}"]`, map])
+  return maps.flatMap(([field, map]) =>
+    Object.keys(isObject(map) ? map : {})
+      .filter(isChannel)
+      .map(name => `config.${field}: "${name}" is a channel; map to a variable`),
+  )
+}
+
+const ATTESTATION: { readonly [field: string]: readonly [(value: Json) => boolean, string] } = {
+  checksum: [value => typeof value === 'boolean', 'true or false'],
+  requireApproval: [value => typeof value === 'boolean', 'true or false'],
+  algorithm: [value => value === 'sha256', '"sha256"'],
+  timeoutMs: [value => Number.isSafeInteger(value) && Number(value) >= 1, 'a whole number, 1 or more'],
+  principalScope: [
+    value => Array.isArray(value) && value.every(scope => typeof scope === 'string' && scope !== ''),
+    'a list of scopes',
+  ],
+}
+
+function attestationProblems(attestation: Json | undefined): string[] {
+  if (attestation === undefined) return []
+  if (!isObject(attestation)) return ['config.outputAttestation must be an object']
+  return Object.entries(attestation).flatMap(([field, value]) => {
+    const rule = own(ATTESTATION, field)
+    if (rule === undefined) return [`config.outputAttestation.${field} is not known; leave it out`]
+    return rule[0](value) ? [] : [`config.outputAttestation.${field} must be ${rule[1]}`]
+  })
+}

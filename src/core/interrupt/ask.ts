@@ -1,0 +1,88 @@
+import type { Interrupt } from './interrupt.js'
+import type { JsonObject } from '../json.js'
+import { isoTime } from '../time.js'
+import { carriesSecret, maskWithin, secretsOf } from '../run/redaction.js'
+import type { PlanNode } from '../workflow/plan.js'
+import type { Turn } from '../run/decision-context.js'
+
+/** Suspends a node that has just started. The key counts the node's questions, so none is ever put twice. */
+export function ask(turn: Turn, { node, index }: PlanNode, interrupt: Interrupt, cause: number): void {
+  const { kind, data, resumeSchema, timeoutMs } = interrupt
+  const nodeId = node.id
+  const key = `${nodeId}:${turn.active.asks[index] ?? 0}`
+  const shown = maskData(turn, data)
+  const requested = turn.emitNumbered(sequence => ({
+    type: 'interrupt.requested',
+    nodeId,
+    payload: {
+      runId: turn.runId,
+      nodeId,
+      interruptId: `int-${sequence}`,
+      kind,
+      key,
+      data: shown,
+      ...(resumeSchema === undefined ? {} : { resumeSchema }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      requestedAt: isoTime(turn.at),
+    },
+    cause,
+    ...(shown === data ? {} : { secret: { data } }),
+  }))
+  const interruptId = `int-${requested}`
+  emitLegacyRequest(turn, nodeId, interruptId, kind, shown, requested)
+  const payload = { nodeId, interruptId, kind, key, ...(kind === 'low-confidence' ? shortfall(shown) : {}) }
+  turn.emit({ type: 'node.suspended', nodeId, payload, cause: requested })
+}
+
+/** R-LOWC-1 */
+const shortfall = ({ agentId, threshold, observed }: JsonObject) => ({
+  reason: 'low-confidence' as const,
+  agentId: String(agentId),
+  threshold: Number(threshold),
+  observed: Number(observed),
+})
+
+function emitLegacyRequest(
+  turn: Turn,
+  nodeId: string,
+  interruptId: string,
+  kind: Interrupt['kind'],
+  shown: JsonObject,
+  cause: number,
+): void {
+  if (kind === 'clarification') {
+    const payload = { nodeId, questions: shown.questions ?? [], interruptId }
+    turn.emit({ type: 'clarification.requested', nodeId, payload, cause })
+  }
+  if (kind !== 'approval') return
+  const { artifactId, artifactType, title, actions, approversList, requiredApprovals } = shown
+  turn.emit({
+    type: 'approval.requested',
+    nodeId,
+    payload: {
+      nodeId,
+      interruptId,
+      artifactId: String(artifactId),
+      artifactType: String(artifactType),
+      title: String(title),
+      actions: (actions as readonly string[]).map(action => (action === 'edit-accept' ? 'edit' : action)),
+      ...(approversList === undefined ? {} : { approversList }),
+      ...(typeof requiredApprovals === 'number' ? { requiredApprovals } : {}),
+    },
+    cause,
+  })
+}
+
+/** Fields by which the host itself goes; masking them would say something else, or nothing. */
+const STRUCTURE = new Set(['actions', 'requiredApprovals', 'rejectionPolicy'])
+
+/** The data as it may be shown: every value that carries a secret of the run is masked where it stands. */
+function maskData(turn: Turn, data: JsonObject): JsonObject {
+  const secrets = secretsOf(turn.active)
+  if (!carriesSecret(data, secrets)) return data
+  const masked = Object.entries(data).map(([name, value]) => [
+    name,
+    STRUCTURE.has(name) ? value : maskWithin(value, secrets),
+  ])
+  return Object.fromEntries(masked)
+}

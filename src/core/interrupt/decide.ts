@@ -1,0 +1,199 @@
+import { type Interrupt, judge, type Resolution } from './interrupt.js'
+import { isObject, type Json } from '../json.js'
+import { present } from '../present.js'
+import { failure, type Refusal, refuse } from '../problem.js'
+import { isoTime } from '../time.js'
+import { answerDueAt, durationBreach } from '../run/limits.js'
+import type { ApprovalReceived, InterruptResolved } from '../run/events.js'
+import { failNode, settleNode } from '../run/node-lifecycle.js'
+import { gateAnswered } from '../verification/gate-answer.js'
+import { editsHidden, mergeAnswered, mergeProblems } from '../handoff/merge.js'
+import type { ResolveInterrupt } from '../run/input.js'
+import { heldAnswered } from '../invocation/conclude.js'
+import { carriesSecret, MASK, secretsOf } from '../run/redaction.js'
+import { type Plan, type PlanNode, planNodeAt, planNodeOf } from '../workflow/plan.js'
+import { type Asked, nodeAt, type RunState, statusOf } from '../run/state.js'
+import type { Turn } from '../run/decision-context.js'
+import { gatingIn, questionOf } from '../run/waiting.js'
+
+/** What a run asks and nobody has answered yet. */
+export type OpenInterrupt = {
+  readonly nodeId: string
+  readonly asked: Asked
+  /** When it is too late to answer; null when there is no limit. */
+  readonly dueAt: number | null
+  /** Only a bearer key may answer, not a link. */
+  readonly keyOnly: boolean
+}
+
+export function openInterrupts(plan: Plan, state: RunState): OpenInterrupt[] {
+  if (state.phase !== 'active') return []
+  return state.open.flatMap(index => {
+    const asked = questionOf(nodeAt(state, index))
+    if (!asked) return []
+    const planNode = planNodeAt(plan, index)
+    const dueAt = answerDueAt(planNode, asked)
+    const open = { nodeId: planNode.node.id, asked, keyOnly: isKeyOnly(planNode) }
+    return [{ ...open, dueAt: Number.isFinite(dueAt) ? dueAt : null }]
+  })
+}
+
+const isKeyOnly = ({ node }: PlanNode): boolean => node.config.profile === 'openwop-interrupt-auth-required'
+
+type Meant = Pick<ResolveInterrupt, 'nodeId' | 'interruptId' | 'via'>
+
+export const REPLAY_ASKS_NOBODY = refuse('interrupt_not_found', 'a replay asks nobody; answer the run it retells')
+
+/** The interrupt a node has open, or why there is none to answer (any more). */
+export const findOpen = (plan: Plan, state: RunState, meant: Meant, at: number): OpenInterrupt | Refusal =>
+  state.fork?.mode === 'replay' ? REPLAY_ASKS_NOBODY : locate(plan, state, meant, at)
+
+function locate(plan: Plan, state: RunState, { nodeId, interruptId, via }: Meant, at: number): OpenInterrupt | Refusal {
+  const index = plan.indexOf.get(nodeId)
+  if (index === undefined || state.phase === 'absent' || (state.asks[index] ?? 0) === 0)
+    return refuse('interrupt_not_found', `node "${nodeId}" of this run has asked nothing`, { nodeId })
+  const stopping = state.phase === 'active' && state.mode.kind === 'stopping'
+  const open = openInterrupts(plan, state).find(other => other.nodeId === nodeId)
+  if (open === undefined || stopping)
+    return closed(state, open !== undefined || nodeAt(state, index).is === 'cancelled', via)
+  if (interruptId !== undefined && interruptId !== open.asked.interruptId) return closed(state, false, via)
+  if (open.dueAt !== null && at >= open.dueAt) return refuse('interrupt_expired', 'the time to answer is over')
+  return open
+}
+
+/** An answer from outside: refused, counted, or the end of the waiting. Exactly one answer closes an interrupt. */
+export function resolve(turn: Turn, input: ResolveInterrupt): Refusal | undefined {
+  const open = locate(turn.plan, turn.state, input, turn.at)
+  if ('code' in open) return open
+  if (turn.active.mode.kind === 'paused')
+    return refuse('run_paused', 'the run is paused; resume it first, the interrupt stays open', { runStatus: 'paused' })
+  if (durationBreach(turn.plan, turn.active, turn.limits, turn.at))
+    return refuse('interrupt_expired', 'the time of the run is over')
+  if (input.via === 'token' && open.keyOnly)
+    return refuse('auth_elevation_required', 'this interrupt is answered with a bearer key, not with a link')
+  return hearAnswer(turn, present(planNodeOf(turn.plan, input.nodeId), 'node that asks'), open.asked, input)
+}
+
+/** Why an interrupt that is not open can no longer be answered. */
+function closed(state: RunState, wasOpen: boolean, via: 'key' | 'token'): Refusal {
+  const status = statusOf(state)
+  const cancelled = wasOpen && (status === 'cancelled' || status === 'cancelling')
+  if (cancelled && isParentsDoing(state))
+    return refuse('interrupt_gone', 'the run was cancelled with its parent', { runStatus: status })
+  if (cancelled && via === 'key')
+    return refuse('interrupt_cancelled', 'the run was cancelled while it waited', { runStatus: status })
+  return refuse('interrupt_already_resolved', 'the interrupt is closed; nothing waits for this answer', {
+    runStatus: status,
+  })
+}
+
+const isParentsDoing = (state: RunState): boolean =>
+  (state.phase === 'ended' && state.outcome.status === 'cancelled' && state.outcome.reason === 'parent-cancelled') ||
+  (state.phase === 'active' && state.mode.kind === 'stopping' && 'parentRunId' in state.mode.stop)
+
+function hearAnswer(turn: Turn, planNode: PlanNode, asked: Asked, input: ResolveInterrupt): Refusal | undefined {
+  const { value, by, voter = by, shownHash, claimedHash } = input
+  if (claimedHash !== undefined && claimedHash !== shownHash)
+    return refuse('interrupt_changed', 'shownHash is not the hash of what this interrupt shows; look at it again', {
+      shownHash,
+    })
+  const judgement = judge(asked, asked.votes, { value, by, voter, at: isoTime(turn.at) })
+  if (judgement.is === 'refused') return judgement.refusal
+  const nodeId = planNode.node.id
+  const { interruptId } = asked
+  const node = nodeAt(turn.active, planNode.index)
+  const problems =
+    judgement.is === 'closed' && !gatingIn(node)
+      ? [...(planNode.type.answerProblems?.(asked, judgement.value) ?? []), ...mergeProblems(node, judgement.value)]
+      : []
+  if (problems.length > 0) return refuse('validation_error', problems.join('; '), { problems })
+  if (judgement.vote) {
+    const payload = { nodeId, interruptId, ...judgement.vote, by }
+    turn.emit({ type: 'assay.interrupt.voted', nodeId, payload })
+  }
+  if (judgement.is === 'closed') {
+    close(turn, planNode, asked, { value: judgement.value, by: judgement.by, timedOut: false }, shownHash)
+  } else if (!judgement.vote && isObject(value) && value.action === 'ask') {
+    const question = judgement.question === undefined ? {} : { question: judgement.question }
+    turn.emit({ type: 'assay.interrupt.asked', nodeId, payload: { nodeId, interruptId, by, ...question } })
+  }
+  return undefined
+}
+
+/** Nobody answered in time: an approval counts as refused, anything else fails its node. Never the other way round. */
+export function timeOut(turn: Turn, planNode: PlanNode, asked: Asked): void {
+  const approval = asked.kind === 'approval' || asked.kind === 'low-confidence'
+  close(turn, planNode, asked, { value: approval ? { action: 'reject' } : null, by: 'timeout', timedOut: true })
+}
+
+function close(
+  turn: Turn,
+  planNode: PlanNode,
+  asked: Asked,
+  { value, by, timedOut }: Pick<Resolution, 'value' | 'by' | 'timedOut'>,
+  shownHash?: string,
+): void {
+  const nodeId = planNode.node.id
+  const { interruptId, kind, data } = asked
+  const before = nodeAt(turn.active, planNode.index)
+  const judged = kind === 'approval' || kind === 'low-confidence'
+  const rejected = judged && isObject(value) && value.action === 'reject'
+  const masked = carriesSecret(value, secretsOf(turn.active)) || editsHidden(turn, planNode, value)
+  const payload: InterruptResolved = {
+    nodeId,
+    interruptId,
+    kind,
+    resumeValue: masked ? MASK : value,
+    resolvedAt: isoTime(turn.at),
+    resolvedBy: by,
+    ...(rejected ? { outcome: 'rejected' } : timedOut ? { outcome: 'timed-out' } : {}),
+    ...(timedOut ? { reason: 'timeout' } : {}),
+    ...(shownHash === undefined ? {} : { shownHash }),
+  }
+  const resolved = turn.emit({
+    type: 'interrupt.resolved',
+    nodeId,
+    payload,
+    ...(masked ? { secret: { resumeValue: value } } : {}),
+  })
+  const told = masked && isObject(value) ? { action: value.action ?? null } : value
+  emitLegacyAnswer(turn, nodeId, kind, told, timedOut ? undefined : by, resolved)
+  turn.emit({ type: 'node.resumed', nodeId, payload: { nodeId, interruptId }, cause: resolved })
+  if (timedOut && !rejected) {
+    const error = failure('interrupt_timeout', 'nobody answered in time', { retryable: false })
+    return failNode(turn, planNode, error, resolved)
+  }
+  const resolution = { kind, data, value, by, timedOut }
+  const gating = gatingIn(before)
+  if (gating) return gateAnswered(turn, planNode, gating, resolution, resolved)
+  if (before.is === 'waiting' && before.on === 'workers') return mergeAnswered(turn, planNode, before, value)
+  if (before.is === 'waiting' && before.on === 'agent') return heldAnswered(turn, planNode, resolution, resolved)
+  settleNode(turn, planNode, { kind: 'interrupt' }, { kind: 'resolved', resolution }, resolved)
+}
+
+function emitLegacyAnswer(
+  turn: Turn,
+  nodeId: string,
+  kind: Interrupt['kind'],
+  value: Json,
+  by: string | undefined,
+  cause: number,
+): void {
+  const said = isObject(value) ? value : {}
+  if (kind === 'clarification' && by !== undefined) {
+    const payload = { nodeId, answers: said.answers ?? {}, answeredBy: by }
+    turn.emit({ type: 'clarification.resolved', nodeId, payload, cause })
+  }
+  if (kind !== 'approval') return
+  const { feedback, refineFeedback, editedArtifactData } = said
+  const payload: ApprovalReceived = {
+    nodeId,
+    action: by === undefined ? 'timeout' : (said.action as ApprovalReceived['action']),
+    ...(by === undefined ? {} : { decidedBy: by }),
+    decidedAt: isoTime(turn.at),
+    ...(feedback === undefined ? {} : { feedback }),
+    ...(refineFeedback === undefined ? {} : { refineFeedback }),
+    ...(editedArtifactData === undefined ? {} : { editedArtifactData }),
+  }
+  turn.emit({ type: 'approval.received', nodeId, payload, cause })
+}

@@ -1,0 +1,292 @@
+import { canonicalJson, isObject, type Json, type JsonObject, own, sameJson } from '../json.js'
+import { type Refusal, refuse } from '../problem.js'
+
+/**
+ * Asking someone outside and judging the answer (contract core §7). Pure: who answers, and whether the value fits the
+ * author's schema, is settled before; what the answer means is settled here.
+ */
+export const INTERRUPT_KINDS = ['approval', 'clarification', 'external-event', 'custom', 'low-confidence'] as const
+export type InterruptKind = (typeof INTERRUPT_KINDS)[number]
+
+export const APPROVAL_ACTIONS = ['accept', 'reject', 'refine', 'edit-accept', 'ask'] as const
+export type ApprovalAction = (typeof APPROVAL_ACTIONS)[number]
+
+export type Interrupt = {
+  readonly kind: InterruptKind
+  readonly data: JsonObject
+  readonly resumeSchema?: JsonObject
+  /** 0 or absent: no limit. */
+  readonly timeoutMs?: number
+}
+
+export type Vote = { readonly voter: string; readonly action: string }
+
+/** An answer that closes the interrupt. */
+export type Resolution = {
+  readonly kind: InterruptKind
+  readonly data: JsonObject
+  readonly value: Json
+  readonly by: string
+  readonly timedOut: boolean
+}
+
+export type Judgement =
+  | { readonly is: 'refused'; readonly refusal: Refusal }
+  /** Counted, or heard before: the interrupt stays open. */
+  | { readonly is: 'open'; readonly vote?: Vote; readonly question?: Json }
+  | { readonly is: 'closed'; readonly value: Json; readonly by: string; readonly vote?: Vote }
+
+export type Answering = { readonly value: Json; readonly by: string; readonly voter: string; readonly at: string }
+
+/** Everything wrong with what is to be asked; each entry names the field and the fix. */
+export function interruptProblems(kind: Json | undefined, data: Json | undefined, field: string): string[] {
+  if (!INTERRUPT_KINDS.some(known => known === kind))
+    return [`kind must be one of ${INTERRUPT_KINDS.join(', ')}, not ${JSON.stringify(kind ?? null)}`]
+  if (!isObject(data)) return [`${field} must be an object`]
+  const text = (name: string) =>
+    typeof data[name] === 'string' && data[name] !== '' ? [] : [`${field}.${name} must be a text`]
+  switch (kind as InterruptKind) {
+    case 'approval':
+      return [
+        ...text('artifactId'),
+        ...text('artifactType'),
+        ...text('title'),
+        ...(data.actions === undefined ? [`${field}.actions must list what may be answered`] : []),
+        ...approvalProblems(data, field),
+      ]
+    case 'clarification':
+      return questionProblems(data.questions, `${field}.questions`)
+    case 'external-event':
+      return [
+        ...text('eventType'),
+        ...(isObject(data.correlation) && Object.keys(data.correlation).length > 0
+          ? []
+          : [`${field}.correlation must be an object with at least one key`]),
+      ]
+    case 'custom':
+      return text('customKind')
+    case 'low-confidence': {
+      const share = (name: string) => {
+        const value = data[name]
+        return typeof value === 'number' && value >= 0 && value <= 1 ? [] : [`${field}.${name} must be from 0 to 1`]
+      }
+      return [...text('agentId'), ...share('threshold'), ...share('observed')]
+    }
+  }
+}
+
+const MAX_TIMEOUT_MS = 365 * 24 * 3_600_000
+
+/** What is wrong with the time an answer may take; shared by every node type that asks. */
+export const timeoutProblems = ({ timeoutMs, resumeSchema }: JsonObject): string[] => [
+  ...(timeoutMs === undefined ||
+  (Number.isSafeInteger(timeoutMs) && Number(timeoutMs) >= 0 && Number(timeoutMs) <= MAX_TIMEOUT_MS)
+    ? []
+    : [`config.timeoutMs must be a whole number from 0 to ${MAX_TIMEOUT_MS}, not ${JSON.stringify(timeoutMs)}`]),
+  ...(resumeSchema === undefined || isObject(resumeSchema) ? [] : ['config.resumeSchema must be a JSON Schema object']),
+]
+
+/** The part of an approval that its author writes by hand. */
+export function approvalProblems(data: JsonObject, field: string): string[] {
+  const { actions, requiredApprovals, approversList, rejectionPolicy } = data
+  const problems: string[] = []
+  if (actions !== undefined && !isActions(actions))
+    problems.push(`${field}.actions must list different actions among ${APPROVAL_ACTIONS.join(', ')}`)
+  if (requiredApprovals !== undefined && !(Number.isSafeInteger(requiredApprovals) && Number(requiredApprovals) >= 1))
+    problems.push(`${field}.requiredApprovals must be a whole number, 1 or more`)
+  if (approversList !== undefined && !isNameList(approversList))
+    problems.push(`${field}.approversList must list different names of principals, at least one`)
+  else if (Array.isArray(approversList) && Number(requiredApprovals ?? 1) > approversList.length)
+    problems.push(`${field}.requiredApprovals is more than approversList has names`)
+  if (rejectionPolicy !== undefined && rejectionPolicy !== 'single-veto' && rejectionPolicy !== 'majority')
+    problems.push(`${field}.rejectionPolicy must be "single-veto" or "majority"`)
+  for (const name of ['approverGroupRefs', 'approverRoleRefs', 'audience', 'overrideBypassesQuorum'])
+    if (own(data, name) !== undefined)
+      problems.push(`${field}.${name} is not supported: this host knows principals only; use approversList`)
+  return problems
+}
+
+const isName = (value: Json): boolean => typeof value === 'string' && value !== ''
+
+const isNameList = (value: Json): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every(isName) && new Set(value).size === value.length
+
+const isActions = (value: Json): boolean =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  new Set(value).size === value.length &&
+  value.every(action => APPROVAL_ACTIONS.some(known => known === action))
+
+export function questionProblems(questions: Json | undefined, field: string): string[] {
+  if (!Array.isArray(questions) || questions.length === 0) return [`${field} must list at least one question`]
+  const problems = questions.flatMap((question: Json, i) =>
+    isObject(question) && isName(question.id ?? null) && isName(question.question ?? null)
+      ? question.schema === undefined || isObject(question.schema)
+        ? []
+        : [`${field}[${i}].schema must be a JSON Schema object`]
+      : [`${field}[${i}] must have an id and a question`],
+  )
+  const ids = questions.map((question: Json) => (isObject(question) ? question.id : null))
+  return new Set(ids).size === ids.length ? problems : [...problems, `${field}: every question needs an id of its own`]
+}
+
+/**
+ * What an answer says, apart from what it says about itself: on sight of what it was given, and for whom. The latter is
+ * the credential's to say; whoever may speak for others was heard before.
+ */
+export function bareAnswer(kind: InterruptKind, value: Json): { said: Json; claimedHash?: string } {
+  // Events and values of others are theirs to name fields in.
+  if (kind === 'external-event' || kind === 'custom' || !isObject(value)) return { said: value }
+  const { shownHash, voter: _, ...said } = value
+  return shownHash === undefined ? { said } : { said, claimedHash: String(shownHash) }
+}
+
+/** The author's schemas an answer must fit, with the part of the answer each is for. */
+export function schemasFor({ kind, data, resumeSchema }: Interrupt, value: Json): [JsonObject, Json, string][] {
+  const checks: [JsonObject, Json, string][] = resumeSchema ? [[resumeSchema, value, 'resumeValue']] : []
+  if (kind !== 'clarification' || !Array.isArray(data.questions)) return checks
+  const answers = answersOf(value) ?? {}
+  for (const question of data.questions as readonly JsonObject[]) {
+    const id = String(question.id)
+    const answer = own(answers, id)
+    if (isObject(question.schema) && answer !== undefined)
+      checks.push([question.schema, answer, `resumeValue.answers["${id}"]`])
+  }
+  return checks
+}
+
+/** What an answer means for what was asked, given the votes so far. */
+export function judge({ kind, data }: Interrupt, votes: readonly Vote[], answer: Answering): Judgement {
+  switch (kind) {
+    case 'approval':
+      return judgeApproval(data, votes, answer)
+    case 'clarification':
+      return judgeAnswers(data, answer)
+    case 'external-event':
+      return judgeEvent(data, answer)
+    case 'low-confidence':
+    case 'custom':
+      return { is: 'closed', value: answer.value, by: answer.by }
+  }
+}
+
+function judgeApproval(data: JsonObject, votes: readonly Vote[], { value, by, voter, at }: Answering): Judgement {
+  const approvers = data.approversList
+  if (Array.isArray(approvers) && !approvers.includes(voter))
+    return refused('forbidden', `"${voter}" is not among the approvers of this interrupt`, { field: 'approversList' })
+  const said = normalised(value)
+  const allowed = data.actions as readonly Json[]
+  const action = said?.action
+  if (said === undefined || !allowed.includes(action ?? null)) {
+    const message = `resumeValue.action must be one of ${allowed.join(', ')}, not ${JSON.stringify(action ?? null)}`
+    return refused('validation_error', message, { field: 'resumeValue.action' })
+  }
+  const lacking = lackingField(said)
+  if (lacking) return lacking
+  if (action === 'ask') return { is: 'open', ...(said.question === undefined ? {} : { question: said.question }) }
+  const required = typeof data.requiredApprovals === 'number' ? data.requiredApprovals : 1
+  if (required === 1) return { is: 'closed', value: signed(said, by, at), by }
+  if (action === 'edit-accept')
+    return refused('validation_error', `resumeValue.action "edit-accept" cannot be one of ${required} votes`, {
+      field: 'resumeValue.action',
+    })
+  // Sending work back grants nothing, so it needs no quorum.
+  if (action === 'refine') return { is: 'closed', value: signed(said, by, at), by }
+  if (votes.some(vote => vote.voter === voter)) return { is: 'open' }
+  const vote: Vote = { voter, action: String(action) }
+  const cast = (wanted: string) => [...votes, vote].filter(other => other.action === wanted).length
+  const closes =
+    action === 'accept'
+      ? cast('accept') >= required
+      : isRejected(data, cast('reject'), required) || isOutOfReach(approvers, cast('reject'), required)
+  if (!closes) return { is: 'open', vote }
+  const decider = `quorum:${cast(String(action))}-of-${required}`
+  return { is: 'closed', value: signed(said, decider, at), by: decider, vote }
+}
+
+const isRejected = (data: JsonObject, rejects: number, required: number): boolean =>
+  data.rejectionPolicy === 'majority' ? rejects > Math.floor(required / 2) : true
+
+/** So many have said no that those who are left are too few. */
+const isOutOfReach = (approvers: Json | undefined, rejects: number, required: number): boolean =>
+  Array.isArray(approvers) && approvers.length - rejects < required
+
+/** Who decided comes from the credential, and only what belongs to the action is kept: nothing else was approved. */
+function signed({ action, feedback, refineFeedback, editedArtifactData }: JsonObject, by: string, at: string): Json {
+  return {
+    action: action!,
+    ...(feedback === undefined ? {} : { feedback }),
+    ...(action === 'refine' ? { refineFeedback: refineFeedback! } : {}),
+    ...(action === 'edit-accept' ? { editedArtifactData: editedArtifactData! } : {}),
+    decidedBy: by,
+    decidedAt: at,
+  }
+}
+
+/** Old clients say `decision`; they mean an action. */
+function normalised(value: Json): JsonObject | undefined {
+  if (!isObject(value)) return undefined
+  const { decision, ...rest } = value
+  if (decision === undefined) return value
+  // Who says two things says nothing.
+  if (rest.action !== undefined) return undefined
+  if (decision === 'approved') return { ...rest, action: 'accept' }
+  if (decision !== 'rejected') return value
+  if (rest.feedback === undefined) return { ...rest, action: 'reject' }
+  const { feedback, ...others } = rest
+  return { ...others, action: 'refine', refineFeedback: { scope: 'whole', text: feedback } }
+}
+
+const SCOPES: readonly Json[] = ['whole', 'section', 'items']
+
+function lackingField({ action, refineFeedback, editedArtifactData }: JsonObject): Judgement | undefined {
+  if (action === 'refine' && !(isObject(refineFeedback) && SCOPES.includes(refineFeedback.scope ?? null)))
+    return refused('validation_error', `refine needs resumeValue.refineFeedback with a scope of ${SCOPES.join(', ')}`, {
+      field: 'resumeValue.refineFeedback',
+    })
+  if (action === 'edit-accept' && editedArtifactData === undefined)
+    return refused('validation_error', 'edit-accept needs resumeValue.editedArtifactData', {
+      field: 'resumeValue.editedArtifactData',
+    })
+  return undefined
+}
+
+/** `{answers: {id: answer}}` or `{answers: [{id, answer}]}`, as an object by question id. */
+function answersOf(value: Json): JsonObject | undefined {
+  const answers = isObject(value) ? value.answers : undefined
+  if (isObject(answers)) return answers
+  if (!Array.isArray(answers)) return undefined
+  const pairs = answers.map((item: Json) => (isObject(item) ? [item.id, item.answer] : []))
+  return pairs.every(([id, answer]) => typeof id === 'string' && answer !== undefined)
+    ? Object.fromEntries(pairs as [string, Json][])
+    : undefined
+}
+
+function judgeAnswers(data: JsonObject, { value, by }: Answering): Judgement {
+  const answers = answersOf(value)
+  const field = 'resumeValue.answers'
+  if (answers === undefined)
+    return refused('validation_error', `${field} must be an object by question id, or a list of {id, answer}`, {
+      field,
+    })
+  const ids = (data.questions as readonly JsonObject[]).map(question => String(question.id))
+  const missing = ids.filter(id => own(answers, id) === undefined)
+  const unknown = Object.keys(answers).filter(id => !ids.includes(id))
+  if (missing.length > 0) return refused('validation_error', `${field} lacks "${missing.join('", "')}"`, { field })
+  if (unknown.length > 0)
+    return refused('validation_error', `${field} has "${unknown.join('", "')}", which was not asked`, { field })
+  return { is: 'closed', value: { answers }, by }
+}
+
+function judgeEvent(data: JsonObject, { value, by }: Answering): Judgement {
+  const expected = isObject(data.correlation) ? data.correlation : {}
+  const off = Object.keys(expected).filter(key => !isObject(value) || !sameJson(own(value, key), expected[key]))
+  if (off.length === 0) return { is: 'closed', value, by }
+  const message = `the event does not match the correlation in "${off.join('", "')}"; the run still waits for its own event`
+  return refused('correlation_mismatch', message, { fields: off })
+}
+
+const refused = (...args: Parameters<typeof refuse>): Judgement => ({ is: 'refused', refusal: refuse(...args) })
+
+/** The text whose hash names what was shown. */
+export const shownText = (kind: InterruptKind, data: JsonObject): string => canonicalJson([kind, data])

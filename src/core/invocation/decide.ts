@@ -1,0 +1,93 @@
+import type { Brief } from './brief.js'
+import { modelProblem } from '../budget/budget.js'
+import { nextCall } from './state.js'
+import { type Failure, failure } from '../problem.js'
+import { callModel, mayCallModel } from './model-call.js'
+import { callTool, denyTool, isForbidden, mayCallTool } from './tool-call.js'
+import { failNode } from '../run/node-lifecycle.js'
+import type { PlanNode } from '../workflow/plan.js'
+import { policies } from '../budget/decide.js'
+import { type Active, nodeAt } from '../run/state.js'
+import type { Turn } from '../run/decision-context.js'
+import { type Heard, working } from './working.js'
+
+/**
+ * One agent at work on one task (contract agents §14.3). The rounds between model and tools are states: what has been
+ * answered is in the log, so whoever takes over after a crash goes on from the latest round. Here it begins, and what it
+ * does next is chosen; `call-model.ts` and `call-tool.ts` do it, `conclude.ts` ends it.
+ */
+
+/** Steps 0–4 and 6a: the bracket, the model, the prompts, the tools, the task. */
+export function briefed(turn: Turn, planNode: PlanNode, { answer, since }: Heard<'AgentBriefed'>): void {
+  const before = nodeAt(turn.active, planNode.index)
+  if (before.is !== 'waiting' || before.on !== 'brief') return
+  if (!answer.ok) return failNode(turn, planNode, answer.error, since)
+  const { brief, contents } = answer
+  const nodeId = planNode.node.id
+  const started = turn.emit({
+    type: 'agent.invocation.started',
+    nodeId,
+    payload: {
+      // R-LIVE-19: names the start it belongs to, so a replay tells the same one.
+      invocationId: `${nodeId}:${since}`,
+      agentId: brief.agentId,
+      source: turn.active.started.agentSource ?? 'workflow-node',
+      modelClass: brief.modelClass,
+      resolvedModel: brief.model,
+      resolvedProvider: brief.provider,
+      ...(brief.version === undefined ? {} : { resolvedAgentVersion: brief.version }),
+      toolSurfaceCount: brief.tools.length,
+      memoryBound: brief.memoryBound,
+    },
+    secret: { brief, contents },
+    cause: since,
+  })
+  for (const { kind, chain, resolved } of brief.prompts) {
+    const payload = { nodeId, agentId: brief.agentId, kind, chain, resolved }
+    turn.emit({ type: 'agent.promptResolved', nodeId, payload, cause: started })
+  }
+  turn.emit({ type: 'prompt.composed', nodeId, payload: { nodeId, ...brief.composed }, cause: started })
+  const problem = briefProblem(turn, brief)
+  if (problem) failNode(turn, planNode, problem, started)
+}
+
+function briefProblem(turn: Turn, brief: Brief): Failure | undefined {
+  // R-MANIF-7, R-LIVE-10, R-LIVE-28: a bad task never reaches a model.
+  if (brief.taskProblem !== undefined) {
+    const message = `the task does not fit the task schema of agent "${brief.agentId}": ${brief.taskProblem}`
+    return failure('handoff_task_schema_violation', message, { retryable: false })
+  }
+  const denied = policies(turn.active).map(policy => modelProblem(brief, policy))
+  const unpriced = turn.active.budget?.maxCostUsd !== undefined && brief.price === undefined
+  const why = denied.find(problem => problem !== undefined) ?? (unpriced ? UNPRICED : undefined)
+  if (why === undefined) return undefined
+  const message = `the budget of this run does not let it call ${brief.provider}:${brief.model}: ${why}`
+  const details = { provider: brief.provider, model: brief.model }
+  return failure('budget_model_denied', message, { retryable: false, details })
+}
+
+const UNPRICED = 'maxCostUsd is bounded and the model has no price; add it to prices'
+
+/** What an agent does next by itself, or undefined when it waits. */
+export function invocationMove(state: Active, index: number): 'tool' | 'model' | 'deny' | undefined {
+  const node = nodeAt(state, index)
+  if (node.is !== 'waiting' || node.on !== 'agent' || node.asked) return undefined
+  const { invocation } = node
+  // A branch may have been made by someone who may do less than whoever started its source.
+  if (invocation.now.is === 'using' && isForbidden(state, invocation)) return 'deny'
+  if (invocation.now.is !== 'between') return undefined
+  // What is not affordable only because of what others have set aside waits until they have settled.
+  if (nextCall(invocation)) return mayCallTool(state, node) ? 'tool' : undefined
+  return mayCallModel(state, invocation) ? 'model' : undefined
+}
+
+/** Takes the next step of an agent that has one to take. */
+export function proceedInvocation(turn: Turn, planNode: PlanNode): void {
+  const move = invocationMove(turn.active, planNode.index)
+  const node = working(turn, planNode)
+  if (!node || move === undefined) return
+  if (move === 'model') return callModel(turn, planNode, node)
+  if (move === 'deny') return denyTool(turn, planNode, node)
+  const next = nextCall(node.invocation)
+  if (next) callTool(turn, planNode, node, next.position, next.wanted)
+}

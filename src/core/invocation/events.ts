@@ -1,0 +1,154 @@
+import type { Brief, Composition, ModelClass, PromptResolution, ToolWanted } from './brief.js'
+import type { BudgetDimension, Ceilings } from '../budget/budget.js'
+import type { Json } from '../json.js'
+import type { Fact, NodeFact } from '../run/fact.js'
+
+/** What an agent did inside a node (contract agents §13). */
+export type AgentFact =
+  | NodeFact<'agent.reasoning.delta', { agentId: string; delta: string; sequence: number; verbosity?: Verbosity }>
+  | NodeFact<'agent.reasoned', { agentId: string; reasoning: string; verbosity?: Verbosity }>
+  | NodeFact<'agent.toolCalled', AgentToolCalled, { position: number; paid?: true }>
+  | NodeFact<'agent.toolReturned', AgentToolReturned, ToolReturnedSecret>
+  | NodeFact<'agent.handoff', { fromAgentId: string; toAgentId: string; reason?: string }>
+  | NodeFact<'agent.decided', { agentId: string; decision: Json; confidence?: number }>
+
+export type Verbosity = 'summary' | 'full' | 'off'
+
+export type AgentToolCalled = {
+  agentId: string
+  toolName: string
+  toolId: string
+  callId: string
+  /** Only where the workflow itself made them up; what a live agent passes on is told by its hash. */
+  inputs?: Json
+  argsHash?: string
+  principal?: string
+  transport?: 'mcp' | 'http' | 'native'
+}
+
+export type AgentToolReturned = {
+  agentId: string
+  toolName: string
+  toolId: string
+  callId: string
+  status: 'ok' | 'error' | 'forbidden' | 'rate_limited'
+  outcome?: Json
+  error?: Json
+  durationMs?: number
+}
+
+/** Which of the model's calls it was, and where the tool's own words are kept; `code` when it was not called. */
+export type ToolReturnedSecret = {
+  readonly position: number
+  readonly contents?: string
+  readonly resultTokens?: number
+  readonly code?: string
+}
+
+/** One agent at work on one task (contract agents §14.3, §16, §17). All of these are free of content. */
+export type InvocationFact =
+  | NodeFact<'agent.invocation.started', InvocationStarted, { brief: Brief; contents: string }>
+  | NodeFact<'agent.promptResolved', { nodeId: string; agentId: string } & PromptResolution>
+  | NodeFact<'prompt.composed', { nodeId: string } & Composition>
+  /** A model is called: what the call may cost is set aside before it is made. */
+  | NodeFact<'assay.model.requested', ModelRequested>
+  /** The host died during a call; what it may have cost is counted in full. */
+  | NodeFact<'assay.model.lost', ModelLost>
+  | NodeFact<'provider.usage', ProviderUsage, UsageSecret>
+  | NodeFact<
+      'envelope.retry.attempted',
+      { nodeId: string; attempt: number; reason: EnvelopeReason },
+      { correction: string }
+    >
+  | NodeFact<'envelope.retry.exhausted', { nodeId: string; totalAttempts: number; finalReason: EnvelopeReason }>
+  | NodeFact<
+      'envelope.refusal',
+      { nodeId: string; provider: string; model: string; refusalText: null; safetyCategory?: string }
+    >
+  | NodeFact<'envelope.truncated', EnvelopeTruncated>
+  | NodeFact<'envelope.recovery.applied', { nodeId: string; path: 'jsonrepair' | 'markdown-fence' | 'brace-walker' }>
+  | NodeFact<'agent.invocation.completed', InvocationCompleted>
+
+export type InvocationSource = 'workflow-node' | 'run-api' | 'chat-mention'
+
+export type InvocationStarted = {
+  invocationId: string
+  agentId: string
+  source: InvocationSource
+  modelClass: ModelClass
+  resolvedModel: string
+  resolvedProvider: string
+  resolvedAgentVersion?: string
+  toolSurfaceCount: number
+  memoryBound: boolean
+}
+
+export type InvocationOutcome = 'completed' | 'handed-off' | 'escalated' | 'refused' | 'failed'
+
+export type InvocationCompleted = {
+  invocationId: string
+  agentId: string
+  outcome: InvocationOutcome
+  schemaValidated?: boolean
+  confidence?: number
+}
+
+export type ModelRequested = {
+  nodeId: string
+  invocationId: string
+  /** Numbers the model calls of the invocation, from 1. */
+  call: number
+  /** Tries of this call that may have been billed, from 1. */
+  attempt: number
+  maxOutputTokens: number
+  /** Set aside until the call's own usage is known. */
+  reservedTokens: number
+  reservedCostUsd?: number
+}
+
+export type ModelLost = {
+  nodeId: string
+  invocationId: string
+  call: number
+  attempt: number
+  chargedTokens: number
+  chargedCostUsd?: number
+}
+
+export type ProviderUsage = {
+  provider: string
+  model: string
+  inputTokens: number
+  outputTokens: number
+  totalTokens: number
+  costEstimateUsd?: number
+  currency?: 'USD'
+  cacheHit?: true
+  cacheReadTokens?: number
+  cacheWriteTokens?: number
+  nodeId: string
+}
+
+/** What the call brought, besides its price: where the model's words are kept, and what it asks for. */
+export type UsageSecret = {
+  readonly contents?: string
+  readonly replyTokens?: number
+  readonly wanted?: readonly ToolWanted[]
+}
+
+export type EnvelopeReason = 'schema-violation' | 'parse-error' | 'truncation' | 'unknown'
+
+export type EnvelopeTruncated = {
+  nodeId: string
+  provider: string
+  model: string
+  stopReason: 'max_tokens' | 'length' | 'stop_sequence' | 'unknown'
+  outputTokenCount: number
+}
+
+/** Contract agents §18. Free of content and of prices. */
+export type BudgetFact =
+  | Fact<'budget.reserved', { effectiveBudget: Ceilings; scope: 'run' }>
+  | Fact<'budget.consumed', { dimension: BudgetDimension; consumed: number; limit: number; remaining: number }>
+  | Fact<'budget.threshold.crossed', { dimension: BudgetDimension; consumed: number; limit: number; percent: number }>
+  | Fact<'budget.exhausted', { dimension: BudgetDimension; consumed: number; limit: number }>

@@ -1,0 +1,61 @@
+import { usdOf } from '../budget/budget.js'
+import type { InvocationState, Thinking, Using } from './state.js'
+import type { InvocationOutcome } from './events.js'
+import { type PlanNode, planNodeAt } from '../workflow/plan.js'
+import { spentBy, tellSpend } from '../budget/decide.js'
+import { nodeAt } from '../run/state.js'
+import type { Turn } from '../run/decision-context.js'
+import { invocationOf } from '../run/waiting.js'
+
+export type Closing = { readonly schemaValidated?: boolean; readonly confidence?: number }
+
+/** R-LIVE-16: the last word about an invocation, however it ends. Returns its sequence; undefined when none is open. */
+export function closeInvocation(
+  turn: Turn,
+  { node, index }: PlanNode,
+  outcome: InvocationOutcome,
+  cause?: number,
+  closing: Closing = {},
+): number | undefined {
+  const invocation = invocationOf(nodeAt(turn.active, index))
+  if (invocation === undefined) return undefined
+  if (invocation.now.is === 'thinking') loseCall(turn, node.id, invocation, invocation.now)
+  if (invocation.now.is === 'using') leaveTool(turn, node.id, invocation, invocation.now)
+  const { invocationId, brief, started } = invocation
+  const payload = { invocationId, agentId: brief.agentId, outcome, ...closing }
+  return turn.emit({ type: 'agent.invocation.completed', nodeId: node.id, payload, cause: cause ?? started })
+}
+
+/** A call whose answer nobody will hear: it may have been billed, so what was set aside for it counts as spent. */
+export function loseCall(turn: Turn, nodeId: string, { invocationId, brief }: InvocationState, now: Thinking): number {
+  const { call, attempt, tokens, costNano, requested } = now
+  const before = spentBy(turn.active)
+  const charged = { chargedTokens: tokens, ...(brief.price ? { chargedCostUsd: usdOf(costNano) } : {}) }
+  const payload = { nodeId, invocationId, call, attempt, ...charged }
+  const lost = turn.emit({ type: 'assay.model.lost', nodeId, payload, cause: requested })
+  tellSpend(turn, before, lost)
+  return lost
+}
+
+/** R-LIVE-7: a call that nobody waits for any more has its return too; what came of it is not known. */
+function leaveTool(turn: Turn, nodeId: string, { brief, rounds }: InvocationState, now: Using): void {
+  const { position, called, callId } = now
+  const toolId = rounds.at(-1)?.wanted[position]?.toolId ?? ''
+  const tool = { agentId: brief.agentId, toolName: toolId, toolId, callId }
+  turn.emit({
+    type: 'agent.toolReturned',
+    nodeId,
+    payload: { ...tool, status: 'error', error: { code: 'tool_outcome_unknown' } },
+    secret: { position, code: 'tool_outcome_unknown' },
+    cause: called,
+  })
+}
+
+/** Before an immediate pause: calls under way are cut, and made again when the run goes on. */
+export function loseCalls(turn: Turn): void {
+  for (const index of turn.active.open) {
+    const invocation = invocationOf(nodeAt(turn.active, index))
+    if (invocation?.now.is === 'thinking')
+      loseCall(turn, planNodeAt(turn.plan, index).node.id, invocation, invocation.now)
+  }
+}

@@ -1,0 +1,143 @@
+import type { ArtifactMade, Brief, ToolTerms, ToolWanted } from './brief.js'
+import { plus } from '../budget/budget.js'
+import type { InvocationState } from './state.js'
+import type { Json } from '../json.js'
+import { present } from '../present.js'
+import { tellArtifact } from '../run/artifact.js'
+import { failNode, tooLarge } from '../run/node-lifecycle.js'
+import { exhaust } from '../budget/exhaust.js'
+import { carriesSecret, MASK, maskWithin, secretsOf } from '../run/redaction.js'
+import type { PlanNode } from '../workflow/plan.js'
+import { roomFor, spentBy, tellSpend } from '../budget/decide.js'
+import type { Active } from '../run/state.js'
+import type { Turn } from '../run/decision-context.js'
+import { isTooLarge } from '../run/value-size.js'
+import { NO_CALLS, type OnAgent } from '../run/waiting.js'
+import { type Heard, ledTo, working } from './working.js'
+
+/** Whether an earlier attempt of the node has paid for the next tool call, and left its outcome. */
+const isPaid = ({ calls: { made, paid } = NO_CALLS }: OnAgent): boolean => made.uses < paid.uses
+
+/** Whether there is room for a call, or never will be. */
+export const mayCallTool = (state: Active, node: OnAgent): boolean =>
+  isPaid(node) || roomFor(state, { toolCalls: 1 }) !== 'not-yet'
+
+/** R-TOOL-3: every call is told before it is made, by hash. R-TOOL-4: what the principal may not do is not done. */
+export function callTool(turn: Turn, planNode: PlanNode, node: OnAgent, position: number, wanted: ToolWanted): void {
+  const { invocation } = node
+  const nodeId = planNode.node.id
+  const { brief } = invocation
+  const cause = ledTo(invocation)
+  const terms = termsOf(brief, wanted.toolId)
+  if (!isPaid(node) && roomFor(turn.active, { toolCalls: 1 }) === 'toolCalls')
+    return exhaust(turn, nodeId, 'toolCalls', plus(spentBy(turn.active), { toolCalls: 1 }), cause)
+  const tool = { agentId: brief.agentId, toolName: terms.toolId, toolId: terms.toolId }
+  const { owner } = turn.active.started
+  const before = spentBy(turn.active)
+  const called = turn.emitNumbered(sequence => ({
+    type: 'agent.toolCalled',
+    nodeId,
+    payload: {
+      ...tool,
+      callId: `call-${sequence}`,
+      argsHash: wanted.argsHash,
+      principal: owner.principal ?? 'core.system',
+      transport: terms.transport,
+    },
+    secret: { position, ...(isPaid(node) ? { paid: true as const } : {}) },
+    cause,
+  }))
+  tellSpend(turn, before, called)
+  const notCalled =
+    missingScopes(turn.active, terms).length > 0
+      ? 'forbidden'
+      : wanted.problem === undefined
+        ? undefined
+        : 'invalid_arguments'
+  if (notCalled === undefined) return
+  const error: Json = notCalled === 'forbidden' ? forbidden(terms.toolId, terms.scopes) : { code: notCalled }
+  turn.emit({
+    type: 'agent.toolReturned',
+    nodeId,
+    payload: { ...tool, callId: `call-${called}`, status: notCalled === 'forbidden' ? 'forbidden' : 'error', error },
+    secret: { position, code: notCalled },
+    cause: called,
+  })
+}
+
+/** R-TOOL-4: what the tool asks for and whoever the run acts for may not do. */
+const missingScopes = ({ started: { principalScope = [] } }: Active, { scopes }: ToolTerms): readonly string[] =>
+  scopes.filter(scope => !principalScope.includes(scope))
+
+const toolInUse = ({ brief, rounds, now }: InvocationState): ToolTerms => {
+  const toolId = now.is === 'using' ? rounds.at(-1)?.wanted[now.position]?.toolId : undefined
+  return termsOf(brief, toolId)
+}
+
+/** On what terms the agent has a tool; what is called was found on its surface. */
+const termsOf = ({ tools }: Brief, toolId: string | undefined): ToolTerms =>
+  present(
+    tools.find(tool => tool.toolId === toolId),
+    `tool "${toolId}" on the surface of the agent`,
+  )
+
+/** Whether the tool that is being called asks for what whoever the run acts for may not do. */
+export const isForbidden = (state: Active, invocation: InvocationState): boolean =>
+  missingScopes(state, toolInUse(invocation)).length > 0
+
+export function denyTool(turn: Turn, { node: { id: nodeId } }: PlanNode, { invocation }: OnAgent): void {
+  const { now, brief } = invocation
+  if (now.is !== 'using') return
+  const { toolId, scopes } = toolInUse(invocation)
+  const tool = { agentId: brief.agentId, toolName: toolId, toolId, callId: now.callId }
+  turn.emit({
+    type: 'agent.toolReturned',
+    nodeId,
+    payload: { ...tool, status: 'forbidden', error: forbidden(toolId, scopes) },
+    secret: { position: now.position, code: 'forbidden' },
+    cause: now.called,
+  })
+}
+
+const forbidden = (toolName: string, scopes: readonly string[]): Json => ({
+  code: 'forbidden',
+  scope: 'tool',
+  toolName,
+  requiredScopes: [...scopes],
+})
+
+export function toolAnswered(turn: Turn, planNode: PlanNode, { position, call, answer }: Heard<'ToolAnswered'>): void {
+  const invocation = working(turn, planNode)?.invocation
+  const now = invocation?.now
+  if (!invocation || now?.is !== 'using' || now.position !== position || invocation.calls !== call) return
+  if (!answer.ok) return failNode(turn, planNode, answer.error, now.called)
+  const { reply, contents } = answer
+  const { toolId } = toolInUse(invocation)
+  const nodeId = planNode.node.id
+  const returned = turn.emit({
+    type: 'agent.toolReturned',
+    nodeId,
+    payload: {
+      agentId: invocation.brief.agentId,
+      toolName: toolId,
+      toolId,
+      callId: now.callId,
+      status: reply.status,
+      ...(reply.status === 'rate_limited' ? {} : { durationMs: reply.durationMs }),
+      ...(reply.status === 'ok' ? {} : { error: { code: reply.code ?? reply.status } }),
+    },
+    secret: { position, contents, resultTokens: reply.resultTokens },
+    cause: now.called,
+  })
+  if (reply.artifact !== undefined) keepArtifact(turn, planNode, reply.artifact, returned)
+}
+
+/** What a tool made for the run is told right after the tool has returned, so a second call finds it in the log. */
+function keepArtifact(turn: Turn, planNode: PlanNode, { artifactType, content }: ArtifactMade, cause: number): void {
+  if (isTooLarge(content)) return failNode(turn, planNode, tooLarge('the artifact'), cause)
+  const secrets = secretsOf(turn.active)
+  // A model names the type as it likes, and everybody sees it.
+  const type = carriesSecret(artifactType, secrets) ? MASK : artifactType
+  const shown = maskWithin(content, secrets)
+  tellArtifact(turn, planNode.node.id, { artifactType: type, content, shown }, cause)
+}

@@ -1,0 +1,235 @@
+import { hasReadyNodes } from '../run/schedule.js'
+import { durationBreach } from '../run/limits.js'
+import { decideLive, type Rules } from '../run/decide.js'
+import type { Fork, Recorded } from '../run/events.js'
+import { cutOf, retold, startOf } from './fork.js'
+import type { Heard, RunInput } from '../run/input.js'
+import { nextMoment } from '../run/effects.js'
+import { planNodeAt } from '../workflow/plan.js'
+import { Retelling, Strayed } from './guide.js'
+import { type Active, type JudgeState, nodeAt, type NodeState, type RunState, type WorkerState } from '../run/state.js'
+import { caseOf } from '../verification/decide.js'
+import { judgesIn, questionOf, type Waiting, workersOf } from '../run/waiting.js'
+
+type Step = { readonly sequence: number; readonly at: number; readonly input: Heard }
+type Live = Exclude<RunInput, { type: 'Retold' }>
+
+/** How far a replay goes on by itself: a source that waits in a loop would go on for ever. */
+const MAX_TIMERS_BEYOND = 1_000
+
+/**
+ * Tells a run again: the rules of today hear every input its source heard, at the time it was heard. Nothing is called
+ * and nobody is asked, and it takes as long as the rules need, not as long as the source took. Telling it twice gives
+ * the same events, so after a crash it is simply told again (R-REPLAY-5, R-REPLAY-11).
+ */
+export class Replay {
+  #state: RunState
+  #queue: Step[]
+  /** Timers that went off where the source's log has ended. */
+  #timers = 0
+  readonly #shared: readonly Recorded[]
+  /** The decision that the cut goes through, until it has been made again. */
+  #first: Live | undefined
+  /** Which start of which node an input of the source answers, by the sequence of that start. */
+  readonly #starts = new Map<number, Start>()
+  readonly #source: ReadonlyMap<number, Recorded>
+
+  /** `base` is a state of the fork, `log` what of the source's it has not heard of, as far as it may know it. */
+  constructor(
+    private readonly rules: Rules,
+    base: RunState,
+    fork: Fork,
+    private readonly runId: string,
+    log: readonly Recorded[],
+  ) {
+    const own = log.filter(({ sequence }) => sequence >= fork.fromSeq)
+    const before = log.slice(0, log.length - own.length)
+    this.#source = new Map(own.map(event => [event.sequence, event]))
+    this.#queue = own.flatMap(({ sequence, at, input }) => (input === undefined ? [] : [{ sequence, at, input }]))
+    const beginning = base.phase === 'absent' && before.length === 0 ? own[0] : undefined
+    const cut = cutOf(rules, base, runId, before)
+    this.#state = cut.before
+    this.#first = beginning ? startOf(beginning, runId, beginning.at) : cut.input
+    this.#shared = cut.shared
+    this.#noteStarts(base, log)
+  }
+
+  /** What has been told so far amounts to this. */
+  get state(): RunState {
+    return this.#state
+  }
+
+  /** The events of the next decision; undefined when everything has been told. */
+  next(): readonly Recorded[] | undefined {
+    for (;;) {
+      const input = this.#nextInput()
+      if (input === undefined) return undefined
+      const events = this.#hear(input)
+      if (events.length > 0) return events
+    }
+  }
+
+  #hear(input: Live): readonly Recorded[] {
+    const shared = this.#first ? this.#shared : []
+    this.#first = undefined
+    try {
+      const retelling = new Retelling({ shared, original: sequence => this.#source.get(sequence) })
+      const decision = decideLive(this.rules, this.#state, input, retelling)
+      if (!retelling.isDone) throw new Strayed('the shared part holds more than its last decision')
+      if (!decision.ok) return []
+      this.#state = decision.state
+      return decision.events
+    } catch (error) {
+      if (!(error instanceof Strayed)) throw error
+      // The rules have changed since, or the log is older than its inputs: go on from what the shared part tells.
+      this.#state = retold(this.rules, this.#state, this.runId, shared)
+      return []
+    }
+  }
+
+  #nextInput(): Live | undefined {
+    if (this.#first) return this.#first
+    if (this.#state.phase !== 'active') return undefined
+    return this.#recorded(this.#state) ?? this.#beyond(this.#state)
+  }
+
+  /** The earliest of the source's remaining inputs that this run can hear. */
+  #recorded(state: Active): Live | undefined {
+    for (const [i, step] of this.#queue.entries()) {
+      // A person stopped the source; what they stopped is told as far as it is known (contract core §8.4).
+      if (step.input.type === 'CancelRun') {
+        this.#queue = this.#queue.slice(0, i)
+        return undefined
+      }
+      const input = this.#addressed(state, step) ?? this.#late(state, step)
+      if (input === undefined) continue
+      this.#queue.splice(i, 1)
+      return { ...input, now: step.at } as Live
+    }
+    return undefined
+  }
+
+  /** The input as this run would hear it now, or undefined when it does not wait for it. */
+  #addressed(state: Active, { input }: Step): Heard | undefined {
+    switch (input.type) {
+      case 'ResolveInterrupt': {
+        const node = this.#node(state, input.nodeId)
+        if (questionOf(node) === undefined) return undefined
+        const { interruptId: _, ...others } = input
+        return others
+      }
+      case 'ChildEnded':
+      case 'ChildWaits': {
+        const node = this.#node(state, input.nodeId)
+        return childrenOf(node).some(isRunning(input.childRunId)) ? input : undefined
+      }
+      case 'Inspected': {
+        const node = this.#node(state, input.nodeId)
+        const wanted = node && caseOf(state, input.nodeId, node)
+        const isMeant =
+          wanted?.bound.gate.gate_id === input.gateId &&
+          wanted.attempt === input.attempt &&
+          wanted.round === input.round
+        return isMeant ? { ...input, since: wanted.subject.sequence } : undefined
+      }
+      case 'ChildStarted':
+      case 'ChildRefused':
+        return input.verifier ? this.#asVerifier(state, input) : this.#ofStart(state, input)
+      case 'AgentBriefed':
+      case 'ModelReasoned':
+      case 'ModelAnswered':
+      case 'ModelLost':
+      case 'ToolAnswered':
+      case 'EffectAnswered':
+      case 'SourceMissing':
+        return this.#ofStart(state, input)
+      default:
+        return input
+    }
+  }
+
+  /** What belongs to one start of a node, if the node waits under that start here. */
+  #ofStart<Answer extends Heard & { readonly nodeId: string; readonly since: number }>(
+    state: Active,
+    input: Answer,
+  ): Answer | undefined {
+    const meant = this.#starts.get(input.since)
+    const now = startOfNode(this.rules, state, input.nodeId)
+    return meant && now && sameStart(meant, now) ? { ...input, since: now.since } : undefined
+  }
+
+  /** What became of asking a verifier, if that verifier is being asked here. */
+  #asVerifier<Answer extends Extract<Heard, { type: 'ChildStarted' | 'ChildRefused' }>>(state: Active, input: Answer) {
+    const judge = judgesIn(this.#node(state, input.nodeId))[input.worker]
+    return judge?.is === 'starting' ? { ...input, since: judge.began } : undefined
+  }
+
+  /** Whatever came, it told the source that its time was over. */
+  #late(state: Active, { at }: Step): Heard | undefined {
+    const { plan, limits } = this.rules
+    const over = state.mode.kind !== 'stopping' && durationBreach(plan, state, limits, at)
+    return over ? { type: 'TimeCame' } : undefined
+  }
+
+  /** What happens where the source's log ends: waits of which nothing is recorded fail, then time goes by. */
+  #beyond(state: Active): Live | undefined {
+    const now = state.lastAt
+    if (state.mode.kind === 'paused') return { type: 'ResumeRun', now }
+    if (hasReadyNodes(this.rules, state)) return { type: 'Continue', now }
+    for (const index of state.open) {
+      const node = nodeAt(state, index)
+      if (node.is === 'waiting' && (!isTimer(node) || this.#timers >= MAX_TIMERS_BEYOND))
+        return { type: 'SourceMissing', nodeId: planNodeAt(this.rules.plan, index).node.id, since: node.since, now }
+    }
+    // Only a stop that the shared part breaks off is left half done.
+    if (state.mode.kind === 'stopping') return { type: 'Continue', now }
+    const moment = nextMoment(this.rules, state)
+    this.#timers += 1
+    return Number.isFinite(moment) ? { type: 'TimeCame', now: moment } : undefined
+  }
+
+  #node(state: Active, nodeId: string): NodeState | undefined {
+    const index = this.rules.plan.indexOf.get(nodeId)
+    return index === undefined ? undefined : state.nodes[index]
+  }
+
+  #noteStarts(base: RunState, log: readonly Recorded[]): void {
+    const fresh = new Map<string, number>()
+    if (base.phase === 'active')
+      for (const { index, node } of this.rules.plan.nodes) {
+        fresh.set(node.id, base.starts[index] ?? 0)
+        const start = startOfNode(this.rules, base, node.id)
+        if (start) this.#starts.set(start.since, start)
+      }
+    for (const event of log) {
+      const isRework = event.type === 'assay.rework.began' && event.payload.point === 'node'
+      if (event.type !== 'node.started' && !isRework) continue
+      const attempt = event.type === 'node.started' ? event.payload.attempt : 0
+      const ordinal = (fresh.get(event.nodeId) ?? 0) + (attempt === 0 ? 1 : 0)
+      fresh.set(event.nodeId, ordinal)
+      this.#starts.set(event.sequence, { nodeId: event.nodeId, ordinal, attempt, since: event.sequence })
+    }
+  }
+}
+
+const isTimer = (node: Waiting): boolean => node.on === 'host' && node.wait.kind === 'timer'
+
+type Child = WorkerState | JudgeState
+
+/** Runs that a node has started: its workers, and the verifiers of what they bring. */
+const childrenOf = (node: NodeState | undefined): readonly Child[] => [...workersOf(node), ...judgesIn(node)]
+
+const isRunning = (childRunId: string) => (child: Child) => child.is === 'running' && child.childRunId === childRunId
+
+/** R-REPLAY-12: an outcome belongs to one attempt of one execution of a node, wherever that stands in the log. */
+type Start = { readonly nodeId: string; readonly ordinal: number; readonly attempt: number; readonly since: number }
+
+const sameStart = (a: Start, b: Start): boolean =>
+  a.nodeId === b.nodeId && a.ordinal === b.ordinal && a.attempt === b.attempt
+
+function startOfNode({ plan }: Rules, state: Active, nodeId: string): Start | undefined {
+  const index = plan.indexOf.get(nodeId)
+  const node = index === undefined ? undefined : state.nodes[index]
+  if (index === undefined || node?.is !== 'waiting') return undefined
+  return { nodeId, ordinal: state.starts[index] ?? 0, attempt: node.attempt, since: node.since }
+}

@@ -1,0 +1,128 @@
+import { type Decision, fold } from '../decider.js'
+import { decideLive, goOn, type Rules } from '../run/decide.js'
+import type { Fork, Recorded, RunForked, RunStarted } from '../run/events.js'
+import { evolve } from '../run/evolve.js'
+import type { Heard, RunInput } from '../run/input.js'
+import { Retelling, Strayed } from './guide.js'
+import type { RunState } from '../run/state.js'
+import { Turn } from '../run/decision-context.js'
+
+/** What a branch does otherwise than its source. */
+export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata'> & {
+  /** What whoever asks for the branch may do. */
+  readonly scopes?: readonly string[]
+}
+
+/** R-ATTEST-6: a branch may do what its source could and whoever made it can. */
+export function narrowedScope({ principalScope }: Pick<RunStarted, 'principalScope'>, scopes?: readonly string[]) {
+  const both = scopes && principalScope?.filter(scope => scopes.includes(scope))
+  return both && both.length < (principalScope?.length ?? 0) ? { principalScope: both } : {}
+}
+
+/** A log cut before `fromSeq`: the decision that the cut goes through is made again, up to the cut as it was. */
+export type Cut = {
+  /** As it was before that decision. */
+  readonly before: RunState
+  /** What led to that decision, and when; undefined when the cut is between two decisions. */
+  readonly input: Exclude<RunInput, { type: 'Retold' }> | undefined
+  /** Its events that the fork shares. */
+  readonly shared: readonly Recorded[]
+}
+
+/** `events` are those before the cut that `base` has not heard of. */
+export function cutOf(rules: Rules, base: RunState, runId: string, events: readonly Recorded[]): Cut {
+  const last = events.findLastIndex(event => event.input !== undefined)
+  const first = events[0]
+  if (base.phase === 'absent' && last <= 0 && first !== undefined)
+    return { before: base, input: startOf(first, runId, first.at), shared: events }
+  if (last < 0) return { before: retold(rules, base, runId, events), input: undefined, shared: [] }
+  const before = retold(rules, base, runId, events.slice(0, last))
+  const { input, at } = events[last]!
+  return { before, input: { ...(input as Heard), now: at } as Cut['input'], shared: events.slice(last) }
+}
+
+/** What a run had come to, as the state of a fork that shares it. */
+export const inherited = (state: RunState, runId: string, fork: Fork): RunState =>
+  state.phase === 'absent' ? { phase: 'absent', fork } : { ...state, runId, fork, diverged: hasOwnReport(state, fork) }
+
+/** A report in what is shared was about the source's source. */
+const hasOwnReport = ({ diverged, next }: Exclude<RunState, { phase: 'absent' }>, { fromSeq }: Fork): boolean =>
+  diverged && next > fromSeq
+
+/** What another run's events make of this one. */
+export const retold = (rules: Rules, state: RunState, runId: string, events: readonly Recorded[]): RunState =>
+  fold(
+    (before: RunState, event: Recorded) =>
+      evolve(rules.plan, before, event.sequence === 0 ? { ...event, runId } : event),
+    state,
+    events,
+  )
+
+/** The command that a run was started with, from its first event. */
+export function startOf(event: Recorded, runId: string, now: number): Extract<RunInput, { type: 'StartRun' }> {
+  if (event.type !== 'run.started') throw new Error(`a log begins with run.started, not ${event.type}`)
+  const { payload, secret } = event
+  const hiddenInputs = Object.keys(secret?.inputs ?? {})
+  const started = { ...payload, inputs: { ...payload.inputs, ...secret?.inputs } }
+  const gates = secret?.gates && { gates: secret.gates }
+  return { type: 'StartRun', runId, started, hiddenInputs, ...gates, now }
+}
+
+/**
+ * The first own events of a branch: it goes on from the cut by itself, and asks and calls anew (contract core §8.2).
+ * `base` is a state of the fork, `events` are those before the cut that it has not heard of.
+ */
+export function branchOff(
+  rules: Rules,
+  base: RunState,
+  runId: string,
+  events: readonly Recorded[],
+  { scopes, ...overlay }: Overlay,
+  now: number,
+): Decision<RunState, Recorded> {
+  const whole = retold(rules, base, runId, events)
+  if (whole.phase === 'absent') throw new Error('a branch from the very beginning is started, not cut')
+  if (whole.phase === 'ended') return { ok: true, events: [], state: whole }
+  const announce = (turn: Turn) => {
+    const { state } = turn
+    // A run that has just ended has nothing to go on with.
+    if (state.phase !== 'active' || state.fork === undefined) return
+    const { sourceRunId, fromSeq } = state.fork
+    turn.at = Math.max(turn.at, now)
+    const narrowed = narrowedScope(state.started, scopes)
+    turn.note({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay, ...narrowed } })
+  }
+  const finished = finish(rules, cutOf(rules, base, runId, events), announce)
+  if (finished) return gone(rules, finished, runId, now)
+  // Nothing was half decided, or the rules have changed since: go on from the state that the log tells.
+  const turn = new Turn(rules.plan, rules.limits, whole, runId, now)
+  announce(turn)
+  return gone(rules, turn, runId, now)
+}
+
+/** The rest of the decision that the cut goes through, if today's rules still decide it so. */
+function finish(rules: Rules, { before, input, shared }: Cut, parted: (turn: Turn) => void) {
+  // A child that the source had just started is the source's: a branch starts its own.
+  const isBirth = ({ type }: Recorded) => type === 'node.dispatched' || type === 'assay.verifier.started'
+  if (input === undefined || shared.some(isBirth)) return undefined
+  try {
+    const retelling = new Retelling({ shared, parted })
+    const decision = decideLive(rules, before, input, retelling)
+    return decision.ok && retelling.isDone ? decision : undefined
+  } catch (error) {
+    if (error instanceof Strayed) return undefined
+    throw error
+  }
+}
+
+/** A decision of its own, so that a replay of the branch is told it as one. */
+function gone(
+  rules: Rules,
+  { events, state }: { readonly events: readonly Recorded[]; readonly state: RunState },
+  runId: string,
+  now: number,
+): Decision<RunState, Recorded> {
+  const turn = new Turn(rules.plan, rules.limits, state, runId, now, { type: 'Continue' })
+  if (state.phase === 'active') goOn(rules, turn)
+  return { ok: true, events: [...events, ...turn.events], state: turn.state }
+}

@@ -1,0 +1,107 @@
+import type { Recorded, RunEvent } from '../run/events.js'
+import { sameEvent } from './compare.js'
+import type { Turn } from '../run/decision-context.js'
+
+/** The rules of today decide otherwise than the log they are asked to go on with. */
+export class Strayed extends Error {
+  override readonly name = 'Strayed'
+}
+
+/**
+ * Guides a decision that another log has made before. The events that a fork shares with its source are taken from
+ * there; a replay's own are compared with what the source said, and the first difference is reported once.
+ */
+export class Retelling {
+  inherited = 0
+
+  constructor(
+    private readonly options: {
+      /** Events of this decision that the fork shares with its source. */
+      readonly shared?: readonly Recorded[]
+      /** Called when the shared events are used up: from here on the run is its own. */
+      readonly parted?: (turn: Turn) => void
+      /** What the source said at a sequence; undefined beyond its end. */
+      readonly original?: (sequence: number) => Recorded | undefined
+    },
+  ) {}
+
+  /** Whether every shared event has found its place in the decision. */
+  get isDone(): boolean {
+    return this.inherited === (this.options.shared?.length ?? 0)
+  }
+
+  /** Takes over what was only said about the log. */
+  #recallRemarks(turn: Turn): void {
+    for (let next = this.options.shared?.[this.inherited]; next && isRemark(next); ) {
+      this.inherited += 1
+      turn.recall(next)
+      next = this.options.shared?.[this.inherited]
+    }
+  }
+
+  /** The sequence of the shared event that stands for this one, or undefined when the event is new. */
+  inherit(turn: Turn, event: RunEvent): number | undefined {
+    const { shared = [], parted } = this.options
+    this.#recallRemarks(turn)
+    const known = shared[this.inherited]
+    if (known === undefined) {
+      this.#compare(turn, event)
+      return undefined
+    }
+    if (known.type !== event.type || known.nodeId !== event.nodeId)
+      throw new Strayed(`event ${known.sequence} is ${known.type}; the rules of this host would now say ${event.type}`)
+    this.inherited += 1
+    const sequence = turn.recall(known)
+    this.#recallRemarks(turn)
+    if (this.inherited === shared.length) {
+      parted?.(turn)
+      this.remark(turn)
+    }
+    return sequence
+  }
+
+  /** What was said about the source, because it was a branch or a replay itself, is said here too. */
+  remark(turn: Turn): void {
+    if (turn.state.phase !== 'active' || turn.state.diverged) return
+    const original = this.options.original?.(turn.state.next)
+    if (original === undefined || !isRemark(original)) return
+    turn.at = Math.max(turn.at, original.at)
+    turn.note({ type: original.type, payload: original.payload } as RunEvent)
+    this.remark(turn)
+  }
+
+  /**
+   * A hand-off names the run in whose name it was made, and a verdict the event it is about, also where they are told
+   * again (contract agents §0.3, R-VERIFY-22).
+   */
+  asRecorded(turn: Turn, event: RunEvent): RunEvent {
+    if (!NAMES_RUN.test(event.type) || turn.state.phase === 'absent') return event
+    const original = this.options.original?.(turn.state.next)
+    return original && sameEvent(original, event) ? ({ ...event, payload: original.payload } as RunEvent) : event
+  }
+
+  /** R-REPLAY-10 */
+  #compare(turn: Turn, event: RunEvent): void {
+    const { runId } = turn
+    if (turn.state.phase === 'absent' || turn.state.diverged || turn.state.fork === undefined) return
+    const original = this.options.original?.(turn.state.next)
+    if (original === undefined || sameEvent(original, event)) return
+    const { sourceRunId } = turn.state.fork
+    turn.note({
+      type: 'replay.diverged',
+      payload: {
+        sourceRunId,
+        atSequence: original.sequence,
+        originalEventId: `${sourceRunId}:${original.sequence}`,
+        replayEventId: `${runId}:${original.sequence + 1}`,
+        divergenceKind: original.type === event.type && original.nodeId === event.nodeId ? 'output' : 'type-mismatch',
+        divergencePoint: original.type,
+      },
+    })
+  }
+}
+
+const NAMES_RUN = /^(core\.workflowChain\.|dws\.|agent\.verified$|assay\.result\.)/
+
+/** Said about a log by whoever made it, not decided by its rules. */
+const isRemark = ({ type }: Recorded): boolean => type === 'assay.run.forked' || type === 'replay.diverged'

@@ -1,0 +1,133 @@
+import type { BudgetPolicy } from '../budget/budget.js'
+import type { ConfidencePolicy } from '../supervisor/decision.js'
+import type { Recorded, RunEvent } from './events.js'
+import { evolve } from './evolve.js'
+import type { Heard } from './input.js'
+import type { Plan } from '../workflow/plan.js'
+import type { Retelling } from '../replay/guide.js'
+import type { Active, RunState } from './state.js'
+
+/** Ceilings of the host; a run's own configuration can only lower them. */
+export type Limits = {
+  readonly maxNodeExecutions: number
+  readonly maxRunDurationMs: number
+  readonly maxDepth: number
+  readonly maxLoopIterations: number
+  /** Events that a turn of the orchestrator may look back on. */
+  readonly transcriptWindow: number
+  readonly confidence: ConfidencePolicy
+  /** What any run may spend at most. */
+  readonly budget: BudgetPolicy
+}
+
+/** Events one decision may carry; what is left is the next decision's (see `pending`). */
+export const MAX_EVENTS = 512
+const MAX_BURDEN = 4 * 1_048_576
+
+/** What the rules of one decision share: the plan, and the state as it is after the events decided so far. */
+export class Turn {
+  readonly events: Recorded[] = []
+  /** The time of what is decided now. */
+  at: number
+  /** Bytes, about, that this decision hands to workers. */
+  burden = 0
+
+  constructor(
+    readonly plan: Plan,
+    readonly limits: Limits,
+    public state: RunState,
+    readonly runId: string,
+    now: number,
+    /** What led to this decision: remembered with its first event. */
+    private heard?: Heard,
+    /** For a fork: what the log it comes from has said already. */
+    private readonly retelling?: Retelling,
+  ) {
+    this.at = state.phase === 'absent' ? now : Math.max(now, state.lastAt)
+  }
+
+  /** Decides one event and returns its sequence. */
+  emit(event: RunEvent): number {
+    return this.retelling === undefined ? this.#append(event) : this.#retell(this.retelling, () => event)
+  }
+
+  /** The same for an event that names its own sequence. */
+  emitNumbered(event: (sequence: number) => RunEvent): number {
+    return this.retelling === undefined ? this.#append(event(this.#next)) : this.#retell(this.retelling, event)
+  }
+
+  #retell(retelling: Retelling, event: (sequence: number) => RunEvent): number {
+    const inherited = retelling.inherit(this, event(this.#next))
+    if (inherited !== undefined) return inherited
+    const sequence = this.#append(retelling.asRecorded(this, event(this.#next)))
+    retelling.remark(this)
+    return sequence
+  }
+
+  get #next(): number {
+    return this.state.phase === 'absent' ? 0 : this.state.next
+  }
+
+  /** Says something about the log that is not decided here: the input stays with the first event that it leads to. */
+  note(event: RunEvent): void {
+    const { heard } = this
+    this.heard = undefined
+    this.#append(event)
+    this.heard = heard
+  }
+
+  #append(event: RunEvent): number {
+    const sequence = this.#next
+    const { type, nodeId, payload, secret, cause } = event
+    const input = this.heard
+    // Every event has the same shape, present or not: this is the hottest line of the host.
+    const recorded = {
+      runId: this.runId,
+      sequence,
+      at: this.at,
+      type,
+      nodeId,
+      payload,
+      secret,
+      cause,
+      input,
+    } as Recorded
+    this.heard = undefined
+    this.events.push(recorded)
+    this.state = evolve(this.plan, this.state, recorded)
+    return sequence
+  }
+
+  /** Takes over an event that the log has already; it is not new, but what follows builds on it. */
+  recall(recorded: Recorded): number {
+    this.heard = undefined
+    this.at = Math.max(this.at, recorded.at)
+    const first = this.state.phase === 'absent'
+    this.state = evolve(this.plan, this.state, first ? { ...recorded, runId: this.runId } : recorded)
+    return recorded.sequence
+  }
+
+  /** Whether what is left to decide is left to the next decision. */
+  get isFull(): boolean {
+    return this.length >= MAX_EVENTS || this.burden >= MAX_BURDEN
+  }
+
+  get isRetelling(): boolean {
+    return this.retelling !== undefined
+  }
+
+  /** How many events this decision stands for, old and new. */
+  get length(): number {
+    return this.events.length + (this.retelling?.inherited ?? 0)
+  }
+
+  /** The state of a run that is known to be under way. */
+  get active(): Active {
+    if (this.state.phase !== 'active') throw new Error(`run ${this.runId} is ${this.state.phase}, not active`)
+    return this.state
+  }
+
+  get isRunning(): boolean {
+    return this.state.phase === 'active' && this.state.mode.kind === 'running'
+  }
+}

@@ -1,0 +1,359 @@
+import type { AgentWanted, ModelRole } from '../invocation/brief.js'
+import type { BudgetCap, BudgetPolicy, Ceilings, Spend } from '../budget/budget.js'
+import type { ApprovalAction, InterruptKind } from '../interrupt/interrupt.js'
+import type { Json, JsonObject } from '../json.js'
+import type { OrchestratorDecision } from '../supervisor/decision.js'
+import type { Failure } from '../problem.js'
+import type { BoundGate } from '../verification/gate.js'
+import type { AgentFact, BudgetFact, InvocationFact } from '../invocation/events.js'
+import type { Fact, NodeFact } from './fact.js'
+import type { GateFact } from '../verification/events.js'
+import type { Heard } from './input.js'
+
+/**
+ * The facts of a run, in the protocol's spelling (contract core §5.4).
+ *
+ * `payload` is what readers of the log see. `secret` holds what the fold needs but readers must not see: the real
+ * values behind masked fields, resolved effect inputs, artifact contents. It is stored with the event and never
+ * rendered. Payloads carry no wall-clock value and no duration, so a replay can reproduce them byte for byte.
+ */
+export type RunEvent =
+  | Fact<'run.started', RunStarted, RunStartedSecret>
+  | Fact<'run.completed', { outputs: JsonObject; goalSatisfied?: boolean }>
+  | Fact<'run.failed', { error: Failure; failedNodeId?: string }>
+  | Fact<'run.cancelled', { reason?: string; cancelledBy?: string; parentRunId?: string }>
+  | Fact<'run.paused', { drainPolicy: DrainPolicy; reason?: string }>
+  | Fact<'run.resumed', { reason?: string }>
+  | Fact<'assay.pause.requested', { drainPolicy: DrainPolicy; reason?: string }>
+  | Fact<'assay.stop.requested', StopRequested>
+  | Fact<'assay.run.forked', RunForked>
+  | Fact<'replay.diverged', ReplayDiverged>
+  | NodeFact<'node.started', { nodeId: string; typeId: string; attempt: number }, { wait: Wait }>
+  | NodeFact<'node.dispatched', { childRunId: string; childWorkflowId: string }>
+  | NodeFact<'runOrchestrator.decided', Decided, { decision: OrchestratorDecision }>
+  | NodeFact<'core.workflowChain.confidence-escalated', ConfidenceEscalated>
+  | NodeFact<'core.workflowChain.event', HandoffTold, HandoffSecret>
+  | AgentFact
+  | InvocationFact
+  | GateFact
+  | BudgetFact
+  | NodeFact<'assay.child.status', { nodeId: string; childRunId: string; status: RunStatus }>
+  | NodeFact<'interrupt.requested', InterruptRequested, { data: JsonObject }>
+  | NodeFact<'approval.requested', ApprovalRequested>
+  | NodeFact<'clarification.requested', { nodeId: string; questions: Json; interruptId: string }>
+  | NodeFact<'node.suspended', NodeSuspended>
+  | NodeFact<
+      'assay.interrupt.voted',
+      { nodeId: string; interruptId: string; voter: string; action: string; by: string }
+    >
+  | NodeFact<'assay.interrupt.asked', { nodeId: string; interruptId: string; by: string; question?: Json }>
+  | NodeFact<'interrupt.resolved', InterruptResolved, { resumeValue: Json }>
+  | NodeFact<'approval.received', ApprovalReceived>
+  | NodeFact<'clarification.resolved', { nodeId: string; answers: Json; answeredBy: string }>
+  | NodeFact<'node.resumed', { nodeId: string; interruptId: string }>
+  | NodeFact<'node.completed', { nodeId: string; outputs: JsonObject }, { outputs: JsonObject }>
+  | NodeFact<'node.failed', { nodeId: string; error: Failure; attempts: number }>
+  | NodeFact<'node.retried', { nodeId: string; attempt: number; delayMs: number; lastError: Failure }>
+  | NodeFact<'node.skipped', { nodeId: string; reason: string }>
+  | NodeFact<'node.cancelled', { nodeId: string; reason: string }>
+  | NodeFact<'variable.changed', { name: string; previous?: Json; next: Json; nodeId: string }, { next: Json }>
+  | NodeFact<'channel.written', ChannelWritten, { value?: Json; ttlMs?: number }>
+  | NodeFact<'artifact.created', ArtifactCreated, ArtifactSecret>
+  | NodeFact<'log.appended', { level: 'debug' | 'info' | 'warn' | 'error'; message: string; nodeId: string }>
+  | NodeFact<'workflow.loopback-limit', { nodeId: string; iterations: number; limit: number }>
+  | Fact<'cap.breached', { kind: CapKind; limit: number; observed: number; nodeId?: string }>
+
+/** An event with its place in the log. `at` never decreases within a run, whatever the wall clock does. */
+export type Recorded = RunEvent & {
+  readonly runId: string
+  readonly sequence: number
+  readonly at: number
+  /** What was put to the run, on the first event it led to; run.started itself says what a run was started with. */
+  readonly input?: Heard
+}
+
+export type RunStarted = {
+  workflowId: string
+  /** SHA-256 of the definition's text: the run keeps the definition it started with. */
+  workflowDigest: string
+  inputs: JsonObject
+  transport: 'rest' | 'mcp' | 'a2a' | 'ui'
+  engineVersion: string
+  owner: { tenant: string; principal?: string }
+  configurable?: JsonObject
+  scopeId?: string
+  tags?: readonly string[]
+  metadata?: JsonObject
+  parentRunId?: string
+  parentNodeId?: string
+  /** Inputs that were mapped from nothing: their variables have no value, not their default. */
+  unsetInputs?: readonly string[]
+  /** What the principal may do here at most, where the parent narrowed it (R-ATTEST-6). */
+  principalScope?: readonly string[]
+  /** How many ancestors this run has; bounds recursion through sub-workflows. */
+  depth?: number
+  /** What of its parent's budget it may spend. */
+  grant?: Ceilings
+  /** What the host and the run's ancestors say of models and spending; each of them holds (R-BUDGET-5). */
+  policies?: readonly BudgetPolicy[]
+  /** How its agent was called, where the run is one agent's. */
+  agentSource?: 'run-api' | 'chat-mention'
+  /** What its results are held to; later changes of the gates do not touch it. */
+  gates?: readonly { gateId: string; version: number; hash: string }[]
+}
+
+/** Real values of inputs that are declared `sensitive`, and the gates in full. */
+export type RunStartedSecret = { inputs?: JsonObject; gates?: readonly BoundGate[] }
+
+export type DrainPolicy = 'immediate' | 'drain-current-node'
+
+export type CapKind = 'node-executions' | 'run-duration' | 'loop-iterations' | BudgetCap
+
+/** The run will end this way as soon as its children have ended; nothing new is scheduled from here on. */
+export type StopRequested =
+  | { outcome: 'cancelled'; reason?: string; cancelledBy?: string; parentRunId?: string }
+  | {
+      outcome: 'failed'
+      error: Failure
+      failedNodeId?: string
+      breach?: { kind: CapKind; limit: number; observed: number; nodeId?: string }
+    }
+
+export type ChannelWritten = {
+  channel: string
+  value: Json
+  reducer: string
+  writtenAt: string
+  nodeId: string
+  schemaVersion?: number
+}
+
+/** Someone outside is asked (contract core §7.3). `requestedAt` is the run's own time, which a replay reproduces. */
+export type InterruptRequested = {
+  runId: string
+  nodeId: string
+  interruptId: string
+  kind: InterruptKind
+  /** The n-th time this node asks: never asked again once it is in the log. */
+  key: string
+  data: JsonObject
+  resumeSchema?: JsonObject
+  timeoutMs?: number
+  requestedAt: string
+}
+
+export type InterruptResolved = {
+  nodeId: string
+  interruptId: string
+  kind: InterruptKind
+  resumeValue: Json
+  resolvedAt: string
+  resolvedBy: string
+  outcome?: 'rejected' | 'timed-out'
+  reason?: 'timeout'
+  /** Hash of the data that was shown to whoever answered. */
+  shownHash?: string
+}
+
+export type NodeSuspended = {
+  nodeId: string
+  interruptId: string
+  kind: InterruptKind
+  key: string
+  /** Only with `low-confidence`: whose decision is held, and by how much it fell short (R-LOWC-1). */
+  reason?: 'low-confidence'
+  agentId?: string
+  threshold?: number
+  observed?: number
+}
+
+/** One turn of the orchestrator; always logged before anything follows from it (contract agents §3). */
+export type Decided = { agentId: string; decision: OrchestratorDecision; iteration: number }
+
+/** A decision that a person must look at first, because its maker is not sure enough (contract agents §6). */
+export type ConfidenceEscalated = {
+  parentRunId: string
+  /** The first worker that the decision names; none for `terminate`. */
+  workerId?: string
+  confidence: number
+  floor: number
+  escalationKind: 'clarify' | 'escalate'
+  originalDecision: OrchestratorDecision
+}
+
+export const HANDOFF_PHASES = [
+  'dispatch.began',
+  'dispatch.succeeded',
+  'dispatch.failed',
+  'child.completed',
+  'child.failed',
+  'child.cancelled',
+  'output.harvested',
+] as const
+export type HandoffPhase = (typeof HANDOFF_PHASES)[number]
+
+/** A step of handing work to a worker (contract agents §4). Its cause is the step before, back to the decision. */
+export type HandoffTold = {
+  phase: HandoffPhase
+  workerId: string
+  parentRunId: string
+  /** From `dispatch.succeeded` on. */
+  childRunId?: string
+  harvestedKeys?: readonly string[]
+  attestation?: { checksum: string; algorithm: 'sha256' }
+  /** `error` repeats the code for readers of the HTTP error shape. */
+  error?: { code: string; error: string; message: string; details?: JsonObject }
+}
+
+/** What a worker is given, with `dispatch.began`; what it has brought back, with `child.completed`. */
+export type HandoffSecret =
+  | {
+      readonly inputs: JsonObject
+      readonly unset: readonly string[]
+      /** What of this run's budget the worker may spend. */
+      readonly grant?: Ceilings
+    }
+  | {
+      readonly outputs: JsonObject
+      readonly hidden: readonly string[]
+      readonly attestation?: { checksum: string; algorithm: 'sha256' }
+      /** Agents that its run names. */
+      readonly agents?: readonly string[]
+      readonly spent?: Spend
+      readonly verification?: Spend
+      readonly goalSatisfied?: false
+    }
+  | {
+      readonly spent?: Spend
+      readonly verification?: Spend
+      /** With `child.completed`: the child says itself that it has not reached its goal. */
+      readonly goalSatisfied?: false
+    }
+
+/** Kept for readers that know no `interrupt.*`; they spell the action `edit`. */
+export type ApprovalRequested = {
+  nodeId: string
+  interruptId: string
+  artifactId: string
+  artifactType: string
+  actions: readonly string[]
+  title: string
+  approversList?: Json
+  requiredApprovals?: number
+}
+
+export type ApprovalReceived = {
+  nodeId: string
+  action: Exclude<ApprovalAction, 'ask'> | 'timeout'
+  decidedBy?: string
+  decidedAt: string
+  feedback?: Json
+  refineFeedback?: Json
+  editedArtifactData?: Json
+}
+
+/** The first event of a branch that is its own. */
+export type RunForked = {
+  sourceRunId: string
+  fromSeq: number
+  /** What whoever made the branch may do; its agents may do no more (R-ATTEST-6). */
+  principalScope?: readonly string[]
+  configurable?: JsonObject
+  tags?: readonly string[]
+  metadata?: JsonObject
+}
+
+/** Said once, directly before the first event that is not as the source has it (contract core §8.5). */
+export type ReplayDiverged = {
+  sourceRunId: string
+  atSequence: number
+  originalEventId: string
+  replayEventId: string
+  divergenceKind: 'output' | 'type-mismatch'
+  divergencePoint: string
+}
+
+export type ArtifactCreated = { artifactId: string; artifactType: string; nodeId: string }
+
+/** `shown`: the content as agents may see it, where that is less than all of it. */
+export type ArtifactSecret = { content: Json; shown?: Json }
+
+/** What a started node is waiting for. Everything needed to owe the effect again after a crash is in here. */
+export type Wait =
+  /** For nothing: the node settles in the same step. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'timer'; readonly ms: number }
+  /** For someone outside to answer; what was asked is in `interrupt.requested`. */
+  | { readonly kind: 'interrupt' }
+  /** For a value to be checked against a schema its author wrote. */
+  | { readonly kind: 'check'; readonly schema: JsonObject; readonly value: Json }
+  | Handoff
+  | Invoking
+  | Judging
+  | {
+      readonly kind: 'effect'
+      readonly provider: string
+      readonly input: Json
+      readonly ordinal: number
+      readonly repeat: RepeatPolicy
+      /** Events of the run that are given along, from one sequence up to another. */
+      readonly transcript?: { readonly from: number; readonly to: number }
+    }
+
+/** For the verdict of a gate on a result that nothing will be made of. */
+export type Judging = { readonly kind: 'judge'; readonly output: Json }
+
+/** For workers, each of which works as a run of its own. What has become of them is in the state of the node. */
+export type Handoff = {
+  readonly kind: 'handoff'
+  /** Workflow ids, in the order in which their results are merged. */
+  readonly workers: readonly string[]
+  /** One after the other, each seeing what those before it brought back, or all at once. */
+  readonly policy: 'sequential' | 'parallel'
+  /** Given to every worker, beneath what is mapped for it. */
+  readonly inputs: JsonObject
+  /** Sequence of the decision that named them; absent where the workflow itself names one. */
+  readonly decided?: number
+}
+
+/** For an agent to do its task. How far it has come is in the state of the node. */
+export type Invoking = {
+  readonly kind: 'agent'
+  readonly agent: AgentWanted
+  readonly role: ModelRole
+  readonly task: Json
+  readonly ordinal: number
+  readonly returnSchema?: JsonObject
+  readonly prompts?: JsonObject
+  readonly transcript?: { readonly from: number; readonly to: number }
+}
+
+/** May the host perform the effect again when it cannot know whether an earlier try happened? */
+export type RepeatPolicy = 'safe' | 'keyed' | 'never'
+
+export const TERMINAL_EVENTS = ['run.completed', 'run.failed', 'run.cancelled'] as const
+
+export const isTerminal = (type: string): boolean => (TERMINAL_EVENTS as readonly string[]).includes(type)
+
+/** Where a run that began as a copy of another comes from. */
+export type Fork = {
+  readonly sourceRunId: string
+  /** Events before this sequence are the source's own. */
+  readonly fromSeq: number
+  /** `replay` hears what the source heard and calls nobody; `branch` lives on its own. */
+  readonly mode: 'replay' | 'branch'
+  /** Events the source had when the fork was made; a replay is told nothing later. */
+  readonly sourceLength: number
+}
+
+export type RunStatus =
+  | 'pending'
+  | 'running'
+  | 'paused'
+  | 'waiting-approval'
+  | 'waiting-input'
+  | 'waiting-external'
+  | 'completed'
+  | 'failed'
+  | 'cancelling'
+  | 'cancelled'

@@ -1,0 +1,169 @@
+import { budgetProblems } from '../budget/budget.js'
+import { isObject, type Json, type JsonObject } from '../json.js'
+import { failure } from '../problem.js'
+import type { StopRequested } from './events.js'
+import type { Plan, PlanNode } from '../workflow/plan.js'
+import type { Active, Asked, NodeState } from './state.js'
+import type { Limits } from './decision-context.js'
+import { heldUntil, questionOf } from './waiting.js'
+
+/** Everything wrong with the bounds in `configurable`. Above a ceiling is not wrong: the ceiling holds (core §10). */
+export function boundProblems(configurable: JsonObject): string[] {
+  const problems: string[] = []
+  for (const name of ['recursionLimit', 'runTimeoutMs', 'maxLoopIterations', 'maxTokens'])
+    if (Object.hasOwn(configurable, name) && !isPositiveInteger(configurable[name]))
+      problems.push(`configurable.${name} must be a whole number, 1 or more, not ${JSON.stringify(configurable[name])}`)
+  const { temperature, escalationThreshold } = configurable
+  if (temperature !== undefined && !isBetween(temperature, 0, 2))
+    problems.push('configurable.temperature must be a number from 0 to 2')
+  if (escalationThreshold !== undefined && !isBetween(escalationThreshold, 0, 1))
+    problems.push('configurable.escalationThreshold must be a number from 0 to 1')
+  return [...problems, ...agentProblems(configurable)]
+}
+
+/** What a run may say about its agents: their models, what they may spend, how much of their reasoning is told. */
+function agentProblems({ ai, budget, reasoningVerbosity }: JsonObject): string[] {
+  return [
+    ...(ai === undefined ? [] : aiProblems(ai)),
+    ...(budget === undefined ? [] : budgetProblems(budget, 'configurable.budget')),
+    ...(reasoningVerbosity === undefined || ['summary', 'full', 'off'].includes(reasoningVerbosity as string)
+      ? []
+      : ['configurable.reasoningVerbosity must be summary, full or off']),
+  ]
+}
+
+function aiProblems(ai: Json): string[] {
+  if (!isObject(ai)) return ['configurable.ai must be an object of provider, model, temperature, maxOutputTokens']
+  return Object.entries(ai).flatMap(([name, value]) => {
+    const field = `configurable.ai.${name}`
+    const isName = typeof value === 'string' && value !== '' && value.length <= 256
+    if (name === 'provider' || name === 'model') return isName ? [] : [`${field} must be a text of 1 to 256 characters`]
+    if (name === 'temperature') return isBetween(value, 0, 2) ? [] : [`${field} must be a number from 0 to 2`]
+    if (name === 'maxOutputTokens')
+      return isPositiveInteger(value) ? [] : [`${field} must be a whole number, 1 or more`]
+    return [`${field} is not known; known: provider, model, temperature, maxOutputTokens`]
+  })
+}
+
+const isPositiveInteger = (value: Json | undefined): boolean => Number.isSafeInteger(value) && (value as number) >= 1
+const isBetween = (value: Json, low: number, high: number): boolean =>
+  typeof value === 'number' && value >= low && value <= high
+
+const lowered = (state: Active, name: string, ceiling: number): number => {
+  const wanted = state.started.configurable?.[name]
+  return typeof wanted === 'number' ? Math.min(wanted, ceiling) : ceiling
+}
+
+type Failing = Extract<StopRequested, { outcome: 'failed' }>
+
+/** How the run must stop because one more node would be one too many, or undefined. */
+export function executionBreach(state: Active, limits: Limits, nodeId: string): Failing | undefined {
+  const limit = lowered(state, 'recursionLimit', limits.maxNodeExecutions)
+  if (state.executions < limit) return undefined
+  const observed = state.executions + 1
+  const message = `the run may start ${limit} nodes and node "${nodeId}" would be number ${observed}; raise configurable.recursionLimit or shorten the workflow`
+  return {
+    outcome: 'failed',
+    error: failure('recursion_limit_exceeded', message, { details: { limit, observed } }),
+    failedNodeId: nodeId,
+    breach: { kind: 'node-executions', limit, observed, nodeId },
+  }
+}
+
+/** R-STATE-3, R-BOUND-2: how the run must stop because the orchestrator's next turn would be one too many. */
+export function loopBreach(state: Active, limits: Limits, planNode: PlanNode): Failing | undefined {
+  const { node, type, index } = planNode
+  if (type.role === undefined) return undefined
+  const isTurn = type.role === 'supervisor'
+  const { iterationCap } = node.config
+  const limit = isTurn
+    ? lowered(state, 'maxLoopIterations', limits.maxLoopIterations)
+    : typeof iterationCap === 'number'
+      ? iterationCap
+      : Number.POSITIVE_INFINITY
+  const taken = isTurn ? turnsOf(state) : (state.starts[index] ?? 0)
+  if (taken < limit) return undefined
+  const observed = taken + 1
+  const [what, setting] = isTurn
+    ? ['take', 'configurable.maxLoopIterations']
+    : ['hand work over in', `config.iterationCap of node "${node.id}"`]
+  const message = `the orchestrator may ${what} ${limit} turns and would begin number ${observed}; raise ${setting} or let it terminate earlier`
+  return loopStop(message, limit, observed, node.id)
+}
+
+/** Turns that the orchestrator took, and times its workers had to work again (R-DWS-34). */
+const turnsOf = ({ orchestrator, gated }: Active): number => (orchestrator?.iteration ?? 0) + (gated?.reworks ?? 0)
+
+/** How the run must stop because sending work back once more would be one time too many (contract agents §29 A17). */
+export function reworkBreach(state: Active, limits: Limits, nodeId: string): Failing | undefined {
+  const limit = lowered(state, 'maxLoopIterations', limits.maxLoopIterations)
+  const observed = turnsOf(state) + 1
+  if (observed <= limit) return undefined
+  const message = `the run may take ${limit} turns, work that is sent back included, and would begin number ${observed}; raise configurable.maxLoopIterations`
+  return loopStop(message, limit, observed, nodeId)
+}
+
+const loopStop = (message: string, limit: number, observed: number, nodeId: string): Failing => ({
+  outcome: 'failed',
+  error: failure('loop_limit_exceeded', message, { retryable: false, details: { limit, iteration: observed } }),
+  failedNodeId: nodeId,
+  breach: { kind: 'loop-iterations', limit, observed, nodeId },
+})
+
+/** How the run must stop because its time is over, or undefined. Trips on elapsed > limit, never at it. */
+export function durationBreach(plan: Plan, state: Active, limits: Limits, now: number): Failing | undefined {
+  const wall = lowered(state, 'runTimeoutMs', limits.maxRunDurationMs)
+  const elapsed = now - state.startedAt
+  if (elapsed > wall) return timedOut(wall, elapsed, 'configurable.runTimeoutMs')
+  const own = plan.definition.settings.timeout ?? 0
+  const idle = state.idleMs + (state.idleSince === null ? 0 : now - state.idleSince)
+  return own > 0 && elapsed - idle > own ? timedOut(own, elapsed - idle, 'settings.timeout') : undefined
+}
+
+const timedOut = (limit: number, observed: number, setting: string): Failing => ({
+  outcome: 'failed',
+  error: failure(
+    'run_timeout',
+    `the run may take ${limit} ms and has taken ${observed}; raise ${setting} if it needs longer`,
+    {
+      details: { limitMs: limit, elapsedMs: observed },
+    },
+  ),
+  breach: { kind: 'run-duration', limit, observed },
+})
+
+/** The first moment at which durationBreach can report. */
+export function deadline(plan: Plan, state: Active, limits: Limits): number {
+  const wall = state.startedAt + lowered(state, 'runTimeoutMs', limits.maxRunDurationMs) + 1
+  const own = plan.definition.settings.timeout ?? 0
+  if (own === 0 || state.idleSince !== null) return wall
+  return Math.min(wall, state.startedAt + own + state.idleMs + 1)
+}
+
+/** When time alone moves this node: a timer, a timeout or a retry; Infinity when nothing does. */
+export function nodeDueAt(planNode: PlanNode, node: NodeState, mayStart: boolean): number {
+  if (node.is === 'retrying') return mayStart ? node.dueAt : Number.POSITIVE_INFINITY
+  if (node.is !== 'waiting') return Number.POSITIVE_INFINITY
+  const question = questionOf(node)
+  if (question) return answerDueAt(planNode, question)
+  switch (node.on) {
+    // The time of a node is for its work; judging it has limits of its own.
+    case 'workers':
+    case 'gate':
+      return heldUntil(node) ?? Number.POSITIVE_INFINITY
+    case 'person':
+      return Number.POSITIVE_INFINITY
+    default: {
+      const timeout = planNode.timeoutMs > 0 ? node.sinceAt + planNode.timeoutMs + 1 : Number.POSITIVE_INFINITY
+      return node.wait.kind === 'timer' ? Math.min(timeout, node.sinceAt + node.wait.ms) : timeout
+    }
+  }
+}
+
+/** When an answer comes too late: by the interrupt's own limit or the node's, whichever is shorter. */
+export function answerDueAt({ timeoutMs, type }: PlanNode, asked: Asked): number {
+  // The time of a node that hands work over is its workers' time.
+  const own = type.hands || asked.data.artifactType === 'verification' ? 0 : timeoutMs
+  const limits = [asked.timeoutMs ?? 0, own].filter(limit => limit > 0)
+  return limits.length === 0 ? Number.POSITIVE_INFINITY : asked.requestedAt + Math.min(...limits)
+}

@@ -1,0 +1,65 @@
+import type { JsonObject } from '../json.js'
+import type { AgentSaid, Write } from '../workflow/node-type.js'
+import type { OrchestratorDecision } from './decision.js'
+import type { AgentFact } from '../invocation/events.js'
+import { carriesSecret, maskWithin, secretsOf } from '../run/redaction.js'
+import type { Turn } from '../run/decision-context.js'
+
+/** R-ORCH-2, R-ORCH-4: a decision is in the log before anything follows from it. */
+export function tellDecision(
+  turn: Turn,
+  nodeId: string,
+  { agentId, decision, iteration }: Extract<Write, { kind: 'decided' }>,
+  cause: number,
+): number {
+  const shown = shownDecision(turn, decision)
+  return turn.emit({
+    type: 'runOrchestrator.decided',
+    nodeId,
+    payload: { agentId, decision: shown, iteration },
+    cause,
+    ...(shown === decision ? {} : { secret: { decision } }),
+  })
+}
+
+/** R-CONF-4: told before anybody is asked about it. */
+export function tellDoubt(
+  turn: Turn,
+  nodeId: string,
+  { doubt }: Extract<Write, { kind: 'escalated' }>,
+  cause: number,
+): number {
+  const payload = {
+    parentRunId: turn.runId,
+    ...doubt,
+    originalDecision: shownDecision(turn, doubt.originalDecision),
+  }
+  return turn.emit({ type: 'core.workflowChain.confidence-escalated', nodeId, payload, cause })
+}
+
+/** What a decision is made of by itself; only what it says in words can quote a secret. */
+const STRUCTURE = new Set(['kind', 'nextWorkerIds', 'confidence'])
+
+function shownDecision(turn: Turn, decision: OrchestratorDecision): OrchestratorDecision {
+  const secrets = secretsOf(turn.active)
+  if (!carriesSecret(decision as JsonObject, secrets)) return decision
+  const fields = Object.entries(decision as JsonObject).map(([name, value]) => [
+    name,
+    STRUCTURE.has(name) ? value : maskWithin(value, secrets),
+  ])
+  return Object.fromEntries(fields) as OrchestratorDecision
+}
+
+/** R-EVENT-2, R-EVENT-6: a tool's return is due to its call and carries its id; no secret of the run is told. */
+export function tellOfAgent(turn: Turn, nodeId: string, { type, payload }: AgentSaid, cause: number): number {
+  const told = maskWithin(payload as JsonObject, secretsOf(turn.active)) as JsonObject
+  const tell = (callId: string | undefined, due: number): number =>
+    turn.emit({
+      type,
+      nodeId,
+      payload: callId === undefined ? told : { ...told, callId },
+      cause: due,
+    } as unknown as AgentFact)
+  if (type === 'agent.toolReturned') return tell(`call-${turn.active.next - 1}`, turn.active.next - 1)
+  return tell(type === 'agent.toolCalled' ? `call-${turn.active.next}` : undefined, cause)
+}

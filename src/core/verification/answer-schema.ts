@@ -1,0 +1,58 @@
+import type { JsonObject } from '../json.js'
+import type { Gate, Scale } from './gate.js'
+import { CLASSIFICATIONS, EVIDENCE_TYPES } from './judgement.js'
+import { askedOf } from './evidence.js'
+
+/** How much a verifier may say. Lengths are in characters. */
+export const ANSWER_LIMITS = { findings: 100, evidence: 20, text: 4_000, ref: 1_000 } as const
+
+/** What a verifier is asked to answer with (R-DWS-13 to 15); `voteOf` has the last word. */
+export function answerSchema(gate: Gate, dimensions: readonly string[]): JsonObject {
+  const asked = askedOf(gate, dimensions)
+  const criteria = gate.evaluation_criteria.filter(({ dimension }) => asked.includes(dimension))
+  const scores = Object.fromEntries(criteria.map(({ dimension, scale }) => [dimension, score(scale)]))
+  return closed({ scores: closed(scores), findings: list(finding(gate), 0, ANSWER_LIMITS.findings) })
+}
+
+const score = ({ min, max, type }: Scale): JsonObject => ({
+  type: type === 'integer' ? 'integer' : 'number',
+  minimum: min,
+  maximum: max,
+})
+
+const finding = (gate: Gate): JsonObject =>
+  closed(
+    {
+      dimension: { enum: gate.evaluation_criteria.map(({ dimension }) => dimension) },
+      classification: { enum: CLASSIFICATIONS },
+      description: text(ANSWER_LIMITS.text),
+      evidence: list(evidence(), 1, ANSWER_LIMITS.evidence),
+    },
+    { recommendation: text(ANSWER_LIMITS.text) },
+  )
+
+const text = (maxLength: number): JsonObject => ({ type: 'string', pattern: '\\S', maxLength })
+
+const evidence = (): JsonObject =>
+  closed({
+    evidence_type: { enum: EVIDENCE_TYPES },
+    ref: text(ANSWER_LIMITS.ref),
+    detail: text(ANSWER_LIMITS.text),
+  })
+
+const list = (items: JsonObject, minItems: number, maxItems: number): JsonObject => ({
+  type: 'array',
+  items,
+  minItems,
+  maxItems,
+})
+
+/** An object with exactly these: `properties` are required. */
+function closed(properties: JsonObject, optional: JsonObject = {}): JsonObject {
+  return {
+    type: 'object',
+    properties: { ...properties, ...optional },
+    required: Object.keys(properties),
+    additionalProperties: false,
+  }
+}

@@ -1,0 +1,172 @@
+import type { BoundGate } from './gate.js'
+import { isSettledByProbes } from './evidence.js'
+import { type Json, own, sameJson } from '../json.js'
+import type { WorkflowNode } from '../workflow/definition.js'
+import { handedTo, handing } from '../handoff/state.js'
+import { termsFor } from '../handoff/mapping.js'
+import { carriesSecret, MASK, maskWithin, secretsOf } from '../run/redaction.js'
+import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
+import { type Active, type AttemptMade, nodeAt, type NodeState, type Slot, type Told } from '../run/state.js'
+import { invocationOf, workersOf } from '../run/waiting.js'
+
+/** Where a result is merged: into the parent's variables, as its node's own, or as the run's. */
+export type Point = 'harvest' | 'node' | 'run' | 'none'
+
+/** A result that gates may have to see before anything is made of it. */
+export type Subject = {
+  readonly point: Point
+  readonly worker?: number
+  readonly workerId?: string
+  /** How many of the workers before it are the same one. */
+  readonly occurrence?: number
+  /** As readers of the log know it. */
+  readonly target: string
+  /** Sequence of the event that brought it. */
+  readonly sequence: number
+  readonly result: Json
+  /** Gates that have let it pass, by index. */
+  readonly cleared: readonly number[]
+  /** Whose work it is: agents, and the worker itself. */
+  readonly actors: readonly string[]
+}
+
+/** What a node has in hand that is not merged yet, whether or not a gate stands before it. */
+export function subjectOf(node: NodeState): Subject | undefined {
+  if (node.is === 'waiting' && node.on === 'gate') {
+    const { target, subject: sequence, result, cleared } = node.staged
+    const actor = invocationOf(node)?.brief.agentId
+    return { point: node.point, target, sequence, result, cleared, actors: actor === undefined ? [] : [actor] }
+  }
+  const handed = handing(node)
+  if (!handed) return undefined
+  // R-MAP-5: results are merged in their order, so they are judged in it too.
+  const worker = handed.workers.findIndex(({ is }) => is !== 'done')
+  const ended = handed.workers[worker]
+  if (ended?.is !== 'completed') return undefined
+  const { childRunId: target, ended: sequence, outputs: result, cleared = [], agents = [] } = ended
+  const workerId = handedTo(handed, worker)
+  const who = { worker, workerId, occurrence: occurrenceOf(handed.wait.workers, worker) }
+  return { point: 'harvest', ...who, target, sequence, result, cleared, actors: [workerId, ...agents] }
+}
+
+/** A decision may name the same worker twice; what becomes of one is not the other's. */
+export const occurrenceOf = (workers: readonly string[], worker: number): number =>
+  workers.slice(0, worker).filter(workerId => workerId === workers[worker]).length
+
+type Place = Pick<Subject, 'workerId' | 'occurrence'>
+
+/** One node, or one worker of a node. Ids may hold any character, so no separator could keep two places apart. */
+export const placeOf = (nodeId: string, { workerId, occurrence = 0 }: Place = {}): string =>
+  JSON.stringify(workerId === undefined ? [nodeId] : [nodeId, workerId, occurrence])
+
+/** The gates that stand before a commit, by index, in the order in which they are applied. */
+export function gatesAt(
+  { gated }: Pick<Told, 'gated'>,
+  nodeId: string,
+  { point, workerId }: Pick<Subject, 'point' | 'workerId'>,
+): number[] {
+  return (gated?.gates ?? []).flatMap(({ gate: { position } }, index) => {
+    const { phase_id, placement, worker_id } = position
+    if (point === 'none') return [index]
+    if (point === 'run') return placement === 'workflow_exit' ? [index] : []
+    const isHere = placement !== 'workflow_exit' && phase_id === nodeId
+    return isHere && (worker_id === undefined || worker_id === workerId) ? [index] : []
+  })
+}
+
+/** A run whose work would go unchecked does not start: the gate must find its phase in the very plan that is run. */
+export function misplaced(plan: Plan, { gate }: BoundGate): string[] {
+  const { phase_id, placement } = gate.position
+  const phase = planNodeOf(plan, phase_id)
+  const holds = phase && (placement === 'workflow_exit' || phase.type.hands || HELD.has(phase.type.typeId))
+  if (holds) return []
+  return [
+    `gate "${gate.gate_id}" stands at node "${phase_id}", which this workflow does not have, or whose result no gate can hold`,
+  ]
+}
+
+const HELD: ReadonlySet<string> = new Set(['core.agent', 'assay.judge'])
+
+/** The first gate that has not let this result pass. */
+export const nextGate = (state: Pick<Told, 'gated'>, nodeId: string, subject: Subject): number | undefined =>
+  gatesAt(state, nodeId, subject).find(index => !subject.cleared.includes(index))
+
+/** Whether a gate stands between a node's result and what it is for. */
+export const isGatedNode = (state: Pick<Told, 'gated'>, nodeId: string): boolean =>
+  gatesAt(state, nodeId, { point: 'node' }).length > 0
+
+/** One gate over one place, or over the exit. */
+export const slotOf = (gateId: string, nodeId: string, subject: Place & Pick<Subject, 'point'>): string =>
+  JSON.stringify(subject.point === 'run' ? [gateId] : [gateId, placeOf(nodeId, subject)])
+
+/** What has been made of the work that is under way here, attempt by attempt. */
+export const attemptsOf = ({ gated }: Pick<Told, 'gated'>, slot: string): readonly AttemptMade[] =>
+  gated?.slots[slot]?.attempts ?? []
+
+/** R-DWS-22: how many there are with the one under way. What another gate has sent back was no attempt at this one. */
+export const usedOf = (made: readonly AttemptMade[]): number => made.filter(({ isSentBack }) => isSentBack).length + 1
+
+/** R-DWS-23: what failed last time; what the host checks by itself is checked every time. */
+export function dimensionsOf({ gate }: BoundGate, attempts: readonly AttemptMade[]): readonly string[] {
+  const { evaluation_criteria, gate_behaviour } = gate
+  const last = attempts.at(-1)
+  const isAsked = (dimension: string, settled: boolean) =>
+    last === undefined ||
+    gate_behaviour.reverification === 'full' ||
+    last.failed.length === 0 ||
+    settled ||
+    last.failed.includes(dimension)
+  return evaluation_criteria
+    .filter(criterion => isAsked(criterion.dimension, isSettledByProbes(criterion)))
+    .map(({ dimension }) => dimension)
+}
+
+/** The result as verifiers and people may see it: without what the log must not show. */
+export function shownResult(state: Active, { node, index }: PlanNode, subject: Subject): Json {
+  const secrets = secretsOf(state)
+  const { worker, workerId } = subject
+  if (worker === undefined || workerId === undefined)
+    return subject.point === 'node' && isSensitive(state, node) ? MASK : maskWithin(subject.result, secrets)
+  const ended = workersOf(nodeAt(state, index))[worker]
+  const bound = termsFor(node.config, workerId).outputs.filter(([own]) => state.hidden.variables.includes(own))
+  const hidden = [...(ended?.is === 'completed' ? ended.hidden : []), ...bound.map(([, child]) => child)]
+  const shown = Object.entries(subject.result as { [name: string]: Json }).map(([name, value]) => [
+    name,
+    hidden.includes(name) ? MASK : maskWithin(value, secrets),
+  ])
+  return Object.fromEntries(shown) as Json
+}
+
+/** An agent's result is hidden already when it is to stand where the log must not show it. */
+function isSensitive({ hidden }: Active, { config, outputSensitivity = {} }: WorkflowNode): boolean {
+  const { resultVariable } = config
+  const isNamed = typeof resultVariable === 'string' && hidden.variables.includes(resultVariable)
+  return isNamed || own(outputSensitivity, 'result') === true
+}
+
+/** Whether the result holds something that the log must not show, and nobody who judges it can see. */
+export function isHidden(state: Active, planNode: PlanNode, subject: Subject): boolean {
+  const shown = shownResult(state, planNode, subject)
+  // What a run leaves behind is masked where it is gathered.
+  return subject.point === 'run' ? carriesSecret(shown, MASKED) : !sameJson(shown, subject.result)
+}
+
+const MASKED = { texts: [MASK], exact: [] }
+
+/**
+ * R-VERIFY-12: places whose latest verdict is not a pass, and that the same worker has not made up for when the work was
+ * handed over again. The gates at the exit are not among them: they have yet to let the run end.
+ */
+export function unresolved({ gated }: Pick<Told, 'gated'>): Slot[] {
+  const all = Object.values(gated?.slots ?? {}).filter(({ atExit }) => !atExit)
+  const isMadeUp = (slot: Slot) =>
+    all.some(
+      ({ gateId, nodeId, workerId, verdict, since }) =>
+        verdict === 'pass' &&
+        gateId === slot.gateId &&
+        nodeId === slot.nodeId &&
+        workerId === slot.workerId &&
+        since > slot.since,
+    )
+  return all.filter(slot => (slot.verdict === 'fail' || slot.verdict === 'revise') && !isMadeUp(slot))
+}

@@ -1,0 +1,192 @@
+import { backoff } from '../backoff.js'
+import type { BoundGate } from './gate.js'
+import type { Judgement } from './judgement.js'
+import { askedOf, settledBy } from './evidence.js'
+import { verifiersOf } from './verifiers-of.js'
+import { standingOf } from './tally.js'
+import { askWhatToDo } from './escalate.js'
+import type { VerificationHeld } from './events.js'
+import { attemptsOf, dimensionsOf, nextGate, slotOf, subjectOf, type Subject } from './attempt.js'
+import { beginJudges } from './verifiers.js'
+import { commit } from './release.js'
+import type { PlanNode } from '../workflow/plan.js'
+import { render } from './issue-verdict.js'
+import { type Active, boundGateAt, type Gating, nodeAt, type NodeState } from '../run/state.js'
+import { roomFor } from '../budget/decide.js'
+import type { Turn } from '../run/decision-context.js'
+import { type OnGate, type Reviewed, reviewed } from '../run/waiting.js'
+import type { Heard } from '../invocation/working.js'
+
+/**
+ * The gate before a commit (contract agents §11, §23). Evidence first: what the host can find out by itself. Then the
+ * verifiers that are still needed, each a run of its own that knows nothing but the case. The host counts; a model never
+ * says what the verdict is. Whatever cannot be settled is neither a pass nor a wasted turn.
+ */
+
+/** What a gated node can do by itself now. */
+type Move =
+  | { readonly do: 'commit'; readonly node: OnGate }
+  | { readonly do: 'ask-judges'; readonly gating: Gating }
+  | { readonly do: 'render'; readonly gating: Gating; readonly subject: Subject; readonly judgement: Judgement }
+  | { readonly do: 'hold'; readonly gating: Gating }
+
+export function gateMove(state: Active, { node: { id } }: PlanNode, told: NodeState): Move | undefined {
+  const node = reviewed(told)
+  const subject = node && subjectOf(node)
+  if (!node || !subject || !state.gated) return undefined
+  // Workers' results are merged by their hand-off.
+  if (!node.hold && node.on === 'gate')
+    return nextGate(state, id, subject) === undefined ? { do: 'commit', node } : undefined
+  return node.hold?.is === 'voting' ? moveOf(state, subject, node.hold.gating) : undefined
+}
+
+function moveOf(state: Active, subject: Subject, gating: Gating): Move | undefined {
+  if (gating.rendered !== undefined) return undefined
+  const found = standingOf(boundGateAt(state, gating.gate), gating)
+  // What is not affordable only because of what others have set aside waits until they have settled.
+  const isReady = gating.judges.some(({ is }) => is === 'idle') && roomFor(state, { tokens: 1 }) !== 'not-yet'
+  if (found === 'open') return isReady ? { do: 'ask-judges', gating } : undefined
+  // Who is still at work is called back first, so that what it has cost is known.
+  if (gating.judges.some(({ is }) => is === 'starting' || is === 'running')) return undefined
+  return found === 'undecided' ? { do: 'hold', gating } : { do: 'render', gating, subject, judgement: found }
+}
+
+/** Takes the next step of a gate that has one to take. */
+export function proceedGate(turn: Turn, planNode: PlanNode): void {
+  const move = gateMove(turn.active, planNode, nodeAt(turn.active, planNode.index))
+  switch (move?.do) {
+    case 'commit':
+      return commit(turn, planNode, move.node)
+    case 'ask-judges':
+      return beginJudges(turn, planNode, move.gating)
+    case 'render':
+      return render(turn, planNode, move.subject, move.gating, move.judgement)
+    case 'hold':
+      return hold(turn, planNode, move.gating)
+  }
+}
+
+/** R-DWS-36: no verdict. Wait and ask again those that gave no vote; then ask a person. */
+function hold(turn: Turn, planNode: PlanNode, gating: Gating): void {
+  const { gate } = boundGateAt(turn.active, gating.gate)
+  const { attempt, round, judges } = gating
+  const { retries, retry_delay_ms, blocking } = gate.gate_behaviour
+  const votes = judges.filter(({ is }) => is === 'voted').length
+  const faults = judges.length - votes
+  const told = { gateId: gate.gate_id, attempt, round, votes, faults }
+  // Where nobody is missing, or nobody would answer otherwise, there is nobody to ask again.
+  const isPassing = judges.some(judge => judge.is === 'faulted' && !LASTING.has(judge.fault.code))
+  if (round <= retries && isPassing) return tellHeld(turn, planNode, told, retry_delay_ms)
+  const isTrial = subjectOf(nodeAt(turn.active, planNode.index))?.point === 'none'
+  // Contract agents §29 A32: what does not block does not wait for a person either.
+  if (blocking || isTrial) return askWhatToDo(turn, planNode, 'unsettled')
+  tellHeld(turn, planNode, { ...told, proceeds: true }, 0)
+}
+
+/** Why a verifier gives no vote that will be so the next time, too. */
+const LASTING: ReadonlySet<string> = new Set([
+  'self_verification',
+  'unknown_agent',
+  'recursion_limit_exceeded',
+  'budget_model_denied',
+  'prompt_variable_unresolved',
+])
+
+function tellHeld(
+  turn: Turn,
+  { node: { id: nodeId } }: PlanNode,
+  told: Omit<VerificationHeld, 'retryInMs'>,
+  delayMs: number,
+): void {
+  const payload = { ...told, retryInMs: backoff({ firstMs: delayMs }, told.round) }
+  turn.emit({ type: 'assay.verification.held', nodeId, payload, cause: turn.active.next - 1 })
+}
+
+/** The time to ask again has come. */
+export function resumeGate(turn: Turn, planNode: PlanNode, node: Reviewed): void {
+  const nodeId = planNode.node.id
+  const { hold: held } = node
+  if (held?.is !== 'inspecting' && held?.is !== 'held') return
+  const subject = subjectOf(node)
+  const index = held.is === 'held' ? held.gating.gate : subject && nextGate(turn.active, nodeId, subject)
+  if (index === undefined) return
+  const { attempt, round } = held.is === 'held' ? held.gating : held
+  const payload = { gateId: boundGateAt(turn.active, index).gate.gate_id, attempt, round: round + 1 }
+  turn.emit({ type: 'assay.verification.resumed', nodeId, payload, cause: turn.active.next - 1 })
+}
+
+/** What evidence is wanted next, of what, by which gate. */
+export type Case = {
+  readonly bound: BoundGate
+  readonly gate: number
+  readonly subject: Subject
+  readonly attempt: number
+  readonly round: number
+  readonly dimensions: readonly string[]
+}
+
+export function caseOf(state: Active, nodeId: string, told: NodeState): Case | undefined {
+  const node = reviewed(told)
+  const inspection = node?.hold?.is === 'inspecting' ? node.hold : undefined
+  if (!node || node.hold !== inspection || inspection?.dueAt !== undefined) return undefined
+  const subject = subjectOf(node)
+  const gate = subject && nextGate(state, nodeId, subject)
+  if (subject === undefined || gate === undefined) return undefined
+  const bound = boundGateAt(state, gate)
+  const made = attemptsOf(state, slotOf(bound.gate.gate_id, nodeId, subject))
+  const dimensions = dimensionsOf(bound, made)
+  return { bound, gate, subject, attempt: made.length + 1, round: inspection?.round ?? 1, dimensions }
+}
+
+/** The evidence is in, and the result is about to be judged. */
+export function inspected(turn: Turn, planNode: PlanNode, input: Heard<'Inspected'>): void {
+  const wanted = caseOf(turn.active, planNode.node.id, nodeAt(turn.active, planNode.index))
+  if (!wanted || !isMeant(wanted, input)) return
+  const { bound, gate, subject, attempt, round, dimensions } = wanted
+  const { gate_id, gate_behaviour, position } = bound.gate
+  const settled = settledBy(bound.gate, dimensions, input.evidence)
+  const { retries, retry_delay_ms } = gate_behaviour
+  if (settled.unavailable.length > 0 && round <= retries) {
+    const told = { gateId: gate_id, attempt, round, votes: 0, faults: settled.unavailable.length }
+    return tellHeld(turn, planNode, told, retry_delay_ms)
+  }
+  const { evidence, resultHash, licence, effectiveVotes } = input
+  const asked = askedOf(bound.gate, dimensions)
+  const isTrial = subject.point === 'none'
+  turn.emit({
+    type: 'dws.verification.started',
+    nodeId: planNode.node.id,
+    payload: {
+      gateId: gate_id,
+      attempt,
+      targetRef: subject.target,
+      placement: isTrial ? 'trial' : position.placement,
+      gateVersion: bound.version,
+      gateHash: bound.hash,
+      resultHash,
+      blocking: gate_behaviour.blocking && !isTrial,
+      point: subject.point,
+      ...(subject.workerId === undefined ? {} : { workerId: subject.workerId }),
+      criteria: dimensions,
+      probes: evidence.length,
+      probesFailed: evidence.filter(({ outcome }) => outcome === 'failed').length,
+      // A criterion that evidence settles needs no model.
+      verifiers: asked.length === 0 ? 0 : verifiersOf(bound.gate).length,
+    },
+    secret: {
+      ...(subject.worker === undefined ? {} : { worker: subject.worker }),
+      gate,
+      evidence,
+      ...(licence ? { licence } : {}),
+      ...(effectiveVotes === undefined ? {} : { effectiveVotes }),
+      subject: subject.sequence,
+    },
+    cause: subject.sequence,
+  })
+}
+
+const isMeant = ({ bound, attempt, round, subject }: Case, input: Heard<'Inspected'>): boolean =>
+  bound.gate.gate_id === input.gateId &&
+  attempt === input.attempt &&
+  round === input.round &&
+  subject.sequence === input.since

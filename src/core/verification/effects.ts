@@ -1,0 +1,79 @@
+import { answerSchema } from './answer-schema.js'
+import { bundleOf } from './bundle.js'
+import { askedOf } from './evidence.js'
+import type { Json } from '../json.js'
+import { present } from '../present.js'
+import { VERIFIER_WORKFLOW } from '../workflow/nodes/verify.js'
+import { standingOf, verifierAt } from './tally.js'
+import { shownResult, subjectOf } from './attempt.js'
+import type { Effect } from '../run/effects.js'
+import type { PlanNode } from '../workflow/plan.js'
+import { type Active, boundGateAt, type Gating } from '../run/state.js'
+import { caseOf } from './decide.js'
+import { gatingIn, type Reviewed } from '../run/waiting.js'
+
+/** The variable of such a run that holds what the verifier says. */
+const ANSWER = 'verification'
+
+/** What the world owes a gate: evidence first, then the runs of its verifiers. */
+export function owedToGate(planNode: PlanNode, node: Reviewed, state: Active): Effect[] {
+  const gating = gatingIn(node)
+  if (gating) return owedToJudges(planNode, node, gating, state)
+  const nodeId = planNode.node.id
+  const wanted =
+    state.mode.kind === 'running' || state.mode.kind === 'pausing' ? caseOf(state, nodeId, node) : undefined
+  if (!wanted) return []
+  const { bound, attempt, round, dimensions, subject } = wanted
+  const output = shownResult(state, planNode, subject)
+  const { result, sequence: since } = subject
+  return [{ kind: 'inspect', nodeId, since, bound, attempt, round, dimensions, result, output }]
+}
+
+/** One is started at a time, in their order, so that every host tells the same log; all of them work at once. */
+function owedToJudges(planNode: PlanNode, node: Reviewed, gating: Gating, state: Active): Effect[] {
+  const { judges } = gating
+  if (!judges.some(({ is }) => is === 'starting' || is === 'running')) return []
+  const bound = boundGateAt(state, gating.gate)
+  const nodeId = planNode.node.id
+  const stopping = state.mode.kind === 'stopping'
+  // What is settled needs no more votes: who is still at work is called back.
+  const isSettled = stopping || standingOf(bound, gating) !== 'open'
+  const starting = stopping ? -1 : judges.findIndex(({ is }) => is === 'starting')
+  return judges.flatMap((judge, k): Effect[] => {
+    if (judge.is === 'starting' && k === starting) {
+      const { grant, began: since } = judge
+      const { timeout_ms: timeoutMs } = bound.gate.verifier_requirements
+      const given = {
+        inputs: inputsFor(planNode, node, gating, state, k),
+        hiddenInputs: [],
+        unset: [],
+        timeoutMs,
+        grant,
+      }
+      // R-DWS-33: it may do nothing but answer.
+      const may = { principalScope: [], verifier: true as const }
+      return [{ kind: 'start-child', nodeId, since, worker: k, workflowId: VERIFIER_WORKFLOW, ...given, ...may }]
+    }
+    if (judge.is !== 'running') return []
+    const { childRunId, began: since } = judge
+    const child = { nodeId, since, worker: k, childRunId }
+    const watch: Effect = { kind: 'watch-child', ...child, status: 'running', wanted: [ANSWER], attest: false }
+    return isSettled ? [{ kind: 'cancel-child', ...child }, watch] : [watch]
+  })
+}
+
+/** R-DWS-7, R-DWS-21: the case, made anew from the allow-list each time, and nothing else. */
+function inputsFor(
+  planNode: PlanNode,
+  node: Reviewed,
+  { gate: index, dimensions, evidence }: Gating,
+  state: Active,
+  k: number,
+) {
+  const bound = boundGateAt(state, index)
+  const asked = askedOf(bound.gate, dimensions)
+  const subject = present(subjectOf(node), 'result before the gate')
+  const bundle = bundleOf(bound, asked, shownResult(state, planNode, subject), evidence)
+  const { agentId } = verifierAt(bound.gate, k)
+  return { agentId, bundle: bundle as unknown as Json, schema: answerSchema(bound.gate, asked) }
+}

@@ -1,0 +1,137 @@
+import type { Ceilings, Spend } from '../budget/budget.js'
+import type { DwsVerdict, Classification, Feedback, ProbeResult, Standing, Vote } from './judgement.js'
+import type { Json } from '../json.js'
+import type { NodeFact } from '../run/fact.js'
+
+/**
+ * The gate before a commit (contract agents §11, §23). All of these are free of content: ids, keys from the gate's own
+ * definition, numbers. What was found is an artifact of the run.
+ */
+export type GateFact =
+  /** A result is here that a gate must see before anything is made of it. */
+  | NodeFact<'assay.result.staged', ResultStaged, StagedSecret>
+  /** It is about to be judged: from here on it is merged only with a pass over exactly this hash. */
+  | NodeFact<'dws.verification.started', VerificationStarted, VerificationSecret>
+  | NodeFact<'assay.verifier.began', VerifierBegan, { grant?: Ceilings }>
+  | NodeFact<'assay.verifier.started', VerifierBegan & { childRunId: string }>
+  | NodeFact<'assay.verifier.ended', VerifierEnded, { vote?: Vote; weight: number; spent?: Spend }>
+  /** R-DWS-36: no quorum. Nothing is merged and no worker's turn is spent; the missing votes are asked for again. */
+  | NodeFact<'assay.verification.held', VerificationHeld>
+  | NodeFact<'assay.verification.resumed', Attempt & { round: number }>
+  | NodeFact<'dws.verification.finding_issued', FindingIssued>
+  | NodeFact<'dws.verification.verdict_rendered', VerdictRendered, { standing: Standing; failed: readonly string[] }>
+  | NodeFact<'agent.verified', AgentVerified, VerifiedSecret>
+  /** The work is done again with what was found. */
+  | NodeFact<'assay.rework.began', ReworkBegan, { feedback: Feedback; worker?: number }>
+  /** R-VERIFY-11: what a worker brought back is not merged, and will not be. */
+  | NodeFact<'assay.result.withheld', ResultWithheld, { worker: number; feedback?: Feedback }>
+
+export type ResultStaged = { nodeId: string; point: 'node' | 'run' | 'none'; targetRef: string }
+
+export type StagedSecret = {
+  readonly result: Json
+  readonly confidence?: number
+  /** A person wrote it in place of the agent's. */
+  readonly edited?: true
+  /** Sequence of the event that brought it. */
+  readonly subject: number
+}
+
+type Attempt = { gateId: string; attempt: number }
+
+export type VerificationStarted = Attempt & {
+  /** The child run, the event of the agent's decision, or, at a workflow's exit, what was decided last. */
+  targetRef: string
+  placement: 'phase_exit' | 'workflow_exit' | 'checkpoint' | 'trial'
+  gateVersion: number
+  gateHash: string
+  resultHash: string
+  /** Only a blocking gate stages what it judges. */
+  blocking: boolean
+  /** Where the result is merged: into variables, as the node's own, or as the run's. */
+  point: 'harvest' | 'node' | 'run' | 'none'
+  workerId?: string
+  /** Keys that are judged this time. */
+  criteria: readonly string[]
+  probes: number
+  probesFailed: number
+  verifiers: number
+}
+
+export type VerificationSecret = {
+  readonly worker?: number
+  /** Index among the gates of the run. */
+  readonly gate: number
+  readonly evidence: readonly ProbeResult[]
+  readonly licence?: { readonly n: number; readonly lower: number }
+  readonly effectiveVotes?: number
+  /** Sequence of the event that brought the result: the cause of the verdict. */
+  readonly subject: number
+}
+
+export type VerifierBegan = Attempt & { verifier: number; agentId: string; round: number }
+
+export type VerifierEnded = VerifierBegan & {
+  childRunId?: string
+  vote: DwsVerdict | 'none'
+  /** Why there is no vote. */
+  fault?: string
+}
+
+export type VerificationHeld = Attempt & {
+  round: number
+  votes: number
+  faults: number
+  retryInMs: number
+  /** Nobody is asked any more: the gate does not block, and the work goes on without its word. */
+  proceeds?: true
+}
+
+export type FindingIssued = Attempt & { findingId: string; dimension: string; classification: Classification }
+
+export type VerdictRendered = Attempt & {
+  dwsVerdict: DwsVerdict
+  quorum: { votes: number; passVotes: number }
+  resultArtifactId: string
+  resultHash: string
+  /** Let through after the last attempt, as the gate says. */
+  forced?: true
+  /** The gate does not block: the work goes on whatever it says. */
+  proceeds?: true
+}
+
+/** R-VERIFY-3: closed. */
+export type AgentVerified = {
+  agentId: string
+  target: string
+  verdict: 'pass' | 'fail' | 'revise'
+  criteria?: readonly string[]
+  confidence?: number
+}
+
+export type VerifiedSecret = {
+  readonly gateId: string
+  readonly attempt: number
+  /** The verdict holds for this result and no other. */
+  readonly resultHash: string
+  /** Sequence of the artifact with everything that was found, where somebody judged. */
+  readonly record?: number
+  /** With a person's word in place of the verifiers': whose, and why. */
+  readonly by?: string
+  readonly why?: Json
+}
+
+/** `attempt` is the one that begins. */
+export type ReworkBegan = Attempt & {
+  point: 'harvest' | 'node' | 'run'
+  scope: 'targeted' | 'full'
+  workerId?: string
+}
+
+export type ResultWithheld = Attempt & {
+  workerId: string
+  targetRef: string
+  verdict: 'fail' | 'revise'
+  criteriaFailed: number
+  criteria: number
+}

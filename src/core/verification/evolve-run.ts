@@ -1,0 +1,66 @@
+import { type Draft, including, put } from '../run/draft.js'
+import type { Recorded } from '../run/events.js'
+import { evolveReview, evolveSlots, type GateEvent, resultOf, stagedBy, workerIn } from './evolve.js'
+import { heeded, regated, workAgain } from './evolve-rework.js'
+import { occurrenceOf, placeOf } from './attempt.js'
+import type { Plan } from '../workflow/plan.js'
+import type { NodeState } from '../run/state.js'
+import { gatingIn, type OnWorkers, reviewed } from '../run/waiting.js'
+
+/** What gates and workers change beyond their own node. */
+
+/** What a gate says changes its node, what is known of its place, and now and then the course of the run. */
+export function evolveGate(plan: Plan, draft: Draft, before: NodeState, event: GateEvent, index: number): void {
+  const slots = draft.gated && evolveSlots(draft.gated, before, event)
+  if (slots) regated(draft, { slots })
+  if (event.type === 'assay.result.staged') return stage(draft, before, event, index)
+  if (event.type === 'assay.rework.began') return workAgain(plan, draft, before, event, index)
+  const node = reviewed(before)
+  if (!node) return
+  const gating = gatingIn(node)
+  const worker = gating && workerIn(node, gating)
+  if (worker && event.type === 'agent.verified' && event.payload.verdict !== 'revise')
+    heeded(draft, event.nodeId, worker)
+  // The supervisor may have the same worker do it again, who is then told what was found.
+  if (worker && event.type === 'assay.result.withheld' && event.secret?.feedback)
+    regated(draft, {
+      feedback: { ...draft.gated?.feedback, [placeOf(event.nodeId, worker)]: event.secret.feedback },
+    })
+  put(draft, index, evolveReview(node, event))
+}
+
+/** An agent's result waits for the gates of its node; what the run leaves behind waits for those at the exit. */
+function stage(
+  draft: Draft,
+  before: NodeState,
+  event: Extract<GateEvent, { type: 'assay.result.staged' }>,
+  index: number,
+): void {
+  const { secret, payload, sequence: since, at: sinceAt } = event
+  if (!secret) return
+  const staged = stagedBy(payload, secret)
+  if (payload.point === 'run') {
+    const started = { attempt: 0, failures: 0, since, sinceAt }
+    put(draft, index, { is: 'waiting', on: 'gate', point: 'run', ...started, before, staged })
+    draft.open = including(draft.open, index)
+  } else if (payload.point === 'node' && before.is === 'waiting' && before.on === 'agent') {
+    const { decided: _decided, asked: _asked, ...agent } = before
+    put(draft, index, { ...agent, on: 'gate', point: 'node', staged, ...resultOf(secret) })
+  }
+}
+
+/** R-VERIFY-19: a worker that gave up has not succeeded, whatever its parent makes of it, until it has. */
+export function noteGoal(
+  draft: Draft,
+  { wait, workers }: OnWorkers,
+  { nodeId, payload, secret }: Extract<Recorded, { type: 'core.workflowChain.event' }>,
+): void {
+  const { childRunId, workerId } = payload
+  const goalSatisfied = secret && 'goalSatisfied' in secret ? secret.goalSatisfied : undefined
+  const { gaveUp } = draft
+  if (goalSatisfied === undefined && gaveUp.length === 0) return
+  const worker = workers.findIndex(state => state.is === 'running' && state.childRunId === childRunId)
+  const place = placeOf(nodeId, { workerId, occurrence: occurrenceOf(wait.workers, Math.max(worker, 0)) })
+  const others = gaveUp.filter(other => other !== place)
+  draft.gaveUp = goalSatisfied === false ? [...others, place] : others
+}

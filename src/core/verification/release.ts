@@ -1,0 +1,34 @@
+import type { JsonObject } from '../json.js'
+import { complete } from '../run/complete.js'
+import { concludeWith } from '../invocation/conclude.js'
+import { settleNode } from '../run/node-lifecycle.js'
+import type { PlanNode } from '../workflow/plan.js'
+import { nodeAt } from '../run/state.js'
+import type { Turn } from '../run/decision-context.js'
+import type { OnGate } from '../run/waiting.js'
+
+/** Every gate has let the result pass: it becomes what it was meant for. Workers' results are merged by their hand-off. */
+export function commit(turn: Turn, planNode: PlanNode, node: OnGate): void {
+  const { result, subject } = node.staged
+  switch (node.point) {
+    case 'node':
+      return concludeWith(turn, planNode, node, {
+        result,
+        confidence: node.confidence,
+        cause: subject,
+        edited: node.edited === true,
+      })
+    case 'run':
+      return complete(turn, (result as { outputs: JsonObject }).outputs)
+    case 'none':
+      return settleTrial(turn, planNode)
+  }
+}
+
+/** A trial ends with its verdict, or with none. */
+export function settleTrial(turn: Turn, planNode: PlanNode): void {
+  const node = nodeAt(turn.active, planNode.index)
+  if (node.is !== 'waiting' || node.on !== 'gate' || node.point !== 'none') return
+  const judged = node.judged ?? { verdict: 'none' as const }
+  settleNode(turn, planNode, node.wait, { kind: 'judged', ...judged }, turn.active.next - 1)
+}

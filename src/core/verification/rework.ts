@@ -1,0 +1,106 @@
+import type { Gate } from './gate.js'
+import type { Feedback } from './judgement.js'
+import { present } from '../present.js'
+import { type Failure, failure } from '../problem.js'
+import { reworkBreach } from '../run/limits.js'
+import { closeInvocation } from '../invocation/lifecycle.js'
+import { failNode } from '../run/node-lifecycle.js'
+import { type Subject, subjectOf } from './attempt.js'
+import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
+import { boundGateAt, type Gating, nodeAt } from '../run/state.js'
+import { stop } from '../run/stop.js'
+import type { Turn } from '../run/decision-context.js'
+import { gatingIn } from '../run/waiting.js'
+
+const AGAIN: ReadonlySet<string> = new Set(['core.agent', 'core.subWorkflow', 'core.orchestrator.supervisor'])
+
+/** Whether there is work that could be done again. */
+export function canRework(plan: Plan, nodeId: string, { position }: Gate, { point }: Pick<Subject, 'point'>): boolean {
+  if (point === 'none') return false
+  const phase = planNodeOf(plan, point === 'run' ? position.phase_id : nodeId)
+  return point !== 'run' || (phase !== undefined && AGAIN.has(phase.type.typeId))
+}
+
+const gatingOf = (turn: Turn, { index }: PlanNode): { gating: Gating; subject: Subject } => {
+  const node = nodeAt(turn.active, index)
+  const gating = gatingIn(node)
+  const subject = subjectOf(node)
+  if (!gating || !subject) throw new Error('no gate is at work here')
+  return { gating, subject }
+}
+
+/** R-VERIFY-14, R-DWS-20: the same worker works again, with what was found; or the supervisor says who does. */
+export function sendBack(turn: Turn, planNode: PlanNode, feedback: Feedback, cause: number): void {
+  const { gating, subject } = gatingOf(turn, planNode)
+  const { gate } = boundGateAt(turn.active, gating.gate)
+  const { rework, reverification } = gate.gate_behaviour
+  if (rework === 'supervisor' && subject.point === 'harvest')
+    return tellWithheld(turn, planNode, 'revise', feedback.dimensions.length, cause, feedback)
+  // R-DWS-34: one more turn, beneath the same bound.
+  const breach = reworkBreach(turn.active, turn.limits, planNode.node.id)
+  if (breach) return stop(turn, breach)
+  const isExit = subject.point === 'run'
+  const due = subject.point === 'node' ? (closeInvocation(turn, planNode, 'completed', cause) ?? cause) : cause
+  turn.emit({
+    type: 'assay.rework.began',
+    nodeId: isExit ? gate.position.phase_id : planNode.node.id,
+    payload: {
+      gateId: gate.gate_id,
+      attempt: gating.attempt + 1,
+      point: subject.point as 'harvest' | 'node' | 'run',
+      scope: reverification,
+      ...(subject.workerId === undefined ? {} : { workerId: subject.workerId }),
+    },
+    secret: { feedback, ...(gating.worker === undefined ? {} : { worker: gating.worker }) },
+    cause: due,
+  })
+}
+
+/** R-VERIFY-11, R-VERIFY-12: it is not merged, and nothing goes on as if it had been. */
+export function withhold(turn: Turn, planNode: PlanNode, failed: readonly string[], cause: number): void {
+  const { gating, subject } = gatingOf(turn, planNode)
+  const { gate } = boundGateAt(turn.active, gating.gate)
+  if (subject.point === 'harvest') return tellWithheld(turn, planNode, 'fail', failed.length, cause)
+  const error = gaveUp(gate, gating.attempt, failed)
+  if (subject.point === 'node') return failNode(turn, planNode, error, cause)
+  stop(turn, { outcome: 'failed', error, failedNodeId: planNode.node.id })
+}
+
+function tellWithheld(
+  turn: Turn,
+  planNode: PlanNode,
+  verdict: 'fail' | 'revise',
+  criteriaFailed: number,
+  cause: number,
+  feedback?: Feedback,
+): void {
+  const { gating, subject } = gatingOf(turn, planNode)
+  const { gate } = boundGateAt(turn.active, gating.gate)
+  const workerId = present(subject.workerId, 'worker whose result is withheld')
+  const worker = present(subject.worker, 'worker whose result is withheld')
+  turn.emit({
+    type: 'assay.result.withheld',
+    nodeId: planNode.node.id,
+    payload: {
+      gateId: gate.gate_id,
+      attempt: gating.attempt,
+      workerId,
+      targetRef: gating.target,
+      verdict,
+      criteriaFailed,
+      criteria: gate.evaluation_criteria.length,
+    },
+    secret: { worker, ...(feedback ? { feedback } : {}) },
+    cause,
+  })
+}
+
+function gaveUp({ gate_id, evaluation_criteria }: Gate, attempts: number, failed: readonly string[]): Failure {
+  const tries = `${attempts} attempt${attempts === 1 ? '' : 's'}`
+  const which = failed.length > 0 ? ` (${failed.join(', ')})` : ''
+  const message = `gave up after ${tries}: ${failed.length} of ${evaluation_criteria.length} criteria not met${which}, says gate "${gate_id}"`
+  return failure('verification_failed', message, {
+    retryable: false,
+    details: { gateId: gate_id, attempts, criteriaFailed: [...failed], criteria: evaluation_criteria.length },
+  })
+}

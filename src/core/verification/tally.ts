@@ -1,0 +1,36 @@
+import type { BoundGate, Gate } from './gate.js'
+import type { Fault, Judgement, Vote } from './judgement.js'
+import { judge } from './quorum.js'
+import { settledBy } from './evidence.js'
+import { verifiersOf } from './verifiers-of.js'
+import { absent } from '../present.js'
+import { actorsIn } from '../workflow/actors.js'
+import { subjectOf } from './attempt.js'
+import type { PlanNode } from '../workflow/plan.js'
+import { type Gating, nodeAt } from '../run/state.js'
+import type { Turn } from '../run/decision-context.js'
+
+/** Who gives the k-th vote, and what it weighs. */
+export function verifierAt(gate: Gate, k: number): { agentId: string; weight: number } {
+  const { agent_id, weight } = verifiersOf(gate)[k] ?? absent(`verifier ${k} of the gate`)
+  return { agentId: agent_id, weight }
+}
+
+/** What each of them has said, as far as it has. */
+export const answersOf = ({ judges }: Gating): (Vote | Fault | undefined)[] =>
+  judges.map(judge => (judge.is === 'voted' ? judge.vote : judge.is === 'faulted' ? judge.fault : undefined))
+
+/** How the vote stands. */
+export const standingOf = ({ gate }: BoundGate, gating: Gating): Judgement | 'open' | 'undecided' =>
+  judge(gate, gating.dimensions, {
+    settled: settledBy(gate, gating.dimensions, gating.evidence),
+    answers: answersOf(gating),
+  })
+
+/** Whoever did the work is no judge of it, unless the gate says so (R-VERIFY-7, contract agents §29 A13). */
+export function isSelf({ plan, active }: Turn, { index }: PlanNode, agentId: string): boolean {
+  const subject = subjectOf(nodeAt(active, index))
+  // What leaves the workflow is the work of everybody in it.
+  const all = subject?.point === 'run' ? actorsIn(plan) : []
+  return [...(subject?.actors ?? []), ...all].includes(agentId)
+}

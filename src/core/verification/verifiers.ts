@@ -1,0 +1,126 @@
+import { plus } from '../budget/budget.js'
+import type { Vote } from './judgement.js'
+import { askedOf } from './evidence.js'
+import { voteOf } from './vote.js'
+import { isObject, type Json } from '../json.js'
+import type { Failure } from '../problem.js'
+import { isSelf, standingOf, verifierAt } from './tally.js'
+import { exhaust } from '../budget/exhaust.js'
+import { type PlanNode, planNodeOf } from '../workflow/plan.js'
+import { grantFor, roomFor, spentBy, tellSpend } from '../budget/decide.js'
+import { type Active, boundGateAt, type Gating, nodeAt } from '../run/state.js'
+import type { Turn } from '../run/decision-context.js'
+import { gatingIn } from '../run/waiting.js'
+import type { Heard } from '../invocation/working.js'
+
+/** The verifiers of a case: runs of their own, all at work at once. */
+
+/** Those that are to be asked begin together and share what is left of the budget. */
+export function beginJudges(turn: Turn, planNode: PlanNode, gating: Gating): void {
+  const nodeId = planNode.node.id
+  const { gate } = boundGateAt(turn.active, gating.gate)
+  const idle = gating.judges.flatMap(({ is }, k) => (is === 'idle' ? [k] : []))
+  const { attempt, round } = gating
+  // Contract agents §23.2: a spent budget is a hard stop, not a judge that gives no vote.
+  const short = roomFor(turn.active, { tokens: 1, costNano: 1 })
+  if (short !== 'yes' && short !== 'not-yet')
+    return exhaust(turn, nodeId, short, plus(spentBy(turn.active), { tokens: 1, costNano: 1 }), gating.started)
+  for (const [i, k] of idle.entries()) {
+    const { agentId, weight } = verifierAt(gate, k)
+    const payload = { gateId: gate.gate_id, attempt, verifier: k, agentId, round }
+    if (!gate.verifier_requirements.allow_self_verification && isSelf(turn, planNode, agentId)) {
+      const ended = { ...payload, vote: 'none' as const, fault: 'self_verification' }
+      turn.emit({ type: 'assay.verifier.ended', nodeId, payload: ended, secret: { weight }, cause: gating.started })
+      continue
+    }
+    const grant = grantFor(turn.active, idle.length - i)
+    turn.emit({
+      type: 'assay.verifier.began',
+      nodeId,
+      payload,
+      cause: gating.started,
+      ...(grant ? { secret: { grant } } : {}),
+    })
+  }
+}
+
+/** The gate at work in a node, and the verifier that is meant. */
+function found(turn: Turn, nodeId: string, isMeant: (judge: Gating['judges'][number], k: number) => boolean) {
+  const planNode = planNodeOf(turn.plan, nodeId)
+  const gating = planNode && gatingIn(nodeAt(turn.active, planNode.index))
+  const k = gating?.judges.findIndex(isMeant) ?? -1
+  const judge = gating?.judges[k]
+  return planNode && gating && judge ? { planNode, gating, judge, k } : undefined
+}
+
+function told(state: Active, { gate: index, attempt, round }: Gating, k: number) {
+  const { gate } = boundGateAt(state, index)
+  return { gateId: gate.gate_id, attempt, verifier: k, agentId: verifierAt(gate, k).agentId, round }
+}
+
+export function verifierStarted(turn: Turn, { nodeId, since, worker, childRunId }: Heard<'ChildStarted'>): void {
+  const meant = found(turn, nodeId, (judge, k) => k === worker && judge.is === 'starting' && judge.began === since)
+  if (!meant) return
+  const payload = { ...told(turn.active, meant.gating, meant.k), childRunId }
+  turn.emit({ type: 'assay.verifier.started', nodeId, payload, cause: since })
+}
+
+export function verifierRefused(turn: Turn, { nodeId, since, worker, error }: Heard<'ChildRefused'>): void {
+  const meant = found(turn, nodeId, (judge, k) => k === worker && judge.is === 'starting' && judge.began === since)
+  if (!meant) return
+  const { gating, k } = meant
+  const { weight } = verifierAt(boundGateAt(turn.active, gating.gate).gate, k)
+  const payload = { ...told(turn.active, gating, k), vote: 'none' as const, fault: codeOf(error) }
+  turn.emit({ type: 'assay.verifier.ended', nodeId, payload, secret: { weight }, cause: since })
+}
+
+/** Whether it was a verifier's run that has ended. R-DWS-36: anything but an answer that holds is no vote. */
+export function verifierEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode | undefined {
+  const { nodeId, childRunId, status, variables, spent } = input
+  const meant = found(turn, nodeId, judge => judge.is === 'running' && judge.childRunId === childRunId)
+  if (!meant) return undefined
+  const { gating, judge, k, planNode } = meant
+  const bound = boundGateAt(turn.active, gating.gate)
+  const { agentId, weight } = verifierAt(bound.gate, k)
+  const model = input.models?.[0]
+  const verifier = { agentId, weight, childRunId, position: k, ...(model === undefined ? {} : { model }) }
+  const heard = status === 'completed' ? voteIn(variables.verification) : undefined
+  const asked = askedOf(bound.gate, gating.dimensions)
+  const read = heard && voteOf(bound, asked, verifier, heard.result, heard.confidence)
+  const vote: Vote | undefined = read?.ok ? read.vote : undefined
+  const fault = vote
+    ? undefined
+    : read && !read.ok
+      ? read.code
+      : faultOf(status, input.error, heard, standingOf(bound, gating) === 'open')
+  const before = spentBy(turn.active)
+  const ended = turn.emit({
+    type: 'assay.verifier.ended',
+    nodeId,
+    payload: {
+      ...told(turn.active, gating, k),
+      childRunId,
+      vote: vote?.verdict ?? 'none',
+      ...(fault === undefined ? {} : { fault }),
+    },
+    secret: { weight, ...(vote ? { vote } : {}), ...(spent ? { spent } : {}) },
+    cause: judge.is === 'running' ? judge.began : gating.started,
+  })
+  tellSpend(turn, before, ended)
+  return planNode
+}
+
+function voteIn(said: Json | undefined): { result: Json; confidence: number | undefined } | undefined {
+  if (!isObject(said)) return undefined
+  const { result = null, confidence } = said
+  return { result, confidence: typeof confidence === 'number' ? confidence : undefined }
+}
+
+const faultOf = (status: string, error: Failure | undefined, heard: unknown, isNeeded: boolean): string => {
+  if (status === 'cancelled') return isNeeded ? 'verifier_cancelled' : 'not_needed'
+  if (status === 'failed') return error === undefined ? 'verifier_failed' : codeOf(error)
+  return heard === undefined ? 'verifier_off_schema' : 'verifier_failed'
+}
+
+/** A code of ours; what a failure says in words may quote what nobody is to see. */
+const codeOf = ({ code }: Failure): string => (/^[a-z0-9_]{1,64}$/.test(code) ? code : 'verifier_failed')

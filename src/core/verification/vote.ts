@@ -1,0 +1,131 @@
+import { isObject, type Json, type JsonObject, own } from '../json.js'
+import { ANSWER_LIMITS } from './answer-schema.js'
+import type { BoundGate, Criterion, Scale } from './gate.js'
+import {
+  CLASSIFICATIONS,
+  type DwsVerdict,
+  EVIDENCE_TYPES,
+  type Evidence,
+  type Fault,
+  type Finding,
+  type Vote,
+} from './judgement.js'
+import { askedOf } from './evidence.js'
+
+type Verifier = Pick<Vote, 'agentId' | 'weight' | 'childRunId' | 'model'> & {
+  /** Among the verifiers of the gate, from 0. */
+  readonly position: number
+}
+
+export const isVote = (answer: Vote | Fault | undefined): answer is Vote => answer !== undefined && 'verdict' in answer
+
+/** R-DWS-15: warnings let a result through. */
+export const isPassing = ({ verdict }: Pick<Vote, 'verdict'>): boolean => verdict !== 'fail'
+
+/**
+ * Holds a verifier's answer to its gate. Nothing in it is repaired, left out or moved into range: an answer that is not
+ * exactly what was asked for is no vote (R-DWS-36). Only the gate's own keys become keys (R-DWS-32).
+ */
+export function voteOf(
+  { gate }: BoundGate,
+  dimensions: readonly string[],
+  { position, ...who }: Verifier,
+  answer: Json,
+  confidence: number | undefined,
+): { ok: true; vote: Vote } | { ok: false; code: 'verifier_off_schema' } {
+  const asked = askedOf(gate, dimensions)
+  const criteria = gate.evaluation_criteria.filter(({ dimension }) => asked.includes(dimension))
+  const said = isExactly(answer, ['scores', 'findings']) ? answer : undefined
+  const scores = scoresIn(said?.scores, criteria)
+  const findings = findingsIn(said?.findings, gate.evaluation_criteria)
+  if (scores === undefined || findings === undefined || !(confidence === undefined || isShare(confidence)))
+    return { ok: false, code: 'verifier_off_schema' }
+  return {
+    ok: true,
+    vote: {
+      ...who,
+      scores,
+      findings: findings.map((finding, n) => ({
+        finding_id: `v${position + 1}-${n + 1}`,
+        ...finding,
+        source: who.agentId,
+      })),
+      verdict: verdictOf(criteria, scores, findings),
+      ...(confidence === undefined ? {} : { confidence }),
+    },
+  }
+}
+
+/** R-DWS-16 to 18. */
+function verdictOf(criteria: readonly Criterion[], scores: Vote['scores'], findings: readonly Said[]): DwsVerdict {
+  const has = (classification: Finding['classification']) =>
+    findings.some(finding => finding.classification === classification)
+  const isShort = criteria.some(
+    ({ dimension, pass_threshold }) => !((own(scores, dimension) ?? Number.NaN) >= pass_threshold),
+  )
+  if (isShort || has('blocking')) return 'fail'
+  return has('warning') ? 'conditional_pass' : 'pass'
+}
+
+function scoresIn(value: Json | undefined, criteria: readonly Criterion[]): Vote['scores'] | undefined {
+  const wanted = criteria.map(({ dimension }) => dimension)
+  if (!isExactly(value, wanted)) return undefined
+  const scores = criteria.flatMap(({ dimension, scale }) => {
+    const score = own(value, dimension)
+    return isWithin(scale, score) ? [[dimension, score] as const] : []
+  })
+  return scores.length === criteria.length ? Object.fromEntries(scores) : undefined
+}
+
+const isWithin = ({ min, max, type }: Scale, score: Json | undefined): score is number =>
+  typeof score === 'number' && score >= min && score <= max && (type === 'float' || Number.isInteger(score))
+
+/** A finding as a verifier says it; who said so and its id are the host's to add. */
+type Said = Omit<Finding, 'finding_id' | 'source'>
+
+function findingsIn(value: Json | undefined, criteria: readonly Criterion[]): readonly Said[] | undefined {
+  if (!Array.isArray(value) || value.length > ANSWER_LIMITS.findings) return undefined
+  const findings: readonly Json[] = value
+  const isKnown = (dimension: Json | undefined) => criteria.some(criterion => criterion.dimension === dimension)
+  return findings.every(finding => isFinding(finding) && isKnown(finding.dimension)) ? (findings as Said[]) : undefined
+}
+
+/** R-DWS-13: evidence is never optional, whatever the criterion says. */
+const isFinding = (value: Json): value is Said & JsonObject =>
+  isExactly(value, ['dimension', 'classification', 'description', 'evidence'], ['recommendation']) &&
+  isOneOf(CLASSIFICATIONS, value.classification) &&
+  isText(value.description, ANSWER_LIMITS.text) &&
+  (value.recommendation === undefined || isText(value.recommendation, ANSWER_LIMITS.text)) &&
+  Array.isArray(value.evidence) &&
+  value.evidence.length > 0 &&
+  value.evidence.length <= ANSWER_LIMITS.evidence &&
+  value.evidence.every(isEvidence)
+
+/** R-DWS-14. */
+const isEvidence = (value: Json): value is Evidence & JsonObject =>
+  isExactly(value, ['evidence_type', 'ref', 'detail']) &&
+  isOneOf(EVIDENCE_TYPES, value.evidence_type) &&
+  isText(value.ref, ANSWER_LIMITS.ref) &&
+  isText(value.detail, ANSWER_LIMITS.text)
+
+function isExactly(
+  value: Json | undefined,
+  required: readonly string[],
+  optional: readonly string[] = [],
+): value is JsonObject {
+  if (!isObject(value)) return false
+  const keys = Object.keys(value)
+  return (
+    required.every(key => Object.hasOwn(value, key)) &&
+    keys.every(key => required.includes(key) || optional.includes(key))
+  )
+}
+
+const isOneOf = (known: readonly string[], value: Json | undefined): boolean =>
+  typeof value === 'string' && known.includes(value)
+
+/** Not blank, and not longer than `most` characters (of which one may be two units of a string). */
+const isText = (value: Json | undefined, most: number): boolean =>
+  typeof value === 'string' && /\S/.test(value) && value.length <= most * 2 && [...value].length <= most
+
+const isShare = (value: number): boolean => value >= 0 && value <= 1

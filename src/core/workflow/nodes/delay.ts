@@ -1,0 +1,30 @@
+import type { Json } from '../../json.js'
+import { completed, failedStep, type NodeContext, type NodeType } from '../node-type.js'
+import { failure } from '../../problem.js'
+
+const MAX_DELAY_MS = 365 * 24 * 3_600_000
+
+const requested = ({ inputs, config }: Pick<NodeContext, 'inputs' | 'config'>) =>
+  inputs.delayMs ?? config.delayMs ?? config.ms ?? 0
+
+const isDelay = (ms: Json): ms is number => typeof ms === 'number' && ms >= 0 && ms <= MAX_DELAY_MS
+
+/** Waits on the host's table of due times: a delay survives any restart. */
+export const delayNode: NodeType = {
+  typeId: 'core.delay',
+  check: ({ config }) => {
+    const ms = config.delayMs ?? config.ms ?? 0
+    return isDelay(ms) ? [] : [`config.delayMs must be a number from 0 to ${MAX_DELAY_MS}, not ${JSON.stringify(ms)}`]
+  },
+  start: ctx => {
+    const ms = requested(ctx)
+    if (!isDelay(ms)) {
+      const seen = JSON.stringify(ms)
+      return failedStep(
+        failure('invalid_input', `delayMs is ${seen}; give a number from 0 to ${MAX_DELAY_MS}`, { retryable: false }),
+      )
+    }
+    return { kind: 'waiting', wait: { kind: 'timer', ms: Math.ceil(ms) } }
+  },
+  settle: ctx => completed({ delayMs: requested(ctx) }),
+}

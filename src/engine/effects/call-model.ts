@@ -1,0 +1,123 @@
+import type { ModelReply } from '../../core/invocation/brief.js'
+import type { InvocationState, RoundState, ToolResult } from '../../core/invocation/state.js'
+import { summaryOf } from '../../core/reasoning.js'
+import type { Answer, BriefContents, Round, ThinkAsk, ThoughtContents, ToolContents } from '../ports/agents.js'
+import type { Loaded } from '../runtime/run-cache.js'
+import type { EffectOf, Perform, Shop } from './effect-context.js'
+import { ReasoningFeed } from './reasoning-feed.js'
+import { answeredBefore, contentsOf, errorOf, GONE, sealedEffect } from './sealed.js'
+
+type Thought = Answer<ModelReply, ThoughtContents>
+
+/**
+ * One call of a model. If a host died in the middle of it, the run is told so first: the call may have been billed, and
+ * is only made again once that is accounted for.
+ */
+export const think: Perform<'think'> = async (shop, run, effect, signal) => {
+  const { nodeId, since, ordinal, call, attempt, invocation } = effect
+  const claiming = { nodeId, ordinal: `${ordinal}.${call}`, provider: invocation.brief.provider, attempt }
+  let lost = false
+  const feed = new ReasoningFeed(shop, run.runId, effect)
+  const told = await sealedEffect<ModelReply, ThoughtContents>(shop, run, claiming, async (id, again, sending) => {
+    if (again) {
+      lost = true
+      return { outcome: GONE, claim: 'leave' }
+    }
+    const request = await requestOf(shop, run, effect, id, signal)
+    if (request === undefined) return { outcome: GONE, claim: 'keep' }
+    const cacheKey = shop.agents.keyOf(request)
+    const known = await reused(shop, run, cacheKey, effect)
+    if (known) return { outcome: known, claim: 'keep' }
+    sending()
+    const outcome = await shop.agents.think({ ...request, onReasoning: delta => feed.take(delta) })
+    const isBilled = outcome.ok || outcome.usage !== undefined
+    // Nobody hears the answer to a call that was taken back, but it may have been billed.
+    if (signal.aborted) return { outcome, claim: isBilled ? 'leave' : 'release' }
+    // A failure that cost something is an outcome too; one that cost nothing is simply tried again.
+    const claim = isBilled || !outcome.retryable ? 'keep' : 'release'
+    return { outcome, claim, ...(isWorthReusing(outcome) ? { cacheKey } : {}) }
+  })
+  await feed.end()
+  if (lost) return { input: { type: 'ModelLost', nodeId, since, call, attempt } }
+  if (told === undefined || signal.aborted) return undefined
+  return { input: { type: 'ModelAnswered', nodeId, since, call, answer: answerOf(told) } }
+}
+
+/** Only what another run could go on with: a refusal, or an answer that was cut off, is asked for anew. */
+const isWorthReusing = (outcome: Thought): boolean =>
+  outcome.ok && (outcome.told.said.kind === 'answered' || outcome.told.said.kind === 'tools')
+
+function answerOf({ id, outcome }: { readonly id: string; readonly outcome: Thought }) {
+  if (outcome.ok) return { ok: true as const, reply: outcome.told, contents: id }
+  const { usage } = outcome
+  return { ok: false as const, error: errorOf(outcome), ...(usage ? { usage } : {}) }
+}
+
+/** R-BUDGET-1: an answer from before is told with what it cost then. */
+async function reused(
+  shop: Shop,
+  { tenant }: Loaded,
+  cacheKey: string,
+  { verbosity }: EffectOf<'think'>,
+): Promise<Thought | undefined> {
+  if (!shop.reuseAnswers) return undefined
+  const known = await answeredBefore<ModelReply, ThoughtContents>(shop, tenant, cacheKey)
+  if (known === undefined) return undefined
+  const { reasoning, ...told } = known.told
+  // Whoever was answered first may have been told more of it than this run wants to hear.
+  const shown = reasoning === undefined || verbosity === 'off' ? undefined : reasoning
+  const heard = shown === undefined ? {} : { reasoning: verbosity === 'summary' ? summaryOf(shown) : shown }
+  return { ...known, told: { ...told, ...heard, usage: { ...told.usage, cacheHit: true } } }
+}
+
+async function requestOf(
+  shop: Shop,
+  { tenant }: Loaded,
+  { invocation, role, maxOutputTokens, verbosity }: EffectOf<'think'>,
+  id: string,
+  signal: AbortSignal,
+): Promise<ThinkAsk | undefined> {
+  const { provider, model, agentId } = invocation.brief
+  const brief = await contentsOf<BriefContents>(shop, tenant, invocation.contents)
+  const rounds = await Promise.all(invocation.rounds.map(round => roundOf(shop, tenant, invocation, round)))
+  if (brief === undefined || rounds.includes(undefined)) return undefined
+  const said = rounds.filter(round => round !== undefined)
+  const asked = { tenant, id, agentId, role, provider, model }
+  return { ...asked, brief, rounds: said, maxOutputTokens, verbosity, signal }
+}
+
+async function roundOf(
+  shop: Shop,
+  tenant: string,
+  { brief }: InvocationState,
+  { contents, wanted, results, correction }: RoundState,
+): Promise<Round | undefined> {
+  const thought = await contentsOf<ThoughtContents>(shop, tenant, contents)
+  if (thought === undefined) return undefined
+  const told = await Promise.all(
+    wanted.map(({ toolId, problem: told }, position) => {
+      const isKnown = brief.tools.some(tool => tool.toolId === toolId)
+      const problem = thought.calls[position]?.problem ?? told
+      return isKnown ? resultOf(shop, tenant, results[position], problem) : NOT_A_TOOL
+    }),
+  )
+  if (told.includes(undefined)) return undefined
+  const seen = told.filter(result => result !== undefined)
+  return { thought, results: seen, ...(correction === undefined ? {} : { correction: thought.problem ?? correction }) }
+}
+
+async function resultOf(
+  shop: Shop,
+  tenant: string,
+  result: ToolResult | undefined,
+  problem: string | undefined,
+): Promise<ToolContents | undefined> {
+  if (result === undefined) return NOT_CALLED
+  if ('contents' in result) return contentsOf<ToolContents>(shop, tenant, result.contents)
+  if (result.code === 'forbidden') return FORBIDDEN
+  return { text: `not called: the arguments do not fit the tool's input schema: ${problem ?? ''}`, isError: true }
+}
+
+const NOT_A_TOOL: ToolContents = { text: 'forbidden: there is no such tool for you, or too many calls', isError: true }
+const FORBIDDEN: ToolContents = { text: 'forbidden: you may not use this tool here', isError: true }
+const NOT_CALLED: ToolContents = { text: 'not called', isError: true }

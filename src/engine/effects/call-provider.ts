@@ -1,0 +1,67 @@
+import type { Json } from '../../core/json.js'
+import { failure } from '../../core/problem.js'
+import type { EffectAnswer } from '../ports/store.js'
+import { claimed } from './once.js'
+import type { EffectOf, Perform, Shop } from './effect-context.js'
+import { readTranscript } from './transcript.js'
+
+/** An effect of a named provider. One that must not happen twice is not begun anew by whoever finds it half done. */
+export const call: Perform<'call'> = async (shop, run, effect, signal) => {
+  const { provider, repeat } = effect
+  const told = await claimed<EffectAnswer>(shop, run, effect, {
+    perform: async (id, again, sending) => {
+      sending()
+      const answer =
+        again && repeat === 'never' ? unknownOutcome(provider) : await perform(shop, run.runId, effect, id, signal)
+      // Work that was stopped on our own wish has no outcome: when it is wanted again, it is tried again.
+      const stopped = signal.aborted && !answer.ok && repeat !== 'never'
+      return { outcome: answer, claim: !stopped && (answer.ok || !answer.retryable) ? 'keep' : 'release' }
+    },
+    pack: (_id, answer) => answer as unknown as Json,
+    unpack: (_id, outcome) => outcome as unknown as EffectAnswer,
+  })
+  return told && answered(effect, told.outcome)
+}
+
+async function perform(
+  shop: Shop,
+  runId: string,
+  effect: EffectOf<'call'>,
+  id: string,
+  signal: AbortSignal,
+): Promise<EffectAnswer> {
+  const { provider, input, repeat } = effect
+  const performer = shop.performers.get(provider)
+  if (!performer)
+    return {
+      ok: false,
+      code: 'effect_failed',
+      message: `no provider named "${provider}" is configured`,
+      retryable: false,
+    }
+  try {
+    const transcript = effect.transcript && { transcript: await readTranscript(shop, runId, effect.transcript) }
+    return await performer.perform({ id, input, signal, ...transcript })
+  } catch (error) {
+    // Performers promise not to throw; one that does must not hold its run for ever.
+    if (repeat === 'never') return unknownOutcome(provider)
+    return { ok: false, code: 'effect_failed', message: `"${provider}" broke off: ${String(error)}`, retryable: true }
+  }
+}
+
+const unknownOutcome = (provider: string): EffectAnswer => ({
+  ok: false,
+  code: 'effect_outcome_unknown',
+  message: `"${provider}" was cut short and must not be called twice; find out there what happened`,
+  retryable: false,
+})
+
+function answered({ nodeId, since }: EffectOf<'call'>, answer: EffectAnswer) {
+  const told = answer.ok
+    ? { ok: true as const, output: answer.output }
+    : {
+        ok: false as const,
+        error: { ...failure('effect_failed', answer.message, { retryable: answer.retryable }), code: answer.code },
+      }
+  return { input: { type: 'EffectAnswered' as const, nodeId, since, answer: told } }
+}

@@ -1,0 +1,12 @@
+import { failure } from '../../core/problem.js'
+import type { Perform } from './effect-context.js'
+
+/** Checks a value against a schema its author wrote, away from the main thread. */
+export const check: Perform<'check'> = async (shop, _run, { nodeId, since, schema, value }) => {
+  const problem = await shop.schemas.check(schema, value)
+  const answer =
+    problem === undefined
+      ? { ok: true as const, output: null }
+      : { ok: false as const, error: failure('validation_error', problem, { retryable: false }) }
+  return { input: { type: 'EffectAnswered', nodeId, since, answer } }
+}

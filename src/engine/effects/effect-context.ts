@@ -1,0 +1,58 @@
+import type { Json } from '../../core/json.js'
+import type { Rules } from '../../core/run/decide.js'
+import type { Effect } from '../../core/run/effects.js'
+import type { Plan } from '../../core/workflow/plan.js'
+import type { Lru } from '../../lru.js'
+import type { Cells, Loaded } from '../runtime/run-cache.js'
+import type { Plans } from '../runtime/plans.js'
+import type { Fate } from './once.js'
+import type { Agents, Vault } from '../ports/agents.js'
+import type { Clock, Ids, Log, Performer, SchemaChecker, Store } from '../ports/store.js'
+import type { Input, Runs, SubmitOptions } from '../runtime/run-writer.js'
+import type { Inspector, Records, Standards } from '../ports/verification.js'
+
+/** What the performers of effects share. */
+export type Shop = {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly plans: Plans
+  readonly cells: Cells
+  readonly runs: Runs
+  readonly schemas: SchemaChecker
+  readonly performers: ReadonlyMap<string, Performer>
+  readonly hostId: () => string
+  readonly log: Log
+  /** Answers of effects that happened but could not be stored yet, by identity. */
+  readonly unstored: Map<string, Unstored>
+  readonly agents: Agents
+  readonly vault: Vault
+  readonly standards: Standards
+  readonly inspector: Inspector
+  readonly records: Records
+  /** What agents said last, by tenant and effect. */
+  readonly recent: Lru<Json>
+  /** Whether a model is asked only once what it was asked before. */
+  readonly reuseAnswers: boolean
+  readonly rules: (plan: Plan) => Rules
+}
+
+export type Unstored = {
+  readonly hostId: string
+  readonly claim: Fate
+  readonly outcome: Json
+  readonly cacheKey: string | undefined
+}
+
+export type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>
+
+/**
+ * Performs one effect and says what to put to the run, or undefined when there is nothing to report yet. May be called
+ * again for the same effect after a crash; must then have the same outcome or one that is ignored.
+ */
+export type Perform<Kind extends Effect['kind']> = (
+  shop: Shop,
+  run: Loaded,
+  effect: EffectOf<Kind>,
+  signal: AbortSignal,
+) => Promise<{ readonly input: Input; readonly options?: SubmitOptions } | undefined>

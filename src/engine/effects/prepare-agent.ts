@@ -1,0 +1,41 @@
+import { feedbackIn } from '../../core/verification/feedback-input.js'
+import { modelUse } from '../../core/run/evolve-node.js'
+import { runInputs } from '../../core/run/inputs.js'
+import type { Brief } from '../../core/invocation/brief.js'
+import type { BriefContents } from '../ports/agents.js'
+import type { Perform } from './effect-context.js'
+import { errorOf, sealedEffect } from './sealed.js'
+import { readTranscript } from './transcript.js'
+
+/** Finds out whom the node means, by which model, with which words and tools. Nothing leaves the host. */
+export const brief: Perform<'brief'> = async (shop, run, effect, signal) => {
+  const { nodeId, since, wait, workflowPrompts, variables, ai, models } = effect
+  const { agent, role, task, ordinal, returnSchema, prompts = {} } = wait
+  // A worker that works again is a run of its own, so what was found comes with what the run was given.
+  const feedback = effect.feedback ?? (run.state.phase === 'active' ? feedbackIn(runInputs(run.state)) : undefined)
+  const claiming = { nodeId, ordinal, provider: `agent:${agent.agentId}` }
+  const told = await sealedEffect<Brief, BriefContents>(shop, run, claiming, async () => {
+    const transcript = wait.transcript && (await readTranscript(shop, run.runId, wait.transcript))
+    const outcome = await shop.agents.brief({
+      tenant: run.tenant,
+      agent,
+      role,
+      task,
+      prompts: { node: prompts, workflow: workflowPrompts },
+      variables: { input: task, variable: variables },
+      ai,
+      fixed: modelClass => models[modelUse(role, modelClass)],
+      ...(returnSchema ? { returnSchema } : {}),
+      ...(transcript ? { transcript } : {}),
+      ...(feedback ? { feedback } : {}),
+      signal,
+    })
+    return { outcome, claim: !signal.aborted && (outcome.ok || !outcome.retryable) ? 'keep' : 'release' }
+  })
+  if (told === undefined) return undefined
+  const { id, outcome } = told
+  const answer = outcome.ok
+    ? { ok: true as const, brief: outcome.told, contents: id }
+    : { ok: false as const, error: errorOf(outcome) }
+  return { input: { type: 'AgentBriefed', nodeId, since, answer } }
+}

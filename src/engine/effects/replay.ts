@@ -1,0 +1,46 @@
+import { MAX_EVENTS } from '../../core/run/decision-context.js'
+import type { Rules } from '../../core/run/decide.js'
+import type { Fork, Recorded } from '../../core/run/events.js'
+import { inherited } from '../../core/replay/fork.js'
+import { Replay } from '../../core/replay/decide.js'
+import { decode } from '../runtime/encode.js'
+import type { Store } from '../ports/store.js'
+import { keptState } from '../runtime/snapshot.js'
+import type { Perform } from './effect-context.js'
+
+/**
+ * Goes on with a replay that its first commit did not finish. It is told again from its beginning, which gives the same
+ * events, and what is not in its log yet is appended.
+ */
+export const retell: Perform<'retell'> = async (shop, { rules, runId, state }, { fork }, signal) => {
+  const replay = await openReplay(shop.store, rules, fork, runId)
+  const known = state.phase === 'absent' ? 0 : state.next
+  for (let events = some(replay, known); events !== undefined; events = some(replay, known)) {
+    if (signal.aborted) return undefined
+    await shop.runs.submit(runId, { type: 'Retold', events }, { asHolder: true })
+  }
+  // Cannot be, by the rules; if it is, the run must not be told again for ever.
+  if (replay.state.phase === 'active') return { input: { type: 'CancelRun', by: 'host', reason: 'replay-has-no-end' } }
+  return undefined
+}
+
+/** A replay at the point where it parts from its source. */
+export async function openReplay(store: Store, rules: Rules, fork: Fork, runId: string): Promise<Replay> {
+  const { sourceRunId, fromSeq, sourceLength } = fork
+  const kept = (await keptState(store, sourceRunId, fromSeq)) ?? { phase: 'absent' }
+  const from = kept.phase === 'absent' ? 0 : kept.next
+  const rows = await store.readEvents(sourceRunId, from, sourceLength - from)
+  const log = rows.map(row => decode(sourceRunId, row))
+  return new Replay(rules, inherited(kept, runId, fork), fork, runId, log)
+}
+
+/** A commit's worth of events from `known` on; undefined when everything has been told. */
+export function some(replay: Replay, known: number): readonly Recorded[] | undefined {
+  const events: Recorded[] = []
+  while (events.length < MAX_EVENTS) {
+    const told = replay.next()
+    if (told === undefined) break
+    events.push(...told.filter(({ sequence }) => sequence >= known))
+  }
+  return events.length > 0 ? events : undefined
+}

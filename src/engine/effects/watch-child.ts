@@ -1,0 +1,60 @@
+import { type Json, type JsonObject, own } from '../../core/json.js'
+import { actorsIn } from '../../core/workflow/actors.js'
+import type { Plan } from '../../core/workflow/plan.js'
+import { type Ended, isWaiting } from '../../core/run/state.js'
+import { sha256OfJson } from '../../digest.js'
+import type { EffectOf, Perform } from './effect-context.js'
+
+/**
+ * Looks what has become of a child. Its end wakes the parent in the same commit, and so does its waiting for someone,
+ * which the parent mirrors; looking again is always harmless.
+ */
+export const watchChild: Perform<'watch-child'> = async (shop, _run, effect) => {
+  const { nodeId, childRunId, status: known } = effect
+  const cell = shop.cells.get(childRunId)
+  const row = cell?.loaded?.state.phase === 'ended' ? undefined : await shop.store.readRun(null, childRunId)
+  if (row && row.endedAt === null) {
+    const status = isWaiting(row.status) ? row.status : 'running'
+    return status === known ? undefined : { input: { type: 'ChildWaits', nodeId, childRunId, status } }
+  }
+  const child = await shop.runs.load(shop.cells.enter(childRunId), row?.length)
+  return child?.state.phase === 'ended' ? { input: childEnded(effect, child.state, child.rules.plan) } : undefined
+}
+
+const modelsOf = ({ models }: Ended): string[] => [
+  ...new Set(Object.values(models).map(({ provider, model }) => `${provider}:${model}`)),
+]
+
+/** What the parent is told of a child's end: of its variables only those that are mapped back. */
+export function childEnded(
+  { nodeId, childRunId, wanted, attest }: EffectOf<'watch-child'>,
+  child: Ended,
+  plan: Pick<Plan, 'nodes'>,
+) {
+  const agents = actorsIn(plan)
+  const models = modelsOf(child)
+  const { outcome, variables, channels, hidden } = child
+  const told: [string, Json][] = []
+  for (const name of outcome.status === 'completed' ? new Set(wanted) : []) {
+    const value = own(channels, name) ?? own(variables, name)
+    if (value !== undefined) told.push([name, value])
+  }
+  const outputs: JsonObject = Object.fromEntries(told)
+  return {
+    type: 'ChildEnded' as const,
+    nodeId,
+    childRunId,
+    status: outcome.status,
+    variables: outputs,
+    hidden: [...hidden.variables, ...hidden.channels].filter(name => own(outputs, name) !== undefined),
+    // R-ATTEST-1
+    ...(attest && outcome.status === 'completed' ? { checksum: sha256OfJson(outputs) } : {}),
+    ...(outcome.status === 'failed' ? { error: outcome.error } : {}),
+    ...(child.spend ? { spent: child.spend } : {}),
+    ...(child.verification ? { verification: child.verification } : {}),
+    ...(agents.length > 0 ? { agents } : {}),
+    ...(models.length > 0 ? { models } : {}),
+    // R-VERIFY-19
+    ...(outcome.status === 'completed' && outcome.goalSatisfied === false ? { goalSatisfied: false as const } : {}),
+  }
+}

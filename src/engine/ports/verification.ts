@@ -1,0 +1,43 @@
+import type { BoundGate } from '../../core/verification/gate.js'
+import type { ProbeResult } from '../../core/verification/judgement.js'
+import type { Json } from '../../core/json.js'
+import type { Failure } from '../../core/problem.js'
+
+/** What work is held to: gates, intents, knowledge. */
+export interface Standards {
+  /**
+   * The gates of a workflow as they are now, in the order of their ids. A gate that names a phase which the workflow no
+   * longer has is a failure: a run that would go unchecked does not start.
+   */
+  gatesFor(tenant: string, workflowId: string): Promise<readonly BoundGate[] | Failure>
+  /** The same without waiting; undefined when that was asked too long ago to rely on. */
+  knownFor(tenant: string, workflowId: string): readonly BoundGate[] | Failure | undefined
+  /** The gate by its id, wherever it stands. */
+  gate(tenant: string, gateId: string): Promise<BoundGate | undefined>
+}
+
+/** Runs the probes of a gate over an output. Never throws; what could not be found out is `unavailable`. */
+export interface Inspector {
+  inspect(case_: {
+    readonly tenant: string
+    readonly runId: string
+    readonly bound: BoundGate
+    /** Only these criteria's probes are run. */
+    readonly dimensions: readonly string[]
+    /** As it may be shown. */
+    readonly output: Json
+    /** The result itself where it holds more than may be shown; no evidence quotes it. */
+    readonly hidden?: Json
+    readonly signal: AbortSignal
+  }): Promise<readonly ProbeResult[]>
+}
+
+/** What is known of how good a gate's verifiers are, by what they said while the gate was exactly as it is. */
+export interface Records {
+  /** `n` verdicts with a known truth, the lower bound of the share that was right, and how many votes the verifiers are worth together. */
+  standing(
+    tenant: string,
+    gateId: string,
+    gateHash: string,
+  ): Promise<{ n: number; lower: number; effectiveVotes?: number }>
+}

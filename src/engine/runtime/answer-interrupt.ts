@@ -1,0 +1,42 @@
+import { bareAnswer, schemasFor } from '../../core/interrupt/interrupt.js'
+import { type Refusal, refuse } from '../../core/problem.js'
+import { decide, type Rules } from '../../core/run/decide.js'
+import { findOpen } from '../../core/interrupt/decide.js'
+import type { ResolveInterrupt, RunView } from '../api.js'
+import type { Clock, SchemaChecker } from '../ports/store.js'
+import type { Input } from './run-writer.js'
+import { shownHash } from '../queries/shown-hash.js'
+
+/**
+ * The answer as the run will hear it, or why it will not. The rules are asked first, so that only whoever may answer
+ * learns what the author's schema says.
+ */
+export async function answerFor(
+  { clock, schemas }: { readonly clock: Clock; readonly schemas: SchemaChecker },
+  rules: Rules,
+  { plan, state }: RunView,
+  command: ResolveInterrupt,
+): Promise<Input | Refusal> {
+  const { type: _, value, ...answer } = command
+  const open = findOpen(plan, state, command, clock.now())
+  if ('code' in open) return open
+  const { kind, shown, interruptId } = open.asked
+  const { said, ...claim } = bareAnswer(kind, value)
+  const input = {
+    ...answer,
+    ...claim,
+    type: 'ResolveInterrupt' as const,
+    value: said,
+    shownHash: shownHash(kind, shown),
+    // What is judged below is what is answered, whatever the node asks by then.
+    interruptId,
+  }
+  const trial = decide(rules, state, { ...input, now: clock.now() })
+  if (!trial.ok) return trial.refusal
+  for (const [schema, part, field] of schemasFor(open.asked, said)) {
+    const problem = await schemas.check(schema, part)
+    if (problem !== undefined)
+      return refuse('validation_error', `${field} does not fit its schema: ${problem}`, { field })
+  }
+  return input
+}

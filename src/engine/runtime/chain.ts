@@ -1,0 +1,76 @@
+import { hash } from 'node:crypto'
+import type { StoredEvent } from '../ports/store.js'
+
+/**
+ * The chain of a log: each event has a hash that covers the hash before it, so nothing can be changed, put in or taken
+ * out without breaking the chain behind it. The run's id is not covered, so that a fork's log goes on where the shared
+ * beginning ends.
+ *
+ *  1. A link covers the fixed fields of its event, and a digest of each part of its content (payload, secret, input). It
+ *     covers nothing else: a field that is stored later changes no hash that exists.
+ *  2. A digest is salted with the event's own salt. Content and salt can be erased together; the digests that are kept
+ *     in their place go on proving the chain, and nobody can guess from them what was erased.
+ *  3. A hash names the form of its link. The older form, without salt, has no name.
+ */
+export const CHAIN_START = ''
+
+const FORM = '2'
+
+/** What the link of an event covers besides its content. */
+export type FixedFields = Pick<StoredEvent, 'sequence' | 'type' | 'nodeId' | 'cause' | 'at'>
+
+export type Content = Pick<StoredEvent, 'payload' | 'secret' | 'input'>
+
+export type ContentDigests = {
+  readonly payload: string
+  readonly secret: string | null
+  readonly input: string | null
+}
+
+/** The hash of an event in the form that its salt calls for. */
+export const chainHash = (previous: string, event: Omit<StoredEvent, 'hash'>): string =>
+  event.salt === null ? unsaltedHash(previous, event) : linkHash(previous, event, contentDigests(event, event.salt))
+
+/** Needs no content: what is left of an event whose content was erased is enough. */
+export const linkHash = (previous: string, fixed: FixedFields, digests: ContentDigests): string =>
+  `${FORM}.${sha256(
+    JSON.stringify([
+      FORM,
+      previous,
+      fixed.sequence,
+      fixed.type,
+      fixed.nodeId,
+      fixed.cause,
+      fixed.at,
+      digests.payload,
+      digests.secret,
+      digests.input,
+    ]),
+  )}`
+
+export const contentDigests = ({ payload, secret, input }: Content, salt: string): ContentDigests => ({
+  payload: digest('payload', salt, payload),
+  secret: secret === null ? null : digest('secret', salt, secret),
+  input: input === null ? null : digest('input', salt, input),
+})
+
+/** The name keeps equal parts of one event apart; the length keeps anything from moving between salt and text. */
+const digest = (part: keyof Content, salt: string, text: string): string =>
+  sha256(`${part}:${salt.length}:${salt}:${text}`)
+
+const unsaltedHash = (previous: string, event: FixedFields & Content): string =>
+  sha256(
+    JSON.stringify([
+      previous,
+      event.sequence,
+      event.type,
+      event.nodeId,
+      event.payload,
+      event.secret,
+      event.cause,
+      event.at,
+      event.input,
+    ]),
+  )
+
+const sha256 = (text: string): string => hash('sha256', text, 'base64url')

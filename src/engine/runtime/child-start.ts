@@ -1,0 +1,96 @@
+import type { BudgetPolicy } from '../../core/budget/budget.js'
+import type { BoundGate } from '../../core/verification/gate.js'
+import type { JsonObject } from '../../core/json.js'
+import { JUDGE_WORKFLOW } from '../../core/workflow/nodes/judge.js'
+import { type Failure, failure } from '../../core/problem.js'
+import type { Plan } from '../../core/workflow/plan.js'
+import { policiesForChild } from '../../core/budget/decide.js'
+import type { Active } from '../../core/run/state.js'
+import type { Limits } from '../../core/run/decision-context.js'
+import { ENGINE_VERSION } from '../../core/run/version.js'
+import type { EffectOf } from '../effects/effect-context.js'
+import type { Input } from './run-writer.js'
+
+type Start = Extract<Input, { type: 'StartRun' }>
+
+const TRIAL = 'a trial is a run of its own and nobody’s worker; put the gate at the node whose work it is to judge'
+
+/** The command that starts a child, or why there will be none. `plan` is what its workflow is now, if there is one. */
+export function hire(
+  runId: string,
+  state: Active,
+  limits: Limits,
+  effect: EffectOf<'start-child'>,
+  plan: Plan | undefined,
+  childRunId: string,
+  gates: readonly BoundGate[] | Failure,
+): Start | Failure {
+  const depth = (state.started.depth ?? 0) + 1
+  if (depth > limits.maxDepth) {
+    const message = `the child would be nested ${depth} deep; the limit is ${limits.maxDepth}`
+    return failure('recursion_limit_exceeded', message, {
+      retryable: false,
+      details: { depth, limit: limits.maxDepth },
+    })
+  }
+  const { workflowId, inputs, hiddenInputs, unset, timeoutMs, nodeId, principalScope, grant } = effect
+  if (!plan) {
+    const message = `workflow "${workflowId}" is not registered; register it before the parent runs`
+    return failure('unknown_child_workflow', message, { retryable: false, details: { workflowId } })
+  }
+  if ('code' in gates) return gates
+  if (plan.definition.id === JUDGE_WORKFLOW) return failure('gate_unbound', TRIAL, { retryable: false })
+  const started = {
+    workflowId: plan.definition.id,
+    workflowDigest: plan.digest,
+    inputs,
+    transport: state.started.transport,
+    engineVersion: ENGINE_VERSION,
+    owner: state.started.owner,
+    ...(state.started.scopeId === undefined ? {} : { scopeId: state.started.scopeId }),
+    // A verifier's model is the host's choice, whatever the run chose for its own agents.
+    ...inheritance(effect.verifier ? {} : (state.started.configurable ?? {}), timeoutMs),
+    ...(grant ? { grant } : {}),
+    ...inherited(policiesForChild(state)),
+    ...(unset.length === 0 ? {} : { unsetInputs: unset }),
+    parentRunId: runId,
+    parentNodeId: nodeId,
+    ...narrowed(state.started.principalScope, principalScope),
+    depth,
+  }
+  return { type: 'StartRun', runId: childRunId, started, hiddenInputs, ...(gates.length > 0 ? { gates } : {}) }
+}
+
+const inherited = (policies: readonly BudgetPolicy[]) => (policies.length > 0 ? { policies } : {})
+
+/** How a parent's agents are to work, its children's are too. */
+const INHERITED = ['ai', 'reasoningVerbosity', 'escalationThreshold']
+
+function inheritance(parents: JsonObject, timeoutMs: number): { configurable?: JsonObject } {
+  const own = INHERITED.flatMap(name => (parents[name] === undefined ? [] : [[name, parents[name]]]))
+  const configurable = { ...Object.fromEntries(own), ...(timeoutMs > 0 ? { runTimeoutMs: timeoutMs } : {}) }
+  return Object.keys(configurable).length > 0 ? { configurable } : {}
+}
+
+/** R-ATTEST-6: a child may do at most what its parent may. */
+function narrowed(own: readonly string[] | undefined, given: readonly string[] | undefined) {
+  if (own === undefined && given === undefined) return {}
+  return { principalScope: own && given ? given.filter(scope => own.includes(scope)) : (given ?? own ?? []) }
+}
+
+/** What the parent is told of a child that was started. */
+export function started({ nodeId, since, worker, verifier }: EffectOf<'start-child'>, plan: Plan, childRunId: string) {
+  const agentId = plan.nodes.find(node => node.agentId !== undefined)?.agentId
+  const told = { type: 'ChildStarted' as const, nodeId, since, worker, childRunId, ...(verifier ? { verifier } : {}) }
+  return agentId === undefined ? told : { ...told, agentId }
+}
+
+/** What the parent is told of a child that could not be. */
+export const refused = ({ nodeId, since, worker, verifier }: EffectOf<'start-child'>, error: Failure) => ({
+  type: 'ChildRefused' as const,
+  nodeId,
+  since,
+  worker,
+  error,
+  ...(verifier ? { verifier } : {}),
+})

@@ -1,0 +1,199 @@
+import { type Effect, nextTimer, pending } from '../../core/run/effects.js'
+import { CHILD_RECHECK_MS } from '../../core/run/wake-time.js'
+import { createSemaphore, type Semaphore } from '../../timing/semaphore.js'
+import type { Cell, Loaded } from './run-cache.js'
+import { DueTimes } from './timers.js'
+import { brief } from '../effects/prepare-agent.js'
+import { call } from '../effects/call-provider.js'
+import { cancelChild } from '../effects/cancel-child.js'
+import { check } from '../effects/check-schema.js'
+import { inspect } from '../effects/gather-evidence.js'
+import type { Perform, Shop } from '../effects/effect-context.js'
+import { retell } from '../effects/replay.js'
+import { startChild } from '../effects/start-child.js'
+import { think } from '../effects/call-model.js'
+import { use } from '../effects/call-tool.js'
+import { watchChild } from '../effects/watch-child.js'
+import type { DueRun } from '../ports/store.js'
+import type { Written } from './run-writer.js'
+
+const DUE_LIMIT = 20_000
+
+export type DriverOptions = {
+  readonly maxConcurrentEffects: number
+  readonly maxPoisonAttempts: number
+  readonly sweepMs: number
+  /** Whether this host may start new work now. */
+  readonly mayWork: () => boolean
+}
+
+/**
+ * Keeps runs moving: asks what a run is owed, performs it, puts the outcome to the run. Recovery after a crash is this
+ * same loop over claims that a dead host left behind.
+ */
+export class Driver {
+  readonly #due: DueTimes
+  readonly #atATime: Semaphore
+  /** Runs that were looked at and had nothing to do, and until when. */
+  readonly #resting = new Map<string, number>()
+  #stopped = false
+
+  constructor(
+    private readonly shop: Shop,
+    private readonly options: DriverOptions,
+  ) {
+    this.#atATime = createSemaphore(options.maxConcurrentEffects)
+    this.#due = new DueTimes(shop.clock, runId => this.#spawn(this.#timeCame(runId), runId))
+  }
+
+  /** A run was written: stop what it no longer wants, start what it is owed now. */
+  written({ cell, loaded, wakes }: Written): void {
+    if (loaded.epoch === null) return
+    for (const parent of wakes) this.#spawn(this.look(parent), parent)
+    if (loaded.state.phase === 'ended') {
+      for (const effect of cell.inFlight.values()) effect.abort()
+      this.#due.forget(cell.runId)
+      this.#resting.delete(cell.runId)
+      return
+    }
+    this.#drive(cell, loaded)
+  }
+
+  /** Somebody says the run needs attention; the log knows whether it is true. */
+  async look(runId: string, attempts = 0): Promise<void> {
+    const cell = this.shop.cells.enter(runId)
+    const loaded = await cell.take(() => this.shop.runs.load(cell))
+    if (!loaded || loaded.epoch === null || loaded.state.phase !== 'active') return
+    cell.looks += 1
+    if (attempts > this.options.maxPoisonAttempts && loaded.state.mode.kind !== 'stopping') {
+      this.shop.log.error({ runId, attempts }, 'run quarantined: its host stopped again and again while working on it')
+      await this.shop.runs.submit(runId, { type: 'Quarantine', attempts }, { asHolder: true })
+      return
+    }
+    this.#rest(runId, loaded)
+    this.#drive(cell, loaded)
+  }
+
+  /** Claims what dead hosts left, and looks at every held run whose time has come or comes before the next sweep. */
+  async sweep(): Promise<void> {
+    const { store, clock, hostId } = this.shop
+    const now = clock.now()
+    while ((await store.claimOrphans(hostId(), now, 500)) > 0);
+    const horizon = now + this.options.sweepMs
+    this.#due.watchUntil(horizon + this.options.sweepMs)
+    for (const [runId, until] of this.#resting) if (until <= now) this.#resting.delete(runId)
+    for (const due of await store.dueRuns(hostId(), horizon, DUE_LIMIT)) {
+      if (due.wakeAt > now) this.#due.note(due.runId, due.wakeAt)
+      else if (due.wakeAt === 0 || !this.#isTended(due, now)) this.#spawn(this.look(due.runId, due.attempts), due.runId)
+    }
+  }
+
+  /**
+   * True when nothing is gained by looking at a run that stays due: what it is owed is being performed, or it waits for
+   * a child that was looked at not long ago. Its timers are seen to in either case. Not so when another host has
+   * written to it since.
+   */
+  #isTended({ runId, length }: DueRun, now: number): boolean {
+    const cell = this.shop.cells.get(runId)
+    const loaded = cell?.loaded
+    const rests = (this.#resting.get(runId) ?? 0) > now
+    if (!cell || !loaded || loaded.epoch === null) return rests
+    if (loaded.state.phase !== 'absent' && loaded.state.next < length) return false
+    const timer = nextTimer(loaded.rules, loaded.state)
+    if (timer < Number.POSITIVE_INFINITY) this.#due.note(runId, timer)
+    return pending(loaded.rules, loaded.state).every(effect =>
+      effect.kind === 'watch-child' ? rests : cell.inFlight.has(keyOf(effect)),
+    )
+  }
+
+  /** No need to look again, unless somebody says so, before the next re-check or timer. */
+  #rest(runId: string, { rules, state }: Loaded): void {
+    this.#resting.set(runId, Math.min(this.shop.clock.now() + CHILD_RECHECK_MS, nextTimer(rules, state)))
+  }
+
+  /** No new effects; those under way are stopped and will be owed again to whoever holds the run next. */
+  stop(): void {
+    this.#stopped = true
+    this.#due.stop()
+  }
+
+  #drive(cell: Cell, loaded: Loaded): void {
+    const owed = new Map(pending(loaded.rules, loaded.state).map(effect => [keyOf(effect), effect]))
+    for (const [key, effect] of cell.inFlight) if (!owed.has(key)) effect.abort()
+    const timer = nextTimer(loaded.rules, loaded.state)
+    if (timer < Number.POSITIVE_INFINITY) this.#due.note(cell.runId, timer)
+    if (this.#stopped || !this.options.mayWork()) return
+    for (const [key, effect] of owed) {
+      if (cell.inFlight.has(key)) continue
+      const abort = new AbortController()
+      cell.inFlight.set(key, abort)
+      this.#spawn(this.#perform(cell, key, effect, abort), cell.runId)
+    }
+  }
+
+  async #perform(cell: Cell, key: string, effect: Effect, abort: AbortController): Promise<void> {
+    const looks = cell.looks
+    try {
+      const report = await this.#atATime(async () => {
+        if (abort.signal.aborted || this.#stopped || !cell.loaded) return undefined
+        return performEffect(this.shop, cell.loaded, effect, abort.signal)
+      })
+      if (report && !this.#stopped)
+        await this.shop.runs.submit(cell.runId, report.input, { ...report.options, asHolder: true })
+    } finally {
+      cell.inFlight.delete(key)
+    }
+    // Someone pointed at this run while the effect was looking elsewhere: what it saw may be old.
+    if (cell.looks !== looks && cell.loaded?.state.phase === 'active') this.#drive(cell, cell.loaded)
+  }
+
+  async #timeCame(runId: string): Promise<void> {
+    await this.shop.runs.submit(runId, { type: 'TimeCame' }, { asHolder: true })
+  }
+
+  /** A failed attempt to move a run is not lost: the next sweep finds the run still due. */
+  #spawn(work: Promise<void>, runId: string): void {
+    work.catch(error => {
+      this.#resting.delete(runId)
+      this.shop.log.warn({ runId, error: String(error) }, 'could not move a run; it will be tried again')
+    })
+  }
+}
+
+const keyOf = (effect: Effect): string => {
+  const worker = 'worker' in effect ? `:${effect.worker}` : ''
+  if (effect.kind === 'think') return `think:${effect.nodeId}:${effect.since}:${effect.call}.${effect.attempt}`
+  if (effect.kind === 'inspect')
+    return `inspect:${effect.nodeId}:${effect.since}:${effect.bound.gate.gate_id}:${effect.attempt}.${effect.round}`
+  if (effect.kind === 'use') return `use:${effect.nodeId}:${effect.since}:${effect.call}.${effect.position}`
+  return 'nodeId' in effect
+    ? `${effect.kind}:${effect.nodeId}:${effect.since}${worker}`
+    : `${effect.kind}:${effect.since}`
+}
+
+function performEffect(shop: Shop, run: Loaded, effect: Effect, signal: AbortSignal): ReturnType<Perform<'call'>> {
+  switch (effect.kind) {
+    case 'continue':
+      return Promise.resolve({ input: { type: 'Continue' } })
+    case 'start-child':
+      return startChild(shop, run, effect, signal)
+    case 'watch-child':
+      return watchChild(shop, run, effect, signal)
+    case 'cancel-child':
+      return cancelChild(shop, run, effect, signal)
+    case 'check':
+      return check(shop, run, effect, signal)
+    case 'call':
+      return call(shop, run, effect, signal)
+    case 'inspect':
+      return inspect(shop, run, effect, signal)
+    case 'brief':
+      return brief(shop, run, effect, signal)
+    case 'think':
+      return think(shop, run, effect, signal)
+    case 'use':
+      return use(shop, run, effect, signal)
+    case 'retell':
+      return retell(shop, run, effect, signal)
+  }
+}

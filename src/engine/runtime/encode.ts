@@ -1,0 +1,40 @@
+import type { Recorded } from '../../core/run/events.js'
+import { chainHash } from './chain.js'
+import { upcast } from './upcast.js'
+import type { Ids, StoredEvent } from '../ports/store.js'
+
+/** Rendered once on the way in, each event chained to the one before … */
+export function encodeAll(events: readonly Recorded[], head: string, ids: Pick<Ids, 'salt'>): StoredEvent[] {
+  let previous = head
+  return events.map(event => {
+    const link = {
+      sequence: event.sequence,
+      type: event.type,
+      nodeId: event.nodeId ?? null,
+      payload: JSON.stringify(event.payload),
+      secret: event.secret === undefined ? null : JSON.stringify(event.secret),
+      cause: event.cause ?? null,
+      at: event.at,
+      input: event.input === undefined ? null : JSON.stringify(event.input),
+      salt: ids.salt(),
+      hash: '',
+    }
+    link.hash = chainHash(previous, link)
+    previous = link.hash
+    return link
+  })
+}
+
+/** … and parsed only when a cold run is folded. */
+export const decode = (runId: string, row: StoredEvent): Recorded =>
+  upcast({
+    runId,
+    sequence: row.sequence,
+    type: row.type,
+    ...(row.nodeId === null ? {} : { nodeId: row.nodeId }),
+    payload: JSON.parse(row.payload),
+    ...(row.secret === null ? {} : { secret: JSON.parse(row.secret) }),
+    ...(row.cause === null ? {} : { cause: row.cause }),
+    at: row.at,
+    ...(row.input === null ? {} : { input: JSON.parse(row.input) }),
+  } as Recorded)

@@ -1,0 +1,388 @@
+import type { Json } from '../../core/json.js'
+import { type Refusal, refuse } from '../../core/problem.js'
+import type { NodeTypes } from '../../core/workflow/compile.js'
+import type { Rules } from '../../core/run/decide.js'
+import type { Plan } from '../../core/workflow/plan.js'
+import type { Limits } from '../../core/run/decision-context.js'
+import { Lru } from '../../lru.js'
+import { sleep } from '../../timing/sleep.js'
+import { answerFor } from './answer-interrupt.js'
+import type {
+  Answer,
+  CreateRun,
+  ForkRun,
+  Health,
+  MakeReceipt,
+  ResolveInterrupt,
+  RunCommand,
+  RunEngine,
+  RunView,
+} from '../api.js'
+import { Cells } from './run-cache.js'
+import { Driver } from './effect-driver.js'
+import { Followers } from './followers.js'
+import { forkRun } from './fork.js'
+import { HostLease } from './host-lease.js'
+import { Plans } from './plans.js'
+import type { Agents, Vault } from '../ports/agents.js'
+import { isReserved, RESERVED } from './agent-workflow.js'
+import type {
+  Announcer,
+  ChildRow,
+  Clock,
+  Ids,
+  Log,
+  Performer,
+  RunQuery,
+  RunRow,
+  SchemaChecker,
+  Store,
+  StoredEvent,
+  WorkflowRecord,
+} from '../ports/store.js'
+import { type Input, Runs, viewOf, type Written } from './run-writer.js'
+import { configurableProblem, gatesFor, startedWith, unknownWork } from './start-run.js'
+import type { Inspector, Records, Standards } from '../ports/verification.js'
+
+export type EngineDeps = {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly schemas: SchemaChecker
+  readonly log: Log
+  readonly nodeTypes: NodeTypes
+  /** What node types may require of this host. */
+  readonly capabilities: ReadonlySet<string>
+  /** Outside effects by provider name. */
+  readonly performers: ReadonlyMap<string, Performer>
+  /** Checks the shape of a workflow definition. */
+  readonly definitionShape: (value: unknown) => Refusal | undefined
+  /** Who wants to be told of events; nobody when absent. */
+  readonly announcer?: Announcer
+  readonly agents: Agents
+  readonly vault: Vault
+  readonly standards: Standards
+  readonly inspector: Inspector
+  readonly records: Records
+}
+
+export type EngineOptions = {
+  readonly hostName: string
+  readonly leaseMs: number
+  readonly sweepMs: number
+  readonly limits: Limits
+  readonly maxConcurrentEffects: number
+  readonly maxPoisonAttempts: number
+  readonly maxActiveRuns: number
+  readonly cachedRuns: number
+  /** Answer a model request that the tenant has made before with the answer of then. */
+  readonly reuseAnswers: boolean
+}
+
+/** At most so many briefs, answers and tool results are kept at hand; the longest is a megabyte, most are far shorter. */
+const RECENT_CONTENTS = 200
+const PURGE_EVERY_MS = 3_600_000
+/** Contract core §4: at least 24 hours for responses, 14 days for effects. */
+const RECEIPTS_KEPT_MS = 2 * 24 * 3_600_000
+const INVOCATIONS_KEPT_MS = 14 * 24 * 3_600_000
+
+/** The shell around the run decider: submit, follow, inspect. Knows ports, never technologies. */
+export class Engine implements RunEngine {
+  readonly #plans: Plans
+  readonly #cells: Cells
+  readonly #lease: HostLease
+  readonly #runs: Runs
+  readonly #driver: Driver
+  readonly #followers: Followers
+  readonly #rules: (plan: Plan) => Rules
+  #phase: 'new' | 'running' | 'draining' | 'stopped' = 'new'
+  #sweptAt = Number.NEGATIVE_INFINITY
+  #purgedAt = Number.NEGATIVE_INFINITY
+  #disarm: () => void = () => undefined
+  #unhint: () => void = () => undefined
+
+  constructor(
+    private readonly deps: EngineDeps,
+    private readonly options: EngineOptions,
+  ) {
+    const { store, clock, ids, schemas, nodeTypes, capabilities, performers, log, definitionShape } = deps
+    const rulesByPlan = new WeakMap<Plan, Rules>()
+    const rules = (plan: Plan): Rules => {
+      const known = rulesByPlan.get(plan) ?? { plan, limits: options.limits, capabilities }
+      rulesByPlan.set(plan, known)
+      return known
+    }
+    this.#rules = rules
+    const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()) }
+    this.#plans = new Plans(store, clock, schemas, workshop, definitionShape, id => deps.agents.knows(id))
+    this.#cells = new Cells(options.cachedRuns)
+    const recent = new Lru<Json>(RECENT_CONTENTS)
+    this.#lease = new HostLease(deps, options, () => {
+      this.#cells.clear()
+      recent.clear()
+    })
+    this.#followers = new Followers(store, clock)
+    this.#runs = new Runs({
+      store,
+      clock,
+      ids,
+      plans: this.#plans,
+      standards: deps.standards,
+      cells: this.#cells,
+      lease: this.#lease,
+      rules,
+      announcer: deps.announcer,
+      // Twice what may be asked for: a run that was taken on can have a child, but no brood without end.
+      isFull: more => this.#cells.active + more >= 2 * options.maxActiveRuns,
+      log: deps.log,
+      written: written => this.#written(written),
+    })
+    this.#driver = new Driver(
+      {
+        store,
+        clock,
+        ids,
+        plans: this.#plans,
+        cells: this.#cells,
+        runs: this.#runs,
+        schemas,
+        performers,
+        rules,
+        log,
+        hostId: () => this.#lease.hostId,
+        unstored: new Map(),
+        agents: deps.agents,
+        vault: deps.vault,
+        standards: deps.standards,
+        inspector: deps.inspector,
+        records: deps.records,
+        recent,
+        reuseAnswers: options.reuseAnswers,
+      },
+      // A host that is leaving lets what is under way come to its end, and begins nothing.
+      { ...options, mayWork: () => this.#lease.isFirm && this.#phase === 'running' },
+    )
+  }
+
+  /** This host's present incarnation. */
+  get hostId(): string {
+    return this.#lease.hostId
+  }
+
+  async start(): Promise<void> {
+    await this.#lease.start()
+    this.#unhint = this.deps.store.onHint(runId => this.#hinted(runId))
+    this.#phase = 'running'
+    await this.#sweep()
+  }
+
+  /** Takes no new work, lets commits under way finish, stops effects, and gives the claims back. */
+  async stop(drainMs: number): Promise<void> {
+    if (this.#phase === 'stopped' || this.#phase === 'new') return
+    this.#phase = 'draining'
+    this.#disarm()
+    this.#unhint()
+    const { clock } = this.deps
+    const deadline = clock.monotonic() + drainMs
+    while (this.#cells.busy.length > 0 && clock.monotonic() < deadline) await sleep(clock, 10)
+    this.#driver.stop()
+    await Promise.all(this.#cells.busy.map(cell => cell.take(async () => undefined)))
+    this.#cells.clear()
+    this.#phase = 'stopped'
+    await this.#lease.stop()
+  }
+
+  /** What a new run of a workflow, or agent, would be made of. */
+  get plans(): Pick<Plans, 'named' | 'known'> {
+    return this.#plans
+  }
+
+  async create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<RunView>> {
+    const busy = this.#refuseWork()
+    if (busy) return { ok: false, refusal: busy }
+    const named = 'agentId' in request ? request.agentId : request.workflowId
+    const plan = await this.#plans.named(request.tenant, named)
+    if (!plan) return { ok: false, refusal: unknownWork(request) }
+    const { schemas, standards, ids } = this.deps
+    const misfit = await configurableProblem(schemas, plan, request)
+    if (misfit) return { ok: false, refusal: misfit }
+    const gates = await gatesFor(standards, request.tenant, plan.definition.id, request.inputs)
+    if ('code' in gates) return { ok: false, refusal: refuse('validation_error', gates.message) }
+    const runId = ids.run()
+    const started = startedWith(request, plan)
+    return this.#runs.create(
+      runId,
+      { type: 'StartRun', runId, started, ...(gates.length > 0 ? { gates } : {}) },
+      plan,
+      request.exclusiveScope ?? false,
+      receipt,
+    )
+  }
+
+  async command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<RunView>> {
+    if (this.#phase !== 'running') return { ok: false, refusal: unavailable('the host is starting or draining') }
+    const input = command.type === 'resolve' ? await this.#answerFor(tenant, runId, command) : inputOf(command)
+    if (input === undefined) return { ok: false, refusal: NO_RUN }
+    if ('code' in input) return { ok: false, refusal: input }
+    const answer = await this.#runs.submit(runId, input, receipt ? { tenant, receipt } : { tenant })
+    return answer ?? { ok: false, refusal: NO_RUN }
+  }
+
+  async fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<RunView>> {
+    const busy = this.#refuseWork()
+    if (busy) return { ok: false, refusal: busy }
+    return forkRun({ ...this.deps, plans: this.#plans, runs: this.#runs, rules: this.#rules }, request, receipt)
+  }
+
+  async tenantOf(runId: string): Promise<string | undefined> {
+    return this.#cells.get(runId)?.loaded?.tenant ?? (await this.deps.store.readRun(null, runId))?.tenant
+  }
+
+  /** Undefined when there is no run. */
+  async #answerFor(tenant: string, runId: string, command: ResolveInterrupt): Promise<Input | Refusal | undefined> {
+    const view = await this.inspect(tenant, runId)
+    return view && answerFor(this.deps, this.#rules(view.plan), view, command)
+  }
+
+  async inspect(tenant: string, runId: string): Promise<RunView | undefined> {
+    const known = this.#cells.get(runId)
+    const loaded = known && this.#runs.remembered(known)
+    if (loaded) return loaded.tenant === tenant ? viewOf(loaded) : undefined
+    if (!(await this.deps.store.readRun(tenant, runId))) return undefined
+    const cell = this.#cells.enter(runId)
+    const read = await cell.take(() => this.#runs.load(cell))
+    return read && viewOf(read)
+  }
+
+  list(query: RunQuery): Promise<RunRow[]> {
+    return this.deps.store.listRuns(query)
+  }
+
+  childrenOf(runId: string, limit: number): Promise<ChildRow[]> {
+    return this.deps.store.childrenOf(runId, limit)
+  }
+
+  async readEvents(tenant: string, runId: string, from: number, limit?: number): Promise<StoredEvent[] | undefined> {
+    return (await this.#isVisible(tenant, runId)) ? this.deps.store.readEvents(runId, from, limit) : undefined
+  }
+
+  async follow(
+    tenant: string,
+    runId: string,
+    from: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<readonly StoredEvent[]> | undefined> {
+    const row = await this.deps.store.readRun(tenant, runId)
+    if (!row) return undefined
+    if (row.endedAt !== null && from >= row.length) return nothing()
+    return this.#followers.follow(runId, from, signal)
+  }
+
+  async putWorkflow(
+    tenant: string | null,
+    definition: unknown,
+  ): Promise<Answer<{ record: WorkflowRecord; created: boolean }>> {
+    const checked = await this.#checked(definition)
+    if ('code' in checked) return { ok: false, refusal: checked }
+    const workflowId = checked.plan.definition.id
+    const before = (await this.deps.store.listWorkflows(tenant ?? '')).some(
+      known => known.workflowId === workflowId && known.tenant === tenant,
+    )
+    return { ok: true, value: { record: await this.#plans.put(tenant, checked), created: !before } }
+  }
+
+  async checkWorkflow(_tenant: string | null, definition: unknown): Promise<Answer<{ digest: string }>> {
+    const checked = await this.#checked(definition)
+    return 'code' in checked ? { ok: false, refusal: checked } : { ok: true, value: { digest: checked.plan.digest } }
+  }
+
+  async #checked(definition: unknown): Promise<{ plan: Plan; text: string } | Refusal> {
+    const checked = await this.#plans.check(definition)
+    if ('code' in checked || !isReserved(checked.plan.definition.id)) return checked
+    const message = `the id ${checked.plan.definition.id} is for a workflow of the host's own, as are ids that begin with ${RESERVED}; give it another id`
+    return refuse('validation_error', message, { field: 'id' })
+  }
+
+  getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {
+    return this.deps.store.getWorkflow(tenant, workflowId)
+  }
+
+  listWorkflows(tenant: string): Promise<WorkflowRecord[]> {
+    return this.deps.store.listWorkflows(tenant)
+  }
+
+  health(): Health {
+    const reasons: string[] = []
+    if (this.#phase !== 'running') reasons.push(`the host is ${this.#phase === 'new' ? 'starting' : this.#phase}`)
+    if (!this.#lease.isFirm) reasons.push('the lease could not be renewed in time')
+    if (this.deps.clock.monotonic() - this.#sweptAt > Math.max(10 * this.options.sweepMs, 10_000))
+      reasons.push('the sweep for due runs has stalled')
+    return { ok: reasons.length === 0, reasons, activeRuns: this.#cells.active }
+  }
+
+  #written(written: Written): void {
+    this.#followers.publish(written.loaded.runId, written.stored)
+    this.#driver.written(written)
+  }
+
+  #hinted(runId: string): void {
+    this.#followers.hint(runId)
+    const cell = this.#cells.get(runId)
+    if (!cell || cell.loaded?.state.phase === 'ended') return
+    cell
+      .take(async () => this.#cells.put(cell, undefined))
+      .then(() => this.#driver.look(runId))
+      .catch(error => this.deps.log.warn({ runId, error: String(error) }, 'a hint could not be followed'))
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      await this.#driver.sweep()
+      this.#sweptAt = this.deps.clock.monotonic()
+      if (this.#sweptAt - this.#purgedAt > PURGE_EVERY_MS) await this.#purge()
+    } catch (error) {
+      this.deps.log.error({ error: String(error) }, 'the sweep for due runs failed; it will be tried again')
+    }
+    if (this.#phase === 'running') this.#disarm = this.deps.clock.after(this.options.sweepMs, () => void this.#sweep())
+  }
+
+  /** What was kept to recognise repetitions goes when no repetition can come any more. */
+  async #purge(): Promise<void> {
+    this.#purgedAt = this.deps.clock.monotonic()
+    const now = this.deps.clock.now()
+    await this.deps.store.purgeReceipts(now - RECEIPTS_KEPT_MS)
+    await this.deps.store.purgeInvocations(now - INVOCATIONS_KEPT_MS)
+  }
+
+  #refuseWork(): Refusal | undefined {
+    if (this.#phase !== 'running') return unavailable('the host is starting or draining')
+    if (this.#cells.active >= this.options.maxActiveRuns)
+      return unavailable(`${this.options.maxActiveRuns} runs are active, which is the limit of this host`)
+    return undefined
+  }
+
+  async #isVisible(tenant: string, runId: string): Promise<boolean> {
+    const known = this.#cells.get(runId)?.loaded
+    return known ? known.tenant === tenant : (await this.deps.store.readRun(tenant, runId)) !== undefined
+  }
+}
+
+const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+})
+
+const unavailable = (why: string): Refusal =>
+  refuse('service_unavailable', `${why}; try again in a few seconds`, { retryAfter: 2 })
+
+const NO_RUN = refuse('not_found', 'no such run, or not visible to this key')
+
+function inputOf(command: Exclude<RunCommand, ResolveInterrupt>): Input {
+  switch (command.type) {
+    case 'cancel':
+      return { ...command, type: 'CancelRun' }
+    case 'pause':
+      return { ...command, type: 'PauseRun' }
+    case 'resume':
+      return { ...command, type: 'ResumeRun' }
+  }
+}

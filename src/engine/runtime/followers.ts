@@ -1,0 +1,93 @@
+import { isTerminal } from '../../core/run/events.js'
+import { sleep } from '../../timing/sleep.js'
+import type { Clock, Store, StoredEvent } from '../ports/store.js'
+
+const PAGE = 500
+/** How long a follower may miss what another host wrote, should every hint be lost. */
+const POLL_MS = 1_000
+const MAX_BUFFERED = 1_000
+
+/** Followers of runs: each reads the log, then takes what is appended straight from the commit that made it. */
+export class Followers {
+  readonly #byRun = new Map<string, Set<Follower>>()
+
+  constructor(
+    private readonly store: Store,
+    private readonly clock: Clock,
+  ) {}
+
+  /** New events of a run, as they were just made durable. */
+  publish(runId: string, events: readonly StoredEvent[]): void {
+    for (const follower of this.#byRun.get(runId) ?? []) follower.offer(events)
+  }
+
+  /** Something may be new; the log knows. */
+  hint(runId: string): void {
+    for (const follower of this.#byRun.get(runId) ?? []) follower.wake()
+  }
+
+  /** The log from `from` on, in order, without gap or repetition; ends after the terminal event. */
+  async *follow(runId: string, from: number, signal: AbortSignal): AsyncGenerator<readonly StoredEvent[]> {
+    const follower = new Follower(this.clock)
+    const group = this.#byRun.get(runId) ?? new Set()
+    this.#byRun.set(runId, group.add(follower))
+    const stop = () => follower.wake()
+    signal.addEventListener('abort', stop)
+    try {
+      let next = from
+      while (!signal.aborted) {
+        const events = follower.takeFrom(next) ?? (await this.store.readEvents(runId, next, PAGE))
+        const last = events.at(-1)
+        if (last) {
+          yield events
+          next = last.sequence + 1
+          if (isTerminal(last.type)) return
+        } else {
+          await follower.pause(POLL_MS)
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', stop)
+      group.delete(follower)
+      if (group.size === 0 && this.#byRun.get(runId) === group) this.#byRun.delete(runId)
+    }
+  }
+}
+
+class Follower {
+  #buffer: StoredEvent[] = []
+  #poked = false
+  #resume: () => void = () => undefined
+
+  constructor(private readonly clock: Clock) {}
+
+  /** A reader that falls behind keeps nothing here and reads the log instead. */
+  offer(events: readonly StoredEvent[]): void {
+    if (this.#buffer.length + events.length > MAX_BUFFERED) this.#buffer = []
+    else this.#buffer.push(...events)
+    this.wake()
+  }
+
+  wake(): void {
+    this.#poked = true
+    this.#resume()
+  }
+
+  /** What was offered, as far as it continues at `next` without a gap; beyond a gap only the log can tell. */
+  takeFrom(next: number): StoredEvent[] | undefined {
+    const events: StoredEvent[] = []
+    for (const event of this.#buffer) if (event.sequence === next + events.length) events.push(event)
+    this.#buffer = []
+    return events.length > 0 ? events : undefined
+  }
+
+  async pause(ms: number): Promise<void> {
+    if (!this.#poked) {
+      const waking = new AbortController()
+      this.#resume = () => waking.abort()
+      await sleep(this.clock, ms, waking.signal)
+      this.#resume = () => undefined
+    }
+    this.#poked = false
+  }
+}

@@ -1,0 +1,131 @@
+import type { Decision } from '../../core/decider.js'
+import type { BoundGate } from '../../core/verification/gate.js'
+import { present } from '../../core/present.js'
+import { type Refusal, refuse } from '../../core/problem.js'
+import { boundProblems } from '../../core/run/limits.js'
+import { decide, type Rules } from '../../core/run/decide.js'
+import type { Fork, Recorded } from '../../core/run/events.js'
+import { branchOff, inherited, narrowedScope, type Overlay, startOf } from '../../core/replay/fork.js'
+import type { Plan } from '../../core/workflow/plan.js'
+import type { RunState } from '../../core/run/state.js'
+import type { Answer, ForkRun, MakeReceipt, RunOptions, RunView } from '../api.js'
+import { CHAIN_START } from './chain.js'
+import { decode } from './encode.js'
+import { gatedPoints } from './gated-points.js'
+import { openReplay, some } from '../effects/replay.js'
+import type { Plans } from './plans.js'
+import type { Clock, Ids, NewRun, RunRow, SchemaChecker, Store } from '../ports/store.js'
+import type { Decided, Runs } from './run-writer.js'
+import { keptState } from './snapshot.js'
+
+export type ForkDeps = {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly schemas: SchemaChecker
+  readonly plans: Plans
+  readonly runs: Runs
+  readonly rules: (plan: Plan) => Rules
+}
+
+/**
+ * A new run that shares the beginning of another (contract core §8). The source is only read. Checks come in this order:
+ * is it there, is the cut inside its log, do the options fit.
+ */
+export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<RunView>> {
+  const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, scopes } = request
+  const source = await deps.store.readRun(tenant, sourceRunId)
+  if (!source) return refused(refuse('not_found', 'no such run, or not visible to this key'))
+  if (fromSeq > source.length) return refused(beyondLog(source, fromSeq))
+  const plan = await deps.plans.pinned(source.workflowDigest)
+  const misfit = await overlayProblem(deps, plan, overlay)
+  if (misfit) return refused(misfit)
+
+  const fork: Fork = { sourceRunId, fromSeq, mode, sourceLength: source.length }
+  const rules = deps.rules(plan)
+  const runId = deps.ids.run()
+  const begin = mode === 'replay' ? replayed : branched
+  const first = await begin(deps, rules, fork, runId, { ...overlay, ...(scopes ? { scopes } : {}) })
+  if (!first.ok) return refused(first.refusal)
+  const [last] = fromSeq === 0 ? [] : await deps.store.readEvents(sourceRunId, fromSeq - 1, 1)
+  const head = fromSeq === 0 ? CHAIN_START : present(last, `event ${fromSeq - 1} of run ${sourceRunId}`).hash
+  const before = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq }
+  const gates = await gatesOf(deps.store, source, first.state)
+  return deps.runs.fork(before, first, newRun(source, plan, gates, first.state, fork), receipt)
+}
+
+/** A fork is held to what its source was, however little of the source it has told so far. */
+async function gatesOf(store: Store, { runId }: RunRow, state: RunState): Promise<readonly BoundGate[]> {
+  if (state.phase !== 'absent') return state.gated?.gates ?? []
+  const first = (await store.readEvents(runId, 0, 1)).map(row => decode(runId, row))[0]
+  return (first?.type === 'run.started' ? first.secret?.gates : undefined) ?? []
+}
+
+/** As much of a replay as goes into one commit; the driver tells the rest. */
+async function replayed({ store }: ForkDeps, rules: Rules, fork: Fork, runId: string): Promise<Decided> {
+  const replay = await openReplay(store, rules, fork, runId)
+  const events = some(replay, fork.fromSeq) ?? []
+  return { ok: true, events, state: replay.state }
+}
+
+async function branched(
+  { store, clock }: ForkDeps,
+  rules: Rules,
+  fork: Fork,
+  runId: string,
+  overlay: Overlay,
+): Promise<Decision<RunState, Recorded>> {
+  const { sourceRunId, fromSeq } = fork
+  const kept = (await keptState(store, sourceRunId, fromSeq)) ?? { phase: 'absent' }
+  const from = kept.phase === 'absent' ? 0 : kept.next
+  const rows = await store.readEvents(sourceRunId, from, Math.max(fromSeq, 1) - from)
+  const log = rows.map(row => decode(sourceRunId, row))
+  const now = clock.now()
+  if (fromSeq > 0) return branchOff(rules, inherited(kept, runId, fork), runId, log, overlay, now)
+  const start = startOf(present(log[0], `event of run ${sourceRunId}`), runId, now)
+  const { configurable, scopes, ...others } = overlay
+  const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
+  const started = { ...start.started, ...others, ...merged, ...narrowedScope(start.started, scopes) }
+  return decide(rules, { phase: 'absent', fork }, { ...start, started })
+}
+
+async function overlayProblem(
+  { schemas }: ForkDeps,
+  { definition }: Plan,
+  { configurable }: RunOptions,
+): Promise<Refusal | undefined> {
+  if (configurable === undefined) return undefined
+  const problems = boundProblems(configurable)
+  if (problems.length > 0) return refuse('validation_error', problems.join('; '), { field: 'runOptionsOverlay' })
+  const problem = definition.configurableSchema && (await schemas.check(definition.configurableSchema, configurable))
+  if (problem === undefined) return undefined
+  const message = `runOptionsOverlay.configurable does not fit the workflow's configurableSchema: ${problem}`
+  return refuse('validation_error', message, { field: 'runOptionsOverlay.configurable' })
+}
+
+/** Ownership is the source's; a fork is nobody's child. */
+function newRun(
+  { tenant, workflowId, workflowDigest, scopeId }: RunRow,
+  plan: Plan,
+  gates: readonly BoundGate[],
+  state: RunState,
+  fork: Fork,
+): NewRun {
+  const tags = state.phase === 'absent' ? [] : (state.started.tags ?? [])
+  const gated = gatedPoints(plan, gates)
+  const run = { tenant, workflowId, workflowDigest, scopeId, tags: [...tags], fork, gated }
+  return { ...run, parentRunId: null, parentNodeId: null, exclusiveScope: false }
+}
+
+const beyondLog = ({ runId, length }: RunRow, fromSeq: number): Refusal =>
+  refuse(
+    'invalid_from_seq',
+    `fromSeq is ${fromSeq}, and the log of run ${runId} ends at ${length}; give at most that`,
+    {
+      sourceRunId: runId,
+      fromSeq,
+      length,
+    },
+  )
+
+const refused = (refusal: Refusal): Answer<RunView> => ({ ok: false, refusal })

@@ -1,0 +1,112 @@
+import type { Rules } from '../../core/run/decide.js'
+import type { RunState } from '../../core/run/state.js'
+
+/** A run in memory: a cache of its log, valid until a commit is refused. */
+export type Loaded = {
+  readonly runId: string
+  readonly tenant: string
+  readonly rules: Rules
+  readonly state: RunState
+  /** Hash of the last event (see chain.ts). */
+  readonly head: string
+  /** How long the log was when its state was last kept (see snapshot.ts). */
+  readonly kept: number
+  /** The claim under which this host writes; null when another host holds the run. */
+  readonly epoch: number | null
+}
+
+/**
+ * One run's place in the process: its cached state, the queue that makes writers take turns, and the effects under way.
+ */
+export class Cell {
+  loaded: Loaded | undefined
+  /** Effects being performed, by key; aborting one only stops the work, its answer would be ignored anyway. */
+  readonly inFlight = new Map<string, AbortController>()
+  /** How often someone asked this host to look at the run. */
+  looks = 0
+  /** When, on the monotonic clock, `loaded` was last known to be all there is. */
+  seenAt = Number.NEGATIVE_INFINITY
+  #tail: Promise<unknown> = Promise.resolve()
+  #waiting = 0
+
+  constructor(readonly runId: string) {}
+
+  /** Runs `task` after every task given before it. */
+  take<T>(task: () => Promise<T>): Promise<T> {
+    this.#waiting += 1
+    const turn = this.#tail.then(task, task)
+    const done = () => {
+      this.#waiting -= 1
+    }
+    this.#tail = turn.then(done, done)
+    return turn
+  }
+
+  get isIdle(): boolean {
+    return this.#waiting === 0 && this.inFlight.size === 0
+  }
+}
+
+/**
+ * Runs in memory, least recently used first. What is dropped is read again from the log when it is needed. Not an
+ * `Lru`: a run at work is never dropped, however long ago it was entered, so there may be more than there is room for.
+ */
+export class Cells {
+  readonly #cells = new Map<string, Cell>()
+  readonly #active = new Set<string>()
+
+  constructor(private readonly capacity: number) {}
+
+  get(runId: string): Cell | undefined {
+    return this.#cells.get(runId)
+  }
+
+  /** The run's cell, made if need be, and marked as used. */
+  enter(runId: string): Cell {
+    const known = this.#cells.get(runId)
+    if (known) {
+      this.#cells.delete(runId)
+      this.#cells.set(runId, known)
+      return known
+    }
+    if (this.#cells.size >= this.capacity) this.#evict()
+    const cell = new Cell(runId)
+    this.#cells.set(runId, cell)
+    return cell
+  }
+
+  /** Forgets everything, stopping what is under way: this host no longer speaks for these runs. */
+  clear(): void {
+    for (const cell of this.#cells.values()) {
+      cell.loaded = undefined
+      for (const effect of cell.inFlight.values()) effect.abort()
+    }
+    this.#cells.clear()
+    this.#active.clear()
+  }
+
+  /** Replaces what is known of a run; undefined when only the log knows. */
+  put(cell: Cell, loaded: Loaded | undefined): void {
+    cell.loaded = loaded
+    if (loaded?.state.phase === 'active') this.#active.add(cell.runId)
+    else this.#active.delete(cell.runId)
+  }
+
+  /** Runs in memory that have not ended. */
+  get active(): number {
+    return this.#active.size
+  }
+
+  get busy(): Cell[] {
+    return [...this.#cells.values()].filter(cell => !cell.isIdle)
+  }
+
+  #evict(): void {
+    for (const [runId, cell] of this.#cells) {
+      if (this.#cells.size < this.capacity) return
+      if (!cell.isIdle) continue
+      this.#cells.delete(runId)
+      this.#active.delete(runId)
+    }
+  }
+}

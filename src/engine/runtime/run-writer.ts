@@ -1,0 +1,377 @@
+import { fold } from '../../core/decider.js'
+import { type Refusal, refuse } from '../../core/problem.js'
+import { decide, type Rules } from '../../core/run/decide.js'
+import type { Recorded } from '../../core/run/events.js'
+import { evolve } from '../../core/run/evolve.js'
+import { inherited } from '../../core/replay/fork.js'
+import type { RunInput } from '../../core/run/input.js'
+import { wakeAt } from '../../core/run/effects.js'
+import type { Plan } from '../../core/workflow/plan.js'
+import { isWaiting, type RunState, statusOf } from '../../core/run/state.js'
+import type { Answer, MakeReceipt, RunView } from '../api.js'
+import type { Cell, Cells, Loaded } from './run-cache.js'
+import { CHAIN_START } from './chain.js'
+import type { NewDelivery } from '../ports/deliveries.js'
+import { decode, encodeAll } from './encode.js'
+import { grow, type Nursery } from './children.js'
+import { gatedPoints } from './gated-points.js'
+import type { HostLease } from './host-lease.js'
+import type { Plans } from './plans.js'
+import {
+  type Announcer,
+  type Clock,
+  type Ids,
+  type Log,
+  type NewRun,
+  type Receipt,
+  type RunRow,
+  type Store,
+  type StoredEvent,
+  StoreUnavailable,
+  type StreamAppend,
+  UnverifiedMerge,
+} from '../ports/store.js'
+import { isTimeToKeep, keptState, snapshotOf } from './snapshot.js'
+import type { Standards } from '../ports/verification.js'
+
+type WithoutTime<T> = T extends unknown ? Omit<T, 'now'> : never
+export type Input = WithoutTime<RunInput>
+
+/** A stream that is about to be written: what it was, what it will be, and the events between. */
+export type Step = {
+  readonly cell: Cell
+  readonly loaded: Loaded
+  readonly append: StreamAppend
+  readonly stored: readonly StoredEvent[]
+  /** The parent, if it must look at what has become of this run. */
+  readonly wakes: readonly string[]
+}
+
+export type Written = Pick<Step, 'cell' | 'loaded' | 'stored' | 'wakes'>
+
+export type SubmitOptions = {
+  /** The run must be this tenant's. */
+  readonly tenant?: string
+  readonly receipt?: MakeReceipt
+  /** Only if this host holds the run: outcomes are the holder's to report. */
+  readonly asHolder?: boolean
+  /** Born in the same commit, if the run then knows of it. */
+  readonly child?: Step
+}
+
+const MAX_CONFLICTS = 20
+/** How long a run that this host holds may have been written to by another without being noticed here. */
+const FRESH_MS = 1_000
+
+/**
+ * The only writer: decide, commit once, then believe it.
+ *
+ *  E1  the cached state is replaced only after the commit is durable; any doubt throws it away.
+ *  E2  one writer at a time per run in this process; compare-and-set between processes.
+ *  E3  one commit per step, and no read when the run is warm.
+ */
+export class Runs {
+  #commits = 0
+  readonly nursery: Nursery
+
+  constructor(
+    private readonly deps: {
+      store: Store
+      clock: Clock
+      ids: Ids
+      plans: Plans
+      cells: Cells
+      standards: Standards
+      lease: HostLease
+      rules: (plan: Plan) => Rules
+      announcer: Announcer | undefined
+      isFull: Nursery['isFull']
+      log: Log
+      /** Told of everything that has become durable, in commit order per run. */
+      written: (written: Written) => void
+    },
+  ) {
+    const { clock, ids, plans, cells, standards } = deps
+    const birth: Nursery['birth'] = (runId, input, plan, notBefore) =>
+      this.birth(cells.enter(runId), input, plan, notBefore)
+    this.nursery = { clock, ids, plans, standards, birth, isFull: deps.isFull }
+  }
+
+  /** Starts a run that nothing else knows of yet. */
+  async create(
+    runId: string,
+    input: Extract<Input, { type: 'StartRun' }>,
+    plan: Plan,
+    exclusiveScope: boolean,
+    receipt?: MakeReceipt,
+  ): Promise<Answer<RunView>> {
+    const cell = this.deps.cells.enter(runId)
+    return cell.take(() =>
+      retried(runId, async () => {
+        const fresh = this.#fresh(cell, input, plan, 0)
+        if ('code' in fresh) return { ok: false, refusal: fresh }
+        return this.#commitFamily(cell, fresh.before, fresh.decided, receipt, {
+          create: newRun(input, plan, exclusiveScope),
+        })
+      }),
+    )
+  }
+
+  /**
+   * The first step of a new run, to be committed alone or together with its parent's. A child is never born before the
+   * moment at which its parent asked for it, whatever the clock says.
+   */
+  birth(cell: Cell, input: Extract<Input, { type: 'StartRun' }>, plan: Plan, notBefore: number): Step | Refusal {
+    const fresh = this.#fresh(cell, input, plan, notBefore)
+    return 'code' in fresh ? fresh : step(this.deps.ids, cell, fresh.before, fresh.decided, newRun(input, plan, false))
+  }
+
+  #fresh(
+    { runId }: Cell,
+    input: Extract<Input, { type: 'StartRun' }>,
+    plan: Plan,
+    notBefore: number,
+  ): { readonly before: Loaded; readonly decided: Decided } | Refusal {
+    const rules = this.deps.rules(plan)
+    const state: RunState = { phase: 'absent' }
+    const decided = decide(rules, state, { ...input, now: Math.max(this.deps.clock.now(), notBefore) })
+    if (!decided.ok) return decided.refusal
+    const { tenant } = input.started.owner
+    return { before: { runId, tenant, rules, state, head: CHAIN_START, kept: 0, epoch: 1 }, decided }
+  }
+
+  /** Writes the beginning of a fork: `decided` holds its first own events, if it has any yet. */
+  fork(
+    before: Omit<Loaded, 'epoch'>,
+    decided: Decided,
+    create: NewRun,
+    receipt?: MakeReceipt,
+  ): Promise<Answer<RunView>> {
+    const cell = this.deps.cells.enter(before.runId)
+    return cell.take(() =>
+      retried(before.runId, async () => {
+        const first = step(this.deps.ids, cell, { ...before, epoch: 1 }, decided, create)
+        return this.#commit([first], receipt?.(viewOf(first.loaded)))
+      }),
+    )
+  }
+
+  /**
+   * Puts one input to a run. Undefined when there is no such run, or not for this caller. `child` is born in the same
+   * commit; it is not born when the input decides to nothing.
+   */
+  submit(runId: string, input: Input, options: SubmitOptions = {}): Promise<Answer<RunView> | undefined> {
+    const cell = this.deps.cells.enter(runId)
+    return cell.take(() =>
+      retried(runId, async () => {
+        const loaded = await this.load(cell)
+        if (!loaded || (options.tenant !== undefined && loaded.tenant !== options.tenant)) return undefined
+        if (options.asHolder && loaded.epoch === null) return undefined
+        const decision = decide(loaded.rules, loaded.state, { ...input, now: this.deps.clock.now() } as RunInput)
+        if (!decision.ok) return { ok: false, refusal: decision.refusal }
+        if (decision.events.length === 0) return { ok: true, value: viewOf(loaded) }
+        const { child, receipt } = options
+        return this.#commitFamily(cell, loaded, decision, receipt, child ? { child } : {}).catch(error =>
+          error instanceof UnverifiedMerge ? this.#quarantine(cell, error) : Promise.reject(error),
+        )
+      }),
+    )
+  }
+
+  /**
+   * The store has held S10 against a bug of this host. To decide again would come to the same for ever, so the run ends
+   * here, unmerged; then whoever put the input to it is told what an ended run says.
+   */
+  async #quarantine(cell: Cell, error: UnverifiedMerge): Promise<'again'> {
+    const { clock, log } = this.deps
+    log.error({ runId: cell.runId, error: error.message }, 'run quarantined: it would have merged an unverified result')
+    const loaded = await this.load(cell)
+    if (!loaded) return 'again'
+    const input = { type: 'Quarantine', attempts: 1, unverified: true, now: clock.now() } as const
+    const decision = decide(loaded.rules, loaded.state, input)
+    if (decision.ok && decision.events.length > 0)
+      await this.#commit([step(this.deps.ids, cell, loaded, decision)], undefined)
+    return 'again'
+  }
+
+  /** Commits what was decided, together with the children it leads to at once. */
+  #commitFamily(
+    cell: Cell,
+    before: Loaded,
+    first: Decided,
+    receipt: MakeReceipt | undefined,
+    { create, child }: { readonly create?: NewRun; readonly child?: Step },
+  ): Promise<Answer<RunView> | 'again'> {
+    // Only who holds a run may start its children.
+    const { decided, children } =
+      before.epoch === null ? { decided: first, children: [] } : grow(this.nursery, before, first, child)
+    const own = step(this.deps.ids, cell, before, decided, create)
+    const commit = () => this.#commit([own, ...children], receipt?.(viewOf(own.loaded)))
+    return children.reduce((inner, born) => () => born.cell.take(inner), commit)()
+  }
+
+  /**
+   * The run from memory, when it has ended or this host holds it. Another host may have written to it, and its hint may
+   * be lost: what was not confirmed for a while is not relied on.
+   */
+  remembered({ loaded, seenAt }: Cell): Loaded | undefined {
+    if (loaded === undefined || loaded.state.phase === 'ended') return loaded
+    return loaded.epoch !== null && this.deps.clock.monotonic() - seenAt < FRESH_MS ? loaded : undefined
+  }
+
+  /** The run as its log tells it, which is said to have that many events or more. */
+  async load(cell: Cell, atLeast = 0): Promise<Loaded | undefined> {
+    const { store, plans, lease, cells, clock } = this.deps
+    const remembered = this.remembered(cell)
+    if (remembered && lengthOf(remembered) >= atLeast) return remembered
+    const known = cell.loaded
+    const row = await store.readRun(null, cell.runId)
+    if (!row) return undefined
+    cell.seenAt = clock.monotonic()
+    if (known && known.epoch === row.epoch && row.owner === lease.hostId && lengthOf(known) === row.length) return known
+    const plan = known?.rules.plan ?? (await plans.pinned(row.workflowDigest))
+    // What was folded before stays true: a log only grows.
+    const before = known?.state ?? (await this.#kept(row))
+    const rows = await store.readEvents(cell.runId, before.phase === 'absent' ? 0 : before.next)
+    const apply = (state: RunState, event: Recorded) => evolve(plan, state, event)
+    const state = fold(
+      apply,
+      before,
+      rows.map(event => decode(cell.runId, event)),
+    )
+    const epoch = row.owner === lease.hostId ? row.epoch : null
+    const head = rows.at(-1)?.hash ?? known?.head ?? row.head
+    const kept = known?.kept ?? (before.phase === 'absent' ? 0 : before.next)
+    const rules = this.deps.rules(plan)
+    const loaded: Loaded = { runId: cell.runId, tenant: row.tenant, rules, state, head, kept, epoch }
+    cells.put(cell, loaded)
+    return loaded
+  }
+
+  /** As much of a run as is kept folded. */
+  async #kept({ runId, length, fork }: RunRow): Promise<RunState> {
+    const state = await keptState(this.deps.store, runId, length)
+    if (fork) return inherited(state ?? { phase: 'absent' }, runId, fork)
+    return state ?? { phase: 'absent' }
+  }
+
+  async #commit(steps: readonly Step[], receipt: Receipt | undefined): Promise<Answer<RunView> | 'again'> {
+    const { store, lease, cells } = this.deps
+    this.#commits += 1
+    const deliveries = this.#deliveriesOf(steps)
+    const commit = {
+      appendId: `${lease.hostId}.${this.#commits}`,
+      hostId: lease.hostId,
+      streams: steps.map(({ append }) => append),
+      wakes: steps.flatMap(({ wakes }) => wakes),
+      ...(receipt ? { receipt } : {}),
+      ...(deliveries.length > 0 ? { deliveries } : {}),
+    }
+    const result = await store.commit(commit).catch(error => {
+      for (const { cell } of steps) cells.put(cell, undefined)
+      throw error
+    })
+    if (result.kind === 'committed') {
+      for (const written of steps) {
+        written.cell.seenAt = this.deps.clock.monotonic()
+        cells.put(written.cell, written.loaded)
+        this.deps.written(written)
+      }
+      if (deliveries.length > 0) this.deps.announcer?.committed(deliveries)
+      return { ok: true, value: viewOf(steps[0]!.loaded) }
+    }
+    for (const { cell } of steps) cells.put(cell, undefined)
+    if (result.kind === 'receipt-exists') return { ok: false, replay: result.receipt }
+    if (result.kind === 'scope-active') return { ok: false, refusal: scopeActive(result.runId) }
+    // The claim moved, or the whole host was fenced: find out which before deciding anew.
+    if (result.kind === 'fenced') await lease.renew()
+    return 'again'
+  }
+
+  /** R-REPLAY-13: whether subscribers are told is a matter of the run, not of the event; a replay tells nobody. */
+  #deliveriesOf(steps: readonly Step[]): readonly NewDelivery[] {
+    const { announcer } = this.deps
+    if (announcer === undefined) return NOTHING
+    return steps.flatMap(({ loaded: { state, tenant, runId }, stored }) => {
+      if (state.phase === 'absent' || state.fork?.mode === 'replay') return NOTHING
+      return announcer.deliveriesFor({ tenant, runId, tags: state.started.tags ?? [] }, stored)
+    })
+  }
+}
+
+const NOTHING: readonly NewDelivery[] = []
+
+const lengthOf = (loaded: Loaded | undefined): number =>
+  loaded === undefined || loaded.state.phase === 'absent' ? 0 : loaded.state.next
+
+const newRun = (
+  { started, gates = [] }: Extract<Input, { type: 'StartRun' }>,
+  plan: Plan,
+  exclusiveScope: boolean,
+): NewRun => ({
+  tenant: started.owner.tenant,
+  workflowId: started.workflowId,
+  workflowDigest: started.workflowDigest,
+  parentRunId: started.parentRunId ?? null,
+  parentNodeId: started.parentNodeId ?? null,
+  scopeId: started.scopeId ?? null,
+  tags: started.tags ?? [],
+  exclusiveScope,
+  fork: null,
+  gated: gatedPoints(plan, gates),
+})
+
+export type Decided = Extract<ReturnType<typeof decide>, { ok: true }>
+
+async function retried<T>(runId: string, attempt: () => Promise<T | 'again'>): Promise<T> {
+  for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
+    const result = await attempt()
+    if (result !== 'again') return result
+  }
+  throw new StoreUnavailable(`run ${runId} is being written by others faster than this host can follow`)
+}
+
+function step(ids: Ids, cell: Cell, before: Loaded, { events, state }: Decided, create?: NewRun): Step {
+  const { rules, runId, epoch } = before
+  const stored = encodeAll(events, before.head, ids)
+  const head = stored.at(-1)?.hash ?? before.head
+  const keep = state.phase === 'active' && isTimeToKeep(state, before.kept)
+  const snapshot = keep ? snapshotOf(state) : undefined
+  const kept = keep ? state.next : before.kept
+  const loaded = { ...before, state, head, kept }
+  const append = {
+    runId,
+    expected: events[0]?.sequence ?? (state.phase === 'absent' ? 0 : state.next),
+    epoch,
+    events: stored,
+    status: statusOf(state),
+    wakeAt: wakeAt(rules, state),
+    head,
+    ...(snapshot === undefined ? {} : { snapshot }),
+  }
+  const wakes = parentToWake(before.state, state)
+  return { cell, loaded, stored, wakes, append: create ? { ...append, create } : append }
+}
+
+/** A parent looks when its child ends, begins to wait for someone, or no longer does. Nobody is a fork's parent. */
+function parentToWake(before: RunState, after: RunState): string[] {
+  if (after.phase === 'absent' || after.fork !== undefined || after.started.parentRunId === undefined) return []
+  const [old, now] = [statusOf(before), statusOf(after)]
+  const told = after.phase === 'ended' || (old !== now && (isWaiting(old) || isWaiting(now)))
+  return told ? [after.started.parentRunId] : []
+}
+
+export const viewOf = ({ runId, tenant, state, rules }: Loaded): RunView => ({
+  runId,
+  tenant,
+  state,
+  status: statusOf(state),
+  plan: rules.plan,
+})
+
+const scopeActive = (activeRunId: string): Refusal =>
+  refuse('run_already_active', `run ${activeRunId} of the same scope is still active; wait for it or cancel it`, {
+    activeRunId,
+    activeHost: 'cloud',
+    retryAfter: 5,
+  })

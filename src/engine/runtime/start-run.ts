@@ -1,0 +1,81 @@
+import type { BoundGate } from '../../core/verification/gate.js'
+import type { JsonObject } from '../../core/json.js'
+import { JUDGE_WORKFLOW } from '../../core/workflow/nodes/judge.js'
+import { type Failure, failure, type Refusal, refuse } from '../../core/problem.js'
+import type { RunStarted } from '../../core/run/events.js'
+import type { Plan } from '../../core/workflow/plan.js'
+import { ENGINE_VERSION } from '../../core/run/version.js'
+import type { CreateRun } from '../api.js'
+import type { SchemaChecker } from '../ports/store.js'
+import type { Standards } from '../ports/verification.js'
+
+/** What a run that somebody asks for begins with. */
+
+/** Why what the run is configured with does not fit its workflow. */
+export async function configurableProblem(
+  schemas: SchemaChecker,
+  { definition: { configurableSchema } }: Plan,
+  { configurable = {} }: CreateRun,
+): Promise<Refusal | undefined> {
+  const problem = configurableSchema && (await schemas.check(configurableSchema, configurable))
+  if (problem === undefined) return undefined
+  return refuse('validation_error', `configurable does not fit the workflow's configurableSchema: ${problem}`)
+}
+
+/** What the results of a run are held to. A trial is of the one gate it names. */
+export async function gatesFor(
+  standards: Standards,
+  tenant: string,
+  workflowId: string,
+  { gateId }: JsonObject,
+): Promise<readonly BoundGate[] | Failure> {
+  if (workflowId !== JUDGE_WORKFLOW) return standards.gatesFor(tenant, workflowId)
+  const bound = typeof gateId === 'string' ? await standards.gate(tenant, gateId) : undefined
+  if (bound) return [onTrial(bound)]
+  return failure('gate_unbound', `inputs.gateId must name a gate, not ${JSON.stringify(gateId ?? null)}`)
+}
+
+/** The same gate, standing in the trial and holding nothing up there. */
+const onTrial = (bound: BoundGate): BoundGate => ({
+  ...bound,
+  gate: {
+    ...bound.gate,
+    position: { workflow_id: JUDGE_WORKFLOW, phase_id: 'judge', placement: 'checkpoint' },
+    gate_behaviour: { ...bound.gate.gate_behaviour, blocking: false },
+  },
+})
+
+export function startedWith(request: CreateRun, plan: Plan): RunStarted {
+  const started: RunStarted = {
+    workflowId: plan.definition.id,
+    workflowDigest: plan.digest,
+    inputs: request.inputs,
+    transport: request.transport,
+    engineVersion: ENGINE_VERSION,
+    owner: { tenant: request.tenant, principal: request.principal },
+    ...('agentId' in request ? { agentSource: request.source } : {}),
+    // What its tools may ask for, and its workers' (R-TOOL-4).
+    ...(request.scopes && mayAct(plan) ? { principalScope: request.scopes } : {}),
+  }
+  for (const field of ['configurable', 'tags', 'metadata', 'scopeId'] as const)
+    if (request[field] !== undefined) Object.assign(started, { [field]: request[field] })
+  return started
+}
+
+const mayAct = ({ nodes }: Plan): boolean => nodes.some(({ type }) => type.hands || type.invokes)
+
+/** There is nothing of that name to run. */
+export const unknownWork = (request: CreateRun): Refusal =>
+  'agentId' in request ? unknownAgent(request.agentId) : unknownWorkflow(request.workflowId)
+
+const unknownAgent = (agentId: string): Refusal =>
+  refuse('validation_error', `agentId "${agentId}" names no agent of this host; see GET /v1/agents`, {
+    field: 'agentId',
+  })
+
+const unknownWorkflow = (workflowId: string): Refusal =>
+  refuse(
+    'validation_error',
+    `workflowId "${workflowId}" is not registered; register it with PUT /v1/workflows/${workflowId}`,
+    { field: 'workflowId' } satisfies JsonObject,
+  )
