@@ -1,7 +1,7 @@
 import { type Chain, linksOf, phaseOf } from '../handoff/chains.js'
 import type { Fields, LoggedEvent, RunLog } from '../checked.js'
 import { fields, get, number, text } from '../json.js'
-import { oncePerRun } from '../node/node-attempts.js'
+import { nodeAttemptOf, oncePerRun } from '../node/node-attempts.js'
 
 /** What a run has spent, as its log tells it: the checker's own account. */
 
@@ -104,7 +104,7 @@ export const accountsOf = oncePerRun((run: RunLog): Account[] => {
   let spent = NOTHING
   let exact = true
   return run.events.map(event => {
-    const added = spentBy(event)
+    const added = !sees && isPaidBefore(run, event) ? NOTHING : spentBy(event)
     spent = sum(spent, added)
     if (!sees && (event.type === 'provider.usage' || isChildEnd(event))) exact = false
     setAside(event, calls, grants, chains.get(event))
@@ -115,6 +115,20 @@ export const accountsOf = oncePerRun((run: RunLog): Account[] => {
     return account
   })
 })
+
+/**
+ * A tool that an earlier attempt of the node called and paid for is told again. Without the secrets that say so, it
+ * counts only when the log tells directly after it what it has consumed.
+ */
+function isPaidBefore(run: RunLog, event: LoggedEvent): boolean {
+  if (event.type !== 'agent.toolCalled') return false
+  if ((number(nodeAttemptOf(run, event)?.start.payload.attempt) ?? 0) === 0) return false
+  const next = run.events.slice(event.sequence + 1, event.sequence + 5)
+  return !next.some(
+    ({ type, payload, raw }) =>
+      type === 'budget.consumed' && payload.dimension === 'toolCalls' && raw.causationId === event.id,
+  )
+}
 
 const isSpendingEvent = ({ type, payload }: LoggedEvent): boolean =>
   type === 'assay.model.requested' ||

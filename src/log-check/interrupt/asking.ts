@@ -104,7 +104,9 @@ function mayAskAfter(run: RunLog, event: LoggedEvent, before: LoggedEvent | unde
   if (before === undefined || before.node !== event.node) return false
   // What a gate has let pass may still need a person's consent.
   if (handsOut(typeId) && letsPass(before)) return true
-  return ASKS_AFTER.includes(before.type) || (before.type === 'node.resumed' && typeId === DISPATCH)
+  // A dispatch asks about its next worker when a person, or a gate, is done with the one before.
+  const isNext = before.type === 'node.resumed' || before.type === 'assay.result.withheld'
+  return ASKS_AFTER.includes(before.type) || (isNext && typeId === DISPATCH)
 }
 
 const handsOut = (typeId: string | undefined): boolean => typeId === DISPATCH || typeId === SUB_WORKFLOW
