@@ -17,7 +17,7 @@ import type { TranscriptEvent } from './store.js'
 /**
  * Agents as the engine knows them: it asks for a brief, then for one model call or one tool call at a time. Every
  * answer has two parts: what the run is told, and its `contents`, which the engine seals and keeps apart (see
- * `perform/agent.ts`). None of these throws; what went wrong is part of the answer.
+ * `effects/sealed.ts`). None of these throws; what went wrong is part of the answer.
  *
  *  A1  Nothing is remembered between calls: after a crash another host goes on from the contents alone.
  *  A2  `think` is one request to a model. It tries again by itself only what the provider has turned away unbilled.

@@ -24,7 +24,6 @@ describe('a kept state', () => {
     ['another shape', { schema: `${SNAPSHOT_SCHEMA}0` }],
     ['no named shape', { schema: undefined }],
     ['other rules', { engine: `${ENGINE_VERSION}0` }],
-    ['a shape that only has the name of the rules', { schema: ENGINE_VERSION, engine: SNAPSHOT_SCHEMA }],
   ])('of %s is thrown away, never misread', async (_what, over) => {
     expect(await kept(over)).toBeUndefined()
   })
