@@ -21,7 +21,7 @@ import { root } from './setup.mjs'
 const SUITES = {
   core: () => ['src/core/'],
   engine: () => ['src/engine/'],
-  store: file => [`test/store/${/^src\/store\/(memory|sqlite|postgres)\//.exec(file)?.[1] ?? ''}`],
+  store: file => [`test/contract/store/${/^src\/store\/(memory|sqlite|postgres)\//.exec(file)?.[1] ?? ''}`],
   http: () => ['src/http/', 'test/http/'],
 }
 

@@ -119,7 +119,7 @@ function failuresOf(report) {
 }
 
 /** Suites that draw their cases at random: a failure there is a finding, not an accident of timing. */
-const NEVER_AGAIN = ['agents-model', 'architecture', 'gates-model', 'orchestrator', 'simulation']
+const NEVER_AGAIN = ['architecture', 'histories', 'model', 'simulation']
 
 const isProcessLevel = file => {
   const [top, suite] = file.split(path.sep)

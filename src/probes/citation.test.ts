@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { detailsOf, meansOf, subjectOf } from '../../test/probes/rig.js'
+import { detailsOf, meansOf, subjectOf } from '../../test/e2e/probes/rig.js'
 import type { Json } from '../core/json.js'
 import { probeCitation } from './citation.js'
 import type { ProbeOf } from './probe.js'

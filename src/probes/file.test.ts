@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSyn
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { detailsOf, meansOf, subjectOf } from '../../test/probes/rig.js'
+import { detailsOf, meansOf, subjectOf } from '../../test/e2e/probes/rig.js'
 import { probeFile } from './file.js'
 import type { ProbeOf } from './probe.js'
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { criterion, inspectorRig } from '../../test/probes/rig.js'
+import { criterion, inspectorRig } from '../../test/e2e/probes/rig.js'
 import type { Probe } from '../core/verification/gate.js'
 import type { SchemaChecker } from '../engine/ports/store.js'
 import { settled } from '../testing/manual-clock.js'

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import { detailsOf, meansOf, subjectOf } from '../../test/probes/rig.js'
+import { detailsOf, meansOf, subjectOf } from '../../test/e2e/probes/rig.js'
 import type { Json, JsonObject } from '../core/json.js'
 import { createSchemaChecker } from '../user-schema/schema-checker.js'
 import { probeJsonSchema } from './json-schema.js'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { detailsOf, subjectOf } from '../../test/probes/rig.js'
+import { detailsOf, subjectOf } from '../../test/e2e/probes/rig.js'
 import type { Json } from '../core/json.js'
 import { probeNumeric } from './numeric.js'
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'vitest'
-import type { Received } from '../webhooks/sink.js'
+import type { Received } from '../e2e/webhooks/sink.js'
 
 /** One request that a receiver got, by the event it tells of. */
 export type Told = { readonly runId: string; readonly sequence: number; readonly type: string; readonly id: string }

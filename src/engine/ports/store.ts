@@ -6,7 +6,7 @@ import type { DeliveryStore, NewDelivery } from './deliveries.js'
 /**
  * What the engine needs from the world. Technologies implement these; the engine never names one.
  *
- * The Store contract, numbered; every adapter passes `test/store/contract.ts`:
+ * The Store contract, numbered; every adapter passes `test/contract/store/contract.ts`:
  *
  *  S1  commit is one transaction: all of it is durable when it resolves `committed`, none of it otherwise.
  *  S2  commit is compare-and-set: a stream whose `expected` is not its next sequence makes the whole commit `conflict`.

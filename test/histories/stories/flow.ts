@@ -1,4 +1,4 @@
-import { CRASH_WORKFLOWS } from '../../crash/workflows.js'
+import { CRASH_WORKFLOWS } from '../../crash/process/workflows.js'
 import { rigWorld, start, untilOver } from '../world.js'
 import { performers, register } from './doubles.js'
 import type { Story } from './index.js'

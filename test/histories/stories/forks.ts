@@ -1,6 +1,6 @@
 import type { Fork } from '../../../src/core/run/events.js'
 import { settled } from '../../../src/testing/manual-clock.js'
-import { CRASH_WORKFLOWS } from '../../crash/workflows.js'
+import { CRASH_WORKFLOWS } from '../../crash/process/workflows.js'
 import { command, rigWorld, start, untilOver, type World } from '../world.js'
 import { performers, register } from './doubles.js'
 import type { Story } from './index.js'

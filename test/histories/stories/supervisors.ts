@@ -1,5 +1,5 @@
 import { loopOf, next, terminate } from '../../../src/testing/orchestration.js'
-import { CRASH_WORKFLOWS } from '../../crash/workflows.js'
+import { CRASH_WORKFLOWS } from '../../crash/process/workflows.js'
 import { answerAll, rigWorld, start, untilOver } from '../world.js'
 import { performers, register } from './doubles.js'
 import type { Story } from './index.js'

@@ -1,0 +1,137 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { Sealer } from '../../../src/audit/sealer.js'
+import type { SigningKey } from '../../../src/audit/signing-key.js'
+import { keyIdOf } from '../../../src/audit/signing-key.js'
+import { AuditVerifier } from '../../../src/audit/verify.js'
+import { MemoryStore } from '../../../src/store/memory/memory-store.js'
+import { ManualClock } from '../../../src/testing/manual-clock.js'
+import * as f from '../../contract/store/fixtures.js'
+import { chained, headOf, log, write } from './chained-runs.js'
+
+const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+const key: SigningKey = {
+  keyId: keyIdOf(publicKey),
+  sign: text => sign(null, Buffer.from(text), privateKey).toString('base64url'),
+}
+const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+let store: MemoryStore
+let hostId: string
+let verifier: AuditVerifier
+const keys = new Map([[key.keyId, publicKey]])
+const seal = () => new Sealer({ store, clock: new ManualClock(), log: quiet, key }).seal()
+
+beforeEach(async () => {
+  store = new MemoryStore()
+  hostId = await f.host(store)
+  verifier = new AuditVerifier({ store, keys: async () => keys })
+})
+
+const sealRuns = async (count: number) => {
+  for (let i = 0; i < count; i += 1) {
+    await write(store, hostId, { runId: `run-${i}`, events: log(3) })
+    await seal()
+  }
+}
+
+describe('verify', () => {
+  test('of nothing finds nothing', async () => {
+    expect(await verifier.verify({ from: 0 })).toEqual({
+      fromSeq: 0,
+      toSeq: 0,
+      chainValid: true,
+      checkpointsValid: true,
+      checkpoints: [],
+      anomalies: [],
+    })
+  })
+
+  test('covers the range asked for, both ends included, without the runs', async () => {
+    await sealRuns(45)
+    const report = await verifier.verify({ from: 3, to: 42 })
+    expect(report).toMatchObject({ fromSeq: 3, toSeq: 42, chainValid: true, checkpointsValid: true, anomalies: [] })
+    expect(report.checkpoints.map(({ seq }) => seq)).toEqual(Array.from({ length: 40 }, (_, i) => i + 3))
+    expect(report.checkpoints.some(checkpoint => 'runs' in checkpoint)).toBe(false)
+    expect((await verifier.verify({ from: 40 })).toSeq).toBe(44)
+    expect((await verifier.verify({ from: 40, to: 1000 })).checkpoints).toHaveLength(5)
+    expect((await verifier.verify({ from: 45 })).checkpoints).toEqual([])
+  })
+
+  test('tells an unknown key from a broken chain', async () => {
+    await sealRuns(2)
+    const report = await new AuditVerifier({ store, keys: async () => new Map() }).verify({ from: 0 })
+    expect(report).toMatchObject({ chainValid: true, checkpointsValid: false })
+    expect(report.anomalies.map(({ kind, checkpoint }) => [kind, checkpoint])).toEqual([
+      ['key-unknown', 0],
+      ['key-unknown', 1],
+    ])
+  })
+
+  test.each([
+    [{ from: 0 }, [2]],
+    [{ from: 2, to: 2 }, [2]],
+    [{ from: 0, to: 2 }, [2]],
+    [{ from: 3 }, [2]],
+    [{ from: 4 }, []],
+  ])('%j names checkpoint 2 when it is gone and in reach', async (range, missing) => {
+    await sealRuns(6)
+    const list = store.listCheckpoints.bind(store)
+    store.listCheckpoints = async (from, limit) =>
+      (await list(from, limit + 1)).filter(({ seq }) => seq !== 2).slice(0, limit)
+    const { anomalies, chainValid } = await verifier.verify(range)
+    expect(anomalies.map(({ kind, checkpoint }) => [kind, checkpoint])).toEqual(
+      missing.map(seq => ['checkpoint-missing', seq]),
+    )
+    expect(chainValid).toBe(missing.length === 0)
+  })
+
+  test('reads a log in pages', async () => {
+    await write(store, hostId, { runId: 'long', events: log(2500) })
+    await seal()
+    const limits: (number | undefined)[] = []
+    const read = store.readEvents.bind(store)
+    store.readEvents = (runId, from, limit) => {
+      limits.push(limit)
+      return read(runId, from, limit)
+    }
+    expect(await verifier.verifyAll()).toMatchObject({ runs: 1, events: 2500, anomalies: [] })
+    expect(limits).toEqual([1000, 1000, 500, 1])
+  })
+})
+
+describe('runs that no checkpoint covers', () => {
+  test('are checked by their chain and record', async () => {
+    await write(store, hostId, { runId: 'good', events: log(4, 'open') })
+    const changed = log(4, 'open').with(2, { ...log(4, 'open')[2]!, payload: '{}' })
+    await write(store, hostId, { runId: 'bad', events: changed })
+    const { anomalies, runs } = await verifier.verifyRuns(['good', 'bad', 'none'])
+    expect(runs).toBe(2)
+    expect(anomalies).toEqual([
+      { kind: 'event-changed', runId: 'bad', sequence: 2, message: 'event 2 was changed' },
+      { kind: 'run-missing', runId: 'none', message: 'there is no such run' },
+    ])
+  })
+
+  test('may grow while they are checked', async () => {
+    const events = log(4, 'open')
+    await write(store, hostId, { runId: 'grows', events })
+    const read = store.readEvents.bind(store)
+    store.readEvents = async (runId, from, limit) => {
+      store.readEvents = read
+      const more = chained([f.event(4)], headOf(events))
+      await store.commit(f.commit(hostId, [f.extension('grows', 4, { events: more, head: headOf(more) })]))
+      return read(runId, from, limit)
+    }
+    expect(await verifier.verifyRuns(['grows'])).toMatchObject({ events: 4, anomalies: [] })
+    expect(await verifier.verifyRuns(['grows'])).toMatchObject({ events: 5, anomalies: [] })
+  })
+
+  test('that are longer than their record are named', async () => {
+    await write(store, hostId, { runId: 'long', events: log(4, 'open') })
+    const row = store.readRun.bind(store)
+    const shorter = { length: 3, head: log(4, 'open')[2]!.hash }
+    store.readRun = async (tenant, runId) => ({ ...(await row(tenant, runId))!, ...shorter })
+    expect((await verifier.verifyRuns(['long'])).anomalies).toMatchObject([{ kind: 'event-extra', sequence: 3 }])
+  })
+})
