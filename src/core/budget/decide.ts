@@ -1,11 +1,19 @@
+import { failure } from '../problem.js'
+import type { DecisionContext, RunLimits } from '../run/decision-context.js'
+import type { RunStarted } from '../run/events.js'
+import type { Active, RunBase } from '../run/state.js'
+import { stop } from '../run/stop.js'
+import { invocationOf, verifiersIn, workersOf } from '../run/waiting.js'
+import type { Plan } from '../workflow/plan.js'
 import {
   amountOf,
   asSpend,
   BUDGET_DIMENSIONS,
   type BudgetDimension,
   type BudgetPolicy,
-  type Ceilings,
+  capOf,
   ceilingOf,
+  type Ceilings,
   isBounded,
   leastOf,
   NOTHING_SPENT,
@@ -13,14 +21,10 @@ import {
   plus,
   policyOf,
   remaining,
+  settingOf,
   shareOf,
   type Spend,
 } from './budget.js'
-import type { RunStarted } from '../run/events.js'
-import type { Plan } from '../workflow/plan.js'
-import type { Active, RunBase } from '../run/state.js'
-import type { RunLimits, DecisionContext } from '../run/decision-context.js'
-import { invocationOf, verifiersIn, workersOf } from '../run/waiting.js'
 
 /**
  * Money, tokens, tool calls and retries of a run (contract agents §18). Whatever is about to be spent is set aside
@@ -119,4 +123,26 @@ function warn(
   const percent = Math.min(...percents)
   if (!Number.isFinite(percent) || context.active.warned.includes(dimension) || consumed * 100 < limit * percent) return
   context.emit({ type: 'budget.threshold.crossed', payload: { dimension, consumed, limit, percent }, cause })
+}
+
+/** R-BUDGET-4: the next step would cross a ceiling, so it is not taken and the run ends. `wanted` includes the step. */
+export function exhaust(
+  context: DecisionContext,
+  nodeId: string,
+  dimension: BudgetDimension,
+  wanted: Spend,
+  cause: number,
+): void {
+  const limit = ceilingOf(dimension, context.active.budget ?? {})
+  const consumed = amountOf(dimension, spentBy(context.active))
+  const observed = amountOf(dimension, wanted)
+  context.emit({ type: 'budget.exhausted', payload: { dimension, consumed, limit }, cause })
+  const message = `the run may spend ${limit} (${dimension}), has spent ${consumed}, and its next step could bring that to ${observed}; raise configurable.budget.${settingOf(dimension)}`
+  const details = { dimension, limit, consumed, observed }
+  stop(context, {
+    outcome: 'failed',
+    error: failure('budget_exhausted', message, { retryable: false, details }),
+    failedNodeId: nodeId,
+    breach: { kind: capOf(dimension), limit, observed, nodeId },
+  })
 }

@@ -1,5 +1,5 @@
 import { type Failure, failure } from '../problem.js'
-import { FEEDBACK_INPUT } from '../verification/feedback-input.js'
+import { FEEDBACK_INPUT } from '../verification/feedback.js'
 import type { Json, JsonObject } from '../json.js'
 import type { HandoffSecret, HandoffRecorded } from '../run/events.js'
 import { resultsOf } from './evolve.js'

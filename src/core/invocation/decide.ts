@@ -9,7 +9,7 @@ import type { PlanNode } from '../workflow/plan.js'
 import { policies } from '../budget/decide.js'
 import { type Active, nodeAt } from '../run/state.js'
 import type { DecisionContext } from '../run/decision-context.js'
-import { type OutcomeOf, working } from './working.js'
+import { type OutcomeOf, working } from './lifecycle.js'
 
 /**
  * One agent at work on one task (contract agents §14.3). The rounds between model and tools are states: what has been
