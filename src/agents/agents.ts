@@ -44,9 +44,9 @@ export async function createAgents(deps: AgentDeps): Promise<AgentHouse> {
   const models = createModels({ ...deps, egress: deps.egress.configured, settings: modelSettings, prices })
   const agents: Agents = {
     knows: agentId => catalog.get(agentId) !== undefined,
-    brief: createBriefs({ catalog, models, tools, schemas, secrets, limits: modelSettings, ids, log }),
-    think: ask => models.think(ask),
-    use: ask => tools.use(ask),
+    prepare: createBriefs({ catalog, models, tools, schemas, secrets, limits: modelSettings, ids, log }),
+    callModel: ask => models.think(ask),
+    callTool: ask => tools.use(ask),
     keyOf: ask => models.keyOf(ask),
   }
   return {

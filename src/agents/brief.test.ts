@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../core/json.js'
-import type { BriefAsk } from '../engine/ports/agents.js'
+import type { PrepareAgentRequest } from '../engine/ports/agents.js'
 import { createSecrets } from '../secrets/secrets.js'
 import { type BriefDeps, createBriefs } from './brief.js'
 import type { CatalogAgent } from './catalog/catalog-agent.js'
@@ -62,7 +62,7 @@ beforeEach(async () => {
   await secrets.resolve({ env: 'WORD' })
 })
 
-function brief(more: Partial<BriefAsk> = {}) {
+function brief(more: Partial<PrepareAgentRequest> = {}) {
   const note = (fields: object) => void logged.push(JSON.stringify(fields))
   const deps: BriefDeps = {
     catalog: {
@@ -111,7 +111,7 @@ function brief(more: Partial<BriefAsk> = {}) {
   })
 }
 
-async function briefed(more: Partial<BriefAsk> = {}) {
+async function briefed(more: Partial<PrepareAgentRequest> = {}) {
   const answer = await brief(more)
   if (!answer.ok) throw new Error(`${answer.code}: ${answer.message}`)
   return answer
@@ -161,7 +161,7 @@ describe('a brief', () => {
     expect(await brief(ask)).toEqual(await brief(ask))
   })
 
-  test.each<[string, Partial<BriefAsk>]>([
+  test.each<[string, Partial<PrepareAgentRequest>]>([
     ['nobody has installed', { agent: { agentId: 'local.acme.none' } }],
     ['is installed in another version', { agent: { agentId: 'local.acme.Writer', version: '1.2.4' } }],
     ['only looks like one', { agent: { agentId: 'local.acme.Wrіter' } }],

@@ -1,7 +1,13 @@
 import type { Brief, PromptResolution } from '../core/invocation/brief.js'
 import type { Bundle } from '../core/verification/bundle.js'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
-import type { AgentFailure, Agents, BriefAsk, BriefContents, ToolContentsOfBrief } from '../engine/ports/agents.js'
+import type {
+  AgentFailure,
+  Agents,
+  PrepareAgentRequest,
+  BriefContents,
+  ToolContentsOfBrief,
+} from '../engine/ports/agents.js'
 import type { Ids } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
@@ -33,10 +39,10 @@ export type BriefDeps = {
   readonly log: Log
 }
 
-type Briefed = Awaited<ReturnType<Agents['brief']>>
+type Briefed = Awaited<ReturnType<Agents['prepare']>>
 
 /** Makes everything ready for an invocation; calls no model and no tool. */
-export function createBriefs(deps: BriefDeps): Agents['brief'] {
+export function createBriefs(deps: BriefDeps): Agents['prepare'] {
   return async ask => {
     try {
       return await briefFor(deps, ask)
@@ -49,7 +55,7 @@ export function createBriefs(deps: BriefDeps): Agents['brief'] {
 }
 
 /** R-LIVE-2: model, prompts, tools, memory, task, in this order. */
-async function briefFor(deps: BriefDeps, given: BriefAsk): Promise<Briefed> {
+async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Briefed> {
   const { catalog, models, tools, schemas, limits } = deps
   const ask = given.role === 'verifier' ? secluded(given) : given
   const { role, ai } = ask
@@ -97,7 +103,11 @@ async function briefFor(deps: BriefDeps, given: BriefAsk): Promise<Briefed> {
 }
 
 /** R-DWS-8 to R-DWS-12: nothing of any run reaches a verifier but its bundle, whatever the workflow or the host says. */
-const secluded = ({ transcript: _transcript, feedback: _feedback, ...ask }: BriefAsk): BriefAsk => ({
+const secluded = ({
+  transcript: _transcript,
+  feedback: _feedback,
+  ...ask
+}: PrepareAgentRequest): PrepareAgentRequest => ({
   ...ask,
   prompts: { node: {}, workflow: {} },
   variables: { input: {} },
@@ -107,7 +117,11 @@ const secluded = ({ transcript: _transcript, feedback: _feedback, ...ask }: Brie
 const isWorthTelling = ({ kind, resolved }: PromptResolution): boolean => kind === 'system' || resolved !== null
 
 /** R-PROMPT-3, R-PROMPT-7: a node may bind the prompts of another agent than the one that acts. */
-function promptsFor({ catalog, log }: BriefDeps, ask: BriefAsk, actor: Actor): ResolvedPrompts | PromptProblem {
+function promptsFor(
+  { catalog, log }: BriefDeps,
+  ask: PrepareAgentRequest,
+  actor: Actor,
+): ResolvedPrompts | PromptProblem {
   const { node, workflow } = ask.prompts
   const { agentId } = actor
   const bound = typeof node.agentId === 'string' ? node.agentId : agentId
@@ -130,7 +144,7 @@ function boundPrompts(agentId: string, catalog: Pick<Catalog, 'get'>): AgentProm
   return agent && promptsOf(agent)
 }
 
-function valuesOf({ task, variables }: BriefAsk) {
+function valuesOf({ task, variables }: PrepareAgentRequest) {
   const part = (value: Json | undefined): JsonObject => (isObject(value) ? value : {})
   return { input: variables.input ?? task, variable: part(variables.variable), context: part(variables.context) }
 }
@@ -146,7 +160,7 @@ function allowedOf(tools: readonly HostTool[], { agentId, toolAllowlist }: Actor
 
 function contentsFor(
   { models, secrets, ids }: BriefDeps,
-  ask: BriefAsk,
+  ask: PrepareAgentRequest,
   actor: Actor,
   prompts: ResolvedPrompts,
   surface: readonly HostTool[],
@@ -168,7 +182,7 @@ function contentsFor(
 type Texts = Pick<BriefContents, 'system' | 'user' | 'canary'>
 
 function workerTexts(
-  { task, transcript, feedback }: BriefAsk,
+  { task, transcript, feedback }: PrepareAgentRequest,
   { system, user, fewShot, schemaHint }: ResolvedPrompts,
   answer: AnswerForm,
   hasTools: boolean,
@@ -187,7 +201,7 @@ function workerTexts(
 
 /** The marks are kept with the texts: a call that is made again, on another host too, is about the same ones. */
 function verifierTexts(
-  { task }: BriefAsk,
+  { task }: PrepareAgentRequest,
   { system }: ResolvedPrompts,
   answer: AnswerForm,
   ids: BriefDeps['ids'],
@@ -201,7 +215,7 @@ function verifierTexts(
 }
 
 /** What the node demands wins; an agent that promises a result, or must say how sure it is, says both in one object. */
-function answerFormOf({ role, returnSchema }: BriefAsk, actor: Actor): AnswerForm {
+function answerFormOf({ role, returnSchema }: PrepareAgentRequest, actor: Actor): AnswerForm {
   // R-VERIFY-9: a verifier says how sure it is, besides what its gate demands.
   if (role === 'verifier') return { form: 'wrapped', ...(returnSchema && { schema: returnSchema }) }
   if (returnSchema !== undefined) return { form: 'exact', schema: returnSchema }
@@ -230,7 +244,7 @@ const boundOf = ({ system, user, tools, returnSchema }: BriefContents): number =
     ...(returnSchema === undefined ? [] : [JSON.stringify(returnSchema)]),
   )
 
-function unknownAgent({ agent }: BriefAsk, catalog: Pick<Catalog, 'get'>): AgentFailure {
+function unknownAgent({ agent }: PrepareAgentRequest, catalog: Pick<Catalog, 'get'>): AgentFailure {
   const installed = catalog.get(agent.agentId)?.packVersion
   const id = JSON.stringify(agent.agentId)
   if (installed === undefined || !('version' in agent))

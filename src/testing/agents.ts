@@ -4,19 +4,19 @@ import type {
   AgentFailure,
   Agents,
   AgentAnswer,
-  BriefAsk,
-  ThinkAsk,
-  ThoughtContents,
+  PrepareAgentRequest,
+  ModelCallRequest,
+  ModelCallContents,
   ToolContents,
-  UseAsk,
+  ToolCallRequest,
   Vault,
 } from '../engine/ports/agents.js'
 
 /** What a double of the agents was asked to do outside, in order. */
 export type Journal = {
-  readonly briefs: BriefAsk[]
-  readonly thoughts: ThinkAsk[]
-  readonly uses: UseAsk[]
+  readonly briefs: PrepareAgentRequest[]
+  readonly thoughts: ModelCallRequest[]
+  readonly uses: ToolCallRequest[]
 }
 
 export type AgentsDouble = Agents & Journal
@@ -25,8 +25,11 @@ export type Script = {
   /** What differs from `BRIEF`, by agent id; an agent that is not here is not known. */
   readonly agents?: { readonly [agentId: string]: Partial<Brief> }
   /** What the model says; by default it answers `done`. */
-  readonly think?: (ask: ThinkAsk, nth: number) => Said | AgentFailure | Promise<Said | AgentFailure>
-  readonly use?: (ask: UseAsk, nth: number) => Promise<ToolReply & { text?: string }> | (ToolReply & { text?: string })
+  readonly think?: (ask: ModelCallRequest, nth: number) => Said | AgentFailure | Promise<Said | AgentFailure>
+  readonly use?: (
+    ask: ToolCallRequest,
+    nth: number,
+  ) => Promise<ToolReply & { text?: string }> | (ToolReply & { text?: string })
 }
 
 /** Short for a reply: what was said, and what is not usual about it. `args` belong to the calls, by position. */
@@ -69,7 +72,7 @@ export function agentsDouble({ agents = { 'local.test.agent': {} }, think, use }
   return {
     ...journal,
     knows: agentId => Object.hasOwn(agents, agentId),
-    async brief(ask) {
+    async prepare(ask) {
       journal.briefs.push(ask)
       const { agentId } = ask.agent
       const known = agents[agentId] ?? ('inline' in ask.agent ? {} : undefined)
@@ -79,7 +82,7 @@ export function agentsDouble({ agents = { 'local.test.agent': {} }, think, use }
       const tools = told.tools.map(({ toolId }) => ({ toolId, name: toolId, description: toolId, inputSchema: {} }))
       return { ok: true, told, contents: { system: 'be good', user: JSON.stringify(ask.task), tools, wrapped: false } }
     },
-    async think(ask): Promise<AgentAnswer<ModelReply, ThoughtContents>> {
+    async callModel(ask): Promise<AgentAnswer<ModelReply, ModelCallContents>> {
       journal.thoughts.push(ask)
       const said = (await think?.(ask, journal.thoughts.length)) ?? { said: { kind: 'answered', result: 'done' } }
       if ('ok' in said) return said
@@ -94,7 +97,7 @@ export function agentsDouble({ agents = { 'local.test.agent': {} }, think, use }
           : []
       return { ok: true, told: replyOf(said), contents: { text: JSON.stringify(said.said), calls } }
     },
-    async use(ask): Promise<AgentAnswer<ToolReply, ToolContents>> {
+    async callTool(ask): Promise<AgentAnswer<ToolReply, ToolContents>> {
       journal.uses.push(ask)
       const { text = 'fine', ...told } = (await use?.(ask, journal.uses.length)) ?? {
         status: 'ok' as const,

@@ -1,5 +1,5 @@
 import type { BoundGate } from '../core/verification/gate.js'
-import type { ThinkAsk } from '../engine/ports/agents.js'
+import type { ModelCallRequest } from '../engine/ports/agents.js'
 import { agentsDouble, type Said } from './agents.js'
 import { engineRig, register, startRun } from './engine-rig.js'
 import { boundGate } from './gates.js'
@@ -50,7 +50,7 @@ export const score = (correctness: number): Said => says({ scores: { correctness
 export async function gatedFamily({ workflow, gate = {}, votes, answer }: FamilyStory) {
   const rig = engineRig()
   let asked = 0
-  const think = (ask: ThinkAsk): Said => {
+  const think = (ask: ModelCallRequest): Said => {
     if (ask.role !== 'verifier') return says(`text ${asked}`, { confidence: 0.9 })
     return votes[Math.min(asked++, votes.length - 1)] ?? score(9)
   }

@@ -92,9 +92,9 @@ export class MortalHost {
         this.#dead ? never() : this.#unlessDead(await work(ask))
     return {
       ...agents,
-      brief: mortal(ask => agents.brief(ask)),
-      think: mortal(ask => agents.think(ask)),
-      use: mortal(ask => agents.use(ask)),
+      prepare: mortal(ask => agents.prepare(ask)),
+      callModel: mortal(ask => agents.callModel(ask)),
+      callTool: mortal(ask => agents.callTool(ask)),
     }
   }
 }

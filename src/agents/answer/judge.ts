@@ -1,7 +1,7 @@
 import type { ModelReply, ModelSaid } from '../../core/invocation/brief.js'
 import type { Json } from '../../core/json.js'
 import { summaryOf } from '../../core/reasoning.js'
-import type { ThinkAsk, ThoughtContents } from '../../engine/ports/agents.js'
+import type { ModelCallRequest, ModelCallContents } from '../../engine/ports/agents.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import type { Redactor, Secrets } from '../../secrets/secrets.js'
 import { tokenBound } from '../token-bound.js'
@@ -10,7 +10,7 @@ import { readAnswer } from './read-answer.js'
 import { type ReadCall, readCalls } from './read-calls.js'
 import type { Spoken } from './spoken.js'
 
-export type JudgedReply = { readonly told: Omit<ModelReply, 'retries'>; readonly contents: ThoughtContents }
+export type JudgedReply = { readonly told: Omit<ModelReply, 'retries'>; readonly contents: ModelCallContents }
 
 /** Calls of one reply; a model that asks for more has lost its way. */
 const MAX_CALLS = 32
@@ -21,7 +21,7 @@ const MAX_CALLS = 32
  */
 export async function judgeReply(
   spoken: Spoken,
-  { brief, verbosity }: Pick<ThinkAsk, 'brief' | 'verbosity'>,
+  { brief, verbosity }: Pick<ModelCallRequest, 'brief' | 'verbosity'>,
   { schemas, secrets }: { readonly schemas: SchemaChecker; readonly secrets: Secrets },
 ): Promise<JudgedReply> {
   const { redact } = secrets
@@ -69,7 +69,7 @@ function redacted(said: ModelSaid, redact: Redactor): ModelSaid {
 const MEND = 'The answer is not what was asked for.'
 
 /** R-EVENT-5. */
-function shown(reasoning: string, verbosity: ThinkAsk['verbosity']): string | undefined {
+function shown(reasoning: string, verbosity: ModelCallRequest['verbosity']): string | undefined {
   if (reasoning === '' || verbosity === 'off') return undefined
   return verbosity === 'full' ? reasoning : summaryOf(reasoning)
 }
@@ -77,7 +77,7 @@ function shown(reasoning: string, verbosity: ThinkAsk['verbosity']): string | un
 /** What fencing a result takes besides the result. */
 const FENCE = 64
 
-const boundOf = (text: string, calls: ThoughtContents['calls'], carry: Json | undefined): number =>
+const boundOf = (text: string, calls: ModelCallContents['calls'], carry: Json | undefined): number =>
   tokenBound(text, carry === undefined ? '' : JSON.stringify(carry)) +
   calls.reduce(
     (sum, { id, name, toolId = '', args, problem = '' }) =>

@@ -1,14 +1,14 @@
 import type { ToolWanted } from '../../core/invocation/brief.js'
 import { isObject, type Json } from '../../core/json.js'
 import { sha256OfJson } from '../../digest.js'
-import type { BriefContents, ThoughtContents } from '../../engine/ports/agents.js'
+import type { BriefContents, ModelCallContents } from '../../engine/ports/agents.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import type { Redactor } from '../../secrets/secrets.js'
 import { cleanJson, cleanText } from './clean.js'
 import { isDeeperThan } from './find-json.js'
 import type { SpokenCall } from './spoken.js'
 
-export type ReadCall = { readonly wanted: ToolWanted; readonly kept: ThoughtContents['calls'][number] }
+export type ReadCall = { readonly wanted: ToolWanted; readonly kept: ModelCallContents['calls'][number] }
 
 /**
  * Tool calls as the run is told them and as they are kept. R-TOOL-1: a name that is not exactly one of the surface's

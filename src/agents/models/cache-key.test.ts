@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ThinkAsk } from '../../engine/ports/agents.js'
+import type { ModelCallRequest } from '../../engine/ports/agents.js'
 import { cacheKey, type SemanticRequest, semanticRequest } from './cache-key.js'
 
 const HI: SemanticRequest = { provider: 'openai', model: 'gpt-4', messages: [{ role: 'user', content: 'hi' }] }
@@ -57,7 +57,7 @@ describe('R-REPLAY-16: recipe v1', () => {
 })
 
 describe('the key of a request', () => {
-  const ask: ThinkAsk = {
+  const ask: ModelCallRequest = {
     tenant: 't',
     id: 'e',
     provider: 'openai',
@@ -68,13 +68,13 @@ describe('the key of a request', () => {
     verbosity: 'full',
     signal: new AbortController().signal,
   }
-  const key = (over: Partial<ThinkAsk> = {}) => cacheKey(semanticRequest({ ...ask, ...over }), 'v2')
+  const key = (over: Partial<ModelCallRequest> = {}) => cacheKey(semanticRequest({ ...ask, ...over }), 'v2')
 
   test('who asks, and when, does not matter', () => {
     expect(key({ tenant: 'other', id: 'other', verbosity: 'off', agentId: 'x' })).toBe(key())
   })
 
-  test.each<[string, Partial<ThinkAsk>]>([
+  test.each<[string, Partial<ModelCallRequest>]>([
     ['R-REPLAY-18: the provider', { provider: 'other' }],
     ['R-REPLAY-18: the model', { model: 'other' }],
     ['the length', { maxOutputTokens: 20 }],

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../core/json.js'
 import { sha256OfJson } from '../../digest.js'
-import type { ThinkAsk } from '../../engine/ports/agents.js'
+import type { ModelCallRequest } from '../../engine/ports/agents.js'
 import { conversationOf, type Message } from './conversation.js'
 import { answerShape } from './answer-shape.js'
 
@@ -56,7 +56,7 @@ const present = (value: { readonly [name: string]: Json | undefined }): JsonObje
   Object.fromEntries(Object.entries(value).flatMap(([name, item]) => (item === undefined ? [] : [[name, item]])))
 
 /** R-REPLAY-18: the concrete provider and model are part of it. */
-export function semanticRequest(ask: ThinkAsk): SemanticRequest {
+export function semanticRequest(ask: ModelCallRequest): SemanticRequest {
   const { brief, provider, model, maxOutputTokens } = ask
   const shape = answerShape(brief)
   return {

@@ -1,13 +1,13 @@
 import type { LanguageModelV3CallOptions, LanguageModelV3Message, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import { isObject, type Json } from '../../core/json.js'
-import type { ThinkAsk } from '../../engine/ports/agents.js'
+import type { ModelCallRequest } from '../../engine/ports/agents.js'
 import { traceparentOf } from '../traceparent.js'
 import { answerShape } from './answer-shape.js'
 import { conversationOf, type Message } from './conversation.js'
 import type { LiveKind } from './provider.js'
 
 /** A request in the words of the language-model interface that all providers' libraries share. */
-export function callOptions(ask: ThinkAsk, kind: LiveKind, signal: AbortSignal): LanguageModelV3CallOptions {
+export function callOptions(ask: ModelCallRequest, kind: LiveKind, signal: AbortSignal): LanguageModelV3CallOptions {
   const { brief, id, maxOutputTokens } = ask
   return {
     prompt: conversationOf(ask).map(said),
@@ -27,12 +27,12 @@ export function callOptions(ask: ThinkAsk, kind: LiveKind, signal: AbortSignal):
  * Only as a help to the model, and only without a schema: providers refuse most schemas that users write in their
  * strict modes, and the answer is checked here anyway. Google has no such mode beside tools, Anthropic none at all.
  */
-function wantsJsonMode({ brief }: ThinkAsk, kind: LiveKind): boolean {
+function wantsJsonMode({ brief }: ModelCallRequest, kind: LiveKind): boolean {
   if (kind === 'anthropic' || (kind === 'google' && brief.tools.length > 0)) return false
   return answerShape(brief)?.type === 'object'
 }
 
-const toolOf = ({ name, description, inputSchema }: ThinkAsk['brief']['tools'][number]) => ({
+const toolOf = ({ name, description, inputSchema }: ModelCallRequest['brief']['tools'][number]) => ({
   type: 'function' as const,
   name,
   description,

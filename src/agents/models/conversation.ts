@@ -1,5 +1,5 @@
 import type { Json } from '../../core/json.js'
-import type { Round, ThinkAsk, ThoughtContents } from '../../engine/ports/agents.js'
+import type { Round, ModelCallRequest, ModelCallContents } from '../../engine/ports/agents.js'
 import { fence } from '../tools/fence.js'
 
 /** What a model sees, in no provider's own words. */
@@ -8,7 +8,7 @@ export type Message =
   | {
       readonly role: 'assistant'
       readonly text: string
-      readonly calls: ThoughtContents['calls']
+      readonly calls: ModelCallContents['calls']
       readonly carry?: Json
     }
   | { readonly role: 'tool'; readonly results: readonly ConversationToolResult[] }
@@ -21,7 +21,7 @@ export type ConversationToolResult = {
   readonly isError: boolean
 }
 
-export const conversationOf = ({ brief, rounds }: Pick<ThinkAsk, 'brief' | 'rounds'>): readonly Message[] => [
+export const conversationOf = ({ brief, rounds }: Pick<ModelCallRequest, 'brief' | 'rounds'>): readonly Message[] => [
   { role: 'system', text: brief.system },
   { role: 'user', text: brief.user },
   ...rounds.flatMap(messagesOf),
@@ -44,7 +44,7 @@ function messagesOf({ thought, results, correction }: Round): readonly Message[]
 
 /** R-TOOL-9. Providers want a result for every call, also for those that nobody made. */
 function resultOf(
-  call: ThoughtContents['calls'][number],
+  call: ModelCallContents['calls'][number],
   result: Round['results'][number] | undefined,
 ): ConversationToolResult {
   const { text, isError } = result ?? { text: 'not called', isError: true }

@@ -1,7 +1,7 @@
 import { APICallError } from '@ai-sdk/provider'
 import type { Egress } from '../../egress/egress.js'
 import { fetchThrough } from '../../egress/fetch.js'
-import type { AgentFailure, ThinkAsk } from '../../engine/ports/agents.js'
+import type { AgentFailure, ModelCallRequest } from '../../engine/ports/agents.js'
 import type { Clock, Random } from '../../engine/ports/clock.js'
 import type { Redactor } from '../../secrets/secrets.js'
 import { sleep } from '../../timing/sleep.js'
@@ -51,7 +51,7 @@ const IDLE_MS = 5 * 60 * 1000
  * A2: one request. It is put again only while the provider turns it away unread, and all of it, with the waiting in
  * between, is under one deadline. From the first sign of an answer on, whatever goes wrong may have been billed.
  */
-export async function askProvider(ask: ThinkAsk, provider: LiveProvider, deps: LiveDeps): Promise<LiveReply> {
+export async function askProvider(ask: ModelCallRequest, provider: LiveProvider, deps: LiveDeps): Promise<LiveReply> {
   const { settings, clock, random } = deps
   const end = clock.monotonic() + settings.timeoutMs
   const worst = worstCase(ask)
@@ -72,7 +72,7 @@ export async function askProvider(ask: ThinkAsk, provider: LiveProvider, deps: L
 type Attempt = { readonly heard?: HeardReply; readonly seen: Seen }
 
 async function attempt(
-  ask: ThinkAsk,
+  ask: ModelCallRequest,
   { kind, baseUrl, apiKey }: LiveProvider,
   { egress, redact }: LiveDeps,
   timeoutMs: number,

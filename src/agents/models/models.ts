@@ -1,7 +1,7 @@
 import type { ModelName, Price } from '../../core/invocation/brief.js'
 import { own } from '../../core/json.js'
 import type { Egress } from '../../egress/egress.js'
-import type { Agents, ThinkAsk } from '../../engine/ports/agents.js'
+import type { Agents, ModelCallRequest } from '../../engine/ports/agents.js'
 import type { Clock, Random } from '../../engine/ports/clock.js'
 import type { Log } from '../../engine/ports/log.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
@@ -23,8 +23,8 @@ export interface Models {
   /** Undefined when nobody has told. */
   priceOf(name: ModelName): Price | undefined
   /** As `Agents.think`: A1, A2, A4. */
-  think(ask: ThinkAsk): ReturnType<Agents['think']>
-  keyOf(ask: ThinkAsk): string
+  think(ask: ModelCallRequest): ReturnType<Agents['callModel']>
+  keyOf(ask: ModelCallRequest): string
   /** The name by which a model knows a tool. */
   toolName(toolId: string, taken: ReadonlySet<string>): string
   close(): Promise<void>
@@ -47,13 +47,13 @@ export function createModels(deps: ModelDeps): Models {
   const closing = new AbortController()
   const scripted = createScriptedModel(settings.script)
 
-  async function reply(ask: ThinkAsk): Promise<LiveReply> {
+  async function reply(ask: ModelCallRequest): Promise<LiveReply> {
     const answer = await asked(ask)
     if (!answer.ok || !obeysItsOutput(answer.spoken, ask)) return answer
     return steered({ ...ask, tries: answer.retries + 1, worst: answer.spoken.usage })
   }
 
-  async function asked(ask: ThinkAsk): Promise<LiveReply> {
+  async function asked(ask: ModelCallRequest): Promise<LiveReply> {
     const call: Failing = { provider: ask.provider, model: ask.model, tries: 1, worst: worstCase(ask) }
     const provider = own(settings.providers, ask.provider)
     if (ask.signal.aborted) return takenBack(call)
@@ -76,7 +76,7 @@ export function createModels(deps: ModelDeps): Models {
     }
   }
 
-  async function think(ask: ThinkAsk): ReturnType<Agents['think']> {
+  async function think(ask: ModelCallRequest): ReturnType<Agents['callModel']> {
     const answer = await reply(ask)
     if (!answer.ok) {
       const { code, details = {} } = answer
@@ -100,5 +100,5 @@ export function createModels(deps: ModelDeps): Models {
 }
 
 /** R-DWS-36: only what a verifier answers; it may well think about what it is not to do. */
-const obeysItsOutput = ({ text, calls }: Spoken, { brief: { canary } }: ThinkAsk): boolean =>
+const obeysItsOutput = ({ text, calls }: Spoken, { brief: { canary } }: ModelCallRequest): boolean =>
   canary !== undefined && repeatsCanary([text, ...calls.map(({ name, input }) => name + input)].join('\n'), canary)

@@ -1,5 +1,5 @@
 import { SUMMARY_TOKENS } from '../../core/reasoning.js'
-import type { ThinkAsk } from '../../engine/ports/agents.js'
+import type { ModelCallRequest } from '../../engine/ports/agents.js'
 import type { Redactor } from '../../secrets/secrets.js'
 import { cleanText } from '../answer/clean.js'
 
@@ -15,7 +15,7 @@ export type ModelReasoningFeed = { add(delta: string): void; end(): void }
  * it leaves no secret in two halves.
  */
 export function reasoningFeed(
-  { verbosity, onReasoning }: Pick<ThinkAsk, 'verbosity' | 'onReasoning'>,
+  { verbosity, onReasoning }: Pick<ModelCallRequest, 'verbosity' | 'onReasoning'>,
   redact: Redactor,
 ): ModelReasoningFeed {
   if (onReasoning === undefined || verbosity === 'off') return { add: () => undefined, end: () => undefined }

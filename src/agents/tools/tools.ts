@@ -1,5 +1,5 @@
 import type { Egress } from '../../egress/egress.js'
-import type { Artifacts, UseAsk } from '../../engine/ports/agents.js'
+import type { Artifacts, ToolCallRequest } from '../../engine/ports/agents.js'
 import type { Clock } from '../../engine/ports/clock.js'
 import type { Log } from '../../engine/ports/log.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
@@ -40,7 +40,7 @@ export interface Tools {
   surface(allowlist: readonly string[], signal: AbortSignal): Promise<readonly HostTool[]>
   /** All there are now, sorted by id. */
   catalogue(signal: AbortSignal): Promise<readonly HostTool[]>
-  use(ask: UseAsk): Promise<Used>
+  use(ask: ToolCallRequest): Promise<Used>
   /** What the operator should know: servers that cannot be reached, modules and settings that are no good. */
   problems(): readonly string[]
   close(): Promise<void>

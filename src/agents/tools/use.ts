@@ -1,6 +1,6 @@
 import type { ArtifactMade, ToolReply } from '../../core/invocation/brief.js'
 import { isObject, type JsonObject, own } from '../../core/json.js'
-import type { AgentAnswer, ToolContents, UseAsk } from '../../engine/ports/agents.js'
+import type { AgentAnswer, ToolContents, ToolCallRequest } from '../../engine/ports/agents.js'
 import type { Clock } from '../../engine/ports/clock.js'
 import type { Log } from '../../engine/ports/log.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
@@ -34,7 +34,7 @@ export type UseDeps = {
 
 export type Used = AgentAnswer<ToolReply, ToolContents>
 
-export async function useTool(deps: UseDeps, ask: UseAsk): Promise<Used> {
+export async function useTool(deps: UseDeps, ask: ToolCallRequest): Promise<Used> {
   const { clock, settings } = deps
   const timeoutMs = own(settings.rules, ask.toolId)?.timeoutMs ?? settings.timeoutMs
   const begun = clock.monotonic()
@@ -43,7 +43,7 @@ export async function useTool(deps: UseDeps, ask: UseAsk): Promise<Used> {
   return answer(deps, ask.toolId, said, clock.monotonic() - begun)
 }
 
-async function call(deps: UseDeps, ask: UseAsk, timeoutMs: number, signal: AbortSignal): Promise<ToolSaid> {
+async function call(deps: UseDeps, ask: ToolCallRequest, timeoutMs: number, signal: AbortSignal): Promise<ToolSaid> {
   const { settings, schemas } = deps
   const tool = await deps.find(ask.toolId, signal)
   if (tool === undefined) return no('tool_unknown')

@@ -124,7 +124,7 @@ describe('a decision from outside', () => {
       { name: 'key', type: 'string' as const, defaultValue: 'hunter2-secret', sensitive: true },
     ]
     const run = given(loopOf({ provider: 'p' }, { variables })).start()
-    expect(run.owed).toMatchObject([{ kind: 'call', input: { variables: { open: 'o' } } }])
+    expect(run.owed).toMatchObject([{ kind: 'call-provider', input: { variables: { open: 'o' } } }])
     expect(JSON.stringify(run.owed)).not.toContain('hunter2')
   })
 })

@@ -562,7 +562,7 @@ describe('inputs, variables, channels', () => {
       nodes: { w: { type: 'core.channelWrite', config: { channelName: 'c', value: 1 } } },
       channels: { c: { reducer: 'append', schema: { type: 'string' } } },
     }).start()
-    expect(run.owed).toMatchObject([{ kind: 'check', schema: { type: 'string' }, value: 1 }])
+    expect(run.owed).toMatchObject([{ kind: 'check-schema', schema: { type: 'string' }, value: 1 }])
     expect(run.told()).not.toContain('channel.written w')
   })
 
@@ -659,7 +659,7 @@ describe('effects', () => {
 
   it('core §4.2: an effect is owed until it is answered, with the same ordinal on a retry', () => {
     const run = calling()
-    expect(run.owed).toMatchObject([{ kind: 'call', ordinal: 0, since: 1 }])
+    expect(run.owed).toMatchObject([{ kind: 'call-provider', ordinal: 0, since: 1 }])
     run
       .when({
         type: 'EffectAnswered',
@@ -668,7 +668,7 @@ describe('effects', () => {
         answer: { ok: false, error: { code: 'effect_failed', message: 'x', retryable: true } },
       })
       .after(10)
-    expect(run.owed).toMatchObject([{ kind: 'call', ordinal: 0, since: 3 }])
+    expect(run.owed).toMatchObject([{ kind: 'call-provider', ordinal: 0, since: 3 }])
     run.when({ type: 'EffectAnswered', nodeId: 's', since: 3, answer: { ok: true, output: 'ok' } })
     expect(run.state).toMatchObject({ outcome: { status: 'completed', outputs: { result: 'ok' } } })
   })

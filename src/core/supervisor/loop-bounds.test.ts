@@ -184,7 +184,7 @@ describe('a pause', () => {
     expect(run.told().at(-1)).toBe('run.paused')
     run.when({ type: 'ResumeRun' })
     expect(run.log.at(-1)).toMatchObject({ type: 'node.started', nodeId: 'sup', payload: { attempt: 1 } })
-    expect(run.owed).toMatchObject([{ kind: 'call', since: 4, input: { iteration: 1 } }])
+    expect(run.owed).toMatchObject([{ kind: 'call-provider', since: 4, input: { iteration: 1 } }])
   })
 })
 

@@ -170,7 +170,7 @@ describe('a provider', () => {
     })
     expect(run.owed).toEqual([
       {
-        kind: 'call',
+        kind: 'call-provider',
         nodeId: 'sup',
         since: 1,
         provider: 'model',
@@ -262,7 +262,7 @@ describe('a provider', () => {
       answer: { ok: false, error: { code: 'e', message: 'm' } },
     })
     run.after(5)
-    expect(run.owed).toMatchObject([{ kind: 'call', ordinal: 0, input: { iteration: 1 } }])
+    expect(run.owed).toMatchObject([{ kind: 'call-provider', ordinal: 0, input: { iteration: 1 } }])
     decides(run, terminate)
     expect(payloads(run, 'runOrchestrator.decided')).toMatchObject([{ iteration: 1 }])
     expect(statusOf(run.state)).toBe('completed')

@@ -1,24 +1,31 @@
 import type { ModelReply } from '../../core/invocation/brief.js'
 import type { InvocationState, RoundState, ToolResult } from '../../core/invocation/state.js'
 import { summaryOf } from '../../core/reasoning.js'
-import type { AgentAnswer, BriefContents, Round, ThinkAsk, ThoughtContents, ToolContents } from '../ports/agents.js'
+import type {
+  AgentAnswer,
+  BriefContents,
+  Round,
+  ModelCallRequest,
+  ModelCallContents,
+  ToolContents,
+} from '../ports/agents.js'
 import type { LoadedRun } from '../runtime/run-cache.js'
 import type { EffectOf, PerformEffect, EffectContext } from './effect-context.js'
 import { ReasoningFeed } from './reasoning-feed.js'
 import { answeredBefore, contentsOf, errorOf, GONE, sealedEffect } from './sealed.js'
 
-type Thought = AgentAnswer<ModelReply, ThoughtContents>
+type Thought = AgentAnswer<ModelReply, ModelCallContents>
 
 /**
  * One call of a model. If a host died in the middle of it, the run is told so first: the call may have been billed, and
  * is only made again once that is accounted for.
  */
-export const think: PerformEffect<'call-model'> = async (context, run, effect, signal) => {
+export const callModel: PerformEffect<'call-model'> = async (context, run, effect, signal) => {
   const { nodeId, since, ordinal, call, attempt, invocation } = effect
   const claiming = { nodeId, ordinal: `${ordinal}.${call}`, provider: invocation.brief.provider, attempt }
   let lost = false
   const feed = new ReasoningFeed(context, run.runId, effect)
-  const told = await sealedEffect<ModelReply, ThoughtContents>(context, run, claiming, async (id, again, sending) => {
+  const told = await sealedEffect<ModelReply, ModelCallContents>(context, run, claiming, async (id, again, sending) => {
     if (again) {
       lost = true
       return { outcome: GONE, claim: 'leave' }
@@ -29,7 +36,7 @@ export const think: PerformEffect<'call-model'> = async (context, run, effect, s
     const known = await reused(context, run, cacheKey, effect)
     if (known) return { outcome: known, claim: 'keep' }
     sending()
-    const outcome = await context.agents.think({ ...request, onReasoning: delta => feed.take(delta) })
+    const outcome = await context.agents.callModel({ ...request, onReasoning: delta => feed.take(delta) })
     const isBilled = outcome.ok || outcome.usage !== undefined
     // Nobody hears the answer to a call that was taken back, but it may have been billed.
     if (signal.aborted) return { outcome, claim: isBilled ? 'leave' : 'release' }
@@ -61,7 +68,7 @@ async function reused(
   { verbosity }: EffectOf<'call-model'>,
 ): Promise<Thought | undefined> {
   if (!context.reuseAnswers) return undefined
-  const known = await answeredBefore<ModelReply, ThoughtContents>(context, tenant, cacheKey)
+  const known = await answeredBefore<ModelReply, ModelCallContents>(context, tenant, cacheKey)
   if (known === undefined) return undefined
   const { reasoning, ...told } = known.told
   // Whoever was answered first may have been told more of it than this run wants to hear.
@@ -76,7 +83,7 @@ async function requestOf(
   { invocation, role, maxOutputTokens, verbosity }: EffectOf<'call-model'>,
   id: string,
   signal: AbortSignal,
-): Promise<ThinkAsk | undefined> {
+): Promise<ModelCallRequest | undefined> {
   const { provider, model, agentId } = invocation.brief
   const brief = await contentsOf<BriefContents>(context, tenant, invocation.contents)
   const rounds = await Promise.all(invocation.rounds.map(round => roundOf(context, tenant, invocation, round)))
@@ -92,7 +99,7 @@ async function roundOf(
   { brief }: InvocationState,
   { contents, wanted, results, correction }: RoundState,
 ): Promise<Round | undefined> {
-  const thought = await contentsOf<ThoughtContents>(context, tenant, contents)
+  const thought = await contentsOf<ModelCallContents>(context, tenant, contents)
   if (thought === undefined) return undefined
   const told = await Promise.all(
     wanted.map(({ toolId, problem: told }, position) => {

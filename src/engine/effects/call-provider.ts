@@ -6,7 +6,7 @@ import type { EffectOf, PerformEffect, EffectContext } from './effect-context.js
 import { readTranscript } from './transcript.js'
 
 /** An effect of a named provider. One that must not happen twice is not begun anew by whoever finds it half done. */
-export const call: PerformEffect<'call-provider'> = async (context, run, effect, signal) => {
+export const callProvider: PerformEffect<'call-provider'> = async (context, run, effect, signal) => {
   const { provider, repeat } = effect
   const told = await runOnce<EffectAnswer>(context, run, effect, {
     perform: async (id, again, sending) => {

@@ -28,11 +28,11 @@ export interface Agents {
   /** Whether an agent of that name is installed. */
   knows(agentId: string): boolean
   /** Resolves the agent, its model, prompts and tools, and checks the task. Calls no model and no tool. */
-  brief(ask: BriefAsk): Promise<AgentAnswer<Brief, BriefContents>>
-  think(ask: ThinkAsk): Promise<AgentAnswer<ModelReply, ThoughtContents>>
-  use(ask: UseAsk): Promise<AgentAnswer<ToolReply, ToolContents>>
+  prepare(ask: PrepareAgentRequest): Promise<AgentAnswer<Brief, BriefContents>>
+  callModel(ask: ModelCallRequest): Promise<AgentAnswer<ModelReply, ModelCallContents>>
+  callTool(ask: ToolCallRequest): Promise<AgentAnswer<ToolReply, ToolContents>>
   /** The key under which the answer to this request may be found again (contract core §8.6), 64 hex digits. */
-  keyOf(ask: ThinkAsk): string
+  keyOf(ask: ModelCallRequest): string
 }
 
 export type AgentAnswer<Told, Contents> =
@@ -50,7 +50,7 @@ export type AgentFailure = {
   readonly usage?: Usage
 }
 
-export type BriefAsk = {
+export type PrepareAgentRequest = {
   readonly tenant: string
   readonly agent: AgentWanted
   readonly role: ModelRole
@@ -92,7 +92,7 @@ export type ToolContentsOfBrief = {
   readonly inputSchema: JsonObject
 }
 
-export type ThinkAsk = ModelName & {
+export type ModelCallRequest = ModelName & {
   readonly tenant: string
   /** Whose words these are; only the offline model asks. */
   readonly agentId?: string
@@ -111,14 +111,14 @@ export type ThinkAsk = ModelName & {
 
 /** One earlier model call and what followed from it. */
 export type Round = {
-  readonly thought: ThoughtContents
+  readonly thought: ModelCallContents
   /** By position of the calls in the thought: what the model is told of each. */
   readonly results: readonly ToolContents[]
   /** The reply could not be used: what to mend. */
   readonly correction?: string
 }
 
-export type ThoughtContents = {
+export type ModelCallContents = {
   readonly text: string
   readonly calls: readonly {
     readonly id: string
@@ -134,7 +134,7 @@ export type ThoughtContents = {
   readonly carry?: Json
 }
 
-export type UseAsk = {
+export type ToolCallRequest = {
   readonly tenant: string
   readonly principal: string
   readonly runId: string

@@ -5,7 +5,7 @@ import { AGENT, agentFlow, answered, tool, wants } from '../../testing/invocatio
 import { settled } from '../../testing/manual-clock.js'
 import { MortalHost, never } from '../../testing/mortal-host.js'
 import { logOf, onlyRun, payloadsOf, spendOf } from '../../testing/run-logs.js'
-import type { ThinkAsk } from '../ports/agents.js'
+import type { ModelCallRequest } from '../ports/agents.js'
 import type { Store } from '../ports/store.js'
 
 const READ = tool('mcp:files.read')
@@ -24,7 +24,7 @@ const faults = {
 }
 
 /** A call that was taken back after it had cost something. */
-const takenBack = ({ signal }: ThinkAsk) =>
+const takenBack = ({ signal }: ModelCallRequest) =>
   new Promise<{ ok: false; code: string; message: string; retryable: true; usage: typeof BILLED }>(resolve => {
     const failed = {
       ok: false,
@@ -248,7 +248,7 @@ describe('a call that was taken back', () => {
   const SECOND = { toolId: READ.toolId, argsHash: '2'.repeat(64) }
 
   /** Says one thing to whoever no longer listens, and another to the next who asks. */
-  const twoAnswers = ({ rounds, signal }: ThinkAsk, nth: number) => {
+  const twoAnswers = ({ rounds, signal }: ModelCallRequest, nth: number) => {
     const first = { said: wants(FIRST), args: [{ path: 'first' }] }
     if (nth === 1) return new Promise<typeof first>(resolve => signal.addEventListener('abort', () => resolve(first)))
     if (rounds.length === 0) return { said: wants(SECOND), args: [{ path: 'second' }] }

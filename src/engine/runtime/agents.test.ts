@@ -133,9 +133,9 @@ describe('an agent in a workflow', () => {
     const agents = agentsDouble()
     const spying: AgentsDouble = {
       ...agents,
-      brief: ask => {
+      prepare: ask => {
         fixed.push(ask.fixed('general') ?? null, ask.fixed('coding') ?? null)
-        return agents.brief(ask)
+        return agents.prepare(ask)
       },
     }
     const engine = await engineRig().host({ agents: spying })

@@ -3,16 +3,16 @@ import { CHILD_RECHECK_MS } from '../../core/run/wake-time.js'
 import { createSemaphore, type Semaphore } from '../../timing/semaphore.js'
 import type { RunSlot, LoadedRun } from './run-cache.js'
 import { DueTimes } from './timers.js'
-import { brief } from '../effects/prepare-agent.js'
-import { call } from '../effects/call-provider.js'
+import { prepareAgent } from '../effects/prepare-agent.js'
+import { callProvider } from '../effects/call-provider.js'
 import { cancelChild } from '../effects/cancel-child.js'
-import { check } from '../effects/check-schema.js'
-import { inspect } from '../effects/gather-evidence.js'
+import { checkSchema } from '../effects/check-schema.js'
+import { gatherEvidence } from '../effects/gather-evidence.js'
 import type { PerformEffect, EffectContext } from '../effects/effect-context.js'
 import { replay } from '../effects/replay.js'
 import { performStartChild } from '../effects/start-child.js'
-import { think } from '../effects/call-model.js'
-import { use } from '../effects/call-tool.js'
+import { callModel } from '../effects/call-model.js'
+import { callTool } from '../effects/call-tool.js'
 import { watchChild } from '../effects/watch-child.js'
 import type { DueRun } from '../ports/run-index.js'
 import type { Written } from './run-writer.js'
@@ -190,17 +190,17 @@ function performEffect(
     case 'cancel-child':
       return cancelChild(context, run, effect, signal)
     case 'check-schema':
-      return check(context, run, effect, signal)
+      return checkSchema(context, run, effect, signal)
     case 'call-provider':
-      return call(context, run, effect, signal)
+      return callProvider(context, run, effect, signal)
     case 'gather-evidence':
-      return inspect(context, run, effect, signal)
+      return gatherEvidence(context, run, effect, signal)
     case 'prepare-agent':
-      return brief(context, run, effect, signal)
+      return prepareAgent(context, run, effect, signal)
     case 'call-model':
-      return think(context, run, effect, signal)
+      return callModel(context, run, effect, signal)
     case 'call-tool':
-      return use(context, run, effect, signal)
+      return callTool(context, run, effect, signal)
     case 'replay':
       return replay(context, run, effect, signal)
   }

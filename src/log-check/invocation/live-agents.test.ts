@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { runsIn } from '../../../test/support/stored-runs.js'
 import type { Brief } from '../../core/invocation/brief.js'
 import type { JsonObject } from '../../core/json.js'
-import type { AgentFailure, ThinkAsk } from '../../engine/ports/agents.js'
+import type { AgentFailure, ModelCallRequest } from '../../engine/ports/agents.js'
 import { agentsDouble, type Said, type Script } from '../../testing/agents.js'
 import { engineRig, register, startRun } from '../../testing/engine-rig.js'
 import { settled } from '../../testing/manual-clock.js'
@@ -85,7 +85,7 @@ const resolve =
     engine.command('t1', runId, { type: 'resolve', nodeId: 'a', value: { action }, by: 'ann', via: 'key' })
 
 /** Never answers; when it is no longer wanted it says so. */
-const forever = ({ signal }: ThinkAsk) =>
+const forever = ({ signal }: ModelCallRequest) =>
   new Promise<AgentFailure>(resolve => {
     const gone = () => resolve({ ok: false, code: 'aborted', message: 'nobody waits', retryable: true })
     signal.addEventListener('abort', gone)

@@ -1,6 +1,6 @@
 import type { Brief, ModelSaid } from '../../core/invocation/brief.js'
 import type { JsonObject } from '../../core/json.js'
-import type { AgentFailure, Agents, ThinkAsk } from '../../engine/ports/agents.js'
+import type { AgentFailure, Agents, ModelCallRequest } from '../../engine/ports/agents.js'
 import { type Choose, chance, pick } from '../../log-check/testing/choice.js'
 import { agentsDouble, BRIEF, type Said } from '../agents.js'
 import { HASH, tool } from '../invocations.js'
@@ -74,7 +74,7 @@ const lead = (choose: Choose): Said => ({
   reasoning: 'so',
 })
 
-function say({ brief, maxOutputTokens }: ThinkAsk, choose: Choose): Said | AgentFailure {
+function say({ brief, maxOutputTokens }: ModelCallRequest, choose: Choose): Said | AgentFailure {
   const usage = { inputTokens: 20 + choose(60), outputTokens: Math.min(10 + choose(50), maxOutputTokens) }
   const broken = { ok: false as const, code: 'provider_failed', message: 'no', retryable: true }
   const wanted = [...brief.tools.map(({ toolId }) => ({ toolId, argsHash: HASH })), { argsHash: HASH }]

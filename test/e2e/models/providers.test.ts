@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { ProviderSettings } from '../../../src/agents/settings.js'
-import type { ThinkAsk } from '../../../src/engine/ports/agents.js'
+import type { ModelCallRequest } from '../../../src/engine/ports/agents.js'
 import type { SchemaChecker } from '../../../src/engine/ports/schema-checker.js'
 import { createSchemaChecker } from '../../../src/user-schema/schema-checker.js'
 import { type Sink, startSink } from '../webhooks/sink.js'
@@ -35,7 +35,8 @@ async function provider(kind: ProviderSettings['kind'], ...answers: readonly (re
     settings: { providers: { p: { kind, apiKey: { env: 'TEST_KEY' }, baseUrl } } },
   })
   opened.push(rig, sink)
-  const think = (over: Partial<ThinkAsk> = {}) => rig.models.think(askFor({ provider: 'p', model: 'm', ...over }))
+  const think = (over: Partial<ModelCallRequest> = {}) =>
+    rig.models.think(askFor({ provider: 'p', model: 'm', ...over }))
   return { sink, think }
 }
 

@@ -1,7 +1,7 @@
 import { createModels, type Models } from '../../../src/agents/models/models.js'
 import type { ModelSettings, ProviderSettings } from '../../../src/agents/settings.js'
 import { createEgress } from '../../../src/egress/egress.js'
-import type { BriefContents, ThinkAsk } from '../../../src/engine/ports/agents.js'
+import type { BriefContents, ModelCallRequest } from '../../../src/engine/ports/agents.js'
 import type { Clock, Random } from '../../../src/engine/ports/clock.js'
 import type { SchemaChecker } from '../../../src/engine/ports/schema-checker.js'
 import { createSecrets } from '../../../src/secrets/secrets.js'
@@ -96,7 +96,7 @@ export const SEARCH = {
   inputSchema: { type: 'object', properties: { q: { type: 'string' } }, required: ['q'], additionalProperties: false },
 }
 
-export const askFor = (over: Partial<ThinkAsk> = {}): ThinkAsk => ({
+export const askFor = (over: Partial<ModelCallRequest> = {}): ModelCallRequest => ({
   tenant: 't1',
   id: 'effect-1',
   provider: 'openai',

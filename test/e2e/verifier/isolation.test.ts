@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Json } from '../../../src/core/json.js'
-import type { BriefAsk } from '../../../src/engine/ports/agents.js'
+import type { PrepareAgentRequest } from '../../../src/engine/ports/agents.js'
 import { BUNDLE, CANARY, CRITIC, SCHEMA, type VerifierRig, verifierRig } from './rig.js'
 
 /** R-DWS-33: whatever stands near a verifier, only its bundle reaches it. */
@@ -15,7 +15,7 @@ const LEAK = 'LEAK-5d1f'
 const leak = (where: string): string => `${LEAK}-${where}`
 
 /** Everything that an ask can carry, with a mark in each place that is not for a verifier. */
-const LEAKING: Omit<BriefAsk, 'agent'> = {
+const LEAKING: Omit<PrepareAgentRequest, 'agent'> = {
   tenant: 't1',
   role: 'verifier',
   task: { ...BUNDLE, transcript: leak('bundle'), reasoning: leak('bundle') } as unknown as Json,
@@ -32,7 +32,7 @@ const LEAKING: Omit<BriefAsk, 'agent'> = {
   signal: new AbortController().signal,
 }
 
-const AGENTS: readonly [string, BriefAsk['agent']][] = [
+const AGENTS: readonly [string, PrepareAgentRequest['agent']][] = [
   ['the host’s own', { agentId: 'assay.verifier', inline: { systemPrompt: 'Mind the commas.' } }],
   [
     'one that was described with tools',
@@ -45,8 +45,8 @@ const AGENTS: readonly [string, BriefAsk['agent']][] = [
 ]
 
 describe.each(AGENTS)('a verifier, %s,', (_which, agent) => {
-  const brief = async (more: Partial<BriefAsk> = {}) => {
-    const answer = await rig.house.agents.brief({ ...LEAKING, agent, ...more })
+  const brief = async (more: Partial<PrepareAgentRequest> = {}) => {
+    const answer = await rig.house.agents.prepare({ ...LEAKING, agent, ...more })
     if (!answer.ok) throw new Error(`${answer.code}: ${answer.message}`)
     return answer
   }
@@ -58,7 +58,7 @@ describe.each(AGENTS)('a verifier, %s,', (_which, agent) => {
       expect(contents.user).toContain(shown)
     expect(contents.system).toContain('Mind the commas.')
     // The marks are worth something only if the mutated ask would have shown them to somebody else.
-    const worker = await rig.house.agents.brief({
+    const worker = await rig.house.agents.prepare({
       ...LEAKING,
       agent,
       role: 'worker',
@@ -99,6 +99,6 @@ describe.each(AGENTS)('a verifier, %s,', (_which, agent) => {
 })
 
 test('R-DWS-12: an agent that is not there is not replaced by another', async () => {
-  const answer = await rig.house.agents.brief({ ...LEAKING, agent: { agentId: 'local.judges.nobody' } })
+  const answer = await rig.house.agents.prepare({ ...LEAKING, agent: { agentId: 'local.judges.nobody' } })
   expect(answer).toMatchObject({ ok: false, code: 'unknown_agent', retryable: false })
 })

@@ -1,4 +1,4 @@
-import type { AgentFailure, ThinkAsk } from '../../../src/engine/ports/agents.js'
+import type { AgentFailure, ModelCallRequest } from '../../../src/engine/ports/agents.js'
 import { agentsDouble, type Said } from '../../../src/testing/agents.js'
 import { agentFlow, answered, tool, wants } from '../../../src/testing/invocations.js'
 import type { Sketch } from '../../../src/testing/workflow.js'
@@ -32,7 +32,7 @@ const SAYINGS: { readonly [agentId: string]: (asked: number) => Said | AgentFail
   'local.failing': () => ({ ok: false, code: 'provider_failed', message: 'no', retryable: false }),
 }
 
-const think = ({ agentId = '', rounds, onReasoning }: ThinkAsk): Said | AgentFailure | Promise<never> => {
+const think = ({ agentId = '', rounds, onReasoning }: ModelCallRequest): Said | AgentFailure | Promise<never> => {
   if (agentId === 'local.reader') onReasoning?.('look '.repeat(300))
   return SAYINGS[agentId]?.(rounds.length) ?? { said: answered() }
 }

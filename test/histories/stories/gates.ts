@@ -1,5 +1,5 @@
 import type { BoundGate } from '../../../src/core/verification/gate.js'
-import type { AgentFailure, ThinkAsk } from '../../../src/engine/ports/agents.js'
+import type { AgentFailure, ModelCallRequest } from '../../../src/engine/ports/agents.js'
 import { agentsDouble, type Said } from '../../../src/testing/agents.js'
 import { boundGate } from '../../../src/testing/gates.js'
 import { loopOf, next, terminate } from '../../../src/testing/orchestration.js'
@@ -122,7 +122,7 @@ const boundTo = (one: Case): BoundGate => {
 
 function voters() {
   const given = new Map<string, number>()
-  return ({ role, brief }: ThinkAsk): Said | AgentFailure => {
+  return ({ role, brief }: ModelCallRequest): Said | AgentFailure => {
     if (role !== 'verifier') return { said: { kind: 'answered', result: 'some text', confidence: 0.9 } }
     const one = CASES.find(one => brief.user.includes(`"case ${idOf(one)}"`))!
     const nth = (given.get(idOf(one)) ?? 0) + 1

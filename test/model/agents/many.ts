@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { ModelSaid, Price } from '../../../src/core/invocation/brief.js'
 import type { BudgetPolicy } from '../../../src/core/budget/budget.js'
 import type { JsonObject } from '../../../src/core/json.js'
-import type { AgentFailure, ThinkAsk } from '../../../src/engine/ports/agents.js'
+import type { AgentFailure, ModelCallRequest } from '../../../src/engine/ports/agents.js'
 import { type AgentsDouble, agentsDouble, type Said } from '../../../src/testing/agents.js'
 import { engineRig, register, type Rig } from '../../../src/testing/engine-rig.js'
 import { AGENT, agentFlow, agentNode, answered, tool, wants } from '../../../src/testing/invocations.js'
@@ -147,7 +147,7 @@ export class ManyStory {
       if ((await this.rig.store.readInvocation(call.id)) === undefined) call.disturbance = 'crash during'
   }
 
-  async #think({ id, maxOutputTokens }: ThinkAsk): Promise<Said | AgentFailure> {
+  async #think({ id, maxOutputTokens }: ModelCallRequest): Promise<Said | AgentFailure> {
     const { words, ms, part, crash, cancel } = this.setup.thoughts[this.happened.length] ?? USUAL
     const { price: told, inputTokens: most } = this.setup
     const inputTokens = Math.floor(most * part)

@@ -1,6 +1,12 @@
 import type { Brief, ModelSaid } from '../../../src/core/invocation/brief.js'
 import type { Json, JsonObject } from '../../../src/core/json.js'
-import type { AgentFailure, Agents, AgentAnswer, ThinkAsk, UseAsk } from '../../../src/engine/ports/agents.js'
+import type {
+  AgentFailure,
+  Agents,
+  AgentAnswer,
+  ModelCallRequest,
+  ToolCallRequest,
+} from '../../../src/engine/ports/agents.js'
 import type { RunCommand } from '../../../src/engine/api.js'
 import type { StoredEvent } from '../../../src/engine/ports/event-log.js'
 import { agentsDouble, type Said } from '../../../src/testing/agents.js'
@@ -51,7 +57,7 @@ export class Story {
       ...(setup.taskProblem ? { taskProblem: 'no' } : {}),
     }
     const double = agentsDouble({ agents: { [AGENT]: brief }, think: ask => this.#think(ask) })
-    this.#agents = { ...double, use: ask => this.#use(ask) }
+    this.#agents = { ...double, callTool: ask => this.#use(ask) }
   }
 
   get thoughts(): number {
@@ -140,7 +146,7 @@ export class Story {
     }
   }
 
-  async #think({ id, maxOutputTokens }: ThinkAsk): Promise<Said | AgentFailure> {
+  async #think({ id, maxOutputTokens }: ModelCallRequest): Promise<Said | AgentFailure> {
     const thought = nthOf(this.setup.thoughts, this.#thoughts)
     this.#thoughts += 1
     const { words, disturbance } = thought
@@ -197,7 +203,7 @@ export class Story {
     return { toolId, argsHash: HASH, ...(misfit ? { problem: 'misfit' } : {}) }
   }
 
-  async #use({ id }: UseAsk): ReturnType<Agents['use']> {
+  async #use({ id }: ToolCallRequest): ReturnType<Agents['callTool']> {
     const use = nthOf(this.setup.uses, this.#uses)
     this.#uses += 1
     const { status, disturbance, resultTokens } = use

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { BriefContents, Round, ThinkAsk } from '../../../engine/ports/agents.js'
+import type { BriefContents, Round, ModelCallRequest } from '../../../engine/ports/agents.js'
 import { createSecrets } from '../../../secrets/secrets.js'
 import { worstCase } from '../request-bound.js'
 import { parseScript } from './script.js'
@@ -34,8 +34,8 @@ const wrapped: BriefContents = { ...plain, wrapped: true }
 
 const asking =
   (model: ReturnType<typeof createScriptedModel>) =>
-  async (over: Partial<ThinkAsk> = {}) => {
-    const ask: ThinkAsk = {
+  async (over: Partial<ModelCallRequest> = {}) => {
+    const ask: ModelCallRequest = {
       tenant: 't',
       id: 'e',
       provider: 'scripted',

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Usage } from '../../../core/invocation/brief.js'
 import type { Json } from '../../../core/json.js'
-import type { Round, ThinkAsk } from '../../../engine/ports/agents.js'
+import type { Round, ModelCallRequest } from '../../../engine/ports/agents.js'
 import type { Redactor } from '../../../secrets/secrets.js'
 import type { Spoken } from '../../answer/spoken.js'
 import { conversationOf, type Message } from '../conversation.js'
@@ -17,7 +17,7 @@ import { parseScript, type Script, type ScriptEntry, type ScriptReply } from './
  */
 export function createScriptedModel(file: string | undefined) {
   const read = scriptReader(file)
-  return async (ask: ThinkAsk, call: Failing, redact: Redactor): Promise<LiveReply> => {
+  return async (ask: ModelCallRequest, call: Failing, redact: Redactor): Promise<LiveReply> => {
     const script = await read()
     if (!script.ok) return rejected(script.problem, call)
     const reply = replyTo(ask, script.entries)
@@ -53,7 +53,7 @@ async function readScript(file: string): Promise<string | undefined> {
 }
 
 /** The first entry that applies; those that have applied as often as they may are passed over. */
-function replyTo(ask: ThinkAsk, entries: readonly ScriptEntry[]): ScriptReply {
+function replyTo(ask: ModelCallRequest, entries: readonly ScriptEntry[]): ScriptReply {
   const used = new Map<ScriptEntry, number>()
   let entry: ScriptEntry | undefined
   for (let earlier = 0; earlier <= ask.rounds.length; earlier += 1) {
@@ -72,7 +72,7 @@ function replyTo(ask: ThinkAsk, entries: readonly ScriptEntry[]): ScriptReply {
 }
 
 /** What the model was told, without its own words and without the system prompt, which is the same for every task. */
-const heardBy = ({ brief }: ThinkAsk, rounds: readonly Round[]): string =>
+const heardBy = ({ brief }: ModelCallRequest, rounds: readonly Round[]): string =>
   conversationOf({ brief, rounds })
     .flatMap(message => {
       if (message.role === 'tool') return message.results.map(result => result.text)
@@ -82,7 +82,7 @@ const heardBy = ({ brief }: ThinkAsk, rounds: readonly Round[]): string =>
 
 const ECHO_LENGTH = 120
 
-function unscripted({ brief, role }: ThinkAsk): ScriptReply {
+function unscripted({ brief, role }: ModelCallRequest): ScriptReply {
   // R-DWS-36: nobody has judged, so there is no vote; a value that fits could be a pass.
   if (role === 'verifier') return { said: { kind: 'refuse' } }
   if (brief.returnSchema !== undefined) return { said: { kind: 'json', json: minimalValue(brief.returnSchema) } }
@@ -94,7 +94,7 @@ const CONFIDENCE = 0.9
 
 type Words = Exclude<ScriptReply['said'], { kind: 'fail' }>
 
-function spokenOf(said: Words, { reasoning = '', confidence, usage }: ScriptReply, ask: ThinkAsk): Spoken {
+function spokenOf(said: Words, { reasoning = '', confidence, usage }: ScriptReply, ask: ModelCallRequest): Spoken {
   const { brief, rounds } = ask
   const wrap = (result: Json): string => JSON.stringify({ result, confidence: confidence ?? CONFIDENCE })
   const say = (text: string, more: Partial<Spoken> = {}): Spoken => {
@@ -129,7 +129,10 @@ const BYTES_PER_TOKEN = 4
 const tokens = (texts: readonly string[]): number =>
   Math.ceil(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / BYTES_PER_TOKEN)
 
-const usageOf = (ask: ThinkAsk, { text, reasoning, calls }: Pick<Spoken, 'text' | 'reasoning' | 'calls'>): Usage => ({
+const usageOf = (
+  ask: ModelCallRequest,
+  { text, reasoning, calls }: Pick<Spoken, 'text' | 'reasoning' | 'calls'>,
+): Usage => ({
   inputTokens: tokens(conversationOf(ask).map(sizeOf)),
   outputTokens: tokens([text, reasoning, ...calls.map(({ name, input }) => name + input)]),
 })
