@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Clock, Ids, Random } from './engine/ports/store.js'
+import type { Clock, Ids, Random } from './engine/ports/clock.js'
 
 /** The machine's clock. setTimeout cannot wait longer than 2^31 ms, so longer waits are cut and asked for again. */
 export const systemClock: Clock = {

@@ -1,5 +1,7 @@
 import type { Agents, Artifacts } from '../engine/ports/agents.js'
-import type { Clock, Ids, Log, Random, SchemaChecker } from '../engine/ports/store.js'
+import type { Clock, Ids, Random } from '../engine/ports/clock.js'
+import type { Log } from '../engine/ports/log.js'
+import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Secrets } from '../secrets/secrets.js'
 import { createBriefs } from './brief.js'
 import { type Catalog, createCatalog } from './catalog/catalog.js'

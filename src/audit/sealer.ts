@@ -1,5 +1,6 @@
 import type { AuditStore } from '../engine/ports/audit.js'
-import type { Clock, Log } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
+import type { Log } from '../engine/ports/log.js'
 import { signCheckpoint } from './checkpoint.js'
 import type { SigningKey } from './signing-key.js'
 

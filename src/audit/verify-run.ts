@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { RunRow, Store } from '../engine/ports/store.js'
+import type { RunRow } from '../engine/ports/run-index.js'
+import type { Store } from '../engine/ports/store.js'
 import { atEnd, type Expected, isAnomaly, type LogAnomaly, WALK_START, type Walk, walkOn } from './verify-log.js'
 
 export type RunVerdict = {

@@ -1,6 +1,7 @@
 import type { AuditAnomaly, AuditAdmin, AuditReport } from '../engine/api.js'
 import type { Checkpoint, SealedRun } from '../engine/ports/audit.js'
-import type { RunRow, Store } from '../engine/ports/store.js'
+import type { RunRow } from '../engine/ports/run-index.js'
+import type { Store } from '../engine/ports/store.js'
 import { follows, isUnchanged, judgeSignature } from './checkpoint.js'
 import type { TrustedKeys } from './signing-key.js'
 import { type RunVerdict, verifySealed, verifyUnsealed } from './verify-run.js'

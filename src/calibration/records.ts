@@ -1,4 +1,6 @@
-import type { Clock, Store, VerdictRow } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
+import type { VerdictRow } from '../engine/ports/run-index.js'
+import type { Store } from '../engine/ports/store.js'
 import type { Records } from '../engine/ports/verification.js'
 import { Lru } from '../lru.js'
 import { effectiveVotes } from './agreement.js'

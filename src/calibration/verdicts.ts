@@ -1,4 +1,5 @@
-import type { Store, VerdictRow } from '../engine/ports/store.js'
+import type { VerdictRow } from '../engine/ports/run-index.js'
+import type { Store } from '../engine/ports/store.js'
 import type { Records, Standards } from '../engine/ports/verification.js'
 import type { Entry } from './labels.js'
 import type { ReadRecord } from './records.js'

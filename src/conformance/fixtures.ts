@@ -2,7 +2,7 @@ import fs from 'node:fs/promises'
 import path from 'node:path'
 import { isObject } from '../core/json.js'
 import type { RunEngine } from '../engine/api.js'
-import type { Log } from '../engine/ports/store.js'
+import type { Log } from '../engine/ports/log.js'
 import { DocumentError, readDocument } from '../project/document.js'
 
 type Registry = Pick<RunEngine, 'putWorkflow'>

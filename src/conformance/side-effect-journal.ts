@@ -1,6 +1,6 @@
 import { appendFile } from 'node:fs/promises'
 import { isObject } from '../core/json.js'
-import type { EffectAnswer, Performer } from '../engine/ports/store.js'
+import type { EffectAnswer, Performer } from '../engine/ports/performer.js'
 
 /**
  * The outside world of `core.conformance.side-effect`: one line per effect received, with its identity, so that a test

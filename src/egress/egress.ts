@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { setMaxListeners } from 'node:events'
-import type { Clock } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
 import { isPublicAddress } from './address.js'
 import { exchange } from './exchange.js'
 import { type Deadline, openStream } from './stream.js'

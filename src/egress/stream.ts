@@ -1,5 +1,5 @@
 import type http from 'node:http'
-import type { Clock } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
 import type { EgressCode, EgressFailure, EgressStream, StreamRequest } from './egress.js'
 import { LOST, open, watch } from './exchange.js'
 import type { Target } from './target.js'

@@ -6,16 +6,11 @@ import type { Plan } from '../core/workflow/plan.js'
 import type { RunState } from '../core/run/state.js'
 import type { Checkpoint } from './ports/audit.js'
 import type { Delivery, Webhook } from './ports/deliveries.js'
-import type {
-  ChildRow,
-  Receipt,
-  RunQuery,
-  RunRow,
-  Standard,
-  StandardKind,
-  StoredEvent,
-  WorkflowRecord,
-} from './ports/store.js'
+import type { StoredEvent } from './ports/event-log.js'
+import type { Receipt } from './ports/receipts.js'
+import type { ChildRow, RunQuery, RunRow } from './ports/run-index.js'
+import type { Standard, StandardKind } from './ports/standards.js'
+import type { WorkflowRecord } from './ports/workflows.js'
 
 /** What the edges (HTTP, conformance seams, embedding programs) may ask of a host. */
 export interface RunEngine {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { Clock, Log } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
+import type { Log } from '../engine/ports/log.js'
 
 /** One line per answer: who, what, how it went. Never a key, a body or a query. */
 export function recordAccess(app: FastifyInstance, log: Log, clock: Clock, boot: string): void {

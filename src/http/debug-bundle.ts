@@ -1,6 +1,7 @@
 import type { Json } from '../core/json.js'
 import type { RunView } from '../engine/api.js'
-import type { ChildRow, StoredEvent } from '../engine/ports/store.js'
+import type { StoredEvent } from '../engine/ports/event-log.js'
+import type { ChildRow } from '../engine/ports/run-index.js'
 import { BUNDLE_VERSION } from '../wire/debug-bundle.js'
 import { redactPayload, redactSnapshot, type Scrub, scrubber } from '../wire/redact.js'
 import { renderEvent, renderSnapshot } from '../wire/render.js'

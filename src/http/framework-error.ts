@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../core/problem.js'
-import { StoreUnavailable, UnstorableText } from '../engine/ports/store.js'
+import { StoreUnavailable, UnstorableText } from '../engine/ports/event-log.js'
 import type { HttpConfig } from './config.js'
 import { Refused } from './http-answer.js'
 

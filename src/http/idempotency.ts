@@ -2,7 +2,8 @@ import type { Json, JsonObject } from '../core/json.js'
 import { PROBLEMS, refuse } from '../core/problem.js'
 import { sha256OfJson } from '../digest.js'
 import type { Answer, MakeReceipt, RunView } from '../engine/api.js'
-import type { Clock, Receipt, ReceiptKey } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
+import type { Receipt, ReceiptKey } from '../engine/ports/receipts.js'
 import { type HttpAnswer, problem } from './http-answer.js'
 
 /**

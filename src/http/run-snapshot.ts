@@ -1,7 +1,7 @@
 import type { Plan } from '../core/workflow/plan.js'
 import { sha256 } from '../digest.js'
 import type { RunEngine, RunView } from '../engine/api.js'
-import type { ChildRow } from '../engine/ports/store.js'
+import type { ChildRow } from '../engine/ports/run-index.js'
 import type { InterruptDoc } from '../wire/interrupt.js'
 import { renderSnapshot } from '../wire/render.js'
 import type { RunSnapshot } from '../wire/run.js'

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import type { Clock } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
 
 export type ChildOptions = {
   readonly command: readonly string[]

@@ -1,5 +1,5 @@
 import { isObject, type Json } from '../core/json.js'
-import type { Clock } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
 import { readPattern } from './pattern.js'
 import { stringsIn, valueAt } from './pointer.js'
 import {

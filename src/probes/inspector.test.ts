@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { criterion, inspectorRig } from '../../test/e2e/probes/rig.js'
 import type { Probe } from '../core/verification/gate.js'
-import type { SchemaChecker } from '../engine/ports/store.js'
+import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import { settled } from '../testing/manual-clock.js'
 
 let rig: ReturnType<typeof inspectorRig>

@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js'
-import type { Clock } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
 
 /**
  * Patterns of gates, on the engine that expressions use: its time is linear in the text for any pattern. Linear is not

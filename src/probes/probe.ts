@@ -2,7 +2,9 @@ import type { Knowledge, Probe } from '../core/verification/gate.js'
 import type { Evidence, ProbeResult } from '../core/verification/judgement.js'
 import type { Json } from '../core/json.js'
 import type { Egress } from '../egress/egress.js'
-import type { Clock, Log, SchemaChecker } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
+import type { Log } from '../engine/ports/log.js'
+import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Semaphore } from '../timing/semaphore.js'
 
 /** A probe of one type. */

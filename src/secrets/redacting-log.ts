@@ -1,5 +1,5 @@
 import { MASK } from '../core/run/redaction.js'
-import type { Log } from '../engine/ports/store.js'
+import type { Log } from '../engine/ports/log.js'
 import type { Redactor } from './redactor.js'
 
 /** Deep enough for what is logged; what lies deeper, or leads round in a circle, is not shown. */

@@ -1,6 +1,6 @@
 import type { Gate, Intent, Knowledge } from '../core/verification/gate.js'
 import type { Json } from '../core/json.js'
-import type { StandardKind } from '../engine/ports/store.js'
+import type { StandardKind } from '../engine/ports/standards.js'
 import { completeGate } from './gate-document.js'
 import { completeIntent } from './intent-document.js'
 import { completeKnowledge } from './knowledge-document.js'

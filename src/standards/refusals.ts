@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../core/json.js'
 import { type Refusal, refuse } from '../core/problem.js'
-import type { StandardKind } from '../engine/ports/store.js'
+import type { StandardKind } from '../engine/ports/standards.js'
 
 const LABELS: { readonly [Kind in StandardKind]: string } = {
   gate: 'gate',

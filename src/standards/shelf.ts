@@ -4,7 +4,7 @@ import { present } from '../core/present.js'
 import { isAgentId } from '../core/work-id.js'
 import { sha256OfJson } from '../digest.js'
 import { agentWorkflow } from '../engine/runtime/agent-workflow.js'
-import type { Standard, StandardKind } from '../engine/ports/store.js'
+import type { Standard, StandardKind } from '../engine/ports/standards.js'
 
 /** All that one tenant's work is held to, at one time. */
 export type Shelf = {

@@ -1,4 +1,5 @@
-import type { Clock, Store } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
+import type { Store } from '../engine/ports/store.js'
 import { Lru } from '../lru.js'
 import { type Shelf, shelve } from './shelf.js'
 

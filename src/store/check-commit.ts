@@ -1,6 +1,6 @@
 import type { Fork } from '../core/run/events.js'
 import type { NewDelivery } from '../engine/ports/deliveries.js'
-import type { Commit, StreamAppend } from '../engine/ports/store.js'
+import type { Commit, StreamAppend } from '../engine/ports/event-log.js'
 import { refuseNul } from './storable-text.js'
 
 /** Throws when a commit is malformed, which is a bug of the caller, or holds a text that cannot be stored (S11). */

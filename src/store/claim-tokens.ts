@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { StoreUnavailable } from '../engine/ports/store.js'
+import { StoreUnavailable } from '../engine/ports/event-log.js'
 
 /** Tells a statement of this store that was carried out from somebody else's, when its answer was lost. */
 export const claimToken = (): string => randomUUID()

@@ -1,4 +1,4 @@
-import type { Commit } from '../engine/ports/store.js'
+import type { Commit } from '../engine/ports/event-log.js'
 
 type Listener = (runId: string) => void
 

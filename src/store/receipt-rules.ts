@@ -1,4 +1,4 @@
-import type { Receipt, ReceiptKey } from '../engine/ports/store.js'
+import type { Receipt, ReceiptKey } from '../engine/ports/receipts.js'
 
 /**
  * Contract core §4.1: a retryable outcome is never replayed (the next try replaces it), and a pending one may be taken

@@ -1,4 +1,4 @@
-import { UnstorableText } from '../engine/ports/store.js'
+import { UnstorableText } from '../engine/ports/event-log.js'
 
 /** Throws UnstorableText where a value to be stored, or looked up, holds a NUL anywhere (S11). */
 export function refuseNul(value: unknown): void {

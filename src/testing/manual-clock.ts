@@ -1,4 +1,4 @@
-import type { Clock } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
 
 /** A clock that stands still until it is told how far to go; callbacks fire in time order. */
 export class ManualClock implements Clock {

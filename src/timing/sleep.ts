@@ -1,4 +1,4 @@
-import type { Clock } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
 
 /** Resolves after `ms`, or as soon as `signal` aborts. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {

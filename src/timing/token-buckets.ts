@@ -1,4 +1,4 @@
-import type { Clock } from '../engine/ports/store.js'
+import type { Clock } from '../engine/ports/clock.js'
 
 /** How many tokens a bucket holds, and how many come back in how long. */
 export type Refill = { readonly burst: number; readonly tokens: number; readonly everyMs: number }

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../core/json.js'
-import type { SchemaChecker } from '../engine/ports/store.js'
+import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Job } from './job.js'
 import { limitProblem, sizeProblem } from './limits.js'
 import { type JobOutcome, SchemaWorker } from './schema-worker.js'

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { sha256 } from '../digest.js'
 import type { Delivery, Webhook } from '../engine/ports/deliveries.js'
-import type { StoredEvent } from '../engine/ports/store.js'
+import type { StoredEvent } from '../engine/ports/event-log.js'
 import { renderEvent } from '../wire/render.js'
 
 /** What one try of a delivery sends (contract core §11.2). Body and delivery id are the same on every try. */

@@ -1,6 +1,8 @@
 import type { Egress, EgressAnswer } from '../egress/egress.js'
-import type { Delivery, DeliveryResult, DeliveryStore, Webhook } from '../engine/ports/deliveries.js'
-import type { Clock, Log, Store } from '../engine/ports/store.js'
+import type { Delivery, DeliveryQueue, DeliveryResult, Webhook, WebhookStore } from '../engine/ports/deliveries.js'
+import type { Clock } from '../engine/ports/clock.js'
+import type { Log } from '../engine/ports/log.js'
+import type { EventLog } from '../engine/ports/event-log.js'
 import { sleep } from '../timing/sleep.js'
 import { afterFailure, afterSuccess, circuitOf } from './circuit.js'
 import { deliveryRequest } from './delivery-request.js'
@@ -27,10 +29,10 @@ export type DispatcherOptions = {
 }
 
 /** The part of the store that deliveries live in, and the events they tell of. */
-export type WebhookStore = DeliveryStore & Pick<Store, 'readEvents'>
+export type DeliverySource = WebhookStore & DeliveryQueue & Pick<EventLog, 'readEvents'>
 
 export type DispatcherDeps = {
-  readonly store: WebhookStore
+  readonly store: DeliverySource
   readonly egress: Egress
   readonly clock: Clock
   readonly log: Log

@@ -1,5 +1,6 @@
-import type { DeliveryStore, Webhook, WebhookHealth } from '../engine/ports/deliveries.js'
-import type { Clock, Log } from '../engine/ports/store.js'
+import type { WebhookStore, Webhook, WebhookHealth } from '../engine/ports/deliveries.js'
+import type { Clock } from '../engine/ports/clock.js'
+import type { Log } from '../engine/ports/log.js'
 
 const TRUST_MS = 1_000
 
@@ -18,7 +19,7 @@ export class Subscriptions {
   #writes: Promise<void> = Promise.resolve()
 
   constructor(
-    private readonly store: Pick<DeliveryStore, 'listWebhooks' | 'putWebhookHealth'>,
+    private readonly store: Pick<WebhookStore, 'listWebhooks' | 'putWebhookHealth'>,
     private readonly clock: Clock,
     private readonly log: Log,
   ) {}

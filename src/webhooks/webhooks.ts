@@ -4,14 +4,17 @@ import type { Egress } from '../egress/egress.js'
 import type { UrlProblem } from '../egress/target.js'
 import type { Answer, NewWebhook, WebhookAdmin } from '../engine/api.js'
 import type { Delivery, NewDelivery, Webhook } from '../engine/ports/deliveries.js'
-import type { Announcer, Clock, Ids, Log, StoredEvent } from '../engine/ports/store.js'
+import type { Announcer } from '../engine/ports/announcer.js'
+import type { Clock, Ids } from '../engine/ports/clock.js'
+import type { StoredEvent } from '../engine/ports/event-log.js'
+import type { Log } from '../engine/ports/log.js'
 import { HEALTHY } from './circuit.js'
-import { Dispatcher, type DispatcherOptions, type WebhookStore } from './dispatcher.js'
+import { Dispatcher, type DeliverySource, type DispatcherOptions } from './dispatcher.js'
 import { wants, watches } from './match.js'
 import { Subscriptions } from './subscriptions.js'
 
 export type WebhooksDeps = {
-  readonly store: WebhookStore
+  readonly store: DeliverySource
   readonly egress: Egress
   readonly clock: Clock
   readonly ids: Ids

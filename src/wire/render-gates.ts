@@ -1,6 +1,6 @@
 import type { Spend } from '../core/budget/budget.js'
 import { maskWithin, secretsOf } from '../core/run/redaction.js'
-import type { Active, Ended, Told } from '../core/run/state.js'
+import type { Active, Ended, RunBase } from '../core/run/state.js'
 import type { RunSnapshot } from './run.js'
 import { spentOf } from './spent.js'
 import type { Convergence, GateSnapshot } from './verification.js'
@@ -40,7 +40,7 @@ function criteriaOf(state: Existing): Criteria | undefined {
 }
 
 /** In the order in which they were first judged. */
-export function gatesOf({ gated }: Pick<Told, 'gated'>): GateSnapshot[] {
+export function gatesOf({ gated }: Pick<RunBase, 'gated'>): GateSnapshot[] {
   return Object.values(gated?.slots ?? {}).map(
     ({ gateId, nodeId, workerId, target, verdict, attempts }): GateSnapshot => {
       const latest = attempts.at(-1)
@@ -60,7 +60,7 @@ export function gatesOf({ gated }: Pick<Told, 'gated'>): GateSnapshot[] {
 /** R-DWS-28: what workers and verifiers have spent is booked apart; both draw on the one budget. */
 export function ledgersOf(
   spend: Spend,
-  { verification }: Pick<Told, 'verification'>,
+  { verification }: Pick<RunBase, 'verification'>,
 ): NonNullable<RunSnapshot['assay']>['spend'] {
   if (verification === undefined) return spentOf(spend)
   const execution: Spend = {

@@ -4,7 +4,7 @@ import { lineOf, type Source } from './source.js'
 /** What may know what. A file belongs to the first layer whose `place` it is in. */
 type Layer = {
   readonly place: string
-  /** Own places it may import besides itself: a folder (`core/`) or a file (`engine/ports/store.ts`). */
+  /** Own places it may import besides itself: a folder (`core/`) or a file (`engine/api.ts`). */
   readonly ours: readonly string[]
   /** Own places it may import for types only. */
   readonly types?: readonly string[]
@@ -13,23 +13,23 @@ type Layer = {
 }
 
 const NODE = ['node:*']
-const PORTS = ['engine/ports/store.ts', 'engine/ports/deliveries.ts', 'engine/ports/audit.ts']
+const PORTS = 'engine/ports/'
 
 export const LAYERS: readonly Layer[] = [
   { place: 'core/', ours: [], packages: ['@marcbachmann/cel-js', 're2js'] },
   { place: 'digest.ts', ours: ['core/json.ts'], packages: ['node:crypto'] },
   { place: 'lru.ts', ours: [], packages: [] },
-  { place: 'timing/', ours: [], types: ['engine/ports/store.ts'], packages: [] },
+  { place: 'timing/', ours: [], types: [PORTS], packages: [] },
   { place: 'engine/', ours: ['core/', 'digest.ts', 'lru.ts', 'timing/'], packages: ['node:crypto'] },
   {
     place: 'standards/',
     ours: ['core/', 'digest.ts', 'lru.ts', 'project/suggest.ts', 'engine/runtime/agent-workflow.ts'],
-    types: ['engine/api.ts', 'engine/ports/verification.ts', ...PORTS],
+    types: ['engine/api.ts', PORTS],
     packages: ['re2js'],
   },
-  { place: 'store/postgres/', ours: ['store/', 'core/', ...PORTS], packages: [...NODE, 'pg'] },
-  { place: 'store/', ours: ['core/', ...PORTS], packages: [...NODE, '@photostructure/sqlite'] },
-  { place: 'wire/', ours: ['core/'], types: ['engine/api.ts', ...PORTS], packages: ['typebox'] },
+  { place: 'store/postgres/', ours: ['store/', 'core/', PORTS], packages: [...NODE, 'pg'] },
+  { place: 'store/', ours: ['core/', PORTS], packages: [...NODE, '@photostructure/sqlite'] },
+  { place: 'wire/', ours: ['core/'], types: ['engine/api.ts', PORTS], packages: ['typebox'] },
   {
     place: 'http/',
     ours: [
@@ -42,7 +42,7 @@ export const LAYERS: readonly Layer[] = [
       'engine/queries/artifacts.ts',
       'engine/queries/shown-hash.ts',
       'engine/queries/verifications.ts',
-      ...PORTS,
+      PORTS,
     ],
     types: ['calibration/verdicts.ts'],
     packages: 'any',
@@ -60,13 +60,13 @@ export const LAYERS: readonly Layer[] = [
       'egress/fetch.ts',
       'egress/stream.ts',
     ],
-    types: ['agents/settings.ts', 'egress/', 'secrets/', 'engine/ports/agents.ts', 'engine/ports/store.ts'],
+    types: ['agents/settings.ts', 'egress/', 'secrets/', PORTS],
     packages: [...NODE, '@ai-sdk', 'yaml'],
   },
   {
     place: 'agents/answer/',
     ours: ['core/', 'digest.ts', 'agents/token-bound.ts'],
-    types: ['secrets/', 'engine/ports/agents.ts', 'engine/ports/store.ts'],
+    types: ['secrets/', PORTS],
     packages: ['jsonrepair'],
   },
   { place: 'agents/traceparent.ts', ours: ['digest.ts'], packages: [] },
@@ -76,19 +76,19 @@ export const LAYERS: readonly Layer[] = [
   {
     place: 'agents/agents.ts',
     ours: ['agents/'],
-    types: ['egress/', 'secrets/', 'engine/ports/agents.ts', 'engine/ports/store.ts'],
+    types: ['egress/', 'secrets/', PORTS],
     packages: [],
   },
-  { place: 'egress/', ours: [], types: ['engine/ports/store.ts'], packages: NODE },
+  { place: 'egress/', ours: [], types: [PORTS], packages: NODE },
   {
     place: 'webhooks/',
     ours: ['core/', 'digest.ts', 'timing/', 'wire/render.ts'],
-    types: ['egress/', 'engine/api.ts', ...PORTS],
+    types: ['egress/', 'engine/api.ts', PORTS],
     packages: ['node:crypto'],
   },
   {
     place: 'conformance/',
-    ours: ['core/', 'wire/', 'http/', 'project/document.ts', 'engine/api.ts', 'engine/ports/store.ts'],
+    ours: ['core/', 'wire/', 'http/', 'project/document.ts', 'engine/api.ts', PORTS],
     packages: 'any',
   },
   { place: 'log-check/', ours: [], packages: ['node:crypto'] },
@@ -105,7 +105,7 @@ export const LAYERS: readonly Layer[] = [
     types: ['agents/settings.ts'],
     packages: NODE,
   },
-  { place: 'system.ts', ours: [], types: ['engine/ports/store.ts'], packages: NODE },
+  { place: 'system.ts', ours: [], types: [PORTS], packages: NODE },
   {
     place: 'agents/tools/',
     ours: [
@@ -118,23 +118,23 @@ export const LAYERS: readonly Layer[] = [
       'secrets/',
       'package-version.ts',
     ],
-    types: ['agents/settings.ts', 'engine/ports/agents.ts', 'engine/ports/store.ts'],
+    types: ['agents/settings.ts', PORTS],
     packages: [...NODE, '@modelcontextprotocol/client'],
   },
-  { place: 'secrets/', ours: ['core/'], types: ['agents/settings.ts', 'engine/ports/store.ts'], packages: NODE },
+  { place: 'secrets/', ours: ['core/'], types: ['agents/settings.ts', PORTS], packages: NODE },
   { place: 'vault/', ours: ['core/', 'digest.ts'], packages: NODE },
   { place: 'link-secrets.ts', ours: [], packages: NODE },
   {
     place: 'agents/catalog/',
     ours: ['core/', 'digest.ts', 'agents/prompts/', 'project/document.ts'],
-    types: ['engine/ports/store.ts'],
+    types: [PORTS],
     packages: [...NODE, 'semver'],
   },
   { place: 'agents/prompts/', ours: ['core/', 'digest.ts', 'agents/markers.ts'], packages: [] },
   {
     place: 'agents/brief.ts',
     ours: ['core/', 'agents/actor.ts', 'agents/prompts/', 'agents/token-bound.ts'],
-    types: ['agents/', 'secrets/', 'engine/ports/agents.ts', 'engine/ports/store.ts'],
+    types: ['agents/', 'secrets/', PORTS],
     packages: [],
   },
   { place: 'agents/actor.ts', ours: ['core/', 'agents/catalog/catalog-agent.ts'], types: ['agents/'], packages: [] },
@@ -166,23 +166,23 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'audit/',
-    ours: ['digest.ts', 'engine/api.ts', 'engine/runtime/chain.ts', ...PORTS],
+    ours: ['digest.ts', 'engine/api.ts', 'engine/runtime/chain.ts', PORTS],
     packages: NODE,
   },
   {
     place: 'calibration/',
     ours: ['core/', 'lru.ts'],
-    types: ['engine/ports/store.ts', 'engine/ports/verification.ts'],
+    types: [PORTS],
     packages: [],
   },
   {
     place: 'probes/',
     ours: ['core/', 'timing/'],
-    types: ['egress/', 'engine/ports/store.ts', 'engine/ports/verification.ts'],
+    types: ['egress/', PORTS],
     packages: [...NODE, 're2js'],
   },
-  { place: 'user-schema/', ours: ['core/', 'digest.ts', 'lru.ts', 'engine/ports/store.ts'], packages: 'any' },
-  { place: 'telemetry/', ours: ['core/', 'engine/ports/store.ts', 'engine/api.ts'], packages: 'any' },
+  { place: 'user-schema/', ours: ['core/', 'digest.ts', 'lru.ts', PORTS], packages: 'any' },
+  { place: 'telemetry/', ours: ['core/', PORTS, 'engine/api.ts'], packages: 'any' },
   { place: 'testing/', ours: ['core/', 'digest.ts', 'engine/', 'store/', 'log-check/'], packages: 'any' },
   { place: 'host.ts', ours: ['*'], packages: 'any' },
 ]

@@ -1,7 +1,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { JsonObject } from '../../src/core/json.js'
-import type { Store, StreamAppend } from '../../src/engine/ports/store.js'
+import type { StreamAppend } from '../../src/engine/ports/event-log.js'
+import type { Store } from '../../src/engine/ports/store.js'
 
 /**
  * A recorded history: everything that hosts of one `engineVersion` made durable while a story was told, commit by

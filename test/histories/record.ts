@@ -1,5 +1,6 @@
 import { ENGINE_VERSION } from '../../src/core/run/version.js'
-import type { Commit, Store } from '../../src/engine/ports/store.js'
+import type { Commit } from '../../src/engine/ports/event-log.js'
+import type { Store } from '../../src/engine/ports/store.js'
 import { type History, type RecordedAppend, runsOf } from './history.js'
 import { changesOf, snapshotsOf } from './snapshots.js'
 import type { Story } from './stories/index.js'

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../../src/engine/ports/store.js'
+import type { StoredEvent } from '../../src/engine/ports/event-log.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { CountingIds, engineRig } from '../../src/testing/engine-rig.js'
 import { type History, load, runsOf } from './history.js'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { entryOf } from '../../src/calibration/testing/entry.js'
 import { createVerdicts } from '../../src/calibration/verdicts.js'
-import type { VerdictQuery } from '../../src/engine/ports/store.js'
+import type { VerdictQuery } from '../../src/engine/ports/run-index.js'
 import { compileCheck } from '../../src/http/check.js'
 import { boundGate } from '../../src/testing/gates.js'
 import { gateDocument, intentDocument } from '../../src/testing/standards.js'

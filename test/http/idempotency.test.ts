@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { StoreUnavailable } from '../../src/engine/ports/store.js'
+import { StoreUnavailable } from '../../src/engine/ports/event-log.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { overriding } from './fake-engine.js'
 import { spare, startHttp, type TestHost } from './harness.js'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { StoredEvent } from '../../src/engine/ports/store.js'
+import type { StoredEvent } from '../../src/engine/ports/event-log.js'
 import { overriding } from './fake-engine.js'
 import { startHttp, type TestHost } from './harness.js'
 import { framesOf, listen, openStream } from './sockets.js'

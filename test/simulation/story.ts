@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { OpenInterrupt } from '../../src/core/interrupt/decide.js'
-import type { RunRow, StoredEvent } from '../../src/engine/ports/store.js'
+import type { StoredEvent } from '../../src/engine/ports/event-log.js'
+import type { RunRow } from '../../src/engine/ports/run-index.js'
 import type { CheckedRun } from '../../src/log-check/checked.js'
 import { engineRig, type Rig, register } from '../../src/testing/engine-rig.js'
 import { settled } from '../../src/testing/manual-clock.js'

@@ -1,6 +1,8 @@
 import { expect } from 'vitest'
 import type { Fork } from '../../src/core/run/events.js'
-import type { RunRow, Store, StoredEvent } from '../../src/engine/ports/store.js'
+import type { StoredEvent } from '../../src/engine/ports/event-log.js'
+import type { RunRow } from '../../src/engine/ports/run-index.js'
+import type { Store } from '../../src/engine/ports/store.js'
 
 /** What an event says, whichever of two equal runs says it. */
 export const said = ({ type, nodeId, payload }: Pick<StoredEvent, 'type' | 'nodeId' | 'payload'>): unknown => {

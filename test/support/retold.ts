@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { sameEvent } from '../../src/core/replay/compare.js'
-import type { Performer } from '../../src/engine/ports/store.js'
+import type { Performer } from '../../src/engine/ports/performer.js'
 import type { CheckedRun } from '../../src/log-check/checked.js'
 import { openStore } from '../../src/store/open-store.js'
 import { engineRig } from '../../src/testing/engine-rig.js'

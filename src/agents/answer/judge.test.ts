@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { BriefContents } from '../../engine/ports/agents.js'
-import type { SchemaChecker } from '../../engine/ports/store.js'
+import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import { createSecrets } from '../../secrets/secrets.js'
 import { judge } from './judge.js'
 import type { Spoken } from './spoken.js'

@@ -1,7 +1,7 @@
 import type { ModelSaid } from '../../core/invocation/brief.js'
 import { isObject, type Json, type JsonObject } from '../../core/json.js'
 import type { BriefContents } from '../../engine/ports/agents.js'
-import type { SchemaChecker } from '../../engine/ports/store.js'
+import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import { cleanJson, cleanText } from './clean.js'
 import { findJson } from './find-json.js'
 

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { isObject, type JsonObject } from '../../core/json.js'
 import { sha256OfJson } from '../../digest.js'
-import type { SchemaChecker } from '../../engine/ports/store.js'
+import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import { parseDocument } from '../../project/document.js'
 import { parseRef, REF_RULE } from '../prompts/ref.js'
 import type { FindPrompt } from '../prompts/template.js'

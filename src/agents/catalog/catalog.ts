@@ -1,4 +1,6 @@
-import type { Clock, Log, SchemaChecker } from '../../engine/ports/store.js'
+import type { Clock } from '../../engine/ports/clock.js'
+import type { Log } from '../../engine/ports/log.js'
+import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import type { FindPrompt } from '../prompts/template.js'
 import type { CatalogAgent } from './catalog-agent.js'
 import { watchFolders } from './folder-watch.js'

@@ -1,7 +1,8 @@
 import { type FSWatcher, watch } from 'node:fs'
 import fs from 'node:fs/promises'
 import path from 'node:path'
-import type { Clock, Log } from '../../engine/ports/store.js'
+import type { Clock } from '../../engine/ports/clock.js'
+import type { Log } from '../../engine/ports/log.js'
 
 /** Editors write a file in several steps; what is quiet for so long is taken to be done. */
 const QUIET_MS = 100

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import type { SchemaChecker } from '../../engine/ports/store.js'
+import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import { HOST_LIBRARY, HOST_PROMPTS } from '../prompts/host-prompts.js'
 import { refText } from '../prompts/ref.js'
 import type { FindPrompt } from '../prompts/template.js'

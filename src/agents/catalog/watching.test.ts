@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../../../test/e2e/webhooks/until.js'
-import type { SchemaChecker } from '../../engine/ports/store.js'
+import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import { ManualClock } from '../../testing/manual-clock.js'
 import { type Catalog, createCatalog } from './catalog.js'
 

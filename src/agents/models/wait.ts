@@ -1,5 +1,5 @@
 import { backoff } from '../../core/backoff.js'
-import type { Random } from '../../engine/ports/store.js'
+import type { Random } from '../../engine/ports/clock.js'
 
 const WAITS = { firstMs: 500, mostMs: 30_000 }
 

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { Clock } from '../../engine/ports/store.js'
+import type { Clock } from '../../engine/ports/clock.js'
 
 export type Ended<T> =
   | { readonly kind: 'done'; readonly value: T }

@@ -53,12 +53,12 @@ import {
 } from './budget.js'
 import type { RunStarted } from '../run/events.js'
 import type { Plan } from '../workflow/plan.js'
-import type { Active, Told } from '../run/state.js'
-import type { Limits, Turn } from '../run/decision-context.js'
+import type { Active, RunBase } from '../run/state.js'
+import type { Limits, DecisionContext } from '../run/decision-context.js'
 import { invocationOf, judgesIn, workersOf } from '../run/waiting.js'
 
 /** R-BUDGET-2: what the run was given, what it asked for, and what host and ancestors allow: the least of each. */
-export const policies = ({ started }: Pick<Told, 'started'>): readonly BudgetPolicy[] => [
+export const policies = ({ started }: Pick<RunBase, 'started'>): readonly BudgetPolicy[] => [
   started.grant ?? {},
   policyOf(started.configurable?.budget),
   ...(started.policies ?? []),
@@ -71,16 +71,16 @@ export const withPolicies = (started: RunStarted, plan: Plan, limits: Limits): R
     : started
 
 /** What holds for a child's spending besides its grant: the models that its parent may not call, it may not either. */
-export const policiesForChild = (state: Pick<Told, 'started'>): readonly BudgetPolicy[] =>
+export const policiesForChild = (state: Pick<RunBase, 'started'>): readonly BudgetPolicy[] =>
   policies(state).flatMap(({ modelAllow, modelDeny }) =>
     modelAllow || modelDeny ? [{ ...(modelAllow ? { modelAllow } : {}), ...(modelDeny ? { modelDeny } : {}) }] : [],
   )
 
 /** What the run may spend at most. */
-export const ceilingsOf = (state: Pick<Told, 'started'>): Ceilings => leastOf(policies(state))
+export const ceilingsOf = (state: Pick<RunBase, 'started'>): Ceilings => leastOf(policies(state))
 
 /** R-BUDGET-3: said once, at the start of a run that may not spend as much as it likes. */
-export function tellBudget(turn: Turn): void {
+export function tellBudget(turn: DecisionContext): void {
   const effectiveBudget = ceilingsOf(turn.active)
   if (!isBounded(effectiveBudget)) return
   turn.emit({ type: 'budget.reserved', payload: { effectiveBudget, scope: 'run' }, cause: turn.active.next - 1 })
@@ -88,7 +88,7 @@ export function tellBudget(turn: Turn): void {
 
 const canSpend = ({ nodes }: Plan): boolean => nodes.some(({ type }) => type.hands || type.invokes)
 
-export const spentBy = ({ spend = NOTHING_SPENT }: Pick<Told, 'spend'>): Spend => spend
+export const spentBy = ({ spend = NOTHING_SPENT }: Pick<RunBase, 'spend'>): Spend => spend
 
 /** What calls under way may still cost, and what workers under way may still spend. */
 export function setAside({ open, nodes }: Active): Spend {
@@ -124,7 +124,7 @@ export function roomFor(state: Active, more: Partial<Spend>): 'yes' | 'not-yet' 
 }
 
 /** Tells what has changed in each bounded dimension since `before`, and what that warns of. */
-export function tellSpend(turn: Turn, before: Spend, cause: number): void {
+export function tellSpend(turn: DecisionContext, before: Spend, cause: number): void {
   const { budget } = turn.active
   if (budget === undefined) return
   const spend = spentBy(turn.active)
@@ -138,7 +138,7 @@ export function tellSpend(turn: Turn, before: Spend, cause: number): void {
   }
 }
 
-function warn(turn: Turn, dimension: BudgetDimension, consumed: number, limit: number, cause: number): void {
+function warn(turn: DecisionContext, dimension: BudgetDimension, consumed: number, limit: number, cause: number): void {
   const percents = policies(turn.active).flatMap(({ thresholdPercent }) => thresholdPercent ?? [])
   const percent = Math.min(...percents)
   if (!Number.isFinite(percent) || turn.active.warned.includes(dimension) || consumed * 100 < limit * percent) return

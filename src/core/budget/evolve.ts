@@ -1,13 +1,13 @@
 import { asSpend, NOTHING_SPENT, plus, type Spend } from './budget.js'
 import type { Recorded } from '../run/events.js'
-import type { NodeState, Told } from '../run/state.js'
+import type { NodeState, RunBase } from '../run/state.js'
 import { judgesIn, workersOf } from '../run/waiting.js'
 
 const nanoOf = (usd: number | undefined): number => Math.round((usd ?? 0) * 1_000_000_000)
 
 /** R-BUDGET-3: what a run has spent is read off events that are there for other reasons; nothing is counted twice. */
 export function evolveSpend(
-  { spend = NOTHING_SPENT }: Pick<Told, 'spend'>,
+  { spend = NOTHING_SPENT }: Pick<RunBase, 'spend'>,
   event: Recorded,
   node: NodeState | undefined,
 ): Spend | undefined {
@@ -48,7 +48,7 @@ function spentWith(event: Recorded, node: NodeState | undefined): Partial<Spend>
 }
 
 /** R-DWS-28: the ledger of verification. What is in it is in the other as well, so one ceiling holds for both. */
-export function evolveVerification({ verification = NOTHING_SPENT }: Pick<Told, 'verification'>, event: Recorded) {
+export function evolveVerification({ verification = NOTHING_SPENT }: Pick<RunBase, 'verification'>, event: Recorded) {
   const more =
     event.type === 'assay.verifier.ended'
       ? event.secret?.spent

@@ -2,10 +2,10 @@ import { amountOf, type BudgetDimension, capOf, ceilingOf, settingOf, type Spend
 import { failure } from '../problem.js'
 import { spentBy } from './decide.js'
 import { stop } from '../run/stop.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 
 /** R-BUDGET-4: the next step would cross a ceiling, so it is not taken and the run ends. `wanted` includes the step. */
-export function exhaust(turn: Turn, nodeId: string, dimension: BudgetDimension, wanted: Spend, cause: number): void {
+export function exhaust(turn: DecisionContext, nodeId: string, dimension: BudgetDimension, wanted: Spend, cause: number): void {
   const limit = ceilingOf(dimension, turn.active.budget ?? {})
   const consumed = amountOf(dimension, spentBy(turn.active))
   const observed = amountOf(dimension, wanted)

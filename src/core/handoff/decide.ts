@@ -27,7 +27,8 @@
  *      variables.
  *  I4  What a worker brings is merged only when every gate has passed it, and where a person must accept it, with a
  *      yes.
- *  I5  A worker's failure is not its node's: whoever handed the work over is told of it and goes on.
+ *  I5  A worker's failure does not end the hand-off; what it means is the node type's to say: a dispatch completes and
+ *      tells its supervisor, a sub-workflow fails unless it absorbs it.
  *  I6  What a worker may spend is set aside with dispatch.began; what it has spent is counted when it ends.
  *  I7  `moveOf` alone says what the run can do by itself: `advance` does it, and `pending` owes no start before it is
  *      done.
@@ -48,12 +49,12 @@ import { maskFailure } from '../run/redaction.js'
 import { type PlanNode, planNodeAt, planNodeOf } from '../workflow/plan.js'
 import { grantFor, spentBy, tellSpend } from '../budget/decide.js'
 import { type Active, nodeAt } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { type OnWorkers, questionOf } from '../run/waiting.js'
 import { MAX_VALUE_BYTES, sizeUpTo } from '../run/value-size.js'
 
 /** Begins, merges and settles whatever can be now. */
-export function proceed(turn: Turn, planNode: PlanNode): void {
+export function proceed(turn: DecisionContext, planNode: PlanNode): void {
   const next = () => (turn.isRunning && !turn.isFull ? moveOf(turn, turn.active, planNode.index) : undefined)
   for (let move = next(); move; move = next()) {
     const { node, worker } = move
@@ -66,7 +67,7 @@ export function proceed(turn: Turn, planNode: PlanNode): void {
 
 /** What a node that hands work over can do by itself: with one of its workers, or, with none left, settle. */
 export function moveOf(
-  { plan }: Pick<Turn, 'plan'>,
+  { plan }: Pick<DecisionContext, 'plan'>,
   state: Active,
   index: number,
 ): { node: OnWorkers; worker: number | undefined } | undefined {
@@ -86,7 +87,7 @@ export function moveOf(
 }
 
 /** R-MAP-6: mapped when the worker's turn has come, from what those before it have left. */
-function begin(turn: Turn, planNode: PlanNode, node: OnWorkers, worker: number): void {
+function begin(turn: DecisionContext, planNode: PlanNode, node: OnWorkers, worker: number): void {
   const workerId = handedTo(node, worker)
   const { mapped, unset } = mapInputs(termsFor(planNode.node.config, workerId), turn.active.variables)
   // One after the other each may have all that is left; those that begin together share it.
@@ -105,7 +106,7 @@ function begin(turn: Turn, planNode: PlanNode, node: OnWorkers, worker: number):
 type Heard<Type extends Outcome['type']> = Extract<Outcome, { type: Type }>
 
 /** R-HANDOFF-4, R-ORCH-17: the child is there, with what it was given. */
-export function childStarted(turn: Turn, planNode: PlanNode, { worker, childRunId, agentId }: Heard<'ChildStarted'>) {
+export function childStarted(turn: DecisionContext, planNode: PlanNode, { worker, childRunId, agentId }: Heard<'ChildStarted'>) {
   const node = handing(nodeAt(turn.active, planNode.index))
   const state = node?.workers[worker]
   if (!node || state?.is !== 'dispatching') return
@@ -121,7 +122,7 @@ export function childStarted(turn: Turn, planNode: PlanNode, { worker, childRunI
   tell(turn, planNode, { phase: 'dispatch.succeeded', workerId, childRunId }, state.began)
 }
 
-export function childRefused(turn: Turn, planNode: PlanNode, { worker, error }: Heard<'ChildRefused'>): void {
+export function childRefused(turn: DecisionContext, planNode: PlanNode, { worker, error }: Heard<'ChildRefused'>): void {
   const node = handing(nodeAt(turn.active, planNode.index))
   const state = node?.workers[worker]
   if (!node || state?.is !== 'dispatching') return
@@ -130,7 +131,7 @@ export function childRefused(turn: Turn, planNode: PlanNode, { worker, error }: 
 }
 
 /** The worker that this run knows to be at work under that id. */
-function atWork(turn: Turn, { nodeId, childRunId }: { readonly nodeId: string; readonly childRunId: string }) {
+function atWork(turn: DecisionContext, { nodeId, childRunId }: { readonly nodeId: string; readonly childRunId: string }) {
   const planNode = planNodeOf(turn.plan, nodeId)
   const node = planNode && handing(nodeAt(turn.active, planNode.index))
   const k = node?.workers.findIndex(worker => worker.is === 'running' && worker.childRunId === childRunId) ?? -1
@@ -139,7 +140,7 @@ function atWork(turn: Turn, { nodeId, childRunId }: { readonly nodeId: string; r
 }
 
 /** A child waits for someone, or no longer does, and so does this run. */
-export function childWaits(turn: Turn, { nodeId, childRunId, status }: Heard<'ChildWaits'>): void {
+export function childWaits(turn: DecisionContext, { nodeId, childRunId, status }: Heard<'ChildWaits'>): void {
   const found = atWork(turn, { nodeId, childRunId })
   if (!found || (found.worker.childStatus ?? 'running') === status) return
   const payload = { nodeId, childRunId, status }
@@ -147,7 +148,7 @@ export function childWaits(turn: Turn, { nodeId, childRunId, status }: Heard<'Ch
 }
 
 /** A child has ended. Returns the node that waited for it, if one did. */
-export function childEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode | undefined {
+export function childEnded(turn: DecisionContext, input: Heard<'ChildEnded'>): PlanNode | undefined {
   const found = atWork(turn, input)
   if (!found) return undefined
   const { planNode, workerId } = found
@@ -191,13 +192,13 @@ function results(
 }
 
 /** §1.3: both spellings of the code, and nothing that must not be seen. */
-function spelled(turn: Turn, told: Failure): NonNullable<HandoffTold['error']> {
+function spelled(turn: DecisionContext, told: Failure): NonNullable<HandoffTold['error']> {
   const { code, message, details } = maskFailure(turn.active, told)
   return { code, error: code, message, ...(details === undefined ? {} : { details: details as JsonObject }) }
 }
 
 /** R-LOOP-8: every worker has come to an end of its own; whoever handed the work over goes on. */
-function settle(turn: Turn, planNode: PlanNode, node: OnWorkers): void {
+function settle(turn: DecisionContext, planNode: PlanNode, node: OnWorkers): void {
   const workers = resultsOf(node)
   settleNode(turn, planNode, node.wait, { kind: 'handed', workers }, dueTo(node))
 }

@@ -6,7 +6,7 @@ import { isGated, isToldFirst, patienceOf, termsFor } from './mapping.js'
 import { MASK } from '../run/redaction.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { nodeAt, type NodeState, type WorkerState } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { type OnWorkers, workersOf } from '../run/waiting.js'
 
 type Ended = Extract<WorkerState, { is: 'completed' }>
@@ -15,7 +15,7 @@ type Ended = Extract<WorkerState, { is: 'completed' }>
  * Merges what a worker has brought back, or asks first. A sub-workflow's harvest is told before the question, with the
  * checksum of what is to be merged; a dispatch tells it when it is merged (R-ATTEST-3, contract agents §28 D7).
  */
-export function harvest(turn: Turn, planNode: PlanNode, node: OnWorkers, worker: number, ended: Ended): void {
+export function harvest(turn: DecisionContext, planNode: PlanNode, node: OnWorkers, worker: number, ended: Ended): void {
   const workerId = handedTo(node, worker)
   if (!isGated(planNode)) return merge(turn, planNode, node, worker, ended, ended.outputs)
   if (isToldFirst(planNode)) tellHarvest(turn, planNode, node, worker, ended, ended.outputs)
@@ -33,7 +33,7 @@ export function harvest(turn: Turn, planNode: PlanNode, node: OnWorkers, worker:
 }
 
 /** R-MAP-10: results that must not be seen: hidden where they come from, or where they would go. */
-function hiddenNames(turn: Turn, { node }: PlanNode, workerId: string, { hidden }: Ended): string[] {
+function hiddenNames(turn: DecisionContext, { node }: PlanNode, workerId: string, { hidden }: Ended): string[] {
   const here = turn.active.hidden.variables
   const bound = termsFor(node.config, workerId).outputs.filter(([parent]) => here.includes(parent))
   return [...hidden, ...bound.map(([, child]) => child)]
@@ -47,7 +47,7 @@ const written = (planNode: PlanNode, workerId: string, outputs: JsonObject): [st
   })
 
 function merge(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   node: OnWorkers,
   worker: number,
@@ -64,7 +64,7 @@ function merge(
 }
 
 function tellHarvest(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   node: OnWorkers,
   worker: number,
@@ -100,7 +100,7 @@ export function mergeProblems(node: NodeState, value: Json): string[] {
 }
 
 /** Whether an answer puts something in the place of a result that must not be seen. */
-export function editsHidden(turn: Turn, planNode: PlanNode, value: Json): boolean {
+export function editsHidden(turn: DecisionContext, planNode: PlanNode, value: Json): boolean {
   const node = handing(nodeAt(turn.active, planNode.index))
   const edited = editedIn(value)
   const asked = node && inQuestion(node)
@@ -110,7 +110,7 @@ export function editsHidden(turn: Turn, planNode: PlanNode, value: Json): boolea
 }
 
 /** A person has said whether to merge. R-ATTEST-4: anything but a yes merges nothing. */
-export function mergeAnswered(turn: Turn, planNode: PlanNode, before: NodeState, value: Json): void {
+export function mergeAnswered(turn: DecisionContext, planNode: PlanNode, before: NodeState, value: Json): void {
   const node = handing(nodeAt(turn.active, planNode.index))
   const asked = inQuestion(before)
   if (!node || !asked || !isObject(value) || value.action === 'reject') return

@@ -2,7 +2,7 @@ import { absent } from '../present.js'
 import type { HandoffSecret, HandoffTold } from '../run/events.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { NodeState } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import type { OnWorkers } from '../run/waiting.js'
 
 /** The node, while it hands work over. */
@@ -18,7 +18,7 @@ export const dueTo = ({ wait, since }: OnWorkers): number => wait.decided ?? sin
 
 /** R-HANDOFF-2, R-HANDOFF-3 */
 export function tell(
-  turn: Turn,
+  turn: DecisionContext,
   { node: { id } }: PlanNode,
   told: Omit<HandoffTold, 'parentRunId'>,
   cause: number,

@@ -3,10 +3,10 @@ import type { JsonObject } from '../json.js'
 import { isoTime } from '../time.js'
 import { carriesSecret, maskWithin, secretsOf } from '../run/redaction.js'
 import type { PlanNode } from '../workflow/plan.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 
 /** Suspends a node that has just started. The key counts the node's questions, so none is ever put twice. */
-export function ask(turn: Turn, { node, index }: PlanNode, interrupt: Interrupt, cause: number): void {
+export function ask(turn: DecisionContext, { node, index }: PlanNode, interrupt: Interrupt, cause: number): void {
   const { kind, data, resumeSchema, timeoutMs } = interrupt
   const nodeId = node.id
   const key = `${nodeId}:${turn.active.asks[index] ?? 0}`
@@ -43,7 +43,7 @@ const shortfall = ({ agentId, threshold, observed }: JsonObject) => ({
 })
 
 function emitLegacyRequest(
-  turn: Turn,
+  turn: DecisionContext,
   nodeId: string,
   interruptId: string,
   kind: Interrupt['kind'],
@@ -77,7 +77,7 @@ function emitLegacyRequest(
 const STRUCTURE = new Set(['actions', 'requiredApprovals', 'rejectionPolicy'])
 
 /** The data as it may be shown: every value that carries a secret of the run is masked where it stands. */
-function maskData(turn: Turn, data: JsonObject): JsonObject {
+function maskData(turn: DecisionContext, data: JsonObject): JsonObject {
   const secrets = secretsOf(turn.active)
   if (!carriesSecret(data, secrets)) return data
   const masked = Object.entries(data).map(([name, value]) => [

@@ -50,7 +50,7 @@ import { heldAnswered } from '../invocation/conclude.js'
 import { carriesSecret, MASK, secretsOf } from '../run/redaction.js'
 import { type Plan, type PlanNode, planNodeAt, planNodeOf } from '../workflow/plan.js'
 import { type Asked, nodeAt, type RunState, statusOf } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { gatingIn, questionOf } from '../run/waiting.js'
 
 /** What a run asks and nobody has answered yet. */
@@ -99,7 +99,7 @@ function locate(plan: Plan, state: RunState, { nodeId, interruptId, via }: Meant
 }
 
 /** An answer from outside: refused, counted, or the end of the waiting. Exactly one answer closes an interrupt. */
-export function resolve(turn: Turn, input: ResolveInterrupt): Refusal | undefined {
+export function resolve(turn: DecisionContext, input: ResolveInterrupt): Refusal | undefined {
   const open = locate(turn.plan, turn.state, input, turn.at)
   if ('code' in open) return open
   if (turn.active.mode.kind === 'paused')
@@ -128,7 +128,7 @@ const isParentsDoing = (state: RunState): boolean =>
   (state.phase === 'ended' && state.outcome.status === 'cancelled' && state.outcome.reason === 'parent-cancelled') ||
   (state.phase === 'active' && state.mode.kind === 'stopping' && 'parentRunId' in state.mode.stop)
 
-function hearAnswer(turn: Turn, planNode: PlanNode, asked: Asked, input: ResolveInterrupt): Refusal | undefined {
+function hearAnswer(turn: DecisionContext, planNode: PlanNode, asked: Asked, input: ResolveInterrupt): Refusal | undefined {
   const { value, by, voter = by, shownHash, claimedHash } = input
   if (claimedHash !== undefined && claimedHash !== shownHash)
     return refuse('interrupt_changed', 'shownHash is not the hash of what this interrupt shows; look at it again', {
@@ -158,13 +158,13 @@ function hearAnswer(turn: Turn, planNode: PlanNode, asked: Asked, input: Resolve
 }
 
 /** Nobody answered in time: an approval counts as refused, anything else fails its node. Never the other way round. */
-export function timeOut(turn: Turn, planNode: PlanNode, asked: Asked): void {
+export function timeOut(turn: DecisionContext, planNode: PlanNode, asked: Asked): void {
   const approval = asked.kind === 'approval' || asked.kind === 'low-confidence'
   close(turn, planNode, asked, { value: approval ? { action: 'reject' } : null, by: 'timeout', timedOut: true })
 }
 
 function close(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   asked: Asked,
   { value, by, timedOut }: Pick<Resolution, 'value' | 'by' | 'timedOut'>,
@@ -209,7 +209,7 @@ function close(
 }
 
 function emitLegacyAnswer(
-  turn: Turn,
+  turn: DecisionContext,
   nodeId: string,
   kind: Interrupt['kind'],
   value: Json,

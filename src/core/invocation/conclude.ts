@@ -11,14 +11,14 @@ import { isGatedNode } from '../verification/attempt.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { Active } from '../run/state.js'
 import { tellOfAgent } from '../supervisor/decide.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { isTooLarge } from '../run/value-size.js'
 import type { OnAgent, OnGate } from '../run/waiting.js'
 import { stillWorking } from './working.js'
 
 /** Step 7: what the agent has come to; held for a person when it is not sure enough (R-LIVE-13, R-LIVE-14). */
 export function decided(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   result: Json,
   confidence: number | undefined,
@@ -50,7 +50,7 @@ const thresholdOf = ({ started }: Active): number => {
 }
 
 /** A person has said whether what an agent was not sure of may stand. */
-export function heldAnswered(turn: Turn, planNode: PlanNode, resolution: Resolution, cause: number): void {
+export function heldAnswered(turn: DecisionContext, planNode: PlanNode, resolution: Resolution, cause: number): void {
   const { value, data, timedOut, by } = resolution
   const kept = ratification(value, data.decision ?? null)
   if (kept === undefined) {
@@ -68,7 +68,7 @@ export function heldAnswered(turn: Turn, planNode: PlanNode, resolution: Resolut
 
 /** R-VERIFY-10: where a gate stands before the node, the result waits for it; the bracket stays open (§29 A14). */
 function finish(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   result: Json,
   confidence: number | undefined,
@@ -104,7 +104,7 @@ type Conclusion = {
 
 /** Step 8: the bracket closes, and the node has its result. */
 export function concludeWith(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   { wait, invocation }: OnAgent | Extract<OnGate, { point: 'node' }>,
   { result, confidence, cause, edited }: Conclusion,

@@ -44,11 +44,11 @@ import { failNode } from '../run/node-lifecycle.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { policies } from '../budget/decide.js'
 import { type Active, nodeAt } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { type Heard, working } from './working.js'
 
 /** Steps 0–4 and 6a: the bracket, the model, the prompts, the tools, the task. */
-export function briefed(turn: Turn, planNode: PlanNode, { answer, since }: Heard<'AgentBriefed'>): void {
+export function briefed(turn: DecisionContext, planNode: PlanNode, { answer, since }: Heard<'AgentBriefed'>): void {
   const before = nodeAt(turn.active, planNode.index)
   if (before.is !== 'waiting' || before.on !== 'brief') return
   if (!answer.ok) return failNode(turn, planNode, answer.error, since)
@@ -81,7 +81,7 @@ export function briefed(turn: Turn, planNode: PlanNode, { answer, since }: Heard
   if (problem) failNode(turn, planNode, problem, started)
 }
 
-function briefProblem(turn: Turn, brief: Brief): Failure | undefined {
+function briefProblem(turn: DecisionContext, brief: Brief): Failure | undefined {
   // R-MANIF-7, R-LIVE-10, R-LIVE-28: a bad task never reaches a model.
   if (brief.taskProblem !== undefined) {
     const message = `the task does not fit the task schema of agent "${brief.agentId}": ${brief.taskProblem}`
@@ -112,7 +112,7 @@ export function invocationMove(state: Active, index: number): 'tool' | 'model' |
 }
 
 /** Takes the next step of an agent that has one to take. */
-export function proceedInvocation(turn: Turn, planNode: PlanNode): void {
+export function proceedInvocation(turn: DecisionContext, planNode: PlanNode): void {
   const move = invocationMove(turn.active, planNode.index)
   const node = working(turn, planNode)
   if (!node || move === undefined) return

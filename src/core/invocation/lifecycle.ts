@@ -4,14 +4,14 @@ import type { InvocationOutcome } from './events.js'
 import { type PlanNode, planNodeAt } from '../workflow/plan.js'
 import { spentBy, tellSpend } from '../budget/decide.js'
 import { nodeAt } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { invocationOf } from '../run/waiting.js'
 
 export type Closing = { readonly schemaValidated?: boolean; readonly confidence?: number }
 
 /** R-LIVE-16: the last word about an invocation, however it ends. Returns its sequence; undefined when none is open. */
 export function closeInvocation(
-  turn: Turn,
+  turn: DecisionContext,
   { node, index }: PlanNode,
   outcome: InvocationOutcome,
   cause?: number,
@@ -27,7 +27,7 @@ export function closeInvocation(
 }
 
 /** A call whose answer nobody will hear: it may have been billed, so what was set aside for it counts as spent. */
-export function loseCall(turn: Turn, nodeId: string, { invocationId, brief }: InvocationState, now: Thinking): number {
+export function loseCall(turn: DecisionContext, nodeId: string, { invocationId, brief }: InvocationState, now: Thinking): number {
   const { call, attempt, tokens, costNano, requested } = now
   const before = spentBy(turn.active)
   const charged = { chargedTokens: tokens, ...(brief.price ? { chargedCostUsd: usdOf(costNano) } : {}) }
@@ -38,7 +38,7 @@ export function loseCall(turn: Turn, nodeId: string, { invocationId, brief }: In
 }
 
 /** R-LIVE-7: a call that nobody waits for any more has its return too; what came of it is not known. */
-function leaveTool(turn: Turn, nodeId: string, { brief, rounds }: InvocationState, now: Using): void {
+function leaveTool(turn: DecisionContext, nodeId: string, { brief, rounds }: InvocationState, now: Using): void {
   const { position, called, callId } = now
   const toolId = rounds.at(-1)?.wanted[position]?.toolId ?? ''
   const tool = { agentId: brief.agentId, toolName: toolId, toolId, callId }
@@ -52,7 +52,7 @@ function leaveTool(turn: Turn, nodeId: string, { brief, rounds }: InvocationStat
 }
 
 /** Before an immediate pause: calls under way are cut, and made again when the run goes on. */
-export function loseCalls(turn: Turn): void {
+export function loseCalls(turn: DecisionContext): void {
   for (const index of turn.active.open) {
     const invocation = invocationOf(nodeAt(turn.active, index))
     if (invocation?.now.is === 'thinking')

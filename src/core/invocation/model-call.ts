@@ -13,7 +13,7 @@ import type { PlanNode } from '../workflow/plan.js'
 import { leftOf, roomFor, setAside, spentBy, tellSpend } from '../budget/decide.js'
 import type { Active } from '../run/state.js'
 import { tellOfAgent } from '../supervisor/decide.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { NO_CALLS, type OnAgent } from '../run/waiting.js'
 import { type Heard, ledTo, stillWorking, working } from './working.js'
 
@@ -31,7 +31,7 @@ export function mayCallModel(state: Active, { inputTokens, outputTokens, brief }
 }
 
 /** Step 5: sets aside what the call may cost at most, then owes it. */
-export function callModel(turn: Turn, planNode: PlanNode, node: OnAgent): void {
+export function callModel(turn: DecisionContext, planNode: PlanNode, node: OnAgent): void {
   const { invocation } = node
   const { brief, inputTokens, calls, retries, invocationId } = invocation
   const cause = ledTo(invocation)
@@ -69,7 +69,7 @@ const spoiledOf = ({ calls: { spoiled } = NO_CALLS }: OnAgent, call: number): nu
   spoiled?.call === call ? spoiled.attempt : 0
 
 /** Reasoning as it comes. What a second try of the same call repeats is not told again. */
-export function modelReasoned(turn: Turn, planNode: PlanNode, input: Heard<'ModelReasoned'>): void {
+export function modelReasoned(turn: DecisionContext, planNode: PlanNode, input: Heard<'ModelReasoned'>): void {
   const { call, attempt, sequence, delta } = input
   const now = working(turn, planNode)?.invocation.now
   if (now?.is !== 'thinking' || now.call !== call || now.attempt !== attempt || now.deltas !== sequence) return
@@ -81,14 +81,14 @@ export function modelReasoned(turn: Turn, planNode: PlanNode, input: Heard<'Mode
 }
 
 /** The host that made the call is gone, and nobody knows what came of it. */
-export function modelLost(turn: Turn, planNode: PlanNode, { call, attempt }: Heard<'ModelLost'>): void {
+export function modelLost(turn: DecisionContext, planNode: PlanNode, { call, attempt }: Heard<'ModelLost'>): void {
   const node = working(turn, planNode)
   const now = node?.invocation.now
   if (!node || now?.is !== 'thinking' || now.call !== call || now.attempt !== attempt) return
   loseCall(turn, planNode.node.id, node.invocation, now)
 }
 
-export function modelAnswered(turn: Turn, planNode: PlanNode, { call, answer }: Heard<'ModelAnswered'>): void {
+export function modelAnswered(turn: DecisionContext, planNode: PlanNode, { call, answer }: Heard<'ModelAnswered'>): void {
   const node = working(turn, planNode)
   const now = node?.invocation.now
   if (!node || now?.is !== 'thinking' || now.call !== call) return
@@ -105,7 +105,7 @@ export function modelAnswered(turn: Turn, planNode: PlanNode, { call, answer }: 
 }
 
 function hear(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   node: OnAgent,
   reply: ModelReply,
@@ -136,7 +136,7 @@ function hear(
 const isTooMany = (wanted: ToolWanted, position: number): ToolWanted =>
   position < MAX_CALLS_AT_ONCE ? wanted : { argsHash: wanted.argsHash }
 
-function judge(turn: Turn, planNode: PlanNode, { said, usage }: ModelReply, requested: number): void {
+function judge(turn: DecisionContext, planNode: PlanNode, { said, usage }: ModelReply, requested: number): void {
   const { brief } = stillWorking(turn, planNode).invocation
   const { provider, model } = brief
   const nodeId = planNode.node.id
@@ -185,7 +185,7 @@ function judge(turn: Turn, planNode: PlanNode, { said, usage }: ModelReply, requ
 
 /** R-ENV-2: asks once more while it may, else the node fails for `error`. */
 function askAgain(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   reason: EnvelopeReason,
   error: Failure,
@@ -216,7 +216,7 @@ function askAgain(
 
 /** R-BUDGET-1: exactly one for every call that was answered, or broke off. */
 function tellUsage(
-  turn: Turn,
+  turn: DecisionContext,
   { node: { id: nodeId } }: PlanNode,
   { invocation, calls: { paid } = NO_CALLS }: OnAgent,
   usage: Usage,

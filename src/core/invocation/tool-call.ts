@@ -10,7 +10,7 @@ import { carriesSecret, MASK, maskWithin, secretsOf } from '../run/redaction.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { roomFor, spentBy, tellSpend } from '../budget/decide.js'
 import type { Active } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { isTooLarge } from '../run/value-size.js'
 import { NO_CALLS, type OnAgent } from '../run/waiting.js'
 import { type Heard, ledTo, working } from './working.js'
@@ -23,7 +23,7 @@ export const mayCallTool = (state: Active, node: OnAgent): boolean =>
   isPaid(node) || roomFor(state, { toolCalls: 1 }) !== 'not-yet'
 
 /** R-TOOL-3: every call is told before it is made, by hash. R-TOOL-4: what the principal may not do is not done. */
-export function callTool(turn: Turn, planNode: PlanNode, node: OnAgent, position: number, wanted: ToolWanted): void {
+export function callTool(turn: DecisionContext, planNode: PlanNode, node: OnAgent, position: number, wanted: ToolWanted): void {
   const { invocation } = node
   const nodeId = planNode.node.id
   const { brief } = invocation
@@ -85,7 +85,7 @@ const termsOf = ({ tools }: Brief, toolId: string | undefined): ToolTerms =>
 export const isForbidden = (state: Active, invocation: InvocationState): boolean =>
   missingScopes(state, toolInUse(invocation)).length > 0
 
-export function denyTool(turn: Turn, { node: { id: nodeId } }: PlanNode, { invocation }: OnAgent): void {
+export function denyTool(turn: DecisionContext, { node: { id: nodeId } }: PlanNode, { invocation }: OnAgent): void {
   const { now, brief } = invocation
   if (now.is !== 'using') return
   const { toolId, scopes } = toolInUse(invocation)
@@ -106,7 +106,7 @@ const forbidden = (toolName: string, scopes: readonly string[]): Json => ({
   requiredScopes: [...scopes],
 })
 
-export function toolAnswered(turn: Turn, planNode: PlanNode, { position, call, answer }: Heard<'ToolAnswered'>): void {
+export function toolAnswered(turn: DecisionContext, planNode: PlanNode, { position, call, answer }: Heard<'ToolAnswered'>): void {
   const invocation = working(turn, planNode)?.invocation
   const now = invocation?.now
   if (!invocation || now?.is !== 'using' || now.position !== position || invocation.calls !== call) return
@@ -133,7 +133,7 @@ export function toolAnswered(turn: Turn, planNode: PlanNode, { position, call, a
 }
 
 /** What a tool made for the run is told right after the tool has returned, so a second call finds it in the log. */
-function keepArtifact(turn: Turn, planNode: PlanNode, { artifactType, content }: ArtifactMade, cause: number): void {
+function keepArtifact(turn: DecisionContext, planNode: PlanNode, { artifactType, content }: ArtifactMade, cause: number): void {
   if (isTooLarge(content)) return failNode(turn, planNode, tooLarge('the artifact'), cause)
   const secrets = secretsOf(turn.active)
   // A model names the type as it likes, and everybody sees it.

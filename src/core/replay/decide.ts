@@ -36,7 +36,7 @@ import { durationBreach } from '../run/limits.js'
 import { decideLive, type Rules } from '../run/decide.js'
 import type { Fork, Recorded } from '../run/events.js'
 import { cutOf, retold, startOf } from './fork.js'
-import type { Heard, RunInput } from '../run/input.js'
+import type { RecordedInput, RunInput } from '../run/input.js'
 import { nextMoment } from '../run/effects.js'
 import { planNodeAt } from '../workflow/plan.js'
 import { Retelling, Strayed } from './guide.js'
@@ -44,7 +44,7 @@ import { type Active, type JudgeState, nodeAt, type NodeState, type RunState, ty
 import { caseOf } from '../verification/decide.js'
 import { judgesIn, questionOf, type Waiting, workersOf } from '../run/waiting.js'
 
-type Step = { readonly sequence: number; readonly at: number; readonly input: Heard }
+type Step = { readonly sequence: number; readonly at: number; readonly input: RecordedInput }
 type Live = Exclude<RunInput, { type: 'Retold' }>
 
 /** How far a replay goes on by itself: a source that waits in a loop would go on for ever. */
@@ -139,7 +139,7 @@ export class Replay {
   }
 
   /** The input as this run would hear it now, or undefined when it does not wait for it. */
-  #addressed(state: Active, { input }: Step): Heard | undefined {
+  #addressed(state: Active, { input }: Step): RecordedInput | undefined {
     switch (input.type) {
       case 'ResolveInterrupt': {
         const node = this.#node(state, input.nodeId)
@@ -178,7 +178,7 @@ export class Replay {
   }
 
   /** What belongs to one start of a node, if the node waits under that start here. */
-  #ofStart<Answer extends Heard & { readonly nodeId: string; readonly since: number }>(
+  #ofStart<Answer extends RecordedInput & { readonly nodeId: string; readonly since: number }>(
     state: Active,
     input: Answer,
   ): Answer | undefined {
@@ -188,13 +188,13 @@ export class Replay {
   }
 
   /** What became of asking a verifier, if that verifier is being asked here. */
-  #asVerifier<Answer extends Extract<Heard, { type: 'ChildStarted' | 'ChildRefused' }>>(state: Active, input: Answer) {
+  #asVerifier<Answer extends Extract<RecordedInput, { type: 'ChildStarted' | 'ChildRefused' }>>(state: Active, input: Answer) {
     const judge = judgesIn(this.#node(state, input.nodeId))[input.worker]
     return judge?.is === 'starting' ? { ...input, since: judge.began } : undefined
   }
 
   /** Whatever came, it told the source that its time was over. */
-  #late(state: Active, { at }: Step): Heard | undefined {
+  #late(state: Active, { at }: Step): RecordedInput | undefined {
     const { plan, limits } = this.rules
     const over = state.mode.kind !== 'stopping' && durationBreach(plan, state, limits, at)
     return over ? { type: 'TimeCame' } : undefined

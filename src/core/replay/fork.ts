@@ -2,10 +2,10 @@ import { type Decision, fold } from '../decider.js'
 import { decideLive, goOn, type Rules } from '../run/decide.js'
 import type { Fork, Recorded, RunForked, RunStarted } from '../run/events.js'
 import { evolve } from '../run/evolve.js'
-import type { Heard, RunInput } from '../run/input.js'
+import type { RecordedInput, RunInput } from '../run/input.js'
 import { Retelling, Strayed } from './guide.js'
 import type { RunState } from '../run/state.js'
-import { Turn } from '../run/decision-context.js'
+import { DecisionContext } from '../run/decision-context.js'
 
 /** What a branch does otherwise than its source. */
 export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata'> & {
@@ -38,7 +38,7 @@ export function cutOf(rules: Rules, base: RunState, runId: string, events: reado
   if (last < 0) return { before: retold(rules, base, runId, events), input: undefined, shared: [] }
   const before = retold(rules, base, runId, events.slice(0, last))
   const { input, at } = events[last]!
-  return { before, input: { ...(input as Heard), now: at } as Cut['input'], shared: events.slice(last) }
+  return { before, input: { ...(input as RecordedInput), now: at } as Cut['input'], shared: events.slice(last) }
 }
 
 /** What a run had come to, as the state of a fork that shares it. */
@@ -83,7 +83,7 @@ export function branchOff(
   const whole = retold(rules, base, runId, events)
   if (whole.phase === 'absent') throw new Error('a branch from the very beginning is started, not cut')
   if (whole.phase === 'ended') return { ok: true, events: [], state: whole }
-  const announce = (turn: Turn) => {
+  const announce = (turn: DecisionContext) => {
     const { state } = turn
     // A run that has just ended has nothing to go on with.
     if (state.phase !== 'active' || state.fork === undefined) return
@@ -95,13 +95,13 @@ export function branchOff(
   const finished = finish(rules, cutOf(rules, base, runId, events), announce)
   if (finished) return gone(rules, finished, runId, now)
   // Nothing was half decided, or the rules have changed since: go on from the state that the log tells.
-  const turn = new Turn(rules.plan, rules.limits, whole, runId, now)
+  const turn = new DecisionContext(rules.plan, rules.limits, whole, runId, now)
   announce(turn)
   return gone(rules, turn, runId, now)
 }
 
 /** The rest of the decision that the cut goes through, if today's rules still decide it so. */
-function finish(rules: Rules, { before, input, shared }: Cut, parted: (turn: Turn) => void) {
+function finish(rules: Rules, { before, input, shared }: Cut, parted: (turn: DecisionContext) => void) {
   // A child that the source had just started is the source's: a branch starts its own.
   const isBirth = ({ type }: Recorded) => type === 'node.dispatched' || type === 'assay.verifier.started'
   if (input === undefined || shared.some(isBirth)) return undefined
@@ -122,7 +122,7 @@ function gone(
   runId: string,
   now: number,
 ): Decision<RunState, Recorded> {
-  const turn = new Turn(rules.plan, rules.limits, state, runId, now, { type: 'Continue' })
+  const turn = new DecisionContext(rules.plan, rules.limits, state, runId, now, { type: 'Continue' })
   if (state.phase === 'active') goOn(rules, turn)
   return { ok: true, events: [...events, ...turn.events], state: turn.state }
 }

@@ -1,6 +1,6 @@
 import type { Recorded, RunEvent } from '../run/events.js'
 import { sameEvent } from './compare.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 
 /** The rules of today decide otherwise than the log they are asked to go on with. */
 export class Strayed extends Error {
@@ -19,7 +19,7 @@ export class Retelling {
       /** Events of this decision that the fork shares with its source. */
       readonly shared?: readonly Recorded[]
       /** Called when the shared events are used up: from here on the run is its own. */
-      readonly parted?: (turn: Turn) => void
+      readonly parted?: (turn: DecisionContext) => void
       /** What the source said at a sequence; undefined beyond its end. */
       readonly original?: (sequence: number) => Recorded | undefined
     },
@@ -31,7 +31,7 @@ export class Retelling {
   }
 
   /** Takes over what was only said about the log. */
-  #recallRemarks(turn: Turn): void {
+  #recallRemarks(turn: DecisionContext): void {
     for (let next = this.options.shared?.[this.inherited]; next && isRemark(next); ) {
       this.inherited += 1
       turn.recall(next)
@@ -40,7 +40,7 @@ export class Retelling {
   }
 
   /** The sequence of the shared event that stands for this one, or undefined when the event is new. */
-  inherit(turn: Turn, event: RunEvent): number | undefined {
+  inherit(turn: DecisionContext, event: RunEvent): number | undefined {
     const { shared = [], parted } = this.options
     this.#recallRemarks(turn)
     const known = shared[this.inherited]
@@ -61,7 +61,7 @@ export class Retelling {
   }
 
   /** What was said about the source, because it was a branch or a replay itself, is said here too. */
-  remark(turn: Turn): void {
+  remark(turn: DecisionContext): void {
     if (turn.state.phase !== 'active' || turn.state.diverged) return
     const original = this.options.original?.(turn.state.next)
     if (original === undefined || !isRemark(original)) return
@@ -74,14 +74,14 @@ export class Retelling {
    * A hand-off names the run in whose name it was made, and a verdict the event it is about, also where they are told
    * again (contract agents §0.3, R-VERIFY-22).
    */
-  asRecorded(turn: Turn, event: RunEvent): RunEvent {
+  asRecorded(turn: DecisionContext, event: RunEvent): RunEvent {
     if (!NAMES_RUN.test(event.type) || turn.state.phase === 'absent') return event
     const original = this.options.original?.(turn.state.next)
     return original && sameEvent(original, event) ? ({ ...event, payload: original.payload } as RunEvent) : event
   }
 
   /** R-REPLAY-10 */
-  #compare(turn: Turn, event: RunEvent): void {
+  #compare(turn: DecisionContext, event: RunEvent): void {
     const { runId } = turn
     if (turn.state.phase === 'absent' || turn.state.diverged || turn.state.fork === undefined) return
     const original = this.options.original?.(turn.state.next)

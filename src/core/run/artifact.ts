@@ -1,5 +1,5 @@
 import type { Json } from '../json.js'
-import type { Turn } from './decision-context.js'
+import type { DecisionContext } from './decision-context.js'
 
 type Artifact = {
   readonly artifactType: string
@@ -10,7 +10,7 @@ type Artifact = {
 
 /** The id names the event that holds the content, so the log itself is the artifact store. */
 export function tellArtifact(
-  turn: Turn,
+  turn: DecisionContext,
   nodeId: string,
   { artifactType, content, shown }: Artifact,
   cause: number,

@@ -4,16 +4,16 @@ import type { StopRequested } from './events.js'
 import { gatesAt, placeOf, unresolved } from '../verification/attempt.js'
 import { MASK, maskOutputs } from './redaction.js'
 import type { PlanNode } from '../workflow/plan.js'
-import { boundGateAt, nodeAt, type NodeState, type Told } from './state.js'
+import { boundGateAt, nodeAt, type NodeState, type RunBase } from './state.js'
 import { stop } from './stop.js'
-import type { Turn } from './decision-context.js'
+import type { DecisionContext } from './decision-context.js'
 import { atWork } from './waiting.js'
 
 /**
  * Nothing is left to do: the run ends with its outputs, once the gates at its exit have let pass what it leaves behind.
  * That is its variables and channels, too: a parent takes its results from there.
  */
-export function leave(turn: Turn): void {
+export function leave(turn: DecisionContext): void {
   const outputs = outputsOf(turn)
   const [first] = gatesAt(turn.active, '', { point: 'run' })
   if (first === undefined) return complete(turn, outputs)
@@ -37,7 +37,7 @@ const shownOf = (values: JsonObject, hidden: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, hidden.includes(name) ? MASK : value]))
 
 /** Work was sent back and nobody has taken it up: to judge what is there again would be to judge nothing. */
-function unworked({ plan, active }: Turn): Extract<StopRequested, { outcome: 'failed' }> | undefined {
+function unworked({ plan, active }: DecisionContext): Extract<StopRequested, { outcome: 'failed' }> | undefined {
   const phase = plan.nodes.find(({ node }) => active.gated?.feedback[placeOf(node.id)] !== undefined)
   if (phase === undefined) return undefined
   const nodeId = phase.node.id
@@ -49,21 +49,21 @@ function unworked({ plan, active }: Turn): Extract<StopRequested, { outcome: 'fa
   }
 }
 
-export function complete(turn: Turn, outputs: JsonObject): void {
+export function complete(turn: DecisionContext, outputs: JsonObject): void {
   const goalSatisfied = isSatisfied(turn.active)
   const payload = goalSatisfied === undefined ? { outputs } : { outputs, goalSatisfied }
   turn.emit({ type: 'run.completed', payload, cause: turn.active.next - 1 })
 }
 
 /** What the orchestrator said of the goal when it stopped. */
-export const criteriaOf = ({ orchestrator }: Pick<Told, 'orchestrator'>) =>
+export const criteriaOf = ({ orchestrator }: Pick<RunBase, 'orchestrator'>) =>
   orchestrator?.decision.kind === 'terminate' ? orchestrator.decision.successCriteria : undefined
 
 /**
  * R-VERIFY-19, contract agents §11.3. The goal was not reached where a gate has not passed the work, where a worker says
  * so, and where the orchestrator does. Where nobody was asked, or work is missing altogether, nobody knows: undefined.
  */
-export function isSatisfied(state: Pick<Told, 'orchestrator' | 'gated' | 'gaveUp' | 'nodes'>): boolean | undefined {
+export function isSatisfied(state: Pick<RunBase, 'orchestrator' | 'gated' | 'gaveUp' | 'nodes'>): boolean | undefined {
   if (unresolved(state).length > 0 || state.gaveUp.length > 0) return false
   const criteria = criteriaOf(state)
   if (criteria !== undefined) return criteria.every(({ met }) => met)
@@ -78,7 +78,7 @@ function isWorkMissing(state: NodeState): boolean {
 }
 
 /** The run's outputs as readers may see them: what core.end nodes were given, else what the last nodes gave. */
-function outputsOf(turn: Turn): JsonObject {
+function outputsOf(turn: DecisionContext): JsonObject {
   const shown = ({ index, node }: PlanNode): JsonObject => {
     const state = nodeAt(turn.active, index)
     return state.is === 'completed' ? maskOutputs(turn.active, node, state.outputs).shown : {}

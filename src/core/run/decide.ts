@@ -28,7 +28,7 @@ import { loseCalls } from '../invocation/lifecycle.js'
 import type { Recorded, StopRequested } from './events.js'
 import { failNode, settleNode, startNode } from './node-lifecycle.js'
 import { childEnded, childRefused, childStarted, childWaits } from '../handoff/decide.js'
-import type { Heard, RunInput } from './input.js'
+import type { RecordedInput, RunInput } from './input.js'
 import { inputProblems } from './inputs.js'
 import { modelAnswered, modelLost, modelReasoned } from '../invocation/model-call.js'
 import { toolAnswered } from '../invocation/tool-call.js'
@@ -41,7 +41,7 @@ import type { Retelling } from '../replay/guide.js'
 import { tellBudget, withPolicies } from '../budget/decide.js'
 import { nodeAt, type NodeState, type RunState, statusOf } from './state.js'
 import { cancelStopped, childStopped, stop } from './stop.js'
-import { type Limits, Turn } from './decision-context.js'
+import { type Limits, DecisionContext } from './decision-context.js'
 import { inspected, resumeGate } from '../verification/decide.js'
 import { questionOf, type Waiting } from './waiting.js'
 import { misplaced } from '../verification/attempt.js'
@@ -67,7 +67,7 @@ export function decideLive(
   if (input.type === 'StartRun') return start(rules, state, input, retelling)
   if (state.phase === 'absent') return { ok: false, refusal: refuse('not_found', 'the run does not exist') }
   const { now, ...heard } = input
-  const turn = new Turn(rules.plan, rules.limits, state, state.runId, now, heard as Heard, retelling)
+  const turn = new DecisionContext(rules.plan, rules.limits, state, state.runId, now, heard as RecordedInput, retelling)
   const refusal = take(rules, turn, input)
   return refusal ? { ok: false, refusal } : { ok: true, events: turn.events, state: turn.state }
 }
@@ -78,7 +78,7 @@ function decideReplay(
   state: Exclude<RunState, { phase: 'absent' }>,
   input: RunInput,
 ): Decision<RunState, Recorded> {
-  const turn = new Turn(rules.plan, rules.limits, state, state.runId, input.now)
+  const turn = new DecisionContext(rules.plan, rules.limits, state, state.runId, input.now)
   switch (input.type) {
     case 'Retold':
       for (const event of input.events)
@@ -126,7 +126,7 @@ function start(
       refusal: refuse('validation_error', message, { depth: started.depth ?? 0, limit: limits.maxDepth }),
     }
   }
-  const turn = new Turn(plan, limits, state, runId, input.now, undefined, retelling)
+  const turn = new DecisionContext(plan, limits, state, runId, input.now, undefined, retelling)
   const { shown, secret } = maskInputs(plan, started.inputs, input.hiddenInputs ?? [])
   const recorded = retelling === undefined ? withPolicies(started, plan, limits) : started
   const pinned = gates.map(({ gate, version, hash }) => ({ gateId: gate.gate_id, version, hash }))
@@ -141,7 +141,7 @@ function start(
   return { ok: true, events: turn.events, state: turn.state }
 }
 
-function take(rules: Rules, turn: Turn, input: Exclude<Live, { type: 'StartRun' }>): Refusal | undefined {
+function take(rules: Rules, turn: DecisionContext, input: Exclude<Live, { type: 'StartRun' }>): Refusal | undefined {
   switch (input.type) {
     case 'ResolveInterrupt': {
       const refusal = resolve(turn, input)
@@ -162,7 +162,7 @@ function take(rules: Rules, turn: Turn, input: Exclude<Live, { type: 'StartRun' 
 
 type Asked<Type extends RunInput['type']> = Extract<RunInput, { type: Type }>
 
-function cancel(turn: Turn, { reason, by, parentRunId }: Asked<'CancelRun'>): Refusal | undefined {
+function cancel(turn: DecisionContext, { reason, by, parentRunId }: Asked<'CancelRun'>): Refusal | undefined {
   const status = statusOf(turn.state)
   if (status === 'cancelled' || status === 'cancelling') return undefined
   if (turn.state.phase === 'ended')
@@ -178,7 +178,7 @@ function cancel(turn: Turn, { reason, by, parentRunId }: Asked<'CancelRun'>): Re
   return undefined
 }
 
-function pause(rules: Rules, turn: Turn, { drainPolicy, reason }: Asked<'PauseRun'>): Refusal | undefined {
+function pause(rules: Rules, turn: DecisionContext, { drainPolicy, reason }: Asked<'PauseRun'>): Refusal | undefined {
   const status = statusOf(turn.state)
   if (turn.state.phase === 'ended')
     return refuse('run_terminal', `the run has already ${status}`, { runStatus: status })
@@ -201,7 +201,7 @@ function pause(rules: Rules, turn: Turn, { drainPolicy, reason }: Asked<'PauseRu
   return undefined
 }
 
-function resume(rules: Rules, turn: Turn, { reason }: Asked<'ResumeRun'>): Refusal | undefined {
+function resume(rules: Rules, turn: DecisionContext, { reason }: Asked<'ResumeRun'>): Refusal | undefined {
   const status = statusOf(turn.state)
   if (turn.state.phase === 'ended' || turn.active.mode.kind !== 'paused')
     return refuse('run_not_paused', `the run is ${status}, not paused`, { runStatus: status })
@@ -214,14 +214,14 @@ function resume(rules: Rules, turn: Turn, { reason }: Asked<'ResumeRun'>): Refus
 }
 
 /** Whatever can be done at once: also what a branch finds undone where its source was paused, or about to stop. */
-export function goOn(rules: Rules, turn: Turn): void {
+export function goOn(rules: Rules, turn: DecisionContext): void {
   const { mode } = turn.active
   if (mode.kind === 'stopping') return stop(turn, mode.stop)
   if (mode.kind === 'running') restartInterrupted(rules, turn, turn.active.next - 1)
   advance(turn, rules.capabilities)
 }
 
-function restartInterrupted(rules: Rules, turn: Turn, cause: number): void {
+function restartInterrupted(rules: Rules, turn: DecisionContext, cause: number): void {
   for (const index of turn.active.open) {
     const node = nodeAt(turn.active, index)
     if (node.is === 'interrupted')
@@ -233,7 +233,7 @@ function restartInterrupted(rules: Rules, turn: Turn, cause: number): void {
 /** An answer from the world, to a run that is under way. */
 function hear(
   rules: Rules,
-  turn: Turn,
+  turn: DecisionContext,
   input: Exclude<Live, { type: 'StartRun' | 'CancelRun' | 'PauseRun' | 'ResumeRun' | 'ResolveInterrupt' }>,
 ): void {
   const { mode } = turn.active
@@ -250,7 +250,7 @@ function hear(
   advance(turn, rules.capabilities)
 }
 
-function settle(rules: Rules, turn: Turn, input: Exclude<Parameters<typeof hear>[2], { type: 'Quarantine' }>): void {
+function settle(rules: Rules, turn: DecisionContext, input: Exclude<Parameters<typeof hear>[2], { type: 'Quarantine' }>): void {
   switch (input.type) {
     case 'Continue':
       return goOn(rules, turn)
@@ -312,7 +312,7 @@ const isAtExit = (node: NodeState): boolean => node.is === 'waiting' && node.on 
 
 /** What an agent's work has brought. */
 function hearAgent(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   input: Asked<'AgentBriefed' | 'ModelReasoned' | 'ModelAnswered' | 'ModelLost' | 'ToolAnswered'>,
 ): void {
@@ -334,7 +334,7 @@ function hearAgent(
  * Timers, node timeouts and retries whose time has come, one by one in the order they fell due, each with what follows
  * from it: a host that was down for a while tells the same story as one that was not.
  */
-function timeCame(rules: Rules, turn: Turn): void {
+function timeCame(rules: Rules, turn: DecisionContext): void {
   for (let due = firstDue(turn); due !== undefined && !turn.isFull; due = firstDue(turn)) {
     const planNode = planNodeAt(turn.plan, due)
     const node = nodeAt(turn.active, due)
@@ -345,7 +345,7 @@ function timeCame(rules: Rules, turn: Turn): void {
 }
 
 /** The time of a node that waits has come: to be answered, to be judged again, to go on, or to give up. */
-function fallDue(turn: Turn, planNode: PlanNode, node: Waiting): void {
+function fallDue(turn: DecisionContext, planNode: PlanNode, node: Waiting): void {
   const asked = questionOf(node)
   if (asked) return timeOut(turn, planNode, asked)
   if (node.on === 'workers' || node.on === 'gate') return resumeGate(turn, planNode, node)
@@ -360,7 +360,7 @@ function fallDue(turn: Turn, planNode: PlanNode, node: Waiting): void {
 const timesOut = ({ timeoutMs }: PlanNode, ms: number): boolean => timeoutMs > 0 && ms > timeoutMs
 
 /** The open node that fell due first. */
-function firstDue(turn: Turn): number | undefined {
+function firstDue(turn: DecisionContext): number | undefined {
   if (turn.state.phase !== 'active' || turn.state.mode.kind === 'stopping') return undefined
   let first: { index: number; at: number } | undefined
   for (const index of turn.state.open) {
@@ -371,7 +371,7 @@ function firstDue(turn: Turn): number | undefined {
 }
 
 /** A stopping run only waits for its children to end. */
-function hearStopping(turn: Turn, input: Parameters<typeof hear>[2], request: StopRequested): void {
+function hearStopping(turn: DecisionContext, input: Parameters<typeof hear>[2], request: StopRequested): void {
   if (input.type === 'ChildEnded') {
     const planNode = verifierEnded(turn, input) ?? childEnded(turn, input)
     if (planNode) childStopped(turn, planNode.index, request)
@@ -381,7 +381,7 @@ function hearStopping(turn: Turn, input: Parameters<typeof hear>[2], request: St
   }
 }
 
-function quarantine(turn: Turn, { attempts, unverified }: Asked<'Quarantine'>): void {
+function quarantine(turn: DecisionContext, { attempts, unverified }: Asked<'Quarantine'>): void {
   const message = unverified
     ? 'the host was about to merge a result that no gate has passed, and its store did not let it: nothing of it is merged, the run will not be tried again, and the host has a bug to report'
     : `the host stopped ${attempts} times while working on this run without any progress; it will not be tried again`
@@ -392,7 +392,7 @@ function quarantine(turn: Turn, { attempts, unverified }: Asked<'Quarantine'>): 
 }
 
 /** The node, if it still waits under the start that this answer belongs to. */
-function waiting(turn: Turn, nodeId: string, since: number): PlanNode | undefined {
+function waiting(turn: DecisionContext, nodeId: string, since: number): PlanNode | undefined {
   const planNode = planNodeOf(turn.plan, nodeId)
   const node = planNode && nodeAt(turn.active, planNode.index)
   return node?.is === 'waiting' && node.since === since ? planNode : undefined

@@ -2,7 +2,7 @@ import type { BudgetPolicy } from '../budget/budget.js'
 import type { ConfidencePolicy } from '../supervisor/decision.js'
 import type { Recorded, RunEvent } from './events.js'
 import { evolve } from './evolve.js'
-import type { Heard } from './input.js'
+import type { RecordedInput } from './input.js'
 import type { Plan } from '../workflow/plan.js'
 import type { Retelling } from '../replay/guide.js'
 import type { Active, RunState } from './state.js'
@@ -25,7 +25,7 @@ export const MAX_EVENTS = 512
 const MAX_BURDEN = 4 * 1_048_576
 
 /** What the rules of one decision share: the plan, and the state as it is after the events decided so far. */
-export class Turn {
+export class DecisionContext {
   readonly events: Recorded[] = []
   /** The time of what is decided now. */
   at: number
@@ -39,7 +39,7 @@ export class Turn {
     readonly runId: string,
     now: number,
     /** What led to this decision: remembered with its first event. */
-    private heard?: Heard,
+    private heard?: RecordedInput,
     /** For a fork: what the log it comes from has said already. */
     private readonly retelling?: Retelling,
   ) {

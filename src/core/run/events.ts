@@ -8,7 +8,7 @@ import type { BoundGate } from '../verification/gate.js'
 import type { AgentFact, BudgetFact, InvocationFact } from '../invocation/events.js'
 import type { Fact, NodeFact } from './fact.js'
 import type { GateFact } from '../verification/events.js'
-import type { Heard } from './input.js'
+import type { RecordedInput } from './input.js'
 
 /**
  * The facts of a run, in the protocol's spelling (contract core §5.4).
@@ -69,7 +69,7 @@ export type Recorded = RunEvent & {
   readonly sequence: number
   readonly at: number
   /** What was put to the run, on the first event it led to; run.started itself says what a run was started with. */
-  readonly input?: Heard
+  readonly input?: RecordedInput
 }
 
 export type RunStarted = {

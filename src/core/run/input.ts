@@ -10,7 +10,7 @@ import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './events.js'
 export type RunInput = { readonly now: number } & (Command | Outcome | Retold)
 
 /** What a log remembers of its inputs: a replay is told the same again. */
-export type Heard = Exclude<Command, { type: 'StartRun' }> | Outcome
+export type RecordedInput = Exclude<Command, { type: 'StartRun' }> | Outcome
 
 /** A person or a client asks; may be refused. */
 export type Command =

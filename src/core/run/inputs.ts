@@ -4,10 +4,10 @@ import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
 import type { PortValue, WorkflowVariable } from '../workflow/definition.js'
 import type { Plan, PlanNode } from '../workflow/plan.js'
-import type { Told } from './state.js'
+import type { RunBase } from './state.js'
 
 /** The data expressions may read. Built on demand: most nodes have no expression. */
-export function scopeOf(plan: Plan, state: Told, more: { readonly [name: string]: unknown } = {}): Scope {
+export function scopeOf(plan: Plan, state: RunBase, more: { readonly [name: string]: unknown } = {}): Scope {
   const inputs = runInputs(state)
   return {
     inputs,
@@ -28,13 +28,13 @@ export function scopeOf(plan: Plan, state: Told, more: { readonly [name: string]
 }
 
 /** Inputs as given, with the real values of those the log masks. */
-export const runInputs = ({ started, secretInputs }: Told): JsonObject => ({ ...started.inputs, ...secretInputs })
+export const runInputs = ({ started, secretInputs }: RunBase): JsonObject => ({ ...started.inputs, ...secretInputs })
 
 /** Resolves every input port of a node, or says which one cannot be. */
 export function resolveInputs(
   planNode: PlanNode,
   plan: Plan,
-  state: Told,
+  state: RunBase,
 ): { ok: true; inputs: JsonObject } | { ok: false; error: Failure } {
   const ports = Object.entries(planNode.node.inputs)
   if (ports.length === 0) return { ok: true, inputs: {} }
@@ -50,7 +50,7 @@ export function resolveInputs(
 
 type Resolved = { ok: true; value: Json } | { ok: false; error: Failure } | undefined
 
-function resolvePort(port: string, source: PortValue, planNode: PlanNode, plan: Plan, state: Told): Resolved {
+function resolvePort(port: string, source: PortValue, planNode: PlanNode, plan: Plan, state: RunBase): Resolved {
   if (source.type === 'static') return { ok: true, value: source.value }
   if (source.type === 'expression') {
     const expression = present(planNode.expressions.get(`inputs.${port}`), `expression inputs.${port}`)

@@ -58,12 +58,12 @@ import type { PlanNode } from '../workflow/plan.js'
 import { roomFor, spentBy } from '../budget/decide.js'
 import { nodeAt } from './state.js'
 import { stop } from './stop.js'
-import type { Turn } from './decision-context.js'
+import type { DecisionContext } from './decision-context.js'
 import { isTooLarge, MAX_VALUE_BYTES } from './value-size.js'
 
 /** Starts a node, unless a bound forbids it; a node that waits for nothing settles in the same step. */
 export function startNode(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   attempt: number,
   cause: number,
@@ -93,7 +93,7 @@ export function startNode(
 }
 
 /** What a node was waiting for has come. */
-export function settleNode(turn: Turn, planNode: PlanNode, wait: Wait, outcome: WaitOutcome, cause: number): void {
+export function settleNode(turn: DecisionContext, planNode: PlanNode, wait: Wait, outcome: WaitOutcome, cause: number): void {
   const before = nodeAt(turn.active, planNode.index)
   if (before.is !== 'waiting') throw new Error(`node ${planNode.node.id} is ${before.is}, not waiting`)
   const { type } = planNode
@@ -104,7 +104,7 @@ export function settleNode(turn: Turn, planNode: PlanNode, wait: Wait, outcome: 
 }
 
 /** An attempt failed: try again later while retries are left, else the node has failed. */
-export function failNode(turn: Turn, planNode: PlanNode, told: Failure, cause: number): void {
+export function failNode(turn: DecisionContext, planNode: PlanNode, told: Failure, cause: number): void {
   const error = maskFailure(turn.active, told)
   const { node, retry, index } = planNode
   // R-LIVE-16: whatever ends the node ends its agent's work first.
@@ -130,13 +130,13 @@ export function failNode(turn: Turn, planNode: PlanNode, told: Failure, cause: n
   failForGood(turn, planNode, error, failures, due)
 }
 
-function failForGood(turn: Turn, { node, outbound }: PlanNode, error: Failure, attempts: number, cause: number): void {
+function failForGood(turn: DecisionContext, { node, outbound }: PlanNode, error: Failure, attempts: number, cause: number): void {
   const payload = { nodeId: node.id, error, attempts }
   turn.emit({ type: 'node.failed', nodeId: node.id, payload, cause })
   if (!outbound.some(edge => TOLERANT.has(edge.rule))) stop(turn, { outcome: 'failed', error, failedNodeId: node.id })
 }
 
-function applyStep(turn: Turn, planNode: PlanNode, step: Step, cause: number): void {
+function applyStep(turn: DecisionContext, planNode: PlanNode, step: Step, cause: number): void {
   if (step.kind === 'waiting') throw new Error(`node ${planNode.node.id} may not wait twice`)
   const oversized = oversizedPart(step)
   if (oversized) return failNode(turn, planNode, oversized, cause)
@@ -166,7 +166,7 @@ export function tooLarge(what: string): Failure {
   return failure('value_too_large', message, { retryable: false, details: { limitBytes: MAX_VALUE_BYTES } })
 }
 
-function completeNode(turn: Turn, { node }: PlanNode, outputs: JsonObject, cause: number): void {
+function completeNode(turn: DecisionContext, { node }: PlanNode, outputs: JsonObject, cause: number): void {
   const { shown, hidden } = maskOutputs(turn.active, node, outputs)
   const payload = { nodeId: node.id, outputs: shown }
   const done = turn.emit({
@@ -181,7 +181,7 @@ function completeNode(turn: Turn, { node }: PlanNode, outputs: JsonObject, cause
 }
 
 /** Writes one event and returns its sequence, or says why it must not be written. */
-function applyWrite(turn: Turn, planNode: PlanNode, write: Write, cause: number): Failure | number {
+function applyWrite(turn: DecisionContext, planNode: PlanNode, write: Write, cause: number): Failure | number {
   const nodeId = planNode.node.id
   switch (write.kind) {
     case 'variable':
@@ -202,7 +202,7 @@ function applyWrite(turn: Turn, planNode: PlanNode, write: Write, cause: number)
 }
 
 function writeChannel(
-  turn: Turn,
+  turn: DecisionContext,
   { node }: PlanNode,
   write: Extract<Write, { kind: 'channel' }>,
   cause: number,
@@ -234,7 +234,7 @@ function writeChannel(
 }
 
 export function changeVariable(
-  turn: Turn,
+  turn: DecisionContext,
   nodeId: string,
   { name, value, sensitive: told }: Extract<Write, { kind: 'variable' }>,
   cause: number,
@@ -260,7 +260,7 @@ export function changeVariable(
 }
 
 function withContext(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   attempt: number,
   failures: number,

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject, own, sameJson } from '../json.js'
 import type { Failure } from '../problem.js'
 import type { WorkflowNode } from '../workflow/definition.js'
 import type { Plan } from '../workflow/plan.js'
-import type { Told } from './state.js'
+import type { RunBase } from './state.js'
 
 export const MASK = '[REDACTED]'
 
@@ -24,7 +24,7 @@ export function secretsOf({
   hidden,
   variables,
   channels,
-}: Pick<Told, 'hidden' | 'variables' | 'channels'>): Secrets | undefined {
+}: Pick<RunBase, 'hidden' | 'variables' | 'channels'>): Secrets | undefined {
   if (hidden.variables.length === 0 && hidden.channels.length === 0) return undefined
   const texts = new Set<string>()
   const exact: Json[] = []
@@ -61,7 +61,7 @@ export function maskWithin(value: Json, secrets: Secrets | undefined): Json {
 
 /** Outputs as the log may show them: a port is hidden when the workflow says so, or when its value carries a secret. */
 export function maskOutputs(
-  state: Told,
+  state: RunBase,
   node: WorkflowNode,
   outputs: JsonObject,
 ): { shown: JsonObject; hidden: boolean } {
@@ -76,7 +76,7 @@ export function maskOutputs(
 }
 
 /** A failure as the log may tell it. */
-export function maskFailure(state: Told, error: Failure): Failure {
+export function maskFailure(state: RunBase, error: Failure): Failure {
   const secrets = secretsOf(state)
   if (secrets === undefined) return error
   const message = secrets.texts.reduce((text, secret) => text.replaceAll(secret, MASK), error.message)

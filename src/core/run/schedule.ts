@@ -6,11 +6,11 @@ import { invocationMove, proceedInvocation } from '../invocation/decide.js'
 import { type PlanNode, planNodeAt } from '../workflow/plan.js'
 import { type Active, nodeAt } from './state.js'
 import { stop } from './stop.js'
-import type { Turn } from './decision-context.js'
+import type { DecisionContext } from './decision-context.js'
 import { gateMove, proceedGate } from '../verification/decide.js'
 
 /** Starts and skips every node whose turn has come, and ends the run when nothing is left to come. */
-export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
+export function advance(turn: DecisionContext, capabilities: ReadonlySet<string>): void {
   let moved = true
   while (moved && turn.isRunning && !turn.isFull) {
     moved = handOver(turn) || verify(turn) || invoke(turn)
@@ -38,7 +38,7 @@ export function advance(turn: Turn, capabilities: ReadonlySet<string>): void {
 }
 
 /** Moves on the nodes that hand work over; says whether there was one. */
-function handOver(turn: Turn): boolean {
+function handOver(turn: DecisionContext): boolean {
   const index = turn.active.open.find(open => moveOf(turn, turn.active, open) !== undefined)
   if (index === undefined) return false
   proceed(turn, planNodeAt(turn.plan, index))
@@ -46,7 +46,7 @@ function handOver(turn: Turn): boolean {
 }
 
 /** Moves on the gates that can be; says whether there was one. */
-function verify(turn: Turn): boolean {
+function verify(turn: DecisionContext): boolean {
   if (!turn.isRunning || !turn.active.gated) return false
   const index = turn.active.open.find(open => canVerify(turn, turn.active, open))
   if (index === undefined) return false
@@ -54,11 +54,11 @@ function verify(turn: Turn): boolean {
   return true
 }
 
-const canVerify = ({ plan }: Pick<Turn, 'plan'>, state: Active, index: number): boolean =>
+const canVerify = ({ plan }: Pick<DecisionContext, 'plan'>, state: Active, index: number): boolean =>
   gateMove(state, planNodeAt(plan, index), nodeAt(state, index)) !== undefined
 
 /** Moves on the agents that can be; says whether there was one. */
-function invoke(turn: Turn): boolean {
+function invoke(turn: DecisionContext): boolean {
   const index = turn.isRunning
     ? turn.active.open.find(open => invocationMove(turn.active, open) !== undefined)
     : undefined
@@ -68,7 +68,7 @@ function invoke(turn: Turn): boolean {
 }
 
 /** True when a later decision could start, skip or hand over something at once. */
-export const hasReadyNodes = (turn: Pick<Turn, 'plan'>, state: Active): boolean =>
+export const hasReadyNodes = (turn: Pick<DecisionContext, 'plan'>, state: Active): boolean =>
   state.mode.kind === 'running' &&
   (state.touched.some(index => readiness(turn.plan, state, index).is !== 'wait') ||
     state.open.some(
@@ -78,7 +78,7 @@ export const hasReadyNodes = (turn: Pick<Turn, 'plan'>, state: Active): boolean 
         canVerify(turn, state, index),
     ))
 
-const isQuiet = (turn: Turn): boolean => turn.active.open.length === 0 && !hasReadyNodes(turn, turn.active)
+const isQuiet = (turn: DecisionContext): boolean => turn.active.open.length === 0 && !hasReadyNodes(turn, turn.active)
 
 /** Does the host itself have something in hand that a draining pause waits for? */
 const isBusy = (state: Active): boolean =>
@@ -91,7 +91,7 @@ const isBusy = (state: Active): boolean =>
     return node.on === 'host' || node.on === 'brief'
   })
 
-function finish(turn: Turn): void {
+function finish(turn: DecisionContext): void {
   const unhandled = turn.plan.nodes.find(planNode => isUnhandledFailure(turn, planNode))
   const failed = unhandled && nodeAt(turn.active, unhandled.index)
   if (unhandled && failed?.is === 'failed')
@@ -100,7 +100,7 @@ function finish(turn: Turn): void {
 }
 
 /** A failure is handled when a node behind a tolerant edge ran because of, or in spite of, it. */
-const isUnhandledFailure = (turn: Turn, { index, outbound }: PlanNode): boolean =>
+const isUnhandledFailure = (turn: DecisionContext, { index, outbound }: PlanNode): boolean =>
   nodeAt(turn.active, index).is === 'failed' &&
   !outbound.some(
     edge => TOLERANT.has(edge.rule) && ['completed', 'failed'].includes(nodeAt(turn.active, edge.target).is),

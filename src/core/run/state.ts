@@ -15,19 +15,19 @@ export type RunState = Absent | Active | Ended
 
 export type Absent = { readonly phase: 'absent'; readonly fork?: Fork }
 
-export type Active = Told & {
+export type Active = RunBase & {
   readonly phase: 'active'
   readonly mode: Mode
 }
 
-export type Ended = Pick<Told, Outlasting> & {
+export type Ended = Pick<RunBase, Outlasting> & {
   readonly phase: 'ended'
   readonly endedAt: number
   readonly outcome: Outcome
 }
 
 /** What the log has told of a run that exists. */
-export type Told = {
+export type RunBase = {
   readonly runId: string
   readonly fork?: Fork
   readonly started: Readonly<RunStarted>
@@ -113,14 +113,14 @@ const OUTLASTS_END = {
   warned: false,
   gaveUp: false,
   gated: true,
-} as const satisfies { readonly [Field in keyof Required<Told>]: boolean }
+} as const satisfies { readonly [Field in keyof Required<RunBase>]: boolean }
 
 type Fields = typeof OUTLASTS_END
 type Outlasting = { [Field in keyof Fields]: Fields[Field] extends true ? Field : never }[keyof Fields]
 
 /** What is left of the state of a run when it ends. */
-export const outlasting = (state: Told): Pick<Told, Outlasting> =>
-  Object.fromEntries(Object.entries(state).filter(([field]) => own(OUTLASTS_END, field))) as Pick<Told, Outlasting>
+export const outlasting = (state: RunBase): Pick<RunBase, Outlasting> =>
+  Object.fromEntries(Object.entries(state).filter(([field]) => own(OUTLASTS_END, field))) as Pick<RunBase, Outlasting>
 
 /** What the results of a run are held to, and what has become of them. */
 export type Gated = {
@@ -310,11 +310,11 @@ export type Asked = Interrupt & {
 }
 
 /** The node at a place that the plan has. */
-export const nodeAt = ({ nodes }: Pick<Told, 'nodes'>, index: number): NodeState =>
+export const nodeAt = ({ nodes }: Pick<RunBase, 'nodes'>, index: number): NodeState =>
   nodes[index] ?? absent(`node ${index} in the state of the run`)
 
 /** The gate that the run knows by this index. */
-export const boundGateAt = ({ gated }: Pick<Told, 'gated'>, index: number): BoundGate =>
+export const boundGateAt = ({ gated }: Pick<RunBase, 'gated'>, index: number): BoundGate =>
   gated?.gates[index] ?? absent(`gate ${index} of the run`)
 
 export function statusOf(state: RunState): RunStatus {

@@ -2,14 +2,14 @@ import { closeInvocation } from '../invocation/lifecycle.js'
 import type { StopRequested } from './events.js'
 import { planNodeAt } from '../workflow/plan.js'
 import { nodeAt } from './state.js'
-import type { Turn } from './decision-context.js'
+import type { DecisionContext } from './decision-context.js'
 import { judgesIn, workersOf } from './waiting.js'
 
 /**
  * Ends the run, or begins to: whatever is open is cancelled; children that must not outlive the run are waited for
  * first. Nothing is scheduled any more.
  */
-export function stop(turn: Turn, request: StopRequested): void {
+export function stop(turn: DecisionContext, request: StopRequested): void {
   const reason = request.outcome === 'cancelled' ? (request.reason ?? 'run-cancelled') : 'run-failed'
   const held = turn.active.open.some(index => holdsChild(turn, index))
   if (held && turn.active.mode.kind !== 'stopping') turn.emit({ type: 'assay.stop.requested', payload: request })
@@ -24,12 +24,12 @@ export function stop(turn: Turn, request: StopRequested): void {
 }
 
 /** A child of a stopping run has ended; its node goes with the last of them. */
-export function childStopped(turn: Turn, index: number, request: StopRequested): void {
+export function childStopped(turn: DecisionContext, index: number, request: StopRequested): void {
   if (holdsChild(turn, index)) return
   cancelStopped(turn, index, request)
 }
 
-export function cancelStopped(turn: Turn, index: number, request: StopRequested): void {
+export function cancelStopped(turn: DecisionContext, index: number, request: StopRequested): void {
   const planNode = planNodeAt(turn.plan, index)
   const nodeId = planNode.node.id
   // R-LIVE-16: an agent whose result was before a gate is still at work.
@@ -38,7 +38,7 @@ export function cancelStopped(turn: Turn, index: number, request: StopRequested)
   if (turn.active.open.length === 0) end(turn, request)
 }
 
-function end(turn: Turn, request: StopRequested): void {
+function end(turn: DecisionContext, request: StopRequested): void {
   if (request.outcome === 'cancelled') {
     const { outcome: _outcome, ...payload } = request
     turn.emit({ type: 'run.cancelled', payload })
@@ -56,7 +56,7 @@ function end(turn: Turn, request: StopRequested): void {
 }
 
 /** A replay has no children of its own; while it retells, it waits for them as its source did. */
-function holdsChild(turn: Turn, index: number): boolean {
+function holdsChild(turn: DecisionContext, index: number): boolean {
   const node = nodeAt(turn.active, index)
   if (turn.active.fork?.mode === 'replay' && !turn.isRetelling) return false
   const isRunning = (child: { readonly is: string }) => child.is === 'running'

@@ -35,11 +35,11 @@ import type { AgentSaid, Write } from '../workflow/node-type.js'
 import type { OrchestratorDecision } from './decision.js'
 import type { AgentFact } from '../invocation/events.js'
 import { carriesSecret, maskWithin, secretsOf } from '../run/redaction.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 
 /** R-ORCH-2, R-ORCH-4: a decision is in the log before anything follows from it. */
 export function tellDecision(
-  turn: Turn,
+  turn: DecisionContext,
   nodeId: string,
   { agentId, decision, iteration }: Extract<Write, { kind: 'decided' }>,
   cause: number,
@@ -56,7 +56,7 @@ export function tellDecision(
 
 /** R-CONF-4: told before anybody is asked about it. */
 export function tellDoubt(
-  turn: Turn,
+  turn: DecisionContext,
   nodeId: string,
   { doubt }: Extract<Write, { kind: 'escalated' }>,
   cause: number,
@@ -72,7 +72,7 @@ export function tellDoubt(
 /** What a decision is made of by itself; only what it says in words can quote a secret. */
 const STRUCTURE = new Set(['kind', 'nextWorkerIds', 'confidence'])
 
-function shownDecision(turn: Turn, decision: OrchestratorDecision): OrchestratorDecision {
+function shownDecision(turn: DecisionContext, decision: OrchestratorDecision): OrchestratorDecision {
   const secrets = secretsOf(turn.active)
   if (!carriesSecret(decision as JsonObject, secrets)) return decision
   const fields = Object.entries(decision as JsonObject).map(([name, value]) => [
@@ -83,7 +83,7 @@ function shownDecision(turn: Turn, decision: OrchestratorDecision): Orchestrator
 }
 
 /** R-EVENT-2, R-EVENT-6: a tool's return is due to its call and carries its id; no secret of the run is told. */
-export function tellOfAgent(turn: Turn, nodeId: string, { type, payload }: AgentSaid, cause: number): number {
+export function tellOfAgent(turn: DecisionContext, nodeId: string, { type, payload }: AgentSaid, cause: number): number {
   const told = maskWithin(payload as JsonObject, secretsOf(turn.active)) as JsonObject
   const tell = (callId: string | undefined, due: number): number =>
     turn.emit({

@@ -6,7 +6,7 @@ import { handedTo, handing } from '../handoff/state.js'
 import { termsFor } from '../handoff/mapping.js'
 import { carriesSecret, MASK, maskWithin, secretsOf } from '../run/redaction.js'
 import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
-import { type Active, type AttemptMade, nodeAt, type NodeState, type Slot, type Told } from '../run/state.js'
+import { type Active, type AttemptMade, nodeAt, type NodeState, type Slot, type RunBase } from '../run/state.js'
 import { invocationOf, workersOf } from '../run/waiting.js'
 
 /** Where a result is merged: into the parent's variables, as its node's own, or as the run's. */
@@ -61,7 +61,7 @@ export const placeOf = (nodeId: string, { workerId, occurrence = 0 }: Place = {}
 
 /** The gates that stand before a commit, by index, in the order in which they are applied. */
 export function gatesAt(
-  { gated }: Pick<Told, 'gated'>,
+  { gated }: Pick<RunBase, 'gated'>,
   nodeId: string,
   { point, workerId }: Pick<Subject, 'point' | 'workerId'>,
 ): number[] {
@@ -88,11 +88,11 @@ export function misplaced(plan: Plan, { gate }: BoundGate): string[] {
 const HELD: ReadonlySet<string> = new Set(['core.agent', 'assay.judge'])
 
 /** The first gate that has not let this result pass. */
-export const nextGate = (state: Pick<Told, 'gated'>, nodeId: string, subject: Subject): number | undefined =>
+export const nextGate = (state: Pick<RunBase, 'gated'>, nodeId: string, subject: Subject): number | undefined =>
   gatesAt(state, nodeId, subject).find(index => !subject.cleared.includes(index))
 
 /** Whether a gate stands between a node's result and what it is for. */
-export const isGatedNode = (state: Pick<Told, 'gated'>, nodeId: string): boolean =>
+export const isGatedNode = (state: Pick<RunBase, 'gated'>, nodeId: string): boolean =>
   gatesAt(state, nodeId, { point: 'node' }).length > 0
 
 /** One gate over one place, or over the exit. */
@@ -100,7 +100,7 @@ export const slotOf = (gateId: string, nodeId: string, subject: Place & Pick<Sub
   JSON.stringify(subject.point === 'run' ? [gateId] : [gateId, placeOf(nodeId, subject)])
 
 /** What has been made of the work that is under way here, attempt by attempt. */
-export const attemptsOf = ({ gated }: Pick<Told, 'gated'>, slot: string): readonly AttemptMade[] =>
+export const attemptsOf = ({ gated }: Pick<RunBase, 'gated'>, slot: string): readonly AttemptMade[] =>
   gated?.slots[slot]?.attempts ?? []
 
 /** R-DWS-22: how many there are with the one under way. What another gate has sent back was no attempt at this one. */
@@ -157,7 +157,7 @@ const MASKED = { texts: [MASK], exact: [] }
  * R-VERIFY-12: places whose latest verdict is not a pass, and that the same worker has not made up for when the work was
  * handed over again. The gates at the exit are not among them: they have yet to let the run end.
  */
-export function unresolved({ gated }: Pick<Told, 'gated'>): Slot[] {
+export function unresolved({ gated }: Pick<RunBase, 'gated'>): Slot[] {
   const all = Object.values(gated?.slots ?? {}).filter(({ atExit }) => !atExit)
   const isMadeUp = (slot: Slot) =>
     all.some(

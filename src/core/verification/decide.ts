@@ -60,7 +60,7 @@ import type { PlanNode } from '../workflow/plan.js'
 import { render } from './issue-verdict.js'
 import { type Active, boundGateAt, type Gating, nodeAt, type NodeState } from '../run/state.js'
 import { roomFor } from '../budget/decide.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { type OnGate, type Reviewed, reviewed } from '../run/waiting.js'
 import type { Heard } from '../invocation/working.js'
 
@@ -93,7 +93,7 @@ function moveOf(state: Active, subject: Subject, gating: Gating): Move | undefin
 }
 
 /** Takes the next step of a gate that has one to take. */
-export function proceedGate(turn: Turn, planNode: PlanNode): void {
+export function proceedGate(turn: DecisionContext, planNode: PlanNode): void {
   const move = gateMove(turn.active, planNode, nodeAt(turn.active, planNode.index))
   switch (move?.do) {
     case 'commit':
@@ -108,7 +108,7 @@ export function proceedGate(turn: Turn, planNode: PlanNode): void {
 }
 
 /** R-DWS-36: no verdict. Wait and ask again those that gave no vote; then ask a person. */
-function hold(turn: Turn, planNode: PlanNode, gating: Gating): void {
+function hold(turn: DecisionContext, planNode: PlanNode, gating: Gating): void {
   const { gate } = boundGateAt(turn.active, gating.gate)
   const { attempt, round, judges } = gating
   const { retries, retry_delay_ms, blocking } = gate.gate_behaviour
@@ -134,7 +134,7 @@ const LASTING: ReadonlySet<string> = new Set([
 ])
 
 function tellHeld(
-  turn: Turn,
+  turn: DecisionContext,
   { node: { id: nodeId } }: PlanNode,
   told: Omit<VerificationHeld, 'retryInMs'>,
   delayMs: number,
@@ -144,7 +144,7 @@ function tellHeld(
 }
 
 /** The time to ask again has come. */
-export function resumeGate(turn: Turn, planNode: PlanNode, node: Reviewed): void {
+export function resumeGate(turn: DecisionContext, planNode: PlanNode, node: Reviewed): void {
   const nodeId = planNode.node.id
   const { hold: held } = node
   if (held?.is !== 'inspecting' && held?.is !== 'held') return
@@ -180,7 +180,7 @@ export function caseOf(state: Active, nodeId: string, told: NodeState): Case | u
 }
 
 /** The evidence is in, and the result is about to be judged. */
-export function inspected(turn: Turn, planNode: PlanNode, input: Heard<'Inspected'>): void {
+export function inspected(turn: DecisionContext, planNode: PlanNode, input: Heard<'Inspected'>): void {
   const wanted = caseOf(turn.active, planNode.node.id, nodeAt(turn.active, planNode.index))
   if (!wanted || !isMeant(wanted, input)) return
   const { bound, gate, subject, attempt, round, dimensions } = wanted

@@ -7,7 +7,7 @@ import { settleTrial } from './release.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { canRework } from './rework.js'
 import { boundGateAt, nodeAt } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { gatingIn } from '../run/waiting.js'
 
 /** Why a person is asked: nobody could judge, the attempts are used up, or a pass alone is not enough. */
@@ -22,7 +22,7 @@ const TITLES: { readonly [Reason in Doubt]: string } = {
 }
 
 /** R-DWS-36, `on_fail: escalate`, `auto_commit: licensed`: fail closed, and say what it is about. */
-export function askWhatToDo(turn: Turn, planNode: PlanNode, reason: Doubt): void {
+export function askWhatToDo(turn: DecisionContext, planNode: PlanNode, reason: Doubt): void {
   const node = nodeAt(turn.active, planNode.index)
   const subject = subjectOf(node)
   const gating = gatingIn(node)

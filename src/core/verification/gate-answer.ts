@@ -5,7 +5,7 @@ import type { Doubt } from './escalate.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { sendBack, withhold } from './rework.js'
 import { boundGateAt, type Gating } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { tellVerdict } from './verdict.js'
 
 /** Nobody answered in time, so nobody's word stands in the place of the verifiers'. */
@@ -13,7 +13,7 @@ const NO_ANSWER = { keys: ['no-answer'], isHosts: true as const }
 
 /** A person has said what becomes of a result. Who it was comes from their credential. */
 export function gateAnswered(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   gating: Gating,
   { value, data, by, timedOut }: Resolution,

@@ -11,7 +11,7 @@ import { attemptsOf, isHidden, shownResult, slotOf, type Subject, usedOf } from 
 import type { PlanNode } from '../workflow/plan.js'
 import { canRework, sendBack, withhold } from './rework.js'
 import { type AttemptMade, boundGateAt, type Gating } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { isSelfJudged, tellVerdict } from './verdict.js'
 
 /** A judgement, and what follows from it. */
@@ -27,7 +27,7 @@ type Rendering = {
 }
 
 /** The verdict, everything that was found, and what follows from it (contract agents §23.2). */
-export function render(turn: Turn, planNode: PlanNode, subject: Subject, gating: Gating, judgement: Judgement): void {
+export function render(turn: DecisionContext, planNode: PlanNode, subject: Subject, gating: Gating, judgement: Judgement): void {
   const { gate } = boundGateAt(turn.active, gating.gate)
   const rendering = renderingOf(turn, planNode, subject, gating, judgement)
   const { feedback, forced, isSilent } = rendering
@@ -52,7 +52,7 @@ export function render(turn: Turn, planNode: PlanNode, subject: Subject, gating:
 }
 
 function renderingOf(
-  turn: Turn,
+  turn: DecisionContext,
   { node: { id: nodeId } }: PlanNode,
   subject: Subject,
   { gate: index, attempt }: Gating,
@@ -76,7 +76,7 @@ function renderingOf(
 
 /** R-DWS-31: each finding and the verdict as events free of content, and all of it as an artifact of the run. */
 function tellFindings(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   subject: Subject,
   gating: Gating,
@@ -132,7 +132,7 @@ function tellFindings(
 
 /** R-DWS-22: the attempts are used up, or it is plain that more would be for nothing. */
 function isLastAttempt(
-  turn: Turn,
+  turn: DecisionContext,
   nodeId: string,
   gate: Gate,
   subject: Subject,
@@ -146,7 +146,7 @@ function isLastAttempt(
 
 /** Why a person has to look at a result that was passed. */
 function doubtIn(
-  { active }: Turn,
+  { active }: DecisionContext,
   planNode: PlanNode,
   subject: Subject,
   { gate, licence }: Gating,

@@ -4,11 +4,11 @@ import { concludeWith } from '../invocation/conclude.js'
 import { settleNode } from '../run/node-lifecycle.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { nodeAt } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import type { OnGate } from '../run/waiting.js'
 
 /** Every gate has let the result pass: it becomes what it was meant for. Workers' results are merged by their hand-off. */
-export function commit(turn: Turn, planNode: PlanNode, node: OnGate): void {
+export function commit(turn: DecisionContext, planNode: PlanNode, node: OnGate): void {
   const { result, subject } = node.staged
   switch (node.point) {
     case 'node':
@@ -26,7 +26,7 @@ export function commit(turn: Turn, planNode: PlanNode, node: OnGate): void {
 }
 
 /** A trial ends with its verdict, or with none. */
-export function settleTrial(turn: Turn, planNode: PlanNode): void {
+export function settleTrial(turn: DecisionContext, planNode: PlanNode): void {
   const node = nodeAt(turn.active, planNode.index)
   if (node.is !== 'waiting' || node.on !== 'gate' || node.point !== 'none') return
   const judged = node.judged ?? { verdict: 'none' as const }

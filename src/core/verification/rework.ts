@@ -9,7 +9,7 @@ import { type Subject, subjectOf } from './attempt.js'
 import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
 import { boundGateAt, type Gating, nodeAt } from '../run/state.js'
 import { stop } from '../run/stop.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { gatingIn } from '../run/waiting.js'
 
 const AGAIN: ReadonlySet<string> = new Set(['core.agent', 'core.subWorkflow', 'core.orchestrator.supervisor'])
@@ -21,7 +21,7 @@ export function canRework(plan: Plan, nodeId: string, { position }: Gate, { poin
   return point !== 'run' || (phase !== undefined && AGAIN.has(phase.type.typeId))
 }
 
-const gatingOf = (turn: Turn, { index }: PlanNode): { gating: Gating; subject: Subject } => {
+const gatingOf = (turn: DecisionContext, { index }: PlanNode): { gating: Gating; subject: Subject } => {
   const node = nodeAt(turn.active, index)
   const gating = gatingIn(node)
   const subject = subjectOf(node)
@@ -30,7 +30,7 @@ const gatingOf = (turn: Turn, { index }: PlanNode): { gating: Gating; subject: S
 }
 
 /** R-VERIFY-14, R-DWS-20: the same worker works again, with what was found; or the supervisor says who does. */
-export function sendBack(turn: Turn, planNode: PlanNode, feedback: Feedback, cause: number): void {
+export function sendBack(turn: DecisionContext, planNode: PlanNode, feedback: Feedback, cause: number): void {
   const { gating, subject } = gatingOf(turn, planNode)
   const { gate } = boundGateAt(turn.active, gating.gate)
   const { rework, reverification } = gate.gate_behaviour
@@ -57,7 +57,7 @@ export function sendBack(turn: Turn, planNode: PlanNode, feedback: Feedback, cau
 }
 
 /** R-VERIFY-11, R-VERIFY-12: it is not merged, and nothing goes on as if it had been. */
-export function withhold(turn: Turn, planNode: PlanNode, failed: readonly string[], cause: number): void {
+export function withhold(turn: DecisionContext, planNode: PlanNode, failed: readonly string[], cause: number): void {
   const { gating, subject } = gatingOf(turn, planNode)
   const { gate } = boundGateAt(turn.active, gating.gate)
   if (subject.point === 'harvest') return tellWithheld(turn, planNode, 'fail', failed.length, cause)
@@ -67,7 +67,7 @@ export function withhold(turn: Turn, planNode: PlanNode, failed: readonly string
 }
 
 function tellWithheld(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   verdict: 'fail' | 'revise',
   criteriaFailed: number,

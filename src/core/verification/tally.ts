@@ -8,7 +8,7 @@ import { actorsIn } from '../workflow/actors.js'
 import { subjectOf } from './attempt.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { type Gating, nodeAt } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 
 /** Who gives the k-th vote, and what it weighs. */
 export function verifierAt(gate: Gate, k: number): { agentId: string; weight: number } {
@@ -28,7 +28,7 @@ export const standingOf = ({ gate }: BoundGate, gating: Gating): Judgement | 'op
   })
 
 /** Whoever did the work is no judge of it, unless the gate says so (R-VERIFY-7, contract agents §29 A13). */
-export function isSelf({ plan, active }: Turn, { index }: PlanNode, agentId: string): boolean {
+export function isSelf({ plan, active }: DecisionContext, { index }: PlanNode, agentId: string): boolean {
   const subject = subjectOf(nodeAt(active, index))
   // What leaves the workflow is the work of everybody in it.
   const all = subject?.point === 'run' ? actorsIn(plan) : []

@@ -3,7 +3,7 @@ import type { Json } from '../json.js'
 import { isSelf, verifierAt } from './tally.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { boundGateAt, type Gating, nodeAt } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { gatingIn } from '../run/waiting.js'
 
 type Said = {
@@ -19,7 +19,7 @@ type Said = {
 
 /** R-VERIFY-2, R-VERIFY-5, R-VERIFY-6: what was judged and how, never why. R-VERIFY-23: due to what brought the result. */
 export function tellVerdict(
-  turn: Turn,
+  turn: DecisionContext,
   planNode: PlanNode,
   gating: Gating,
   verdict: 'pass' | 'fail' | 'revise',
@@ -59,7 +59,7 @@ const identityOf = (gate: Gate, { judges }: Gating): string =>
 const hostName = ({ gate_id }: Gate): string => `host:gate:${gate_id}`
 
 /** Whether somebody has judged work of its own, which the gate may allow and everybody may see. */
-export const isSelfJudged = (turn: Turn, planNode: PlanNode, { gate, judges }: Gating): boolean =>
+export const isSelfJudged = (turn: DecisionContext, planNode: PlanNode, { gate, judges }: Gating): boolean =>
   judges.some(
     (judge, k) =>
       judge.is === 'voted' && isSelf(turn, planNode, verifierAt(boundGateAt(turn.active, gate).gate, k).agentId),

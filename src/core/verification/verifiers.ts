@@ -9,14 +9,14 @@ import { exhaust } from '../budget/exhaust.js'
 import { type PlanNode, planNodeOf } from '../workflow/plan.js'
 import { grantFor, roomFor, spentBy, tellSpend } from '../budget/decide.js'
 import { type Active, boundGateAt, type Gating, nodeAt } from '../run/state.js'
-import type { Turn } from '../run/decision-context.js'
+import type { DecisionContext } from '../run/decision-context.js'
 import { gatingIn } from '../run/waiting.js'
 import type { Heard } from '../invocation/working.js'
 
 /** The verifiers of a case: runs of their own, all at work at once. */
 
 /** Those that are to be asked begin together and share what is left of the budget. */
-export function beginJudges(turn: Turn, planNode: PlanNode, gating: Gating): void {
+export function beginJudges(turn: DecisionContext, planNode: PlanNode, gating: Gating): void {
   const nodeId = planNode.node.id
   const { gate } = boundGateAt(turn.active, gating.gate)
   const idle = gating.judges.flatMap(({ is }, k) => (is === 'idle' ? [k] : []))
@@ -45,7 +45,7 @@ export function beginJudges(turn: Turn, planNode: PlanNode, gating: Gating): voi
 }
 
 /** The gate at work in a node, and the verifier that is meant. */
-function found(turn: Turn, nodeId: string, isMeant: (judge: Gating['judges'][number], k: number) => boolean) {
+function found(turn: DecisionContext, nodeId: string, isMeant: (judge: Gating['judges'][number], k: number) => boolean) {
   const planNode = planNodeOf(turn.plan, nodeId)
   const gating = planNode && gatingIn(nodeAt(turn.active, planNode.index))
   const k = gating?.judges.findIndex(isMeant) ?? -1
@@ -58,14 +58,14 @@ function told(state: Active, { gate: index, attempt, round }: Gating, k: number)
   return { gateId: gate.gate_id, attempt, verifier: k, agentId: verifierAt(gate, k).agentId, round }
 }
 
-export function verifierStarted(turn: Turn, { nodeId, since, worker, childRunId }: Heard<'ChildStarted'>): void {
+export function verifierStarted(turn: DecisionContext, { nodeId, since, worker, childRunId }: Heard<'ChildStarted'>): void {
   const meant = found(turn, nodeId, (judge, k) => k === worker && judge.is === 'starting' && judge.began === since)
   if (!meant) return
   const payload = { ...told(turn.active, meant.gating, meant.k), childRunId }
   turn.emit({ type: 'assay.verifier.started', nodeId, payload, cause: since })
 }
 
-export function verifierRefused(turn: Turn, { nodeId, since, worker, error }: Heard<'ChildRefused'>): void {
+export function verifierRefused(turn: DecisionContext, { nodeId, since, worker, error }: Heard<'ChildRefused'>): void {
   const meant = found(turn, nodeId, (judge, k) => k === worker && judge.is === 'starting' && judge.began === since)
   if (!meant) return
   const { gating, k } = meant
@@ -75,7 +75,7 @@ export function verifierRefused(turn: Turn, { nodeId, since, worker, error }: He
 }
 
 /** Whether it was a verifier's run that has ended. R-DWS-36: anything but an answer that holds is no vote. */
-export function verifierEnded(turn: Turn, input: Heard<'ChildEnded'>): PlanNode | undefined {
+export function verifierEnded(turn: DecisionContext, input: Heard<'ChildEnded'>): PlanNode | undefined {
   const { nodeId, childRunId, status, variables, spent } = input
   const meant = found(turn, nodeId, judge => judge.is === 'running' && judge.childRunId === childRunId)
   if (!meant) return undefined

@@ -1,6 +1,6 @@
 import type { Json } from '../../core/json.js'
 import { failure } from '../../core/problem.js'
-import type { EffectAnswer } from '../ports/store.js'
+import type { EffectAnswer } from '../ports/performer.js'
 import { claimed } from './once.js'
 import type { EffectOf, Perform, Shop } from './effect-context.js'
 import { readTranscript } from './transcript.js'

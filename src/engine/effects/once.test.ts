@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../core/json.js'
 import { MemoryStore } from '../../store/memory/memory-store.js'
 import { ManualClock } from '../../testing/manual-clock.js'
-import { StoreUnavailable } from '../ports/store.js'
+import { StoreUnavailable } from '../ports/event-log.js'
 import { claimed, type Effectful } from './once.js'
 import type { Unstored } from './effect-context.js'
 

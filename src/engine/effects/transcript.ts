@@ -1,5 +1,5 @@
 import type { Json } from '../../core/json.js'
-import type { TranscriptEvent } from '../ports/store.js'
+import type { TranscriptEvent } from '../ports/performer.js'
 import type { Shop } from './effect-context.js'
 
 /** R-STATE-5, R-STATE-7: what the log says up to the turn, as readers see it; the same again after a crash. */

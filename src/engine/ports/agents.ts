@@ -12,7 +12,7 @@ import type {
 import type { Feedback } from '../../core/verification/judgement.js'
 import type { Json, JsonObject } from '../../core/json.js'
 import type { ArtifactCreated } from '../../core/run/events.js'
-import type { TranscriptEvent } from './store.js'
+import type { TranscriptEvent } from './performer.js'
 
 /**
  * Agents as the engine knows them: it asks for a brief, then for one model call or one tool call at a time. Every

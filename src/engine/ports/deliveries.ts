@@ -1,12 +1,15 @@
-/** What subscribers are told, and how far that has got. Part of the Store. */
-export interface DeliveryStore {
+/** Who wants to be told of events. */
+export interface WebhookStore {
   putWebhook(webhook: Webhook): Promise<void>
   /** Removes the subscription with everything that is still to be delivered to it; false when the tenant has none. */
   deleteWebhook(tenant: string, webhookId: string): Promise<boolean>
   /** `tenant: null` lists every tenant's: for the host itself. Oldest first. */
   listWebhooks(tenant: string | null): Promise<Webhook[]>
   putWebhookHealth(webhookId: string, health: WebhookHealth): Promise<void>
+}
 
+/** What they are still to be told, and how far that has got. */
+export interface DeliveryQueue {
   /**
    * Leases up to `limit` deliveries that are due: of each lane (one subscription, one run) only the earliest event that
    * is still pending, so a lane is delivered in order. A lane that is leased is not handed out again before the lease

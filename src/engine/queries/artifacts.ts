@@ -1,7 +1,8 @@
 import type { Json } from '../../core/json.js'
 import type { ArtifactCreated, ArtifactSecret } from '../../core/run/events.js'
 import type { Artifacts } from '../ports/agents.js'
-import type { Store, StoredEvent } from '../ports/store.js'
+import type { StoredEvent } from '../ports/event-log.js'
+import type { Store } from '../ports/store.js'
 
 /** Events that are looked through at once. */
 const PAGE = 256

@@ -4,7 +4,7 @@ import type { Json } from '../../core/json.js'
 import type { ArtifactCreated, ArtifactSecret } from '../../core/run/events.js'
 import type { AgentVerified, VerdictRendered, VerifiedSecret } from '../../core/verification/events.js'
 import type { RunEngine } from '../api.js'
-import type { StoredEvent } from '../ports/store.js'
+import type { StoredEvent } from '../ports/event-log.js'
 
 /** One attempt at a gate, as the log of the run tells it. */
 export type Verification = {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { systemIds } from '../../system.js'
 import { CHAIN_START, chainHash, contentDigests, linkHash } from './chain.js'
-import type { StoredEvent } from '../ports/store.js'
+import type { StoredEvent } from '../ports/event-log.js'
 import '../../../test/support/seed.js'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { StoredEvent } from '../ports/store.js'
+import type { StoredEvent } from '../ports/event-log.js'
 
 /**
  * The chain of a log: each event has a hash that covers the hash before it, so nothing can be changed, put in or taken

@@ -3,7 +3,9 @@ import type { Json } from '../../core/json.js'
 import { engineRig, register, startRun } from '../../testing/engine-rig.js'
 import { LIMITS } from '../../testing/limits.js'
 import type { Sketch } from '../../testing/workflow.js'
-import type { Commit, Performer, Store, TranscriptEvent } from '../ports/store.js'
+import type { Commit } from '../ports/event-log.js'
+import type { Performer, TranscriptEvent } from '../ports/performer.js'
+import type { Store } from '../ports/store.js'
 
 const worker: Sketch = {
   id: 'worker',

@@ -11,7 +11,7 @@ import { hire, refused, started } from './child-start.js'
 import type { EffectOf } from '../effects/effect-context.js'
 import { childEnded } from '../effects/watch-child.js'
 import type { Plans } from './plans.js'
-import type { Clock, Ids } from '../ports/store.js'
+import type { Clock, Ids } from '../ports/clock.js'
 import type { Decided, Input, Step } from './run-writer.js'
 import type { Standards } from '../ports/verification.js'
 

@@ -14,7 +14,7 @@ import { startChild } from '../effects/start-child.js'
 import { think } from '../effects/call-model.js'
 import { use } from '../effects/call-tool.js'
 import { watchChild } from '../effects/watch-child.js'
-import type { DueRun } from '../ports/store.js'
+import type { DueRun } from '../ports/run-index.js'
 import type { Written } from './run-writer.js'
 
 const DUE_LIMIT = 20_000

@@ -26,20 +26,15 @@ import { HostLease } from './host-lease.js'
 import { Plans } from './plans.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import { isReserved, RESERVED } from './agent-workflow.js'
-import type {
-  Announcer,
-  ChildRow,
-  Clock,
-  Ids,
-  Log,
-  Performer,
-  RunQuery,
-  RunRow,
-  SchemaChecker,
-  Store,
-  StoredEvent,
-  WorkflowRecord,
-} from '../ports/store.js'
+import type { Announcer } from '../ports/announcer.js'
+import type { Clock, Ids } from '../ports/clock.js'
+import type { StoredEvent } from '../ports/event-log.js'
+import type { Log } from '../ports/log.js'
+import type { Performer } from '../ports/performer.js'
+import type { ChildRow, RunQuery, RunRow } from '../ports/run-index.js'
+import type { SchemaChecker } from '../ports/schema-checker.js'
+import type { Store } from '../ports/store.js'
+import type { WorkflowRecord } from '../ports/workflows.js'
 import { type Input, Runs, viewOf, type Written } from './run-writer.js'
 import { configurableProblem, gatesFor, startedWith, unknownWork } from './start-run.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'

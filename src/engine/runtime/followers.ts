@@ -1,6 +1,8 @@
 import { isTerminal } from '../../core/run/events.js'
 import { sleep } from '../../timing/sleep.js'
-import type { Clock, Store, StoredEvent } from '../ports/store.js'
+import type { Clock } from '../ports/clock.js'
+import type { StoredEvent } from '../ports/event-log.js'
+import type { Store } from '../ports/store.js'
 
 const PAGE = 500
 /** How long a follower may miss what another host wrote, should every hint be lost. */

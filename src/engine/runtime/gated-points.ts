@@ -1,6 +1,6 @@
 import type { BoundGate } from '../../core/verification/gate.js'
 import type { Plan } from '../../core/workflow/plan.js'
-import type { GatedPoint } from '../ports/store.js'
+import type { GatedPoint } from '../ports/event-log.js'
 
 /** Where the store must not let a result be merged without a pass (S10). */
 export const gatedPoints = ({ nodes, indexOf }: Plan, gates: readonly BoundGate[]): GatedPoint[] =>

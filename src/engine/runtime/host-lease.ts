@@ -1,4 +1,7 @@
-import { type Clock, type Ids, type Log, type Store, StoreUnavailable } from '../ports/store.js'
+import type { Clock, Ids } from '../ports/clock.js'
+import { StoreUnavailable } from '../ports/event-log.js'
+import type { Log } from '../ports/log.js'
+import type { Store } from '../ports/store.js'
 
 /**
  * This host's standing among the hosts of a store. One lease per host, renewed at a third of its time; runs are held

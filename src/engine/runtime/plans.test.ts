@@ -6,7 +6,7 @@ import { engineRig, register, type Rig, startRun } from '../../testing/engine-ri
 import { boundGate } from '../../testing/gates.js'
 import { AGENT, agentFlow, answered } from '../../testing/invocations.js'
 import { standardsDouble } from '../../testing/verification.js'
-import type { WorkflowRecord } from '../ports/store.js'
+import type { WorkflowRecord } from '../ports/workflows.js'
 
 /** Finds a workflow under more names than its own, as a database does that cuts text at a NUL or folds its case. */
 class LenientStore extends MemoryStore {

@@ -8,7 +8,10 @@ import { sha256 } from '../../digest.js'
 import { Lru } from '../../lru.js'
 import { agentWorkflow } from './agent-workflow.js'
 import { hostWorkflow } from './host-workflows.js'
-import type { Clock, SchemaChecker, Store, WorkflowRecord } from '../ports/store.js'
+import type { Clock } from '../ports/clock.js'
+import type { SchemaChecker } from '../ports/schema-checker.js'
+import type { Store } from '../ports/store.js'
+import type { WorkflowRecord } from '../ports/workflows.js'
 
 /** How long a workflow registered through another host may go unnoticed here; twice that for a child's. */
 const FRESH_MS = 1_000

@@ -17,20 +17,19 @@ import { grow, type Nursery } from './children.js'
 import { gatedPoints } from './gated-points.js'
 import type { HostLease } from './host-lease.js'
 import type { Plans } from './plans.js'
+import type { Announcer } from '../ports/announcer.js'
+import type { Clock, Ids } from '../ports/clock.js'
 import {
-  type Announcer,
-  type Clock,
-  type Ids,
-  type Log,
   type NewRun,
-  type Receipt,
-  type RunRow,
-  type Store,
   type StoredEvent,
   StoreUnavailable,
   type StreamAppend,
   UnverifiedMerge,
-} from '../ports/store.js'
+} from '../ports/event-log.js'
+import type { Log } from '../ports/log.js'
+import type { Receipt } from '../ports/receipts.js'
+import type { RunRow } from '../ports/run-index.js'
+import type { Store } from '../ports/store.js'
 import { isTimeToKeep, keptState, snapshotOf } from './snapshot.js'
 import type { Standards } from '../ports/verification.js'
 

@@ -6,7 +6,7 @@ import type { RunStarted } from '../../core/run/events.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { ENGINE_VERSION } from '../../core/run/version.js'
 import type { CreateRun } from '../api.js'
-import type { SchemaChecker } from '../ports/store.js'
+import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Standards } from '../ports/verification.js'
 
 /** What a run that somebody asks for begins with. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../ports/store.js'
+import type { Clock } from '../ports/clock.js'
 
 /**
  * Runs that are due soon, and one timer for the earliest of them. Only what falls before the next sweep of the store's

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { engineRig, register, startRun } from '../../testing/engine-rig.js'
-import { type Commit, type Store, UnverifiedMerge } from '../ports/store.js'
+import { type Commit, UnverifiedMerge } from '../ports/event-log.js'
+import type { Store } from '../ports/store.js'
 
 const parent = {
   id: 'parent',

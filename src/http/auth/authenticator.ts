@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../../core/problem.js'
-import type { Clock } from '../../engine/ports/store.js'
+import type { Clock } from '../../engine/ports/clock.js'
 import type { Scope } from '../../wire/key.js'
 import type { HttpConfig } from '../config.js'
 import { type HttpAnswer, problem } from '../http-answer.js'

@@ -1,5 +1,4 @@
-import type { ApiKey } from '../../engine/ports/store.js'
-import type { KeyStore } from './key-cache.js'
+import type { ApiKey, KeyStore } from '../../engine/ports/keys.js'
 
 /**
  * Keys that come from this host's configuration, in front of those in the store. They are valid while the

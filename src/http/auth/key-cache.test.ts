@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { ApiKey } from '../../engine/ports/store.js'
+import type { ApiKey } from '../../engine/ports/keys.js'
 import { MemoryStore } from '../../store/memory/memory-store.js'
 import { ManualClock } from '../../testing/manual-clock.js'
 import { KeyCache, mintKey } from './key-cache.js'

@@ -1,15 +1,9 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { sha256 } from '../../digest.js'
-import type { ApiKey, Clock } from '../../engine/ports/store.js'
+import type { Clock } from '../../engine/ports/clock.js'
+import type { ApiKey, KeyStore } from '../../engine/ports/keys.js'
 import { Lru } from '../../lru.js'
-
-/** The part of the store that keys live in. */
-export interface KeyStore {
-  putKey(key: ApiKey): Promise<void>
-  listKeys(): Promise<ApiKey[]>
-  findKey(hash: string): Promise<ApiKey | undefined>
-}
 
 /** Who is asking. `tenant` is where its data lives: a test key's data is kept apart from its account's live data. */
 export type Caller = {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../engine/ports/store.js'
+import type { Clock } from '../../engine/ports/clock.js'
 import { TokenBuckets } from '../../timing/token-buckets.js'
 import type { Rate } from '../config.js'
 

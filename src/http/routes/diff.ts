@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../core/json.js'
 import { type ComparedEvent, diffLogs, diffStates, type EventDiff } from '../../core/replay/diff.js'
 import type { RunView } from '../../engine/api.js'
-import type { StoredEvent } from '../../engine/ports/store.js'
+import type { StoredEvent } from '../../engine/ports/event-log.js'
 import { DiffAnswer, DiffQuery, MAX_EVENT_DIFFS } from '../../wire/diff.js'
 import { ID_PATTERNS } from '../../wire/ids.js'
 import { renderEvent, renderSnapshot } from '../../wire/render.js'

@@ -1,5 +1,5 @@
 import { refuse } from '../../core/problem.js'
-import type { ApiKey } from '../../engine/ports/store.js'
+import type { ApiKey } from '../../engine/ports/keys.js'
 import { CreateKeyAnswer, CreateKeyBody, type KeyAnswer, ListKeysAnswer } from '../../wire/key.js'
 import { type Caller, mintKey } from '../auth/key-cache.js'
 import type { Edge } from '../deps.js'

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { JsonObject } from '../../core/json.js'
 import { refuse } from '../../core/problem.js'
-import type { Standard, StandardKind } from '../../engine/ports/store.js'
+import type { Standard, StandardKind } from '../../engine/ports/standards.js'
 import {
   ListGatesAnswer,
   ListIntentsAnswer,

@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { Answer } from '../../engine/api.js'
-import type { WorkflowRecord } from '../../engine/ports/store.js'
+import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import {
   CheckWorkflowAnswer,
   ListWorkflowsAnswer,

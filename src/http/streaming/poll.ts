@@ -1,6 +1,6 @@
 import { isTerminal, type RunStatus } from '../../core/run/events.js'
 import type { RunEngine, RunView } from '../../engine/api.js'
-import type { StoredEvent } from '../../engine/ports/store.js'
+import type { StoredEvent } from '../../engine/ports/event-log.js'
 import { renderEvent } from '../../wire/render.js'
 
 /**

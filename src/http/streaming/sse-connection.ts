@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Clock } from '../../engine/ports/store.js'
+import type { Clock } from '../../engine/ports/clock.js'
 
 const HEADERS = {
   'content-type': 'text/event-stream',

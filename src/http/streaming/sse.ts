@@ -1,6 +1,7 @@
 import { isTerminal } from '../../core/run/events.js'
 import type { RunEngine } from '../../engine/api.js'
-import type { Clock, StoredEvent } from '../../engine/ports/store.js'
+import type { Clock } from '../../engine/ports/clock.js'
+import type { StoredEvent } from '../../engine/ports/event-log.js'
 import { renderEvent } from '../../wire/render.js'
 import { admits, CHUNK_EVENT, FLUSHES, type StreamMode } from '../../wire/stream-mode.js'
 import { readSnapshot } from '../run-snapshot.js'

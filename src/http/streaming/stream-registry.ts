@@ -1,5 +1,6 @@
 import { type Refusal, refuse } from '../../core/problem.js'
-import type { Clock, Log } from '../../engine/ports/store.js'
+import type { Clock } from '../../engine/ports/clock.js'
+import type { Log } from '../../engine/ports/log.js'
 import type { Caller, KeyCache } from '../auth/key-cache.js'
 
 /** An answer that stays open: a stream or a held poll. */

@@ -1,6 +1,7 @@
 import { absent, present } from '../../core/present.js'
 import { isTerminal } from '../../core/run/events.js'
-import type { Commit, CommitResult, NewRun, RunRow, StoredEvent, StreamAppend } from '../../engine/ports/store.js'
+import type { Commit, CommitResult, NewRun, StoredEvent, StreamAppend } from '../../engine/ports/event-log.js'
+import type { RunRow } from '../../engine/ports/run-index.js'
 import { checkFork } from '../fork-rules.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
 import { addDelivery } from './deliveries.js'

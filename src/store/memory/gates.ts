@@ -1,11 +1,5 @@
-import {
-  type GatedPoint,
-  type StoredEvent,
-  type StreamAppend,
-  UnverifiedMerge,
-  type VerdictQuery,
-  type VerdictRow,
-} from '../../engine/ports/store.js'
+import { type GatedPoint, type StoredEvent, type StreamAppend, UnverifiedMerge } from '../../engine/ports/event-log.js'
+import type { VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { Tables } from './tables.js'
 
 /** What S10 is held by, of one run: the rows that the SQL stores keep under these names, oldest first. */

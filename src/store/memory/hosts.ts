@@ -1,6 +1,6 @@
 import { absent } from '../../core/present.js'
 import { WORK_OWED } from '../../core/run/wake-time.js'
-import type { DueRun, RunRow } from '../../engine/ports/store.js'
+import type { DueRun, RunRow } from '../../engine/ports/run-index.js'
 import { type HostRow, isAlive, type Tables } from './tables.js'
 
 export type Registration = { hostId: string; hostName: string; leaseMs: number; now: number }

@@ -1,4 +1,4 @@
-import type { Snapshot, StoredEvent } from '../../engine/ports/store.js'
+import type { Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { Tables } from './tables.js'
 
 /** A fork's own events, with those it shares before them: from fork to source, as far as the range reaches back. */

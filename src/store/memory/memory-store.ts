@@ -2,7 +2,14 @@ import type { Json } from '../../core/json.js'
 import { present } from '../../core/present.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type * as Delivering from '../../engine/ports/deliveries.js'
-import type * as Ports from '../../engine/ports/store.js'
+import type { InvocationClaim, InvocationState } from '../../engine/ports/effect-ledger.js'
+import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
+import type { ApiKey } from '../../engine/ports/keys.js'
+import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
+import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
+import type { NewStandard, Standard } from '../../engine/ports/standards.js'
+import type { Store } from '../../engine/ports/store.js'
+import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { LocalHints } from '../local-hints.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
@@ -21,31 +28,31 @@ import { emptyTables } from './tables.js'
  * The reference implementation of the Store contract: all of its rules, none of its durability. Several engines may
  * share one instance. `close` keeps the data, so that a test can restart a host on the same instance.
  */
-export class MemoryStore implements Ports.Store {
+export class MemoryStore implements Store {
   readonly #tables = emptyTables()
   readonly #hints = new LocalHints()
 
-  async commit(commit: Ports.Commit): Promise<Ports.CommitResult> {
+  async commit(commit: Commit): Promise<CommitResult> {
     checkCommit(commit)
     const result = applyCommit(this.#tables, commit)
     if (result.kind === 'committed') this.#hints.committed(commit)
     return result
   }
 
-  async readEvents(runId: string, from: number, limit = Number.POSITIVE_INFINITY): Promise<Ports.StoredEvent[]> {
+  async readEvents(runId: string, from: number, limit = Number.POSITIVE_INFINITY): Promise<StoredEvent[]> {
     return readLog(this.#tables, runId, from, limit)
   }
 
-  async readSnapshot(runId: string, upTo: number): Promise<Ports.Snapshot | undefined> {
+  async readSnapshot(runId: string, upTo: number): Promise<Snapshot | undefined> {
     return readSnapshot(this.#tables, runId, upTo)
   }
 
-  async readRun(tenant: string | null, runId: string): Promise<Ports.RunRow | undefined> {
+  async readRun(tenant: string | null, runId: string): Promise<RunRow | undefined> {
     const run = this.#tables.runs.get(runId)
     return tenant === null || run?.tenant === tenant ? run : undefined
   }
 
-  async listRuns(query: Ports.RunQuery): Promise<Ports.RunRow[]> {
+  async listRuns(query: RunQuery): Promise<RunRow[]> {
     const { tenant, status, workflowId, parentRunId, tag, before, limit } = query
     const found = [...this.#tables.runs.values()].filter(
       run =>
@@ -59,13 +66,13 @@ export class MemoryStore implements Ports.Store {
     return found.sort((a, b) => (a.runId < b.runId ? 1 : -1)).slice(0, limit)
   }
 
-  async childrenOf(runId: string, limit: number): Promise<Ports.ChildRow[]> {
+  async childrenOf(runId: string, limit: number): Promise<ChildRow[]> {
     const children = [...this.#tables.runs.values()].filter(run => run.parentRunId === runId)
     const latest = children.sort((a, b) => (a.runId < b.runId ? -1 : 1)).slice(-limit)
     return latest.map(child => ({ runId: child.runId, status: child.status }))
   }
 
-  async dueRuns(hostId: string, now: number, limit: number): Promise<Ports.DueRun[]> {
+  async dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]> {
     return hosts.dueRuns(this.#tables, hostId, now, limit)
   }
 
@@ -88,18 +95,18 @@ export class MemoryStore implements Ports.Store {
     return hosts.claimOrphans(this.#tables, hostId, now, limit)
   }
 
-  async putWorkflow({ definition, ...record }: Ports.WorkflowRecord): Promise<void> {
+  async putWorkflow({ definition, ...record }: WorkflowRecord): Promise<void> {
     refuseNul(record)
     const { definitions, workflows } = this.#tables
     if (!definitions.has(record.digest)) definitions.set(record.digest, definition)
     workflows.set(JSON.stringify([record.tenant, record.workflowId]), record)
   }
 
-  async getWorkflow(tenant: string, workflowId: string): Promise<Ports.WorkflowRecord | undefined> {
+  async getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {
     return this.#workflow(tenant, workflowId) ?? this.#workflow(null, workflowId)
   }
 
-  async listWorkflows(tenant: string): Promise<Ports.WorkflowRecord[]> {
+  async listWorkflows(tenant: string): Promise<WorkflowRecord[]> {
     const rows = [...this.#tables.workflows.values()].filter(row => row.tenant === tenant || row.tenant === null)
     const ids = [...new Set(rows.map(row => row.workflowId))].sort()
     return ids.flatMap(id => this.#workflow(tenant, id) ?? this.#workflow(null, id) ?? [])
@@ -109,36 +116,33 @@ export class MemoryStore implements Ports.Store {
     return this.#tables.definitions.get(digest)
   }
 
-  #workflow(tenant: string | null, workflowId: string): Ports.WorkflowRecord | undefined {
+  #workflow(tenant: string | null, workflowId: string): WorkflowRecord | undefined {
     const row = this.#tables.workflows.get(JSON.stringify([tenant, workflowId]))
     return row && { ...row, definition: present(this.#tables.definitions.get(row.digest), `definition ${row.digest}`) }
   }
 
-  async putStandard(record: Ports.NewStandard): Promise<number> {
+  async putStandard(record: NewStandard): Promise<number> {
     refuseNul(record)
     return standards.putStandard(this.#tables, record)
   }
 
-  async deleteStandard(standard: Parameters<Ports.Store['deleteStandard']>[0]): Promise<boolean> {
+  async deleteStandard(standard: Parameters<Store['deleteStandard']>[0]): Promise<boolean> {
     return standards.deleteStandard(this.#tables, standard)
   }
 
-  async listStandards(tenant: string): Promise<Ports.Standard[]> {
+  async listStandards(tenant: string): Promise<Standard[]> {
     return standards.listStandards(this.#tables, tenant)
   }
 
-  async listVerdicts(query: Ports.VerdictQuery): Promise<Ports.VerdictRow[]> {
+  async listVerdicts(query: VerdictQuery): Promise<VerdictRow[]> {
     return listVerdicts(this.#tables, query)
   }
 
-  async getReceipt(key: Ports.ReceiptKey): Promise<Ports.Receipt | undefined> {
+  async getReceipt(key: ReceiptKey): Promise<Receipt | undefined> {
     return this.#tables.receipts.get(receiptKey(key))
   }
 
-  async claimReceipt(
-    receipt: Ports.Receipt,
-    now: number,
-  ): Promise<{ claimed: true } | { claimed: false; receipt: Ports.Receipt }> {
+  async claimReceipt(receipt: Receipt, now: number): Promise<{ claimed: true } | { claimed: false; receipt: Receipt }> {
     refuseNul(receipt)
     const existing = this.#tables.receipts.get(receiptKey(receipt))
     if (existing && !mayReplace(existing, receipt.digest, now)) return { claimed: false, receipt: existing }
@@ -146,7 +150,7 @@ export class MemoryStore implements Ports.Store {
     return { claimed: true }
   }
 
-  async finishReceipt(receipt: Ports.Receipt): Promise<void> {
+  async finishReceipt(receipt: Receipt): Promise<void> {
     refuseNul(receipt)
     const existing = this.#tables.receipts.get(receiptKey(receipt))
     if (existing?.state === 'pending' && existing.leaseOwner === receipt.leaseOwner) {
@@ -154,7 +158,7 @@ export class MemoryStore implements Ports.Store {
     }
   }
 
-  async deleteReceipt(key: Ports.ReceiptKey): Promise<void> {
+  async deleteReceipt(key: ReceiptKey): Promise<void> {
     this.#tables.receipts.delete(receiptKey(key))
   }
 
@@ -164,7 +168,7 @@ export class MemoryStore implements Ports.Store {
     return old.length
   }
 
-  async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
+  async claimInvocation(claim: InvocationClaim): Promise<InvocationState> {
     refuseNul(claim)
     return invocations.claimInvocation(this.#tables, claim)
   }
@@ -193,18 +197,18 @@ export class MemoryStore implements Ports.Store {
     return invocations.purgeInvocations(this.#tables, olderThan)
   }
 
-  async putKey(key: Ports.ApiKey): Promise<void> {
+  async putKey(key: ApiKey): Promise<void> {
     refuseNul(key)
     const known = await this.findKey(key.hash)
     if (known && known.keyId !== key.keyId) throw new Error('another API key has the same hash')
     this.#tables.keys.set(key.keyId, key)
   }
 
-  async listKeys(): Promise<Ports.ApiKey[]> {
+  async listKeys(): Promise<ApiKey[]> {
     return [...this.#tables.keys.values()].sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
   }
 
-  async findKey(hash: string): Promise<Ports.ApiKey | undefined> {
+  async findKey(hash: string): Promise<ApiKey | undefined> {
     return [...this.#tables.keys.values()].find(key => key.hash === hash)
   }
 
@@ -228,16 +232,16 @@ export class MemoryStore implements Ports.Store {
   }
 
   async claimDeliveries(
-    claim: Parameters<Delivering.DeliveryStore['claimDeliveries']>[0],
+    claim: Parameters<Delivering.DeliveryQueue['claimDeliveries']>[0],
   ): Promise<Delivering.Delivery[]> {
     return deliveries.claimDeliveries(this.#tables, claim)
   }
 
-  async finishDelivery(done: Parameters<Delivering.DeliveryStore['finishDelivery']>[0]): Promise<void> {
+  async finishDelivery(done: Parameters<Delivering.DeliveryQueue['finishDelivery']>[0]): Promise<void> {
     deliveries.finishDelivery(this.#tables, done)
   }
 
-  async retryDelivery(again: Parameters<Delivering.DeliveryStore['retryDelivery']>[0]): Promise<void> {
+  async retryDelivery(again: Parameters<Delivering.DeliveryQueue['retryDelivery']>[0]): Promise<void> {
     deliveries.retryDelivery(this.#tables, again)
   }
 

@@ -1,4 +1,4 @@
-import type { NewStandard, Standard } from '../../engine/ports/store.js'
+import type { NewStandard, Standard } from '../../engine/ports/standards.js'
 import type { StandardRow, Tables } from './tables.js'
 
 type Name = Pick<Standard, 'tenant' | 'kind' | 'id'>

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { type Commit, type CommitResult, StoreUnavailable, UnverifiedMerge } from '../../engine/ports/store.js'
+import { type Commit, type CommitResult, StoreUnavailable, UnverifiedMerge } from '../../engine/ports/event-log.js'
 import { receiptKey } from '../receipt-rules.js'
 import { type Connections, StatementFault } from './connections.js'
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { StoreUnavailable } from '../../engine/ports/store.js'
+import { StoreUnavailable } from '../../engine/ports/event-log.js'
 import { refuseNul } from '../storable-text.js'
 import { troubleOf } from './trouble.js'
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import type { Commit } from '../../engine/ports/store.js'
+import type { Commit } from '../../engine/ports/event-log.js'
 import { clientConfig, type Settings } from './connections.js'
 
 type Listener = (runId: string) => void

@@ -3,7 +3,14 @@ import { present } from '../../core/present.js'
 import { WORK_OWED } from '../../core/run/wake-time.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type * as Delivering from '../../engine/ports/deliveries.js'
-import type * as Ports from '../../engine/ports/store.js'
+import type { InvocationClaim, InvocationState } from '../../engine/ports/effect-ledger.js'
+import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
+import type { ApiKey } from '../../engine/ports/keys.js'
+import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
+import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
+import type { NewStandard, Standard } from '../../engine/ports/standards.js'
+import type { Store } from '../../engine/ports/store.js'
+import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { ClaimTokens, claimToken } from '../claim-tokens.js'
 import { foundBy } from '../storable-text.js'
@@ -44,7 +51,7 @@ export async function openPostgresStore(url: string, options: PostgresStoreOptio
 }
 
 /** The store for many hosts: one round trip per append, leases by the database's clock, hints by LISTEN/NOTIFY. */
-export class PostgresStore implements Ports.Store {
+export class PostgresStore implements Store {
   readonly #connections: Connections
   readonly #batches: CommitBatches
   readonly #hints: Hints
@@ -63,38 +70,38 @@ export class PostgresStore implements Ports.Store {
     return { commits: this.#commits, transactions: this.#batches.calls }
   }
 
-  async commit(commit: Ports.Commit): Promise<Ports.CommitResult> {
+  async commit(commit: Commit): Promise<CommitResult> {
     checkCommit(commit)
     this.#commits += 1
     return this.#batches.run(commit)
   }
 
-  readEvents(runId: string, from: number, limit?: number): Promise<Ports.StoredEvent[]> {
+  readEvents(runId: string, from: number, limit?: number): Promise<StoredEvent[]> {
     return this.#readAll(SQL.readEvents, runId, from, limit ?? null)
   }
 
-  readSnapshot(runId: string, upTo: number): Promise<Ports.Snapshot | undefined> {
+  readSnapshot(runId: string, upTo: number): Promise<Snapshot | undefined> {
     return this.#readOne(SQL.readSnapshot, runId, upTo)
   }
 
-  readRun(tenant: string | null, runId: string): Promise<Ports.RunRow | undefined> {
+  readRun(tenant: string | null, runId: string): Promise<RunRow | undefined> {
     return this.#readOne(SQL.readRun, runId, tenant)
   }
 
-  listRuns({ tenant, before, workflowId, parentRunId, status, tag, limit }: Ports.RunQuery): Promise<Ports.RunRow[]> {
+  listRuns({ tenant, before, workflowId, parentRunId, status, tag, limit }: RunQuery): Promise<RunRow[]> {
     const filters = [before, workflowId, parentRunId, status, tag].map(value => value ?? null)
     return this.#readAll(LIST_RUNS, tenant, ...filters, limit)
   }
 
-  async childrenOf(runId: string, limit: number): Promise<Ports.ChildRow[]> {
-    return (await this.#readAll<Ports.ChildRow>(SQL.childrenOf, runId, limit)).reverse()
+  async childrenOf(runId: string, limit: number): Promise<ChildRow[]> {
+    return (await this.#readAll<ChildRow>(SQL.childrenOf, runId, limit)).reverse()
   }
 
-  dueRuns(hostId: string, now: number, limit: number): Promise<Ports.DueRun[]> {
+  dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]> {
     return this.#readAll(SQL.dueRuns, hostId, now, limit)
   }
 
-  async registerHost({ hostId, hostName, leaseMs }: Parameters<Ports.Store['registerHost']>[0]): Promise<void> {
+  async registerHost({ hostId, hostName, leaseMs }: Parameters<Store['registerHost']>[0]): Promise<void> {
     const { state } = await this.#answer<{ state: string }>(SQL.registerHost, hostId, hostName, leaseMs)
     if (state !== 'alive') throw new Error(`host ${hostId} was ${state}: register under a new id`)
   }
@@ -112,15 +119,15 @@ export class PostgresStore implements Ports.Store {
     return (await this.#answer<{ claimed: number }>(SQL.claimOrphans, hostId, WORK_OWED, limit)).claimed
   }
 
-  async putWorkflow({ tenant, workflowId, digest, definition, updatedAt }: Ports.WorkflowRecord): Promise<void> {
+  async putWorkflow({ tenant, workflowId, digest, definition, updatedAt }: WorkflowRecord): Promise<void> {
     await this.#all(SQL.putWorkflow, tenant ?? '', workflowId, digest, definition, updatedAt)
   }
 
-  getWorkflow(tenant: string, workflowId: string): Promise<Ports.WorkflowRecord | undefined> {
+  getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {
     return this.#readOne(SQL.getWorkflow, tenant, workflowId)
   }
 
-  listWorkflows(tenant: string): Promise<Ports.WorkflowRecord[]> {
+  listWorkflows(tenant: string): Promise<WorkflowRecord[]> {
     return this.#readAll(SQL.listWorkflows, tenant)
   }
 
@@ -128,33 +135,30 @@ export class PostgresStore implements Ports.Store {
     return (await this.#readOne<{ definition: string }>(SQL.getDefinition, digest))?.definition
   }
 
-  async putStandard({ tenant, kind, id, hash, body, updatedAt }: Ports.NewStandard): Promise<number> {
+  async putStandard({ tenant, kind, id, hash, body, updatedAt }: NewStandard): Promise<number> {
     const values = [tenant ?? '', kind, id, hash, body, updatedAt]
     return (await this.#answer<{ version: number }>(SQL.putStandard, ...values)).version
   }
 
-  async deleteStandard({ tenant, kind, id, now }: Parameters<Ports.Store['deleteStandard']>[0]): Promise<boolean> {
+  async deleteStandard({ tenant, kind, id, now }: Parameters<Store['deleteStandard']>[0]): Promise<boolean> {
     return (await this.#one(SQL.deleteStandard, tenant ?? '', kind, id, now)) !== undefined
   }
 
-  listStandards(tenant: string): Promise<Ports.Standard[]> {
+  listStandards(tenant: string): Promise<Standard[]> {
     return this.#readAll(SQL.listStandards, tenant)
   }
 
-  listVerdicts({ tenant, gateId, since = 0, limit }: Ports.VerdictQuery): Promise<Ports.VerdictRow[]> {
+  listVerdicts({ tenant, gateId, since = 0, limit }: VerdictQuery): Promise<VerdictRow[]> {
     return gateId === undefined
       ? this.#readAll(SQL.listVerdicts, tenant, since, limit)
       : this.#readAll(SQL.listVerdictsOfGate, tenant, since, limit, gateId)
   }
 
-  getReceipt({ tenant, endpoint, key }: Ports.ReceiptKey): Promise<Ports.Receipt | undefined> {
+  getReceipt({ tenant, endpoint, key }: ReceiptKey): Promise<Receipt | undefined> {
     return this.#readOne(SQL.getReceipt, tenant, endpoint, key)
   }
 
-  async claimReceipt(
-    receipt: Ports.Receipt,
-    now: number,
-  ): Promise<{ claimed: true } | { claimed: false; receipt: Ports.Receipt }> {
+  async claimReceipt(receipt: Receipt, now: number): Promise<{ claimed: true } | { claimed: false; receipt: Receipt }> {
     const claim = claimToken()
     for (;;) {
       const claimed = await this.#one(SQL.claimReceipt, ...receiptValues(receipt), claim, now)
@@ -165,11 +169,11 @@ export class PostgresStore implements Ports.Store {
     }
   }
 
-  async finishReceipt(receipt: Ports.Receipt): Promise<void> {
+  async finishReceipt(receipt: Receipt): Promise<void> {
     await this.#all(SQL.finishReceipt, ...receiptValues(receipt))
   }
 
-  async deleteReceipt({ tenant, endpoint, key }: Ports.ReceiptKey): Promise<void> {
+  async deleteReceipt({ tenant, endpoint, key }: ReceiptKey): Promise<void> {
     await this.#all(SQL.deleteReceipt, tenant, endpoint, key)
   }
 
@@ -189,7 +193,7 @@ export class PostgresStore implements Ports.Store {
     await this.#all(SQL.abandonInvocation, id, hostId)
   }
 
-  async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
+  async claimInvocation(claim: InvocationClaim): Promise<InvocationState> {
     const { id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at } = claim
     const values = [id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at]
     const claimed = await this.#tokens.use(id, token =>
@@ -212,16 +216,16 @@ export class PostgresStore implements Ports.Store {
     return this.#outcome(SQL.findAnswer, tenant, cacheKey)
   }
 
-  async putKey(key: Ports.ApiKey): Promise<void> {
+  async putKey(key: ApiKey): Promise<void> {
     const { keyId, hash, tenant, principal, scopes, test, createdAt, expiresAt, revokedAt } = key
     await this.#all(SQL.putKey, keyId, hash, tenant, principal, scopes, test, createdAt, expiresAt, revokedAt)
   }
 
-  listKeys(): Promise<Ports.ApiKey[]> {
+  listKeys(): Promise<ApiKey[]> {
     return this.#readAll(SQL.listKeys)
   }
 
-  findKey(hash: string): Promise<Ports.ApiKey | undefined> {
+  findKey(hash: string): Promise<ApiKey | undefined> {
     return this.#readOne(SQL.findKey, hash)
   }
 
@@ -242,15 +246,15 @@ export class PostgresStore implements Ports.Store {
     await this.#all(SQL.putWebhookHealth, webhookId, JSON.stringify(health))
   }
 
-  claimDeliveries(claim: Parameters<Ports.Store['claimDeliveries']>[0]): Promise<Delivering.Delivery[]> {
+  claimDeliveries(claim: Parameters<Store['claimDeliveries']>[0]): Promise<Delivering.Delivery[]> {
     return this.#all(SQL.claimDeliveries, claim.hostId, claimToken(), claim.now, claim.leaseMs, claim.limit)
   }
 
-  async finishDelivery(done: Parameters<Ports.Store['finishDelivery']>[0]): Promise<void> {
+  async finishDelivery(done: Parameters<Store['finishDelivery']>[0]): Promise<void> {
     await this.#all(SQL.finishDelivery, ...tryValues(done), done.state, done.at)
   }
 
-  async retryDelivery(again: Parameters<Ports.Store['retryDelivery']>[0]): Promise<void> {
+  async retryDelivery(again: Parameters<Store['retryDelivery']>[0]): Promise<void> {
     await this.#all(SQL.retryDelivery, ...tryValues(again), again.dueAt)
   }
 
@@ -338,7 +342,7 @@ export class PostgresStore implements Ports.Store {
   }
 }
 
-const receiptValues = (receipt: Ports.Receipt): unknown[] => [
+const receiptValues = (receipt: Receipt): unknown[] => [
   receipt.tenant,
   receipt.endpoint,
   receipt.key,

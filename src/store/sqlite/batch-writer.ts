@@ -1,5 +1,5 @@
 import { type BigIntStats, statSync } from 'node:fs'
-import { UnstorableText } from '../../engine/ports/store.js'
+import { UnstorableText } from '../../engine/ports/event-log.js'
 import { Connection, schemaVersion } from './connection.js'
 import { troubleOf } from './driver.js'
 import { SCHEMA_VERSION } from './migrations/index.js'

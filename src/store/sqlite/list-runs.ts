@@ -1,4 +1,4 @@
-import type { RunQuery } from '../../engine/ports/store.js'
+import type { RunQuery } from '../../engine/ports/run-index.js'
 import type { SqlValue } from './driver.js'
 
 /** The tenant is part of the query that fetches (S6); `null` is every tenant's. */

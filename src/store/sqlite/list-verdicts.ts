@@ -1,4 +1,4 @@
-import type { VerdictQuery } from '../../engine/ports/store.js'
+import type { VerdictQuery } from '../../engine/ports/run-index.js'
 import type { SqlValue } from './driver.js'
 
 /** One form for each index there is. */

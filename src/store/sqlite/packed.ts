@@ -1,5 +1,6 @@
 import type { Fork } from '../../core/run/events.js'
-import type { Commit, Receipt } from '../../engine/ports/store.js'
+import type { Commit } from '../../engine/ports/event-log.js'
+import type { Receipt } from '../../engine/ports/receipts.js'
 import type { SqlValue } from './driver.js'
 
 /**

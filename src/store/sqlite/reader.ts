@@ -1,4 +1,4 @@
-import { StoreUnavailable, UnstorableText } from '../../engine/ports/store.js'
+import { StoreUnavailable, UnstorableText } from '../../engine/ports/event-log.js'
 import { Connection } from './connection.js'
 import { type SqlRow, type SqlValue, troubleOf } from './driver.js'
 

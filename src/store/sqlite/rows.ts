@@ -2,7 +2,12 @@ import type { Json } from '../../core/json.js'
 import type { Fork, RunStatus } from '../../core/run/events.js'
 import type { Checkpoint } from '../../engine/ports/audit.js'
 import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
-import type { ApiKey, Receipt, RunRow, Standard, StoredEvent, WorkflowRecord } from '../../engine/ports/store.js'
+import type { StoredEvent } from '../../engine/ports/event-log.js'
+import type { ApiKey } from '../../engine/ports/keys.js'
+import type { Receipt } from '../../engine/ports/receipts.js'
+import type { RunRow } from '../../engine/ports/run-index.js'
+import type { Standard } from '../../engine/ports/standards.js'
+import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import type { SqlRow } from './driver.js'
 
 type Text = string | null

@@ -2,7 +2,20 @@ import { resolve } from 'node:path'
 import type { Json } from '../../core/json.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type { Delivery, Webhook, WebhookHealth } from '../../engine/ports/deliveries.js'
-import * as Ports from '../../engine/ports/store.js'
+import type { InvocationClaim, InvocationState } from '../../engine/ports/effect-ledger.js'
+import {
+  type Commit,
+  type CommitResult,
+  type Snapshot,
+  StoreUnavailable,
+  type StoredEvent,
+} from '../../engine/ports/event-log.js'
+import type { ApiKey } from '../../engine/ports/keys.js'
+import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
+import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
+import type { NewStandard, Standard } from '../../engine/ports/standards.js'
+import type { Store } from '../../engine/ports/store.js'
+import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { ClaimTokens, claimToken } from '../claim-tokens.js'
 import { LocalHints } from '../local-hints.js'
@@ -51,7 +64,7 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions 
 }
 
 /** The embedded store: SQLite in WAL mode with full sync, one writer thread with group commit, reads on the side. */
-export class SqliteStore implements Ports.Store {
+export class SqliteStore implements Store {
   readonly #reader: Reader
   readonly #writer: WriterThread
   readonly #hints = new LocalHints()
@@ -73,7 +86,7 @@ export class SqliteStore implements Ports.Store {
     await this.#write('probe', null)
   }
 
-  async commit(commit: Ports.Commit): Promise<Ports.CommitResult> {
+  async commit(commit: Commit): Promise<CommitResult> {
     checkCommit(commit)
     this.#commits += 1
     const refused = await this.#write('commit', packCommit(commit))
@@ -82,16 +95,16 @@ export class SqliteStore implements Ports.Store {
     return { kind: 'committed' }
   }
 
-  async readEvents(runId: string, from: number, limit = -1): Promise<Ports.StoredEvent[]> {
+  async readEvents(runId: string, from: number, limit = -1): Promise<StoredEvent[]> {
     return readLog(this.#reader, runId, from, limit).map(toEvent)
   }
 
-  async readSnapshot(runId: string, upTo: number): Promise<Ports.Snapshot | undefined> {
+  async readSnapshot(runId: string, upTo: number): Promise<Snapshot | undefined> {
     const row = readSnapshot(this.#reader, runId, upTo)
     return row && { length: row.length as number, state: row.state as string }
   }
 
-  async readRun(tenant: string | null, runId: string): Promise<Ports.RunRow | undefined> {
+  async readRun(tenant: string | null, runId: string): Promise<RunRow | undefined> {
     const row =
       tenant === null
         ? this.#reader.get('SELECT * FROM runs WHERE run_id = ?', runId)
@@ -99,20 +112,20 @@ export class SqliteStore implements Ports.Store {
     return row && toRun(row)
   }
 
-  async listRuns(query: Ports.RunQuery): Promise<Ports.RunRow[]> {
+  async listRuns(query: RunQuery): Promise<RunRow[]> {
     const { sql, parameters } = listRunsQuery(query)
     return this.#reader.all(sql, ...parameters).map(toRun)
   }
 
-  async childrenOf(runId: string, limit: number): Promise<Ports.ChildRow[]> {
+  async childrenOf(runId: string, limit: number): Promise<ChildRow[]> {
     const sql = 'SELECT run_id AS runId, status FROM runs WHERE parent_run_id = ? ORDER BY run_id DESC LIMIT ?'
-    return (this.#reader.all(sql, runId, limit) as Ports.ChildRow[]).reverse()
+    return (this.#reader.all(sql, runId, limit) as ChildRow[]).reverse()
   }
 
-  async dueRuns(hostId: string, now: number, limit: number): Promise<Ports.DueRun[]> {
+  async dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]> {
     const sql = `SELECT run_id AS runId, epoch, attempts, wake_at AS wakeAt, length FROM runs
                   WHERE owner = ? AND ended_at IS NULL AND wake_at <= ? ORDER BY wake_at, run_id LIMIT ?`
-    return this.#reader.all(sql, hostId, now, limit).map(row => ({ ...row }) as Ports.DueRun)
+    return this.#reader.all(sql, hostId, now, limit).map(row => ({ ...row }) as DueRun)
   }
 
   async registerHost(host: TaskInput<'registerHost'>): Promise<void> {
@@ -133,18 +146,18 @@ export class SqliteStore implements Ports.Store {
     return this.#write('claimOrphans', { hostId, now, limit })
   }
 
-  putWorkflow(record: Ports.WorkflowRecord): Promise<void> {
+  putWorkflow(record: WorkflowRecord): Promise<void> {
     return this.#write('putWorkflow', record)
   }
 
-  async getWorkflow(tenant: string, workflowId: string): Promise<Ports.WorkflowRecord | undefined> {
+  async getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {
     const sql = `SELECT w.*, d.definition FROM workflows w JOIN definitions d USING (digest)
                   WHERE w.tenant IN (?, '') AND w.workflow_id = ? ORDER BY w.tenant DESC LIMIT 1`
     const row = this.#reader.get(sql, tenant, workflowId)
     return row && toWorkflow(row)
   }
 
-  async listWorkflows(tenant: string): Promise<Ports.WorkflowRecord[]> {
+  async listWorkflows(tenant: string): Promise<WorkflowRecord[]> {
     const sql = `SELECT w.*, d.definition FROM workflows w JOIN definitions d USING (digest)
                   WHERE w.tenant = ?1 OR (w.tenant = '' AND NOT EXISTS (
                     SELECT 1 FROM workflows own WHERE own.tenant = ?1 AND own.workflow_id = w.workflow_id))
@@ -158,7 +171,7 @@ export class SqliteStore implements Ports.Store {
       | undefined
   }
 
-  putStandard(record: Ports.NewStandard): Promise<number> {
+  putStandard(record: NewStandard): Promise<number> {
     return this.#write('putStandard', record)
   }
 
@@ -166,7 +179,7 @@ export class SqliteStore implements Ports.Store {
     return this.#write('deleteStandard', standard)
   }
 
-  async listStandards(tenant: string): Promise<Ports.Standard[]> {
+  async listStandards(tenant: string): Promise<Standard[]> {
     const sql = `SELECT * FROM standards s WHERE tenant IN (?, '') AND deleted_at IS NULL AND version = (
                     SELECT max(version) FROM standards
                      WHERE tenant = s.tenant AND kind = s.kind AND id = s.id)
@@ -174,30 +187,27 @@ export class SqliteStore implements Ports.Store {
     return this.#reader.all(sql, tenant).map(toStandard)
   }
 
-  async listVerdicts(query: Ports.VerdictQuery): Promise<Ports.VerdictRow[]> {
+  async listVerdicts(query: VerdictQuery): Promise<VerdictRow[]> {
     const { sql, parameters } = listVerdictsQuery(query)
-    return this.#reader.all(sql, ...parameters).map(row => ({ ...row }) as Ports.VerdictRow)
+    return this.#reader.all(sql, ...parameters).map(row => ({ ...row }) as VerdictRow)
   }
 
-  async getReceipt({ tenant, endpoint, key }: Ports.ReceiptKey): Promise<Ports.Receipt | undefined> {
+  async getReceipt({ tenant, endpoint, key }: ReceiptKey): Promise<Receipt | undefined> {
     const sql = 'SELECT * FROM receipts WHERE tenant = ? AND endpoint = ? AND key = ?'
     const row = this.#reader.get(sql, tenant, endpoint, key)
     return row && toReceipt(row)
   }
 
-  async claimReceipt(
-    receipt: Ports.Receipt,
-    now: number,
-  ): Promise<{ claimed: true } | { claimed: false; receipt: Ports.Receipt }> {
+  async claimReceipt(receipt: Receipt, now: number): Promise<{ claimed: true } | { claimed: false; receipt: Receipt }> {
     const existing = await this.#write('claimReceipt', { receipt, now, claim: claimToken() })
     return existing ? { claimed: false, receipt: existing } : { claimed: true }
   }
 
-  finishReceipt(receipt: Ports.Receipt): Promise<void> {
+  finishReceipt(receipt: Receipt): Promise<void> {
     return this.#write('finishReceipt', receipt)
   }
 
-  deleteReceipt(key: Ports.ReceiptKey): Promise<void> {
+  deleteReceipt(key: ReceiptKey): Promise<void> {
     return this.#write('deleteReceipt', key)
   }
 
@@ -217,7 +227,7 @@ export class SqliteStore implements Ports.Store {
     return this.#write('abandonInvocation', { id, hostId })
   }
 
-  async claimInvocation(claim: Ports.InvocationClaim): Promise<Ports.InvocationState> {
+  async claimInvocation(claim: InvocationClaim): Promise<InvocationState> {
     const state = await this.#tokens.use(claim.id, token => this.#write('claimInvocation', { claim, token }))
     return state.kind === 'done' ? { kind: 'done', outcome: JSON.parse(state.outcome) as Json } : state
   }
@@ -236,15 +246,15 @@ export class SqliteStore implements Ports.Store {
     return toOutcome(this.#reader.get(sql, tenant, cacheKey))
   }
 
-  putKey(key: Ports.ApiKey): Promise<void> {
+  putKey(key: ApiKey): Promise<void> {
     return this.#write('putKey', key)
   }
 
-  async listKeys(): Promise<Ports.ApiKey[]> {
+  async listKeys(): Promise<ApiKey[]> {
     return this.#reader.all('SELECT * FROM api_keys ORDER BY key_id').map(toKey)
   }
 
-  async findKey(hash: string): Promise<Ports.ApiKey | undefined> {
+  async findKey(hash: string): Promise<ApiKey | undefined> {
     const row = this.#reader.get('SELECT * FROM api_keys WHERE hash = ?', hash)
     return row && toKey(row)
   }
@@ -334,7 +344,7 @@ export class SqliteStore implements Ports.Store {
     try {
       return await this.#writer.run(name, input)
     } catch (error) {
-      if (error instanceof Ports.StoreUnavailable) this.#reader.reopen()
+      if (error instanceof StoreUnavailable) this.#reader.reopen()
       throw error
     }
   }

@@ -1,5 +1,5 @@
 import { isTerminal } from '../../core/run/events.js'
-import type { CommitResult } from '../../engine/ports/store.js'
+import type { CommitResult } from '../../engine/ports/event-log.js'
 import { mayReplace } from '../receipt-rules.js'
 import type { Connection } from './connection.js'
 import { EVENT_FIELDS, type PackedCommit, type PackedReceipt, type PackedRun, type PackedStream } from './packed.js'

@@ -1,4 +1,4 @@
-import type { InvocationClaim } from '../../engine/ports/store.js'
+import type { InvocationClaim } from '../../engine/ports/effect-ledger.js'
 import { mayHaveHappened } from '../invocation-rules.js'
 import type { Connection } from './connection.js'
 import { isAlive } from './write-hosts.js'

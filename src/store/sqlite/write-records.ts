@@ -1,4 +1,6 @@
-import type { ApiKey, Receipt, ReceiptKey, WorkflowRecord } from '../../engine/ports/store.js'
+import type { ApiKey } from '../../engine/ports/keys.js'
+import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
+import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { mayReplace } from '../receipt-rules.js'
 import type { Connection } from './connection.js'
 import { packReceipt } from './packed.js'

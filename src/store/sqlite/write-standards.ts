@@ -1,4 +1,4 @@
-import type { NewStandard, StandardKind } from '../../engine/ports/store.js'
+import type { NewStandard, StandardKind } from '../../engine/ports/standards.js'
 import type { Connection } from './connection.js'
 
 /** What was deleted and comes back as it was has its version again. */

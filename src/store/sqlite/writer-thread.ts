@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { StoreUnavailable, UnstorableText, UnverifiedMerge } from '../../engine/ports/store.js'
+import { StoreUnavailable, UnstorableText, UnverifiedMerge } from '../../engine/ports/event-log.js'
 import { writerUrl } from './driver.js'
 import { type PackedCommit, rowsIn } from './packed.js'
 import type { BatchReply, Task, TaskFailure, TaskInput, TaskName, TaskResult, WriterSettings } from './tasks.js'

@@ -1,16 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Checkpoint } from '../../../src/engine/ports/audit.js'
 import type { Delivery, DeliveryResult, NewDelivery, Webhook } from '../../../src/engine/ports/deliveries.js'
-import type {
-  ApiKey,
-  Commit,
-  InvocationClaim,
-  NewRun,
-  Receipt,
-  Store,
-  StoredEvent,
-  StreamAppend,
-} from '../../../src/engine/ports/store.js'
+import type { InvocationClaim } from '../../../src/engine/ports/effect-ledger.js'
+import type { Commit, NewRun, StoredEvent, StreamAppend } from '../../../src/engine/ports/event-log.js'
+import type { ApiKey } from '../../../src/engine/ports/keys.js'
+import type { Receipt } from '../../../src/engine/ports/receipts.js'
+import type { Store } from '../../../src/engine/ports/store.js'
 
 /** A whole number of milliseconds in the past, so that nothing a test writes lies in the future. */
 export const T0 = 1_700_000_000_000

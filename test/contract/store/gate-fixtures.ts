@@ -1,4 +1,5 @@
-import type { GatedPoint, NewRun, Store, StoredEvent } from '../../../src/engine/ports/store.js'
+import type { GatedPoint, NewRun, StoredEvent } from '../../../src/engine/ports/event-log.js'
+import type { Store } from '../../../src/engine/ports/store.js'
 import * as f from './fixtures.js'
 
 /** An event whose place in the log is not decided yet. */

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { StoreUnavailable, UnverifiedMerge } from '../../../src/engine/ports/store.js'
+import { StoreUnavailable, UnverifiedMerge } from '../../../src/engine/ports/event-log.js'
 import { openStore } from '../../../src/store/open-store.js'
 import { MIGRATIONS } from '../../../src/store/postgres/migrations/index.js'
 import { openPostgresStore, type PostgresStoreOptions } from '../../../src/store/postgres/postgres-store.js'

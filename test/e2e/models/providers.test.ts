@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { ProviderSettings } from '../../../src/agents/settings.js'
 import type { ThinkAsk } from '../../../src/engine/ports/agents.js'
-import type { SchemaChecker } from '../../../src/engine/ports/store.js'
+import type { SchemaChecker } from '../../../src/engine/ports/schema-checker.js'
 import { createSchemaChecker } from '../../../src/user-schema/schema-checker.js'
 import { type Sink, startSink } from '../webhooks/sink.js'
 import { askFor, BRIEF, KEY, modelRig, SEARCH } from './rig.js'

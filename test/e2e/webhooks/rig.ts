@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { createEgress, type Egress } from '../../../src/egress/egress.js'
 import type { Delivery, Webhook } from '../../../src/engine/ports/deliveries.js'
-import type { Log, StoredEvent } from '../../../src/engine/ports/store.js'
+import type { StoredEvent } from '../../../src/engine/ports/event-log.js'
+import type { Log } from '../../../src/engine/ports/log.js'
 import { MemoryStore } from '../../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../../src/system.js'
 import { ManualClock } from '../../../src/testing/manual-clock.js'
-import type { WebhookStore } from '../../../src/webhooks/dispatcher.js'
+import type { DeliverySource } from '../../../src/webhooks/dispatcher.js'
 import { Webhooks } from '../../../src/webhooks/webhooks.js'
 import { creation, event, extension } from '../../contract/store/fixtures.js'
 import { until } from './until.js'
@@ -14,7 +15,7 @@ export type RigOptions = {
   readonly durable?: boolean
   readonly egress?: Egress
   /** What the dispatcher sees of the store. */
-  readonly wrapStore?: (store: WebhookStore) => WebhookStore
+  readonly wrapStore?: (store: DeliverySource) => DeliverySource
   readonly hostId?: string
   /** Share these to be a second host on the same data. */
   readonly store?: MemoryStore

@@ -1,4 +1,4 @@
-import type { Performer } from '../../../src/engine/ports/store.js'
+import type { Performer } from '../../../src/engine/ports/performer.js'
 import { sketch, type Sketch } from '../../../src/testing/workflow.js'
 import { decider } from '../../support/decider.mjs'
 import type { World } from '../world.js'

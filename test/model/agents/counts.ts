@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../../../src/engine/ports/store.js'
+import type { StoredEvent } from '../../../src/engine/ports/event-log.js'
 
 /** What the stories were made of. Each of these must have happened at least once in a suite. */
 export const counts = () => ({

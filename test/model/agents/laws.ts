@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../src/core/json.js'
-import type { StoredEvent } from '../../../src/engine/ports/store.js'
+import type { StoredEvent } from '../../../src/engine/ports/event-log.js'
 import type { Happened } from './story.js'
 
 /**

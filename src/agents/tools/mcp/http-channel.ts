@@ -2,7 +2,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { Egress } from '../../../egress/egress.js'
 import { fetchThrough } from '../../../egress/fetch.js'
 import { EgressInterrupted } from '../../../egress/stream.js'
-import type { Clock } from '../../../engine/ports/store.js'
+import type { Clock } from '../../../engine/ports/clock.js'
 import type { Channel, FollowedCall } from './channel.js'
 
 /** How long one listening connection is kept before it is made anew, and what may come over it meanwhile. */

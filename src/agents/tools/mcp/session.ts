@@ -8,7 +8,7 @@ import {
   type Tool as McpTool,
 } from '@modelcontextprotocol/client'
 import { EgressInterrupted } from '../../../egress/stream.js'
-import type { Clock } from '../../../engine/ports/store.js'
+import type { Clock } from '../../../engine/ports/clock.js'
 import { packageVersion } from '../../../package-version.js'
 import { SecretMissing, SecretTooShort } from '../../../secrets/secrets.js'
 import { traceparentOf } from '../../traceparent.js'

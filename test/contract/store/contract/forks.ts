@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { type Store, StoreUnavailable } from '../../../../src/engine/ports/store.js'
+import { StoreUnavailable } from '../../../../src/engine/ports/event-log.js'
+import type { Store } from '../../../../src/engine/ports/store.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { type Store, UnverifiedMerge } from '../../../../src/engine/ports/store.js'
+import { UnverifiedMerge } from '../../../../src/engine/ports/event-log.js'
+import type { Store } from '../../../../src/engine/ports/store.js'
 import { MemoryStore } from '../../../../src/store/memory/memory-store.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../../../src/core/json.js'
-import type { InvocationClaim, Store } from '../../../../src/engine/ports/store.js'
+import type { InvocationClaim } from '../../../../src/engine/ports/effect-ledger.js'
+import type { Store } from '../../../../src/engine/ports/store.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
 

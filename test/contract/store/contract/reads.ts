@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { RunQuery } from '../../../../src/engine/ports/store.js'
+import type { RunQuery } from '../../../../src/engine/ports/run-index.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
 

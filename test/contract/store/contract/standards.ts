@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { NewStandard } from '../../../../src/engine/ports/store.js'
+import type { NewStandard } from '../../../../src/engine/ports/standards.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
 

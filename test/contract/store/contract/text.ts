@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { UnstorableText } from '../../../../src/engine/ports/store.js'
+import { UnstorableText } from '../../../../src/engine/ports/event-log.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
 
