@@ -38,7 +38,7 @@ export type Config = {
   readonly hostName: string
   /** How long other hosts wait before they take over the runs of a silent one. */
   readonly leaseMs: number
-  readonly limits: Limits
+  readonly limits: LimitSettings
   readonly orchestrator: OrchestratorSettings
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
@@ -62,7 +62,7 @@ export type Database =
   | { readonly kind: 'postgres'; readonly url: string }
   | { readonly kind: 'memory' }
 
-export type Limits = {
+export type LimitSettings = {
   readonly maxNodeExecutions: number
   readonly maxRunDurationMs: number
   /** Turns of the orchestrator. */

@@ -1,7 +1,7 @@
 import { meanOf } from './estimate.js'
-import type { Opinion } from './opinion.js'
+import type { RecordedOpinion } from './opinion.js'
 
-type Ballot = readonly Pick<Opinion, 'judge' | 'passes'>[]
+type Ballot = readonly Pick<RecordedOpinion, 'judge' | 'passes'>[]
 
 /** Below this many results that both have judged, nothing is said of two judges. */
 const ENOUGH = 10

@@ -1,6 +1,6 @@
 import { isObject, type Json, sameJson } from '../core/json.js'
 import { type Chance, chanceOf, pick } from './chance.js'
-import { type Place, placesOf, pointerOf, put, without } from './places.js'
+import { type Place, placesOf, pointerOf, putAt, withoutAt } from './places.js'
 
 /** A known-good output with one thing wrong in it, which a verifier that is worth its name should find. */
 export type Defect = { readonly kind: DefectKind; readonly output: Json; readonly description: string }
@@ -13,19 +13,19 @@ type Spoil = (output: Json, places: readonly Place[], chance: Chance) => Omit<De
 const KINDS = {
   missing: (output, places, chance) =>
     spoil(places.slice(1), chance, ({ path }) => ({
-      output: without(output, path),
+      output: withoutAt(output, path),
       description: `${pointerOf(path)} is left out`,
     })),
 
   number: (output, places, chance) =>
     spoil(places.filter(isNumber), chance, ({ path, value }) => {
       const wrong = wrongNumber(value, chance)
-      return { output: put(output, path, wrong), description: `${pointerOf(path)} is ${wrong} instead of ${value}` }
+      return { output: putAt(output, path, wrong), description: `${pointerOf(path)} is ${wrong} instead of ${value}` }
     }),
 
   type: (output, places, chance) =>
     spoil(places, chance, ({ path, value }) => ({
-      output: put(output, path, wrongType(value)),
+      output: putAt(output, path, wrongType(value)),
       description: `${pointerOf(path)} has another type`,
     })),
 
@@ -35,7 +35,7 @@ const KINDS = {
         places.filter(other => isLeaf(other) && isExchangeable(one, other)),
         chance,
         other => ({
-          output: put(put(output, one.path, other.value), other.path, one.value),
+          output: putAt(putAt(output, one.path, other.value), other.path, one.value),
           description: `${pointerOf(one.path)} and ${pointerOf(other.path)} have each other's value`,
         }),
       ),
@@ -43,13 +43,13 @@ const KINDS = {
 
   blank: (output, places, chance) =>
     spoil(places.filter(isText), chance, ({ path }) => ({
-      output: put(output, path, ''),
+      output: putAt(output, path, ''),
       description: `${pointerOf(path)} is empty`,
     })),
 
   repeated: (output, places, chance) =>
     spoil(places.filter(isList), chance, ({ path, value }) => ({
-      output: put(output, path, [...value, pick(chance, value)]),
+      output: putAt(output, path, [...value, pick(chance, value)]),
       description: `an item of ${pointerOf(path)} is there twice`,
     })),
 
@@ -85,7 +85,7 @@ const spoil = <P extends Place, D>(places: readonly P[], chance: Chance, make: (
 function appended(what: string, words: (chance: Chance) => string): Spoil {
   return (output, places, chance) =>
     spoil(places.filter(isText), chance, ({ path, value }) => ({
-      output: put(output, path, `${value} ${words(chance)}`),
+      output: putAt(output, path, `${value} ${words(chance)}`),
       description: `${pointerOf(path)} ${what}`,
     }))
 }

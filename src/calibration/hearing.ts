@@ -1,16 +1,18 @@
 import { meanOf } from './estimate.js'
-import type { Case } from './labels.js'
-import { narrowed, type Opinion } from './opinion.js'
+import type { LabelledCase } from './labels.js'
+import { narrowed, type RecordedOpinion } from './opinion.js'
 
 /**
  * A case and what one judge held of it, more than once when it has several seats at the gate. Seats of one judge are
  * not independent of each other, so every estimate counts cases and never votes.
  */
-export type Hearing = { readonly case: Case; readonly opinions: readonly Opinion[] }
+export type Hearing = { readonly case: LabelledCase; readonly opinions: readonly RecordedOpinion[] }
 
 /** Those that the judge had an opinion on. */
-export const hearingsOf = (cases: readonly Case[], opinionsOf: (case_: Case) => readonly Opinion[]): Hearing[] =>
-  cases.map(one => ({ case: one, opinions: opinionsOf(one) })).filter(isHeard)
+export const hearingsOf = (
+  cases: readonly LabelledCase[],
+  opinionsOf: (case_: LabelledCase) => readonly RecordedOpinion[],
+): Hearing[] => cases.map(one => ({ case: one, opinions: opinionsOf(one) })).filter(isHeard)
 
 /** As far as one dimension goes. */
 export const onDimension = (hearings: readonly Hearing[], dimension: string): Hearing[] =>

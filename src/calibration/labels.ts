@@ -1,6 +1,6 @@
 import type { VerificationRecord } from '../core/verification/record.js'
 import type { AgentVerified, VerifiedSecret } from '../core/verification/events.js'
-import { type Opinion, opinionOfGate, opinionOfVote } from './opinion.js'
+import { type RecordedOpinion, opinionOfGate, opinionOfVote } from './opinion.js'
 
 /** An attempt at a gate and a verdict on it; an attempt that a person overruled comes twice. */
 export type Entry = {
@@ -29,13 +29,13 @@ export type Digest = {
   readonly question: string
   /** Widths of the scales, by dimension, where the record has them. */
   readonly ranges: ReadonlyMap<string, number>
-  readonly gate: Opinion
-  readonly votes: readonly Opinion[]
+  readonly gate: RecordedOpinion
+  readonly votes: readonly RecordedOpinion[]
   /** A person's word on the result. */
   readonly person?: 'accepted' | 'refused'
 }
 
-export type Case = {
+export type LabelledCase = {
   readonly digest: Digest
   readonly label?: Label
   /** The next attempt, where it judged the very same result. */
@@ -80,7 +80,7 @@ function personOf(verified: Entry['verified']): Digest['person'] {
 export function casesOf(
   judged: readonly Digest[],
   planted: readonly { readonly digest: Digest; readonly truth: Truth }[] = [],
-): Case[] {
+): LabelledCase[] {
   const attempts = new Map<string, Digest>()
   for (const digest of judged) {
     const person = digest.person ?? attempts.get(digest.attemptKey)?.person
@@ -89,7 +89,7 @@ export function casesOf(
   for (const { digest } of planted) attempts.delete(digest.attemptKey)
   return [
     ...withNext([...attempts.values()]).map(([digest, again]) => caseOf(digest, again)),
-    ...planted.map(({ digest, truth }): Case => ({ digest, label: { truth, by: 'planted' } })),
+    ...planted.map(({ digest, truth }): LabelledCase => ({ digest, label: { truth, by: 'planted' } })),
   ]
 }
 
@@ -106,7 +106,7 @@ function withNext(attempts: readonly Digest[]): (readonly [Digest, Digest | unde
     .toReversed()
 }
 
-function caseOf(digest: Digest, again: Digest | undefined): Case {
+function caseOf(digest: Digest, again: Digest | undefined): LabelledCase {
   const label = labelOf(digest, again)
   return { digest, ...(label === undefined ? {} : { label }), ...(again === undefined ? {} : { again }) }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { casesOf, digestOf } from './labels.js'
-import { standingOf } from './licence.js'
+import { trackRecordOf } from './licence.js'
 import { entryOf } from './testing/entry.js'
 
 const accepted = (n: number) =>
@@ -13,16 +13,16 @@ const unseen = digestOf(entryOf({ runId: 'unseen', votes: [{ scores: { correctne
 
 describe('R-DWS-26: what a gate has shown of itself', () => {
   it('nothing, before anybody has looked', () => {
-    expect(standingOf(casesOf([unseen]))).toEqual({ n: 0, lower: 0 })
+    expect(trackRecordOf(casesOf([unseen]))).toEqual({ n: 0, lower: 0 })
   })
 
   it('grows with every verdict that turned out right, and only slowly', () => {
-    expect(standingOf(casesOf(accepted(34)))).toEqual({ n: 34, lower: expect.closeTo(0.898, 3) })
-    expect(standingOf(casesOf(accepted(35)))).toEqual({ n: 35, lower: expect.closeTo(0.901, 3) })
+    expect(trackRecordOf(casesOf(accepted(34)))).toEqual({ n: 34, lower: expect.closeTo(0.898, 3) })
+    expect(trackRecordOf(casesOf(accepted(35)))).toEqual({ n: 35, lower: expect.closeTo(0.901, 3) })
   })
 
   it('falls with a verdict that a person overruled', () => {
-    const { n, lower } = standingOf(casesOf([...accepted(34).slice(2), overruled]))
+    const { n, lower } = trackRecordOf(casesOf([...accepted(34).slice(2), overruled]))
     expect(n).toBe(33)
     expect(lower).toBeLessThan(0.86)
   })

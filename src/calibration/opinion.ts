@@ -2,7 +2,7 @@ import type { Finding, Vote } from '../core/verification/judgement.js'
 import type { CriterionResult, VerificationRecord } from '../core/verification/record.js'
 
 /** What one judge held of one result. The gate as a whole is one more judge. */
-export type Opinion = {
+export type RecordedOpinion = {
   readonly judge: string
   readonly passes: boolean
   /** Dimensions that it holds against the result: a blocking finding, or a score below the threshold. */
@@ -14,7 +14,7 @@ export type Opinion = {
   readonly confidence?: number
 }
 
-export function opinionOfVote(vote: Vote, criteria: readonly CriterionResult[]): Opinion {
+export function opinionOfVote(vote: Vote, criteria: readonly CriterionResult[]): RecordedOpinion {
   const scores = new Map(Object.entries(vote.scores))
   const below = criteria.filter(
     ({ dimension, pass_threshold }) => (scores.get(dimension) ?? pass_threshold) < pass_threshold,
@@ -30,7 +30,7 @@ export function opinionOfVote(vote: Vote, criteria: readonly CriterionResult[]):
 }
 
 /** A gate that passes keeps the findings of those who were outvoted, and does not make them its own. */
-export function opinionOfGate(record: VerificationRecord, votes: readonly Opinion[]): Opinion {
+export function opinionOfGate(record: VerificationRecord, votes: readonly RecordedOpinion[]): RecordedOpinion {
   const { gateId, verdict, criteria, findings, confidence } = record
   const objections = [...blockedBy(findings), ...votes.flatMap(vote => vote.objections)]
   const judged = criteria.filter(({ settledBy }) => settledBy !== 'earlier')
@@ -50,7 +50,7 @@ const blockedBy = (findings: readonly Finding[]): string[] =>
   findings.filter(({ classification }) => classification === 'blocking').map(keyOf)
 
 /** The same, as far as one dimension goes; undefined when it did not judge that one. */
-export function narrowed(opinion: Opinion, dimension: string): Opinion | undefined {
+export function narrowed(opinion: RecordedOpinion, dimension: string): RecordedOpinion | undefined {
   const score = opinion.scores.get(dimension)
   if (score === undefined) return undefined
   const objections = opinion.objections.filter(one => one === dimension)

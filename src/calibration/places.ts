@@ -15,23 +15,23 @@ export function placesOf(value: Json, path: Path = []): Place[] {
 }
 
 /** The document with something else in that place. */
-export function put(document: Json, [step, ...rest]: Path, value: Json): Json {
+export function putAt(document: Json, [step, ...rest]: Path, value: Json): Json {
   if (step === undefined) return value
-  if (Array.isArray(document)) return document.with(Number(step), put(document[Number(step)] as Json, rest, value))
-  if (isObject(document)) return withKey(document, `${step}`, put(document[step] as Json, rest, value))
+  if (Array.isArray(document)) return document.with(Number(step), putAt(document[Number(step)] as Json, rest, value))
+  if (isObject(document)) return withKey(document, `${step}`, putAt(document[step] as Json, rest, value))
   return document
 }
 
 /** The document without what stands there; the whole of it cannot be taken away. */
-export function without(document: Json, [step, ...rest]: Path): Json {
+export function withoutAt(document: Json, [step, ...rest]: Path): Json {
   if (step === undefined) return document
   const isLast = rest.length === 0
   if (Array.isArray(document)) {
     const index = Number(step)
-    return isLast ? document.toSpliced(index, 1) : document.with(index, without(document[index] as Json, rest))
+    return isLast ? document.toSpliced(index, 1) : document.with(index, withoutAt(document[index] as Json, rest))
   }
   if (!isObject(document)) return document
-  if (!isLast) return withKey(document, `${step}`, without(document[step] as Json, rest))
+  if (!isLast) return withKey(document, `${step}`, withoutAt(document[step] as Json, rest))
   return Object.fromEntries(Object.entries(document).filter(([key]) => key !== step))
 }
 

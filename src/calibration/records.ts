@@ -4,8 +4,8 @@ import type { Store } from '../engine/ports/store.js'
 import type { Records } from '../engine/ports/verification.js'
 import { Lru } from '../lru.js'
 import { effectiveVotes } from './agreement.js'
-import { type Case, casesOf, type Digest, digestOf, type Entry } from './labels.js'
-import { standingOf } from './licence.js'
+import { type LabelledCase, casesOf, type Digest, digestOf, type Entry } from './labels.js'
+import { trackRecordOf } from './licence.js'
 
 /** The latest verdicts say how good the judges are now. */
 const LATEST = 500
@@ -48,7 +48,7 @@ export function createRecords({
     const earned = [...kept.values()].filter(({ question }) => question.startsWith(`${gateHash} `))
     const cases = onePerQuestion(casesOf(earned.toReversed()))
     const votes = effectiveVotes(cases.map(({ digest }) => digest.votes))
-    return { ...standingOf(cases), ...(votes === undefined ? {} : { effectiveVotes: votes }) }
+    return { ...trackRecordOf(cases), ...(votes === undefined ? {} : { effectiveVotes: votes }) }
   }
 
   async function digestAt({ runId, sequence }: VerdictRow): Promise<Digest | undefined> {
@@ -75,8 +75,8 @@ export function createRecords({
 }
 
 /** A result that was judged again, in a replay or a branch for one, shows nothing new about its judges. */
-function onePerQuestion(cases: readonly Case[]): readonly Case[] {
-  const kept = new Map<string, Case>()
+function onePerQuestion(cases: readonly LabelledCase[]): readonly LabelledCase[] {
+  const kept = new Map<string, LabelledCase>()
   for (const one of cases) {
     const { question } = one.digest
     // One of which the truth is known says more than one of which it is not.

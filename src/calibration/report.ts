@@ -1,8 +1,8 @@
 import { effectiveVotes } from './agreement.js'
 import { type Estimate, rateOf } from './estimate.js'
 import { type Hearing, hearingsOf, onDimension } from './hearing.js'
-import { type Case, casesOf, digestOf, type Entry, LABELLERS, type Label, type Planted } from './labels.js'
-import { standingOf } from './licence.js'
+import { type LabelledCase, casesOf, digestOf, type Entry, LABELLERS, type Label, type Planted } from './labels.js'
+import { trackRecordOf } from './licence.js'
 import { type Accuracy, accuracyOf, type Metrics, metricsOf } from './metrics.js'
 
 /** How good the judges of one gate have been so far. Plain JSON. */
@@ -43,7 +43,7 @@ export function calibrate(
     gateId,
     attempts: cases.length,
     labels: labelCounts(cases),
-    standing: standingOf(cases),
+    standing: trackRecordOf(cases),
     ...(votes === undefined ? {} : { effectiveVotes: votes }),
     gate: judgeReport(
       `host:gate:${gateId}`,
@@ -77,7 +77,7 @@ function judgeReport(judge: string, hearings: readonly Hearing[]): JudgeReport {
   }
 }
 
-function labelCounts(cases: readonly Case[]): CalibrationReport['labels'] {
+function labelCounts(cases: readonly LabelledCase[]): CalibrationReport['labels'] {
   const labels = cases.flatMap(({ label }) => label ?? [])
   const count = (holds: (label: Label) => boolean) => labels.filter(holds).length
   const by = LABELLERS.map(labeller => [labeller, count(label => label.by === labeller)])
@@ -88,7 +88,7 @@ function labelCounts(cases: readonly Case[]): CalibrationReport['labels'] {
   }
 }
 
-function defectsStopped(trials: readonly (Planted & Pick<Case, 'digest'>)[]): CalibrationReport['defects'] {
+function defectsStopped(trials: readonly (Planted & Pick<LabelledCase, 'digest'>)[]): CalibrationReport['defects'] {
   const kinds = [...new Set(trials.flatMap(({ truth, defect }) => (truth === 'bad' && defect ? [defect] : [])))].sort()
   return kinds.map(defect => {
     const ofKind = trials.filter(trial => trial.defect === defect)

@@ -20,7 +20,7 @@ export type Trial<Case> = {
   readonly spent: { readonly tokens: number; readonly costUsd: number }
 }
 
-export const NOTHING_SPENT: Trial<unknown>['spent'] = { tokens: 0, costUsd: 0 }
+export const NO_TRIAL_COST: Trial<unknown>['spent'] = { tokens: 0, costUsd: 0 }
 
 export const passes = ({ verdict }: Pick<JudgedOutput, 'verdict'>): boolean => verdict !== 'fail'
 
@@ -30,7 +30,7 @@ export const failedIn = ({ criteria }: Pick<JudgedOutput, 'criteria'>): string[]
 export const spentOn = (trials: readonly Pick<Trial<unknown>, 'spent'>[]): Trial<unknown>['spent'] =>
   trials.reduce(
     (sum, { spent }) => ({ tokens: sum.tokens + spent.tokens, costUsd: sum.costUsd + spent.costUsd }),
-    NOTHING_SPENT,
+    NO_TRIAL_COST,
   )
 
 /** Outputs that nobody could judge are neither good nor bad. */

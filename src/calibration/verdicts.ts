@@ -12,11 +12,11 @@ export interface Verdicts {
   /** By the latest verdicts, or those since then. */
   calibration(tenant: string, gateId: string, wanted: Wanted): Promise<Calibration>
   /** Of each result the verdict that holds, newest first. */
-  list(tenant: string, gateId: string, wanted: Wanted): Promise<readonly Judged[]>
+  list(tenant: string, gateId: string, wanted: Wanted): Promise<readonly JudgedVerdict[]>
 }
 
 /** A verdict, where it stands, and everything about the attempt. */
-export type Judged = Required<Entry> & { readonly sequence: number }
+export type JudgedVerdict = Required<Entry> & { readonly sequence: number }
 
 /** `sharedModel`: attempts in which verifiers that were to be independent ran on one model. */
 type Calibration = CalibrationReport & { readonly sharedModel: number }
@@ -35,13 +35,13 @@ export function createVerdicts({
   readonly readRecord: ReadRecord
 }): Verdicts {
   /** Newest first. A verdict that a person gave before anybody had judged says nothing of the judges. */
-  async function* told(tenant: string, gateId: string, wanted: Wanted): AsyncGenerator<Judged, void, undefined> {
+  async function* told(tenant: string, gateId: string, wanted: Wanted): AsyncGenerator<JudgedVerdict, void, undefined> {
     const rows = await store.listVerdicts({ tenant, gateId, ...wanted })
     for (let from = 0; from < rows.length; from += READ_AT_ONCE)
       yield* (await Promise.all(rows.slice(from, from + READ_AT_ONCE).map(read))).flat()
   }
 
-  async function read({ runId, sequence }: VerdictRow): Promise<Judged[]> {
+  async function read({ runId, sequence }: VerdictRow): Promise<JudgedVerdict[]> {
     const found = await readRecord(runId, sequence)
     return found?.verified ? [{ runId, sequence, record: found.record, verified: found.verified }] : []
   }
@@ -63,7 +63,7 @@ export function createVerdicts({
     },
 
     async list(tenant, gateId, wanted) {
-      const found: Judged[] = []
+      const found: JudgedVerdict[] = []
       for await (const one of told(tenant, gateId, wanted)) found.push(one)
       return latestOf(found)
     },

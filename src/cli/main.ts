@@ -17,7 +17,7 @@ import { addVerify } from './commands/verify.js'
 import { addWebhooks } from './commands/webhooks.js'
 import { addWorkflows } from './commands/workflows.js'
 import { EXIT, type ExitCode } from './terminal/exit-code.js'
-import { explain } from './terminal/explain.js'
+import { explainError } from './terminal/explain.js'
 import { processTerminal, type Terminal } from './terminal/terminal.js'
 
 /** Runs one command line and resolves with the code to exit with. */
@@ -34,7 +34,7 @@ export async function main(argv: readonly string[], terminal: Terminal = process
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.refused
-    const explained = explain(error)
+    const explained = explainError(error)
     if (explained === undefined) throw error
     for (const line of explained.lines) terminal.note(line)
     return explained.exitCode

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { parseExpression, type Scope } from './expression.js'
+import { parseExpression, type ExpressionScope } from './expression.js'
 
-const evaluate = (source: string, scope: Scope = {}) => {
+const evaluate = (source: string, scope: ExpressionScope = {}) => {
   const expression = parseExpression(source)
   if ('problem' in expression) throw new Error(expression.problem)
   return expression.evaluate(scope)

@@ -14,10 +14,12 @@ import { type Failure, failure } from './problem.js'
  */
 export type Expression = {
   readonly source: string
-  evaluate(scope: Scope): { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: Failure }
+  evaluate(
+    scope: ExpressionScope,
+  ): { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: Failure }
 }
 
-export type Scope = { readonly [name: string]: unknown }
+export type ExpressionScope = { readonly [name: string]: unknown }
 
 const MAX_LENGTH = 4_096
 const MAX_NODES = 1_000
@@ -75,7 +77,7 @@ export function parseExpression(source: string): Expression | { readonly problem
 
 type Program = (scope: object) => unknown
 
-function run(program: Program, shape: Shape, scope: Scope): ReturnType<Expression['evaluate']> {
+function run(program: Program, shape: Shape, scope: ExpressionScope): ReturnType<Expression['evaluate']> {
   try {
     const steps = worstCase(shape, scope)
     if (steps > MAX_STEPS)
@@ -91,7 +93,7 @@ function run(program: Program, shape: Shape, scope: Scope): ReturnType<Expressio
  * X2. `size` is the largest collection the expression can meet: in the data, written out, or joined from others. A
  * pattern takes about a step per character it looks at.
  */
-function worstCase({ nodes, macroDepth, joins, collective, literal, patterns }: Shape, scope: Scope): number {
+function worstCase({ nodes, macroDepth, joins, collective, literal, patterns }: Shape, scope: ExpressionScope): number {
   if (macroDepth === 0 && !collective && patterns.length === 0) return nodes
   const { items, characters } = largest(scope)
   const size = Math.max(items, literal, 1) * (1 + joins)
@@ -173,7 +175,7 @@ function withLinearPatterns(source: string, argumentStarts: readonly number[]): 
 }
 
 /** The size of the largest list or map, and of the longest text, in the data. */
-function largest(scope: Scope): { items: number; characters: number } {
+function largest(scope: ExpressionScope): { items: number; characters: number } {
   let items = 0
   let characters = 0
   const queue: unknown[] = [scope]

@@ -22,7 +22,7 @@ export function exchange(
   ca: string | undefined,
 ): Promise<EgressAnswer> {
   const { promise, resolve } = pending<EgressAnswer>()
-  const outgoing = open(target, addresses, request, ca)
+  const outgoing = openExchange(target, addresses, request, ca)
   const settle = (answer: EgressAnswer) => {
     resolve(answer)
     deadline.removeEventListener('abort', giveUp)
@@ -32,13 +32,17 @@ export function exchange(
   if (deadline.aborted) giveUp()
   deadline.addEventListener('abort', giveUp, { once: true })
   outgoing.on('response', response => readAnswer(response, request.maxResponseBytes, settle))
-  watch(outgoing, target, settle)
+  watchExchange(outgoing, target, settle)
   outgoing.end(request.body)
   return promise
 }
 
 /** Tells of the first thing that goes wrong, and perhaps of more that follows from it. */
-export function watch(outgoing: http.ClientRequest, target: Target, fail: (failure: EgressFailure) => void): void {
+export function watchExchange(
+  outgoing: http.ClientRequest,
+  target: Target,
+  fail: (failure: EgressFailure) => void,
+): void {
   let phase: Phase = 'connect'
   outgoing.on('socket', socket => {
     socket.once('connect', () => {
@@ -53,7 +57,7 @@ export function watch(outgoing: http.ClientRequest, target: Target, fail: (failu
   outgoing.on('close', () => fail(LOST))
 }
 
-export function open(
+export function openExchange(
   target: Target,
   addresses: readonly string[],
   request: EgressRequest,

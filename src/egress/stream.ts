@@ -1,7 +1,7 @@
 import type http from 'node:http'
 import type { Clock } from '../engine/ports/clock.js'
 import type { EgressCode, EgressFailure, EgressStream, StreamRequest } from './egress.js'
-import { LOST, open, watch } from './exchange.js'
+import { LOST, openExchange, watchExchange } from './exchange.js'
 import type { Target } from './target.js'
 
 /** The rest of an answer will not come. Its code is that of the failure, and its message tells no more (G5). */
@@ -27,7 +27,7 @@ export function openStream(
   ca: string | undefined,
 ): Promise<EgressStream | EgressFailure> {
   return new Promise(resolve => {
-    const outgoing = open(target, addresses, request, ca)
+    const outgoing = openExchange(target, addresses, request, ca)
     let answered = false
     const fail = (failure: EgressFailure) => {
       // From then on the body tells; to destroy the request would also throw away what has come and is not yet read.
@@ -39,7 +39,7 @@ export function openStream(
     const giveUp = () => fail({ ok: false, ...(deadline.signal.reason as Omit<EgressFailure, 'ok'>) })
     if (deadline.signal.aborted) giveUp()
     deadline.signal.addEventListener('abort', giveUp, { once: true })
-    watch(outgoing, target, fail)
+    watchExchange(outgoing, target, fail)
     outgoing.on('response', response => {
       answered = true
       deadline.signal.removeEventListener('abort', giveUp)

@@ -15,14 +15,14 @@ import type { WorkflowRecord } from './ports/workflows.js'
 /** What the edges (HTTP, conformance seams, embedding programs) may ask of a host. */
 export interface RunEngine {
   /** Starts a run. The answer comes after the run's first events are durable; they may already include its end. */
-  create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<RunView>>
+  create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>>
   /** Asks something of an existing run. Another tenant's run is `not_found`, exactly like one that never was. */
-  command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<RunView>>
+  command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<InspectedRun>>
   /** Starts a run that shares the beginning of another (contract core §8). */
-  fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<RunView>>
+  fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>>
   /** The tenant that owns a run: for callers whose credential names the run itself. */
   tenantOf(runId: string): Promise<string | undefined>
-  inspect(tenant: string, runId: string): Promise<RunView | undefined>
+  inspect(tenant: string, runId: string): Promise<InspectedRun | undefined>
   list(query: RunQuery): Promise<RunRow[]>
   /** The latest of a run's children, oldest first. */
   childrenOf(runId: string, limit: number): Promise<ChildRow[]>
@@ -74,13 +74,16 @@ export type RunCommand =
   | { readonly type: 'cancel'; readonly reason?: string; readonly by: string }
   | { readonly type: 'pause'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
   | { readonly type: 'resume'; readonly reason?: string }
-  | ResolveInterrupt
+  | ResolveInterruptCommand
 
 /**
  * An answer to what a run waits for (contract core §7). Without an `interruptId` it is for whatever the node asks now. Who
  * answers comes from the credential, never from the value.
  */
-export type ResolveInterrupt = { readonly type: 'resolve' } & Omit<AnswerHeard, 'type' | 'shownHash' | 'claimedHash'>
+export type ResolveInterruptCommand = { readonly type: 'resolve' } & Omit<
+  AnswerHeard,
+  'type' | 'shownHash' | 'claimedHash'
+>
 
 export type ForkRun = {
   readonly tenant: string
@@ -100,7 +103,7 @@ export type RunOptions = {
 }
 
 /** A run as the engine sees it after its latest durable event. */
-export type RunView = {
+export type InspectedRun = {
   readonly runId: string
   readonly tenant: string
   readonly state: RunState
@@ -115,7 +118,7 @@ export type Answer<T> =
   | { readonly ok: false; readonly replay: Receipt }
 
 /** Renders the response to remember, from the state as it will be once the commit is durable. */
-export type MakeReceipt = (view: RunView) => Receipt
+export type MakeReceipt = (view: InspectedRun) => Receipt
 
 /** Subscriptions to events, as the edges manage them. */
 export interface WebhookAdmin {

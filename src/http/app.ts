@@ -5,7 +5,7 @@ import { recordAccess } from './access-log.js'
 import { Authenticator } from './auth/authenticator.js'
 import { KeyCache } from './auth/key-cache.js'
 import type { AppDeps, Edge } from './deps.js'
-import { connectionRefusal, refusalOf } from './framework-error.js'
+import { connectionRefusal, frameworkRefusal } from './framework-error.js'
 import { problem, Refused } from './http-answer.js'
 import { Idempotency } from './idempotency.js'
 import { MAX_TOKEN_CHARS } from './interrupt-link.js'
@@ -41,7 +41,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
   const app = newServer(edge)
   const boot = ids.unique()
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const refusal = refusalOf(error, config)
+    const refusal = frameworkRefusal(error, config)
     if (refusal !== undefined) return send(request, reply, problem(refusal))
     const correlationId = `${boot}-${request.id}`
     log.error({ err: error, correlationId, route: request.routeOptions?.url }, 'a request failed')
@@ -76,7 +76,7 @@ function newServer({ config }: Edge): FastifyInstance {
       connectionsCheckingInterval: Math.min(1000, config.timeouts.requestMs),
     },
     frameworkErrors: (error, request, reply) => {
-      const refusal = refusalOf(error, config) ?? refuse('validation_error', 'The request is not valid.')
+      const refusal = frameworkRefusal(error, config) ?? refuse('validation_error', 'The request is not valid.')
       send(request as FastifyRequest, reply as FastifyReply, problem(refusal))
     },
     clientErrorHandler(error, socket) {

@@ -8,13 +8,13 @@ import { type Refusal, refuse } from '../core/problem.js'
 const ajv = new Ajv2020({ strict: false, verbose: true, allErrors: false, discriminator: false, validateSchema: false })
 addFormats.default(ajv, ['date-time'])
 
-export type Check = (value: unknown) => Refusal | undefined
+export type ShapeCheck = (value: unknown) => Refusal | undefined
 
 /**
  * `place` is what messages call the value: `body`, `query`, `definition`. The schema is compiled at its first use: all
  * of them together would be a good part of a cold start.
  */
-export function compileCheck(schema: TSchema, place: string): Check {
+export function compileCheck(schema: TSchema, place: string): ShapeCheck {
   let validate: ValidateFunction | undefined
   return value => {
     validate ??= ajv.compile(schema)

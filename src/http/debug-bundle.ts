@@ -1,5 +1,5 @@
 import type { Json } from '../core/json.js'
-import type { RunView } from '../engine/api.js'
+import type { InspectedRun } from '../engine/api.js'
 import type { StoredEvent } from '../engine/ports/event-log.js'
 import type { ChildRow } from '../engine/ports/run-index.js'
 import { BUNDLE_VERSION } from '../wire/debug-bundle.js'
@@ -16,7 +16,7 @@ type Fitting = { readonly docs: readonly string[]; readonly cut?: string }
 /** Everything needed to see what went wrong with a run, and nothing of what it was about. At most `maxBytes` long. */
 export function renderBundle(
   edge: Edge,
-  view: RunView,
+  view: InspectedRun,
   children: readonly ChildRow[],
   events: readonly StoredEvent[],
   bounds: Bounds,
@@ -61,7 +61,7 @@ function fitting(edge: Edge, runId: string, events: readonly StoredEvent[], scru
 }
 
 /** What the run was given and what it made of it, masked or not: a message may quote any of it. */
-function contentOf({ state }: RunView): Json[] {
+function contentOf({ state }: InspectedRun): Json[] {
   if (state.phase === 'absent') return []
   const { started, secretInputs, variables, channels } = state
   return [started.inputs, secretInputs, variables, channels, started.configurable ?? null, started.metadata ?? null]

@@ -7,7 +7,7 @@ import type { ToolDescriptor } from '../wire/tools.js'
 import type { KeyStore } from '../engine/ports/keys.js'
 import type { KeyCache } from './auth/key-cache.js'
 import type { HttpConfig } from './config.js'
-import type { Idempotency, ReceiptStore } from './idempotency.js'
+import type { Idempotency, KeptReceipts } from './idempotency.js'
 import type { Route } from './route.js'
 import type { StreamRegistry } from './streaming/stream-registry.js'
 
@@ -15,7 +15,7 @@ import type { StreamRegistry } from './streaming/stream-registry.js'
 export type AppDeps = {
   readonly engine: RunEngine
   readonly keys: KeyStore
-  readonly receipts: ReceiptStore
+  readonly receipts: KeptReceipts
   readonly audit: AuditAdmin
   readonly webhooks: WebhookAdmin
   readonly standards: StandardsAdmin

@@ -4,9 +4,9 @@ import type { HttpConfig } from './config.js'
 import { Refused } from './http-answer.js'
 
 /** What a thrown value means to a client; undefined for a bug. Nothing of the error's own text gets out. */
-export function refusalOf(error: unknown, config: HttpConfig): Refusal | undefined {
+export function frameworkRefusal(error: unknown, config: HttpConfig): Refusal | undefined {
   if (error instanceof Refused) return error.refusal
-  if (error instanceof StoreUnavailable || nameOf(error) === 'StoreUnavailable') return unavailable(config)
+  if (error instanceof StoreUnavailable || nameOf(error) === 'StoreUnavailable') return unavailableAnswer(config)
   if (error instanceof UnstorableText) {
     const message = 'A name in the request holds a NUL character (U+0000), which no name can; send it without.'
     return refuse('validation_error', message)
@@ -33,7 +33,7 @@ export function refusalOf(error: unknown, config: HttpConfig): Refusal | undefin
   }
 }
 
-export const unavailable = (config: HttpConfig, message = 'The host cannot take this now; try again.'): Refusal =>
+export const unavailableAnswer = (config: HttpConfig, message = 'The host cannot take this now; try again.'): Refusal =>
   refuse('service_unavailable', message, { retryAfter: config.retryAfterSeconds })
 
 /** Refusals of requests that never became one: Node gives them up while it parses. */

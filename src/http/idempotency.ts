@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../core/json.js'
 import { PROBLEMS, refuse } from '../core/problem.js'
 import { sha256OfJson } from '../digest.js'
-import type { Answer, MakeReceipt, RunView } from '../engine/api.js'
+import type { Answer, MakeReceipt, InspectedRun } from '../engine/api.js'
 import type { Clock } from '../engine/ports/clock.js'
-import type { Receipt, ReceiptKey } from '../engine/ports/receipts.js'
+import type { Receipt, ReceiptKey, ReceiptStore } from '../engine/ports/receipts.js'
 import { type HttpAnswer, problem } from './http-answer.js'
 
 /**
@@ -17,12 +17,7 @@ import { type HttpAnswer, problem } from './http-answer.js'
  */
 
 /** The part of the store that receipts live in. */
-export interface ReceiptStore {
-  getReceipt(key: ReceiptKey): Promise<Receipt | undefined>
-  claimReceipt(receipt: Receipt, now: number): Promise<{ claimed: true } | { claimed: false; receipt: Receipt }>
-  finishReceipt(receipt: Receipt): Promise<void>
-  deleteReceipt(key: ReceiptKey): Promise<void>
-}
+export type KeptReceipts = Omit<ReceiptStore, 'purgeReceipts'>
 
 export type KeyedRequest = ReceiptKey & { readonly digest: string }
 
@@ -39,7 +34,7 @@ export class Idempotency {
   readonly #busy = new Map<string, Promise<void>>()
 
   constructor(
-    private readonly receipts: ReceiptStore,
+    private readonly receipts: KeptReceipts,
     private readonly clock: Clock,
     private readonly owner: string,
     private readonly leaseMs: number,
@@ -48,8 +43,8 @@ export class Idempotency {
   /** For an operation that is one engine commit: the receipt travels with it. */
   async commit(
     keyed: KeyedRequest | undefined,
-    attempt: (receipt: MakeReceipt | undefined) => Promise<Answer<RunView>>,
-    render: (view: RunView) => HttpAnswer,
+    attempt: (receipt: MakeReceipt | undefined) => Promise<Answer<InspectedRun>>,
+    render: (view: InspectedRun) => HttpAnswer,
   ): Promise<HttpAnswer> {
     if (keyed === undefined) return settled(await attempt(undefined), render)
     return this.#alone(keyed, async () => {
@@ -143,7 +138,7 @@ export class Idempotency {
 
 const NOTHING: HttpAnswer = { status: 0, body: '' }
 
-const settled = (answer: Answer<RunView>, render: (view: RunView) => HttpAnswer): HttpAnswer => {
+const settled = (answer: Answer<InspectedRun>, render: (view: InspectedRun) => HttpAnswer): HttpAnswer => {
   if (answer.ok) return render(answer.value)
   if ('refusal' in answer) return problem(answer.refusal)
   throw new Error('the engine replayed a receipt that was not asked for')

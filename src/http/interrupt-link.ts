@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type OpenInterrupt, openInterrupts } from '../core/interrupt/decide.js'
 import { isWaiting, type RunState } from '../core/run/state.js'
-import type { RunView } from '../engine/api.js'
+import type { InspectedRun } from '../engine/api.js'
 import { shownHash } from '../engine/queries/shown-hash.js'
 import { type InterruptDoc, renderInterrupt } from '../wire/interrupt.js'
 import type { Caller } from './auth/key-cache.js'
@@ -14,7 +14,7 @@ export const hashOf = ({ asked }: OpenInterrupt): string => shownHash(asked.kind
 export const interruptDoc = (open: OpenInterrupt): InterruptDoc => renderInterrupt(open, hashOf(open))
 
 /** What a waiting run asks; nothing when it only waits for what a child asks, and a replay asks nobody. */
-export const asksOf = (view: RunView): OpenInterrupt[] =>
+export const asksOf = (view: InspectedRun): OpenInterrupt[] =>
   isWaiting(view.status) && !isReplay(view.state) ? openInterrupts(view.plan, view.state) : []
 
 const isReplay = (state: RunState): boolean => state.fork?.mode === 'replay'
@@ -43,7 +43,7 @@ export function linkTo(edge: Edge, runId: string, open: OpenInterrupt, terms: Li
 }
 
 /** What a waiting run asks, with a link when the key may answer: who may only read must not be able to approve. */
-export function interruptFor(edge: Edge, caller: Caller, view: RunView): InterruptDoc | undefined {
+export function interruptFor(edge: Edge, caller: Caller, view: InspectedRun): InterruptDoc | undefined {
   const [open] = asksOf(view)
   if (open === undefined) return undefined
   const doc = interruptDoc(open)

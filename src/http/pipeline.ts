@@ -6,7 +6,7 @@ import { NOBODY } from './auth/authenticator.js'
 import type { Caller } from './auth/key-cache.js'
 import { compileCheck } from './check.js'
 import type { Edge } from './deps.js'
-import { unavailable } from './framework-error.js'
+import { unavailableAnswer } from './framework-error.js'
 import { type HttpAnswer, problem } from './http-answer.js'
 import { isIdempotencyKey, type KeyedRequest, requestDigest } from './idempotency.js'
 import { readQuery } from './query.js'
@@ -29,7 +29,7 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
 export function pipeline(edge: Edge, route: Route, load: Load): Handler {
   const prepare = preparation(route)
   const { maxInflightRequests } = edge.config.limits
-  const full = problem(unavailable(edge.config, 'The host is serving as many requests as it can; try again.'))
+  const full = problem(unavailableAnswer(edge.config, 'The host is serving as many requests as it can; try again.'))
 
   return async (request, reply) => {
     if (load.inflight >= maxInflightRequests && route.access !== 'public') return send(request, reply, full)

@@ -1,6 +1,6 @@
 import type { Plan } from '../core/workflow/plan.js'
 import { sha256 } from '../digest.js'
-import type { RunEngine, RunView } from '../engine/api.js'
+import type { RunEngine, InspectedRun } from '../engine/api.js'
 import type { ChildRow } from '../engine/ports/run-index.js'
 import type { InterruptDoc } from '../wire/interrupt.js'
 import { renderSnapshot } from '../wire/render.js'
@@ -21,12 +21,12 @@ function mayHaveChildren(plan: Plan): boolean {
 }
 
 /** The children of a run; asks the store only for plans that can have any. */
-export async function childRunsOf(engine: RunEngine, view: RunView): Promise<readonly ChildRow[]> {
+export async function childRunsOf(engine: RunEngine, view: InspectedRun): Promise<readonly ChildRow[]> {
   return mayHaveChildren(view.plan) ? engine.childrenOf(view.runId, SHOWN_CHILDREN) : []
 }
 
 /** Changes whenever the snapshot does: with the log, the status of any child, and the link it holds. */
-export function snapshotTag(view: RunView, children: readonly ChildRow[], interrupt?: InterruptDoc): string {
+export function snapshotTag(view: InspectedRun, children: readonly ChildRow[], interrupt?: InterruptDoc): string {
   const length = view.state.phase === 'absent' ? 0 : view.state.next
   const token = interrupt?.interruptToken
   if (children.length === 0 && token === undefined) return `"${length}-${view.status}"`
@@ -35,11 +35,11 @@ export function snapshotTag(view: RunView, children: readonly ChildRow[], interr
 }
 
 /** What a waiting run asks, for a reader who may not answer. */
-export function waitingFor(view: RunView): InterruptDoc | undefined {
+export function waitingFor(view: InspectedRun): InterruptDoc | undefined {
   const [open] = asksOf(view)
   return open && interruptDoc(open)
 }
 
-export async function readSnapshot(engine: RunEngine, view: RunView): Promise<RunSnapshot> {
+export async function snapshotOfRun(engine: RunEngine, view: InspectedRun): Promise<RunSnapshot> {
   return renderSnapshot(view, await childRunsOf(engine, view), waitingFor(view))
 }

@@ -11,7 +11,7 @@ export type ChildOptions = {
   readonly signal: AbortSignal
 }
 
-export type Ended =
+export type ChildExit =
   | { readonly how: 'exit'; readonly code: number; readonly said: string }
   | { readonly how: 'signal'; readonly signal: string }
   | { readonly how: 'timeout' | 'aborted' }
@@ -41,7 +41,7 @@ const LIMITED = '{ ulimit -c 0; ulimit -d "$1"; ulimit -t "$2"; } 2>/dev/null; s
  *      leaves the group still has the limits of memory and processor time.
  *  K4  What it prints is read, however much, and only its end is kept.
  */
-export function runChild(options: ChildOptions): Promise<Ended> {
+export function runChild(options: ChildOptions): Promise<ChildExit> {
   const { input, timeoutMs, clock, signal } = options
   if (signal.aborted) return Promise.resolve({ how: 'aborted' })
   return new Promise(resolve => {
@@ -91,7 +91,7 @@ function endOf(
   code: number | null,
   by: string | null,
   said: string,
-): Ended {
+): ChildExit {
   if (stopped !== undefined) return { how: stopped }
   return code === null ? { how: 'signal', signal: by ?? 'a signal' } : { how: 'exit', code, said }
 }

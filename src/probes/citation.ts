@@ -4,27 +4,27 @@ import { readPattern } from './pattern.js'
 import { stringsIn, valueAt } from './pointer.js'
 import {
   evidence,
-  type Found,
+  type ProbeFinding,
   found,
   MAX_EVIDENCE,
   type Means,
   nothingAt,
   type ProbeOf,
   refOf,
-  type Subject,
-  unavailable,
+  type ProbeSubject,
+  probeUnavailable,
 } from './probe.js'
 import { isUrl, pageOf, urlsIn } from './urls.js'
 
 /** Whether everything that a text cites is there: among what the gate knows, or among the sources of the output. */
-export function probeCitation(probe: ProbeOf<'citation'>, subject: Subject, { clock }: Means): Found {
+export function probeCitation(probe: ProbeOf<'citation'>, subject: ProbeSubject, { clock }: Means): ProbeFinding {
   const text = valueAt(subject.output, probe.path)
   const ref = refOf(probe)
   if (text === undefined) return nothingAt(ref)
   const listed = probe.sources_path === undefined ? [] : valueAt(subject.output, probe.sources_path)
   if (listed === undefined) return nothingAt(probe.sources_path ?? '')
   const cited = citedIn(stringsIn(text), probe.pattern, clock)
-  if (typeof cited === 'string') return unavailable(ref, cited)
+  if (typeof cited === 'string') return probeUnavailable(ref, cited)
   if (cited.size === 0) return found('failed', evidence('artifact_reference', ref, 'nothing is cited'))
   const sources = new Set([...subject.knowledge.flatMap(namesOf), ...sourcesIn(listed)].map(nameOf))
   const dead = [...cited].filter(name => !sources.has(name))

@@ -2,16 +2,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { type Ended, runChild } from './child.js'
+import { type ChildExit, runChild } from './child.js'
 import {
   evidence,
-  type Found,
+  type ProbeFinding,
   found,
   MAX_LENGTH,
   type Means,
   type ProbeOf,
-  type Subject,
-  unavailable,
+  type ProbeSubject,
+  probeUnavailable,
 } from './probe.js'
 
 /** What shells answer for a command that is not there or cannot be run. */
@@ -23,13 +23,14 @@ const NOT_RUN: ReadonlySet<number> = new Set([126, 127])
  */
 export async function probeCommand(
   probe: ProbeOf<'command'>,
-  { output, signal }: Subject,
+  { output, signal }: ProbeSubject,
   means: Means,
-): Promise<Found> {
+): Promise<ProbeFinding> {
   const { project, commands, searchPath, clock } = means
-  if (project === undefined) return unavailable(probe.probe_id, 'this host has no project folder to run commands in')
+  if (project === undefined)
+    return probeUnavailable(probe.probe_id, 'this host has no project folder to run commands in')
   // Without a word the shell that sets the limits would itself end well.
-  if (probe.command.length === 0) return unavailable(probe.probe_id, 'the command of this probe is empty')
+  if (probe.command.length === 0) return probeUnavailable(probe.probe_id, 'the command of this probe is empty')
   const input = JSON.stringify(output)
   return commands(() =>
     inOwnFolder(means, async home => {
@@ -49,19 +50,19 @@ export async function probeCommand(
   )
 }
 
-function judge({ probe_id, exit_code, timeout_ms }: ProbeOf<'command'>, ended: Ended): Found {
+function judge({ probe_id, exit_code, timeout_ms }: ProbeOf<'command'>, ended: ChildExit): ProbeFinding {
   switch (ended.how) {
     case 'not-started':
-      return unavailable(probe_id, `could not be started: ${ended.code}`)
+      return probeUnavailable(probe_id, `could not be started: ${ended.code}`)
     case 'aborted':
-      return unavailable(probe_id, 'was called off')
+      return probeUnavailable(probe_id, 'was called off')
     case 'timeout':
-      return unavailable(probe_id, `took longer than ${timeout_ms} ms`)
+      return probeUnavailable(probe_id, `took longer than ${timeout_ms} ms`)
     case 'signal':
-      return unavailable(probe_id, `was ended by ${ended.signal}`)
+      return probeUnavailable(probe_id, `was ended by ${ended.signal}`)
     case 'exit': {
       if (ended.code !== exit_code && NOT_RUN.has(ended.code)) {
-        return unavailable(probe_id, `could not be run: exit code ${ended.code}`)
+        return probeUnavailable(probe_id, `could not be run: exit code ${ended.code}`)
       }
       const codes = ended.code === exit_code ? '' : `; it must be ${exit_code}`
       const said = stripVTControlCharacters(ended.said).trim()

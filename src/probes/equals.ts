@@ -1,8 +1,17 @@
 import { canonicalJson } from '../core/json.js'
 import { valueAt } from './pointer.js'
-import { evidence, type Found, found, nothingAt, type ProbeOf, quoted, refOf, type Subject } from './probe.js'
+import {
+  evidence,
+  type ProbeFinding,
+  found,
+  nothingAt,
+  type ProbeOf,
+  quoted,
+  refOf,
+  type ProbeSubject,
+} from './probe.js'
 
-export function probeEquals(probe: ProbeOf<'equals'>, { output }: Subject): Found {
+export function probeEquals(probe: ProbeOf<'equals'>, { output }: ProbeSubject): ProbeFinding {
   const value = valueAt(output, probe.path)
   const ref = refOf(probe)
   if (value === undefined) return nothingAt(ref)

@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, open, realpath } from 'node:fs/promises'
 import path from 'node:path'
-import { evidence, type Found, found, type Means, type ProbeOf, type Subject, unavailable } from './probe.js'
+import {
+  evidence,
+  type ProbeFinding,
+  found,
+  type Means,
+  type ProbeOf,
+  type ProbeSubject,
+  probeUnavailable,
+} from './probe.js'
 
 const MAX_HASHED_BYTES = 64 * 1024 * 1024
 
@@ -10,12 +18,16 @@ const MAX_HASHED_BYTES = 64 * 1024 * 1024
  * A file that work must have left in the workspace, or must not. Links are followed to where they end, which must be in
  * the workspace, too: nothing outside is looked at.
  */
-export async function probeFile(probe: ProbeOf<'file'>, { signal }: Subject, { workspace }: Means): Promise<Found> {
+export async function probeFile(
+  probe: ProbeOf<'file'>,
+  { signal }: ProbeSubject,
+  { workspace }: Means,
+): Promise<ProbeFinding> {
   const { file } = probe
-  if (workspace === undefined) return unavailable(file, 'this host has no workspace')
-  if (!isBelow(file)) return unavailable(file, 'a file is named by its path below the workspace, without ".."')
+  if (workspace === undefined) return probeUnavailable(file, 'this host has no workspace')
+  if (!isBelow(file)) return probeUnavailable(file, 'a file is named by its path below the workspace, without ".."')
   const root = await realPath(workspace)
-  if (root === undefined) return unavailable(file, 'the workspace of this host is not there')
+  if (root === undefined) return probeUnavailable(file, 'the workspace of this host is not there')
   const real = await realPath(path.join(root, file))
   if (real === undefined) return says(file, !probe.exists, 'is not there')
   if (!real.startsWith(root + path.sep)) return says(file, false, 'leads out of the workspace')
@@ -29,7 +41,7 @@ export async function probeFile(probe: ProbeOf<'file'>, { signal }: Subject, { w
   }
 }
 
-async function inspectContents(probe: ProbeOf<'file'>, handle: FileHandle, signal: AbortSignal): Promise<Found> {
+async function inspectContents(probe: ProbeOf<'file'>, handle: FileHandle, signal: AbortSignal): Promise<ProbeFinding> {
   const { file, sha256, min_bytes, max_bytes } = probe
   const stat = await handle.stat()
   if (!stat.isFile()) return says(file, false, 'is not a file')
@@ -42,7 +54,7 @@ async function inspectContents(probe: ProbeOf<'file'>, handle: FileHandle, signa
   }
   if (sha256 === undefined) return says(file, true, size)
   const hash = await hashOf(handle, signal)
-  if (hash === undefined) return unavailable(file, `is over ${MAX_HASHED_BYTES} bytes, too many to hash`)
+  if (hash === undefined) return probeUnavailable(file, `is over ${MAX_HASHED_BYTES} bytes, too many to hash`)
   const holds = hash === sha256.toLowerCase()
   return says(file, holds, `${size}; its SHA-256 is ${hash}${holds ? '' : ` and must be ${sha256}`}`)
 }
@@ -62,7 +74,7 @@ async function hashOf(handle: FileHandle, signal: AbortSignal): Promise<string |
   }
 }
 
-const says = (file: string, holds: boolean, detail: string): Found =>
+const says = (file: string, holds: boolean, detail: string): ProbeFinding =>
   found(holds ? 'held' : 'failed', evidence('artifact_reference', file, detail))
 
 const isBelow = (file: string): boolean =>

@@ -4,15 +4,15 @@ import { type Pattern, readPattern } from './pattern.js'
 import { stringsIn, valueAt } from './pointer.js'
 import {
   evidence,
-  type Found,
+  type ProbeFinding,
   found,
   MAX_EVIDENCE,
   type Means,
   nothingAt,
   type ProbeOf,
   refOf,
-  type Subject,
-  unavailable,
+  type ProbeSubject,
+  probeUnavailable,
 } from './probe.js'
 import { urlsIn } from './urls.js'
 
@@ -22,10 +22,10 @@ const TIMEOUT_MS = 10_000
 const MAX_BYTES = 1024 * 1024
 
 /** Asks for pages and tells whether they are what they should be. A redirect is an answer; nobody follows it. */
-export async function probeHttp(probe: ProbeOf<'http'>, subject: Subject, means: Means): Promise<Found> {
+export async function probeHttp(probe: ProbeOf<'http'>, subject: ProbeSubject, means: Means): Promise<ProbeFinding> {
   const pattern = probe.body_pattern === undefined ? undefined : readPattern(probe.body_pattern)
   if (probe.body_pattern !== undefined && pattern === undefined) {
-    return unavailable(probe.probe_id, 'the pattern of this probe cannot be read')
+    return probeUnavailable(probe.probe_id, 'the pattern of this probe cannot be read')
   }
   const ref = refOf(probe)
   const urls = urlsOf(probe, subject)
@@ -36,7 +36,7 @@ export async function probeHttp(probe: ProbeOf<'http'>, subject: Subject, means:
   return allOf(await Promise.all(urls.map(url => slots(() => ask(url, probe, pattern, subject.signal, means)))))
 }
 
-function urlsOf({ url, path }: ProbeOf<'http'>, { output }: Subject): readonly string[] | undefined {
+function urlsOf({ url, path }: ProbeOf<'http'>, { output }: ProbeSubject): readonly string[] | undefined {
   if (url !== undefined) return [url]
   const value = valueAt(output, path)
   return value === undefined ? undefined : [...new Set(stringsIn(value).flatMap(urlsIn))]
@@ -48,7 +48,7 @@ async function ask(
   pattern: Pattern | undefined,
   signal: AbortSignal,
   { egress }: Means,
-): Promise<Found> {
+): Promise<ProbeFinding> {
   const answer = await egress.send({
     method: 'GET',
     // The part after `#` is for whoever reads the page, and is never sent.
@@ -68,7 +68,7 @@ async function ask(
   return pattern === undefined ? says('held', ref, `answers ${answer.status}`) : searchBody(ref, answer, pattern)
 }
 
-function searchBody(ref: string, answer: Extract<EgressAnswer, { ok: true }>, pattern: Pattern): Found {
+function searchBody(ref: string, answer: Extract<EgressAnswer, { ok: true }>, pattern: Pattern): ProbeFinding {
   const encoding = answer.headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') return says('unavailable', ref, 'answers in a compressed form')
   const place = pattern.find(answer.body.toString())
@@ -99,12 +99,12 @@ const FAILURES: { readonly [Code in EgressCode]: 'failed' | 'unavailable' } = {
 }
 
 /** One page that is not as it should be is enough; else one that nobody could look at. */
-function allOf(pages: readonly Found[]): Found {
+function allOf(pages: readonly ProbeFinding[]): ProbeFinding {
   const worst = (['failed', 'unavailable'] as const).find(one => pages.some(({ outcome }) => outcome === one)) ?? 'held'
   return found(worst, ...pages.filter(({ outcome }) => outcome === worst).flatMap(page => page.evidence))
 }
 
-const says = (outcome: Found['outcome'], ref: string, detail: string): Found =>
+const says = (outcome: ProbeFinding['outcome'], ref: string, detail: string): ProbeFinding =>
   found(outcome, evidence('artifact_reference', ref, detail))
 
 /** Without a user name and password. */

@@ -10,7 +10,7 @@ import { probeFile } from './file.js'
 import { probeHttp } from './http.js'
 import { probeJsonSchema } from './json-schema.js'
 import { probeNumeric } from './numeric.js'
-import { type Found, type Means, type Subject, unavailable } from './probe.js'
+import { type ProbeFinding, type Means, type ProbeSubject, probeUnavailable } from './probe.js'
 import { probeRegex } from './regex.js'
 
 export type InspectorDeps = Omit<Means, 'searchPath' | 'commands'> & {
@@ -31,25 +31,25 @@ const AT_A_TIME = 4
 export function createInspector({ searchPath = DEFAULT_PATH, ...deps }: InspectorDeps): Inspector {
   const means: Means = { ...deps, searchPath, commands: createSemaphore(AT_A_TIME) }
 
-  async function attempt(probe: Probe, subject: Subject, runId: string): Promise<Found> {
+  async function attempt(probe: Probe, subject: ProbeSubject, runId: string): Promise<ProbeFinding> {
     // Searches keep the processor to themselves, each for a while; many in a row would stop everything else.
     await othersTurn()
-    if (subject.signal.aborted) return unavailable(probe.probe_id, CALLED_OFF)
+    if (subject.signal.aborted) return probeUnavailable(probe.probe_id, CALLED_OFF)
     try {
       return await run(probe, subject, means)
     } catch (error) {
-      if (subject.signal.aborted) return unavailable(probe.probe_id, CALLED_OFF)
+      if (subject.signal.aborted) return probeUnavailable(probe.probe_id, CALLED_OFF)
       // Its message may repeat what is looked at; what kind of error it is tells enough.
       const kind = kindOf(error)
       deps.log.warn({ runId, probe: probe.probe_id, type: probe.type, kind }, 'a probe has failed to find out')
-      return unavailable(probe.probe_id, kind)
+      return probeUnavailable(probe.probe_id, kind)
     }
   }
 
   return {
     inspect({ runId, bound, dimensions, output, hidden, signal }) {
-      const shown: Subject = { output, knowledge: bound.knowledge, signal }
-      const look = async (probe: Probe): Promise<Found> => {
+      const shown: ProbeSubject = { output, knowledge: bound.knowledge, signal }
+      const look = async (probe: Probe): Promise<ProbeFinding> => {
         if (hidden === undefined || LEAVES_HOST.has(probe.type)) return attempt(probe, shown, runId)
         return unquoted(await attempt(probe, { ...shown, output: hidden }, runId))
       }
@@ -73,14 +73,14 @@ const CALLED_OFF = 'was called off'
 /** What must not be shown is not given to programs, nor to other hosts. */
 const LEAVES_HOST: ReadonlySet<Probe['type']> = new Set(['http', 'command', 'file'])
 
-const unquoted = ({ outcome, evidence }: Found): Found => ({
+const unquoted = ({ outcome, evidence }: ProbeFinding): ProbeFinding => ({
   outcome,
   evidence: evidence.map(item => ({ ...item, detail: 'not shown, because the result holds what must not be seen' })),
 })
 
 const DEFAULT_PATH = [path.dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(path.delimiter)
 
-function run(probe: Probe, subject: Subject, means: Means): Found | Promise<Found> {
+function run(probe: Probe, subject: ProbeSubject, means: Means): ProbeFinding | Promise<ProbeFinding> {
   switch (probe.type) {
     case 'json-schema':
       return probeJsonSchema(probe, subject, means)

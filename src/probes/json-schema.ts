@@ -1,21 +1,21 @@
 import { valueAt } from './pointer.js'
 import {
   evidence,
-  type Found,
+  type ProbeFinding,
   found,
   type Means,
   nothingAt,
   type ProbeOf,
   refOf,
-  type Subject,
-  unavailable,
+  type ProbeSubject,
+  probeUnavailable,
 } from './probe.js'
 
 export async function probeJsonSchema(
   probe: ProbeOf<'json-schema'>,
-  { output }: Subject,
+  { output }: ProbeSubject,
   { schemas }: Means,
-): Promise<Found> {
+): Promise<ProbeFinding> {
   const value = valueAt(output, probe.path)
   const ref = refOf(probe)
   if (value === undefined) return nothingAt(ref)
@@ -25,5 +25,5 @@ export async function probeJsonSchema(
   const fault = await schemas.inspect(probe.schema)
   return fault === undefined
     ? found('failed', evidence('comparison', ref, problem))
-    : unavailable(probe.probe_id, `the schema of this probe cannot be used: ${fault}`)
+    : probeUnavailable(probe.probe_id, `the schema of this probe cannot be used: ${fault}`)
 }

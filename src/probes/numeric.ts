@@ -1,7 +1,16 @@
 import { valueAt } from './pointer.js'
-import { evidence, type Found, found, nothingAt, type ProbeOf, quoted, refOf, type Subject } from './probe.js'
+import {
+  evidence,
+  type ProbeFinding,
+  found,
+  nothingAt,
+  type ProbeOf,
+  quoted,
+  refOf,
+  type ProbeSubject,
+} from './probe.js'
 
-export function probeNumeric(probe: ProbeOf<'numeric'>, { output }: Subject): Found {
+export function probeNumeric(probe: ProbeOf<'numeric'>, { output }: ProbeSubject): ProbeFinding {
   const value = valueAt(output, probe.path)
   const ref = refOf(probe)
   if (value === undefined) return nothingAt(ref)

@@ -11,7 +11,7 @@ import type { Semaphore } from '../timing/semaphore.js'
 export type ProbeOf<T extends Probe['type']> = Extract<Probe, { readonly type: T }>
 
 /** What is looked at. */
-export type Subject = {
+export type ProbeSubject = {
   readonly output: Json
   readonly knowledge: readonly Knowledge[]
   readonly signal: AbortSignal
@@ -33,7 +33,7 @@ export type Means = {
 }
 
 /** What a probe found. Evidence is there in any case: a probe that holds is shown to verifiers, too (R-DWS-14). */
-export type Found = Pick<ProbeResult, 'outcome' | 'evidence'>
+export type ProbeFinding = Pick<ProbeResult, 'outcome' | 'evidence'>
 
 /** More would not be read by anybody. */
 export const MAX_EVIDENCE = 20
@@ -41,7 +41,10 @@ export const MAX_EVIDENCE = 20
 /** Of a reference, and of a detail. */
 export const MAX_LENGTH = 500
 
-export const found = (outcome: Found['outcome'], ...evidence: readonly Evidence[]): Found => ({ outcome, evidence })
+export const found = (outcome: ProbeFinding['outcome'], ...evidence: readonly Evidence[]): ProbeFinding => ({
+  outcome,
+  evidence,
+})
 
 export const evidence = (evidence_type: Evidence['evidence_type'], ref: string, detail: string): Evidence => ({
   evidence_type,
@@ -50,14 +53,14 @@ export const evidence = (evidence_type: Evidence['evidence_type'], ref: string, 
 })
 
 /** Nothing can be said about the output. */
-export const unavailable = (ref: string, detail: string): Found =>
+export const probeUnavailable = (ref: string, detail: string): ProbeFinding =>
   found('unavailable', evidence('artifact_reference', ref, detail))
 
 /** Where in the output a probe looks; a probe that looks at all of it is named itself. */
 export const refOf = ({ probe_id, path }: { readonly probe_id: string; readonly path?: string }): string =>
   path === undefined || path === '' ? probe_id : path
 
-export const nothingAt = (path: string): Found =>
+export const nothingAt = (path: string): ProbeFinding =>
   found('failed', evidence('artifact_reference', path, `nothing at ${path}`))
 
 /** Evidence is stored and shown: no half characters, and none that move a cursor. */

@@ -1,16 +1,25 @@
 import { readPattern } from './pattern.js'
 import { valueAt } from './pointer.js'
-import { evidence, type Found, found, nothingAt, type ProbeOf, refOf, type Subject, unavailable } from './probe.js'
+import {
+  evidence,
+  type ProbeFinding,
+  found,
+  nothingAt,
+  type ProbeOf,
+  refOf,
+  type ProbeSubject,
+  probeUnavailable,
+} from './probe.js'
 
 /** What the pattern found is not repeated: patterns that must not be found are often there to find secrets. */
-export function probeRegex(probe: ProbeOf<'regex'>, { output }: Subject): Found {
+export function probeRegex(probe: ProbeOf<'regex'>, { output }: ProbeSubject): ProbeFinding {
   const value = valueAt(output, probe.path)
   const ref = refOf(probe)
   if (value === undefined) return nothingAt(ref)
   const pattern = readPattern(probe.pattern)
-  if (pattern === undefined) return unavailable(probe.probe_id, 'the pattern of this probe cannot be read')
+  if (pattern === undefined) return probeUnavailable(probe.probe_id, 'the pattern of this probe cannot be read')
   const place = pattern.find(typeof value === 'string' ? value : JSON.stringify(value))
-  if (place === undefined) return unavailable(ref, 'the text is too long for this pattern')
+  if (place === undefined) return probeUnavailable(ref, 'the text is too long for this pattern')
   const isThere = place !== -1
   const seen = isThere ? `found at character ${place}` : 'found nowhere'
   const detail = `the pattern, which must ${probe.absent ? 'not be' : 'be'} there, is ${seen}`

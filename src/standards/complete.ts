@@ -11,7 +11,7 @@ export type Completed =
   | { readonly ok: false; readonly problems: readonly string[] }
 
 /** A document of any kind, completed; or all that is wrong with it. */
-export function complete(kind: StandardKind, document: Json, origin: Origin): Completed {
+export function completeStandard(kind: StandardKind, document: Json, origin: Origin): Completed {
   switch (kind) {
     case 'gate': {
       const read = completeGate(document, origin)

@@ -1,13 +1,13 @@
 import { type Gate, HOST_VERIFIER } from '../core/verification/gate.js'
 import type { StandardsDeps } from './standards.js'
 import { positionProblems } from './position.js'
-import { missingOf, type Shelf } from './shelf.js'
+import { missingOf, type StandardsSnapshot } from './shelf.js'
 
 /** What keeps a well-formed gate from being taken: what it names and is not there, and schemas nobody can check. */
 export async function gateProblems(
   gate: Gate,
   tenant: string,
-  shelf: Shelf,
+  shelf: StandardsSnapshot,
   { plans, schemas }: Pick<StandardsDeps, 'plans' | 'schemas'>,
 ): Promise<string[]> {
   const { workflow_id } = gate.position

@@ -7,7 +7,7 @@ import { agentWorkflow } from '../engine/runtime/agent-workflow.js'
 import type { Standard, StandardKind } from '../engine/ports/standards.js'
 
 /** All that one tenant's work is held to, at one time. */
-export type Shelf = {
+export type StandardsSnapshot = {
   readonly find: (kind: StandardKind, id: string) => Standard | undefined
   /** By id. */
   readonly all: (kind: StandardKind) => readonly Standard[]
@@ -18,20 +18,20 @@ export type Shelf = {
   readonly bind: (gateId: string) => BoundGate | { readonly missing: readonly string[] } | undefined
 }
 
-export function shelve(standards: readonly Standard[]): Shelf {
+export function standardsSnapshot(standards: readonly Standard[]): StandardsSnapshot {
   // Where the project has the same id as a tenant, the project's holds: nobody weakens a gate that was put above him.
   const inOrder = [...standards].sort((a, b) => Number(a.tenant === null) - Number(b.tenant === null))
   const held = new Map(inOrder.map(standard => [nameOf(standard.kind, standard.id), standard]))
-  const all: Shelf['all'] = kind =>
+  const all: StandardsSnapshot['all'] = kind =>
     [...held.values()].filter(standard => standard.kind === kind).sort((a, b) => (a.id < b.id ? -1 : 1))
   const of = <T>(kind: StandardKind): ReadonlyMap<string, T> =>
     new Map(all(kind).map(standard => [standard.id, JSON.parse(standard.body) as T]))
-  const find: Shelf['find'] = (kind, id) => held.get(nameOf(kind, id))
+  const find: StandardsSnapshot['find'] = (kind, id) => held.get(nameOf(kind, id))
   const gates = of<Gate>('gate')
   const intents = of<Intent>('intent')
   const knowledge = of<Knowledge>('knowledge')
-  const bound = new Map<string, ReturnType<Shelf['bind']>>()
-  const bind = (gateId: string): ReturnType<Shelf['bind']> => {
+  const bound = new Map<string, ReturnType<StandardsSnapshot['bind']>>()
+  const bind = (gateId: string): ReturnType<StandardsSnapshot['bind']> => {
     const gate = gates.get(gateId)
     const standard = find('gate', gateId)
     if (gate === undefined || standard === undefined) return undefined
@@ -60,7 +60,7 @@ export function shelve(standards: readonly Standard[]): Shelf {
 }
 
 /** What a gate refers to and is not there, in words. */
-export function missingOf({ intent_refs, knowledge_refs }: Gate, find: Shelf['find']): string[] {
+export function missingOf({ intent_refs, knowledge_refs }: Gate, find: StandardsSnapshot['find']): string[] {
   const lost = (kind: StandardKind, ids: readonly string[]) => ids.filter(id => find(kind, id) === undefined)
   return [
     ...lost('intent', intent_refs).map(id => `intent_refs: there is no intent ${JSON.stringify(id)}`),

@@ -1,36 +1,36 @@
 import type { Clock } from '../engine/ports/clock.js'
 import type { Store } from '../engine/ports/store.js'
 import { Lru } from '../lru.js'
-import { type Shelf, shelve } from './shelf.js'
+import { type StandardsSnapshot, standardsSnapshot } from './shelf.js'
 
 /** How long a change that was made through another host may go unnoticed here; twice that for a child's run. */
 const FRESH_MS = 1_000
 const KEPT_TENANTS = 500
 
 /** What each tenant's work is held to. `now` asks the store, the others are a cache of it. */
-export type Shelves = {
-  now(tenant: string): Promise<Shelf>
-  lately(tenant: string): Promise<Shelf>
+export type StandardsCache = {
+  now(tenant: string): Promise<StandardsSnapshot>
+  lately(tenant: string): Promise<StandardsSnapshot>
   /** Without waiting; the store is asked meanwhile if that was long ago, and undefined if it was too long ago. */
-  known(tenant: string): Shelf | undefined
+  known(tenant: string): StandardsSnapshot | undefined
   /** Something of this tenant's has changed; with null, something that all share. */
   forget(tenant: string | null): void
 }
 
-export function createShelves({
+export function createStandardsCache({
   store,
   clock,
 }: {
   readonly store: Pick<Store, 'listStandards'>
   readonly clock: Pick<Clock, 'monotonic'>
-}): Shelves {
-  const kept = new Lru<{ readonly shelf: Shelf; readonly readAt: number }>(KEPT_TENANTS)
+}): StandardsCache {
+  const kept = new Lru<{ readonly shelf: StandardsSnapshot; readonly readAt: number }>(KEPT_TENANTS)
   const asking = new Set<string>()
   // A read that began before a change must not be kept after it.
   let changes = 0
-  const now = async (tenant: string): Promise<Shelf> => {
+  const now = async (tenant: string): Promise<StandardsSnapshot> => {
     const [asked, readAt] = [changes, clock.monotonic()]
-    const shelf = shelve(await store.listStandards(tenant))
+    const shelf = standardsSnapshot(await store.listStandards(tenant))
     if (asked !== changes) return shelf
     kept.set(tenant, { shelf, readAt })
     return shelf

@@ -9,13 +9,13 @@ import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Standard, StandardKind } from '../engine/ports/standards.js'
 import type { Store } from '../engine/ports/store.js'
 import type { Standards } from '../engine/ports/verification.js'
-import { complete } from './complete.js'
+import { completeStandard } from './complete.js'
 import { gateProblems } from './gate-problems.js'
 import type { Origin } from './names.js'
 import { positionProblems } from './position.js'
 import { eachOf, inUse, invalid, shared, unknown } from './refusals.js'
-import type { Shelf } from './shelf.js'
-import { createShelves } from './shelves.js'
+import type { StandardsSnapshot } from './shelf.js'
+import { createStandardsCache } from './shelves.js'
 
 export type StandardsDeps = {
   readonly store: Pick<Store, 'putStandard' | 'deleteStandard' | 'listStandards'>
@@ -51,7 +51,7 @@ const NOBODY = 'assay:nobody'
 const ORDER: readonly StandardKind[] = ['knowledge', 'intent', 'gate']
 
 export function createStandards(deps: StandardsDeps): StandardsRegistry {
-  const shelves = createShelves(deps)
+  const shelves = createStandardsCache(deps)
   const register = registerIn(deps, shelves)
   return {
     register,
@@ -69,14 +69,14 @@ export function createStandards(deps: StandardsDeps): StandardsRegistry {
   }
 }
 
-type Shelves = ReturnType<typeof createShelves>
+type Shelves = ReturnType<typeof createStandardsCache>
 
 const registerIn =
   (deps: StandardsDeps, shelves: Shelves): StandardsRegistry['register'] =>
   async (tenant, kind, document, origin = tenant === null ? 'project' : 'api') => {
     const { store, clock } = deps
     const viewer = tenant ?? NOBODY
-    const completed = complete(kind, document, origin)
+    const completed = completeStandard(kind, document, origin)
     if (!completed.ok) return invalid(kind, document, completed.problems)
     const { id, value } = completed
     const shelf = await shelves.now(viewer)
@@ -153,12 +153,16 @@ const gatesIn = ({ plans }: StandardsDeps, shelves: Shelves): Standards => ({
   },
 })
 
-function boundAll(shelf: Shelf, workflowId: string, plan: Plan | undefined): readonly BoundGate[] | Failure {
+function boundAll(
+  shelf: StandardsSnapshot,
+  workflowId: string,
+  plan: Plan | undefined,
+): readonly BoundGate[] | Failure {
   const bound = shelf.gatesOf(workflowId).map(gate => boundAt(gate, shelf, plan))
   return bound.find(one => 'code' in one) ?? bound.filter(one => 'hash' in one)
 }
 
-function boundAt(gate: Gate, shelf: Shelf, plan: Plan | undefined): BoundGate | Failure {
+function boundAt(gate: Gate, shelf: StandardsSnapshot, plan: Plan | undefined): BoundGate | Failure {
   const bound = shelf.bind(gate.gate_id)!
   const problems =
     'missing' in bound

@@ -3,7 +3,7 @@ import type { Json } from '../core/json.js'
 import type {
   AgentFailure,
   Agents,
-  Answer,
+  AgentAnswer,
   BriefAsk,
   ThinkAsk,
   ThoughtContents,
@@ -79,7 +79,7 @@ export function agentsDouble({ agents = { 'local.test.agent': {} }, think, use }
       const tools = told.tools.map(({ toolId }) => ({ toolId, name: toolId, description: toolId, inputSchema: {} }))
       return { ok: true, told, contents: { system: 'be good', user: JSON.stringify(ask.task), tools, wrapped: false } }
     },
-    async think(ask): Promise<Answer<ModelReply, ThoughtContents>> {
+    async think(ask): Promise<AgentAnswer<ModelReply, ThoughtContents>> {
       journal.thoughts.push(ask)
       const said = (await think?.(ask, journal.thoughts.length)) ?? { said: { kind: 'answered', result: 'done' } }
       if ('ok' in said) return said
@@ -94,7 +94,7 @@ export function agentsDouble({ agents = { 'local.test.agent': {} }, think, use }
           : []
       return { ok: true, told: replyOf(said), contents: { text: JSON.stringify(said.said), calls } }
     },
-    async use(ask): Promise<Answer<ToolReply, ToolContents>> {
+    async use(ask): Promise<AgentAnswer<ToolReply, ToolContents>> {
       journal.uses.push(ask)
       const { text = 'fine', ...told } = (await use?.(ask, journal.uses.length)) ?? {
         status: 'ok' as const,

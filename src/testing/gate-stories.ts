@@ -5,7 +5,7 @@ import { RESULT_ARTIFACT, type VerificationRecord } from '../core/verification/r
 import type { Json, JsonObject } from '../core/json.js'
 import type { Recorded } from '../core/run/events.js'
 import type { Effect } from '../core/run/effects.js'
-import { judgesIn } from '../core/run/waiting.js'
+import { verifiersIn } from '../core/run/waiting.js'
 import type { AgentVerified } from '../core/verification/events.js'
 import { taggedSha256OfJson } from '../digest.js'
 import { boundGate } from './gates.js'
@@ -59,7 +59,7 @@ export function convenes(run: Scenario): Scenario {
 /** Those at work for a gate, by position. */
 export const judgesOf = (run: Scenario) => {
   const nodes = run.state.phase === 'active' ? run.state.nodes : []
-  return nodes.flatMap(judgesIn)
+  return nodes.flatMap(verifiersIn)
 }
 
 export type Said = {

@@ -1,7 +1,7 @@
-import type { Limits } from '../core/run/decision-context.js'
+import type { RunLimits } from '../core/run/decision-context.js'
 
 /** Bounds that tests start from; what a test is about it sets itself. */
-export const LIMITS: Limits = {
+export const LIMITS: RunLimits = {
   maxNodeExecutions: 100_000,
   maxRunDurationMs: 31 * 24 * 3_600_000,
   maxDepth: 16,

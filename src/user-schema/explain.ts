@@ -3,11 +3,11 @@ import type { ErrorObject } from 'ajv/dist/2020.js'
 const MAX_LENGTH = 300
 
 /** One sentence about why a value does not conform: where, and what must be different. */
-export function explain(errors: readonly ErrorObject[] | null | undefined): string {
+export function explainProblems(errors: readonly ErrorObject[] | null | undefined): string {
   // Without allErrors the last error is the outermost: for anyOf the alternatives come first, then anyOf itself.
   const error = errors?.at(-1)
   if (error === undefined) return 'the value does not conform'
-  return clip(`${place(error.instancePath)} ${demand(error)}`)
+  return clipText(`${place(error.instancePath)} ${demand(error)}`)
 }
 
 /** `/steps/0/name` → `steps.0.name`. */
@@ -37,4 +37,5 @@ function demand({ keyword, params, message }: ErrorObject): string {
 
 const quote = (value: unknown): string => JSON.stringify(value)
 
-export const clip = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH - 1)}…` : text)
+export const clipText = (text: string): string =>
+  text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH - 1)}…` : text

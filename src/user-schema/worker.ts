@@ -4,7 +4,7 @@ import ajvFormats from 'ajv-formats'
 import { sha256 } from '../digest.js'
 import { Lru } from '../lru.js'
 import { accountOfThisThread } from './cpu-time.js'
-import { clip, explain } from './explain.js'
+import { clipText, explainProblems } from './explain.js'
 import type { Job, JobAnswer, Ready } from './job.js'
 
 /** Runs in a worker thread that may be killed at any moment: it holds nothing but a cache. */
@@ -32,15 +32,15 @@ function answer(job: Job): JobAnswer {
   try {
     validate = validatorOf(job.schema)
   } catch (error) {
-    return { kind: 'bad-schema', problem: clip(`is not a valid JSON Schema: ${reason(error)}`) }
+    return { kind: 'bad-schema', problem: clipText(`is not a valid JSON Schema: ${reason(error)}`) }
   }
   if (job.value === undefined) return { kind: 'conforms' }
   try {
     return validate(JSON.parse(job.value))
       ? { kind: 'conforms' }
-      : { kind: 'bad-value', problem: explain(validate.errors) }
+      : { kind: 'bad-value', problem: explainProblems(validate.errors) }
   } catch (error) {
-    return { kind: 'bad-schema', problem: clip(`cannot be applied to the value: ${reason(error)}`) }
+    return { kind: 'bad-schema', problem: clipText(`cannot be applied to the value: ${reason(error)}`) }
   }
 }
 

@@ -6,7 +6,7 @@ import { sha256 } from '../digest.js'
  * Keeps what models and tools were told and have answered out of sight of whoever reads the database (AES-256-GCM).
  * Sealed contents belong to one tenant and one id: moved to another row, they do not open.
  */
-export interface Vault {
+export interface DataVault {
   seal(tenant: string, id: string, contents: Json): string
   /** Throws SealBroken, or DataKeyUnknown. */
   open(tenant: string, id: string, sealed: string): Json
@@ -36,7 +36,7 @@ const TAG_BYTES = 16
 const SEALED = /^v1\.([0-9a-f]{16})\.([A-Za-z0-9_-]+)$/
 
 /** The first key seals, all open. */
-export function createVault(keys: readonly Buffer[]): Vault {
+export function createVault(keys: readonly Buffer[]): DataVault {
   if (keys.some(key => key.length !== KEY_BYTES)) throw new Error(`a data key has ${KEY_BYTES} bytes`)
   const byId = new Map(keys.map(key => [keyIdOf(key), key]))
   const [first] = byId

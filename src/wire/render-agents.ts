@@ -3,7 +3,7 @@ import type { Plan, PlanNode } from '../core/workflow/plan.js'
 import type { Active, Ended, NodeState, Orchestrator, WorkerState } from '../core/run/state.js'
 import { invocationOf as atWorkIn, type OnWorkers, questionOf, type Waiting } from '../core/run/waiting.js'
 import type { AgentRef } from './agent-ref.js'
-import { gatesOf, ledgersOf } from './render-gates.js'
+import { renderGates, ledgersOf } from './render-gates.js'
 import type { LoopSnapshot, NodeSnapshot, RunSnapshot } from './run.js'
 
 /** What a snapshot tells of agents: who decides, who acts, how the loop stands and what the workers do. */
@@ -29,7 +29,7 @@ function described(agentId: string, nodes: readonly PlanNode[]): AgentRef {
 type Existing = Active | Ended
 
 /** R-ORCH-9, R-EVENT-8. */
-export function agentsOf(plan: Plan, state: Existing): Pick<RunSnapshot, 'agent' | 'runOrchestrator' | 'loop'> {
+export function renderAgents(plan: Plan, state: Existing): Pick<RunSnapshot, 'agent' | 'runOrchestrator' | 'loop'> {
   const { nodes } = plan
   const agent = state.agentId === undefined ? latestPin(nodes, state.nodes) : described(state.agentId, nodes)
   const runOrchestrator = orchestratorOf(nodes.filter(isSupervisor), state)
@@ -102,7 +102,7 @@ const isHandingOver = (node: NodeState): node is OnWorkers =>
   node.is === 'waiting' && node.on === 'workers' && node.wait.decided !== undefined
 
 /** What a waiting node has handed over, and to whom. */
-export function handoffOf(node: Waiting): Pick<NodeSnapshot, 'childRunId' | 'workers'> {
+export function renderHandoff(node: Waiting): Pick<NodeSnapshot, 'childRunId' | 'workers'> {
   if (node.on !== 'workers') return {}
   const { wait, workers } = node
   const running = workers.find(worker => worker.is === 'running')
@@ -126,7 +126,7 @@ function workerSnapshot(workerId: string, worker: WorkerState = { is: 'pending' 
 const PHASES = { thinking: 'thinking', using: 'using-tool', between: 'between' } as const
 
 /** The agent at work in a node: who, with which model, and how far; nothing of what is said. */
-export function invocationOf(node: Waiting): Pick<NodeSnapshot, 'invocation'> {
+export function renderInvocation(node: Waiting): Pick<NodeSnapshot, 'invocation'> {
   const invocation = atWorkIn(node)
   if (invocation === undefined) return {}
   const { invocationId, brief, calls, now } = invocation
@@ -135,9 +135,9 @@ export function invocationOf(node: Waiting): Pick<NodeSnapshot, 'invocation'> {
 }
 
 /** R-BUDGET-2: what the run and its children have spent, and the ceilings they are held to. */
-export function spendOf(state: Existing): Pick<RunSnapshot, 'metrics' | 'assay'> {
+export function renderSpend(state: Existing): Pick<RunSnapshot, 'metrics' | 'assay'> {
   const { spend = NOTHING_SPENT, budget } = state
-  const gates = gatesOf(state)
+  const gates = renderGates(state)
   if (spend === NOTHING_SPENT && budget === undefined && gates.length === 0) return {}
   return {
     metrics: { openwopCost: { usd: usdOf(spend.costNano) } },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OrchestratorDecision } from '../core/supervisor/decision.js'
 import type { Ended, Gated, Slot } from '../core/run/state.js'
-import { convergenceOf, gatesOf, ledgersOf } from './render-gates.js'
+import { renderConvergence, renderGates, ledgersOf } from './render-gates.js'
 
 const slot = (more: Partial<Slot> = {}): Slot => ({
   gateId: 'quality',
@@ -35,18 +35,18 @@ const terminate = (...met: boolean[]): OrchestratorDecision => ({
   successCriteria: met.map((one, i) => ({ key: `k${i}`, met: one })),
 })
 
-const goal = (state: Ended) => convergenceOf(state).convergence?.goalSatisfied
+const goal = (state: Ended) => renderConvergence(state).convergence?.goalSatisfied
 
 describe('R-VERIFY-19: whether a run reached its goal', () => {
   test('is said only where criteria were named, or results judged', () => {
-    expect(convergenceOf(ended())).toEqual({})
-    expect(convergenceOf(ended({}, { kind: 'terminate', reason: 'done' }))).toEqual({})
-    expect(convergenceOf(ended({ gated: held({ a: slot({ verdict: undefined as never }) }) }))).toEqual({})
-    expect(convergenceOf(ended({}, { kind: 'next-worker', nextWorkerIds: ['a'] }))).toEqual({})
+    expect(renderConvergence(ended())).toEqual({})
+    expect(renderConvergence(ended({}, { kind: 'terminate', reason: 'done' }))).toEqual({})
+    expect(renderConvergence(ended({ gated: held({ a: slot({ verdict: undefined as never }) }) }))).toEqual({})
+    expect(renderConvergence(ended({}, { kind: 'next-worker', nextWorkerIds: ['a'] }))).toEqual({})
   })
 
   test('R-VERIFY-18: is told with the criteria and the verdicts', () => {
-    expect(convergenceOf(ended({ gated: held({ a: slot() }) }, terminate(true, false)))).toEqual({
+    expect(renderConvergence(ended({ gated: held({ a: slot() }) }, terminate(true, false)))).toEqual({
       convergence: {
         successCriteria: [
           { key: 'k0', met: true },
@@ -74,7 +74,7 @@ describe('R-VERIFY-19: whether a run reached its goal', () => {
 
   test('is what the end of the log says, where it says it', () => {
     const outcome = (goalSatisfied: boolean) => ({ status: 'completed' as const, outputs: {}, goalSatisfied })
-    expect(convergenceOf(ended({ outcome: outcome(false) }))).toEqual({
+    expect(renderConvergence(ended({ outcome: outcome(false) }))).toEqual({
       convergence: { goalSatisfied: false, verdicts: [] },
     })
     expect(goal(ended({ outcome: outcome(true), gated: held({ a: slot({ verdict: 'fail' }) }) }))).toBe(true)
@@ -86,7 +86,7 @@ describe('R-VERIFY-19: whether a run reached its goal', () => {
       { hidden, variables: { token: 'CNRY-1234' } },
       { kind: 'terminate', successCriteria: [{ key: 'has CNRY-1234', met: true }] },
     )
-    expect(JSON.stringify(convergenceOf(state))).not.toContain('CNRY')
+    expect(JSON.stringify(renderConvergence(state))).not.toContain('CNRY')
   })
 })
 
@@ -94,7 +94,7 @@ describe('gates of a snapshot', () => {
   test('each piece of work with its verdict, its attempts and what is still wrong', () => {
     const attempts = [2, 1].map((blocking, i) => ({ attempt: i + 1, blocking, score: 0, resultHash: '', failed: [] }))
     const { verdict: _, ...open } = slot({ gateId: 'tone', nodeId: 'write', attempts: [] })
-    expect(gatesOf({ gated: held({ a: slot({ verdict: 'revise', attempts }), b: open }) })).toEqual([
+    expect(renderGates({ gated: held({ a: slot({ verdict: 'revise', attempts }), b: open }) })).toEqual([
       {
         gateId: 'quality',
         nodeId: 'hand',
@@ -106,7 +106,7 @@ describe('gates of a snapshot', () => {
       },
       { gateId: 'tone', nodeId: 'write', workerId: 'writer', target: 'child-1', attempts: 0 },
     ])
-    expect(gatesOf({})).toEqual([])
+    expect(renderGates({})).toEqual([])
   })
 
   test('R-DWS-28: what verifiers spent is told apart, and both add up', () => {

@@ -12,7 +12,7 @@ type Existing = Active | Ended
 type Criteria = NonNullable<Convergence['successCriteria']>
 
 /** R-VERIFY-19. Absent while nothing has been judged, and nothing said of the goal. */
-export function convergenceOf(state: Existing): Pick<RunSnapshot, 'convergence'> {
+export function renderConvergence(state: Existing): Pick<RunSnapshot, 'convergence'> {
   const criteria = criteriaOf(state)
   const verdicts = Object.values(state.gated?.slots ?? {}).flatMap(({ target, verdict }) =>
     verdict === undefined ? [] : [{ target, verdict }],
@@ -40,7 +40,7 @@ function criteriaOf(state: Existing): Criteria | undefined {
 }
 
 /** In the order in which they were first judged. */
-export function gatesOf({ gated }: Pick<RunBase, 'gated'>): GateSnapshot[] {
+export function renderGates({ gated }: Pick<RunBase, 'gated'>): GateSnapshot[] {
   return Object.values(gated?.slots ?? {}).map(
     ({ gateId, nodeId, workerId, target, verdict, attempts }): GateSnapshot => {
       const latest = attempts.at(-1)

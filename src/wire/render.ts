@@ -4,12 +4,12 @@ import { MASK } from '../core/run/redaction.js'
 import type { Plan } from '../core/workflow/plan.js'
 import { type Active, childStatusOf, type Ended, isWaiting, type NodeState } from '../core/run/state.js'
 import { questionOf } from '../core/run/waiting.js'
-import type { RunView } from '../engine/api.js'
+import type { InspectedRun } from '../engine/api.js'
 import type { StoredEvent } from '../engine/ports/event-log.js'
 import type { ChildRow, RunRow } from '../engine/ports/run-index.js'
 import type { InterruptDoc } from './interrupt.js'
-import { agentsOf, handoffOf, invocationOf, spendOf } from './render-agents.js'
-import { convergenceOf } from './render-gates.js'
+import { renderAgents, renderHandoff, renderInvocation, renderSpend } from './render-agents.js'
+import { renderConvergence } from './render-gates.js'
 import type { NodeSnapshot, RunRowAnswer, RunSnapshot } from './run.js'
 
 export const EVENT_SCHEMA_VERSION = 1
@@ -30,7 +30,7 @@ export function renderEvent(runId: string, event: StoredEvent, options: { readon
  * asks, with a link if the reader may answer.
  */
 export function renderSnapshot(
-  view: RunView,
+  view: InspectedRun,
   childRuns: readonly ChildRow[] = [],
   interrupt?: InterruptDoc,
 ): RunSnapshot {
@@ -53,7 +53,7 @@ export function renderSnapshot(
     channels,
   )
   snapshot.nodeStates = nodeStates(state.nodes, plan)
-  Object.assign(snapshot, agentsOf(plan, state), spendOf(state), convergenceOf(state))
+  Object.assign(snapshot, renderAgents(plan, state), renderSpend(state), renderConvergence(state))
   if (plan.channels.size > 0 || Object.keys(channels).length > 0) snapshot.channels = channels
   if (started.tags !== undefined) snapshot.tags = [...started.tags]
   if (started.metadata !== undefined) snapshot.metadata = started.metadata
@@ -126,8 +126,8 @@ function nodeSnapshot(node: NodeState = { is: 'idle' }): NodeSnapshot {
       return {
         status: questionOf(node) === undefined ? 'running' : 'suspended',
         attempt: node.attempt,
-        ...handoffOf(node),
-        ...invocationOf(node),
+        ...renderHandoff(node),
+        ...renderInvocation(node),
       }
     case 'interrupted':
     case 'retrying':

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { crowdedFolders, namesTwice } from './names.js'
 import { check, LAYERS } from './rules.js'
 import { readSource, type Source } from './source.js'
 
@@ -20,6 +21,20 @@ describe('the architecture', () => {
     expect(product.length).toBeGreaterThan(50)
     const found = check(product).map(({ file, line, rule, found }) => `src/${file}:${line} ${rule}: ${found}`)
     expect(found).toEqual([])
+  })
+
+  test('no two modules export the same name', () => {
+    expect(namesTwice(product)).toEqual([])
+    const one = (file: string) => readSource(file, 'export const same = 1')
+    expect(namesTwice([one('wire/a.ts'), one('http/b.ts')])).toEqual(['host: same (wire/a.ts, http/b.ts)'])
+    expect(namesTwice([one('store/memory/a.ts'), one('store/sqlite/a.ts')])).toEqual([])
+    expect(namesTwice([one('store/memory/a.ts'), one('store/memory/b.ts')])).toHaveLength(1)
+  })
+
+  test('no folder holds more files than one idea has, and no file more than 400 lines', () => {
+    expect(crowdedFolders(product.map(({ file }) => file))).toEqual([])
+    expect(crowdedFolders(Array.from({ length: 28 }, (_, i) => `core/run/${i}.ts`))).toEqual(['core/run/: 28 files'])
+    expect(product.filter(({ text }) => text.split('\n').length > 401).map(({ file }) => file)).toEqual([])
   })
 
   test('no test measures time: a busy machine is not a mistake', () => {

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { main } from '../../src/cli/main.js'
-import type { RunView } from '../../src/engine/api.js'
+import type { InspectedRun } from '../../src/engine/api.js'
 import { finding, judged, record, rows } from '../../src/testing/verifications.js'
 import { overriding } from '../http/fake-engine.js'
 import { node, secretOf, startHttp, type TestHost, workflow } from '../http/harness.js'
@@ -66,7 +66,7 @@ afterAll(() => host.close())
 
 const MESSAGE = 'gate "quality" gave up after 2 attempts: 1 of 2 criteria not met'
 
-function unverified(view: RunView): RunView {
+function unverified(view: InspectedRun): InspectedRun {
   if (view.state.phase !== 'ended') throw new Error('it has not ended')
   const error = { code: 'verification_failed' as const, message: MESSAGE, retryable: false }
   return { ...view, status: 'failed', state: { ...view.state, outcome: { status: 'failed', error } } }

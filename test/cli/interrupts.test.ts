@@ -3,7 +3,7 @@ import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { main } from '../../src/cli/main.js'
-import { conversation } from '../../src/cli/terminal/conversation.js'
+import { converse } from '../../src/cli/terminal/conversation.js'
 import { type Server, startAssay, startServer, temporaryFolder } from './assay-process.js'
 
 let folder: string
@@ -213,7 +213,7 @@ describe('a run that is watched', () => {
     const shown = new PassThrough()
     const input = new PassThrough()
     input.end(lines)
-    const talk = conversation(input, shown)
+    const talk = converse(input, shown)
     const code = await main(['--data', server.data, ...args], {
       out: line => void out.push(line),
       note: line => void said.push(line),

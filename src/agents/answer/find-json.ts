@@ -2,7 +2,7 @@ import { jsonrepair } from 'jsonrepair'
 import type { Json } from '../../core/json.js'
 import { objectsIn } from './brace-walker.js'
 
-export type Found =
+export type FoundJson =
   | { readonly ok: true; readonly value: Json; readonly recovery?: 'markdown-fence' | 'jsonrepair' | 'brace-walker' }
   /** Says what to mend, to the model. */
   | { readonly ok: false; readonly problem: string }
@@ -11,7 +11,7 @@ export type Found =
  * The one JSON value that a text is or holds (contract agents §17, `envelope.recovery.applied`). Where several could be
  * meant none is taken: to choose would be to answer in the model's place.
  */
-export function findJson(text: string): Found {
+export function findJson(text: string): FoundJson {
   const trimmed = text.trim()
   if (trimmed === '') return no('The answer was empty')
   const whole = parsed(trimmed)
@@ -28,9 +28,9 @@ export function findJson(text: string): Found {
   return no('The answer is not JSON')
 }
 
-const no = (problem: string): Found => ({ ok: false, problem })
+const no = (problem: string): FoundJson => ({ ok: false, problem })
 
-const found = (value: Json, recovery?: 'markdown-fence' | 'jsonrepair' | 'brace-walker'): Found =>
+const found = (value: Json, recovery?: 'markdown-fence' | 'jsonrepair' | 'brace-walker'): FoundJson =>
   isDeeperThan(value, MAX_DEPTH)
     ? no('The answer is nested too deeply')
     : { ok: true, value, ...(recovery === undefined ? undefined : { recovery }) }

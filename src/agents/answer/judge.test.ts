@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { BriefContents } from '../../engine/ports/agents.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import { createSecrets } from '../../secrets/secrets.js'
-import { judge } from './judge.js'
+import { judgeReply } from './judge.js'
 import type { Spoken } from './spoken.js'
 
 const SECRET = 'CNRY-secret-value-123'
@@ -31,7 +31,7 @@ const spoken = (over: Partial<Spoken>): Spoken => ({
 })
 
 const judged = (over: Partial<Spoken>, brief = plain, verbosity: 'full' | 'summary' | 'off' = 'full') =>
-  judge(spoken(over), { brief, verbosity }, { schemas, secrets })
+  judgeReply(spoken(over), { brief, verbosity }, { schemas, secrets })
 const said = async (over: Partial<Spoken>, brief = plain) => (await judged(over, brief)).told.said
 
 describe('answers', () => {

@@ -10,7 +10,7 @@ import { readAnswer } from './read-answer.js'
 import { type ReadCall, readCalls } from './read-calls.js'
 import type { Spoken } from './spoken.js'
 
-export type Judged = { readonly told: Omit<ModelReply, 'retries'>; readonly contents: ThoughtContents }
+export type JudgedReply = { readonly told: Omit<ModelReply, 'retries'>; readonly contents: ThoughtContents }
 
 /** Calls of one reply; a model that asks for more has lost its way. */
 const MAX_CALLS = 32
@@ -19,15 +19,15 @@ const MAX_CALLS = 32
  * What the run is told of a reply and what is kept of it. The kinds of outcome are told apart in this order, and none is
  * ever put in the place of another: a refusal is a refusal even when it reads like an answer (R-LIVE-30, R-ENV-1).
  */
-export async function judge(
+export async function judgeReply(
   spoken: Spoken,
   { brief, verbosity }: Pick<ThinkAsk, 'brief' | 'verbosity'>,
   { schemas, secrets }: { readonly schemas: SchemaChecker; readonly secrets: Secrets },
-): Promise<Judged> {
+): Promise<JudgedReply> {
   const { redact } = secrets
   const text = redact.text(cleanText(spoken.text))
   const carry = spoken.carry === undefined ? undefined : redact.json(spoken.carry)
-  const tell = (said: ModelSaid, calls: readonly ReadCall[] = [], reasons = ''): Judged => {
+  const tell = (said: ModelSaid, calls: readonly ReadCall[] = [], reasons = ''): JudgedReply => {
     const kept = calls.map(call => call.kept)
     const problem = said.kind === 'unusable' ? redact.text(said.problem) : undefined
     const reasoning = shown(redact.text(cleanText(spoken.reasoning || reasons)), verbosity)

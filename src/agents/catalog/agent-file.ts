@@ -9,7 +9,7 @@ import { type CatalogAgent, lackingMemory } from './catalog-agent.js'
 import { type Home, wordOf } from './home.js'
 import { type AgentManifest, MAX_PROMPT, manifestProblems } from './manifest.js'
 import { pathProblem, readInside, readObject } from './source-folder.js'
-import { refuse, refuseIf } from './unusable.js'
+import { refuseManifest, refuseIf } from './unusable.js'
 
 export type AgentFileContext = {
   readonly find: FindPrompt
@@ -55,13 +55,13 @@ async function readManifest({ home, file }: Here): Promise<JsonObject> {
   if (path.extname(file) !== '.md') return readObject(home.folder, file)
   const name = shownName({ home, file })
   const [, front, body = ''] = FRONT_MATTER.exec(await readInside(home.folder, file)) ?? []
-  if (front === undefined) return refuse(name, 'must begin with the manifest between two lines of ---')
+  if (front === undefined) return refuseManifest(name, 'must begin with the manifest between two lines of ---')
   const given = parseDocument(front, name)
-  if (!isObject(given)) return refuse(name, 'the front matter must hold fields, such as modelClass: general')
+  if (!isObject(given)) return refuseManifest(name, 'the front matter must hold fields, such as modelClass: general')
   const prompt = body.trim()
   if (prompt === '') return given
   if (given.systemPrompt === undefined) return { ...given, systemPrompt: prompt }
-  return refuse(name, 'systemPrompt is in the front matter and below it; keep one of them')
+  return refuseManifest(name, 'systemPrompt is in the front matter and below it; keep one of them')
 }
 
 const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n([\s\S]*))?$/
@@ -80,17 +80,20 @@ async function promptAt(ref: string, here: Here): Promise<Pick<CatalogAgent, 'sy
   const name = shownName(here)
   if (ref.startsWith('prompt:')) {
     const parsed = parseRef(ref)
-    if (parsed === undefined) return refuse(name, `systemPromptRef must be ${REF_RULE}`)
+    if (parsed === undefined) return refuseManifest(name, `systemPromptRef must be ${REF_RULE}`)
     const found = find(parsed, home.name)
-    if (!found.ok) return refuse(name, `systemPromptRef: ${found.message}`)
+    if (!found.ok) return refuseManifest(name, `systemPromptRef: ${found.message}`)
     const { kind, text } = found.template
-    if (kind !== 'system') return refuse(name, `systemPromptRef: ${ref} is a ${kind} prompt, not a system one`)
+    if (kind !== 'system') return refuseManifest(name, `systemPromptRef: ${ref} is a ${kind} prompt, not a system one`)
     return { systemPrompt: text, systemTemplate: found.template }
   }
   const file = pathOf(ref, 'systemPromptRef', here)
   const text = (await readInside(home.folder, file)).trim()
   if (text !== '' && text.length <= MAX_PROMPT) return { systemPrompt: text }
-  return refuse(shownName({ home, file }), `must be a prompt of 1 to ${MAX_PROMPT} characters; it has ${text.length}`)
+  return refuseManifest(
+    shownName({ home, file }),
+    `must be a prompt of 1 to ${MAX_PROMPT} characters; it has ${text.length}`,
+  )
 }
 
 async function schemaAt(ref: string | undefined, field: string, here: Here): Promise<JsonObject | undefined> {
@@ -99,13 +102,13 @@ async function schemaAt(ref: string | undefined, field: string, here: Here): Pro
   const file = pathOf(ref, field, here)
   const schema = await readObject(home.folder, file)
   const problem = await schemas.inspect(schema)
-  return problem === undefined ? schema : refuse(shownName({ home, file }), `the schema ${problem}`)
+  return problem === undefined ? schema : refuseManifest(shownName({ home, file }), `the schema ${problem}`)
 }
 
 /** From the folder's root; refused when it would lead out. */
 function pathOf(ref: string, field: string, here: Here): string {
   const problem = pathProblem(ref)
-  if (problem !== undefined) return refuse(shownName(here), `${field} ${problem}; it is ${JSON.stringify(ref)}`)
+  if (problem !== undefined) return refuseManifest(shownName(here), `${field} ${problem}; it is ${JSON.stringify(ref)}`)
   const file = path.posix.join(path.posix.dirname(here.file), ref)
   here.refersTo(shownName({ ...here, file }))
   return file

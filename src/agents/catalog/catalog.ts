@@ -4,7 +4,7 @@ import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import type { FindPrompt } from '../prompts/template.js'
 import type { CatalogAgent } from './catalog-agent.js'
 import { watchFolders } from './folder-watch.js'
-import { type Loaded, loadFolder, NOTHING } from './load.js'
+import { type LoadedCatalog, loadFolder, NOTHING } from './load.js'
 
 /** The agents of this host: those of the project's `agents/` and those of its packs. */
 export interface Catalog {
@@ -37,7 +37,7 @@ export async function createCatalog(options: CatalogOptions): Promise<Catalog> {
   let again = false
   let closed = false
 
-  const adopt = (loaded: Loaded): void => {
+  const adopt = (loaded: LoadedCatalog): void => {
     const before = shelf
     shelf = shelve(loaded)
     if (shelf.mark !== before.mark) for (const listener of listeners) listener()
@@ -96,14 +96,14 @@ export async function createCatalog(options: CatalogOptions): Promise<Catalog> {
 
 /** One state of the catalogue; it is exchanged as a whole, so nobody sees half a change. */
 type Shelf = {
-  readonly loaded: Loaded
+  readonly loaded: LoadedCatalog
   readonly agents: readonly CatalogAgent[]
   readonly byId: ReadonlyMap<string, CatalogAgent>
   /** Differs when anything that can be used does. */
   readonly mark: string
 }
 
-function shelve(loaded: Loaded): Shelf {
+function shelve(loaded: LoadedCatalog): Shelf {
   const agents = [...loaded.agents.values()].sort((a, b) => (a.manifest.agentId < b.manifest.agentId ? -1 : 1))
   return {
     loaded,

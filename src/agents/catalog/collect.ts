@@ -6,7 +6,7 @@ export type FileToRead<T> = { readonly file: string; readonly read: () => Promis
  * Reads files one by one. One that cannot be used is a problem and stops no other; nor can one whose name, as `nameOf`
  * says it, an earlier file has. Where `before` has a good version of it, that one is kept, whole.
  */
-export async function collect<T>(
+export async function collectPacks<T>(
   files: readonly FileToRead<T>[],
   nameOf: (value: T) => string,
   before: ReadonlyMap<string, T>,

@@ -5,17 +5,17 @@ import { refText } from '../prompts/ref.js'
 import type { FindPrompt } from '../prompts/template.js'
 import { type AgentFileContext, readAgent } from './agent-file.js'
 import type { CatalogAgent } from './catalog-agent.js'
-import { collect, type FileToRead } from './collect.js'
+import { collectPacks, type FileToRead } from './collect.js'
 import { type Home, packHome, projectHome } from './home.js'
 import { type Pack, packFile, readPack } from './pack.js'
 import { type Admitted, admitPacks } from './peers.js'
 import { readPrompt } from './prompt-file.js'
 import { type LibraryPrompt, promptFinder } from './prompt-library.js'
 import { namesIn, openFolder, type SourceFolder } from './source-folder.js'
-import { problemsOf, refuse } from './unusable.js'
+import { problemsOf, refuseManifest } from './unusable.js'
 
 /** All that can be used, by the file it is from, and what is wrong with the rest. */
-export type Loaded = {
+export type LoadedCatalog = {
   readonly packs: ReadonlyMap<string, Pack>
   readonly agents: ReadonlyMap<string, CatalogAgent>
   readonly prompts: ReadonlyMap<string, LibraryPrompt>
@@ -25,7 +25,7 @@ export type Loaded = {
 
 const HOST: readonly LibraryPrompt[] = HOST_PROMPTS.map(template => ({ libraryId: HOST_LIBRARY, template }))
 
-export const NOTHING: Loaded = {
+export const NOTHING: LoadedCatalog = {
   packs: new Map(),
   agents: new Map(),
   prompts: new Map(),
@@ -36,7 +36,7 @@ export const NOTHING: Loaded = {
 export type LoadContext = { readonly schemas: SchemaChecker; readonly capabilities: ReadonlySet<string> }
 
 /** Reads everything anew. What cannot be used now stays as it was in `before`; what is gone is gone. */
-export async function loadFolder(project: string, context: LoadContext, before: Loaded): Promise<Loaded> {
+export async function loadFolder(project: string, context: LoadContext, before: LoadedCatalog): Promise<LoadedCatalog> {
   try {
     return await load(project, context, before)
   } catch (error) {
@@ -44,7 +44,7 @@ export async function loadFolder(project: string, context: LoadContext, before: 
   }
 }
 
-async function load(project: string, context: LoadContext, before: Loaded): Promise<Loaded> {
+async function load(project: string, context: LoadContext, before: LoadedCatalog): Promise<LoadedCatalog> {
   const folder = await openFolder(project, '')
   if (folder === undefined) return NOTHING
   const problems: string[] = []
@@ -59,25 +59,28 @@ async function load(project: string, context: LoadContext, before: Loaded): Prom
   return { packs, agents, prompts, find, problems }
 }
 
-async function readPacks(project: SourceFolder, before: Loaded, problems: string[]): Promise<Map<string, Pack>> {
+async function readPacks(project: SourceFolder, before: LoadedCatalog, problems: string[]): Promise<Map<string, Pack>> {
   const files: FileToRead<Pack>[] = []
   for (const name of await namesIn(project, 'packs', /^/)) {
     const folder = await openFolder(path.join(project.root, 'packs', name), `packs/${name}/`)
     // Other files may lie beside the packs.
     if (folder !== undefined) files.push({ file: packFile(folder), read: () => packIn(project, folder) })
   }
-  return collect(files, ({ name }) => name, before.packs, problems)
+  return collectPacks(files, ({ name }) => name, before.packs, problems)
 }
 
 async function packIn(project: SourceFolder, folder: SourceFolder): Promise<Pack> {
   if (folder.root.startsWith(project.root + path.sep)) return readPack(folder)
-  return refuse(packFile(folder), 'is in a folder outside the project, by way of a link; copy the pack into packs/')
+  return refuseManifest(
+    packFile(folder),
+    'is in a folder outside the project, by way of a link; copy the pack into packs/',
+  )
 }
 
 /** A pack that was admitted once stays, as every file does, when it no longer would be. */
 function admit(
   packs: Map<string, Pack>,
-  before: Loaded,
+  before: LoadedCatalog,
   { capabilities }: LoadContext,
   problems: string[],
 ): readonly Admitted[] {
@@ -93,8 +96,12 @@ function admit(
   return [...admitted, ...kept]
 }
 
-const readPrompts = (homes: readonly Home[], before: Loaded, problems: string[]): Promise<Map<string, LibraryPrompt>> =>
-  collect(
+const readPrompts = (
+  homes: readonly Home[],
+  before: LoadedCatalog,
+  problems: string[],
+): Promise<Map<string, LibraryPrompt>> =>
+  collectPacks(
     homes.flatMap(home =>
       filesOf(home, home.promptFiles, async file => ({
         libraryId: home.name,
@@ -110,12 +117,12 @@ const readPrompts = (homes: readonly Home[], before: Loaded, problems: string[])
 function readAgents(
   homes: readonly Home[],
   context: Omit<AgentFileContext, 'refersTo'>,
-  before: Loaded,
+  before: LoadedCatalog,
   problems: string[],
 ): Promise<Map<string, CatalogAgent>> {
   const referred = new Set<string>()
   const reading = { ...context, refersTo: (file: string) => void referred.add(file) }
-  return collect(
+  return collectPacks(
     homes.flatMap(home => filesOf(home, home.agentFiles, file => readAgent(home, file, reading))),
     ({ manifest }) => manifest.agentId,
     before.agents,

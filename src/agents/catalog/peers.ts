@@ -4,7 +4,7 @@ import { satisfies } from './versions.js'
 /** A pack that may be used, and what it would have liked to find here. */
 export type Admitted = { readonly pack: Pack; readonly unmet: readonly string[] }
 
-export type Refused = { readonly file: string; readonly unmet: readonly string[]; readonly problem: string }
+export type RefusedPeer = { readonly file: string; readonly unmet: readonly string[]; readonly problem: string }
 
 /**
  * R-MANIF-6: a pack that lacks what it needs is refused, and so is whoever needs it in turn; one that lacks only what
@@ -13,9 +13,9 @@ export type Refused = { readonly file: string; readonly unmet: readonly string[]
 export function admitPacks(
   packs: ReadonlyMap<string, Pack>,
   capabilities: ReadonlySet<string>,
-): { readonly admitted: readonly Admitted[]; readonly refused: readonly Refused[] } {
+): { readonly admitted: readonly Admitted[]; readonly refused: readonly RefusedPeer[] } {
   const standing = new Map(packs)
-  const refused: Refused[] = []
+  const refused: RefusedPeer[] = []
   const unmetOf = (pack: Pack) => unmetPeers(pack, [...standing.values()], capabilities)
   for (;;) {
     const lacking = [...standing].flatMap(([file, pack]) => {

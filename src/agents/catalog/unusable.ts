@@ -8,7 +8,7 @@ export class Unusable extends Error {
   }
 }
 
-export const refuse = (file: string, problem: string): never => {
+export const refuseManifest = (file: string, problem: string): never => {
   throw new Unusable([`${file}: ${problem}`])
 }
 

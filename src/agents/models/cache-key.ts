@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../core/json.js'
 import { sha256OfJson } from '../../digest.js'
 import type { ThinkAsk } from '../../engine/ports/agents.js'
-import { conversation, type Message } from './conversation.js'
+import { conversationOf, type Message } from './conversation.js'
 import { answerShape } from './answer-shape.js'
 
 /** A request by what it means, without anything that only concerns its transport (contract core §8.6). */
@@ -62,7 +62,7 @@ export function semanticRequest(ask: ThinkAsk): SemanticRequest {
   return {
     provider,
     model,
-    messages: conversation(ask).flatMap(plain),
+    messages: conversationOf(ask).flatMap(plain),
     tools: brief.tools.map(({ name, description, inputSchema }) => ({ name, description, parameters: inputSchema })),
     ...(brief.temperature === undefined ? undefined : { temperature: brief.temperature }),
     maxOutputTokens,

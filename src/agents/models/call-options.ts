@@ -3,14 +3,14 @@ import { isObject, type Json } from '../../core/json.js'
 import type { ThinkAsk } from '../../engine/ports/agents.js'
 import { traceparentOf } from '../traceparent.js'
 import { answerShape } from './answer-shape.js'
-import { conversation, type Message } from './conversation.js'
+import { conversationOf, type Message } from './conversation.js'
 import type { LiveKind } from './provider.js'
 
 /** A request in the words of the language-model interface that all providers' libraries share. */
 export function callOptions(ask: ThinkAsk, kind: LiveKind, signal: AbortSignal): LanguageModelV3CallOptions {
   const { brief, id, maxOutputTokens } = ask
   return {
-    prompt: conversation(ask).map(said),
+    prompt: conversationOf(ask).map(said),
     maxOutputTokens,
     ...(brief.temperature === undefined ? undefined : { temperature: brief.temperature }),
     ...(brief.tools.length === 0 ? undefined : { tools: brief.tools.map(toolOf) }),

@@ -11,9 +11,9 @@ export type Message =
       readonly calls: ThoughtContents['calls']
       readonly carry?: Json
     }
-  | { readonly role: 'tool'; readonly results: readonly ToolResult[] }
+  | { readonly role: 'tool'; readonly results: readonly ConversationToolResult[] }
 
-export type ToolResult = {
+export type ConversationToolResult = {
   readonly id: string
   readonly name: string
   /** Fenced. */
@@ -21,7 +21,7 @@ export type ToolResult = {
   readonly isError: boolean
 }
 
-export const conversation = ({ brief, rounds }: Pick<ThinkAsk, 'brief' | 'rounds'>): readonly Message[] => [
+export const conversationOf = ({ brief, rounds }: Pick<ThinkAsk, 'brief' | 'rounds'>): readonly Message[] => [
   { role: 'system', text: brief.system },
   { role: 'user', text: brief.user },
   ...rounds.flatMap(messagesOf),
@@ -43,7 +43,10 @@ function messagesOf({ thought, results, correction }: Round): readonly Message[]
 }
 
 /** R-TOOL-9. Providers want a result for every call, also for those that nobody made. */
-function resultOf(call: ThoughtContents['calls'][number], result: Round['results'][number] | undefined): ToolResult {
+function resultOf(
+  call: ThoughtContents['calls'][number],
+  result: Round['results'][number] | undefined,
+): ConversationToolResult {
   const { text, isError } = result ?? { text: 'not called', isError: true }
   return { id: call.id, name: call.name, text: fence(call.toolId ?? call.name, text), isError }
 }

@@ -71,11 +71,11 @@ export function failureOfEgress(code: EgressCode, call: Failing): AgentFailure {
 /** The request was sent, so it may be billed; `code` says why the answer ended, if the network did it. */
 export function failureHalfWay(code: EgressCode | undefined, call: Failing): AgentFailure {
   if (code === 'timeout') return failure('model_timeout', `${shown(call)} did not answer in time`, call, {}, call.worst)
-  if (code === 'too-large') return tooLarge(call)
+  if (code === 'too-large') return requestTooLarge(call)
   return failure('model_broke_off', `the answer of ${shown(call)} broke off or made no sense`, call, {}, call.worst)
 }
 
-export const tooLarge = (call: Failing): AgentFailure =>
+export const requestTooLarge = (call: Failing): AgentFailure =>
   failure('model_output_too_large', `${shown(call)} said more than fits`, call, {}, call.worst)
 
 /** It was answered and is billed, but it is not a vote; asked again, it could only hide better whose orders it takes. */

@@ -2,13 +2,13 @@ import type { LanguageModelV3StreamPart, LanguageModelV3Usage, SharedV3ProviderM
 import type { Usage } from '../../core/invocation/brief.js'
 import type { Json } from '../../core/json.js'
 import type { Spoken, SpokenCall } from '../answer/spoken.js'
-import type { ReasoningFeed } from './reasoning-feed.js'
-import { type Refusal, refusalInChunk, refusalOf } from './safety.js'
+import type { ModelReasoningFeed } from './reasoning-feed.js'
+import { type SafetyRefusal, refusalInChunk, safetyRefusalOf } from './safety.js'
 
 /** What a model says in one reply at most, in characters: text, reasoning and arguments together. */
 const MOST = 1024 * 1024
 
-export type Heard =
+export type HeardReply =
   | { readonly ok: true; readonly spoken: Spoken }
   /** `too-large`: it said too much. `broke-off`: there is no proper end to it. */
   | { readonly ok: false; readonly why: 'too-large' | 'broke-off' }
@@ -20,11 +20,11 @@ export type Heard =
 export async function listen(
   stream: ReadableStream<LanguageModelV3StreamPart>,
   bound: Usage,
-  feed: ReasoningFeed,
-): Promise<Heard> {
+  feed: ModelReasoningFeed,
+): Promise<HeardReply> {
   let text = ''
   let size = 0
-  let refusal: Refusal | undefined
+  let refusal: SafetyRefusal | undefined
   const reasoning: Block[] = []
   const calls: (SpokenCall & { readonly marks: Json })[] = []
   for await (const part of stream) {
@@ -66,7 +66,7 @@ export async function listen(
       case 'finish': {
         feed.end()
         const { unified, raw } = part.finishReason
-        if (unified === 'content-filter') refusal ??= refusalOf(raw ?? '')
+        if (unified === 'content-filter') refusal ??= safetyRefusalOf(raw ?? '')
         // Without a reason to end, the connection did; a reply in the middle of a word is not an answer.
         if (refusal === undefined && (raw === undefined || unified === 'error')) return { ok: false, why: 'broke-off' }
         return {
@@ -88,7 +88,7 @@ export async function listen(
 
 type Block = { text: string; marks: Json }
 
-const refused = (refusal: Refusal, usage: Usage): Heard => ({
+const refused = (refusal: SafetyRefusal, usage: Usage): HeardReply => ({
   ok: true,
   spoken: { text: '', reasoning: '', calls: [], finish: { kind: 'refused', ...refusal }, usage },
 })

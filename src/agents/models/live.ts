@@ -16,14 +16,14 @@ import {
   isTurnedAway,
   rejected,
   takenBack,
-  tooLarge,
+  requestTooLarge,
 } from './failure.js'
-import { type Heard, listen } from './listen.js'
+import { type HeardReply, listen } from './listen.js'
 import { observed, type Seen } from './observed.js'
 import { BASE_URLS, type LiveKind, languageModel } from './provider.js'
 import { reasoningFeed } from './reasoning-feed.js'
 import { worstCase } from './request-bound.js'
-import { type Refusal, refusalInError } from './safety.js'
+import { type SafetyRefusal, refusalInError } from './safety.js'
 import { waitAfter } from './wait.js'
 
 export type LiveDeps = {
@@ -40,7 +40,7 @@ export type LiveProvider = {
   readonly apiKey: string | undefined
 }
 
-export type Reply = { readonly ok: true; readonly spoken: Spoken; readonly retries: number } | AgentFailure
+export type LiveReply = { readonly ok: true; readonly spoken: Spoken; readonly retries: number } | AgentFailure
 
 /** In all, with what the protocol puts around every word. Nothing is kept, so it may be much. */
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024
@@ -51,7 +51,7 @@ const IDLE_MS = 5 * 60 * 1000
  * A2: one request. It is put again only while the provider turns it away unread, and all of it, with the waiting in
  * between, is under one deadline. From the first sign of an answer on, whatever goes wrong may have been billed.
  */
-export async function askProvider(ask: ThinkAsk, provider: LiveProvider, deps: LiveDeps): Promise<Reply> {
+export async function askProvider(ask: ThinkAsk, provider: LiveProvider, deps: LiveDeps): Promise<LiveReply> {
   const { settings, clock, random } = deps
   const end = clock.monotonic() + settings.timeoutMs
   const worst = worstCase(ask)
@@ -59,7 +59,7 @@ export async function askProvider(ask: ThinkAsk, provider: LiveProvider, deps: L
     const call: Failing = { provider: ask.provider, model: ask.model, tries, worst }
     const { heard, seen } = await attempt(ask, provider, deps, end - clock.monotonic(), call)
     if (heard?.ok) return { ok: true, spoken: heard.spoken, retries: tries - 1 }
-    if (heard !== undefined && heard.why === 'too-large') return tooLarge(call)
+    if (heard !== undefined && heard.why === 'too-large') return requestTooLarge(call)
     const reason = seen.kind === 'status' ? seen.status : seen.kind === 'failed' ? seen.code : undefined
     const wait = waitAfter(tries, seen.kind === 'status' ? seen.retryAfter : undefined, clock.now(), random)
     const isOver = tries >= settings.maxTries || clock.monotonic() + wait >= end
@@ -69,7 +69,7 @@ export async function askProvider(ask: ThinkAsk, provider: LiveProvider, deps: L
   }
 }
 
-type Attempt = { readonly heard?: Heard; readonly seen: Seen }
+type Attempt = { readonly heard?: HeardReply; readonly seen: Seen }
 
 async function attempt(
   ask: ThinkAsk,
@@ -107,7 +107,7 @@ async function attempt(
 }
 
 /** The libraries throw what they find in a stream before the first word; only a refusal of the content matters in it. */
-const refusalIn = (error: unknown, seen: Seen): Refusal | undefined =>
+const refusalIn = (error: unknown, seen: Seen): SafetyRefusal | undefined =>
   (seen.kind === 'status' ? seen.refusal : undefined) ??
   (APICallError.isInstance(error) ? refusalInError(error.data) : undefined)
 

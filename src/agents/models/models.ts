@@ -7,13 +7,13 @@ import type { Log } from '../../engine/ports/log.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import type { Secrets } from '../../secrets/secrets.js'
 import { repeatsCanary } from '../answer/canary.js'
-import { judge } from '../answer/judge.js'
+import { judgeReply } from '../answer/judge.js'
 import type { Spoken } from '../answer/spoken.js'
 import type { AgentSettings, ModelSettings, ProviderSettings } from '../settings.js'
 import { cacheKey, semanticRequest } from './cache-key.js'
 import { choose, type ModelChoice, type ModelWanted, priceOf } from './choose.js'
 import { type Failing, rejected, steered, takenBack } from './failure.js'
-import { askProvider, type Reply } from './live.js'
+import { askProvider, type LiveReply } from './live.js'
 import { worstCase } from './request-bound.js'
 import { createScriptedModel } from './scripted/scripted-model.js'
 import { toolName } from './tool-name.js'
@@ -47,13 +47,13 @@ export function createModels(deps: ModelDeps): Models {
   const closing = new AbortController()
   const scripted = createScriptedModel(settings.script)
 
-  async function reply(ask: ThinkAsk): Promise<Reply> {
+  async function reply(ask: ThinkAsk): Promise<LiveReply> {
     const answer = await asked(ask)
     if (!answer.ok || !obeysItsOutput(answer.spoken, ask)) return answer
     return steered({ ...ask, tries: answer.retries + 1, worst: answer.spoken.usage })
   }
 
-  async function asked(ask: ThinkAsk): Promise<Reply> {
+  async function asked(ask: ThinkAsk): Promise<LiveReply> {
     const call: Failing = { provider: ask.provider, model: ask.model, tries: 1, worst: worstCase(ask) }
     const provider = own(settings.providers, ask.provider)
     if (ask.signal.aborted) return takenBack(call)
@@ -83,7 +83,7 @@ export function createModels(deps: ModelDeps): Models {
       log.warn({ code, ...details }, 'a model call failed')
       return answer
     }
-    const { told, contents } = await judge(answer.spoken, ask, { schemas, secrets })
+    const { told, contents } = await judgeReply(answer.spoken, ask, { schemas, secrets })
     return { ok: true, told: { ...told, retries: answer.retries }, contents }
   }
 

@@ -1,13 +1,13 @@
 import type { Egress, EgressCode, EgressFailure, EgressStream } from '../../egress/egress.js'
 import { EgressInterrupted } from '../../egress/stream.js'
-import { type Refusal, refusalInError } from './safety.js'
+import { type SafetyRefusal, refusalInError } from './safety.js'
 
 /** How far a request has come, seen where it leaves the host: what a library makes of it does not matter. */
 export type Seen =
   /** There was no request. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'failed'; readonly code: EgressCode }
-  | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: string; readonly refusal?: Refusal }
+  | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: string; readonly refusal?: SafetyRefusal }
   /** The provider has begun to answer; `code` says why it did not go on. */
   | { readonly kind: 'began'; readonly code?: EgressCode }
 

@@ -8,7 +8,7 @@ const HELD = 1024
 const STEP = 256
 const SUMMARY_CHARACTERS = SUMMARY_TOKENS * 4
 
-export type ReasoningFeed = { add(delta: string): void; end(): void }
+export type ModelReasoningFeed = { add(delta: string): void; end(): void }
 
 /**
  * Reasoning as it comes, redacted (A4) and cut to what the run's verbosity allows (R-EVENT-5). A cut is made only where
@@ -17,7 +17,7 @@ export type ReasoningFeed = { add(delta: string): void; end(): void }
 export function reasoningFeed(
   { verbosity, onReasoning }: Pick<ThinkAsk, 'verbosity' | 'onReasoning'>,
   redact: Redactor,
-): ReasoningFeed {
+): ModelReasoningFeed {
   if (onReasoning === undefined || verbosity === 'off') return { add: () => undefined, end: () => undefined }
   let held = ''
   let enough = HELD + STEP

@@ -1,12 +1,12 @@
 import type { Usage } from '../../core/invocation/brief.js'
 import type { ThinkAsk } from '../../engine/ports/agents.js'
 import { tokenBound } from '../token-bound.js'
-import { conversation, type Message } from './conversation.js'
+import { conversationOf, type Message } from './conversation.js'
 
 /** What a request that was begun has cost at most: providers bill what they have read and written, also unseen. */
 export const worstCase = (ask: ThinkAsk): Usage => ({
   inputTokens: tokenBound(
-    ...conversation(ask).flatMap(textsOf),
+    ...conversationOf(ask).flatMap(textsOf),
     ...ask.brief.tools.map(tool => `${tool.name}${tool.description}${JSON.stringify(tool.inputSchema)}`),
     ask.brief.returnSchema === undefined ? '' : JSON.stringify(ask.brief.returnSchema),
   ),

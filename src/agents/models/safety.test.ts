@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { refusalInChunk, refusalInError, refusalOf } from './safety.js'
+import { refusalInChunk, refusalInError, safetyRefusalOf } from './safety.js'
 
 test('only words of a closed list are told', () => {
-  expect(refusalOf('HARM_CATEGORY_SEXUALLY_EXPLICIT')).toEqual({ safetyCategory: 'sexual' })
-  expect(refusalOf('the user asked for CNRY')).toEqual({})
+  expect(safetyRefusalOf('HARM_CATEGORY_SEXUALLY_EXPLICIT')).toEqual({ safetyCategory: 'sexual' })
+  expect(safetyRefusalOf('the user asked for CNRY')).toEqual({})
 })
 
 test.each([

@@ -16,10 +16,10 @@ const CATEGORIES: readonly (readonly [category: string, sign: RegExp])[] = [
   ['dangerous', /dangerous|prohibited|blocklist/i],
 ]
 
-export type Refusal = { readonly safetyCategory?: string }
+export type SafetyRefusal = { readonly safetyCategory?: string }
 
 /** The word for what a provider says, if it is one that is known. */
-export function refusalOf(words: string): Refusal {
+export function safetyRefusalOf(words: string): SafetyRefusal {
   const safetyCategory = CATEGORIES.find(([, sign]) => sign.test(words))?.[0]
   return safetyCategory === undefined ? {} : { safetyCategory }
 }
@@ -28,30 +28,30 @@ export function refusalOf(words: string): Refusal {
 const REFUSING = /content.?filter|content.?policy|safety|responsible.?ai|moderation/i
 
 /** An error body that says no to the content, and not to the request. */
-export function refusalInError(body: unknown): Refusal | undefined {
+export function refusalInError(body: unknown): SafetyRefusal | undefined {
   const error = isObject(body) && isObject(body.error) ? body.error : body
   if (!isObject(error)) return undefined
   const inner = isObject(error.innererror) ? error.innererror : {}
   const words = [error.code, error.type, error.status, inner.code].filter(one => typeof one === 'string').join(' ')
   if (!REFUSING.test(words)) return undefined
-  return refusalOf(filtered(inner.content_filter_result ?? error.content_filter_result ?? null) || words)
+  return safetyRefusalOf(filtered(inner.content_filter_result ?? error.content_filter_result ?? null) || words)
 }
 
 /** A piece of a streamed answer that says no, where the libraries do not look: refusals, filters, blocked prompts. */
-export function refusalInChunk(chunk: unknown): Refusal | undefined {
+export function refusalInChunk(chunk: unknown): SafetyRefusal | undefined {
   if (!isObject(chunk)) return undefined
   const choice = first(chunk.choices)
   const delta = own(choice, 'delta')
   if (isObject(delta) && typeof delta.refusal === 'string' && delta.refusal !== '') return {}
-  if (choice.finish_reason === 'content_filter') return refusalOf(filtered(choice.content_filter_results ?? null))
+  if (choice.finish_reason === 'content_filter') return safetyRefusalOf(filtered(choice.content_filter_results ?? null))
   const feedback = chunk.promptFeedback
   if (isObject(feedback) && typeof feedback.blockReason === 'string') {
-    return refusalOf(`${blocked(feedback.safetyRatings ?? null)} ${feedback.blockReason}`)
+    return safetyRefusalOf(`${blocked(feedback.safetyRatings ?? null)} ${feedback.blockReason}`)
   }
   const candidate = first(chunk.candidates)
   const reason = candidate.finishReason
   if (typeof reason === 'string' && BLOCKING.has(reason)) {
-    return refusalOf(`${blocked(candidate.safetyRatings ?? null)} ${reason}`)
+    return safetyRefusalOf(`${blocked(candidate.safetyRatings ?? null)} ${reason}`)
   }
   return undefined
 }

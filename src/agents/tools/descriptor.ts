@@ -3,7 +3,7 @@ import type { RepeatPolicy } from '../../core/run/events.js'
 import type { HostTool, SafetyTier } from './host-tool.js'
 
 /** A tool as `GET /v1/tools` shows it (contract agents §15). Names scopes, never a credential (SR-1). */
-export type ToolDescriptor = {
+export type DescribedTool = {
   readonly toolId: string
   readonly source: HostTool['source']
   readonly safetyTier: SafetyTier
@@ -16,7 +16,7 @@ export type ToolDescriptor = {
   readonly replayPolicy: 'deterministic' | 'idempotent' | 'non-deterministic'
 }
 
-export function describe(tool: HostTool): ToolDescriptor {
+export function describe(tool: HostTool): DescribedTool {
   const { terms, title, outputSchema } = tool
   return {
     toolId: terms.toolId,
@@ -35,7 +35,7 @@ export function describe(tool: HostTool): ToolDescriptor {
 
 const EGRESS = { http: 'safe-fetch', mcp: 'host-mediated', native: 'host-owned' } as const
 
-const REPLAY: { readonly [Policy in RepeatPolicy]: ToolDescriptor['replayPolicy'] } = {
+const REPLAY: { readonly [Policy in RepeatPolicy]: DescribedTool['replayPolicy'] } = {
   safe: 'idempotent',
   keyed: 'idempotent',
   never: 'non-deterministic',

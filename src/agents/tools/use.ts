@@ -1,6 +1,6 @@
 import type { ArtifactMade, ToolReply } from '../../core/invocation/brief.js'
 import { isObject, type JsonObject, own } from '../../core/json.js'
-import type { Answer, ToolContents, UseAsk } from '../../engine/ports/agents.js'
+import type { AgentAnswer, ToolContents, UseAsk } from '../../engine/ports/agents.js'
 import type { Clock } from '../../engine/ports/clock.js'
 import type { Log } from '../../engine/ports/log.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
@@ -12,7 +12,7 @@ import { fence } from './fence.js'
 import type { Tool, ToolSaid } from './host-tool.js'
 import { LONGEST_SECRET, plainText } from './plain-text.js'
 import type { RateLimit } from './rate-limit.js'
-import { type Ended, within } from './within.js'
+import { type WithinEnd, within } from './within.js'
 
 /**
  * One call of one tool.
@@ -32,7 +32,7 @@ export type UseDeps = {
   readonly find: (toolId: string, signal: AbortSignal) => Promise<Tool | 'unavailable' | undefined>
 }
 
-export type Used = Answer<ToolReply, ToolContents>
+export type Used = AgentAnswer<ToolReply, ToolContents>
 
 export async function useTool(deps: UseDeps, ask: UseAsk): Promise<Used> {
   const { clock, settings } = deps
@@ -83,7 +83,7 @@ const no = (code: ToolCode, more?: string): ToolSaid => ({
   text: more === undefined ? `${TOOL_CODES[code]}.` : `${TOOL_CODES[code]}: ${more}`,
 })
 
-function saidOf(ended: Exclude<Ended<ToolSaid>, { kind: 'done' }>): ToolSaid {
+function saidOf(ended: Exclude<WithinEnd<ToolSaid>, { kind: 'done' }>): ToolSaid {
   switch (ended.kind) {
     case 'timeout':
       return no('tool_timeout')

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../engine/ports/clock.js'
 
-export type Ended<T> =
+export type WithinEnd<T> =
   | { readonly kind: 'done'; readonly value: T }
   | { readonly kind: 'threw'; readonly error: unknown }
   | { readonly kind: 'timeout' }
@@ -16,11 +16,11 @@ export function within<T>(
   ms: number,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
-): Promise<Ended<T>> {
+): Promise<WithinEnd<T>> {
   if (signal.aborted) return Promise.resolve({ kind: 'cancelled' })
   return new Promise(resolve => {
     const inner = new AbortController()
-    const end = (ended: Ended<T>) => {
+    const end = (ended: WithinEnd<T>) => {
       disarm()
       signal.removeEventListener('abort', cancel)
       resolve(ended)

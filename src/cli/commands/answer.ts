@@ -19,7 +19,7 @@ export type AnswerOptions = {
 type ReadStdin = () => Promise<string>
 
 /** The resume value that the options say; throws UsageError when they do not say one, or not one for this kind. */
-export async function readAnswer(interrupt: AskedInterrupt, options: AnswerOptions, stdin: ReadStdin): Promise<Json> {
+export async function answerGiven(interrupt: AskedInterrupt, options: AnswerOptions, stdin: ReadStdin): Promise<Json> {
   const { accept, reject, refine, edit, answer, value } = options
   const given = [accept, reject, refine, edit, answer.length > 0 ? answer : undefined, value]
   if (given.filter(one => one !== undefined).length !== 1) throw new UsageError(oneAnswer(interrupt))

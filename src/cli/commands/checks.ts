@@ -7,26 +7,26 @@ import { accepts } from '../../client/probe.js'
 import { type Config, usableProviders } from '../../config.js'
 
 /** One thing `assay doctor` looked at. `todo` is set unless all is well. */
-export type Check = {
+export type DoctorCheck = {
   readonly name: string
   readonly level: 'ok' | 'warn' | 'fail'
   readonly found: string
   readonly todo?: string
 }
 
-const ok = (name: string, found: string): Check => ({ name, level: 'ok', found })
-const warn = (name: string, found: string, todo: string): Check => ({ name, level: 'warn', found, todo })
-const fail = (name: string, found: string, todo: string): Check => ({ name, level: 'fail', found, todo })
+const ok = (name: string, found: string): DoctorCheck => ({ name, level: 'ok', found })
+const warn = (name: string, found: string, todo: string): DoctorCheck => ({ name, level: 'warn', found, todo })
+const fail = (name: string, found: string, todo: string): DoctorCheck => ({ name, level: 'fail', found, todo })
 
 const MIB = 1024 * 1024
 
-export function checkNode(version: string): Check {
+export function checkNode(version: string): DoctorCheck {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const isEnough = major > 20 || (major === 20 && minor >= 19)
   return isEnough ? ok('node', version) : fail('node', version, 'install Node 20.19 or newer')
 }
 
-export async function checkDataFolder(data: string): Promise<Check> {
+export async function checkDataFolder(data: string): Promise<DoctorCheck> {
   const stat = await statIfPresent(data)
   if (stat === undefined)
     return warn('data folder', `${data} does not exist`, 'it is made when the server first starts')
@@ -42,7 +42,7 @@ export async function checkDataFolder(data: string): Promise<Check> {
   return ok('data folder', data)
 }
 
-export async function checkLocalKey(config: Pick<Config, 'data' | 'apiKey'>): Promise<Check> {
+export async function checkLocalKey(config: Pick<Config, 'data' | 'apiKey'>): Promise<DoctorCheck> {
   if (config.apiKey !== undefined) return ok('key', 'ASSAY_API_KEY is set')
   const file = localKeyFile(config.data)
   const stat = await statIfPresent(file)
@@ -53,7 +53,7 @@ export async function checkLocalKey(config: Pick<Config, 'data' | 'apiKey'>): Pr
 }
 
 /** Whether the models that agents would ask can be asked. No request is made: that would cost something. */
-export async function checkModels(config: Pick<Config, 'agents' | 'readSecret'>): Promise<Check> {
+export async function checkModels(config: Pick<Config, 'agents' | 'readSecret'>): Promise<DoctorCheck> {
   const { worker, supervisor, verifier, classes } = config.agents.models
   const used = [worker, supervisor, verifier, ...Object.values(classes)]
   const names = [...new Set(used.map(({ provider, model }) => `${provider}:${model}`))].join(', ')
@@ -65,7 +65,7 @@ export async function checkModels(config: Pick<Config, 'agents' | 'readSecret'>)
   return fail('models', `${names}: there is no key for ${missing.provider}`, place)
 }
 
-export async function checkDisk(data: string): Promise<Check> {
+export async function checkDisk(data: string): Promise<DoctorCheck> {
   const place = (await statIfPresent(data)) === undefined ? path.dirname(data) : data
   const { bavail, bsize } = await fs.statfs(place)
   const free = Math.floor((bavail * bsize) / MIB)
@@ -75,7 +75,7 @@ export async function checkDisk(data: string): Promise<Check> {
 }
 
 /** Only what can be seen without opening it: the server owns its database. */
-export async function checkDatabase({ database }: Pick<Config, 'database'>): Promise<Check> {
+export async function checkDatabase({ database }: Pick<Config, 'database'>): Promise<DoctorCheck> {
   if (database.kind === 'memory') return warn('database', 'memory only', 'everything is lost when the server stops')
   if (database.kind === 'postgres') return checkPostgres(database.url)
   const handle = await openIfPresent(database.file)
@@ -91,7 +91,7 @@ export async function checkDatabase({ database }: Pick<Config, 'database'>): Pro
   }
 }
 
-async function checkPostgres(text: string): Promise<Check> {
+async function checkPostgres(text: string): Promise<DoctorCheck> {
   const url = new URL(text)
   const [host, port] = [url.hostname || 'localhost', Number(url.port || 5432)]
   if (await accepts(host, port)) return ok('database', `PostgreSQL answers at ${host}:${port}`)
@@ -101,7 +101,7 @@ async function checkPostgres(text: string): Promise<Check> {
 export async function checkPort(
   { host, port }: Pick<Config, 'host' | 'port'>,
   serverUrl: string | undefined,
-): Promise<Check> {
+): Promise<DoctorCheck> {
   const isTaken = port !== 0 && (await accepts(host, port))
   if (!isTaken) return ok('port', serverUrl === undefined ? `${port} is free` : `${port}`)
   if (serverUrl !== undefined && Number(new URL(serverUrl).port) === port) return ok('port', `${port} is the server’s`)
@@ -109,7 +109,7 @@ export async function checkPort(
 }
 
 /** Whether a server answers, agrees about the time, and accepts the key. */
-export async function checkServer(url: string, key: string | undefined, now: number): Promise<Check[]> {
+export async function checkServer(url: string, key: string | undefined, now: number): Promise<DoctorCheck[]> {
   let date = Number.NaN
   const observe = (response: Response) => {
     date = Date.parse(response.headers.get('date') ?? '')
@@ -129,7 +129,7 @@ export async function checkServer(url: string, key: string | undefined, now: num
   return [await checkHealth(client), clock, await checkKeyAccepted(client)]
 }
 
-async function checkHealth(client: AssayClient): Promise<Check> {
+async function checkHealth(client: AssayClient): Promise<DoctorCheck> {
   try {
     await client.health()
     return ok('server', client.connection.url)
@@ -140,7 +140,7 @@ async function checkHealth(client: AssayClient): Promise<Check> {
   }
 }
 
-async function checkKeyAccepted(client: AssayClient): Promise<Check> {
+async function checkKeyAccepted(client: AssayClient): Promise<DoctorCheck> {
   try {
     await client.listWorkflows()
     return ok('key accepted', 'yes')

@@ -8,7 +8,7 @@ import type { Cli } from '../cli.js'
 import { EXIT } from '../terminal/exit-code.js'
 import { printable, printJson, type Terminal } from '../terminal/terminal.js'
 import {
-  type Check,
+  type DoctorCheck,
   checkDatabase,
   checkDataFolder,
   checkDisk,
@@ -33,7 +33,7 @@ export function addDoctor(program: Command, cli: Cli): void {
     })
 }
 
-async function examine(options: GlobalOptions): Promise<Check[]> {
+async function examine(options: GlobalOptions): Promise<DoctorCheck[]> {
   const config = loadConfig({ data: options.data })
   const client = loadClientConfig(options)
   const server = await findServer(client.data)
@@ -50,7 +50,7 @@ async function examine(options: GlobalOptions): Promise<Check[]> {
   ]
 }
 
-function print(terminal: Terminal, { name, level, found, todo }: Check): void {
+function print(terminal: Terminal, { name, level, found, todo }: DoctorCheck): void {
   const mark = { ok: pc.green('ok  '), warn: pc.yellow('warn'), fail: pc.red('fail') }[level]
   terminal.out(`${mark}  ${name.padEnd(13)} ${printable(found)}`)
   if (todo !== undefined) terminal.out(`${' '.repeat(20)}${pc.dim('→')} ${todo}`)

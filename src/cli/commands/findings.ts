@@ -6,7 +6,7 @@ import type { Cli } from '../cli.js'
 import { answerCommands } from '../progress/interrupt-text.js'
 import { openBelow } from '../progress/open-interrupts.js'
 import { ATTEMPTS_HEADER, attemptLines, attemptRow, judgedLines, latestOf } from '../reports/findings.js'
-import { isWaiting } from '../terminal/exit-code.js'
+import { isWaitingStatus } from '../terminal/exit-code.js'
 import { printJson, printTable, type Terminal } from '../terminal/terminal.js'
 import { connect, type GlobalOptions } from './connect.js'
 import { wholeNumber } from './options.js'
@@ -46,7 +46,7 @@ async function showAll(terminal: Terminal, client: AssayClient, runId: string): 
 /** An answer that the run waits for comes first; then what else there is to look at. */
 async function nextSteps(client: AssayClient, runId: string, rows: readonly VerificationRow[]): Promise<string[]> {
   const run = await client.getRun(runId)
-  const open = isWaiting(run.status) && run.status !== 'paused' ? await openBelow(client, run) : []
+  const open = isWaitingStatus(run.status) && run.status !== 'paused' ? await openBelow(client, run) : []
   return [
     ...open.flatMap(answerCommands),
     ...rows.filter(({ best }) => best).map(({ n }) => `assay runs findings ${runId} ${n} --json`),

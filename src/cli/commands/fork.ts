@@ -3,13 +3,13 @@ import pc from 'picocolors'
 import type { AssayClient } from '../../client/assay-client.js'
 import type { EventDiff, RunDiff, RunEventDoc } from '../../client/wire-shapes.js'
 import type { Cli } from '../cli.js'
-import { followRun, watch } from '../progress/watch.js'
+import { followRun, watchRun } from '../progress/watch.js'
 import { diffLines, eventPair, isEqual, isPersonsStop, isSameStory } from '../reports/diff.js'
 import { EXIT, exitCodeOf } from '../terminal/exit-code.js'
 import { printable, printJson } from '../terminal/terminal.js'
 import { connect, type GlobalOptions } from './connect.js'
 import { readInputs } from './inputs.js'
-import { collect, wholeNumber } from './options.js'
+import { collectOption, wholeNumber } from './options.js'
 
 /** Going back in a run: a branch lives on from there, a replay tells it again, a diff compares. */
 export function addForks(runs: Command, cli: Cli): void {
@@ -31,8 +31,8 @@ function addFork(runs: Command, { terminal, exit }: Cli): void {
     .description('branch off: a new run with the same beginning that goes on by itself, with real effects')
     .argument('<runId>')
     .requiredOption('--from <sequence>', 'first event that is not shared', wholeNumber)
-    .option('--set <name=value|@file>', 'a run option to change, such as recursionLimit=50', collect, [])
-    .option('--tag <tag>', 'label the branch', collect, [])
+    .option('--set <name=value|@file>', 'a run option to change, such as recursionLimit=50', collectOption, [])
+    .option('--tag <tag>', 'label the branch', collectOption, [])
     .option('-f, --follow', 'show every event as it happens, and wait for the end')
     .action(async (runId: string, _options, command: Command) => {
       const { from, set, tag, follow, json, ...options } = command.optsWithGlobals<ForkOptions>()
@@ -48,7 +48,7 @@ function addFork(runs: Command, { terminal, exit }: Cli): void {
       })
       if (follow) {
         const watching = { title: `branch ${fork.runId}`, quiet: json === true, json: json === true }
-        return exit(await watch(terminal, client, fork.runId, watching))
+        return exit(await watchRun(terminal, client, fork.runId, watching))
       }
       if (json) return printJson(terminal, fork)
       terminal.out(fork.runId)

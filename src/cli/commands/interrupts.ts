@@ -4,13 +4,13 @@ import type { OpenInterrupt } from '../../client/wire-shapes.js'
 import { systemClock } from '../../system.js'
 import type { Cli } from '../cli.js'
 import { describeInterrupt, expiryText, headline } from '../progress/interrupt-text.js'
-import { chosenInterrupt, openInterrupts } from '../progress/open-interrupts.js'
-import { isWaiting } from '../terminal/exit-code.js'
+import { chosenInterrupt, interruptsInLog } from '../progress/open-interrupts.js'
+import { isWaitingStatus } from '../terminal/exit-code.js'
 import { parseSpan, spanText } from '../terminal/span.js'
 import { printable, printJson, printTable } from '../terminal/terminal.js'
-import { type AnswerOptions, readAnswer } from './answer.js'
+import { type AnswerOptions, answerGiven } from './answer.js'
 import { connect, type GlobalOptions } from './connect.js'
-import { collect } from './options.js'
+import { collectOption } from './options.js'
 
 export function addInterrupts(program: Command, cli: Cli): void {
   const interrupts = program.command('interrupts').description('what runs wait for someone to answer')
@@ -70,7 +70,7 @@ function addResolve(interrupts: Command, { terminal }: Cli): void {
     .option('--reject', 'refuse')
     .option('--refine <text>', 'send back, saying what to change')
     .option('--edit <json|@file|->', 'approve this instead of what is shown')
-    .option('--answer <question=answer>', 'answer a question by its id; once for each', collect, [])
+    .option('--answer <question=answer>', 'answer a question by its id; once for each', collectOption, [])
     .option('--value <json|@file|->', 'the whole answer, for any kind')
     .option('--feedback <text>', 'why, with --accept, --reject, --refine or --edit')
     .option('--shown <hash>', 'only if this is still what is shown (from `interrupts show`)')
@@ -78,12 +78,12 @@ function addResolve(interrupts: Command, { terminal }: Cli): void {
       const { json, ...options } = command.optsWithGlobals<ResolveOptions>()
       const client = await connect(options)
       const interrupt = await chosenInterrupt(client, runId, nodeId)
-      const value = await readAnswer(interrupt, options, terminal.readStdin)
+      const value = await answerGiven(interrupt, options, terminal.readStdin)
       const answer = await client.resolveInterrupt(runId, interrupt.nodeId, value)
       if (json) return printJson(terminal, answer)
       terminal.out(`${runId} ${answer.status}`)
-      if (!isWaiting(answer.status)) return
-      const open = await openInterrupts(client, await client.getRun(runId))
+      if (!isWaitingStatus(answer.status)) return
+      const open = await interruptsInLog(client, await client.getRun(runId))
       const still = open.find(one => one.interruptId === interrupt.interruptId)
       if (still !== undefined) terminal.note(printable(`heard; ${interrupt.nodeId} waits for further answers`))
       else terminal.note(`${pc.dim('next:')}  assay interrupts show ${runId}`)

@@ -5,7 +5,7 @@ import type { Cli } from '../cli.js'
 import { UsageError } from '../terminal/usage-error.js'
 import { connect } from './connect.js'
 import { readInputs } from './inputs.js'
-import { collect } from './options.js'
+import { collectOption } from './options.js'
 import { addStartOptions, configurableOf, type StartOptions, seeThrough } from './starting.js'
 
 type Options = StartOptions & {
@@ -24,10 +24,10 @@ export function addRun(program: Command, cli: Cli): void {
     .option(
       '-i, --input <name=value|@file|->',
       'an input; values are JSON if they read as JSON, else text',
-      collect,
+      collectOption,
       [],
     )
-    .option('--tag <tag>', 'label the run', collect, [])
+    .option('--tag <tag>', 'label the run', collectOption, [])
     .option('--scope <id>', 'scope the run belongs to')
   addStartOptions(run).action(async (workflowId: string | undefined, _options, command: Command) => {
     const options = command.optsWithGlobals<Options>()

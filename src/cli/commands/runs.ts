@@ -5,12 +5,12 @@ import type { Fields, RunSnapshot } from '../../client/wire-shapes.js'
 import { mayWait } from '../../core/view/status.js'
 import type { Cli } from '../cli.js'
 import { eventLine } from '../progress/progress.js'
-import { needsSomeone, watch } from '../progress/watch.js'
+import { needsSomeone, watchRun } from '../progress/watch.js'
 import {
   gateRows,
   goalRows,
   invocationRows,
-  isBounded,
+  hasCeilings,
   loopRows,
   spendRows,
   waitingRows,
@@ -75,7 +75,7 @@ function addReads(runs: Command, { terminal }: Cli): void {
       const client = await connect(options)
       const run = await client.getRun(runId)
       if (options.json) printJson(terminal, run)
-      else printRun(terminal, run, isBounded(run) ? await client.discover() : {})
+      else printRun(terminal, run, hasCeilings(run) ? await client.discover() : {})
     })
 
   runs
@@ -102,7 +102,7 @@ function addLogs(runs: Command, { terminal, exit }: Cli): void {
     .action(async (runId: string, _options, command: Command) => {
       const { json = false, ...options } = command.optsWithGlobals<GlobalOptions>()
       const client = await connect(options)
-      exit(await watch(terminal, client, runId, { title: runId, quiet: json, json }))
+      exit(await watchRun(terminal, client, runId, { title: runId, quiet: json, json }))
     })
 
   runs

@@ -7,7 +7,7 @@ import { type Config, loadConfig, type Overrides } from '../../config.js'
 import { flagOf, SETTINGS } from '../../project/settings.js'
 import type { Cli } from '../cli.js'
 import { EXIT } from '../terminal/exit-code.js'
-import { explain, StartRefused } from '../terminal/explain.js'
+import { explainError, StartRefused } from '../terminal/explain.js'
 import type { Terminal } from '../terminal/terminal.js'
 
 /** Settings without a flag of their own here: `data` is global, and a key on a command line would be seen by others. */
@@ -41,7 +41,7 @@ async function started<H extends { start(): Promise<void>; stop(): Promise<void>
     return host
   } catch (error) {
     await host?.stop()
-    if (explain(error) !== undefined || isBug(error)) throw error
+    if (explainError(error) !== undefined || isBug(error)) throw error
     throw new StartRefused((error as Error).message, { cause: error })
   }
 }

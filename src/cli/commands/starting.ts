@@ -4,11 +4,11 @@ import type { AssayClient } from '../../client/assay-client.js'
 import type { CreatedRun } from '../../client/wire-shapes.js'
 import type { JsonObject } from '../../core/json.js'
 import type { Cli } from '../cli.js'
-import { watch } from '../progress/watch.js'
+import { watchRun } from '../progress/watch.js'
 import { printJson, type Terminal } from '../terminal/terminal.js'
 import type { GlobalOptions } from './connect.js'
 import { readInputs } from './inputs.js'
-import { collect } from './options.js'
+import { collectOption } from './options.js'
 
 /** What commands that start a run have in common. */
 
@@ -21,7 +21,7 @@ export type StartOptions = GlobalOptions & {
 
 export const addStartOptions = (command: Command): Command =>
   command
-    .option('-c, --configurable <name=value|@file>', 'a run option such as recursionLimit=50', collect, [])
+    .option('-c, --configurable <name=value|@file>', 'a run option such as recursionLimit=50', collectOption, [])
     .option('--idempotency-key <key>', 'a repeated command with the same key starts no second run', nonEmpty)
     .option('-w, --wait', 'wait for the end and print the outputs')
     .option('-f, --follow', 'show every event as it happens, and wait for the end')
@@ -50,7 +50,7 @@ export async function seeThrough(
   const json = options.json === true
   if (options.wait || options.follow) {
     const view = { title: `${title} ${created.runId}`, quiet: !options.follow || json, json }
-    cli.exit(await watch(cli.terminal, client, created.runId, view))
+    cli.exit(await watchRun(cli.terminal, client, created.runId, view))
   } else if (json) printJson(cli.terminal, created)
   else {
     cli.terminal.out(created.runId)

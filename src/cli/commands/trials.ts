@@ -1,4 +1,4 @@
-import { NOTHING_SPENT, type Trial } from '../../calibration/trials.js'
+import { NO_TRIAL_COST, type Trial } from '../../calibration/trials.js'
 import type { AssayClient } from '../../client/assay-client.js'
 import { AssayError } from '../../client/assay-error.js'
 import type { Json } from '../../core/json.js'
@@ -43,14 +43,14 @@ async function holdTrial<Case extends { readonly output: Json }>(
   one: Case,
 ): Promise<Trial<Case>> {
   const runId = await begun(client, gateId, one.output)
-  if (runId === undefined) return { case: one, faults: ['payload_too_large'], spent: NOTHING_SPENT }
+  if (runId === undefined) return { case: one, faults: ['payload_too_large'], spent: NO_TRIAL_COST }
   const faults: string[] = []
   for await (const { type, payload } of client.followEvents(runId)) {
     const { fault } = Object(payload) as { fault?: unknown }
     if (type === 'assay.verifier.ended' && typeof fault === 'string') faults.push(fault)
   }
   const { error, assay } = await client.getRun(runId)
-  const spent = assay?.spend ?? NOTHING_SPENT
+  const spent = assay?.spend ?? NO_TRIAL_COST
   const [first] = (await client.listVerifications(runId)).verifications
   if (first !== undefined)
     return { case: one, runId, judged: await client.getVerification(runId, first.n), faults, spent }

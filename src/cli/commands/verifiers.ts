@@ -17,7 +17,7 @@ import { printable, printJson, printTable, type Terminal } from '../terminal/ter
 import { UsageError } from '../terminal/usage-error.js'
 import { connect, type GlobalOptions } from './connect.js'
 import { readJson } from './inputs.js'
-import { collect, wholeNumber } from './options.js'
+import { collectOption, wholeNumber } from './options.js'
 import { sinceTime } from './since.js'
 import { holdTrials } from './trials.js'
 
@@ -66,7 +66,7 @@ function addTest(verifiers: Command, { terminal, exit }: Cli): void {
     .command('test')
     .description('plant defects in known-good outputs and see which ones the gate catches; no worker is called')
     .argument('<gate>')
-    .option('--output <file>', 'a known-good output, JSON or YAML, or - for stdin; repeatable', collect, [])
+    .option('--output <file>', 'a known-good output, JSON or YAML, or - for stdin; repeatable', collectOption, [])
     .option('--from-runs <n>', `the latest outputs that passed the gate (${USUAL_ORIGINALS})`, wholeNumber)
     .option('--seed <n>', 'another seed plants the defects elsewhere', wholeNumber, 1)
     .action(async (gateId: string, _options, command: Command) => {

@@ -3,7 +3,7 @@ import pc from 'picocolors'
 import type { Cli } from '../cli.js'
 import { printJson, printTable } from '../terminal/terminal.js'
 import { connect, type GlobalOptions } from './connect.js'
-import { collect, wholeNumber } from './options.js'
+import { collectOption, wholeNumber } from './options.js'
 
 export function addWebhooks(program: Command, cli: Cli): void {
   const webhooks = program.command('webhooks').description('who is told of events')
@@ -35,8 +35,8 @@ function addSubscriptions(webhooks: Command, { terminal }: Cli): void {
     .command('add')
     .description('tell a URL of events; the secret that signs them is shown once')
     .argument('<url>')
-    .requiredOption('--event <type>', 'a type such as run.completed, a family such as run.*, or *', collect)
-    .option('--tag <tag>', 'only of runs with this tag', collect, [])
+    .requiredOption('--event <type>', 'a type such as run.completed, a family such as run.*, or *', collectOption)
+    .option('--tag <tag>', 'only of runs with this tag', collectOption, [])
     .action(async (url: string, _options, command: Command) => {
       const { json, event, tag, ...options } = command.optsWithGlobals<AddOptions>()
       const created = await (await connect(options)).createWebhook({

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { RunEventDoc } from '../../client/wire-shapes.js'
-import { advance, eventLine, frame, noProgress } from './progress.js'
+import { advanceProgress, eventLine, frame, noProgress } from './progress.js'
 
 const gate = { gateId: 'quality', attempt: 1 }
 
@@ -48,7 +48,7 @@ const revise = event('agent.verified', {
 const rework = event('assay.rework.began', { gateId: 'quality', attempt: 2, scope: 'targeted', workerId: 'writer' })
 
 const shown = (...events: RunEventDoc[]) =>
-  frame(events.reduce(advance, noProgress('t')), 0)
+  frame(events.reduce(advanceProgress, noProgress('t')), 0)
     .slice(1)
     .map(line => stripVTControlCharacters(line).trim())
 

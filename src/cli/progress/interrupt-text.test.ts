@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { AssayError } from '../../client/assay-error.js'
 import type { AskedInterrupt } from '../../client/wire-shapes.js'
 import type { Json } from '../../core/json.js'
-import { type AnswerOptions, readAnswer } from '../commands/answer.js'
-import { conversation } from '../terminal/conversation.js'
+import { type AnswerOptions, answerGiven } from '../commands/answer.js'
+import { converse } from '../terminal/conversation.js'
 import { approvalPrompt, askPerson, readReply } from '../terminal/prompt.js'
 import { answerCommands, describeInterrupt, headline, shellWord } from './interrupt-text.js'
 
@@ -99,8 +99,8 @@ describe('what is shown', () => {
 })
 
 describe('an answer said by options', () => {
-  const read = (interrupt: Parameters<typeof readAnswer>[0], options: Partial<AnswerOptions>, stdin = '') =>
-    readAnswer(interrupt, { answer: [], ...options }, async () => stdin)
+  const read = (interrupt: Parameters<typeof answerGiven>[0], options: Partial<AnswerOptions>, stdin = '') =>
+    answerGiven(interrupt, { answer: [], ...options }, async () => stdin)
 
   test.each<[Partial<AnswerOptions>, object]>([
     [{ accept: true }, { action: 'accept' }],
@@ -160,7 +160,7 @@ describe('a person at a terminal', () => {
     const sent: Json[] = []
     input.end(typed)
     const outcome = await askPerson(interrupt, {
-      conversation: conversation(input, output),
+      conversation: converse(input, output),
       say: line => void said.push(line),
       send: async value => {
         sent.push(value)

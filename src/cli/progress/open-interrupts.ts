@@ -5,7 +5,7 @@ import { type AskedView, emptyView, nodeOf } from '../../core/view/run-view.js'
 import { UsageError } from '../terminal/usage-error.js'
 
 /** What a run asks and nobody has answered yet. */
-export async function openInterrupts(client: AssayClient, run: RunSnapshot): Promise<AskedInterrupt[]> {
+export async function interruptsInLog(client: AssayClient, run: RunSnapshot): Promise<AskedInterrupt[]> {
   const { runId, workflowId, interrupt } = run
   const suspended = Object.entries(run.nodeStates ?? {}).flatMap(([id, { status }]) =>
     status === 'suspended' ? [id] : [],
@@ -34,7 +34,7 @@ function deadlineOf({ timeoutMs = 0, requestedAt }: AskedView): { readonly expir
 
 /** The same for a run and every child that waits, however deep: a run also waits for what its children ask. */
 export async function openBelow(client: AssayClient, run: RunSnapshot): Promise<AskedInterrupt[]> {
-  const found = await openInterrupts(client, run)
+  const found = await interruptsInLog(client, run)
   for (const child of run.childRuns ?? []) {
     if (child.status.startsWith('waiting-')) found.push(...(await openBelow(client, await client.getRun(child.runId))))
   }
@@ -44,7 +44,7 @@ export async function openBelow(client: AssayClient, run: RunSnapshot): Promise<
 /** The interrupt that is meant; `nodeId` may be left out when only one is open. */
 export async function chosenInterrupt(client: AssayClient, runId: string, nodeId?: string): Promise<AskedInterrupt> {
   const run = await client.getRun(runId)
-  const open = await openInterrupts(client, run)
+  const open = await interruptsInLog(client, run)
   const meant = nodeId === undefined ? open : open.filter(one => one.nodeId === nodeId)
   if (meant.length === 1) return meant[0]!
   throw new UsageError(meant.length > 1 ? severalOpen(open) : noneOpen(run, open, nodeId))

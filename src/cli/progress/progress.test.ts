@@ -2,9 +2,9 @@ import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { RunEventDoc } from '../../client/wire-shapes.js'
 import { mayWait } from '../../core/view/status.js'
-import { clip, runView } from '../terminal/live-view.js'
+import { clipLine, runView } from '../terminal/live-view.js'
 import { printable, printTable, type Terminal } from '../terminal/terminal.js'
-import { advance, eventLine, frame, noProgress } from './progress.js'
+import { advanceProgress, eventLine, frame, noProgress } from './progress.js'
 
 let sequence = 0
 const event = (type: string, nodeId?: string, payload: object = {}): RunEventDoc => ({
@@ -46,12 +46,12 @@ describe('progress', () => {
       event('node.skipped', 'b', { reason: 'condition' }),
       event('node.started', 'c'),
     ]
-    const half = events.reduce(advance, noProgress('hello r'))
+    const half = events.reduce(advanceProgress, noProgress('hello r'))
     expect(plain(frame(half, 0))).toEqual(['⠋ hello r running', '  ✓ a ×2  500 ms', '  – b  0 ms  condition', '  ⠋ c'])
     const failed = [
       event('node.failed', 'c', { error: { code: 'boom', message: 'it broke' } }),
       event('run.failed', undefined, { error: { code: 'boom', message: 'it broke' } }),
-    ].reduce(advance, half)
+    ].reduce(advanceProgress, half)
     expect(plain(frame(failed, 0)).at(0)).toBe('✗ hello r failed  4.0 s')
     expect(plain(frame(failed, 0)).at(-1)).toBe('  ✗ c  500 ms  boom: it broke')
     expect(failed.error).toEqual({ code: 'boom', message: 'it broke' })
@@ -59,7 +59,7 @@ describe('progress', () => {
 
   test('stays within its rows however many nodes there are', () => {
     const many = Array.from({ length: 500 }, (_, i) => event('node.completed', `n${i}`)).reduce(
-      advance,
+      advanceProgress,
       noProgress('t'),
     )
     expect(frame(many, 0, 10)).toHaveLength(12)
@@ -74,18 +74,18 @@ describe('progress', () => {
       event('interrupt.requested', 'gate', { kind: 'approval', data: { title: 'Publish?' } }),
       event('node.suspended', 'gate', { kind: 'approval' }),
     ]
-    const waiting = events.reduce(advance, noProgress('t'))
+    const waiting = events.reduce(advanceProgress, noProgress('t'))
     expect(plain(frame(waiting, 0))).toEqual(['◷ t waiting', '  ◷ gate  approval: Publish?', '  ⠋ other'])
     expect(events.map(mayWait)).toEqual([false, false, false, false, true])
     const vote = event('assay.interrupt.voted', 'gate', { voter: 'ada', action: 'accept' })
-    expect(plain(frame(advance(waiting, vote), 0))[1]).toBe('  ◷ gate  ada accept')
-    const resumed = advance(waiting, event('node.resumed', 'gate'))
+    expect(plain(frame(advanceProgress(waiting, vote), 0))[1]).toBe('  ◷ gate  ada accept')
+    const resumed = advanceProgress(waiting, event('node.resumed', 'gate'))
     expect(plain(frame(resumed, 0))).toEqual(['⠋ t running', '  ⠋ gate', '  ⠋ other'])
   })
 
   test('a child that waits makes its parent wait', () => {
     const child = event('assay.child.status', 'sub', { childRunId: 'c', status: 'waiting-approval' })
-    const waiting = [event('run.started'), event('node.started', 'sub'), child].reduce(advance, noProgress('t'))
+    const waiting = [event('run.started'), event('node.started', 'sub'), child].reduce(advanceProgress, noProgress('t'))
     expect(mayWait(child)).toBe(true)
     expect(plain(frame(waiting, 0))).toEqual(['◷ t waiting', '  ◷ sub  child run c waiting-approval'])
     const again = event('assay.child.status', 'sub', { childRunId: 'c', status: 'running' })
@@ -109,7 +109,7 @@ describe('the loop of an orchestrator', () => {
     causationId: cause.eventId,
   })
   const shown = (events: readonly RunEventDoc[], rows?: number) =>
-    plain(frame(events.reduce(advance, noProgress('t')), 0, rows)).slice(1)
+    plain(frame(events.reduce(advanceProgress, noProgress('t')), 0, rows)).slice(1)
 
   test('R-HANDOFF-3: has one line per decision, and one per hand-off that grows step by step', () => {
     const turn = decided(1, { kind: 'next-worker', nextWorkerIds: ['writer', 'critic'], confidence: 0.9 })
@@ -188,7 +188,7 @@ describe('the loop of an orchestrator', () => {
 
 describe('an agent at work', () => {
   const shown = (events: readonly RunEventDoc[]) =>
-    plain(frame(events.reduce(advance, noProgress('t')), 0))
+    plain(frame(events.reduce(advanceProgress, noProgress('t')), 0))
       .slice(1)
       .filter(line => !line.startsWith('  ⠋ n '))
   const asked = event('assay.model.requested', 'n', { call: 1, attempt: 1, reservedTokens: 900 })
@@ -304,7 +304,7 @@ describe('the view of a run', () => {
   })
 
   test('lines are cut to the screen, colours kept whole', () => {
-    expect(clip('\u001b[31mabcdef\u001b[39m', 4)).toBe('\u001b[31mabc\u001b[39m')
+    expect(clipLine('\u001b[31mabcdef\u001b[39m', 4)).toBe('\u001b[31mabc\u001b[39m')
   })
 })
 

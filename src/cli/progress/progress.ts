@@ -21,7 +21,7 @@ export type Progress = RunView & { readonly title: string }
 export const noProgress = (title: string): Progress => ({ ...emptyView(), title })
 
 /** The progress that it is given is used up, like any view. */
-export const advance = (progress: Progress, event: RunEventDoc): Progress => ({
+export const advanceProgress = (progress: Progress, event: RunEventDoc): Progress => ({
   ...foldEvent(progress, event),
   title: progress.title,
 })

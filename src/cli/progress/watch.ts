@@ -3,8 +3,8 @@ import type { AssayClient } from '../../client/assay-client.js'
 import type { AskedInterrupt, RunSnapshot } from '../../client/wire-shapes.js'
 import { mayWait } from '../../core/view/status.js'
 import { findingsHint, givenUp, UNVERIFIED } from '../reports/convergence.js'
-import { EXIT, type ExitCode, exitCodeOf, hasGivenUp, isWaiting } from '../terminal/exit-code.js'
-import { explain } from '../terminal/explain.js'
+import { EXIT, type ExitCode, exitCodeOf, hasGivenUp, isWaitingStatus } from '../terminal/exit-code.js'
+import { explainError } from '../terminal/explain.js'
 import { type LiveView, runView } from '../terminal/live-view.js'
 import { askPerson } from '../terminal/prompt.js'
 import { printable, printJson, type Terminal } from '../terminal/terminal.js'
@@ -18,7 +18,7 @@ export type WatchOptions = { readonly title: string; readonly quiet: boolean; re
  * Shows a run until it ends or is left waiting; prints its outputs, or why there are none. What a run that gave up has
  * made is shown beside stdout, so that no script takes it for the result.
  */
-export async function watch(
+export async function watchRun(
   terminal: Terminal,
   client: AssayClient,
   runId: string,
@@ -67,7 +67,7 @@ export async function followRun(
 
 /** A replay passes through every waiting of its source, but it knows the answers. */
 export const needsSomeone = ({ status, forkedFrom }: RunSnapshot): boolean =>
-  isWaiting(status) && forkedFrom?.mode !== 'replay'
+  isWaitingStatus(status) && forkedFrom?.mode !== 'replay'
 
 type Attending = {
   readonly client: AssayClient
@@ -94,7 +94,7 @@ async function attend(run: RunSnapshot, attending: Attending): Promise<boolean> 
       conversation,
       say: terminal.note,
       send: value => client.resolveInterrupt(one.runId, one.nodeId, value),
-      explain: error => explain(error)?.lines ?? [],
+      explain: error => explainError(error)?.lines ?? [],
     })
   }
   conversation.end()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RunSnapshot } from '../../client/wire-shapes.js'
-import { invocationRows, isBounded, loopRows, spendRows, waitingRows, workerRows } from './run-details.js'
+import { invocationRows, hasCeilings, loopRows, spendRows, waitingRows, workerRows } from './run-details.js'
 
 const run = (more: Partial<RunSnapshot>): RunSnapshot => ({
   runId: 'r',
@@ -43,7 +43,7 @@ describe('the loop', () => {
   })
 
   test('a plain run has nothing of it', () => {
-    expect([isBounded(run({})), loopRows(run({ configurable: { model: 'x' } }), discovery)]).toEqual([false, []])
+    expect([hasCeilings(run({})), loopRows(run({ configurable: { model: 'x' } }), discovery)]).toEqual([false, []])
   })
 })
 

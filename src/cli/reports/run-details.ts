@@ -7,7 +7,7 @@ import { spanText } from '../terminal/span.js'
 import { missingText } from './convergence.js'
 
 /** What `runs get` says of a run besides what every run has. */
-export type Row = readonly [name: string, value: string]
+export type DetailRow = readonly [name: string, value: string]
 
 /** What a run may use at most, by the protocol's names: what it asks for, and what the host allows. */
 const BOUNDS = [
@@ -17,7 +17,7 @@ const BOUNDS = [
 ] as const
 
 /** The host's own limits are worth asking for. */
-export const isBounded = ({ configurable = {}, loop }: RunSnapshot): boolean =>
+export const hasCeilings = ({ configurable = {}, loop }: RunSnapshot): boolean =>
   loop !== undefined || BOUNDS.some(([asked]) => configurable[asked] !== undefined)
 
 /** The lower of what the run asks for and what the host allows; undefined when neither says. */
@@ -27,10 +27,10 @@ function effective(asked: unknown, allowed: unknown): number | undefined {
 }
 
 /** Where the loop stands, who decides and acts in it, and what bounds the run. `discovery` is the host's. */
-export function loopRows(run: RunSnapshot, discovery: Fields): Row[] {
+export function loopRows(run: RunSnapshot, discovery: Fields): DetailRow[] {
   const { loop, runOrchestrator, agent, configurable = {} } = run
   const limits = isObject(discovery.limits as Json) ? (discovery.limits as Fields) : {}
-  const rows: Row[] = []
+  const rows: DetailRow[] = []
   if (loop !== undefined) {
     const limit = effective(loop.limit, limits.maxLoopIterations)
     rows.push(['turn', `${loop.iteration}${limit === undefined ? '' : ` of ${limit}`}, ${loop.phase}`])
@@ -38,7 +38,7 @@ export function loopRows(run: RunSnapshot, discovery: Fields): Row[] {
   }
   if (runOrchestrator !== undefined) rows.push(['decides', runOrchestrator.agentId])
   if (agent !== undefined) rows.push(['agent', agent.agentId])
-  if (!isBounded(run)) return rows
+  if (!hasCeilings(run)) return rows
   const bounds = BOUNDS.flatMap(([asked, allowed, text]) => {
     const limit = effective(configurable[asked], limits[allowed])
     return limit === undefined ? [] : [text(limit)]
@@ -47,7 +47,7 @@ export function loopRows(run: RunSnapshot, discovery: Fields): Row[] {
 }
 
 /** What the run and its children have spent, each against its ceiling where there is one. */
-export function spendRows({ assay }: RunSnapshot): Row[] {
+export function spendRows({ assay }: RunSnapshot): DetailRow[] {
   if (assay === undefined) return []
   const { spend, budget = {} } = assay
   const of = (amount: string, ceiling: number | undefined, text: (most: number) => string = String) =>
@@ -62,11 +62,11 @@ export function spendRows({ assay }: RunSnapshot): Row[] {
 }
 
 /** R-DWS-28: what of it went to verifiers. */
-const judgingRows = (spent: NonNullable<RunSnapshot['assay']>['spend']['verification']): Row[] =>
+const judgingRows = (spent: NonNullable<RunSnapshot['assay']>['spend']['verification']): DetailRow[] =>
   spent === undefined ? [] : [['verifying', `${count(spent.tokens, 'token')}, ${usd(spent.costUsd)} of it`]]
 
 /** Whether the run reached what it was for, once it has ended. */
-export function goalRows(run: RunSnapshot): Row[] {
+export function goalRows(run: RunSnapshot): DetailRow[] {
   if (run.convergence === undefined || run.completedAt === undefined) return []
   if (run.convergence.goalSatisfied) return [['goal', 'satisfied']]
   const missing = missingText(run)
@@ -99,7 +99,7 @@ export const workerRows = ({ nodeStates = {} }: RunSnapshot): string[][] =>
   )
 
 /** What the run waits for, and the command that answers. */
-export function waitingRows({ runId, workflowId, interrupt, childRuns = [] }: RunSnapshot): Row[] {
+export function waitingRows({ runId, workflowId, interrupt, childRuns = [] }: RunSnapshot): DetailRow[] {
   if (interrupt === undefined)
     return childRuns
       .filter(child => child.status.startsWith('waiting-'))

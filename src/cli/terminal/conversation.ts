@@ -7,7 +7,7 @@ export type Conversation = {
   readonly end: () => void
 }
 
-export function conversation(input: NodeJS.ReadableStream, output: NodeJS.WritableStream): Conversation {
+export function converse(input: NodeJS.ReadableStream, output: NodeJS.WritableStream): Conversation {
   const prompt = readline.createInterface({ input, output })
   // Lines that are typed ahead of their question are kept for it.
   const lines = prompt[Symbol.asyncIterator]()

@@ -10,7 +10,7 @@ type Standing = Pick<RunSnapshot, 'status' | 'convergence'>
 export function exitCodeOf(run: Standing): ExitCode {
   const { status } = run
   if (status === 'failed' || status === 'cancelled' || hasGivenUp(run)) return EXIT.failed
-  return isWaiting(status) ? EXIT.waiting : EXIT.ok
+  return isWaitingStatus(status) ? EXIT.waiting : EXIT.ok
 }
 
 /** R-VERIFY-19: it has completed, and what it was for has not been reached. Nobody may take that for success. */
@@ -18,4 +18,4 @@ export const hasGivenUp = ({ status, convergence }: Standing): boolean =>
   status === 'completed' && convergence?.goalSatisfied === false
 
 /** The run needs a person, or something outside, before it goes on. */
-export const isWaiting = (status: RunStatus): boolean => status.startsWith('waiting-') || status === 'paused'
+export const isWaitingStatus = (status: RunStatus): boolean => status.startsWith('waiting-') || status === 'paused'

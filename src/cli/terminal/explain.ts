@@ -13,7 +13,7 @@ export class StartRefused extends Error {
 }
 
 /** What went wrong, and what to do about it; undefined for what only a bug can explain. */
-export function explain(error: unknown): { lines: readonly string[]; exitCode: ExitCode } | undefined {
+export function explainError(error: unknown): { lines: readonly string[]; exitCode: ExitCode } | undefined {
   if (error instanceof AssayError) return { lines: explainRefusal(error), exitCode: EXIT.refused }
   if (error instanceof ConfigError || error instanceof ProjectError) {
     return { lines: error.problems.map(problem), exitCode: EXIT.refused }

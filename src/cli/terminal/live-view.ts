@@ -1,5 +1,5 @@
 import type { RunEventDoc } from '../../client/wire-shapes.js'
-import { advance, eventLine, frame, noProgress, type Progress } from '../progress/progress.js'
+import { advanceProgress, eventLine, frame, noProgress, type Progress } from '../progress/progress.js'
 import type { Terminal } from './terminal.js'
 
 /** Shows a run while it goes on. */
@@ -22,7 +22,7 @@ function plainView(terminal: Terminal, title: string, quiet: boolean): LiveView 
   let progress = noProgress(title)
   return {
     show: event => {
-      progress = advance(progress, event)
+      progress = advanceProgress(progress, event)
       if (!quiet) terminal.note(eventLine(event))
     },
     rest: () => undefined,
@@ -35,7 +35,7 @@ function liveView(terminal: Terminal, title: string): LiveView {
   let tick = 0
   let drawn = 0
   const draw = () => {
-    const lines = frame(progress, tick++).map(line => clip(line, terminal.columns))
+    const lines = frame(progress, tick++).map(line => clipLine(line, terminal.columns))
     const up = drawn > 0 ? `\u001b[${drawn}A` : ''
     terminal.draw(`${up}\u001b[J${lines.join('\n')}\n`)
     drawn = lines.length
@@ -51,7 +51,7 @@ function liveView(terminal: Terminal, title: string): LiveView {
     show: event => {
       isResting = false
       timer ??= setInterval(draw, REDRAW_MS)
-      progress = advance(progress, event)
+      progress = advanceProgress(progress, event)
     },
     rest: () => {
       stop()
@@ -66,7 +66,7 @@ function liveView(terminal: Terminal, title: string): LiveView {
 }
 
 /** Cuts a line to the screen's width, so that it never wraps; colour codes take no room and are all kept. */
-export function clip(line: string, columns: number): string {
+export function clipLine(line: string, columns: number): string {
   const [plain = '', ...coloured] = line.split('\u001b')
   let room = columns - 1
   const cut = (text: string): string => {

@@ -15,7 +15,7 @@ import type { Conversation } from './conversation.js'
 import { printable } from './terminal.js'
 
 /** What a person said to an approval. */
-export type Reply =
+export type PromptReply =
   | { readonly is: 'answer'; readonly value: { readonly [name: string]: Json } }
   | { readonly is: 'show' | 'later' | 'unclear' | 'refine-how' }
 
@@ -38,7 +38,7 @@ export function approvalPrompt({ kind, data }: AskedInterrupt): string {
 }
 
 /** A letter or word of the prompt; what follows it is the reason, or what to change. */
-export function readReply(line: string, actions: readonly string[]): Reply {
+export function readReply(line: string, actions: readonly string[]): PromptReply {
   const [, word = '', text = ''] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(line) ?? []
   const said = word.toLowerCase()
   const choice = offered(actions).find(one => said === one.letter || said === one.word)

@@ -1,5 +1,5 @@
 import pc from 'picocolors'
-import { type Conversation, conversation } from './conversation.js'
+import { type Conversation, converse } from './conversation.js'
 
 /** Where a command reads and writes. Results go to `out`; everything said about them goes to `note`. */
 export type Terminal = {
@@ -27,7 +27,7 @@ export const processTerminal: Terminal = {
     for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
     return Buffer.concat(chunks).toString('utf8')
   },
-  ...(process.stdin.isTTY && process.stdout.isTTY && { converse: () => conversation(process.stdin, process.stdout) }),
+  ...(process.stdin.isTTY && process.stdout.isTTY && { converse: () => converse(process.stdin, process.stdout) }),
 }
 
 export const printJson = (terminal: Terminal, value: unknown): void => terminal.out(JSON.stringify(value, null, 2))

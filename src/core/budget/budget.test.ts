@@ -4,7 +4,7 @@ import {
   budgetProblems,
   costOf,
   leastOf,
-  matches,
+  matchesModel,
   modelProblem,
   mostCostOf,
   NOTHING_SPENT,
@@ -153,7 +153,7 @@ describe('models that may be called', () => {
     ['', '', true],
     ['', 'a', false],
   ])('R-BUDGET-5: the pattern %j names %j: %s', (pattern, name, named) => {
-    expect(matches(pattern, name)).toBe(named)
+    expect(matchesModel(pattern, name)).toBe(named)
   })
 
   it('R-BUDGET-5: patterns do what a regular expression would', () => {
@@ -162,7 +162,7 @@ describe('models that may be called', () => {
     fc.assert(
       fc.property(text, name, (pattern, tried) => {
         const expected = new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(tried)
-        expect(matches(pattern, tried)).toBe(expected)
+        expect(matchesModel(pattern, tried)).toBe(expected)
       }),
       { numRuns: 1_000 },
     )

@@ -147,14 +147,15 @@ export function modelProblem(
   { modelAllow, modelDeny }: BudgetPolicy,
 ): string | undefined {
   const names = [model, `${provider}:${model}`]
-  const isNamed = (patterns: readonly string[]) => patterns.some(pattern => names.some(name => matches(pattern, name)))
+  const isNamed = (patterns: readonly string[]) =>
+    patterns.some(pattern => names.some(name => matchesModel(pattern, name)))
   if (modelDeny !== undefined && isNamed(modelDeny)) return 'modelDeny names it'
   if (modelAllow !== undefined && !isNamed(modelAllow)) return 'modelAllow does not name it'
   return undefined
 }
 
 /** `*` stands for any text. Linear: each part is looked for once, from where the last one ended. */
-export function matches(pattern: string, name: string): boolean {
+export function matchesModel(pattern: string, name: string): boolean {
   const parts = pattern.split('*')
   const [first = ''] = parts
   if (parts.length === 1) return pattern === name

@@ -54,8 +54,8 @@ import {
 import type { RunStarted } from '../run/events.js'
 import type { Plan } from '../workflow/plan.js'
 import type { Active, RunBase } from '../run/state.js'
-import type { Limits, DecisionContext } from '../run/decision-context.js'
-import { invocationOf, judgesIn, workersOf } from '../run/waiting.js'
+import type { RunLimits, DecisionContext } from '../run/decision-context.js'
+import { invocationOf, verifiersIn, workersOf } from '../run/waiting.js'
 
 /** R-BUDGET-2: what the run was given, what it asked for, and what host and ancestors allow: the least of each. */
 export const policies = ({ started }: Pick<RunBase, 'started'>): readonly BudgetPolicy[] => [
@@ -65,7 +65,7 @@ export const policies = ({ started }: Pick<RunBase, 'started'>): readonly Budget
 ]
 
 /** R-REPLAY-11: what the host allows is written down with the run, and later settings do not change it. */
-export const withPolicies = (started: RunStarted, plan: Plan, limits: Limits): RunStarted =>
+export const withPolicies = (started: RunStarted, plan: Plan, limits: RunLimits): RunStarted =>
   canSpend(plan) && Object.keys(limits.budget).length > 0
     ? { ...started, policies: [...(started.policies ?? []), limits.budget] }
     : started
@@ -80,10 +80,10 @@ export const policiesForChild = (state: Pick<RunBase, 'started'>): readonly Budg
 export const ceilingsOf = (state: Pick<RunBase, 'started'>): Ceilings => leastOf(policies(state))
 
 /** R-BUDGET-3: said once, at the start of a run that may not spend as much as it likes. */
-export function tellBudget(turn: DecisionContext): void {
-  const effectiveBudget = ceilingsOf(turn.active)
+export function tellBudget(context: DecisionContext): void {
+  const effectiveBudget = ceilingsOf(context.active)
   if (!isBounded(effectiveBudget)) return
-  turn.emit({ type: 'budget.reserved', payload: { effectiveBudget, scope: 'run' }, cause: turn.active.next - 1 })
+  context.emit({ type: 'budget.reserved', payload: { effectiveBudget, scope: 'run' }, cause: context.active.next - 1 })
 }
 
 const canSpend = ({ nodes }: Plan): boolean => nodes.some(({ type }) => type.hands || type.invokes)
@@ -100,7 +100,7 @@ export function setAside({ open, nodes }: Active): Spend {
     for (const worker of workersOf(node))
       if ((worker.is === 'dispatching' || worker.is === 'running') && worker.grant)
         sum = plus(sum, asSpend(worker.grant))
-    for (const judge of judgesIn(node))
+    for (const judge of verifiersIn(node))
       if ((judge.is === 'starting' || judge.is === 'running') && judge.grant) sum = plus(sum, asSpend(judge.grant))
   }
   return sum
@@ -124,23 +124,29 @@ export function roomFor(state: Active, more: Partial<Spend>): 'yes' | 'not-yet' 
 }
 
 /** Tells what has changed in each bounded dimension since `before`, and what that warns of. */
-export function tellSpend(turn: DecisionContext, before: Spend, cause: number): void {
-  const { budget } = turn.active
+export function tellSpend(context: DecisionContext, before: Spend, cause: number): void {
+  const { budget } = context.active
   if (budget === undefined) return
-  const spend = spentBy(turn.active)
+  const spend = spentBy(context.active)
   for (const dimension of BUDGET_DIMENSIONS) {
     const limit = ceilingOf(dimension, budget)
     const consumed = amountOf(dimension, spend)
     if (!Number.isFinite(limit) || consumed === amountOf(dimension, before)) continue
     const left = amountOf(dimension, asSpend(remaining(budget, spend)))
-    turn.emit({ type: 'budget.consumed', payload: { dimension, consumed, limit, remaining: left }, cause })
-    warn(turn, dimension, consumed, limit, cause)
+    context.emit({ type: 'budget.consumed', payload: { dimension, consumed, limit, remaining: left }, cause })
+    warn(context, dimension, consumed, limit, cause)
   }
 }
 
-function warn(turn: DecisionContext, dimension: BudgetDimension, consumed: number, limit: number, cause: number): void {
-  const percents = policies(turn.active).flatMap(({ thresholdPercent }) => thresholdPercent ?? [])
+function warn(
+  context: DecisionContext,
+  dimension: BudgetDimension,
+  consumed: number,
+  limit: number,
+  cause: number,
+): void {
+  const percents = policies(context.active).flatMap(({ thresholdPercent }) => thresholdPercent ?? [])
   const percent = Math.min(...percents)
-  if (!Number.isFinite(percent) || turn.active.warned.includes(dimension) || consumed * 100 < limit * percent) return
-  turn.emit({ type: 'budget.threshold.crossed', payload: { dimension, consumed, limit, percent }, cause })
+  if (!Number.isFinite(percent) || context.active.warned.includes(dimension) || consumed * 100 < limit * percent) return
+  context.emit({ type: 'budget.threshold.crossed', payload: { dimension, consumed, limit, percent }, cause })
 }

@@ -1,7 +1,7 @@
 import { asSpend, NOTHING_SPENT, plus, type Spend } from './budget.js'
 import type { Recorded } from '../run/events.js'
 import type { NodeState, RunBase } from '../run/state.js'
-import { judgesIn, workersOf } from '../run/waiting.js'
+import { verifiersIn, workersOf } from '../run/waiting.js'
 
 const nanoOf = (usd: number | undefined): number => Math.round((usd ?? 0) * 1_000_000_000)
 
@@ -16,7 +16,7 @@ export function evolveSpend(
 }
 
 function letGo(node: NodeState | undefined): Spend | undefined {
-  const children = [...workersOf(node), ...judgesIn(node)]
+  const children = [...workersOf(node), ...verifiersIn(node)]
   const grants = children.flatMap(child => (child.is === 'running' && child.grant ? [asSpend(child.grant)] : []))
   return grants.length > 0 ? grants.reduce((sum, grant) => plus(sum, grant)) : undefined
 }

@@ -37,13 +37,13 @@
 import { type Failure, failure } from '../problem.js'
 import { FEEDBACK_INPUT } from '../verification/feedback-input.js'
 import type { Json, JsonObject } from '../json.js'
-import type { HandoffSecret, HandoffTold } from '../run/events.js'
+import type { HandoffSecret, HandoffRecorded } from '../run/events.js'
 import { resultsOf } from './evolve.js'
 import { settleNode } from '../run/node-lifecycle.js'
 import { nextGate, occurrenceOf, placeOf, subjectOf } from '../verification/attempt.js'
-import { dueTo, handedTo, handing, tell } from './state.js'
-import { harvest } from './merge.js'
-import type { Outcome } from '../run/input.js'
+import { dueTo, handedTo, handoffOf, recordHandoff } from './state.js'
+import { mergeResult } from './merge.js'
+import type { EffectOutcome } from '../run/input.js'
 import { mapInputs, termsFor } from './mapping.js'
 import { maskFailure } from '../run/redaction.js'
 import { type PlanNode, planNodeAt, planNodeOf } from '../workflow/plan.js'
@@ -54,24 +54,25 @@ import { type OnWorkers, questionOf } from '../run/waiting.js'
 import { MAX_VALUE_BYTES, sizeUpTo } from '../run/value-size.js'
 
 /** Begins, merges and settles whatever can be now. */
-export function proceed(turn: DecisionContext, planNode: PlanNode): void {
-  const next = () => (turn.isRunning && !turn.isFull ? moveOf(turn, turn.active, planNode.index) : undefined)
+export function proceedHandoff(context: DecisionContext, planNode: PlanNode): void {
+  const next = () =>
+    context.isRunning && !context.isFull ? handoffMove(context, context.active, planNode.index) : undefined
   for (let move = next(); move; move = next()) {
     const { node, worker } = move
     const state = worker === undefined ? undefined : node.workers[worker]
-    if (worker === undefined) settle(turn, planNode, node)
-    else if (state?.is === 'completed') harvest(turn, planNode, node, worker, state)
-    else begin(turn, planNode, node, worker)
+    if (worker === undefined) settle(context, planNode, node)
+    else if (state?.is === 'completed') mergeResult(context, planNode, node, worker, state)
+    else begin(context, planNode, node, worker)
   }
 }
 
 /** What a node that hands work over can do by itself: with one of its workers, or, with none left, settle. */
-export function moveOf(
+export function handoffMove(
   { plan }: Pick<DecisionContext, 'plan'>,
   state: Active,
   index: number,
 ): { node: OnWorkers; worker: number | undefined } | undefined {
-  const node = handing(nodeAt(state, index))
+  const node = handoffOf(nodeAt(state, index))
   // While it asks whether to merge, nothing moves but the workers themselves.
   if (!node || questionOf(node)) return undefined
   const first = node.workers.findIndex(worker => worker.is !== 'done')
@@ -87,69 +88,80 @@ export function moveOf(
 }
 
 /** R-MAP-6: mapped when the worker's turn has come, from what those before it have left. */
-function begin(turn: DecisionContext, planNode: PlanNode, node: OnWorkers, worker: number): void {
+function begin(context: DecisionContext, planNode: PlanNode, node: OnWorkers, worker: number): void {
   const workerId = handedTo(node, worker)
-  const { mapped, unset } = mapInputs(termsFor(planNode.node.config, workerId), turn.active.variables)
+  const { mapped, unset } = mapInputs(termsFor(planNode.node.config, workerId), context.active.variables)
   // One after the other each may have all that is left; those that begin together share it.
   const beginners = node.workers.filter(({ is }) => is === 'pending').length
-  const grant = grantFor(turn.active, node.wait.policy === 'parallel' ? beginners : 1)
-  const { feedback = {} } = turn.active.gated ?? {}
+  const grant = grantFor(context.active, node.wait.policy === 'parallel' ? beginners : 1)
+  const { feedback = {} } = context.active.gated ?? {}
   const nodeId = planNode.node.id
   const who = { workerId, occurrence: occurrenceOf(node.wait.workers, worker) }
   const again = feedback[placeOf(nodeId, who)] ?? feedback[placeOf(nodeId)]
   const told = again ? { [FEEDBACK_INPUT]: again as unknown as Json } : {}
   const secret = { inputs: { ...node.wait.inputs, ...mapped, ...told }, unset, ...(grant ? { grant } : {}) }
-  turn.burden += sizeUpTo(secret.inputs, MAX_VALUE_BYTES)
-  tell(turn, planNode, { phase: 'dispatch.began', workerId }, dueTo(node), secret)
+  context.burden += sizeUpTo(secret.inputs, MAX_VALUE_BYTES)
+  recordHandoff(context, planNode, { phase: 'dispatch.began', workerId }, dueTo(node), secret)
 }
 
-type Heard<Type extends Outcome['type']> = Extract<Outcome, { type: Type }>
+type Heard<Type extends EffectOutcome['type']> = Extract<EffectOutcome, { type: Type }>
 
 /** R-HANDOFF-4, R-ORCH-17: the child is there, with what it was given. */
-export function childStarted(turn: DecisionContext, planNode: PlanNode, { worker, childRunId, agentId }: Heard<'ChildStarted'>) {
-  const node = handing(nodeAt(turn.active, planNode.index))
+export function childStarted(
+  context: DecisionContext,
+  planNode: PlanNode,
+  { worker, childRunId, agentId }: Heard<'ChildStarted'>,
+) {
+  const node = handoffOf(nodeAt(context.active, planNode.index))
   const state = node?.workers[worker]
   if (!node || state?.is !== 'dispatching') return
   const workerId = handedTo(node, worker)
   const nodeId = planNode.node.id
   const cause = dueTo(node)
-  turn.emit({ type: 'node.dispatched', nodeId, payload: { childRunId, childWorkflowId: workerId }, cause })
-  const before = turn.active.agentId ?? turn.active.orchestrator?.agentId
+  context.emit({ type: 'node.dispatched', nodeId, payload: { childRunId, childWorkflowId: workerId }, cause })
+  const before = context.active.agentId ?? context.active.orchestrator?.agentId
   if (agentId !== undefined && before !== undefined && agentId !== before) {
     const payload = { fromAgentId: before, toAgentId: agentId, reason: 'dispatch' }
-    turn.emit({ type: 'agent.handoff', nodeId, payload, cause })
+    context.emit({ type: 'agent.handoff', nodeId, payload, cause })
   }
-  tell(turn, planNode, { phase: 'dispatch.succeeded', workerId, childRunId }, state.began)
+  recordHandoff(context, planNode, { phase: 'dispatch.succeeded', workerId, childRunId }, state.began)
 }
 
-export function childRefused(turn: DecisionContext, planNode: PlanNode, { worker, error }: Heard<'ChildRefused'>): void {
-  const node = handing(nodeAt(turn.active, planNode.index))
+export function childRefused(
+  context: DecisionContext,
+  planNode: PlanNode,
+  { worker, error }: Heard<'ChildRefused'>,
+): void {
+  const node = handoffOf(nodeAt(context.active, planNode.index))
   const state = node?.workers[worker]
   if (!node || state?.is !== 'dispatching') return
   const workerId = handedTo(node, worker)
-  tell(turn, planNode, { phase: 'dispatch.failed', workerId, error: spelled(turn, error) }, state.began)
+  recordHandoff(context, planNode, { phase: 'dispatch.failed', workerId, error: spelled(context, error) }, state.began)
 }
 
 /** The worker that this run knows to be at work under that id. */
-function atWork(turn: DecisionContext, { nodeId, childRunId }: { readonly nodeId: string; readonly childRunId: string }) {
-  const planNode = planNodeOf(turn.plan, nodeId)
-  const node = planNode && handing(nodeAt(turn.active, planNode.index))
+function atWork(
+  context: DecisionContext,
+  { nodeId, childRunId }: { readonly nodeId: string; readonly childRunId: string },
+) {
+  const planNode = planNodeOf(context.plan, nodeId)
+  const node = planNode && handoffOf(nodeAt(context.active, planNode.index))
   const k = node?.workers.findIndex(worker => worker.is === 'running' && worker.childRunId === childRunId) ?? -1
   const worker = node?.workers[k]
   return planNode && node && worker?.is === 'running' ? { planNode, worker, workerId: handedTo(node, k) } : undefined
 }
 
 /** A child waits for someone, or no longer does, and so does this run. */
-export function childWaits(turn: DecisionContext, { nodeId, childRunId, status }: Heard<'ChildWaits'>): void {
-  const found = atWork(turn, { nodeId, childRunId })
+export function childWaits(context: DecisionContext, { nodeId, childRunId, status }: Heard<'ChildWaits'>): void {
+  const found = atWork(context, { nodeId, childRunId })
   if (!found || (found.worker.childStatus ?? 'running') === status) return
   const payload = { nodeId, childRunId, status }
-  turn.emit({ type: 'assay.child.status', nodeId, payload, cause: found.worker.succeeded })
+  context.emit({ type: 'assay.child.status', nodeId, payload, cause: found.worker.succeeded })
 }
 
 /** A child has ended. Returns the node that waited for it, if one did. */
-export function childEnded(turn: DecisionContext, input: Heard<'ChildEnded'>): PlanNode | undefined {
-  const found = atWork(turn, input)
+export function childEnded(context: DecisionContext, input: Heard<'ChildEnded'>): PlanNode | undefined {
+  const found = atWork(context, input)
   if (!found) return undefined
   const { planNode, workerId } = found
   const { succeeded } = found.worker
@@ -158,7 +170,7 @@ export function childEnded(turn: DecisionContext, input: Heard<'ChildEnded'>): P
     spent: input.spent,
     ...(input.verification ? { verification: input.verification } : {}),
   }
-  const before = spentBy(turn.active)
+  const before = spentBy(context.active)
   const step = { workerId, childRunId }
   let ended: number
   if (status === 'completed') {
@@ -169,13 +181,13 @@ export function childEnded(turn: DecisionContext, input: Heard<'ChildEnded'>): P
       ...(input.goalSatisfied === false ? { goalSatisfied: false as const } : {}),
     }
     const kept = Object.keys(secret).length === 0 ? undefined : secret
-    ended = tell(turn, planNode, { phase: 'child.completed', ...step }, succeeded, kept)
+    ended = recordHandoff(context, planNode, { phase: 'child.completed', ...step }, succeeded, kept)
   } else {
     const told = input.error ?? failure(`child_${status}`, `child run ${childRunId} was ${status}`)
-    const error = spelled(turn, told)
-    ended = tell(turn, planNode, { phase: `child.${status}`, ...step, error }, succeeded, spent)
+    const error = spelled(context, told)
+    ended = recordHandoff(context, planNode, { phase: `child.${status}`, ...step, error }, succeeded, spent)
   }
-  tellSpend(turn, before, ended)
+  tellSpend(context, before, ended)
   return planNode
 }
 
@@ -192,13 +204,13 @@ function results(
 }
 
 /** §1.3: both spellings of the code, and nothing that must not be seen. */
-function spelled(turn: DecisionContext, told: Failure): NonNullable<HandoffTold['error']> {
-  const { code, message, details } = maskFailure(turn.active, told)
+function spelled(context: DecisionContext, told: Failure): NonNullable<HandoffRecorded['error']> {
+  const { code, message, details } = maskFailure(context.active, told)
   return { code, error: code, message, ...(details === undefined ? {} : { details: details as JsonObject }) }
 }
 
 /** R-LOOP-8: every worker has come to an end of its own; whoever handed the work over goes on. */
-function settle(turn: DecisionContext, planNode: PlanNode, node: OnWorkers): void {
+function settle(context: DecisionContext, planNode: PlanNode, node: OnWorkers): void {
   const workers = resultsOf(node)
-  settleNode(turn, planNode, node.wait, { kind: 'handed', workers }, dueTo(node))
+  settleNode(context, planNode, node.wait, { kind: 'handed', workers }, dueTo(node))
 }

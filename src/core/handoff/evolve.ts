@@ -1,5 +1,5 @@
 import { failure } from '../problem.js'
-import type { HandoffTold, Recorded } from '../run/events.js'
+import type { HandoffRecorded, Recorded } from '../run/events.js'
 import { isToldFirst } from './mapping.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { handedTo } from './state.js'
@@ -87,7 +87,7 @@ function told(
   }
 }
 
-function errorOf({ error }: Readonly<HandoffTold>): Pick<WorkerResult, 'error'> {
+function errorOf({ error }: Readonly<HandoffRecorded>): Pick<WorkerResult, 'error'> {
   if (error === undefined) return {}
   const { error: _, ...told } = error
   return { error: told }

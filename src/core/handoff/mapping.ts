@@ -24,7 +24,7 @@ export function termsFor(config: JsonObject, workerId: string): WorkerTerms {
 }
 
 /** R-ATTEST-3: whether a person must accept what a worker brings back. */
-export const isGated = ({ node: { config } }: PlanNode): boolean =>
+export const needsMergeApproval = ({ node: { config } }: PlanNode): boolean =>
   isObject(config.outputAttestation) && config.outputAttestation.requireApproval === true
 
 /** R-ATTEST-4: how long that person may take; nobody answering is a no. */
@@ -34,7 +34,8 @@ export const patienceOf = ({ node: { config } }: PlanNode): { readonly timeoutMs
 }
 
 /** Whether the harvest is told before that person is asked (contract agents §28 D7). */
-export const isToldFirst = (planNode: PlanNode): boolean => planNode.type.role !== 'dispatch' && isGated(planNode)
+export const isToldFirst = (planNode: PlanNode): boolean =>
+  planNode.type.role !== 'dispatch' && needsMergeApproval(planNode)
 
 const ownMap = (maps: Json | undefined, workerId: string): Json | undefined =>
   isObject(maps) ? own(maps, workerId) : undefined

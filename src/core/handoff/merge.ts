@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject, own } from '../json.js'
 import { ask } from '../interrupt/ask.js'
 import { changeVariable } from '../run/node-lifecycle.js'
-import { dueTo, handedTo, handing, tell } from './state.js'
-import { isGated, isToldFirst, patienceOf, termsFor } from './mapping.js'
+import { dueTo, handedTo, handoffOf, recordHandoff } from './state.js'
+import { needsMergeApproval, isToldFirst, patienceOf, termsFor } from './mapping.js'
 import { MASK } from '../run/redaction.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { nodeAt, type NodeState, type WorkerState } from '../run/state.js'
@@ -15,11 +15,17 @@ type Ended = Extract<WorkerState, { is: 'completed' }>
  * Merges what a worker has brought back, or asks first. A sub-workflow's harvest is told before the question, with the
  * checksum of what is to be merged; a dispatch tells it when it is merged (R-ATTEST-3, contract agents §28 D7).
  */
-export function harvest(turn: DecisionContext, planNode: PlanNode, node: OnWorkers, worker: number, ended: Ended): void {
+export function mergeResult(
+  context: DecisionContext,
+  planNode: PlanNode,
+  node: OnWorkers,
+  worker: number,
+  ended: Ended,
+): void {
   const workerId = handedTo(node, worker)
-  if (!isGated(planNode)) return merge(turn, planNode, node, worker, ended, ended.outputs)
-  if (isToldFirst(planNode)) tellHarvest(turn, planNode, node, worker, ended, ended.outputs)
-  const hidden = hiddenNames(turn, planNode, workerId, ended)
+  if (!needsMergeApproval(planNode)) return merge(context, planNode, node, worker, ended, ended.outputs)
+  if (isToldFirst(planNode)) tellHarvest(context, planNode, node, worker, ended, ended.outputs)
+  const hidden = hiddenNames(context, planNode, workerId, ended)
   const shown = Object.entries(ended.outputs).map(([name, value]) => [name, hidden.includes(name) ? MASK : value])
   const data = {
     artifactId: ended.childRunId,
@@ -29,12 +35,12 @@ export function harvest(turn: DecisionContext, planNode: PlanNode, node: OnWorke
     // What a gate has passed is merged as it is, or not at all.
     actions: ended.cleared ? ['accept', 'reject'] : ['accept', 'reject', 'edit-accept'],
   }
-  ask(turn, planNode, { kind: 'approval', data, ...patienceOf(planNode) }, ended.ended)
+  ask(context, planNode, { kind: 'approval', data, ...patienceOf(planNode) }, ended.ended)
 }
 
 /** R-MAP-10: results that must not be seen: hidden where they come from, or where they would go. */
-function hiddenNames(turn: DecisionContext, { node }: PlanNode, workerId: string, { hidden }: Ended): string[] {
-  const here = turn.active.hidden.variables
+function hiddenNames(context: DecisionContext, { node }: PlanNode, workerId: string, { hidden }: Ended): string[] {
+  const here = context.active.hidden.variables
   const bound = termsFor(node.config, workerId).outputs.filter(([parent]) => here.includes(parent))
   return [...hidden, ...bound.map(([, child]) => child)]
 }
@@ -47,7 +53,7 @@ const written = (planNode: PlanNode, workerId: string, outputs: JsonObject): [st
   })
 
 function merge(
-  turn: DecisionContext,
+  context: DecisionContext,
   planNode: PlanNode,
   node: OnWorkers,
   worker: number,
@@ -55,16 +61,16 @@ function merge(
   outputs: JsonObject,
 ): void {
   const workerId = handedTo(node, worker)
-  const hidden = hiddenNames(turn, planNode, workerId, ended)
+  const hidden = hiddenNames(context, planNode, workerId, ended)
   for (const [name, child, value] of written(planNode, workerId, outputs)) {
     const sensitive = hidden.includes(child) ? { sensitive: true } : {}
-    changeVariable(turn, planNode.node.id, { kind: 'variable', name, value, ...sensitive }, dueTo(node))
+    changeVariable(context, planNode.node.id, { kind: 'variable', name, value, ...sensitive }, dueTo(node))
   }
-  if (!isToldFirst(planNode)) tellHarvest(turn, planNode, node, worker, ended, outputs)
+  if (!isToldFirst(planNode)) tellHarvest(context, planNode, node, worker, ended, outputs)
 }
 
 function tellHarvest(
-  turn: DecisionContext,
+  context: DecisionContext,
   planNode: PlanNode,
   node: OnWorkers,
   worker: number,
@@ -74,7 +80,7 @@ function tellHarvest(
   const workerId = handedTo(node, worker)
   const harvestedKeys = written(planNode, workerId, outputs).map(([name]) => name)
   const told = { phase: 'output.harvested' as const, workerId, childRunId, harvestedKeys }
-  tell(turn, planNode, attestation ? { ...told, attestation } : told, ended)
+  recordHandoff(context, planNode, attestation ? { ...told, attestation } : told, ended)
 }
 
 /** The worker whose results are next to be merged: the one that a person is asked about. */
@@ -100,24 +106,24 @@ export function mergeProblems(node: NodeState, value: Json): string[] {
 }
 
 /** Whether an answer puts something in the place of a result that must not be seen. */
-export function editsHidden(turn: DecisionContext, planNode: PlanNode, value: Json): boolean {
-  const node = handing(nodeAt(turn.active, planNode.index))
+export function editsHidden(context: DecisionContext, planNode: PlanNode, value: Json): boolean {
+  const node = handoffOf(nodeAt(context.active, planNode.index))
   const edited = editedIn(value)
   const asked = node && inQuestion(node)
   if (!asked || !isObject(edited)) return false
-  const hidden = hiddenNames(turn, planNode, handedTo(node, asked.worker), asked.ended)
+  const hidden = hiddenNames(context, planNode, handedTo(node, asked.worker), asked.ended)
   return hidden.some(name => own(edited, name) !== undefined)
 }
 
 /** A person has said whether to merge. R-ATTEST-4: anything but a yes merges nothing. */
-export function mergeAnswered(turn: DecisionContext, planNode: PlanNode, before: NodeState, value: Json): void {
-  const node = handing(nodeAt(turn.active, planNode.index))
+export function mergeAnswered(context: DecisionContext, planNode: PlanNode, before: NodeState, value: Json): void {
+  const node = handoffOf(nodeAt(context.active, planNode.index))
   const asked = inQuestion(before)
   if (!node || !asked || !isObject(value) || value.action === 'reject') return
   const { worker, ended } = asked
   const edited = editedIn(value)
   const outputs = isObject(edited) ? (unmasked(edited, ended.outputs) as JsonObject) : ended.outputs
-  merge(turn, planNode, node, worker, ended, outputs)
+  merge(context, planNode, node, worker, ended, outputs)
 }
 
 /** Who edits does not see what is masked, and so leaves it as it is. */

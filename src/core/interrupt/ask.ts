@@ -6,16 +6,16 @@ import type { PlanNode } from '../workflow/plan.js'
 import type { DecisionContext } from '../run/decision-context.js'
 
 /** Suspends a node that has just started. The key counts the node's questions, so none is ever put twice. */
-export function ask(turn: DecisionContext, { node, index }: PlanNode, interrupt: Interrupt, cause: number): void {
+export function ask(context: DecisionContext, { node, index }: PlanNode, interrupt: Interrupt, cause: number): void {
   const { kind, data, resumeSchema, timeoutMs } = interrupt
   const nodeId = node.id
-  const key = `${nodeId}:${turn.active.asks[index] ?? 0}`
-  const shown = maskData(turn, data)
-  const requested = turn.emitNumbered(sequence => ({
+  const key = `${nodeId}:${context.active.asks[index] ?? 0}`
+  const shown = maskData(context, data)
+  const requested = context.emitNumbered(sequence => ({
     type: 'interrupt.requested',
     nodeId,
     payload: {
-      runId: turn.runId,
+      runId: context.runId,
       nodeId,
       interruptId: `int-${sequence}`,
       kind,
@@ -23,15 +23,15 @@ export function ask(turn: DecisionContext, { node, index }: PlanNode, interrupt:
       data: shown,
       ...(resumeSchema === undefined ? {} : { resumeSchema }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      requestedAt: isoTime(turn.at),
+      requestedAt: isoTime(context.at),
     },
     cause,
     ...(shown === data ? {} : { secret: { data } }),
   }))
   const interruptId = `int-${requested}`
-  emitLegacyRequest(turn, nodeId, interruptId, kind, shown, requested)
+  emitLegacyRequest(context, nodeId, interruptId, kind, shown, requested)
   const payload = { nodeId, interruptId, kind, key, ...(kind === 'low-confidence' ? shortfall(shown) : {}) }
-  turn.emit({ type: 'node.suspended', nodeId, payload, cause: requested })
+  context.emit({ type: 'node.suspended', nodeId, payload, cause: requested })
 }
 
 /** R-LOWC-1 */
@@ -43,7 +43,7 @@ const shortfall = ({ agentId, threshold, observed }: JsonObject) => ({
 })
 
 function emitLegacyRequest(
-  turn: DecisionContext,
+  context: DecisionContext,
   nodeId: string,
   interruptId: string,
   kind: Interrupt['kind'],
@@ -52,11 +52,11 @@ function emitLegacyRequest(
 ): void {
   if (kind === 'clarification') {
     const payload = { nodeId, questions: shown.questions ?? [], interruptId }
-    turn.emit({ type: 'clarification.requested', nodeId, payload, cause })
+    context.emit({ type: 'clarification.requested', nodeId, payload, cause })
   }
   if (kind !== 'approval') return
   const { artifactId, artifactType, title, actions, approversList, requiredApprovals } = shown
-  turn.emit({
+  context.emit({
     type: 'approval.requested',
     nodeId,
     payload: {
@@ -77,8 +77,8 @@ function emitLegacyRequest(
 const STRUCTURE = new Set(['actions', 'requiredApprovals', 'rejectionPolicy'])
 
 /** The data as it may be shown: every value that carries a secret of the run is masked where it stands. */
-function maskData(turn: DecisionContext, data: JsonObject): JsonObject {
-  const secrets = secretsOf(turn.active)
+function maskData(context: DecisionContext, data: JsonObject): JsonObject {
+  const secrets = secretsOf(context.active)
   if (!carriesSecret(data, secrets)) return data
   const masked = Object.entries(data).map(([name, value]) => [
     name,

@@ -35,14 +35,14 @@
  *      folded from them.
  */
 
-import { type Interrupt, judge, type Resolution } from './interrupt.js'
+import { type Interrupt, judgeAnswer, type Resolution } from './interrupt.js'
 import { isObject, type Json } from '../json.js'
 import { present } from '../present.js'
 import { failure, type Refusal, refuse } from '../problem.js'
 import { isoTime } from '../time.js'
 import { answerDueAt, durationBreach } from '../run/limits.js'
 import type { ApprovalReceived, InterruptResolved } from '../run/events.js'
-import { failNode, settleNode } from '../run/node-lifecycle.js'
+import { failAttempt, settleNode } from '../run/node-lifecycle.js'
 import { gateAnswered } from '../verification/gate-answer.js'
 import { editsHidden, mergeAnswered, mergeProblems } from '../handoff/merge.js'
 import type { ResolveInterrupt } from '../run/input.js'
@@ -99,16 +99,16 @@ function locate(plan: Plan, state: RunState, { nodeId, interruptId, via }: Meant
 }
 
 /** An answer from outside: refused, counted, or the end of the waiting. Exactly one answer closes an interrupt. */
-export function resolve(turn: DecisionContext, input: ResolveInterrupt): Refusal | undefined {
-  const open = locate(turn.plan, turn.state, input, turn.at)
+export function resolve(context: DecisionContext, input: ResolveInterrupt): Refusal | undefined {
+  const open = locate(context.plan, context.state, input, context.at)
   if ('code' in open) return open
-  if (turn.active.mode.kind === 'paused')
+  if (context.active.mode.kind === 'paused')
     return refuse('run_paused', 'the run is paused; resume it first, the interrupt stays open', { runStatus: 'paused' })
-  if (durationBreach(turn.plan, turn.active, turn.limits, turn.at))
+  if (durationBreach(context.plan, context.active, context.limits, context.at))
     return refuse('interrupt_expired', 'the time of the run is over')
   if (input.via === 'token' && open.keyOnly)
     return refuse('auth_elevation_required', 'this interrupt is answered with a bearer key, not with a link')
-  return hearAnswer(turn, present(planNodeOf(turn.plan, input.nodeId), 'node that asks'), open.asked, input)
+  return hearAnswer(context, present(planNodeOf(context.plan, input.nodeId), 'node that asks'), open.asked, input)
 }
 
 /** Why an interrupt that is not open can no longer be answered. */
@@ -128,17 +128,22 @@ const isParentsDoing = (state: RunState): boolean =>
   (state.phase === 'ended' && state.outcome.status === 'cancelled' && state.outcome.reason === 'parent-cancelled') ||
   (state.phase === 'active' && state.mode.kind === 'stopping' && 'parentRunId' in state.mode.stop)
 
-function hearAnswer(turn: DecisionContext, planNode: PlanNode, asked: Asked, input: ResolveInterrupt): Refusal | undefined {
+function hearAnswer(
+  context: DecisionContext,
+  planNode: PlanNode,
+  asked: Asked,
+  input: ResolveInterrupt,
+): Refusal | undefined {
   const { value, by, voter = by, shownHash, claimedHash } = input
   if (claimedHash !== undefined && claimedHash !== shownHash)
     return refuse('interrupt_changed', 'shownHash is not the hash of what this interrupt shows; look at it again', {
       shownHash,
     })
-  const judgement = judge(asked, asked.votes, { value, by, voter, at: isoTime(turn.at) })
+  const judgement = judgeAnswer(asked, asked.votes, { value, by, voter, at: isoTime(context.at) })
   if (judgement.is === 'refused') return judgement.refusal
   const nodeId = planNode.node.id
   const { interruptId } = asked
-  const node = nodeAt(turn.active, planNode.index)
+  const node = nodeAt(context.active, planNode.index)
   const problems =
     judgement.is === 'closed' && !gatingIn(node)
       ? [...(planNode.type.answerProblems?.(asked, judgement.value) ?? []), ...mergeProblems(node, judgement.value)]
@@ -146,25 +151,25 @@ function hearAnswer(turn: DecisionContext, planNode: PlanNode, asked: Asked, inp
   if (problems.length > 0) return refuse('validation_error', problems.join('; '), { problems })
   if (judgement.vote) {
     const payload = { nodeId, interruptId, ...judgement.vote, by }
-    turn.emit({ type: 'assay.interrupt.voted', nodeId, payload })
+    context.emit({ type: 'assay.interrupt.voted', nodeId, payload })
   }
   if (judgement.is === 'closed') {
-    close(turn, planNode, asked, { value: judgement.value, by: judgement.by, timedOut: false }, shownHash)
+    close(context, planNode, asked, { value: judgement.value, by: judgement.by, timedOut: false }, shownHash)
   } else if (!judgement.vote && isObject(value) && value.action === 'ask') {
     const question = judgement.question === undefined ? {} : { question: judgement.question }
-    turn.emit({ type: 'assay.interrupt.asked', nodeId, payload: { nodeId, interruptId, by, ...question } })
+    context.emit({ type: 'assay.interrupt.asked', nodeId, payload: { nodeId, interruptId, by, ...question } })
   }
   return undefined
 }
 
 /** Nobody answered in time: an approval counts as refused, anything else fails its node. Never the other way round. */
-export function timeOut(turn: DecisionContext, planNode: PlanNode, asked: Asked): void {
+export function timeOut(context: DecisionContext, planNode: PlanNode, asked: Asked): void {
   const approval = asked.kind === 'approval' || asked.kind === 'low-confidence'
-  close(turn, planNode, asked, { value: approval ? { action: 'reject' } : null, by: 'timeout', timedOut: true })
+  close(context, planNode, asked, { value: approval ? { action: 'reject' } : null, by: 'timeout', timedOut: true })
 }
 
 function close(
-  turn: DecisionContext,
+  context: DecisionContext,
   planNode: PlanNode,
   asked: Asked,
   { value, by, timedOut }: Pick<Resolution, 'value' | 'by' | 'timedOut'>,
@@ -172,44 +177,44 @@ function close(
 ): void {
   const nodeId = planNode.node.id
   const { interruptId, kind, data } = asked
-  const before = nodeAt(turn.active, planNode.index)
+  const before = nodeAt(context.active, planNode.index)
   const judged = kind === 'approval' || kind === 'low-confidence'
   const rejected = judged && isObject(value) && value.action === 'reject'
-  const masked = carriesSecret(value, secretsOf(turn.active)) || editsHidden(turn, planNode, value)
+  const masked = carriesSecret(value, secretsOf(context.active)) || editsHidden(context, planNode, value)
   const payload: InterruptResolved = {
     nodeId,
     interruptId,
     kind,
     resumeValue: masked ? MASK : value,
-    resolvedAt: isoTime(turn.at),
+    resolvedAt: isoTime(context.at),
     resolvedBy: by,
     ...(rejected ? { outcome: 'rejected' } : timedOut ? { outcome: 'timed-out' } : {}),
     ...(timedOut ? { reason: 'timeout' } : {}),
     ...(shownHash === undefined ? {} : { shownHash }),
   }
-  const resolved = turn.emit({
+  const resolved = context.emit({
     type: 'interrupt.resolved',
     nodeId,
     payload,
     ...(masked ? { secret: { resumeValue: value } } : {}),
   })
   const told = masked && isObject(value) ? { action: value.action ?? null } : value
-  emitLegacyAnswer(turn, nodeId, kind, told, timedOut ? undefined : by, resolved)
-  turn.emit({ type: 'node.resumed', nodeId, payload: { nodeId, interruptId }, cause: resolved })
+  emitLegacyAnswer(context, nodeId, kind, told, timedOut ? undefined : by, resolved)
+  context.emit({ type: 'node.resumed', nodeId, payload: { nodeId, interruptId }, cause: resolved })
   if (timedOut && !rejected) {
     const error = failure('interrupt_timeout', 'nobody answered in time', { retryable: false })
-    return failNode(turn, planNode, error, resolved)
+    return failAttempt(context, planNode, error, resolved)
   }
   const resolution = { kind, data, value, by, timedOut }
   const gating = gatingIn(before)
-  if (gating) return gateAnswered(turn, planNode, gating, resolution, resolved)
-  if (before.is === 'waiting' && before.on === 'workers') return mergeAnswered(turn, planNode, before, value)
-  if (before.is === 'waiting' && before.on === 'agent') return heldAnswered(turn, planNode, resolution, resolved)
-  settleNode(turn, planNode, { kind: 'interrupt' }, { kind: 'resolved', resolution }, resolved)
+  if (gating) return gateAnswered(context, planNode, gating, resolution, resolved)
+  if (before.is === 'waiting' && before.on === 'workers') return mergeAnswered(context, planNode, before, value)
+  if (before.is === 'waiting' && before.on === 'agent') return heldAnswered(context, planNode, resolution, resolved)
+  settleNode(context, planNode, { kind: 'interrupt' }, { kind: 'resolved', resolution }, resolved)
 }
 
 function emitLegacyAnswer(
-  turn: DecisionContext,
+  context: DecisionContext,
   nodeId: string,
   kind: Interrupt['kind'],
   value: Json,
@@ -219,7 +224,7 @@ function emitLegacyAnswer(
   const said = isObject(value) ? value : {}
   if (kind === 'clarification' && by !== undefined) {
     const payload = { nodeId, answers: said.answers ?? {}, answeredBy: by }
-    turn.emit({ type: 'clarification.resolved', nodeId, payload, cause })
+    context.emit({ type: 'clarification.resolved', nodeId, payload, cause })
   }
   if (kind !== 'approval') return
   const { feedback, refineFeedback, editedArtifactData } = said
@@ -227,10 +232,10 @@ function emitLegacyAnswer(
     nodeId,
     action: by === undefined ? 'timeout' : (said.action as ApprovalReceived['action']),
     ...(by === undefined ? {} : { decidedBy: by }),
-    decidedAt: isoTime(turn.at),
+    decidedAt: isoTime(context.at),
     ...(feedback === undefined ? {} : { feedback }),
     ...(refineFeedback === undefined ? {} : { refineFeedback }),
     ...(editedArtifactData === undefined ? {} : { editedArtifactData }),
   }
-  turn.emit({ type: 'approval.received', nodeId, payload, cause })
+  context.emit({ type: 'approval.received', nodeId, payload, cause })
 }

@@ -19,7 +19,7 @@ export type Interrupt = {
   readonly timeoutMs?: number
 }
 
-export type Vote = { readonly voter: string; readonly action: string }
+export type ApprovalVote = { readonly voter: string; readonly action: string }
 
 /** An answer that closes the interrupt. */
 export type Resolution = {
@@ -30,11 +30,11 @@ export type Resolution = {
   readonly timedOut: boolean
 }
 
-export type Judgement =
+export type AnswerJudgement =
   | { readonly is: 'refused'; readonly refusal: Refusal }
   /** Counted, or heard before: the interrupt stays open. */
-  | { readonly is: 'open'; readonly vote?: Vote; readonly question?: Json }
-  | { readonly is: 'closed'; readonly value: Json; readonly by: string; readonly vote?: Vote }
+  | { readonly is: 'open'; readonly vote?: ApprovalVote; readonly question?: Json }
+  | { readonly is: 'closed'; readonly value: Json; readonly by: string; readonly vote?: ApprovalVote }
 
 export type Answering = { readonly value: Json; readonly by: string; readonly voter: string; readonly at: string }
 
@@ -156,7 +156,11 @@ export function schemasFor({ kind, data, resumeSchema }: Interrupt, value: Json)
 }
 
 /** What an answer means for what was asked, given the votes so far. */
-export function judge({ kind, data }: Interrupt, votes: readonly Vote[], answer: Answering): Judgement {
+export function judgeAnswer(
+  { kind, data }: Interrupt,
+  votes: readonly ApprovalVote[],
+  answer: Answering,
+): AnswerJudgement {
   switch (kind) {
     case 'approval':
       return judgeApproval(data, votes, answer)
@@ -170,7 +174,11 @@ export function judge({ kind, data }: Interrupt, votes: readonly Vote[], answer:
   }
 }
 
-function judgeApproval(data: JsonObject, votes: readonly Vote[], { value, by, voter, at }: Answering): Judgement {
+function judgeApproval(
+  data: JsonObject,
+  votes: readonly ApprovalVote[],
+  { value, by, voter, at }: Answering,
+): AnswerJudgement {
   const approvers = data.approversList
   if (Array.isArray(approvers) && !approvers.includes(voter))
     return refused('forbidden', `"${voter}" is not among the approvers of this interrupt`, { field: 'approversList' })
@@ -193,7 +201,7 @@ function judgeApproval(data: JsonObject, votes: readonly Vote[], { value, by, vo
   // Sending work back grants nothing, so it needs no quorum.
   if (action === 'refine') return { is: 'closed', value: signed(said, by, at), by }
   if (votes.some(vote => vote.voter === voter)) return { is: 'open' }
-  const vote: Vote = { voter, action: String(action) }
+  const vote: ApprovalVote = { voter, action: String(action) }
   const cast = (wanted: string) => [...votes, vote].filter(other => other.action === wanted).length
   const closes =
     action === 'accept'
@@ -239,7 +247,7 @@ function normalised(value: Json): JsonObject | undefined {
 
 const SCOPES: readonly Json[] = ['whole', 'section', 'items']
 
-function lackingField({ action, refineFeedback, editedArtifactData }: JsonObject): Judgement | undefined {
+function lackingField({ action, refineFeedback, editedArtifactData }: JsonObject): AnswerJudgement | undefined {
   if (action === 'refine' && !(isObject(refineFeedback) && SCOPES.includes(refineFeedback.scope ?? null)))
     return refused('validation_error', `refine needs resumeValue.refineFeedback with a scope of ${SCOPES.join(', ')}`, {
       field: 'resumeValue.refineFeedback',
@@ -262,7 +270,7 @@ function answersOf(value: Json): JsonObject | undefined {
     : undefined
 }
 
-function judgeAnswers(data: JsonObject, { value, by }: Answering): Judgement {
+function judgeAnswers(data: JsonObject, { value, by }: Answering): AnswerJudgement {
   const answers = answersOf(value)
   const field = 'resumeValue.answers'
   if (answers === undefined)
@@ -278,7 +286,7 @@ function judgeAnswers(data: JsonObject, { value, by }: Answering): Judgement {
   return { is: 'closed', value: { answers }, by }
 }
 
-function judgeEvent(data: JsonObject, { value, by }: Answering): Judgement {
+function judgeEvent(data: JsonObject, { value, by }: Answering): AnswerJudgement {
   const expected = isObject(data.correlation) ? data.correlation : {}
   const off = Object.keys(expected).filter(key => !isObject(value) || !sameJson(own(value, key), expected[key]))
   if (off.length === 0) return { is: 'closed', value, by }
@@ -286,7 +294,7 @@ function judgeEvent(data: JsonObject, { value, by }: Answering): Judgement {
   return refused('correlation_mismatch', message, { fields: off })
 }
 
-const refused = (...args: Parameters<typeof refuse>): Judgement => ({ is: 'refused', refusal: refuse(...args) })
+const refused = (...args: Parameters<typeof refuse>): AnswerJudgement => ({ is: 'refused', refusal: refuse(...args) })
 
 /** The text whose hash names what was shown. */
 export const shownText = (kind: InterruptKind, data: JsonObject): string => canonicalJson([kind, data])

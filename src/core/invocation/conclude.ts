@@ -6,11 +6,11 @@ import { present } from '../present.js'
 import { ratification, tellOpinion } from '../supervisor/hold.js'
 import { ask } from '../interrupt/ask.js'
 import { closeInvocation } from './lifecycle.js'
-import { failNode, settleNode, tooLarge } from '../run/node-lifecycle.js'
+import { failAttempt, settleNode, valueTooLarge } from '../run/node-lifecycle.js'
 import { isGatedNode } from '../verification/attempt.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { Active } from '../run/state.js'
-import { tellOfAgent } from '../supervisor/decide.js'
+import { recordAgentEvent } from '../supervisor/decide.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { isTooLarge } from '../run/value-size.js'
 import type { OnAgent, OnGate } from '../run/waiting.js'
@@ -18,19 +18,20 @@ import { stillWorking } from './working.js'
 
 /** Step 7: what the agent has come to; held for a person when it is not sure enough (R-LIVE-13, R-LIVE-14). */
 export function decided(
-  turn: DecisionContext,
+  context: DecisionContext,
   planNode: PlanNode,
   result: Json,
   confidence: number | undefined,
   cause: number,
 ): void {
-  const node = stillWorking(turn, planNode)
+  const node = stillWorking(context, planNode)
   const { brief } = node.invocation
-  if (isTooLarge(result)) return failNode(turn, planNode, tooLarge(`the result of agent "${brief.agentId}"`), cause)
+  if (isTooLarge(result))
+    return failAttempt(context, planNode, valueTooLarge(`the result of agent "${brief.agentId}"`), cause)
   const opinion = { agentId: brief.agentId, decision: result, ...(confidence === undefined ? {} : { confidence }) }
   const { event } = tellOpinion(opinion) as Extract<ReturnType<typeof tellOpinion>, { kind: 'agent' }>
-  const said = tellOfAgent(turn, planNode.node.id, event, cause)
-  const threshold = brief.threshold ?? thresholdOf(turn.active)
+  const said = recordAgentEvent(context, planNode.node.id, event, cause)
+  const threshold = brief.threshold ?? thresholdOf(context.active)
   // An orchestrator's doubt has a floor of its own; a verifier's is the gate's to judge, and must not hold its vote back.
   if (node.wait.role === 'worker' && confidence !== undefined && confidence < threshold) {
     const { timeoutMs } = planNode.node.config
@@ -39,9 +40,9 @@ export function decided(
       data: { agentId: brief.agentId, threshold, observed: confidence, decision: result },
       ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
     }
-    return ask(turn, planNode, interrupt, said)
+    return ask(context, planNode, interrupt, said)
   }
-  finish(turn, planNode, result, confidence, said)
+  finish(context, planNode, result, confidence, said)
 }
 
 const thresholdOf = ({ started }: Active): number => {
@@ -50,25 +51,30 @@ const thresholdOf = ({ started }: Active): number => {
 }
 
 /** A person has said whether what an agent was not sure of may stand. */
-export function heldAnswered(turn: DecisionContext, planNode: PlanNode, resolution: Resolution, cause: number): void {
+export function heldAnswered(
+  context: DecisionContext,
+  planNode: PlanNode,
+  resolution: Resolution,
+  cause: number,
+): void {
   const { value, data, timedOut, by } = resolution
   const kept = ratification(value, data.decision ?? null)
   if (kept === undefined) {
-    closeInvocation(turn, planNode, 'escalated', cause)
+    closeInvocation(context, planNode, 'escalated', cause)
     const step = notApproved(timedOut, by)
-    if (step.kind === 'failed') failNode(turn, planNode, step.error, cause)
+    if (step.kind === 'failed') failAttempt(context, planNode, step.error, cause)
     return
   }
   const edited = typeof value === 'object' && value !== null && 'action' in value && value.action === 'edit-accept'
   const result = edited
     ? ((value as { editedArtifactData?: Json }).editedArtifactData ?? null)
     : (data.decision ?? null)
-  finish(turn, planNode, result, Number(data.observed), cause, edited)
+  finish(context, planNode, result, Number(data.observed), cause, edited)
 }
 
 /** R-VERIFY-10: where a gate stands before the node, the result waits for it; the bracket stays open (§29 A14). */
 function finish(
-  turn: DecisionContext,
+  context: DecisionContext,
   planNode: PlanNode,
   result: Json,
   confidence: number | undefined,
@@ -76,14 +82,14 @@ function finish(
   edited = false,
 ): void {
   const nodeId = planNode.node.id
-  const node = stillWorking(turn, planNode)
-  if (!isGatedNode(turn.active, nodeId))
-    return concludeWith(turn, planNode, node, { result, confidence, cause, edited })
+  const node = stillWorking(context, planNode)
+  if (!isGatedNode(context.active, nodeId))
+    return concludeWith(context, planNode, node, { result, confidence, cause, edited })
   const sequence = present(node.decided, `decision of the agent in node "${nodeId}"`)
-  turn.emit({
+  context.emit({
     type: 'assay.result.staged',
     nodeId,
-    payload: { nodeId, point: 'node', targetRef: `${turn.runId}:${sequence}` },
+    payload: { nodeId, point: 'node', targetRef: `${context.runId}:${sequence}` },
     secret: {
       result,
       ...(confidence === undefined ? {} : { confidence }),
@@ -104,17 +110,17 @@ type Conclusion = {
 
 /** Step 8: the bracket closes, and the node has its result. */
 export function concludeWith(
-  turn: DecisionContext,
+  context: DecisionContext,
   planNode: PlanNode,
   { wait, invocation }: OnAgent | Extract<OnGate, { point: 'node' }>,
   { result, confidence, cause, edited }: Conclusion,
 ): void {
   const { brief } = present(invocation, `open invocation in node "${planNode.node.id}"`)
-  const closed = closeInvocation(turn, planNode, 'completed', cause, {
+  const closed = closeInvocation(context, planNode, 'completed', cause, {
     // R-LIVE-11: what a person wrote in its place was not held to the schema.
     ...(brief.checksResult && !edited ? { schemaValidated: true } : {}),
     ...(confidence === undefined ? {} : { confidence }),
   })
   const told = { kind: 'agent' as const, agentId: brief.agentId, result }
-  settleNode(turn, planNode, wait, confidence === undefined ? told : { ...told, confidence }, closed ?? cause)
+  settleNode(context, planNode, wait, confidence === undefined ? told : { ...told, confidence }, closed ?? cause)
 }

@@ -40,28 +40,32 @@ import { nextCall } from './state.js'
 import { type Failure, failure } from '../problem.js'
 import { callModel, mayCallModel } from './model-call.js'
 import { callTool, denyTool, isForbidden, mayCallTool } from './tool-call.js'
-import { failNode } from '../run/node-lifecycle.js'
+import { failAttempt } from '../run/node-lifecycle.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { policies } from '../budget/decide.js'
 import { type Active, nodeAt } from '../run/state.js'
 import type { DecisionContext } from '../run/decision-context.js'
-import { type Heard, working } from './working.js'
+import { type OutcomeOf, working } from './working.js'
 
 /** Steps 0–4 and 6a: the bracket, the model, the prompts, the tools, the task. */
-export function briefed(turn: DecisionContext, planNode: PlanNode, { answer, since }: Heard<'AgentBriefed'>): void {
-  const before = nodeAt(turn.active, planNode.index)
+export function briefed(
+  context: DecisionContext,
+  planNode: PlanNode,
+  { answer, since }: OutcomeOf<'AgentBriefed'>,
+): void {
+  const before = nodeAt(context.active, planNode.index)
   if (before.is !== 'waiting' || before.on !== 'brief') return
-  if (!answer.ok) return failNode(turn, planNode, answer.error, since)
+  if (!answer.ok) return failAttempt(context, planNode, answer.error, since)
   const { brief, contents } = answer
   const nodeId = planNode.node.id
-  const started = turn.emit({
+  const started = context.emit({
     type: 'agent.invocation.started',
     nodeId,
     payload: {
       // R-LIVE-19: names the start it belongs to, so a replay tells the same one.
       invocationId: `${nodeId}:${since}`,
       agentId: brief.agentId,
-      source: turn.active.started.agentSource ?? 'workflow-node',
+      source: context.active.started.agentSource ?? 'workflow-node',
       modelClass: brief.modelClass,
       resolvedModel: brief.model,
       resolvedProvider: brief.provider,
@@ -74,21 +78,21 @@ export function briefed(turn: DecisionContext, planNode: PlanNode, { answer, sin
   })
   for (const { kind, chain, resolved } of brief.prompts) {
     const payload = { nodeId, agentId: brief.agentId, kind, chain, resolved }
-    turn.emit({ type: 'agent.promptResolved', nodeId, payload, cause: started })
+    context.emit({ type: 'agent.promptResolved', nodeId, payload, cause: started })
   }
-  turn.emit({ type: 'prompt.composed', nodeId, payload: { nodeId, ...brief.composed }, cause: started })
-  const problem = briefProblem(turn, brief)
-  if (problem) failNode(turn, planNode, problem, started)
+  context.emit({ type: 'prompt.composed', nodeId, payload: { nodeId, ...brief.composed }, cause: started })
+  const problem = briefProblem(context, brief)
+  if (problem) failAttempt(context, planNode, problem, started)
 }
 
-function briefProblem(turn: DecisionContext, brief: Brief): Failure | undefined {
+function briefProblem(context: DecisionContext, brief: Brief): Failure | undefined {
   // R-MANIF-7, R-LIVE-10, R-LIVE-28: a bad task never reaches a model.
   if (brief.taskProblem !== undefined) {
     const message = `the task does not fit the task schema of agent "${brief.agentId}": ${brief.taskProblem}`
     return failure('handoff_task_schema_violation', message, { retryable: false })
   }
-  const denied = policies(turn.active).map(policy => modelProblem(brief, policy))
-  const unpriced = turn.active.budget?.maxCostUsd !== undefined && brief.price === undefined
+  const denied = policies(context.active).map(policy => modelProblem(brief, policy))
+  const unpriced = context.active.budget?.maxCostUsd !== undefined && brief.price === undefined
   const why = denied.find(problem => problem !== undefined) ?? (unpriced ? UNPRICED : undefined)
   if (why === undefined) return undefined
   const message = `the budget of this run does not let it call ${brief.provider}:${brief.model}: ${why}`
@@ -112,12 +116,12 @@ export function invocationMove(state: Active, index: number): 'tool' | 'model' |
 }
 
 /** Takes the next step of an agent that has one to take. */
-export function proceedInvocation(turn: DecisionContext, planNode: PlanNode): void {
-  const move = invocationMove(turn.active, planNode.index)
-  const node = working(turn, planNode)
+export function proceedInvocation(context: DecisionContext, planNode: PlanNode): void {
+  const move = invocationMove(context.active, planNode.index)
+  const node = working(context, planNode)
   if (!node || move === undefined) return
-  if (move === 'model') return callModel(turn, planNode, node)
-  if (move === 'deny') return denyTool(turn, planNode, node)
+  if (move === 'model') return callModel(context, planNode, node)
+  if (move === 'deny') return denyTool(context, planNode, node)
   const next = nextCall(node.invocation)
-  if (next) callTool(turn, planNode, node, next.position, next.wanted)
+  if (next) callTool(context, planNode, node, next.position, next.wanted)
 }

@@ -11,38 +11,43 @@ export type Closing = { readonly schemaValidated?: boolean; readonly confidence?
 
 /** R-LIVE-16: the last word about an invocation, however it ends. Returns its sequence; undefined when none is open. */
 export function closeInvocation(
-  turn: DecisionContext,
+  context: DecisionContext,
   { node, index }: PlanNode,
   outcome: InvocationOutcome,
   cause?: number,
   closing: Closing = {},
 ): number | undefined {
-  const invocation = invocationOf(nodeAt(turn.active, index))
+  const invocation = invocationOf(nodeAt(context.active, index))
   if (invocation === undefined) return undefined
-  if (invocation.now.is === 'thinking') loseCall(turn, node.id, invocation, invocation.now)
-  if (invocation.now.is === 'using') leaveTool(turn, node.id, invocation, invocation.now)
+  if (invocation.now.is === 'thinking') loseCall(context, node.id, invocation, invocation.now)
+  if (invocation.now.is === 'using') leaveTool(context, node.id, invocation, invocation.now)
   const { invocationId, brief, started } = invocation
   const payload = { invocationId, agentId: brief.agentId, outcome, ...closing }
-  return turn.emit({ type: 'agent.invocation.completed', nodeId: node.id, payload, cause: cause ?? started })
+  return context.emit({ type: 'agent.invocation.completed', nodeId: node.id, payload, cause: cause ?? started })
 }
 
 /** A call whose answer nobody will hear: it may have been billed, so what was set aside for it counts as spent. */
-export function loseCall(turn: DecisionContext, nodeId: string, { invocationId, brief }: InvocationState, now: Thinking): number {
+export function loseCall(
+  context: DecisionContext,
+  nodeId: string,
+  { invocationId, brief }: InvocationState,
+  now: Thinking,
+): number {
   const { call, attempt, tokens, costNano, requested } = now
-  const before = spentBy(turn.active)
+  const before = spentBy(context.active)
   const charged = { chargedTokens: tokens, ...(brief.price ? { chargedCostUsd: usdOf(costNano) } : {}) }
   const payload = { nodeId, invocationId, call, attempt, ...charged }
-  const lost = turn.emit({ type: 'assay.model.lost', nodeId, payload, cause: requested })
-  tellSpend(turn, before, lost)
+  const lost = context.emit({ type: 'assay.model.lost', nodeId, payload, cause: requested })
+  tellSpend(context, before, lost)
   return lost
 }
 
 /** R-LIVE-7: a call that nobody waits for any more has its return too; what came of it is not known. */
-function leaveTool(turn: DecisionContext, nodeId: string, { brief, rounds }: InvocationState, now: Using): void {
+function leaveTool(context: DecisionContext, nodeId: string, { brief, rounds }: InvocationState, now: Using): void {
   const { position, called, callId } = now
   const toolId = rounds.at(-1)?.wanted[position]?.toolId ?? ''
   const tool = { agentId: brief.agentId, toolName: toolId, toolId, callId }
-  turn.emit({
+  context.emit({
     type: 'agent.toolReturned',
     nodeId,
     payload: { ...tool, status: 'error', error: { code: 'tool_outcome_unknown' } },
@@ -52,10 +57,10 @@ function leaveTool(turn: DecisionContext, nodeId: string, { brief, rounds }: Inv
 }
 
 /** Before an immediate pause: calls under way are cut, and made again when the run goes on. */
-export function loseCalls(turn: DecisionContext): void {
-  for (const index of turn.active.open) {
-    const invocation = invocationOf(nodeAt(turn.active, index))
+export function loseCalls(context: DecisionContext): void {
+  for (const index of context.active.open) {
+    const invocation = invocationOf(nodeAt(context.active, index))
     if (invocation?.now.is === 'thinking')
-      loseCall(turn, planNodeAt(turn.plan, index).node.id, invocation, invocation.now)
+      loseCall(context, planNodeAt(context.plan, index).node.id, invocation, invocation.now)
   }
 }

@@ -6,16 +6,16 @@ import { summaryOf } from '../reasoning.js'
 import { closeInvocation, loseCall } from './lifecycle.js'
 import { decided } from './conclude.js'
 import type { EnvelopeReason, UsageSecret } from './events.js'
-import { failNode } from '../run/node-lifecycle.js'
+import { failAttempt } from '../run/node-lifecycle.js'
 import { exhaust } from '../budget/exhaust.js'
 import { maskWithin, secretsOf } from '../run/redaction.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { leftOf, roomFor, setAside, spentBy, tellSpend } from '../budget/decide.js'
 import type { Active } from '../run/state.js'
-import { tellOfAgent } from '../supervisor/decide.js'
+import { recordAgentEvent } from '../supervisor/decide.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { NO_CALLS, type OnAgent } from '../run/waiting.js'
-import { type Heard, ledTo, stillWorking, working } from './working.js'
+import { type OutcomeOf, ledTo, stillWorking, working } from './working.js'
 
 /** Calls that one answer of a model may ask for; what is beyond is told to be too many. */
 const MAX_CALLS_AT_ONCE = 16
@@ -31,24 +31,24 @@ export function mayCallModel(state: Active, { inputTokens, outputTokens, brief }
 }
 
 /** Step 5: sets aside what the call may cost at most, then owes it. */
-export function callModel(turn: DecisionContext, planNode: PlanNode, node: OnAgent): void {
+export function callModel(context: DecisionContext, planNode: PlanNode, node: OnAgent): void {
   const { invocation } = node
   const { brief, inputTokens, calls, retries, invocationId } = invocation
   const cause = ledTo(invocation)
   if (calls >= brief.maxRounds + retries) {
     const message = `agent "${brief.agentId}" may call its model ${brief.maxRounds} times for one task and has not come to an answer; raise models.maxRounds or give it a smaller task`
-    return failNode(turn, planNode, failure('agent_rounds_exceeded', message, { retryable: false }), cause)
+    return failAttempt(context, planNode, failure('agent_rounds_exceeded', message, { retryable: false }), cause)
   }
   const nodeId = planNode.node.id
   const least = Math.min(LEAST_OUTPUT, invocation.outputTokens)
-  const fitting = outputWithin(leftOf(turn.active), inputTokens, brief.price)
+  const fitting = outputWithin(leftOf(context.active), inputTokens, brief.price)
   const maxOutputTokens = Math.max(least, Math.min(invocation.outputTokens, fitting))
   const reservedTokens = inputTokens + maxOutputTokens
   const costNano = mostCostOf(inputTokens, maxOutputTokens, brief.price)
-  const wanted = plus(plus(spentBy(turn.active), setAside(turn.active)), { tokens: reservedTokens, costNano })
-  const dimension = overspent(wanted, turn.active.budget ?? {})
-  if (dimension) return exhaust(turn, nodeId, dimension, wanted, cause)
-  turn.emit({
+  const wanted = plus(plus(spentBy(context.active), setAside(context.active)), { tokens: reservedTokens, costNano })
+  const dimension = overspent(wanted, context.active.budget ?? {})
+  if (dimension) return exhaust(context, nodeId, dimension, wanted, cause)
+  context.emit({
     type: 'assay.model.requested',
     nodeId,
     payload: {
@@ -69,43 +69,51 @@ const spoiledOf = ({ calls: { spoiled } = NO_CALLS }: OnAgent, call: number): nu
   spoiled?.call === call ? spoiled.attempt : 0
 
 /** Reasoning as it comes. What a second try of the same call repeats is not told again. */
-export function modelReasoned(turn: DecisionContext, planNode: PlanNode, input: Heard<'ModelReasoned'>): void {
+export function modelReasoned(context: DecisionContext, planNode: PlanNode, input: OutcomeOf<'ModelReasoned'>): void {
   const { call, attempt, sequence, delta } = input
-  const now = working(turn, planNode)?.invocation.now
+  const now = working(context, planNode)?.invocation.now
   if (now?.is !== 'thinking' || now.call !== call || now.attempt !== attempt || now.deltas !== sequence) return
   // A secret of the run could stand half in one piece and half in the next; the whole, which follows, is masked as one.
-  if (secretsOf(turn.active) !== undefined) return
-  const { brief } = stillWorking(turn, planNode).invocation
+  if (secretsOf(context.active) !== undefined) return
+  const { brief } = stillWorking(context, planNode).invocation
   const payload = { agentId: brief.agentId, delta, sequence }
-  tellOfAgent(turn, planNode.node.id, { type: 'agent.reasoning.delta', payload }, now.requested)
+  recordAgentEvent(context, planNode.node.id, { type: 'agent.reasoning.delta', payload }, now.requested)
 }
 
 /** The host that made the call is gone, and nobody knows what came of it. */
-export function modelLost(turn: DecisionContext, planNode: PlanNode, { call, attempt }: Heard<'ModelLost'>): void {
-  const node = working(turn, planNode)
+export function modelLost(
+  context: DecisionContext,
+  planNode: PlanNode,
+  { call, attempt }: OutcomeOf<'ModelLost'>,
+): void {
+  const node = working(context, planNode)
   const now = node?.invocation.now
   if (!node || now?.is !== 'thinking' || now.call !== call || now.attempt !== attempt) return
-  loseCall(turn, planNode.node.id, node.invocation, now)
+  loseCall(context, planNode.node.id, node.invocation, now)
 }
 
-export function modelAnswered(turn: DecisionContext, planNode: PlanNode, { call, answer }: Heard<'ModelAnswered'>): void {
-  const node = working(turn, planNode)
+export function modelAnswered(
+  context: DecisionContext,
+  planNode: PlanNode,
+  { call, answer }: OutcomeOf<'ModelAnswered'>,
+): void {
+  const node = working(context, planNode)
   const now = node?.invocation.now
   if (!node || now?.is !== 'thinking' || now.call !== call) return
   const { requested } = now
-  if (answer.ok) return hear(turn, planNode, node, answer.reply, answer.contents, requested)
+  if (answer.ok) return hear(context, planNode, node, answer.reply, answer.contents, requested)
   // R-BUDGET-1: what a broken call has cost is spent, whatever comes of it.
   if (answer.usage === undefined) {
-    tellUsage(turn, planNode, node, { inputTokens: 0, outputTokens: 0 }, requested)
-    return failNode(turn, planNode, answer.error, requested)
+    tellUsage(context, planNode, node, { inputTokens: 0, outputTokens: 0 }, requested)
+    return failAttempt(context, planNode, answer.error, requested)
   }
-  tellUsage(turn, planNode, node, answer.usage, requested)
-  if (answer.error.retryable === false) return failNode(turn, planNode, answer.error, requested)
-  askAgain(turn, planNode, 'unknown', answer.error, requested)
+  tellUsage(context, planNode, node, answer.usage, requested)
+  if (answer.error.retryable === false) return failAttempt(context, planNode, answer.error, requested)
+  askAgain(context, planNode, 'unknown', answer.error, requested)
 }
 
 function hear(
-  turn: DecisionContext,
+  context: DecisionContext,
   planNode: PlanNode,
   node: OnAgent,
   reply: ModelReply,
@@ -114,30 +122,30 @@ function hear(
 ): void {
   const { brief } = node.invocation
   const nodeId = planNode.node.id
-  const verbosity = verbosityOf(turn.active)
+  const verbosity = verbosityOf(context.active)
   // R-EVENT-4, R-EVENT-5, R-LIVE-21: told once for every call, also by a model that gives no reasons.
   if (verbosity !== 'off') {
-    const masked = String(maskWithin(reply.reasoning ?? '', secretsOf(turn.active)))
+    const masked = String(maskWithin(reply.reasoning ?? '', secretsOf(context.active)))
     const reasoning = verbosity === 'summary' ? summaryOf(masked) : masked
     const payload = { agentId: brief.agentId, reasoning, verbosity }
-    tellOfAgent(turn, nodeId, { type: 'agent.reasoned', payload }, requested)
+    recordAgentEvent(context, nodeId, { type: 'agent.reasoned', payload }, requested)
   }
   const { said } = reply
   const wanted = said.kind === 'tools' ? said.calls.map(isTooMany) : []
   const kept = said.kind === 'tools' || said.kind === 'unusable' || said.kind === 'truncated'
   const { replyTokens } = reply
-  tellUsage(turn, planNode, node, reply.usage, requested, kept ? { contents, replyTokens, wanted } : {})
+  tellUsage(context, planNode, node, reply.usage, requested, kept ? { contents, replyTokens, wanted } : {})
   // A provider that bills more than could be set aside has crossed the ceiling; nothing is built on that.
-  const over = overspent(spentBy(turn.active), turn.active.budget ?? {})
-  if (over) return exhaust(turn, nodeId, over, spentBy(turn.active), requested)
-  judge(turn, planNode, reply, requested)
+  const over = overspent(spentBy(context.active), context.active.budget ?? {})
+  if (over) return exhaust(context, nodeId, over, spentBy(context.active), requested)
+  judge(context, planNode, reply, requested)
 }
 
 const isTooMany = (wanted: ToolWanted, position: number): ToolWanted =>
   position < MAX_CALLS_AT_ONCE ? wanted : { argsHash: wanted.argsHash }
 
-function judge(turn: DecisionContext, planNode: PlanNode, { said, usage }: ModelReply, requested: number): void {
-  const { brief } = stillWorking(turn, planNode).invocation
+function judge(context: DecisionContext, planNode: PlanNode, { said, usage }: ModelReply, requested: number): void {
+  const { brief } = stillWorking(context, planNode).invocation
   const { provider, model } = brief
   const nodeId = planNode.node.id
   switch (said.kind) {
@@ -146,25 +154,25 @@ function judge(turn: DecisionContext, planNode: PlanNode, { said, usage }: Model
     case 'answered':
       if (said.recovery !== undefined) {
         const payload = { nodeId, path: said.recovery }
-        turn.emit({ type: 'envelope.recovery.applied', nodeId, payload, cause: requested })
+        context.emit({ type: 'envelope.recovery.applied', nodeId, payload, cause: requested })
       }
-      return decided(turn, planNode, said.result, said.confidence, requested)
+      return decided(context, planNode, said.result, said.confidence, requested)
     case 'refused': {
       // R-ENV-1, R-ENV-3, R-LIVE-30: never asked again, never made up for.
       const category = said.safetyCategory === undefined ? {} : { safetyCategory: said.safetyCategory }
       const payload = { nodeId, provider, model, refusalText: null, ...category }
-      const refusal = turn.emit({ type: 'envelope.refusal', nodeId, payload, cause: requested })
-      closeInvocation(turn, planNode, 'refused', refusal)
+      const refusal = context.emit({ type: 'envelope.refusal', nodeId, payload, cause: requested })
+      closeInvocation(context, planNode, 'refused', refusal)
       const message = `${provider}:${model} refused the task of agent "${brief.agentId}"; change the task or the model`
-      return failNode(turn, planNode, failure('envelope_refusal', message, { retryable: false }), refusal)
+      return failAttempt(context, planNode, failure('envelope_refusal', message, { retryable: false }), refusal)
     }
     case 'truncated': {
       const outputTokenCount = usage.outputTokens
       const payload = { nodeId, provider, model, stopReason: said.stopReason, outputTokenCount }
-      turn.emit({ type: 'envelope.truncated', nodeId, payload, cause: requested })
+      context.emit({ type: 'envelope.truncated', nodeId, payload, cause: requested })
       const message = `the answer of ${provider}:${model} was cut off, however much room it got; raise models.maxOutputTokens or ask for less`
       return askAgain(
-        turn,
+        context,
         planNode,
         'truncation',
         failure('envelope_truncation_unrecoverable', message, { retryable: false }),
@@ -178,45 +186,45 @@ function judge(turn: DecisionContext, planNode: PlanNode, { said, usage }: Model
       const error = failure(isSchema ? 'handoff_return_schema_violation' : 'envelope_invalid', message, {
         retryable: false,
       })
-      askAgain(turn, planNode, said.reason, error, requested, said.problem)
+      askAgain(context, planNode, said.reason, error, requested, said.problem)
     }
   }
 }
 
 /** R-ENV-2: asks once more while it may, else the node fails for `error`. */
 function askAgain(
-  turn: DecisionContext,
+  context: DecisionContext,
   planNode: PlanNode,
   reason: EnvelopeReason,
   error: Failure,
   cause: number,
   correction?: string,
 ): void {
-  const { brief, retries } = stillWorking(turn, planNode).invocation
+  const { brief, retries } = stillWorking(context, planNode).invocation
   const nodeId = planNode.node.id
   if (retries >= brief.maxRetries) {
     const payload = { nodeId, totalAttempts: retries + 1, finalReason: reason }
-    const exhausted = turn.emit({ type: 'envelope.retry.exhausted', nodeId, payload, cause })
-    return failNode(turn, planNode, error, exhausted)
+    const exhausted = context.emit({ type: 'envelope.retry.exhausted', nodeId, payload, cause })
+    return failAttempt(context, planNode, error, exhausted)
   }
-  const before = spentBy(turn.active)
-  const room = roomFor(turn.active, { retries: 1 })
-  if (room === 'retries') return exhaust(turn, nodeId, 'retries', plus(before, { retries: 1 }), cause)
+  const before = spentBy(context.active)
+  const room = roomFor(context.active, { retries: 1 })
+  if (room === 'retries') return exhaust(context, nodeId, 'retries', plus(before, { retries: 1 }), cause)
   // Workers may need all that is left: nothing is tried again at their cost.
-  if (room === 'not-yet') return failNode(turn, planNode, error, cause)
-  const attempted = turn.emit({
+  if (room === 'not-yet') return failAttempt(context, planNode, error, cause)
+  const attempted = context.emit({
     type: 'envelope.retry.attempted',
     nodeId,
     payload: { nodeId, attempt: retries + 2, reason },
     ...(correction === undefined ? {} : { secret: { correction } }),
     cause,
   })
-  tellSpend(turn, before, attempted)
+  tellSpend(context, before, attempted)
 }
 
 /** R-BUDGET-1: exactly one for every call that was answered, or broke off. */
 function tellUsage(
-  turn: DecisionContext,
+  context: DecisionContext,
   { node: { id: nodeId } }: PlanNode,
   { invocation, calls: { paid } = NO_CALLS }: OnAgent,
   usage: Usage,
@@ -228,7 +236,7 @@ function tellUsage(
   const nano = costOf(usage, price)
   // An earlier attempt of this node has paid for the calls whose outcomes it left.
   const cacheHit = usage.cacheHit || invocation.calls <= paid.calls
-  const before = spentBy(turn.active)
+  const before = spentBy(context.active)
   const payload = {
     provider,
     model,
@@ -242,7 +250,7 @@ function tellUsage(
     nodeId,
   }
   const kept = Object.keys(secret).length > 0 ? { secret } : {}
-  tellSpend(turn, before, turn.emit({ type: 'provider.usage', nodeId, payload, cause, ...kept }))
+  tellSpend(context, before, context.emit({ type: 'provider.usage', nodeId, payload, cause, ...kept }))
 }
 
 export const verbosityOf = ({ started }: Active): 'summary' | 'full' | 'off' => {

@@ -4,7 +4,7 @@ import type { InvocationState } from './state.js'
 import type { Json } from '../json.js'
 import { present } from '../present.js'
 import { tellArtifact } from '../run/artifact.js'
-import { failNode, tooLarge } from '../run/node-lifecycle.js'
+import { failAttempt, valueTooLarge } from '../run/node-lifecycle.js'
 import { exhaust } from '../budget/exhaust.js'
 import { carriesSecret, MASK, maskWithin, secretsOf } from '../run/redaction.js'
 import type { PlanNode } from '../workflow/plan.js'
@@ -13,7 +13,7 @@ import type { Active } from '../run/state.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { isTooLarge } from '../run/value-size.js'
 import { NO_CALLS, type OnAgent } from '../run/waiting.js'
-import { type Heard, ledTo, working } from './working.js'
+import { type OutcomeOf, ledTo, working } from './working.js'
 
 /** Whether an earlier attempt of the node has paid for the next tool call, and left its outcome. */
 const isPaid = ({ calls: { made, paid } = NO_CALLS }: OnAgent): boolean => made.uses < paid.uses
@@ -23,18 +23,24 @@ export const mayCallTool = (state: Active, node: OnAgent): boolean =>
   isPaid(node) || roomFor(state, { toolCalls: 1 }) !== 'not-yet'
 
 /** R-TOOL-3: every call is told before it is made, by hash. R-TOOL-4: what the principal may not do is not done. */
-export function callTool(turn: DecisionContext, planNode: PlanNode, node: OnAgent, position: number, wanted: ToolWanted): void {
+export function callTool(
+  context: DecisionContext,
+  planNode: PlanNode,
+  node: OnAgent,
+  position: number,
+  wanted: ToolWanted,
+): void {
   const { invocation } = node
   const nodeId = planNode.node.id
   const { brief } = invocation
   const cause = ledTo(invocation)
   const terms = termsOf(brief, wanted.toolId)
-  if (!isPaid(node) && roomFor(turn.active, { toolCalls: 1 }) === 'toolCalls')
-    return exhaust(turn, nodeId, 'toolCalls', plus(spentBy(turn.active), { toolCalls: 1 }), cause)
+  if (!isPaid(node) && roomFor(context.active, { toolCalls: 1 }) === 'toolCalls')
+    return exhaust(context, nodeId, 'toolCalls', plus(spentBy(context.active), { toolCalls: 1 }), cause)
   const tool = { agentId: brief.agentId, toolName: terms.toolId, toolId: terms.toolId }
-  const { owner } = turn.active.started
-  const before = spentBy(turn.active)
-  const called = turn.emitNumbered(sequence => ({
+  const { owner } = context.active.started
+  const before = spentBy(context.active)
+  const called = context.emitNumbered(sequence => ({
     type: 'agent.toolCalled',
     nodeId,
     payload: {
@@ -47,16 +53,16 @@ export function callTool(turn: DecisionContext, planNode: PlanNode, node: OnAgen
     secret: { position, ...(isPaid(node) ? { paid: true as const } : {}) },
     cause,
   }))
-  tellSpend(turn, before, called)
+  tellSpend(context, before, called)
   const notCalled =
-    missingScopes(turn.active, terms).length > 0
+    missingScopes(context.active, terms).length > 0
       ? 'forbidden'
       : wanted.problem === undefined
         ? undefined
         : 'invalid_arguments'
   if (notCalled === undefined) return
   const error: Json = notCalled === 'forbidden' ? forbidden(terms.toolId, terms.scopes) : { code: notCalled }
-  turn.emit({
+  context.emit({
     type: 'agent.toolReturned',
     nodeId,
     payload: { ...tool, callId: `call-${called}`, status: notCalled === 'forbidden' ? 'forbidden' : 'error', error },
@@ -85,12 +91,12 @@ const termsOf = ({ tools }: Brief, toolId: string | undefined): ToolTerms =>
 export const isForbidden = (state: Active, invocation: InvocationState): boolean =>
   missingScopes(state, toolInUse(invocation)).length > 0
 
-export function denyTool(turn: DecisionContext, { node: { id: nodeId } }: PlanNode, { invocation }: OnAgent): void {
+export function denyTool(context: DecisionContext, { node: { id: nodeId } }: PlanNode, { invocation }: OnAgent): void {
   const { now, brief } = invocation
   if (now.is !== 'using') return
   const { toolId, scopes } = toolInUse(invocation)
   const tool = { agentId: brief.agentId, toolName: toolId, toolId, callId: now.callId }
-  turn.emit({
+  context.emit({
     type: 'agent.toolReturned',
     nodeId,
     payload: { ...tool, status: 'forbidden', error: forbidden(toolId, scopes) },
@@ -106,15 +112,19 @@ const forbidden = (toolName: string, scopes: readonly string[]): Json => ({
   requiredScopes: [...scopes],
 })
 
-export function toolAnswered(turn: DecisionContext, planNode: PlanNode, { position, call, answer }: Heard<'ToolAnswered'>): void {
-  const invocation = working(turn, planNode)?.invocation
+export function toolAnswered(
+  context: DecisionContext,
+  planNode: PlanNode,
+  { position, call, answer }: OutcomeOf<'ToolAnswered'>,
+): void {
+  const invocation = working(context, planNode)?.invocation
   const now = invocation?.now
   if (!invocation || now?.is !== 'using' || now.position !== position || invocation.calls !== call) return
-  if (!answer.ok) return failNode(turn, planNode, answer.error, now.called)
+  if (!answer.ok) return failAttempt(context, planNode, answer.error, now.called)
   const { reply, contents } = answer
   const { toolId } = toolInUse(invocation)
   const nodeId = planNode.node.id
-  const returned = turn.emit({
+  const returned = context.emit({
     type: 'agent.toolReturned',
     nodeId,
     payload: {
@@ -129,15 +139,20 @@ export function toolAnswered(turn: DecisionContext, planNode: PlanNode, { positi
     secret: { position, contents, resultTokens: reply.resultTokens },
     cause: now.called,
   })
-  if (reply.artifact !== undefined) keepArtifact(turn, planNode, reply.artifact, returned)
+  if (reply.artifact !== undefined) keepArtifact(context, planNode, reply.artifact, returned)
 }
 
 /** What a tool made for the run is told right after the tool has returned, so a second call finds it in the log. */
-function keepArtifact(turn: DecisionContext, planNode: PlanNode, { artifactType, content }: ArtifactMade, cause: number): void {
-  if (isTooLarge(content)) return failNode(turn, planNode, tooLarge('the artifact'), cause)
-  const secrets = secretsOf(turn.active)
+function keepArtifact(
+  context: DecisionContext,
+  planNode: PlanNode,
+  { artifactType, content }: ArtifactMade,
+  cause: number,
+): void {
+  if (isTooLarge(content)) return failAttempt(context, planNode, valueTooLarge('the artifact'), cause)
+  const secrets = secretsOf(context.active)
   // A model names the type as it likes, and everybody sees it.
   const type = carriesSecret(artifactType, secrets) ? MASK : artifactType
   const shown = maskWithin(content, secrets)
-  tellArtifact(turn, planNode.node.id, { artifactType: type, content, shown }, cause)
+  tellArtifact(context, planNode.node.id, { artifactType: type, content, shown }, cause)
 }

@@ -39,10 +39,17 @@ import { cutOf, retold, startOf } from './fork.js'
 import type { RecordedInput, RunInput } from '../run/input.js'
 import { nextMoment } from '../run/effects.js'
 import { planNodeAt } from '../workflow/plan.js'
-import { Retelling, Strayed } from './guide.js'
-import { type Active, type JudgeState, nodeAt, type NodeState, type RunState, type WorkerState } from '../run/state.js'
-import { caseOf } from '../verification/decide.js'
-import { judgesIn, questionOf, type Waiting, workersOf } from '../run/waiting.js'
+import { ReplayGuide, NonDeterminismError } from './guide.js'
+import {
+  type Active,
+  type VerifierState,
+  nodeAt,
+  type NodeState,
+  type RunState,
+  type WorkerState,
+} from '../run/state.js'
+import { pendingInspection } from '../verification/decide.js'
+import { verifiersIn, questionOf, type Waiting, workersOf } from '../run/waiting.js'
 
 type Step = { readonly sequence: number; readonly at: number; readonly input: RecordedInput }
 type Live = Exclude<RunInput, { type: 'Retold' }>
@@ -102,14 +109,14 @@ export class Replay {
     const shared = this.#first ? this.#shared : []
     this.#first = undefined
     try {
-      const retelling = new Retelling({ shared, original: sequence => this.#source.get(sequence) })
+      const retelling = new ReplayGuide({ shared, original: sequence => this.#source.get(sequence) })
       const decision = decideLive(this.rules, this.#state, input, retelling)
-      if (!retelling.isDone) throw new Strayed('the shared part holds more than its last decision')
+      if (!retelling.isDone) throw new NonDeterminismError('the shared part holds more than its last decision')
       if (!decision.ok) return []
       this.#state = decision.state
       return decision.events
     } catch (error) {
-      if (!(error instanceof Strayed)) throw error
+      if (!(error instanceof NonDeterminismError)) throw error
       // The rules have changed since, or the log is older than its inputs: go on from what the shared part tells.
       this.#state = retold(this.rules, this.#state, this.runId, shared)
       return []
@@ -154,7 +161,7 @@ export class Replay {
       }
       case 'Inspected': {
         const node = this.#node(state, input.nodeId)
-        const wanted = node && caseOf(state, input.nodeId, node)
+        const wanted = node && pendingInspection(state, input.nodeId, node)
         const isMeant =
           wanted?.bound.gate.gate_id === input.gateId &&
           wanted.attempt === input.attempt &&
@@ -188,8 +195,11 @@ export class Replay {
   }
 
   /** What became of asking a verifier, if that verifier is being asked here. */
-  #asVerifier<Answer extends Extract<RecordedInput, { type: 'ChildStarted' | 'ChildRefused' }>>(state: Active, input: Answer) {
-    const judge = judgesIn(this.#node(state, input.nodeId))[input.worker]
+  #asVerifier<Answer extends Extract<RecordedInput, { type: 'ChildStarted' | 'ChildRefused' }>>(
+    state: Active,
+    input: Answer,
+  ) {
+    const judge = verifiersIn(this.#node(state, input.nodeId))[input.worker]
     return judge?.is === 'starting' ? { ...input, since: judge.began } : undefined
   }
 
@@ -243,10 +253,10 @@ export class Replay {
 
 const isTimer = (node: Waiting): boolean => node.on === 'host' && node.wait.kind === 'timer'
 
-type Child = WorkerState | JudgeState
+type Child = WorkerState | VerifierState
 
 /** Runs that a node has started: its workers, and the verifiers of what they bring. */
-const childrenOf = (node: NodeState | undefined): readonly Child[] => [...workersOf(node), ...judgesIn(node)]
+const childrenOf = (node: NodeState | undefined): readonly Child[] => [...workersOf(node), ...verifiersIn(node)]
 
 const isRunning = (childRunId: string) => (child: Child) => child.is === 'running' && child.childRunId === childRunId
 

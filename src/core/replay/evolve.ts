@@ -1,6 +1,6 @@
-import { type Draft, put } from '../run/draft.js'
+import { type Draft, putNode } from '../run/draft.js'
 import type { RunForked } from '../run/events.js'
-import { orphanedJudges } from '../verification/evolve.js'
+import { orphanedVerifiers } from '../verification/evolve.js'
 import { changed } from '../interrupt/evolve.js'
 import { orphaned } from '../handoff/evolve.js'
 import { rest } from '../run/idle-time.js'
@@ -31,7 +31,7 @@ export function branch(draft: Draft, { configurable, tags, metadata, principalSc
     if (node.is !== 'waiting' && node.is !== 'retrying') continue
     // Calls that the source has paid for are not this run's: what it makes of its own, it pays for.
     const { calls: _, ...own } = node
-    put(draft, index, own.is === 'waiting' ? moved(own, away) : { ...own, dueAt: own.dueAt + away })
+    putNode(draft, index, own.is === 'waiting' ? moved(own, away) : { ...own, dueAt: own.dueAt + away })
   }
   rest(draft)
 }
@@ -60,7 +60,7 @@ function moved(before: Waiting, away: number): Waiting {
 
 function movedHold<Hold extends NonNullable<OnWorkers['hold']>>(hold: Hold | undefined, away: number) {
   if (hold === undefined) return {}
-  const gating = 'gating' in hold ? { gating: orphanedJudges(hold.gating) } : {}
+  const gating = 'gating' in hold ? { gating: orphanedVerifiers(hold.gating) } : {}
   const due = 'dueAt' in hold && hold.dueAt !== undefined ? { dueAt: hold.dueAt + away } : {}
   return { hold: { ...hold, ...gating, ...due } }
 }

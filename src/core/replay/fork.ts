@@ -3,7 +3,7 @@ import { decideLive, goOn, type Rules } from '../run/decide.js'
 import type { Fork, Recorded, RunForked, RunStarted } from '../run/events.js'
 import { evolve } from '../run/evolve.js'
 import type { RecordedInput, RunInput } from '../run/input.js'
-import { Retelling, Strayed } from './guide.js'
+import { ReplayGuide, NonDeterminismError } from './guide.js'
 import type { RunState } from '../run/state.js'
 import { DecisionContext } from '../run/decision-context.js'
 
@@ -83,34 +83,34 @@ export function branchOff(
   const whole = retold(rules, base, runId, events)
   if (whole.phase === 'absent') throw new Error('a branch from the very beginning is started, not cut')
   if (whole.phase === 'ended') return { ok: true, events: [], state: whole }
-  const announce = (turn: DecisionContext) => {
-    const { state } = turn
+  const announce = (context: DecisionContext) => {
+    const { state } = context
     // A run that has just ended has nothing to go on with.
     if (state.phase !== 'active' || state.fork === undefined) return
     const { sourceRunId, fromSeq } = state.fork
-    turn.at = Math.max(turn.at, now)
+    context.at = Math.max(context.at, now)
     const narrowed = narrowedScope(state.started, scopes)
-    turn.note({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay, ...narrowed } })
+    context.note({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay, ...narrowed } })
   }
   const finished = finish(rules, cutOf(rules, base, runId, events), announce)
   if (finished) return gone(rules, finished, runId, now)
   // Nothing was half decided, or the rules have changed since: go on from the state that the log tells.
-  const turn = new DecisionContext(rules.plan, rules.limits, whole, runId, now)
-  announce(turn)
-  return gone(rules, turn, runId, now)
+  const context = new DecisionContext(rules.plan, rules.limits, whole, runId, now)
+  announce(context)
+  return gone(rules, context, runId, now)
 }
 
 /** The rest of the decision that the cut goes through, if today's rules still decide it so. */
-function finish(rules: Rules, { before, input, shared }: Cut, parted: (turn: DecisionContext) => void) {
+function finish(rules: Rules, { before, input, shared }: Cut, parted: (context: DecisionContext) => void) {
   // A child that the source had just started is the source's: a branch starts its own.
   const isBirth = ({ type }: Recorded) => type === 'node.dispatched' || type === 'assay.verifier.started'
   if (input === undefined || shared.some(isBirth)) return undefined
   try {
-    const retelling = new Retelling({ shared, parted })
+    const retelling = new ReplayGuide({ shared, parted })
     const decision = decideLive(rules, before, input, retelling)
     return decision.ok && retelling.isDone ? decision : undefined
   } catch (error) {
-    if (error instanceof Strayed) return undefined
+    if (error instanceof NonDeterminismError) return undefined
     throw error
   }
 }
@@ -122,7 +122,7 @@ function gone(
   runId: string,
   now: number,
 ): Decision<RunState, Recorded> {
-  const turn = new DecisionContext(rules.plan, rules.limits, state, runId, now, { type: 'Continue' })
-  if (state.phase === 'active') goOn(rules, turn)
-  return { ok: true, events: [...events, ...turn.events], state: turn.state }
+  const context = new DecisionContext(rules.plan, rules.limits, state, runId, now, { type: 'Continue' })
+  if (state.phase === 'active') goOn(rules, context)
+  return { ok: true, events: [...events, ...context.events], state: context.state }
 }

@@ -3,7 +3,7 @@ import { sameEvent } from './compare.js'
 import type { DecisionContext } from '../run/decision-context.js'
 
 /** The rules of today decide otherwise than the log they are asked to go on with. */
-export class Strayed extends Error {
+export class NonDeterminismError extends Error {
   override readonly name = 'Strayed'
 }
 
@@ -11,7 +11,7 @@ export class Strayed extends Error {
  * Guides a decision that another log has made before. The events that a fork shares with its source are taken from
  * there; a replay's own are compared with what the source said, and the first difference is reported once.
  */
-export class Retelling {
+export class ReplayGuide {
   inherited = 0
 
   constructor(
@@ -19,7 +19,7 @@ export class Retelling {
       /** Events of this decision that the fork shares with its source. */
       readonly shared?: readonly Recorded[]
       /** Called when the shared events are used up: from here on the run is its own. */
-      readonly parted?: (turn: DecisionContext) => void
+      readonly parted?: (context: DecisionContext) => void
       /** What the source said at a sequence; undefined beyond its end. */
       readonly original?: (sequence: number) => Recorded | undefined
     },
@@ -31,63 +31,65 @@ export class Retelling {
   }
 
   /** Takes over what was only said about the log. */
-  #recallRemarks(turn: DecisionContext): void {
+  #recallRemarks(context: DecisionContext): void {
     for (let next = this.options.shared?.[this.inherited]; next && isRemark(next); ) {
       this.inherited += 1
-      turn.recall(next)
+      context.recall(next)
       next = this.options.shared?.[this.inherited]
     }
   }
 
   /** The sequence of the shared event that stands for this one, or undefined when the event is new. */
-  inherit(turn: DecisionContext, event: RunEvent): number | undefined {
+  inherit(context: DecisionContext, event: RunEvent): number | undefined {
     const { shared = [], parted } = this.options
-    this.#recallRemarks(turn)
+    this.#recallRemarks(context)
     const known = shared[this.inherited]
     if (known === undefined) {
-      this.#compare(turn, event)
+      this.#compare(context, event)
       return undefined
     }
     if (known.type !== event.type || known.nodeId !== event.nodeId)
-      throw new Strayed(`event ${known.sequence} is ${known.type}; the rules of this host would now say ${event.type}`)
+      throw new NonDeterminismError(
+        `event ${known.sequence} is ${known.type}; the rules of this host would now say ${event.type}`,
+      )
     this.inherited += 1
-    const sequence = turn.recall(known)
-    this.#recallRemarks(turn)
+    const sequence = context.recall(known)
+    this.#recallRemarks(context)
     if (this.inherited === shared.length) {
-      parted?.(turn)
-      this.remark(turn)
+      parted?.(context)
+      this.remark(context)
     }
     return sequence
   }
 
   /** What was said about the source, because it was a branch or a replay itself, is said here too. */
-  remark(turn: DecisionContext): void {
-    if (turn.state.phase !== 'active' || turn.state.diverged) return
-    const original = this.options.original?.(turn.state.next)
+  remark(context: DecisionContext): void {
+    if (context.state.phase !== 'active' || context.state.diverged) return
+    const original = this.options.original?.(context.state.next)
     if (original === undefined || !isRemark(original)) return
-    turn.at = Math.max(turn.at, original.at)
-    turn.note({ type: original.type, payload: original.payload } as RunEvent)
-    this.remark(turn)
+    context.at = Math.max(context.at, original.at)
+    context.note({ type: original.type, payload: original.payload } as RunEvent)
+    this.remark(context)
   }
 
   /**
    * A hand-off names the run in whose name it was made, and a verdict the event it is about, also where they are told
    * again (contract agents §0.3, R-VERIFY-22).
    */
-  asRecorded(turn: DecisionContext, event: RunEvent): RunEvent {
-    if (!NAMES_RUN.test(event.type) || turn.state.phase === 'absent') return event
-    const original = this.options.original?.(turn.state.next)
+  asRecorded(context: DecisionContext, event: RunEvent): RunEvent {
+    if (!NAMES_RUN.test(event.type) || context.state.phase === 'absent') return event
+    const original = this.options.original?.(context.state.next)
     return original && sameEvent(original, event) ? ({ ...event, payload: original.payload } as RunEvent) : event
   }
 
   /** R-REPLAY-10 */
-  #compare(turn: DecisionContext, event: RunEvent): void {
-    const { runId } = turn
-    if (turn.state.phase === 'absent' || turn.state.diverged || turn.state.fork === undefined) return
-    const original = this.options.original?.(turn.state.next)
+  #compare(context: DecisionContext, event: RunEvent): void {
+    const { runId } = context
+    if (context.state.phase === 'absent' || context.state.diverged || context.state.fork === undefined) return
+    const original = this.options.original?.(context.state.next)
     if (original === undefined || sameEvent(original, event)) return
-    const { sourceRunId } = turn.state.fork
-    turn.note({
+    const { sourceRunId } = context.state.fork
+    context.note({
       type: 'replay.diverged',
       payload: {
         sourceRunId,

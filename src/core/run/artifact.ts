@@ -10,12 +10,12 @@ type Artifact = {
 
 /** The id names the event that holds the content, so the log itself is the artifact store. */
 export function tellArtifact(
-  turn: DecisionContext,
+  context: DecisionContext,
   nodeId: string,
   { artifactType, content, shown }: Artifact,
   cause: number,
 ): number {
-  return turn.emitNumbered(sequence => ({
+  return context.emitNumbered(sequence => ({
     type: 'artifact.created',
     nodeId,
     payload: { artifactId: `art-${sequence}`, artifactType, nodeId },

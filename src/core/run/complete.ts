@@ -13,18 +13,18 @@ import { atWork } from './waiting.js'
  * Nothing is left to do: the run ends with its outputs, once the gates at its exit have let pass what it leaves behind.
  * That is its variables and channels, too: a parent takes its results from there.
  */
-export function leave(turn: DecisionContext): void {
-  const outputs = outputsOf(turn)
-  const [first] = gatesAt(turn.active, '', { point: 'run' })
-  if (first === undefined) return complete(turn, outputs)
-  const idle = unworked(turn)
-  if (idle !== undefined) return stop(turn, idle)
-  const { variables, channels, hidden } = turn.active
+export function leave(context: DecisionContext): void {
+  const outputs = outputsOf(context)
+  const [first] = gatesAt(context.active, '', { point: 'run' })
+  if (first === undefined) return completeRun(context, outputs)
+  const idle = unworked(context)
+  if (idle !== undefined) return stop(context, idle)
+  const { variables, channels, hidden } = context.active
   const written = Object.keys(channels).length > 0 ? { channels: shownOf(channels, hidden.channels) } : {}
-  const last = turn.active.next - 1
-  const { target, sequence } = turn.active.gated?.latest ?? { target: `${turn.runId}:${last}`, sequence: last }
-  const nodeId = boundGateAt(turn.active, first).gate.position.phase_id
-  turn.emit({
+  const last = context.active.next - 1
+  const { target, sequence } = context.active.gated?.latest ?? { target: `${context.runId}:${last}`, sequence: last }
+  const nodeId = boundGateAt(context.active, first).gate.position.phase_id
+  context.emit({
     type: 'assay.result.staged',
     nodeId,
     payload: { nodeId, point: 'run', targetRef: target },
@@ -49,10 +49,10 @@ function unworked({ plan, active }: DecisionContext): Extract<StopRequested, { o
   }
 }
 
-export function complete(turn: DecisionContext, outputs: JsonObject): void {
-  const goalSatisfied = isSatisfied(turn.active)
+export function completeRun(context: DecisionContext, outputs: JsonObject): void {
+  const goalSatisfied = isSatisfied(context.active)
   const payload = goalSatisfied === undefined ? { outputs } : { outputs, goalSatisfied }
-  turn.emit({ type: 'run.completed', payload, cause: turn.active.next - 1 })
+  context.emit({ type: 'run.completed', payload, cause: context.active.next - 1 })
 }
 
 /** What the orchestrator said of the goal when it stopped. */
@@ -78,12 +78,12 @@ function isWorkMissing(state: NodeState): boolean {
 }
 
 /** The run's outputs as readers may see them: what core.end nodes were given, else what the last nodes gave. */
-function outputsOf(turn: DecisionContext): JsonObject {
+function outputsOf(context: DecisionContext): JsonObject {
   const shown = ({ index, node }: PlanNode): JsonObject => {
-    const state = nodeAt(turn.active, index)
-    return state.is === 'completed' ? maskOutputs(turn.active, node, state.outputs).shown : {}
+    const state = nodeAt(context.active, index)
+    return state.is === 'completed' ? maskOutputs(context.active, node, state.outputs).shown : {}
   }
-  const completed = turn.plan.nodes.filter(({ index }) => nodeAt(turn.active, index).is === 'completed')
+  const completed = context.plan.nodes.filter(({ index }) => nodeAt(context.active, index).is === 'completed')
   const ends = completed.filter(({ type }) => type.typeId === 'core.end')
   if (ends.length > 0) return Object.assign({}, ...ends.map(shown))
   const last = completed.filter(({ outbound }) => outbound.every(edge => edge.port === 'body'))

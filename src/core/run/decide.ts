@@ -26,7 +26,7 @@ import { advance } from './schedule.js'
 import { boundProblems, durationBreach, nodeDueAt } from './limits.js'
 import { loseCalls } from '../invocation/lifecycle.js'
 import type { Recorded, StopRequested } from './events.js'
-import { failNode, settleNode, startNode } from './node-lifecycle.js'
+import { failAttempt, settleNode, beginNode } from './node-lifecycle.js'
 import { childEnded, childRefused, childStarted, childWaits } from '../handoff/decide.js'
 import type { RecordedInput, RunInput } from './input.js'
 import { inputProblems } from './inputs.js'
@@ -37,16 +37,16 @@ import { verifierEnded, verifierRefused, verifierStarted } from '../verification
 import { REPLAY_ASKS_NOBODY, resolve, timeOut } from '../interrupt/decide.js'
 import { maskInputs } from './redaction.js'
 import { type Plan, type PlanNode, planNodeAt, planNodeOf } from '../workflow/plan.js'
-import type { Retelling } from '../replay/guide.js'
+import type { ReplayGuide } from '../replay/guide.js'
 import { tellBudget, withPolicies } from '../budget/decide.js'
 import { nodeAt, type NodeState, type RunState, statusOf } from './state.js'
 import { cancelStopped, childStopped, stop } from './stop.js'
-import { type Limits, DecisionContext } from './decision-context.js'
+import { type RunLimits, DecisionContext } from './decision-context.js'
 import { inspected, resumeGate } from '../verification/decide.js'
 import { questionOf, type Waiting } from './waiting.js'
 import { misplaced } from '../verification/attempt.js'
 
-export type Rules = { readonly plan: Plan; readonly limits: Limits; readonly capabilities: ReadonlySet<string> }
+export type Rules = { readonly plan: Plan; readonly limits: RunLimits; readonly capabilities: ReadonlySet<string> }
 
 /** Every rule of a run. Writes nothing; a refusal is a value; an outcome nobody waits for decides to nothing. */
 export function decide(rules: Rules, state: RunState, input: RunInput): Decision<RunState, Recorded> {
@@ -62,14 +62,22 @@ export function decideLive(
   rules: Rules,
   state: RunState,
   input: Live,
-  retelling?: Retelling,
+  retelling?: ReplayGuide,
 ): Decision<RunState, Recorded> {
   if (input.type === 'StartRun') return start(rules, state, input, retelling)
   if (state.phase === 'absent') return { ok: false, refusal: refuse('not_found', 'the run does not exist') }
   const { now, ...heard } = input
-  const turn = new DecisionContext(rules.plan, rules.limits, state, state.runId, now, heard as RecordedInput, retelling)
-  const refusal = take(rules, turn, input)
-  return refusal ? { ok: false, refusal } : { ok: true, events: turn.events, state: turn.state }
+  const context = new DecisionContext(
+    rules.plan,
+    rules.limits,
+    state,
+    state.runId,
+    now,
+    heard as RecordedInput,
+    retelling,
+  )
+  const refusal = take(rules, context, input)
+  return refusal ? { ok: false, refusal } : { ok: true, events: context.events, state: context.state }
 }
 
 /** A replay hears its source and nobody else; all a person can do is stop it. */
@@ -78,17 +86,17 @@ function decideReplay(
   state: Exclude<RunState, { phase: 'absent' }>,
   input: RunInput,
 ): Decision<RunState, Recorded> {
-  const turn = new DecisionContext(rules.plan, rules.limits, state, state.runId, input.now)
+  const context = new DecisionContext(rules.plan, rules.limits, state, state.runId, input.now)
   switch (input.type) {
     case 'Retold':
       for (const event of input.events)
-        if (turn.state.phase === 'active' && event.sequence === turn.state.next) {
-          turn.recall(event)
-          turn.events.push(event)
+        if (context.state.phase === 'active' && event.sequence === context.state.next) {
+          context.recall(event)
+          context.events.push(event)
         }
       break
     case 'CancelRun': {
-      const refusal = cancel(turn, input)
+      const refusal = cancel(context, input)
       if (refusal) return { ok: false, refusal }
       break
     }
@@ -98,16 +106,16 @@ function decideReplay(
     case 'ResolveInterrupt':
       return { ok: false, refusal: REPLAY_ASKS_NOBODY }
     case 'Quarantine':
-      if (turn.state.phase === 'active') quarantine(turn, input)
+      if (context.state.phase === 'active') quarantine(context, input)
   }
-  return { ok: true, events: turn.events, state: turn.state }
+  return { ok: true, events: context.events, state: context.state }
 }
 
 function start(
   rules: Rules,
   state: RunState,
   input: Extract<RunInput, { type: 'StartRun' }>,
-  retelling?: Retelling,
+  retelling?: ReplayGuide,
 ): Decision<RunState, Recorded> {
   if (state.phase !== 'absent') return { ok: true, events: [], state }
   const { plan, limits } = rules
@@ -126,50 +134,50 @@ function start(
       refusal: refuse('validation_error', message, { depth: started.depth ?? 0, limit: limits.maxDepth }),
     }
   }
-  const turn = new DecisionContext(plan, limits, state, runId, input.now, undefined, retelling)
+  const context = new DecisionContext(plan, limits, state, runId, input.now, undefined, retelling)
   const { shown, secret } = maskInputs(plan, started.inputs, input.hiddenInputs ?? [])
   const recorded = retelling === undefined ? withPolicies(started, plan, limits) : started
   const pinned = gates.map(({ gate, version, hash }) => ({ gateId: gate.gate_id, version, hash }))
   const unseen = { ...(secret ? { inputs: secret } : {}), ...(gates.length > 0 ? { gates } : {}) }
-  turn.emit({
+  context.emit({
     type: 'run.started',
     payload: { ...recorded, inputs: shown, ...(gates.length > 0 ? { gates: pinned } : {}) },
     ...(Object.keys(unseen).length > 0 ? { secret: unseen } : {}),
   })
-  tellBudget(turn)
-  advance(turn, rules.capabilities)
-  return { ok: true, events: turn.events, state: turn.state }
+  tellBudget(context)
+  advance(context, rules.capabilities)
+  return { ok: true, events: context.events, state: context.state }
 }
 
-function take(rules: Rules, turn: DecisionContext, input: Exclude<Live, { type: 'StartRun' }>): Refusal | undefined {
+function take(rules: Rules, context: DecisionContext, input: Exclude<Live, { type: 'StartRun' }>): Refusal | undefined {
   switch (input.type) {
     case 'ResolveInterrupt': {
-      const refusal = resolve(turn, input)
-      if (!refusal && turn.state.phase === 'active') advance(turn, rules.capabilities)
+      const refusal = resolve(context, input)
+      if (!refusal && context.state.phase === 'active') advance(context, rules.capabilities)
       return refusal
     }
     case 'CancelRun':
-      return cancel(turn, input)
+      return cancel(context, input)
     case 'PauseRun':
-      return pause(rules, turn, input)
+      return pause(rules, context, input)
     case 'ResumeRun':
-      return resume(rules, turn, input)
+      return resume(rules, context, input)
     default:
-      if (turn.state.phase === 'active') hear(rules, turn, input)
+      if (context.state.phase === 'active') hear(rules, context, input)
       return undefined
   }
 }
 
 type Asked<Type extends RunInput['type']> = Extract<RunInput, { type: Type }>
 
-function cancel(turn: DecisionContext, { reason, by, parentRunId }: Asked<'CancelRun'>): Refusal | undefined {
-  const status = statusOf(turn.state)
+function cancel(context: DecisionContext, { reason, by, parentRunId }: Asked<'CancelRun'>): Refusal | undefined {
+  const status = statusOf(context.state)
   if (status === 'cancelled' || status === 'cancelling') return undefined
-  if (turn.state.phase === 'ended')
+  if (context.state.phase === 'ended')
     return refuse('run_terminal', `the run has already ${status}; nothing is left to cancel`, { runStatus: status })
-  if (turn.active.mode.kind === 'stopping') return undefined
+  if (context.active.mode.kind === 'stopping') return undefined
   const why = parentRunId === undefined ? reason : 'parent-cancelled'
-  stop(turn, {
+  stop(context, {
     outcome: 'cancelled',
     ...(why === undefined ? {} : { reason: why }),
     cancelledBy: by,
@@ -178,11 +186,15 @@ function cancel(turn: DecisionContext, { reason, by, parentRunId }: Asked<'Cance
   return undefined
 }
 
-function pause(rules: Rules, turn: DecisionContext, { drainPolicy, reason }: Asked<'PauseRun'>): Refusal | undefined {
-  const status = statusOf(turn.state)
-  if (turn.state.phase === 'ended')
+function pause(
+  rules: Rules,
+  context: DecisionContext,
+  { drainPolicy, reason }: Asked<'PauseRun'>,
+): Refusal | undefined {
+  const status = statusOf(context.state)
+  if (context.state.phase === 'ended')
     return refuse('run_terminal', `the run has already ${status}`, { runStatus: status })
-  const { mode } = turn.active
+  const { mode } = context.active
   if (mode.kind === 'paused') {
     const pausedAt = isoTime(mode.at)
     return refuse('run_paused', `the run is already paused since ${pausedAt}; resume it first`, {
@@ -194,98 +206,102 @@ function pause(rules: Rules, turn: DecisionContext, { drainPolicy, reason }: Ask
     return refuse('run_not_pausable', `the run is ${mode.kind}; wait for it to settle`, { runStatus: status })
   const payload = { drainPolicy, ...(reason === undefined ? {} : { reason }) }
   if (drainPolicy === 'immediate') {
-    loseCalls(turn)
-    turn.emit({ type: 'run.paused', payload })
-  } else turn.emit({ type: 'assay.pause.requested', payload })
-  advance(turn, rules.capabilities)
+    loseCalls(context)
+    context.emit({ type: 'run.paused', payload })
+  } else context.emit({ type: 'assay.pause.requested', payload })
+  advance(context, rules.capabilities)
   return undefined
 }
 
-function resume(rules: Rules, turn: DecisionContext, { reason }: Asked<'ResumeRun'>): Refusal | undefined {
-  const status = statusOf(turn.state)
-  if (turn.state.phase === 'ended' || turn.active.mode.kind !== 'paused')
+function resume(rules: Rules, context: DecisionContext, { reason }: Asked<'ResumeRun'>): Refusal | undefined {
+  const status = statusOf(context.state)
+  if (context.state.phase === 'ended' || context.active.mode.kind !== 'paused')
     return refuse('run_not_paused', `the run is ${status}, not paused`, { runStatus: status })
-  const cause = turn.emit({ type: 'run.resumed', payload: reason === undefined ? {} : { reason } })
-  const breach = durationBreach(turn.plan, turn.active, turn.limits, turn.at)
-  if (breach) stop(turn, breach)
-  else restartInterrupted(rules, turn, cause)
-  advance(turn, rules.capabilities)
+  const cause = context.emit({ type: 'run.resumed', payload: reason === undefined ? {} : { reason } })
+  const breach = durationBreach(context.plan, context.active, context.limits, context.at)
+  if (breach) stop(context, breach)
+  else restartInterrupted(rules, context, cause)
+  advance(context, rules.capabilities)
   return undefined
 }
 
 /** Whatever can be done at once: also what a branch finds undone where its source was paused, or about to stop. */
-export function goOn(rules: Rules, turn: DecisionContext): void {
-  const { mode } = turn.active
-  if (mode.kind === 'stopping') return stop(turn, mode.stop)
-  if (mode.kind === 'running') restartInterrupted(rules, turn, turn.active.next - 1)
-  advance(turn, rules.capabilities)
+export function goOn(rules: Rules, context: DecisionContext): void {
+  const { mode } = context.active
+  if (mode.kind === 'stopping') return stop(context, mode.stop)
+  if (mode.kind === 'running') restartInterrupted(rules, context, context.active.next - 1)
+  advance(context, rules.capabilities)
 }
 
-function restartInterrupted(rules: Rules, turn: DecisionContext, cause: number): void {
-  for (const index of turn.active.open) {
-    const node = nodeAt(turn.active, index)
+function restartInterrupted(rules: Rules, context: DecisionContext, cause: number): void {
+  for (const index of context.active.open) {
+    const node = nodeAt(context.active, index)
     if (node.is === 'interrupted')
-      startNode(turn, planNodeAt(rules.plan, index), node.attempt + 1, cause, rules.capabilities)
-    if (!turn.isRunning) return
+      beginNode(context, planNodeAt(rules.plan, index), node.attempt + 1, cause, rules.capabilities)
+    if (!context.isRunning) return
   }
 }
 
 /** An answer from the world, to a run that is under way. */
 function hear(
   rules: Rules,
-  turn: DecisionContext,
+  context: DecisionContext,
   input: Exclude<Live, { type: 'StartRun' | 'CancelRun' | 'PauseRun' | 'ResumeRun' | 'ResolveInterrupt' }>,
 ): void {
-  const { mode } = turn.active
+  const { mode } = context.active
   if (mode.kind === 'stopping') {
-    if (input.type === 'Continue') goOn(rules, turn)
-    else hearStopping(turn, input, mode.stop)
+    if (input.type === 'Continue') goOn(rules, context)
+    else hearStopping(context, input, mode.stop)
     return
   }
-  if (input.type === 'Quarantine') return quarantine(turn, input)
-  const breach = durationBreach(turn.plan, turn.active, turn.limits, turn.at)
-  if (breach) return stop(turn, breach)
+  if (input.type === 'Quarantine') return quarantine(context, input)
+  const breach = durationBreach(context.plan, context.active, context.limits, context.at)
+  if (breach) return stop(context, breach)
   if (mode.kind === 'paused') return
-  settle(rules, turn, input)
-  advance(turn, rules.capabilities)
+  settle(rules, context, input)
+  advance(context, rules.capabilities)
 }
 
-function settle(rules: Rules, turn: DecisionContext, input: Exclude<Parameters<typeof hear>[2], { type: 'Quarantine' }>): void {
+function settle(
+  rules: Rules,
+  context: DecisionContext,
+  input: Exclude<Parameters<typeof hear>[2], { type: 'Quarantine' }>,
+): void {
   switch (input.type) {
     case 'Continue':
-      return goOn(rules, turn)
+      return goOn(rules, context)
     case 'TimeCame':
-      return timeCame(rules, turn)
+      return timeCame(rules, context)
     case 'ChildStarted': {
-      if (input.verifier) return verifierStarted(turn, input)
-      const planNode = waiting(turn, input.nodeId, input.since)
-      if (planNode) childStarted(turn, planNode, input)
+      if (input.verifier) return verifierStarted(context, input)
+      const planNode = waiting(context, input.nodeId, input.since)
+      if (planNode) childStarted(context, planNode, input)
       return
     }
     case 'ChildRefused': {
-      if (input.verifier) return verifierRefused(turn, input)
-      const planNode = waiting(turn, input.nodeId, input.since)
-      if (planNode) childRefused(turn, planNode, input)
+      if (input.verifier) return verifierRefused(context, input)
+      const planNode = waiting(context, input.nodeId, input.since)
+      if (planNode) childRefused(context, planNode, input)
       return
     }
     case 'ChildWaits':
-      return childWaits(turn, input)
+      return childWaits(context, input)
     case 'SourceMissing': {
-      const planNode = waiting(turn, input.nodeId, input.since)
+      const planNode = waiting(context, input.nodeId, input.since)
       if (!planNode) return
       const message = 'the source of this replay recorded no outcome here; nothing is done a second time'
       const error = failure('replay_source_missing', message, { retryable: false })
       // What is missing is the end of the run, not of the node that its gate stands at: nobody goes on from there.
-      if (isAtExit(nodeAt(turn.active, planNode.index)))
-        return stop(turn, { outcome: 'failed', error, failedNodeId: input.nodeId })
-      return failNode(turn, planNode, error, input.since)
+      if (isAtExit(nodeAt(context.active, planNode.index)))
+        return stop(context, { outcome: 'failed', error, failedNodeId: input.nodeId })
+      return failAttempt(context, planNode, error, input.since)
     }
     case 'ChildEnded':
-      if (!verifierEnded(turn, input)) childEnded(turn, input)
+      if (!verifierEnded(context, input)) childEnded(context, input)
       return
     case 'Inspected': {
-      const planNode = planNodeOf(turn.plan, input.nodeId)
-      if (planNode) inspected(turn, planNode, input)
+      const planNode = planNodeOf(context.plan, input.nodeId)
+      if (planNode) inspected(context, planNode, input)
       return
     }
     case 'AgentBriefed':
@@ -293,17 +309,17 @@ function settle(rules: Rules, turn: DecisionContext, input: Exclude<Parameters<t
     case 'ModelAnswered':
     case 'ModelLost':
     case 'ToolAnswered': {
-      const planNode = waiting(turn, input.nodeId, input.since)
-      if (planNode) hearAgent(turn, planNode, input)
+      const planNode = waiting(context, input.nodeId, input.since)
+      if (planNode) hearAgent(context, planNode, input)
       return
     }
     case 'EffectAnswered': {
-      const planNode = waiting(turn, input.nodeId, input.since)
-      const node = planNode && nodeAt(turn.active, planNode.index)
+      const planNode = waiting(context, input.nodeId, input.since)
+      const node = planNode && nodeAt(context.active, planNode.index)
       if (!planNode || node?.is !== 'waiting' || node.on !== 'host') return
       if (input.answer.ok)
-        settleNode(turn, planNode, node.wait, { kind: 'answer', output: input.answer.output }, input.since)
-      else failNode(turn, planNode, input.answer.error, input.since)
+        settleNode(context, planNode, node.wait, { kind: 'answer', output: input.answer.output }, input.since)
+      else failAttempt(context, planNode, input.answer.error, input.since)
     }
   }
 }
@@ -312,21 +328,21 @@ const isAtExit = (node: NodeState): boolean => node.is === 'waiting' && node.on 
 
 /** What an agent's work has brought. */
 function hearAgent(
-  turn: DecisionContext,
+  context: DecisionContext,
   planNode: PlanNode,
   input: Asked<'AgentBriefed' | 'ModelReasoned' | 'ModelAnswered' | 'ModelLost' | 'ToolAnswered'>,
 ): void {
   switch (input.type) {
     case 'AgentBriefed':
-      return briefed(turn, planNode, input)
+      return briefed(context, planNode, input)
     case 'ModelReasoned':
-      return modelReasoned(turn, planNode, input)
+      return modelReasoned(context, planNode, input)
     case 'ModelAnswered':
-      return modelAnswered(turn, planNode, input)
+      return modelAnswered(context, planNode, input)
     case 'ModelLost':
-      return modelLost(turn, planNode, input)
+      return modelLost(context, planNode, input)
     case 'ToolAnswered':
-      return toolAnswered(turn, planNode, input)
+      return toolAnswered(context, planNode, input)
   }
 }
 
@@ -334,66 +350,66 @@ function hearAgent(
  * Timers, node timeouts and retries whose time has come, one by one in the order they fell due, each with what follows
  * from it: a host that was down for a while tells the same story as one that was not.
  */
-function timeCame(rules: Rules, turn: DecisionContext): void {
-  for (let due = firstDue(turn); due !== undefined && !turn.isFull; due = firstDue(turn)) {
-    const planNode = planNodeAt(turn.plan, due)
-    const node = nodeAt(turn.active, due)
-    if (node.is === 'retrying') startNode(turn, planNode, node.attempt, node.since, rules.capabilities)
-    else if (node.is === 'waiting') fallDue(turn, planNode, node)
-    advance(turn, rules.capabilities)
+function timeCame(rules: Rules, context: DecisionContext): void {
+  for (let due = firstDue(context); due !== undefined && !context.isFull; due = firstDue(context)) {
+    const planNode = planNodeAt(context.plan, due)
+    const node = nodeAt(context.active, due)
+    if (node.is === 'retrying') beginNode(context, planNode, node.attempt, node.since, rules.capabilities)
+    else if (node.is === 'waiting') fallDue(context, planNode, node)
+    advance(context, rules.capabilities)
   }
 }
 
 /** The time of a node that waits has come: to be answered, to be judged again, to go on, or to give up. */
-function fallDue(turn: DecisionContext, planNode: PlanNode, node: Waiting): void {
+function fallDue(context: DecisionContext, planNode: PlanNode, node: Waiting): void {
   const asked = questionOf(node)
-  if (asked) return timeOut(turn, planNode, asked)
-  if (node.on === 'workers' || node.on === 'gate') return resumeGate(turn, planNode, node)
+  if (asked) return timeOut(context, planNode, asked)
+  if (node.on === 'workers' || node.on === 'gate') return resumeGate(context, planNode, node)
   if (node.wait.kind === 'timer' && !timesOut(planNode, node.wait.ms))
-    return settleNode(turn, planNode, node.wait, { kind: 'timer' }, node.since)
+    return settleNode(context, planNode, node.wait, { kind: 'timer' }, node.since)
   const message = `the node may take ${planNode.timeoutMs} ms; raise settings.timeoutMs if it needs longer`
   const details = { limitMs: planNode.timeoutMs }
-  failNode(turn, planNode, failure('node_timeout', message, { details }), node.since)
+  failAttempt(context, planNode, failure('node_timeout', message, { details }), node.since)
 }
 
 /** Whether a wait of that length would be cut short, however late we look. */
 const timesOut = ({ timeoutMs }: PlanNode, ms: number): boolean => timeoutMs > 0 && ms > timeoutMs
 
 /** The open node that fell due first. */
-function firstDue(turn: DecisionContext): number | undefined {
-  if (turn.state.phase !== 'active' || turn.state.mode.kind === 'stopping') return undefined
+function firstDue(context: DecisionContext): number | undefined {
+  if (context.state.phase !== 'active' || context.state.mode.kind === 'stopping') return undefined
   let first: { index: number; at: number } | undefined
-  for (const index of turn.state.open) {
-    const at = nodeDueAt(planNodeAt(turn.plan, index), nodeAt(turn.state, index), turn.isRunning)
-    if (at <= turn.at && (first === undefined || at < first.at)) first = { index, at }
+  for (const index of context.state.open) {
+    const at = nodeDueAt(planNodeAt(context.plan, index), nodeAt(context.state, index), context.isRunning)
+    if (at <= context.at && (first === undefined || at < first.at)) first = { index, at }
   }
   return first?.index
 }
 
 /** A stopping run only waits for its children to end. */
-function hearStopping(turn: DecisionContext, input: Parameters<typeof hear>[2], request: StopRequested): void {
+function hearStopping(context: DecisionContext, input: Parameters<typeof hear>[2], request: StopRequested): void {
   if (input.type === 'ChildEnded') {
-    const planNode = verifierEnded(turn, input) ?? childEnded(turn, input)
-    if (planNode) childStopped(turn, planNode.index, request)
+    const planNode = verifierEnded(context, input) ?? childEnded(context, input)
+    if (planNode) childStopped(context, planNode.index, request)
   } else if (input.type === 'SourceMissing') {
-    const index = turn.plan.indexOf.get(input.nodeId)
-    if (index !== undefined && nodeAt(turn.active, index).is === 'waiting') cancelStopped(turn, index, request)
+    const index = context.plan.indexOf.get(input.nodeId)
+    if (index !== undefined && nodeAt(context.active, index).is === 'waiting') cancelStopped(context, index, request)
   }
 }
 
-function quarantine(turn: DecisionContext, { attempts, unverified }: Asked<'Quarantine'>): void {
+function quarantine(context: DecisionContext, { attempts, unverified }: Asked<'Quarantine'>): void {
   const message = unverified
     ? 'the host was about to merge a result that no gate has passed, and its store did not let it: nothing of it is merged, the run will not be tried again, and the host has a bug to report'
     : `the host stopped ${attempts} times while working on this run without any progress; it will not be tried again`
-  stop(turn, {
+  stop(context, {
     outcome: 'failed',
     error: failure('run_quarantined', message, { details: { attempts }, retryable: false }),
   })
 }
 
 /** The node, if it still waits under the start that this answer belongs to. */
-function waiting(turn: DecisionContext, nodeId: string, since: number): PlanNode | undefined {
-  const planNode = planNodeOf(turn.plan, nodeId)
-  const node = planNode && nodeAt(turn.active, planNode.index)
+function waiting(context: DecisionContext, nodeId: string, since: number): PlanNode | undefined {
+  const planNode = planNodeOf(context.plan, nodeId)
+  const node = planNode && nodeAt(context.active, planNode.index)
   return node?.is === 'waiting' && node.since === since ? planNode : undefined
 }

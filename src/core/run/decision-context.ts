@@ -4,11 +4,11 @@ import type { Recorded, RunEvent } from './events.js'
 import { evolve } from './evolve.js'
 import type { RecordedInput } from './input.js'
 import type { Plan } from '../workflow/plan.js'
-import type { Retelling } from '../replay/guide.js'
+import type { ReplayGuide } from '../replay/guide.js'
 import type { Active, RunState } from './state.js'
 
 /** Ceilings of the host; a run's own configuration can only lower them. */
-export type Limits = {
+export type RunLimits = {
   readonly maxNodeExecutions: number
   readonly maxRunDurationMs: number
   readonly maxDepth: number
@@ -34,14 +34,14 @@ export class DecisionContext {
 
   constructor(
     readonly plan: Plan,
-    readonly limits: Limits,
+    readonly limits: RunLimits,
     public state: RunState,
     readonly runId: string,
     now: number,
     /** What led to this decision: remembered with its first event. */
     private heard?: RecordedInput,
     /** For a fork: what the log it comes from has said already. */
-    private readonly retelling?: Retelling,
+    private readonly retelling?: ReplayGuide,
   ) {
     this.at = state.phase === 'absent' ? now : Math.max(now, state.lastAt)
   }
@@ -56,7 +56,7 @@ export class DecisionContext {
     return this.retelling === undefined ? this.#append(event(this.#next)) : this.#retell(this.retelling, event)
   }
 
-  #retell(retelling: Retelling, event: (sequence: number) => RunEvent): number {
+  #retell(retelling: ReplayGuide, event: (sequence: number) => RunEvent): number {
     const inherited = retelling.inherit(this, event(this.#next))
     if (inherited !== undefined) return inherited
     const sequence = this.#append(retelling.asRecorded(this, event(this.#next)))

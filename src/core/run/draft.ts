@@ -3,7 +3,7 @@ import type { Active, NodeState } from './state.js'
 /** A fresh copy of the state, still private to one call of evolve: its fields are replaced, never what they hold. */
 export type Draft = { -readonly [Field in keyof Active]: Active[Field] }
 
-export const put = (draft: Draft, index: number, node: NodeState): void => {
+export const putNode = (draft: Draft, index: number, node: NodeState): void => {
   draft.nodes = replaced(draft.nodes, index, node)
 }
 

@@ -13,13 +13,13 @@ import { verbosityOf } from '../invocation/model-call.js'
 import { carriesSecret, secretsOf } from './redaction.js'
 import { type Plan, type PlanNode, planNodeAt } from '../workflow/plan.js'
 import { handedTo } from '../handoff/state.js'
-import { moveOf } from '../handoff/decide.js'
+import { handoffMove } from '../handoff/decide.js'
 import { placeOf } from '../verification/attempt.js'
 import { termsFor } from '../handoff/mapping.js'
-import { owedToGate } from '../verification/effects.js'
+import { verificationEffects } from '../verification/effects.js'
 import { type Active, nodeAt, type RunState } from './state.js'
 import type { OnAgent, OnBrief, OnHost, OnWorkers, Waiting } from './waiting.js'
-import { CHILD_RECHECK_MS, WORK_OWED } from './wake-time.js'
+import { CHILD_RECHECK_MS, WAKE_NOW } from './wake-time.js'
 
 /**
  * What the world owes a run now. Derived from state alone, so nothing but the log has to survive a crash. `since`
@@ -156,13 +156,13 @@ function owedTo(rules: Pick<Rules, 'plan'>, state: Active, planNode: PlanNode, n
     case 'person':
       return []
     case 'workers':
-      return [...owedToGate(planNode, node, state), ...owedToWorkers(rules, planNode, node, state)]
+      return [...verificationEffects(planNode, node, state), ...owedToWorkers(rules, planNode, node, state)]
     case 'brief':
       return [briefOf(rules.plan, state, planNode, node)]
     case 'agent':
       return owedToAgent(state, planNode, node)
     case 'gate':
-      return owedToGate(planNode, node, state)
+      return verificationEffects(planNode, node, state)
   }
 }
 
@@ -224,7 +224,7 @@ function owedToWorkers(rules: Pick<Rules, 'plan'>, planNode: PlanNode, node: OnW
   const stopping = state.mode.kind === 'stopping'
   const { config, id: nodeId } = planNode.node
   // What the run can do by itself comes first, so that it does not depend on who is faster.
-  const isMoving = stopping || moveOf(rules, state, planNode.index) !== undefined
+  const isMoving = stopping || handoffMove(rules, state, planNode.index) !== undefined
   const starting = isMoving ? -1 : workers.findIndex(worker => worker.is === 'dispatching')
   return workers.flatMap((worker, k): Effect[] => {
     const workflowId = handedTo(node, k)
@@ -253,7 +253,7 @@ function owedToWorkers(rules: Pick<Rules, 'plan'>, planNode: PlanNode, node: OnW
 export function wakeAt(rules: Pick<Rules, 'plan' | 'limits'>, state: RunState): number | null {
   if (state.phase !== 'active') return null
   const effects = pending(rules, state).map(effect =>
-    effect.kind === 'watch-child' ? state.lastAt + CHILD_RECHECK_MS : WORK_OWED,
+    effect.kind === 'watch-child' ? state.lastAt + CHILD_RECHECK_MS : WAKE_NOW,
   )
   return Math.min(nextTimer(rules, state), ...effects)
 }

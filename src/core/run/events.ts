@@ -30,9 +30,9 @@ export type RunEvent =
   | Fact<'replay.diverged', ReplayDiverged>
   | NodeFact<'node.started', { nodeId: string; typeId: string; attempt: number }, { wait: Wait }>
   | NodeFact<'node.dispatched', { childRunId: string; childWorkflowId: string }>
-  | NodeFact<'runOrchestrator.decided', Decided, { decision: OrchestratorDecision }>
+  | NodeFact<'runOrchestrator.decided', OrchestratorDecided, { decision: OrchestratorDecision }>
   | NodeFact<'core.workflowChain.confidence-escalated', ConfidenceEscalated>
-  | NodeFact<'core.workflowChain.event', HandoffTold, HandoffSecret>
+  | NodeFact<'core.workflowChain.event', HandoffRecorded, HandoffSecret>
   | AgentFact
   | InvocationFact
   | GateFact
@@ -168,7 +168,7 @@ export type NodeSuspended = {
 }
 
 /** One turn of the orchestrator; always logged before anything follows from it (contract agents §3). */
-export type Decided = { agentId: string; decision: OrchestratorDecision; iteration: number }
+export type OrchestratorDecided = { agentId: string; decision: OrchestratorDecision; iteration: number }
 
 /** A decision that a person must look at first, because its maker is not sure enough (contract agents §6). */
 export type ConfidenceEscalated = {
@@ -193,7 +193,7 @@ export const HANDOFF_PHASES = [
 export type HandoffPhase = (typeof HANDOFF_PHASES)[number]
 
 /** A step of handing work to a worker (contract agents §4). Its cause is the step before, back to the decision. */
-export type HandoffTold = {
+export type HandoffRecorded = {
   phase: HandoffPhase
   workerId: string
   parentRunId: string

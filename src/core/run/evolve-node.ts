@@ -1,6 +1,6 @@
 import { type JsonObject, withKey } from '../json.js'
 import { reduce } from './channels.js'
-import { type Draft, including, put, replaced, without } from './draft.js'
+import { type Draft, including, putNode, replaced, without } from './draft.js'
 import type { Invoking, Recorded, Wait } from './events.js'
 import { evolveGate, noteGoal } from '../verification/evolve-run.js'
 import { isGateEvent, renewSlots } from '../verification/evolve.js'
@@ -35,7 +35,7 @@ export function evolveNode(plan: Plan, draft: Draft, event: Recorded, planNode: 
     case 'interrupt.requested':
     case 'assay.interrupt.voted':
     case 'interrupt.resolved':
-      if (before.is === 'waiting') put(draft, index, evolveQuestion(planNode, before, event))
+      if (before.is === 'waiting') putNode(draft, index, evolveQuestion(planNode, before, event))
       if (event.type === 'interrupt.requested') draft.asks = replaced(draft.asks, index, (draft.asks[index] ?? 0) + 1)
       return event.type === 'assay.interrupt.voted' ? undefined : rest(draft)
     case 'node.retried':
@@ -47,7 +47,7 @@ export function evolveNode(plan: Plan, draft: Draft, event: Recorded, planNode: 
     case 'node.skipped':
       return settle(draft, planNode, { is: 'skipped', since })
     case 'node.cancelled':
-      put(draft, index, { is: 'cancelled', since })
+      putNode(draft, index, { is: 'cancelled', since })
       heeded(draft, event.nodeId)
       draft.open = without(draft.open, index)
       return rest(draft)
@@ -66,7 +66,7 @@ export function evolveNode(plan: Plan, draft: Draft, event: Recorded, planNode: 
 
 function started(draft: Draft, { index, agentId }: PlanNode, before: NodeState, event: Of<'node.started'>): void {
   const { attempt } = event.payload
-  put(draft, index, begun(draft.runId, before, event))
+  putNode(draft, index, begun(draft.runId, before, event))
   if (agentId !== undefined) draft.agentId = agentId
   draft.executions += 1
   if (attempt === 0) {
@@ -120,7 +120,7 @@ function ofWorker(
   if (before.is === 'waiting' && before.on === 'workers') {
     if (event.type === 'core.workflowChain.event' && event.payload.phase === 'child.completed')
       noteGoal(draft, before, event)
-    put(draft, planNode.index, { ...before, workers: evolveWorkers(planNode, before.workers, event) })
+    putNode(draft, planNode.index, { ...before, workers: evolveWorkers(planNode, before.workers, event) })
   }
   if (event.type === 'core.workflowChain.event' && event.payload.phase === 'output.harvested')
     // R-VERIFY-23: due to its `child.completed`.
@@ -140,7 +140,7 @@ function ofAgent(draft: Draft, index: number, before: NodeState, event: Recorded
     draft.models = { ...draft.models, [use]: { provider: brief.provider, model: brief.model } }
   }
   const after = evolveInvocation(before, event)
-  if (after !== before) put(draft, index, after)
+  if (after !== before) putNode(draft, index, after)
 }
 
 /** What a workflow names for one agent of its own is no choice for others. */
@@ -159,7 +159,7 @@ function retried(
   const failures = before.is === 'waiting' ? before.failures + 1 : 1
   const calls = carried(before)
   const again = { is: 'retrying', attempt, failures, dueAt: at + delayMs, since } as const
-  put(draft, index, calls ? { ...again, calls } : again)
+  putNode(draft, index, calls ? { ...again, calls } : again)
   draft.open = including(draft.open, index)
 }
 
@@ -177,7 +177,7 @@ function completed(
 
 /** The node is done with; those its edges lead to may have their turn now. */
 function settle(draft: Draft, { index, node: { id }, outbound }: PlanNode, node: NodeState): void {
-  put(draft, index, node)
+  putNode(draft, index, node)
   // What is passed over has not been done again, and the run must not end as if it had.
   if (node.is !== 'skipped') heeded(draft, id)
   draft.open = without(draft.open, index)

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.js'
 import { absent } from '../present.js'
-import { type Draft, put } from './draft.js'
+import { type Draft, putNode } from './draft.js'
 import type { Fork, Recorded, RunStarted, RunStartedSecret } from './events.js'
 import { branch } from '../replay/evolve.js'
 import { evolveNode, IDLE } from './evolve-node.js'
@@ -8,7 +8,7 @@ import { evolveOrchestrator } from '../supervisor/evolve.js'
 import { evolveSpend, evolveVerification } from '../budget/evolve.js'
 import { rest } from './idle-time.js'
 import { type Plan, planNodeOf } from '../workflow/plan.js'
-import { type Active, type Ended, nodeAt, type Outcome, outlasting, type RunState } from './state.js'
+import { type Active, type Ended, nodeAt, type RunOutcome, outlasting, type RunState } from './state.js'
 
 /** Folds one event into the state. Holds no rule, refuses nothing: what is in the log has happened. */
 export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
@@ -34,7 +34,7 @@ export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   return draft
 }
 
-function outcomeOf(event: Recorded): Outcome | undefined {
+function outcomeOf(event: Recorded): RunOutcome | undefined {
   switch (event.type) {
     case 'run.completed':
       return completedWith(event.payload)
@@ -51,7 +51,7 @@ function outcomeOf(event: Recorded): Outcome | undefined {
   }
 }
 
-const completedWith = ({ outputs, goalSatisfied }: { outputs: JsonObject; goalSatisfied?: boolean }): Outcome =>
+const completedWith = ({ outputs, goalSatisfied }: { outputs: JsonObject; goalSatisfied?: boolean }): RunOutcome =>
   goalSatisfied === undefined ? { status: 'completed', outputs } : { status: 'completed', outputs, goalSatisfied }
 
 function evolveRun(draft: Draft, event: Recorded, before: number): void {
@@ -129,7 +129,7 @@ function begin(
   }
 }
 
-const end = (state: Active, event: Recorded, outcome: Outcome): Ended => ({
+const end = (state: Active, event: Recorded, outcome: RunOutcome): Ended => ({
   ...outlasting(state),
   phase: 'ended',
   next: event.sequence + 1,
@@ -146,7 +146,7 @@ function interrupt(draft: Draft): void {
   for (const index of draft.open) {
     const node = nodeAt(draft, index)
     if (node.is === 'waiting' && node.on === 'host')
-      put(draft, index, { is: 'interrupted', attempt: node.attempt, failures: node.failures })
+      putNode(draft, index, { is: 'interrupted', attempt: node.attempt, failures: node.failures })
   }
 }
 

@@ -7,10 +7,10 @@ import type { Failure } from '../problem.js'
 import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './events.js'
 
 /** What can happen to a run. Time is part of every input: the core has no clock. */
-export type RunInput = { readonly now: number } & (Command | Outcome | Retold)
+export type RunInput = { readonly now: number } & (Command | EffectOutcome | Retold)
 
 /** What a log remembers of its inputs: a replay is told the same again. */
-export type RecordedInput = Exclude<Command, { type: 'StartRun' }> | Outcome
+export type RecordedInput = Exclude<Command, { type: 'StartRun' }> | EffectOutcome
 
 /** A person or a client asks; may be refused. */
 export type Command =
@@ -47,7 +47,7 @@ export type ResolveInterrupt = {
  * The world answers. `since` is the sequence of the node.started the answer belongs to: an answer to a question that is
  * no longer open decides to nothing, so delivering it twice is harmless.
  */
-export type Outcome =
+export type EffectOutcome =
   | { readonly type: 'TimeCame' }
   | { readonly type: 'Continue' }
   | {

@@ -1,4 +1,4 @@
-import type { Scope } from '../expression.js'
+import type { ExpressionScope } from '../expression.js'
 import { at, isObject, type Json, type JsonObject, own } from '../json.js'
 import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
@@ -7,7 +7,7 @@ import type { Plan, PlanNode } from '../workflow/plan.js'
 import type { RunBase } from './state.js'
 
 /** The data expressions may read. Built on demand: most nodes have no expression. */
-export function scopeOf(plan: Plan, state: RunBase, more: { readonly [name: string]: unknown } = {}): Scope {
+export function scopeOf(plan: Plan, state: RunBase, more: { readonly [name: string]: unknown } = {}): ExpressionScope {
   const inputs = runInputs(state)
   return {
     inputs,

@@ -4,7 +4,7 @@ import { failure } from '../problem.js'
 import type { StopRequested } from './events.js'
 import type { Plan, PlanNode } from '../workflow/plan.js'
 import type { Active, Asked, NodeState } from './state.js'
-import type { Limits } from './decision-context.js'
+import type { RunLimits } from './decision-context.js'
 import { heldUntil, questionOf } from './waiting.js'
 
 /** Everything wrong with the bounds in `configurable`. Above a ceiling is not wrong: the ceiling holds (core §10). */
@@ -57,7 +57,7 @@ const lowered = (state: Active, name: string, ceiling: number): number => {
 type Failing = Extract<StopRequested, { outcome: 'failed' }>
 
 /** How the run must stop because one more node would be one too many, or undefined. */
-export function executionBreach(state: Active, limits: Limits, nodeId: string): Failing | undefined {
+export function executionBreach(state: Active, limits: RunLimits, nodeId: string): Failing | undefined {
   const limit = lowered(state, 'recursionLimit', limits.maxNodeExecutions)
   if (state.executions < limit) return undefined
   const observed = state.executions + 1
@@ -71,7 +71,7 @@ export function executionBreach(state: Active, limits: Limits, nodeId: string): 
 }
 
 /** R-STATE-3, R-BOUND-2: how the run must stop because the orchestrator's next turn would be one too many. */
-export function loopBreach(state: Active, limits: Limits, planNode: PlanNode): Failing | undefined {
+export function loopBreach(state: Active, limits: RunLimits, planNode: PlanNode): Failing | undefined {
   const { node, type, index } = planNode
   if (type.role === undefined) return undefined
   const isTurn = type.role === 'supervisor'
@@ -95,7 +95,7 @@ export function loopBreach(state: Active, limits: Limits, planNode: PlanNode): F
 const turnsOf = ({ orchestrator, gated }: Active): number => (orchestrator?.iteration ?? 0) + (gated?.reworks ?? 0)
 
 /** How the run must stop because sending work back once more would be one time too many (contract agents §29 A17). */
-export function reworkBreach(state: Active, limits: Limits, nodeId: string): Failing | undefined {
+export function reworkBreach(state: Active, limits: RunLimits, nodeId: string): Failing | undefined {
   const limit = lowered(state, 'maxLoopIterations', limits.maxLoopIterations)
   const observed = turnsOf(state) + 1
   if (observed <= limit) return undefined
@@ -111,7 +111,7 @@ const loopStop = (message: string, limit: number, observed: number, nodeId: stri
 })
 
 /** How the run must stop because its time is over, or undefined. Trips on elapsed > limit, never at it. */
-export function durationBreach(plan: Plan, state: Active, limits: Limits, now: number): Failing | undefined {
+export function durationBreach(plan: Plan, state: Active, limits: RunLimits, now: number): Failing | undefined {
   const wall = lowered(state, 'runTimeoutMs', limits.maxRunDurationMs)
   const elapsed = now - state.startedAt
   if (elapsed > wall) return timedOut(wall, elapsed, 'configurable.runTimeoutMs')
@@ -133,7 +133,7 @@ const timedOut = (limit: number, observed: number, setting: string): Failing => 
 })
 
 /** The first moment at which durationBreach can report. */
-export function deadline(plan: Plan, state: Active, limits: Limits): number {
+export function deadline(plan: Plan, state: Active, limits: RunLimits): number {
   const wall = state.startedAt + lowered(state, 'runTimeoutMs', limits.maxRunDurationMs) + 1
   const own = plan.definition.settings.timeout ?? 0
   if (own === 0 || state.idleSince !== null) return wall

@@ -37,7 +37,7 @@
 
 import { backoff } from '../backoff.js'
 import { isObject, type JsonObject, own } from '../json.js'
-import type { NodeContext, Step, WaitOutcome, Write } from '../workflow/node-type.js'
+import type { NodeContext, NodeStep, WaitOutcome, Write } from '../workflow/node-type.js'
 import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
 import { isoTime } from '../time.js'
@@ -52,7 +52,7 @@ import { exhaust } from '../budget/exhaust.js'
 import { unresolved } from '../verification/attempt.js'
 import { leaves, TOLERANT } from './graph.js'
 import { resolveInputs, runInputs, scopeOf } from './inputs.js'
-import { tellDecision, tellDoubt, tellOfAgent } from '../supervisor/decide.js'
+import { recordDecision, recordDoubt, recordAgentEvent } from '../supervisor/decide.js'
 import { carriesSecret, MASK, maskFailure, maskOutputs, secretsOf } from './redaction.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { roomFor, spentBy } from '../budget/decide.js'
@@ -62,64 +62,72 @@ import type { DecisionContext } from './decision-context.js'
 import { isTooLarge, MAX_VALUE_BYTES } from './value-size.js'
 
 /** Starts a node, unless a bound forbids it; a node that waits for nothing settles in the same step. */
-export function startNode(
-  turn: DecisionContext,
+export function beginNode(
+  context: DecisionContext,
   planNode: PlanNode,
   attempt: number,
   cause: number,
   capabilities: ReadonlySet<string>,
 ): void {
   const { node, type, index } = planNode
-  const breach = executionBreach(turn.active, turn.limits, node.id) ?? loopBreach(turn.active, turn.limits, planNode)
-  if (breach) return stop(turn, breach)
-  const before = nodeAt(turn.active, index)
+  const breach =
+    executionBreach(context.active, context.limits, node.id) ?? loopBreach(context.active, context.limits, planNode)
+  if (breach) return stop(context, breach)
+  const before = nodeAt(context.active, index)
   const failures = before.is === 'retrying' || before.is === 'interrupted' ? before.failures : 0
   const lacking = type.requires?.find(capability => !capabilities.has(capability))
-  const step: Step = lacking
+  const step: NodeStep = lacking
     ? { kind: 'failed', error: notProvided(lacking, node.typeId) }
-    : withContext(turn, planNode, attempt, failures, ctx => type.start(ctx))
+    : withContext(context, planNode, attempt, failures, ctx => type.start(ctx))
   const payload = { nodeId: node.id, typeId: node.typeId, attempt }
   if (step.kind === 'waiting') {
-    turn.emit({ type: 'node.started', nodeId: node.id, payload, secret: { wait: step.wait }, cause })
+    context.emit({ type: 'node.started', nodeId: node.id, payload, secret: { wait: step.wait }, cause })
     return
   }
   if (step.kind === 'asking') {
     const wait: Wait = { kind: 'interrupt' }
-    const started = turn.emit({ type: 'node.started', nodeId: node.id, payload, secret: { wait }, cause })
-    return applyStep(turn, planNode, step, started)
+    const started = context.emit({ type: 'node.started', nodeId: node.id, payload, secret: { wait }, cause })
+    return applyStep(context, planNode, step, started)
   }
-  const started = turn.emit({ type: 'node.started', nodeId: node.id, payload, cause })
-  applyStep(turn, planNode, step, started)
+  const started = context.emit({ type: 'node.started', nodeId: node.id, payload, cause })
+  applyStep(context, planNode, step, started)
 }
 
 /** What a node was waiting for has come. */
-export function settleNode(turn: DecisionContext, planNode: PlanNode, wait: Wait, outcome: WaitOutcome, cause: number): void {
-  const before = nodeAt(turn.active, planNode.index)
+export function settleNode(
+  context: DecisionContext,
+  planNode: PlanNode,
+  wait: Wait,
+  outcome: WaitOutcome,
+  cause: number,
+): void {
+  const before = nodeAt(context.active, planNode.index)
   if (before.is !== 'waiting') throw new Error(`node ${planNode.node.id} is ${before.is}, not waiting`)
   const { type } = planNode
   if (!type.settle) throw new Error(`node type ${type.typeId} settles at once`)
   const settle = type.settle.bind(type)
-  const step = withContext(turn, planNode, before.attempt, before.failures, ctx => settle(ctx, wait, outcome))
-  applyStep(turn, planNode, step, cause)
+  const step = withContext(context, planNode, before.attempt, before.failures, ctx => settle(ctx, wait, outcome))
+  applyStep(context, planNode, step, cause)
 }
 
 /** An attempt failed: try again later while retries are left, else the node has failed. */
-export function failNode(turn: DecisionContext, planNode: PlanNode, told: Failure, cause: number): void {
-  const error = maskFailure(turn.active, told)
+export function failAttempt(context: DecisionContext, planNode: PlanNode, told: Failure, cause: number): void {
+  const error = maskFailure(context.active, told)
   const { node, retry, index } = planNode
   // R-LIVE-16: whatever ends the node ends its agent's work first.
-  const due = closeInvocation(turn, planNode, 'failed', cause) ?? cause
-  const before = nodeAt(turn.active, index)
+  const due = closeInvocation(context, planNode, 'failed', cause) ?? cause
+  const before = nodeAt(context.active, index)
   const failures = (before.is === 'waiting' ? before.failures : 0) + 1
   const attempt = before.is === 'waiting' ? before.attempt : 0
   if (error.retryable !== false && failures <= retry.max) {
-    const room = roomFor(turn.active, { retries: 1 })
-    if (room === 'retries') return exhaust(turn, node.id, 'retries', plus(spentBy(turn.active), { retries: 1 }), due)
+    const room = roomFor(context.active, { retries: 1 })
+    if (room === 'retries')
+      return exhaust(context, node.id, 'retries', plus(spentBy(context.active), { retries: 1 }), due)
     // Workers may need all that is left: nothing is tried again at their cost.
-    if (room === 'not-yet') return failForGood(turn, planNode, error, failures, due)
+    if (room === 'not-yet') return failForGood(context, planNode, error, failures, due)
     const { delayMs: firstMs, factor, maxDelayMs: mostMs } = retry
     const delayMs = backoff({ firstMs, factor, mostMs }, failures)
-    turn.emit({
+    context.emit({
       type: 'node.retried',
       nodeId: node.id,
       payload: { nodeId: node.id, attempt: attempt + 1, delayMs, lastError: error },
@@ -127,49 +135,56 @@ export function failNode(turn: DecisionContext, planNode: PlanNode, told: Failur
     })
     return
   }
-  failForGood(turn, planNode, error, failures, due)
+  failForGood(context, planNode, error, failures, due)
 }
 
-function failForGood(turn: DecisionContext, { node, outbound }: PlanNode, error: Failure, attempts: number, cause: number): void {
+function failForGood(
+  context: DecisionContext,
+  { node, outbound }: PlanNode,
+  error: Failure,
+  attempts: number,
+  cause: number,
+): void {
   const payload = { nodeId: node.id, error, attempts }
-  turn.emit({ type: 'node.failed', nodeId: node.id, payload, cause })
-  if (!outbound.some(edge => TOLERANT.has(edge.rule))) stop(turn, { outcome: 'failed', error, failedNodeId: node.id })
+  context.emit({ type: 'node.failed', nodeId: node.id, payload, cause })
+  if (!outbound.some(edge => TOLERANT.has(edge.rule)))
+    stop(context, { outcome: 'failed', error, failedNodeId: node.id })
 }
 
-function applyStep(turn: DecisionContext, planNode: PlanNode, step: Step, cause: number): void {
+function applyStep(context: DecisionContext, planNode: PlanNode, step: NodeStep, cause: number): void {
   if (step.kind === 'waiting') throw new Error(`node ${planNode.node.id} may not wait twice`)
   const oversized = oversizedPart(step)
-  if (oversized) return failNode(turn, planNode, oversized, cause)
+  if (oversized) return failAttempt(context, planNode, oversized, cause)
   let latest = cause
   for (const write of step.writes ?? []) {
-    const done = applyWrite(turn, planNode, write, latest)
-    if (typeof done !== 'number') return failNode(turn, planNode, done, latest)
+    const done = applyWrite(context, planNode, write, latest)
+    if (typeof done !== 'number') return failAttempt(context, planNode, done, latest)
     // What follows a decision is due to it; other writes lead to nothing.
     if (write.kind === 'decided' || write.kind === 'escalated' || isDecision(write)) latest = done
   }
-  if (step.kind === 'failed') return failNode(turn, planNode, step.error, latest)
-  if (step.kind === 'asking') return ask(turn, planNode, step.interrupt, latest)
-  completeNode(turn, planNode, step.outputs, latest)
+  if (step.kind === 'failed') return failAttempt(context, planNode, step.error, latest)
+  if (step.kind === 'asking') return ask(context, planNode, step.interrupt, latest)
+  completeNode(context, planNode, step.outputs, latest)
 }
 
 const isDecision = (write: Write): boolean => write.kind === 'agent' && write.event.type === 'agent.decided'
 
 /** No value may outgrow its bound, however the nodes of a run build on each other. */
-function oversizedPart(step: Exclude<Step, { kind: 'waiting' }>): Failure | undefined {
+function oversizedPart(step: Exclude<NodeStep, { kind: 'waiting' }>): Failure | undefined {
   const large = (step.writes ?? []).find(write => 'value' in write && isTooLarge(write.value))
   if (!large && (step.kind !== 'completed' || !isTooLarge(step.outputs))) return undefined
-  return tooLarge(large ? `the value for ${large.kind === 'variable' ? large.name : 'the channel'}` : 'the output')
+  return valueTooLarge(large ? `the value for ${large.kind === 'variable' ? large.name : 'the channel'}` : 'the output')
 }
 
-export function tooLarge(what: string): Failure {
+export function valueTooLarge(what: string): Failure {
   const message = `${what} is larger than ${MAX_VALUE_BYTES} bytes as JSON; keep large data elsewhere and pass a reference`
   return failure('value_too_large', message, { retryable: false, details: { limitBytes: MAX_VALUE_BYTES } })
 }
 
-function completeNode(turn: DecisionContext, { node }: PlanNode, outputs: JsonObject, cause: number): void {
-  const { shown, hidden } = maskOutputs(turn.active, node, outputs)
+function completeNode(context: DecisionContext, { node }: PlanNode, outputs: JsonObject, cause: number): void {
+  const { shown, hidden } = maskOutputs(context.active, node, outputs)
   const payload = { nodeId: node.id, outputs: shown }
-  const done = turn.emit({
+  const done = context.emit({
     type: 'node.completed',
     nodeId: node.id,
     payload,
@@ -177,54 +192,54 @@ function completeNode(turn: DecisionContext, { node }: PlanNode, outputs: JsonOb
     ...(hidden ? { secret: { outputs } } : {}),
   })
   if (node.artifactType === undefined) return
-  tellArtifact(turn, node.id, { artifactType: node.artifactType, content: outputs, shown }, done)
+  tellArtifact(context, node.id, { artifactType: node.artifactType, content: outputs, shown }, done)
 }
 
 /** Writes one event and returns its sequence, or says why it must not be written. */
-function applyWrite(turn: DecisionContext, planNode: PlanNode, write: Write, cause: number): Failure | number {
+function applyWrite(context: DecisionContext, planNode: PlanNode, write: Write, cause: number): Failure | number {
   const nodeId = planNode.node.id
   switch (write.kind) {
     case 'variable':
-      return changeVariable(turn, nodeId, write, cause)
+      return changeVariable(context, nodeId, write, cause)
     case 'channel':
-      return writeChannel(turn, planNode, write, cause)
+      return writeChannel(context, planNode, write, cause)
     case 'agent':
-      return tellOfAgent(turn, nodeId, write.event, cause)
+      return recordAgentEvent(context, nodeId, write.event, cause)
     case 'decided':
-      return tellDecision(turn, nodeId, write, cause)
+      return recordDecision(context, nodeId, write, cause)
     case 'escalated':
-      return tellDoubt(turn, nodeId, write, cause)
+      return recordDoubt(context, nodeId, write, cause)
     case 'loopback-limit': {
       const { iterations, limit } = write
-      return turn.emit({ type: 'workflow.loopback-limit', nodeId, payload: { nodeId, iterations, limit }, cause })
+      return context.emit({ type: 'workflow.loopback-limit', nodeId, payload: { nodeId, iterations, limit }, cause })
     }
   }
 }
 
 function writeChannel(
-  turn: DecisionContext,
+  context: DecisionContext,
   { node }: PlanNode,
   write: Extract<Write, { kind: 'channel' }>,
   cause: number,
 ): Failure | number {
-  const { plan } = turn
+  const { plan } = context
   const declared = plan.channels.get(write.channel)
   const reducer = declared?.reducer ?? write.reducer ?? 'append'
-  const hide = declared?.sensitive === true || carriesSecret(write.value, secretsOf(turn.active))
+  const hide = declared?.sensitive === true || carriesSecret(write.value, secretsOf(context.active))
   const refused = refuseWrite(write.channel, declared, write.value, reducer, { nodeId: node.id, typeId: node.typeId })
   if (refused) return { ...refused, retryable: false }
   const secret = {
     ...(hide ? { value: write.value } : {}),
     ...(declared === undefined && write.ttlMs !== undefined ? { ttlMs: write.ttlMs } : {}),
   }
-  return turn.emit({
+  return context.emit({
     type: 'channel.written',
     nodeId: node.id,
     payload: {
       channel: write.channel,
       value: hide ? MASK : write.value,
       reducer,
-      writtenAt: isoTime(turn.at),
+      writtenAt: isoTime(context.at),
       nodeId: node.id,
       schemaVersion: declared?.schemaVersion ?? 1,
     },
@@ -234,23 +249,23 @@ function writeChannel(
 }
 
 export function changeVariable(
-  turn: DecisionContext,
+  context: DecisionContext,
   nodeId: string,
   { name, value, sensitive: told }: Extract<Write, { kind: 'variable' }>,
   cause: number,
 ): Failure | number {
-  if (turn.plan.channels.has(name)) {
+  if (context.plan.channels.has(name)) {
     const message = `"${name}" is a channel; write it with core.channelWrite instead of setting it as a variable`
     return failure('validation_error', message, { retryable: false })
   }
-  const previous = own(turn.active.variables, name)
-  const { variables } = turn.active.hidden
+  const previous = own(context.active.variables, name)
+  const { variables } = context.active.hidden
   // Once hidden, a name stays hidden: its earlier value would show as `previous`.
-  const sensitive = told === true || variables.includes(name) || carriesSecret(value, secretsOf(turn.active))
+  const sensitive = told === true || variables.includes(name) || carriesSecret(value, secretsOf(context.active))
   const payload = sensitive
     ? { name, next: MASK, nodeId }
     : { name, ...(previous === undefined ? {} : { previous }), next: value, nodeId }
-  return turn.emit({
+  return context.emit({
     type: 'variable.changed',
     nodeId,
     payload,
@@ -260,14 +275,14 @@ export function changeVariable(
 }
 
 function withContext(
-  turn: DecisionContext,
+  context: DecisionContext,
   planNode: PlanNode,
   attempt: number,
   failures: number,
-  use: (ctx: NodeContext) => Step,
-): Step {
-  const { plan } = turn
-  const state = turn.active
+  use: (ctx: NodeContext) => NodeStep,
+): NodeStep {
+  const { plan } = context
+  const state = context.active
   const resolved = resolveInputs(planNode, plan, state)
   if (!resolved.ok) return { kind: 'failed', error: resolved.error }
   const { node, index, inbound, outbound, expressions } = planNode
@@ -300,10 +315,10 @@ function withContext(
     maxLoopbackIterations: plan.definition.settings.maxLoopbackIterations ?? 5,
     supervised: planNode.supervised,
     orchestrator: state.orchestrator,
-    confidence: turn.limits.confidence,
+    confidence: context.limits.confidence,
     unverified: unresolved(state),
     gaveUp: state.gaveUp.length > 0,
-    transcript: { from: Math.max(0, state.next - turn.limits.transcriptWindow), to: state.next },
+    transcript: { from: Math.max(0, state.next - context.limits.transcriptWindow), to: state.next },
     wired: port => leaves(outbound, port),
     channelSchema: channel => plan.channels.get(channel)?.schema,
     expression: name => present(expressions.get(`config.${name}`), `expression config.${name} of node "${node.id}"`),

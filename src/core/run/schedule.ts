@@ -1,7 +1,7 @@
 import { leave } from './complete.js'
-import { startNode } from './node-lifecycle.js'
+import { beginNode } from './node-lifecycle.js'
 import { readiness, TOLERANT } from './graph.js'
-import { moveOf, proceed } from '../handoff/decide.js'
+import { handoffMove, proceedHandoff } from '../handoff/decide.js'
 import { invocationMove, proceedInvocation } from '../invocation/decide.js'
 import { type PlanNode, planNodeAt } from '../workflow/plan.js'
 import { type Active, nodeAt } from './state.js'
@@ -10,47 +10,47 @@ import type { DecisionContext } from './decision-context.js'
 import { gateMove, proceedGate } from '../verification/decide.js'
 
 /** Starts and skips every node whose turn has come, and ends the run when nothing is left to come. */
-export function advance(turn: DecisionContext, capabilities: ReadonlySet<string>): void {
+export function advance(context: DecisionContext, capabilities: ReadonlySet<string>): void {
   let moved = true
-  while (moved && turn.isRunning && !turn.isFull) {
-    moved = handOver(turn) || verify(turn) || invoke(turn)
-    if (!turn.isRunning) break
-    for (const index of turn.active.touched) {
-      const ready = readiness(turn.plan, turn.active, index)
+  while (moved && context.isRunning && !context.isFull) {
+    moved = handOver(context) || verify(context) || invoke(context)
+    if (!context.isRunning) break
+    for (const index of context.active.touched) {
+      const ready = readiness(context.plan, context.active, index)
       if (ready.is === 'wait') continue
-      const planNode = planNodeAt(turn.plan, index)
+      const planNode = planNodeAt(context.plan, index)
       if (ready.is === 'start') {
-        startNode(turn, planNode, 0, ready.cause, capabilities)
-        if (planNode.type.hands) proceed(turn, planNode)
+        beginNode(context, planNode, 0, ready.cause, capabilities)
+        if (planNode.type.hands) proceedHandoff(context, planNode)
       } else {
         const nodeId = planNode.node.id
-        turn.emit({ type: 'node.skipped', nodeId, payload: { nodeId, reason: ready.reason }, cause: ready.cause })
+        context.emit({ type: 'node.skipped', nodeId, payload: { nodeId, reason: ready.reason }, cause: ready.cause })
       }
       moved = true
-      if (!turn.isRunning || turn.isFull) break
+      if (!context.isRunning || context.isFull) break
     }
   }
-  if (turn.isRunning && isQuiet(turn)) finish(turn)
-  if (turn.state.phase === 'active' && turn.state.mode.kind === 'pausing' && !isBusy(turn.state)) {
-    const { drainPolicy, reason } = turn.state.mode
-    turn.emit({ type: 'run.paused', payload: { drainPolicy, ...(reason === undefined ? {} : { reason }) } })
+  if (context.isRunning && isQuiet(context)) finish(context)
+  if (context.state.phase === 'active' && context.state.mode.kind === 'pausing' && !isBusy(context.state)) {
+    const { drainPolicy, reason } = context.state.mode
+    context.emit({ type: 'run.paused', payload: { drainPolicy, ...(reason === undefined ? {} : { reason }) } })
   }
 }
 
 /** Moves on the nodes that hand work over; says whether there was one. */
-function handOver(turn: DecisionContext): boolean {
-  const index = turn.active.open.find(open => moveOf(turn, turn.active, open) !== undefined)
+function handOver(context: DecisionContext): boolean {
+  const index = context.active.open.find(open => handoffMove(context, context.active, open) !== undefined)
   if (index === undefined) return false
-  proceed(turn, planNodeAt(turn.plan, index))
+  proceedHandoff(context, planNodeAt(context.plan, index))
   return true
 }
 
 /** Moves on the gates that can be; says whether there was one. */
-function verify(turn: DecisionContext): boolean {
-  if (!turn.isRunning || !turn.active.gated) return false
-  const index = turn.active.open.find(open => canVerify(turn, turn.active, open))
+function verify(context: DecisionContext): boolean {
+  if (!context.isRunning || !context.active.gated) return false
+  const index = context.active.open.find(open => canVerify(context, context.active, open))
   if (index === undefined) return false
-  proceedGate(turn, planNodeAt(turn.plan, index))
+  proceedGate(context, planNodeAt(context.plan, index))
   return true
 }
 
@@ -58,27 +58,28 @@ const canVerify = ({ plan }: Pick<DecisionContext, 'plan'>, state: Active, index
   gateMove(state, planNodeAt(plan, index), nodeAt(state, index)) !== undefined
 
 /** Moves on the agents that can be; says whether there was one. */
-function invoke(turn: DecisionContext): boolean {
-  const index = turn.isRunning
-    ? turn.active.open.find(open => invocationMove(turn.active, open) !== undefined)
+function invoke(context: DecisionContext): boolean {
+  const index = context.isRunning
+    ? context.active.open.find(open => invocationMove(context.active, open) !== undefined)
     : undefined
   if (index === undefined) return false
-  proceedInvocation(turn, planNodeAt(turn.plan, index))
+  proceedInvocation(context, planNodeAt(context.plan, index))
   return true
 }
 
 /** True when a later decision could start, skip or hand over something at once. */
-export const hasReadyNodes = (turn: Pick<DecisionContext, 'plan'>, state: Active): boolean =>
+export const hasReadyNodes = (context: Pick<DecisionContext, 'plan'>, state: Active): boolean =>
   state.mode.kind === 'running' &&
-  (state.touched.some(index => readiness(turn.plan, state, index).is !== 'wait') ||
+  (state.touched.some(index => readiness(context.plan, state, index).is !== 'wait') ||
     state.open.some(
       index =>
-        moveOf(turn, state, index) !== undefined ||
+        handoffMove(context, state, index) !== undefined ||
         invocationMove(state, index) !== undefined ||
-        canVerify(turn, state, index),
+        canVerify(context, state, index),
     ))
 
-const isQuiet = (turn: DecisionContext): boolean => turn.active.open.length === 0 && !hasReadyNodes(turn, turn.active)
+const isQuiet = (context: DecisionContext): boolean =>
+  context.active.open.length === 0 && !hasReadyNodes(context, context.active)
 
 /** Does the host itself have something in hand that a draining pause waits for? */
 const isBusy = (state: Active): boolean =>
@@ -91,17 +92,17 @@ const isBusy = (state: Active): boolean =>
     return node.on === 'host' || node.on === 'brief'
   })
 
-function finish(turn: DecisionContext): void {
-  const unhandled = turn.plan.nodes.find(planNode => isUnhandledFailure(turn, planNode))
-  const failed = unhandled && nodeAt(turn.active, unhandled.index)
+function finish(context: DecisionContext): void {
+  const unhandled = context.plan.nodes.find(planNode => isUnhandledFailure(context, planNode))
+  const failed = unhandled && nodeAt(context.active, unhandled.index)
   if (unhandled && failed?.is === 'failed')
-    return stop(turn, { outcome: 'failed', error: failed.error, failedNodeId: unhandled.node.id })
-  leave(turn)
+    return stop(context, { outcome: 'failed', error: failed.error, failedNodeId: unhandled.node.id })
+  leave(context)
 }
 
 /** A failure is handled when a node behind a tolerant edge ran because of, or in spite of, it. */
-const isUnhandledFailure = (turn: DecisionContext, { index, outbound }: PlanNode): boolean =>
-  nodeAt(turn.active, index).is === 'failed' &&
+const isUnhandledFailure = (context: DecisionContext, { index, outbound }: PlanNode): boolean =>
+  nodeAt(context.active, index).is === 'failed' &&
   !outbound.some(
-    edge => TOLERANT.has(edge.rule) && ['completed', 'failed'].includes(nodeAt(turn.active, edge.target).is),
+    edge => TOLERANT.has(edge.rule) && ['completed', 'failed'].includes(nodeAt(context.active, edge.target).is),
   )

@@ -2,7 +2,7 @@ import type { ModelName } from '../invocation/brief.js'
 import type { BudgetDimension, Ceilings, Spend } from '../budget/budget.js'
 import type { BoundGate } from '../verification/gate.js'
 import type { Fault, Feedback, ProbeResult, Standing, Vote as Judged } from '../verification/judgement.js'
-import type { Interrupt, Vote } from '../interrupt/interrupt.js'
+import type { Interrupt, ApprovalVote } from '../interrupt/interrupt.js'
 import { type Json, type JsonObject, own } from '../json.js'
 import type { OrchestratorDecision } from '../supervisor/decision.js'
 import type { Failure } from '../problem.js'
@@ -17,13 +17,13 @@ export type Absent = { readonly phase: 'absent'; readonly fork?: Fork }
 
 export type Active = RunBase & {
   readonly phase: 'active'
-  readonly mode: Mode
+  readonly mode: RunMode
 }
 
 export type Ended = Pick<RunBase, Outlasting> & {
   readonly phase: 'ended'
   readonly endedAt: number
-  readonly outcome: Outcome
+  readonly outcome: RunOutcome
 }
 
 /** What the log has told of a run that exists. */
@@ -174,7 +174,7 @@ export type Staged = {
 }
 
 /** A gate is at work on the result of a node or of one of its workers. */
-export type Gating = {
+export type VerificationAttempt = {
   /** Sequence of its `dws.verification.started`. */
   readonly started: number
   readonly gate: number
@@ -190,13 +190,13 @@ export type Gating = {
   readonly effectiveVotes?: number
   /** Which time the verifiers are asked. */
   readonly round: number
-  readonly judges: readonly JudgeState[]
+  readonly judges: readonly VerifierState[]
   /** The verdict has been told; what follows from it is a person's to say. Sequence of the artifact with all of it. */
   readonly rendered?: number
   readonly spent?: Spend
 }
 
-export type JudgeState =
+export type VerifierState =
   | { readonly is: 'idle' }
   | { readonly is: 'starting'; readonly began: number; readonly grant?: Ceilings }
   | { readonly is: 'running'; readonly began: number; readonly grant?: Ceilings; readonly childRunId: string }
@@ -233,13 +233,13 @@ export type WorkerResult = {
   readonly goalSatisfied?: false
 }
 
-export type Mode =
+export type RunMode =
   | { readonly kind: 'running' }
   | { readonly kind: 'pausing'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
   | { readonly kind: 'paused'; readonly at: number }
   | { readonly kind: 'stopping'; readonly stop: StopRequested }
 
-export type Outcome =
+export type RunOutcome =
   | { readonly status: 'completed'; readonly outputs: JsonObject; readonly goalSatisfied?: boolean }
   | { readonly status: 'failed'; readonly error: Failure; readonly failedNodeId?: string }
   | { readonly status: 'cancelled'; readonly reason?: string }
@@ -306,7 +306,7 @@ export type Asked = Interrupt & {
   /** The data as readers may see it; `data` is what it is. */
   readonly shown: JsonObject
   readonly requestedAt: number
-  readonly votes: readonly Vote[]
+  readonly votes: readonly ApprovalVote[]
 }
 
 /** The node at a place that the plan has. */

@@ -3,52 +3,53 @@ import type { StopRequested } from './events.js'
 import { planNodeAt } from '../workflow/plan.js'
 import { nodeAt } from './state.js'
 import type { DecisionContext } from './decision-context.js'
-import { judgesIn, workersOf } from './waiting.js'
+import { verifiersIn, workersOf } from './waiting.js'
 
 /**
  * Ends the run, or begins to: whatever is open is cancelled; children that must not outlive the run are waited for
  * first. Nothing is scheduled any more.
  */
-export function stop(turn: DecisionContext, request: StopRequested): void {
+export function stop(context: DecisionContext, request: StopRequested): void {
   const reason = request.outcome === 'cancelled' ? (request.reason ?? 'run-cancelled') : 'run-failed'
-  const held = turn.active.open.some(index => holdsChild(turn, index))
-  if (held && turn.active.mode.kind !== 'stopping') turn.emit({ type: 'assay.stop.requested', payload: request })
-  for (const index of turn.active.open) {
-    if (holdsChild(turn, index)) continue
-    const planNode = planNodeAt(turn.plan, index)
+  const held = context.active.open.some(index => holdsChild(context, index))
+  if (held && context.active.mode.kind !== 'stopping') context.emit({ type: 'assay.stop.requested', payload: request })
+  for (const index of context.active.open) {
+    if (holdsChild(context, index)) continue
+    const planNode = planNodeAt(context.plan, index)
     const nodeId = planNode.node.id
-    closeInvocation(turn, planNode, 'failed')
-    turn.emit({ type: 'node.cancelled', nodeId, payload: { nodeId, reason } })
+    closeInvocation(context, planNode, 'failed')
+    context.emit({ type: 'node.cancelled', nodeId, payload: { nodeId, reason } })
   }
-  if (turn.active.open.length === 0) end(turn, request)
+  if (context.active.open.length === 0) end(context, request)
 }
 
 /** A child of a stopping run has ended; its node goes with the last of them. */
-export function childStopped(turn: DecisionContext, index: number, request: StopRequested): void {
-  if (holdsChild(turn, index)) return
-  cancelStopped(turn, index, request)
+export function childStopped(context: DecisionContext, index: number, request: StopRequested): void {
+  if (holdsChild(context, index)) return
+  cancelStopped(context, index, request)
 }
 
-export function cancelStopped(turn: DecisionContext, index: number, request: StopRequested): void {
-  const planNode = planNodeAt(turn.plan, index)
+export function cancelStopped(context: DecisionContext, index: number, request: StopRequested): void {
+  const planNode = planNodeAt(context.plan, index)
   const nodeId = planNode.node.id
   // R-LIVE-16: an agent whose result was before a gate is still at work.
-  closeInvocation(turn, planNode, 'failed')
-  turn.emit({ type: 'node.cancelled', nodeId, payload: { nodeId, reason: 'child-ended' } })
-  if (turn.active.open.length === 0) end(turn, request)
+  closeInvocation(context, planNode, 'failed')
+  context.emit({ type: 'node.cancelled', nodeId, payload: { nodeId, reason: 'child-ended' } })
+  if (context.active.open.length === 0) end(context, request)
 }
 
-function end(turn: DecisionContext, request: StopRequested): void {
+function end(context: DecisionContext, request: StopRequested): void {
   if (request.outcome === 'cancelled') {
     const { outcome: _outcome, ...payload } = request
-    turn.emit({ type: 'run.cancelled', payload })
+    context.emit({ type: 'run.cancelled', payload })
     return
   }
   const { error, failedNodeId, breach } = request
   // The breach directly precedes the failure it explains (core §10).
   const cause =
-    breach && turn.emit({ type: 'cap.breached', payload: breach, ...(breach.nodeId ? { nodeId: breach.nodeId } : {}) })
-  turn.emit({
+    breach &&
+    context.emit({ type: 'cap.breached', payload: breach, ...(breach.nodeId ? { nodeId: breach.nodeId } : {}) })
+  context.emit({
     type: 'run.failed',
     payload: { error, ...(failedNodeId === undefined ? {} : { failedNodeId }) },
     ...(cause === undefined ? {} : { cause }),
@@ -56,11 +57,11 @@ function end(turn: DecisionContext, request: StopRequested): void {
 }
 
 /** A replay has no children of its own; while it retells, it waits for them as its source did. */
-function holdsChild(turn: DecisionContext, index: number): boolean {
-  const node = nodeAt(turn.active, index)
-  if (turn.active.fork?.mode === 'replay' && !turn.isRetelling) return false
+function holdsChild(context: DecisionContext, index: number): boolean {
+  const node = nodeAt(context.active, index)
+  if (context.active.fork?.mode === 'replay' && !context.isRetelling) return false
   const isRunning = (child: { readonly is: string }) => child.is === 'running'
   // Whether workers may go on is the node's to say; verifiers have nothing left to judge.
-  const { propagateCancellation } = planNodeAt(turn.plan, index).node.config
-  return judgesIn(node).some(isRunning) || (propagateCancellation !== false && workersOf(node).some(isRunning))
+  const { propagateCancellation } = planNodeAt(context.plan, index).node.config
+  return verifiersIn(node).some(isRunning) || (propagateCancellation !== false && workersOf(node).some(isRunning))
 }

@@ -1,7 +1,7 @@
 import type { InvocationState } from '../invocation/state.js'
 import type { DwsVerdict } from '../verification/judgement.js'
 import type { Handoff, Invoking, Judging, Wait } from './events.js'
-import type { Asked, Gating, JudgeState, NodeState, Staged, WorkerState } from './state.js'
+import type { Asked, VerificationAttempt, VerifierState, NodeState, Staged, WorkerState } from './state.js'
 
 /** A node that has started and not settled, by whom or what it waits on. Each carries what that needs and no more. */
 export type Waiting = OnHost | OnPerson | OnWorkers | OnBrief | OnAgent | OnGate
@@ -89,11 +89,11 @@ export type Reviewed = OnWorkers | OnGate
 export type Review =
   /** Evidence is wanted again, or will be at `dueAt`. */
   | { readonly is: 'inspecting'; readonly attempt: number; readonly round: number; readonly dueAt?: number }
-  | { readonly is: 'voting'; readonly gating: Gating }
+  | { readonly is: 'voting'; readonly gating: VerificationAttempt }
   /** Nobody is asked before `dueAt`. */
-  | { readonly is: 'held'; readonly gating: Gating; readonly dueAt: number }
+  | { readonly is: 'held'; readonly gating: VerificationAttempt; readonly dueAt: number }
   /** A person says what becomes of the result. */
-  | { readonly is: 'asking'; readonly gating: Gating; readonly asked: Asked }
+  | { readonly is: 'asking'; readonly gating: VerificationAttempt; readonly asked: Asked }
 
 /** How many of an agent's calls, from the first on. */
 export type Paid = { readonly calls: number; readonly uses: number }
@@ -138,13 +138,13 @@ export const reviewed = (node: NodeState | undefined): Reviewed | undefined =>
   node?.is === 'waiting' && (node.on === 'workers' || node.on === 'gate') ? node : undefined
 
 /** The gate at work in a node, if one is. */
-export function gatingIn(node: NodeState | undefined): Gating | undefined {
+export function gatingIn(node: NodeState | undefined): VerificationAttempt | undefined {
   const hold = reviewed(node)?.hold
   return hold && 'gating' in hold ? hold.gating : undefined
 }
 
 /** The verifiers of what a node has in hand. */
-export const judgesIn = (node: NodeState | undefined): readonly JudgeState[] => gatingIn(node)?.judges ?? []
+export const verifiersIn = (node: NodeState | undefined): readonly VerifierState[] => gatingIn(node)?.judges ?? []
 
 /** When a gate that nobody could settle is looked at again. */
 export const heldUntil = ({ hold }: Reviewed): number | undefined => (hold && 'dueAt' in hold ? hold.dueAt : undefined)

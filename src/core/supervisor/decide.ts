@@ -38,14 +38,14 @@ import { carriesSecret, maskWithin, secretsOf } from '../run/redaction.js'
 import type { DecisionContext } from '../run/decision-context.js'
 
 /** R-ORCH-2, R-ORCH-4: a decision is in the log before anything follows from it. */
-export function tellDecision(
-  turn: DecisionContext,
+export function recordDecision(
+  context: DecisionContext,
   nodeId: string,
   { agentId, decision, iteration }: Extract<Write, { kind: 'decided' }>,
   cause: number,
 ): number {
-  const shown = shownDecision(turn, decision)
-  return turn.emit({
+  const shown = shownDecision(context, decision)
+  return context.emit({
     type: 'runOrchestrator.decided',
     nodeId,
     payload: { agentId, decision: shown, iteration },
@@ -55,25 +55,25 @@ export function tellDecision(
 }
 
 /** R-CONF-4: told before anybody is asked about it. */
-export function tellDoubt(
-  turn: DecisionContext,
+export function recordDoubt(
+  context: DecisionContext,
   nodeId: string,
   { doubt }: Extract<Write, { kind: 'escalated' }>,
   cause: number,
 ): number {
   const payload = {
-    parentRunId: turn.runId,
+    parentRunId: context.runId,
     ...doubt,
-    originalDecision: shownDecision(turn, doubt.originalDecision),
+    originalDecision: shownDecision(context, doubt.originalDecision),
   }
-  return turn.emit({ type: 'core.workflowChain.confidence-escalated', nodeId, payload, cause })
+  return context.emit({ type: 'core.workflowChain.confidence-escalated', nodeId, payload, cause })
 }
 
 /** What a decision is made of by itself; only what it says in words can quote a secret. */
 const STRUCTURE = new Set(['kind', 'nextWorkerIds', 'confidence'])
 
-function shownDecision(turn: DecisionContext, decision: OrchestratorDecision): OrchestratorDecision {
-  const secrets = secretsOf(turn.active)
+function shownDecision(context: DecisionContext, decision: OrchestratorDecision): OrchestratorDecision {
+  const secrets = secretsOf(context.active)
   if (!carriesSecret(decision as JsonObject, secrets)) return decision
   const fields = Object.entries(decision as JsonObject).map(([name, value]) => [
     name,
@@ -83,15 +83,20 @@ function shownDecision(turn: DecisionContext, decision: OrchestratorDecision): O
 }
 
 /** R-EVENT-2, R-EVENT-6: a tool's return is due to its call and carries its id; no secret of the run is told. */
-export function tellOfAgent(turn: DecisionContext, nodeId: string, { type, payload }: AgentSaid, cause: number): number {
-  const told = maskWithin(payload as JsonObject, secretsOf(turn.active)) as JsonObject
+export function recordAgentEvent(
+  context: DecisionContext,
+  nodeId: string,
+  { type, payload }: AgentSaid,
+  cause: number,
+): number {
+  const told = maskWithin(payload as JsonObject, secretsOf(context.active)) as JsonObject
   const tell = (callId: string | undefined, due: number): number =>
-    turn.emit({
+    context.emit({
       type,
       nodeId,
       payload: callId === undefined ? told : { ...told, callId },
       cause: due,
     } as unknown as AgentFact)
-  if (type === 'agent.toolReturned') return tell(`call-${turn.active.next - 1}`, turn.active.next - 1)
-  return tell(type === 'agent.toolCalled' ? `call-${turn.active.next}` : undefined, cause)
+  if (type === 'agent.toolReturned') return tell(`call-${context.active.next - 1}`, context.active.next - 1)
+  return tell(type === 'agent.toolCalled' ? `call-${context.active.next}` : undefined, cause)
 }

@@ -1,14 +1,17 @@
 import { isObject, type Json, type JsonObject } from '../json.js'
-import type { NodeContext, Step, Write } from '../workflow/node-type.js'
+import type { NodeContext, NodeStep, Write } from '../workflow/node-type.js'
 import { DEFAULT_THRESHOLD } from './decision.js'
 
-export type Opinion = { readonly agentId: string; readonly decision: Json; readonly confidence?: number }
+export type AgentOpinion = { readonly agentId: string; readonly decision: Json; readonly confidence?: number }
 
 /** What an agent has decided by itself, for the log. */
-export const tellOpinion = (payload: Opinion): Write => ({ kind: 'agent', event: { type: 'agent.decided', payload } })
+export const tellOpinion = (payload: AgentOpinion): Write => ({
+  kind: 'agent',
+  event: { type: 'agent.decided', payload },
+})
 
 /** R-LOWC-1, R-LOWC-3, R-LOWC-4: suspends the node when its agent is less sure than it must be. */
-export function hold({ config, configurable }: NodeContext, opinion: Opinion): Step | undefined {
+export function hold({ config, configurable }: NodeContext, opinion: AgentOpinion): NodeStep | undefined {
   const { agentId, decision, confidence } = opinion
   const { escalationThreshold } = configurable
   const threshold = typeof escalationThreshold === 'number' ? escalationThreshold : DEFAULT_THRESHOLD

@@ -10,7 +10,7 @@ const limited = (interrupt: Interrupt, { config }: NodeContext): Interrupt =>
   typeof config.timeoutMs === 'number' ? { ...interrupt, timeoutMs: config.timeoutMs } : interrupt
 
 /** R-LOOP-5: what the orchestrator wants to know. */
-export function questionOf(ctx: NodeContext, decision: Of<'clarify'> | Of<'ask-user'>): Interrupt {
+export function clarificationOf(ctx: NodeContext, decision: Of<'clarify'> | Of<'ask-user'>): Interrupt {
   const { prompt = 'The orchestrator needs to know more before it goes on.' } = decision
   const asked = decision.kind === 'clarify' ? decision.questions : undefined
   const questions = asked ?? [{ id: 'answer', question: prompt }]

@@ -2,7 +2,7 @@ import type { BoundGate } from './gate.js'
 import { isSettledByProbes } from './evidence.js'
 import { type Json, own, sameJson } from '../json.js'
 import type { WorkflowNode } from '../workflow/definition.js'
-import { handedTo, handing } from '../handoff/state.js'
+import { handedTo, handoffOf } from '../handoff/state.js'
 import { termsFor } from '../handoff/mapping.js'
 import { carriesSecret, MASK, maskWithin, secretsOf } from '../run/redaction.js'
 import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
@@ -13,7 +13,7 @@ import { invocationOf, workersOf } from '../run/waiting.js'
 export type Point = 'harvest' | 'node' | 'run' | 'none'
 
 /** A result that gates may have to see before anything is made of it. */
-export type Subject = {
+export type StagedSubject = {
   readonly point: Point
   readonly worker?: number
   readonly workerId?: string
@@ -31,13 +31,13 @@ export type Subject = {
 }
 
 /** What a node has in hand that is not merged yet, whether or not a gate stands before it. */
-export function subjectOf(node: NodeState): Subject | undefined {
+export function subjectOf(node: NodeState): StagedSubject | undefined {
   if (node.is === 'waiting' && node.on === 'gate') {
     const { target, subject: sequence, result, cleared } = node.staged
     const actor = invocationOf(node)?.brief.agentId
     return { point: node.point, target, sequence, result, cleared, actors: actor === undefined ? [] : [actor] }
   }
-  const handed = handing(node)
+  const handed = handoffOf(node)
   if (!handed) return undefined
   // R-MAP-5: results are merged in their order, so they are judged in it too.
   const worker = handed.workers.findIndex(({ is }) => is !== 'done')
@@ -53,7 +53,7 @@ export function subjectOf(node: NodeState): Subject | undefined {
 export const occurrenceOf = (workers: readonly string[], worker: number): number =>
   workers.slice(0, worker).filter(workerId => workerId === workers[worker]).length
 
-type Place = Pick<Subject, 'workerId' | 'occurrence'>
+type Place = Pick<StagedSubject, 'workerId' | 'occurrence'>
 
 /** One node, or one worker of a node. Ids may hold any character, so no separator could keep two places apart. */
 export const placeOf = (nodeId: string, { workerId, occurrence = 0 }: Place = {}): string =>
@@ -63,7 +63,7 @@ export const placeOf = (nodeId: string, { workerId, occurrence = 0 }: Place = {}
 export function gatesAt(
   { gated }: Pick<RunBase, 'gated'>,
   nodeId: string,
-  { point, workerId }: Pick<Subject, 'point' | 'workerId'>,
+  { point, workerId }: Pick<StagedSubject, 'point' | 'workerId'>,
 ): number[] {
   return (gated?.gates ?? []).flatMap(({ gate: { position } }, index) => {
     const { phase_id, placement, worker_id } = position
@@ -88,7 +88,7 @@ export function misplaced(plan: Plan, { gate }: BoundGate): string[] {
 const HELD: ReadonlySet<string> = new Set(['core.agent', 'assay.judge'])
 
 /** The first gate that has not let this result pass. */
-export const nextGate = (state: Pick<RunBase, 'gated'>, nodeId: string, subject: Subject): number | undefined =>
+export const nextGate = (state: Pick<RunBase, 'gated'>, nodeId: string, subject: StagedSubject): number | undefined =>
   gatesAt(state, nodeId, subject).find(index => !subject.cleared.includes(index))
 
 /** Whether a gate stands between a node's result and what it is for. */
@@ -96,7 +96,7 @@ export const isGatedNode = (state: Pick<RunBase, 'gated'>, nodeId: string): bool
   gatesAt(state, nodeId, { point: 'node' }).length > 0
 
 /** One gate over one place, or over the exit. */
-export const slotOf = (gateId: string, nodeId: string, subject: Place & Pick<Subject, 'point'>): string =>
+export const slotOf = (gateId: string, nodeId: string, subject: Place & Pick<StagedSubject, 'point'>): string =>
   JSON.stringify(subject.point === 'run' ? [gateId] : [gateId, placeOf(nodeId, subject)])
 
 /** What has been made of the work that is under way here, attempt by attempt. */
@@ -122,7 +122,7 @@ export function dimensionsOf({ gate }: BoundGate, attempts: readonly AttemptMade
 }
 
 /** The result as verifiers and people may see it: without what the log must not show. */
-export function shownResult(state: Active, { node, index }: PlanNode, subject: Subject): Json {
+export function shownResult(state: Active, { node, index }: PlanNode, subject: StagedSubject): Json {
   const secrets = secretsOf(state)
   const { worker, workerId } = subject
   if (worker === undefined || workerId === undefined)
@@ -145,7 +145,7 @@ function isSensitive({ hidden }: Active, { config, outputSensitivity = {} }: Wor
 }
 
 /** Whether the result holds something that the log must not show, and nobody who judges it can see. */
-export function isHidden(state: Active, planNode: PlanNode, subject: Subject): boolean {
+export function isHidden(state: Active, planNode: PlanNode, subject: StagedSubject): boolean {
   const shown = shownResult(state, planNode, subject)
   // What a run leaves behind is masked where it is gathered.
   return subject.point === 'run' ? carriesSecret(shown, MASKED) : !sameJson(shown, subject.result)

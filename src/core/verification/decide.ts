@@ -50,26 +50,31 @@ import type { BoundGate } from './gate.js'
 import type { Judgement } from './judgement.js'
 import { askedOf, settledBy } from './evidence.js'
 import { verifiersOf } from './verifiers-of.js'
-import { standingOf } from './tally.js'
-import { askWhatToDo } from './escalate.js'
+import { tallyVotes } from './tally.js'
+import { requestApproval } from './escalate.js'
 import type { VerificationHeld } from './events.js'
-import { attemptsOf, dimensionsOf, nextGate, slotOf, subjectOf, type Subject } from './attempt.js'
-import { beginJudges } from './verifiers.js'
-import { commit } from './release.js'
+import { attemptsOf, dimensionsOf, nextGate, slotOf, subjectOf, type StagedSubject } from './attempt.js'
+import { beginVerifiers } from './verifiers.js'
+import { releaseStagedResult } from './release.js'
 import type { PlanNode } from '../workflow/plan.js'
-import { render } from './issue-verdict.js'
-import { type Active, boundGateAt, type Gating, nodeAt, type NodeState } from '../run/state.js'
+import { issueVerdict } from './issue-verdict.js'
+import { type Active, boundGateAt, type VerificationAttempt, nodeAt, type NodeState } from '../run/state.js'
 import { roomFor } from '../budget/decide.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { type OnGate, type Reviewed, reviewed } from '../run/waiting.js'
-import type { Heard } from '../invocation/working.js'
+import type { OutcomeOf } from '../invocation/working.js'
 
 /** What a gated node can do by itself now. */
 type Move =
   | { readonly do: 'commit'; readonly node: OnGate }
-  | { readonly do: 'ask-judges'; readonly gating: Gating }
-  | { readonly do: 'render'; readonly gating: Gating; readonly subject: Subject; readonly judgement: Judgement }
-  | { readonly do: 'hold'; readonly gating: Gating }
+  | { readonly do: 'ask-judges'; readonly gating: VerificationAttempt }
+  | {
+      readonly do: 'render'
+      readonly gating: VerificationAttempt
+      readonly subject: StagedSubject
+      readonly judgement: Judgement
+    }
+  | { readonly do: 'hold'; readonly gating: VerificationAttempt }
 
 export function gateMove(state: Active, { node: { id } }: PlanNode, told: NodeState): Move | undefined {
   const node = reviewed(told)
@@ -81,9 +86,9 @@ export function gateMove(state: Active, { node: { id } }: PlanNode, told: NodeSt
   return node.hold?.is === 'voting' ? moveOf(state, subject, node.hold.gating) : undefined
 }
 
-function moveOf(state: Active, subject: Subject, gating: Gating): Move | undefined {
+function moveOf(state: Active, subject: StagedSubject, gating: VerificationAttempt): Move | undefined {
   if (gating.rendered !== undefined) return undefined
-  const found = standingOf(boundGateAt(state, gating.gate), gating)
+  const found = tallyVotes(boundGateAt(state, gating.gate), gating)
   // What is not affordable only because of what others have set aside waits until they have settled.
   const isReady = gating.judges.some(({ is }) => is === 'idle') && roomFor(state, { tokens: 1 }) !== 'not-yet'
   if (found === 'open') return isReady ? { do: 'ask-judges', gating } : undefined
@@ -93,23 +98,23 @@ function moveOf(state: Active, subject: Subject, gating: Gating): Move | undefin
 }
 
 /** Takes the next step of a gate that has one to take. */
-export function proceedGate(turn: DecisionContext, planNode: PlanNode): void {
-  const move = gateMove(turn.active, planNode, nodeAt(turn.active, planNode.index))
+export function proceedGate(context: DecisionContext, planNode: PlanNode): void {
+  const move = gateMove(context.active, planNode, nodeAt(context.active, planNode.index))
   switch (move?.do) {
     case 'commit':
-      return commit(turn, planNode, move.node)
+      return releaseStagedResult(context, planNode, move.node)
     case 'ask-judges':
-      return beginJudges(turn, planNode, move.gating)
+      return beginVerifiers(context, planNode, move.gating)
     case 'render':
-      return render(turn, planNode, move.subject, move.gating, move.judgement)
+      return issueVerdict(context, planNode, move.subject, move.gating, move.judgement)
     case 'hold':
-      return hold(turn, planNode, move.gating)
+      return hold(context, planNode, move.gating)
   }
 }
 
 /** R-DWS-36: no verdict. Wait and ask again those that gave no vote; then ask a person. */
-function hold(turn: DecisionContext, planNode: PlanNode, gating: Gating): void {
-  const { gate } = boundGateAt(turn.active, gating.gate)
+function hold(context: DecisionContext, planNode: PlanNode, gating: VerificationAttempt): void {
+  const { gate } = boundGateAt(context.active, gating.gate)
   const { attempt, round, judges } = gating
   const { retries, retry_delay_ms, blocking } = gate.gate_behaviour
   const votes = judges.filter(({ is }) => is === 'voted').length
@@ -117,11 +122,11 @@ function hold(turn: DecisionContext, planNode: PlanNode, gating: Gating): void {
   const told = { gateId: gate.gate_id, attempt, round, votes, faults }
   // Where nobody is missing, or nobody would answer otherwise, there is nobody to ask again.
   const isPassing = judges.some(judge => judge.is === 'faulted' && !LASTING.has(judge.fault.code))
-  if (round <= retries && isPassing) return tellHeld(turn, planNode, told, retry_delay_ms)
-  const isTrial = subjectOf(nodeAt(turn.active, planNode.index))?.point === 'none'
+  if (round <= retries && isPassing) return tellHeld(context, planNode, told, retry_delay_ms)
+  const isTrial = subjectOf(nodeAt(context.active, planNode.index))?.point === 'none'
   // Contract agents §29 A32: what does not block does not wait for a person either.
-  if (blocking || isTrial) return askWhatToDo(turn, planNode, 'unsettled')
-  tellHeld(turn, planNode, { ...told, proceeds: true }, 0)
+  if (blocking || isTrial) return requestApproval(context, planNode, 'unsettled')
+  tellHeld(context, planNode, { ...told, proceeds: true }, 0)
 }
 
 /** Why a verifier gives no vote that will be so the next time, too. */
@@ -134,39 +139,39 @@ const LASTING: ReadonlySet<string> = new Set([
 ])
 
 function tellHeld(
-  turn: DecisionContext,
+  context: DecisionContext,
   { node: { id: nodeId } }: PlanNode,
   told: Omit<VerificationHeld, 'retryInMs'>,
   delayMs: number,
 ): void {
   const payload = { ...told, retryInMs: backoff({ firstMs: delayMs }, told.round) }
-  turn.emit({ type: 'assay.verification.held', nodeId, payload, cause: turn.active.next - 1 })
+  context.emit({ type: 'assay.verification.held', nodeId, payload, cause: context.active.next - 1 })
 }
 
 /** The time to ask again has come. */
-export function resumeGate(turn: DecisionContext, planNode: PlanNode, node: Reviewed): void {
+export function resumeGate(context: DecisionContext, planNode: PlanNode, node: Reviewed): void {
   const nodeId = planNode.node.id
   const { hold: held } = node
   if (held?.is !== 'inspecting' && held?.is !== 'held') return
   const subject = subjectOf(node)
-  const index = held.is === 'held' ? held.gating.gate : subject && nextGate(turn.active, nodeId, subject)
+  const index = held.is === 'held' ? held.gating.gate : subject && nextGate(context.active, nodeId, subject)
   if (index === undefined) return
   const { attempt, round } = held.is === 'held' ? held.gating : held
-  const payload = { gateId: boundGateAt(turn.active, index).gate.gate_id, attempt, round: round + 1 }
-  turn.emit({ type: 'assay.verification.resumed', nodeId, payload, cause: turn.active.next - 1 })
+  const payload = { gateId: boundGateAt(context.active, index).gate.gate_id, attempt, round: round + 1 }
+  context.emit({ type: 'assay.verification.resumed', nodeId, payload, cause: context.active.next - 1 })
 }
 
 /** What evidence is wanted next, of what, by which gate. */
-export type Case = {
+export type PendingInspection = {
   readonly bound: BoundGate
   readonly gate: number
-  readonly subject: Subject
+  readonly subject: StagedSubject
   readonly attempt: number
   readonly round: number
   readonly dimensions: readonly string[]
 }
 
-export function caseOf(state: Active, nodeId: string, told: NodeState): Case | undefined {
+export function pendingInspection(state: Active, nodeId: string, told: NodeState): PendingInspection | undefined {
   const node = reviewed(told)
   const inspection = node?.hold?.is === 'inspecting' ? node.hold : undefined
   if (!node || node.hold !== inspection || inspection?.dueAt !== undefined) return undefined
@@ -180,8 +185,8 @@ export function caseOf(state: Active, nodeId: string, told: NodeState): Case | u
 }
 
 /** The evidence is in, and the result is about to be judged. */
-export function inspected(turn: DecisionContext, planNode: PlanNode, input: Heard<'Inspected'>): void {
-  const wanted = caseOf(turn.active, planNode.node.id, nodeAt(turn.active, planNode.index))
+export function inspected(context: DecisionContext, planNode: PlanNode, input: OutcomeOf<'Inspected'>): void {
+  const wanted = pendingInspection(context.active, planNode.node.id, nodeAt(context.active, planNode.index))
   if (!wanted || !isMeant(wanted, input)) return
   const { bound, gate, subject, attempt, round, dimensions } = wanted
   const { gate_id, gate_behaviour, position } = bound.gate
@@ -189,12 +194,12 @@ export function inspected(turn: DecisionContext, planNode: PlanNode, input: Hear
   const { retries, retry_delay_ms } = gate_behaviour
   if (settled.unavailable.length > 0 && round <= retries) {
     const told = { gateId: gate_id, attempt, round, votes: 0, faults: settled.unavailable.length }
-    return tellHeld(turn, planNode, told, retry_delay_ms)
+    return tellHeld(context, planNode, told, retry_delay_ms)
   }
   const { evidence, resultHash, licence, effectiveVotes } = input
   const asked = askedOf(bound.gate, dimensions)
   const isTrial = subject.point === 'none'
-  turn.emit({
+  context.emit({
     type: 'dws.verification.started',
     nodeId: planNode.node.id,
     payload: {
@@ -226,7 +231,7 @@ export function inspected(turn: DecisionContext, planNode: PlanNode, input: Hear
   })
 }
 
-const isMeant = ({ bound, attempt, round, subject }: Case, input: Heard<'Inspected'>): boolean =>
+const isMeant = ({ bound, attempt, round, subject }: PendingInspection, input: OutcomeOf<'Inspected'>): boolean =>
   bound.gate.gate_id === input.gateId &&
   attempt === input.attempt &&
   round === input.round &&

@@ -4,24 +4,24 @@ import { askedOf } from './evidence.js'
 import type { Json } from '../json.js'
 import { present } from '../present.js'
 import { VERIFIER_WORKFLOW } from '../workflow/nodes/verify.js'
-import { standingOf, verifierAt } from './tally.js'
+import { tallyVotes, verifierAt } from './tally.js'
 import { shownResult, subjectOf } from './attempt.js'
 import type { Effect } from '../run/effects.js'
 import type { PlanNode } from '../workflow/plan.js'
-import { type Active, boundGateAt, type Gating } from '../run/state.js'
-import { caseOf } from './decide.js'
+import { type Active, boundGateAt, type VerificationAttempt } from '../run/state.js'
+import { pendingInspection } from './decide.js'
 import { gatingIn, type Reviewed } from '../run/waiting.js'
 
 /** The variable of such a run that holds what the verifier says. */
 const ANSWER = 'verification'
 
 /** What the world owes a gate: evidence first, then the runs of its verifiers. */
-export function owedToGate(planNode: PlanNode, node: Reviewed, state: Active): Effect[] {
+export function verificationEffects(planNode: PlanNode, node: Reviewed, state: Active): Effect[] {
   const gating = gatingIn(node)
   if (gating) return owedToJudges(planNode, node, gating, state)
   const nodeId = planNode.node.id
   const wanted =
-    state.mode.kind === 'running' || state.mode.kind === 'pausing' ? caseOf(state, nodeId, node) : undefined
+    state.mode.kind === 'running' || state.mode.kind === 'pausing' ? pendingInspection(state, nodeId, node) : undefined
   if (!wanted) return []
   const { bound, attempt, round, dimensions, subject } = wanted
   const output = shownResult(state, planNode, subject)
@@ -30,14 +30,14 @@ export function owedToGate(planNode: PlanNode, node: Reviewed, state: Active): E
 }
 
 /** One is started at a time, in their order, so that every host tells the same log; all of them work at once. */
-function owedToJudges(planNode: PlanNode, node: Reviewed, gating: Gating, state: Active): Effect[] {
+function owedToJudges(planNode: PlanNode, node: Reviewed, gating: VerificationAttempt, state: Active): Effect[] {
   const { judges } = gating
   if (!judges.some(({ is }) => is === 'starting' || is === 'running')) return []
   const bound = boundGateAt(state, gating.gate)
   const nodeId = planNode.node.id
   const stopping = state.mode.kind === 'stopping'
   // What is settled needs no more votes: who is still at work is called back.
-  const isSettled = stopping || standingOf(bound, gating) !== 'open'
+  const isSettled = stopping || tallyVotes(bound, gating) !== 'open'
   const starting = stopping ? -1 : judges.findIndex(({ is }) => is === 'starting')
   return judges.flatMap((judge, k): Effect[] => {
     if (judge.is === 'starting' && k === starting) {
@@ -66,7 +66,7 @@ function owedToJudges(planNode: PlanNode, node: Reviewed, gating: Gating, state:
 function inputsFor(
   planNode: PlanNode,
   node: Reviewed,
-  { gate: index, dimensions, evidence }: Gating,
+  { gate: index, dimensions, evidence }: VerificationAttempt,
   state: Active,
   k: number,
 ) {

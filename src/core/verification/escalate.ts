@@ -1,7 +1,7 @@
 import type { Interrupt } from '../interrupt/interrupt.js'
 import type { Json, JsonObject } from '../json.js'
 import { ask } from '../interrupt/ask.js'
-import { standingOf } from './tally.js'
+import { tallyVotes } from './tally.js'
 import { attemptsOf, shownResult, slotOf, subjectOf, usedOf } from './attempt.js'
 import { settleTrial } from './release.js'
 import type { PlanNode } from '../workflow/plan.js'
@@ -11,9 +11,9 @@ import type { DecisionContext } from '../run/decision-context.js'
 import { gatingIn } from '../run/waiting.js'
 
 /** Why a person is asked: nobody could judge, the attempts are used up, or a pass alone is not enough. */
-export type Doubt = 'unsettled' | 'exhausted' | 'unlicensed' | 'unsure' | 'unseen'
+export type EscalationReason = 'unsettled' | 'exhausted' | 'unlicensed' | 'unsure' | 'unseen'
 
-const TITLES: { readonly [Reason in Doubt]: string } = {
+const TITLES: { readonly [Reason in EscalationReason]: string } = {
   unsettled: 'Nobody could judge this result. Merge it all the same?',
   exhausted: 'This result has not passed its gate. Merge it all the same?',
   unlicensed: 'This result has passed. Its verifiers have no licence yet: merge it?',
@@ -22,26 +22,26 @@ const TITLES: { readonly [Reason in Doubt]: string } = {
 }
 
 /** R-DWS-36, `on_fail: escalate`, `auto_commit: licensed`: fail closed, and say what it is about. */
-export function askWhatToDo(turn: DecisionContext, planNode: PlanNode, reason: Doubt): void {
-  const node = nodeAt(turn.active, planNode.index)
+export function requestApproval(context: DecisionContext, planNode: PlanNode, reason: EscalationReason): void {
+  const node = nodeAt(context.active, planNode.index)
   const subject = subjectOf(node)
   const gating = gatingIn(node)
   if (!gating || !subject) return
-  if (subject.point === 'none') return settleTrial(turn, planNode)
-  const bound = boundGateAt(turn.active, gating.gate)
+  if (subject.point === 'none') return settleTrial(context, planNode)
+  const bound = boundGateAt(context.active, gating.gate)
   const { gate } = bound
   const { max_attempts, answer_timeout_ms } = gate.gate_behaviour
   const nodeId = planNode.node.id
   // The one in question may be among them.
-  const made = attemptsOf(turn.active, slotOf(gate.gate_id, nodeId, subject)).slice(0, gating.attempt - 1)
-  const mayRefine = usedOf(made) < max_attempts && canRework(turn.plan, nodeId, gate, subject)
-  const found = standingOf(bound, gating)
+  const made = attemptsOf(context.active, slotOf(gate.gate_id, nodeId, subject)).slice(0, gating.attempt - 1)
+  const mayRefine = usedOf(made) < max_attempts && canRework(context.plan, nodeId, gate, subject)
+  const found = tallyVotes(bound, gating)
   const findings = typeof found === 'string' ? [] : found.findings
   const data = {
     artifactId: gating.target,
     artifactType: 'verification',
     title: TITLES[reason],
-    artifactData: shownResult(turn.active, planNode, subject),
+    artifactData: shownResult(context.active, planNode, subject),
     gateId: gate.gate_id,
     attempt: gating.attempt,
     reason,
@@ -53,5 +53,5 @@ export function askWhatToDo(turn: DecisionContext, planNode: PlanNode, reason: D
     data,
     ...(answer_timeout_ms === undefined ? {} : { timeoutMs: answer_timeout_ms }),
   }
-  ask(turn, planNode, interrupt, turn.active.next - 1)
+  ask(context, planNode, interrupt, context.active.next - 1)
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js'
-import { type Draft, put, replaced } from '../run/draft.js'
+import { type Draft, putNode, replaced } from '../run/draft.js'
 import type { GateEvent } from './evolve.js'
 import { PENDING } from '../handoff/evolve.js'
 import { occurrenceOf, placeOf } from './attempt.js'
@@ -30,7 +30,7 @@ export function workAgain(
   regated(draft, { reworks: reworks + 1, feedback: { ...told, [placeOf(nodeId, who)]: feedback } })
   if (payload.point === 'run') return returnTo(plan, draft, index)
   if (worker !== undefined) {
-    if (handing) put(draft, index, againBy(handing, worker))
+    if (handing) putNode(draft, index, againBy(handing, worker))
   } else if (before.is === 'waiting' && before.on === 'gate' && before.point === 'node')
     agentAgain(draft, before, event, index)
 }
@@ -49,7 +49,7 @@ function agentAgain(
 ): void {
   const ordinal = draft.starts[index] ?? 0
   const started = { attempt: 0, failures: 0, since, sinceAt }
-  put(draft, index, { is: 'waiting', on: 'brief', wait: { ...wait, ordinal }, ...started })
+  putNode(draft, index, { is: 'waiting', on: 'brief', wait: { ...wait, ordinal }, ...started })
   draft.starts = replaced(draft.starts, index, ordinal + 1)
 }
 

@@ -1,4 +1,4 @@
-import { type Draft, including, put } from '../run/draft.js'
+import { type Draft, including, putNode } from '../run/draft.js'
 import type { Recorded } from '../run/events.js'
 import { evolveReview, evolveSlots, type GateEvent, resultOf, stagedBy, workerIn } from './evolve.js'
 import { heeded, regated, workAgain } from './evolve-rework.js'
@@ -26,7 +26,7 @@ export function evolveGate(plan: Plan, draft: Draft, before: NodeState, event: G
     regated(draft, {
       feedback: { ...draft.gated?.feedback, [placeOf(event.nodeId, worker)]: event.secret.feedback },
     })
-  put(draft, index, evolveReview(node, event))
+  putNode(draft, index, evolveReview(node, event))
 }
 
 /** An agent's result waits for the gates of its node; what the run leaves behind waits for those at the exit. */
@@ -41,11 +41,11 @@ function stage(
   const staged = stagedBy(payload, secret)
   if (payload.point === 'run') {
     const started = { attempt: 0, failures: 0, since, sinceAt }
-    put(draft, index, { is: 'waiting', on: 'gate', point: 'run', ...started, before, staged })
+    putNode(draft, index, { is: 'waiting', on: 'gate', point: 'run', ...started, before, staged })
     draft.open = including(draft.open, index)
   } else if (payload.point === 'node' && before.is === 'waiting' && before.on === 'agent') {
     const { decided: _decided, asked: _asked, ...agent } = before
-    put(draft, index, { ...agent, on: 'gate', point: 'node', staged, ...resultOf(secret) })
+    putNode(draft, index, { ...agent, on: 'gate', point: 'node', staged, ...resultOf(secret) })
   }
 }
 

@@ -4,7 +4,16 @@ import type { Recorded } from '../run/events.js'
 import type { GateFact } from './events.js'
 import { occurrenceOf, slotOf } from './attempt.js'
 import { handedTo } from '../handoff/state.js'
-import type { AttemptMade, Gated, Gating, JudgeState, NodeState, Slot, Staged, WorkerState } from '../run/state.js'
+import type {
+  AttemptMade,
+  Gated,
+  VerificationAttempt,
+  VerifierState,
+  NodeState,
+  Slot,
+  Staged,
+  WorkerState,
+} from '../run/state.js'
 import { gatingIn, type OnWorkers, type Reviewed, reviewed } from '../run/waiting.js'
 
 type Of<Type extends GateFact['type']> = Extract<Recorded, { type: Type }>
@@ -40,7 +49,7 @@ export function evolveReview(before: Reviewed, event: GateEvent): Reviewed {
 }
 
 /** The same while a gate is at work. */
-function judging(before: Reviewed, gating: Gating, event: GateEvent): Reviewed {
+function judging(before: Reviewed, gating: VerificationAttempt, event: GateEvent): Reviewed {
   switch (event.type) {
     case 'assay.verification.held':
       if (event.payload.proceeds) return passed(before, gating)
@@ -66,7 +75,7 @@ function judging(before: Reviewed, gating: Gating, event: GateEvent): Reviewed {
 }
 
 /** The same stage of the review, with what the gate has come to since. */
-const regating = (before: Reviewed, gating: Gating): Reviewed =>
+const regating = (before: Reviewed, gating: VerificationAttempt): Reviewed =>
   before.hold && 'gating' in before.hold ? { ...before, hold: { ...before.hold, gating } } : before
 
 type StagedSecret = NonNullable<Of<'assay.result.staged'>['secret']>
@@ -85,7 +94,7 @@ export const resultOf = ({ confidence, edited }: StagedSecret) => ({
 function begun(
   { payload, sequence }: Of<'dws.verification.started'>,
   { worker, gate, evidence, licence, effectiveVotes, subject }: NonNullable<Of<'dws.verification.started'>['secret']>,
-): Gating {
+): VerificationAttempt {
   return {
     started: sequence,
     gate,
@@ -103,15 +112,18 @@ function begun(
   }
 }
 
-const IDLE: JudgeState = { is: 'idle' }
+const IDLE: VerifierState = { is: 'idle' }
 
 /** R-DWS-36: those that gave no vote are asked again; votes stand. */
-function resumed(gating: Gating): Gating {
+function resumed(gating: VerificationAttempt): VerificationAttempt {
   const judges = gating.judges.map(judge => (judge.is === 'faulted' ? IDLE : judge))
   return { ...gating, judges, round: gating.round + 1 }
 }
 
-function judged(gating: Gating, event: Of<'assay.verifier.began' | 'assay.verifier.started' | 'assay.verifier.ended'>) {
+function judged(
+  gating: VerificationAttempt,
+  event: Of<'assay.verifier.began' | 'assay.verifier.started' | 'assay.verifier.ended'>,
+) {
   const { verifier } = event.payload
   const judges = gating.judges.map((judge, k) => (k === verifier ? judgeAfter(judge, event) : judge))
   const spent = event.type === 'assay.verifier.ended' ? event.secret?.spent : undefined
@@ -119,9 +131,9 @@ function judged(gating: Gating, event: Of<'assay.verifier.began' | 'assay.verifi
 }
 
 function judgeAfter(
-  before: JudgeState,
+  before: VerifierState,
   event: Of<'assay.verifier.began' | 'assay.verifier.started' | 'assay.verifier.ended'>,
-): JudgeState {
+): VerifierState {
   switch (event.type) {
     case 'assay.verifier.began':
       return { is: 'starting', began: event.sequence, ...(event.secret?.grant ? { grant: event.secret.grant } : {}) }
@@ -137,7 +149,7 @@ function judgeAfter(
 }
 
 /** The gate lets the result pass; whatever stands behind it has its turn. */
-function passed(before: Reviewed, { gate, worker }: Gating): Reviewed {
+function passed(before: Reviewed, { gate, worker }: VerificationAttempt): Reviewed {
   const { hold: _, ...node } = before
   if (node.on === 'gate') return { ...node, staged: { ...node.staged, cleared: [...node.staged.cleared, gate] } }
   const clear = (state: WorkerState, k: number): WorkerState =>
@@ -216,7 +228,7 @@ export function evolveSlots({ gates, slots }: Gated, told: NodeState, event: Gat
 const sentBack = (made: readonly AttemptMade[]): AttemptMade[] =>
   made.map((attempt, k) => (k === made.length - 1 ? { ...attempt, isSentBack: true } : attempt))
 
-const unjudged = ({ attempt, resultHash }: Gating): AttemptMade => ({
+const unjudged = ({ attempt, resultHash }: VerificationAttempt): AttemptMade => ({
   attempt,
   blocking: 0,
   score: 0,
@@ -226,7 +238,7 @@ const unjudged = ({ attempt, resultHash }: Gating): AttemptMade => ({
 })
 
 /** Which of the node's workers it is about, if it is about one. */
-export const workerIn = (node: Reviewed, { worker }: Gating) =>
+export const workerIn = (node: Reviewed, { worker }: VerificationAttempt) =>
   node.on === 'workers' && worker !== undefined
     ? { workerId: handedTo(node, worker), occurrence: occurrenceOf(node.wait.workers, worker) }
     : undefined
@@ -250,7 +262,7 @@ const isOf = (slot: Slot, nodeId: string): boolean =>
   slot.nodeId === nodeId && slot.attempts.length > 0 && !slot.atExit && slot.verdict !== 'revise'
 
 /** Verifiers belong to the run that started them: whoever branches off it starts its own. */
-export const orphanedJudges = (gating: Gating): Gating => ({
+export const orphanedVerifiers = (gating: VerificationAttempt): VerificationAttempt => ({
   ...gating,
   judges: gating.judges.map(judge => {
     if (judge.is !== 'running') return judge

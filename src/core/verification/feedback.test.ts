@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { criterion, finding, gate, probed, vote } from '../../testing/ballots.js'
-import { bestOf, feedbackOf, isBetter, isStuck, standingOf } from './feedback.js'
+import { bestOf, feedbackOf, isBetter, isStuck, attemptStanding } from './feedback.js'
 import type { Judgement, Standing } from './judgement.js'
-import { judge } from './quorum.js'
+import { judgeVotes } from './quorum.js'
 
 const GATE = gate([
   criterion('a', { weight: 3 }),
@@ -56,7 +56,7 @@ describe('R-DWS-19: what a worker is told', () => {
         const fails = a < 0.5 || b < 0.5 || blocked.length > 0
         const findings = blocked.map(dimension => finding(dimension, 'blocking'))
         const said = vote({ a, b }, { findings, verdict: fails ? 'fail' : 'pass' })
-        const judged = judge(TWO, ['a', 'b'], {
+        const judged = judgeVotes(TWO, ['a', 'b'], {
           settled: { scores: {}, findings: [], unavailable: [] },
           answers: [said],
         })
@@ -64,7 +64,7 @@ describe('R-DWS-19: what a worker is told', () => {
         const feedback = feedbackOf(TWO, 1, judged)
         expect(feedback.findings.length > 0).toBe(fails)
         expect(feedback.dimensions).toEqual(judged.failed)
-        expect(standingOf(TWO, 1, judged).blocking).toBe(feedback.findings.length)
+        expect(attemptStanding(TWO, 1, judged).blocking).toBe(feedback.findings.length)
       }),
     )
   })
@@ -72,7 +72,7 @@ describe('R-DWS-19: what a worker is told', () => {
 
 describe('how good an attempt was', () => {
   it('is how near it came to its thresholds, by the weight of the criteria', () => {
-    const of = (differently: Partial<Judgement>) => standingOf(GATE, 1, judgement(differently))
+    const of = (differently: Partial<Judgement>) => attemptStanding(GATE, 1, judgement(differently))
     expect(of({ verdict: 'pass', scores: { a: 0.5, b: 5, p: 1 } })).toEqual({ attempt: 1, blocking: 0, score: 1 })
     expect(of({ failed: ['a', 'b'], scores: { a: 0.25, b: 2, p: 1 } })).toEqual({ attempt: 1, blocking: 2, score: 0.6 })
     const unjudged = { failed: ['a', 'b', 'p'], unproven: ['a', 'b'], scores: { p: 0 } }
@@ -80,8 +80,8 @@ describe('how good an attempt was', () => {
   })
 
   it('R-DWS-23: an attempt judged only by what had failed compares with one judged by everything', () => {
-    const first = standingOf(GATE, 1, judgement({ failed: ['b'], scores: { a: 1, b: 1, p: 1 } }))
-    const second = standingOf(GATE, 2, judgement({ failed: ['b'], scores: { b: 2 } }))
+    const first = attemptStanding(GATE, 1, judgement({ failed: ['b'], scores: { a: 1, b: 1, p: 1 } }))
+    const second = attemptStanding(GATE, 2, judgement({ failed: ['b'], scores: { b: 2 } }))
     expect(isBetter(second, first)).toBe(true)
     expect(isBetter(first, second)).toBe(false)
   })

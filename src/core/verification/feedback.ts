@@ -52,7 +52,7 @@ const shortfall = ({ dimension, pass_threshold, scale }: Criterion, score: numbe
  * threshold counts no more than one at it, so that attempts judged by all criteria and by some can be compared: one
  * that is not judged again held before.
  */
-export function standingOf(gate: Gate, attempt: number, judgement: Judgement): Standing {
+export function attemptStanding(gate: Gate, attempt: number, judgement: Judgement): Standing {
   const reached = gate.evaluation_criteria.map(criterion => ({
     value: shareReached(criterion, judgement),
     weight: criterion.weight,

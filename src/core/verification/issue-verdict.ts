@@ -1,4 +1,4 @@
-import { feedbackOf, isStuck, standingOf } from './feedback.js'
+import { feedbackOf, isStuck, attemptStanding } from './feedback.js'
 import type { Gate } from './gate.js'
 import type { Feedback, Judgement, Standing } from './judgement.js'
 import { RESULT_ARTIFACT } from './record.js'
@@ -6,11 +6,11 @@ import { recordOf } from './record-of.js'
 import type { Json } from '../json.js'
 import { tellArtifact } from '../run/artifact.js'
 import { answersOf } from './tally.js'
-import { askWhatToDo, type Doubt } from './escalate.js'
-import { attemptsOf, isHidden, shownResult, slotOf, type Subject, usedOf } from './attempt.js'
+import { requestApproval, type EscalationReason } from './escalate.js'
+import { attemptsOf, isHidden, shownResult, slotOf, type StagedSubject, usedOf } from './attempt.js'
 import type { PlanNode } from '../workflow/plan.js'
-import { canRework, sendBack, withhold } from './rework.js'
-import { type AttemptMade, boundGateAt, type Gating } from '../run/state.js'
+import { canRework, requestRework, rejectResult } from './rework.js'
+import { type AttemptMade, boundGateAt, type VerificationAttempt } from '../run/state.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { isSelfJudged, tellVerdict } from './verdict.js'
 
@@ -27,44 +27,50 @@ type Rendering = {
 }
 
 /** The verdict, everything that was found, and what follows from it (contract agents §23.2). */
-export function render(turn: DecisionContext, planNode: PlanNode, subject: Subject, gating: Gating, judgement: Judgement): void {
-  const { gate } = boundGateAt(turn.active, gating.gate)
-  const rendering = renderingOf(turn, planNode, subject, gating, judgement)
+export function issueVerdict(
+  context: DecisionContext,
+  planNode: PlanNode,
+  subject: StagedSubject,
+  gating: VerificationAttempt,
+  judgement: Judgement,
+): void {
+  const { gate } = boundGateAt(context.active, gating.gate)
+  const rendering = renderingOf(context, planNode, subject, gating, judgement)
   const { feedback, forced, isSilent } = rendering
-  const rendered = tellFindings(turn, planNode, subject, gating, rendering)
+  const rendered = tellFindings(context, planNode, subject, gating, rendering)
   // R-DWS-29, contract agents §29 A32: a gate that does not block must not say what would.
   if (isSilent) return
   const confidence = judgement.confidence === undefined ? {} : { confidence: judgement.confidence }
   if (forced) {
-    tellVerdict(turn, planNode, gating, 'pass', { ...confidence, keys: ['gate.on-fail.conditional-pass'] })
+    tellVerdict(context, planNode, gating, 'pass', { ...confidence, keys: ['gate.on-fail.conditional-pass'] })
   } else if (judgement.verdict !== 'fail') {
-    const doubt = gate.gate_behaviour.blocking ? doubtIn(turn, planNode, subject, gating, judgement) : undefined
-    if (doubt) askWhatToDo(turn, planNode, doubt)
-    else tellVerdict(turn, planNode, gating, 'pass', confidence)
+    const doubt = gate.gate_behaviour.blocking ? doubtIn(context, planNode, subject, gating, judgement) : undefined
+    if (doubt) requestApproval(context, planNode, doubt)
+    else tellVerdict(context, planNode, gating, 'pass', confidence)
   } else if (feedback) {
-    tellVerdict(turn, planNode, gating, 'revise', confidence)
-    sendBack(turn, planNode, feedback, rendered)
+    tellVerdict(context, planNode, gating, 'revise', confidence)
+    requestRework(context, planNode, feedback, rendered)
   } else {
-    tellVerdict(turn, planNode, gating, 'fail', confidence)
-    if (gate.gate_behaviour.on_fail === 'escalate') askWhatToDo(turn, planNode, 'exhausted')
-    else withhold(turn, planNode, judgement.failed, rendered)
+    tellVerdict(context, planNode, gating, 'fail', confidence)
+    if (gate.gate_behaviour.on_fail === 'escalate') requestApproval(context, planNode, 'exhausted')
+    else rejectResult(context, planNode, judgement.failed, rendered)
   }
 }
 
 function renderingOf(
-  turn: DecisionContext,
+  context: DecisionContext,
   { node: { id: nodeId } }: PlanNode,
-  subject: Subject,
-  { gate: index, attempt }: Gating,
+  subject: StagedSubject,
+  { gate: index, attempt }: VerificationAttempt,
   judgement: Judgement,
 ): Rendering {
-  const { gate } = boundGateAt(turn.active, index)
+  const { gate } = boundGateAt(context.active, index)
   const { blocking, on_fail } = gate.gate_behaviour
-  const standing = standingOf(gate, attempt, judgement)
+  const standing = attemptStanding(gate, attempt, judgement)
   const failed = judgement.verdict === 'fail'
   const binds = blocking && subject.point !== 'none'
-  const made = attemptsOf(turn.active, slotOf(gate.gate_id, nodeId, subject))
-  const isLast = isLastAttempt(turn, nodeId, gate, subject, made, standing)
+  const made = attemptsOf(context.active, slotOf(gate.gate_id, nodeId, subject))
+  const isLast = isLastAttempt(context, nodeId, gate, subject, made, standing)
   return {
     judgement,
     standing,
@@ -76,19 +82,19 @@ function renderingOf(
 
 /** R-DWS-31: each finding and the verdict as events free of content, and all of it as an artifact of the run. */
 function tellFindings(
-  turn: DecisionContext,
+  context: DecisionContext,
   planNode: PlanNode,
-  subject: Subject,
-  gating: Gating,
+  subject: StagedSubject,
+  gating: VerificationAttempt,
   { judgement, standing, feedback, forced, isSilent }: Rendering,
 ): number {
-  const bound = boundGateAt(turn.active, gating.gate)
+  const bound = boundGateAt(context.active, gating.gate)
   const { attempt, resultHash, started: cause } = gating
   const nodeId = planNode.node.id
   const gateId = bound.gate.gate_id
   for (const { finding_id: findingId, dimension, classification } of judgement.findings) {
     const payload = { gateId, attempt, findingId, dimension, classification }
-    turn.emit({ type: 'dws.verification.finding_issued', nodeId, payload, cause })
+    context.emit({ type: 'dws.verification.finding_issued', nodeId, payload, cause })
   }
   const record = recordOf({
     bound,
@@ -98,7 +104,7 @@ function tellFindings(
     ...(subject.workerId === undefined ? {} : { workerId: subject.workerId }),
     target: gating.target,
     resultHash,
-    output: shownResult(turn.active, planNode, subject),
+    output: shownResult(context.active, planNode, subject),
     evidence: gating.evidence,
     answers: answersOf(gating),
     judgement,
@@ -106,13 +112,18 @@ function tellFindings(
     standing,
     ...(feedback ? { feedback } : {}),
     ...(gating.effectiveVotes === undefined ? {} : { effectiveVotes: gating.effectiveVotes }),
-    ...(isSelfJudged(turn, planNode, gating) ? { selfVerification: true as const } : {}),
+    ...(isSelfJudged(context, planNode, gating) ? { selfVerification: true as const } : {}),
     ...(forced ? { forced: true as const } : {}),
     ...(gating.spent ? { cost: gating.spent } : {}),
   }) as unknown as Json
-  const artifact = tellArtifact(turn, nodeId, { artifactType: RESULT_ARTIFACT, content: record, shown: record }, cause)
+  const artifact = tellArtifact(
+    context,
+    nodeId,
+    { artifactType: RESULT_ARTIFACT, content: record, shown: record },
+    cause,
+  )
   const { votes, passVotes } = judgement.quorum
-  return turn.emit({
+  return context.emit({
     type: 'dws.verification.verdict_rendered',
     nodeId,
     payload: {
@@ -132,26 +143,28 @@ function tellFindings(
 
 /** R-DWS-22: the attempts are used up, or it is plain that more would be for nothing. */
 function isLastAttempt(
-  turn: DecisionContext,
+  context: DecisionContext,
   nodeId: string,
   gate: Gate,
-  subject: Subject,
+  subject: StagedSubject,
   made: readonly AttemptMade[],
   standing: Standing,
 ): boolean {
   const { max_attempts } = gate.gate_behaviour
   const judged = made.filter(({ isUnjudged }) => !isUnjudged)
-  return usedOf(made) >= max_attempts || isStuck([...judged, standing]) || !canRework(turn.plan, nodeId, gate, subject)
+  return (
+    usedOf(made) >= max_attempts || isStuck([...judged, standing]) || !canRework(context.plan, nodeId, gate, subject)
+  )
 }
 
 /** Why a person has to look at a result that was passed. */
 function doubtIn(
   { active }: DecisionContext,
   planNode: PlanNode,
-  subject: Subject,
-  { gate, licence }: Gating,
+  subject: StagedSubject,
+  { gate, licence }: VerificationAttempt,
   { confidence }: Judgement,
-): Doubt | undefined {
+): EscalationReason | undefined {
   const { auto_commit, licence: wanted, min_confidence, allow_hidden } = boundGateAt(active, gate).gate.gate_behaviour
   const isLicensed = licence !== undefined && licence.n >= wanted.min_n && licence.lower >= wanted.lower_bound
   if (auto_commit === 'licensed' && !isLicensed) return 'unlicensed'

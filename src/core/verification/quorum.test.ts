@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { criterion, fault, finding, gate, NOTHING_SETTLED, probed, vote } from '../../testing/ballots.js'
 import { type Gate, QUORUMS } from './gate.js'
 import type { Ballot, Fault, Judgement, Settled, Vote } from './judgement.js'
-import { judge } from './quorum.js'
+import { judgeVotes } from './quorum.js'
 
 type Answer = Vote | Fault | undefined
 
@@ -11,7 +11,7 @@ const pass = (weight = 1): Vote => vote({ a: 1, b: 1 }, { weight })
 const fail = (weight = 1): Vote => vote({ a: 0, b: 1 }, { weight, verdict: 'fail' })
 
 /** How it came out: the class, or that it did not. */
-function classOf(judgement: ReturnType<typeof judge>): 'pass' | 'fail' | 'open' | 'undecided' {
+function classOf(judgement: ReturnType<typeof judgeVotes>): 'pass' | 'fail' | 'open' | 'undecided' {
   if (typeof judgement === 'string') return judgement
   return judgement.verdict === 'fail' ? 'fail' : 'pass'
 }
@@ -19,10 +19,10 @@ function classOf(judgement: ReturnType<typeof judge>): 'pass' | 'fail' | 'open' 
 const CRITERIA = [criterion('a'), criterion('b')]
 
 const outcome = (of: Gate, answers: readonly Answer[]) =>
-  classOf(judge(of, ['a', 'b'], { settled: NOTHING_SETTLED, answers }))
+  classOf(judgeVotes(of, ['a', 'b'], { settled: NOTHING_SETTLED, answers }))
 
 const decided = (of: Gate, dimensions: readonly string[], ballot: Ballot): Judgement => {
-  const judgement = judge(of, dimensions, ballot)
+  const judgement = judgeVotes(of, dimensions, ballot)
   if (typeof judgement === 'string') throw new Error(`not decided: ${judgement}`)
   return judgement
 }
@@ -116,8 +116,8 @@ describe('what probes settle', () => {
   })
 
   it('what held leaves the verdict to the verifiers', () => {
-    expect(classOf(judge(GATE, ALL, { settled: held, answers: [pass(), pass(), fail()] }))).toBe('pass')
-    expect(classOf(judge(GATE, ALL, { settled: held, answers: [pass(), fail(), fail()] }))).toBe('fail')
+    expect(classOf(judgeVotes(GATE, ALL, { settled: held, answers: [pass(), pass(), fail()] }))).toBe('pass')
+    expect(classOf(judgeVotes(GATE, ALL, { settled: held, answers: [pass(), fail(), fail()] }))).toBe('fail')
   })
 
   it('they decide alone where nothing else is judged', () => {
@@ -129,20 +129,20 @@ describe('what probes settle', () => {
       failed: [],
     })
     expect(decided(GATE, ['p'], { settled: failed, answers: [] })).toMatchObject({ verdict: 'fail', failed: ['p'] })
-    expect(judge(GATE, ['p'], { settled: unknown, answers: [] })).toBe('undecided')
+    expect(judgeVotes(GATE, ['p'], { settled: unknown, answers: [] })).toBe('undecided')
   })
 
   it('R-DWS-36: what could not be found out is never a pass; a fail it could not change is one', () => {
-    expect(judge(GATE, ALL, { settled: unknown, answers: [pass(), pass(), pass()] })).toBe('undecided')
-    expect(judge(GATE, ALL, { settled: unknown, answers: [pass(), pass(), undefined] })).toBe('open')
-    expect(judge(GATE, ALL, { settled: NOTHING_SETTLED, answers: [pass(), pass(), pass()] })).toBe('undecided')
+    expect(judgeVotes(GATE, ALL, { settled: unknown, answers: [pass(), pass(), pass()] })).toBe('undecided')
+    expect(judgeVotes(GATE, ALL, { settled: unknown, answers: [pass(), pass(), undefined] })).toBe('open')
+    expect(judgeVotes(GATE, ALL, { settled: NOTHING_SETTLED, answers: [pass(), pass(), pass()] })).toBe('undecided')
     const judgement = decided(GATE, ALL, { settled: unknown, answers: [fail(), fail(), pass()] })
     expect(judgement).toMatchObject({ verdict: 'fail', failed: ['a', 'p'], unproven: ['p'] })
   })
 
   it('R-DWS-36: nothing judged is nothing shown', () => {
-    expect(judge(GATE, [], { settled: NOTHING_SETTLED, answers: [] })).toBe('undecided')
-    expect(judge(GATE, ['elsewhere'], { settled: held, answers: [] })).toBe('undecided')
+    expect(judgeVotes(GATE, [], { settled: NOTHING_SETTLED, answers: [] })).toBe('undecided')
+    expect(judgeVotes(GATE, ['elsewhere'], { settled: held, answers: [] })).toBe('undecided')
   })
 })
 
@@ -308,8 +308,8 @@ describe('whatever is voted', () => {
           ...of,
           verifier_requirements: { ...of.verifier_requirements, verifiers: order.map(i => verifiers[i]!) },
         }
-        const here = judge(of, ['a', 'b'], { settled: NOTHING_SETTLED, answers })
-        const there = judge(moved, ['a', 'b'], { settled: NOTHING_SETTLED, answers: order.map(i => answers[i]) })
+        const here = judgeVotes(of, ['a', 'b'], { settled: NOTHING_SETTLED, answers })
+        const there = judgeVotes(moved, ['a', 'b'], { settled: NOTHING_SETTLED, answers: order.map(i => answers[i]) })
         if (typeof here === 'string' || typeof there === 'string') {
           expect(there).toEqual(here)
           return
@@ -370,7 +370,7 @@ describe('whatever is voted', () => {
   it('R-DWS-23: what does not have to be judged again, a quorum has seen hold; a fail leaves something to judge', () => {
     fc.assert(
       fc.property(table(answered), ({ of, answers }) => {
-        const judgement = judge(of, ['a', 'b'], { settled: NOTHING_SETTLED, answers })
+        const judgement = judgeVotes(of, ['a', 'b'], { settled: NOTHING_SETTLED, answers })
         if (typeof judgement === 'string') return
         expect(judgement.failed.length > 0).toBe(judgement.verdict === 'fail')
         for (const dimension of ['a', 'b'] as const) {

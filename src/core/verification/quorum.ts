@@ -15,7 +15,11 @@ import { rounded, weightedMean } from './weighted-mean.js'
  *
  * `open`: verifiers have yet to answer. `undecided`: all have, and it is not enough.
  */
-export function judge(gate: Gate, dimensions: readonly string[], ballot: Ballot): Judgement | 'open' | 'undecided' {
+export function judgeVotes(
+  gate: Gate,
+  dimensions: readonly string[],
+  ballot: Ballot,
+): Judgement | 'open' | 'undecided' {
   const { settled } = ballot
   const policy = gate.multi_verifier
   const judged = gate.evaluation_criteria.filter(({ dimension }) => dimensions.includes(dimension))

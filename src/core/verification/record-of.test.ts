@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { bound, criterion, fault, finding, gate, probed, vote } from '../../testing/ballots.js'
 import type { Ballot } from './judgement.js'
-import { judge } from './quorum.js'
+import { judgeVotes } from './quorum.js'
 import { recordOf } from './record-of.js'
 
 const BOUND = bound(gate([criterion('a'), criterion('b'), probed('p', 'x')], { verifier_count: 3 }))
 const settled = { scores: { p: 1 }, findings: [], unavailable: [] }
 
 function recorded(answers: Ballot['answers'], dimensions: readonly string[]) {
-  const judgement = judge(BOUND.gate, dimensions, { settled, answers })
+  const judgement = judgeVotes(BOUND.gate, dimensions, { settled, answers })
   if (typeof judgement === 'string') throw new Error(judgement)
   return recordOf({
     bound: BOUND,

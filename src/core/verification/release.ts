@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js'
-import { complete } from '../run/complete.js'
+import { completeRun } from '../run/complete.js'
 import { concludeWith } from '../invocation/conclude.js'
 import { settleNode } from '../run/node-lifecycle.js'
 import type { PlanNode } from '../workflow/plan.js'
@@ -8,27 +8,27 @@ import type { DecisionContext } from '../run/decision-context.js'
 import type { OnGate } from '../run/waiting.js'
 
 /** Every gate has let the result pass: it becomes what it was meant for. Workers' results are merged by their hand-off. */
-export function commit(turn: DecisionContext, planNode: PlanNode, node: OnGate): void {
+export function releaseStagedResult(context: DecisionContext, planNode: PlanNode, node: OnGate): void {
   const { result, subject } = node.staged
   switch (node.point) {
     case 'node':
-      return concludeWith(turn, planNode, node, {
+      return concludeWith(context, planNode, node, {
         result,
         confidence: node.confidence,
         cause: subject,
         edited: node.edited === true,
       })
     case 'run':
-      return complete(turn, (result as { outputs: JsonObject }).outputs)
+      return completeRun(context, (result as { outputs: JsonObject }).outputs)
     case 'none':
-      return settleTrial(turn, planNode)
+      return settleTrial(context, planNode)
   }
 }
 
 /** A trial ends with its verdict, or with none. */
-export function settleTrial(turn: DecisionContext, planNode: PlanNode): void {
-  const node = nodeAt(turn.active, planNode.index)
+export function settleTrial(context: DecisionContext, planNode: PlanNode): void {
+  const node = nodeAt(context.active, planNode.index)
   if (node.is !== 'waiting' || node.on !== 'gate' || node.point !== 'none') return
   const judged = node.judged ?? { verdict: 'none' as const }
-  settleNode(turn, planNode, node.wait, { kind: 'judged', ...judged }, turn.active.next - 1)
+  settleNode(context, planNode, node.wait, { kind: 'judged', ...judged }, context.active.next - 1)
 }

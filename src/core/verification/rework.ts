@@ -4,10 +4,10 @@ import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
 import { reworkBreach } from '../run/limits.js'
 import { closeInvocation } from '../invocation/lifecycle.js'
-import { failNode } from '../run/node-lifecycle.js'
-import { type Subject, subjectOf } from './attempt.js'
+import { failAttempt } from '../run/node-lifecycle.js'
+import { type StagedSubject, subjectOf } from './attempt.js'
 import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
-import { boundGateAt, type Gating, nodeAt } from '../run/state.js'
+import { boundGateAt, type VerificationAttempt, nodeAt } from '../run/state.js'
 import { stop } from '../run/stop.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { gatingIn } from '../run/waiting.js'
@@ -15,14 +15,22 @@ import { gatingIn } from '../run/waiting.js'
 const AGAIN: ReadonlySet<string> = new Set(['core.agent', 'core.subWorkflow', 'core.orchestrator.supervisor'])
 
 /** Whether there is work that could be done again. */
-export function canRework(plan: Plan, nodeId: string, { position }: Gate, { point }: Pick<Subject, 'point'>): boolean {
+export function canRework(
+  plan: Plan,
+  nodeId: string,
+  { position }: Gate,
+  { point }: Pick<StagedSubject, 'point'>,
+): boolean {
   if (point === 'none') return false
   const phase = planNodeOf(plan, point === 'run' ? position.phase_id : nodeId)
   return point !== 'run' || (phase !== undefined && AGAIN.has(phase.type.typeId))
 }
 
-const gatingOf = (turn: DecisionContext, { index }: PlanNode): { gating: Gating; subject: Subject } => {
-  const node = nodeAt(turn.active, index)
+const gatingOf = (
+  context: DecisionContext,
+  { index }: PlanNode,
+): { gating: VerificationAttempt; subject: StagedSubject } => {
+  const node = nodeAt(context.active, index)
   const gating = gatingIn(node)
   const subject = subjectOf(node)
   if (!gating || !subject) throw new Error('no gate is at work here')
@@ -30,18 +38,18 @@ const gatingOf = (turn: DecisionContext, { index }: PlanNode): { gating: Gating;
 }
 
 /** R-VERIFY-14, R-DWS-20: the same worker works again, with what was found; or the supervisor says who does. */
-export function sendBack(turn: DecisionContext, planNode: PlanNode, feedback: Feedback, cause: number): void {
-  const { gating, subject } = gatingOf(turn, planNode)
-  const { gate } = boundGateAt(turn.active, gating.gate)
+export function requestRework(context: DecisionContext, planNode: PlanNode, feedback: Feedback, cause: number): void {
+  const { gating, subject } = gatingOf(context, planNode)
+  const { gate } = boundGateAt(context.active, gating.gate)
   const { rework, reverification } = gate.gate_behaviour
   if (rework === 'supervisor' && subject.point === 'harvest')
-    return tellWithheld(turn, planNode, 'revise', feedback.dimensions.length, cause, feedback)
+    return tellWithheld(context, planNode, 'revise', feedback.dimensions.length, cause, feedback)
   // R-DWS-34: one more turn, beneath the same bound.
-  const breach = reworkBreach(turn.active, turn.limits, planNode.node.id)
-  if (breach) return stop(turn, breach)
+  const breach = reworkBreach(context.active, context.limits, planNode.node.id)
+  if (breach) return stop(context, breach)
   const isExit = subject.point === 'run'
-  const due = subject.point === 'node' ? (closeInvocation(turn, planNode, 'completed', cause) ?? cause) : cause
-  turn.emit({
+  const due = subject.point === 'node' ? (closeInvocation(context, planNode, 'completed', cause) ?? cause) : cause
+  context.emit({
     type: 'assay.rework.began',
     nodeId: isExit ? gate.position.phase_id : planNode.node.id,
     payload: {
@@ -57,28 +65,33 @@ export function sendBack(turn: DecisionContext, planNode: PlanNode, feedback: Fe
 }
 
 /** R-VERIFY-11, R-VERIFY-12: it is not merged, and nothing goes on as if it had been. */
-export function withhold(turn: DecisionContext, planNode: PlanNode, failed: readonly string[], cause: number): void {
-  const { gating, subject } = gatingOf(turn, planNode)
-  const { gate } = boundGateAt(turn.active, gating.gate)
-  if (subject.point === 'harvest') return tellWithheld(turn, planNode, 'fail', failed.length, cause)
+export function rejectResult(
+  context: DecisionContext,
+  planNode: PlanNode,
+  failed: readonly string[],
+  cause: number,
+): void {
+  const { gating, subject } = gatingOf(context, planNode)
+  const { gate } = boundGateAt(context.active, gating.gate)
+  if (subject.point === 'harvest') return tellWithheld(context, planNode, 'fail', failed.length, cause)
   const error = gaveUp(gate, gating.attempt, failed)
-  if (subject.point === 'node') return failNode(turn, planNode, error, cause)
-  stop(turn, { outcome: 'failed', error, failedNodeId: planNode.node.id })
+  if (subject.point === 'node') return failAttempt(context, planNode, error, cause)
+  stop(context, { outcome: 'failed', error, failedNodeId: planNode.node.id })
 }
 
 function tellWithheld(
-  turn: DecisionContext,
+  context: DecisionContext,
   planNode: PlanNode,
   verdict: 'fail' | 'revise',
   criteriaFailed: number,
   cause: number,
   feedback?: Feedback,
 ): void {
-  const { gating, subject } = gatingOf(turn, planNode)
-  const { gate } = boundGateAt(turn.active, gating.gate)
+  const { gating, subject } = gatingOf(context, planNode)
+  const { gate } = boundGateAt(context.active, gating.gate)
   const workerId = present(subject.workerId, 'worker whose result is withheld')
   const worker = present(subject.worker, 'worker whose result is withheld')
-  turn.emit({
+  context.emit({
     type: 'assay.result.withheld',
     nodeId: planNode.node.id,
     payload: {

@@ -1,13 +1,13 @@
 import type { BoundGate, Gate } from './gate.js'
 import type { Fault, Judgement, Vote } from './judgement.js'
-import { judge } from './quorum.js'
+import { judgeVotes } from './quorum.js'
 import { settledBy } from './evidence.js'
 import { verifiersOf } from './verifiers-of.js'
 import { absent } from '../present.js'
 import { actorsIn } from '../workflow/actors.js'
 import { subjectOf } from './attempt.js'
 import type { PlanNode } from '../workflow/plan.js'
-import { type Gating, nodeAt } from '../run/state.js'
+import { type VerificationAttempt, nodeAt } from '../run/state.js'
 import type { DecisionContext } from '../run/decision-context.js'
 
 /** Who gives the k-th vote, and what it weighs. */
@@ -17,12 +17,12 @@ export function verifierAt(gate: Gate, k: number): { agentId: string; weight: nu
 }
 
 /** What each of them has said, as far as it has. */
-export const answersOf = ({ judges }: Gating): (Vote | Fault | undefined)[] =>
+export const answersOf = ({ judges }: VerificationAttempt): (Vote | Fault | undefined)[] =>
   judges.map(judge => (judge.is === 'voted' ? judge.vote : judge.is === 'faulted' ? judge.fault : undefined))
 
 /** How the vote stands. */
-export const standingOf = ({ gate }: BoundGate, gating: Gating): Judgement | 'open' | 'undecided' =>
-  judge(gate, gating.dimensions, {
+export const tallyVotes = ({ gate }: BoundGate, gating: VerificationAttempt): Judgement | 'open' | 'undecided' =>
+  judgeVotes(gate, gating.dimensions, {
     settled: settledBy(gate, gating.dimensions, gating.evidence),
     answers: answersOf(gating),
   })

@@ -2,7 +2,7 @@ import type { Gate } from './gate.js'
 import type { Json } from '../json.js'
 import { isSelf, verifierAt } from './tally.js'
 import type { PlanNode } from '../workflow/plan.js'
-import { boundGateAt, type Gating, nodeAt } from '../run/state.js'
+import { boundGateAt, type VerificationAttempt, nodeAt } from '../run/state.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { gatingIn } from '../run/waiting.js'
 
@@ -19,17 +19,17 @@ type Said = {
 
 /** R-VERIFY-2, R-VERIFY-5, R-VERIFY-6: what was judged and how, never why. R-VERIFY-23: due to what brought the result. */
 export function tellVerdict(
-  turn: DecisionContext,
+  context: DecisionContext,
   planNode: PlanNode,
-  gating: Gating,
+  gating: VerificationAttempt,
   verdict: 'pass' | 'fail' | 'revise',
   { confidence, keys = [], by, why, isOverride, isHosts }: Said = {},
 ): number {
-  const { gate } = boundGateAt(turn.active, gating.gate)
+  const { gate } = boundGateAt(context.active, gating.gate)
   const { dimensions, target, attempt, resultHash, subject } = gating
-  const isSelf = isSelfJudged(turn, planNode, gating)
-  const record = gatingIn(nodeAt(turn.active, planNode.index))?.rendered
-  return turn.emit({
+  const isSelf = isSelfJudged(context, planNode, gating)
+  const record = gatingIn(nodeAt(context.active, planNode.index))?.rendered
+  return context.emit({
     type: 'agent.verified',
     nodeId: planNode.node.id,
     payload: {
@@ -53,14 +53,18 @@ export function tellVerdict(
 }
 
 /** Where nobody was asked, because evidence was enough, nobody else is named for it. */
-const identityOf = (gate: Gate, { judges }: Gating): string =>
+const identityOf = (gate: Gate, { judges }: VerificationAttempt): string =>
   judges.length === 1 && judges[0]?.is === 'voted' ? verifierAt(gate, 0).agentId : hostName(gate)
 
 const hostName = ({ gate_id }: Gate): string => `host:gate:${gate_id}`
 
 /** Whether somebody has judged work of its own, which the gate may allow and everybody may see. */
-export const isSelfJudged = (turn: DecisionContext, planNode: PlanNode, { gate, judges }: Gating): boolean =>
+export const isSelfJudged = (
+  context: DecisionContext,
+  planNode: PlanNode,
+  { gate, judges }: VerificationAttempt,
+): boolean =>
   judges.some(
     (judge, k) =>
-      judge.is === 'voted' && isSelf(turn, planNode, verifierAt(boundGateAt(turn.active, gate).gate, k).agentId),
+      judge.is === 'voted' && isSelf(context, planNode, verifierAt(boundGateAt(context.active, gate).gate, k).agentId),
   )

@@ -4,37 +4,37 @@ import { askedOf } from './evidence.js'
 import { voteOf } from './vote.js'
 import { isObject, type Json } from '../json.js'
 import type { Failure } from '../problem.js'
-import { isSelf, standingOf, verifierAt } from './tally.js'
+import { isSelf, tallyVotes, verifierAt } from './tally.js'
 import { exhaust } from '../budget/exhaust.js'
 import { type PlanNode, planNodeOf } from '../workflow/plan.js'
 import { grantFor, roomFor, spentBy, tellSpend } from '../budget/decide.js'
-import { type Active, boundGateAt, type Gating, nodeAt } from '../run/state.js'
+import { type Active, boundGateAt, type VerificationAttempt, nodeAt } from '../run/state.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { gatingIn } from '../run/waiting.js'
-import type { Heard } from '../invocation/working.js'
+import type { OutcomeOf } from '../invocation/working.js'
 
 /** The verifiers of a case: runs of their own, all at work at once. */
 
 /** Those that are to be asked begin together and share what is left of the budget. */
-export function beginJudges(turn: DecisionContext, planNode: PlanNode, gating: Gating): void {
+export function beginVerifiers(context: DecisionContext, planNode: PlanNode, gating: VerificationAttempt): void {
   const nodeId = planNode.node.id
-  const { gate } = boundGateAt(turn.active, gating.gate)
+  const { gate } = boundGateAt(context.active, gating.gate)
   const idle = gating.judges.flatMap(({ is }, k) => (is === 'idle' ? [k] : []))
   const { attempt, round } = gating
   // Contract agents §23.2: a spent budget is a hard stop, not a judge that gives no vote.
-  const short = roomFor(turn.active, { tokens: 1, costNano: 1 })
+  const short = roomFor(context.active, { tokens: 1, costNano: 1 })
   if (short !== 'yes' && short !== 'not-yet')
-    return exhaust(turn, nodeId, short, plus(spentBy(turn.active), { tokens: 1, costNano: 1 }), gating.started)
+    return exhaust(context, nodeId, short, plus(spentBy(context.active), { tokens: 1, costNano: 1 }), gating.started)
   for (const [i, k] of idle.entries()) {
     const { agentId, weight } = verifierAt(gate, k)
     const payload = { gateId: gate.gate_id, attempt, verifier: k, agentId, round }
-    if (!gate.verifier_requirements.allow_self_verification && isSelf(turn, planNode, agentId)) {
+    if (!gate.verifier_requirements.allow_self_verification && isSelf(context, planNode, agentId)) {
       const ended = { ...payload, vote: 'none' as const, fault: 'self_verification' }
-      turn.emit({ type: 'assay.verifier.ended', nodeId, payload: ended, secret: { weight }, cause: gating.started })
+      context.emit({ type: 'assay.verifier.ended', nodeId, payload: ended, secret: { weight }, cause: gating.started })
       continue
     }
-    const grant = grantFor(turn.active, idle.length - i)
-    turn.emit({
+    const grant = grantFor(context.active, idle.length - i)
+    context.emit({
       type: 'assay.verifier.began',
       nodeId,
       payload,
@@ -45,42 +45,52 @@ export function beginJudges(turn: DecisionContext, planNode: PlanNode, gating: G
 }
 
 /** The gate at work in a node, and the verifier that is meant. */
-function found(turn: DecisionContext, nodeId: string, isMeant: (judge: Gating['judges'][number], k: number) => boolean) {
-  const planNode = planNodeOf(turn.plan, nodeId)
-  const gating = planNode && gatingIn(nodeAt(turn.active, planNode.index))
+function found(
+  context: DecisionContext,
+  nodeId: string,
+  isMeant: (judge: VerificationAttempt['judges'][number], k: number) => boolean,
+) {
+  const planNode = planNodeOf(context.plan, nodeId)
+  const gating = planNode && gatingIn(nodeAt(context.active, planNode.index))
   const k = gating?.judges.findIndex(isMeant) ?? -1
   const judge = gating?.judges[k]
   return planNode && gating && judge ? { planNode, gating, judge, k } : undefined
 }
 
-function told(state: Active, { gate: index, attempt, round }: Gating, k: number) {
+function told(state: Active, { gate: index, attempt, round }: VerificationAttempt, k: number) {
   const { gate } = boundGateAt(state, index)
   return { gateId: gate.gate_id, attempt, verifier: k, agentId: verifierAt(gate, k).agentId, round }
 }
 
-export function verifierStarted(turn: DecisionContext, { nodeId, since, worker, childRunId }: Heard<'ChildStarted'>): void {
-  const meant = found(turn, nodeId, (judge, k) => k === worker && judge.is === 'starting' && judge.began === since)
+export function verifierStarted(
+  context: DecisionContext,
+  { nodeId, since, worker, childRunId }: OutcomeOf<'ChildStarted'>,
+): void {
+  const meant = found(context, nodeId, (judge, k) => k === worker && judge.is === 'starting' && judge.began === since)
   if (!meant) return
-  const payload = { ...told(turn.active, meant.gating, meant.k), childRunId }
-  turn.emit({ type: 'assay.verifier.started', nodeId, payload, cause: since })
+  const payload = { ...told(context.active, meant.gating, meant.k), childRunId }
+  context.emit({ type: 'assay.verifier.started', nodeId, payload, cause: since })
 }
 
-export function verifierRefused(turn: DecisionContext, { nodeId, since, worker, error }: Heard<'ChildRefused'>): void {
-  const meant = found(turn, nodeId, (judge, k) => k === worker && judge.is === 'starting' && judge.began === since)
+export function verifierRefused(
+  context: DecisionContext,
+  { nodeId, since, worker, error }: OutcomeOf<'ChildRefused'>,
+): void {
+  const meant = found(context, nodeId, (judge, k) => k === worker && judge.is === 'starting' && judge.began === since)
   if (!meant) return
   const { gating, k } = meant
-  const { weight } = verifierAt(boundGateAt(turn.active, gating.gate).gate, k)
-  const payload = { ...told(turn.active, gating, k), vote: 'none' as const, fault: codeOf(error) }
-  turn.emit({ type: 'assay.verifier.ended', nodeId, payload, secret: { weight }, cause: since })
+  const { weight } = verifierAt(boundGateAt(context.active, gating.gate).gate, k)
+  const payload = { ...told(context.active, gating, k), vote: 'none' as const, fault: codeOf(error) }
+  context.emit({ type: 'assay.verifier.ended', nodeId, payload, secret: { weight }, cause: since })
 }
 
 /** Whether it was a verifier's run that has ended. R-DWS-36: anything but an answer that holds is no vote. */
-export function verifierEnded(turn: DecisionContext, input: Heard<'ChildEnded'>): PlanNode | undefined {
+export function verifierEnded(context: DecisionContext, input: OutcomeOf<'ChildEnded'>): PlanNode | undefined {
   const { nodeId, childRunId, status, variables, spent } = input
-  const meant = found(turn, nodeId, judge => judge.is === 'running' && judge.childRunId === childRunId)
+  const meant = found(context, nodeId, judge => judge.is === 'running' && judge.childRunId === childRunId)
   if (!meant) return undefined
   const { gating, judge, k, planNode } = meant
-  const bound = boundGateAt(turn.active, gating.gate)
+  const bound = boundGateAt(context.active, gating.gate)
   const { agentId, weight } = verifierAt(bound.gate, k)
   const model = input.models?.[0]
   const verifier = { agentId, weight, childRunId, position: k, ...(model === undefined ? {} : { model }) }
@@ -92,13 +102,13 @@ export function verifierEnded(turn: DecisionContext, input: Heard<'ChildEnded'>)
     ? undefined
     : read && !read.ok
       ? read.code
-      : faultOf(status, input.error, heard, standingOf(bound, gating) === 'open')
-  const before = spentBy(turn.active)
-  const ended = turn.emit({
+      : faultOf(status, input.error, heard, tallyVotes(bound, gating) === 'open')
+  const before = spentBy(context.active)
+  const ended = context.emit({
     type: 'assay.verifier.ended',
     nodeId,
     payload: {
-      ...told(turn.active, gating, k),
+      ...told(context.active, gating, k),
       childRunId,
       vote: vote?.verdict ?? 'none',
       ...(fault === undefined ? {} : { fault }),
@@ -106,7 +116,7 @@ export function verifierEnded(turn: DecisionContext, input: Heard<'ChildEnded'>)
     secret: { weight, ...(vote ? { vote } : {}), ...(spent ? { spent } : {}) },
     cause: judge.is === 'running' ? judge.began : gating.started,
   })
-  tellSpend(turn, before, ended)
+  tellSpend(context, before, ended)
   return planNode
 }
 

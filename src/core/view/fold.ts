@@ -7,13 +7,13 @@ import { foldInvocation } from './invocation.js'
 import { foldLoop } from './loop.js'
 import { foldNode } from './nodes.js'
 import { asKnown, type KnownEvent, type KnownOf, moved, type PublicEvent } from './public-event.js'
-import { type Draft, isAtWork, type NodeView, type RunView } from './run-view.js'
+import { type ViewDraft, isAtWork, type NodeView, type RunView } from './run-view.js'
 import { foldSpend } from './spend.js'
 import { foldWorkers } from './workers.js'
 
 /** Folds one public event into the view, which is used up by it (V2). What it does not know, it passes over. */
 export function foldEvent(view: RunView, event: PublicEvent): RunView {
-  const draft = { ...view, runId: event.runId, length: event.sequence + 1, lastAt: event.timestamp } as Draft
+  const draft = { ...view, runId: event.runId, length: event.sequence + 1, lastAt: event.timestamp } as ViewDraft
   const known = asKnown(event)
   draft.activity = foldActivity(view.activity, event)
   // Spending, workers and gates are read off the node as it was before the event, so it changes last.
@@ -27,7 +27,7 @@ export function foldEvent(view: RunView, event: PublicEvent): RunView {
   return draft
 }
 
-function foldRun(draft: Draft, event: KnownEvent, before: string | undefined): void {
+function foldRun(draft: ViewDraft, event: KnownEvent, before: string | undefined): void {
   switch (event.type) {
     case 'run.started':
       return begin(draft, event)
@@ -59,14 +59,14 @@ function foldRun(draft: Draft, event: KnownEvent, before: string | undefined): v
   }
 }
 
-function begin(draft: Draft, { payload, timestamp }: KnownOf<'run.started'>): void {
+function begin(draft: ViewDraft, { payload, timestamp }: KnownOf<'run.started'>): void {
   draft.mode = 'running'
   draft.started = payload
   draft.startedAt = timestamp
   for (const [name, value] of Object.entries(payload.inputs ?? {})) draft.variables.set(name, value)
 }
 
-function end(draft: Draft, event: KnownEvent): void {
+function end(draft: ViewDraft, event: KnownEvent): void {
   switch (event.type) {
     case 'run.completed': {
       const { outputs, goalSatisfied } = event.payload
@@ -95,7 +95,7 @@ const OUTLASTS_PAUSE = new Set(['core.agent', 'assay.verify', 'assay.judge', 'co
 const STOPS_WITH_PAUSE = new Set(['core.delay', 'core.channelWrite', 'core.conformance.side-effect'])
 
 /** An immediate pause stops what the host itself was doing; workers, agents and people go on. */
-function stopWork(draft: Draft): void {
+function stopWork(draft: ViewDraft): void {
   for (const [nodeId, node] of draft.nodes) {
     if (node.status !== 'running' || goesOn(node)) continue
     const isStopped = node.typeId !== undefined && STOPS_WITH_PAUSE.has(node.typeId)
@@ -111,7 +111,7 @@ const goesOn = ({ typeId, asked, workers, invocation, staged }: NodeView): boole
   staged !== undefined
 
 /** The run goes on as one of its own: time stood still since it was cut, and children are started anew. */
-function branch(draft: Draft, { payload, timestamp }: KnownOf<'assay.run.forked'>, before = timestamp): void {
+function branch(draft: ViewDraft, { payload, timestamp }: KnownOf<'assay.run.forked'>, before = timestamp): void {
   const { configurable, tags, metadata, principalScope } = payload
   const { started = {} } = draft
   const away = Date.parse(timestamp) - Date.parse(before)

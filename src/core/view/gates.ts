@@ -1,9 +1,9 @@
 import type { KnownEvent, KnownOf } from './public-event.js'
-import { type Draft, type GatingView, nodeOf, type NodeView, type SlotView } from './run-view.js'
+import { type ViewDraft, type GatingView, nodeOf, type NodeView, type SlotView } from './run-view.js'
 
 /** Results at gates: what is being judged, and what gates have said of each place of work. */
 
-export function foldGate(draft: Draft, event: KnownEvent): void {
+export function foldGate(draft: ViewDraft, event: KnownEvent): void {
   const { nodeId } = event
   if (nodeId === undefined) return
   const before = nodeOf(draft, nodeId)
@@ -54,7 +54,7 @@ function again(before: NodeView): NodeView {
 }
 
 /** The run goes back to one of its phases, and the events do not say which nodes follow it. */
-function goBack(draft: Draft, sequence: number): void {
+function goBack(draft: ViewDraft, sequence: number): void {
   draft.setBack = sequence
   for (const [nodeId, node] of draft.nodes) {
     if (node.staged !== 'run') continue
@@ -63,7 +63,7 @@ function goBack(draft: Draft, sequence: number): void {
   }
 }
 
-function foldSlots(draft: Draft, node: NodeView, gating: GatingView, event: KnownEvent, nodeId: string): void {
+function foldSlots(draft: ViewDraft, node: NodeView, gating: GatingView, event: KnownEvent, nodeId: string): void {
   if (gating.point === 'none') return
   const key = slotOf(node, gating, nodeId)
   const known = draft.slots.get(key)
@@ -102,7 +102,7 @@ function slotOf({ workers = [] }: NodeView, { gateId, target, point, workerId }:
 }
 
 /** A node that begins its work anew begins its attempts anew, unless it was told to do the same work again. */
-function renewSlots({ slots }: Draft, nodeId: string, { payload }: KnownOf<'node.started'>): void {
+function renewSlots({ slots }: ViewDraft, nodeId: string, { payload }: KnownOf<'node.started'>): void {
   if ((payload.attempt ?? 0) !== 0) return
   for (const [key, slot] of slots)
     if (slot.nodeId === nodeId && slot.attempts > 0 && !slot.atExit && slot.verdict !== 'revise')

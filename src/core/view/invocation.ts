@@ -1,9 +1,9 @@
 import type { KnownEvent, KnownOf } from './public-event.js'
-import { type Draft, type InvocationView, nodeOf } from './run-view.js'
+import { type ViewDraft, type InvocationView, nodeOf } from './run-view.js'
 
 /** An agent at work in a node: who, with which model, and how far. */
 
-export function foldInvocation({ nodes }: Draft, event: KnownEvent): void {
+export function foldInvocation({ nodes }: ViewDraft, event: KnownEvent): void {
   const { nodeId } = event
   if (nodeId === undefined) return
   const before = nodeOf({ nodes }, nodeId)

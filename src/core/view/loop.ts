@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from '../json.js'
 import { MASK } from '../run/redaction.js'
 import type { KnownEvent, KnownOf } from './public-event.js'
-import type { Draft, LoopView } from './run-view.js'
+import type { ViewDraft, LoopView } from './run-view.js'
 
 /** The orchestrator's loop: whose it is, how many turns it has taken, and what is carried out. */
 
-export function foldLoop(draft: Draft, event: KnownEvent): void {
+export function foldLoop(draft: ViewDraft, event: KnownEvent): void {
   const { nodeId } = event
   if (nodeId === undefined) return
   if (event.type === 'runOrchestrator.decided') {

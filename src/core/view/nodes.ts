@@ -1,10 +1,10 @@
 import { isWaiting } from '../run/state.js'
 import type { KnownEvent, KnownOf, PublicEvent } from './public-event.js'
-import { type Draft, nodeOf, type NodeStatus, type NodeView } from './run-view.js'
+import { type ViewDraft, nodeOf, type NodeStatus, type NodeView } from './run-view.js'
 
 /** Nodes from their start to their end, what they ask, and which event says how they stand. */
 
-export function foldNode(draft: Draft, event: KnownEvent, told: PublicEvent): void {
+export function foldNode(draft: ViewDraft, event: KnownEvent, told: PublicEvent): void {
   const { nodeId } = event
   if (nodeId === undefined) return
   const before = nodeOf(draft, nodeId)
@@ -38,7 +38,7 @@ const SAYS: ReadonlySet<string> = new Set<KnownEvent['type']>([
 const saysHowItStands = ({ type }: KnownEvent): boolean => SAYS.has(type)
 
 /** Undefined for events that leave the node as it is. */
-function changed(draft: Draft, before: NodeView, event: KnownEvent): NodeView | undefined {
+function changed(draft: ViewDraft, before: NodeView, event: KnownEvent): NodeView | undefined {
   switch (event.type) {
     case 'node.started':
       return started(before, event)
@@ -106,7 +106,7 @@ const settled = (
   ...more,
 })
 
-function completed(draft: Draft, before: NodeView, event: KnownOf<'node.completed'>): NodeView {
+function completed(draft: ViewDraft, before: NodeView, event: KnownOf<'node.completed'>): NodeView {
   const { outputs = {} } = event.payload
   if (beginsPass(before, outputs.continue, outputs.route)) draft.setBack = event.sequence
   const route = before.typeId === SUPERVISOR && outputs.route !== undefined ? { route: outputs.route } : {}

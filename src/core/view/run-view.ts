@@ -1,5 +1,5 @@
 import type { Ceilings, Spend } from '../budget/budget.js'
-import type { InterruptKind, Vote } from '../interrupt/interrupt.js'
+import type { InterruptKind, ApprovalVote } from '../interrupt/interrupt.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Fork, RunStarted, RunStatus } from '../run/events.js'
 import type { PublicEvent } from './public-event.js'
@@ -20,7 +20,7 @@ export type RunView = {
   readonly length: number
   readonly lastAt?: string
   readonly forkedFrom?: Forked
-  readonly mode: Mode
+  readonly mode: ViewMode
   /** What the run was started with, and what a branch has put in its place. */
   readonly started?: Partial<RunStarted>
   /** Time of `run.started`. */
@@ -64,7 +64,15 @@ export type Forked = {
   readonly sourceLength: number
 }
 
-export type Mode = 'absent' | 'running' | 'paused' | 'cancelling' | 'stopping' | 'completed' | 'failed' | 'cancelled'
+export type ViewMode =
+  | 'absent'
+  | 'running'
+  | 'paused'
+  | 'cancelling'
+  | 'stopping'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
 
 export type RunError = { readonly code: string; readonly message: string; readonly details?: JsonObject }
 
@@ -114,7 +122,7 @@ export type AskedView = {
   readonly resumeSchema?: JsonObject
   readonly timeoutMs?: number
   readonly requestedAt: string
-  readonly votes: readonly Vote[]
+  readonly votes: readonly ApprovalVote[]
 }
 
 export type WorkerView = {
@@ -211,7 +219,7 @@ export const emptyView = ({ forkedFrom, nodeIds = [] }: About = {}): RunView => 
 export const nodeOf = ({ nodes }: Pick<RunView, 'nodes'>, nodeId: string): NodeView => nodes.get(nodeId) ?? PENDING_NODE
 
 /** A private copy on its way to being the next view; its collections are the view's own (V2). */
-export type Draft = {
+export type ViewDraft = {
   -readonly [Field in keyof RunView]: RunView[Field] extends ReadonlyMap<infer Key, infer Value>
     ? Map<Key, Value>
     : RunView[Field]

@@ -1,12 +1,12 @@
 import { NOTHING_SPENT, plus, type Spend } from '../budget/budget.js'
 import type { KnownEvent } from './public-event.js'
-import { type Draft, nodeOf } from './run-view.js'
+import { type ViewDraft, nodeOf } from './run-view.js'
 
 /** What the run itself has spent, read off its events; what its children have spent is told to nobody else. */
 
 const nanoOf = (usd = 0): number => Math.round(usd * 1_000_000_000)
 
-export function foldSpend(draft: Draft, event: KnownEvent): void {
+export function foldSpend(draft: ViewDraft, event: KnownEvent): void {
   if (isUntold(draft, event)) draft.hasUntoldSpend = true
   const more = spentWith(event)
   if (more !== undefined) draft.spend = plus(draft.spend ?? NOTHING_SPENT, more)
@@ -30,7 +30,7 @@ function spentWith(event: KnownEvent): Partial<Spend> | undefined {
   }
 }
 
-function isUntold(draft: Draft, event: KnownEvent): boolean {
+function isUntold(draft: ViewDraft, event: KnownEvent): boolean {
   switch (event.type) {
     case 'core.workflowChain.event':
       return event.payload.phase?.startsWith('child.') === true

@@ -1,10 +1,10 @@
 import { isObject } from '../json.js'
 import type { KnownEvent, KnownOf } from './public-event.js'
-import { type Draft, nodeOf, type NodeView, type WorkerView } from './run-view.js'
+import { type ViewDraft, nodeOf, type NodeView, type WorkerView } from './run-view.js'
 
 /** Work that a node hands over: what has become of each worker. */
 
-export function foldWorkers(draft: Draft, event: KnownEvent): void {
+export function foldWorkers(draft: ViewDraft, event: KnownEvent): void {
   const { nodeId } = event
   if (nodeId === undefined) return
   const before = nodeOf(draft, nodeId)
@@ -12,7 +12,7 @@ export function foldWorkers(draft: Draft, event: KnownEvent): void {
   if (after !== undefined && after !== before) draft.nodes.set(nodeId, after)
 }
 
-function changed(draft: Draft, before: NodeView, event: KnownEvent): NodeView | undefined {
+function changed(draft: ViewDraft, before: NodeView, event: KnownEvent): NodeView | undefined {
   switch (event.type) {
     case 'core.workflowChain.event':
       return event.payload.phase === 'dispatch.began' ? begun(draft, before, event) : stepped(before, event)
@@ -35,7 +35,11 @@ const isRun =
   (worker: WorkerView): boolean =>
     childRunId !== undefined && worker.childRunId === childRunId
 
-function begun({ loop }: Draft, before: NodeView, { payload, eventId }: KnownOf<'core.workflowChain.event'>): NodeView {
+function begun(
+  { loop }: ViewDraft,
+  before: NodeView,
+  { payload, eventId }: KnownOf<'core.workflowChain.event'>,
+): NodeView {
   const { workerId = '' } = payload
   const workers = before.workers ?? announced(before, loop?.decision?.nextWorkerIds, workerId)
   const at = workers.findIndex(worker => worker.status === 'pending' && worker.workerId === workerId)

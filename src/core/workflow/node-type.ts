@@ -1,4 +1,4 @@
-import type { Expression, Scope } from '../expression.js'
+import type { Expression, ExpressionScope } from '../expression.js'
 import type { DwsVerdict } from '../verification/judgement.js'
 import type { Interrupt, Resolution } from '../interrupt/interrupt.js'
 import type { Json, JsonObject } from '../json.js'
@@ -37,8 +37,8 @@ export type NodeType = {
   readonly loops?: true
   /** Host capabilities without which the node must not run. */
   readonly requires?: readonly string[]
-  start(ctx: NodeContext): Step
-  settle?(ctx: NodeContext, wait: Wait, outcome: WaitOutcome): Step
+  start(ctx: NodeContext): NodeStep
+  settle?(ctx: NodeContext, wait: Wait, outcome: WaitOutcome): NodeStep
   /** What is wrong with an answer to what the node asked, besides what the kind of question demands. */
   answerProblems?(asked: Asked, value: Json): readonly string[]
 }
@@ -91,12 +91,12 @@ export type NodeContext = {
   channelSchema(channel: string): JsonObject | undefined
   /** The parsed expression of that name, and the data to evaluate it over. */
   expression(name: string): Expression
-  readonly scope: Scope
+  readonly scope: ExpressionScope
   /** The same data, and more under these names. */
-  scopeWith(more: { readonly [name: string]: unknown }): Scope
+  scopeWith(more: { readonly [name: string]: unknown }): ExpressionScope
 }
 
-export type Step =
+export type NodeStep =
   | { readonly kind: 'completed'; readonly outputs: JsonObject; readonly writes?: readonly Write[] }
   | { readonly kind: 'failed'; readonly error: Failure; readonly writes?: readonly Write[] }
   | { readonly kind: 'waiting'; readonly wait: Wait }
@@ -137,7 +137,7 @@ export type WaitOutcome =
   /** What a gate says of a result that nothing is made of. */
   | { readonly kind: 'judged'; readonly verdict: DwsVerdict | 'none'; readonly artifactId?: string }
 
-export const completed = (outputs: JsonObject = {}, writes: readonly Write[] = []): Step =>
+export const completed = (outputs: JsonObject = {}, writes: readonly Write[] = []): NodeStep =>
   writes.length > 0 ? { kind: 'completed', outputs, writes } : { kind: 'completed', outputs }
 
-export const failedStep = (error: Failure): Step => ({ kind: 'failed', error })
+export const failedStep = (error: Failure): NodeStep => ({ kind: 'failed', error })

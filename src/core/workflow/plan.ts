@@ -1,4 +1,4 @@
-import type { Expression, Scope } from '../expression.js'
+import type { Expression, ExpressionScope } from '../expression.js'
 import type { NodeType } from './node-type.js'
 import { absent } from '../present.js'
 import type {
@@ -61,7 +61,7 @@ export type PlanEdge = {
 }
 
 /** Whether data may flow over an edge. A condition that cannot be evaluated does not hold. */
-export type Condition = (scope: Scope) => boolean
+export type Condition = (scope: ExpressionScope) => boolean
 
 /** The node at a place that the plan itself has named. */
 export const planNodeAt = ({ nodes }: Pick<Plan, 'nodes'>, index: number): PlanNode =>

@@ -1,35 +1,35 @@
 import type { ModelReply } from '../../core/invocation/brief.js'
 import type { InvocationState, RoundState, ToolResult } from '../../core/invocation/state.js'
 import { summaryOf } from '../../core/reasoning.js'
-import type { Answer, BriefContents, Round, ThinkAsk, ThoughtContents, ToolContents } from '../ports/agents.js'
-import type { Loaded } from '../runtime/run-cache.js'
-import type { EffectOf, Perform, Shop } from './effect-context.js'
+import type { AgentAnswer, BriefContents, Round, ThinkAsk, ThoughtContents, ToolContents } from '../ports/agents.js'
+import type { LoadedRun } from '../runtime/run-cache.js'
+import type { EffectOf, PerformEffect, EffectContext } from './effect-context.js'
 import { ReasoningFeed } from './reasoning-feed.js'
 import { answeredBefore, contentsOf, errorOf, GONE, sealedEffect } from './sealed.js'
 
-type Thought = Answer<ModelReply, ThoughtContents>
+type Thought = AgentAnswer<ModelReply, ThoughtContents>
 
 /**
  * One call of a model. If a host died in the middle of it, the run is told so first: the call may have been billed, and
  * is only made again once that is accounted for.
  */
-export const think: Perform<'think'> = async (shop, run, effect, signal) => {
+export const think: PerformEffect<'think'> = async (context, run, effect, signal) => {
   const { nodeId, since, ordinal, call, attempt, invocation } = effect
   const claiming = { nodeId, ordinal: `${ordinal}.${call}`, provider: invocation.brief.provider, attempt }
   let lost = false
-  const feed = new ReasoningFeed(shop, run.runId, effect)
-  const told = await sealedEffect<ModelReply, ThoughtContents>(shop, run, claiming, async (id, again, sending) => {
+  const feed = new ReasoningFeed(context, run.runId, effect)
+  const told = await sealedEffect<ModelReply, ThoughtContents>(context, run, claiming, async (id, again, sending) => {
     if (again) {
       lost = true
       return { outcome: GONE, claim: 'leave' }
     }
-    const request = await requestOf(shop, run, effect, id, signal)
+    const request = await requestOf(context, run, effect, id, signal)
     if (request === undefined) return { outcome: GONE, claim: 'keep' }
-    const cacheKey = shop.agents.keyOf(request)
-    const known = await reused(shop, run, cacheKey, effect)
+    const cacheKey = context.agents.keyOf(request)
+    const known = await reused(context, run, cacheKey, effect)
     if (known) return { outcome: known, claim: 'keep' }
     sending()
-    const outcome = await shop.agents.think({ ...request, onReasoning: delta => feed.take(delta) })
+    const outcome = await context.agents.think({ ...request, onReasoning: delta => feed.take(delta) })
     const isBilled = outcome.ok || outcome.usage !== undefined
     // Nobody hears the answer to a call that was taken back, but it may have been billed.
     if (signal.aborted) return { outcome, claim: isBilled ? 'leave' : 'release' }
@@ -55,13 +55,13 @@ function answerOf({ id, outcome }: { readonly id: string; readonly outcome: Thou
 
 /** R-BUDGET-1: an answer from before is told with what it cost then. */
 async function reused(
-  shop: Shop,
-  { tenant }: Loaded,
+  context: EffectContext,
+  { tenant }: LoadedRun,
   cacheKey: string,
   { verbosity }: EffectOf<'think'>,
 ): Promise<Thought | undefined> {
-  if (!shop.reuseAnswers) return undefined
-  const known = await answeredBefore<ModelReply, ThoughtContents>(shop, tenant, cacheKey)
+  if (!context.reuseAnswers) return undefined
+  const known = await answeredBefore<ModelReply, ThoughtContents>(context, tenant, cacheKey)
   if (known === undefined) return undefined
   const { reasoning, ...told } = known.told
   // Whoever was answered first may have been told more of it than this run wants to hear.
@@ -71,15 +71,15 @@ async function reused(
 }
 
 async function requestOf(
-  shop: Shop,
-  { tenant }: Loaded,
+  context: EffectContext,
+  { tenant }: LoadedRun,
   { invocation, role, maxOutputTokens, verbosity }: EffectOf<'think'>,
   id: string,
   signal: AbortSignal,
 ): Promise<ThinkAsk | undefined> {
   const { provider, model, agentId } = invocation.brief
-  const brief = await contentsOf<BriefContents>(shop, tenant, invocation.contents)
-  const rounds = await Promise.all(invocation.rounds.map(round => roundOf(shop, tenant, invocation, round)))
+  const brief = await contentsOf<BriefContents>(context, tenant, invocation.contents)
+  const rounds = await Promise.all(invocation.rounds.map(round => roundOf(context, tenant, invocation, round)))
   if (brief === undefined || rounds.includes(undefined)) return undefined
   const said = rounds.filter(round => round !== undefined)
   const asked = { tenant, id, agentId, role, provider, model }
@@ -87,18 +87,18 @@ async function requestOf(
 }
 
 async function roundOf(
-  shop: Shop,
+  context: EffectContext,
   tenant: string,
   { brief }: InvocationState,
   { contents, wanted, results, correction }: RoundState,
 ): Promise<Round | undefined> {
-  const thought = await contentsOf<ThoughtContents>(shop, tenant, contents)
+  const thought = await contentsOf<ThoughtContents>(context, tenant, contents)
   if (thought === undefined) return undefined
   const told = await Promise.all(
     wanted.map(({ toolId, problem: told }, position) => {
       const isKnown = brief.tools.some(tool => tool.toolId === toolId)
       const problem = thought.calls[position]?.problem ?? told
-      return isKnown ? resultOf(shop, tenant, results[position], problem) : NOT_A_TOOL
+      return isKnown ? resultOf(context, tenant, results[position], problem) : NOT_A_TOOL
     }),
   )
   if (told.includes(undefined)) return undefined
@@ -107,13 +107,13 @@ async function roundOf(
 }
 
 async function resultOf(
-  shop: Shop,
+  context: EffectContext,
   tenant: string,
   result: ToolResult | undefined,
   problem: string | undefined,
 ): Promise<ToolContents | undefined> {
   if (result === undefined) return NOT_CALLED
-  if ('contents' in result) return contentsOf<ToolContents>(shop, tenant, result.contents)
+  if ('contents' in result) return contentsOf<ToolContents>(context, tenant, result.contents)
   if (result.code === 'forbidden') return FORBIDDEN
   return { text: `not called: the arguments do not fit the tool's input schema: ${problem ?? ''}`, isError: true }
 }

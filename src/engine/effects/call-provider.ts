@@ -1,18 +1,18 @@
 import type { Json } from '../../core/json.js'
 import { failure } from '../../core/problem.js'
 import type { EffectAnswer } from '../ports/performer.js'
-import { claimed } from './once.js'
-import type { EffectOf, Perform, Shop } from './effect-context.js'
+import { runOnce } from './once.js'
+import type { EffectOf, PerformEffect, EffectContext } from './effect-context.js'
 import { readTranscript } from './transcript.js'
 
 /** An effect of a named provider. One that must not happen twice is not begun anew by whoever finds it half done. */
-export const call: Perform<'call'> = async (shop, run, effect, signal) => {
+export const call: PerformEffect<'call'> = async (context, run, effect, signal) => {
   const { provider, repeat } = effect
-  const told = await claimed<EffectAnswer>(shop, run, effect, {
+  const told = await runOnce<EffectAnswer>(context, run, effect, {
     perform: async (id, again, sending) => {
       sending()
       const answer =
-        again && repeat === 'never' ? unknownOutcome(provider) : await perform(shop, run.runId, effect, id, signal)
+        again && repeat === 'never' ? unknownOutcome(provider) : await perform(context, run.runId, effect, id, signal)
       // Work that was stopped on our own wish has no outcome: when it is wanted again, it is tried again.
       const stopped = signal.aborted && !answer.ok && repeat !== 'never'
       return { outcome: answer, claim: !stopped && (answer.ok || !answer.retryable) ? 'keep' : 'release' }
@@ -24,14 +24,14 @@ export const call: Perform<'call'> = async (shop, run, effect, signal) => {
 }
 
 async function perform(
-  shop: Shop,
+  context: EffectContext,
   runId: string,
   effect: EffectOf<'call'>,
   id: string,
   signal: AbortSignal,
 ): Promise<EffectAnswer> {
   const { provider, input, repeat } = effect
-  const performer = shop.performers.get(provider)
+  const performer = context.performers.get(provider)
   if (!performer)
     return {
       ok: false,
@@ -40,7 +40,7 @@ async function perform(
       retryable: false,
     }
   try {
-    const transcript = effect.transcript && { transcript: await readTranscript(shop, runId, effect.transcript) }
+    const transcript = effect.transcript && { transcript: await readTranscript(context, runId, effect.transcript) }
     return await performer.perform({ id, input, signal, ...transcript })
   } catch (error) {
     // Performers promise not to throw; one that does must not hold its run for ever.

@@ -1,7 +1,7 @@
-import type { Perform } from './effect-context.js'
+import type { PerformEffect } from './effect-context.js'
 
 /** Passes a stop on to a child. The child's own end reports back through watch-child. */
-export const cancelChild: Perform<'cancel-child'> = async (shop, { runId }, { childRunId }) => {
-  await shop.runs.submit(childRunId, { type: 'CancelRun', by: 'parent', parentRunId: runId })
+export const cancelChild: PerformEffect<'cancel-child'> = async (context, { runId }, { childRunId }) => {
+  await context.runs.submit(childRunId, { type: 'CancelRun', by: 'parent', parentRunId: runId })
   return undefined
 }

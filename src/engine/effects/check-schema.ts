@@ -1,9 +1,9 @@
 import { failure } from '../../core/problem.js'
-import type { Perform } from './effect-context.js'
+import type { PerformEffect } from './effect-context.js'
 
 /** Checks a value against a schema its author wrote, away from the main thread. */
-export const check: Perform<'check'> = async (shop, _run, { nodeId, since, schema, value }) => {
-  const problem = await shop.schemas.check(schema, value)
+export const check: PerformEffect<'check'> = async (context, _run, { nodeId, since, schema, value }) => {
+  const problem = await context.schemas.check(schema, value)
   const answer =
     problem === undefined
       ? { ok: true as const, output: null }

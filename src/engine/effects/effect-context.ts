@@ -3,26 +3,26 @@ import type { Rules } from '../../core/run/decide.js'
 import type { Effect } from '../../core/run/effects.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import type { Lru } from '../../lru.js'
-import type { Cells, Loaded } from '../runtime/run-cache.js'
+import type { RunCache, LoadedRun } from '../runtime/run-cache.js'
 import type { Plans } from '../runtime/plans.js'
-import type { Fate } from './once.js'
+import type { ClaimDisposition } from './once.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { Log } from '../ports/log.js'
 import type { Performer } from '../ports/performer.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
-import type { Input, Runs, SubmitOptions } from '../runtime/run-writer.js'
+import type { Input, RunWriter, SubmitOptions } from '../runtime/run-writer.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 
 /** What the performers of effects share. */
-export type Shop = {
+export type EffectContext = {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
   readonly plans: Plans
-  readonly cells: Cells
-  readonly runs: Runs
+  readonly cache: RunCache
+  readonly runs: RunWriter
   readonly schemas: SchemaChecker
   readonly performers: ReadonlyMap<string, Performer>
   readonly hostId: () => string
@@ -43,7 +43,7 @@ export type Shop = {
 
 export type Unstored = {
   readonly hostId: string
-  readonly claim: Fate
+  readonly claim: ClaimDisposition
   readonly outcome: Json
   readonly cacheKey: string | undefined
 }
@@ -54,9 +54,9 @@ export type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind
  * Performs one effect and says what to put to the run, or undefined when there is nothing to report yet. May be called
  * again for the same effect after a crash; must then have the same outcome or one that is ignored.
  */
-export type Perform<Kind extends Effect['kind']> = (
-  shop: Shop,
-  run: Loaded,
+export type PerformEffect<Kind extends Effect['kind']> = (
+  context: EffectContext,
+  run: LoadedRun,
   effect: EffectOf<Kind>,
   signal: AbortSignal,
 ) => Promise<{ readonly input: Input; readonly options?: SubmitOptions } | undefined>

@@ -1,15 +1,15 @@
 import { type Json, sameJson } from '../../core/json.js'
 import { taggedSha256OfJson } from '../../digest.js'
-import type { EffectOf, Perform } from './effect-context.js'
+import type { EffectOf, PerformEffect } from './effect-context.js'
 
 /** Evidence first: what the host can find out by itself, and what is known of those who will judge. */
-export const inspect: Perform<'inspect'> = async (shop, { tenant, runId }, effect, signal) => {
+export const inspect: PerformEffect<'inspect'> = async (context, { tenant, runId }, effect, signal) => {
   const { nodeId, since, bound, attempt, round, dimensions, result, output } = effect
   const gateId = bound.gate.gate_id
   const hidden = sameJson(result, output) ? {} : { hidden: result }
-  const evidence = await shop.inspector.inspect({ tenant, runId, bound, dimensions, output, ...hidden, signal })
+  const evidence = await context.inspector.inspect({ tenant, runId, bound, dimensions, output, ...hidden, signal })
   if (signal.aborted) return undefined
-  const { n, lower, effectiveVotes } = await shop.records.standing(tenant, gateId, bound.hash)
+  const { n, lower, effectiveVotes } = await context.records.standing(tenant, gateId, bound.hash)
   const resultHash = taggedSha256OfJson('hidden' in hidden ? nameOf(runId, effect) : result)
   const told = { nodeId, since, gateId, attempt, round, resultHash, evidence, licence: { n, lower } }
   return { input: { type: 'Inspected', ...told, ...(effectiveVotes === undefined ? {} : { effectiveVotes }) } }

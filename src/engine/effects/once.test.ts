@@ -3,7 +3,7 @@ import type { Json } from '../../core/json.js'
 import { MemoryStore } from '../../store/memory/memory-store.js'
 import { ManualClock } from '../../testing/manual-clock.js'
 import { StoreUnavailable } from '../ports/event-log.js'
-import { claimed, type Effectful } from './once.js'
+import { runOnce, type Effectful } from './once.js'
 import type { Unstored } from './effect-context.js'
 
 const RUN = { tenant: 'acme', runId: 'run-1' }
@@ -24,7 +24,7 @@ beforeEach(async () => {
 })
 
 const tries = (perform: Effectful<Json>['perform']) =>
-  claimed<Json>({ store, clock, unstored, hostId: () => 'h1' }, RUN, EFFECT, {
+  runOnce<Json>({ store, clock, unstored, hostId: () => 'h1' }, RUN, EFFECT, {
     perform(id, isAgain, sending) {
       again.push(isAgain)
       return perform(id, isAgain, sending)

@@ -1,7 +1,7 @@
 import type { Json } from '../../core/json.js'
-import type { Loaded } from '../runtime/run-cache.js'
+import type { LoadedRun } from '../runtime/run-cache.js'
 import { effectIdentity } from '../runtime/effect-identity.js'
-import type { Shop } from './effect-context.js'
+import type { EffectContext } from './effect-context.js'
 
 export type Claiming = {
   readonly nodeId: string
@@ -11,47 +11,47 @@ export type Claiming = {
 }
 
 /** What came of a try, and what becomes of its claim. */
-export type Tried<T> = { readonly outcome: T; readonly claim: Fate; readonly cacheKey?: string }
+export type AttemptResult<T> = { readonly outcome: T; readonly claim: ClaimDisposition; readonly cacheKey?: string }
 
 /**
  * `keep`: there is an outcome, told again to whoever asks. `release`: nothing has happened, and the next try is as good
  * as the first. `leave`: it may have happened, and the next try is told so.
  */
-export type Fate = 'keep' | 'release' | 'leave'
+export type ClaimDisposition = 'keep' | 'release' | 'leave'
 
 export type Effectful<T> = {
   /**
    * `again`: the same try was begun before, and nobody knows what came of it. `sending` is called before anything leaves
    * the host: if `perform` breaks off after it, the effect may have happened.
    */
-  readonly perform: (id: string, again: boolean, sending: () => void) => Promise<Tried<T>>
+  readonly perform: (id: string, again: boolean, sending: () => void) => Promise<AttemptResult<T>>
   readonly pack: (id: string, outcome: T) => Json
   readonly unpack: (id: string, outcome: Json) => T
 }
 
-type Claims = Pick<Shop, 'store' | 'clock' | 'hostId' | 'unstored'>
+type Claims = Pick<EffectContext, 'store' | 'clock' | 'hostId' | 'unstored'>
 
 /**
  * An effect that leaves the host (contract core §4.2): claimed by its identity before it happens, its outcome stored
  * before it is told. An outcome that could not be stored is kept, and only the storing is tried again. Undefined while
  * somebody else is at it.
  */
-export async function claimed<T>(
-  shop: Claims,
-  { tenant, runId }: Pick<Loaded, 'tenant' | 'runId'>,
+export async function runOnce<T>(
+  context: Claims,
+  { tenant, runId }: Pick<LoadedRun, 'tenant' | 'runId'>,
   { nodeId, ordinal, provider, attempt = 1 }: Claiming,
   { perform, pack, unpack }: Effectful<T>,
 ): Promise<{ readonly id: string; readonly outcome: T } | undefined> {
   const id = effectIdentity(tenant, runId, nodeId, ordinal, provider)
-  const hostId = shop.hostId()
-  const unstored = shop.unstored.get(id)
+  const hostId = context.hostId()
+  const unstored = context.unstored.get(id)
   if (unstored) {
-    await settle(shop, id)
+    await settle(context, id)
     if (unstored.claim === 'keep') return { id, outcome: unpack(id, unstored.outcome) }
   }
-  const at = shop.clock.now()
+  const at = context.clock.now()
   const claim = { id, tenant, runId, nodeId, ordinal: String(ordinal), provider, attempt, hostId, at }
-  const state = await shop.store.claimInvocation(claim)
+  const state = await context.store.claimInvocation(claim)
   if (state.kind === 'in-flight') return undefined
   if (state.kind === 'done') return { id, outcome: unpack(id, state.outcome) }
   let sent = state.again
@@ -59,13 +59,13 @@ export async function claimed<T>(
     sent = true
   }
   const tried = await perform(id, state.again, sending).catch(async error => {
-    shop.unstored.set(id, { hostId, claim: sent ? 'leave' : 'release', outcome: null, cacheKey: undefined })
-    await settle(shop, id)
+    context.unstored.set(id, { hostId, claim: sent ? 'leave' : 'release', outcome: null, cacheKey: undefined })
+    await settle(context, id)
     throw error
   })
   const { outcome, cacheKey } = tried
-  shop.unstored.set(id, { hostId, claim: tried.claim, outcome: pack(id, outcome), cacheKey })
-  await settle(shop, id)
+  context.unstored.set(id, { hostId, claim: tried.claim, outcome: pack(id, outcome), cacheKey })
+  await settle(context, id)
   return { id, outcome }
 }
 

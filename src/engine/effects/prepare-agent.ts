@@ -3,20 +3,20 @@ import { modelUse } from '../../core/run/evolve-node.js'
 import { runInputs } from '../../core/run/inputs.js'
 import type { Brief } from '../../core/invocation/brief.js'
 import type { BriefContents } from '../ports/agents.js'
-import type { Perform } from './effect-context.js'
+import type { PerformEffect } from './effect-context.js'
 import { errorOf, sealedEffect } from './sealed.js'
 import { readTranscript } from './transcript.js'
 
 /** Finds out whom the node means, by which model, with which words and tools. Nothing leaves the host. */
-export const brief: Perform<'brief'> = async (shop, run, effect, signal) => {
+export const brief: PerformEffect<'brief'> = async (context, run, effect, signal) => {
   const { nodeId, since, wait, workflowPrompts, variables, ai, models } = effect
   const { agent, role, task, ordinal, returnSchema, prompts = {} } = wait
   // A worker that works again is a run of its own, so what was found comes with what the run was given.
   const feedback = effect.feedback ?? (run.state.phase === 'active' ? feedbackIn(runInputs(run.state)) : undefined)
   const claiming = { nodeId, ordinal, provider: `agent:${agent.agentId}` }
-  const told = await sealedEffect<Brief, BriefContents>(shop, run, claiming, async () => {
-    const transcript = wait.transcript && (await readTranscript(shop, run.runId, wait.transcript))
-    const outcome = await shop.agents.brief({
+  const told = await sealedEffect<Brief, BriefContents>(context, run, claiming, async () => {
+    const transcript = wait.transcript && (await readTranscript(context, run.runId, wait.transcript))
+    const outcome = await context.agents.brief({
       tenant: run.tenant,
       agent,
       role,

@@ -1,5 +1,5 @@
 import { SUMMARY_TOKENS } from '../../core/reasoning.js'
-import type { EffectOf, Shop } from './effect-context.js'
+import type { EffectOf, EffectContext } from './effect-context.js'
 
 /** Pieces are told when so many characters have come together, or so much time has passed. */
 const ENOUGH = 1_024
@@ -16,7 +16,7 @@ export class ReasoningFeed {
   readonly #most: number
 
   constructor(
-    private readonly shop: Pick<Shop, 'runs' | 'clock'>,
+    private readonly context: Pick<EffectContext, 'runs' | 'clock'>,
     private readonly runId: string,
     private readonly effect: EffectOf<'think'>,
   ) {
@@ -30,7 +30,7 @@ export class ReasoningFeed {
     if (room <= 0 || delta === '') return
     this.#waiting += delta.slice(0, room)
     if (this.#waiting.length >= ENOUGH) this.#flush()
-    else this.#disarm ??= this.shop.clock.after(FLUSH_MS, () => this.#flush())
+    else this.#disarm ??= this.context.clock.after(FLUSH_MS, () => this.#flush())
   }
 
   /** Everything has been told. A single piece is not: the whole follows at once. */
@@ -51,7 +51,7 @@ export class ReasoningFeed {
     const input = { type: 'ModelReasoned' as const, nodeId, since, call, attempt, sequence: this.#sequence++, delta }
     // Told in order; one that cannot be told leaves a gap that the whole, which follows, makes good.
     this.#last = this.#last
-      .then(() => this.shop.runs.submit(this.runId, input, { asHolder: true }))
+      .then(() => this.context.runs.submit(this.runId, input, { asHolder: true }))
       .catch(error => ({ error: String(error) }))
   }
 }

@@ -6,18 +6,18 @@ import { Replay } from '../../core/replay/decide.js'
 import { decode } from '../runtime/encode.js'
 import type { Store } from '../ports/store.js'
 import { keptState } from '../runtime/snapshot.js'
-import type { Perform } from './effect-context.js'
+import type { PerformEffect } from './effect-context.js'
 
 /**
  * Goes on with a replay that its first commit did not finish. It is told again from its beginning, which gives the same
  * events, and what is not in its log yet is appended.
  */
-export const retell: Perform<'retell'> = async (shop, { rules, runId, state }, { fork }, signal) => {
-  const replay = await openReplay(shop.store, rules, fork, runId)
+export const replay: PerformEffect<'retell'> = async (context, { rules, runId, state }, { fork }, signal) => {
+  const replay = await openReplay(context.store, rules, fork, runId)
   const known = state.phase === 'absent' ? 0 : state.next
-  for (let events = some(replay, known); events !== undefined; events = some(replay, known)) {
+  for (let events = nextBatch(replay, known); events !== undefined; events = nextBatch(replay, known)) {
     if (signal.aborted) return undefined
-    await shop.runs.submit(runId, { type: 'Retold', events }, { asHolder: true })
+    await context.runs.submit(runId, { type: 'Retold', events }, { asHolder: true })
   }
   // Cannot be, by the rules; if it is, the run must not be told again for ever.
   if (replay.state.phase === 'active') return { input: { type: 'CancelRun', by: 'host', reason: 'replay-has-no-end' } }
@@ -35,7 +35,7 @@ export async function openReplay(store: Store, rules: Rules, fork: Fork, runId: 
 }
 
 /** A commit's worth of events from `known` on; undefined when everything has been told. */
-export function some(replay: Replay, known: number): readonly Recorded[] | undefined {
+export function nextBatch(replay: Replay, known: number): readonly Recorded[] | undefined {
   const events: Recorded[] = []
   while (events.length < MAX_EVENTS) {
     const told = replay.next()

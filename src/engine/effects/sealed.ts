@@ -1,43 +1,43 @@
 import type { Json } from '../../core/json.js'
 import type { Failure } from '../../core/problem.js'
-import type { AgentFailure, Answer } from '../ports/agents.js'
-import type { Loaded } from '../runtime/run-cache.js'
-import { type Claiming, claimed, type Fate, type Tried } from './once.js'
-import type { Shop } from './effect-context.js'
+import type { AgentFailure, AgentAnswer } from '../ports/agents.js'
+import type { LoadedRun } from '../runtime/run-cache.js'
+import { type Claiming, runOnce, type ClaimDisposition, type AttemptResult } from './once.js'
+import type { EffectContext } from './effect-context.js'
 
 /** What an agent's effect brought: what the run is told, and what is kept apart from it. */
-type Kept<Told, Contents> = Answer<Told, Contents>
+type Kept<Told, Contents> = AgentAnswer<Told, Contents>
 
 /**
  * An effect of an agent. Its whole outcome is sealed before it is stored: the log tells what the run must know, and
  * only this host, for this tenant, can open the rest.
  */
 export async function sealedEffect<Told, Contents>(
-  shop: Shop,
-  run: Loaded,
+  context: EffectContext,
+  run: LoadedRun,
   claiming: Claiming,
-  perform: (id: string, again: boolean, sending: () => void) => Promise<Tried<Kept<Told, Contents>>>,
+  perform: (id: string, again: boolean, sending: () => void) => Promise<AttemptResult<Kept<Told, Contents>>>,
 ): Promise<{ readonly id: string; readonly outcome: Kept<Told, Contents> } | undefined> {
   const { tenant } = run
-  const hostId = shop.hostId()
-  let fate: Fate = 'keep'
-  const done = await claimed<Kept<Told, Contents>>(shop, run, claiming, {
+  const hostId = context.hostId()
+  let fate: ClaimDisposition = 'keep'
+  const done = await runOnce<Kept<Told, Contents>>(context, run, claiming, {
     async perform(id, again, sending) {
       const tried = await perform(id, again, sending)
       fate = tried.claim
       return tried
     },
-    pack: (id, outcome) => ({ id, sealed: shop.vault.seal(tenant, id, outcome as unknown as Json) }),
-    unpack: (id, stored) => open<Kept<Told, Contents>>(shop, tenant, id, stored) ?? GONE,
+    pack: (id, outcome) => ({ id, sealed: context.vault.seal(tenant, id, outcome as unknown as Json) }),
+    unpack: (id, stored) => open<Kept<Told, Contents>>(context, tenant, id, stored) ?? GONE,
   })
   // Only what is stored is what everybody goes by, and only while this host has not been fenced.
-  if (done?.outcome.ok && fate === 'keep' && shop.hostId() === hostId)
-    shop.recent.set(`${tenant}\0${done.id}`, done.outcome.contents as Json)
+  if (done?.outcome.ok && fate === 'keep' && context.hostId() === hostId)
+    context.recent.set(`${tenant}\0${done.id}`, done.outcome.contents as Json)
   return done
 }
 
 /** Undefined when it cannot be opened here: it was sealed with a key that this host does not have. */
-function open<T>({ vault, log }: Shop, tenant: string, id: string, stored: Json): T | undefined {
+function open<T>({ vault, log }: EffectContext, tenant: string, id: string, stored: Json): T | undefined {
   try {
     return vault.open(tenant, id, (stored as { sealed: string }).sealed) as unknown as T
   } catch (error) {
@@ -47,25 +47,29 @@ function open<T>({ vault, log }: Shop, tenant: string, id: string, stored: Json)
 }
 
 /** What was kept of an earlier effect; undefined when it is gone. */
-export async function contentsOf<Contents>(shop: Shop, tenant: string, id: string): Promise<Contents | undefined> {
+export async function contentsOf<Contents>(
+  context: EffectContext,
+  tenant: string,
+  id: string,
+): Promise<Contents | undefined> {
   // The next call of an invocation mostly comes to the host that made the one before.
-  const recent = shop.recent.get(`${tenant}\0${id}`)
+  const recent = context.recent.get(`${tenant}\0${id}`)
   if (recent !== undefined) return recent as Contents
-  const stored = await shop.store.readInvocation(id)
+  const stored = await context.store.readInvocation(id)
   if (stored === undefined) return undefined
-  const outcome = open<Kept<unknown, Contents>>(shop, tenant, id, stored)
+  const outcome = open<Kept<unknown, Contents>>(context, tenant, id, stored)
   return outcome?.ok ? outcome.contents : undefined
 }
 
 /** The answer to the same request, given to this tenant before. */
 export async function answeredBefore<Told, Contents>(
-  shop: Shop,
+  context: EffectContext,
   tenant: string,
   cacheKey: string,
 ): Promise<Extract<Kept<Told, Contents>, { ok: true }> | undefined> {
-  const stored = await shop.store.findAnswer(tenant, cacheKey)
+  const stored = await context.store.findAnswer(tenant, cacheKey)
   if (stored === undefined) return undefined
-  const outcome = open<Kept<Told, Contents>>(shop, tenant, (stored as { id: string }).id, stored)
+  const outcome = open<Kept<Told, Contents>>(context, tenant, (stored as { id: string }).id, stored)
   return outcome?.ok ? outcome : undefined
 }
 

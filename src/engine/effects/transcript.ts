@@ -1,10 +1,10 @@
 import type { Json } from '../../core/json.js'
 import type { TranscriptEvent } from '../ports/performer.js'
-import type { Shop } from './effect-context.js'
+import type { EffectContext } from './effect-context.js'
 
 /** R-STATE-5, R-STATE-7: what the log says up to the turn, as readers see it; the same again after a crash. */
 export async function readTranscript(
-  { store }: Shop,
+  { store }: EffectContext,
   runId: string,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<TranscriptEvent[]> {

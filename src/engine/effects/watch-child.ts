@@ -3,22 +3,22 @@ import { actorsIn } from '../../core/workflow/actors.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { type Ended, isWaiting } from '../../core/run/state.js'
 import { sha256OfJson } from '../../digest.js'
-import type { EffectOf, Perform } from './effect-context.js'
+import type { EffectOf, PerformEffect } from './effect-context.js'
 
 /**
  * Looks what has become of a child. Its end wakes the parent in the same commit, and so does its waiting for someone,
  * which the parent mirrors; looking again is always harmless.
  */
-export const watchChild: Perform<'watch-child'> = async (shop, _run, effect) => {
+export const watchChild: PerformEffect<'watch-child'> = async (context, _run, effect) => {
   const { nodeId, childRunId, status: known } = effect
-  const cell = shop.cells.get(childRunId)
-  const row = cell?.loaded?.state.phase === 'ended' ? undefined : await shop.store.readRun(null, childRunId)
+  const cell = context.cache.get(childRunId)
+  const row = cell?.loaded?.state.phase === 'ended' ? undefined : await context.store.readRun(null, childRunId)
   if (row && row.endedAt === null) {
     const status = isWaiting(row.status) ? row.status : 'running'
     return status === known ? undefined : { input: { type: 'ChildWaits', nodeId, childRunId, status } }
   }
-  const child = await shop.runs.load(shop.cells.enter(childRunId), row?.length)
-  return child?.state.phase === 'ended' ? { input: childEnded(effect, child.state, child.rules.plan) } : undefined
+  const child = await context.runs.load(context.cache.enter(childRunId), row?.length)
+  return child?.state.phase === 'ended' ? { input: childEndedInput(effect, child.state, child.rules.plan) } : undefined
 }
 
 const modelsOf = ({ models }: Ended): string[] => [
@@ -26,7 +26,7 @@ const modelsOf = ({ models }: Ended): string[] => [
 ]
 
 /** What the parent is told of a child's end: of its variables only those that are mapped back. */
-export function childEnded(
+export function childEndedInput(
   { nodeId, childRunId, wanted, attest }: EffectOf<'watch-child'>,
   child: Ended,
   plan: Pick<Plan, 'nodes'>,

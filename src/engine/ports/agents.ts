@@ -28,14 +28,14 @@ export interface Agents {
   /** Whether an agent of that name is installed. */
   knows(agentId: string): boolean
   /** Resolves the agent, its model, prompts and tools, and checks the task. Calls no model and no tool. */
-  brief(ask: BriefAsk): Promise<Answer<Brief, BriefContents>>
-  think(ask: ThinkAsk): Promise<Answer<ModelReply, ThoughtContents>>
-  use(ask: UseAsk): Promise<Answer<ToolReply, ToolContents>>
+  brief(ask: BriefAsk): Promise<AgentAnswer<Brief, BriefContents>>
+  think(ask: ThinkAsk): Promise<AgentAnswer<ModelReply, ThoughtContents>>
+  use(ask: UseAsk): Promise<AgentAnswer<ToolReply, ToolContents>>
   /** The key under which the answer to this request may be found again (contract core §8.6), 64 hex digits. */
   keyOf(ask: ThinkAsk): string
 }
 
-export type Answer<Told, Contents> =
+export type AgentAnswer<Told, Contents> =
   | { readonly ok: true; readonly told: Told; readonly contents: Contents }
   | AgentFailure
 

@@ -3,7 +3,7 @@ import type { Json } from '../../core/json.js'
 /** Which effects were begun, by whom, and what came of them. */
 export interface EffectLedger {
   /** Layer 2: atomic insert-if-absent of an effect's identity. A claim left by a fenced host may be taken over. */
-  claimInvocation(claim: InvocationClaim): Promise<InvocationState>
+  claimInvocation(claim: InvocationClaim): Promise<ClaimResult>
   /** `cacheKey`, 64 hex digits, is what `findAnswer` finds the outcome by. */
   finishInvocation(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void>
   /** Gives an unfinished claim back: this try failed in a way that may be retried, and the next one claims anew. */
@@ -32,7 +32,7 @@ export type InvocationClaim = {
   readonly at: number
 }
 
-export type InvocationState =
+export type ClaimResult =
   /**
    * `again` when an earlier claim for the same or a later attempt, whose host is gone, left no outcome: the effect may
    * or may not have happened. A higher attempt than the abandoned one is a fresh try that the run already knows of.

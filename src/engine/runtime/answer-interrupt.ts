@@ -2,7 +2,7 @@ import { bareAnswer, schemasFor } from '../../core/interrupt/interrupt.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { decide, type Rules } from '../../core/run/decide.js'
 import { findOpen } from '../../core/interrupt/decide.js'
-import type { ResolveInterrupt, RunView } from '../api.js'
+import type { ResolveInterruptCommand, InspectedRun } from '../api.js'
 import type { Clock } from '../ports/clock.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Input } from './run-writer.js'
@@ -15,8 +15,8 @@ import { shownHash } from '../queries/shown-hash.js'
 export async function answerFor(
   { clock, schemas }: { readonly clock: Clock; readonly schemas: SchemaChecker },
   rules: Rules,
-  { plan, state }: RunView,
-  command: ResolveInterrupt,
+  { plan, state }: InspectedRun,
+  command: ResolveInterruptCommand,
 ): Promise<Input | Refusal> {
   const { type: _, value, ...answer } = command
   const open = findOpen(plan, state, command, clock.now())

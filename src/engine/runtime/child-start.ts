@@ -6,7 +6,7 @@ import { type Failure, failure } from '../../core/problem.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { policiesForChild } from '../../core/budget/decide.js'
 import type { Active } from '../../core/run/state.js'
-import type { Limits } from '../../core/run/decision-context.js'
+import type { RunLimits } from '../../core/run/decision-context.js'
 import { ENGINE_VERSION } from '../../core/run/version.js'
 import type { EffectOf } from '../effects/effect-context.js'
 import type { Input } from './run-writer.js'
@@ -16,10 +16,10 @@ type Start = Extract<Input, { type: 'StartRun' }>
 const TRIAL = 'a trial is a run of its own and nobody’s worker; put the gate at the node whose work it is to judge'
 
 /** The command that starts a child, or why there will be none. `plan` is what its workflow is now, if there is one. */
-export function hire(
+export function childStartCommand(
   runId: string,
   state: Active,
-  limits: Limits,
+  limits: RunLimits,
   effect: EffectOf<'start-child'>,
   plan: Plan | undefined,
   childRunId: string,
@@ -79,14 +79,18 @@ function narrowed(own: readonly string[] | undefined, given: readonly string[] |
 }
 
 /** What the parent is told of a child that was started. */
-export function started({ nodeId, since, worker, verifier }: EffectOf<'start-child'>, plan: Plan, childRunId: string) {
+export function childStartedInput(
+  { nodeId, since, worker, verifier }: EffectOf<'start-child'>,
+  plan: Plan,
+  childRunId: string,
+) {
   const agentId = plan.nodes.find(node => node.agentId !== undefined)?.agentId
   const told = { type: 'ChildStarted' as const, nodeId, since, worker, childRunId, ...(verifier ? { verifier } : {}) }
   return agentId === undefined ? told : { ...told, agentId }
 }
 
 /** What the parent is told of a child that could not be. */
-export const refused = ({ nodeId, since, worker, verifier }: EffectOf<'start-child'>, error: Failure) => ({
+export const childRefusedInput = ({ nodeId, since, worker, verifier }: EffectOf<'start-child'>, error: Failure) => ({
   type: 'ChildRefused' as const,
   nodeId,
   since,

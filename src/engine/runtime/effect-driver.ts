@@ -1,16 +1,16 @@
 import { type Effect, nextTimer, pending } from '../../core/run/effects.js'
 import { CHILD_RECHECK_MS } from '../../core/run/wake-time.js'
 import { createSemaphore, type Semaphore } from '../../timing/semaphore.js'
-import type { Cell, Loaded } from './run-cache.js'
+import type { RunSlot, LoadedRun } from './run-cache.js'
 import { DueTimes } from './timers.js'
 import { brief } from '../effects/prepare-agent.js'
 import { call } from '../effects/call-provider.js'
 import { cancelChild } from '../effects/cancel-child.js'
 import { check } from '../effects/check-schema.js'
 import { inspect } from '../effects/gather-evidence.js'
-import type { Perform, Shop } from '../effects/effect-context.js'
-import { retell } from '../effects/replay.js'
-import { startChild } from '../effects/start-child.js'
+import type { PerformEffect, EffectContext } from '../effects/effect-context.js'
+import { replay } from '../effects/replay.js'
+import { performStartChild } from '../effects/start-child.js'
 import { think } from '../effects/call-model.js'
 import { use } from '../effects/call-tool.js'
 import { watchChild } from '../effects/watch-child.js'
@@ -39,44 +39,47 @@ export class Driver {
   #stopped = false
 
   constructor(
-    private readonly shop: Shop,
+    private readonly context: EffectContext,
     private readonly options: DriverOptions,
   ) {
     this.#atATime = createSemaphore(options.maxConcurrentEffects)
-    this.#due = new DueTimes(shop.clock, runId => this.#spawn(this.#timeCame(runId), runId))
+    this.#due = new DueTimes(context.clock, runId => this.#spawn(this.#timeCame(runId), runId))
   }
 
   /** A run was written: stop what it no longer wants, start what it is owed now. */
-  written({ cell, loaded, wakes }: Written): void {
+  written({ slot, loaded, wakes }: Written): void {
     if (loaded.epoch === null) return
     for (const parent of wakes) this.#spawn(this.look(parent), parent)
     if (loaded.state.phase === 'ended') {
-      for (const effect of cell.inFlight.values()) effect.abort()
-      this.#due.forget(cell.runId)
-      this.#resting.delete(cell.runId)
+      for (const effect of slot.inFlight.values()) effect.abort()
+      this.#due.forget(slot.runId)
+      this.#resting.delete(slot.runId)
       return
     }
-    this.#drive(cell, loaded)
+    this.#drive(slot, loaded)
   }
 
   /** Somebody says the run needs attention; the log knows whether it is true. */
   async look(runId: string, attempts = 0): Promise<void> {
-    const cell = this.shop.cells.enter(runId)
-    const loaded = await cell.take(() => this.shop.runs.load(cell))
+    const slot = this.context.cache.enter(runId)
+    const loaded = await slot.runExclusive(() => this.context.runs.load(slot))
     if (!loaded || loaded.epoch === null || loaded.state.phase !== 'active') return
-    cell.looks += 1
+    slot.looks += 1
     if (attempts > this.options.maxPoisonAttempts && loaded.state.mode.kind !== 'stopping') {
-      this.shop.log.error({ runId, attempts }, 'run quarantined: its host stopped again and again while working on it')
-      await this.shop.runs.submit(runId, { type: 'Quarantine', attempts }, { asHolder: true })
+      this.context.log.error(
+        { runId, attempts },
+        'run quarantined: its host stopped again and again while working on it',
+      )
+      await this.context.runs.submit(runId, { type: 'Quarantine', attempts }, { asHolder: true })
       return
     }
     this.#rest(runId, loaded)
-    this.#drive(cell, loaded)
+    this.#drive(slot, loaded)
   }
 
   /** Claims what dead hosts left, and looks at every held run whose time has come or comes before the next sweep. */
   async sweep(): Promise<void> {
-    const { store, clock, hostId } = this.shop
+    const { store, clock, hostId } = this.context
     const now = clock.now()
     while ((await store.claimOrphans(hostId(), now, 500)) > 0);
     const horizon = now + this.options.sweepMs
@@ -94,21 +97,21 @@ export class Driver {
    * written to it since.
    */
   #isTended({ runId, length }: DueRun, now: number): boolean {
-    const cell = this.shop.cells.get(runId)
-    const loaded = cell?.loaded
+    const slot = this.context.cache.get(runId)
+    const loaded = slot?.loaded
     const rests = (this.#resting.get(runId) ?? 0) > now
-    if (!cell || !loaded || loaded.epoch === null) return rests
+    if (!slot || !loaded || loaded.epoch === null) return rests
     if (loaded.state.phase !== 'absent' && loaded.state.next < length) return false
     const timer = nextTimer(loaded.rules, loaded.state)
     if (timer < Number.POSITIVE_INFINITY) this.#due.note(runId, timer)
     return pending(loaded.rules, loaded.state).every(effect =>
-      effect.kind === 'watch-child' ? rests : cell.inFlight.has(keyOf(effect)),
+      effect.kind === 'watch-child' ? rests : slot.inFlight.has(keyOf(effect)),
     )
   }
 
   /** No need to look again, unless somebody says so, before the next re-check or timer. */
-  #rest(runId: string, { rules, state }: Loaded): void {
-    this.#resting.set(runId, Math.min(this.shop.clock.now() + CHILD_RECHECK_MS, nextTimer(rules, state)))
+  #rest(runId: string, { rules, state }: LoadedRun): void {
+    this.#resting.set(runId, Math.min(this.context.clock.now() + CHILD_RECHECK_MS, nextTimer(rules, state)))
   }
 
   /** No new effects; those under way are stopped and will be owed again to whoever holds the run next. */
@@ -117,45 +120,45 @@ export class Driver {
     this.#due.stop()
   }
 
-  #drive(cell: Cell, loaded: Loaded): void {
+  #drive(slot: RunSlot, loaded: LoadedRun): void {
     const owed = new Map(pending(loaded.rules, loaded.state).map(effect => [keyOf(effect), effect]))
-    for (const [key, effect] of cell.inFlight) if (!owed.has(key)) effect.abort()
+    for (const [key, effect] of slot.inFlight) if (!owed.has(key)) effect.abort()
     const timer = nextTimer(loaded.rules, loaded.state)
-    if (timer < Number.POSITIVE_INFINITY) this.#due.note(cell.runId, timer)
+    if (timer < Number.POSITIVE_INFINITY) this.#due.note(slot.runId, timer)
     if (this.#stopped || !this.options.mayWork()) return
     for (const [key, effect] of owed) {
-      if (cell.inFlight.has(key)) continue
+      if (slot.inFlight.has(key)) continue
       const abort = new AbortController()
-      cell.inFlight.set(key, abort)
-      this.#spawn(this.#perform(cell, key, effect, abort), cell.runId)
+      slot.inFlight.set(key, abort)
+      this.#spawn(this.#perform(slot, key, effect, abort), slot.runId)
     }
   }
 
-  async #perform(cell: Cell, key: string, effect: Effect, abort: AbortController): Promise<void> {
-    const looks = cell.looks
+  async #perform(slot: RunSlot, key: string, effect: Effect, abort: AbortController): Promise<void> {
+    const looks = slot.looks
     try {
       const report = await this.#atATime(async () => {
-        if (abort.signal.aborted || this.#stopped || !cell.loaded) return undefined
-        return performEffect(this.shop, cell.loaded, effect, abort.signal)
+        if (abort.signal.aborted || this.#stopped || !slot.loaded) return undefined
+        return performEffect(this.context, slot.loaded, effect, abort.signal)
       })
       if (report && !this.#stopped)
-        await this.shop.runs.submit(cell.runId, report.input, { ...report.options, asHolder: true })
+        await this.context.runs.submit(slot.runId, report.input, { ...report.options, asHolder: true })
     } finally {
-      cell.inFlight.delete(key)
+      slot.inFlight.delete(key)
     }
     // Someone pointed at this run while the effect was looking elsewhere: what it saw may be old.
-    if (cell.looks !== looks && cell.loaded?.state.phase === 'active') this.#drive(cell, cell.loaded)
+    if (slot.looks !== looks && slot.loaded?.state.phase === 'active') this.#drive(slot, slot.loaded)
   }
 
   async #timeCame(runId: string): Promise<void> {
-    await this.shop.runs.submit(runId, { type: 'TimeCame' }, { asHolder: true })
+    await this.context.runs.submit(runId, { type: 'TimeCame' }, { asHolder: true })
   }
 
   /** A failed attempt to move a run is not lost: the next sweep finds the run still due. */
   #spawn(work: Promise<void>, runId: string): void {
     work.catch(error => {
       this.#resting.delete(runId)
-      this.shop.log.warn({ runId, error: String(error) }, 'could not move a run; it will be tried again')
+      this.context.log.warn({ runId, error: String(error) }, 'could not move a run; it will be tried again')
     })
   }
 }
@@ -171,29 +174,34 @@ const keyOf = (effect: Effect): string => {
     : `${effect.kind}:${effect.since}`
 }
 
-function performEffect(shop: Shop, run: Loaded, effect: Effect, signal: AbortSignal): ReturnType<Perform<'call'>> {
+function performEffect(
+  context: EffectContext,
+  run: LoadedRun,
+  effect: Effect,
+  signal: AbortSignal,
+): ReturnType<PerformEffect<'call'>> {
   switch (effect.kind) {
     case 'continue':
       return Promise.resolve({ input: { type: 'Continue' } })
     case 'start-child':
-      return startChild(shop, run, effect, signal)
+      return performStartChild(context, run, effect, signal)
     case 'watch-child':
-      return watchChild(shop, run, effect, signal)
+      return watchChild(context, run, effect, signal)
     case 'cancel-child':
-      return cancelChild(shop, run, effect, signal)
+      return cancelChild(context, run, effect, signal)
     case 'check':
-      return check(shop, run, effect, signal)
+      return check(context, run, effect, signal)
     case 'call':
-      return call(shop, run, effect, signal)
+      return call(context, run, effect, signal)
     case 'inspect':
-      return inspect(shop, run, effect, signal)
+      return inspect(context, run, effect, signal)
     case 'brief':
-      return brief(shop, run, effect, signal)
+      return brief(context, run, effect, signal)
     case 'think':
-      return think(shop, run, effect, signal)
+      return think(context, run, effect, signal)
     case 'use':
-      return use(shop, run, effect, signal)
+      return use(context, run, effect, signal)
     case 'retell':
-      return retell(shop, run, effect, signal)
+      return replay(context, run, effect, signal)
   }
 }

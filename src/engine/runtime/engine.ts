@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '../../core/problem.js'
 import type { NodeTypes } from '../../core/workflow/compile.js'
 import type { Rules } from '../../core/run/decide.js'
 import type { Plan } from '../../core/workflow/plan.js'
-import type { Limits } from '../../core/run/decision-context.js'
+import type { RunLimits } from '../../core/run/decision-context.js'
 import { Lru } from '../../lru.js'
 import { sleep } from '../../timing/sleep.js'
 import { answerFor } from './answer-interrupt.js'
@@ -13,12 +13,12 @@ import type {
   ForkRun,
   Health,
   MakeReceipt,
-  ResolveInterrupt,
+  ResolveInterruptCommand,
   RunCommand,
   RunEngine,
-  RunView,
+  InspectedRun,
 } from '../api.js'
-import { Cells } from './run-cache.js'
+import { RunCache } from './run-cache.js'
 import { Driver } from './effect-driver.js'
 import { Followers } from './followers.js'
 import { forkRun } from './fork.js'
@@ -35,7 +35,7 @@ import type { ChildRow, RunQuery, RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
-import { type Input, Runs, viewOf, type Written } from './run-writer.js'
+import { type Input, RunWriter, viewOf, type Written } from './run-writer.js'
 import { configurableProblem, gatesFor, startedWith, unknownWork } from './start-run.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 
@@ -65,7 +65,7 @@ export type EngineOptions = {
   readonly hostName: string
   readonly leaseMs: number
   readonly sweepMs: number
-  readonly limits: Limits
+  readonly limits: RunLimits
   readonly maxConcurrentEffects: number
   readonly maxPoisonAttempts: number
   readonly maxActiveRuns: number
@@ -84,9 +84,9 @@ const INVOCATIONS_KEPT_MS = 14 * 24 * 3_600_000
 /** The shell around the run decider: submit, follow, inspect. Knows ports, never technologies. */
 export class Engine implements RunEngine {
   readonly #plans: Plans
-  readonly #cells: Cells
+  readonly #cells: RunCache
   readonly #lease: HostLease
-  readonly #runs: Runs
+  readonly #runs: RunWriter
   readonly #driver: Driver
   readonly #followers: Followers
   readonly #rules: (plan: Plan) => Rules
@@ -110,20 +110,20 @@ export class Engine implements RunEngine {
     this.#rules = rules
     const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()) }
     this.#plans = new Plans(store, clock, schemas, workshop, definitionShape, id => deps.agents.knows(id))
-    this.#cells = new Cells(options.cachedRuns)
+    this.#cells = new RunCache(options.cachedRuns)
     const recent = new Lru<Json>(RECENT_CONTENTS)
     this.#lease = new HostLease(deps, options, () => {
       this.#cells.clear()
       recent.clear()
     })
     this.#followers = new Followers(store, clock)
-    this.#runs = new Runs({
+    this.#runs = new RunWriter({
       store,
       clock,
       ids,
       plans: this.#plans,
       standards: deps.standards,
-      cells: this.#cells,
+      cache: this.#cells,
       lease: this.#lease,
       rules,
       announcer: deps.announcer,
@@ -138,7 +138,7 @@ export class Engine implements RunEngine {
         clock,
         ids,
         plans: this.#plans,
-        cells: this.#cells,
+        cache: this.#cells,
         runs: this.#runs,
         schemas,
         performers,
@@ -181,7 +181,7 @@ export class Engine implements RunEngine {
     const deadline = clock.monotonic() + drainMs
     while (this.#cells.busy.length > 0 && clock.monotonic() < deadline) await sleep(clock, 10)
     this.#driver.stop()
-    await Promise.all(this.#cells.busy.map(cell => cell.take(async () => undefined)))
+    await Promise.all(this.#cells.busy.map(slot => slot.runExclusive(async () => undefined)))
     this.#cells.clear()
     this.#phase = 'stopped'
     await this.#lease.stop()
@@ -192,7 +192,7 @@ export class Engine implements RunEngine {
     return this.#plans
   }
 
-  async create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<RunView>> {
+  async create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
     const named = 'agentId' in request ? request.agentId : request.workflowId
@@ -214,7 +214,12 @@ export class Engine implements RunEngine {
     )
   }
 
-  async command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<RunView>> {
+  async command(
+    tenant: string,
+    runId: string,
+    command: RunCommand,
+    receipt?: MakeReceipt,
+  ): Promise<Answer<InspectedRun>> {
     if (this.#phase !== 'running') return { ok: false, refusal: unavailable('the host is starting or draining') }
     const input = command.type === 'resolve' ? await this.#answerFor(tenant, runId, command) : inputOf(command)
     if (input === undefined) return { ok: false, refusal: NO_RUN }
@@ -223,7 +228,7 @@ export class Engine implements RunEngine {
     return answer ?? { ok: false, refusal: NO_RUN }
   }
 
-  async fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<RunView>> {
+  async fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
     return forkRun({ ...this.deps, plans: this.#plans, runs: this.#runs, rules: this.#rules }, request, receipt)
@@ -234,18 +239,22 @@ export class Engine implements RunEngine {
   }
 
   /** Undefined when there is no run. */
-  async #answerFor(tenant: string, runId: string, command: ResolveInterrupt): Promise<Input | Refusal | undefined> {
+  async #answerFor(
+    tenant: string,
+    runId: string,
+    command: ResolveInterruptCommand,
+  ): Promise<Input | Refusal | undefined> {
     const view = await this.inspect(tenant, runId)
     return view && answerFor(this.deps, this.#rules(view.plan), view, command)
   }
 
-  async inspect(tenant: string, runId: string): Promise<RunView | undefined> {
+  async inspect(tenant: string, runId: string): Promise<InspectedRun | undefined> {
     const known = this.#cells.get(runId)
     const loaded = known && this.#runs.remembered(known)
     if (loaded) return loaded.tenant === tenant ? viewOf(loaded) : undefined
     if (!(await this.deps.store.readRun(tenant, runId))) return undefined
-    const cell = this.#cells.enter(runId)
-    const read = await cell.take(() => this.#runs.load(cell))
+    const slot = this.#cells.enter(runId)
+    const read = await slot.runExclusive(() => this.#runs.load(slot))
     return read && viewOf(read)
   }
 
@@ -322,10 +331,10 @@ export class Engine implements RunEngine {
 
   #hinted(runId: string): void {
     this.#followers.hint(runId)
-    const cell = this.#cells.get(runId)
-    if (!cell || cell.loaded?.state.phase === 'ended') return
-    cell
-      .take(async () => this.#cells.put(cell, undefined))
+    const slot = this.#cells.get(runId)
+    if (!slot || slot.loaded?.state.phase === 'ended') return
+    slot
+      .runExclusive(async () => this.#cells.put(slot, undefined))
       .then(() => this.#driver.look(runId))
       .catch(error => this.deps.log.warn({ runId, error: String(error) }, 'a hint could not be followed'))
   }
@@ -371,7 +380,7 @@ const unavailable = (why: string): Refusal =>
 
 const NO_RUN = refuse('not_found', 'no such run, or not visible to this key')
 
-function inputOf(command: Exclude<RunCommand, ResolveInterrupt>): Input {
+function inputOf(command: Exclude<RunCommand, ResolveInterruptCommand>): Input {
   switch (command.type) {
     case 'cancel':
       return { ...command, type: 'CancelRun' }

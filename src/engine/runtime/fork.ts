@@ -8,18 +8,18 @@ import type { Fork, Recorded } from '../../core/run/events.js'
 import { branchOff, inherited, narrowedScope, type Overlay, startOf } from '../../core/replay/fork.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import type { RunState } from '../../core/run/state.js'
-import type { Answer, ForkRun, MakeReceipt, RunOptions, RunView } from '../api.js'
+import type { Answer, ForkRun, MakeReceipt, RunOptions, InspectedRun } from '../api.js'
 import { CHAIN_START } from './chain.js'
 import { decode } from './encode.js'
 import { gatedPoints } from './gated-points.js'
-import { openReplay, some } from '../effects/replay.js'
+import { openReplay, nextBatch } from '../effects/replay.js'
 import type { Plans } from './plans.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { NewRun } from '../ports/event-log.js'
 import type { RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
-import type { Decided, Runs } from './run-writer.js'
+import type { DecidedStep, RunWriter } from './run-writer.js'
 import { keptState } from './snapshot.js'
 
 export type ForkDeps = {
@@ -28,7 +28,7 @@ export type ForkDeps = {
   readonly ids: Ids
   readonly schemas: SchemaChecker
   readonly plans: Plans
-  readonly runs: Runs
+  readonly runs: RunWriter
   readonly rules: (plan: Plan) => Rules
 }
 
@@ -36,7 +36,7 @@ export type ForkDeps = {
  * A new run that shares the beginning of another (contract core §8). The source is only read. Checks come in this order:
  * is it there, is the cut inside its log, do the options fit.
  */
-export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<RunView>> {
+export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
   const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, scopes } = request
   const source = await deps.store.readRun(tenant, sourceRunId)
   if (!source) return refused(refuse('not_found', 'no such run, or not visible to this key'))
@@ -66,9 +66,9 @@ async function gatesOf(store: Store, { runId }: RunRow, state: RunState): Promis
 }
 
 /** As much of a replay as goes into one commit; the driver tells the rest. */
-async function replayed({ store }: ForkDeps, rules: Rules, fork: Fork, runId: string): Promise<Decided> {
+async function replayed({ store }: ForkDeps, rules: Rules, fork: Fork, runId: string): Promise<DecidedStep> {
   const replay = await openReplay(store, rules, fork, runId)
-  const events = some(replay, fork.fromSeq) ?? []
+  const events = nextBatch(replay, fork.fromSeq) ?? []
   return { ok: true, events, state: replay.state }
 }
 
@@ -132,4 +132,4 @@ const beyondLog = ({ runId, length }: RunRow, fromSeq: number): Refusal =>
     },
   )
 
-const refused = (refusal: Refusal): Answer<RunView> => ({ ok: false, refusal })
+const refused = (refusal: Refusal): Answer<InspectedRun> => ({ ok: false, refusal })

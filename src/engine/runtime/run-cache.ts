@@ -2,7 +2,7 @@ import type { Rules } from '../../core/run/decide.js'
 import type { RunState } from '../../core/run/state.js'
 
 /** A run in memory: a cache of its log, valid until a commit is refused. */
-export type Loaded = {
+export type LoadedRun = {
   readonly runId: string
   readonly tenant: string
   readonly rules: Rules
@@ -18,8 +18,8 @@ export type Loaded = {
 /**
  * One run's place in the process: its cached state, the queue that makes writers take turns, and the effects under way.
  */
-export class Cell {
-  loaded: Loaded | undefined
+export class RunSlot {
+  loaded: LoadedRun | undefined
   /** Effects being performed, by key; aborting one only stops the work, its answer would be ignored anyway. */
   readonly inFlight = new Map<string, AbortController>()
   /** How often someone asked this host to look at the run. */
@@ -32,7 +32,7 @@ export class Cell {
   constructor(readonly runId: string) {}
 
   /** Runs `task` after every task given before it. */
-  take<T>(task: () => Promise<T>): Promise<T> {
+  runExclusive<T>(task: () => Promise<T>): Promise<T> {
     this.#waiting += 1
     const turn = this.#tail.then(task, task)
     const done = () => {
@@ -51,18 +51,18 @@ export class Cell {
  * Runs in memory, least recently used first. What is dropped is read again from the log when it is needed. Not an
  * `Lru`: a run at work is never dropped, however long ago it was entered, so there may be more than there is room for.
  */
-export class Cells {
-  readonly #cells = new Map<string, Cell>()
+export class RunCache {
+  readonly #cells = new Map<string, RunSlot>()
   readonly #active = new Set<string>()
 
   constructor(private readonly capacity: number) {}
 
-  get(runId: string): Cell | undefined {
+  get(runId: string): RunSlot | undefined {
     return this.#cells.get(runId)
   }
 
   /** The run's cell, made if need be, and marked as used. */
-  enter(runId: string): Cell {
+  enter(runId: string): RunSlot {
     const known = this.#cells.get(runId)
     if (known) {
       this.#cells.delete(runId)
@@ -70,26 +70,26 @@ export class Cells {
       return known
     }
     if (this.#cells.size >= this.capacity) this.#evict()
-    const cell = new Cell(runId)
-    this.#cells.set(runId, cell)
-    return cell
+    const slot = new RunSlot(runId)
+    this.#cells.set(runId, slot)
+    return slot
   }
 
   /** Forgets everything, stopping what is under way: this host no longer speaks for these runs. */
   clear(): void {
-    for (const cell of this.#cells.values()) {
-      cell.loaded = undefined
-      for (const effect of cell.inFlight.values()) effect.abort()
+    for (const slot of this.#cells.values()) {
+      slot.loaded = undefined
+      for (const effect of slot.inFlight.values()) effect.abort()
     }
     this.#cells.clear()
     this.#active.clear()
   }
 
   /** Replaces what is known of a run; undefined when only the log knows. */
-  put(cell: Cell, loaded: Loaded | undefined): void {
-    cell.loaded = loaded
-    if (loaded?.state.phase === 'active') this.#active.add(cell.runId)
-    else this.#active.delete(cell.runId)
+  put(slot: RunSlot, loaded: LoadedRun | undefined): void {
+    slot.loaded = loaded
+    if (loaded?.state.phase === 'active') this.#active.add(slot.runId)
+    else this.#active.delete(slot.runId)
   }
 
   /** Runs in memory that have not ended. */
@@ -97,14 +97,14 @@ export class Cells {
     return this.#active.size
   }
 
-  get busy(): Cell[] {
-    return [...this.#cells.values()].filter(cell => !cell.isIdle)
+  get busy(): RunSlot[] {
+    return [...this.#cells.values()].filter(slot => !slot.isIdle)
   }
 
   #evict(): void {
-    for (const [runId, cell] of this.#cells) {
+    for (const [runId, slot] of this.#cells) {
       if (this.#cells.size < this.capacity) return
-      if (!cell.isIdle) continue
+      if (!slot.isIdle) continue
       this.#cells.delete(runId)
       this.#active.delete(runId)
     }

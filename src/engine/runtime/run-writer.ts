@@ -8,12 +8,12 @@ import type { RunInput } from '../../core/run/input.js'
 import { wakeAt } from '../../core/run/effects.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { isWaiting, type RunState, statusOf } from '../../core/run/state.js'
-import type { Answer, MakeReceipt, RunView } from '../api.js'
-import type { Cell, Cells, Loaded } from './run-cache.js'
+import type { Answer, MakeReceipt, InspectedRun } from '../api.js'
+import type { RunSlot, RunCache, LoadedRun } from './run-cache.js'
 import { CHAIN_START } from './chain.js'
 import type { NewDelivery } from '../ports/deliveries.js'
 import { decode, encodeAll } from './encode.js'
-import { grow, type Nursery } from './children.js'
+import { commitWithChildren, type ChildSpawner } from './children.js'
 import { gatedPoints } from './gated-points.js'
 import type { HostLease } from './host-lease.js'
 import type { Plans } from './plans.js'
@@ -37,16 +37,16 @@ type WithoutTime<T> = T extends unknown ? Omit<T, 'now'> : never
 export type Input = WithoutTime<RunInput>
 
 /** A stream that is about to be written: what it was, what it will be, and the events between. */
-export type Step = {
-  readonly cell: Cell
-  readonly loaded: Loaded
+export type PendingWrite = {
+  readonly slot: RunSlot
+  readonly loaded: LoadedRun
   readonly append: StreamAppend
   readonly stored: readonly StoredEvent[]
   /** The parent, if it must look at what has become of this run. */
   readonly wakes: readonly string[]
 }
 
-export type Written = Pick<Step, 'cell' | 'loaded' | 'stored' | 'wakes'>
+export type Written = Pick<PendingWrite, 'slot' | 'loaded' | 'stored' | 'wakes'>
 
 export type SubmitOptions = {
   /** The run must be this tenant's. */
@@ -55,7 +55,7 @@ export type SubmitOptions = {
   /** Only if this host holds the run: outcomes are the holder's to report. */
   readonly asHolder?: boolean
   /** Born in the same commit, if the run then knows of it. */
-  readonly child?: Step
+  readonly child?: PendingWrite
 }
 
 const MAX_CONFLICTS = 20
@@ -69,9 +69,9 @@ const FRESH_MS = 1_000
  *  E2  one writer at a time per run in this process; compare-and-set between processes.
  *  E3  one commit per step, and no read when the run is warm.
  */
-export class Runs {
+export class RunWriter {
   #commits = 0
-  readonly nursery: Nursery
+  readonly spawner: ChildSpawner
 
   constructor(
     private readonly deps: {
@@ -79,21 +79,21 @@ export class Runs {
       clock: Clock
       ids: Ids
       plans: Plans
-      cells: Cells
+      cache: RunCache
       standards: Standards
       lease: HostLease
       rules: (plan: Plan) => Rules
       announcer: Announcer | undefined
-      isFull: Nursery['isFull']
+      isFull: ChildSpawner['isFull']
       log: Log
       /** Told of everything that has become durable, in commit order per run. */
       written: (written: Written) => void
     },
   ) {
-    const { clock, ids, plans, cells, standards } = deps
-    const birth: Nursery['birth'] = (runId, input, plan, notBefore) =>
-      this.birth(cells.enter(runId), input, plan, notBefore)
-    this.nursery = { clock, ids, plans, standards, birth, isFull: deps.isFull }
+    const { clock, ids, plans, cache, standards } = deps
+    const createChild: ChildSpawner['createChild'] = (runId, input, plan, notBefore) =>
+      this.createChild(cache.enter(runId), input, plan, notBefore)
+    this.spawner = { clock, ids, plans, standards, createChild, isFull: deps.isFull }
   }
 
   /** Starts a run that nothing else knows of yet. */
@@ -103,13 +103,13 @@ export class Runs {
     plan: Plan,
     exclusiveScope: boolean,
     receipt?: MakeReceipt,
-  ): Promise<Answer<RunView>> {
-    const cell = this.deps.cells.enter(runId)
-    return cell.take(() =>
+  ): Promise<Answer<InspectedRun>> {
+    const slot = this.deps.cache.enter(runId)
+    return slot.runExclusive(() =>
       retried(runId, async () => {
-        const fresh = this.#fresh(cell, input, plan, 0)
+        const fresh = this.#fresh(slot, input, plan, 0)
         if ('code' in fresh) return { ok: false, refusal: fresh }
-        return this.#commitFamily(cell, fresh.before, fresh.decided, receipt, {
+        return this.#commitFamily(slot, fresh.before, fresh.decided, receipt, {
           create: newRun(input, plan, exclusiveScope),
         })
       }),
@@ -120,17 +120,22 @@ export class Runs {
    * The first step of a new run, to be committed alone or together with its parent's. A child is never born before the
    * moment at which its parent asked for it, whatever the clock says.
    */
-  birth(cell: Cell, input: Extract<Input, { type: 'StartRun' }>, plan: Plan, notBefore: number): Step | Refusal {
-    const fresh = this.#fresh(cell, input, plan, notBefore)
-    return 'code' in fresh ? fresh : step(this.deps.ids, cell, fresh.before, fresh.decided, newRun(input, plan, false))
-  }
-
-  #fresh(
-    { runId }: Cell,
+  createChild(
+    slot: RunSlot,
     input: Extract<Input, { type: 'StartRun' }>,
     plan: Plan,
     notBefore: number,
-  ): { readonly before: Loaded; readonly decided: Decided } | Refusal {
+  ): PendingWrite | Refusal {
+    const fresh = this.#fresh(slot, input, plan, notBefore)
+    return 'code' in fresh ? fresh : step(this.deps.ids, slot, fresh.before, fresh.decided, newRun(input, plan, false))
+  }
+
+  #fresh(
+    { runId }: RunSlot,
+    input: Extract<Input, { type: 'StartRun' }>,
+    plan: Plan,
+    notBefore: number,
+  ): { readonly before: LoadedRun; readonly decided: DecidedStep } | Refusal {
     const rules = this.deps.rules(plan)
     const state: RunState = { phase: 'absent' }
     const decided = decide(rules, state, { ...input, now: Math.max(this.deps.clock.now(), notBefore) })
@@ -141,15 +146,15 @@ export class Runs {
 
   /** Writes the beginning of a fork: `decided` holds its first own events, if it has any yet. */
   fork(
-    before: Omit<Loaded, 'epoch'>,
-    decided: Decided,
+    before: Omit<LoadedRun, 'epoch'>,
+    decided: DecidedStep,
     create: NewRun,
     receipt?: MakeReceipt,
-  ): Promise<Answer<RunView>> {
-    const cell = this.deps.cells.enter(before.runId)
-    return cell.take(() =>
+  ): Promise<Answer<InspectedRun>> {
+    const slot = this.deps.cache.enter(before.runId)
+    return slot.runExclusive(() =>
       retried(before.runId, async () => {
-        const first = step(this.deps.ids, cell, { ...before, epoch: 1 }, decided, create)
+        const first = step(this.deps.ids, slot, { ...before, epoch: 1 }, decided, create)
         return this.#commit([first], receipt?.(viewOf(first.loaded)))
       }),
     )
@@ -159,19 +164,19 @@ export class Runs {
    * Puts one input to a run. Undefined when there is no such run, or not for this caller. `child` is born in the same
    * commit; it is not born when the input decides to nothing.
    */
-  submit(runId: string, input: Input, options: SubmitOptions = {}): Promise<Answer<RunView> | undefined> {
-    const cell = this.deps.cells.enter(runId)
-    return cell.take(() =>
+  submit(runId: string, input: Input, options: SubmitOptions = {}): Promise<Answer<InspectedRun> | undefined> {
+    const slot = this.deps.cache.enter(runId)
+    return slot.runExclusive(() =>
       retried(runId, async () => {
-        const loaded = await this.load(cell)
+        const loaded = await this.load(slot)
         if (!loaded || (options.tenant !== undefined && loaded.tenant !== options.tenant)) return undefined
         if (options.asHolder && loaded.epoch === null) return undefined
         const decision = decide(loaded.rules, loaded.state, { ...input, now: this.deps.clock.now() } as RunInput)
         if (!decision.ok) return { ok: false, refusal: decision.refusal }
         if (decision.events.length === 0) return { ok: true, value: viewOf(loaded) }
         const { child, receipt } = options
-        return this.#commitFamily(cell, loaded, decision, receipt, child ? { child } : {}).catch(error =>
-          error instanceof UnverifiedMerge ? this.#quarantine(cell, error) : Promise.reject(error),
+        return this.#commitFamily(slot, loaded, decision, receipt, child ? { child } : {}).catch(error =>
+          error instanceof UnverifiedMerge ? this.#quarantine(slot, error) : Promise.reject(error),
         )
       }),
     )
@@ -181,69 +186,69 @@ export class Runs {
    * The store has held S10 against a bug of this host. To decide again would come to the same for ever, so the run ends
    * here, unmerged; then whoever put the input to it is told what an ended run says.
    */
-  async #quarantine(cell: Cell, error: UnverifiedMerge): Promise<'again'> {
+  async #quarantine(slot: RunSlot, error: UnverifiedMerge): Promise<'again'> {
     const { clock, log } = this.deps
-    log.error({ runId: cell.runId, error: error.message }, 'run quarantined: it would have merged an unverified result')
-    const loaded = await this.load(cell)
+    log.error({ runId: slot.runId, error: error.message }, 'run quarantined: it would have merged an unverified result')
+    const loaded = await this.load(slot)
     if (!loaded) return 'again'
     const input = { type: 'Quarantine', attempts: 1, unverified: true, now: clock.now() } as const
     const decision = decide(loaded.rules, loaded.state, input)
     if (decision.ok && decision.events.length > 0)
-      await this.#commit([step(this.deps.ids, cell, loaded, decision)], undefined)
+      await this.#commit([step(this.deps.ids, slot, loaded, decision)], undefined)
     return 'again'
   }
 
   /** Commits what was decided, together with the children it leads to at once. */
   #commitFamily(
-    cell: Cell,
-    before: Loaded,
-    first: Decided,
+    slot: RunSlot,
+    before: LoadedRun,
+    first: DecidedStep,
     receipt: MakeReceipt | undefined,
-    { create, child }: { readonly create?: NewRun; readonly child?: Step },
-  ): Promise<Answer<RunView> | 'again'> {
+    { create, child }: { readonly create?: NewRun; readonly child?: PendingWrite },
+  ): Promise<Answer<InspectedRun> | 'again'> {
     // Only who holds a run may start its children.
     const { decided, children } =
-      before.epoch === null ? { decided: first, children: [] } : grow(this.nursery, before, first, child)
-    const own = step(this.deps.ids, cell, before, decided, create)
+      before.epoch === null ? { decided: first, children: [] } : commitWithChildren(this.spawner, before, first, child)
+    const own = step(this.deps.ids, slot, before, decided, create)
     const commit = () => this.#commit([own, ...children], receipt?.(viewOf(own.loaded)))
-    return children.reduce((inner, born) => () => born.cell.take(inner), commit)()
+    return children.reduce((inner, born) => () => born.slot.runExclusive(inner), commit)()
   }
 
   /**
    * The run from memory, when it has ended or this host holds it. Another host may have written to it, and its hint may
    * be lost: what was not confirmed for a while is not relied on.
    */
-  remembered({ loaded, seenAt }: Cell): Loaded | undefined {
+  remembered({ loaded, seenAt }: RunSlot): LoadedRun | undefined {
     if (loaded === undefined || loaded.state.phase === 'ended') return loaded
     return loaded.epoch !== null && this.deps.clock.monotonic() - seenAt < FRESH_MS ? loaded : undefined
   }
 
   /** The run as its log tells it, which is said to have that many events or more. */
-  async load(cell: Cell, atLeast = 0): Promise<Loaded | undefined> {
-    const { store, plans, lease, cells, clock } = this.deps
-    const remembered = this.remembered(cell)
+  async load(slot: RunSlot, atLeast = 0): Promise<LoadedRun | undefined> {
+    const { store, plans, lease, cache, clock } = this.deps
+    const remembered = this.remembered(slot)
     if (remembered && lengthOf(remembered) >= atLeast) return remembered
-    const known = cell.loaded
-    const row = await store.readRun(null, cell.runId)
+    const known = slot.loaded
+    const row = await store.readRun(null, slot.runId)
     if (!row) return undefined
-    cell.seenAt = clock.monotonic()
+    slot.seenAt = clock.monotonic()
     if (known && known.epoch === row.epoch && row.owner === lease.hostId && lengthOf(known) === row.length) return known
     const plan = known?.rules.plan ?? (await plans.pinned(row.workflowDigest))
     // What was folded before stays true: a log only grows.
     const before = known?.state ?? (await this.#kept(row))
-    const rows = await store.readEvents(cell.runId, before.phase === 'absent' ? 0 : before.next)
+    const rows = await store.readEvents(slot.runId, before.phase === 'absent' ? 0 : before.next)
     const apply = (state: RunState, event: Recorded) => evolve(plan, state, event)
     const state = fold(
       apply,
       before,
-      rows.map(event => decode(cell.runId, event)),
+      rows.map(event => decode(slot.runId, event)),
     )
     const epoch = row.owner === lease.hostId ? row.epoch : null
     const head = rows.at(-1)?.hash ?? known?.head ?? row.head
     const kept = known?.kept ?? (before.phase === 'absent' ? 0 : before.next)
     const rules = this.deps.rules(plan)
-    const loaded: Loaded = { runId: cell.runId, tenant: row.tenant, rules, state, head, kept, epoch }
-    cells.put(cell, loaded)
+    const loaded: LoadedRun = { runId: slot.runId, tenant: row.tenant, rules, state, head, kept, epoch }
+    cache.put(slot, loaded)
     return loaded
   }
 
@@ -254,8 +259,8 @@ export class Runs {
     return state ?? { phase: 'absent' }
   }
 
-  async #commit(steps: readonly Step[], receipt: Receipt | undefined): Promise<Answer<RunView> | 'again'> {
-    const { store, lease, cells } = this.deps
+  async #commit(steps: readonly PendingWrite[], receipt: Receipt | undefined): Promise<Answer<InspectedRun> | 'again'> {
+    const { store, lease, cache } = this.deps
     this.#commits += 1
     const deliveries = this.#deliveriesOf(steps)
     const commit = {
@@ -267,19 +272,19 @@ export class Runs {
       ...(deliveries.length > 0 ? { deliveries } : {}),
     }
     const result = await store.commit(commit).catch(error => {
-      for (const { cell } of steps) cells.put(cell, undefined)
+      for (const { slot } of steps) cache.put(slot, undefined)
       throw error
     })
     if (result.kind === 'committed') {
       for (const written of steps) {
-        written.cell.seenAt = this.deps.clock.monotonic()
-        cells.put(written.cell, written.loaded)
+        written.slot.seenAt = this.deps.clock.monotonic()
+        cache.put(written.slot, written.loaded)
         this.deps.written(written)
       }
       if (deliveries.length > 0) this.deps.announcer?.committed(deliveries)
       return { ok: true, value: viewOf(steps[0]!.loaded) }
     }
-    for (const { cell } of steps) cells.put(cell, undefined)
+    for (const { slot } of steps) cache.put(slot, undefined)
     if (result.kind === 'receipt-exists') return { ok: false, replay: result.receipt }
     if (result.kind === 'scope-active') return { ok: false, refusal: scopeActive(result.runId) }
     // The claim moved, or the whole host was fenced: find out which before deciding anew.
@@ -288,7 +293,7 @@ export class Runs {
   }
 
   /** R-REPLAY-13: whether subscribers are told is a matter of the run, not of the event; a replay tells nobody. */
-  #deliveriesOf(steps: readonly Step[]): readonly NewDelivery[] {
+  #deliveriesOf(steps: readonly PendingWrite[]): readonly NewDelivery[] {
     const { announcer } = this.deps
     if (announcer === undefined) return NOTHING
     return steps.flatMap(({ loaded: { state, tenant, runId }, stored }) => {
@@ -300,7 +305,7 @@ export class Runs {
 
 const NOTHING: readonly NewDelivery[] = []
 
-const lengthOf = (loaded: Loaded | undefined): number =>
+const lengthOf = (loaded: LoadedRun | undefined): number =>
   loaded === undefined || loaded.state.phase === 'absent' ? 0 : loaded.state.next
 
 const newRun = (
@@ -320,7 +325,7 @@ const newRun = (
   gated: gatedPoints(plan, gates),
 })
 
-export type Decided = Extract<ReturnType<typeof decide>, { ok: true }>
+export type DecidedStep = Extract<ReturnType<typeof decide>, { ok: true }>
 
 async function retried<T>(runId: string, attempt: () => Promise<T | 'again'>): Promise<T> {
   for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
@@ -330,7 +335,13 @@ async function retried<T>(runId: string, attempt: () => Promise<T | 'again'>): P
   throw new StoreUnavailable(`run ${runId} is being written by others faster than this host can follow`)
 }
 
-function step(ids: Ids, cell: Cell, before: Loaded, { events, state }: Decided, create?: NewRun): Step {
+function step(
+  ids: Ids,
+  slot: RunSlot,
+  before: LoadedRun,
+  { events, state }: DecidedStep,
+  create?: NewRun,
+): PendingWrite {
   const { rules, runId, epoch } = before
   const stored = encodeAll(events, before.head, ids)
   const head = stored.at(-1)?.hash ?? before.head
@@ -349,7 +360,7 @@ function step(ids: Ids, cell: Cell, before: Loaded, { events, state }: Decided, 
     ...(snapshot === undefined ? {} : { snapshot }),
   }
   const wakes = parentToWake(before.state, state)
-  return { cell, loaded, stored, wakes, append: create ? { ...append, create } : append }
+  return { slot, loaded, stored, wakes, append: create ? { ...append, create } : append }
 }
 
 /** A parent looks when its child ends, begins to wait for someone, or no longer does. Nobody is a fork's parent. */
@@ -360,7 +371,7 @@ function parentToWake(before: RunState, after: RunState): string[] {
   return told ? [after.started.parentRunId] : []
 }
 
-export const viewOf = ({ runId, tenant, state, rules }: Loaded): RunView => ({
+export const viewOf = ({ runId, tenant, state, rules }: LoadedRun): InspectedRun => ({
   runId,
   tenant,
   state,

@@ -1,4 +1,4 @@
-import type { Judged } from '../../calibration/verdicts.js'
+import type { JudgedVerdict } from '../../calibration/verdicts.js'
 import type { Gate } from '../../core/verification/gate.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { CalibrationAnswer, CalibrationQuery, ListVerdictsAnswer, ListVerdictsQuery } from '../../wire/calibration.js'
@@ -78,7 +78,7 @@ function licenceOf(
   return { required: auto_commit === 'licensed', ...licence, held }
 }
 
-function render({ runId, sequence, record, verified }: Judged) {
+function render({ runId, sequence, record, verified }: JudgedVerdict) {
   const { nodeId, workerId, target, attempt, verdict: dwsVerdict, criteria, gateHash, resultHash, output } = record
   return {
     runId,

@@ -1,4 +1,4 @@
-import type { Answer, CreateRun, MakeReceipt, RunView } from '../../engine/api.js'
+import type { Answer, CreateRun, MakeReceipt, InspectedRun } from '../../engine/api.js'
 import { ChatAnswer, ChatBody } from '../../wire/run.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, problem } from '../http-answer.js'
@@ -27,7 +27,7 @@ const chat = (edge: Edge): Route =>
       if (refusal !== undefined) return problem(refusal)
       let agentId = ''
       // Looked up only by the request that starts the run: a repetition is answered as before, whoever is known by then.
-      const start = async (receipt: MakeReceipt | undefined): Promise<Answer<RunView>> => {
+      const start = async (receipt: MakeReceipt | undefined): Promise<Answer<InspectedRun>> => {
         const mentioned = mentionIn(
           body.message,
           edge.agents.list().map(agent => agent.agentId),
@@ -52,7 +52,7 @@ const toCreateRun = ({ body, caller }: Call<ChatBody>, { agentId, task }: Mentio
   ...(body.conversationId === undefined ? undefined : { scopeId: body.conversationId }),
 })
 
-const renderStarted = (view: RunView, agentId: string, conversationId: string | undefined): HttpAnswer => ({
+const renderStarted = (view: InspectedRun, agentId: string, conversationId: string | undefined): HttpAnswer => ({
   status: 201,
   body: JSON.stringify({ ...createdBody(view), agentId, ...(conversationId !== undefined && { conversationId }) }),
   headers: { location: `/v1/runs/${view.runId}` },

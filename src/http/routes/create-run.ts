@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../../core/json.js'
 import { type Refusal, refuse } from '../../core/problem.js'
-import type { CreateRun, RunRequest, RunView } from '../../engine/api.js'
+import type { CreateRun, RunRequest, InspectedRun } from '../../engine/api.js'
 import { CreateRunAnswer, CreateRunBody, MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from '../../wire/run.js'
 import type { Caller } from '../auth/key-cache.js'
 import type { Edge } from '../deps.js'
-import { unavailable } from '../framework-error.js'
+import { unavailableAnswer } from '../framework-error.js'
 import { type HttpAnswer, json, problem } from '../http-answer.js'
 import { mockProviderRefusal } from '../mock-provider.js'
 import { type Call, type Route, route } from '../route.js'
@@ -43,14 +43,14 @@ export const createRun = (edge: Edge): Route =>
   })
 
 /** A run may have ended within its first commit; the protocol's answer still says how it began. */
-export const createdBody = ({ runId, status }: RunView) => ({
+export const createdBody = ({ runId, status }: InspectedRun) => ({
   runId,
   status: status === 'pending' || status.startsWith('waiting-') ? status : 'running',
   eventsUrl: `/v1/runs/${runId}/events`,
   statusUrl: `/v1/runs/${runId}`,
 })
 
-const renderCreated = (view: RunView): HttpAnswer =>
+const renderCreated = (view: InspectedRun): HttpAnswer =>
   json(201, createdBody(view), { location: `/v1/runs/${view.runId}` })
 
 function refusalOfRequest(edge: Edge, { body, caller, request }: Call<CreateRunBody>): Refusal | undefined {
@@ -71,9 +71,9 @@ function refusalOfRequest(edge: Edge, { body, caller, request }: Call<CreateRunB
 /** Whether the host takes one more run. */
 export function capacityRefusal({ engine, config }: Edge): Refusal | undefined {
   const health = engine.health()
-  if (!health.ok) return unavailable(config, 'The host is not taking new runs now; try again.')
+  if (!health.ok) return unavailableAnswer(config, 'The host is not taking new runs now; try again.')
   if (health.activeRuns < config.limits.maxActiveRuns) return undefined
-  return unavailable(config, 'The host holds as many unfinished runs as it may; try again.')
+  return unavailableAnswer(config, 'The host holds as many unfinished runs as it may; try again.')
 }
 
 function unsupported(body: CreateRunBody): Refusal | undefined {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../core/json.js'
 import { type ComparedEvent, diffLogs, diffStates, type EventDiff } from '../../core/replay/diff.js'
-import type { RunView } from '../../engine/api.js'
+import type { InspectedRun } from '../../engine/api.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
 import { DiffAnswer, DiffQuery, MAX_EVENT_DIFFS } from '../../wire/diff.js'
 import { ID_PATTERNS } from '../../wire/ids.js'
@@ -31,7 +31,7 @@ export const diffRoutes = (edge: Edge): Route[] => [
 const RUN_ID = new RegExp(ID_PATTERNS.runId)
 
 type Entry = ComparedEvent & { readonly stored: StoredEvent }
-type Read = { readonly view: RunView; readonly events: readonly Entry[]; readonly ended: boolean }
+type Read = { readonly view: InspectedRun; readonly events: readonly Entry[]; readonly ended: boolean }
 
 async function readRun({ engine }: Edge, tenant: string, runId: string): Promise<Read | undefined> {
   const view = await engine.inspect(tenant, runId)

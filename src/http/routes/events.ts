@@ -1,9 +1,9 @@
 import { type Refusal, refuse } from '../../core/problem.js'
-import type { RunView } from '../../engine/api.js'
+import type { InspectedRun } from '../../engine/api.js'
 import { EventsAnswer, EventsQuery, PollAnswer, PollQuery } from '../../wire/event.js'
 import { renderEvent } from '../../wire/render.js'
 import { parseStreamMode, STREAM_MODES, type StreamMode } from '../../wire/stream-mode.js'
-import { type Check, compileCheck } from '../check.js'
+import { type ShapeCheck, compileCheck } from '../check.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, problem } from '../http-answer.js'
 import { readQuery } from '../query.js'
@@ -57,14 +57,14 @@ const BEYOND_LOG = refuse(
 )
 
 /** A position nobody can have been given, in a run that goes on. An ended run has no more to give in any case. */
-async function isBeyondLog({ engine }: Edge, view: RunView, after: number): Promise<boolean> {
+async function isBeyondLog({ engine }: Edge, view: InspectedRun, after: number): Promise<boolean> {
   if (isOver(view) || after < lengthOf(view)) return false
   // Another host may have written since this view was taken.
   return (await engine.readEvents(view.tenant, view.runId, after))?.length === 0
 }
 
 /** Mode and buffer are judged before Accept is looked at, and Last-Event-ID after both (contract core §6). */
-function readRequest(call: Call, check: Check): Asked | Refusal {
+function readRequest(call: Call, check: ShapeCheck): Asked | Refusal {
   const query = readQuery(EventsQuery, call.request.query as { [name: string]: unknown })
   const { streamMode, bufferMs } = query
   const modes = streamMode === undefined || typeof streamMode === 'string' ? parseStreamMode(streamMode) : undefined
@@ -88,14 +88,14 @@ const wantsJson = (accept: string | undefined): boolean =>
   accept?.includes('application/json') === true && !accept.includes('text/event-stream')
 
 /** The whole log, whatever the mode: this is `poll` without holding. */
-async function sendLog(edge: Edge, view: RunView, { after }: Asked): Promise<HttpAnswer> {
+async function sendLog(edge: Edge, view: InspectedRun, { after }: Asked): Promise<HttpAnswer> {
   const events = (await edge.engine.readEvents(view.tenant, view.runId, after + 1)) ?? []
   const { engineVersion } = edge
   const docs = events.map(event => renderEvent(view.runId, event, { engineVersion }))
   return { status: 200, body: `{"events":[${docs.join(',')}]}`, headers: { 'cache-control': 'no-store' } }
 }
 
-async function openStream(edge: Edge, call: Call, view: RunView, asked: Asked): Promise<HttpAnswer | Taken> {
+async function openStream(edge: Edge, call: Call, view: InspectedRun, asked: Asked): Promise<HttpAnswer | Taken> {
   const refusal = edge.streams.refusal(call.caller)
   if (refusal !== undefined) return problem(refusal)
   const { maxStreamBufferBytes: maxBufferBytes } = edge.config.limits

@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../../core/problem.js'
-import type { ForkRun, RunView } from '../../engine/api.js'
+import type { ForkRun, InspectedRun } from '../../engine/api.js'
 import { ForkAnswer, ForkBody } from '../../wire/run.js'
 import type { Caller } from '../auth/key-cache.js'
 import type { Edge } from '../deps.js'
@@ -69,7 +69,7 @@ const toForkRun = ({ caller, params, body }: Call<ForkBody>): ForkRun => ({
 
 const rendered =
   ({ runId: sourceRunId, fromSeq, mode }: ForkRun) =>
-  ({ runId, status }: RunView): HttpAnswer => {
+  ({ runId, status }: InspectedRun): HttpAnswer => {
     const eventsUrl = `/v1/runs/${runId}/events`
     return json(201, { runId, sourceRunId, fromSeq, mode, status, eventsUrl }, { location: `/v1/runs/${runId}` })
   }

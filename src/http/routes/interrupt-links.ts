@@ -1,8 +1,8 @@
 import { type Refusal, refuse } from '../../core/problem.js'
 import { findOpen, type OpenInterrupt } from '../../core/interrupt/decide.js'
-import type { ResolveInterrupt } from '../../engine/api.js'
+import type { ResolveInterruptCommand } from '../../engine/api.js'
 import { LinkedInterrupt, ResolveAnswer, ResolveBody } from '../../wire/interrupt.js'
-import { type Check, compileCheck } from '../check.js'
+import { type ShapeCheck, compileCheck } from '../check.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, json, problem } from '../http-answer.js'
 import { hashOf, interruptDoc, type LinkPayload, readToken } from '../interrupt-link.js'
@@ -95,8 +95,8 @@ async function answerFor(
   edge: Edge,
   found: Known,
   body: ResolveBody,
-  check: Check,
-): Promise<ResolveInterrupt | Refusal> {
+  check: ShapeCheck,
+): Promise<ResolveInterruptCommand | Refusal> {
   const open = await follow(edge, found)
   if ('code' in open) return open
   const { link } = found

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { isObject, own } from '../../core/json.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { findOpen } from '../../core/interrupt/decide.js'
-import type { ResolveInterrupt, RunView } from '../../engine/api.js'
+import type { ResolveInterruptCommand, InspectedRun } from '../../engine/api.js'
 import {
   LinkAnswer,
   ListInterruptsAnswer,
@@ -47,7 +47,7 @@ export const ANSWER_REFUSALS = [
 
 export const resolved =
   (nodeId: string) =>
-  ({ runId, status }: RunView): HttpAnswer =>
+  ({ runId, status }: InspectedRun): HttpAnswer =>
     json(200, { runId, nodeId, status })
 
 const resolveInterrupt = (edge: Edge): Route =>
@@ -64,7 +64,7 @@ const resolveInterrupt = (edge: Edge): Route =>
     handle({ caller, params: { runId, nodeId }, body: { resumeValue }, keyed }) {
       const voter = voterIn(caller, resumeValue)
       if (typeof voter === 'object') return problem(voter)
-      const answer: ResolveInterrupt = {
+      const answer: ResolveInterruptCommand = {
         type: 'resolve',
         nodeId,
         value: resumeValue,

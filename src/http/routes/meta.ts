@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import type { Edge } from '../deps.js'
 import { discoveryDocument, type Present, type StaticDocument, staticDocument } from '../discovery.js'
-import { matches } from '../etag.js'
-import { unavailable } from '../framework-error.js'
+import { etagMatches } from '../etag.js'
+import { unavailableAnswer } from '../framework-error.js'
 import { type HttpAnswer, json, problem } from '../http-answer.js'
 import { openApiDocument } from '../openapi.js'
 import { type Call, type Route, route } from '../route.js'
@@ -75,7 +75,7 @@ const health = (edge: Edge): Route => {
     handle() {
       const { ok, reasons } = edge.engine.health()
       if (ok) return well
-      const refusal = unavailable(edge.config, 'The host is not taking work now.')
+      const refusal = unavailableAnswer(edge.config, 'The host is not taking work now.')
       return problem({ ...refusal, details: { ...refusal.details, reasons } }, { 'cache-control': 'no-store' })
     },
   })
@@ -83,7 +83,7 @@ const health = (edge: Edge): Route => {
 
 function serve({ body, etag }: StaticDocument, { request }: Call<undefined, undefined>): HttpAnswer {
   const headers = { etag, 'cache-control': 'public, max-age=300' }
-  return matches(request.headers['if-none-match'], etag)
+  return etagMatches(request.headers['if-none-match'], etag)
     ? { status: 304, body: '', headers }
     : { status: 200, body, headers }
 }

@@ -1,4 +1,4 @@
-import type { RunCommand, RunView } from '../../engine/api.js'
+import type { RunCommand, InspectedRun } from '../../engine/api.js'
 import { ID_PATTERNS } from '../../wire/ids.js'
 import {
   BulkCancelAnswer,
@@ -31,7 +31,7 @@ function command(
   edge: Edge,
   { caller, params, keyed }: Call,
   asked: RunCommand,
-  render: (view: RunView) => HttpAnswer,
+  render: (view: InspectedRun) => HttpAnswer,
 ) {
   return edge.idempotency.commit(
     keyed,
@@ -65,7 +65,7 @@ const cancelCommand = (caller: Caller, reason: string | undefined): RunCommand =
   ...because(reason),
 })
 
-const cancelStatus = (view: RunView): string => (view.status === 'cancelled' ? 'cancelled' : 'cancelling')
+const cancelStatus = (view: InspectedRun): string => (view.status === 'cancelled' ? 'cancelled' : 'cancelling')
 
 const bulkCancel = (edge: Edge): Route =>
   route({
@@ -132,9 +132,9 @@ const resume = (edge: Edge): Route =>
       ),
   })
 
-const pausedAt = (view: RunView): string =>
+const pausedAt = (view: InspectedRun): string =>
   view.state.phase === 'active' && view.state.mode.kind === 'paused'
     ? new Date(view.state.mode.at).toISOString()
     : lastAt(view)
 
-const lastAt = ({ state }: RunView): string => new Date(state.phase === 'absent' ? 0 : state.lastAt).toISOString()
+const lastAt = ({ state }: InspectedRun): string => new Date(state.phase === 'absent' ? 0 : state.lastAt).toISOString()

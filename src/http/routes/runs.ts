@@ -3,7 +3,7 @@ import { renderRow, renderSnapshot } from '../../wire/render.js'
 import { ListRunsAnswer, ListRunsQuery, RunSnapshot } from '../../wire/run.js'
 import { readCursor, writeCursor } from '../cursor.js'
 import type { Edge } from '../deps.js'
-import { matches } from '../etag.js'
+import { etagMatches } from '../etag.js'
 import { json, problem } from '../http-answer.js'
 import { interruptFor } from '../interrupt-link.js'
 import { type Route, route } from '../route.js'
@@ -65,7 +65,7 @@ const getRun = (edge: Edge): Route =>
       const interrupt = interruptFor(edge, caller, view)
       const etag = snapshotTag(view, children, interrupt)
       const headers = { etag, 'cache-control': 'private, no-cache' }
-      if (matches(request.headers['if-none-match'], etag)) return { status: 304, body: '', headers }
+      if (etagMatches(request.headers['if-none-match'], etag)) return { status: 304, body: '', headers }
       return { status: 200, body: JSON.stringify(renderSnapshot(view, children, interrupt)), headers }
     },
   })

@@ -1,6 +1,6 @@
 import { refuse } from '../../core/problem.js'
 import { verificationsIn } from '../../engine/queries/verifications.js'
-import { convergenceOf } from '../../wire/render-gates.js'
+import { renderConvergence } from '../../wire/render-gates.js'
 import { ListVerificationsAnswer, VerificationAnswer } from '../../wire/verification.js'
 import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'
@@ -27,7 +27,7 @@ const listVerifications = (edge: Edge): Route =>
       const found = view && (await verificationsIn(edge.engine, caller.tenant, params.runId))
       if (view === undefined || found === undefined) return problem(NO_RUN)
       const { state } = view
-      const convergence = state.phase === 'absent' ? {} : convergenceOf(state)
+      const convergence = state.phase === 'absent' ? {} : renderConvergence(state)
       return json(200, { verifications: found.map(verificationSummary), ...convergence }, PRIVATE)
     },
   })

@@ -9,7 +9,7 @@ import {
 } from '../../wire/workflow.js'
 import type { Caller } from '../auth/key-cache.js'
 import type { Edge } from '../deps.js'
-import { matches } from '../etag.js'
+import { etagMatches } from '../etag.js'
 import { type HttpAnswer, json, problem } from '../http-answer.js'
 import { type Route, route } from '../route.js'
 
@@ -56,7 +56,7 @@ const getWorkflow = (edge: Edge): Route =>
       const record = await edge.engine.getWorkflow(caller.tenant, params.workflowId)
       if (record === undefined) return problem(NO_WORKFLOW)
       const headers = { etag: `"${record.digest}"`, 'cache-control': 'private, no-cache' }
-      if (matches(request.headers['if-none-match'], headers.etag)) return { status: 304, body: '', headers }
+      if (etagMatches(request.headers['if-none-match'], headers.etag)) return { status: 304, body: '', headers }
       return { status: 200, body: record.definition, headers }
     },
   })

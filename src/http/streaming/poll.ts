@@ -1,5 +1,5 @@
 import { isTerminal, type RunStatus } from '../../core/run/events.js'
-import type { RunEngine, RunView } from '../../engine/api.js'
+import type { RunEngine, InspectedRun } from '../../engine/api.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
 import { renderEvent } from '../../wire/render.js'
 
@@ -9,7 +9,7 @@ import { renderEvent } from '../../wire/render.js'
  */
 export async function pollRun(
   engine: RunEngine,
-  view: RunView,
+  view: InspectedRun,
   after: number,
   signal: AbortSignal,
 ): Promise<readonly StoredEvent[]> {
@@ -27,11 +27,11 @@ export async function pollRun(
   return []
 }
 
-export const lengthOf = (view: RunView): number => (view.state.phase === 'absent' ? 0 : view.state.next)
-export const isOver = (view: RunView): boolean => view.state.phase === 'ended'
+export const lengthOf = (view: InspectedRun): number => (view.state.phase === 'absent' ? 0 : view.state.next)
+export const isOver = (view: InspectedRun): boolean => view.state.phase === 'ended'
 
 /** The union of the two documented bodies (contract core ⚠C1). */
-export function renderPoll(view: RunView, events: readonly StoredEvent[], engineVersion: string): string {
+export function renderPoll(view: InspectedRun, events: readonly StoredEvent[], engineVersion: string): string {
   const last = events.at(-1)
   const ending = last !== undefined && isTerminal(last.type) ? (last.type.slice('run.'.length) as RunStatus) : undefined
   const status = ending ?? view.status

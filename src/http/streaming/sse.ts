@@ -4,7 +4,7 @@ import type { Clock } from '../../engine/ports/clock.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
 import { renderEvent } from '../../wire/render.js'
 import { admits, CHUNK_EVENT, FLUSHES, type StreamMode } from '../../wire/stream-mode.js'
-import { readSnapshot } from '../run-snapshot.js'
+import { snapshotOfRun } from '../run-snapshot.js'
 import type { SseConnection } from './sse-connection.js'
 
 /** What the reader asked for. `after` is the highest sequence it has; −1 for none. */
@@ -92,7 +92,7 @@ async function snapshotFrames(
 async function latestSnapshot(engine: RunEngine, { tenant, runId }: Subscription, sequence: number): Promise<Frame[]> {
   const view = await engine.inspect(tenant, runId)
   if (view === undefined || view.state.phase === 'absent') return []
-  const snapshot = await readSnapshot(engine, view)
+  const snapshot = await snapshotOfRun(engine, view)
   const data = JSON.stringify({ ...snapshot, atSeq: view.state.next - 1 })
   return [{ sequence, event: 'state.snapshot', data, flush: view.state.phase === 'ended' }]
 }

@@ -1,5 +1,5 @@
 import { absent } from '../../core/present.js'
-import { WORK_OWED } from '../../core/run/wake-time.js'
+import { WAKE_NOW } from '../../core/run/wake-time.js'
 import type { DueRun, RunRow } from '../../engine/ports/run-index.js'
 import { type HostRow, isAlive, type Tables } from './tables.js'
 
@@ -36,8 +36,7 @@ export function claimOrphans(tables: Tables, hostId: string, now: number, limit:
   orphans.sort((a, b) => (a.wakeAt ?? Number.POSITIVE_INFINITY) - (b.wakeAt ?? Number.POSITIVE_INFINITY))
   const claimed = orphans.slice(0, limit)
   for (const run of claimed) {
-    const interrupted =
-      run.wakeAt !== null && run.wakeAt <= WORK_OWED && tables.hosts.get(run.owner)?.state === 'fenced'
+    const interrupted = run.wakeAt !== null && run.wakeAt <= WAKE_NOW && tables.hosts.get(run.owner)?.state === 'fenced'
     const attempts = run.attempts + (interrupted ? 1 : 0)
     tables.runs.set(run.runId, { ...run, owner: hostId, epoch: run.epoch + 1, attempts })
   }

@@ -1,10 +1,10 @@
 import type { Json } from '../../core/json.js'
-import type { InvocationClaim, InvocationState } from '../../engine/ports/effect-ledger.js'
+import type { InvocationClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
 import { mayHaveHappened } from '../invocation-rules.js'
 import { type InvocationRow, isAlive, type Tables } from './tables.js'
 
 /** A host that is not alive starts nothing new: for it, every effect is in somebody else's hands. */
-export function claimInvocation(tables: Tables, claim: InvocationClaim): InvocationState {
+export function claimInvocation(tables: Tables, claim: InvocationClaim): ClaimResult {
   const held = tables.invocations.get(claim.id)
   if (held?.outcome !== undefined) return { kind: 'done', outcome: parsed(held.outcome) }
   const free = held === undefined || !isAlive(tables, held.hostId)

@@ -2,7 +2,7 @@ import type { Json } from '../../core/json.js'
 import { present } from '../../core/present.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type * as Delivering from '../../engine/ports/deliveries.js'
-import type { InvocationClaim, InvocationState } from '../../engine/ports/effect-ledger.js'
+import type { InvocationClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
 import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
@@ -168,7 +168,7 @@ export class MemoryStore implements Store {
     return old.length
   }
 
-  async claimInvocation(claim: InvocationClaim): Promise<InvocationState> {
+  async claimInvocation(claim: InvocationClaim): Promise<ClaimResult> {
     refuseNul(claim)
     return invocations.claimInvocation(this.#tables, claim)
   }

@@ -1,9 +1,9 @@
 import type { Json } from '../../core/json.js'
 import { present } from '../../core/present.js'
-import { WORK_OWED } from '../../core/run/wake-time.js'
+import { WAKE_NOW } from '../../core/run/wake-time.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type * as Delivering from '../../engine/ports/deliveries.js'
-import type { InvocationClaim, InvocationState } from '../../engine/ports/effect-ledger.js'
+import type { InvocationClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
 import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
@@ -116,7 +116,7 @@ export class PostgresStore implements Store {
 
   async claimOrphans(hostId: string, _now: number, limit: number): Promise<number> {
     await this.#all(SQL.fenceExpired, hostId)
-    return (await this.#answer<{ claimed: number }>(SQL.claimOrphans, hostId, WORK_OWED, limit)).claimed
+    return (await this.#answer<{ claimed: number }>(SQL.claimOrphans, hostId, WAKE_NOW, limit)).claimed
   }
 
   async putWorkflow({ tenant, workflowId, digest, definition, updatedAt }: WorkflowRecord): Promise<void> {
@@ -193,7 +193,7 @@ export class PostgresStore implements Store {
     await this.#all(SQL.abandonInvocation, id, hostId)
   }
 
-  async claimInvocation(claim: InvocationClaim): Promise<InvocationState> {
+  async claimInvocation(claim: InvocationClaim): Promise<ClaimResult> {
     const { id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at } = claim
     const values = [id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at]
     const claimed = await this.#tokens.use(id, token =>

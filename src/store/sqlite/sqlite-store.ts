@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Json } from '../../core/json.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type { Delivery, Webhook, WebhookHealth } from '../../engine/ports/deliveries.js'
-import type { InvocationClaim, InvocationState } from '../../engine/ports/effect-ledger.js'
+import type { InvocationClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
 import {
   type Commit,
   type CommitResult,
@@ -227,7 +227,7 @@ export class SqliteStore implements Store {
     return this.#write('abandonInvocation', { id, hostId })
   }
 
-  async claimInvocation(claim: InvocationClaim): Promise<InvocationState> {
+  async claimInvocation(claim: InvocationClaim): Promise<ClaimResult> {
     const state = await this.#tokens.use(claim.id, token => this.#write('claimInvocation', { claim, token }))
     return state.kind === 'done' ? { kind: 'done', outcome: JSON.parse(state.outcome) as Json } : state
   }

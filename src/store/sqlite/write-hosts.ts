@@ -1,4 +1,4 @@
-import { WORK_OWED } from '../../core/run/wake-time.js'
+import { WAKE_NOW } from '../../core/run/wake-time.js'
 import type { Connection } from './connection.js'
 
 export const isAlive = (db: Connection, hostId: string): boolean =>
@@ -50,7 +50,7 @@ export function claimOrphans(db: Connection, claim: { hostId: string; now: numbe
         SELECT r.run_id FROM hosts h CROSS JOIN runs r ON r.owner = h.host_id AND r.ended_at IS NULL
          WHERE h.state <> 'alive' ORDER BY r.wake_at IS NULL, r.wake_at LIMIT ?)`,
     claim.hostId,
-    WORK_OWED,
+    WAKE_NOW,
     claim.limit,
   )
 }

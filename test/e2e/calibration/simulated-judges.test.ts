@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Chance, chanceOf, pick } from '../../../src/calibration/chance.js'
 import type { Estimate } from '../../../src/calibration/estimate.js'
 import { casesOf, digestOf, type Planted } from '../../../src/calibration/labels.js'
-import { standingOf } from '../../../src/calibration/licence.js'
+import { trackRecordOf } from '../../../src/calibration/licence.js'
 import { type CalibrationReport, calibrate, type JudgeReport } from '../../../src/calibration/report.js'
 import { entryOf } from '../../../src/calibration/testing/entry.js'
 
@@ -114,7 +114,7 @@ describe('R-DWS-26: judges whose rates are known are measured as what they are',
         verdict: chance() < 0.85 ? 'pass' : 'fail',
       })
     const lucky = studies(chance =>
-      standingOf(casesOf(Array.from({ length: 100 }, (_, i) => digestOf(verdict(chance, i))))),
+      trackRecordOf(casesOf(Array.from({ length: 100 }, (_, i) => digestOf(verdict(chance, i))))),
     ).filter(({ lower }) => lower >= 0.9)
     expect(lucky.length).toBe(0)
   })

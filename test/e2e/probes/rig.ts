@@ -5,11 +5,11 @@ import type { Clock } from '../../../src/engine/ports/clock.js'
 import type { Log } from '../../../src/engine/ports/log.js'
 import type { SchemaChecker } from '../../../src/engine/ports/schema-checker.js'
 import { createInspector } from '../../../src/probes/inspector.js'
-import type { Found, Means, Subject } from '../../../src/probes/probe.js'
+import type { ProbeFinding, Means, ProbeSubject } from '../../../src/probes/probe.js'
 import { createSemaphore } from '../../../src/timing/semaphore.js'
 import { systemClock } from '../../../src/system.js'
 
-export const subjectOf = (output: Json, more: Partial<Subject> = {}): Subject => ({
+export const subjectOf = (output: Json, more: Partial<ProbeSubject> = {}): ProbeSubject => ({
   output,
   knowledge: [],
   signal: new AbortController().signal,
@@ -36,7 +36,7 @@ const unused = <T extends object>(name: string): T =>
     },
   })
 
-export const detailsOf = ({ evidence }: Found): string => evidence.map(({ detail }) => detail).join('\n')
+export const detailsOf = ({ evidence }: ProbeFinding): string => evidence.map(({ detail }) => detail).join('\n')
 
 export const criterion = (dimension: string, probes: readonly Probe[]): Criterion => ({
   dimension,

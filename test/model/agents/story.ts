@@ -1,6 +1,6 @@
 import type { Brief, ModelSaid } from '../../../src/core/invocation/brief.js'
 import type { Json, JsonObject } from '../../../src/core/json.js'
-import type { AgentFailure, Agents, Answer, ThinkAsk, UseAsk } from '../../../src/engine/ports/agents.js'
+import type { AgentFailure, Agents, AgentAnswer, ThinkAsk, UseAsk } from '../../../src/engine/ports/agents.js'
 import type { RunCommand } from '../../../src/engine/api.js'
 import type { StoredEvent } from '../../../src/engine/ports/event-log.js'
 import { agentsDouble, type Said } from '../../../src/testing/agents.js'
@@ -215,6 +215,6 @@ export class Story {
       return { ok: false, code: 'tool_failed', message: 'no', retryable: status !== 'fails' }
     const told = { status, durationMs: 1, resultTokens }
     const contents = { text: 't', isError: status !== 'ok' }
-    return { ok: true, told, contents } satisfies Answer<typeof told, Json>
+    return { ok: true, told, contents } satisfies AgentAnswer<typeof told, Json>
   }
 }

@@ -1,4 +1,4 @@
-import type { HandoffTold, Recorded } from '../../../src/core/run/events.js'
+import type { HandoffRecorded, Recorded } from '../../../src/core/run/events.js'
 
 /** What the stories were made of. Each of these must have happened at least once in a suite. */
 export const counts = () => ({
@@ -64,7 +64,7 @@ export const counts = () => ({
 
 export type Counts = ReturnType<typeof counts>
 
-type Phase = HandoffTold['phase']
+type Phase = HandoffRecorded['phase']
 
 const BY_PHASE: { readonly [phase in Phase]?: keyof Counts } = {
   'child.completed': 'workers completed',

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../src/core/json.js'
-import type { HandoffTold, Recorded } from '../../../src/core/run/events.js'
+import type { HandoffRecorded, Recorded } from '../../../src/core/run/events.js'
 
 /**
  * What is true of every log, be it told live, after a crash, as a replay or as a branch:
@@ -43,7 +43,7 @@ function turnLaws(log: readonly Recorded[]): string[] {
   ]
 }
 
-type Step = Recorded & { readonly payload: Readonly<HandoffTold> }
+type Step = Recorded & { readonly payload: Readonly<HandoffRecorded> }
 
 const BEFORE: { readonly [phase: string]: readonly string[] } = {
   'dispatch.succeeded': ['dispatch.began'],

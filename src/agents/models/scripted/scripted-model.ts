@@ -4,9 +4,9 @@ import type { Json } from '../../../core/json.js'
 import type { Round, ThinkAsk } from '../../../engine/ports/agents.js'
 import type { Redactor } from '../../../secrets/secrets.js'
 import type { Spoken } from '../../answer/spoken.js'
-import { conversation, type Message } from '../conversation.js'
+import { conversationOf, type Message } from '../conversation.js'
 import { type Failing, failureOfStatus, rejected } from '../failure.js'
-import type { Reply } from '../live.js'
+import type { LiveReply } from '../live.js'
 import { reasoningFeed } from '../reasoning-feed.js'
 import { minimalValue } from './minimal-value.js'
 import { parseScript, type Script, type ScriptEntry, type ScriptReply } from './script.js'
@@ -17,7 +17,7 @@ import { parseScript, type Script, type ScriptEntry, type ScriptReply } from './
  */
 export function createScriptedModel(file: string | undefined) {
   const read = scriptReader(file)
-  return async (ask: ThinkAsk, call: Failing, redact: Redactor): Promise<Reply> => {
+  return async (ask: ThinkAsk, call: Failing, redact: Redactor): Promise<LiveReply> => {
     const script = await read()
     if (!script.ok) return rejected(script.problem, call)
     const reply = replyTo(ask, script.entries)
@@ -73,7 +73,7 @@ function replyTo(ask: ThinkAsk, entries: readonly ScriptEntry[]): ScriptReply {
 
 /** What the model was told, without its own words and without the system prompt, which is the same for every task. */
 const heardBy = ({ brief }: ThinkAsk, rounds: readonly Round[]): string =>
-  conversation({ brief, rounds })
+  conversationOf({ brief, rounds })
     .flatMap(message => {
       if (message.role === 'tool') return message.results.map(result => result.text)
       return message.role === 'user' ? [message.text] : []
@@ -130,7 +130,7 @@ const tokens = (texts: readonly string[]): number =>
   Math.ceil(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / BYTES_PER_TOKEN)
 
 const usageOf = (ask: ThinkAsk, { text, reasoning, calls }: Pick<Spoken, 'text' | 'reasoning' | 'calls'>): Usage => ({
-  inputTokens: tokens(conversation(ask).map(sizeOf)),
+  inputTokens: tokens(conversationOf(ask).map(sizeOf)),
   outputTokens: tokens([text, reasoning, ...calls.map(({ name, input }) => name + input)]),
 })
 

@@ -20,7 +20,7 @@ export type RunContext = {
   readonly effectId: string
 }
 
-export type Read =
+export type ReadDeclaration =
   | { readonly ok: true; readonly declaration: Declaration }
   | { readonly ok: false; readonly problem: string }
 
@@ -41,7 +41,7 @@ const MEMBERS: {
  * R-TOOL-11: everything in a declaration is data but `run`, and `run` is code only because it stands in a module that
  * the operator put into the project. Whatever else claims to bring a handler is refused before anything is called.
  */
-export function readDeclaration(exported: unknown, from: 'module' | 'data'): Read {
+export function readDeclaration(exported: unknown, from: 'module' | 'data'): ReadDeclaration {
   if (!isObject(exported)) return no('it must export an object by default')
   if (from === 'data')
     return no('a tool is a module (.js or .mjs) of the project; a declaration cannot bring a handler')
@@ -55,7 +55,7 @@ export function readDeclaration(exported: unknown, from: 'module' | 'data'): Rea
   return { ok: true, declaration: exported as unknown as Declaration }
 }
 
-const no = (problem: string): Read => ({ ok: false, problem })
+const no = (problem: string): ReadDeclaration => ({ ok: false, problem })
 
 const isText = (value: unknown, length: number): boolean =>
   typeof value === 'string' && value.trim() !== '' && value.length <= length

@@ -8,7 +8,7 @@ import type { ToolSettings } from '../../settings.js'
 import type { Tool, ToolCall, ToolSaid, ToolSource } from '../host-tool.js'
 import { isToolName, termsOf } from '../terms.js'
 import { within } from '../within.js'
-import { type Declaration, type Read, readDeclaration } from './declaration.js'
+import { type Declaration, type ReadDeclaration, readDeclaration } from './declaration.js'
 import { loadModule } from './load-module.js'
 
 /** A module that has not loaded by then never will, such as one that awaits what nobody does. */
@@ -45,7 +45,7 @@ export async function loadLocalTools(deps: LocalDeps): Promise<ToolSource> {
   }
 }
 
-const TWICE: Read = { ok: false, problem: 'another file already gives the tool of this name' }
+const TWICE: ReadDeclaration = { ok: false, problem: 'another file already gives the tool of this name' }
 
 /** What might be meant as a tool. Links are not followed: they may lead out of the project. */
 async function toolFiles(project: string | undefined): Promise<readonly string[]> {
@@ -62,7 +62,7 @@ async function toolFiles(project: string | undefined): Promise<readonly string[]
     .sort()
 }
 
-async function readTool({ clock, schemas }: LocalDeps, file: string, ext: string): Promise<Read> {
+async function readTool({ clock, schemas }: LocalDeps, file: string, ext: string): Promise<ReadDeclaration> {
   if (ext !== '.js' && ext !== '.mjs') return readDeclaration({}, 'data')
   if (!isToolName(path.parse(file).name)) return no('its name may only have letters, digits and . _ -')
   const loaded = await within(clock, LOAD_MS, NEVER, () => loadModule(file))
@@ -81,7 +81,7 @@ async function readTool({ clock, schemas }: LocalDeps, file: string, ext: string
 
 const NEVER = new AbortController().signal
 
-const no = (problem: string): Read => ({ ok: false, problem })
+const no = (problem: string): ReadDeclaration => ({ ok: false, problem })
 
 function toolOf(toolId: string, declaration: Declaration, settings: ToolSettings): Tool {
   const {

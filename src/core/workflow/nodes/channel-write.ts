@@ -1,5 +1,5 @@
 import type { Json } from '../../json.js'
-import { completed, failedStep, type NodeContext, type NodeType, type Step } from '../node-type.js'
+import { completed, failedStep, type NodeContext, type NodeType, type NodeStep } from '../node-type.js'
 import { failure } from '../../problem.js'
 
 /** Writes one value to a channel; the channel's reducer folds it in. */
@@ -24,7 +24,7 @@ export const channelWriteNode: NodeType = {
   },
 }
 
-function write({ config }: NodeContext, value: Json): Step {
+function write({ config }: NodeContext, value: Json): NodeStep {
   const channel = String(config.channelName)
   const reducer = typeof config.reducer === 'string' ? { reducer: config.reducer } : {}
   const ttlMs = typeof config.ttlMs === 'number' ? { ttlMs: config.ttlMs } : {}

@@ -6,7 +6,7 @@ import {
   timeoutProblems,
 } from '../../interrupt/interrupt.js'
 import { isObject, type JsonObject } from '../../json.js'
-import { completed, failedStep, type NodeContext, type NodeType, type Step } from '../node-type.js'
+import { completed, failedStep, type NodeContext, type NodeType, type NodeStep } from '../node-type.js'
 import { failure } from '../../problem.js'
 
 const dataOf = ({ config, inputs }: Pick<NodeContext, 'config' | 'inputs'>): JsonObject => ({
@@ -47,7 +47,7 @@ export const interruptNode: NodeType = {
   },
 }
 
-export const notApproved = (timedOut: boolean, by: string, action: 'reject' | 'refine' = 'reject'): Step => {
+export const notApproved = (timedOut: boolean, by: string, action: 'reject' | 'refine' = 'reject'): NodeStep => {
   if (timedOut) return failedStep(failure('interrupt_timeout', 'nobody approved in time', { retryable: false }))
   const what = action === 'refine' ? 'sent back' : 'rejected'
   return failedStep(failure('interrupt_rejected', `${what} by ${by}`, { retryable: false, details: { action } }))

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject, own } from '../../json.js'
 import { type AgentSaid, completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
-import { hold, type Opinion, ratification, ratificationProblems, tellOpinion } from '../../supervisor/hold.js'
+import { hold, type AgentOpinion, ratification, ratificationProblems, tellOpinion } from '../../supervisor/hold.js'
 import { summaryOf } from '../../reasoning.js'
 import { agentOf } from '../supervisor-loop.js'
 import { notApproved } from './interrupt.js'
@@ -79,7 +79,10 @@ function handoff({ config }: NodeContext, fromAgentId: string): Write[] {
   return [write({ type: 'agent.handoff', payload })]
 }
 
-function opinionOf({ config: { mockDecision, mockConfidence } }: NodeContext, agentId: string): Opinion | undefined {
+function opinionOf(
+  { config: { mockDecision, mockConfidence } }: NodeContext,
+  agentId: string,
+): AgentOpinion | undefined {
   const told = isObject(mockDecision) ? mockDecision : undefined
   if (told === undefined && mockConfidence === undefined) return undefined
   const confidence = told?.confidence ?? mockConfidence

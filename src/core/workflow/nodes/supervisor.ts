@@ -4,15 +4,15 @@ import {
   failedStep,
   type NodeContext,
   type NodeType,
-  type Step,
+  type NodeStep,
   type WaitOutcome,
   type Write,
 } from '../node-type.js'
 import { claimProblems } from '../../supervisor/claims.js'
 import { decisionProblems, isBelow, isDecision, type OrchestratorDecision } from '../../supervisor/decision.js'
 import { DECISION_SCHEMA } from '../../supervisor/decision-schema.js'
-import { hold, type Opinion, ratification, ratificationProblems, tellOpinion } from '../../supervisor/hold.js'
-import { doubtOf, isConfirmed, pleaOf, questionOf } from '../../supervisor/questions.js'
+import { hold, type AgentOpinion, ratification, ratificationProblems, tellOpinion } from '../../supervisor/hold.js'
+import { doubtOf, isConfirmed, pleaOf, clarificationOf } from '../../supervisor/questions.js'
 import {
   BUILT_IN_PLAN,
   isAgent,
@@ -108,7 +108,7 @@ const situationOf = (ctx: NodeContext): JsonObject => ({
     : {}),
 })
 
-function call(ctx: NodeContext, provider: string): Step {
+function call(ctx: NodeContext, provider: string): NodeStep {
   const { config, ordinal, transcript } = ctx
   const input: JsonObject = {
     ...situationOf(ctx),
@@ -118,7 +118,7 @@ function call(ctx: NodeContext, provider: string): Step {
 }
 
 /** The same asked of a model, on the runtime that every agent has. */
-function invoke(ctx: NodeContext): Step {
+function invoke(ctx: NodeContext): NodeStep {
   const { config, ordinal, transcript } = ctx
   const inline = {
     systemPrompt: String(config.prompt),
@@ -132,7 +132,7 @@ function invoke(ctx: NodeContext): Step {
 }
 
 /** What a provider answered: a decision, alone or with whose it is. */
-function heed(ctx: NodeContext, output: Json): Step {
+function heed(ctx: NodeContext, output: Json): NodeStep {
   if (isTooLarge(output)) {
     const message = `the decision is larger than ${MAX_VALUE_BYTES} bytes as JSON`
     return failedStep(failure('value_too_large', message, { retryable: false }))
@@ -158,7 +158,7 @@ function withoutSchemas(decision: OrchestratorDecision & JsonObject): Orchestrat
 }
 
 /** R-LOOP-2, R-LOOP-3: the turn's one decision. R-LOWC-5: what a person has ratified is not doubted again. */
-function take(ctx: NodeContext, decision: OrchestratorDecision & JsonObject, ratified = false): Step {
+function take(ctx: NodeContext, decision: OrchestratorDecision & JsonObject, ratified = false): NodeStep {
   const iteration = turnOf(ctx)
   const decided = { kind: 'decided' as const, agentId: identityOf(ctx), decision, iteration }
   if (!ratified && isBelow(decision, ctx.confidence.floor)) {
@@ -168,7 +168,7 @@ function take(ctx: NodeContext, decision: OrchestratorDecision & JsonObject, rat
   switch (decision.kind) {
     case 'clarify':
     case 'ask-user':
-      return { kind: 'asking', interrupt: questionOf(ctx, decision), writes: [decided] }
+      return { kind: 'asking', interrupt: clarificationOf(ctx, decision), writes: [decided] }
     case 'escalate':
       return { kind: 'asking', interrupt: pleaOf(ctx, decision, iteration), writes: [decided] }
     case 'terminate':
@@ -186,7 +186,7 @@ function end(
   iteration: number,
   decision: OrchestratorDecision & JsonObject,
   writes: Write[] = [],
-): Step {
+): NodeStep {
   const problems = claimProblems(decision, ctx)
   if (problems.length === 0) return completed({ iteration, decision, route: 'done' }, writes)
   if ((ctx.orchestrator?.refusals ?? 0) === 0)
@@ -196,8 +196,8 @@ function end(
 }
 
 /** R-LOWC-2: a decision below the agent's own threshold is held; nothing is decided until a person ratifies it. */
-function holdOr(ctx: NodeContext, pending: OrchestratorDecision & JsonObject, confidence: number): Step {
-  const opinion: Opinion = { agentId: identityOf(ctx), decision: pending, confidence }
+function holdOr(ctx: NodeContext, pending: OrchestratorDecision & JsonObject, confidence: number): NodeStep {
+  const opinion: AgentOpinion = { agentId: identityOf(ctx), decision: pending, confidence }
   const held = hold(ctx, opinion)
   if (held) return held
   const step = take(ctx, pending)
@@ -205,7 +205,7 @@ function holdOr(ctx: NodeContext, pending: OrchestratorDecision & JsonObject, co
 }
 
 /** Contract agents §6.2. The counter stays: what is carried out now was decided in this turn (R-STATE-9). */
-function answered(ctx: NodeContext, { resolution }: Extract<WaitOutcome, { kind: 'resolved' }>): Step {
+function answered(ctx: NodeContext, { resolution }: Extract<WaitOutcome, { kind: 'resolved' }>): NodeStep {
   const { kind, value, data, by, timedOut } = resolution
   if (kind === 'low-confidence') {
     const ratified = ratification(value, data.decision ?? null)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { WORK_OWED } from '../../../../src/core/run/wake-time.js'
+import { WAKE_NOW } from '../../../../src/core/run/wake-time.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
 
@@ -87,7 +87,7 @@ export function hostContract(open: () => Promise<Opened>): void {
     const { store } = await open()
     const name = f.id('name')
     let hostId = await f.host(store, name)
-    const due = await f.created(store, hostId, { wakeAt: WORK_OWED })
+    const due = await f.created(store, hostId, { wakeAt: WAKE_NOW })
     const later = await f.created(store, hostId, { wakeAt: f.T0 })
     const idle = await f.created(store, hostId, { wakeAt: null })
     const ended = await f.created(store, hostId, { events: [f.event(0), f.terminal(1)], status: 'failed' })
@@ -99,7 +99,7 @@ export function hostContract(open: () => Promise<Opened>): void {
       expect(await store.readRun(null, idle)).toMatchObject({ owner: hostId, epoch, attempts: 0 })
     }
     expect(await store.dueRuns(hostId, 1, 10)).toEqual([
-      { runId: due, epoch: 4, attempts: 3, wakeAt: WORK_OWED, length: 2 },
+      { runId: due, epoch: 4, attempts: 3, wakeAt: WAKE_NOW, length: 2 },
     ])
     await store.releaseHost(hostId)
     hostId = await f.host(store)
