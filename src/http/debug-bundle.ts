@@ -6,7 +6,7 @@ import { BUNDLE_VERSION } from '../wire/debug-bundle.js'
 import { redactPayload, redactSnapshot, type Scrub, scrubber } from '../wire/redact.js'
 import { renderEvent, renderSnapshot } from '../wire/render.js'
 import type { Edge } from './deps.js'
-import { IMPLEMENTATION } from './discovery.js'
+import { IMPLEMENTATION } from './discovery/discovery.js'
 import { waitingFor } from './run-snapshot.js'
 
 type Bounds = { readonly maxEvents: number; readonly maxBytes: number }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { describeErrors } from '../../src/http/describe-errors.js'
-import { describeRoutes } from '../../src/http/describe-routes.js'
+import { describeErrors } from '../../src/http/discovery/describe-errors.js'
+import { describeRoutes } from '../../src/http/discovery/describe-routes.js'
 import { startHttp, type TestHost } from './harness.js'
 
 let host: TestHost

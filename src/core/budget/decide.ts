@@ -10,7 +10,7 @@
  * | bounded   | budget.reserved                     | a threshold is reached: budget.threshold.crossed, stays; once   |
  * |           |                                     | per dimension                                                   |
  * |           |                                     | a step would cross a ceiling: budget.exhausted, to exhausted    |
- * | exhausted | budget.exhausted                    | cap.breached, run.failed with `budget_exhausted` (`exhaust.ts`) |
+ * | exhausted | budget.exhausted                    | cap.breached, run.failed with `budget_exhausted`                |
  *
  * | amount             | set aside by           | becomes spent by                                                    |
  * |--------------------|------------------------|---------------------------------------------------------------------|
@@ -33,14 +33,22 @@
  *  I6  Money is counted in whole billionths of a dollar, so sums are exact; exactly at a ceiling is not over it.
  */
 
+import { failure } from '../problem.js'
+import type { DecisionContext, RunLimits } from '../run/decision-context.js'
+import type { RunStarted } from '../run/events.js'
+import type { Active, RunBase } from '../run/state.js'
+import { stop } from '../run/stop.js'
+import { invocationOf, verifiersIn, workersOf } from '../run/waiting.js'
+import type { Plan } from '../workflow/plan.js'
 import {
   amountOf,
   asSpend,
   BUDGET_DIMENSIONS,
   type BudgetDimension,
   type BudgetPolicy,
-  type Ceilings,
+  capOf,
   ceilingOf,
+  type Ceilings,
   isBounded,
   leastOf,
   NOTHING_SPENT,
@@ -48,14 +56,10 @@ import {
   plus,
   policyOf,
   remaining,
+  settingOf,
   shareOf,
   type Spend,
 } from './budget.js'
-import type { RunStarted } from '../run/events.js'
-import type { Plan } from '../workflow/plan.js'
-import type { Active, RunBase } from '../run/state.js'
-import type { RunLimits, DecisionContext } from '../run/decision-context.js'
-import { invocationOf, verifiersIn, workersOf } from '../run/waiting.js'
 
 /** R-BUDGET-2: what the run was given, what it asked for, and what host and ancestors allow: the least of each. */
 export const policies = ({ started }: Pick<RunBase, 'started'>): readonly BudgetPolicy[] => [
@@ -149,4 +153,26 @@ function warn(
   const percent = Math.min(...percents)
   if (!Number.isFinite(percent) || context.active.warned.includes(dimension) || consumed * 100 < limit * percent) return
   context.emit({ type: 'budget.threshold.crossed', payload: { dimension, consumed, limit, percent }, cause })
+}
+
+/** R-BUDGET-4: the next step would cross a ceiling, so it is not taken and the run ends. `wanted` includes the step. */
+export function exhaust(
+  context: DecisionContext,
+  nodeId: string,
+  dimension: BudgetDimension,
+  wanted: Spend,
+  cause: number,
+): void {
+  const limit = ceilingOf(dimension, context.active.budget ?? {})
+  const consumed = amountOf(dimension, spentBy(context.active))
+  const observed = amountOf(dimension, wanted)
+  context.emit({ type: 'budget.exhausted', payload: { dimension, consumed, limit }, cause })
+  const message = `the run may spend ${limit} (${dimension}), has spent ${consumed}, and its next step could bring that to ${observed}; raise configurable.budget.${settingOf(dimension)}`
+  const details = { dimension, limit, consumed, observed }
+  stop(context, {
+    outcome: 'failed',
+    error: failure('budget_exhausted', message, { retryable: false, details }),
+    failedNodeId: nodeId,
+    breach: { kind: capOf(dimension), limit, observed, nodeId },
+  })
 }

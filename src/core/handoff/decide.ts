@@ -30,12 +30,12 @@
  *  I5  A worker's failure does not end the hand-off; what it means is the node type's to say: a dispatch completes and
  *      tells its supervisor, a sub-workflow fails unless it absorbs it.
  *  I6  What a worker may spend is set aside with dispatch.began; what it has spent is counted when it ends.
- *  I7  `moveOf` alone says what the run can do by itself: `advance` does it, and `pending` owes no start before it is
- *      done.
+ *  I7  `handoffMove` alone says what the run can do by itself: `advance` does it, and `pending` owes no start before
+ *      it is done.
  */
 
 import { type Failure, failure } from '../problem.js'
-import { FEEDBACK_INPUT } from '../verification/feedback-input.js'
+import { FEEDBACK_INPUT } from '../verification/feedback.js'
 import type { Json, JsonObject } from '../json.js'
 import type { HandoffSecret, HandoffRecorded } from '../run/events.js'
 import { resultsOf } from './evolve.js'

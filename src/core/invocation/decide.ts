@@ -45,7 +45,7 @@ import type { PlanNode } from '../workflow/plan.js'
 import { policies } from '../budget/decide.js'
 import { type Active, nodeAt } from '../run/state.js'
 import type { DecisionContext } from '../run/decision-context.js'
-import { type OutcomeOf, working } from './working.js'
+import { type OutcomeOf, working } from './lifecycle.js'
 
 /** Steps 0–4 and 6a: the bracket, the model, the prompts, the tools, the task. */
 export function briefed(

@@ -1,7 +1,7 @@
-import { own } from '../json.js'
+import { isObject, type Json, type JsonObject, own } from '../json.js'
 import type { Criterion, Gate } from './gate.js'
 import type { Feedback, Finding, Judgement, Standing } from './judgement.js'
-import { rounded, weightedMean } from './weighted-mean.js'
+import { rounded, weightedMean } from './quorum.js'
 
 type Told = Feedback['findings'][number]
 
@@ -80,4 +80,13 @@ export const bestOf = (standings: readonly Standing[]): Standing | undefined =>
 export function isStuck(standings: readonly Standing[]): boolean {
   const before = bestOf(standings.slice(0, -2))
   return before !== undefined && standings.slice(-2).every(standing => !isBetter(standing, before))
+}
+
+/** The input by which the run of a worker that works again is told what was found (R-DWS-19, R-DWS-20). */
+export const FEEDBACK_INPUT = 'verificationFeedback'
+
+/** Anybody who starts a run may give it an input of that name; what is not feedback is nothing. */
+export function feedbackIn(inputs: JsonObject): Feedback | undefined {
+  const given: Json | undefined = inputs[FEEDBACK_INPUT]
+  return isObject(given) && Array.isArray(given.findings) ? (given as unknown as Feedback) : undefined
 }

@@ -1,10 +1,8 @@
 import { own } from '../json.js'
-import { failedOf, isFoundWanting, isKnown } from './failed-dimensions.js'
-import type { Criterion, Gate } from './gate.js'
+import { askedOf, isSettledByProbes } from './evidence.js'
+import { type Criterion, type Gate, type MultiVerifier, verifiersOf } from './gate.js'
 import type { Ballot, Judgement, Settled, Vote } from './judgement.js'
-import { carries, neededOf, type Seat, seatsOf, votesOf } from './seats.js'
-import { isPassing } from './vote.js'
-import { rounded, weightedMean } from './weighted-mean.js'
+import { isPassing, isVote } from './vote.js'
 
 /**
  * The verdict of a gate over what has been said so far.
@@ -92,3 +90,96 @@ function confidenceOf(gate: Gate, votes: readonly Vote[], passes: boolean): numb
   )
   return agreeing === undefined ? undefined : rounded(agreeing * (weightedMean(stated) ?? 1))
 }
+
+/** A verifier's place at the table, with its vote if it gave one. */
+export type Seat = { readonly weight: number; readonly vote?: Vote; readonly awaited: boolean }
+
+/** One for each verifier of the gate, whether or not it has been asked; none where the probes decide alone. */
+export function seatsOf(gate: Gate, dimensions: readonly string[], { answers }: Ballot): readonly Seat[] {
+  const verifiers = askedOf(gate, dimensions).length > 0 ? verifiersOf(gate) : []
+  return Array.from({ length: Math.max(verifiers.length, answers.length) }, (_, position) => {
+    const answer = answers[position]
+    const weight = answer?.weight ?? verifiers[position]?.weight ?? 1
+    return isVote(answer) ? { weight, vote: answer, awaited: false } : { weight, awaited: answer === undefined }
+  })
+}
+
+export const votesOf = (seats: readonly Seat[]): readonly Vote[] =>
+  seats.flatMap(({ vote }) => (vote === undefined ? [] : [vote]))
+
+/** Whether those in favour are enough (R-DWS-24, contract agents §23.2). A tie is not. */
+export function carries(policy: MultiVerifier, seats: readonly Seat[], favours: (seat: Seat) => boolean): boolean {
+  const inFavour = seats.filter(favours)
+  if (inFavour.length < neededOf(policy, seats)) return false
+  return policy.quorum_strategy !== 'weighted' || seats.length === 0 || outweigh(inFavour, seats)
+}
+
+/** How many must be in favour; nobody, where nobody had to be asked. */
+export function neededOf({ quorum_strategy, min_agree }: MultiVerifier, seats: readonly Seat[]): number {
+  if (seats.length === 0) return 0
+  if (quorum_strategy === 'unanimous') return seats.length
+  return Math.max(quorum_strategy === 'majority' ? Math.floor(seats.length / 2) + 1 : 1, min_agree)
+}
+
+/** More than half of the weight. A lead so small that adding in another order could make it is a tie. */
+function outweigh(inFavour: readonly Seat[], seats: readonly Seat[]): boolean {
+  const total = weightOf(seats)
+  return 2 * weightOf(inFavour) - total > total * 1e-9
+}
+
+const weightOf = (seats: readonly Seat[]): number => sum(seats.map(({ weight }) => weight))
+
+type Weighted = { readonly value: number; readonly weight: number }
+
+/** Undefined for nothing. Where nothing has a weight, all count the same. */
+export function weightedMean(items: readonly Weighted[]): number | undefined {
+  if (items.length === 0) return undefined
+  const total = sum(items.map(({ weight }) => weight))
+  return total > 0
+    ? sum(items.map(({ value, weight }) => value * weight)) / total
+    : sum(items.map(({ value }) => value)) / items.length
+}
+
+export const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
+
+/** To six decimals: in what order numbers were added is not to be seen in what is told about them. */
+export const rounded = (number: number): number => Number(number.toFixed(6))
+
+/**
+ * The dimensions that a result sent back is judged by again. One that nobody found wanting is among them unless a quorum
+ * has seen it hold: a verdict that needed few votes, or none, says nothing for what the others were to judge (R-DWS-23).
+ */
+export function failedOf(
+  gate: Gate,
+  judged: readonly Criterion[],
+  settled: Settled,
+  seats: readonly Seat[],
+): Pick<Judgement, 'failed' | 'unproven'> {
+  const isWanting = (criterion: Criterion) => [settled, ...votesOf(seats)].some(said => isFoundWanting(said, criterion))
+  const isProven = (criterion: Criterion) =>
+    isSettledByProbes(criterion)
+      ? isKnown(settled, criterion)
+      : carries(gate.multi_verifier, seats, ({ vote }) => vote !== undefined && isFoundGood(vote, criterion))
+  const failed = gate.evaluation_criteria.filter(
+    criterion => isWanting(criterion) || (judged.includes(criterion) && !isProven(criterion)),
+  )
+  const unproven = failed.filter(criterion => !isWanting(criterion))
+  return { failed: failed.map(keyOf), ...(unproven.length === 0 ? {} : { unproven: unproven.map(keyOf) }) }
+}
+
+const keyOf = ({ dimension }: Criterion): string => dimension
+
+/** Whether the probes have said what there is for them to say. */
+export const isKnown = (settled: Settled, criterion: Criterion): boolean =>
+  !isSettledByProbes(criterion) || own(settled.scores, criterion.dimension) !== undefined
+
+const isFoundGood = (vote: Vote, criterion: Criterion): boolean =>
+  own(vote.scores, criterion.dimension) !== undefined && !isFoundWanting(vote, criterion)
+
+/** Whether a vote, or the probes, say that a criterion does not hold. */
+export const isFoundWanting = (
+  { scores, findings }: Pick<Vote | Settled, 'scores' | 'findings'>,
+  { dimension, pass_threshold }: Criterion,
+): boolean =>
+  (own(scores, dimension) ?? pass_threshold) < pass_threshold ||
+  findings.some(finding => finding.dimension === dimension && finding.classification === 'blocking')

@@ -1,14 +1,13 @@
-import type { BoundGate, Gate } from './gate.js'
+import { absent } from '../present.js'
+import type { DecisionContext } from '../run/decision-context.js'
+import { nodeAt, type VerificationAttempt } from '../run/state.js'
+import { actorsIn } from '../workflow/actors.js'
+import type { PlanNode } from '../workflow/plan.js'
+import { subjectOf } from './attempt.js'
+import { settledBy } from './evidence.js'
+import { type BoundGate, type Gate, verifiersOf } from './gate.js'
 import type { Fault, Judgement, Vote } from './judgement.js'
 import { judgeVotes } from './quorum.js'
-import { settledBy } from './evidence.js'
-import { verifiersOf } from './verifiers-of.js'
-import { absent } from '../present.js'
-import { actorsIn } from '../workflow/actors.js'
-import { subjectOf } from './attempt.js'
-import type { PlanNode } from '../workflow/plan.js'
-import { type VerificationAttempt, nodeAt } from '../run/state.js'
-import type { DecisionContext } from '../run/decision-context.js'
 
 /** Who gives the k-th vote, and what it weighs. */
 export function verifierAt(gate: Gate, k: number): { agentId: string; weight: number } {

@@ -1,4 +1,4 @@
-import { feedbackIn } from '../../core/verification/feedback-input.js'
+import { feedbackIn } from '../../core/verification/feedback.js'
 import { modelUse } from '../../core/run/evolve-node.js'
 import { runInputs } from '../../core/run/inputs.js'
 import type { Brief } from '../../core/invocation/brief.js'

@@ -1,4 +1,4 @@
-import { FEEDBACK_INPUT } from '../../verification/feedback-input.js'
+import { FEEDBACK_INPUT } from '../../verification/feedback.js'
 import { isObject, type Json, type JsonObject, own } from '../../json.js'
 import { completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
 import { ratificationProblems } from '../../supervisor/hold.js'

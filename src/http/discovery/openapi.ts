@@ -1,10 +1,10 @@
 import type { TSchema } from 'typebox'
-import { PROBLEMS, type ProblemCode } from '../core/problem.js'
-import { ID_PATTERNS } from '../wire/ids.js'
-import { SCOPES } from '../wire/key.js'
-import { ErrorEnvelope } from '../wire/problem.js'
-import { scopesOf } from './auth/authenticator.js'
-import { paramsOf, type Route } from './route.js'
+import { PROBLEMS, type ProblemCode } from '../../core/problem.js'
+import { ID_PATTERNS } from '../../wire/ids.js'
+import { SCOPES } from '../../wire/key.js'
+import { ErrorEnvelope } from '../../wire/problem.js'
+import { scopesOf } from '../auth/authenticator.js'
+import { paramsOf, type Route } from '../route.js'
 
 /** Refusals any authenticated route may give. */
 export const COMMON_REFUSALS: readonly ProblemCode[] = [

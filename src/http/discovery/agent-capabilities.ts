@@ -1,6 +1,6 @@
-import { BUDGET_DIMENSIONS } from '../core/budget/budget.js'
-import { SUMMARY_TOKENS } from '../core/reasoning.js'
-import type { HttpConfig } from './config.js'
+import { BUDGET_DIMENSIONS } from '../../core/budget/budget.js'
+import { SUMMARY_TOKENS } from '../../core/reasoning.js'
+import type { HttpConfig } from '../config.js'
 
 /** What discovery claims of agents, models, tools and spending (contract agents §2). */
 export const agentFamilies = (config: HttpConfig, hasAgents: boolean): object => ({

@@ -1,4 +1,4 @@
-import { FAILURES, PROBLEMS } from '../core/problem.js'
+import { FAILURES, PROBLEMS } from '../../core/problem.js'
 
 /** `docs/reference/errors.md`; a test compares the two. */
 export function describeErrors(): string {
