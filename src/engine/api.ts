@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../core/json.js'
 import type { Refusal } from '../core/problem.js'
-import type { DrainPolicy, Fork, RunStatus } from '../core/run/events.js'
+import type { DrainPolicy, RunStatus } from '../core/run/events.js'
+import type { Fork } from '../core/replay/events.js'
 import type { ResolveInterrupt as AnswerHeard } from '../core/run/input.js'
 import type { Plan } from '../core/workflow/plan.js'
 import type { RunState } from '../core/run/state.js'

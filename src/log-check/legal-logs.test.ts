@@ -7,7 +7,7 @@ import { checkLog } from './check-log.js'
 import type { CheckInput } from './checked.js'
 import { GATE_SHAPES } from './structure/gate-shapes.js'
 import { fromSeed } from './testing/choice.js'
-import { TYPES_TOLD } from './testing/mutations/content.js'
+import { TYPES_TOLD } from './testing/mutations/required-fields.js'
 import '../../test/support/seed.js'
 
 const PER_KIND = 45

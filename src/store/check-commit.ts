@@ -1,4 +1,4 @@
-import type { Fork } from '../core/run/events.js'
+import type { Fork } from '../core/replay/events.js'
 import type { NewDelivery } from '../engine/ports/deliveries.js'
 import type { Commit, StreamAppend } from '../engine/ports/event-log.js'
 import { refuseNul } from './storable-text.js'

@@ -1,4 +1,4 @@
-import type { Fork } from '../core/run/events.js'
+import type { Fork } from '../core/replay/events.js'
 
 type NewFork = { readonly runId: string; readonly tenant: string; readonly fork: Fork; readonly ownEvents: number }
 

@@ -1,5 +1,6 @@
 import type { Rules } from '../core/run/decide.js'
-import type { Fork, Recorded } from '../core/run/events.js'
+import type { Recorded } from '../core/run/events.js'
+import type { Fork } from '../core/replay/events.js'
 import { branchOff } from '../core/replay/fork.js'
 import type { RunInput } from '../core/run/input.js'
 import { nextTimer, pending, wakeAt } from '../core/run/effects.js'

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Fork } from '../../src/core/run/events.js'
+import type { Fork } from '../../src/core/replay/events.js'
 
 /** What someone says when asked; `garbage` fits nothing that is ever asked. */
 export const WORDS = ['accept', 'reject', 'refine', 'garbage'] as const

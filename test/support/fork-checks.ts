@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Fork } from '../../src/core/run/events.js'
+import type { Fork } from '../../src/core/replay/events.js'
 import type { StoredEvent } from '../../src/engine/ports/event-log.js'
 import type { RunRow } from '../../src/engine/ports/run-index.js'
 import type { Store } from '../../src/engine/ports/store.js'

@@ -33,11 +33,9 @@
  *  I6  Money is counted in whole billionths of a dollar, so sums are exact; exactly at a ceiling is not over it.
  */
 
-import { failure } from '../problem.js'
 import type { DecisionContext, RunLimits } from '../run/decision-context.js'
 import type { RunStarted } from '../run/events.js'
 import type { Active, RunBase } from '../run/state.js'
-import { stop } from '../run/stop.js'
 import { invocationOf, verifiersIn, workersOf } from '../run/waiting.js'
 import type { Plan } from '../workflow/plan.js'
 import {
@@ -46,7 +44,6 @@ import {
   BUDGET_DIMENSIONS,
   type BudgetDimension,
   type BudgetPolicy,
-  capOf,
   ceilingOf,
   type Ceilings,
   isBounded,
@@ -56,7 +53,6 @@ import {
   plus,
   policyOf,
   remaining,
-  settingOf,
   shareOf,
   type Spend,
 } from './budget.js'
@@ -153,26 +149,4 @@ function warn(
   const percent = Math.min(...percents)
   if (!Number.isFinite(percent) || context.active.warned.includes(dimension) || consumed * 100 < limit * percent) return
   context.emit({ type: 'budget.threshold.crossed', payload: { dimension, consumed, limit, percent }, cause })
-}
-
-/** R-BUDGET-4: the next step would cross a ceiling, so it is not taken and the run ends. `wanted` includes the step. */
-export function exhaust(
-  context: DecisionContext,
-  nodeId: string,
-  dimension: BudgetDimension,
-  wanted: Spend,
-  cause: number,
-): void {
-  const limit = ceilingOf(dimension, context.active.budget ?? {})
-  const consumed = amountOf(dimension, spentBy(context.active))
-  const observed = amountOf(dimension, wanted)
-  context.emit({ type: 'budget.exhausted', payload: { dimension, consumed, limit }, cause })
-  const message = `the run may spend ${limit} (${dimension}), has spent ${consumed}, and its next step could bring that to ${observed}; raise configurable.budget.${settingOf(dimension)}`
-  const details = { dimension, limit, consumed, observed }
-  stop(context, {
-    outcome: 'failed',
-    error: failure('budget_exhausted', message, { retryable: false, details }),
-    failedNodeId: nodeId,
-    breach: { kind: capOf(dimension), limit, observed, nodeId },
-  })
 }

@@ -11,7 +11,7 @@ import {
   terminate,
   trace,
 } from '../../testing/orchestration.js'
-import { HANDOFF_PHASES } from '../run/events.js'
+import { HANDOFF_PHASES } from './events.js'
 import { statusOf } from '../run/state.js'
 
 const MAPPED = { outputMapping: { got: 'x' } }

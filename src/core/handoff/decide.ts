@@ -37,7 +37,7 @@
 import { type Failure, failure } from '../problem.js'
 import { FEEDBACK_INPUT } from '../verification/feedback.js'
 import type { Json, JsonObject } from '../json.js'
-import type { HandoffSecret, HandoffRecorded } from '../run/events.js'
+import type { HandoffSecret, HandoffRecorded } from './events.js'
 import { resultsOf } from './evolve.js'
 import { settleNode } from '../run/node-lifecycle.js'
 import { nextGate, occurrenceOf, placeOf, subjectOf } from '../verification/attempt.js'

@@ -1,9 +1,10 @@
 import { failure } from '../problem.js'
-import type { HandoffRecorded, Recorded } from '../run/events.js'
+import type { Recorded } from '../run/events.js'
+import type { HandoffRecorded } from './events.js'
 import { isToldFirst } from './mapping.js'
 import type { PlanNode } from '../workflow/plan.js'
-import { handedTo } from './state.js'
-import { isWaiting, type WorkerResult, type WorkerState } from '../run/state.js'
+import { handedTo, type WorkerResult, type WorkerState } from './state.js'
+import { isWaiting } from '../run/state.js'
 import type { OnWorkers } from '../run/waiting.js'
 
 export const PENDING: WorkerState = { is: 'pending' }

@@ -1,9 +1,61 @@
+import type { Ceilings } from '../budget/budget.js'
+import type { JsonObject } from '../json.js'
 import { absent } from '../present.js'
-import type { HandoffSecret, HandoffRecorded } from '../run/events.js'
-import type { PlanNode } from '../workflow/plan.js'
-import type { NodeState } from '../run/state.js'
+import type { Failure } from '../problem.js'
 import type { DecisionContext } from '../run/decision-context.js'
+import type { RunStatus } from '../run/events.js'
+import type { NodeState } from '../run/state.js'
 import type { OnWorkers } from '../run/waiting.js'
+import type { PlanNode } from '../workflow/plan.js'
+import type { HandoffRecorded, HandoffSecret } from './events.js'
+
+export type WorkerResult = {
+  readonly workerId: string
+  readonly status: 'completed' | 'failed' | 'cancelled'
+  readonly childRunId?: string
+  readonly error?: Failure
+  readonly attestation?: { readonly checksum: string; readonly algorithm: 'sha256' }
+  /** It completed, and says itself that it has not reached its goal (R-VERIFY-19). */
+  readonly goalSatisfied?: false
+}
+
+/** R-HANDOFF-1: the hand-off machine of one worker. Sequences name the event that led here: the cause of the next. */
+export type WorkerState =
+  | { readonly is: 'pending' }
+  | {
+      readonly is: 'dispatching'
+      readonly began: number
+      readonly inputs: JsonObject
+      readonly unset: readonly string[]
+      readonly grant?: Ceilings
+    }
+  | {
+      readonly is: 'running'
+      readonly began: number
+      readonly inputs: JsonObject
+      readonly unset: readonly string[]
+      readonly grant?: Ceilings
+      readonly succeeded: number
+      readonly childRunId: string
+      /** What the child waits for, if it waits for someone. */
+      readonly childStatus?: RunStatus
+    }
+  /** Its results are here and not merged yet. */
+  | {
+      readonly is: 'completed'
+      readonly ended: number
+      readonly childRunId: string
+      readonly outputs: JsonObject
+      readonly hidden: readonly string[]
+      readonly attestation?: WorkerResult['attestation']
+      readonly goalSatisfied?: false
+      /** Agents that its run names. */
+      readonly agents?: readonly string[]
+      /** Gates that have let it pass, by index. */
+      readonly cleared?: readonly number[]
+    }
+  /** Nothing more will come of it. */
+  | ({ readonly is: 'done' } & Omit<WorkerResult, 'workerId'>)
 
 /** The node, while it hands work over. */
 export const handoffOf = (node: NodeState | undefined): OnWorkers | undefined =>

@@ -1,7 +1,7 @@
 import type { Recorded } from '../run/events.js'
 import { evolveWorkers } from '../handoff/evolve.js'
 import type { PlanNode } from '../workflow/plan.js'
-import type { Asked } from '../run/state.js'
+import type { Asked } from './state.js'
 import type { Review, Waiting } from '../run/waiting.js'
 
 type Of<Type extends Recorded['type']> = Extract<Recorded, { type: Type }>

@@ -1,7 +1,6 @@
-import type { Brief, Composition, ModelClass, PromptResolution, ToolWanted } from './brief.js'
-import type { BudgetDimension, Ceilings } from '../budget/budget.js'
 import type { Json } from '../json.js'
-import type { Fact, NodeFact } from '../run/fact.js'
+import type { NodeFact } from '../run/fact.js'
+import type { Brief, Composition, ModelClass, PromptResolution, ToolWanted } from './brief.js'
 
 /** What an agent did inside a node (contract agents §13). */
 export type AgentFact =
@@ -145,10 +144,3 @@ export type EnvelopeTruncated = {
   stopReason: 'max_tokens' | 'length' | 'stop_sequence' | 'unknown'
   outputTokenCount: number
 }
-
-/** Contract agents §18. Free of content and of prices. */
-export type BudgetFact =
-  | Fact<'budget.reserved', { effectiveBudget: Ceilings; scope: 'run' }>
-  | Fact<'budget.consumed', { dimension: BudgetDimension; consumed: number; limit: number; remaining: number }>
-  | Fact<'budget.threshold.crossed', { dimension: BudgetDimension; consumed: number; limit: number; percent: number }>
-  | Fact<'budget.exhausted', { dimension: BudgetDimension; consumed: number; limit: number }>

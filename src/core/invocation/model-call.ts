@@ -1,5 +1,6 @@
 import { costOf, mostCostOf, outputWithin, overspent, plus, usdOf } from '../budget/budget.js'
-import { exhaust, leftOf, roomFor, setAside, spentBy, tellSpend } from '../budget/decide.js'
+import { leftOf, roomFor, setAside, spentBy, tellSpend } from '../budget/decide.js'
+import { exhaust } from '../budget/exhaust.js'
 import { type Failure, failure } from '../problem.js'
 import { summaryOf } from '../reasoning.js'
 import type { DecisionContext } from '../run/decision-context.js'

@@ -16,7 +16,8 @@ import {
   wants,
 } from '../../testing/invocations.js'
 import { answer, begins, ends, loopOf, next, scripted, terminate } from '../../testing/orchestration.js'
-import type { Fork, Recorded } from '../run/events.js'
+import type { Recorded } from '../run/events.js'
+import type { Fork } from '../replay/events.js'
 import { branchOff, inherited } from '../replay/fork.js'
 import { Replay } from '../replay/decide.js'
 import { runDecider } from '../run/run-decider.js'

@@ -1,5 +1,6 @@
 import { plus } from '../budget/budget.js'
-import { exhaust, roomFor, spentBy, tellSpend } from '../budget/decide.js'
+import { roomFor, spentBy, tellSpend } from '../budget/decide.js'
+import { exhaust } from '../budget/exhaust.js'
 import type { Json } from '../json.js'
 import { present } from '../present.js'
 import { tellArtifact } from '../run/artifact.js'

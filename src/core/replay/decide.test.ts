@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { given, type Scenario } from '../../testing/given-when-then.js'
-import { type Fork, isTerminal, type Recorded } from '../run/events.js'
+import { isTerminal, type Recorded } from '../run/events.js'
+import type { Fork } from './events.js'
 import { branchOff, inherited, retold } from './fork.js'
 import { Replay } from './decide.js'
 import { type RunState, statusOf } from '../run/state.js'

@@ -34,20 +34,16 @@
 import { hasReadyNodes } from '../run/schedule.js'
 import { durationBreach } from '../run/limits.js'
 import { decideLive, type Rules } from '../run/decide.js'
-import type { Fork, Recorded } from '../run/events.js'
+import type { Recorded } from '../run/events.js'
+import type { Fork } from './events.js'
 import { cutOf, retold, startOf } from './fork.js'
 import type { RecordedInput, RunInput } from '../run/input.js'
 import { nextMoment } from '../run/effects.js'
 import { planNodeAt } from '../workflow/plan.js'
 import { ReplayGuide, NonDeterminismError } from './guide.js'
-import {
-  type Active,
-  type VerifierState,
-  nodeAt,
-  type NodeState,
-  type RunState,
-  type WorkerState,
-} from '../run/state.js'
+import { type Active, nodeAt, type NodeState, type RunState } from '../run/state.js'
+import type { WorkerState } from '../handoff/state.js'
+import type { VerifierState } from '../verification/state.js'
 import { pendingInspection } from '../verification/decide.js'
 import { verifiersIn, questionOf, type Waiting, workersOf } from '../run/waiting.js'
 

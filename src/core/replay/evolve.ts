@@ -1,5 +1,5 @@
 import { type Draft, putNode } from '../run/draft.js'
-import type { RunForked } from '../run/events.js'
+import type { RunForked } from './events.js'
 import { orphanedVerifiers } from '../verification/evolve.js'
 import { changed } from '../interrupt/evolve.js'
 import { orphaned } from '../handoff/evolve.js'

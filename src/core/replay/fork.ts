@@ -1,6 +1,7 @@
 import { type Decision, fold } from '../decider.js'
 import { decideLive, goOn, type Rules } from '../run/decide.js'
-import type { Fork, Recorded, RunForked, RunStarted } from '../run/events.js'
+import type { Recorded, RunStarted } from '../run/events.js'
+import type { Fork, RunForked } from './events.js'
 import { evolve } from '../run/evolve.js'
 import type { RecordedInput, RunInput } from '../run/input.js'
 import { ReplayGuide, NonDeterminismError } from './guide.js'

@@ -4,7 +4,8 @@ import { agentFlow, answered, atWork, briefs, says } from '../../testing/invocat
 import { payloads } from '../../testing/orchestration.js'
 import type { BudgetPolicy } from '../budget/budget.js'
 import type { Rules } from '../run/decide.js'
-import type { Fork, Recorded } from '../run/events.js'
+import type { Recorded } from '../run/events.js'
+import type { Fork } from './events.js'
 import { Replay } from './decide.js'
 
 const flow = agentFlow()

@@ -1,24 +1,20 @@
-import type { AiOverride, ModelName, ModelRole } from '../invocation/brief.js'
 import type { Ceilings } from '../budget/budget.js'
+import { handoffEffects } from '../handoff/effects.js'
+import type { AiOverride, ModelName, ModelRole } from '../invocation/brief.js'
+import { prepareAgentEffect, invocationEffects } from '../invocation/effects.js'
 import type { InvocationState } from '../invocation/state.js'
+import type { Json, JsonObject } from '../json.js'
+import type { Fork } from '../replay/events.js'
+import { verificationEffects } from '../verification/effects.js'
 import type { BoundGate } from '../verification/gate.js'
 import type { Feedback } from '../verification/judgement.js'
-import { isObject, type Json, type JsonObject } from '../json.js'
-import { present } from '../present.js'
-import { hasReadyNodes } from './schedule.js'
-import { deadline, nodeDueAt } from './limits.js'
+import { type PlanNode, planNodeAt } from '../workflow/plan.js'
 import type { Rules } from './decide.js'
-import type { Fork, Invoking, RepeatPolicy, RunStatus } from './events.js'
-import { verbosityOf } from '../invocation/model-call.js'
-import { carriesSecret, secretsOf } from './redaction.js'
-import { type Plan, type PlanNode, planNodeAt } from '../workflow/plan.js'
-import { handedTo } from '../handoff/state.js'
-import { handoffMove } from '../handoff/decide.js'
-import { placeOf } from '../verification/attempt.js'
-import { termsFor } from '../handoff/mapping.js'
-import { verificationEffects } from '../verification/effects.js'
+import type { Invoking, RepeatPolicy, RunStatus } from './events.js'
+import { deadline, nodeDueAt } from './limits.js'
+import { hasReadyNodes } from './schedule.js'
 import { type Active, nodeAt, type RunState } from './state.js'
-import type { OnAgent, OnBrief, OnHost, OnWorkers, Waiting } from './waiting.js'
+import type { OnHost, Waiting } from './waiting.js'
 import { CHILD_RECHECK_MS, WAKE_NOW } from './wake-time.js'
 
 /**
@@ -156,11 +152,11 @@ function owedTo(rules: Pick<Rules, 'plan'>, state: Active, planNode: PlanNode, n
     case 'person':
       return []
     case 'workers':
-      return [...verificationEffects(planNode, node, state), ...owedToWorkers(rules, planNode, node, state)]
+      return [...verificationEffects(planNode, node, state), ...handoffEffects(rules, planNode, node, state)]
     case 'brief':
-      return [briefOf(rules.plan, state, planNode, node)]
+      return [prepareAgentEffect(rules.plan, state, planNode, node)]
     case 'agent':
-      return owedToAgent(state, planNode, node)
+      return invocationEffects(state, planNode, node)
     case 'gate':
       return verificationEffects(planNode, node, state)
   }
@@ -171,82 +167,6 @@ function owedByHost({ node: { id: nodeId } }: PlanNode, { wait, since }: OnHost)
   if (wait.kind !== 'effect') return []
   const { kind: _, ...asked } = wait
   return [{ kind: 'call', nodeId, since, ...asked }]
-}
-
-function briefOf(plan: Plan, state: Active, planNode: PlanNode, { wait, since }: OnBrief): Effect {
-  const nodeId = planNode.node.id
-  const shown = Object.entries(state.variables).filter(([name]) => !state.hidden.variables.includes(name))
-  const defaults = plan.definition.defaults as Json | undefined
-  const workflowPrompts = isObject(defaults) && isObject(defaults.promptRefs) ? defaults.promptRefs : {}
-  const { ai } = state.started.configurable ?? {}
-  const given = { workflowPrompts, variables: Object.fromEntries(shown), ai: (isObject(ai) ? ai : {}) as AiOverride }
-  const found = state.gated?.feedback[placeOf(nodeId)]
-  const feedback = found && { feedback: found }
-  return { kind: 'brief', nodeId, since, wait, ...given, models: state.models, ...feedback }
-}
-
-/** The one call that is under way; nothing while a person is asked. */
-function owedToAgent(state: Active, planNode: PlanNode, { wait, since, invocation, asked }: OnAgent): Effect[] {
-  if (asked) return []
-  const nodeId = planNode.node.id
-  const { ordinal } = wait
-  const { now, rounds, brief, calls } = invocation
-  if (now.is === 'thinking') {
-    const { call, attempt, maxOutputTokens } = now
-    // A summary is cut after secrets have been taken out, so that no half of one is left.
-    const wanted = verbosityOf(state)
-    const verbosity = wanted === 'summary' && secretsOf(state) !== undefined ? 'full' : wanted
-    return [
-      { kind: 'think', nodeId, since, role: wait.role, ordinal, call, attempt, invocation, maxOutputTokens, verbosity },
-    ]
-  }
-  if (now.is !== 'using') return []
-  const { wanted, contents } = present(rounds.at(-1), 'round of the agent')
-  const { toolId = '' } = present(wanted[now.position], 'tool call of the round')
-  const repeat = brief.tools.find(tool => tool.toolId === toolId)?.repeat ?? 'never'
-  const principal = state.started.owner.principal ?? 'core.system'
-  const use = {
-    ordinal,
-    call: calls,
-    position: now.position,
-    toolId,
-    repeat,
-    agentId: brief.agentId,
-    principal,
-    contents,
-  }
-  return [{ kind: 'use', nodeId, since, ...use }]
-}
-
-/** One child is started at a time, in the order of the decision, so that every host tells the same log. */
-function owedToWorkers(rules: Pick<Rules, 'plan'>, planNode: PlanNode, node: OnWorkers, state: Active): Effect[] {
-  const { since, workers } = node
-  const stopping = state.mode.kind === 'stopping'
-  const { config, id: nodeId } = planNode.node
-  // What the run can do by itself comes first, so that it does not depend on who is faster.
-  const isMoving = stopping || handoffMove(rules, state, planNode.index) !== undefined
-  const starting = isMoving ? -1 : workers.findIndex(worker => worker.is === 'dispatching')
-  return workers.flatMap((worker, k): Effect[] => {
-    const workflowId = handedTo(node, k)
-    if (worker.is === 'dispatching' && k === starting) {
-      const { inputs, unset, grant } = worker
-      const secrets = secretsOf(state)
-      const hiddenInputs = Object.entries(inputs).flatMap(([name, value]) =>
-        carriesSecret(value, secrets) ? [name] : [],
-      )
-      const { principalScope } = termsFor(config, workflowId)
-      const { timeoutMs } = planNode
-      const given = { inputs, hiddenInputs, unset, timeoutMs, principalScope, grant }
-      return [{ kind: 'start-child', nodeId, since, worker: k, workflowId, ...given }]
-    }
-    if (worker.is !== 'running') return []
-    const { childRunId, childStatus: status = 'running' } = worker
-    const { outputs, attest } = termsFor(config, workflowId)
-    const wanted = outputs.map(([, child]) => child)
-    const watch: Effect = { kind: 'watch-child', nodeId, since, worker: k, childRunId, status, wanted, attest }
-    if (!stopping || config.propagateCancellation === false) return [watch]
-    return [{ kind: 'cancel-child', nodeId, since, worker: k, childRunId }, watch]
-  })
 }
 
 /** When the run must be looked at again even if nobody says so; null when it has ended. */

@@ -1,13 +1,23 @@
+import type { BudgetCap, BudgetPolicy, Ceilings } from '../budget/budget.js'
+import type { HandoffRecorded, HandoffSecret } from '../handoff/events.js'
+import type {
+  ApprovalReceived,
+  ApprovalRequested,
+  InterruptRequested,
+  InterruptResolved,
+  NodeSuspended,
+} from '../interrupt/events.js'
 import type { AgentWanted, ModelRole } from '../invocation/brief.js'
-import type { BudgetCap, BudgetPolicy, Ceilings, Spend } from '../budget/budget.js'
-import type { ApprovalAction, InterruptKind } from '../interrupt/interrupt.js'
+import type { AgentFact, InvocationFact } from '../invocation/events.js'
+import type { BudgetFact } from '../budget/events.js'
 import type { Json, JsonObject } from '../json.js'
-import type { OrchestratorDecision } from '../supervisor/decision.js'
 import type { Failure } from '../problem.js'
-import type { BoundGate } from '../verification/gate.js'
-import type { AgentFact, BudgetFact, InvocationFact } from '../invocation/events.js'
-import type { Fact, NodeFact } from './fact.js'
+import type { ReplayDiverged, RunForked } from '../replay/events.js'
+import type { OrchestratorDecision } from '../supervisor/decision.js'
+import type { ConfidenceEscalated, OrchestratorDecided } from '../supervisor/events.js'
 import type { GateFact } from '../verification/events.js'
+import type { BoundGate } from '../verification/gate.js'
+import type { Fact, NodeFact } from './fact.js'
 import type { RecordedInput } from './input.js'
 
 /**
@@ -128,151 +138,6 @@ export type ChannelWritten = {
   schemaVersion?: number
 }
 
-/** Someone outside is asked (contract core §7.3). `requestedAt` is the run's own time, which a replay reproduces. */
-export type InterruptRequested = {
-  runId: string
-  nodeId: string
-  interruptId: string
-  kind: InterruptKind
-  /** The n-th time this node asks: never asked again once it is in the log. */
-  key: string
-  data: JsonObject
-  resumeSchema?: JsonObject
-  timeoutMs?: number
-  requestedAt: string
-}
-
-export type InterruptResolved = {
-  nodeId: string
-  interruptId: string
-  kind: InterruptKind
-  resumeValue: Json
-  resolvedAt: string
-  resolvedBy: string
-  outcome?: 'rejected' | 'timed-out'
-  reason?: 'timeout'
-  /** Hash of the data that was shown to whoever answered. */
-  shownHash?: string
-}
-
-export type NodeSuspended = {
-  nodeId: string
-  interruptId: string
-  kind: InterruptKind
-  key: string
-  /** Only with `low-confidence`: whose decision is held, and by how much it fell short (R-LOWC-1). */
-  reason?: 'low-confidence'
-  agentId?: string
-  threshold?: number
-  observed?: number
-}
-
-/** One turn of the orchestrator; always logged before anything follows from it (contract agents §3). */
-export type OrchestratorDecided = { agentId: string; decision: OrchestratorDecision; iteration: number }
-
-/** A decision that a person must look at first, because its maker is not sure enough (contract agents §6). */
-export type ConfidenceEscalated = {
-  parentRunId: string
-  /** The first worker that the decision names; none for `terminate`. */
-  workerId?: string
-  confidence: number
-  floor: number
-  escalationKind: 'clarify' | 'escalate'
-  originalDecision: OrchestratorDecision
-}
-
-export const HANDOFF_PHASES = [
-  'dispatch.began',
-  'dispatch.succeeded',
-  'dispatch.failed',
-  'child.completed',
-  'child.failed',
-  'child.cancelled',
-  'output.harvested',
-] as const
-export type HandoffPhase = (typeof HANDOFF_PHASES)[number]
-
-/** A step of handing work to a worker (contract agents §4). Its cause is the step before, back to the decision. */
-export type HandoffRecorded = {
-  phase: HandoffPhase
-  workerId: string
-  parentRunId: string
-  /** From `dispatch.succeeded` on. */
-  childRunId?: string
-  harvestedKeys?: readonly string[]
-  attestation?: { checksum: string; algorithm: 'sha256' }
-  /** `error` repeats the code for readers of the HTTP error shape. */
-  error?: { code: string; error: string; message: string; details?: JsonObject }
-}
-
-/** What a worker is given, with `dispatch.began`; what it has brought back, with `child.completed`. */
-export type HandoffSecret =
-  | {
-      readonly inputs: JsonObject
-      readonly unset: readonly string[]
-      /** What of this run's budget the worker may spend. */
-      readonly grant?: Ceilings
-    }
-  | {
-      readonly outputs: JsonObject
-      readonly hidden: readonly string[]
-      readonly attestation?: { checksum: string; algorithm: 'sha256' }
-      /** Agents that its run names. */
-      readonly agents?: readonly string[]
-      readonly spent?: Spend
-      readonly verification?: Spend
-      readonly goalSatisfied?: false
-    }
-  | {
-      readonly spent?: Spend
-      readonly verification?: Spend
-      /** With `child.completed`: the child says itself that it has not reached its goal. */
-      readonly goalSatisfied?: false
-    }
-
-/** Kept for readers that know no `interrupt.*`; they spell the action `edit`. */
-export type ApprovalRequested = {
-  nodeId: string
-  interruptId: string
-  artifactId: string
-  artifactType: string
-  actions: readonly string[]
-  title: string
-  approversList?: Json
-  requiredApprovals?: number
-}
-
-export type ApprovalReceived = {
-  nodeId: string
-  action: Exclude<ApprovalAction, 'ask'> | 'timeout'
-  decidedBy?: string
-  decidedAt: string
-  feedback?: Json
-  refineFeedback?: Json
-  editedArtifactData?: Json
-}
-
-/** The first event of a branch that is its own. */
-export type RunForked = {
-  sourceRunId: string
-  fromSeq: number
-  /** What whoever made the branch may do; its agents may do no more (R-ATTEST-6). */
-  principalScope?: readonly string[]
-  configurable?: JsonObject
-  tags?: readonly string[]
-  metadata?: JsonObject
-}
-
-/** Said once, directly before the first event that is not as the source has it (contract core §8.5). */
-export type ReplayDiverged = {
-  sourceRunId: string
-  atSequence: number
-  originalEventId: string
-  replayEventId: string
-  divergenceKind: 'output' | 'type-mismatch'
-  divergencePoint: string
-}
-
 export type ArtifactCreated = { artifactId: string; artifactType: string; nodeId: string }
 
 /** `shown`: the content as agents may see it, where that is less than all of it. */
@@ -334,17 +199,6 @@ export type RepeatPolicy = 'safe' | 'keyed' | 'never'
 export const TERMINAL_EVENTS = ['run.completed', 'run.failed', 'run.cancelled'] as const
 
 export const isTerminal = (type: string): boolean => (TERMINAL_EVENTS as readonly string[]).includes(type)
-
-/** Where a run that began as a copy of another comes from. */
-export type Fork = {
-  readonly sourceRunId: string
-  /** Events before this sequence are the source's own. */
-  readonly fromSeq: number
-  /** `replay` hears what the source heard and calls nobody; `branch` lives on its own. */
-  readonly mode: 'replay' | 'branch'
-  /** Events the source had when the fork was made; a replay is told nothing later. */
-  readonly sourceLength: number
-}
 
 export type RunStatus =
   | 'pending'

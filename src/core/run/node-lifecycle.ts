@@ -37,7 +37,8 @@
 
 import { backoff } from '../backoff.js'
 import { plus } from '../budget/budget.js'
-import { exhaust, roomFor, spentBy } from '../budget/decide.js'
+import { roomFor, spentBy } from '../budget/decide.js'
+import { exhaust } from '../budget/exhaust.js'
 import { ask } from '../interrupt/ask.js'
 import { closeInvocation } from '../invocation/lifecycle.js'
 import { isObject, type JsonObject, own } from '../json.js'

@@ -19,16 +19,16 @@
  *  I4  A replay is told by its source alone: it takes `Retold`, a cancel and a quarantine, and refuses other commands.
  */
 
-import type { ModelName } from '../invocation/brief.js'
 import type { BudgetDimension, Ceilings, Spend } from '../budget/budget.js'
-import type { BoundGate } from '../verification/gate.js'
-import type { Fault, Feedback, ProbeResult, Standing, Vote as Judged } from '../verification/judgement.js'
-import type { Interrupt, ApprovalVote } from '../interrupt/interrupt.js'
+import type { Asked } from '../interrupt/state.js'
+import type { ModelName } from '../invocation/brief.js'
 import { type Json, type JsonObject, own } from '../json.js'
-import type { OrchestratorDecision } from '../supervisor/decision.js'
-import type { Failure } from '../problem.js'
 import { absent } from '../present.js'
-import type { DrainPolicy, Fork, RunStarted, RunStatus, StopRequested } from './events.js'
+import type { Failure } from '../problem.js'
+import type { Fork } from '../replay/events.js'
+import type { Orchestrator } from '../supervisor/state.js'
+import type { Gated } from '../verification/state.js'
+import type { DrainPolicy, RunStarted, RunStatus, StopRequested } from './events.js'
 import { type CallAccount, questionOf, type Waiting, workersOf } from './waiting.js'
 
 /** A run as its log tells it. Each member carries only its own data; its status on the wire is `statusOf`. */
@@ -143,117 +143,6 @@ type Outlasting = { [Field in keyof Fields]: Fields[Field] extends true ? Field 
 export const outlasting = (state: RunBase): Pick<RunBase, Outlasting> =>
   Object.fromEntries(Object.entries(state).filter(([field]) => own(OUTLASTS_END, field))) as Pick<RunBase, Outlasting>
 
-/** What the results of a run are held to, and what has become of them. */
-export type Gated = {
-  /** In the order in which they are applied. */
-  readonly gates: readonly BoundGate[]
-  /** What gates have said, by the place where they said it. */
-  readonly slots: { readonly [slot: string]: Slot }
-  /** Times work was sent back; each uses up a turn of the loop (R-DWS-34). */
-  readonly reworks: number
-  /** What workers and agents that work again are told, by node, and worker where it is one's. */
-  readonly feedback: { readonly [place: string]: Feedback }
-  /** The latest result that an agent or a worker gave: what a verdict at the workflow's exit is about. */
-  readonly latest?: { readonly target: string; readonly sequence: number }
-}
-
-/** One gate over one place of work: a node, or one worker of a node. */
-export type Slot = {
-  readonly gateId: string
-  readonly nodeId: string
-  readonly workerId?: string
-  /** The gate stands at the exit of the workflow. */
-  readonly atExit?: true
-  /** What was judged last, and how (R-VERIFY-21). */
-  readonly target: string
-  readonly verdict?: 'pass' | 'fail' | 'revise'
-  /** When the work was handed over whose verdict that is: sequence of its `node.started`. */
-  readonly since: number
-  /** What it was judged by; where that was not a pass, what it did not meet. */
-  readonly criteria: readonly string[]
-  /** Of the work that is under way; begins anew when the work does. */
-  readonly attempts: readonly AttemptMade[]
-}
-
-export type AttemptMade = Standing & {
-  readonly resultHash: string
-  readonly failed: readonly string[]
-  /** Nobody could judge it: it counts, and says nothing of how good the work is. */
-  readonly isUnjudged?: true
-  /** Its own gate had it done again. */
-  readonly isSentBack?: true
-}
-
-/** A result that gates must see before anything is made of it. */
-export type Staged = {
-  readonly target: string
-  /** Sequence of the event that brought it. */
-  readonly subject: number
-  readonly result: Json
-  /** Gates that have let it pass, by index. */
-  readonly cleared: readonly number[]
-}
-
-/** A gate is at work on the result of a node or of one of its workers. */
-export type VerificationAttempt = {
-  /** Sequence of its `dws.verification.started`. */
-  readonly started: number
-  readonly gate: number
-  readonly worker?: number
-  readonly attempt: number
-  readonly target: string
-  /** Sequence of the event that brought the result: the cause of the verdict. */
-  readonly subject: number
-  readonly resultHash: string
-  readonly dimensions: readonly string[]
-  readonly evidence: readonly ProbeResult[]
-  readonly licence?: { readonly n: number; readonly lower: number }
-  readonly effectiveVotes?: number
-  /** Which time the verifiers are asked. */
-  readonly round: number
-  readonly judges: readonly VerifierState[]
-  /** The verdict has been told; what follows from it is a person's to say. Sequence of the artifact with all of it. */
-  readonly rendered?: number
-  readonly spent?: Spend
-}
-
-export type VerifierState =
-  | { readonly is: 'idle' }
-  | { readonly is: 'starting'; readonly began: number; readonly grant?: Ceilings }
-  | { readonly is: 'running'; readonly began: number; readonly grant?: Ceilings; readonly childRunId: string }
-  | { readonly is: 'voted'; readonly vote: Judged }
-  | { readonly is: 'faulted'; readonly fault: Fault }
-
-/** R-STATE-12: all that the loop needs to go on after a crash. */
-export type Orchestrator = {
-  /** Fixed by the first decision (R-ORCH-3). */
-  readonly agentId: string
-  /** Turns taken: the number of the latest decision. */
-  readonly iteration: number
-  /** Sequence of the latest `runOrchestrator.decided`. */
-  readonly decided: number
-  /** What is carried out: the latest decision, or what a person made of it. */
-  readonly decision: OrchestratorDecision
-  /** Whether it is still to be handed over. */
-  readonly owed: boolean
-  /** What a person has answered since: an input of the next turn. */
-  readonly answer?: Json
-  /** Times in a row that it called a success what a gate has not passed. */
-  readonly refusals?: number
-  /** What has become of the workers of the latest hand-off: an input of the next turn. */
-  readonly workers: readonly WorkerResult[]
-}
-
-export type WorkerResult = {
-  readonly workerId: string
-  readonly status: 'completed' | 'failed' | 'cancelled'
-  readonly childRunId?: string
-  readonly error?: Failure
-  readonly attestation?: { readonly checksum: string; readonly algorithm: 'sha256' }
-  /** It completed, and says itself that it has not reached its goal (R-VERIFY-19). */
-  readonly goalSatisfied?: false
-}
-
 export type RunMode =
   | { readonly kind: 'running' }
   | { readonly kind: 'pausing'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
@@ -283,60 +172,9 @@ export type NodeState =
   | { readonly is: 'skipped'; readonly since: number }
   | { readonly is: 'cancelled'; readonly since: number }
 
-/** R-HANDOFF-1: the hand-off machine of one worker. Sequences name the event that led here: the cause of the next. */
-export type WorkerState =
-  | { readonly is: 'pending' }
-  | {
-      readonly is: 'dispatching'
-      readonly began: number
-      readonly inputs: JsonObject
-      readonly unset: readonly string[]
-      readonly grant?: Ceilings
-    }
-  | {
-      readonly is: 'running'
-      readonly began: number
-      readonly inputs: JsonObject
-      readonly unset: readonly string[]
-      readonly grant?: Ceilings
-      readonly succeeded: number
-      readonly childRunId: string
-      /** What the child waits for, if it waits for someone. */
-      readonly childStatus?: RunStatus
-    }
-  /** Its results are here and not merged yet. */
-  | {
-      readonly is: 'completed'
-      readonly ended: number
-      readonly childRunId: string
-      readonly outputs: JsonObject
-      readonly hidden: readonly string[]
-      readonly attestation?: WorkerResult['attestation']
-      readonly goalSatisfied?: false
-      /** Agents that its run names. */
-      readonly agents?: readonly string[]
-      /** Gates that have let it pass, by index. */
-      readonly cleared?: readonly number[]
-    }
-  /** Nothing more will come of it. */
-  | ({ readonly is: 'done' } & Omit<WorkerResult, 'workerId'>)
-
-export type Asked = Interrupt & {
-  readonly interruptId: string
-  readonly key: string
-  /** The data as readers may see it; `data` is what it is. */
-  readonly shown: JsonObject
-  readonly requestedAt: number
-  readonly votes: readonly ApprovalVote[]
-}
-
 /** The node at a place that the plan has. */
 export const nodeAt = ({ nodes }: Pick<RunBase, 'nodes'>, index: number): NodeState =>
   nodes[index] ?? absent(`node ${index} in the state of the run`)
-
-/** The gate that the run knows by this index. */
-export const boundGateAt = ({ gated }: Pick<RunBase, 'gated'>, index: number): BoundGate =>
-  gated?.gates[index] ?? absent(`gate ${index} of the run`)
 
 export function statusOf(state: RunState): RunStatus {
   if (state.phase === 'absent') return 'pending'

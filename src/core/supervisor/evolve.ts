@@ -3,7 +3,8 @@ import type { OrchestratorDecision } from './decision.js'
 import type { Recorded } from '../run/events.js'
 import { resultsOf } from '../handoff/evolve.js'
 import type { PlanNode } from '../workflow/plan.js'
-import type { Active, Orchestrator } from '../run/state.js'
+import type { Active } from '../run/state.js'
+import type { Orchestrator } from './state.js'
 
 /** Folds an event of the supervisor or of a dispatch into the record of the loop; `state` is as it was before. */
 export function evolveOrchestrator(

@@ -2,7 +2,7 @@ import type { Interrupt } from '../interrupt/interrupt.js'
 import { isObject, type Json, type JsonObject, own } from '../json.js'
 import type { NodeContext } from '../workflow/node-type.js'
 import type { OrchestratorDecision } from './decision.js'
-import type { ConfidenceEscalated } from '../run/events.js'
+import type { ConfidenceEscalated } from './events.js'
 
 type Of<Kind extends OrchestratorDecision['kind']> = Extract<OrchestratorDecision, { kind: Kind }>
 

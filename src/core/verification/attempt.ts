@@ -6,7 +6,8 @@ import { handedTo, handoffOf } from '../handoff/state.js'
 import { termsFor } from '../handoff/mapping.js'
 import { carriesSecret, MASK, maskWithin, secretsOf } from '../run/redaction.js'
 import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
-import { type Active, type AttemptMade, nodeAt, type NodeState, type Slot, type RunBase } from '../run/state.js'
+import { type Active, nodeAt, type NodeState, type RunBase } from '../run/state.js'
+import type { AttemptMade, Slot } from './state.js'
 import { invocationOf, workersOf } from '../run/waiting.js'
 
 /** Where a result is merged: into the parent's variables, as its node's own, or as the run's. */

@@ -4,7 +4,8 @@ import type { GateEvent } from './evolve.js'
 import { PENDING } from '../handoff/evolve.js'
 import { occurrenceOf, placeOf } from './attempt.js'
 import { type Plan, planNodeAt } from '../workflow/plan.js'
-import type { Gated, NodeState, Staged } from '../run/state.js'
+import type { NodeState } from '../run/state.js'
+import type { Gated, Staged } from './state.js'
 import { atWork, type OnGate, type OnWorkers } from '../run/waiting.js'
 
 const IDLE: NodeState = { is: 'idle' }

@@ -3,17 +3,9 @@ import { failure } from '../problem.js'
 import type { Recorded } from '../run/events.js'
 import type { GateFact } from './events.js'
 import { occurrenceOf, slotOf } from './attempt.js'
-import { handedTo } from '../handoff/state.js'
-import type {
-  AttemptMade,
-  Gated,
-  VerificationAttempt,
-  VerifierState,
-  NodeState,
-  Slot,
-  Staged,
-  WorkerState,
-} from '../run/state.js'
+import { handedTo, type WorkerState } from '../handoff/state.js'
+import type { NodeState } from '../run/state.js'
+import type { AttemptMade, Gated, VerificationAttempt, VerifierState, Slot, Staged } from './state.js'
 import { gatingIn, type OnWorkers, type Reviewed, reviewed } from '../run/waiting.js'
 
 type Of<Type extends GateFact['type']> = Extract<Recorded, { type: Type }>

@@ -1,7 +1,7 @@
 import type { Json } from '../json.js'
 import { tellArtifact } from '../run/artifact.js'
 import type { DecisionContext } from '../run/decision-context.js'
-import { type AttemptMade, boundGateAt, type VerificationAttempt } from '../run/state.js'
+import { type AttemptMade, boundGateAt, type VerificationAttempt } from './state.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { attemptsOf, isHidden, shownResult, slotOf, type StagedSubject, usedOf } from './attempt.js'
 import { type EscalationReason, requestApproval } from './escalate.js'

@@ -1,6 +1,7 @@
 import { absent } from '../present.js'
 import type { DecisionContext } from '../run/decision-context.js'
-import { nodeAt, type VerificationAttempt } from '../run/state.js'
+import { nodeAt } from '../run/state.js'
+import type { VerificationAttempt } from './state.js'
 import { actorsIn } from '../workflow/actors.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { subjectOf } from './attempt.js'

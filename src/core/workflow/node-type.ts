@@ -6,8 +6,12 @@ import type { ConfidencePolicy, OrchestratorDecision } from '../supervisor/decis
 import type { Failure } from '../problem.js'
 import type { TriggerRule, WorkflowNode } from './definition.js'
 import type { AgentFact } from '../invocation/events.js'
-import type { ConfidenceEscalated, Wait } from '../run/events.js'
-import type { Asked, Orchestrator, Slot, WorkerResult } from '../run/state.js'
+import type { Wait } from '../run/events.js'
+import type { ConfidenceEscalated } from '../supervisor/events.js'
+import type { Asked } from '../interrupt/state.js'
+import type { WorkerResult } from '../handoff/state.js'
+import type { Orchestrator } from '../supervisor/state.js'
+import type { Slot } from '../verification/state.js'
 
 /**
  * A kind of node: pure rules for what it does when it starts and when what it waited for has come. Each lives in its

@@ -1,6 +1,7 @@
 import { MAX_EVENTS } from '../../core/run/decision-context.js'
 import type { Rules } from '../../core/run/decide.js'
-import type { Fork, Recorded } from '../../core/run/events.js'
+import type { Recorded } from '../../core/run/events.js'
+import type { Fork } from '../../core/replay/events.js'
 import { inherited } from '../../core/replay/fork.js'
 import { Replay } from '../../core/replay/decide.js'
 import { decode } from '../runtime/encode.js'

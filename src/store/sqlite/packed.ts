@@ -1,4 +1,4 @@
-import type { Fork } from '../../core/run/events.js'
+import type { Fork } from '../../core/replay/events.js'
 import type { Commit } from '../../engine/ports/event-log.js'
 import type { Receipt } from '../../engine/ports/receipts.js'
 import type { SqlValue } from './driver.js'

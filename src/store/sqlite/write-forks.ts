@@ -1,4 +1,4 @@
-import type { Fork } from '../../core/run/events.js'
+import type { Fork } from '../../core/replay/events.js'
 import { checkFork } from '../fork-rules.js'
 import type { Connection } from './connection.js'
 import { EVENT_FIELDS, type PackedStream } from './packed.js'

@@ -1,4 +1,4 @@
-import type { Fork } from '../../core/run/events.js'
+import type { Fork } from '../../core/replay/events.js'
 import type { Connection } from './connection.js'
 import { GATED_FIELDS, type PackedRun } from './packed.js'
 

@@ -1,4 +1,4 @@
-import type { Fork } from '../../../src/core/run/events.js'
+import type { Fork } from '../../../src/core/replay/events.js'
 import { settled } from '../../../src/testing/manual-clock.js'
 import { CRASH_WORKFLOWS } from '../../crash/process/workflows.js'
 import { command, rigWorld, start, untilOver, type World } from '../world.js'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Fork } from '../../../src/core/run/events.js'
+import type { Fork } from '../../../src/core/replay/events.js'
 import type { Engine } from '../../../src/engine/runtime/engine.js'
 import type { Performer } from '../../../src/engine/ports/performer.js'
 import type { RunRow } from '../../../src/engine/ports/run-index.js'

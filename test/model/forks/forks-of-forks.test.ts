@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Fork } from '../../../src/core/run/events.js'
+import type { Fork } from '../../../src/core/replay/events.js'
 import { branchOff } from '../../../src/core/replay/fork.js'
 import { Replay } from '../../../src/core/replay/decide.js'
 import type { Engine } from '../../../src/engine/runtime/engine.js'

@@ -1,4 +1,5 @@
-import type { HandoffRecorded, Recorded } from '../../../src/core/run/events.js'
+import type { Recorded } from '../../../src/core/run/events.js'
+import type { HandoffRecorded } from '../../../src/core/handoff/events.js'
 
 /** What the stories were made of. Each of these must have happened at least once in a suite. */
 export const counts = () => ({

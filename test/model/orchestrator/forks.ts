@@ -1,5 +1,6 @@
 import type { Rules } from '../../../src/core/run/decide.js'
-import { type Fork, isTerminal, type Recorded } from '../../../src/core/run/events.js'
+import { isTerminal, type Recorded } from '../../../src/core/run/events.js'
+import type { Fork } from '../../../src/core/replay/events.js'
 import { branchOff, inherited, retold } from '../../../src/core/replay/fork.js'
 import type { RunInput } from '../../../src/core/run/input.js'
 import { openInterrupts } from '../../../src/core/interrupt/decide.js'

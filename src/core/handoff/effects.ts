@@ -1,0 +1,45 @@
+import type { Rules } from '../run/decide.js'
+import type { Effect } from '../run/effects.js'
+import { carriesSecret, secretsOf } from '../run/redaction.js'
+import type { Active } from '../run/state.js'
+import type { OnWorkers } from '../run/waiting.js'
+import type { PlanNode } from '../workflow/plan.js'
+import { handoffMove } from './decide.js'
+import { termsFor } from './mapping.js'
+import { handedTo } from './state.js'
+
+/** One child is started at a time, in the order of the decision, so that every host tells the same log. */
+export function handoffEffects(
+  rules: Pick<Rules, 'plan'>,
+  planNode: PlanNode,
+  node: OnWorkers,
+  state: Active,
+): Effect[] {
+  const { since, workers } = node
+  const stopping = state.mode.kind === 'stopping'
+  const { config, id: nodeId } = planNode.node
+  // What the run can do by itself comes first, so that it does not depend on who is faster.
+  const isMoving = stopping || handoffMove(rules, state, planNode.index) !== undefined
+  const starting = isMoving ? -1 : workers.findIndex(worker => worker.is === 'dispatching')
+  return workers.flatMap((worker, k): Effect[] => {
+    const workflowId = handedTo(node, k)
+    if (worker.is === 'dispatching' && k === starting) {
+      const { inputs, unset, grant } = worker
+      const secrets = secretsOf(state)
+      const hiddenInputs = Object.entries(inputs).flatMap(([name, value]) =>
+        carriesSecret(value, secrets) ? [name] : [],
+      )
+      const { principalScope } = termsFor(config, workflowId)
+      const { timeoutMs } = planNode
+      const given = { inputs, hiddenInputs, unset, timeoutMs, principalScope, grant }
+      return [{ kind: 'start-child', nodeId, since, worker: k, workflowId, ...given }]
+    }
+    if (worker.is !== 'running') return []
+    const { childRunId, childStatus: status = 'running' } = worker
+    const { outputs, attest } = termsFor(config, workflowId)
+    const wanted = outputs.map(([, child]) => child)
+    const watch: Effect = { kind: 'watch-child', nodeId, since, worker: k, childRunId, status, wanted, attest }
+    if (!stopping || config.propagateCancellation === false) return [watch]
+    return [{ kind: 'cancel-child', nodeId, since, worker: k, childRunId }, watch]
+  })
+}

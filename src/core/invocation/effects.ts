@@ -1,0 +1,59 @@
+import { isObject, type Json } from '../json.js'
+import { present } from '../present.js'
+import type { Effect } from '../run/effects.js'
+import { secretsOf } from '../run/redaction.js'
+import type { Active } from '../run/state.js'
+import type { OnAgent, OnBrief } from '../run/waiting.js'
+import { placeOf } from '../verification/attempt.js'
+import type { Plan, PlanNode } from '../workflow/plan.js'
+import type { AiOverride } from './brief.js'
+import { verbosityOf } from './model-call.js'
+
+export function prepareAgentEffect(plan: Plan, state: Active, planNode: PlanNode, { wait, since }: OnBrief): Effect {
+  const nodeId = planNode.node.id
+  const shown = Object.entries(state.variables).filter(([name]) => !state.hidden.variables.includes(name))
+  const defaults = plan.definition.defaults as Json | undefined
+  const workflowPrompts = isObject(defaults) && isObject(defaults.promptRefs) ? defaults.promptRefs : {}
+  const { ai } = state.started.configurable ?? {}
+  const given = { workflowPrompts, variables: Object.fromEntries(shown), ai: (isObject(ai) ? ai : {}) as AiOverride }
+  const found = state.gated?.feedback[placeOf(nodeId)]
+  const feedback = found && { feedback: found }
+  return { kind: 'brief', nodeId, since, wait, ...given, models: state.models, ...feedback }
+}
+
+/** The one call that is under way; nothing while a person is asked. */
+export function invocationEffects(
+  state: Active,
+  planNode: PlanNode,
+  { wait, since, invocation, asked }: OnAgent,
+): Effect[] {
+  if (asked) return []
+  const nodeId = planNode.node.id
+  const { ordinal } = wait
+  const { now, rounds, brief, calls } = invocation
+  if (now.is === 'thinking') {
+    const { call, attempt, maxOutputTokens } = now
+    // A summary is cut after secrets have been taken out, so that no half of one is left.
+    const wanted = verbosityOf(state)
+    const verbosity = wanted === 'summary' && secretsOf(state) !== undefined ? 'full' : wanted
+    return [
+      { kind: 'think', nodeId, since, role: wait.role, ordinal, call, attempt, invocation, maxOutputTokens, verbosity },
+    ]
+  }
+  if (now.is !== 'using') return []
+  const { wanted, contents } = present(rounds.at(-1), 'round of the agent')
+  const { toolId = '' } = present(wanted[now.position], 'tool call of the round')
+  const repeat = brief.tools.find(tool => tool.toolId === toolId)?.repeat ?? 'never'
+  const principal = state.started.owner.principal ?? 'core.system'
+  const use = {
+    ordinal,
+    call: calls,
+    position: now.position,
+    toolId,
+    repeat,
+    agentId: brief.agentId,
+    principal,
+    contents,
+  }
+  return [{ kind: 'use', nodeId, since, ...use }]
+}

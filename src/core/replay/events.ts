@@ -1,0 +1,33 @@
+import type { JsonObject } from '../json.js'
+
+/** The first event of a branch that is its own. */
+export type RunForked = {
+  sourceRunId: string
+  fromSeq: number
+  /** What whoever made the branch may do; its agents may do no more (R-ATTEST-6). */
+  principalScope?: readonly string[]
+  configurable?: JsonObject
+  tags?: readonly string[]
+  metadata?: JsonObject
+}
+
+/** Said once, directly before the first event that is not as the source has it (contract core §8.5). */
+export type ReplayDiverged = {
+  sourceRunId: string
+  atSequence: number
+  originalEventId: string
+  replayEventId: string
+  divergenceKind: 'output' | 'type-mismatch'
+  divergencePoint: string
+}
+
+/** Where a run that began as a copy of another comes from. */
+export type Fork = {
+  readonly sourceRunId: string
+  /** Events before this sequence are the source's own. */
+  readonly fromSeq: number
+  /** `replay` hears what the source heard and calls nobody; `branch` lives on its own. */
+  readonly mode: 'replay' | 'branch'
+  /** Events the source had when the fork was made; a replay is told nothing later. */
+  readonly sourceLength: number
+}

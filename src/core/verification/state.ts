@@ -1,0 +1,91 @@
+import type { Ceilings, Spend } from '../budget/budget.js'
+import type { Json } from '../json.js'
+import { absent } from '../present.js'
+import type { RunBase } from '../run/state.js'
+import type { BoundGate } from './gate.js'
+import type { Fault, Feedback, ProbeResult, Standing, Vote as Judged } from './judgement.js'
+
+/** What the results of a run are held to, and what has become of them. */
+export type Gated = {
+  /** In the order in which they are applied. */
+  readonly gates: readonly BoundGate[]
+  /** What gates have said, by the place where they said it. */
+  readonly slots: { readonly [slot: string]: Slot }
+  /** Times work was sent back; each uses up a turn of the loop (R-DWS-34). */
+  readonly reworks: number
+  /** What workers and agents that work again are told, by node, and worker where it is one's. */
+  readonly feedback: { readonly [place: string]: Feedback }
+  /** The latest result that an agent or a worker gave: what a verdict at the workflow's exit is about. */
+  readonly latest?: { readonly target: string; readonly sequence: number }
+}
+
+/** One gate over one place of work: a node, or one worker of a node. */
+export type Slot = {
+  readonly gateId: string
+  readonly nodeId: string
+  readonly workerId?: string
+  /** The gate stands at the exit of the workflow. */
+  readonly atExit?: true
+  /** What was judged last, and how (R-VERIFY-21). */
+  readonly target: string
+  readonly verdict?: 'pass' | 'fail' | 'revise'
+  /** When the work was handed over whose verdict that is: sequence of its `node.started`. */
+  readonly since: number
+  /** What it was judged by; where that was not a pass, what it did not meet. */
+  readonly criteria: readonly string[]
+  /** Of the work that is under way; begins anew when the work does. */
+  readonly attempts: readonly AttemptMade[]
+}
+
+export type AttemptMade = Standing & {
+  readonly resultHash: string
+  readonly failed: readonly string[]
+  /** Nobody could judge it: it counts, and says nothing of how good the work is. */
+  readonly isUnjudged?: true
+  /** Its own gate had it done again. */
+  readonly isSentBack?: true
+}
+
+/** A result that gates must see before anything is made of it. */
+export type Staged = {
+  readonly target: string
+  /** Sequence of the event that brought it. */
+  readonly subject: number
+  readonly result: Json
+  /** Gates that have let it pass, by index. */
+  readonly cleared: readonly number[]
+}
+
+/** A gate is at work on the result of a node or of one of its workers. */
+export type VerificationAttempt = {
+  /** Sequence of its `dws.verification.started`. */
+  readonly started: number
+  readonly gate: number
+  readonly worker?: number
+  readonly attempt: number
+  readonly target: string
+  /** Sequence of the event that brought the result: the cause of the verdict. */
+  readonly subject: number
+  readonly resultHash: string
+  readonly dimensions: readonly string[]
+  readonly evidence: readonly ProbeResult[]
+  readonly licence?: { readonly n: number; readonly lower: number }
+  readonly effectiveVotes?: number
+  /** Which time the verifiers are asked. */
+  readonly round: number
+  readonly judges: readonly VerifierState[]
+  /** The verdict has been told; what follows from it is a person's to say. Sequence of the artifact with all of it. */
+  readonly rendered?: number
+  readonly spent?: Spend
+}
+
+export type VerifierState =
+  | { readonly is: 'idle' }
+  | { readonly is: 'starting'; readonly began: number; readonly grant?: Ceilings }
+  | { readonly is: 'running'; readonly began: number; readonly grant?: Ceilings; readonly childRunId: string }
+  | { readonly is: 'voted'; readonly vote: Judged }
+  | { readonly is: 'faulted'; readonly fault: Fault }
+
+/** The gate that the run knows by this index. */
+export const boundGateAt = ({ gated }: Pick<RunBase, 'gated'>, index: number): BoundGate =>
+  gated?.gates[index] ?? absent(`gate ${index} of the run`)

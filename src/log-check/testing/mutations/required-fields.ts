@@ -1,0 +1,86 @@
+import { type Mutation, mutation, ofType } from '../draft.js'
+
+/** Fields that must be there, by event type. */
+const REQUIRED: readonly (readonly [type: string, ...fields: string[]])[] = [
+  ['run.started', 'workflowId', 'workflowDigest', 'inputs', 'transport', 'engineVersion', 'owner'],
+  ['run.completed', 'outputs'],
+  ['run.failed', 'error'],
+  ['run.paused', 'drainPolicy'],
+  ['assay.pause.requested', 'drainPolicy'],
+  ['assay.stop.requested', 'outcome'],
+  ['node.started', 'nodeId', 'typeId', 'attempt'],
+  ['node.dispatched', 'childRunId', 'childWorkflowId'],
+  ['node.completed', 'nodeId', 'outputs'],
+  ['node.failed', 'nodeId', 'error', 'attempts'],
+  ['node.retried', 'nodeId', 'attempt', 'delayMs', 'lastError'],
+  ['node.skipped', 'nodeId', 'reason'],
+  ['node.cancelled', 'nodeId', 'reason'],
+  ['variable.changed', 'name', 'next'],
+  ['channel.written', 'channel', 'value', 'reducer', 'writtenAt'],
+  ['cap.breached', 'kind', 'limit', 'observed'],
+  ['interrupt.requested', 'runId', 'nodeId', 'interruptId', 'kind', 'key', 'data', 'requestedAt'],
+  ['approval.requested', 'nodeId', 'interruptId', 'artifactId', 'artifactType', 'actions', 'title'],
+  ['clarification.requested', 'nodeId', 'interruptId', 'questions'],
+  ['node.suspended', 'nodeId', 'interruptId', 'kind', 'key'],
+  ['assay.interrupt.voted', 'nodeId', 'interruptId', 'voter', 'action', 'by'],
+  ['assay.interrupt.asked', 'nodeId', 'interruptId', 'by'],
+  ['interrupt.resolved', 'nodeId', 'interruptId', 'kind', 'resumeValue', 'resolvedAt', 'resolvedBy'],
+  ['approval.received', 'nodeId', 'action', 'decidedAt'],
+  ['clarification.resolved', 'nodeId', 'answers', 'answeredBy'],
+  ['node.resumed', 'nodeId', 'interruptId'],
+  ['assay.child.status', 'nodeId', 'childRunId', 'status'],
+  ['runOrchestrator.decided', 'agentId', 'decision', 'iteration'],
+  ['core.workflowChain.event', 'phase', 'workerId', 'parentRunId'],
+  [
+    'core.workflowChain.confidence-escalated',
+    'parentRunId',
+    'confidence',
+    'floor',
+    'escalationKind',
+    'originalDecision',
+  ],
+  ['agent.reasoned', 'agentId', 'reasoning'],
+  ['agent.reasoning.delta', 'agentId', 'delta', 'sequence'],
+  ['agent.toolCalled', 'agentId', 'toolName', 'callId'],
+  ['agent.toolReturned', 'agentId', 'toolName', 'callId'],
+  ['agent.handoff', 'fromAgentId', 'toAgentId'],
+  ['agent.decided', 'agentId', 'decision'],
+  [
+    'agent.invocation.started',
+    'invocationId',
+    'agentId',
+    'source',
+    'modelClass',
+    'resolvedModel',
+    'resolvedProvider',
+    'toolSurfaceCount',
+  ],
+  ['agent.invocation.completed', 'invocationId', 'agentId', 'outcome'],
+  ['agent.promptResolved', 'nodeId', 'kind', 'chain', 'resolved', 'agentId'],
+  ['prompt.composed', 'nodeId', 'refs', 'kind', 'hash', 'variableHashes'],
+  ['assay.model.requested', 'nodeId', 'invocationId', 'call', 'attempt', 'maxOutputTokens', 'reservedTokens'],
+  ['assay.model.lost', 'nodeId', 'invocationId', 'call', 'attempt', 'chargedTokens'],
+  ['provider.usage', 'provider', 'model', 'inputTokens', 'outputTokens', 'totalTokens', 'nodeId'],
+  ['envelope.retry.attempted', 'nodeId', 'attempt', 'reason'],
+  ['envelope.retry.exhausted', 'nodeId', 'totalAttempts', 'finalReason'],
+  ['envelope.refusal', 'nodeId', 'provider', 'model', 'refusalText'],
+  ['envelope.truncated', 'nodeId', 'provider', 'model', 'stopReason', 'outputTokenCount'],
+  ['envelope.recovery.applied', 'nodeId', 'path'],
+  ['budget.reserved', 'effectiveBudget', 'scope'],
+  ['budget.consumed', 'dimension', 'consumed', 'limit', 'remaining'],
+  ['budget.threshold.crossed', 'dimension', 'consumed', 'limit', 'percent'],
+  ['budget.exhausted', 'dimension', 'consumed', 'limit'],
+  ['assay.run.forked', 'sourceRunId', 'fromSeq'],
+  ['replay.diverged', 'sourceRunId', 'atSequence', 'originalEventId', 'replayEventId', 'divergenceKind'],
+]
+
+/** What the logs to be mutated must tell of. */
+export const TYPES_TOLD: readonly string[] = REQUIRED.map(([type]) => type)
+
+export const missing: readonly Mutation[] = REQUIRED.flatMap(([type, ...fields]) =>
+  fields.map(field =>
+    mutation('L31a', `${type} without ${field}`, ofType(type), ({ event }) => {
+      delete event.payload[field]
+    }),
+  ),
+)
