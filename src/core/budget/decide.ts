@@ -10,7 +10,7 @@
  * | bounded   | budget.reserved                     | a threshold is reached: budget.threshold.crossed, stays; once   |
  * |           |                                     | per dimension                                                   |
  * |           |                                     | a step would cross a ceiling: budget.exhausted, to exhausted    |
- * | exhausted | budget.exhausted                    | cap.breached, run.failed with `budget_exhausted`                |
+ * | exhausted | budget.exhausted                    | cap.breached, run.failed with `budget_exhausted` (`exhaust.ts`) |
  *
  * | amount             | set aside by           | becomes spent by                                                    |
  * |--------------------|------------------------|---------------------------------------------------------------------|
