@@ -25,7 +25,7 @@
  *      and are merged in the order in which they were named, also where all work at once.
  *  I3  In sequence a worker begins when the one before it is done, and is given what that one has left in the
  *      variables.
- *  I4  What a worker brings is merged only when every gate has passed it, and where a person must accept it, with a
+ *  I4  What a worker brings is merged only when every gate has let it pass, and where a person must accept it, with a
  *      yes.
  *  I5  A worker's failure does not end the hand-off; what it means is the node type's to say: a dispatch completes and
  *      tells its supervisor, a sub-workflow fails unless it absorbs it.

@@ -25,7 +25,8 @@
  *      refused.
  *  I2  No question is put twice: its key counts the questions of its node, and it is in the log before anybody sees
  *      it.
- *  I3  Nobody answering is never a yes: an approval is refused, anything else fails its node.
+ *  I3  Nobody answering is never a yes: an approval, or a result that is held, is refused; anything else fails its
+ *      node.
  *  I4  Who answered comes from the credential, and of an approval only what belongs to its action is kept.
  *  I5  An answer that says on sight of what it was given (`claimedHash`) is refused when that is not what is shown.
  *  I6  A refusal changes nothing: a run that is paused, stopping or out of time, and a replay, leave the question as

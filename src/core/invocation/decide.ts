@@ -31,7 +31,8 @@
  *  I4  One call at a time; an outcome that names another call or position is heard by nobody.
  *  I5  A result that breaks the agent's schema is asked for again and never delivered; a refusal is never asked again.
  *  I6  A tool is called only from the surface of the brief, and only with the scopes of whom the run acts for.
- *  I7  The words are sealed and kept apart; the log says where (`contents`), and tells keys, numbers and hashes.
+ *  I7  What models and tools were told and answered is sealed and kept apart (`contents`). The log tells the result,
+ *      reasoning as far as the run lets it, and else keys, numbers and hashes.
  */
 
 import type { Brief } from './brief.js'
