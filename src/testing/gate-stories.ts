@@ -29,7 +29,7 @@ const owedOf = <Kind extends Effect['kind']>(run: Scenario, kind: Kind) =>
   run.owed.filter((effect): effect is Extract<Effect, { kind: Kind }> => effect.kind === kind)
 
 /** The evidence that is wanted; undefined when none is. */
-export const wantedOf = (run: Scenario) => owedOf(run, 'inspect')[0]
+export const wantedOf = (run: Scenario) => owedOf(run, 'gather-evidence')[0]
 
 /** The verifiers that are to be started, or are at work, in this order. */
 export const verifiersOwed = (run: Scenario) => owedOf(run, 'start-child').filter(({ verifier }) => verifier)

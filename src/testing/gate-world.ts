@@ -30,7 +30,7 @@ export function outcomeOf(effect: Effect, state: RunState, luck: Luck = GOOD, pr
   switch (effect.kind) {
     case 'continue':
       return { type: 'Continue' }
-    case 'inspect': {
+    case 'gather-evidence': {
       const { nodeId, since, bound, attempt, round, dimensions, result } = effect
       const evidence = bound.gate.evaluation_criteria
         .filter(({ dimension }) => dimensions.includes(dimension))
@@ -61,7 +61,7 @@ export function outcomeOf(effect: Effect, state: RunState, luck: Luck = GOOD, pr
       return ended(effect, state, luck)
     case 'cancel-child':
       return { ...ended(effect, state, luck), status: 'cancelled' }
-    case 'brief': {
+    case 'prepare-agent': {
       const brief = { ...BRIEF, agentId: effect.wait.agent.agentId }
       return {
         type: 'AgentBriefed',
@@ -70,7 +70,7 @@ export function outcomeOf(effect: Effect, state: RunState, luck: Luck = GOOD, pr
         answer: { ok: true, brief, contents: 'b' },
       }
     }
-    case 'think': {
+    case 'call-model': {
       const { nodeId, since, call } = effect
       const reply = replyOf({ said: answered({ from: since, score: luck.score }) })
       return { type: 'ModelAnswered', nodeId, since, call, answer: { ok: true, reply, contents: 't' } }

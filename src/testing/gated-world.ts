@@ -26,15 +26,15 @@ function performed(state: Active, effect: Effect, owed: readonly Effect[], choos
       return started(state, effect, choose)
     case 'watch-child':
       return ended(effect, owed, choose)
-    case 'inspect':
+    case 'gather-evidence':
       return inspected(effect, choose)
-    case 'brief': {
+    case 'prepare-agent': {
       const { nodeId, since, wait } = effect
       const { threshold } = pick(choose, [{ threshold: undefined }, { threshold: 0.8 }])
       const brief = { ...BRIEF, agentId: wait.agent.agentId, ...(threshold === undefined ? {} : { threshold }) }
       return { type: 'AgentBriefed', nodeId, since, answer: { ok: true, brief, contents: `brief-${since}` } }
     }
-    case 'think': {
+    case 'call-model': {
       const { nodeId, since, call } = effect
       if (chance(choose, 12)) {
         const error = { code: 'provider_failed', message: 'no', retryable: chance(choose, 2) }
@@ -113,7 +113,7 @@ const FINDING = {
   evidence: [{ evidence_type: 'line_reference', ref: '/text:1', detail: 'rain' }],
 }
 
-function inspected(effect: Extract<Effect, { kind: 'inspect' }>, choose: Choose): Happening {
+function inspected(effect: Extract<Effect, { kind: 'gather-evidence' }>, choose: Choose): Happening {
   const { nodeId, since, bound, attempt, round, dimensions, result } = effect
   const probes = bound.gate.evaluation_criteria
     .filter(({ dimension }) => dimensions.includes(dimension))

@@ -60,7 +60,7 @@ const due = <Kind extends Effect['kind']>(run: Scenario, kind: Kind, nodeId: str
 
 /** The agent has been found, with what differs from `BRIEF`. */
 export function briefs(run: Scenario, brief: Partial<Brief> = {}, nodeId = 'a'): Scenario {
-  const { since, wait } = due(run, 'brief', nodeId)
+  const { since, wait } = due(run, 'prepare-agent', nodeId)
   const told = { ...BRIEF, agentId: wait.agent.agentId, ...brief }
   return run.when({
     type: 'AgentBriefed',
@@ -72,7 +72,7 @@ export function briefs(run: Scenario, brief: Partial<Brief> = {}, nodeId = 'a'):
 
 /** The model says something to the call that is under way. */
 export function says(run: Scenario, said: ModelSaid | Said, nodeId = 'a'): Scenario {
-  const { since, call } = due(run, 'think', nodeId)
+  const { since, call } = due(run, 'call-model', nodeId)
   const reply = replyOf('said' in said ? said : { said })
   return run.when({
     type: 'ModelAnswered',
@@ -87,7 +87,7 @@ type Break = { readonly retryable?: boolean; readonly usage?: Usage; readonly co
 
 /** The call breaks off. */
 export function breaks(run: Scenario, { retryable = true, usage, code = 'model_failed' }: Break = {}, nodeId = 'a') {
-  const { since, call } = due(run, 'think', nodeId)
+  const { since, call } = due(run, 'call-model', nodeId)
   const error = { code, message: 'it broke', retryable }
   return run.when({
     type: 'ModelAnswered',
@@ -100,18 +100,18 @@ export function breaks(run: Scenario, { retryable = true, usage, code = 'model_f
 
 /** The host that made the call is gone. */
 export function loses(run: Scenario, nodeId = 'a'): Scenario {
-  const { since, call, attempt } = due(run, 'think', nodeId)
+  const { since, call, attempt } = due(run, 'call-model', nodeId)
   return run.when({ type: 'ModelLost', nodeId, since, call, attempt })
 }
 
 export function reasons(run: Scenario, sequence: number, delta = `piece ${sequence}`, nodeId = 'a'): Scenario {
-  const { since, call, attempt } = due(run, 'think', nodeId)
+  const { since, call, attempt } = due(run, 'call-model', nodeId)
   return run.when({ type: 'ModelReasoned', nodeId, since, call, attempt, sequence, delta })
 }
 
 /** The tool that is being used returns. */
 export function returns(run: Scenario, reply: Partial<ToolReply> = {}, nodeId = 'a'): Scenario {
-  const { since, call, position } = due(run, 'use', nodeId)
+  const { since, call, position } = due(run, 'call-tool', nodeId)
   const told = { status: 'ok' as const, durationMs: 7, resultTokens: 30, ...reply }
   return run.when({
     type: 'ToolAnswered',
@@ -125,7 +125,7 @@ export function returns(run: Scenario, reply: Partial<ToolReply> = {}, nodeId = 
 
 /** The tool fails in a way that nobody can go on from. */
 export function toolFails(run: Scenario, code: string, retryable = false, nodeId = 'a'): Scenario {
-  const { since, call, position } = due(run, 'use', nodeId)
+  const { since, call, position } = due(run, 'call-tool', nodeId)
   const error = { code, message: 'nobody knows', retryable }
   return run.when({ type: 'ToolAnswered', nodeId, since, call, position, answer: { ok: false, error } })
 }

@@ -163,9 +163,9 @@ describe('a ceiling', () => {
 
   it('R-BUDGET-4: an answer gets as much room as is left', () => {
     const run = under({ maxTokens: 700 }, { inputTokens: 100, maxOutputTokens: 1_000 })
-    expect(owedTo(run, 'think')!.maxOutputTokens).toBe(600)
+    expect(owedTo(run, 'call-model')!.maxOutputTokens).toBe(600)
     const dear = under({ maxCostUsd: 0.001_25 }, { inputTokens: 100, maxOutputTokens: 1_000, price: PRICE })
-    expect(owedTo(dear, 'think')!.maxOutputTokens).toBe(100)
+    expect(owedTo(dear, 'call-model')!.maxOutputTokens).toBe(100)
     expect(payloads(dear, 'assay.model.requested')[0]).toMatchObject({ reservedCostUsd: 0.001_25 })
   })
 

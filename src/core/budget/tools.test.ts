@@ -13,11 +13,11 @@ it('R-BUDGET-4: a tool call that failed for now, and is really made again by the
   let made = 0
   for (let attempt = 0; attempt < 5; attempt += 1) {
     says(run, wants(READ.toolId))
-    if (!owedTo(run, 'use')) break
+    if (!owedTo(run, 'call-tool')) break
     made += 1
     toolFails(run, 'tool_failed', true)
     run.after(1_000)
-    if (owedTo(run, 'brief')) briefs(run, { tools: [READ] })
+    if (owedTo(run, 'prepare-agent')) briefs(run, { tools: [READ] })
   }
   expect(made).toBeLessThanOrEqual(2)
 })

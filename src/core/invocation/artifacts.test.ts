@@ -49,13 +49,13 @@ describe('what a tool gives the run to keep', () => {
   it('the invocation goes on as if nothing had been kept', () => {
     const kept = returns(asked(), { artifact })
     const plain = returns(asked())
-    expect(owedTo(kept, 'think')!.invocation.rounds).toEqual(owedTo(plain, 'think')!.invocation.rounds)
+    expect(owedTo(kept, 'call-model')!.invocation.rounds).toEqual(owedTo(plain, 'call-model')!.invocation.rounds)
     expect(story(kept).at(-1)).toBe('assay.model.requested < agent.toolReturned')
   })
 
   it('an answer that comes twice is kept once', () => {
     const run = asked()
-    const { since, call, position } = owedTo(run, 'use')!
+    const { since, call, position } = owedTo(run, 'call-tool')!
     returns(run, { artifact })
     const reply = { status: 'ok' as const, durationMs: 1, resultTokens: 1, artifact }
     run.when({ type: 'ToolAnswered', nodeId: 'a', since, call, position, answer: { ok: true, reply, contents: 'x' } })

@@ -140,16 +140,18 @@ describe('an invocation, from its brief to its result', () => {
 
   it('R-LIVE-3: what a role and class has once been given, the run goes on using', () => {
     const run = given({ nodes: { a: agentNode(), b: agentNode() }, edges: ['a > b'] }).start()
-    expect(owedTo(run, 'brief')!.models).toEqual({})
+    expect(owedTo(run, 'prepare-agent')!.models).toEqual({})
     briefs(run, { provider: 'anthropic', model: 'm-1', modelClass: 'writing' })
     says(run, answered())
-    expect(owedTo(run, 'brief', 'b')!.models).toEqual({ 'worker:writing': { provider: 'anthropic', model: 'm-1' } })
+    expect(owedTo(run, 'prepare-agent', 'b')!.models).toEqual({
+      'worker:writing': { provider: 'anthropic', model: 'm-1' },
+    })
   })
 
   it('R-LIVE-3: an override of the run reaches whoever chooses the model', () => {
     const ai = { provider: 'openai', model: 'm-2', temperature: 0.1 }
     const run = given(agentFlow()).start({}, { ai })
-    expect(owedTo(run, 'brief')!.ai).toEqual(ai)
+    expect(owedTo(run, 'prepare-agent')!.ai).toEqual(ai)
   })
 
   it('R-ENV-2: how the answer was found in the text is told before it is decided on', () => {
@@ -275,7 +277,7 @@ describe('a supervisor that is an agent', () => {
 
   it('R-LIVE-2 R-LIVE-14: decides as any agent does, and its decision is the turn', () => {
     const run = decides()
-    expect(owedTo(run, 'brief', 'sup')!.wait).toMatchObject({
+    expect(owedTo(run, 'prepare-agent', 'sup')!.wait).toMatchObject({
       role: 'supervisor',
       agent: { agentId: 'host:orchestrator:sup', inline: { systemPrompt: 'lead well' } },
     })

@@ -18,7 +18,7 @@ export function prepareAgentEffect(plan: Plan, state: Active, planNode: PlanNode
   const given = { workflowPrompts, variables: Object.fromEntries(shown), ai: (isObject(ai) ? ai : {}) as AiOverride }
   const found = state.gated?.feedback[placeOf(nodeId)]
   const feedback = found && { feedback: found }
-  return { kind: 'brief', nodeId, since, wait, ...given, models: state.models, ...feedback }
+  return { kind: 'prepare-agent', nodeId, since, wait, ...given, models: state.models, ...feedback }
 }
 
 /** The one call that is under way; nothing while a person is asked. */
@@ -37,7 +37,18 @@ export function invocationEffects(
     const wanted = verbosityOf(state)
     const verbosity = wanted === 'summary' && secretsOf(state) !== undefined ? 'full' : wanted
     return [
-      { kind: 'think', nodeId, since, role: wait.role, ordinal, call, attempt, invocation, maxOutputTokens, verbosity },
+      {
+        kind: 'call-model',
+        nodeId,
+        since,
+        role: wait.role,
+        ordinal,
+        call,
+        attempt,
+        invocation,
+        maxOutputTokens,
+        verbosity,
+      },
     ]
   }
   if (now.is !== 'using') return []
@@ -55,5 +66,5 @@ export function invocationEffects(
     principal,
     contents,
   }
-  return [{ kind: 'use', nodeId, since, ...use }]
+  return [{ kind: 'call-tool', nodeId, since, ...use }]
 }

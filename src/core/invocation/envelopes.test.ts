@@ -26,7 +26,7 @@ describe('an answer that cannot be used', () => {
         'envelope.retry.attempted < assay.model.requested',
         'assay.model.requested < envelope.retry.attempted',
       ])
-      const { invocation, maxOutputTokens, call, attempt } = owedTo(run, 'think')!
+      const { invocation, maxOutputTokens, call, attempt } = owedTo(run, 'call-model')!
       expect({ maxOutputTokens, call, attempt }).toEqual({ maxOutputTokens: 500, call: 2, attempt: 1 })
       expect(invocation.rounds).toEqual([
         { contents: 'thought-a-1', wanted: [], results: {}, correction: 'say it as JSON' },
@@ -103,10 +103,10 @@ describe('an answer that was cut off', () => {
       'assay.model.requested < envelope.retry.attempted',
     ])
     expect(payloads(run, 'envelope.retry.attempted')).toEqual([{ nodeId: 'a', attempt: 2, reason: 'truncation' }])
-    const { invocation, maxOutputTokens } = owedTo(run, 'think')!
+    const { invocation, maxOutputTokens } = owedTo(run, 'call-model')!
     expect({ maxOutputTokens, rounds: invocation.rounds }).toEqual({ maxOutputTokens: 1_000, rounds: [] })
     says(run, CUT)
-    expect(owedTo(run, 'think')!.maxOutputTokens).toBe(2_000)
+    expect(owedTo(run, 'call-model')!.maxOutputTokens).toBe(2_000)
   })
 
   it('R-ENV-2: cut off again and again: envelope_truncation_unrecoverable', () => {
@@ -170,7 +170,7 @@ describe('a call that breaks off', () => {
     ])
     expect(payloads(run, 'provider.usage')[0]).toMatchObject({ totalTokens: 100 })
     expect(payloads(run, 'envelope.retry.attempted')[0]).toMatchObject({ reason: 'unknown', attempt: 2 })
-    expect(owedTo(run, 'think')).toMatchObject({ call: 2, invocation: { rounds: [] } })
+    expect(owedTo(run, 'call-model')).toMatchObject({ call: 2, invocation: { rounds: [] } })
     says(run, answered())
     expect(statusOf(run.state)).toBe('completed')
   })
@@ -213,7 +213,7 @@ describe('a call that breaks off', () => {
 describe('reasoning', () => {
   it.each(['summary', 'full'] as const)('R-EVENT-4 R-EVENT-5 R-EVENT-7: %s: told once for every call', verbosity => {
     const run = one({}, { reasoningVerbosity: verbosity })
-    expect(owedTo(run, 'think')!.verbosity).toBe(verbosity)
+    expect(owedTo(run, 'call-model')!.verbosity).toBe(verbosity)
     says(run, { said: unusable(), reasoning: 'first' })
     says(run, answered())
     expect(payloads(run, 'agent.reasoned')).toEqual([
@@ -229,6 +229,6 @@ describe('reasoning', () => {
   })
 
   it('R-EVENT-5: a summary is what is told where nothing is asked for', () => {
-    expect(owedTo(one(), 'think')!.verbosity).toBe('summary')
+    expect(owedTo(one(), 'call-model')!.verbosity).toBe('summary')
   })
 })

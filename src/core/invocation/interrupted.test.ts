@@ -39,7 +39,7 @@ describe('a host that dies during a call', () => {
       'assay.model.lost < assay.model.requested',
       'assay.model.requested < assay.model.lost',
     ])
-    expect(owedTo(run, 'think')).toMatchObject({ call: 1, attempt: 2 })
+    expect(owedTo(run, 'call-model')).toMatchObject({ call: 1, attempt: 2 })
     loses(run)
     says(run, wants(READ.toolId))
     returns(run)
@@ -183,12 +183,12 @@ describe('a pause', () => {
 
   it('at once, during a call of a tool: its outcome is asked for again under the same name', () => {
     const run = says(one(), wants(READ.toolId))
-    const before = owedTo(run, 'use')
+    const before = owedTo(run, 'call-tool')
     run.when(now)
     expect(run.told().at(-1)).toBe('run.paused')
     expect(run.owed).toEqual([])
     run.when(resume)
-    expect(owedTo(run, 'use')).toEqual(before)
+    expect(owedTo(run, 'call-tool')).toEqual(before)
     says(returns(run), answered())
     expect(eventsOf(run, 'agent.toolCalled')).toHaveLength(1)
     expect(statusOf(run.state)).toBe('completed')
@@ -278,7 +278,7 @@ describe('a node that is tried again', () => {
     breaks(run)
     expect(run.told().at(-1)).toBe('node.retried a')
     briefs(run.after(10), { tools: [READ] })
-    expect(owedTo(run, 'think')).toMatchObject({ call: 1, attempt: 1 })
+    expect(owedTo(run, 'call-model')).toMatchObject({ call: 1, attempt: 1 })
     returns(says(run, wants(READ.toolId)))
     says(run, answered())
     expect(payloads(run, 'provider.usage').map(({ totalTokens, cacheHit }) => [totalTokens, cacheHit])).toEqual([

@@ -75,7 +75,7 @@ describe('what an earlier attempt of a node has paid for', () => {
     breaks(run)
     expect(spentBy(run)!.tokens).toBe(1_100)
     again(run)
-    expect(owedTo(run, 'think')).toMatchObject({ call: 1, attempt: 2 })
+    expect(owedTo(run, 'call-model')).toMatchObject({ call: 1, attempt: 2 })
     says(run, answered())
     expect(usages(run)).toEqual([
       [0, false],

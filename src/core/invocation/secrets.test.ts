@@ -33,7 +33,7 @@ describe('the reasoning of an agent whose run keeps secrets', () => {
 
   it('R-EVENT-5 R-EVENT-6: is asked for whole, masked, and only then cut: a summary ends within no secret', () => {
     const run = keeping()
-    expect(owedTo(run, 'think')!.verbosity).toBe('full')
+    expect(owedTo(run, 'call-model')!.verbosity).toBe('full')
     const before = 'x'.repeat(SUMMARY_LENGTH - 10)
     says(run, { said: answered(), reasoning: `${before}${SECRET} and so on` })
     const [reasoned] = payloads(run, 'agent.reasoned')
@@ -44,7 +44,7 @@ describe('the reasoning of an agent whose run keeps secrets', () => {
 
   it('R-EVENT-5: off is off', () => {
     const run = keeping('off')
-    expect(owedTo(run, 'think')!.verbosity).toBe('off')
+    expect(owedTo(run, 'call-model')!.verbosity).toBe('off')
     says(run, { said: answered(), reasoning: SECRET })
     expect(payloads(run, 'agent.reasoned')).toEqual([])
   })

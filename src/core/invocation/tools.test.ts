@@ -41,9 +41,14 @@ describe('tools that a model may call', () => {
       principal: 'core.system',
       transport: 'mcp',
     })
-    expect(owedTo(run, 'use')).toMatchObject({ toolId: READ.toolId, position: 0, call: 1, contents: 'thought-a-1' })
+    expect(owedTo(run, 'call-tool')).toMatchObject({
+      toolId: READ.toolId,
+      position: 0,
+      call: 1,
+      contents: 'thought-a-1',
+    })
     returns(run)
-    expect(owedTo(run, 'use')).toMatchObject({ toolId: SEND.toolId, position: 1, call: 1, repeat: 'never' })
+    expect(owedTo(run, 'call-tool')).toMatchObject({ toolId: SEND.toolId, position: 1, call: 1, repeat: 'never' })
     returns(run, { durationMs: 12 })
     const called = eventsOf(run, 'agent.toolCalled')
     const returned = eventsOf(run, 'agent.toolReturned')
@@ -118,10 +123,10 @@ describe('tools that a model may not call', () => {
     const run = withTools()
     says(run, wants(toolId))
     expect(eventsOf(run, 'agent.toolCalled')).toEqual([])
-    expect(owedTo(run, 'use')).toBeUndefined()
+    expect(owedTo(run, 'call-tool')).toBeUndefined()
     // The model is asked again, and told that there is no such tool.
     expect(story(run).slice(-1)).toEqual(['assay.model.requested < provider.usage'])
-    expect(owedTo(run, 'think')!.invocation.rounds).toEqual([
+    expect(owedTo(run, 'call-model')!.invocation.rounds).toEqual([
       { contents: 'thought-a-1', wanted: [{ toolId, argsHash: HASH }], results: {} },
     ])
   })
@@ -137,12 +142,12 @@ describe('tools that a model may not call', () => {
   it('R-TOOL-1: among foreign ones, those of the surface are called, one after the other', () => {
     const run = withTools()
     says(run, wants('x:other', READ.toolId, { argsHash: HASH }, SEND.toolId))
-    expect(owedTo(run, 'use')).toMatchObject({ position: 1 })
+    expect(owedTo(run, 'call-tool')).toMatchObject({ position: 1 })
     returns(run)
-    expect(owedTo(run, 'use')).toMatchObject({ position: 3 })
+    expect(owedTo(run, 'call-tool')).toMatchObject({ position: 3 })
     returns(run)
     expect(calls(run)).toEqual([`${READ.toolId} ok`, `${SEND.toolId} ok`])
-    expect(owedTo(run, 'think')!.invocation.rounds[0]!.results).toEqual({
+    expect(owedTo(run, 'call-model')!.invocation.rounds[0]!.results).toEqual({
       1: { contents: 'result-a-1-1' },
       3: { contents: 'result-a-1-3' },
     })
@@ -154,7 +159,7 @@ describe('tools that a model may not call', () => {
     for (let n = 0; n < 16; n += 1) returns(run)
     expect(eventsOf(run, 'agent.toolCalled')).toHaveLength(16)
     expect(run.told().at(-1)).toBe('assay.model.requested a')
-    expect(owedTo(run, 'think')!.invocation.rounds[0]!.wanted[16]).toEqual({ argsHash: HASH })
+    expect(owedTo(run, 'call-model')!.invocation.rounds[0]!.wanted[16]).toEqual({ argsHash: HASH })
   })
 
   it('R-TOOL-4 R-LIVE-31: without the scope it is told, forbidden, and not called', () => {
@@ -174,7 +179,7 @@ describe('tools that a model may not call', () => {
         requiredScopes: ['files:read', 'files:write'],
       },
     })
-    expect(owedTo(run, 'use')).toMatchObject({ toolId: READ.toolId, position: 1 })
+    expect(owedTo(run, 'call-tool')).toMatchObject({ toolId: READ.toolId, position: 1 })
     returns(run)
     says(run, answered())
     expect(statusOf(run.state)).toBe('completed')
@@ -209,7 +214,7 @@ describe('tools that a model may not call', () => {
     const { payload } = eventsOf(run, 'agent.toolReturned')[0]!
     expect(payload).toMatchObject({ status: 'error', error: { code: 'invalid_arguments' } })
     expect(payload).not.toHaveProperty('durationMs')
-    expect(owedTo(run, 'use')).toBeUndefined()
+    expect(owedTo(run, 'call-tool')).toBeUndefined()
     expect(JSON.stringify(run.log.map(event => event.payload))).not.toContain('must be a string')
     expect(run.told().at(-1)).toBe('assay.model.requested a')
   })

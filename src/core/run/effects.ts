@@ -60,7 +60,7 @@ export type Effect =
     }
   /** Find out about a result what the host can find out by itself. */
   | {
-      readonly kind: 'inspect'
+      readonly kind: 'gather-evidence'
       readonly nodeId: string
       readonly since: number
       readonly bound: BoundGate
@@ -72,7 +72,7 @@ export type Effect =
       readonly output: Json
     }
   | {
-      readonly kind: 'call'
+      readonly kind: 'call-provider'
       readonly nodeId: string
       readonly since: number
       readonly provider: string
@@ -83,14 +83,14 @@ export type Effect =
       readonly transcript?: { readonly from: number; readonly to: number }
     }
   | {
-      readonly kind: 'check'
+      readonly kind: 'check-schema'
       readonly nodeId: string
       readonly since: number
       readonly schema: JsonObject
       readonly value: Json
     }
   | {
-      readonly kind: 'brief'
+      readonly kind: 'prepare-agent'
       readonly nodeId: string
       readonly since: number
       readonly wait: Invoking
@@ -103,7 +103,7 @@ export type Effect =
       readonly feedback?: Feedback
     }
   | {
-      readonly kind: 'think'
+      readonly kind: 'call-model'
       readonly nodeId: string
       readonly since: number
       readonly role: ModelRole
@@ -115,7 +115,7 @@ export type Effect =
       readonly verbosity: 'summary' | 'full' | 'off'
     }
   | {
-      readonly kind: 'use'
+      readonly kind: 'call-tool'
       readonly nodeId: string
       readonly since: number
       readonly ordinal: number
@@ -130,12 +130,12 @@ export type Effect =
     }
   | { readonly kind: 'continue'; readonly since: number }
   /** Go on telling what the source of this replay went through. */
-  | { readonly kind: 'retell'; readonly since: number; readonly fork: Fork }
+  | { readonly kind: 'replay'; readonly since: number; readonly fork: Fork }
 
 export function pending({ plan }: Pick<Rules, 'plan'>, state: RunState): readonly Effect[] {
   if (state.phase !== 'active') return []
   // R-REPLAY-12: nothing else is ever owed to a replay, so it cannot reach the world.
-  if (state.fork?.mode === 'replay') return [{ kind: 'retell', since: state.fork.fromSeq, fork: state.fork }]
+  if (state.fork?.mode === 'replay') return [{ kind: 'replay', since: state.fork.fromSeq, fork: state.fork }]
   if (state.mode.kind === 'paused') return []
   const effects: Effect[] = hasReadyNodes({ plan }, state) ? [{ kind: 'continue', since: state.next }] : []
   for (const index of state.open) {
@@ -163,10 +163,10 @@ function owedTo(rules: Pick<Rules, 'plan'>, state: Active, planNode: PlanNode, n
 }
 
 function owedByHost({ node: { id: nodeId } }: PlanNode, { wait, since }: OnHost): Effect[] {
-  if (wait.kind === 'check') return [{ kind: 'check', nodeId, since, schema: wait.schema, value: wait.value }]
+  if (wait.kind === 'check') return [{ kind: 'check-schema', nodeId, since, schema: wait.schema, value: wait.value }]
   if (wait.kind !== 'effect') return []
   const { kind: _, ...asked } = wait
-  return [{ kind: 'call', nodeId, since, ...asked }]
+  return [{ kind: 'call-provider', nodeId, since, ...asked }]
 }
 
 /** When the run must be looked at again even if nobody says so; null when it has ended. */

@@ -682,7 +682,7 @@ describe('effects', () => {
       ['assay.conformance'],
     ).start()
     const ordinals: number[] = []
-    while (run.owed[0]?.kind === 'call') {
+    while (run.owed[0]?.kind === 'call-provider') {
       ordinals.push(run.owed[0].ordinal)
       run.when({
         type: 'EffectAnswered',

@@ -27,7 +27,7 @@ export function verificationEffects(planNode: PlanNode, node: Reviewed, state: A
   const { bound, attempt, round, dimensions, subject } = wanted
   const output = shownResult(state, planNode, subject)
   const { result, sequence: since } = subject
-  return [{ kind: 'inspect', nodeId, since, bound, attempt, round, dimensions, result, output }]
+  return [{ kind: 'gather-evidence', nodeId, since, bound, attempt, round, dimensions, result, output }]
 }
 
 /** One is started at a time, in their order, so that every host tells the same log; all of them work at once. */

@@ -64,7 +64,7 @@ describe('a gate over what an agent comes to', () => {
     expect(payloads(run, 'assay.rework.began')).toEqual([
       { gateId: 'g1', attempt: 2, point: 'node', scope: 'targeted' },
     ])
-    const { feedback, since, wait } = owedTo(run, 'brief')!
+    const { feedback, since, wait } = owedTo(run, 'prepare-agent')!
     expect(feedback).toMatchObject({ gateId: 'g1', attempt: 1, findings: [{ dimension: 'correctness' }] })
     expect(since).toBe(run.sequence('assay.rework.began'))
     expect(wait.ordinal).toBe(1)
@@ -83,7 +83,7 @@ describe('a gate over what an agent comes to', () => {
     breaks(run)
     expect(eventsOf(run, 'node.retried')).toHaveLength(1)
     run.after(10)
-    expect(owedTo(run, 'brief')!.feedback).toMatchObject({ attempt: 1 })
+    expect(owedTo(run, 'prepare-agent')!.feedback).toMatchObject({ attempt: 1 })
     says(briefs(run), answered('second'))
     expect(wantedOf(run)).toMatchObject({ attempt: 2 })
     judged(run)

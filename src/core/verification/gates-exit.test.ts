@@ -53,7 +53,7 @@ describe('a gate at the exit of a workflow', () => {
   it('R-DWS-20: sent back, the phase and what follows it run again; what came before does not', () => {
     const run = judged(says(begun(), answered('first')), poor())
     expect(payloads(run, 'assay.rework.began')).toEqual([{ gateId: 'g1', attempt: 2, point: 'run', scope: 'targeted' }])
-    expect(owedTo(run, 'brief')!.feedback).toMatchObject({ gateId: 'g1', attempt: 1 })
+    expect(owedTo(run, 'prepare-agent')!.feedback).toMatchObject({ gateId: 'g1', attempt: 1 })
     says(briefs(run), answered('second'))
     expect(wantedOf(run)).toMatchObject({ attempt: 2, result: { outputs: { payload: 'second' } } })
     judged(run)
@@ -83,7 +83,7 @@ describe('a gate at the exit of a workflow', () => {
     const run = judged(says(begun({ behaviour: asks }), answered('first')))
     expect(statusOf(run.state)).toBe('waiting-approval')
     run.when(answer('a', { action: 'refine', refineFeedback: { scope: 'whole', text: 'shorter' } }))
-    expect(owedTo(run, 'brief')!.feedback).toMatchObject({ note: { text: 'shorter' } })
+    expect(owedTo(run, 'prepare-agent')!.feedback).toMatchObject({ note: { text: 'shorter' } })
     judged(says(briefs(run), answered('second'))).when(answer('a', { action: 'accept' }))
     expect(outputs(run)).toEqual({ payload: 'second' })
   })

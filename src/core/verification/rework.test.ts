@@ -27,7 +27,7 @@ describe('rework: supervisor where no supervisor hands the work over', () => {
     expect(verdicts(run)).toMatchObject([{ verdict: 'revise' }])
     expect(payloads(run, 'assay.result.withheld')).toEqual([])
     expect(payloads(run, 'assay.rework.began')).toEqual([{ gateId: 'g1', attempt: 2, point, scope: 'targeted' }])
-    expect(owedTo(run, 'brief')!.feedback).toMatchObject({ gateId: 'g1', attempt: 1 })
+    expect(owedTo(run, 'prepare-agent')!.feedback).toMatchObject({ gateId: 'g1', attempt: 1 })
     says(briefs(run), answered('second'))
     expect(wantedOf(run)).toMatchObject({ attempt: 2 })
     judged(run)

@@ -13,7 +13,7 @@ type Thought = AgentAnswer<ModelReply, ThoughtContents>
  * One call of a model. If a host died in the middle of it, the run is told so first: the call may have been billed, and
  * is only made again once that is accounted for.
  */
-export const think: PerformEffect<'think'> = async (context, run, effect, signal) => {
+export const think: PerformEffect<'call-model'> = async (context, run, effect, signal) => {
   const { nodeId, since, ordinal, call, attempt, invocation } = effect
   const claiming = { nodeId, ordinal: `${ordinal}.${call}`, provider: invocation.brief.provider, attempt }
   let lost = false
@@ -58,7 +58,7 @@ async function reused(
   context: EffectContext,
   { tenant }: LoadedRun,
   cacheKey: string,
-  { verbosity }: EffectOf<'think'>,
+  { verbosity }: EffectOf<'call-model'>,
 ): Promise<Thought | undefined> {
   if (!context.reuseAnswers) return undefined
   const known = await answeredBefore<ModelReply, ThoughtContents>(context, tenant, cacheKey)
@@ -73,7 +73,7 @@ async function reused(
 async function requestOf(
   context: EffectContext,
   { tenant }: LoadedRun,
-  { invocation, role, maxOutputTokens, verbosity }: EffectOf<'think'>,
+  { invocation, role, maxOutputTokens, verbosity }: EffectOf<'call-model'>,
   id: string,
   signal: AbortSignal,
 ): Promise<ThinkAsk | undefined> {

@@ -6,7 +6,7 @@ import type { EffectOf, PerformEffect, EffectContext } from './effect-context.js
 import { readTranscript } from './transcript.js'
 
 /** An effect of a named provider. One that must not happen twice is not begun anew by whoever finds it half done. */
-export const call: PerformEffect<'call'> = async (context, run, effect, signal) => {
+export const call: PerformEffect<'call-provider'> = async (context, run, effect, signal) => {
   const { provider, repeat } = effect
   const told = await runOnce<EffectAnswer>(context, run, effect, {
     perform: async (id, again, sending) => {
@@ -26,7 +26,7 @@ export const call: PerformEffect<'call'> = async (context, run, effect, signal) 
 async function perform(
   context: EffectContext,
   runId: string,
-  effect: EffectOf<'call'>,
+  effect: EffectOf<'call-provider'>,
   id: string,
   signal: AbortSignal,
 ): Promise<EffectAnswer> {
@@ -56,7 +56,7 @@ const unknownOutcome = (provider: string): EffectAnswer => ({
   retryable: false,
 })
 
-function answered({ nodeId, since }: EffectOf<'call'>, answer: EffectAnswer) {
+function answered({ nodeId, since }: EffectOf<'call-provider'>, answer: EffectAnswer) {
   const told = answer.ok
     ? { ok: true as const, output: answer.output }
     : {

@@ -4,7 +4,7 @@ import type { PerformEffect } from './effect-context.js'
 import { contentsOf, errorOf, GONE, sealedEffect } from './sealed.js'
 
 /** One call of one tool. One that must not be called twice is not called by whoever finds it half done. */
-export const use: PerformEffect<'use'> = async (context, run, effect, signal) => {
+export const use: PerformEffect<'call-tool'> = async (context, run, effect, signal) => {
   const { nodeId, since, ordinal, call, position, toolId, repeat, agentId, principal, contents } = effect
   const claiming = { nodeId, ordinal: `${ordinal}.${call}.${position}`, provider: toolId }
   const told = await sealedEffect<ToolReply, ToolContents>(context, run, claiming, async (id, again, sending) => {

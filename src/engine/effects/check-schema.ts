@@ -2,7 +2,7 @@ import { failure } from '../../core/problem.js'
 import type { PerformEffect } from './effect-context.js'
 
 /** Checks a value against a schema its author wrote, away from the main thread. */
-export const check: PerformEffect<'check'> = async (context, _run, { nodeId, since, schema, value }) => {
+export const check: PerformEffect<'check-schema'> = async (context, _run, { nodeId, since, schema, value }) => {
   const problem = await context.schemas.check(schema, value)
   const answer =
     problem === undefined

@@ -3,7 +3,7 @@ import { taggedSha256OfJson } from '../../digest.js'
 import type { EffectOf, PerformEffect } from './effect-context.js'
 
 /** Evidence first: what the host can find out by itself, and what is known of those who will judge. */
-export const inspect: PerformEffect<'inspect'> = async (context, { tenant, runId }, effect, signal) => {
+export const inspect: PerformEffect<'gather-evidence'> = async (context, { tenant, runId }, effect, signal) => {
   const { nodeId, since, bound, attempt, round, dimensions, result, output } = effect
   const gateId = bound.gate.gate_id
   const hidden = sameJson(result, output) ? {} : { hidden: result }
@@ -16,4 +16,4 @@ export const inspect: PerformEffect<'inspect'> = async (context, { tenant, runId
 }
 
 /** The event that brought a result names it as well as its content, and gives nothing away to whoever tries values. */
-const nameOf = (runId: string, { nodeId, since }: EffectOf<'inspect'>): Json => ({ runId, nodeId, since })
+const nameOf = (runId: string, { nodeId, since }: EffectOf<'gather-evidence'>): Json => ({ runId, nodeId, since })

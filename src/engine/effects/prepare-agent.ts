@@ -8,7 +8,7 @@ import { errorOf, sealedEffect } from './sealed.js'
 import { readTranscript } from './transcript.js'
 
 /** Finds out whom the node means, by which model, with which words and tools. Nothing leaves the host. */
-export const brief: PerformEffect<'brief'> = async (context, run, effect, signal) => {
+export const brief: PerformEffect<'prepare-agent'> = async (context, run, effect, signal) => {
   const { nodeId, since, wait, workflowPrompts, variables, ai, models } = effect
   const { agent, role, task, ordinal, returnSchema, prompts = {} } = wait
   // A worker that works again is a run of its own, so what was found comes with what the run was given.

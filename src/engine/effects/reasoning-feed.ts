@@ -18,7 +18,7 @@ export class ReasoningFeed {
   constructor(
     private readonly context: Pick<EffectContext, 'runs' | 'clock'>,
     private readonly runId: string,
-    private readonly effect: EffectOf<'think'>,
+    private readonly effect: EffectOf<'call-model'>,
   ) {
     const { verbosity } = effect
     this.#most =

@@ -13,7 +13,7 @@ import type { PerformEffect } from './effect-context.js'
  * Goes on with a replay that its first commit did not finish. It is told again from its beginning, which gives the same
  * events, and what is not in its log yet is appended.
  */
-export const replay: PerformEffect<'retell'> = async (context, { rules, runId, state }, { fork }, signal) => {
+export const replay: PerformEffect<'replay'> = async (context, { rules, runId, state }, { fork }, signal) => {
   const replay = await openReplay(context.store, rules, fork, runId)
   const known = state.phase === 'absent' ? 0 : state.next
   for (let events = nextBatch(replay, known); events !== undefined; events = nextBatch(replay, known)) {

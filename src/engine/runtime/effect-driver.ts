@@ -165,10 +165,10 @@ export class Driver {
 
 const keyOf = (effect: Effect): string => {
   const worker = 'worker' in effect ? `:${effect.worker}` : ''
-  if (effect.kind === 'think') return `think:${effect.nodeId}:${effect.since}:${effect.call}.${effect.attempt}`
-  if (effect.kind === 'inspect')
+  if (effect.kind === 'call-model') return `think:${effect.nodeId}:${effect.since}:${effect.call}.${effect.attempt}`
+  if (effect.kind === 'gather-evidence')
     return `inspect:${effect.nodeId}:${effect.since}:${effect.bound.gate.gate_id}:${effect.attempt}.${effect.round}`
-  if (effect.kind === 'use') return `use:${effect.nodeId}:${effect.since}:${effect.call}.${effect.position}`
+  if (effect.kind === 'call-tool') return `use:${effect.nodeId}:${effect.since}:${effect.call}.${effect.position}`
   return 'nodeId' in effect
     ? `${effect.kind}:${effect.nodeId}:${effect.since}${worker}`
     : `${effect.kind}:${effect.since}`
@@ -179,7 +179,7 @@ function performEffect(
   run: LoadedRun,
   effect: Effect,
   signal: AbortSignal,
-): ReturnType<PerformEffect<'call'>> {
+): ReturnType<PerformEffect<'call-provider'>> {
   switch (effect.kind) {
     case 'continue':
       return Promise.resolve({ input: { type: 'Continue' } })
@@ -189,19 +189,19 @@ function performEffect(
       return watchChild(context, run, effect, signal)
     case 'cancel-child':
       return cancelChild(context, run, effect, signal)
-    case 'check':
+    case 'check-schema':
       return check(context, run, effect, signal)
-    case 'call':
+    case 'call-provider':
       return call(context, run, effect, signal)
-    case 'inspect':
+    case 'gather-evidence':
       return inspect(context, run, effect, signal)
-    case 'brief':
+    case 'prepare-agent':
       return brief(context, run, effect, signal)
-    case 'think':
+    case 'call-model':
       return think(context, run, effect, signal)
-    case 'use':
+    case 'call-tool':
       return use(context, run, effect, signal)
-    case 'retell':
+    case 'replay':
       return replay(context, run, effect, signal)
   }
 }

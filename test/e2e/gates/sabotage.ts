@@ -9,21 +9,21 @@ export type Patch = { readonly file: string; readonly find: RegExp; readonly put
 
 /** What workers bring back is merged without asking for a gate. */
 export const MERGE_UNASKED: Patch = {
-  file: 'core/run/handoff.js',
+  file: 'core/handoff/decide.js',
   find: /const isOpen = .*;/,
   put: 'const isOpen = true;',
 }
 
 /** No result has a gate before it. */
 export const NO_GATES: Patch = {
-  file: 'core/run/gating.js',
+  file: 'core/verification/attempt.js',
   find: /export const nextGate = [^;]*;/,
   put: 'export const nextGate = () => undefined;',
 }
 
 /** Verdicts are about something that was judged another time. */
 export const STALE_VERDICTS: Patch = {
-  file: 'core/run/verdict.js',
+  file: 'core/verification/verdict.js',
   find: /(gateId: gate\.gate_id,\s+attempt,\s+)resultHash,(\s+\.\.\.\(record)/,
   put: "$1resultHash: 'sha256:0',$2",
 }

@@ -8,7 +8,7 @@ import { expect, it } from 'vitest'
 
 /** Says that it is ready, makes the key when it is told to, and says which it has got. */
 const RACER = `
-  import { ensureDataKey } from '${new URL('../../dist/vault/data-key.js', import.meta.url)}'
+  import { ensureDataKey } from '${new URL('../../../dist/vault/data-key.js', import.meta.url)}'
   process.stderr.write('ready')
   for await (const _ of process.stdin) process.stdout.write((await ensureDataKey(process.argv[1]))[0].toString('hex'))`
 

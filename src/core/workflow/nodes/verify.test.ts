@@ -28,7 +28,7 @@ const given = (agentId: string) => started({ agentId, bundle: BUNDLE, schema: SC
 
 describe('the node of a verifier', () => {
   test('R-DWS-4 R-DWS-33: an agent is asked for its verdict on the bundle, and is given nothing besides', () => {
-    const { wait, workflowPrompts } = owedTo(given('local.acme.critic'), 'brief', 'verify')!
+    const { wait, workflowPrompts } = owedTo(given('local.acme.critic'), 'prepare-agent', 'verify')!
     expect(wait).toEqual({
       kind: 'agent',
       agent: { agentId: 'local.acme.critic' },
@@ -41,7 +41,7 @@ describe('the node of a verifier', () => {
   })
 
   test('the host’s own verifier needs no catalogue', () => {
-    const { wait } = owedTo(given('assay.verifier'), 'brief', 'verify')!
+    const { wait } = owedTo(given('assay.verifier'), 'prepare-agent', 'verify')!
     expect(wait.agent).toEqual({ agentId: 'assay.verifier', inline: { systemPrompt: expect.any(String) } })
   })
 
