@@ -1,3 +1,38 @@
+/**
+ * What a run may spend: tokens, money, tool calls and retries (contract agents §18). Whatever is about to be spent is
+ * set aside first, so that no ceiling is crossed: not by calls that are made at once, not by children, not across a
+ * crash.
+ *
+ * | budget    | entered by                          | left by, to                                                     |
+ * |-----------|-------------------------------------|-----------------------------------------------------------------|
+ * | unbounded | run.started, where nothing is       | assay.run.forked with a budget: to bounded                      |
+ * |           | bounded                             |                                                                 |
+ * | bounded   | budget.reserved                     | a threshold is reached: budget.threshold.crossed, stays; once   |
+ * |           |                                     | per dimension                                                   |
+ * |           |                                     | a step would cross a ceiling: budget.exhausted, to exhausted    |
+ * | exhausted | budget.exhausted                    | cap.breached, run.failed with `budget_exhausted` (`exhaust.ts`) |
+ *
+ * | amount             | set aside by           | becomes spent by                                                    |
+ * |--------------------|------------------------|---------------------------------------------------------------------|
+ * | a model call       | assay.model.requested  | provider.usage: what it took; assay.model.lost: all of it           |
+ * | a worker's grant   | dispatch.began         | child.completed, .failed, .cancelled: what it spent; let go while   |
+ * |                    |                        | it runs, node.cancelled: all of it                                  |
+ * | a verifier's grant | assay.verifier.began   | assay.verifier.ended: what it spent; node.cancelled: as above       |
+ * | a tool call        | -                      | agent.toolCalled                                                    |
+ * | a retry            | -                      | node.retried, envelope.retry.attempted                              |
+ *
+ *  I1  The ceiling of a dimension is the least of what the run was granted, what it asked for, and what the host and
+ *      its ancestors allow. It is written down when the run starts; later settings change nothing, a branch may bring
+ *      its own.
+ *  I2  Spent and set aside together stay beneath each ceiling. A provider that bills more than was set aside is the
+ *      one way over it, and the run ends there.
+ *  I3  Spending is read off events that are there for other reasons (`evolve.ts`): nothing is counted twice, and what
+ *      an earlier attempt of a node has paid for is not counted again.
+ *  I4  What is set aside is derived from the state, never stored: what is no longer under way is free by itself.
+ *  I5  A step that only others' set-asides stand in the way of waits (`not-yet`); a retry is given up instead.
+ *  I6  Money is counted in whole billionths of a dollar, so sums are exact; exactly at a ceiling is not over it.
+ */
+
 import type { DecisionContext, RunLimits } from '../run/decision-context.js'
 import type { RunStarted } from '../run/events.js'
 import type { Active, RunBase } from '../run/state.js'
@@ -21,11 +56,6 @@ import {
   shareOf,
   type Spend,
 } from './budget.js'
-
-/**
- * Money, tokens, tool calls and retries of a run (contract agents §18). Whatever is about to be spent is set aside
- * first, so a ceiling is never crossed: not by calls that are made at once, not by children, not across a crash.
- */
 
 /** R-BUDGET-2: what the run was given, what it asked for, and what host and ancestors allow: the least of each. */
 export const policies = ({ started }: Pick<RunBase, 'started'>): readonly BudgetPolicy[] => [

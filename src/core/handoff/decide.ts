@@ -1,3 +1,39 @@
+/**
+ * Handing work to workers, each a run of its own (contract agents §4). One machine per worker, in `workers` of the
+ * node that hands over (`core.dispatch`, `core.subWorkflow`); each transition is a `core.workflowChain.event` of the
+ * phase that is named here.
+ *
+ * | worker      | entered by                    | left by, to                                                         |
+ * |-------------|-------------------------------|---------------------------------------------------------------------|
+ * | pending     | node.started;                 | its turn has come: dispatch.began, to dispatching                   |
+ * |             | assay.rework.began            |                                                                     |
+ * | dispatching | dispatch.began;               | ChildStarted: node.dispatched, dispatch.succeeded, to running       |
+ * |             | assay.run.forked, where it    | ChildRefused: dispatch.failed, to done                              |
+ * |             | was running                   |                                                                     |
+ * | running     | dispatch.succeeded            | ChildWaits: assay.child.status, stays                               |
+ * |             |                               | ChildEnded: child.completed, to completed, or to done where nothing |
+ * |             |                               | is mapped back; child.failed or child.cancelled, to done            |
+ * | completed   | child.completed               | every gate has passed it: output.harvested, to done (`merge.ts`)    |
+ * |             |                               | a person refuses the merge: interrupt.resolved, to done             |
+ * |             |                               | its gate: assay.result.withheld, to done; assay.rework.began, to    |
+ * |             |                               | pending                                                             |
+ * | done        | all of these                  | never; with the last of them the node settles                       |
+ *
+ *  I1  The cause of a transition is the one before it; of the first, the decision that named the worker, or else the
+ *      node.started.
+ *  I2  The order of the log depends on the decision and on what workers do, never on the host: they begin, are started
+ *      and are merged in the order in which they were named, also where all work at once.
+ *  I3  In sequence a worker begins when the one before it is done, and is given what that one has left in the
+ *      variables.
+ *  I4  What a worker brings is merged only when every gate has let it pass, and where a person must accept it, with a
+ *      yes.
+ *  I5  A worker's failure does not end the hand-off; what it means is the node type's to say: a dispatch completes and
+ *      tells its supervisor, a sub-workflow fails unless it absorbs it.
+ *  I6  What a worker may spend is set aside with dispatch.began; what it has spent is counted when it ends.
+ *  I7  `handoffMove` alone says what the run can do by itself: `advance` does it, and `pending` owes no start before
+ *      it is done.
+ */
+
 import { type Failure, failure } from '../problem.js'
 import { FEEDBACK_INPUT } from '../verification/feedback.js'
 import type { Json, JsonObject } from '../json.js'
@@ -17,13 +53,7 @@ import type { DecisionContext } from '../run/decision-context.js'
 import { type OnWorkers, questionOf } from '../run/waiting.js'
 import { MAX_VALUE_BYTES, sizeUpTo } from '../run/value-size.js'
 
-/**
- * OnWorkers work to workers (contract agents §4). Each transition of each worker is one event whose cause is the
- * transition before it, back to the decision that named the worker. The order depends on the decision and on what the
- * workers do, never on the host: in parallel, too, results are merged in the order of the decision.
- *
- * This begins, merges and settles whatever can be now.
- */
+/** Begins, merges and settles whatever can be now. */
 export function proceedHandoff(context: DecisionContext, planNode: PlanNode): void {
   const next = () =>
     context.isRunning && !context.isFull ? handoffMove(context, context.active, planNode.index) : undefined

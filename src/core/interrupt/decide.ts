@@ -1,3 +1,41 @@
+/**
+ * Asking someone outside (`ask.ts`), and making something of the answer. A question belongs to the node that asks and
+ * is kept where that node waits; a node has one at a time.
+ *
+ * | who asks                        | kept in the node as          | a closing answer goes to                         |
+ * |---------------------------------|------------------------------|--------------------------------------------------|
+ * | a node type, by a step `asking` | person: `asked`              | `settleNode`                                     |
+ * | an agent that is not sure       | agent: `asked`               | `heldAnswered`: the result stands, or the node   |
+ * | enough                          |                              | fails                                            |
+ * | a merge, before it is made      | workers: `hold` merging      | `mergeAnswered`: merged, or the worker has       |
+ * |                                 |                              | failed                                           |
+ * | a gate                          | workers, gate: `hold` asking | `gateAnswered`: pass, revise or fail             |
+ * | (`verification/escalate.ts`)    |                              |                                                  |
+ *
+ * | question | entered by               | left by, to                                                                 |
+ * |----------|--------------------------|-----------------------------------------------------------------------------|
+ * | none     | interrupt.resolved       | `ask`: interrupt.requested, node.suspended: to open                         |
+ * | open     | interrupt.requested      | a vote that does not decide: assay.interrupt.voted, stays                   |
+ * |          |                          | a question in return: assay.interrupt.asked, stays                          |
+ * |          |                          | an answer that decides: interrupt.resolved, node.resumed, to none           |
+ * |          |                          | TimeCame at `answerDueAt`: the same, as a refusal                           |
+ * |          |                          | node.cancelled: gone, and whoever answers is told so                        |
+ *
+ *  I1  Exactly one answer closes a question: answers are judged one by one against the state, and later ones are
+ *      refused.
+ *  I2  No question is put twice: its key counts the questions of its node, and it is in the log before anybody sees
+ *      it.
+ *  I3  Nobody answering is never a yes: an approval, or a result that is held, is refused; anything else fails its
+ *      node.
+ *  I4  Who answered comes from the credential, and of an approval only what belongs to its action is kept.
+ *  I5  An answer that says on sight of what it was given (`claimedHash`) is refused when that is not what is shown.
+ *  I6  A refusal changes nothing: a run that is paused, stopping or out of time, and a replay, leave the question as
+ *      it was.
+ *  I7  Nothing hidden is told: values that carry a secret are masked, in the question and in the answer.
+ *  I8  The older events approval.* and clarification.* say the same for readers that know no interrupt.*; nothing is
+ *      folded from them.
+ */
+
 import { type Interrupt, judgeAnswer, type Resolution } from './interrupt.js'
 import { isObject, type Json } from '../json.js'
 import { present } from '../present.js'

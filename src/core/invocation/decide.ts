@@ -1,3 +1,40 @@
+/**
+ * One agent at work on one task (contract agents §14.3): rounds between a model and tools until there is a result.
+ * The rounds are states, and what was answered is in the log, so whoever takes over after a crash goes on from the
+ * latest round. Here the work begins and its next step is chosen; `model-call.ts` and `tool-call.ts` take it,
+ * `conclude.ts` ends it.
+ *
+ * | node, now       | entered by                      | left by, to                                                   |
+ * |-----------------|---------------------------------|---------------------------------------------------------------|
+ * | brief           | node.started;                   | AgentBriefed: agent.invocation.started, to between            |
+ * |                 | assay.rework.began              |                                                               |
+ * | agent, between  | agent.invocation.started,       | the model asks for a tool: agent.toolCalled, to using         |
+ * |                 | provider.usage,                 | else: assay.model.requested, to thinking                      |
+ * |                 | assay.model.lost,               | what it needs is set aside by others: stays until they settle |
+ * |                 | agent.toolReturned,             |                                                               |
+ * |                 | envelope.retry.attempted        |                                                               |
+ * | agent, thinking | assay.model.requested           | ModelReasoned: agent.reasoning.delta, stays                   |
+ * |                 |                                 | ModelAnswered: provider.usage, to between; with a result,     |
+ * |                 |                                 | agent.decided; unusable or cut off, envelope.retry.attempted; |
+ * |                 |                                 | refused, envelope.refusal, and the node fails                 |
+ * |                 |                                 | ModelLost, an immediate pause: assay.model.lost, to between   |
+ * | agent, using    | agent.toolCalled                | ToolAnswered: agent.toolReturned, to between                  |
+ * | agent, `asked`  | interrupt.requested             | interrupt.resolved: concluded, or the node fails              |
+ * | gate, point     | assay.result.staged             | passed: concluded; sent back: to brief; else the node fails   |
+ * | node            |                                 |                                                               |
+ * | host            | agent.invocation.completed      | the node settles in the same decision                         |
+ *
+ *  I1  agent.invocation.started and agent.invocation.completed bracket all that the agent does, however it ends.
+ *  I2  A call is in the log before it is made, and the most that it may cost is set aside with it.
+ *  I3  One provider.usage or assay.model.lost for each assay.model.requested, one agent.toolReturned for each
+ *      agent.toolCalled.
+ *  I4  One call at a time; an outcome that names another call or position is heard by nobody.
+ *  I5  A result that breaks the agent's schema is asked for again and never delivered; a refusal is never asked again.
+ *  I6  A tool is called only from the surface of the brief, and only with the scopes of whom the run acts for.
+ *  I7  What models and tools were told and answered is sealed and kept apart (`contents`). The log tells the result,
+ *      reasoning as far as the run lets it, and else keys, numbers and hashes.
+ */
+
 import type { Brief } from './brief.js'
 import { modelProblem } from '../budget/budget.js'
 import { nextCall } from './state.js'
@@ -10,12 +47,6 @@ import { policies } from '../budget/decide.js'
 import { type Active, nodeAt } from '../run/state.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { type OutcomeOf, working } from './lifecycle.js'
-
-/**
- * One agent at work on one task (contract agents §14.3). The rounds between model and tools are states: what has been
- * answered is in the log, so whoever takes over after a crash goes on from the latest round. Here it begins, and what it
- * does next is chosen; `call-model.ts` and `call-tool.ts` do it, `conclude.ts` ends it.
- */
 
 /** Steps 0–4 and 6a: the bracket, the model, the prompts, the tools, the task. */
 export function briefed(

@@ -1,3 +1,36 @@
+/**
+ * Telling a run again: the rules of today hear every input that its source heard, at the time it was heard. Nothing
+ * is called and nobody is asked. A branch, which goes on by itself, begins in `fork.ts`; `guide.ts` leads both
+ * through the decision that the cut goes through.
+ *
+ * | `Replay`   | entered by                       | left by, to                                                       |
+ * |------------|----------------------------------|-------------------------------------------------------------------|
+ * | at the cut | a decision is cut through, or    | it is made again, the shared events as they were: to recorded     |
+ * |            | `fromSeq` is 0                   | the rules now decide otherwise: their fold stands, to recorded    |
+ * | recorded   | the shared part is told          | the earliest of the inputs left that this run can hear: stays     |
+ * |            |                                  | none is left, or a cancel comes next: to beyond                   |
+ * | beyond     | the source's inputs are used up  | ResumeRun, Continue, TimeCame by its own time: stays              |
+ * |            |                                  | SourceMissing, where an outcome was never recorded: stays         |
+ * |            |                                  | the run has ended: to told                                        |
+ * | told       | a terminal event                 | never                                                             |
+ *
+ * | `diverged` | entered by                       | left by, to                                                       |
+ * |------------|----------------------------------|-------------------------------------------------------------------|
+ * | false      | run.started                      | the first own event that is not as the source has it: to true     |
+ * | true       | replay.diverged                  | never: it is reported once                                        |
+ *
+ *  I1  Telling it twice gives the same events: after a crash it is told again from its beginning, and what is missing
+ *      is appended.
+ *  I2  Nothing is owed to a replay but the effect `replay`, so it cannot reach the world; subscribers are told nothing
+ *      of it.
+ *  I3  An outcome belongs to one attempt of one execution of a node, wherever that now stands in the log; its `since`
+ *      is put right.
+ *  I4  Time is the source's. Beyond its end timers go off at once, at most MAX_TIMERS_BEYOND of them.
+ *  I5  Where today's rules no longer decide the shared part as it is (NonDeterminismError), its events stand and the
+ *      run goes on from their fold.
+ *  I6  A cancel of the source is not heard: what was cancelled is told as far as it is known.
+ */
+
 import { hasReadyNodes } from '../run/schedule.js'
 import { durationBreach } from '../run/limits.js'
 import { decideLive, type Rules } from '../run/decide.js'
@@ -20,11 +53,7 @@ type Live = Exclude<RunInput, { type: 'Retold' }>
 /** How far a replay goes on by itself: a source that waits in a loop would go on for ever. */
 const MAX_TIMERS_BEYOND = 1_000
 
-/**
- * Tells a run again: the rules of today hear every input its source heard, at the time it was heard. Nothing is called
- * and nobody is asked, and it takes as long as the rules need, not as long as the source took. Telling it twice gives
- * the same events, so after a crash it is simply told again (R-REPLAY-5, R-REPLAY-11).
- */
+/** One replay. It takes as long as the rules need, not as long as its source took (R-REPLAY-5, R-REPLAY-11). */
 export class Replay {
   #state: RunState
   #queue: Step[]

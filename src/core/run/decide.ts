@@ -1,3 +1,8 @@
+/**
+ * The run: hears commands and outcomes, starts every node that may start, and ends once. Its states and invariants
+ * stand at the head of `state.ts`, those of a node at the head of `node-lifecycle.ts`.
+ */
+
 import type { Decision } from '../decider.js'
 import { failure, type Refusal, refuse } from '../problem.js'
 import { isoTime } from '../time.js'

@@ -1,3 +1,40 @@
+/**
+ * One node, from its start to its end. What it does is its type's (`workflow/nodes`); what becomes of that is here.
+ *
+ * | state       | entered by                              | left by, to                                               |
+ * |-------------|-----------------------------------------|-----------------------------------------------------------|
+ * | idle        | run.started, a loop's next pass,        | its edges: node.started, to waiting; node.skipped, to     |
+ * |             | assay.rework.began at the run's exit    | skipped                                                   |
+ * | waiting     | node.started; assay.result.staged at    | node.completed, node.failed, node.retried, node.cancelled |
+ * |             | the run's exit                          | an immediate run.paused, where it waits on the host: to   |
+ * |             |                                         | interrupted                                               |
+ * | interrupted | run.paused                              | ResumeRun: node.started, attempt + 1; node.cancelled      |
+ * | retrying    | node.retried                            | TimeCame at `dueAt`: node.started; node.cancelled         |
+ * | completed   | node.completed                          | a loop's next pass, assay.rework.began at the exit: to    |
+ * |             |                                         | idle                                                      |
+ * |             |                                         | a loop itself: node.started, to waiting                   |
+ * | failed      | node.failed                             | as completed: to idle                                     |
+ * | skipped     | node.skipped                            | as completed: to idle                                     |
+ * | cancelled   | node.cancelled                          | never: the run is about to end                            |
+ *
+ * | waiting on | wait of its node.started         | left by, to                                                       |
+ * |------------|----------------------------------|-------------------------------------------------------------------|
+ * | host       | none, timer, check, effect       | at once; TimeCame; EffectAnswered: settled                        |
+ * | person     | interrupt                        | ResolveInterrupt or its time limit: settled                       |
+ * |            |                                  | (`interrupt/decide.ts`)                                           |
+ * | workers    | handoff                          | the last worker is done: settled (`handoff/decide.ts`)            |
+ * | brief      | agent                            | AgentBriefed: to agent (`invocation/decide.ts`)                   |
+ * | agent      | agent                            | its result: settled, or staged: to gate                           |
+ * | gate       | judge; agent; none at the exit   | every gate has passed it: settled (`verification/decide.ts`)      |
+ *
+ *  I1  A node that has nothing to wait for starts and settles in one decision.
+ *  I2  `since` is the sequence of the node.started under which it waits. A retry and a resume have a new one, and so
+ *      has an agent whose work is sent back: its assay.rework.began.
+ *  I3  A failure is tried again only while its code allows it, retries are left, and the budget has room that no
+ *      worker may need.
+ *  I4  No value outgrows its bound, and a name that was hidden once stays hidden.
+ */
+
 import { backoff } from '../backoff.js'
 import { plus } from '../budget/budget.js'
 import { roomFor, spentBy } from '../budget/decide.js'

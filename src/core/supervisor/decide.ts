@@ -1,3 +1,35 @@
+/**
+ * The orchestrator's loop: turns of one decision each, and what was made of them. The rules of a turn are the node
+ * type's (`workflow/nodes/supervisor.ts`); here its decision, its doubt and what its agents did are told, without
+ * secrets. `orchestrator` of the state holds all that the next turn goes by:
+ *
+ * | turn        | entered by                           | left by, to                                                  |
+ * |-------------|--------------------------------------|--------------------------------------------------------------|
+ * | not begun   | run.started                          | node.started of the supervisor: to deciding                  |
+ * | deciding    | node.started of the supervisor       | by rules or script: at once; by a provider: EffectAnswered   |
+ * |             |                                      | by an agent: its result (`invocation/decide.ts`)             |
+ * | decided     | runOrchestrator.decided              | next-worker: to owed; terminate: to done                     |
+ * |             |                                      | clarify, ask-user, escalate, or below the floor: to asking   |
+ * | asking      | interrupt.requested                  | interrupt.resolved, which is the `answer`: to again, owed or |
+ * |             |                                      | done                                                         |
+ * | owed        | its node.completed, route body       | node.started of the dispatch: to handed over                 |
+ * | handed over | node.started of the dispatch         | its node.completed, which has the `workers`: to deciding     |
+ * | again       | its node.completed, route again      | node.started of the supervisor: to deciding                  |
+ * | done        | its node.completed, route done       | assay.rework.began at the run's exit, if it is the phase: to |
+ * |             |                                      | deciding                                                     |
+ *
+ *  I1  A decision is in the log before anything follows from it, and what follows names it as its cause.
+ *  I2  One decision a turn, turns numbered from 1; a person's answer about a decision opens no new turn.
+ *  I3  A run has one orchestrator: whoever decided first decides always.
+ *  I4  The bound on turns is checked before the turn it forbids (`run/limits.ts`). Work that is sent back counts as a
+ *      turn.
+ *  I5  A decision that names workers is handed over once: a turn that finds one `owed` fails, and so does a dispatch
+ *      that finds none.
+ *  I6  Below the floor a person looks first; what a person has let pass is not doubted again.
+ *  I7  What a gate has not passed is not called a success (`claims.ts`): refused once, with a turn to do better, then
+ *      the node fails.
+ */
+
 import type { JsonObject } from '../json.js'
 import type { AgentSaid, Write } from '../workflow/node-type.js'
 import type { OrchestratorDecision } from './decision.js'

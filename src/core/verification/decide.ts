@@ -1,3 +1,50 @@
+/**
+ * The gate before a merge (contract agents §11, §23). Evidence first: what the host can find out by itself. Then the
+ * verifiers that are still needed, each a run of its own that knows nothing but its bundle. The host counts; a model
+ * never says what the verdict is. `hold` of the node that waits on workers, or on the gate, for its result to be
+ * passed:
+ *
+ * | review     | entered by                          | left by, to                                                    |
+ * |------------|-------------------------------------|----------------------------------------------------------------|
+ * | (none)     | child.completed,                    | a gate is left: evidence is owed; Inspected: to voting,        |
+ * |            | assay.result.staged, node.started   | inspecting                                                     |
+ * |            | of a trial; a pass                  | no gate is left: released, or merged by the hand-off           |
+ * | inspecting | assay.verification.held             | TimeCame: assay.verification.resumed; Inspected: as above      |
+ * | voting     | dws.verification.started,           | decided: the verdict, below, or asking where a pass is in      |
+ * |            | assay.verification.resumed,         | doubt                                                          |
+ * |            | interrupt.resolved                  | undecided: assay.verification.held, to held, as often as the   |
+ * |            |                                     | gate says; then to asking, or, where it does not block, on     |
+ * |            |                                     | without a verdict                                              |
+ * | held       | assay.verification.held             | TimeCame: assay.verification.resumed, to voting                |
+ * | asking     | interrupt.requested                 | accept: pass; refine: revise; reject, or no answer: fail       |
+ *
+ * | verdict  | told as                                | leads to                                                      |
+ * |----------|----------------------------------------|---------------------------------------------------------------|
+ * | pass     | agent.verified                         | the next gate, then `releaseStagedResult` or the merge        |
+ * | revise   | agent.verified, assay.rework.began or  | the same work again with the findings; or the supervisor, who |
+ * |          | assay.result.withheld                  | says who does it (`rework.ts`)                                |
+ * | fail     | agent.verified, assay.result.withheld  | nothing is merged: the worker, the node or the run has failed |
+ * |          |                                        | as `on_fail` says: to asking first, or a forced pass instead  |
+ * | (none)   | verdict_rendered with `proceeds`       | a trial, or what a gate that does not block has found         |
+ *
+ * | verifier   | entered by                          | left by, to                                                    |
+ * |------------|-------------------------------------|----------------------------------------------------------------|
+ * | idle       | dws.verification.started, .resumed  | assay.verifier.began, to starting; its own work: to faulted    |
+ * | starting   | assay.verifier.began;               | ChildStarted: assay.verifier.started; ChildRefused: to faulted |
+ * |            | assay.run.forked                    |                                                                |
+ * | running    | assay.verifier.started              | ChildEnded: assay.verifier.ended, to voted or faulted          |
+ * | voted      | assay.verifier.ended with a vote    | never: votes stand                                             |
+ * | faulted    | assay.verifier.ended without one    | assay.verification.resumed: to idle                            |
+ *
+ *  I1  Where a gate blocks, nothing is merged without its pass over exactly that result, by its hash. The store checks
+ *      it again (S10).
+ *  I2  No evidence, no vote and no answer are never a pass, and asking again costs the worker none of its attempts.
+ *  I3  What a probe found to be wrong is wrong, whatever anybody votes.
+ *  I4  Nobody judges work of its own unless the gate allows it; a verifier is given its bundle, and no scope.
+ *  I5  Attempts, rounds and turns are bounded, and work that was no better twice in a row is not sent back again.
+ *  I6  Events tell keys and numbers; what was found is an artifact of the run.
+ */
+
 import { backoff } from '../backoff.js'
 import { roomFor } from '../budget/decide.js'
 import type { OutcomeOf } from '../invocation/lifecycle.js'
@@ -16,12 +63,6 @@ import type { Judgement } from './judgement.js'
 import { releaseStagedResult } from './release.js'
 import { tallyVotes } from './tally.js'
 import { beginVerifiers } from './verifiers.js'
-
-/**
- * The gate before a commit (contract agents §11, §23). Evidence first: what the host can find out by itself. Then the
- * verifiers that are still needed, each a run of its own that knows nothing but the case. The host counts; a model never
- * says what the verdict is. Whatever cannot be settled is neither a pass nor a wasted turn.
- */
 
 /** What a gated node can do by itself now. */
 type Move =
