@@ -286,7 +286,7 @@ describe('two agents at once under one ceiling', () => {
   it('R-BUDGET-4: the second waits for what the first has set aside, instead of failing', () => {
     const run = both({ maxTokens: 1_150 })
     expect(payloads(run, 'assay.model.requested')).toHaveLength(1)
-    expect(run.owed.map(({ kind }) => kind)).toEqual(['think'])
+    expect(run.owed.map(({ kind }) => kind)).toEqual(['call-model'])
     says(run, { said: answered(), usage: { inputTokens: 90, outputTokens: 10 } })
     expect(payloads(run, 'assay.model.requested')).toMatchObject([
       { nodeId: 'a', reservedTokens: 1_100 },
