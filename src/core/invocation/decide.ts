@@ -39,8 +39,8 @@ import type { Brief } from './brief.js'
 import { modelProblem } from '../budget/budget.js'
 import { nextCall } from './state.js'
 import { type Failure, failure } from '../problem.js'
-import { callModel, mayCallModel } from './model-call.js'
-import { callTool, denyTool, isForbidden, mayCallTool } from './tool-call.js'
+import { requestModelCall, mayCallModel } from './model-call.js'
+import { requestToolCall, denyTool, isForbidden, mayCallTool } from './tool-call.js'
 import { failAttempt } from '../run/node-lifecycle.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { policies } from '../budget/decide.js'
@@ -121,8 +121,8 @@ export function proceedInvocation(context: DecisionContext, planNode: PlanNode):
   const move = invocationMove(context.active, planNode.index)
   const node = working(context, planNode)
   if (!node || move === undefined) return
-  if (move === 'model') return callModel(context, planNode, node)
+  if (move === 'model') return requestModelCall(context, planNode, node)
   if (move === 'deny') return denyTool(context, planNode, node)
   const next = nextCall(node.invocation)
-  if (next) callTool(context, planNode, node, next.position, next.wanted)
+  if (next) requestToolCall(context, planNode, node, next.position, next.wanted)
 }

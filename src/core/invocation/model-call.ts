@@ -30,7 +30,7 @@ export function mayCallModel(state: Active, { inputTokens, outputTokens, brief }
 }
 
 /** Step 5: sets aside what the call may cost at most, then owes it. */
-export function callModel(context: DecisionContext, planNode: PlanNode, node: OnAgent): void {
+export function requestModelCall(context: DecisionContext, planNode: PlanNode, node: OnAgent): void {
   const { invocation } = node
   const { brief, inputTokens, calls, retries, invocationId } = invocation
   const cause = ledTo(invocation)

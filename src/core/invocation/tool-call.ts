@@ -23,7 +23,7 @@ export const mayCallTool = (state: Active, node: OnAgent): boolean =>
   isPaid(node) || roomFor(state, { toolCalls: 1 }) !== 'not-yet'
 
 /** R-TOOL-3: every call is told before it is made, by hash. R-TOOL-4: what the principal may not do is not done. */
-export function callTool(
+export function requestToolCall(
   context: DecisionContext,
   planNode: PlanNode,
   node: OnAgent,
