@@ -105,9 +105,9 @@ export class Replay {
     const shared = this.#first ? this.#shared : []
     this.#first = undefined
     try {
-      const retelling = new ReplayGuide({ shared, original: sequence => this.#source.get(sequence) })
-      const decision = decideLive(this.rules, this.#state, input, retelling)
-      if (!retelling.isDone) throw new NonDeterminismError('the shared part holds more than its last decision')
+      const guide = new ReplayGuide({ shared, original: sequence => this.#source.get(sequence) })
+      const decision = decideLive(this.rules, this.#state, input, guide)
+      if (!guide.isDone) throw new NonDeterminismError('the shared part holds more than its last decision')
       if (!decision.ok) return []
       this.#state = decision.state
       return decision.events

@@ -107,9 +107,9 @@ function finish(rules: Rules, { before, input, shared }: Cut, parted: (context: 
   const isBirth = ({ type }: Recorded) => type === 'node.dispatched' || type === 'assay.verifier.started'
   if (input === undefined || shared.some(isBirth)) return undefined
   try {
-    const retelling = new ReplayGuide({ shared, parted })
-    const decision = decideLive(rules, before, input, retelling)
-    return decision.ok && retelling.isDone ? decision : undefined
+    const guide = new ReplayGuide({ shared, parted })
+    const decision = decideLive(rules, before, input, guide)
+    return decision.ok && guide.isDone ? decision : undefined
   } catch (error) {
     if (error instanceof NonDeterminismError) return undefined
     throw error

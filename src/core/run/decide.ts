@@ -1,34 +1,50 @@
 /**
- * The run: hears commands and outcomes, starts every node that may start, and ends once. Its states and invariants
- * stand at the head of `state.ts`, those of a node at the head of `node-lifecycle.ts`.
+ * The run: hears commands of people and outcomes of the world, starts every node that may start, and ends once. The
+ * other machines work inside one of its nodes, whose states stand at the head of `node-lifecycle.ts`.
+ *
+ * | state           | entered by                     | left by, to                                                    |
+ * |-----------------|--------------------------------|----------------------------------------------------------------|
+ * | absent          | -                              | StartRun: running                                              |
+ * | active running  | run.started, run.resumed       | PauseRun: pausing, paused; stop: stopping, ended; quiet: ended |
+ * | active pausing  | assay.pause.requested          | the host has nothing in hand: paused; PauseRun immediate; stop |
+ * | active paused   | run.paused                     | ResumeRun: running; stop                                       |
+ * | active stopping | assay.stop.requested           | ChildEnded of the last child: ended                            |
+ * | ended           | run.completed, .failed,        | never                                                          |
+ * |                 | .cancelled                     |                                                                |
+ *
+ * Stop: CancelRun, a bound, a failure that no edge tolerates, Quarantine. Quiet: no node is open, and none is ready.
+ *  I1  The terminal event is the last, and no child that must not outlive the run is open then.
+ *  I2  An outcome that nobody waits for under that `since` decides to nothing. A paused run hears no outcome.
+ *  I3  Bounds are checked before the step they forbid; time is looked at before the outcome that comes with it.
+ *  I4  A replay is told by its source alone: it takes `Retold`, a cancel and a quarantine, and refuses other commands.
  */
 
+import { tellBudget, withPolicies } from '../budget/decide.js'
 import type { Decision } from '../decider.js'
-import { failure, type Refusal, refuse } from '../problem.js'
-import { isoTime } from '../time.js'
-import { advance } from './schedule.js'
-import { boundProblems, durationBreach, nodeDueAt } from './limits.js'
-import { loseCalls } from '../invocation/lifecycle.js'
-import type { Recorded, StopRequested } from './events.js'
-import { failAttempt, settleNode, beginNode } from './node-lifecycle.js'
 import { childEnded, childRefused, childStarted, childWaits } from '../handoff/decide.js'
-import type { RecordedInput, RunInput } from './input.js'
-import { inputProblems } from './inputs.js'
+import { REPLAY_ASKS_NOBODY, resolve } from '../interrupt/decide.js'
+import { briefed } from '../invocation/decide.js'
+import { loseCalls } from '../invocation/lifecycle.js'
 import { modelAnswered, modelLost, modelReasoned } from '../invocation/model-call.js'
 import { toolAnswered } from '../invocation/tool-call.js'
-import { briefed } from '../invocation/decide.js'
-import { verifierEnded, verifierRefused, verifierStarted } from '../verification/verifiers.js'
-import { REPLAY_ASKS_NOBODY, resolve, timeOut } from '../interrupt/decide.js'
-import { maskInputs } from './redaction.js'
-import { type Plan, type PlanNode, planNodeAt, planNodeOf } from '../workflow/plan.js'
+import { failure, type Refusal, refuse } from '../problem.js'
 import type { ReplayGuide } from '../replay/guide.js'
-import { tellBudget, withPolicies } from '../budget/decide.js'
+import { isoTime } from '../time.js'
+import { misplaced } from '../verification/attempt.js'
+import { inspected } from '../verification/decide.js'
+import { verifierEnded, verifierRefused, verifierStarted } from '../verification/verifiers.js'
+import { type Plan, type PlanNode, planNodeAt, planNodeOf } from '../workflow/plan.js'
+import { DecisionContext, type RunLimits } from './decision-context.js'
+import type { Recorded, StopRequested } from './events.js'
+import type { RecordedInput, RunInput } from './input.js'
+import { inputProblems } from './inputs.js'
+import { boundProblems, durationBreach } from './limits.js'
+import { beginNode, failAttempt, settleNode } from './node-lifecycle.js'
+import { maskInputs } from './redaction.js'
+import { advance } from './schedule.js'
 import { nodeAt, type NodeState, type RunState, statusOf } from './state.js'
 import { cancelStopped, childStopped, stop } from './stop.js'
-import { type RunLimits, DecisionContext } from './decision-context.js'
-import { inspected, resumeGate } from '../verification/decide.js'
-import { questionOf, type Waiting } from './waiting.js'
-import { misplaced } from '../verification/attempt.js'
+import { timeCame } from './timers.js'
 
 export type Rules = { readonly plan: Plan; readonly limits: RunLimits; readonly capabilities: ReadonlySet<string> }
 
@@ -46,20 +62,12 @@ export function decideLive(
   rules: Rules,
   state: RunState,
   input: Live,
-  retelling?: ReplayGuide,
+  guide?: ReplayGuide,
 ): Decision<RunState, Recorded> {
-  if (input.type === 'StartRun') return start(rules, state, input, retelling)
+  if (input.type === 'StartRun') return start(rules, state, input, guide)
   if (state.phase === 'absent') return { ok: false, refusal: refuse('not_found', 'the run does not exist') }
   const { now, ...heard } = input
-  const context = new DecisionContext(
-    rules.plan,
-    rules.limits,
-    state,
-    state.runId,
-    now,
-    heard as RecordedInput,
-    retelling,
-  )
+  const context = new DecisionContext(rules.plan, rules.limits, state, state.runId, now, heard as RecordedInput, guide)
   const refusal = take(rules, context, input)
   return refusal ? { ok: false, refusal } : { ok: true, events: context.events, state: context.state }
 }
@@ -99,7 +107,7 @@ function start(
   rules: Rules,
   state: RunState,
   input: Extract<RunInput, { type: 'StartRun' }>,
-  retelling?: ReplayGuide,
+  guide?: ReplayGuide,
 ): Decision<RunState, Recorded> {
   if (state.phase !== 'absent') return { ok: true, events: [], state }
   const { plan, limits } = rules
@@ -118,9 +126,9 @@ function start(
       refusal: refuse('validation_error', message, { depth: started.depth ?? 0, limit: limits.maxDepth }),
     }
   }
-  const context = new DecisionContext(plan, limits, state, runId, input.now, undefined, retelling)
+  const context = new DecisionContext(plan, limits, state, runId, input.now, undefined, guide)
   const { shown, secret } = maskInputs(plan, started.inputs, input.hiddenInputs ?? [])
-  const recorded = retelling === undefined ? withPolicies(started, plan, limits) : started
+  const recorded = guide === undefined ? withPolicies(started, plan, limits) : started
   const pinned = gates.map(({ gate, version, hash }) => ({ gateId: gate.gate_id, version, hash }))
   const unseen = { ...(secret ? { inputs: secret } : {}), ...(gates.length > 0 ? { gates } : {}) }
   context.emit({
@@ -147,7 +155,7 @@ function take(rules: Rules, context: DecisionContext, input: Exclude<Live, { typ
     case 'ResumeRun':
       return resume(rules, context, input)
     default:
-      if (context.state.phase === 'active') hear(rules, context, input)
+      if (context.state.phase === 'active') applyOutcome(rules, context, input)
       return undefined
   }
 }
@@ -227,7 +235,7 @@ function restartInterrupted(rules: Rules, context: DecisionContext, cause: numbe
 }
 
 /** An answer from the world, to a run that is under way. */
-function hear(
+function applyOutcome(
   rules: Rules,
   context: DecisionContext,
   input: Exclude<Live, { type: 'StartRun' | 'CancelRun' | 'PauseRun' | 'ResumeRun' | 'ResolveInterrupt' }>,
@@ -235,21 +243,21 @@ function hear(
   const { mode } = context.active
   if (mode.kind === 'stopping') {
     if (input.type === 'Continue') goOn(rules, context)
-    else hearStopping(context, input, mode.stop)
+    else applyWhileStopping(context, input, mode.stop)
     return
   }
   if (input.type === 'Quarantine') return quarantine(context, input)
   const breach = durationBreach(context.plan, context.active, context.limits, context.at)
   if (breach) return stop(context, breach)
   if (mode.kind === 'paused') return
-  settle(rules, context, input)
+  applyToNode(rules, context, input)
   advance(context, rules.capabilities)
 }
 
-function settle(
+function applyToNode(
   rules: Rules,
   context: DecisionContext,
-  input: Exclude<Parameters<typeof hear>[2], { type: 'Quarantine' }>,
+  input: Exclude<Parameters<typeof applyOutcome>[2], { type: 'Quarantine' }>,
 ): void {
   switch (input.type) {
     case 'Continue':
@@ -294,7 +302,7 @@ function settle(
     case 'ModelLost':
     case 'ToolAnswered': {
       const planNode = waiting(context, input.nodeId, input.since)
-      if (planNode) hearAgent(context, planNode, input)
+      if (planNode) applyAgentOutcome(context, planNode, input)
       return
     }
     case 'EffectAnswered': {
@@ -311,7 +319,7 @@ function settle(
 const isAtExit = (node: NodeState): boolean => node.is === 'waiting' && node.on === 'gate' && node.point === 'run'
 
 /** What an agent's work has brought. */
-function hearAgent(
+function applyAgentOutcome(
   context: DecisionContext,
   planNode: PlanNode,
   input: Asked<'AgentBriefed' | 'ModelReasoned' | 'ModelAnswered' | 'ModelLost' | 'ToolAnswered'>,
@@ -330,48 +338,12 @@ function hearAgent(
   }
 }
 
-/**
- * Timers, node timeouts and retries whose time has come, one by one in the order they fell due, each with what follows
- * from it: a host that was down for a while tells the same story as one that was not.
- */
-function timeCame(rules: Rules, context: DecisionContext): void {
-  for (let due = firstDue(context); due !== undefined && !context.isFull; due = firstDue(context)) {
-    const planNode = planNodeAt(context.plan, due)
-    const node = nodeAt(context.active, due)
-    if (node.is === 'retrying') beginNode(context, planNode, node.attempt, node.since, rules.capabilities)
-    else if (node.is === 'waiting') fallDue(context, planNode, node)
-    advance(context, rules.capabilities)
-  }
-}
-
-/** The time of a node that waits has come: to be answered, to be judged again, to go on, or to give up. */
-function fallDue(context: DecisionContext, planNode: PlanNode, node: Waiting): void {
-  const asked = questionOf(node)
-  if (asked) return timeOut(context, planNode, asked)
-  if (node.on === 'workers' || node.on === 'gate') return resumeGate(context, planNode, node)
-  if (node.wait.kind === 'timer' && !timesOut(planNode, node.wait.ms))
-    return settleNode(context, planNode, node.wait, { kind: 'timer' }, node.since)
-  const message = `the node may take ${planNode.timeoutMs} ms; raise settings.timeoutMs if it needs longer`
-  const details = { limitMs: planNode.timeoutMs }
-  failAttempt(context, planNode, failure('node_timeout', message, { details }), node.since)
-}
-
-/** Whether a wait of that length would be cut short, however late we look. */
-const timesOut = ({ timeoutMs }: PlanNode, ms: number): boolean => timeoutMs > 0 && ms > timeoutMs
-
-/** The open node that fell due first. */
-function firstDue(context: DecisionContext): number | undefined {
-  if (context.state.phase !== 'active' || context.state.mode.kind === 'stopping') return undefined
-  let first: { index: number; at: number } | undefined
-  for (const index of context.state.open) {
-    const at = nodeDueAt(planNodeAt(context.plan, index), nodeAt(context.state, index), context.isRunning)
-    if (at <= context.at && (first === undefined || at < first.at)) first = { index, at }
-  }
-  return first?.index
-}
-
 /** A stopping run only waits for its children to end. */
-function hearStopping(context: DecisionContext, input: Parameters<typeof hear>[2], request: StopRequested): void {
+function applyWhileStopping(
+  context: DecisionContext,
+  input: Parameters<typeof applyOutcome>[2],
+  request: StopRequested,
+): void {
   if (input.type === 'ChildEnded') {
     const planNode = verifierEnded(context, input) ?? childEnded(context, input)
     if (planNode) childStopped(context, planNode.index, request)

@@ -41,26 +41,26 @@ export class DecisionContext {
     /** What led to this decision: remembered with its first event. */
     private heard?: RecordedInput,
     /** For a fork: what the log it comes from has said already. */
-    private readonly retelling?: ReplayGuide,
+    private readonly guide?: ReplayGuide,
   ) {
     this.at = state.phase === 'absent' ? now : Math.max(now, state.lastAt)
   }
 
   /** Decides one event and returns its sequence. */
   emit(event: RunEvent): number {
-    return this.retelling === undefined ? this.#append(event) : this.#retell(this.retelling, () => event)
+    return this.guide === undefined ? this.#append(event) : this.#retell(this.guide, () => event)
   }
 
   /** The same for an event that names its own sequence. */
   emitNumbered(event: (sequence: number) => RunEvent): number {
-    return this.retelling === undefined ? this.#append(event(this.#next)) : this.#retell(this.retelling, event)
+    return this.guide === undefined ? this.#append(event(this.#next)) : this.#retell(this.guide, event)
   }
 
-  #retell(retelling: ReplayGuide, event: (sequence: number) => RunEvent): number {
-    const inherited = retelling.inherit(this, event(this.#next))
+  #retell(guide: ReplayGuide, event: (sequence: number) => RunEvent): number {
+    const inherited = guide.inherit(this, event(this.#next))
     if (inherited !== undefined) return inherited
-    const sequence = this.#append(retelling.asRecorded(this, event(this.#next)))
-    retelling.remark(this)
+    const sequence = this.#append(guide.asRecorded(this, event(this.#next)))
+    guide.remark(this)
     return sequence
   }
 
@@ -113,12 +113,12 @@ export class DecisionContext {
   }
 
   get isRetelling(): boolean {
-    return this.retelling !== undefined
+    return this.guide !== undefined
   }
 
   /** How many events this decision stands for, old and new. */
   get length(): number {
-    return this.events.length + (this.retelling?.inherited ?? 0)
+    return this.events.length + (this.guide?.inherited ?? 0)
   }
 
   /** The state of a run that is known to be under way. */

@@ -1,23 +1,4 @@
-/**
- * The run: hears commands of people and outcomes of the world, starts every node that may start, and ends once. The
- * other machines work inside one of its nodes, whose states stand at the head of `node-lifecycle.ts`.
- *
- * | state           | entered by                     | left by, to                                                    |
- * |-----------------|--------------------------------|----------------------------------------------------------------|
- * | absent          | -                              | StartRun: running                                              |
- * | active running  | run.started, run.resumed       | PauseRun: pausing, paused; stop: stopping, ended; quiet: ended |
- * | active pausing  | assay.pause.requested          | the host has nothing in hand: paused; PauseRun immediate; stop |
- * | active paused   | run.paused                     | ResumeRun: running; stop                                       |
- * | active stopping | assay.stop.requested           | ChildEnded of the last child: ended                            |
- * | ended           | run.completed, .failed,        | never                                                          |
- * |                 | .cancelled                     |                                                                |
- *
- * Stop: CancelRun, a bound, a failure that no edge tolerates, Quarantine. Quiet: no node is open, and none is ready.
- *  I1  The terminal event is the last, and no child that must not outlive the run is open then.
- *  I2  An outcome that nobody waits for under that `since` decides to nothing. A paused run hears no outcome.
- *  I3  Bounds are checked before the step they forbid; time is looked at before the outcome that comes with it.
- *  I4  A replay is told by its source alone: it takes `Retold`, a cancel and a quarantine, and refuses other commands.
- */
+/** The run's states and invariants stand at the head of `decide.ts`, those of a node at the head of `node-lifecycle.ts`. */
 
 import type { BudgetDimension, Ceilings, Spend } from '../budget/budget.js'
 import type { Asked } from '../interrupt/state.js'
