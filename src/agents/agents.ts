@@ -45,7 +45,7 @@ export async function createAgents(deps: AgentDeps): Promise<AgentHouse> {
   const agents: Agents = {
     knows: agentId => catalog.get(agentId) !== undefined,
     prepare: createBriefs({ catalog, models, tools, schemas, secrets, limits: modelSettings, ids, log }),
-    callModel: ask => models.think(ask),
+    callModel: ask => models.callModel(ask),
     callTool: ask => tools.use(ask),
     keyOf: ask => models.keyOf(ask),
   }

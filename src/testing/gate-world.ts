@@ -107,7 +107,7 @@ const askedAt = (state: RunState, childRunId: string): readonly string[] =>
     ? []
     : state.nodes.flatMap(node => {
         const gating = gatingIn(node)
-        const isHere = gating?.judges.some(judge => judge.is === 'running' && judge.childRunId === childRunId)
+        const isHere = gating?.verifiers.some(judge => judge.is === 'running' && judge.childRunId === childRunId)
         if (!gating || !isHere) return []
         const { evaluation_criteria } = boundGateAt(state, gating.gate).gate
         return evaluation_criteria

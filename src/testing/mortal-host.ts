@@ -4,13 +4,7 @@ import type { Store } from '../engine/ports/store.js'
 import type { Rig } from './engine-rig.js'
 
 /** Store calls that leave something behind; a process can die before or after any of them. */
-const WRITES: ReadonlySet<string> = new Set([
-  'commit',
-  'claimInvocation',
-  'finishInvocation',
-  'releaseInvocation',
-  'abandonInvocation',
-])
+const WRITES: ReadonlySet<string> = new Set(['commit', 'claimEffect', 'finishEffect', 'releaseEffect', 'abandonEffect'])
 
 type Options = Omit<NonNullable<Parameters<Rig['host']>[0]>, 'store' | 'agents'>
 

@@ -28,7 +28,7 @@ export type HostSettings = {
 }
 
 /** Writes of a run's life, in the order a run makes them. */
-export const RUN_WRITES = ['commit', 'claimInvocation', 'finishInvocation']
+export const RUN_WRITES = ['commit', 'claimEffect', 'finishEffect']
 
 const script = fileURLToPath(new URL('./host-process.mjs', import.meta.url))
 

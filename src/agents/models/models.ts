@@ -22,8 +22,8 @@ export interface Models {
   choose(want: ModelWanted): ModelChoice
   /** Undefined when nobody has told. */
   priceOf(name: ModelName): Price | undefined
-  /** As `Agents.think`: A1, A2, A4. */
-  think(ask: ModelCallRequest): ReturnType<Agents['callModel']>
+  /** As `Agents.callModel`: A1, A2, A4. */
+  callModel(ask: ModelCallRequest): ReturnType<Agents['callModel']>
   keyOf(ask: ModelCallRequest): string
   /** The name by which a model knows a tool. */
   toolName(toolId: string, taken: ReadonlySet<string>): string
@@ -90,7 +90,7 @@ export function createModels(deps: ModelDeps): Models {
   return {
     choose: want => choose(want, settings),
     priceOf: name => priceOf(name, prices),
-    think: ask => think({ ...ask, signal: AbortSignal.any([ask.signal, closing.signal]) }),
+    callModel: ask => think({ ...ask, signal: AbortSignal.any([ask.signal, closing.signal]) }),
     keyOf: ask => cacheKey(semanticRequest(ask), settings.cacheKeyRecipe),
     toolName,
     async close() {

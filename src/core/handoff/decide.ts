@@ -203,7 +203,7 @@ function results(
   return { outputs: variables, hidden, ...attestation, ...(agents ? { agents } : {}) }
 }
 
-/** §1.3: both spellings of the code, and nothing that must not be seen. */
+/** A failure as readers see it: secrets masked, its code under `code` and, as in HTTP answers, under `error`. */
 function spelled(context: DecisionContext, told: Failure): NonNullable<HandoffRecorded['error']> {
   const { code, message, details } = maskFailure(context.active, told)
   return { code, error: code, message, ...(details === undefined ? {} : { details: details as JsonObject }) }

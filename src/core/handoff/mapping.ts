@@ -43,7 +43,7 @@ const ownMap = (maps: Json | undefined, workerId: string): Json | undefined =>
 const pairs = (map: Json | undefined): [string, string][] =>
   isObject(map) ? Object.entries(map).map(([to, from]) => [to, String(from)]) : []
 
-/** R-MAP-2: what nothing is mapped from is known to be unset; no default stands in for it. */
+/** R-MAP-2: an input whose variable has no value is passed on as unset; the worker's default does not stand in for it. */
 export function mapInputs(
   { inputs }: WorkerTerms,
   variables: JsonObject,

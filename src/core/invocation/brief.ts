@@ -166,7 +166,7 @@ export type ToolReply = {
 
 export type ArtifactMade = { readonly artifactType: string; readonly content: Json }
 
-/** How sure the run may be that an agent's configurable settings are used: read from `configurable.ai`. */
+/** What a run says of the models of its agents (`configurable.ai`), in place of what the host would choose. */
 export type AiOverride = {
   readonly provider?: string
   readonly model?: string

@@ -15,7 +15,7 @@ import { notApproved } from '../workflow/nodes/interrupt.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { closeInvocation, stillWorking } from './lifecycle.js'
 
-/** Step 7: what the agent has come to; held for a person when it is not sure enough (R-LIVE-13, R-LIVE-14). */
+/** What the agent has come to; held for a person when it is not sure enough (R-LIVE-13, R-LIVE-14). */
 export function decided(
   context: DecisionContext,
   planNode: PlanNode,
@@ -107,7 +107,7 @@ type Conclusion = {
   readonly edited: boolean
 }
 
-/** Step 8: the bracket closes, and the node has its result. */
+/** The invocation is closed, and the node has its result. */
 export function concludeWith(
   context: DecisionContext,
   planNode: PlanNode,

@@ -48,7 +48,7 @@ import { type Active, nodeAt } from '../run/state.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { type OutcomeOf, working } from './lifecycle.js'
 
-/** Steps 0–4 and 6a: the bracket, the model, the prompts, the tools, the task. */
+/** An agent has been prepared: its invocation is opened, its model, prompts and tools are told, its task is checked. */
 export function briefed(
   context: DecisionContext,
   planNode: PlanNode,

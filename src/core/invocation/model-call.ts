@@ -29,7 +29,7 @@ export function mayCallModel(state: Active, { inputTokens, outputTokens, brief }
   return aside.tokens === 0 && aside.costNano === 0
 }
 
-/** Step 5: sets aside what the call may cost at most, then owes it. */
+/** Sets aside what the call may cost at most, then owes it. */
 export function requestModelCall(context: DecisionContext, planNode: PlanNode, node: OnAgent): void {
   const { invocation } = node
   const { brief, inputTokens, calls, retries, invocationId } = invocation

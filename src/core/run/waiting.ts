@@ -147,7 +147,7 @@ export function gatingIn(node: NodeState | undefined): VerificationAttempt | und
 }
 
 /** The verifiers of what a node has in hand. */
-export const verifiersIn = (node: NodeState | undefined): readonly VerifierState[] => gatingIn(node)?.judges ?? []
+export const verifiersIn = (node: NodeState | undefined): readonly VerifierState[] => gatingIn(node)?.verifiers ?? []
 
 /** When a gate that nobody could settle is looked at again. */
 export const heldUntil = ({ hold }: Reviewed): number | undefined => (hold && 'dueAt' in hold ? hold.dueAt : undefined)

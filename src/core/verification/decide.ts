@@ -66,10 +66,10 @@ import { beginVerifiers } from './verifiers.js'
 
 /** What a gated node can do by itself now. */
 type Move =
-  | { readonly do: 'commit'; readonly node: OnGate }
-  | { readonly do: 'ask-judges'; readonly gating: VerificationAttempt }
+  | { readonly do: 'release'; readonly node: OnGate }
+  | { readonly do: 'ask-verifiers'; readonly gating: VerificationAttempt }
   | {
-      readonly do: 'render'
+      readonly do: 'issue-verdict'
       readonly gating: VerificationAttempt
       readonly subject: StagedSubject
       readonly judgement: Judgement
@@ -82,7 +82,7 @@ export function gateMove(state: Active, { node: { id } }: PlanNode, told: NodeSt
   if (!node || !subject || !state.gated) return undefined
   // Workers' results are merged by their hand-off.
   if (!node.hold && node.on === 'gate')
-    return nextGate(state, id, subject) === undefined ? { do: 'commit', node } : undefined
+    return nextGate(state, id, subject) === undefined ? { do: 'release', node } : undefined
   return node.hold?.is === 'voting' ? moveOf(state, subject, node.hold.gating) : undefined
 }
 
@@ -90,22 +90,22 @@ function moveOf(state: Active, subject: StagedSubject, gating: VerificationAttem
   if (gating.rendered !== undefined) return undefined
   const found = tallyVotes(boundGateAt(state, gating.gate), gating)
   // What is not affordable only because of what others have set aside waits until they have settled.
-  const isReady = gating.judges.some(({ is }) => is === 'idle') && roomFor(state, { tokens: 1 }) !== 'not-yet'
-  if (found === 'open') return isReady ? { do: 'ask-judges', gating } : undefined
+  const isReady = gating.verifiers.some(({ is }) => is === 'idle') && roomFor(state, { tokens: 1 }) !== 'not-yet'
+  if (found === 'open') return isReady ? { do: 'ask-verifiers', gating } : undefined
   // Who is still at work is called back first, so that what it has cost is known.
-  if (gating.judges.some(({ is }) => is === 'starting' || is === 'running')) return undefined
-  return found === 'undecided' ? { do: 'hold', gating } : { do: 'render', gating, subject, judgement: found }
+  if (gating.verifiers.some(({ is }) => is === 'starting' || is === 'running')) return undefined
+  return found === 'undecided' ? { do: 'hold', gating } : { do: 'issue-verdict', gating, subject, judgement: found }
 }
 
 /** Takes the next step of a gate that has one to take. */
 export function proceedGate(context: DecisionContext, planNode: PlanNode): void {
   const move = gateMove(context.active, planNode, nodeAt(context.active, planNode.index))
   switch (move?.do) {
-    case 'commit':
+    case 'release':
       return releaseStagedResult(context, planNode, move.node)
-    case 'ask-judges':
+    case 'ask-verifiers':
       return beginVerifiers(context, planNode, move.gating)
-    case 'render':
+    case 'issue-verdict':
       return issueVerdict(context, planNode, move.subject, move.gating, move.judgement)
     case 'hold':
       return hold(context, planNode, move.gating)
@@ -115,13 +115,13 @@ export function proceedGate(context: DecisionContext, planNode: PlanNode): void 
 /** R-DWS-36: no verdict. Wait and ask again those that gave no vote; then ask a person. */
 function hold(context: DecisionContext, planNode: PlanNode, gating: VerificationAttempt): void {
   const { gate } = boundGateAt(context.active, gating.gate)
-  const { attempt, round, judges } = gating
+  const { attempt, round, verifiers } = gating
   const { retries, retry_delay_ms, blocking } = gate.gate_behaviour
-  const votes = judges.filter(({ is }) => is === 'voted').length
-  const faults = judges.length - votes
+  const votes = verifiers.filter(({ is }) => is === 'voted').length
+  const faults = verifiers.length - votes
   const told = { gateId: gate.gate_id, attempt, round, votes, faults }
-  // Where nobody is missing, or nobody would answer otherwise, there is nobody to ask again.
-  const isPassing = judges.some(judge => judge.is === 'faulted' && !LASTING.has(judge.fault.code))
+  // Asking again helps only where a verifier gave no vote for a reason that may pass.
+  const isPassing = verifiers.some(judge => judge.is === 'faulted' && !LASTING.has(judge.fault.code))
   if (round <= retries && isPassing) return tellHeld(context, planNode, told, retry_delay_ms)
   const isTrial = subjectOf(nodeAt(context.active, planNode.index))?.point === 'none'
   // Contract agents §29 A32: what does not block does not wait for a person either.

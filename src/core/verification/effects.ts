@@ -32,15 +32,15 @@ export function verificationEffects(planNode: PlanNode, node: Reviewed, state: A
 
 /** One is started at a time, in their order, so that every host tells the same log; all of them work at once. */
 function owedToJudges(planNode: PlanNode, node: Reviewed, gating: VerificationAttempt, state: Active): Effect[] {
-  const { judges } = gating
-  if (!judges.some(({ is }) => is === 'starting' || is === 'running')) return []
+  const { verifiers } = gating
+  if (!verifiers.some(({ is }) => is === 'starting' || is === 'running')) return []
   const bound = boundGateAt(state, gating.gate)
   const nodeId = planNode.node.id
   const stopping = state.mode.kind === 'stopping'
   // What is settled needs no more votes: who is still at work is called back.
   const isSettled = stopping || tallyVotes(bound, gating) !== 'open'
-  const starting = stopping ? -1 : judges.findIndex(({ is }) => is === 'starting')
-  return judges.flatMap((judge, k): Effect[] => {
+  const starting = stopping ? -1 : verifiers.findIndex(({ is }) => is === 'starting')
+  return verifiers.flatMap((judge, k): Effect[] => {
     if (judge.is === 'starting' && k === starting) {
       const { grant, began: since } = judge
       const { timeout_ms: timeoutMs } = bound.gate.verifier_requirements
@@ -63,7 +63,7 @@ function owedToJudges(planNode: PlanNode, node: Reviewed, gating: VerificationAt
   })
 }
 
-/** R-DWS-7, R-DWS-21: the case, made anew from the allow-list each time, and nothing else. */
+/** R-DWS-7, R-DWS-21: what a verifier is shown: only what the list of allowed fields names, made anew each time. */
 function inputsFor(
   planNode: PlanNode,
   node: Reviewed,

@@ -100,7 +100,7 @@ function begun(
     ...(licence ? { licence } : {}),
     ...(effectiveVotes === undefined ? {} : { effectiveVotes }),
     round: 1,
-    judges: Array.from({ length: payload.verifiers }, () => IDLE),
+    verifiers: Array.from({ length: payload.verifiers }, () => IDLE),
   }
 }
 
@@ -108,8 +108,8 @@ const IDLE: VerifierState = { is: 'idle' }
 
 /** R-DWS-36: those that gave no vote are asked again; votes stand. */
 function resumed(gating: VerificationAttempt): VerificationAttempt {
-  const judges = gating.judges.map(judge => (judge.is === 'faulted' ? IDLE : judge))
-  return { ...gating, judges, round: gating.round + 1 }
+  const verifiers = gating.verifiers.map(judge => (judge.is === 'faulted' ? IDLE : judge))
+  return { ...gating, verifiers, round: gating.round + 1 }
 }
 
 function judged(
@@ -117,9 +117,9 @@ function judged(
   event: Of<'assay.verifier.began' | 'assay.verifier.started' | 'assay.verifier.ended'>,
 ) {
   const { verifier } = event.payload
-  const judges = gating.judges.map((judge, k) => (k === verifier ? judgeAfter(judge, event) : judge))
+  const verifiers = gating.verifiers.map((each, k) => (k === verifier ? judgeAfter(each, event) : each))
   const spent = event.type === 'assay.verifier.ended' ? event.secret?.spent : undefined
-  return { ...gating, judges, ...(spent ? { spent: plus(gating.spent ?? NOTHING_SPENT, spent) } : {}) }
+  return { ...gating, verifiers, ...(spent ? { spent: plus(gating.spent ?? NOTHING_SPENT, spent) } : {}) }
 }
 
 function judgeAfter(
@@ -216,7 +216,7 @@ export function evolveSlots({ gates, slots }: Gated, told: NodeState, event: Gat
   return { ...slots, [key]: { ...before, attempts, verdict, criteria } }
 }
 
-/** The latest of them is not the last. */
+/** Marks the latest attempt as sent back: another one follows. */
 const sentBack = (made: readonly AttemptMade[]): AttemptMade[] =>
   made.map((attempt, k) => (k === made.length - 1 ? { ...attempt, isSentBack: true } : attempt))
 
@@ -256,7 +256,7 @@ const isOf = (slot: Slot, nodeId: string): boolean =>
 /** Verifiers belong to the run that started them: whoever branches off it starts its own. */
 export const orphanedVerifiers = (gating: VerificationAttempt): VerificationAttempt => ({
   ...gating,
-  judges: gating.judges.map(judge => {
+  verifiers: gating.verifiers.map(judge => {
     if (judge.is !== 'running') return judge
     const { began, grant } = judge
     return { is: 'starting', began, ...(grant ? { grant } : {}) }

@@ -37,7 +37,7 @@ export function issueVerdict(
   const rendering = renderingOf(context, planNode, subject, gating, judgement)
   const { feedback, forced, isSilent } = rendering
   const rendered = tellFindings(context, planNode, subject, gating, rendering)
-  // R-DWS-29, contract agents §29 A32: a gate that does not block must not say what would.
+  // R-DWS-29, contract agents §29 A32: a gate that does not block tells no verdict: readers would take it for one that did.
   if (isSilent) return
   const confidence = judgement.confidence === undefined ? {} : { confidence: judgement.confidence }
   if (forced) {

@@ -73,7 +73,7 @@ export type VerificationAttempt = {
   readonly effectiveVotes?: number
   /** Which time the verifiers are asked. */
   readonly round: number
-  readonly judges: readonly VerifierState[]
+  readonly verifiers: readonly VerifierState[]
   /** The verdict has been told; what follows from it is a person's to say. Sequence of the artifact with all of it. */
   readonly rendered?: number
   readonly spent?: Spend

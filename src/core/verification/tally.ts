@@ -17,8 +17,8 @@ export function verifierAt(gate: Gate, k: number): { agentId: string; weight: nu
 }
 
 /** What each of them has said, as far as it has. */
-export const answersOf = ({ judges }: VerificationAttempt): (Vote | Fault | undefined)[] =>
-  judges.map(judge => (judge.is === 'voted' ? judge.vote : judge.is === 'faulted' ? judge.fault : undefined))
+export const answersOf = ({ verifiers }: VerificationAttempt): (Vote | Fault | undefined)[] =>
+  verifiers.map(judge => (judge.is === 'voted' ? judge.vote : judge.is === 'faulted' ? judge.fault : undefined))
 
 /** How the vote stands. */
 export const tallyVotes = ({ gate }: BoundGate, gating: VerificationAttempt): Judgement | 'open' | 'undecided' =>

@@ -54,8 +54,8 @@ export function tellVerdict(
 }
 
 /** Where nobody was asked, because evidence was enough, nobody else is named for it. */
-const identityOf = (gate: Gate, { judges }: VerificationAttempt): string =>
-  judges.length === 1 && judges[0]?.is === 'voted' ? verifierAt(gate, 0).agentId : hostName(gate)
+const identityOf = (gate: Gate, { verifiers }: VerificationAttempt): string =>
+  verifiers.length === 1 && verifiers[0]?.is === 'voted' ? verifierAt(gate, 0).agentId : hostName(gate)
 
 const hostName = ({ gate_id }: Gate): string => `host:gate:${gate_id}`
 
@@ -63,9 +63,9 @@ const hostName = ({ gate_id }: Gate): string => `host:gate:${gate_id}`
 export const isSelfJudged = (
   context: DecisionContext,
   planNode: PlanNode,
-  { gate, judges }: VerificationAttempt,
+  { gate, verifiers }: VerificationAttempt,
 ): boolean =>
-  judges.some(
+  verifiers.some(
     (judge, k) =>
       judge.is === 'voted' && isSelf(context, planNode, verifierAt(boundGateAt(context.active, gate).gate, k).agentId),
   )

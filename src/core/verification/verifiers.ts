@@ -20,7 +20,7 @@ import { voteOf } from './vote.js'
 export function beginVerifiers(context: DecisionContext, planNode: PlanNode, gating: VerificationAttempt): void {
   const nodeId = planNode.node.id
   const { gate } = boundGateAt(context.active, gating.gate)
-  const idle = gating.judges.flatMap(({ is }, k) => (is === 'idle' ? [k] : []))
+  const idle = gating.verifiers.flatMap(({ is }, k) => (is === 'idle' ? [k] : []))
   const { attempt, round } = gating
   // Contract agents §23.2: a spent budget is a hard stop, not a judge that gives no vote.
   const short = roomFor(context.active, { tokens: 1, costNano: 1 })
@@ -49,12 +49,12 @@ export function beginVerifiers(context: DecisionContext, planNode: PlanNode, gat
 function found(
   context: DecisionContext,
   nodeId: string,
-  isMeant: (judge: VerificationAttempt['judges'][number], k: number) => boolean,
+  isMeant: (judge: VerificationAttempt['verifiers'][number], k: number) => boolean,
 ) {
   const planNode = planNodeOf(context.plan, nodeId)
   const gating = planNode && gatingIn(nodeAt(context.active, planNode.index))
-  const k = gating?.judges.findIndex(isMeant) ?? -1
-  const judge = gating?.judges[k]
+  const k = gating?.verifiers.findIndex(isMeant) ?? -1
+  const judge = gating?.verifiers[k]
   return planNode && gating && judge ? { planNode, gating, judge, k } : undefined
 }
 

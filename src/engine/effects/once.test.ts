@@ -65,14 +65,14 @@ describe('an effect that breaks off (contract core §4.2)', () => {
   })
 
   it('core §4.2: a claim that could not be left is left before anything is tried again', async () => {
-    const { abandonInvocation } = store
-    store.abandonInvocation = async () => {
+    const { abandonEffect } = store
+    store.abandonEffect = async () => {
       throw new StoreUnavailable('down')
     }
     await expect(throwsAfter()).rejects.toThrow('down')
     await expect(succeeds()).rejects.toThrow('down')
     expect(again).toEqual([false])
-    store.abandonInvocation = abandonInvocation
+    store.abandonEffect = abandonEffect
     await succeeds()
     expect(again).toEqual([false, true])
   })
@@ -86,12 +86,12 @@ describe('an effect that has an outcome', () => {
   })
 
   it('core §4.2: that could not be stored keeps it, and only the storing is tried again', async () => {
-    const { finishInvocation } = store
-    store.finishInvocation = async () => {
+    const { finishEffect } = store
+    store.finishEffect = async () => {
       throw new StoreUnavailable('down')
     }
     await expect(succeeds()).rejects.toThrow('down')
-    store.finishInvocation = finishInvocation
+    store.finishEffect = finishEffect
     expect(await throwsAfter()).toMatchObject({ outcome: 'done' })
     expect(again).toEqual([false])
     expect(unstored.size).toBe(0)

@@ -51,7 +51,7 @@ export async function runOnce<T>(
   }
   const at = context.clock.now()
   const claim = { id, tenant, runId, nodeId, ordinal: String(ordinal), provider, attempt, hostId, at }
-  const state = await context.store.claimInvocation(claim)
+  const state = await context.store.claimEffect(claim)
   if (state.kind === 'in-flight') return undefined
   if (state.kind === 'done') return { id, outcome: unpack(id, state.outcome) }
   let sent = state.again
@@ -73,8 +73,8 @@ async function settle({ store, unstored }: Claims, id: string): Promise<void> {
   const held = unstored.get(id)
   if (held === undefined) return
   const { hostId, claim, outcome, cacheKey } = held
-  if (claim === 'keep') await store.finishInvocation(id, hostId, outcome, cacheKey)
-  else if (claim === 'leave') await store.abandonInvocation(id, hostId)
-  else await store.releaseInvocation(id, hostId)
+  if (claim === 'keep') await store.finishEffect(id, hostId, outcome, cacheKey)
+  else if (claim === 'leave') await store.abandonEffect(id, hostId)
+  else await store.releaseEffect(id, hostId)
   unstored.delete(id)
 }

@@ -55,7 +55,7 @@ export async function contentsOf<Contents>(
   // The next call of an invocation mostly comes to the host that made the one before.
   const recent = context.recent.get(`${tenant}\0${id}`)
   if (recent !== undefined) return recent as Contents
-  const stored = await context.store.readInvocation(id)
+  const stored = await context.store.readEffect(id)
   if (stored === undefined) return undefined
   const outcome = open<Kept<unknown, Contents>>(context, tenant, id, stored)
   return outcome?.ok ? outcome.contents : undefined

@@ -4,7 +4,7 @@ import type { PerformEffect } from './effect-context.js'
 /** A child is born in the commit that tells its parent so: neither can be without the other (contract core §9.2). */
 export const performStartChild: PerformEffect<'start-child'> = async (context, { tenant, runId }, effect) => {
   const plan = await context.plans.named(tenant, effect.workflowId)
-  // R-DWS-33: nobody judges the judges here; their record does. Without a plan nothing starts.
+  // R-DWS-33: a verifier's run has no gates; how good it is, its record shows. Without a plan nothing starts.
   const isGated = plan !== undefined && !effect.verifier
   const gates = isGated ? await context.standards.gatesFor(tenant, plan.definition.id) : []
   const parent = context.cache.get(runId)?.loaded

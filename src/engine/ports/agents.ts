@@ -20,8 +20,8 @@ import type { TranscriptEvent } from './performer.js'
  * `effects/sealed.ts`). None of these throws; what went wrong is part of the answer.
  *
  *  A1  Nothing is remembered between calls: after a crash another host goes on from the contents alone.
- *  A2  `think` is one request to a model. It tries again by itself only what the provider has turned away unbilled.
- *  A3  `use` is one call of one tool, which the engine has found on the surface and allowed.
+ *  A2  `callModel` is one request to a model. It tries again by itself only what the provider has turned away unbilled.
+ *  A3  `callTool` is one call of one tool, which the engine has found on the surface and allowed.
  *  A4  What is told and what is kept has been redacted: no secret the host knows is in it (R-EVENT-6, SR-1).
  */
 export interface Agents {

@@ -3,22 +3,22 @@ import type { Json } from '../../core/json.js'
 /** Which effects were begun, by whom, and what came of them. */
 export interface EffectLedger {
   /** Layer 2: atomic insert-if-absent of an effect's identity. A claim left by a fenced host may be taken over. */
-  claimInvocation(claim: InvocationClaim): Promise<ClaimResult>
+  claimEffect(claim: EffectClaim): Promise<ClaimResult>
   /** `cacheKey`, 64 hex digits, is what `findAnswer` finds the outcome by. */
-  finishInvocation(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void>
+  finishEffect(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void>
   /** Gives an unfinished claim back: this try failed in a way that may be retried, and the next one claims anew. */
-  releaseInvocation(id: string, hostId: string): Promise<void>
+  releaseEffect(id: string, hostId: string): Promise<void>
   /** Lets go of an unfinished claim whose effect may have happened: as if its host were gone. */
-  abandonInvocation(id: string, hostId: string): Promise<void>
+  abandonEffect(id: string, hostId: string): Promise<void>
   /** The outcome of a finished effect. */
-  readInvocation(id: string): Promise<Json | undefined>
+  readEffect(id: string): Promise<Json | undefined>
   /** The latest outcome under that key among the tenant's own effects; never another tenant's (R-REPLAY-17). */
   findAnswer(tenant: string, cacheKey: string): Promise<Json | undefined>
   /** Forgets finished effects that are older and whose run has ended, and tells how many. */
-  purgeInvocations(olderThan: number): Promise<number>
+  purgeEffects(olderThan: number): Promise<number>
 }
 
-export type InvocationClaim = {
+export type EffectClaim = {
   readonly id: string
   readonly tenant: string
   readonly runId: string

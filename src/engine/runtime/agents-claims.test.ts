@@ -102,7 +102,7 @@ describe('a call of a model that a dead host had begun', () => {
   it('R-BUDGET-1: nor when its claim cannot be left once', async () => {
     const { rig, agents } = await orphaned()
     const second = new MortalHost(rig)
-    second.refuseOnce('abandonInvocation')
+    second.refuseOnce('abandonEffect')
     await second.boot(agents)
     await settled()
     expect(second.hasRefused).toBe(true)
@@ -197,7 +197,7 @@ describe('a store that cannot be read once, after a call was claimed', () => {
     await first.stop(0)
     // A host that has nothing at hand: whatever the next call needs, it must read.
     const host = await new MortalHost(rig).boot(agents)
-    host.refuseOnce('readInvocation')
+    host.refuseOnce('readEffect')
     await host.engine.command('t1', runId, { type: 'resume' })
     await settled()
     expect(host.hasRefused).toBe(true)
@@ -216,7 +216,7 @@ const settlingLate = ({ store, clock }: Rig): Store =>
     get(target, name) {
       const value = Reflect.get(target, name)
       if (typeof value !== 'function') return value
-      if (name !== 'releaseInvocation' && name !== 'abandonInvocation') return value.bind(target)
+      if (name !== 'releaseEffect' && name !== 'abandonEffect') return value.bind(target)
       return async (...given: unknown[]) => {
         faults['claims settled late'] += 1
         await new Promise<void>(resolve => clock.after(50, resolve))

@@ -282,7 +282,7 @@ describe('a store that refuses an outcome once', () => {
     async what => {
       const rig = engineRig()
       let host: MortalHost | undefined
-      const refuse = () => host!.refuseOnce('finishInvocation')
+      const refuse = () => host!.refuseOnce('finishEffect')
       const agents = agentsDouble({
         ...STORY,
         think: (ask, nth) => {
@@ -325,7 +325,7 @@ describe('a store that cannot be read once', () => {
     })
     expect(first!.isDead).toBe(true)
     const second = new MortalHost(rig)
-    second.refuseOnce('readInvocation')
+    second.refuseOnce('readEffect')
     await second.boot(agents)
     await settled()
     expect(second.hasRefused).toBe(true)

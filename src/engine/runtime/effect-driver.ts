@@ -165,10 +165,12 @@ export class Driver {
 
 const keyOf = (effect: Effect): string => {
   const worker = 'worker' in effect ? `:${effect.worker}` : ''
-  if (effect.kind === 'call-model') return `think:${effect.nodeId}:${effect.since}:${effect.call}.${effect.attempt}`
+  if (effect.kind === 'call-model')
+    return `${effect.kind}:${effect.nodeId}:${effect.since}:${effect.call}.${effect.attempt}`
   if (effect.kind === 'gather-evidence')
-    return `inspect:${effect.nodeId}:${effect.since}:${effect.bound.gate.gate_id}:${effect.attempt}.${effect.round}`
-  if (effect.kind === 'call-tool') return `use:${effect.nodeId}:${effect.since}:${effect.call}.${effect.position}`
+    return `${effect.kind}:${effect.nodeId}:${effect.since}:${effect.bound.gate.gate_id}:${effect.attempt}.${effect.round}`
+  if (effect.kind === 'call-tool')
+    return `${effect.kind}:${effect.nodeId}:${effect.since}:${effect.call}.${effect.position}`
   return 'nodeId' in effect
     ? `${effect.kind}:${effect.nodeId}:${effect.since}${worker}`
     : `${effect.kind}:${effect.since}`

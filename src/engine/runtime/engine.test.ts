@@ -270,7 +270,7 @@ describe('several hosts and crashes', () => {
     const performed: string[] = []
     const performer = journaling(performed, async () => ({ ok: true, output: 'done' }))
     const performers = new Map([['conformance.side-effect', performer]])
-    const dying = await host({ performers, store: failingAfter(store, 'finishInvocation') })
+    const dying = await host({ performers, store: failingAfter(store, 'finishEffect') })
     await register(dying, { id: 'effect', nodes: { s: 'core.conformance.side-effect' } })
     const runId = await startRun(dying, 'effect')
     expect(performed).toHaveLength(1)
@@ -379,7 +379,7 @@ describe('a host in trouble', () => {
   it('core §4.2: a result that cannot be stored at once is stored later, and the effect happens once', async () => {
     const { clock, host, store } = engineRig()
     const journal: string[] = []
-    const flaky = failingOnce(store, 'finishInvocation')
+    const flaky = failingOnce(store, 'finishEffect')
     const engine = await host({ store: flaky, performers: effects(async () => ({ ok: true, output: 1 }), journal) })
     await register(engine, { id: 'w', nodes: { s: 'core.conformance.side-effect' } })
     const runId = await startRun(engine, 'w')
@@ -501,7 +501,7 @@ describe('a host in trouble', () => {
 /** A store whose named call fails once, before it does anything. */
 function failingOnce(
   store: Store,
-  method: 'commit' | 'finishInvocation',
+  method: 'commit' | 'finishEffect',
   when: (commit: Commit) => boolean = () => true,
 ): Store {
   let failed = false

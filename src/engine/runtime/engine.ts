@@ -35,7 +35,7 @@ import type { ChildRow, RunQuery, RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
-import { type Input, RunWriter, viewOf, type Written } from './run-writer.js'
+import { type Input, RunWriter, inspectedRun, type Written } from './run-writer.js'
 import { configurableProblem, gatesFor, startedWith, unknownWork } from './start-run.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 
@@ -84,7 +84,7 @@ const INVOCATIONS_KEPT_MS = 14 * 24 * 3_600_000
 /** The shell around the run decider: submit, follow, inspect. Knows ports, never technologies. */
 export class Engine implements RunEngine {
   readonly #plans: Plans
-  readonly #cells: RunCache
+  readonly #cache: RunCache
   readonly #lease: HostLease
   readonly #runs: RunWriter
   readonly #driver: Driver
@@ -110,10 +110,10 @@ export class Engine implements RunEngine {
     this.#rules = rules
     const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()) }
     this.#plans = new Plans(store, clock, schemas, workshop, definitionShape, id => deps.agents.knows(id))
-    this.#cells = new RunCache(options.cachedRuns)
+    this.#cache = new RunCache(options.cachedRuns)
     const recent = new Lru<Json>(RECENT_CONTENTS)
     this.#lease = new HostLease(deps, options, () => {
-      this.#cells.clear()
+      this.#cache.clear()
       recent.clear()
     })
     this.#followers = new Followers(store, clock)
@@ -123,12 +123,12 @@ export class Engine implements RunEngine {
       ids,
       plans: this.#plans,
       standards: deps.standards,
-      cache: this.#cells,
+      cache: this.#cache,
       lease: this.#lease,
       rules,
       announcer: deps.announcer,
-      // Twice what may be asked for: a run that was taken on can have a child, but no brood without end.
-      isFull: more => this.#cells.active + more >= 2 * options.maxActiveRuns,
+      // Children may be started up to twice the limit for new runs, so that runs that were accepted can finish.
+      isFull: more => this.#cache.active + more >= 2 * options.maxActiveRuns,
       log: deps.log,
       written: written => this.#written(written),
     })
@@ -138,7 +138,7 @@ export class Engine implements RunEngine {
         clock,
         ids,
         plans: this.#plans,
-        cache: this.#cells,
+        cache: this.#cache,
         runs: this.#runs,
         schemas,
         performers,
@@ -179,10 +179,10 @@ export class Engine implements RunEngine {
     this.#unhint()
     const { clock } = this.deps
     const deadline = clock.monotonic() + drainMs
-    while (this.#cells.busy.length > 0 && clock.monotonic() < deadline) await sleep(clock, 10)
+    while (this.#cache.busy.length > 0 && clock.monotonic() < deadline) await sleep(clock, 10)
     this.#driver.stop()
-    await Promise.all(this.#cells.busy.map(slot => slot.runExclusive(async () => undefined)))
-    this.#cells.clear()
+    await Promise.all(this.#cache.busy.map(slot => slot.runExclusive(async () => undefined)))
+    this.#cache.clear()
     this.#phase = 'stopped'
     await this.#lease.stop()
   }
@@ -235,7 +235,7 @@ export class Engine implements RunEngine {
   }
 
   async tenantOf(runId: string): Promise<string | undefined> {
-    return this.#cells.get(runId)?.loaded?.tenant ?? (await this.deps.store.readRun(null, runId))?.tenant
+    return this.#cache.get(runId)?.loaded?.tenant ?? (await this.deps.store.readRun(null, runId))?.tenant
   }
 
   /** Undefined when there is no run. */
@@ -249,13 +249,13 @@ export class Engine implements RunEngine {
   }
 
   async inspect(tenant: string, runId: string): Promise<InspectedRun | undefined> {
-    const known = this.#cells.get(runId)
+    const known = this.#cache.get(runId)
     const loaded = known && this.#runs.remembered(known)
-    if (loaded) return loaded.tenant === tenant ? viewOf(loaded) : undefined
+    if (loaded) return loaded.tenant === tenant ? inspectedRun(loaded) : undefined
     if (!(await this.deps.store.readRun(tenant, runId))) return undefined
-    const slot = this.#cells.enter(runId)
+    const slot = this.#cache.enter(runId)
     const read = await slot.runExclusive(() => this.#runs.load(slot))
-    return read && viewOf(read)
+    return read && inspectedRun(read)
   }
 
   list(query: RunQuery): Promise<RunRow[]> {
@@ -321,7 +321,7 @@ export class Engine implements RunEngine {
     if (!this.#lease.isFirm) reasons.push('the lease could not be renewed in time')
     if (this.deps.clock.monotonic() - this.#sweptAt > Math.max(10 * this.options.sweepMs, 10_000))
       reasons.push('the sweep for due runs has stalled')
-    return { ok: reasons.length === 0, reasons, activeRuns: this.#cells.active }
+    return { ok: reasons.length === 0, reasons, activeRuns: this.#cache.active }
   }
 
   #written(written: Written): void {
@@ -331,10 +331,10 @@ export class Engine implements RunEngine {
 
   #hinted(runId: string): void {
     this.#followers.hint(runId)
-    const slot = this.#cells.get(runId)
+    const slot = this.#cache.get(runId)
     if (!slot || slot.loaded?.state.phase === 'ended') return
     slot
-      .runExclusive(async () => this.#cells.put(slot, undefined))
+      .runExclusive(async () => this.#cache.put(slot, undefined))
       .then(() => this.#driver.look(runId))
       .catch(error => this.deps.log.warn({ runId, error: String(error) }, 'a hint could not be followed'))
   }
@@ -355,18 +355,18 @@ export class Engine implements RunEngine {
     this.#purgedAt = this.deps.clock.monotonic()
     const now = this.deps.clock.now()
     await this.deps.store.purgeReceipts(now - RECEIPTS_KEPT_MS)
-    await this.deps.store.purgeInvocations(now - INVOCATIONS_KEPT_MS)
+    await this.deps.store.purgeEffects(now - INVOCATIONS_KEPT_MS)
   }
 
   #refuseWork(): Refusal | undefined {
     if (this.#phase !== 'running') return unavailable('the host is starting or draining')
-    if (this.#cells.active >= this.options.maxActiveRuns)
+    if (this.#cache.active >= this.options.maxActiveRuns)
       return unavailable(`${this.options.maxActiveRuns} runs are active, which is the limit of this host`)
     return undefined
   }
 
   async #isVisible(tenant: string, runId: string): Promise<boolean> {
-    const known = this.#cells.get(runId)?.loaded
+    const known = this.#cache.get(runId)?.loaded
     return known ? known.tenant === tenant : (await this.deps.store.readRun(tenant, runId)) !== undefined
   }
 }

@@ -155,7 +155,7 @@ export class RunWriter {
     return slot.runExclusive(() =>
       retried(before.runId, async () => {
         const first = step(this.deps.ids, slot, { ...before, epoch: 1 }, decided, create)
-        return this.#commit([first], receipt?.(viewOf(first.loaded)))
+        return this.#commit([first], receipt?.(inspectedRun(first.loaded)))
       }),
     )
   }
@@ -173,7 +173,7 @@ export class RunWriter {
         if (options.asHolder && loaded.epoch === null) return undefined
         const decision = decide(loaded.rules, loaded.state, { ...input, now: this.deps.clock.now() } as RunInput)
         if (!decision.ok) return { ok: false, refusal: decision.refusal }
-        if (decision.events.length === 0) return { ok: true, value: viewOf(loaded) }
+        if (decision.events.length === 0) return { ok: true, value: inspectedRun(loaded) }
         const { child, receipt } = options
         return this.#commitFamily(slot, loaded, decision, receipt, child ? { child } : {}).catch(error =>
           error instanceof UnverifiedMerge ? this.#quarantine(slot, error) : Promise.reject(error),
@@ -210,7 +210,7 @@ export class RunWriter {
     const { decided, children } =
       before.epoch === null ? { decided: first, children: [] } : commitWithChildren(this.spawner, before, first, child)
     const own = step(this.deps.ids, slot, before, decided, create)
-    const commit = () => this.#commit([own, ...children], receipt?.(viewOf(own.loaded)))
+    const commit = () => this.#commit([own, ...children], receipt?.(inspectedRun(own.loaded)))
     return children.reduce((inner, born) => () => born.slot.runExclusive(inner), commit)()
   }
 
@@ -282,7 +282,7 @@ export class RunWriter {
         this.deps.written(written)
       }
       if (deliveries.length > 0) this.deps.announcer?.committed(deliveries)
-      return { ok: true, value: viewOf(steps[0]!.loaded) }
+      return { ok: true, value: inspectedRun(steps[0]!.loaded) }
     }
     for (const { slot } of steps) cache.put(slot, undefined)
     if (result.kind === 'receipt-exists') return { ok: false, replay: result.receipt }
@@ -371,7 +371,7 @@ function parentToWake(before: RunState, after: RunState): string[] {
   return told ? [after.started.parentRunId] : []
 }
 
-export const viewOf = ({ runId, tenant, state, rules }: LoadedRun): InspectedRun => ({
+export const inspectedRun = ({ runId, tenant, state, rules }: LoadedRun): InspectedRun => ({
   runId,
   tenant,
   state,

@@ -1,10 +1,10 @@
 import type { Json } from '../../core/json.js'
-import type { InvocationClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
+import type { EffectClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
 import { mayHaveHappened } from '../invocation-rules.js'
 import { type InvocationRow, isAlive, type Tables } from './tables.js'
 
 /** A host that is not alive starts nothing new: for it, every effect is in somebody else's hands. */
-export function claimInvocation(tables: Tables, claim: InvocationClaim): ClaimResult {
+export function claimEffect(tables: Tables, claim: EffectClaim): ClaimResult {
   const held = tables.invocations.get(claim.id)
   if (held?.outcome !== undefined) return { kind: 'done', outcome: parsed(held.outcome) }
   const free = held === undefined || !isAlive(tables, held.hostId)
@@ -13,7 +13,7 @@ export function claimInvocation(tables: Tables, claim: InvocationClaim): ClaimRe
   return { kind: 'claimed', again: held !== undefined && mayHaveHappened(held.attempt, claim.attempt) }
 }
 
-export function finishInvocation(
+export function finishEffect(
   { invocations }: Tables,
   id: string,
   hostId: string,
@@ -25,17 +25,17 @@ export function finishInvocation(
   invocations.set(id, { ...held, ...key, outcome: JSON.stringify(done.outcome) })
 }
 
-export function releaseInvocation({ invocations }: Tables, id: string, hostId: string): void {
+export function releaseEffect({ invocations }: Tables, id: string, hostId: string): void {
   const held = invocations.get(id)
   if (held?.hostId === hostId && held.outcome === undefined) invocations.delete(id)
 }
 
-export function abandonInvocation({ invocations }: Tables, id: string, hostId: string): void {
+export function abandonEffect({ invocations }: Tables, id: string, hostId: string): void {
   const held = invocations.get(id)
   if (held?.hostId === hostId && held.outcome === undefined) invocations.set(id, { ...held, hostId: '' })
 }
 
-export const readInvocation = ({ invocations }: Tables, id: string): Json | undefined => outcomeOf(invocations.get(id))
+export const readEffect = ({ invocations }: Tables, id: string): Json | undefined => outcomeOf(invocations.get(id))
 
 /** The key alone finds nothing, for it is the same in every tenant. */
 export const findAnswer = ({ invocations }: Tables, tenant: string, cacheKey: string): Json | undefined =>
@@ -45,7 +45,7 @@ export const findAnswer = ({ invocations }: Tables, tenant: string, cacheKey: st
       .sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1))[0],
   )
 
-export function purgeInvocations({ invocations, open }: Tables, olderThan: number): number {
+export function purgeEffects({ invocations, open }: Tables, olderThan: number): number {
   const old = [...invocations.values()].filter(
     ({ at, outcome, runId }) => at < olderThan && outcome !== undefined && !open.has(runId),
   )

@@ -2,7 +2,7 @@ import type { Json } from '../../core/json.js'
 import { present } from '../../core/present.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type * as Delivering from '../../engine/ports/deliveries.js'
-import type { InvocationClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
+import type { EffectClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
 import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
@@ -168,33 +168,33 @@ export class MemoryStore implements Store {
     return old.length
   }
 
-  async claimInvocation(claim: InvocationClaim): Promise<ClaimResult> {
+  async claimEffect(claim: EffectClaim): Promise<ClaimResult> {
     refuseNul(claim)
-    return invocations.claimInvocation(this.#tables, claim)
+    return invocations.claimEffect(this.#tables, claim)
   }
 
-  async finishInvocation(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void> {
-    invocations.finishInvocation(this.#tables, id, hostId, { outcome, cacheKey })
+  async finishEffect(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void> {
+    invocations.finishEffect(this.#tables, id, hostId, { outcome, cacheKey })
   }
 
-  async releaseInvocation(id: string, hostId: string): Promise<void> {
-    invocations.releaseInvocation(this.#tables, id, hostId)
+  async releaseEffect(id: string, hostId: string): Promise<void> {
+    invocations.releaseEffect(this.#tables, id, hostId)
   }
 
-  async abandonInvocation(id: string, hostId: string): Promise<void> {
-    invocations.abandonInvocation(this.#tables, id, hostId)
+  async abandonEffect(id: string, hostId: string): Promise<void> {
+    invocations.abandonEffect(this.#tables, id, hostId)
   }
 
-  async readInvocation(id: string): Promise<Json | undefined> {
-    return invocations.readInvocation(this.#tables, id)
+  async readEffect(id: string): Promise<Json | undefined> {
+    return invocations.readEffect(this.#tables, id)
   }
 
   async findAnswer(tenant: string, cacheKey: string): Promise<Json | undefined> {
     return invocations.findAnswer(this.#tables, tenant, cacheKey)
   }
 
-  async purgeInvocations(olderThan: number): Promise<number> {
-    return invocations.purgeInvocations(this.#tables, olderThan)
+  async purgeEffects(olderThan: number): Promise<number> {
+    return invocations.purgeEffects(this.#tables, olderThan)
   }
 
   async putKey(key: ApiKey): Promise<void> {

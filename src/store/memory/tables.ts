@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../engine/ports/audit.js'
 import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
-import type { InvocationClaim } from '../../engine/ports/effect-ledger.js'
+import type { EffectClaim } from '../../engine/ports/effect-ledger.js'
 import type { Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt } from '../../engine/ports/receipts.js'
@@ -59,7 +59,7 @@ export type HostRow = {
 export type StandardRow = Standard & { readonly deletedAt: number | null }
 
 /** `outcome` is rendered JSON; undefined until the effect is finished. */
-export type InvocationRow = InvocationClaim & { readonly outcome?: string; readonly cacheKey?: string }
+export type InvocationRow = EffectClaim & { readonly outcome?: string; readonly cacheKey?: string }
 
 export const emptyTables = (): Tables => ({
   runs: new Map(),

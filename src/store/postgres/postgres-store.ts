@@ -3,7 +3,7 @@ import { present } from '../../core/present.js'
 import { WAKE_NOW } from '../../core/run/wake-time.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type * as Delivering from '../../engine/ports/deliveries.js'
-import type { InvocationClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
+import type { EffectClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
 import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
@@ -181,35 +181,35 @@ export class PostgresStore implements Store {
     return this.#purge(SQL.purgeReceipts, olderThan)
   }
 
-  purgeInvocations(olderThan: number): Promise<number> {
-    return this.#purge(SQL.purgeInvocations, olderThan)
+  purgeEffects(olderThan: number): Promise<number> {
+    return this.#purge(SQL.purgeEffects, olderThan)
   }
 
-  async releaseInvocation(id: string, hostId: string): Promise<void> {
-    await this.#all(SQL.releaseInvocation, id, hostId)
+  async releaseEffect(id: string, hostId: string): Promise<void> {
+    await this.#all(SQL.releaseEffect, id, hostId)
   }
 
-  async abandonInvocation(id: string, hostId: string): Promise<void> {
-    await this.#all(SQL.abandonInvocation, id, hostId)
+  async abandonEffect(id: string, hostId: string): Promise<void> {
+    await this.#all(SQL.abandonEffect, id, hostId)
   }
 
-  async claimInvocation(claim: InvocationClaim): Promise<ClaimResult> {
+  async claimEffect(claim: EffectClaim): Promise<ClaimResult> {
     const { id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at } = claim
     const values = [id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at]
     const claimed = await this.#tokens.use(id, token =>
-      this.#one<{ again: boolean }>(SQL.claimInvocation, ...values, token),
+      this.#one<{ again: boolean }>(SQL.claimEffect, ...values, token),
     )
     if (claimed) return { kind: 'claimed', again: claimed.again }
-    const outcome = await this.readInvocation(id)
+    const outcome = await this.readEffect(id)
     return outcome === undefined ? { kind: 'in-flight' } : { kind: 'done', outcome }
   }
 
-  async finishInvocation(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void> {
-    await this.#all(SQL.finishInvocation, id, hostId, JSON.stringify(outcome), cacheKey ?? null)
+  async finishEffect(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void> {
+    await this.#all(SQL.finishEffect, id, hostId, JSON.stringify(outcome), cacheKey ?? null)
   }
 
-  readInvocation(id: string): Promise<Json | undefined> {
-    return this.#outcome(SQL.readInvocation, id)
+  readEffect(id: string): Promise<Json | undefined> {
+    return this.#outcome(SQL.readEffect, id)
   }
 
   findAnswer(tenant: string, cacheKey: string): Promise<Json | undefined> {

@@ -106,7 +106,7 @@ export const SQL = named({
       SELECT ctid FROM receipts WHERE at < $1 ORDER BY at LIMIT $2)) RETURNING 1)
     SELECT count(*) AS purged FROM gone`,
 
-  claimInvocation: `INSERT INTO invocations AS old
+  claimEffect: `INSERT INTO invocations AS old
       (id, tenant, run_id, node_id, ordinal, provider, attempt, host_id, at, claim, again)
     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, false
      WHERE EXISTS (SELECT 1 FROM hosts WHERE host_id = $8 AND state = 'alive')
@@ -117,15 +117,15 @@ export const SQL = named({
     WHERE old.outcome IS NULL AND (old.claim = excluded.claim
       OR NOT EXISTS (SELECT 1 FROM hosts WHERE host_id = old.host_id AND state = 'alive'))
     RETURNING again`,
-  readInvocation: 'SELECT outcome FROM invocations WHERE id = $1',
-  releaseInvocation: 'DELETE FROM invocations WHERE id = $1 AND host_id = $2 AND outcome IS NULL',
-  abandonInvocation: `UPDATE invocations SET host_id = '', claim = ''
+  readEffect: 'SELECT outcome FROM invocations WHERE id = $1',
+  releaseEffect: 'DELETE FROM invocations WHERE id = $1 AND host_id = $2 AND outcome IS NULL',
+  abandonEffect: `UPDATE invocations SET host_id = '', claim = ''
     WHERE id = $1 AND host_id = $2 AND outcome IS NULL`,
-  purgeInvocations: `WITH gone AS (DELETE FROM invocations WHERE ctid = ANY (ARRAY(
+  purgeEffects: `WITH gone AS (DELETE FROM invocations WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM invocations i WHERE at < $1 AND outcome IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.run_id = i.run_id AND r.ended_at IS NULL) LIMIT $2)) RETURNING 1)
     SELECT count(*) AS purged FROM gone`,
-  finishInvocation: `UPDATE invocations SET outcome = $3, cache_key = $4
+  finishEffect: `UPDATE invocations SET outcome = $3, cache_key = $4
     WHERE id = $1 AND host_id = $2 AND outcome IS NULL`,
   findAnswer: `SELECT outcome FROM invocations WHERE tenant = $1 AND cache_key = $2
     ORDER BY at DESC, id COLLATE "C" DESC LIMIT 1`,

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Json } from '../../core/json.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type { Delivery, Webhook, WebhookHealth } from '../../engine/ports/deliveries.js'
-import type { InvocationClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
+import type { EffectClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
 import {
   type Commit,
   type CommitResult,
@@ -215,29 +215,29 @@ export class SqliteStore implements Store {
     return this.#purge('purgeReceipts', olderThan)
   }
 
-  purgeInvocations(olderThan: number): Promise<number> {
-    return this.#purge('purgeInvocations', olderThan)
+  purgeEffects(olderThan: number): Promise<number> {
+    return this.#purge('purgeEffects', olderThan)
   }
 
-  releaseInvocation(id: string, hostId: string): Promise<void> {
-    return this.#write('releaseInvocation', { id, hostId })
+  releaseEffect(id: string, hostId: string): Promise<void> {
+    return this.#write('releaseEffect', { id, hostId })
   }
 
-  abandonInvocation(id: string, hostId: string): Promise<void> {
-    return this.#write('abandonInvocation', { id, hostId })
+  abandonEffect(id: string, hostId: string): Promise<void> {
+    return this.#write('abandonEffect', { id, hostId })
   }
 
-  async claimInvocation(claim: InvocationClaim): Promise<ClaimResult> {
-    const state = await this.#tokens.use(claim.id, token => this.#write('claimInvocation', { claim, token }))
+  async claimEffect(claim: EffectClaim): Promise<ClaimResult> {
+    const state = await this.#tokens.use(claim.id, token => this.#write('claimEffect', { claim, token }))
     return state.kind === 'done' ? { kind: 'done', outcome: JSON.parse(state.outcome) as Json } : state
   }
 
-  finishInvocation(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void> {
+  finishEffect(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void> {
     const done = { id, hostId, outcome: JSON.stringify(outcome), cacheKey: cacheKey ?? null }
-    return this.#write('finishInvocation', done)
+    return this.#write('finishEffect', done)
   }
 
-  async readInvocation(id: string): Promise<Json | undefined> {
+  async readEffect(id: string): Promise<Json | undefined> {
     return toOutcome(this.#reader.get('SELECT outcome FROM invocations WHERE id = ?', id))
   }
 
@@ -350,7 +350,7 @@ export class SqliteStore implements Store {
   }
 
   /** In steps, so that a large purge does not hold up appends. */
-  async #purge(task: 'purgeReceipts' | 'purgeInvocations' | 'purgeDeliveries', olderThan: number): Promise<number> {
+  async #purge(task: 'purgeReceipts' | 'purgeEffects' | 'purgeDeliveries', olderThan: number): Promise<number> {
     let purged = 0
     for (let step = PURGE_STEP; step === PURGE_STEP; purged += step) {
       step = await this.#write(task, { olderThan, limit: PURGE_STEP })

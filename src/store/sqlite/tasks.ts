@@ -11,13 +11,7 @@ import {
   retryDelivery,
 } from './write-deliveries.js'
 import { claimOrphans, heartbeat, registerHost, releaseHost } from './write-hosts.js'
-import {
-  abandonInvocation,
-  claimInvocation,
-  finishInvocation,
-  purgeInvocations,
-  releaseInvocation,
-} from './write-invocations.js'
+import { abandonEffect, claimEffect, finishEffect, purgeEffects, releaseEffect } from './write-invocations.js'
 import { claimReceipt, deleteReceipt, finishReceipt, purgeReceipts, putKey, putWorkflow } from './write-records.js'
 import { deleteStandard, putStandard } from './write-standards.js'
 
@@ -35,11 +29,11 @@ export const TASKS = {
   finishReceipt,
   deleteReceipt,
   purgeReceipts,
-  claimInvocation,
-  finishInvocation,
-  releaseInvocation,
-  abandonInvocation,
-  purgeInvocations,
+  claimEffect,
+  finishEffect,
+  releaseEffect,
+  abandonEffect,
+  purgeEffects,
   putKey,
   putWebhook,
   putWebhookHealth,

@@ -1,4 +1,4 @@
-import type { InvocationClaim } from '../../engine/ports/effect-ledger.js'
+import type { EffectClaim } from '../../engine/ports/effect-ledger.js'
 import { mayHaveHappened } from '../invocation-rules.js'
 import type { Connection } from './connection.js'
 import { isAlive } from './write-hosts.js'
@@ -9,9 +9,9 @@ export type ClaimedInvocation =
   | { kind: 'in-flight' }
 
 /** A host that is not alive starts nothing new: for it, every effect is in somebody else's hands. */
-export function claimInvocation(
+export function claimEffect(
   db: Connection,
-  { claim, token }: { claim: InvocationClaim; token: string },
+  { claim, token }: { claim: EffectClaim; token: string },
 ): ClaimedInvocation {
   const held = db.get('SELECT host_id, claim, attempt, again, outcome FROM invocations WHERE id = ?', claim.id)
   if (held && held.outcome !== null) return { kind: 'done', outcome: held.outcome as string }
@@ -40,7 +40,7 @@ export function claimInvocation(
   return { kind: 'claimed', again }
 }
 
-export function finishInvocation(
+export function finishEffect(
   db: Connection,
   { id, hostId, outcome, cacheKey }: { id: string; hostId: string; outcome: string; cacheKey: string | null },
 ): void {
@@ -53,16 +53,16 @@ export function finishInvocation(
   )
 }
 
-export function releaseInvocation(db: Connection, { id, hostId }: { id: string; hostId: string }): void {
+export function releaseEffect(db: Connection, { id, hostId }: { id: string; hostId: string }): void {
   db.run('DELETE FROM invocations WHERE id = ? AND host_id = ? AND outcome IS NULL', id, hostId)
 }
 
-export function abandonInvocation(db: Connection, { id, hostId }: { id: string; hostId: string }): void {
+export function abandonEffect(db: Connection, { id, hostId }: { id: string; hostId: string }): void {
   db.run(`UPDATE invocations SET host_id = '', claim = '' WHERE id = ? AND host_id = ? AND outcome IS NULL`, id, hostId)
 }
 
 /** What an open run was told may be asked for again, however old it is. */
-export const purgeInvocations = (db: Connection, { olderThan, limit }: { olderThan: number; limit: number }): number =>
+export const purgeEffects = (db: Connection, { olderThan, limit }: { olderThan: number; limit: number }): number =>
   db.run(
     `DELETE FROM invocations WHERE id IN (
        SELECT id FROM invocations i WHERE at < ? AND outcome IS NOT NULL

@@ -2,7 +2,7 @@ import type { Json } from '../../core/json.js'
 import { type OpenInterrupt, openInterrupts } from '../../core/interrupt/decide.js'
 import type { Engine } from '../../engine/runtime/engine.js'
 import type { RunCommand } from '../../engine/api.js'
-import type { InvocationClaim } from '../../engine/ports/effect-ledger.js'
+import type { EffectClaim } from '../../engine/ports/effect-ledger.js'
 import type { Performer } from '../../engine/ports/performer.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import type { Store } from '../../engine/ports/store.js'
@@ -28,7 +28,7 @@ const TENANT = 't1'
 const VOTERS = ['ann', 'bob', 'cy', 'dan']
 
 class Telling {
-  readonly #claims: InvocationClaim[] = []
+  readonly #claims: EffectClaim[] = []
   readonly #rig: Rig
   readonly #agents
   #host!: MortalHost
@@ -173,8 +173,8 @@ class Telling {
       get: (target, name) => {
         const value = Reflect.get(target, name)
         if (typeof value !== 'function') return value
-        if (name !== 'claimInvocation') return value.bind(target)
-        return (claim: InvocationClaim) => {
+        if (name !== 'claimEffect') return value.bind(target)
+        return (claim: EffectClaim) => {
           if (!this.#claims.some(({ id }) => id === claim.id)) this.#claims.push(claim)
           return value.call(target, claim)
         }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Checkpoint } from '../../../src/engine/ports/audit.js'
 import type { Delivery, DeliveryResult, NewDelivery, Webhook } from '../../../src/engine/ports/deliveries.js'
-import type { InvocationClaim } from '../../../src/engine/ports/effect-ledger.js'
+import type { EffectClaim } from '../../../src/engine/ports/effect-ledger.js'
 import type { Commit, NewRun, StoredEvent, StreamAppend } from '../../../src/engine/ports/event-log.js'
 import type { ApiKey } from '../../../src/engine/ports/keys.js'
 import type { Receipt } from '../../../src/engine/ports/receipts.js'
@@ -91,7 +91,7 @@ export const receipt = (over: Partial<Receipt> = {}): Receipt => ({
   ...over,
 })
 
-export const claim = (hostId: string, over: Partial<InvocationClaim> = {}): InvocationClaim => ({
+export const claim = (hostId: string, over: Partial<EffectClaim> = {}): EffectClaim => ({
   id: id('effect'),
   tenant: 'acme',
   runId: 'run',

@@ -131,11 +131,11 @@ describe('postgres', () => {
       ('same', '${open}', 'n1', 8, 'http', 'gone', 0, 'token', false, NULL),
       ('next', '${open}', 'n1', 9, 'http', 'gone', 0, 'token', true, NULL)`)
     const store = closing(await openPostgresStore(url))
-    expect(await store.readInvocation('known')).toEqual({ ok: true })
+    expect(await store.readEffect('known')).toEqual({ ok: true })
     const claim = f.claim(hostId, { runId: open })
-    expect(await store.claimInvocation({ ...claim, id: 'same' })).toEqual({ kind: 'claimed', again: true })
-    expect(await store.claimInvocation({ ...claim, id: 'next', attempt: 2 })).toEqual({ kind: 'claimed', again: false })
-    await store.claimInvocation({ ...claim, id: 'new', ordinal: '3.10' })
+    expect(await store.claimEffect({ ...claim, id: 'same' })).toEqual({ kind: 'claimed', again: true })
+    expect(await store.claimEffect({ ...claim, id: 'next', attempt: 2 })).toEqual({ kind: 'claimed', again: false })
+    await store.claimEffect({ ...claim, id: 'new', ordinal: '3.10' })
     expect(await sql('SELECT id, tenant, ordinal, attempt FROM invocations ORDER BY id')).toEqual([
       { id: 'known', tenant: 'acme', ordinal: '7', attempt: 1 },
       { id: 'new', tenant: 'acme', ordinal: '3.10', attempt: 1 },
@@ -327,7 +327,7 @@ describe('postgres', () => {
     const hostId = await f.host(store)
     proxy.swallowReplies('assay-c', 30)
     const runs = Array.from({ length: 300 }, () => f.created(store, hostId))
-    const effects = Array.from({ length: 50 }, () => store.claimInvocation(f.claim(hostId)))
+    const effects = Array.from({ length: 50 }, () => store.claimEffect(f.claim(hostId)))
     const receipts = Array.from({ length: 50 }, () => store.claimReceipt(f.receipt({ state: 'pending' }), f.T0))
     for (const runId of await Promise.all(runs)) expect(await store.readEvents(runId, 0)).toHaveLength(2)
     for (const state of await Promise.all(effects)) expect(state).toEqual({ kind: 'claimed', again: false })
@@ -361,7 +361,7 @@ describe('postgres', () => {
     const refused = await Promise.allSettled([
       f.created(store, hostId),
       store.ping(),
-      store.claimInvocation(effect),
+      store.claimEffect(effect),
       store.heartbeat(hostId, f.HOUR),
       store.listRuns({ tenant: null, limit: 1 }),
     ])
@@ -370,7 +370,7 @@ describe('postgres', () => {
     }
     proxy.thaw()
     await f.eventually('the store works again', () => f.created(store, hostId).catch(() => undefined))
-    expect(await store.claimInvocation(effect)).toEqual({ kind: 'claimed', again: false })
+    expect(await store.claimEffect(effect)).toEqual({ kind: 'claimed', again: false })
   })
 
   it('takes up its own claim of an effect after the answer was lost for good', async () => {
@@ -378,11 +378,11 @@ describe('postgres', () => {
     const store = await open(through, { patienceMs: 100 })
     const hostId = await f.host(store)
     const effect = f.claim(hostId)
-    proxy.swallowReplies('assay-claimInvocation', 1000)
-    await expect(store.claimInvocation(effect)).rejects.toBeInstanceOf(StoreUnavailable)
+    proxy.swallowReplies('assay-claimEffect', 1000)
+    await expect(store.claimEffect(effect)).rejects.toBeInstanceOf(StoreUnavailable)
     expect(proxy.faults).toBeGreaterThan(0)
     proxy.swallowReplies('', 0)
-    const both = await Promise.all([store.claimInvocation(effect), store.claimInvocation(effect)])
+    const both = await Promise.all([store.claimEffect(effect), store.claimEffect(effect)])
     expect(f.kinds(both)).toEqual({ claimed: 1, 'in-flight': 1 })
     expect(both).toContainEqual({ kind: 'claimed', again: false })
   })
@@ -392,13 +392,13 @@ describe('postgres', () => {
     const [store, peer] = [await open(through, { patienceMs: 100 }), await open()]
     const [hostId, other] = [await f.host(store), await f.host(peer)]
     const claim = f.claim(hostId)
-    proxy.swallowReplies('assay-claimInvocation', 1000)
-    await expect(store.claimInvocation(claim)).rejects.toBeInstanceOf(StoreUnavailable)
+    proxy.swallowReplies('assay-claimEffect', 1000)
+    await expect(store.claimEffect(claim)).rejects.toBeInstanceOf(StoreUnavailable)
     expect(proxy.faults).toBeGreaterThan(0)
     proxy.swallowReplies('', 0)
-    expect(await store.claimInvocation({ ...claim, attempt: 2 })).toEqual({ kind: 'claimed', again: false })
+    expect(await store.claimEffect({ ...claim, attempt: 2 })).toEqual({ kind: 'claimed', again: false })
     await peer.releaseHost(hostId)
-    const taken = await peer.claimInvocation({ ...claim, hostId: other, attempt: 2 })
+    const taken = await peer.claimEffect({ ...claim, hostId: other, attempt: 2 })
     expect(taken).toEqual({ kind: 'claimed', again: true })
   })
 

@@ -178,11 +178,11 @@ describe('sqlite', () => {
     old.close()
 
     const store = await open(path)
-    expect(await store.readInvocation('known')).toEqual({ ok: true })
+    expect(await store.readEffect('known')).toEqual({ ok: true })
     const claim = f.claim('h', { runId: 'going' })
-    expect(await store.claimInvocation({ ...claim, id: 'same' })).toEqual({ kind: 'claimed', again: true })
-    expect(await store.claimInvocation({ ...claim, id: 'next', attempt: 2 })).toEqual({ kind: 'claimed', again: false })
-    await store.claimInvocation({ ...claim, id: 'new', ordinal: '3.10' })
+    expect(await store.claimEffect({ ...claim, id: 'same' })).toEqual({ kind: 'claimed', again: true })
+    expect(await store.claimEffect({ ...claim, id: 'next', attempt: 2 })).toEqual({ kind: 'claimed', again: false })
+    await store.claimEffect({ ...claim, id: 'new', ordinal: '3.10' })
     const kept = raw(path).all('SELECT id, tenant, ordinal, attempt FROM invocations ORDER BY id')
     expect(kept.map(row => ({ ...row }))).toEqual([
       { id: 'known', tenant: 'acme', ordinal: '7', attempt: 1 },
@@ -311,7 +311,7 @@ describe('sqlite', () => {
     const hostId = await f.host(store)
     for (let round = 0; round < 20; round += 1) {
       const runs = Array.from({ length: 20 }, () => f.created(store, hostId))
-      const effects = Array.from({ length: 5 }, () => store.claimInvocation(f.claim(hostId)))
+      const effects = Array.from({ length: 5 }, () => store.claimEffect(f.claim(hostId)))
       const receipts = Array.from({ length: 5 }, () => store.claimReceipt(f.receipt({ state: 'pending' }), 0))
       for (const runId of await Promise.all(runs)) expect(await store.readEvents(runId, 0)).toHaveLength(2)
       for (const state of await Promise.all(effects)) expect(state).toEqual({ kind: 'claimed', again: false })
@@ -358,13 +358,13 @@ describe('sqlite', () => {
     const peer = await open(path)
     const [hostId, other] = [await f.host(peer), await f.host(peer)]
     const claim = f.claim(hostId)
-    await expect(store.claimInvocation(claim)).rejects.toThrow(/died twice/)
+    await expect(store.claimEffect(claim)).rejects.toThrow(/died twice/)
     expect(deaths).toBe(2)
     broken = false
     const fresh = { kind: 'claimed', again: false }
-    expect(await store.claimInvocation({ ...claim, attempt: 2 })).toEqual(fresh)
+    expect(await store.claimEffect({ ...claim, attempt: 2 })).toEqual(fresh)
     await peer.releaseHost(hostId)
-    const taken = await peer.claimInvocation({ ...claim, hostId: other, attempt: 2 })
+    const taken = await peer.claimEffect({ ...claim, hostId: other, attempt: 2 })
     expect(taken).toEqual({ kind: 'claimed', again: true })
   })
 

@@ -111,7 +111,7 @@ async function recordedIn({ database }: World, { asked, used }: Calls): Promise<
   if (ids.length === 0) return new Set()
   const store = await openStore(database)
   try {
-    const outcomes = await Promise.all(ids.map(id => store.readInvocation(id)))
+    const outcomes = await Promise.all(ids.map(id => store.readEffect(id)))
     return new Set(ids.filter((_, i) => outcomes[i] !== undefined))
   } finally {
     await store.close()

@@ -12,7 +12,7 @@ import { type Ending, expectSame, type Place, tell } from './telling.js'
  */
 export const boundariesOf = ({ trace }: Pick<Ending, 'trace'>): readonly Crash[] =>
   trace.flatMap((write, i): Crash[] => [
-    ...(i === 0 || write.startsWith('finishInvocation') ? [{ at: i + 1, when: 'before' as const }] : []),
+    ...(i === 0 || write.startsWith('finishEffect') ? [{ at: i + 1, when: 'before' as const }] : []),
     { at: i + 1, when: 'after' },
   ])
 

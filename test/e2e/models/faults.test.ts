@@ -42,7 +42,7 @@ const expectQuiet = (...shown: readonly unknown[]) => {
 describe('what is turned away unread is tried again, and is not billed', () => {
   test.each([429, 503, 529, 408])('HTTP %i twice, then an answer', async code => {
     const rig = await rigFor({ plan: planOf(status(code), status(code), OK), clock: hurriedClock(40_000) })
-    const answer = await rig.models.think(askFor())
+    const answer = await rig.models.callModel(askFor())
     expect(answer).toMatchObject({ ok: true, told: { said: { kind: 'answered', result: 'fine' }, retries: 2 } })
     const keys = rig.server.requests().map(request => request.headers['idempotency-key'])
     expect(keys).toEqual(['effect-1', 'effect-1', 'effect-1'])
@@ -53,7 +53,7 @@ describe('what is turned away unread is tried again, and is not billed', () => {
       plan: planOf(...Array.from({ length: 9 }, () => status(429))),
       clock: hurriedClock(40_000),
     })
-    const answer = await rig.models.think(askFor())
+    const answer = await rig.models.callModel(askFor())
     expect(answer).toMatchObject({
       ok: false,
       code: 'model_unavailable',
@@ -70,7 +70,7 @@ describe('what is turned away unread is tried again, and is not billed', () => {
     const soon = new Date(clock.now() + 500 + 9000).toUTCString()
     const plan = planOf(status(429), status(429, { 'retry-after': '7' }), status(429, { 'retry-after': soon }), OK)
     const rig = await rigFor({ plan, clock })
-    expect(await rig.models.think(askFor())).toMatchObject({ ok: true, told: { retries: 3 } })
+    expect(await rig.models.callModel(askFor())).toMatchObject({ ok: true, told: { retries: 3 } })
     expect(clock.waits).toHaveLength(3)
     expect(clock.waits[0]).toBe(500)
     expect(clock.waits[1]).toBe(7000)
@@ -81,7 +81,7 @@ describe('what is turned away unread is tried again, and is not billed', () => {
     const waitsWith = async (draw: number) => {
       const clock = hurriedClock(40_000)
       const rig = await rigFor({ plan: planOf(status(429), status(429), OK), clock, random: () => draw })
-      expect(await rig.models.think(askFor())).toMatchObject({ ok: true, told: { retries: 2 } })
+      expect(await rig.models.callModel(askFor())).toMatchObject({ ok: true, told: { retries: 2 } })
       return clock.waits
     }
     expect(await waitsWith(0.25)).toEqual([375, 750])
@@ -91,7 +91,7 @@ describe('what is turned away unread is tried again, and is not billed', () => {
   test('Retry-After beyond the deadline is not waited for', async () => {
     const clock = hurriedClock(40_000)
     const rig = await rigFor({ plan: planOf(status(429, { 'retry-after': '3600' })), clock })
-    expect(await rig.models.think(askFor())).toMatchObject({
+    expect(await rig.models.callModel(askFor())).toMatchObject({
       ok: false,
       code: 'model_unavailable',
       details: { tries: 1 },
@@ -103,7 +103,7 @@ describe('what is turned away unread is tried again, and is not billed', () => {
     injected += 4
     const baseUrl = `http://127.0.0.1:${await freePort()}/v1`
     const rig = await rigFor({ provider: { baseUrl }, clock: hurriedClock(40_000) })
-    const answer = await rig.models.think(askFor())
+    const answer = await rig.models.callModel(askFor())
     expect(answer).toMatchObject({ ok: false, code: 'model_unavailable', retryable: true, details: { tries: 4 } })
     expect(answer).not.toHaveProperty('usage')
   })
@@ -120,7 +120,7 @@ describe('what must be changed by somebody is not tried again', () => {
     [307, /base URL/],
   ])('HTTP %i', async (code, advice) => {
     const rig = await rigFor({ plan: planOf(status(code, { location: 'http://127.0.0.1:1/' })) })
-    const answer = await rig.models.think(askFor())
+    const answer = await rig.models.callModel(askFor())
     expect(answer).toMatchObject({
       ok: false,
       code: 'model_rejected',
@@ -137,7 +137,7 @@ describe('what must be changed by somebody is not tried again', () => {
   test('a key that is not there names where it should be, and nothing is sent', async () => {
     injected += 1
     const rig = await rigFor({ provider: { apiKey: { env: 'NO_SUCH_KEY' } } })
-    const answer = await rig.models.think(askFor())
+    const answer = await rig.models.callModel(askFor())
     expect(answer).toMatchObject({ ok: false, code: 'model_rejected', retryable: false })
     expect(answer.ok ? '' : answer.message).toContain('NO_SUCH_KEY')
     expect(rig.server.requests()).toHaveLength(0)
@@ -161,7 +161,7 @@ describe('what was begun may be billed, and is not tried again here', () => {
     ],
   ])('%s', async (_, reply, code) => {
     const rig = await rigFor({ plan: planOf(reply) })
-    const answer = await rig.models.think(ask)
+    const answer = await rig.models.callModel(ask)
     expect(answer).toMatchObject({ ok: false, code, retryable: true, usage: worstCase(ask) })
     expect(rig.server.requests()).toHaveLength(1)
     expectQuiet(answer, rig.logged)
@@ -172,7 +172,7 @@ describe('what was begun may be billed, and is not tried again here', () => {
     ['one line without an end', { kind: 'long-line', bytes: 10_000_000 }],
   ])('%s: cut, not kept', async (_, reply) => {
     const rig = await rigFor({ plan: planOf(reply) })
-    const answer = await rig.models.think(ask)
+    const answer = await rig.models.callModel(ask)
     expect(answer).toMatchObject({ ok: false, code: 'model_output_too_large', retryable: false, usage: worstCase(ask) })
     await until(() => rig.server.connections() === 0)
     expect(rig.server.requests()[0]?.left).toBe(true)
@@ -186,7 +186,7 @@ describe('what was begun may be billed, and is not tried again here', () => {
     const clock = new ManualClock()
     const rig = await rigFor({ plan: planOf(reply), clock })
     let settled = false
-    const thought = rig.models.think(ask).finally(() => {
+    const thought = rig.models.callModel(ask).finally(() => {
       settled = true
     })
     await until(() => rig.server.requests().length === 1)
@@ -201,7 +201,7 @@ describe('what was begun may be billed, and is not tried again here', () => {
     const clock = new ManualClock()
     const rig = await rigFor({ plan: planOf({ kind: 'stall' }), clock, settings: { timeoutMs: 3_600_000 } })
     let settled = false
-    const thought = rig.models.think(ask).finally(() => {
+    const thought = rig.models.callModel(ask).finally(() => {
       settled = true
     })
     await until(() => rig.server.requests().length === 1)
@@ -219,7 +219,7 @@ describe('what was begun may be billed, and is not tried again here', () => {
   ])('a call that is taken back %s closes the connection at once', async (_, reply) => {
     const rig = await rigFor({ plan: planOf(reply) })
     const caller = new AbortController()
-    const thought = rig.models.think(askFor({ signal: caller.signal }))
+    const thought = rig.models.callModel(askFor({ signal: caller.signal }))
     await until(() => rig.server.requests().length === 1)
     caller.abort()
     expect(await thought).toMatchObject({ ok: false, code: 'model_broke_off', usage: worstCase(ask) })
@@ -240,13 +240,13 @@ describe('what was begun may be billed, and is not tried again here', () => {
     }
     const rig = await rigFor({ plan: planOf(status(429), OK), clock: noting })
     const caller = new AbortController()
-    const thought = rig.models.think(askFor({ signal: caller.signal }))
+    const thought = rig.models.callModel(askFor({ signal: caller.signal }))
     await until(() => waits.includes(500))
     caller.abort()
     const answer = await thought
     expect(answer).toMatchObject({ ok: false, code: 'model_broke_off', retryable: true })
     expect(answer).not.toHaveProperty('usage')
-    expect(await rig.models.think(askFor({ signal: caller.signal }))).toEqual({ ...answer })
+    expect(await rig.models.callModel(askFor({ signal: caller.signal }))).toEqual({ ...answer })
     expect(rig.server.requests()).toHaveLength(1)
   })
 })
@@ -277,7 +277,7 @@ describe('R-LIVE-30, R-ENV-1: outcomes are told apart and none is put in the pla
     ],
   ])('%s', async (_, reply, more) => {
     const rig = await rigFor({ plan: planOf(reply) })
-    const answer = await rig.models.think(askFor({ brief: WRAPPED }))
+    const answer = await rig.models.callModel(askFor({ brief: WRAPPED }))
     expect(answer).toMatchObject({ ok: true, told: { said: { kind: 'refused', ...more } } })
     expect(rig.server.requests()).toHaveLength(1)
     expectQuiet(answer.ok && answer.told, rig.logged)
@@ -288,7 +288,7 @@ describe('R-LIVE-30, R-ENV-1: outcomes are told apart and none is put in the pla
     const rig = await rigFor({ plan: planOf({ kind: 'text', text: '{"result": 1', finish: 'length' }, half) })
     injected += 1
     for (const _ of [1, 2]) {
-      expect(await rig.models.think(askFor({ brief: WRAPPED }))).toMatchObject({
+      expect(await rig.models.callModel(askFor({ brief: WRAPPED }))).toMatchObject({
         ok: true,
         told: { said: { kind: 'truncated', stopReason: 'length' } },
       })
@@ -303,7 +303,7 @@ describe('R-LIVE-30, R-ENV-1: outcomes are told apart and none is put in the pla
   ])('%s is unusable', async (_, text, reason) => {
     injected += 1
     const rig = await rigFor({ plan: planOf({ kind: 'text', text }) })
-    const answer = await rig.models.think(askFor({ brief: WRAPPED }))
+    const answer = await rig.models.callModel(askFor({ brief: WRAPPED }))
     expect(answer).toMatchObject({ ok: true, told: { said: { kind: 'unusable', reason } } })
   })
 
@@ -311,7 +311,7 @@ describe('R-LIVE-30, R-ENV-1: outcomes are told apart and none is put in the pla
     injected += 1
     const text = JSON.stringify({ result: { n: 1, echo: KEY }, confidence: 1, reasoning: `because ${KEY}` })
     const rig = await rigFor({ plan: planOf({ kind: 'text', text }) })
-    const answer = await rig.models.think(askFor({ brief: WRAPPED }))
+    const answer = await rig.models.callModel(askFor({ brief: WRAPPED }))
     expect(answer).toMatchObject({ ok: true, told: { said: { result: { echo: '[REDACTED:TEST_KEY]' } } } })
     expect(JSON.stringify(answer)).not.toContain(KEY)
   })

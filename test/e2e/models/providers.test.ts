@@ -36,7 +36,7 @@ async function provider(kind: ProviderSettings['kind'], ...answers: readonly (re
   })
   opened.push(rig, sink)
   const think = (over: Partial<ModelCallRequest> = {}) =>
-    rig.models.think(askFor({ provider: 'p', model: 'm', ...over }))
+    rig.models.callModel(askFor({ provider: 'p', model: 'm', ...over }))
   return { sink, think }
 }
 

@@ -31,7 +31,7 @@ const planOf = (...replies: readonly ServerReply[]) => replies.map(reply => ({ r
 describe('what is sent', () => {
   test('one request, with the key, the identity of the effect and its trace', async () => {
     const rig = await rigFor({ plan: planOf({ kind: 'text', text: 'fine' }) })
-    const answer = await rig.models.think(askFor({ brief: { ...BRIEF, temperature: 0.3 } }))
+    const answer = await rig.models.callModel(askFor({ brief: { ...BRIEF, temperature: 0.3 } }))
     expect(answer).toEqual({
       ok: true,
       told: {
@@ -63,13 +63,13 @@ describe('what is sent', () => {
     const bare = await rigFor({
       settings: { providers: { openai: { kind: 'openai', baseUrl: server.url } } },
     })
-    expect(await bare.models.think(askFor())).toMatchObject({ ok: true })
+    expect(await bare.models.callModel(askFor())).toMatchObject({ ok: true })
     expect(server.requests()[0]?.headers.authorization).toBeUndefined()
   })
 
   test('JSON is asked for where an object is wanted', async () => {
     const rig = await rigFor({ plan: planOf({ kind: 'text', text: '{"result":{"n":1},"confidence":0.8}' }) })
-    const answer = await rig.models.think(askFor({ brief: WRAPPED }))
+    const answer = await rig.models.callModel(askFor({ brief: WRAPPED }))
     expect(answer).toMatchObject({ ok: true, told: { said: { kind: 'answered', result: { n: 1 }, confidence: 0.8 } } })
     expect(rig.server.requests()[0]?.body.response_format).toEqual({ type: 'json_object' })
   })
@@ -90,7 +90,7 @@ describe('what is sent', () => {
       { thought: { text: 'nonsense', calls: [] }, results: [], correction: 'Answer with JSON.' },
     ]
     const rig = await rigFor({})
-    await rig.models.think(askFor({ brief: { ...BRIEF, tools: [SEARCH] }, rounds }))
+    await rig.models.callModel(askFor({ brief: { ...BRIEF, tools: [SEARCH] }, rounds }))
     const [request] = rig.server.requests()
     expect(request?.body.messages.slice(2)).toEqual([
       {
@@ -127,7 +127,7 @@ describe('what comes back', () => {
       { name: '__proto__', args: { q: 'x' }, id: 'bad id\u0000' },
     ]
     const rig = await rigFor({ plan: planOf({ kind: 'tools', text: 'looking', calls }) })
-    const answer = await rig.models.think(askFor({ brief: { ...BRIEF, tools: [SEARCH] } }))
+    const answer = await rig.models.callModel(askFor({ brief: { ...BRIEF, tools: [SEARCH] } }))
     if (!answer.ok || answer.told.said.kind !== 'tools') throw new Error('no calls')
     const told = answer.told.said.calls
     expect(told.map(call => call.toolId)).toEqual([
@@ -163,7 +163,7 @@ describe('what comes back', () => {
     ['among words', 'So: {"result":{"n":2},"confidence":1} as asked.', 'brace-walker'],
   ])('JSON %s is found, and the run is told how', async (_, text, recovery) => {
     const rig = await rigFor({ plan: planOf({ kind: 'text', text }) })
-    expect(await rig.models.think(askFor({ brief: WRAPPED }))).toMatchObject({
+    expect(await rig.models.callModel(askFor({ brief: WRAPPED }))).toMatchObject({
       ok: true,
       told: { said: { kind: 'answered', result: { n: 2 }, recovery } },
     })
@@ -171,7 +171,7 @@ describe('what comes back', () => {
 
   test('control characters do not survive, line breaks and tabs do', async () => {
     const rig = await rigFor({ plan: planOf({ kind: 'text', text: 'a\u0000b\u001b[31mc\n\td\u0085\u007fe\ud800f' }) })
-    const answer = await rig.models.think(askFor())
+    const answer = await rig.models.callModel(askFor())
     expect(answer).toMatchObject({ ok: true, told: { said: { result: 'ab[31mc\n\tde\ufffdf' } } })
     expect(JSON.stringify(answer)).not.toMatch(/\\u00(?:0[0-8b-f]|1)/)
   })
@@ -184,7 +184,7 @@ describe('what comes back', () => {
     const rig = await rigFor({ plan, provider })
     const heard = async (verbosity: 'full' | 'summary' | 'off') => {
       const deltas: string[] = []
-      const answer = await rig.models.think(askFor({ verbosity, onReasoning: delta => deltas.push(delta) }))
+      const answer = await rig.models.callModel(askFor({ verbosity, onReasoning: delta => deltas.push(delta) }))
       return { deltas, told: answer.ok ? answer.told.reasoning : undefined }
     }
     const full = await heard('full')
@@ -200,7 +200,7 @@ describe('what comes back', () => {
   test('counts that are none are replaced by what they can be at most', async () => {
     const usage = { prompt_tokens: -5, completion_tokens: 1.5 }
     const rig = await rigFor({ plan: planOf({ kind: 'text', text: 'fine', usage }) })
-    const answer = await rig.models.think(askFor())
+    const answer = await rig.models.callModel(askFor())
     if (!answer.ok) throw new Error('no answer')
     expect(answer.told.usage.inputTokens).toBeGreaterThan(20)
     expect(answer.told.usage.outputTokens).toBe(500)
@@ -208,7 +208,7 @@ describe('what comes back', () => {
 
   test('an OpenAI-compatible provider that refuses in its own way is understood', async () => {
     const rig = await rigFor({ plan: planOf({ kind: 'refusal', text: 'no' }), provider: { kind: 'openai-compatible' } })
-    expect(await rig.models.think(askFor())).toMatchObject({ ok: true, told: { said: { kind: 'refused' } } })
+    expect(await rig.models.callModel(askFor())).toMatchObject({ ok: true, told: { said: { kind: 'refused' } } })
   })
 })
 
@@ -217,9 +217,9 @@ test('the server runs in a process of its own, too, and keeps a journal', async 
   const server = await spawnModelServer(folder, planOf({ kind: 'text', text: 'from afar' }))
   opened.push(server, { close: () => rm(folder, { recursive: true }) })
   const rig = await rigFor({ provider: { baseUrl: server.url } })
-  expect(await rig.models.think(askFor())).toMatchObject({ ok: true, told: { said: { result: 'from afar' } } })
+  expect(await rig.models.callModel(askFor())).toMatchObject({ ok: true, told: { said: { result: 'from afar' } } })
   await server.plan(planOf({ kind: 'text', text: 'and again' }))
-  expect(await rig.models.think(askFor())).toMatchObject({ ok: true, told: { said: { result: 'and again' } } })
+  expect(await rig.models.callModel(askFor())).toMatchObject({ ok: true, told: { said: { result: 'and again' } } })
   const requests = await server.requests()
   expect(requests.map(request => request.headers['idempotency-key'])).toEqual(['effect-1', 'effect-1'])
   const journal = await readFile(path.join(folder, `requests-${new URL(server.url).port}.jsonl`), 'utf8')

@@ -144,7 +144,7 @@ export class ManyStory {
   /** Whatever has no outcome when its host dies was cut off. */
   async #noteCut(): Promise<void> {
     for (const call of this.happened)
-      if ((await this.rig.store.readInvocation(call.id)) === undefined) call.disturbance = 'crash during'
+      if ((await this.rig.store.readEffect(call.id)) === undefined) call.disturbance = 'crash during'
   }
 
   async #think({ id, maxOutputTokens }: ModelCallRequest): Promise<Said | AgentFailure> {

@@ -151,8 +151,8 @@ export class ForkedEverywhere {
       get: (target, name) => {
         const value = Reflect.get(target, name)
         if (typeof value !== 'function') return value
-        if (name !== 'claimInvocation') return value.bind(target)
-        return (...parameters: Parameters<Store['claimInvocation']>) => {
+        if (name !== 'claimEffect') return value.bind(target)
+        return (...parameters: Parameters<Store['claimEffect']>) => {
           this.#callers.add(parameters[0].runId)
           return value.apply(target, parameters)
         }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../../../src/core/json.js'
-import type { InvocationClaim } from '../../../../src/engine/ports/effect-ledger.js'
+import type { EffectClaim } from '../../../../src/engine/ports/effect-ledger.js'
 import type { Store } from '../../../../src/engine/ports/store.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
@@ -12,11 +12,11 @@ export function invocationContract(open: () => Promise<Opened>): void {
     const { store } = await open()
     const hostId = await f.host(store)
     const claim = f.claim(hostId)
-    const states = await Promise.all(Array.from({ length: 50 }, () => store.claimInvocation(claim)))
+    const states = await Promise.all(Array.from({ length: 50 }, () => store.claimEffect(claim)))
     expect(f.kinds(states)).toEqual({ claimed: 1, 'in-flight': 49 })
     expect(states).toContainEqual({ kind: 'claimed', again: false })
-    await store.finishInvocation(claim.id, hostId, { ok: true, output: [1, null, 'x'] })
-    expect(await store.claimInvocation(claim)).toEqual({ kind: 'done', outcome: { ok: true, output: [1, null, 'x'] } })
+    await store.finishEffect(claim.id, hostId, { ok: true, output: [1, null, 'x'] })
+    expect(await store.claimEffect(claim)).toEqual({ kind: 'done', outcome: { ok: true, output: [1, null, 'x'] } })
   })
 
   it('hands an unfinished effect of a fenced host to exactly one other, marked as possibly done', async () => {
@@ -24,54 +24,54 @@ export function invocationContract(open: () => Promise<Opened>): void {
     const name = f.id('name')
     const [old, peer] = [await f.host(store, name), await f.host(store)]
     const claim = f.claim(old)
-    await store.claimInvocation(claim)
-    expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'in-flight' })
+    await store.claimEffect(claim)
+    expect(await store.claimEffect({ ...claim, hostId: peer })).toEqual({ kind: 'in-flight' })
     await f.fence(store, name)
-    const takers = Array.from({ length: 50 }, () => store.claimInvocation({ ...claim, hostId: peer }))
+    const takers = Array.from({ length: 50 }, () => store.claimEffect({ ...claim, hostId: peer }))
     const states = await Promise.all(takers)
     expect(f.kinds(states)).toEqual({ claimed: 1, 'in-flight': 49 })
     expect(states).toContainEqual({ kind: 'claimed', again: true })
-    await store.finishInvocation(claim.id, old, 'late')
-    expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'in-flight' })
-    await store.finishInvocation(claim.id, peer, null)
-    await store.finishInvocation(claim.id, peer, 'twice')
-    expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'done', outcome: null })
+    await store.finishEffect(claim.id, old, 'late')
+    expect(await store.claimEffect({ ...claim, hostId: peer })).toEqual({ kind: 'in-flight' })
+    await store.finishEffect(claim.id, peer, null)
+    await store.finishEffect(claim.id, peer, 'twice')
+    expect(await store.claimEffect({ ...claim, hostId: peer })).toEqual({ kind: 'done', outcome: null })
   })
 
   it('an effect whose try failed for now can be claimed anew, and finished ones are forgotten when they are old', async () => {
     const { store } = await open()
     const [hostId, peer] = [await f.host(store), await f.host(store)]
     const claim = f.claim(hostId)
-    await store.claimInvocation(claim)
-    await store.releaseInvocation(claim.id, peer)
-    expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'in-flight' })
-    await store.releaseInvocation(claim.id, hostId)
-    expect(await store.claimInvocation(claim)).toEqual({ kind: 'claimed', again: false })
-    expect(await store.purgeInvocations(claim.at + 1)).toBe(0)
-    await store.finishInvocation(claim.id, hostId, 'done')
-    await store.releaseInvocation(claim.id, hostId)
-    expect(await store.claimInvocation(claim)).toEqual({ kind: 'done', outcome: 'done' })
-    expect(await store.purgeInvocations(claim.at)).toBe(0)
-    expect(await store.purgeInvocations(claim.at + 1)).toBe(1)
+    await store.claimEffect(claim)
+    await store.releaseEffect(claim.id, peer)
+    expect(await store.claimEffect({ ...claim, hostId: peer })).toEqual({ kind: 'in-flight' })
+    await store.releaseEffect(claim.id, hostId)
+    expect(await store.claimEffect(claim)).toEqual({ kind: 'claimed', again: false })
+    expect(await store.purgeEffects(claim.at + 1)).toBe(0)
+    await store.finishEffect(claim.id, hostId, 'done')
+    await store.releaseEffect(claim.id, hostId)
+    expect(await store.claimEffect(claim)).toEqual({ kind: 'done', outcome: 'done' })
+    expect(await store.purgeEffects(claim.at)).toBe(0)
+    expect(await store.purgeEffects(claim.at + 1)).toBe(1)
   })
 
   it('lets go of an effect that may have happened: the same try is made again knowingly, the next one is fresh', async () => {
     const { store } = await open()
     const [hostId, peer] = [await f.host(store), await f.host(store)]
     const claim = f.claim(hostId)
-    await store.claimInvocation(claim)
-    await store.abandonInvocation(claim.id, peer)
-    expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'in-flight' })
-    await store.abandonInvocation(claim.id, hostId)
-    expect(await store.claimInvocation(claim)).toEqual({ kind: 'claimed', again: true })
-    await store.abandonInvocation(claim.id, hostId)
-    expect(await store.claimInvocation({ ...claim, attempt: claim.attempt + 1 })).toEqual({
+    await store.claimEffect(claim)
+    await store.abandonEffect(claim.id, peer)
+    expect(await store.claimEffect({ ...claim, hostId: peer })).toEqual({ kind: 'in-flight' })
+    await store.abandonEffect(claim.id, hostId)
+    expect(await store.claimEffect(claim)).toEqual({ kind: 'claimed', again: true })
+    await store.abandonEffect(claim.id, hostId)
+    expect(await store.claimEffect({ ...claim, attempt: claim.attempt + 1 })).toEqual({
       kind: 'claimed',
       again: false,
     })
-    await store.finishInvocation(claim.id, hostId, 'done')
-    await store.abandonInvocation(claim.id, hostId)
-    expect(await store.readInvocation(claim.id)).toBe('done')
+    await store.finishEffect(claim.id, hostId, 'done')
+    await store.abandonEffect(claim.id, hostId)
+    expect(await store.readEffect(claim.id)).toBe('done')
   })
 
   it('takes over the effect of a released host, and lets no fenced host start one', async () => {
@@ -80,11 +80,11 @@ export function invocationContract(open: () => Promise<Opened>): void {
     const [leaver, zombie] = [await f.host(store), await f.host(store, name)]
     const peer = await f.fence(store, name)
     const claim = f.claim(leaver)
-    await store.claimInvocation(claim)
+    await store.claimEffect(claim)
     await store.releaseHost(leaver)
-    expect(await store.claimInvocation({ ...claim, hostId: zombie })).toEqual({ kind: 'in-flight' })
-    expect(await store.claimInvocation(f.claim(zombie))).toEqual({ kind: 'in-flight' })
-    expect(await store.claimInvocation({ ...claim, hostId: peer })).toEqual({ kind: 'claimed', again: true })
+    expect(await store.claimEffect({ ...claim, hostId: zombie })).toEqual({ kind: 'in-flight' })
+    expect(await store.claimEffect(f.claim(zombie))).toEqual({ kind: 'in-flight' })
+    expect(await store.claimEffect({ ...claim, hostId: peer })).toEqual({ kind: 'claimed', again: true })
   })
 
   it('the claim of a higher attempt than the abandoned one is a fresh try, and of the same or a lower one is not', async () => {
@@ -103,10 +103,10 @@ export function invocationContract(open: () => Promise<Opened>): void {
       const claim = f.claim(await f.host(store))
       for (const left of abandoned) {
         const hostId = await f.host(store)
-        expect(await store.claimInvocation({ ...claim, hostId, attempt: left })).toMatchObject({ kind: 'claimed' })
+        expect(await store.claimEffect({ ...claim, hostId, attempt: left })).toMatchObject({ kind: 'claimed' })
         await store.releaseHost(hostId)
       }
-      expect(await store.claimInvocation({ ...claim, attempt }), JSON.stringify(abandoned)).toEqual({
+      expect(await store.claimEffect({ ...claim, attempt }), JSON.stringify(abandoned)).toEqual({
         kind: 'claimed',
         again,
       })
@@ -117,23 +117,23 @@ export function invocationContract(open: () => Promise<Opened>): void {
     const { store } = await open()
     const [hostId, peer] = [await f.host(store), await f.host(store)]
     const claim = f.claim(hostId)
-    await store.claimInvocation(claim)
-    expect(await store.claimInvocation({ ...claim, hostId: peer, attempt: 2 })).toEqual({ kind: 'in-flight' })
-    await store.finishInvocation(claim.id, hostId, 'first')
-    expect(await store.claimInvocation({ ...claim, attempt: 2 })).toEqual({ kind: 'done', outcome: 'first' })
+    await store.claimEffect(claim)
+    expect(await store.claimEffect({ ...claim, hostId: peer, attempt: 2 })).toEqual({ kind: 'in-flight' })
+    await store.finishEffect(claim.id, hostId, 'first')
+    expect(await store.claimEffect({ ...claim, attempt: 2 })).toEqual({ kind: 'done', outcome: 'first' })
   })
 
   it('reads the outcome of a finished effect only', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
     const claim = f.claim(hostId, { ordinal: '3.10' })
-    expect(await store.readInvocation(claim.id)).toBeUndefined()
-    await store.claimInvocation(claim)
-    expect(await store.readInvocation(claim.id)).toBeUndefined()
-    await store.finishInvocation(claim.id, hostId, { ok: true, contents: 'v1.sealed' })
-    expect(await store.readInvocation(claim.id)).toEqual({ ok: true, contents: 'v1.sealed' })
+    expect(await store.readEffect(claim.id)).toBeUndefined()
+    await store.claimEffect(claim)
+    expect(await store.readEffect(claim.id)).toBeUndefined()
+    await store.finishEffect(claim.id, hostId, { ok: true, contents: 'v1.sealed' })
+    expect(await store.readEffect(claim.id)).toEqual({ ok: true, contents: 'v1.sealed' })
     const nothing = await finished(store, { hostId }, null)
-    expect(await store.readInvocation(nothing)).toBeNull()
+    expect(await store.readEffect(nothing)).toBeNull()
   })
 
   it('R-REPLAY-17 finds the latest answer under a key, and never one of another tenant', async () => {
@@ -145,7 +145,7 @@ export function invocationContract(open: () => Promise<Opened>): void {
     await finished(store, { hostId, tenant: 'rival', at: f.T0 + 3 }, 'of a rival', KEY)
     await finished(store, { hostId, tenant: 'acme', at: f.T0 + 4 }, 'under another key', 'b'.repeat(64))
     await finished(store, { hostId, tenant: 'acme', at: f.T0 + 5 }, 'without a key')
-    await store.claimInvocation(f.claim(hostId, { tenant: 'acme', at: f.T0 + 6 }))
+    await store.claimEffect(f.claim(hostId, { tenant: 'acme', at: f.T0 + 6 }))
     expect(await store.findAnswer('acme', KEY)).toBe('latest')
     expect(await store.findAnswer('rival', KEY)).toBe('of a rival')
     expect(await store.findAnswer('nobody', KEY)).toBeUndefined()
@@ -158,15 +158,15 @@ export function invocationContract(open: () => Promise<Opened>): void {
     const name = f.id('name')
     const old = await f.host(store, name)
     const claim = f.claim(old)
-    await store.claimInvocation(claim)
+    await store.claimEffect(claim)
     const peer = await f.fence(store, name)
-    await store.claimInvocation({ ...claim, hostId: peer })
-    await store.finishInvocation(claim.id, old, 'late', KEY)
+    await store.claimEffect({ ...claim, hostId: peer })
+    await store.finishEffect(claim.id, old, 'late', KEY)
     expect(await store.findAnswer('acme', KEY)).toBeUndefined()
-    await store.finishInvocation(claim.id, peer, 'in time')
-    await store.finishInvocation(claim.id, peer, 'twice', KEY)
+    await store.finishEffect(claim.id, peer, 'in time')
+    await store.finishEffect(claim.id, peer, 'twice', KEY)
     expect(await store.findAnswer('acme', KEY)).toBeUndefined()
-    expect(await store.readInvocation(claim.id)).toBe('in time')
+    expect(await store.readEffect(claim.id)).toBe('in time')
   })
 
   it('forgets no effect of a run that has not ended, however old it is', async () => {
@@ -175,12 +175,12 @@ export function invocationContract(open: () => Promise<Opened>): void {
     const runIds = [await f.created(store, hostId), await f.created(store, hostId)]
     const ids: string[] = []
     for (const runId of runIds) ids.push(await finished(store, { hostId, runId }, runId, KEY))
-    expect(await store.purgeInvocations(f.T0 + 1)).toBe(0)
+    expect(await store.purgeEffects(f.T0 + 1)).toBe(0)
     const end = f.extension(runIds[0]!, 2, { events: [f.terminal(2)], status: 'completed' })
     await store.commit(f.commit(hostId, [end]))
-    expect(await store.purgeInvocations(f.T0 + 1)).toBe(1)
-    expect(await store.readInvocation(ids[0]!)).toBeUndefined()
-    expect(await store.readInvocation(ids[1]!)).toBe(runIds[1])
+    expect(await store.purgeEffects(f.T0 + 1)).toBe(1)
+    expect(await store.readEffect(ids[0]!)).toBeUndefined()
+    expect(await store.readEffect(ids[1]!)).toBe(runIds[1])
     expect(await store.findAnswer('acme', KEY)).toBe(runIds[1])
   })
 }
@@ -188,12 +188,12 @@ export function invocationContract(open: () => Promise<Opened>): void {
 /** Claims an effect and finishes it; tells its id. */
 async function finished(
   store: Store,
-  claim: Partial<InvocationClaim> & { readonly hostId: string },
+  claim: Partial<EffectClaim> & { readonly hostId: string },
   outcome: Json,
   cacheKey?: string,
 ): Promise<string> {
   const { id } = f.claim(claim.hostId)
-  await store.claimInvocation(f.claim(claim.hostId, { id, ...claim }))
-  await store.finishInvocation(id, claim.hostId, outcome, cacheKey)
+  await store.claimEffect(f.claim(claim.hostId, { id, ...claim }))
+  await store.finishEffect(id, claim.hostId, outcome, cacheKey)
   return id
 }

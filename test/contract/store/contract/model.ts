@@ -53,9 +53,9 @@ export function modelContract(open: () => Promise<Opened>): void {
 }
 
 const finishedEffect: readonly ((p: string) => Step)[] = [
-  p => store => store.claimInvocation(f.claim(`${p}h0`, { id: `${p}last` })),
-  p => store => store.finishInvocation(`${p}last`, `${p}h0`, 'done'),
-  p => store => store.claimInvocation(f.claim(`${p}h0`, { id: `${p}last` })),
+  p => store => store.claimEffect(f.claim(`${p}h0`, { id: `${p}last` })),
+  p => store => store.finishEffect(`${p}last`, `${p}h0`, 'done'),
+  p => store => store.claimEffect(f.claim(`${p}h0`, { id: `${p}last` })),
 ]
 
 const host = fc.constantFrom(...HOSTS)
@@ -107,7 +107,7 @@ const step: fc.Arbitrary<(p: string) => Step> = fc.oneof(
       ([id, effect, tenant, attempt, at]) =>
         (p: string) =>
         (store: Store) =>
-          store.claimInvocation(f.claim(p + id, { id: p + effect, tenant: p + tenant, attempt, at: f.T0 + at })),
+          store.claimEffect(f.claim(p + id, { id: p + effect, tenant: p + tenant, attempt, at: f.T0 + at })),
     ),
   },
   {
@@ -116,7 +116,7 @@ const step: fc.Arbitrary<(p: string) => Step> = fc.oneof(
       ([id, effect, key]) =>
         (p: string) =>
         (store: Store) =>
-          store.finishInvocation(p + effect, p + id, id, key ?? undefined),
+          store.finishEffect(p + effect, p + id, id, key ?? undefined),
     ),
   },
   {
@@ -125,7 +125,7 @@ const step: fc.Arbitrary<(p: string) => Step> = fc.oneof(
       ([id, effect]) =>
         (p: string) =>
         (store: Store) =>
-          store.releaseInvocation(p + effect, p + id),
+          store.releaseEffect(p + effect, p + id),
     ),
   },
   {
@@ -133,7 +133,7 @@ const step: fc.Arbitrary<(p: string) => Step> = fc.oneof(
     arbitrary: fc
       .tuple(effect, tenant, cacheKey)
       .map(([effect, tenant, key]) => (p: string) => async (store: Store) => ({
-        outcome: await store.readInvocation(p + effect),
+        outcome: await store.readEffect(p + effect),
         answer: await store.findAnswer(p + tenant, key),
       })),
   },
