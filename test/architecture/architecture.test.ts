@@ -37,6 +37,22 @@ describe('the architecture', () => {
     expect(product.filter(({ text }) => text.split('\n').length > 401).map(({ file }) => file)).toEqual([])
   })
 
+  test('every file that the glossary and the design pages name is there', () => {
+    const docs = path.resolve(import.meta.dirname, '../../docs')
+    const pages = ['glossary.md', ...fs.readdirSync(path.join(docs, 'design')).map(name => `design/${name}`)]
+    const named = pages.flatMap(page =>
+      [
+        ...fs
+          .readFileSync(path.join(docs, page), 'utf8')
+          .matchAll(/`((?:src|test|docs)?\/?[\w./-]+\/[\w.-]+\.(?:ts|md))`/g),
+      ].map(([, file = '']) => ({ page, file })),
+    )
+    expect(named.length).toBeGreaterThan(100)
+    const isThere = (file: string) =>
+      [src, path.join(src, 'core'), path.dirname(src)].some(folder => fs.existsSync(path.join(folder, file)))
+    expect(named.filter(({ file }) => !isThere(file))).toEqual([])
+  })
+
   test('no test measures time: a busy machine is not a mistake', () => {
     const measured = [src, path.resolve(import.meta.dirname, '..')].flatMap(folder =>
       (fs.readdirSync(folder, { recursive: true }) as string[])
