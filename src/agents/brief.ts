@@ -1,11 +1,11 @@
 import type { Brief, PromptResolution } from '../core/invocation/brief.js'
-import type { Bundle } from '../core/verification/bundle.js'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
+import type { Bundle } from '../core/verification/bundle.js'
 import type {
   AgentFailure,
   Agents,
-  PrepareAgentRequest,
   BriefContents,
+  PrepareAgentRequest,
   ToolContentsOfBrief,
 } from '../engine/ports/agents.js'
 import type { Ids } from '../engine/ports/clock.js'

@@ -1,4 +1,4 @@
-import type { AuditAnomaly, AuditAdmin, AuditReport } from '../engine/api.js'
+import type { AuditAdmin, AuditAnomaly, AuditReport } from '../engine/api.js'
 import type { Checkpoint, SealedRun } from '../engine/ports/audit.js'
 import type { RunRow } from '../engine/ports/run-index.js'
 import type { Store } from '../engine/ports/store.js'

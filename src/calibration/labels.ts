@@ -1,6 +1,6 @@
-import type { VerificationRecord } from '../core/verification/record.js'
 import type { AgentVerified, VerifiedSecret } from '../core/verification/events.js'
-import { type RecordedOpinion, opinionOfGate, opinionOfVote } from './opinion.js'
+import type { VerificationRecord } from '../core/verification/record.js'
+import { opinionOfGate, opinionOfVote, type RecordedOpinion } from './opinion.js'
 
 /** An attempt at a gate and a verdict on it; an attempt that a person overruled comes twice. */
 export type Entry = {

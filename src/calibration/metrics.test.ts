@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { entryOf } from './testing/entry.js'
 import { calibrate } from './report.js'
+import { entryOf } from './testing/entry.js'
 
 const GOOD = { scores: { correctness: 9, style: 8 } }
 const BAD = { scores: { correctness: 3, style: 8 }, blocking: ['correctness'] }

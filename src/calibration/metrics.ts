@@ -1,4 +1,4 @@
-import { calibrationError, type Claim } from './calibration-error.js'
+import { type Claim, calibrationError } from './calibration-error.js'
 import { consistencyOf } from './consistency.js'
 import { averageOf, type Estimate, meanOf, rateOf } from './estimate.js'
 import { againstOf, type Hearing } from './hearing.js'

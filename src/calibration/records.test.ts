@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { VerdictQuery, VerdictRow } from '../engine/ports/run-index.js'
 import { StoreUnavailable } from '../engine/ports/event-log.js'
+import type { VerdictQuery, VerdictRow } from '../engine/ports/run-index.js'
 import { ManualClock } from '../testing/manual-clock.js'
 import type { Entry } from './labels.js'
 import { createRecords } from './records.js'

@@ -4,7 +4,7 @@ import type { Store } from '../engine/ports/store.js'
 import type { Records } from '../engine/ports/verification.js'
 import { Lru } from '../lru.js'
 import { effectiveVotes } from './agreement.js'
-import { type LabelledCase, casesOf, type Digest, digestOf, type Entry } from './labels.js'
+import { casesOf, type Digest, digestOf, type Entry, type LabelledCase } from './labels.js'
 import { trackRecordOf } from './licence.js'
 
 /** The latest verdicts say how good the judges are now. */

@@ -1,7 +1,7 @@
 import { effectiveVotes } from './agreement.js'
 import { type Estimate, rateOf } from './estimate.js'
 import { type Hearing, hearingsOf, onDimension } from './hearing.js'
-import { type LabelledCase, casesOf, digestOf, type Entry, LABELLERS, type Label, type Planted } from './labels.js'
+import { casesOf, digestOf, type Entry, LABELLERS, type Label, type LabelledCase, type Planted } from './labels.js'
 import { trackRecordOf } from './licence.js'
 import { type Accuracy, accuracyOf, type Metrics, metricsOf } from './metrics.js'
 

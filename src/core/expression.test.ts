@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseExpression, type ExpressionScope } from './expression.js'
+import { type ExpressionScope, parseExpression } from './expression.js'
 
 const evaluate = (source: string, scope: ExpressionScope = {}) => {
   const expression = parseExpression(source)

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../core/json.js'
 import { PROBLEMS, refuse } from '../core/problem.js'
 import { sha256OfJson } from '../digest.js'
-import type { Answer, MakeReceipt, InspectedRun } from '../engine/api.js'
+import type { Answer, InspectedRun, MakeReceipt } from '../engine/api.js'
 import type { Clock } from '../engine/ports/clock.js'
 import type { Receipt, ReceiptKey, ReceiptStore } from '../engine/ports/receipts.js'
 import { type HttpAnswer, problem } from './http-answer.js'

@@ -1,6 +1,6 @@
 import type { Plan } from '../core/workflow/plan.js'
 import { sha256 } from '../digest.js'
-import type { RunEngine, InspectedRun } from '../engine/api.js'
+import type { InspectedRun, RunEngine } from '../engine/api.js'
 import type { ChildRow } from '../engine/ports/run-index.js'
 import type { InterruptDoc } from '../wire/interrupt.js'
 import { renderSnapshot } from '../wire/render.js'

@@ -5,10 +5,10 @@ import { stripVTControlCharacters } from 'node:util'
 import { type ChildExit, runChild } from './child.js'
 import {
   evidence,
-  type ProbeFinding,
   found,
   MAX_LENGTH,
   type Means,
+  type ProbeFinding,
   type ProbeOf,
   type ProbeSubject,
   probeUnavailable,

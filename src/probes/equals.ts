@@ -2,13 +2,13 @@ import { canonicalJson } from '../core/json.js'
 import { valueAt } from './pointer.js'
 import {
   evidence,
-  type ProbeFinding,
   found,
   nothingAt,
+  type ProbeFinding,
   type ProbeOf,
+  type ProbeSubject,
   quoted,
   refOf,
-  type ProbeSubject,
 } from './probe.js'
 
 export function probeEquals(probe: ProbeOf<'equals'>, { output }: ProbeSubject): ProbeFinding {

@@ -4,9 +4,9 @@ import { type FileHandle, open, realpath } from 'node:fs/promises'
 import path from 'node:path'
 import {
   evidence,
-  type ProbeFinding,
   found,
   type Means,
+  type ProbeFinding,
   type ProbeOf,
   type ProbeSubject,
   probeUnavailable,

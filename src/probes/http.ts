@@ -4,15 +4,15 @@ import { type Pattern, readPattern } from './pattern.js'
 import { stringsIn, valueAt } from './pointer.js'
 import {
   evidence,
-  type ProbeFinding,
   found,
   MAX_EVIDENCE,
   type Means,
   nothingAt,
+  type ProbeFinding,
   type ProbeOf,
-  refOf,
   type ProbeSubject,
   probeUnavailable,
+  refOf,
 } from './probe.js'
 import { urlsIn } from './urls.js'
 

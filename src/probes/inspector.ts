@@ -10,7 +10,7 @@ import { probeFile } from './file.js'
 import { probeHttp } from './http.js'
 import { probeJsonSchema } from './json-schema.js'
 import { probeNumeric } from './numeric.js'
-import { type ProbeFinding, type Means, type ProbeSubject, probeUnavailable } from './probe.js'
+import { type Means, type ProbeFinding, type ProbeSubject, probeUnavailable } from './probe.js'
 import { probeRegex } from './regex.js'
 
 export type InspectorDeps = Omit<Means, 'searchPath' | 'commands'> & {

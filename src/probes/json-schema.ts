@@ -1,14 +1,14 @@
 import { valueAt } from './pointer.js'
 import {
   evidence,
-  type ProbeFinding,
   found,
   type Means,
   nothingAt,
+  type ProbeFinding,
   type ProbeOf,
-  refOf,
   type ProbeSubject,
   probeUnavailable,
+  refOf,
 } from './probe.js'
 
 export async function probeJsonSchema(

@@ -1,13 +1,13 @@
 import { valueAt } from './pointer.js'
 import {
   evidence,
-  type ProbeFinding,
   found,
   nothingAt,
+  type ProbeFinding,
   type ProbeOf,
+  type ProbeSubject,
   quoted,
   refOf,
-  type ProbeSubject,
 } from './probe.js'
 
 export function probeNumeric(probe: ProbeOf<'numeric'>, { output }: ProbeSubject): ProbeFinding {

@@ -2,13 +2,13 @@ import { readPattern } from './pattern.js'
 import { valueAt } from './pointer.js'
 import {
   evidence,
-  type ProbeFinding,
   found,
   nothingAt,
+  type ProbeFinding,
   type ProbeOf,
-  refOf,
   type ProbeSubject,
   probeUnavailable,
+  refOf,
 } from './probe.js'
 
 /** What the pattern found is not repeated: patterns that must not be found are often there to find secrets. */

@@ -1,5 +1,5 @@
-import type { Gate, Intent, Knowledge } from '../core/verification/gate.js'
 import type { Json } from '../core/json.js'
+import type { Gate, Intent, Knowledge } from '../core/verification/gate.js'
 import type { StandardKind } from '../engine/ports/standards.js'
 import { completeGate } from './gate-document.js'
 import { completeIntent } from './intent-document.js'

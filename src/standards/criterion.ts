@@ -1,5 +1,5 @@
-import type { Criterion, Probe, Scale } from '../core/verification/gate.js'
 import { own } from '../core/json.js'
+import type { Criterion, Probe, Scale } from '../core/verification/gate.js'
 import { key, type Origin } from './names.js'
 import { type ProbeWanted, probe } from './probe.js'
 import {

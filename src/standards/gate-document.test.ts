@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Gate } from '../core/verification/gate.js'
 import type { Json, JsonObject } from '../core/json.js'
+import type { Gate } from '../core/verification/gate.js'
 import { gateDocument } from '../testing/standards.js'
 import { completeGate } from './gate-document.js'
 import '../../test/support/seed.js'

@@ -1,5 +1,5 @@
-import { type Gate, type MultiVerifier, PLACEMENTS, QUORUMS, type VerifierWanted } from '../core/verification/gate.js'
 import type { Json } from '../core/json.js'
+import { type Gate, type MultiVerifier, PLACEMENTS, QUORUMS, type VerifierWanted } from '../core/verification/gate.js'
 import { criterion } from './criterion.js'
 import { agentId, type Origin, standardId, workflowId } from './names.js'
 import {

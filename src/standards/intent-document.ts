@@ -1,5 +1,5 @@
-import type { Intent } from '../core/verification/gate.js'
 import type { Json } from '../core/json.js'
+import type { Intent } from '../core/verification/gate.js'
 import { key, standardId, workflowId } from './names.js'
 import { distinct, list, may, must, object, oneOf, orElse, type Read, readWhole, refined, text } from './reader.js'
 

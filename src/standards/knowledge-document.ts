@@ -1,5 +1,5 @@
-import type { Knowledge } from '../core/verification/gate.js'
 import type { Json } from '../core/json.js'
+import type { Knowledge } from '../core/verification/gate.js'
 import { standardId } from './names.js'
 import { may, must, object, type Read, readWhole, text, webAddress } from './reader.js'
 

@@ -1,7 +1,7 @@
-import { HOST_VERIFIER, type Gate } from '../core/verification/gate.js'
-import { isObject, type Json } from '../core/json.js'
-import { actorsIn } from '../core/workflow/actors.js'
 import { termsFor } from '../core/handoff/mapping.js'
+import { isObject, type Json } from '../core/json.js'
+import { type Gate, HOST_VERIFIER } from '../core/verification/gate.js'
+import { actorsIn } from '../core/workflow/actors.js'
 import type { Plan, PlanNode } from '../core/workflow/plan.js'
 
 /** Work can be done again here. */

@@ -1,11 +1,11 @@
 import { RE2JS } from 're2js'
-import type { Probe } from '../core/verification/gate.js'
 import { isObject, type Json, own } from '../core/json.js'
+import type { Probe } from '../core/verification/gate.js'
 import type { Origin } from './names.js'
 import {
-  anything,
   anyNumber,
   anyObject,
+  anything,
   flag,
   list,
   matching,

@@ -1,10 +1,10 @@
-import type { BoundGate, Gate, Intent, Knowledge } from '../core/verification/gate.js'
 import type { Json } from '../core/json.js'
 import { present } from '../core/present.js'
+import type { BoundGate, Gate, Intent, Knowledge } from '../core/verification/gate.js'
 import { isAgentId } from '../core/work-id.js'
 import { sha256OfJson } from '../digest.js'
-import { agentWorkflow } from '../engine/runtime/agent-workflow.js'
 import type { Standard, StandardKind } from '../engine/ports/standards.js'
+import { agentWorkflow } from '../engine/runtime/agent-workflow.js'
 
 /** All that one tenant's work is held to, at one time. */
 export type StandardsSnapshot = {

@@ -1,6 +1,6 @@
-import type { BoundGate, Gate } from '../core/verification/gate.js'
 import type { Json } from '../core/json.js'
 import { type Failure, failure } from '../core/problem.js'
+import type { BoundGate, Gate } from '../core/verification/gate.js'
 import type { Plan } from '../core/workflow/plan.js'
 import { sha256 } from '../digest.js'
 import type { Answer, StandardsAdmin } from '../engine/api.js'

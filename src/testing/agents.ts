@@ -1,14 +1,14 @@
 import type { Brief, ModelReply, ModelSaid, ToolReply } from '../core/invocation/brief.js'
 import type { Json } from '../core/json.js'
 import type {
+  AgentAnswer,
   AgentFailure,
   Agents,
-  AgentAnswer,
-  PrepareAgentRequest,
-  ModelCallRequest,
   ModelCallContents,
-  ToolContents,
+  ModelCallRequest,
+  PrepareAgentRequest,
   ToolCallRequest,
+  ToolContents,
   Vault,
 } from '../engine/ports/agents.js'
 

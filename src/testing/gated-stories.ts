@@ -1,5 +1,5 @@
-import type { BoundGate, Position } from '../core/verification/gate.js'
 import type { JsonObject } from '../core/json.js'
+import type { BoundGate, Position } from '../core/verification/gate.js'
 import { type Choose, chance, pick } from '../log-check/testing/choice.js'
 import { boundGate } from './gates.js'
 import { AGENT } from './invocations.js'

@@ -1,6 +1,6 @@
 import type { Agents } from '../engine/ports/agents.js'
-import type { Engine } from '../engine/runtime/engine.js'
 import type { Store } from '../engine/ports/store.js'
+import type { Engine } from '../engine/runtime/engine.js'
 import type { Rig } from './engine-rig.js'
 
 /** Store calls that leave something behind; a process can die before or after any of them. */

@@ -1,5 +1,5 @@
-import type { WebhookStore, Webhook, WebhookHealth } from '../engine/ports/deliveries.js'
 import type { Clock } from '../engine/ports/clock.js'
+import type { Webhook, WebhookHealth, WebhookStore } from '../engine/ports/deliveries.js'
 import type { Log } from '../engine/ports/log.js'
 
 const TRUST_MS = 1_000

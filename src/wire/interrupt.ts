@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
+import type { OpenInterrupt } from '../core/interrupt/decide.js'
 import { INTERRUPT_KINDS } from '../core/interrupt/interrupt.js'
 import type { Json, JsonObject } from '../core/json.js'
-import type { OpenInterrupt } from '../core/interrupt/decide.js'
 import { ID_PATTERNS, RunId, Timestamp } from './ids.js'
 import { OneOf } from './one-of.js'
 

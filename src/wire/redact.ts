@@ -1,7 +1,7 @@
 import { withoutAnyCredential } from '../core/credentials.js'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
-import { isDecision } from '../core/supervisor/decision.js'
 import { MASK } from '../core/run/redaction.js'
+import { isDecision } from '../core/supervisor/decision.js'
 import type { RunSnapshot } from './run.js'
 
 /**

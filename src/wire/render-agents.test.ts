@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../core/json.js'
-import type { Plan } from '../core/workflow/plan.js'
-import type { Active, NodeState, RunState } from '../core/run/state.js'
 import type { WorkerState } from '../core/handoff/state.js'
-import type { Orchestrator } from '../core/supervisor/state.js'
+import type { JsonObject } from '../core/json.js'
+import type { Active, NodeState, RunState } from '../core/run/state.js'
 import type { OnWorkers } from '../core/run/waiting.js'
+import type { Orchestrator } from '../core/supervisor/state.js'
+import type { Plan } from '../core/workflow/plan.js'
 import { renderSnapshot } from './render.js'
 
 const PINS: { readonly [nodeId: string]: JsonObject } = {

@@ -1,11 +1,11 @@
 import { NOTHING_SPENT, usdOf } from '../core/budget/budget.js'
-import type { Plan, PlanNode } from '../core/workflow/plan.js'
-import type { Active, Ended, NodeState } from '../core/run/state.js'
 import type { WorkerState } from '../core/handoff/state.js'
-import type { Orchestrator } from '../core/supervisor/state.js'
+import type { Active, Ended, NodeState } from '../core/run/state.js'
 import { invocationOf as atWorkIn, type OnWorkers, questionOf, type Waiting } from '../core/run/waiting.js'
+import type { Orchestrator } from '../core/supervisor/state.js'
+import type { Plan, PlanNode } from '../core/workflow/plan.js'
 import type { AgentRef } from './agent-ref.js'
-import { renderGates, ledgersOf } from './render-gates.js'
+import { ledgersOf, renderGates } from './render-gates.js'
 import type { LoopSnapshot, NodeSnapshot, RunSnapshot } from './run.js'
 
 /** What a snapshot tells of agents: who decides, who acts, how the loop stands and what the workers do. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { OrchestratorDecision } from '../core/supervisor/decision.js'
 import type { Ended } from '../core/run/state.js'
+import type { OrchestratorDecision } from '../core/supervisor/decision.js'
 import type { Gated, Slot } from '../core/verification/state.js'
-import { renderConvergence, renderGates, ledgersOf } from './render-gates.js'
+import { ledgersOf, renderConvergence, renderGates } from './render-gates.js'
 
 const slot = (more: Partial<Slot> = {}): Slot => ({
   gateId: 'quality',

@@ -1,7 +1,7 @@
-import type { Engine } from '../../src/engine/runtime/engine.js'
 import { StoreUnavailable } from '../../src/engine/ports/event-log.js'
 import type { Performer } from '../../src/engine/ports/performer.js'
 import type { Store } from '../../src/engine/ports/store.js'
+import type { Engine } from '../../src/engine/runtime/engine.js'
 import type { Rig } from '../../src/testing/engine-rig.js'
 import type { Counts } from './counts.js'
 

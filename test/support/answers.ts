@@ -1,5 +1,5 @@
-import type { Json } from '../../src/core/json.js'
 import { type OpenInterrupt, openInterrupts } from '../../src/core/interrupt/decide.js'
+import type { Json } from '../../src/core/json.js'
 import type { Engine } from '../../src/engine/runtime/engine.js'
 
 export type Word = 'accept' | 'reject' | 'refine' | 'garbage'

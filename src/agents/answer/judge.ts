@@ -1,7 +1,7 @@
 import type { ModelReply, ModelSaid } from '../../core/invocation/brief.js'
 import type { Json } from '../../core/json.js'
 import { summaryOf } from '../../core/reasoning.js'
-import type { ModelCallRequest, ModelCallContents } from '../../engine/ports/agents.js'
+import type { ModelCallContents, ModelCallRequest } from '../../engine/ports/agents.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import type { Redactor, Secrets } from '../../secrets/secrets.js'
 import { tokenBound } from '../token-bound.js'

@@ -9,7 +9,7 @@ import { type CatalogAgent, lackingMemory } from './catalog-agent.js'
 import { type Home, wordOf } from './home.js'
 import { type AgentManifest, MAX_PROMPT, manifestProblems } from './manifest.js'
 import { pathProblem, readInside, readObject } from './source-folder.js'
-import { refuseManifest, refuseIf } from './unusable.js'
+import { refuseIf, refuseManifest } from './unusable.js'
 
 export type AgentFileContext = {
   readonly find: FindPrompt

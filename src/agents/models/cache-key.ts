@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../core/json.js'
 import { sha256OfJson } from '../../digest.js'
 import type { ModelCallRequest } from '../../engine/ports/agents.js'
-import { conversationOf, type Message } from './conversation.js'
 import { answerShape } from './answer-shape.js'
+import { conversationOf, type Message } from './conversation.js'
 
 /** A request by what it means, without anything that only concerns its transport (contract core §8.6). */
 export type SemanticRequest = {

@@ -1,5 +1,5 @@
 import type { Json } from '../../core/json.js'
-import type { Round, ModelCallRequest, ModelCallContents } from '../../engine/ports/agents.js'
+import type { ModelCallContents, ModelCallRequest, Round } from '../../engine/ports/agents.js'
 import { fence } from '../tools/fence.js'
 
 /** What a model sees, in no provider's own words. */

@@ -1,6 +1,6 @@
 import type { ModelName, Usage } from '../../core/invocation/brief.js'
-import type { AgentFailure } from '../../engine/ports/agents.js'
 import type { EgressCode } from '../../egress/egress.js'
+import type { AgentFailure } from '../../engine/ports/agents.js'
 import { cleanText } from '../answer/clean.js'
 
 /** Why a model call gave no reply. The keys are codes of core FAILURES. */

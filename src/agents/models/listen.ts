@@ -3,7 +3,7 @@ import type { Usage } from '../../core/invocation/brief.js'
 import type { Json } from '../../core/json.js'
 import type { Spoken, SpokenCall } from '../answer/spoken.js'
 import type { ModelReasoningFeed } from './reasoning-feed.js'
-import { type SafetyRefusal, refusalInChunk, safetyRefusalOf } from './safety.js'
+import { refusalInChunk, type SafetyRefusal, safetyRefusalOf } from './safety.js'
 
 /** What a model says in one reply at most, in characters: text, reasoning and arguments together. */
 const MOST = 1024 * 1024

@@ -15,15 +15,15 @@ import {
   failureOfStatus,
   isTurnedAway,
   rejected,
-  takenBack,
   requestTooLarge,
+  takenBack,
 } from './failure.js'
 import { type HeardReply, listen } from './listen.js'
 import { observed, type Seen } from './observed.js'
 import { BASE_URLS, type LiveKind, languageModel } from './provider.js'
 import { reasoningFeed } from './reasoning-feed.js'
 import { worstCase } from './request-bound.js'
-import { type SafetyRefusal, refusalInError } from './safety.js'
+import { refusalInError, type SafetyRefusal } from './safety.js'
 import { waitAfter } from './wait.js'
 
 export type LiveDeps = {

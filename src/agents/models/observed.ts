@@ -1,6 +1,6 @@
 import type { Egress, EgressCode, EgressFailure, EgressStream } from '../../egress/egress.js'
 import { EgressInterrupted } from '../../egress/stream.js'
-import { type SafetyRefusal, refusalInError } from './safety.js'
+import { refusalInError, type SafetyRefusal } from './safety.js'
 
 /** How far a request has come, seen where it leaves the host: what a library makes of it does not matter. */
 export type Seen =

@@ -1,6 +1,6 @@
 import { at, canonicalJson, isObject, type Json, type JsonObject, own } from '../../core/json.js'
-import { PLACEHOLDER, type PromptProblem, type PromptTemplate, type PromptVariable } from './template.js'
 import { withoutMarker } from '../markers.js'
+import { PLACEHOLDER, type PromptProblem, type PromptTemplate, type PromptVariable } from './template.js'
 import { fenced } from './untrusted.js'
 
 /** What a template's variables are taken from. */

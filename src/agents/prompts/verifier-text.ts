@@ -1,5 +1,5 @@
-import type { Bundle } from '../../core/verification/bundle.js'
 import type { Json } from '../../core/json.js'
+import type { Bundle } from '../../core/verification/bundle.js'
 import { withoutMarker } from '../markers.js'
 import { type AnswerForm, howToAnswer } from './system-text.js'
 import { fenced } from './untrusted.js'

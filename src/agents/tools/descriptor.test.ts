@@ -1,4 +1,4 @@
-import { describe as group, expect, test } from 'vitest'
+import { expect, describe as group, test } from 'vitest'
 import { describe } from './descriptor.js'
 import type { HostTool } from './host-tool.js'
 

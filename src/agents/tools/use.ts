@@ -1,6 +1,6 @@
 import type { ArtifactMade, ToolReply } from '../../core/invocation/brief.js'
 import { isObject, type JsonObject, own } from '../../core/json.js'
-import type { AgentAnswer, ToolContents, ToolCallRequest } from '../../engine/ports/agents.js'
+import type { AgentAnswer, ToolCallRequest, ToolContents } from '../../engine/ports/agents.js'
 import type { Clock } from '../../engine/ports/clock.js'
 import type { Log } from '../../engine/ports/log.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'

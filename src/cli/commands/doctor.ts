@@ -8,7 +8,6 @@ import type { Cli } from '../cli.js'
 import { EXIT } from '../terminal/exit-code.js'
 import { printable, printJson, type Terminal } from '../terminal/terminal.js'
 import {
-  type DoctorCheck,
   checkDatabase,
   checkDataFolder,
   checkDisk,
@@ -17,6 +16,7 @@ import {
   checkNode,
   checkPort,
   checkServer,
+  type DoctorCheck,
 } from './checks.js'
 import { DEFAULT_URL, type GlobalOptions } from './connect.js'
 

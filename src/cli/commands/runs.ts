@@ -9,8 +9,8 @@ import { needsSomeone, watchRun } from '../progress/watch.js'
 import {
   gateRows,
   goalRows,
-  invocationRows,
   hasCeilings,
+  invocationRows,
   loopRows,
   spendRows,
   waitingRows,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RunSnapshot } from '../../client/wire-shapes.js'
-import { invocationRows, hasCeilings, loopRows, spendRows, waitingRows, workerRows } from './run-details.js'
+import { hasCeilings, invocationRows, loopRows, spendRows, waitingRows, workerRows } from './run-details.js'
 
 const run = (more: Partial<RunSnapshot>): RunSnapshot => ({
   runId: 'r',

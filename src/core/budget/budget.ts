@@ -1,5 +1,5 @@
-import { isObject, type Json, type JsonObject, own } from '../json.js'
 import type { ModelName, Price, Usage } from '../invocation/brief.js'
+import { isObject, type Json, type JsonObject, own } from '../json.js'
 
 /** What a run may spend (contract agents §18). Time and turns are bounded elsewhere (R-BUDGET-6). */
 

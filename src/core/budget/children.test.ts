@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { given, type Scenario } from '../../testing/given-when-then.js'
 import { agentNode, answered, briefs, eventsOf, says, story } from '../../testing/invocations.js'
 import { begins, ends, next, payloads, scripted, terminate } from '../../testing/orchestration.js'
-import type { Spend } from './budget.js'
 import type { JsonObject } from '../json.js'
 import { statusOf } from '../run/state.js'
+import type { Spend } from './budget.js'
 
 const spend = (more: Partial<Spend>): Spend => ({ tokens: 0, costNano: 0, toolCalls: 0, retries: 0, ...more })
 

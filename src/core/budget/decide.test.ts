@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { rulesFor, Scenario, given } from '../../testing/given-when-then.js'
+import { given, rulesFor, Scenario } from '../../testing/given-when-then.js'
 import {
   agentFlow,
   agentNode,
@@ -18,9 +18,9 @@ import {
 } from '../../testing/invocations.js'
 import { payloads } from '../../testing/orchestration.js'
 import type { Brief } from '../invocation/brief.js'
-import type { BudgetPolicy } from './budget.js'
 import type { JsonObject } from '../json.js'
 import { statusOf } from '../run/state.js'
+import type { BudgetPolicy } from './budget.js'
 
 const READ = tool('mcp:files.read')
 const PRICE = { input: 2.5, output: 10 }

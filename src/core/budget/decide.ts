@@ -44,8 +44,8 @@ import {
   BUDGET_DIMENSIONS,
   type BudgetDimension,
   type BudgetPolicy,
-  ceilingOf,
   type Ceilings,
+  ceilingOf,
   isBounded,
   leastOf,
   NOTHING_SPENT,
@@ -53,8 +53,8 @@ import {
   plus,
   policyOf,
   remaining,
-  shareOf,
   type Spend,
+  shareOf,
 } from './budget.js'
 
 /** R-BUDGET-2: what the run was given, what it asked for, and what host and ancestors allow: the least of each. */

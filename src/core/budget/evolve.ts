@@ -1,7 +1,7 @@
-import { asSpend, NOTHING_SPENT, plus, type Spend } from './budget.js'
 import type { Recorded } from '../run/events.js'
 import type { NodeState, RunBase } from '../run/state.js'
 import { verifiersIn, workersOf } from '../run/waiting.js'
+import { asSpend, NOTHING_SPENT, plus, type Spend } from './budget.js'
 
 const nanoOf = (usd: number | undefined): number => Math.round((usd ?? 0) * 1_000_000_000)
 

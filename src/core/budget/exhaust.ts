@@ -1,7 +1,7 @@
 import { failure } from '../problem.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { stop } from '../run/stop.js'
-import { amountOf, type BudgetDimension, capOf, ceilingOf, settingOf, type Spend } from './budget.js'
+import { amountOf, type BudgetDimension, capOf, ceilingOf, type Spend, settingOf } from './budget.js'
 import { spentBy } from './decide.js'
 
 /** R-BUDGET-4: the next step would cross a ceiling, so it is not taken and the run ends. `wanted` includes the step. */

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { given, type Scenario } from '../../testing/given-when-then.js'
 import { agentNode, answered, breaks, briefs, says, tool, wants } from '../../testing/invocations.js'
 import { begins, ends, payloads } from '../../testing/orchestration.js'
-import type { Spend } from './budget.js'
 import type { JsonObject } from '../json.js'
 import { statusOf } from '../run/state.js'
+import type { Spend } from './budget.js'
 
 const READ = tool('mcp:files.read')
 const UNUSABLE = { kind: 'unusable', reason: 'parse-error', problem: 'p' } as const

@@ -13,8 +13,8 @@ import {
   wants,
 } from '../../testing/invocations.js'
 import { payloads } from '../../testing/orchestration.js'
-import { costOf, mostCostOf, outputWithin, usdOf } from './budget.js'
 import { statusOf } from '../run/state.js'
+import { costOf, mostCostOf, outputWithin, usdOf } from './budget.js'
 
 const READ = tool('mcp:files.read')
 

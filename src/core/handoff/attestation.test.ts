@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { given, type Scenario } from '../../testing/given-when-then.js'
 import { answer, begins, ends, next, payloads, scripted, terminate, trace } from '../../testing/orchestration.js'
 import type { Sketch } from '../../testing/workflow.js'
-import type { JsonObject } from '../json.js'
 import { openInterrupts } from '../interrupt/decide.js'
+import type { JsonObject } from '../json.js'
 import { statusOf } from '../run/state.js'
 
 const MAPPED = { outputMapping: { got: 'x', other: 'y' } }

@@ -11,8 +11,8 @@ import {
   terminate,
   trace,
 } from '../../testing/orchestration.js'
-import { HANDOFF_PHASES } from './events.js'
 import { statusOf } from '../run/state.js'
+import { HANDOFF_PHASES } from './events.js'
 
 const MAPPED = { outputMapping: { got: 'x' } }
 const one = (dispatch = {}) => given(scripted([next('a'), terminate], { dispatch })).start()

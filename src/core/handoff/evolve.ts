@@ -1,11 +1,11 @@
 import { failure } from '../problem.js'
 import type { Recorded } from '../run/events.js'
-import type { HandoffRecorded } from './events.js'
-import { isToldFirst } from './mapping.js'
-import type { PlanNode } from '../workflow/plan.js'
-import { handedTo, type WorkerResult, type WorkerState } from './state.js'
 import { isWaiting } from '../run/state.js'
 import type { OnWorkers } from '../run/waiting.js'
+import type { PlanNode } from '../workflow/plan.js'
+import type { HandoffRecorded } from './events.js'
+import { isToldFirst } from './mapping.js'
+import { handedTo, type WorkerResult, type WorkerState } from './state.js'
 
 export const PENDING: WorkerState = { is: 'pending' }
 

@@ -1,13 +1,13 @@
-import { isObject, type Json, type JsonObject, own } from '../json.js'
 import { ask } from '../interrupt/ask.js'
-import { changeVariable } from '../run/node-lifecycle.js'
-import { dueTo, handedTo, handoffOf, recordHandoff, type WorkerState } from './state.js'
-import { needsMergeApproval, isToldFirst, patienceOf, termsFor } from './mapping.js'
-import { MASK } from '../run/redaction.js'
-import type { PlanNode } from '../workflow/plan.js'
-import { nodeAt, type NodeState } from '../run/state.js'
+import { isObject, type Json, type JsonObject, own } from '../json.js'
 import type { DecisionContext } from '../run/decision-context.js'
+import { changeVariable } from '../run/node-lifecycle.js'
+import { MASK } from '../run/redaction.js'
+import { type NodeState, nodeAt } from '../run/state.js'
 import { type OnWorkers, workersOf } from '../run/waiting.js'
+import type { PlanNode } from '../workflow/plan.js'
+import { isToldFirst, needsMergeApproval, patienceOf, termsFor } from './mapping.js'
+import { dueTo, handedTo, handoffOf, recordHandoff, type WorkerState } from './state.js'
 
 type Ended = Extract<WorkerState, { is: 'completed' }>
 

@@ -1,9 +1,9 @@
-import type { Interrupt } from './interrupt.js'
 import type { JsonObject } from '../json.js'
-import { isoTime } from '../time.js'
-import { carriesSecret, maskWithin, secretsOf } from '../run/redaction.js'
-import type { PlanNode } from '../workflow/plan.js'
 import type { DecisionContext } from '../run/decision-context.js'
+import { carriesSecret, maskWithin, secretsOf } from '../run/redaction.js'
+import { isoTime } from '../time.js'
+import type { PlanNode } from '../workflow/plan.js'
+import type { Interrupt } from './interrupt.js'
 
 /** Suspends a node that has just started. The key counts the node's questions, so none is ever put twice. */
 export function ask(context: DecisionContext, { node, index }: PlanNode, interrupt: Interrupt, cause: number): void {

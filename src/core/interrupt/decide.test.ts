@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { given } from '../../testing/given-when-then.js'
 import type { JsonObject } from '../json.js'
-import { openInterrupts } from './decide.js'
 import { statusOf } from '../run/state.js'
+import { openInterrupts } from './decide.js'
 
 const gate = (config: JsonObject = {}) => ({
   nodes: { gate: { type: 'core.approvalGate', config }, after: 'core.noop' },

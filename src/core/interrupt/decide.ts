@@ -36,24 +36,24 @@
  *      folded from them.
  */
 
-import { type Interrupt, judgeAnswer, type Resolution } from './interrupt.js'
+import { editsHidden, mergeAnswered, mergeProblems } from '../handoff/merge.js'
+import { heldAnswered } from '../invocation/conclude.js'
 import { isObject, type Json } from '../json.js'
 import { present } from '../present.js'
 import { failure, type Refusal, refuse } from '../problem.js'
-import { isoTime } from '../time.js'
-import { answerDueAt, durationBreach } from '../run/limits.js'
-import type { ApprovalReceived, InterruptResolved } from './events.js'
-import { failAttempt, settleNode } from '../run/node-lifecycle.js'
-import { gateAnswered } from '../verification/escalate.js'
-import { editsHidden, mergeAnswered, mergeProblems } from '../handoff/merge.js'
-import type { ResolveInterrupt } from '../run/input.js'
-import { heldAnswered } from '../invocation/conclude.js'
-import { carriesSecret, MASK, secretsOf } from '../run/redaction.js'
-import { type Plan, type PlanNode, planNodeAt, planNodeOf } from '../workflow/plan.js'
-import { nodeAt, type RunState, statusOf } from '../run/state.js'
-import type { Asked } from './state.js'
 import type { DecisionContext } from '../run/decision-context.js'
+import type { ResolveInterrupt } from '../run/input.js'
+import { answerDueAt, durationBreach } from '../run/limits.js'
+import { failAttempt, settleNode } from '../run/node-lifecycle.js'
+import { carriesSecret, MASK, secretsOf } from '../run/redaction.js'
+import { nodeAt, type RunState, statusOf } from '../run/state.js'
 import { gatingIn, questionOf } from '../run/waiting.js'
+import { isoTime } from '../time.js'
+import { gateAnswered } from '../verification/escalate.js'
+import { type Plan, type PlanNode, planNodeAt, planNodeOf } from '../workflow/plan.js'
+import type { ApprovalReceived, InterruptResolved } from './events.js'
+import { type Interrupt, judgeAnswer, type Resolution } from './interrupt.js'
+import type { Asked } from './state.js'
 
 /** What a run asks and nobody has answered yet. */
 export type OpenInterrupt = {

@@ -1,8 +1,8 @@
-import type { Recorded } from '../run/events.js'
 import { evolveWorkers } from '../handoff/evolve.js'
+import type { Recorded } from '../run/events.js'
+import type { Review, Waiting } from '../run/waiting.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { Asked } from './state.js'
-import type { Review, Waiting } from '../run/waiting.js'
 
 type Of<Type extends Recorded['type']> = Extract<Recorded, { type: Type }>
 

@@ -35,18 +35,18 @@
  *      reasoning as far as the run lets it, and else keys, numbers and hashes.
  */
 
-import type { Brief } from './brief.js'
 import { modelProblem } from '../budget/budget.js'
-import { nextCall } from './state.js'
-import { type Failure, failure } from '../problem.js'
-import { requestModelCall, mayCallModel } from './model-call.js'
-import { requestToolCall, denyTool, isForbidden, mayCallTool } from './tool-call.js'
-import { failAttempt } from '../run/node-lifecycle.js'
-import type { PlanNode } from '../workflow/plan.js'
 import { policies } from '../budget/decide.js'
-import { type Active, nodeAt } from '../run/state.js'
+import { type Failure, failure } from '../problem.js'
 import type { DecisionContext } from '../run/decision-context.js'
+import { failAttempt } from '../run/node-lifecycle.js'
+import { type Active, nodeAt } from '../run/state.js'
+import type { PlanNode } from '../workflow/plan.js'
+import type { Brief } from './brief.js'
 import { type OutcomeOf, working } from './lifecycle.js'
+import { mayCallModel, requestModelCall } from './model-call.js'
+import { nextCall } from './state.js'
+import { denyTool, isForbidden, mayCallTool, requestToolCall } from './tool-call.js'
 
 /** An agent has been prepared: its invocation is opened, its model, prompts and tools are told, its task is checked. */
 export function briefed(

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { given } from '../../testing/given-when-then.js'
 import { agentFlow, answered, atWork, breaks, eventsOf, owedTo, says, story } from '../../testing/invocations.js'
 import { payloads } from '../../testing/orchestration.js'
-import type { ModelSaid } from './brief.js'
 import { statusOf } from '../run/state.js'
+import type { ModelSaid } from './brief.js'
 
 const one = (brief = {}, configurable = {}) => atWork(given(agentFlow()), brief, configurable)
 

@@ -1,6 +1,6 @@
-import type { InvocationState, RoundState, ToolResult } from './state.js'
 import type { Recorded } from '../run/events.js'
 import { type CallAccount, NO_CALLS, type OnAgent, type OnBrief, type Waiting } from '../run/waiting.js'
+import type { InvocationState, RoundState, ToolResult } from './state.js'
 
 /** UTF-8 takes at most three bytes for what JavaScript counts as one, and no text has more tokens than bytes. */
 const TOKENS_PER_UNIT = 3

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { given } from '../../testing/given-when-then.js'
 import { AGENT, agentFlow, answered, atWork, eventsOf, says, story } from '../../testing/invocations.js'
 import { answer, payloads } from '../../testing/orchestration.js'
-import type { Brief } from './brief.js'
 import type { JsonObject } from '../json.js'
 import { statusOf } from '../run/state.js'
+import type { Brief } from './brief.js'
 
 const PLAN = { plan: 'sell' }
 const unsure = (brief: Partial<Brief> = {}, config: JsonObject = {}, configurable: JsonObject = {}) =>

@@ -17,8 +17,8 @@ import {
   wants,
 } from '../../testing/invocations.js'
 import { answer, payloads } from '../../testing/orchestration.js'
-import type { Brief } from './brief.js'
 import { statusOf } from '../run/state.js'
+import type { Brief } from './brief.js'
 
 const READ = tool('mcp:files.read')
 const CUT = { kind: 'truncated', stopReason: 'length' } as const

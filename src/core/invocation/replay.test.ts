@@ -16,12 +16,12 @@ import {
   wants,
 } from '../../testing/invocations.js'
 import { answer, begins, ends, loopOf, next, scripted, terminate } from '../../testing/orchestration.js'
-import type { Recorded } from '../run/events.js'
+import { sameEvent } from '../replay/compare.js'
+import { Replay } from '../replay/decide.js'
 import type { Fork } from '../replay/events.js'
 import { branchOff, inherited } from '../replay/fork.js'
-import { Replay } from '../replay/decide.js'
+import type { Recorded } from '../run/events.js'
 import { runDecider } from '../run/run-decider.js'
-import { sameEvent } from '../replay/compare.js'
 
 const READ = tool('mcp:files.read')
 const SEND = tool('http:mail.send', { repeat: 'never', scopes: ['mail'] })

@@ -12,8 +12,8 @@ import { isTooLarge } from '../run/value-size.js'
 import { NO_CALLS, type OnAgent } from '../run/waiting.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { ArtifactMade, Brief, ToolTerms, ToolWanted } from './brief.js'
-import type { InvocationState } from './state.js'
 import { ledTo, type OutcomeOf, working } from './lifecycle.js'
+import type { InvocationState } from './state.js'
 
 /** Whether an earlier attempt of the node has paid for the next tool call, and left its outcome. */
 const isPaid = ({ calls: { made, paid } = NO_CALLS }: OnAgent): boolean => made.uses < paid.uses

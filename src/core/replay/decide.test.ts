@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { given, type Scenario } from '../../testing/given-when-then.js'
 import { isTerminal, type Recorded } from '../run/events.js'
+import { type RunState, statusOf } from '../run/state.js'
+import { Replay } from './decide.js'
 import type { Fork } from './events.js'
 import { branchOff, inherited, retold } from './fork.js'
-import { Replay } from './decide.js'
-import { type RunState, statusOf } from '../run/state.js'
 
 const answer = (nodeId: string, value: object, by = 'ann') =>
   ({ type: 'ResolveInterrupt', nodeId, value, by, via: 'key', shownHash: 'h' }) as never

@@ -31,21 +31,21 @@
  *  I6  A cancel of the source is not heard: what was cancelled is told as far as it is known.
  */
 
-import { hasReadyNodes } from '../run/schedule.js'
-import { durationBreach } from '../run/limits.js'
+import type { WorkerState } from '../handoff/state.js'
 import { decideLive, type Rules } from '../run/decide.js'
+import { nextMoment } from '../run/effects.js'
 import type { Recorded } from '../run/events.js'
+import type { RecordedInput, RunInput } from '../run/input.js'
+import { durationBreach } from '../run/limits.js'
+import { hasReadyNodes } from '../run/schedule.js'
+import { type Active, type NodeState, nodeAt, type RunState } from '../run/state.js'
+import { questionOf, verifiersIn, type Waiting, workersOf } from '../run/waiting.js'
+import { pendingInspection } from '../verification/decide.js'
+import type { VerifierState } from '../verification/state.js'
+import { planNodeAt } from '../workflow/plan.js'
 import type { Fork } from './events.js'
 import { cutOf, retold, startOf } from './fork.js'
-import type { RecordedInput, RunInput } from '../run/input.js'
-import { nextMoment } from '../run/effects.js'
-import { planNodeAt } from '../workflow/plan.js'
-import { ReplayGuide, NonDeterminismError } from './guide.js'
-import { type Active, nodeAt, type NodeState, type RunState } from '../run/state.js'
-import type { WorkerState } from '../handoff/state.js'
-import type { VerifierState } from '../verification/state.js'
-import { pendingInspection } from '../verification/decide.js'
-import { verifiersIn, questionOf, type Waiting, workersOf } from '../run/waiting.js'
+import { NonDeterminismError, ReplayGuide } from './guide.js'
 
 type Step = { readonly sequence: number; readonly at: number; readonly input: RecordedInput }
 type Live = Exclude<RunInput, { type: 'Retold' }>

@@ -1,12 +1,12 @@
-import { type Draft, putNode } from '../run/draft.js'
-import type { RunForked } from './events.js'
-import { orphanedVerifiers } from '../verification/evolve.js'
-import { changed } from '../interrupt/evolve.js'
-import { orphaned } from '../handoff/evolve.js'
-import { rest } from '../run/idle-time.js'
 import { ceilingsOf } from '../budget/decide.js'
+import { orphaned } from '../handoff/evolve.js'
+import { changed } from '../interrupt/evolve.js'
+import { type Draft, putNode } from '../run/draft.js'
+import { rest } from '../run/idle-time.js'
 import { nodeAt } from '../run/state.js'
 import type { OnWorkers, Waiting } from '../run/waiting.js'
+import { orphanedVerifiers } from '../verification/evolve.js'
+import type { RunForked } from './events.js'
 
 /**
  * The run goes on as one of its own: between the event it was cut at and now, time stood still. Children belong to the

@@ -1,12 +1,12 @@
 import { type Decision, fold } from '../decider.js'
 import { decideLive, goOn, type Rules } from '../run/decide.js'
+import { DecisionContext } from '../run/decision-context.js'
 import type { Recorded, RunStarted } from '../run/events.js'
-import type { Fork, RunForked } from './events.js'
 import { evolve } from '../run/evolve.js'
 import type { RecordedInput, RunInput } from '../run/input.js'
-import { ReplayGuide, NonDeterminismError } from './guide.js'
 import type { RunState } from '../run/state.js'
-import { DecisionContext } from '../run/decision-context.js'
+import type { Fork, RunForked } from './events.js'
+import { NonDeterminismError, ReplayGuide } from './guide.js'
 
 /** What a branch does otherwise than its source. */
 export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata'> & {

@@ -1,6 +1,6 @@
+import type { DecisionContext } from '../run/decision-context.js'
 import type { Recorded, RunEvent } from '../run/events.js'
 import { sameEvent } from './compare.js'
-import type { DecisionContext } from '../run/decision-context.js'
 
 /** The rules of today decide otherwise than the log they are asked to go on with. */
 export class NonDeterminismError extends Error {

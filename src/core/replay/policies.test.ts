@@ -5,8 +5,8 @@ import { payloads } from '../../testing/orchestration.js'
 import type { BudgetPolicy } from '../budget/budget.js'
 import type { Rules } from '../run/decide.js'
 import type { Recorded } from '../run/events.js'
-import type { Fork } from './events.js'
 import { Replay } from './decide.js'
+import type { Fork } from './events.js'
 
 const flow = agentFlow()
 const allowing = (budget: BudgetPolicy): Rules => rulesFor(flow, [], { budget })

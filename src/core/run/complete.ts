@@ -1,13 +1,13 @@
 import type { JsonObject } from '../json.js'
 import { failure } from '../problem.js'
-import type { StopRequested } from './events.js'
 import { gatesAt, placeOf, unresolved } from '../verification/attempt.js'
-import { MASK, maskOutputs } from './redaction.js'
-import type { PlanNode } from '../workflow/plan.js'
-import { nodeAt, type NodeState, type RunBase } from './state.js'
 import { boundGateAt } from '../verification/state.js'
-import { stop } from './stop.js'
+import type { PlanNode } from '../workflow/plan.js'
 import type { DecisionContext } from './decision-context.js'
+import type { StopRequested } from './events.js'
+import { MASK, maskOutputs } from './redaction.js'
+import { type NodeState, nodeAt, type RunBase } from './state.js'
+import { stop } from './stop.js'
 import { atWork } from './waiting.js'
 
 /**

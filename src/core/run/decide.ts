@@ -42,7 +42,7 @@ import { boundProblems, durationBreach } from './limits.js'
 import { beginNode, failAttempt, settleNode } from './node-lifecycle.js'
 import { maskInputs } from './redaction.js'
 import { advance } from './schedule.js'
-import { nodeAt, type NodeState, type RunState, statusOf } from './state.js'
+import { type NodeState, nodeAt, type RunState, statusOf } from './state.js'
 import { cancelStopped, childStopped, stop } from './stop.js'
 import { timeCame } from './timers.js'
 

@@ -1,10 +1,10 @@
 import type { BudgetPolicy } from '../budget/budget.js'
+import type { ReplayGuide } from '../replay/guide.js'
 import type { ConfidencePolicy } from '../supervisor/decision.js'
+import type { Plan } from '../workflow/plan.js'
 import type { Recorded, RunEvent } from './events.js'
 import { evolve } from './evolve.js'
 import type { RecordedInput } from './input.js'
-import type { Plan } from '../workflow/plan.js'
-import type { ReplayGuide } from '../replay/guide.js'
 import type { Active, RunState } from './state.js'
 
 /** Ceilings of the host; a run's own configuration can only lower them. */

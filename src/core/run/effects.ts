@@ -1,7 +1,7 @@
 import type { Ceilings } from '../budget/budget.js'
 import { handoffEffects } from '../handoff/effects.js'
 import type { AiOverride, ModelName, ModelRole } from '../invocation/brief.js'
-import { prepareAgentEffect, invocationEffects } from '../invocation/effects.js'
+import { invocationEffects, prepareAgentEffect } from '../invocation/effects.js'
 import type { InvocationState } from '../invocation/state.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Fork } from '../replay/events.js'

@@ -1,4 +1,5 @@
 import type { BudgetCap, BudgetPolicy, Ceilings } from '../budget/budget.js'
+import type { BudgetFact } from '../budget/events.js'
 import type { HandoffRecorded, HandoffSecret } from '../handoff/events.js'
 import type {
   ApprovalReceived,
@@ -9,7 +10,6 @@ import type {
 } from '../interrupt/events.js'
 import type { AgentWanted, ModelRole } from '../invocation/brief.js'
 import type { AgentFact, InvocationFact } from '../invocation/events.js'
-import type { BudgetFact } from '../budget/events.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
 import type { ReplayDiverged, RunForked } from '../replay/events.js'

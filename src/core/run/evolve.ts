@@ -1,15 +1,15 @@
+import { evolveSpend, evolveVerification } from '../budget/evolve.js'
 import type { JsonObject } from '../json.js'
 import { absent } from '../present.js'
-import { type Draft, putNode } from './draft.js'
-import type { Recorded, RunStarted, RunStartedSecret } from './events.js'
 import type { Fork } from '../replay/events.js'
 import { branch } from '../replay/evolve.js'
-import { evolveNode, IDLE } from './evolve-node.js'
 import { evolveOrchestrator } from '../supervisor/evolve.js'
-import { evolveSpend, evolveVerification } from '../budget/evolve.js'
-import { rest } from './idle-time.js'
 import { type Plan, planNodeOf } from '../workflow/plan.js'
-import { type Active, type Ended, nodeAt, type RunOutcome, outlasting, type RunState } from './state.js'
+import { type Draft, putNode } from './draft.js'
+import type { Recorded, RunStarted, RunStartedSecret } from './events.js'
+import { evolveNode, IDLE } from './evolve-node.js'
+import { rest } from './idle-time.js'
+import { type Active, type Ended, nodeAt, outlasting, type RunOutcome, type RunState } from './state.js'
 
 /** Folds one event into the state. Holds no rule, refuses nothing: what is in the log has happened. */
 export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {

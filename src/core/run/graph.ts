@@ -1,6 +1,6 @@
 import type { TriggerRule } from '../workflow/definition.js'
-import { scopeOf } from './inputs.js'
 import { type Plan, type PlanEdge, planNodeAt } from '../workflow/plan.js'
+import { scopeOf } from './inputs.js'
 import { type Active, nodeAt } from './state.js'
 
 /**

@@ -1,9 +1,9 @@
-import type { Brief, ModelReply, ToolReply, Usage } from '../invocation/brief.js'
 import type { Spend } from '../budget/budget.js'
-import type { BoundGate } from '../verification/gate.js'
-import type { ProbeResult } from '../verification/judgement.js'
+import type { Brief, ModelReply, ToolReply, Usage } from '../invocation/brief.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
+import type { BoundGate } from '../verification/gate.js'
+import type { ProbeResult } from '../verification/judgement.js'
 import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './events.js'
 
 /** What can happen to a run. Time is part of every input: the core has no clock. */

@@ -1,11 +1,11 @@
 import { budgetProblems } from '../budget/budget.js'
+import type { Asked } from '../interrupt/state.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
 import { failure } from '../problem.js'
-import type { StopRequested } from './events.js'
 import type { Plan, PlanNode } from '../workflow/plan.js'
-import type { Active, NodeState } from './state.js'
-import type { Asked } from '../interrupt/state.js'
 import type { RunLimits } from './decision-context.js'
+import type { StopRequested } from './events.js'
+import type { Active, NodeState } from './state.js'
 import { heldUntil, questionOf } from './waiting.js'
 
 /** Everything wrong with the bounds in `configurable`. Above a ceiling is not wrong: the ceiling holds (core §10). */

@@ -1,9 +1,9 @@
 import type { Decider } from '../decider.js'
 import { decide, type Rules } from './decide.js'
+import { type Effect, pending } from './effects.js'
 import type { Recorded } from './events.js'
 import { evolve } from './evolve.js'
 import type { RunInput } from './input.js'
-import { type Effect, pending } from './effects.js'
 import type { RunState } from './state.js'
 
 export const runDecider = (rules: Rules): Decider<RunState, RunInput, Recorded, Effect> => ({

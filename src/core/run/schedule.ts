@@ -1,13 +1,13 @@
-import { leave } from './complete.js'
-import { beginNode } from './node-lifecycle.js'
-import { readiness, TOLERANT } from './graph.js'
 import { handoffMove, proceedHandoff } from '../handoff/decide.js'
 import { invocationMove, proceedInvocation } from '../invocation/decide.js'
+import { gateMove, proceedGate } from '../verification/decide.js'
 import { type PlanNode, planNodeAt } from '../workflow/plan.js'
+import { leave } from './complete.js'
+import type { DecisionContext } from './decision-context.js'
+import { readiness, TOLERANT } from './graph.js'
+import { beginNode } from './node-lifecycle.js'
 import { type Active, nodeAt } from './state.js'
 import { stop } from './stop.js'
-import type { DecisionContext } from './decision-context.js'
-import { gateMove, proceedGate } from '../verification/decide.js'
 
 /** Starts and skips every node whose turn has come, and ends the run when nothing is left to come. */
 export function advance(context: DecisionContext, capabilities: ReadonlySet<string>): void {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { begins, ends } from '../../testing/orchestration.js'
 import { given } from '../../testing/given-when-then.js'
+import { begins, ends } from '../../testing/orchestration.js'
 
 const HANDING = { a: { type: 'core.subWorkflow', config: { workflowId: 'w', outputMapping: { got: 'x' } } } }
 

@@ -1,8 +1,8 @@
 import { closeInvocation } from '../invocation/lifecycle.js'
-import type { StopRequested } from './events.js'
 import { planNodeAt } from '../workflow/plan.js'
-import { nodeAt } from './state.js'
 import type { DecisionContext } from './decision-context.js'
+import type { StopRequested } from './events.js'
+import { nodeAt } from './state.js'
 import { verifiersIn, workersOf } from './waiting.js'
 
 /**

@@ -1,10 +1,10 @@
+import type { WorkerState } from '../handoff/state.js'
+import type { Asked } from '../interrupt/state.js'
 import type { InvocationState } from '../invocation/state.js'
 import type { DwsVerdict } from '../verification/judgement.js'
+import type { Staged, VerificationAttempt, VerifierState } from '../verification/state.js'
 import type { Handoff, Invoking, Judging, Wait } from './events.js'
 import type { NodeState } from './state.js'
-import type { Asked } from '../interrupt/state.js'
-import type { WorkerState } from '../handoff/state.js'
-import type { VerificationAttempt, VerifierState, Staged } from '../verification/state.js'
 
 /** A node that has started and not settled, by whom or what it waits on. Each carries what that needs and no more. */
 export type Waiting = OnHost | OnPerson | OnWorkers | OnBrief | OnAgent | OnGate

@@ -30,12 +30,12 @@
  *      the node fails.
  */
 
+import type { AgentFact } from '../invocation/events.js'
 import type { JsonObject } from '../json.js'
+import type { DecisionContext } from '../run/decision-context.js'
+import { carriesSecret, maskWithin, secretsOf } from '../run/redaction.js'
 import type { AgentSaid, Write } from '../workflow/node-type.js'
 import type { OrchestratorDecision } from './decision.js'
-import type { AgentFact } from '../invocation/events.js'
-import { carriesSecret, maskWithin, secretsOf } from '../run/redaction.js'
-import type { DecisionContext } from '../run/decision-context.js'
 
 /** R-ORCH-2, R-ORCH-4: a decision is in the log before anything follows from it. */
 export function recordDecision(

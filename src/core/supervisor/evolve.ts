@@ -1,9 +1,9 @@
-import { isObject, type Json, type JsonObject } from '../json.js'
-import type { OrchestratorDecision } from './decision.js'
-import type { Recorded } from '../run/events.js'
 import { resultsOf } from '../handoff/evolve.js'
-import type { PlanNode } from '../workflow/plan.js'
+import { isObject, type Json, type JsonObject } from '../json.js'
+import type { Recorded } from '../run/events.js'
 import type { Active } from '../run/state.js'
+import type { PlanNode } from '../workflow/plan.js'
+import type { OrchestratorDecision } from './decision.js'
 import type { Orchestrator } from './state.js'
 
 /** Folds an event of the supervisor or of a dispatch into the record of the loop; `state` is as it was before. */

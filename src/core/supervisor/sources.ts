@@ -1,8 +1,8 @@
 import { timeoutProblems } from '../interrupt/interrupt.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
+import type { Failure } from '../problem.js'
 import type { NodeContext, Permit } from '../workflow/node-type.js'
 import { decisionProblems, type OrchestratorDecision } from './decision.js'
-import type { Failure } from '../problem.js'
 
 /** Where a supervisor's decisions come from (contract agents §3.3). */
 const SCRIPTS = ['mockDispatchPlan', 'mockDecisions']

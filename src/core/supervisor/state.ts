@@ -1,5 +1,5 @@
-import type { Json } from '../json.js'
 import type { WorkerResult } from '../handoff/state.js'
+import type { Json } from '../json.js'
 import type { OrchestratorDecision } from './decision.js'
 
 /** R-STATE-12: all that the loop needs to go on after a crash. */

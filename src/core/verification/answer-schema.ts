@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.js'
+import { askedOf } from './evidence.js'
 import type { Gate, Scale } from './gate.js'
 import { CLASSIFICATIONS, EVIDENCE_TYPES } from './judgement.js'
-import { askedOf } from './evidence.js'
 
 /** How much a verifier may say. Lengths are in characters. */
 export const ANSWER_LIMITS = { findings: 100, evidence: 20, text: 4_000, ref: 1_000 } as const

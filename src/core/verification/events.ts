@@ -1,7 +1,7 @@
 import type { Ceilings, Spend } from '../budget/budget.js'
-import type { DwsVerdict, Classification, Feedback, ProbeResult, Standing, Vote } from './judgement.js'
 import type { Json } from '../json.js'
 import type { NodeFact } from '../run/fact.js'
+import type { Classification, DwsVerdict, Feedback, ProbeResult, Standing, Vote } from './judgement.js'
 
 /**
  * The gate before a commit (contract agents §11, §23). All of these are free of content: ids, keys from the gate's own

@@ -1,12 +1,12 @@
+import { PENDING } from '../handoff/evolve.js'
 import type { JsonObject } from '../json.js'
 import { type Draft, putNode, replaced } from '../run/draft.js'
-import type { GateEvent } from './evolve.js'
-import { PENDING } from '../handoff/evolve.js'
-import { occurrenceOf, placeOf } from './attempt.js'
-import { type Plan, planNodeAt } from '../workflow/plan.js'
 import type { NodeState } from '../run/state.js'
-import type { Gated, Staged } from './state.js'
 import { atWork, type OnGate, type OnWorkers } from '../run/waiting.js'
+import { type Plan, planNodeAt } from '../workflow/plan.js'
+import { occurrenceOf, placeOf } from './attempt.js'
+import type { GateEvent } from './evolve.js'
+import type { Gated, Staged } from './state.js'
 
 const IDLE: NodeState = { is: 'idle' }
 

@@ -1,11 +1,11 @@
 import { type Draft, including, putNode } from '../run/draft.js'
 import type { Recorded } from '../run/events.js'
-import { evolveReview, evolveSlots, type GateEvent, resultOf, stagedBy, workerIn } from './evolve.js'
-import { heeded, regated, workAgain } from './evolve-rework.js'
-import { occurrenceOf, placeOf } from './attempt.js'
-import type { Plan } from '../workflow/plan.js'
 import type { NodeState } from '../run/state.js'
 import { gatingIn, type OnWorkers, reviewed } from '../run/waiting.js'
+import type { Plan } from '../workflow/plan.js'
+import { occurrenceOf, placeOf } from './attempt.js'
+import { evolveReview, evolveSlots, type GateEvent, resultOf, stagedBy, workerIn } from './evolve.js'
+import { heeded, regated, workAgain } from './evolve-rework.js'
 
 /** What gates and workers change beyond their own node. */
 

@@ -1,12 +1,12 @@
 import { NOTHING_SPENT, plus } from '../budget/budget.js'
+import { handedTo, type WorkerState } from '../handoff/state.js'
 import { failure } from '../problem.js'
 import type { Recorded } from '../run/events.js'
-import type { GateFact } from './events.js'
-import { occurrenceOf, slotOf } from './attempt.js'
-import { handedTo, type WorkerState } from '../handoff/state.js'
 import type { NodeState } from '../run/state.js'
-import type { AttemptMade, Gated, VerificationAttempt, VerifierState, Slot, Staged } from './state.js'
 import { gatingIn, type OnWorkers, type Reviewed, reviewed } from '../run/waiting.js'
+import { occurrenceOf, slotOf } from './attempt.js'
+import type { GateFact } from './events.js'
+import type { AttemptMade, Gated, Slot, Staged, VerificationAttempt, VerifierState } from './state.js'
 
 type Of<Type extends GateFact['type']> = Extract<Recorded, { type: Type }>
 export type GateEvent = Of<GateFact['type']>

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { criterion, finding, gate, probed, vote } from '../../testing/ballots.js'
-import { bestOf, feedbackOf, isBetter, isStuck, attemptStanding } from './feedback.js'
+import { attemptStanding, bestOf, feedbackOf, isBetter, isStuck } from './feedback.js'
 import type { Judgement, Standing } from './judgement.js'
 import { judgeVotes } from './quorum.js'
 

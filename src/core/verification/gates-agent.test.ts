@@ -14,8 +14,8 @@ import {
   story,
 } from '../../testing/invocations.js'
 import { answer, payloads } from '../../testing/orchestration.js'
-import type { BoundGate } from './gate.js'
 import { statusOf } from '../run/state.js'
+import type { BoundGate } from './gate.js'
 
 const gate = (more: Parameters<typeof gateAt>[2] = {}) => gateAt('a', 'phase_exit', more)
 

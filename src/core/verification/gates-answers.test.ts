@@ -15,9 +15,9 @@ import {
 import { given, type Scenario } from '../../testing/given-when-then.js'
 import { eventsOf, owedTo } from '../../testing/invocations.js'
 import { answer, payloads } from '../../testing/orchestration.js'
-import type { GateBehaviour } from './gate.js'
 import { openInterrupts } from '../interrupt/decide.js'
 import { statusOf } from '../run/state.js'
+import type { GateBehaviour } from './gate.js'
 
 const begun = (behaviour: Partial<GateBehaviour>) =>
   works(given(subFlow()).start({}, undefined, [gateAt('a', 'phase_exit', { behaviour })]), 'child-1', { x: 1 })

@@ -15,9 +15,9 @@ import {
 import { given, type Scenario } from '../../testing/given-when-then.js'
 import { eventsOf, owedTo } from '../../testing/invocations.js'
 import { answer, begins, ends, next, payloads, scripted, terminate, trace } from '../../testing/orchestration.js'
-import type { BoundGate } from './gate.js'
 import type { JsonObject } from '../json.js'
 import { statusOf } from '../run/state.js'
+import type { BoundGate } from './gate.js'
 
 const gate = (more: Parameters<typeof gateAt>[2] = {}) => gateAt('a', 'phase_exit', more)
 const sub = (gates: readonly BoundGate[] = [gate()], config: JsonObject = {}) =>

@@ -17,8 +17,8 @@ import {
 import { given, type Scenario } from '../../testing/given-when-then.js'
 import { eventsOf, owedTo } from '../../testing/invocations.js'
 import { payloads } from '../../testing/orchestration.js'
-import type { BoundGate } from './gate.js'
 import { statusOf } from '../run/state.js'
+import type { BoundGate } from './gate.js'
 
 type Given = NonNullable<Parameters<typeof gateAt>[2]>
 

@@ -16,9 +16,9 @@ import {
 import { given, type Scenario } from '../../testing/given-when-then.js'
 import { eventsOf, owedTo, story } from '../../testing/invocations.js'
 import { answer, begins, ends, payloads } from '../../testing/orchestration.js'
-import type { BoundGate } from './gate.js'
 import type { JsonObject } from '../json.js'
 import { statusOf } from '../run/state.js'
+import type { BoundGate } from './gate.js'
 
 const gate = (more: Parameters<typeof gateAt>[2] = {}) => gateAt('a', 'phase_exit', more)
 const PASS = { score: 10 }

@@ -1,11 +1,11 @@
+import { concludeWith } from '../invocation/conclude.js'
 import type { JsonObject } from '../json.js'
 import { completeRun } from '../run/complete.js'
-import { concludeWith } from '../invocation/conclude.js'
-import { settleNode } from '../run/node-lifecycle.js'
-import type { PlanNode } from '../workflow/plan.js'
-import { nodeAt } from '../run/state.js'
 import type { DecisionContext } from '../run/decision-context.js'
+import { settleNode } from '../run/node-lifecycle.js'
+import { nodeAt } from '../run/state.js'
 import type { OnGate } from '../run/waiting.js'
+import type { PlanNode } from '../workflow/plan.js'
 
 /** Every gate has let the result pass: it becomes what it was meant for. Workers' results are merged by their hand-off. */
 export function releaseStagedResult(context: DecisionContext, planNode: PlanNode, node: OnGate): void {

@@ -3,7 +3,7 @@ import type { Json } from '../json.js'
 import { absent } from '../present.js'
 import type { RunBase } from '../run/state.js'
 import type { BoundGate } from './gate.js'
-import type { Fault, Feedback, ProbeResult, Standing, Vote as Judged } from './judgement.js'
+import type { Fault, Feedback, Vote as Judged, ProbeResult, Standing } from './judgement.js'
 
 /** What the results of a run are held to, and what has become of them. */
 export type Gated = {

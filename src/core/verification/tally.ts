@@ -1,7 +1,6 @@
 import { absent } from '../present.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { nodeAt } from '../run/state.js'
-import type { VerificationAttempt } from './state.js'
 import { actorsIn } from '../workflow/actors.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { subjectOf } from './attempt.js'
@@ -9,6 +8,7 @@ import { settledBy } from './evidence.js'
 import { type BoundGate, type Gate, verifiersOf } from './gate.js'
 import type { Fault, Judgement, Vote } from './judgement.js'
 import { judgeVotes } from './quorum.js'
+import type { VerificationAttempt } from './state.js'
 
 /** Who gives the k-th vote, and what it weighs. */
 export function verifierAt(gate: Gate, k: number): { agentId: string; weight: number } {

@@ -1,11 +1,11 @@
-import type { Gate } from './gate.js'
 import type { Json } from '../json.js'
-import { isSelf, verifierAt } from './tally.js'
-import type { PlanNode } from '../workflow/plan.js'
-import { nodeAt } from '../run/state.js'
-import { boundGateAt, type VerificationAttempt } from './state.js'
 import type { DecisionContext } from '../run/decision-context.js'
+import { nodeAt } from '../run/state.js'
 import { gatingIn } from '../run/waiting.js'
+import type { PlanNode } from '../workflow/plan.js'
+import type { Gate } from './gate.js'
+import { boundGateAt, type VerificationAttempt } from './state.js'
+import { isSelf, verifierAt } from './tally.js'
 
 type Said = {
   readonly confidence?: number

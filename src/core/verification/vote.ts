@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject, own } from '../json.js'
 import { ANSWER_LIMITS } from './answer-schema.js'
+import { askedOf } from './evidence.js'
 import type { BoundGate, Criterion, Scale } from './gate.js'
 import {
   CLASSIFICATIONS,
@@ -10,7 +11,6 @@ import {
   type Finding,
   type Vote,
 } from './judgement.js'
-import { askedOf } from './evidence.js'
 
 type Verifier = Pick<Vote, 'agentId' | 'weight' | 'childRunId' | 'model'> & {
   /** Among the verifiers of the gate, from 0. */

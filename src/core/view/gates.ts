@@ -1,5 +1,5 @@
 import type { KnownEvent, KnownOf } from './public-event.js'
-import { type ViewDraft, type GatingView, nodeOf, type NodeView, type SlotView } from './run-view.js'
+import { type GatingView, type NodeView, nodeOf, type SlotView, type ViewDraft } from './run-view.js'
 
 /** Results at gates: what is being judged, and what gates have said of each place of work. */
 

@@ -1,5 +1,5 @@
 import type { KnownEvent, KnownOf } from './public-event.js'
-import { type ViewDraft, type InvocationView, nodeOf } from './run-view.js'
+import { type InvocationView, nodeOf, type ViewDraft } from './run-view.js'
 
 /** An agent at work in a node: who, with which model, and how far. */
 

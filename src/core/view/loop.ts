@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../json.js'
 import { MASK } from '../run/redaction.js'
 import type { KnownEvent, KnownOf } from './public-event.js'
-import type { ViewDraft, LoopView } from './run-view.js'
+import type { LoopView, ViewDraft } from './run-view.js'
 
 /** The orchestrator's loop: whose it is, how many turns it has taken, and what is carried out. */
 

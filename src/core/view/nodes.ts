@@ -1,6 +1,6 @@
 import { isWaiting } from '../run/state.js'
 import type { KnownEvent, KnownOf, PublicEvent } from './public-event.js'
-import { type ViewDraft, nodeOf, type NodeStatus, type NodeView } from './run-view.js'
+import { type NodeStatus, type NodeView, nodeOf, type ViewDraft } from './run-view.js'
 
 /** Nodes from their start to their end, what they ask, and which event says how they stand. */
 

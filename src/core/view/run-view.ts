@@ -1,8 +1,8 @@
 import type { Ceilings, Spend } from '../budget/budget.js'
-import type { InterruptKind, ApprovalVote } from '../interrupt/interrupt.js'
+import type { ApprovalVote, InterruptKind } from '../interrupt/interrupt.js'
 import type { Json, JsonObject } from '../json.js'
-import type { RunStarted, RunStatus } from '../run/events.js'
 import type { Fork } from '../replay/events.js'
+import type { RunStarted, RunStatus } from '../run/events.js'
 import type { PublicEvent } from './public-event.js'
 
 /**

@@ -1,14 +1,14 @@
 import { NOTHING_SPENT, type Spend, usdOf } from '../budget/budget.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
-import { isWaiting } from '../run/state.js'
 import { MASK } from '../run/redaction.js'
+import { isWaiting } from '../run/state.js'
 import { moved } from './public-event.js'
 import {
   type AskedView,
   isAtWork,
   type LoopView,
-  nodeOf,
   type NodeView,
+  nodeOf,
   type RunView,
   type WorkerView,
 } from './run-view.js'

@@ -1,6 +1,6 @@
 import { NOTHING_SPENT, plus, type Spend } from '../budget/budget.js'
 import type { KnownEvent } from './public-event.js'
-import { type ViewDraft, nodeOf } from './run-view.js'
+import { nodeOf, type ViewDraft } from './run-view.js'
 
 /** What the run itself has spent, read off its events; what its children have spent is told to nobody else. */
 

@@ -1,6 +1,6 @@
 import { isObject } from '../json.js'
 import type { KnownEvent, KnownOf } from './public-event.js'
-import { type ViewDraft, nodeOf, type NodeView, type WorkerView } from './run-view.js'
+import { type NodeView, nodeOf, type ViewDraft, type WorkerView } from './run-view.js'
 
 /** Work that a node hands over: what has become of each worker. */
 

@@ -1,5 +1,5 @@
-import { agentOf } from './supervisor-loop.js'
 import type { Plan } from './plan.js'
+import { agentOf } from './supervisor-loop.js'
 
 /** Who works in a run of this plan, as far as the plan says: its agents, and those it always hands work to. */
 export const actorsIn = ({ nodes }: Pick<Plan, 'nodes'>): string[] =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Sketch, sketch } from '../../testing/workflow.js'
-import { coreNodeTypes } from './nodes/registry.js'
 import { compile, isPlan } from './compile.js'
+import { coreNodeTypes } from './nodes/registry.js'
 
 const workshop = { nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])), capabilities: new Set<string>() }
 const build = (workflow: Sketch) => compile(sketch(workflow), 'digest', workshop)

@@ -1,14 +1,14 @@
 import { type Expression, parseExpression } from '../expression.js'
+import { targetProblems } from '../handoff/mapping.js'
 import { own } from '../json.js'
-import type { NodeType, Permit } from './node-type.js'
 import { type Refusal, refuse } from '../problem.js'
+import { isOfType } from '../run/inputs.js'
 import { compileCondition } from './condition.js'
 import type { NodeSettings, WorkflowDefinition, WorkflowEdge, WorkflowNode } from './definition.js'
-import { isOfType } from '../run/inputs.js'
 import { circleOf, findBodies, findCycle } from './loops.js'
-import { targetProblems } from '../handoff/mapping.js'
-import { agentOf, castOf, orchestrationProblems, returnEdges } from './supervisor-loop.js'
+import type { NodeType, Permit } from './node-type.js'
 import type { Plan, PlanEdge, PlanNode, Retry } from './plan.js'
+import { agentOf, castOf, orchestrationProblems, returnEdges } from './supervisor-loop.js'
 
 export type NodeTypes = ReadonlyMap<string, NodeType>
 

@@ -1,5 +1,4 @@
 import type { Expression, ExpressionScope } from '../expression.js'
-import type { NodeType } from './node-type.js'
 import { absent } from '../present.js'
 import type {
   ChannelDeclaration,
@@ -9,6 +8,7 @@ import type {
   WorkflowNode,
   WorkflowVariable,
 } from './definition.js'
+import type { NodeType } from './node-type.js'
 
 /** A definition compiled for running: names resolved to indexes, expressions parsed, cycles understood. */
 export type Plan = {

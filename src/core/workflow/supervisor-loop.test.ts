@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { loopOf, next, scripted, terminate } from '../../testing/orchestration.js'
 import { type Sketch, sketch } from '../../testing/workflow.js'
 import type { Json, JsonObject } from '../json.js'
-import { coreNodeTypes } from './nodes/registry.js'
 import { compile, isPlan } from './compile.js'
+import { coreNodeTypes } from './nodes/registry.js'
 
 const build = (workflow: Sketch, capabilities: string[] = [], types = coreNodeTypes) =>
   compile(sketch(workflow), 'digest', {

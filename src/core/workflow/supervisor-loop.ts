@@ -1,7 +1,7 @@
 import { isObject, type Json } from '../json.js'
-import type { NodeType } from './node-type.js'
 import { present } from '../present.js'
 import type { WorkflowDefinition, WorkflowNode } from './definition.js'
+import type { NodeType } from './node-type.js'
 import type { PlanEdge } from './plan.js'
 
 /** Who plays which part in the orchestrator's loop, by node index. */

@@ -4,13 +4,13 @@ import { summaryOf } from '../../core/reasoning.js'
 import type {
   AgentAnswer,
   BriefContents,
-  Round,
-  ModelCallRequest,
   ModelCallContents,
+  ModelCallRequest,
+  Round,
   ToolContents,
 } from '../ports/agents.js'
 import type { LoadedRun } from '../runtime/run-cache.js'
-import type { EffectOf, PerformEffect, EffectContext } from './effect-context.js'
+import type { EffectContext, EffectOf, PerformEffect } from './effect-context.js'
 import { ReasoningFeed } from './reasoning-feed.js'
 import { answeredBefore, contentsOf, errorOf, GONE, sealedEffect } from './sealed.js'
 

@@ -1,8 +1,8 @@
 import type { Json } from '../../core/json.js'
 import { failure } from '../../core/problem.js'
 import type { EffectAnswer } from '../ports/performer.js'
+import type { EffectContext, EffectOf, PerformEffect } from './effect-context.js'
 import { runOnce } from './once.js'
-import type { EffectOf, PerformEffect, EffectContext } from './effect-context.js'
 import { readTranscript } from './transcript.js'
 
 /** An effect of a named provider. One that must not happen twice is not begun anew by whoever finds it half done. */

@@ -3,8 +3,8 @@ import type { Json } from '../../core/json.js'
 import { MemoryStore } from '../../store/memory/memory-store.js'
 import { ManualClock } from '../../testing/manual-clock.js'
 import { StoreUnavailable } from '../ports/event-log.js'
-import { runOnce, type Effectful } from './once.js'
 import type { Unstored } from './effect-context.js'
+import { type Effectful, runOnce } from './once.js'
 
 const RUN = { tenant: 'acme', runId: 'run-1' }
 const EFFECT = { nodeId: 'a', ordinal: 0, provider: 'mail' }

@@ -1,6 +1,6 @@
 import type { Json } from '../../core/json.js'
-import type { LoadedRun } from '../runtime/run-cache.js'
 import { effectIdentity } from '../runtime/effect-identity.js'
+import type { LoadedRun } from '../runtime/run-cache.js'
 import type { EffectContext } from './effect-context.js'
 
 export type Claiming = {

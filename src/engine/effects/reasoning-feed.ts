@@ -1,5 +1,5 @@
 import { SUMMARY_TOKENS } from '../../core/reasoning.js'
-import type { EffectOf, EffectContext } from './effect-context.js'
+import type { EffectContext, EffectOf } from './effect-context.js'
 
 /** Pieces are told when so many characters have come together, or so much time has passed. */
 const ENOUGH = 1_024

@@ -1,9 +1,9 @@
 import type { Json } from '../../core/json.js'
 import type { Failure } from '../../core/problem.js'
-import type { AgentFailure, AgentAnswer } from '../ports/agents.js'
+import type { AgentAnswer, AgentFailure } from '../ports/agents.js'
 import type { LoadedRun } from '../runtime/run-cache.js'
-import { type Claiming, runOnce, type ClaimDisposition, type AttemptResult } from './once.js'
 import type { EffectContext } from './effect-context.js'
+import { type AttemptResult, type ClaimDisposition, type Claiming, runOnce } from './once.js'
 
 /** What an agent's effect brought: what the run is told, and what is kept apart from it. */
 type Kept<Told, Contents> = AgentAnswer<Told, Contents>

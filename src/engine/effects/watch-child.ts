@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, own } from '../../core/json.js'
+import { type Ended, isWaiting } from '../../core/run/state.js'
 import { actorsIn } from '../../core/workflow/actors.js'
 import type { Plan } from '../../core/workflow/plan.js'
-import { type Ended, isWaiting } from '../../core/run/state.js'
 import { sha256OfJson } from '../../digest.js'
 import type { EffectOf, PerformEffect } from './effect-context.js'
 

@@ -1,5 +1,5 @@
-import type { RunStatus } from '../../core/run/events.js'
 import type { Fork } from '../../core/replay/events.js'
+import type { RunStatus } from '../../core/run/events.js'
 import type { NewDelivery } from './deliveries.js'
 import type { Receipt } from './receipts.js'
 

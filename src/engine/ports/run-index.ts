@@ -1,5 +1,5 @@
-import type { RunStatus } from '../../core/run/events.js'
 import type { Fork } from '../../core/replay/events.js'
+import type { RunStatus } from '../../core/run/events.js'
 
 /** What can be found without reading a log. */
 export interface RunIndex {

@@ -1,7 +1,7 @@
-import type { BoundGate } from '../../core/verification/gate.js'
-import type { ProbeResult } from '../../core/verification/judgement.js'
 import type { Json } from '../../core/json.js'
 import type { Failure } from '../../core/problem.js'
+import type { BoundGate } from '../../core/verification/gate.js'
+import type { ProbeResult } from '../../core/verification/judgement.js'
 
 /** What work is held to: gates, intents, knowledge. */
 export interface Standards {

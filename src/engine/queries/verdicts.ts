@@ -1,7 +1,7 @@
-import type { VerificationRecord } from '../../core/verification/record.js'
 import type { AgentVerified, VerifiedSecret } from '../../core/verification/events.js'
-import { decode } from '../runtime/encode.js'
+import type { VerificationRecord } from '../../core/verification/record.js'
 import type { Store } from '../ports/store.js'
+import { decode } from '../runtime/encode.js'
 
 /** A verdict and everything that was found, by where the verdict is in which log. */
 export const readVerdictIn =

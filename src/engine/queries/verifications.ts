@@ -1,8 +1,8 @@
-import { isBetter } from '../../core/verification/feedback.js'
-import { RESULT_ARTIFACT, type VerificationRecord } from '../../core/verification/record.js'
 import type { Json } from '../../core/json.js'
 import type { ArtifactCreated, ArtifactSecret } from '../../core/run/events.js'
 import type { AgentVerified, VerdictRendered, VerifiedSecret } from '../../core/verification/events.js'
+import { isBetter } from '../../core/verification/feedback.js'
+import { RESULT_ARTIFACT, type VerificationRecord } from '../../core/verification/record.js'
 import type { RunEngine } from '../api.js'
 import type { StoredEvent } from '../ports/event-log.js'
 

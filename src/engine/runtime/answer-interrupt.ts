@@ -1,12 +1,12 @@
+import { findOpen } from '../../core/interrupt/decide.js'
 import { bareAnswer, schemasFor } from '../../core/interrupt/interrupt.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { decide, type Rules } from '../../core/run/decide.js'
-import { findOpen } from '../../core/interrupt/decide.js'
-import type { ResolveInterruptCommand, InspectedRun } from '../api.js'
+import type { InspectedRun, ResolveInterruptCommand } from '../api.js'
 import type { Clock } from '../ports/clock.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
-import type { Input } from './run-writer.js'
 import { shownHash } from '../queries/shown-hash.js'
+import type { Input } from './run-writer.js'
 
 /**
  * The answer as the run will hear it, or why it will not. The rules are asked first, so that only whoever may answer

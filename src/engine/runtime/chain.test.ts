@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { systemIds } from '../../system.js'
-import { CHAIN_START, chainHash, contentDigests, linkHash } from './chain.js'
 import type { StoredEvent } from '../ports/event-log.js'
+import { CHAIN_START, chainHash, contentDigests, linkHash } from './chain.js'
 import '../../../test/support/seed.js'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')

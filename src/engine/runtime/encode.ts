@@ -1,8 +1,8 @@
 import type { Recorded } from '../../core/run/events.js'
-import { chainHash } from './chain.js'
-import { upcast } from './upcast.js'
 import type { Ids } from '../ports/clock.js'
 import type { StoredEvent } from '../ports/event-log.js'
+import { chainHash } from './chain.js'
+import { upcast } from './upcast.js'
 
 /** Rendered once on the way in, each event chained to the one before … */
 export function encodeAll(events: readonly Recorded[], head: string, ids: Pick<Ids, 'salt'>): StoredEvent[] {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { engineRig, register, startRun } from '../../testing/engine-rig.js'
 import { settled } from '../../testing/manual-clock.js'
-import type { Engine } from './engine.js'
 import { type Commit, StoreUnavailable } from '../ports/event-log.js'
 import type { EffectAnswer, Performer } from '../ports/performer.js'
 import type { Receipt } from '../ports/receipts.js'
 import type { Store } from '../ports/store.js'
+import type { Engine } from './engine.js'
 
 const noop = { id: 'noop', nodes: { a: 'core.noop' } }
 const sleeper = { id: 'sleeper', nodes: { d: { type: 'core.delay', config: { ms: 5_000 } } } }

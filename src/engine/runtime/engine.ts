@@ -1,31 +1,23 @@
 import type { Json } from '../../core/json.js'
 import { type Refusal, refuse } from '../../core/problem.js'
-import type { NodeTypes } from '../../core/workflow/compile.js'
 import type { Rules } from '../../core/run/decide.js'
-import type { Plan } from '../../core/workflow/plan.js'
 import type { RunLimits } from '../../core/run/decision-context.js'
+import type { NodeTypes } from '../../core/workflow/compile.js'
+import type { Plan } from '../../core/workflow/plan.js'
 import { Lru } from '../../lru.js'
 import { sleep } from '../../timing/sleep.js'
-import { answerFor } from './answer-interrupt.js'
 import type {
   Answer,
   CreateRun,
   ForkRun,
   Health,
+  InspectedRun,
   MakeReceipt,
   ResolveInterruptCommand,
   RunCommand,
   RunEngine,
-  InspectedRun,
 } from '../api.js'
-import { RunCache } from './run-cache.js'
-import { Driver } from './effect-driver.js'
-import { Followers } from './followers.js'
-import { forkRun } from './fork.js'
-import { HostLease } from './host-lease.js'
-import { Plans } from './plans.js'
 import type { Agents, Vault } from '../ports/agents.js'
-import { isReserved, RESERVED } from './agent-workflow.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { StoredEvent } from '../ports/event-log.js'
@@ -34,10 +26,18 @@ import type { Performer } from '../ports/performer.js'
 import type { ChildRow, RunQuery, RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
-import type { WorkflowRecord } from '../ports/workflows.js'
-import { type Input, RunWriter, inspectedRun, type Written } from './run-writer.js'
-import { configurableProblem, gatesFor, startedWith, unknownWork } from './start-run.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
+import type { WorkflowRecord } from '../ports/workflows.js'
+import { isReserved, RESERVED } from './agent-workflow.js'
+import { answerFor } from './answer-interrupt.js'
+import { Driver } from './effect-driver.js'
+import { Followers } from './followers.js'
+import { forkRun } from './fork.js'
+import { HostLease } from './host-lease.js'
+import { Plans } from './plans.js'
+import { RunCache } from './run-cache.js'
+import { type Input, inspectedRun, RunWriter, type Written } from './run-writer.js'
+import { configurableProblem, gatesFor, startedWith, unknownWork } from './start-run.js'
 
 export type EngineDeps = {
   readonly store: Store

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { createRecords } from '../../calibration/records.js'
-import type { BoundGate } from '../../core/verification/gate.js'
 import type { Json, JsonObject } from '../../core/json.js'
+import type { BoundGate } from '../../core/verification/gate.js'
 import { agentsDouble } from '../../testing/agents.js'
-import { engineRig, register, type Rig, startRun } from '../../testing/engine-rig.js'
+import { engineRig, type Rig, register, startRun } from '../../testing/engine-rig.js'
 import { boundGate } from '../../testing/gates.js'
 import { AGENT, agentFlow, answered } from '../../testing/invocations.js'
 import { settled } from '../../testing/manual-clock.js'
 import { standardsDouble } from '../../testing/verification.js'
 import { type Sketch, sketch } from '../../testing/workflow.js'
-import type { Engine } from './engine.js'
-import { readVerdictIn } from '../queries/verdicts.js'
 import type { Standards } from '../ports/verification.js'
+import { readVerdictIn } from '../queries/verdicts.js'
+import type { Engine } from './engine.js'
 
 const GOOD = { scores: { correctness: 10 }, findings: [] }
 

@@ -1,6 +1,6 @@
+import type { WorkflowDefinition } from '../../core/workflow/definition.js'
 import { JUDGE_WORKFLOW, judgeNode } from '../../core/workflow/nodes/judge.js'
 import { VERIFIER_WORKFLOW, verifyNode } from '../../core/workflow/nodes/verify.js'
-import type { WorkflowDefinition } from '../../core/workflow/definition.js'
 
 const single = (id: string, nodeId: string, typeId: string): WorkflowDefinition => ({
   id,

@@ -1,17 +1,17 @@
 import { isObject, type Json, type JsonObject } from '../../core/json.js'
 import { type Refusal, refuse } from '../../core/problem.js'
+import { isAgentId, isWorkflowId } from '../../core/work-id.js'
 import { compile, isPlan, type Workshop } from '../../core/workflow/compile.js'
 import type { WorkflowDefinition } from '../../core/workflow/definition.js'
 import type { Plan } from '../../core/workflow/plan.js'
-import { isAgentId, isWorkflowId } from '../../core/work-id.js'
 import { sha256 } from '../../digest.js'
 import { Lru } from '../../lru.js'
-import { agentWorkflow } from './agent-workflow.js'
-import { hostWorkflow } from './host-workflows.js'
 import type { Clock } from '../ports/clock.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
+import { agentWorkflow } from './agent-workflow.js'
+import { hostWorkflow } from './host-workflows.js'
 
 /** How long a workflow registered through another host may go unnoticed here; twice that for a child's. */
 const FRESH_MS = 1_000

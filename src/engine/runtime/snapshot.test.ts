@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { ENGINE_VERSION } from '../../core/run/version.js'
 import type { Active } from '../../core/run/state.js'
+import { ENGINE_VERSION } from '../../core/run/version.js'
 import type { Store } from '../ports/store.js'
 import { keptState, SNAPSHOT_SCHEMA, snapshotOf } from './snapshot.js'
 

@@ -1,7 +1,7 @@
 import { SCOPES } from '../../wire/key.js'
 import { scopesOf } from '../auth/authenticator.js'
-import { COMMON_REFUSALS, refusalsOf } from './openapi.js'
 import type { Route } from '../route.js'
+import { COMMON_REFUSALS, refusalsOf } from './openapi.js'
 
 /** `docs/reference/http.md`; a test compares the two. */
 export function describeRoutes(table: readonly Route[]): string {

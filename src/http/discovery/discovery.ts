@@ -1,9 +1,9 @@
 import { PLACEMENTS, PROBE_TYPES, QUORUMS } from '../../core/verification/gate.js'
 import { sha256 } from '../../digest.js'
 import { EVENT_LOG_SCHEMA_VERSION } from '../../wire/render.js'
-import { agentFamilies } from './agent-capabilities.js'
 import { TEST_PREFIX } from '../auth/key-cache.js'
 import type { HttpConfig } from '../config.js'
+import { agentFamilies } from './agent-capabilities.js'
 
 /** How long receipts are kept at least; `host.ts` purges older ones. */
 export const RECEIPT_RETENTION_SECONDS = 24 * 60 * 60

@@ -1,6 +1,6 @@
 import type { JudgedVerdict } from '../../calibration/verdicts.js'
-import type { Gate } from '../../core/verification/gate.js'
 import { type Refusal, refuse } from '../../core/problem.js'
+import type { Gate } from '../../core/verification/gate.js'
 import { CalibrationAnswer, CalibrationQuery, ListVerdictsAnswer, ListVerdictsQuery } from '../../wire/calibration.js'
 import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'

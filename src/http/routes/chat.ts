@@ -1,4 +1,4 @@
-import type { Answer, CreateRun, MakeReceipt, InspectedRun } from '../../engine/api.js'
+import type { Answer, CreateRun, InspectedRun, MakeReceipt } from '../../engine/api.js'
 import { ChatAnswer, ChatBody } from '../../wire/run.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, problem } from '../http-answer.js'

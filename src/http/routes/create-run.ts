@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../core/json.js'
 import { type Refusal, refuse } from '../../core/problem.js'
-import type { CreateRun, RunRequest, InspectedRun } from '../../engine/api.js'
+import type { CreateRun, InspectedRun, RunRequest } from '../../engine/api.js'
 import { CreateRunAnswer, CreateRunBody, MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from '../../wire/run.js'
 import type { Caller } from '../auth/key-cache.js'
 import type { Edge } from '../deps.js'

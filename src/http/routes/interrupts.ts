@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
+import { findOpen } from '../../core/interrupt/decide.js'
 import { isObject, own } from '../../core/json.js'
 import { type Refusal, refuse } from '../../core/problem.js'
-import { findOpen } from '../../core/interrupt/decide.js'
-import type { ResolveInterruptCommand, InspectedRun } from '../../engine/api.js'
+import type { InspectedRun, ResolveInterruptCommand } from '../../engine/api.js'
 import {
   LinkAnswer,
   ListInterruptsAnswer,

@@ -1,4 +1,4 @@
-import type { RunCommand, InspectedRun } from '../../engine/api.js'
+import type { InspectedRun, RunCommand } from '../../engine/api.js'
 import { ID_PATTERNS } from '../../wire/ids.js'
 import {
   BulkCancelAnswer,

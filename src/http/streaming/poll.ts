@@ -1,5 +1,5 @@
 import { isTerminal, type RunStatus } from '../../core/run/events.js'
-import type { RunEngine, InspectedRun } from '../../engine/api.js'
+import type { InspectedRun, RunEngine } from '../../engine/api.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
 import { renderEvent } from '../../wire/render.js'
 

@@ -2,6 +2,7 @@ import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js
 import { invocationOf } from '../invocation/invocations.js'
 import { get, number, show } from '../json.js'
 import { causeOf, oncePerRun } from '../node/node-attempts.js'
+import { withoutRemarks } from '../story.js'
 import {
   type Account,
   accountsOf,
@@ -15,7 +16,6 @@ import {
   reservesOf,
   sum,
 } from './spending.js'
-import { withoutRemarks } from '../story.js'
 
 /** What a run may spend, and what it says it has. */
 export const budgetRules: readonly Rule[] = [

@@ -1,8 +1,8 @@
-import { linksOf, phaseOf } from '../handoff/chains.js'
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { linksOf, phaseOf } from '../handoff/chains.js'
 import { get, number, same, show, text } from '../json.js'
-import { accountsOf, amountOf, budgetAt, ceilingOf, childOf, DIMENSIONS, spentByChild, totalOf } from './spending.js'
 import { TERMINAL } from '../walk.js'
+import { accountsOf, amountOf, budgetAt, ceilingOf, childOf, DIMENSIONS, spentByChild, totalOf } from './spending.js'
 
 /** How a budget ends a run, and how it is shared with children. */
 export const exhaustionRules: readonly Rule[] = [

@@ -1,5 +1,5 @@
-import { type Chain, linksOf, phaseOf } from '../handoff/chains.js'
 import type { Fields, LoggedEvent, RunLog } from '../checked.js'
+import { type Chain, linksOf, phaseOf } from '../handoff/chains.js'
 import { fields, get, number, text } from '../json.js'
 import { nodeAttemptOf, oncePerRun } from '../node/node-attempts.js'
 

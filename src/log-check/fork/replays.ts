@@ -1,7 +1,7 @@
 import { type CheckedFork, eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { sourceOf } from './forks.js'
 import { get, same, show } from '../json.js'
 import { TERMINAL } from '../walk.js'
+import { sourceOf } from './forks.js'
 
 /** Replays: runs that repeat the log of another run. */
 export const replayRules: readonly Rule[] = [

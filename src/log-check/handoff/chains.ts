@@ -1,6 +1,6 @@
 import type { LoggedEvent, RunLog } from '../checked.js'
 import { get, text } from '../json.js'
-import { causeOf, oncePerRun, type NodeAttempt, nodeAttemptOf, SUB_WORKFLOW } from '../node/node-attempts.js'
+import { causeOf, type NodeAttempt, nodeAttemptOf, oncePerRun, SUB_WORKFLOW } from '../node/node-attempts.js'
 
 /** What is told of one worker: from `dispatch.began` to its end. */
 export type Chain = {

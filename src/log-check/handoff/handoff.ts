@@ -1,18 +1,18 @@
-import { isUnattended, type Link, linksOf, phaseOf } from './chains.js'
 import { eachRun, isRetold, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { show } from '../json.js'
 import {
   askedIn,
-  eventsById,
   causeOf,
   DISPATCH,
+  eventsById,
+  eventsOfType,
   type NodeAttempt,
   nodeAttemptOf,
   nodeAttemptsOfType,
   SUB_WORKFLOW,
-  eventsOfType,
 } from '../node/node-attempts.js'
 import { turnBefore } from '../orchestrator/turns.js'
+import { isUnattended, type Link, linksOf, phaseOf } from './chains.js'
 
 /** Handing work to a worker, step by step. */
 export const handoffRules: readonly Rule[] = [

@@ -1,3 +1,18 @@
+import { eachRun, isRetold, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { isGateQuestion } from '../interrupt/questions.js'
+import { get, list, show, text } from '../json.js'
+import {
+  type Asked,
+  answerTo,
+  askedIn,
+  attemptsThatHandOut,
+  DISPATCH,
+  eventsOfType,
+  hasCompleted,
+  type NodeAttempt,
+  nodeAttemptsOfType,
+} from '../node/node-attempts.js'
+import { TERMINAL } from '../walk.js'
 import {
   type Chain,
   chainsIn,
@@ -10,21 +25,6 @@ import {
   needsApproval,
   phaseOf,
 } from './chains.js'
-import { eachRun, isRetold, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { get, list, show, text } from '../json.js'
-import { isGateQuestion } from '../interrupt/questions.js'
-import {
-  type Asked,
-  answerTo,
-  askedIn,
-  DISPATCH,
-  attemptsThatHandOut,
-  hasCompleted,
-  type NodeAttempt,
-  nodeAttemptsOfType,
-  eventsOfType,
-} from '../node/node-attempts.js'
-import { TERMINAL } from '../walk.js'
 
 /** What comes of work that was handed out. */
 export const harvestRules: readonly Rule[] = [

@@ -1,17 +1,17 @@
-import { type Chain, chainsIn, isFinished, lastPhase, linksOf, needsApproval, phaseOf } from './chains.js'
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { get, show, text } from '../json.js'
 import {
-  DISPATCH,
   attemptsThatHandOut,
+  DISPATCH,
+  eventsOfType,
   hasCompleted,
   type NodeAttempt,
   nodeAttemptsOfType,
   SUB_WORKFLOW,
-  eventsOfType,
 } from '../node/node-attempts.js'
-import { lastForkSequence } from '../story.js'
 import { turnBefore, workersOf } from '../orchestrator/turns.js'
+import { lastForkSequence } from '../story.js'
+import { type Chain, chainsIn, isFinished, lastPhase, linksOf, needsApproval, phaseOf } from './chains.js'
 
 /** Who gets work, one after the other or all at once. */
 export const workerRules: readonly Rule[] = [

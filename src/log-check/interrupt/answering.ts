@@ -1,9 +1,9 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { fields, get, isFields, same, show, text } from '../json.js'
-import { behindMask, isGateQuestion, type Question, walkQuestions } from './questions.js'
 import { DISPATCH, nodeAttemptOf } from '../node/node-attempts.js'
 import { withoutRemarks } from '../story.js'
 import { TERMINAL } from '../walk.js'
+import { behindMask, isGateQuestion, type Question, walkQuestions } from './questions.js'
 
 /** Answers, and how they end the waiting of a node. */
 export const answeringRules: readonly Rule[] = [

@@ -1,10 +1,10 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { letsPass } from '../verification/verification-attempts.js'
 import { get, list, same, show, text } from '../json.js'
-import { isGateQuestion, type Question, walkQuestions } from './questions.js'
 import { DISPATCH, nodeAttemptOf, SUB_WORKFLOW } from '../node/node-attempts.js'
 import { isRemark, withoutRemarks } from '../story.js'
+import { letsPass } from '../verification/verification-attempts.js'
 import { NODE_EVENTS } from '../walk.js'
+import { isGateQuestion, type Question, walkQuestions } from './questions.js'
 
 /** How a run asks someone outside, and that it waits for the answer. */
 export const askingRules: readonly Rule[] = [

@@ -1,8 +1,8 @@
-import { isTimeout } from './answering.js'
 import { eachRun, type LoggedEvent, type Rule } from '../checked.js'
 import { isFields, list, number, show } from '../json.js'
-import { behindMask, type Question, walkQuestions } from './questions.js'
 import { withoutRemarks } from '../story.js'
+import { isTimeout } from './answering.js'
+import { behindMask, type Question, walkQuestions } from './questions.js'
 
 /** Approvals that need more than one person. */
 export const voteRules: readonly Rule[] = [

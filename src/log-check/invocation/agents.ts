@@ -1,6 +1,6 @@
 import { eachRun, type LoggedEvent, type Rule } from '../checked.js'
 import { show } from '../json.js'
-import { causeOf, hasCompleted, type NodeAttempt, nodeAttemptsOf, eventsOfType } from '../node/node-attempts.js'
+import { causeOf, eventsOfType, hasCompleted, type NodeAttempt, nodeAttemptsOf } from '../node/node-attempts.js'
 
 /** What an agent tells of its work. */
 export const agentRules: readonly Rule[] = [

@@ -1,17 +1,17 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { AGENT, COMPLETED, invocationsOf, invokes, isInvoked, STARTED, VERIFY } from './invocations.js'
 import { get, show } from '../json.js'
 import {
-  eventsById,
   causeOf,
+  eventsById,
+  eventsOfType,
   hasCompleted,
   type NodeAttempt,
   nodeAttemptOf,
   nodeAttemptsOf,
   SUPERVISOR,
-  eventsOfType,
 } from '../node/node-attempts.js'
 import { walk } from '../walk.js'
+import { AGENT, COMPLETED, invocationsOf, invokes, isInvoked, STARTED, VERIFY } from './invocations.js'
 
 /** Where the work of an agent begins and ends. */
 export const bracketRules: readonly Rule[] = [

@@ -1,8 +1,8 @@
 import { eachRun, type LoggedEvent, type Rule } from '../checked.js'
-import { stepsOf } from './invocation-order.js'
-import { COMPLETED, type Invocation, invocationsOf } from './invocations.js'
 import { get, number, show } from '../json.js'
 import { nodeAttemptsOf } from '../node/node-attempts.js'
+import { stepsOf } from './invocation-order.js'
+import { COMPLETED, type Invocation, invocationsOf } from './invocations.js'
 
 /** Answers of a model that are not what was asked for. */
 export const envelopeRules: readonly Rule[] = [

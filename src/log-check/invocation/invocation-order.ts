@@ -1,7 +1,7 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { COMPLETED, type Invocation, invocationsOf, STARTED, sentBackBy } from './invocations.js'
 import { show } from '../json.js'
-import { eventsById, causeOf } from '../node/node-attempts.js'
+import { causeOf, eventsById } from '../node/node-attempts.js'
+import { COMPLETED, type Invocation, invocationsOf, STARTED, sentBackBy } from './invocations.js'
 
 /** What an agent does next, and because of what. */
 export const invocationOrderRules: readonly Rule[] = [

@@ -1,6 +1,6 @@
 import type { Fields, LoggedEvent, RunLog } from '../checked.js'
 import { fields, get, isFields, text } from '../json.js'
-import { oncePerRun, type NodeAttempt, nodeAttemptsOf, SUPERVISOR } from '../node/node-attempts.js'
+import { type NodeAttempt, nodeAttemptsOf, oncePerRun, SUPERVISOR } from '../node/node-attempts.js'
 
 export const AGENT = 'core.agent'
 export const VERIFY = 'assay.verify'

@@ -1,9 +1,9 @@
+import { reservesOf } from '../budget/spending.js'
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { get, number, show } from '../json.js'
+import { walk } from '../walk.js'
 import { stepsOf } from './invocation-order.js'
 import { type Invocation, invocationOf, invocationsOf } from './invocations.js'
-import { get, number, show } from '../json.js'
-import { reservesOf } from '../budget/spending.js'
-import { walk } from '../walk.js'
 
 /** The calls that an agent makes of its model. */
 export const modelCallRules: readonly Rule[] = [

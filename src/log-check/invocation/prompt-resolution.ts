@@ -1,7 +1,7 @@
 import { eachRun, type LoggedEvent, type Rule } from '../checked.js'
-import { invocationsOf, STARTED } from './invocations.js'
 import { get, list, same, show } from '../json.js'
 import { nodeAttemptsOf } from '../node/node-attempts.js'
+import { invocationsOf, STARTED } from './invocations.js'
 
 /** Where the prompts of an agent come from. */
 export const promptRules: readonly Rule[] = [

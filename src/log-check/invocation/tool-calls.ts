@@ -1,8 +1,8 @@
 import { eachRun, type LoggedEvent, type Rule } from '../checked.js'
-import { stepsOf } from './invocation-order.js'
-import { type Invocation, invocationsOf } from './invocations.js'
 import { get, list, number, show, text } from '../json.js'
 import { extraFields, fieldProblems, filled, hash, oneOf, type Shape } from '../structure/shape.js'
+import { stepsOf } from './invocation-order.js'
+import { type Invocation, invocationsOf } from './invocations.js'
 
 /** What an agent does outside. */
 export const toolCallRules: readonly Rule[] = [

@@ -1,6 +1,6 @@
 import { eachRun, isRetold, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { list, number, same, show } from '../json.js'
-import { causeOf, hasCompleted, eventsOfType } from '../node/node-attempts.js'
+import { causeOf, eventsOfType, hasCompleted } from '../node/node-attempts.js'
 import { isAct, type Turn, turnsOf } from './turns.js'
 
 /** Decisions of a supervisor below the confidence floor: a person is asked first. */

@@ -1,16 +1,16 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { behindMask } from '../interrupt/questions.js'
 import { type Invocation, invocationsOf, isInvoked, sentBackBy, VERIFY } from '../invocation/invocations.js'
 import { get, isFields, number, same, show, text } from '../json.js'
-import { behindMask } from '../interrupt/questions.js'
 import {
   type Asked,
   answerTo,
   askedIn,
+  eventsOfType,
   hasCompleted,
   type NodeAttempt,
   nodeAttemptsOf,
   SUPERVISOR,
-  eventsOfType,
 } from '../node/node-attempts.js'
 import { turnsOf } from './turns.js'
 

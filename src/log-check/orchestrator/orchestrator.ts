@@ -1,15 +1,15 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { decisionProblems } from './decisions.js'
-import { get, number, same, show, text } from '../json.js'
 import { behindMask } from '../interrupt/questions.js'
+import { get, number, same, show, text } from '../json.js'
 import {
   type Asked,
   causeOf,
+  eventsOfType,
   hasCompleted,
   nodeAttemptsOfType,
   SUPERVISOR,
-  eventsOfType,
 } from '../node/node-attempts.js'
+import { decisionProblems } from './decisions.js'
 import { isAct, type Turn, turnsOf, verdictOf } from './turns.js'
 
 /** Turns of an orchestrator: one decision each, told before anything follows from it. */

@@ -1,16 +1,16 @@
 import type { Fields, LoggedEvent, RunLog } from '../checked.js'
-import { fields, get, isFields, list, text } from '../json.js'
 import { behindMask } from '../interrupt/questions.js'
+import { fields, get, isFields, list, text } from '../json.js'
 import {
   type Asked,
   answerTo,
   askedIn,
+  eventsOfType,
   hasCompleted,
-  oncePerRun,
   type NodeAttempt,
   nodeAttemptsOfType,
+  oncePerRun,
   SUPERVISOR,
-  eventsOfType,
 } from '../node/node-attempts.js'
 
 /** One start of a supervisor: what it decided, whom it asked, what came of it. */

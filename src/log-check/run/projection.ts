@@ -1,6 +1,6 @@
 import { eachRun, type Fields, type Rule, type RunLog } from '../checked.js'
-import { foldHeld } from './fold.js'
 import { fields, get, list, same, show, text } from '../json.js'
+import { foldHeld } from './fold.js'
 
 /** A snapshot is a fold of the log and nothing else. */
 export const projectionRules: readonly Rule[] = [

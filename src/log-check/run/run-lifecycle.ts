@@ -1,7 +1,7 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { get, text } from '../json.js'
-import { statusesOf } from './status.js'
 import { TERMINAL, waitsForChild, walk } from '../walk.js'
+import { statusesOf } from './status.js'
 
 /** How a run begins, pauses, stops and ends, and that its row says the same as its log. */
 export const runLifecycleRules: readonly Rule[] = [

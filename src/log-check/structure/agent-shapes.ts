@@ -2,6 +2,7 @@ import {
   amount,
   between,
   boolean,
+  boundedText,
   count,
   either,
   filled,
@@ -16,7 +17,6 @@ import {
   sha256,
   share,
   short,
-  boundedText,
   texts,
   words,
 } from './shape.js'

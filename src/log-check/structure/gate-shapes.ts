@@ -1,5 +1,6 @@
 import {
   boolean,
+  boundedText,
   count,
   filled,
   hash,
@@ -12,7 +13,6 @@ import {
   type Shape,
   sha256,
   share,
-  boundedText,
 } from './shape.js'
 
 /** Payloads about gates and verdicts: ids, keys of the gate's definition and numbers, never free text. */

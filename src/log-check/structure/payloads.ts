@@ -1,7 +1,7 @@
-import { CATALOGUE, CLOSED_PREFIXES, STREAM_ONLY, shapeOf, UNREPEATABLE, VENDOR_TYPE } from './catalogue.js'
 import { eachRun, type Rule } from '../checked.js'
-import { DWS_TYPES } from './gate-shapes.js'
 import { isFields } from '../json.js'
+import { CATALOGUE, CLOSED_PREFIXES, STREAM_ONLY, shapeOf, UNREPEATABLE, VENDOR_TYPE } from './catalogue.js'
+import { DWS_TYPES } from './gate-shapes.js'
 import { extraFields, fieldProblems } from './shape.js'
 
 /** What events say: known types, documented fields, nothing more where the protocol closes the payload. */

@@ -1,27 +1,27 @@
-import { chainsIn, phaseOf } from '../handoff/chains.js'
 import { eachRun, type Fields, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import {
-  gatesOf,
-  HELD,
-  type VerificationAttempt,
-  eventsIn,
-  verificationAttemptsOf,
-  positionOf,
-  STAGED,
-  VERIFIED,
-} from './verification-attempts.js'
+import { chainsIn, phaseOf } from '../handoff/chains.js'
 import { AGENT } from '../invocation/invocations.js'
 import { get, show, text } from '../json.js'
 import {
   attemptsThatHandOut,
+  eventsOfType,
   hasCompleted,
-  oncePerRun,
   type NodeAttempt,
   nodeAttemptOf,
   nodeAttemptsOfType,
-  eventsOfType,
+  oncePerRun,
 } from '../node/node-attempts.js'
 import { subjectsBefore } from './subjects.js'
+import {
+  eventsIn,
+  gatesOf,
+  HELD,
+  positionOf,
+  STAGED,
+  VERIFIED,
+  type VerificationAttempt,
+  verificationAttemptsOf,
+} from './verification-attempts.js'
 
 /** A result is merged only after its gates have passed it. */
 export const gatedMergeRules: readonly Rule[] = [

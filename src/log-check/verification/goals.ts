@@ -1,10 +1,10 @@
-import { chainsIn, phaseOf } from '../handoff/chains.js'
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { verificationAttemptsOf, placeOf } from './verification-attempts.js'
-import { get, show } from '../json.js'
+import { chainsIn, phaseOf } from '../handoff/chains.js'
 import { behindMask } from '../interrupt/questions.js'
+import { get, show } from '../json.js'
 import { attemptsThatHandOut, hasCompleted, type NodeAttempt, nodeAttemptOf } from '../node/node-attempts.js'
 import { turnsOf } from '../orchestrator/turns.js'
+import { placeOf, verificationAttemptsOf } from './verification-attempts.js'
 
 /** Whether a run has reached what it was for. */
 export const goalRules: readonly Rule[] = [

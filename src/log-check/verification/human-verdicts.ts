@@ -1,16 +1,16 @@
-import { isTimeout } from '../interrupt/answering.js'
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { isTimeout } from '../interrupt/answering.js'
+import { behindMask, isGateQuestion } from '../interrupt/questions.js'
+import { get, list, same, show, text } from '../json.js'
+import { withoutRemarks } from '../story.js'
 import {
-  type VerificationAttempt,
   eventsIn,
-  verificationAttemptOf,
-  verificationAttemptsOf,
   OVERRIDE,
   VERIFIED,
+  type VerificationAttempt,
+  verificationAttemptOf,
+  verificationAttemptsOf,
 } from './verification-attempts.js'
-import { get, list, same, show, text } from '../json.js'
-import { behindMask, isGateQuestion } from '../interrupt/questions.js'
-import { withoutRemarks } from '../story.js'
 
 /** Verdicts that a person gives in place of the verifiers. */
 export const humanVerdictRules: readonly Rule[] = [

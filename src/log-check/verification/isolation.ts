@@ -1,6 +1,6 @@
 import { eachRun, isRetold, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { fields, same, show } from '../json.js'
 import { behindMask } from '../interrupt/questions.js'
+import { fields, same, show } from '../json.js'
 
 /** Isolation of verifiers: each is given what it judges and nothing else. */
 export const isolationRules: readonly Rule[] = [

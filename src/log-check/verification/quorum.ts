@@ -1,14 +1,14 @@
 import { eachRun, type Fields, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import {
-  FINDING,
-  type VerificationAttempt,
-  eventsIn,
-  verificationAttemptOf,
-  verificationAttemptsOf,
-  RENDERED,
-} from './verification-attempts.js'
 import { get, list, number, show, text } from '../json.js'
 import { withoutRemarks } from '../story.js'
+import {
+  eventsIn,
+  FINDING,
+  RENDERED,
+  type VerificationAttempt,
+  verificationAttemptOf,
+  verificationAttemptsOf,
+} from './verification-attempts.js'
 import { votesIn } from './verifiers.js'
 
 /** How votes and findings become a verdict. */

@@ -1,21 +1,21 @@
-import { chainsIn } from '../handoff/chains.js'
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { chainsIn } from '../handoff/chains.js'
+import { get, number, show } from '../json.js'
+import { hasCompleted, nodeAttemptOf } from '../node/node-attempts.js'
+import { withoutRemarks } from '../story.js'
 import {
-  HELD,
-  type VerificationAttempt,
   eventsIn,
-  verificationAttemptOf,
-  verificationAttemptsOf,
+  HELD,
   placeOf,
   positionOf,
   RENDERED,
   REWORK,
   VERIFIED,
+  type VerificationAttempt,
+  verificationAttemptOf,
+  verificationAttemptsOf,
   WITHHELD,
 } from './verification-attempts.js'
-import { get, number, show } from '../json.js'
-import { hasCompleted, nodeAttemptOf } from '../node/node-attempts.js'
-import { withoutRemarks } from '../story.js'
 
 /** Rework: work that a gate has sent back. */
 export const reworkRules: readonly Rule[] = [

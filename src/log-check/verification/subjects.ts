@@ -1,5 +1,5 @@
-import { phaseOf } from '../handoff/chains.js'
 import type { LoggedEvent, RunLog } from '../checked.js'
+import { phaseOf } from '../handoff/chains.js'
 import { text } from '../json.js'
 import { oncePerRun } from '../node/node-attempts.js'
 

@@ -1,20 +1,20 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import type { GraphNode } from '../graph.js'
+import { invocationOf } from '../invocation/invocations.js'
+import { get, list, show } from '../json.js'
+import { causeOf, eventsById } from '../node/node-attempts.js'
+import { withoutRemarks } from '../story.js'
+import { subjectsBefore } from './subjects.js'
 import {
-  type VerificationAttempt,
   eventsIn,
-  verificationAttemptOf,
-  verificationAttemptsOf,
   OVERRIDE,
   RENDERED,
   STAGED,
   VERIFIED,
+  type VerificationAttempt,
+  verificationAttemptOf,
+  verificationAttemptsOf,
 } from './verification-attempts.js'
-import { invocationOf } from '../invocation/invocations.js'
-import { get, list, show } from '../json.js'
-import { eventsById, causeOf } from '../node/node-attempts.js'
-import { withoutRemarks } from '../story.js'
-import { subjectsBefore } from './subjects.js'
 
 /** Verdicts, and the results they are about. */
 export const verdictRules: readonly Rule[] = [

@@ -1,7 +1,7 @@
-import { type Chain, chainsIn } from '../handoff/chains.js'
 import type { Fields, LoggedEvent, RunLog } from '../checked.js'
+import { type Chain, chainsIn } from '../handoff/chains.js'
 import { fields, get, list, number, text } from '../json.js'
-import { oncePerRun, nodeAttemptOf } from '../node/node-attempts.js'
+import { nodeAttemptOf, oncePerRun } from '../node/node-attempts.js'
 
 export const VERIFICATION_STARTED = 'dws.verification.started'
 export const RENDERED = 'dws.verification.verdict_rendered'

@@ -1,15 +1,15 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import {
-  HELD,
-  type VerificationAttempt,
-  verificationAttemptOf,
-  verificationAttemptsOf,
-  RENDERED,
-  RESUMED,
-} from './verification-attempts.js'
 import { number, show, text } from '../json.js'
 import { causeOf, oncePerRun } from '../node/node-attempts.js'
 import { withoutRemarks } from '../story.js'
+import {
+  HELD,
+  RENDERED,
+  RESUMED,
+  type VerificationAttempt,
+  verificationAttemptOf,
+  verificationAttemptsOf,
+} from './verification-attempts.js'
 
 /** Verifiers: when each is started, and that each start has one end. */
 export const verifierRules: readonly Rule[] = [

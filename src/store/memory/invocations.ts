@@ -1,5 +1,5 @@
 import type { Json } from '../../core/json.js'
-import type { EffectClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
+import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.js'
 import { mayHaveHappened } from '../invocation-rules.js'
 import { type InvocationRow, isAlive, type Tables } from './tables.js'
 

@@ -1,6 +1,6 @@
 import type { Json } from '../../core/json.js'
-import type { RunStatus } from '../../core/run/events.js'
 import type { Fork } from '../../core/replay/events.js'
+import type { RunStatus } from '../../core/run/events.js'
 import type { Checkpoint } from '../../engine/ports/audit.js'
 import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'

@@ -2,13 +2,13 @@ import { resolve } from 'node:path'
 import type { Json } from '../../core/json.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type { Delivery, Webhook, WebhookHealth } from '../../engine/ports/deliveries.js'
-import type { EffectClaim, ClaimResult } from '../../engine/ports/effect-ledger.js'
+import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.js'
 import {
   type Commit,
   type CommitResult,
   type Snapshot,
-  StoreUnavailable,
   type StoredEvent,
+  StoreUnavailable,
 } from '../../engine/ports/event-log.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'

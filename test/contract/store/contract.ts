@@ -10,8 +10,8 @@ import { invocationContract } from './contract/invocations.js'
 import { modelContract } from './contract/model.js'
 import { readContract } from './contract/reads.js'
 import { recordContract } from './contract/records.js'
-import { textContract } from './contract/text.js'
 import { standardContract } from './contract/standards.js'
+import { textContract } from './contract/text.js'
 import { verdictContract } from './contract/verdicts.js'
 
 /** The Store contract (S1..S11 of engine/ports.ts). Every adapter runs all of it; there are no skips. */

@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import { expect } from 'vitest'
 import { openStore } from '../../../src/store/open-store.js'
+import { answering, type Sink, startSink } from '../../e2e/webhooks/sink.js'
 import { answerGate, asked, createRun, ended, forkRun, statusOf } from '../../support/client.js'
 import { eventsOf, expectFaithful, type Told, toldBy } from '../../support/deliveries.js'
 import { type HostProcess, isTerminal, RUN_WRITES, until } from '../../support/host-process.js'
 import { storedRuns } from '../../support/stored-runs.js'
-import { answering, type Sink, startSink } from '../../e2e/webhooks/sink.js'
 
 /** One telling: where it is kept, and how its Idempotency-Keys begin. */
 export type Telling = { readonly data: string; readonly database: string; readonly key: string }

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { writeProject } from '../process/workflows.js'
+import { answering, type Behaviour, type Sink, startSink } from '../../e2e/webhooks/sink.js'
 import { createRun, ended, forkRun } from '../../support/client.js'
 import { eventsOf, expectFaithful, toldBy } from '../../support/deliveries.js'
 import { freePort } from '../../support/free-port.js'
 import { HostProcess, until } from '../../support/host-process.js'
 import { storedRuns } from '../../support/stored-runs.js'
-import { answering, type Behaviour, type Sink, startSink } from '../../e2e/webhooks/sink.js'
+import { writeProject } from '../process/workflows.js'
 
 const RUNS = 50
 const DEADLINE_MS = 60_000

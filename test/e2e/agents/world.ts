@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { sketch, type Sketch } from '../../../src/testing/workflow.js'
+import { type Sketch, sketch } from '../../../src/testing/workflow.js'
 import { HostProcess } from '../../support/host-process.js'
 import { callsIn, startHttpServer, stdioServer } from '../../support/mcp-server.js'
 import type { McpCall } from '../../support/mcp-tools.mjs'

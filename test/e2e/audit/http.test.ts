@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AuditAnomaly, AuditAdmin, RunEngine } from '../../../src/engine/api.js'
+import type { AuditAdmin, AuditAnomaly, RunEngine } from '../../../src/engine/api.js'
 import { startHttp, type TestHost } from '../../http/harness.js'
 
 const TENANTS: { readonly [runId: string]: string } = { 'run-of-acme': 'acme', 'run-of-beta': 'beta' }

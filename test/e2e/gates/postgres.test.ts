@@ -9,7 +9,7 @@ import { startPostgres } from '../../support/postgres.js'
 import '../../support/seed.js'
 import { storedRuns } from '../../support/stored-runs.js'
 import { silentAt } from './judges.js'
-import { ALL, named, settled, type Story } from './stories.js'
+import { ALL, named, type Story, settled } from './stories.js'
 import { boundariesOf, Sweep } from './sweep.js'
 import { hosted, soundRuns } from './telling.js'
 

@@ -6,8 +6,8 @@ import type { Json } from '../../../src/core/json.js'
 import type { Clock } from '../../../src/engine/ports/clock.js'
 import { probeCommand } from '../../../src/probes/command.js'
 import type { Means, ProbeOf } from '../../../src/probes/probe.js'
-import { createSemaphore } from '../../../src/timing/semaphore.js'
 import { ManualClock } from '../../../src/testing/manual-clock.js'
+import { createSemaphore } from '../../../src/timing/semaphore.js'
 import { detailsOf, meansOf, subjectOf } from './rig.js'
 
 const project = mkdtempSync(path.join(os.tmpdir(), 'assay-command-'))

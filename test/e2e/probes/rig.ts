@@ -1,13 +1,13 @@
-import type { BoundGate, Criterion, Knowledge, Probe } from '../../../src/core/verification/gate.js'
 import type { Json } from '../../../src/core/json.js'
+import type { BoundGate, Criterion, Knowledge, Probe } from '../../../src/core/verification/gate.js'
 import { createEgress, type Egress } from '../../../src/egress/egress.js'
 import type { Clock } from '../../../src/engine/ports/clock.js'
 import type { Log } from '../../../src/engine/ports/log.js'
 import type { SchemaChecker } from '../../../src/engine/ports/schema-checker.js'
 import { createInspector } from '../../../src/probes/inspector.js'
-import type { ProbeFinding, Means, ProbeSubject } from '../../../src/probes/probe.js'
-import { createSemaphore } from '../../../src/timing/semaphore.js'
+import type { Means, ProbeFinding, ProbeSubject } from '../../../src/probes/probe.js'
 import { systemClock } from '../../../src/system.js'
+import { createSemaphore } from '../../../src/timing/semaphore.js'
 
 export const subjectOf = (output: Json, more: Partial<ProbeSubject> = {}): ProbeSubject => ({
   output,

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { type Making, makeWorld, type World } from '../agents/world.js'
 import type { ServerReply, ServerRequest } from '../../support/openai-server.js'
+import { type Making, makeWorld, type World } from '../agents/world.js'
 
 /** What work is held to, by id. */
 export type Held = {

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type HostProcess, until } from '../../support/host-process.js'
+import type { ServerRequest } from '../../support/openai-server.js'
 import { foundIn } from '../agents/canaries.js'
 import { ended, eventsOf, expectReplayEqual, only, snapshotOf, startRun } from '../agents/talk.js'
 import { KEY, type World } from '../agents/world.js'
-import { type HostProcess, until } from '../../support/host-process.js'
-import type { ServerRequest } from '../../support/openai-server.js'
 import { askedBy, finds, gate, makeGatedWorld, PASSES, saidIn, says, VERIFIER, WORKER } from './gated-world.js'
 
 /** R-DWS-33: what a verifier is sent over the wire, by the word of the provider that received it. */

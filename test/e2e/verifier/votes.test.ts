@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Json } from '../../../src/core/json.js'
 import { findingsOf, runsIn } from '../../support/stored-runs.js'
-import { CANARY, CRITIC, type VerifierRig, type Verified, verifierRig } from './rig.js'
+import { CANARY, CRITIC, type Verified, type VerifierRig, verifierRig } from './rig.js'
 
 /** What becomes of the answer of a verifier, from the model to the end of its run. */
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type KeyName, startHttp, type TestHost } from '../../http/harness.js'
 import { commit, creation } from '../../contract/store/fixtures.js'
+import { type KeyName, startHttp, type TestHost } from '../../http/harness.js'
 import { PRIVATE_HOSTS } from './private-urls.js'
 
 let host: TestHost

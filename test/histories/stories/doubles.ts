@@ -1,5 +1,5 @@
 import type { Performer } from '../../../src/engine/ports/performer.js'
-import { sketch, type Sketch } from '../../../src/testing/workflow.js'
+import { type Sketch, sketch } from '../../../src/testing/workflow.js'
 import { decider } from '../../support/decider.mjs'
 import type { World } from '../world.js'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { Price, ToolTerms } from '../../../src/core/invocation/brief.js'
 import type { BudgetPolicy } from '../../../src/core/budget/budget.js'
+import type { Price, ToolTerms } from '../../../src/core/invocation/brief.js'
 import { tool } from '../../../src/testing/invocations.js'
 
 /** What goes wrong around one call of a model or a tool. */

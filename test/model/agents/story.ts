@@ -1,16 +1,16 @@
 import type { Brief, ModelSaid } from '../../../src/core/invocation/brief.js'
 import type { Json, JsonObject } from '../../../src/core/json.js'
+import type { RunCommand } from '../../../src/engine/api.js'
 import type {
+  AgentAnswer,
   AgentFailure,
   Agents,
-  AgentAnswer,
   ModelCallRequest,
   ToolCallRequest,
 } from '../../../src/engine/ports/agents.js'
-import type { RunCommand } from '../../../src/engine/api.js'
 import type { StoredEvent } from '../../../src/engine/ports/event-log.js'
 import { agentsDouble, type Said } from '../../../src/testing/agents.js'
-import { engineRig, register, type Rig, startRun } from '../../../src/testing/engine-rig.js'
+import { engineRig, type Rig, register, startRun } from '../../../src/testing/engine-rig.js'
 import { AGENT, agentFlow, HASH } from '../../../src/testing/invocations.js'
 import { settled } from '../../../src/testing/manual-clock.js'
 import { MortalHost, never } from '../../../src/testing/mortal-host.js'

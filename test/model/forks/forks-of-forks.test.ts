@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { Replay } from '../../../src/core/replay/decide.js'
 import type { Fork } from '../../../src/core/replay/events.js'
 import { branchOff } from '../../../src/core/replay/fork.js'
-import { Replay } from '../../../src/core/replay/decide.js'
 import type { Engine } from '../../../src/engine/runtime/engine.js'
 import { engineRig, type Rig, register, startRun } from '../../../src/testing/engine-rig.js'
 import { given } from '../../../src/testing/given-when-then.js'

@@ -1,5 +1,5 @@
-import type { Recorded } from '../../../src/core/run/events.js'
 import type { HandoffRecorded } from '../../../src/core/handoff/events.js'
+import type { Recorded } from '../../../src/core/run/events.js'
 
 /** What the stories were made of. Each of these must have happened at least once in a suite. */
 export const counts = () => ({

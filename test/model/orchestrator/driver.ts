@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Json, JsonObject } from '../../../src/core/json.js'
 import { fold } from '../../../src/core/decider.js'
+import type { Json, JsonObject } from '../../../src/core/json.js'
 import type { Rules } from '../../../src/core/run/decide.js'
 import type { Recorded } from '../../../src/core/run/events.js'
 import type { RunInput } from '../../../src/core/run/input.js'

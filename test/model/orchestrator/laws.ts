@@ -1,6 +1,6 @@
+import type { HandoffRecorded } from '../../../src/core/handoff/events.js'
 import type { JsonObject } from '../../../src/core/json.js'
 import type { Recorded } from '../../../src/core/run/events.js'
-import type { HandoffRecorded } from '../../../src/core/handoff/events.js'
 
 /**
  * What is true of every log, be it told live, after a crash, as a replay or as a branch:

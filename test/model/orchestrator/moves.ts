@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { Decision } from './setup.js'
 import { decision } from './random-decision.js'
+import type { Decision } from './setup.js'
 
 /** One thing that happens to a run; what it is about is picked among what there is when it happens. */
 export type Move =

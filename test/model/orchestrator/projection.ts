@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../src/core/json.js'
-import type { Recorded } from '../../../src/core/run/events.js'
 import type { Effect } from '../../../src/core/run/effects.js'
+import type { Recorded } from '../../../src/core/run/events.js'
 import type { Told } from './telling.js'
 
 type Shown = (payload: JsonObject) => JsonObject

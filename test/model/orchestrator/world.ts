@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../src/core/json.js'
-import type { RunInput } from '../../../src/core/run/input.js'
 import type { Effect } from '../../../src/core/run/effects.js'
+import type { RunInput } from '../../../src/core/run/input.js'
 import type { Work } from './moves.js'
 import type { Setup } from './setup.js'
 

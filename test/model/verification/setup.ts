@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { type BoundGate, type MultiVerifier, QUORUMS } from '../../../src/core/verification/gate.js'
 import type { ProbeResult } from '../../../src/core/verification/judgement.js'
 import { gateAt, subFlow } from '../../../src/testing/gate-stories.js'
+import type { Luck } from '../../../src/testing/gate-world.js'
 import { agentFlow } from '../../../src/testing/invocations.js'
 import { loopOf, next, terminate } from '../../../src/testing/orchestration.js'
-import type { Luck } from '../../../src/testing/gate-world.js'
 import type { Sketch } from '../../../src/testing/workflow.js'
 
 export const SHAPES = ['sub-workflow', 'agent', 'exit', 'exit of a loop', 'one by one', 'all at once'] as const

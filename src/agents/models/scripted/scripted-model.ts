@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Usage } from '../../../core/invocation/brief.js'
 import type { Json } from '../../../core/json.js'
-import type { Round, ModelCallRequest } from '../../../engine/ports/agents.js'
+import type { ModelCallRequest, Round } from '../../../engine/ports/agents.js'
 import type { Redactor } from '../../../secrets/secrets.js'
 import type { Spoken } from '../../answer/spoken.js'
 import { conversationOf, type Message } from '../conversation.js'

@@ -1,4 +1,4 @@
-import { SdkHttpError, type Tool as McpTool } from '@modelcontextprotocol/client'
+import { type Tool as McpTool, SdkHttpError } from '@modelcontextprotocol/client'
 import { backoff } from '../../../core/backoff.js'
 import { EgressInterrupted } from '../../../egress/stream.js'
 import type { Clock } from '../../../engine/ports/clock.js'

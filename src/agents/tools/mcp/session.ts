@@ -1,11 +1,11 @@
 import {
   type CallToolResult,
   Client,
+  type Tool as McpTool,
   ProtocolError,
   SdkError,
   SdkErrorCode,
   SdkHttpError,
-  type Tool as McpTool,
 } from '@modelcontextprotocol/client'
 import { EgressInterrupted } from '../../../egress/stream.js'
 import type { Clock } from '../../../engine/ports/clock.js'

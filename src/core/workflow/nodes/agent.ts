@@ -1,10 +1,10 @@
-import { FEEDBACK_INPUT } from '../../verification/feedback.js'
-import { isObject, type Json, type JsonObject, own } from '../../json.js'
-import { completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
-import { ratificationProblems } from '../../supervisor/hold.js'
-import { present } from '../../present.js'
-import { agentOf } from '../supervisor-loop.js'
 import { timeoutProblems } from '../../interrupt/interrupt.js'
+import { isObject, type Json, type JsonObject, own } from '../../json.js'
+import { present } from '../../present.js'
+import { ratificationProblems } from '../../supervisor/hold.js'
+import { FEEDBACK_INPUT } from '../../verification/feedback.js'
+import { completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
+import { agentOf } from '../supervisor-loop.js'
 
 /** Has an agent of the catalogue do a task (contract agents §14.3). Its result is the node's. */
 export const agentNode: NodeType = {

@@ -1,7 +1,7 @@
 import { approvalProblems, interruptProblems, timeoutProblems } from '../../interrupt/interrupt.js'
 import { isObject, type JsonObject } from '../../json.js'
-import { completed, failedStep, type NodeContext, type NodeType } from '../node-type.js'
 import { failure } from '../../problem.js'
+import { completed, failedStep, type NodeContext, type NodeType } from '../node-type.js'
 import { notApproved } from './interrupt.js'
 
 const PROFILE = 'openwop-interrupt-auth-required'

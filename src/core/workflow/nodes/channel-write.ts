@@ -1,6 +1,6 @@
 import type { Json } from '../../json.js'
-import { completed, failedStep, type NodeContext, type NodeType, type NodeStep } from '../node-type.js'
 import { failure } from '../../problem.js'
+import { completed, failedStep, type NodeContext, type NodeStep, type NodeType } from '../node-type.js'
 
 /** Writes one value to a channel; the channel's reducer folds it in. */
 export const channelWriteNode: NodeType = {

@@ -1,5 +1,5 @@
-import { completed, failedStep, type NodeType } from '../node-type.js'
 import { failure } from '../../problem.js'
+import { completed, failedStep, type NodeType } from '../node-type.js'
 
 /** Chooses its `true` or `false` port by an expression. */
 export const conditionalNode: NodeType = {

@@ -1,6 +1,6 @@
 import type { Json } from '../../json.js'
-import { completed, failedStep, type NodeContext, type NodeType } from '../node-type.js'
 import { failure } from '../../problem.js'
+import { completed, failedStep, type NodeContext, type NodeType } from '../node-type.js'
 
 const MAX_DELAY_MS = 365 * 24 * 3_600_000
 

@@ -1,9 +1,9 @@
+import { isMap, termProblems } from '../../handoff/mapping.js'
 import { isObject, type Json, type JsonObject, own } from '../../json.js'
-import { completed, failedStep, type NodeType } from '../node-type.js'
 import { present } from '../../present.js'
 import { failure } from '../../problem.js'
-import { isMap, termProblems } from '../../handoff/mapping.js'
 import { isWorkId } from '../../work-id.js'
+import { completed, failedStep, type NodeType } from '../node-type.js'
 
 type Rule = readonly [(value: Json) => boolean, string]
 

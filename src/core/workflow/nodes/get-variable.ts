@@ -1,6 +1,6 @@
 import { own } from '../../json.js'
-import { completed, failedStep, type NodeType } from '../node-type.js'
 import { failure } from '../../problem.js'
+import { completed, failedStep, type NodeType } from '../node-type.js'
 
 export const getVariableNode: NodeType = {
   typeId: 'core.getVariable',

@@ -6,8 +6,8 @@ import {
   timeoutProblems,
 } from '../../interrupt/interrupt.js'
 import { isObject, type JsonObject } from '../../json.js'
-import { completed, failedStep, type NodeContext, type NodeType, type NodeStep } from '../node-type.js'
 import { failure } from '../../problem.js'
+import { completed, failedStep, type NodeContext, type NodeStep, type NodeType } from '../node-type.js'
 
 const dataOf = ({ config, inputs }: Pick<NodeContext, 'config' | 'inputs'>): JsonObject => ({
   ...(isObject(config.data) ? config.data : {}),

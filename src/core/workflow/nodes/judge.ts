@@ -1,5 +1,5 @@
-import { completed, failedStep, type NodeType } from '../node-type.js'
 import { failure } from '../../problem.js'
+import { completed, failedStep, type NodeType } from '../node-type.js'
 
 /** The workflow of a trial: one node of this type, made by the host and by nobody else. */
 export const JUDGE_WORKFLOW = 'assay-judge'

@@ -1,5 +1,5 @@
-import { completed, failedStep, type NodeType } from '../node-type.js'
 import { failure } from '../../problem.js'
+import { completed, failedStep, type NodeType } from '../node-type.js'
 
 /**
  * Runs its body while a condition holds. Its `body` port leads into the body, whose last nodes have an edge back to

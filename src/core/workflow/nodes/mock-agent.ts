@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, own } from '../../json.js'
-import { type AgentSaid, completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
-import { hold, type AgentOpinion, ratification, ratificationProblems, tellOpinion } from '../../supervisor/hold.js'
 import { summaryOf } from '../../reasoning.js'
+import { type AgentOpinion, hold, ratification, ratificationProblems, tellOpinion } from '../../supervisor/hold.js'
+import { type AgentSaid, completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
 import { agentOf } from '../supervisor-loop.js'
 import { notApproved } from './interrupt.js'
 

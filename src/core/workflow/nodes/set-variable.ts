@@ -1,5 +1,5 @@
-import { completed, failedStep, type NodeType } from '../node-type.js'
 import { failure } from '../../problem.js'
+import { completed, failedStep, type NodeType } from '../node-type.js'
 
 export const setVariableNode: NodeType = {
   typeId: 'core.setVariable',

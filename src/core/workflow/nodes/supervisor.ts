@@ -1,18 +1,12 @@
 import { isObject, type Json, type JsonObject } from '../../json.js'
-import {
-  completed,
-  failedStep,
-  type NodeContext,
-  type NodeType,
-  type NodeStep,
-  type WaitOutcome,
-  type Write,
-} from '../node-type.js'
+import { present } from '../../present.js'
+import { failure } from '../../problem.js'
+import { isTooLarge, MAX_VALUE_BYTES } from '../../run/value-size.js'
 import { claimProblems } from '../../supervisor/claims.js'
 import { decisionProblems, isBelow, isDecision, type OrchestratorDecision } from '../../supervisor/decision.js'
 import { DECISION_SCHEMA } from '../../supervisor/decision-schema.js'
-import { hold, type AgentOpinion, ratification, ratificationProblems, tellOpinion } from '../../supervisor/hold.js'
-import { doubtOf, isConfirmed, pleaOf, clarificationOf } from '../../supervisor/questions.js'
+import { type AgentOpinion, hold, ratification, ratificationProblems, tellOpinion } from '../../supervisor/hold.js'
+import { clarificationOf, doubtOf, isConfirmed, pleaOf } from '../../supervisor/questions.js'
 import {
   BUILT_IN_PLAN,
   isAgent,
@@ -21,10 +15,16 @@ import {
   ruleFor,
   sourceProblems,
 } from '../../supervisor/sources.js'
-import { present } from '../../present.js'
-import { failure } from '../../problem.js'
+import {
+  completed,
+  failedStep,
+  type NodeContext,
+  type NodeStep,
+  type NodeType,
+  type WaitOutcome,
+  type Write,
+} from '../node-type.js'
 import { agentOf } from '../supervisor-loop.js'
-import { isTooLarge, MAX_VALUE_BYTES } from '../../run/value-size.js'
 import { notApproved } from './interrupt.js'
 
 /** What is done after a turn: hand over, take another turn at once, or leave the loop. */

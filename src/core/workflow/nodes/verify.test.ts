@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { hostWorkflow } from '../../../engine/runtime/host-workflows.js'
-import { VERIFIER_WORKFLOW } from './verify.js'
 import { Scenario } from '../../../testing/given-when-then.js'
 import { answered, briefs, owedTo, says, story } from '../../../testing/invocations.js'
 import { LIMITS } from '../../../testing/limits.js'
 import { payloads } from '../../../testing/orchestration.js'
 import { sketch } from '../../../testing/workflow.js'
 import type { JsonObject } from '../../json.js'
-import { compile, isPlan } from '../compile.js'
 import { statusOf } from '../../run/state.js'
+import { compile, isPlan } from '../compile.js'
 import { coreNodeTypes } from './registry.js'
+import { VERIFIER_WORKFLOW } from './verify.js'
 
 const nodeTypes = new Map(coreNodeTypes.map(type => [type.typeId, type]))
 const SCHEMA = { type: 'object' }

@@ -1,7 +1,7 @@
-import { HOST_VERIFIER } from '../../verification/gate.js'
 import { isObject, type Json, type JsonObject } from '../../json.js'
-import { completed, failedStep, type NodeType } from '../node-type.js'
 import { failure } from '../../problem.js'
+import { HOST_VERIFIER } from '../../verification/gate.js'
+import { completed, failedStep, type NodeType } from '../node-type.js'
 
 /** The workflow that a verifier's run is of: one node of this type, made by the host and by nobody else. */
 export const VERIFIER_WORKFLOW = 'assay-verifier'

@@ -1,3 +1,4 @@
+import { OVERRIDE, RENDERED, VERIFICATION_STARTED } from '../../verification/verification-attempts.js'
 import {
   after,
   all,
@@ -14,7 +15,6 @@ import {
   type Spot,
   setsField,
 } from '../draft.js'
-import { OVERRIDE, RENDERED, VERIFICATION_STARTED } from '../../verification/verification-attempts.js'
 import { keysOf, raised } from './verdicts.js'
 
 const FINDING = 'dws.verification.finding_issued'

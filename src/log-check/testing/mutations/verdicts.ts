@@ -1,3 +1,4 @@
+import { OVERRIDE, RENDERED, VERIFICATION_STARTED } from '../../verification/verification-attempts.js'
 import {
   after,
   all,
@@ -18,7 +19,6 @@ import {
   shift,
   uncaused,
 } from '../draft.js'
-import { OVERRIDE, RENDERED, VERIFICATION_STARTED } from '../../verification/verification-attempts.js'
 
 /** The verification that an event is told in, by its first event. */
 export const verificationStartOf = (spot: Spot): DraftEvent | undefined =>

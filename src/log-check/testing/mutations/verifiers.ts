@@ -1,3 +1,4 @@
+import { RENDERED, VERIFICATION_STARTED } from '../../verification/verification-attempts.js'
 import {
   after,
   all,
@@ -18,8 +19,7 @@ import {
   setsField,
   uncaused,
 } from '../draft.js'
-import { RENDERED, VERIFICATION_STARTED } from '../../verification/verification-attempts.js'
-import { verificationStartOf, raised } from './verdicts.js'
+import { raised, verificationStartOf } from './verdicts.js'
 
 const HELD = 'assay.verification.held'
 const RESUMED = 'assay.verification.resumed'
