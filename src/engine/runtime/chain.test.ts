@@ -22,14 +22,14 @@ const event: Omit<StoredEvent, 'hash'> = {
 
 describe('RELIABILITY L33: the form of a link', () => {
   test('is that of its description: fixed fields and salted digests, under a name', () => {
-    const part = (name: string, text: string) => sha256(`${name}:23:c2FsdC1vZi10aGUtZXZlbnQ:${text}`)
-    const digests = `"${part('payload', event.payload)}","${part('secret', '{"outputs":{"text":"hello"}}')}",null`
-    const covered = `["2","before",3,"node.completed","draft",2,1700000000000,${digests}]`
-    expect(chainHash('before', event)).toBe(`2.${sha256(covered)}`)
+    const part = (name: string, text: string) => sha256([name, 'c2FsdC1vZi10aGUtZXZlbnQ', text].join('\0'))
+    const digests = [part('payload', event.payload), part('secret', '{"outputs":{"text":"hello"}}'), '']
+    const covered = ['2', 'before', '3', 'node.completed', '=draft', '2', '1700000000000', ...digests]
+    expect(chainHash('before', event)).toBe(`2.${sha256(covered.join('\0'))}`)
   })
 
   test('never changes: a hash that was recorded once is the hash for ever', () => {
-    expect(chainHash(CHAIN_START, event)).toBe('2.DkvCIKU07sQHwQ7Rf-eRlMIq9pGqzLeZmGWok0ktiH0')
+    expect(chainHash(CHAIN_START, event)).toBe('2.ko5URwT08_Xf3AuXFtMtRmwh5V_eb_khnTuu9OJTl_c')
     expect(chainHash(CHAIN_START, { ...event, salt: null })).toBe('cbI5MAWuRi5ado9JbuRc0Y0HoYK2v7XxkXkrSM6axHA')
   })
 
@@ -68,13 +68,17 @@ describe('content that is erased', () => {
     )
   })
 
-  test('nothing moves between salt and text', () => {
+  test('nothing moves between salt and text, nor between type and node', () => {
     fc.assert(
-      fc.property(text, text, fc.string({ minLength: 1, maxLength: 5 }), (salt, rest, moved) => {
-        const digest = (by: string, payload: string) =>
-          contentDigests({ payload, secret: null, input: null }, by).payload
-        expect(digest(salt, moved + rest)).not.toBe(digest(salt + moved, rest))
-        expect(digest(salt, `${moved}:${rest}`)).not.toBe(digest(`${salt}:${moved}`, rest))
+      fc.property(text, text, fc.string({ minLength: 1, maxLength: 5 }), (one, other, moved) => {
+        const digest = (salt: string, payload: string) =>
+          contentDigests({ payload, secret: null, input: null }, salt).payload
+        expect(digest(one, moved + other)).not.toBe(digest(one + moved, other))
+        expect(digest(one, `${moved}\0${other}`)).not.toBe(digest(one + moved, other))
+        const hashOf = (type: string, nodeId: string | null) => chainHash('', { ...event, type, nodeId })
+        expect(hashOf(one, moved + other)).not.toBe(hashOf(one + moved, other))
+        expect(hashOf(`${one}\0=${moved}`, null)).not.toBe(hashOf(one, moved))
+        expect(hashOf(one, '')).not.toBe(hashOf(one, null))
       }),
     )
   })

@@ -11,6 +11,7 @@ import type { StoredEvent } from '../ports/event-log.js'
  *  2. A digest is salted with the event's own salt. Content and salt can be erased together; the digests that are kept
  *     in their place go on proving the chain, and nobody can guess from them what was erased.
  *  3. A hash names the form of its link. The older form, without salt, has no name.
+ *  4. What is hashed is separated by NUL, which no stored text holds (S11): nothing can move from one field to the next.
  */
 export const CHAIN_START = ''
 
@@ -32,21 +33,12 @@ export const chainHash = (previous: string, event: Omit<StoredEvent, 'hash'>): s
   event.salt === null ? unsaltedHash(previous, event) : linkHash(previous, event, contentDigests(event, event.salt))
 
 /** Needs no content: what is left of an event whose content was erased is enough. */
-export const linkHash = (previous: string, fixed: FixedFields, digests: ContentDigests): string =>
-  `${FORM}.${sha256(
-    JSON.stringify([
-      FORM,
-      previous,
-      fixed.sequence,
-      fixed.type,
-      fixed.nodeId,
-      fixed.cause,
-      fixed.at,
-      digests.payload,
-      digests.secret,
-      digests.input,
-    ]),
-  )}`
+export const linkHash = (previous: string, fixed: FixedFields, digests: ContentDigests): string => {
+  const { sequence, type, nodeId, cause, at } = fixed
+  const { payload, secret, input } = digests
+  const about = `${sequence}\0${type}\0${nodeId === null ? '' : `=${nodeId}`}\0${cause ?? ''}\0${at}`
+  return `${FORM}.${sha256(`${FORM}\0${previous}\0${about}\0${payload}\0${secret ?? ''}\0${input ?? ''}`)}`
+}
 
 export const contentDigests = ({ payload, secret, input }: Content, salt: string): ContentDigests => ({
   payload: digest('payload', salt, payload),
@@ -54,9 +46,8 @@ export const contentDigests = ({ payload, secret, input }: Content, salt: string
   input: input === null ? null : digest('input', salt, input),
 })
 
-/** The name keeps equal parts of one event apart; the length keeps anything from moving between salt and text. */
-const digest = (part: keyof Content, salt: string, text: string): string =>
-  sha256(`${part}:${salt.length}:${salt}:${text}`)
+/** The name keeps equal parts of one event apart. */
+const digest = (part: keyof Content, salt: string, text: string): string => sha256(`${part}\0${salt}\0${text}`)
 
 const unsaltedHash = (previous: string, event: FixedFields & Content): string =>
   sha256(

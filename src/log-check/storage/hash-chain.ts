@@ -43,10 +43,10 @@ function hashOf(previous: string, event: CheckedEvent, link: CheckedLink): strin
   const { sequence, type, nodeId = null, at } = event
   const { payload, secret, input, cause, salt } = link
   if (salt === null) return sha256([previous, sequence, type, nodeId, payload, secret, cause, at, input])
-  const digest = (part: string, text: string | null) =>
-    text === null ? null : base64url(`${part}:${salt.length}:${salt}:${text}`)
+  const digest = (part: string, text: string | null) => (text === null ? '' : base64url([part, salt, text].join('\0')))
   const digests = [digest('payload', payload), digest('secret', secret), digest('input', input)]
-  return `2.${sha256(['2', previous, sequence, type, nodeId, cause, at, ...digests])}`
+  const place = nodeId === null ? '' : `=${nodeId}`
+  return `2.${base64url(['2', previous, sequence, type, place, cause ?? '', at, ...digests].join('\0'))}`
 }
 
 const sha256 = (covered: readonly unknown[]): string => base64url(JSON.stringify(covered))

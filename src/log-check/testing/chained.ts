@@ -12,10 +12,10 @@ export function chained(events: readonly CheckedEvent[], older: number): Checked
     const input = event.type === 'interrupt.resolved' ? '{"type":"ResolveInterrupt"}' : null
     const { sequence, type, nodeId, at } = event
     const salt = `salt-${sequence}`
-    const digest = (part: string, text: string | null) =>
-      text === null ? null : sha256(`${part}:${salt.length}:${salt}:${text}`)
+    const digest = (part: string, text: string | null) => (text === null ? '' : sha256(`${part}\0${salt}\0${text}`))
     const covered = [digest('payload', payload), digest('secret', secret), digest('input', input)]
-    const text = JSON.stringify(['2', previous, sequence, type, nodeId ?? null, cause, at, ...covered])
+    const place = nodeId === null || nodeId === undefined ? '' : `=${nodeId}`
+    const text = ['2', previous, sequence, type, place, cause ?? '', at, ...covered].join('\0')
     previous = sequence < older ? '' : `2.${sha256(text)}`
     return { ...event, link: { payload, secret, cause, input, salt, hash: previous } }
   })
