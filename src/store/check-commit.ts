@@ -5,13 +5,31 @@ import { refuseNul } from './storable-text.js'
 
 /** Throws when a commit is malformed, which is a bug of the caller, or holds a text that cannot be stored (S11). */
 export function checkCommit(commit: Commit): void {
-  refuseNul(commit)
-  const { streams, deliveries } = commit
-  for (const stream of streams) checkStream(stream)
+  const { streams, ...others } = commit
+  const { deliveries } = others
+  refuseNul(others)
+  for (const stream of streams) {
+    checkTexts(stream)
+    checkStream(stream)
+  }
   if (streams.length > 1 && new Set(streams.map(stream => stream.runId)).size !== streams.length) {
     throw new Error(`commit ${commit.appendId} appends to one run twice`)
   }
   for (const delivery of deliveries ?? []) checkDelivery(delivery, streams)
+}
+
+/** Field by field where there are many: every event of every run passes here. */
+function checkTexts({ events, ...others }: StreamAppend): void {
+  refuseNul(others)
+  for (const { type, nodeId, payload, secret, input, salt, hash } of events) {
+    refuseNul(type)
+    refuseNul(nodeId)
+    refuseNul(payload)
+    refuseNul(secret)
+    refuseNul(input)
+    refuseNul(salt)
+    refuseNul(hash)
+  }
 }
 
 function checkStream({ runId, expected, events, create }: StreamAppend): void {
