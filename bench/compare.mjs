@@ -1,6 +1,8 @@
 // Two checkouts side by side: `node bench/compare.mjs /path/to/other-checkout [rounds]`. Both hosts are started, and the
 // same load goes to one and then the other, round after round and each first in turn, so that what the machine does
-// meanwhile touches both alike. Prints a ratio per round and the median of them: this checkout by the other.
+// meanwhile touches both alike. Prints per round, and as medians, this checkout by the other: complete runs per second,
+// and what both spend of the processor for a run (the other by this, so that more is better there too). On a machine
+// that others use, only the second says much.
 import { execFile, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -44,7 +46,7 @@ async function serve(checkout, port) {
   const url = `http://127.0.0.1:${port}`
   const key = () => fs.readFileSync(path.join(data, 'local-key'), 'utf8').trim()
   await answering(async () => (await fetch(`${url}/v1/workflows/long`, headersOf(key()))).ok)
-  return { url, key: key(), stop: () => child.kill('SIGTERM') }
+  return { url, key: key(), pid: child.pid, stop: () => child.kill('SIGTERM') }
 }
 
 const headersOf = key => ({ headers: { authorization: `Bearer ${key}` } })
@@ -57,25 +59,36 @@ async function answering(probe) {
   }
 }
 
-async function perSecond({ url, key }, { workflowId, concurrency, seconds }) {
+/** Time of all threads on a processor, in ticks. */
+function ticksOf(pid) {
+  const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
+  return Number(fields[11]) + Number(fields[12])
+}
+
+async function measure({ url, key, pid }, { workflowId, concurrency, seconds }) {
   const parameters = [url, key, workflowId, String(concurrency), String(seconds)]
   const generator = path.join(here, 'bench/load-generator.mjs')
+  const before = ticksOf(pid)
   const { stdout } = await promisify(execFile)(process.execPath, [generator, ...parameters])
-  return JSON.parse(stdout).perSecond
+  const { perSecond, all } = JSON.parse(stdout)
+  return { perSecond, cost: (ticksOf(pid) - before) / all }
 }
 
 const median = numbers => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]
 
 const hosts = { this: await serve(here, 21_411), other: await serve(path.resolve(other), 21_412) }
 for (const load of LOADS) {
-  const ratios = []
+  const [speeds, costs] = [[], []]
   for (let round = 0; round < Number(rounds); round += 1) {
     const found = {}
     for (const name of round % 2 === 0 ? ['this', 'other'] : ['other', 'this'])
-      found[name] = await perSecond(hosts[name], load)
-    ratios.push(found.this / found.other)
-    console.log(`${load.workflowId} round ${round + 1}: ${found.this} / ${found.other} = ${ratios.at(-1).toFixed(3)}`)
+      found[name] = await measure(hosts[name], load)
+    speeds.push(found.this.perSecond / found.other.perSecond)
+    costs.push(found.other.cost / found.this.cost)
+    console.log(
+      `${load.workflowId} round ${round + 1}: speed ${speeds.at(-1).toFixed(3)}, cost ${costs.at(-1).toFixed(3)}`,
+    )
   }
-  console.log(`${load.workflowId}: median ratio ${median(ratios).toFixed(3)}`)
+  console.log(`${load.workflowId}: median of speed ${median(speeds).toFixed(3)}, of cost ${median(costs).toFixed(3)}`)
 }
 for (const host of Object.values(hosts)) host.stop()

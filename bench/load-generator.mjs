@@ -56,12 +56,14 @@ async function measure(seconds) {
   return { times, elapsed: (performance.now() - began) / 1000 }
 }
 
-await measure(1) // warm-up
+const warm = await measure(1)
 const { times, elapsed } = await measure(Number(secondsText))
 times.sort((a, b) => a - b)
 const quantile = q => Number(times[Math.min(times.length - 1, Math.floor(times.length * q))].toFixed(3))
 const result = {
   runs: times.length,
+  /** With those of the warm-up. */
+  all: times.length + warm.times.length,
   perSecond: Math.round(times.length / elapsed),
   p50: quantile(0.5),
   p99: quantile(0.99),

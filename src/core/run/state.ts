@@ -3,7 +3,7 @@
 import type { BudgetDimension, Ceilings, Spend } from '../budget/budget.js'
 import type { Asked } from '../interrupt/state.js'
 import type { ModelName } from '../invocation/brief.js'
-import { type Json, type JsonObject, own } from '../json.js'
+import type { Json, JsonObject } from '../json.js'
 import { absent } from '../present.js'
 import type { Failure } from '../problem.js'
 import type { Fork } from '../replay/events.js'
@@ -120,9 +120,14 @@ const OUTLASTS_END = {
 type Fields = typeof OUTLASTS_END
 type Outlasting = { [Field in keyof Fields]: Fields[Field] extends true ? Field : never }[keyof Fields]
 
-/** What is left of the state of a run when it ends. */
-export const outlasting = (state: RunBase): Pick<RunBase, Outlasting> =>
-  Object.fromEntries(Object.entries(state).filter(([field]) => own(OUTLASTS_END, field))) as Pick<RunBase, Outlasting>
+const OUTLASTING = (Object.keys(OUTLASTS_END) as (keyof Fields)[]).filter(field => OUTLASTS_END[field]) as Outlasting[]
+
+/** What is left of the state of a run when it ends. Every run passes here, so nothing is made but the result. */
+export function outlasting(state: RunBase): Pick<RunBase, Outlasting> {
+  const left: { [Field in Outlasting]?: unknown } = {}
+  for (const field of OUTLASTING) if (state[field] !== undefined) left[field] = state[field]
+  return left as Pick<RunBase, Outlasting>
+}
 
 export type RunMode =
   | { readonly kind: 'running' }
