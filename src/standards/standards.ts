@@ -14,8 +14,8 @@ import { gateProblems } from './gate-problems.js'
 import type { Origin } from './names.js'
 import { positionProblems } from './position.js'
 import { eachOf, inUse, invalid, shared, unknown } from './refusals.js'
-import type { StandardsSnapshot } from './shelf.js'
-import { createStandardsCache } from './shelves.js'
+import type { StandardsSnapshot } from './standards-snapshot.js'
+import { createStandardsCache } from './standards-cache.js'
 
 export type StandardsDeps = {
   readonly store: Pick<Store, 'putStandard' | 'deleteStandard' | 'listStandards'>
@@ -51,35 +51,35 @@ const NOBODY = 'assay:nobody'
 const ORDER: readonly StandardKind[] = ['knowledge', 'intent', 'gate']
 
 export function createStandards(deps: StandardsDeps): StandardsRegistry {
-  const shelves = createStandardsCache(deps)
-  const register = registerIn(deps, shelves)
+  const cache = createStandardsCache(deps)
+  const register = registerIn(deps, cache)
   return {
     register,
-    share: shareIn(deps, shelves, register),
-    remove: removeFrom(deps, shelves),
-    ...gatesIn(deps, shelves),
+    share: shareIn(deps, cache, register),
+    remove: removeFrom(deps, cache),
+    ...gatesIn(deps, cache),
 
     async list(tenant, kind) {
-      return (await shelves.now(tenant)).all(kind)
+      return (await cache.now(tenant)).all(kind)
     },
 
     async find(tenant, kind, id) {
-      return (await shelves.now(tenant)).find(kind, id)
+      return (await cache.now(tenant)).find(kind, id)
     },
   }
 }
 
-type Shelves = ReturnType<typeof createStandardsCache>
+type Cache = ReturnType<typeof createStandardsCache>
 
 const registerIn =
-  (deps: StandardsDeps, shelves: Shelves): StandardsRegistry['register'] =>
+  (deps: StandardsDeps, cache: Cache): StandardsRegistry['register'] =>
   async (tenant, kind, document, origin = tenant === null ? 'project' : 'api') => {
     const { store, clock } = deps
     const viewer = tenant ?? NOBODY
     const completed = completeStandard(kind, document, origin)
     if (!completed.ok) return invalid(kind, document, completed.problems)
     const { id, value } = completed
-    const shelf = await shelves.now(viewer)
+    const shelf = await cache.now(viewer)
     const before = shelf.find(kind, id)
     if (before?.tenant === null && tenant !== null) return { ok: false, refusal: shared(kind, id) }
     if (before === undefined && shelf.all(kind).length >= MOST_OF_A_KIND)
@@ -90,14 +90,14 @@ const registerIn =
     const record = { tenant, kind, id, hash: sha256(body), body, updatedAt: clock.now() }
     if (before?.hash === record.hash) return { ok: true, value: { standard: before, changed: false } }
     const version = await store.putStandard(record)
-    shelves.forget(tenant)
+    cache.forget(tenant)
     return { ok: true, value: { standard: { ...record, version }, changed: true } }
   }
 
 const shareIn =
   (
     { store, clock }: StandardsDeps,
-    shelves: Shelves,
+    cache: Cache,
     register: StandardsRegistry['register'],
   ): StandardsRegistry['share'] =>
   async documents => {
@@ -109,38 +109,38 @@ const shareIn =
       else if ('refusal' in answer) problems.push(...eachOf(answer.refusal).map(problem => `${file}: ${problem}`))
     }
     if (problems.length > 0) return problems
-    const shelf = await shelves.now(NOBODY)
+    const shelf = await cache.now(NOBODY)
     for (const kind of ORDER.toReversed())
       for (const { id } of shelf.all(kind))
         if (!kept.has(`${kind}/${id}`)) await store.deleteStandard({ tenant: null, kind, id, now: clock.now() })
-    shelves.forget(null)
+    cache.forget(null)
     return []
   }
 
 const removeFrom =
-  ({ store, clock }: StandardsDeps, shelves: Shelves): StandardsRegistry['remove'] =>
+  ({ store, clock }: StandardsDeps, cache: Cache): StandardsRegistry['remove'] =>
   async (tenant, kind, id) => {
-    const shelf = await shelves.now(tenant)
+    const shelf = await cache.now(tenant)
     const found = shelf.find(kind, id)
     if (found === undefined) return unknown(kind)
     if (found.tenant === null) return shared(kind, id)
     const users = kind === 'gate' ? [] : shelf.gates.filter(gate => refersTo(gate, kind, id)).map(gate => gate.gate_id)
     if (users.length > 0) return inUse(kind, id, users)
     await store.deleteStandard({ tenant, kind, id, now: clock.now() })
-    shelves.forget(tenant)
+    cache.forget(tenant)
     return undefined
   }
 
 /** What the engine asks when a run starts. */
-const gatesIn = ({ plans }: StandardsDeps, shelves: Shelves): Standards => ({
+const gatesIn = ({ plans }: StandardsDeps, cache: Cache): Standards => ({
   async gatesFor(tenant, workflowId) {
-    const shelf = await shelves.lately(tenant)
+    const shelf = await cache.lately(tenant)
     if (shelf.gatesOf(workflowId).length === 0) return []
     return boundAll(shelf, workflowId, await plans().named(tenant, workflowId))
   },
 
   knownFor(tenant, workflowId) {
-    const shelf = shelves.known(tenant)
+    const shelf = cache.known(tenant)
     if (shelf === undefined) return undefined
     if (shelf.gatesOf(workflowId).length === 0) return []
     const plan = plans().known(tenant, workflowId)
@@ -148,7 +148,7 @@ const gatesIn = ({ plans }: StandardsDeps, shelves: Shelves): Standards => ({
   },
 
   async gate(tenant, gateId) {
-    const bound = (await shelves.lately(tenant)).bind(gateId)
+    const bound = (await cache.lately(tenant)).bind(gateId)
     return bound !== undefined && 'hash' in bound ? bound : undefined
   },
 })

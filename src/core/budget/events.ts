@@ -1,4 +1,4 @@
-import type { Fact } from '../run/fact.js'
+import type { Fact } from '../run/events.js'
 import type { BudgetDimension, Ceilings } from './budget.js'
 
 /** Contract agents §18. Free of content and of prices. */

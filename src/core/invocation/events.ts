@@ -1,5 +1,5 @@
 import type { Json } from '../json.js'
-import type { NodeFact } from '../run/fact.js'
+import type { NodeFact } from '../run/events.js'
 import type { Brief, Composition, ModelClass, PromptResolution, ToolWanted } from './brief.js'
 
 /** What an agent did inside a node (contract agents §13). */

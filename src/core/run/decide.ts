@@ -57,7 +57,7 @@ export function decide(rules: Rules, state: RunState, input: RunInput): Decision
 
 type Live = Exclude<RunInput, { type: 'Retold' }>
 
-/** The rules themselves; a fork gives a retelling to go by. */
+/** The rules themselves; a replay gives a guide to go by. */
 export function decideLive(
   rules: Rules,
   state: RunState,

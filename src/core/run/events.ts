@@ -17,7 +17,6 @@ import type { OrchestratorDecision } from '../supervisor/decision.js'
 import type { ConfidenceEscalated, OrchestratorDecided } from '../supervisor/events.js'
 import type { GateFact } from '../verification/events.js'
 import type { BoundGate } from '../verification/gate.js'
-import type { Fact, NodeFact } from './fact.js'
 import type { RecordedInput } from './input.js'
 
 /**
@@ -211,3 +210,17 @@ export type RunStatus =
   | 'failed'
   | 'cancelling'
   | 'cancelled'
+
+/** What an event is made of; `RunEvent` says what each part is for. */
+export type Fact<Type extends string, Payload, Secret = never> = {
+  readonly type: Type
+  readonly nodeId?: string
+  readonly payload: Readonly<Payload>
+  readonly secret?: Secret
+  /** Sequence, in the same run, of the event that led to this one. */
+  readonly cause?: number
+}
+
+export type NodeFact<Type extends string, Payload, Secret = never> = Fact<Type, Payload, Secret> & {
+  readonly nodeId: string
+}

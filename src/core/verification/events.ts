@@ -1,6 +1,6 @@
 import type { Ceilings, Spend } from '../budget/budget.js'
 import type { Json } from '../json.js'
-import type { NodeFact } from '../run/fact.js'
+import type { NodeFact } from '../run/events.js'
 import type { Classification, DwsVerdict, Feedback, ProbeResult, Standing, Vote } from './judgement.js'
 
 /**

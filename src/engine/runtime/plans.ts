@@ -70,7 +70,7 @@ export class Plans {
     return checked.plan
   }
 
-  /** Not checked as others are: no check would let its node pass (see core/nodes/verify.ts). */
+  /** Not checked as others are: no check would let its node pass (see core/workflow/nodes/verify.ts). */
   async #ownPlan(definition: WorkflowDefinition): Promise<Plan> {
     const known = this.#own.get(definition.id)
     if (known) return known

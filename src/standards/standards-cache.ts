@@ -1,7 +1,7 @@
 import type { Clock } from '../engine/ports/clock.js'
 import type { Store } from '../engine/ports/store.js'
 import { Lru } from '../lru.js'
-import { type StandardsSnapshot, standardsSnapshot } from './shelf.js'
+import { type StandardsSnapshot, standardsSnapshot } from './standards-snapshot.js'
 
 /** How long a change that was made through another host may go unnoticed here; twice that for a child's run. */
 const FRESH_MS = 1_000
