@@ -5,12 +5,14 @@
 export class Lru<Value> {
   /** The least recently used first. */
   readonly #entries = new Map<string, Value>()
+  /** The key that was used last: using it once more moves nothing. */
+  #latest: string | undefined
 
   constructor(private readonly most: number) {}
 
   get(key: string): Value | undefined {
     const value = this.#entries.get(key)
-    if (value !== undefined) this.#use(key, value)
+    if (value !== undefined && key !== this.#latest) this.#use(key, value)
     return value
   }
 
@@ -34,5 +36,6 @@ export class Lru<Value> {
   #use(key: string, value: Value): void {
     this.#entries.delete(key)
     this.#entries.set(key, value)
+    this.#latest = key
   }
 }

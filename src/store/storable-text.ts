@@ -5,7 +5,7 @@ export function refuseNul(value: unknown): void {
   if (typeof value === 'string') {
     if (value.includes('\0')) throw new UnstorableText()
   } else if (typeof value === 'object' && value !== null) {
-    for (const part of Object.values(value)) refuseNul(part)
+    for (const name in value) refuseNul((value as Record<string, unknown>)[name])
   }
 }
 

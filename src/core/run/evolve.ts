@@ -97,11 +97,10 @@ function begin(
     if (defaultValue !== undefined && !started.unsetInputs?.includes(name)) defaults.push([name, defaultValue])
   const channels: [string, JsonObject[string]][] = []
   for (const [name, channel] of plan.channels) if (channel.default !== undefined) channels.push([name, channel.default])
-  return {
+  const draft: Draft = {
     phase: 'active',
     mode: { kind: 'running' },
     runId: event.runId,
-    ...(fork ? { fork } : {}),
     started,
     startedAt: event.at,
     next: event.sequence + 1,
@@ -126,18 +125,21 @@ function begin(
     models: {},
     warned: [],
     gaveUp: [],
-    ...(secret?.gates ? { gated: { gates: secret.gates, slots: {}, reworks: 0, feedback: {} } } : {}),
   }
+  if (fork) draft.fork = fork
+  if (secret?.gates) draft.gated = { gates: secret.gates, slots: {}, reworks: 0, feedback: {} }
+  return draft
 }
 
-const end = (state: Active, event: Recorded, outcome: RunOutcome): Ended => ({
-  ...outlasting(state),
-  phase: 'ended',
-  next: event.sequence + 1,
-  lastAt: event.at,
-  endedAt: event.at,
-  outcome,
-})
+/** Every run passes here: what is left is made once and filled up, not copied. */
+const end = (state: Active, event: Recorded, outcome: RunOutcome): Ended =>
+  Object.assign(outlasting(state), {
+    phase: 'ended' as const,
+    next: event.sequence + 1,
+    lastAt: event.at,
+    endedAt: event.at,
+    outcome,
+  })
 
 /**
  * An immediate pause stops what the host itself was doing. Workers and people go on by themselves; an agent goes on from

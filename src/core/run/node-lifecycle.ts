@@ -41,22 +41,21 @@ import { roomFor, spentBy } from '../budget/decide.js'
 import { exhaust } from '../budget/exhaust.js'
 import { ask } from '../interrupt/ask.js'
 import { closeInvocation } from '../invocation/lifecycle.js'
-import { isObject, type JsonObject, own } from '../json.js'
-import { present } from '../present.js'
+import { type JsonObject, own } from '../json.js'
 import { type Failure, failure } from '../problem.js'
 import { recordAgentEvent, recordDecision, recordDoubt } from '../supervisor/decide.js'
 import { isoTime } from '../time.js'
-import { unresolved } from '../verification/attempt.js'
 import type { NodeContext, NodeStep, WaitOutcome, Write } from '../workflow/node-type.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { tellArtifact } from './artifact.js'
 import { refuseWrite } from './channels.js'
 import type { DecisionContext } from './decision-context.js'
 import type { Wait } from './events.js'
-import { leaves, TOLERANT } from './graph.js'
-import { resolveInputs, runInputs, scopeOf } from './inputs.js'
+import { TOLERANT } from './graph.js'
+import { resolveInputs } from './inputs.js'
 import { executionBreach, loopBreach } from './limits.js'
 import { carriesSecret, MASK, maskFailure, maskOutputs, secretsOf } from './redaction.js'
+import { NodeInRun } from './node-context.js'
 import { nodeAt } from './state.js'
 import { stop } from './stop.js'
 import { isTooLarge, MAX_VALUE_BYTES } from './value-size.js'
@@ -281,52 +280,9 @@ function withContext(
   failures: number,
   use: (ctx: NodeContext) => NodeStep,
 ): NodeStep {
-  const { plan } = context
-  const state = context.active
-  const resolved = resolveInputs(planNode, plan, state)
+  const resolved = resolveInputs(planNode, context.plan, context.active)
   if (!resolved.ok) return { kind: 'failed', error: resolved.error }
-  const { node, index, inbound, outbound, expressions } = planNode
-  const iteration = state.passes[index] ?? 0
-  const waiting = nodeAt(state, index).is === 'waiting'
-  return use({
-    node,
-    config: node.config,
-    inputs: resolved.inputs,
-    attempt,
-    failures,
-    iteration,
-    ordinal: (state.starts[index] ?? 0) - (attempt > 0 || waiting ? 1 : 0),
-    variables: state.variables,
-    get shownVariables() {
-      const shown = Object.entries(state.variables).filter(([name]) => !state.hidden.variables.includes(name))
-      return Object.fromEntries(shown)
-    },
-    channels: state.channels,
-    runInputs: runInputs(state),
-    configurable: isObject(state.started.configurable) ? state.started.configurable : {},
-    get inbound() {
-      const sources: [string, JsonObject][] = []
-      for (const edge of inbound) {
-        const source = nodeAt(state, edge.source)
-        if (source.is === 'completed') sources.push([edge.edge.sourceNodeId, source.outputs])
-      }
-      return Object.fromEntries(sources)
-    },
-    maxLoopbackIterations: plan.definition.settings.maxLoopbackIterations ?? 5,
-    supervised: planNode.supervised,
-    orchestrator: state.orchestrator,
-    confidence: context.limits.confidence,
-    unverified: unresolved(state),
-    gaveUp: state.gaveUp.length > 0,
-    transcript: { from: Math.max(0, state.next - context.limits.transcriptWindow), to: state.next },
-    wired: port => leaves(outbound, port),
-    channelSchema: channel => plan.channels.get(channel)?.schema,
-    expression: name => present(expressions.get(`config.${name}`), `expression config.${name} of node "${node.id}"`),
-    get scope() {
-      return scopeOf(plan, state, { iteration })
-    },
-    scopeWith: more => scopeOf(plan, state, more),
-  })
+  return use(new NodeInRun(context, planNode, resolved.inputs, attempt, failures))
 }
 
 const notProvided = (capability: string, typeId: string): Failure =>

@@ -122,7 +122,7 @@ type Outlasting = { [Field in keyof Fields]: Fields[Field] extends true ? Field 
 
 const OUTLASTING = (Object.keys(OUTLASTS_END) as (keyof Fields)[]).filter(field => OUTLASTS_END[field]) as Outlasting[]
 
-/** What is left of the state of a run when it ends. Every run passes here, so nothing is made but the result. */
+/** What is left of the state of a run when it ends, in an object of its own. */
 export function outlasting(state: RunBase): Pick<RunBase, Outlasting> {
   const left: { [Field in Outlasting]?: unknown } = {}
   for (const field of OUTLASTING) if (state[field] !== undefined) left[field] = state[field]

@@ -54,6 +54,8 @@ export class RunSlot {
 export class RunCache {
   readonly #cells = new Map<string, RunSlot>()
   readonly #active = new Set<string>()
+  /** The slot entered last: entering it once more moves nothing. */
+  #latest: RunSlot | undefined
 
   constructor(private readonly capacity: number) {}
 
@@ -64,14 +66,12 @@ export class RunCache {
   /** The run's cell, made if need be, and marked as used. */
   enter(runId: string): RunSlot {
     const known = this.#cells.get(runId)
-    if (known) {
-      this.#cells.delete(runId)
-      this.#cells.set(runId, known)
-      return known
-    }
-    if (this.#cells.size >= this.capacity) this.#evict()
-    const slot = new RunSlot(runId)
+    if (known && known === this.#latest) return known
+    if (known) this.#cells.delete(runId)
+    else if (this.#cells.size >= this.capacity) this.#evict()
+    const slot = known ?? new RunSlot(runId)
     this.#cells.set(runId, slot)
+    this.#latest = slot
     return slot
   }
 

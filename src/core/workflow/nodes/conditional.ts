@@ -8,8 +8,8 @@ export const conditionalNode: NodeType = {
   chosenPort: outputs => String(outputs.branch),
   check: ({ config }) => (typeof config.expression === 'string' ? [] : ['config.expression must be a CEL expression']),
   expressions: config => ({ expression: String(config.expression) }),
-  start: ({ expression, scope }) => {
-    const result = expression('expression').evaluate(scope)
+  start: ctx => {
+    const result = ctx.expression('expression').evaluate(ctx.scope)
     if (!result.ok) return failedStep(result.error)
     if (typeof result.value !== 'boolean')
       return failedStep(failure('expression_error', 'config.expression must give true or false', { retryable: false }))

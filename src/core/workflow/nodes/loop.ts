@@ -23,10 +23,11 @@ export const loopNode: NodeType = {
       : []),
   ],
   expressions: config => (typeof config.condition === 'string' ? { condition: config.condition } : {}),
-  start: ({ config, iteration, expression, scope, maxLoopbackIterations }) => {
+  start: ctx => {
+    const { config, iteration, maxLoopbackIterations } = ctx
     const limit = typeof config.maxIterations === 'number' ? config.maxIterations : maxLoopbackIterations
     if (typeof config.condition !== 'string') return completed({ iteration, continue: iteration < limit })
-    const result = expression('condition').evaluate(scope)
+    const result = ctx.expression('condition').evaluate(ctx.scope)
     if (!result.ok) return failedStep(result.error)
     if (result.value !== true) return completed({ iteration, continue: false })
     if (iteration < limit) return completed({ iteration, continue: true })
