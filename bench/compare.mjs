@@ -1,15 +1,16 @@
-// Two checkouts side by side: `node bench/compare.mjs /path/to/other-checkout [rounds]`. Both hosts are started, and the
-// same load goes to one and then the other, round after round and each first in turn, so that what the machine does
-// meanwhile touches both alike. Prints per round, and as medians, this checkout by the other: complete runs per second,
-// and what both spend of the processor for a run (the other by this, so that more is better there too). On a machine
-// that others use, only the second says much.
+// Two checkouts side by side: `node bench/compare.mjs /path/to/other-checkout [rounds] [noop|long]`. Both hosts are
+// started, and the same load goes to one and then the other, round after round and each first in turn, so that what the
+// machine does meanwhile touches both alike. Prints per round, and as medians, this checkout by the other: complete runs
+// per second, and what both spend of the processor for a run (the other by this, so that more is better there too). On a
+// machine that others use, only the second says much. A process is compiled a little differently every time it starts:
+// what is to be believed to five parts in a hundred is measured in several sessions.
 import { execFile, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 
-const [, , other, rounds = '9'] = process.argv
+const [, , other, rounds = '9', only] = process.argv
 const here = path.resolve(import.meta.dirname, '..')
 const LOADS = [
   { workflowId: 'noop', concurrency: 64, seconds: 3 },
@@ -77,7 +78,7 @@ async function measure({ url, key, pid }, { workflowId, concurrency, seconds }) 
 const median = numbers => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]
 
 const hosts = { this: await serve(here, 21_411), other: await serve(path.resolve(other), 21_412) }
-for (const load of LOADS) {
+for (const load of LOADS.filter(({ workflowId }) => (only ?? workflowId) === workflowId)) {
   const [speeds, costs] = [[], []]
   for (let round = 0; round < Number(rounds); round += 1) {
     const found = {}
