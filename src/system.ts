@@ -12,15 +12,14 @@ export const systemClock: Clock = {
   },
 }
 
-/** 18 random bytes. */
-const SALT_CHARACTERS = 24
-/** Salts are made many at a time: one by one they cost more than the hash they salt. */
-const POOL_CHARACTERS = 256 * SALT_CHARACTERS
+const SALT_BYTES = 16
+/** Random bytes are asked for many at a time: one by one they cost more than the hash they salt. */
+const POOL_BYTES = 256 * SALT_BYTES
 
 /** UUIDs of version 7 that also sort within one millisecond; the random part comes from the runtime's own pool. */
 class SortedIds implements Ids {
-  #pool = ''
-  #used = POOL_CHARACTERS
+  #pool = Buffer.alloc(0)
+  #used = POOL_BYTES
   #millisecond = 0
   #count = 0
 
@@ -45,12 +44,12 @@ class SortedIds implements Ids {
   }
 
   salt(): string {
-    if (this.#used === POOL_CHARACTERS) {
-      this.#pool = randomBytes((POOL_CHARACTERS / 4) * 3).toString('base64url')
+    if (this.#used === POOL_BYTES) {
+      this.#pool = randomBytes(POOL_BYTES)
       this.#used = 0
     }
-    this.#used += SALT_CHARACTERS
-    return this.#pool.slice(this.#used - SALT_CHARACTERS, this.#used)
+    this.#used += SALT_BYTES
+    return this.#pool.toString('base64url', this.#used - SALT_BYTES, this.#used)
   }
 }
 
