@@ -1,7 +1,7 @@
 import { type Gate, HOST_VERIFIER } from '../core/verification/gate.js'
 import { positionProblems } from './position.js'
-import { missingOf, type StandardsSnapshot } from './standards-snapshot.js'
 import type { StandardsDeps } from './standards.js'
+import { missingOf, type StandardsSnapshot } from './standards-snapshot.js'
 
 /** What keeps a well-formed gate from being taken: what it names and is not there, and schemas nobody can check. */
 export async function gateProblems(

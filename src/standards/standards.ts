@@ -14,8 +14,8 @@ import { gateProblems } from './gate-problems.js'
 import type { Origin } from './names.js'
 import { positionProblems } from './position.js'
 import { eachOf, inUse, invalid, shared, unknown } from './refusals.js'
-import type { StandardsSnapshot } from './standards-snapshot.js'
 import { createStandardsCache } from './standards-cache.js'
+import type { StandardsSnapshot } from './standards-snapshot.js'
 
 export type StandardsDeps = {
   readonly store: Pick<Store, 'putStandard' | 'deleteStandard' | 'listStandards'>

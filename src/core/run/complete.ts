@@ -1,10 +1,12 @@
 import type { JsonObject } from '../json.js'
 import { failure } from '../problem.js'
-import { gatesAt, placeOf, unresolved } from '../verification/attempt.js'
+import { compromised, gatesAt, placeOf } from '../verification/attempt.js'
+import type { BoundGate } from '../verification/gate.js'
+import { isWhole } from '../verification/label.js'
 import { boundGateAt } from '../verification/state.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { DecisionContext } from './decision-context.js'
-import type { StopRequested } from './events.js'
+import type { Against, StopRequested } from './events.js'
 import { MASK, maskOutputs } from './redaction.js'
 import { type NodeState, nodeAt, type RunBase } from './state.js'
 import { stop } from './stop.js'
@@ -52,7 +54,12 @@ function unworked({ plan, active }: DecisionContext): Extract<StopRequested, { o
 
 export function completeRun(context: DecisionContext, outputs: JsonObject): void {
   const goalSatisfied = isSatisfied(context.active)
-  const payload = goalSatisfied === undefined ? { outputs } : { outputs, goalSatisfied }
+  const against = goalSatisfied === false ? standingAgainst(context.active) : []
+  const payload = {
+    outputs,
+    ...(goalSatisfied === undefined ? {} : { goalSatisfied }),
+    ...(against.length === 0 ? {} : { against }),
+  }
   context.emit({ type: 'run.completed', payload, cause: context.active.next - 1 })
 }
 
@@ -61,15 +68,40 @@ export const criteriaOf = ({ orchestrator }: Pick<RunBase, 'orchestrator'>) =>
   orchestrator?.decision.kind === 'terminate' ? orchestrator.decision.successCriteria : undefined
 
 /**
- * R-VERIFY-19, contract agents §11.3. The goal was not reached where a gate has not passed the work, where a worker says
- * so, and where the orchestrator does. Where nobody was asked, or work is missing altogether, nobody knows: undefined.
+ * R-VERIFY-19, contract agents §11.3, docs/contract/verification.md. False where something stands against it. True only
+ * where somebody said so: a supervisor that names criteria and says that all are met, or, where there is none, the
+ * blocking gates, each of them. Otherwise nobody has said: undefined.
  */
 export function isSatisfied(state: Pick<RunBase, 'orchestrator' | 'gated' | 'gaveUp' | 'nodes'>): boolean | undefined {
-  if (unresolved(state).length > 0 || state.gaveUp.length > 0) return false
+  const { orchestrator } = state
+  if (standingAgainst(state).length > 0) return false
   const criteria = criteriaOf(state)
-  if (criteria !== undefined) return criteria.every(({ met }) => met)
-  const isJudged = Object.values(state.gated?.slots ?? {}).some(({ verdict }) => verdict === 'pass')
-  return isJudged && !state.nodes.some(isWorkMissing) ? true : undefined
+  if (criteria !== undefined && criteria.length > 0) return criteria.every(({ met }) => met)
+  return orchestrator === undefined && isPassedByAll(state) && !state.nodes.some(isWorkMissing) ? true : undefined
+}
+
+/** Whether there are blocking gates, and each has let pass what it stands before. */
+function isPassedByAll({ gated }: Pick<RunBase, 'gated'>): boolean {
+  const blocking = (gated?.gates ?? []).filter(({ gate }) => gate.gate_behaviour.blocking)
+  const slots = Object.values(gated?.slots ?? {})
+  const hasPassed = ({ gate }: BoundGate) => {
+    const own = slots.filter(({ gateId }) => gateId === gate.gate_id)
+    return own.length > 0 && own.every(({ verdict, label }) => verdict === 'pass' && isWhole(label))
+  }
+  return blocking.length > 0 && blocking.every(hasPassed)
+}
+
+/** What keeps anybody from saying that the goal was reached, place by place. */
+export function standingAgainst(state: Pick<RunBase, 'gated' | 'gaveUp'>): Against[] {
+  const judged = compromised(state).map(({ gateId, nodeId, workerId, verdict, label }): Against => {
+    const where = { gateId, nodeId, ...(workerId === undefined ? {} : { workerId }) }
+    return { what: verdict === 'pass' ? (label === 'forced' ? 'forced' : 'part') : (verdict ?? 'fail'), ...where }
+  })
+  const givenUp = state.gaveUp.map((place): Against => {
+    const [nodeId, workerId] = JSON.parse(place) as [string, string?]
+    return { what: 'gave-up', nodeId, ...(workerId === undefined ? {} : { workerId }) }
+  })
+  return [...judged, ...givenUp]
 }
 
 /** A worker failed, or what it brought was not accepted, and the run went on without it. */

@@ -28,7 +28,7 @@ import type { RecordedInput } from './input.js'
  */
 export type RunEvent =
   | Fact<'run.started', RunStarted, RunStartedSecret>
-  | Fact<'run.completed', { outputs: JsonObject; goalSatisfied?: boolean }>
+  | Fact<'run.completed', { outputs: JsonObject; goalSatisfied?: boolean; against?: readonly Against[] }>
   | Fact<'run.failed', { error: Failure; failedNodeId?: string }>
   | Fact<'run.cancelled', { reason?: string; cancelledBy?: string; parentRunId?: string }>
   | Fact<'run.paused', { drainPolicy: DrainPolicy; reason?: string }>
@@ -119,6 +119,15 @@ export type DrainPolicy = 'immediate' | 'drain-current-node'
 export type CapKind = 'node-executions' | 'run-duration' | 'loop-iterations' | BudgetCap
 
 /** The run will end this way as soon as its children have ended; nothing new is scheduled from here on. */
+/** A place whose work keeps a run from having reached its goal. Free of content. */
+export type Against = {
+  /** A verdict that stands; a result that was let through unverified or verified in part; a worker that gave up. */
+  what: 'fail' | 'revise' | 'forced' | 'part' | 'gave-up'
+  nodeId: string
+  workerId?: string
+  gateId?: string
+}
+
 export type StopRequested =
   | { outcome: 'cancelled'; reason?: string; cancelledBy?: string; parentRunId?: string }
   | {

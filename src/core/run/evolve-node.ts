@@ -111,6 +111,9 @@ function carried(before: NodeState): CallAccount | undefined {
   return { ...NO_CALLS, paid: { calls, uses }, ...spoiled }
 }
 
+/** Ends that say whether the worker reached its goal. */
+const ENDED_CHILD: ReadonlySet<string> = new Set(['child.completed', 'child.failed'])
+
 function ofWorker(
   draft: Draft,
   planNode: PlanNode,
@@ -118,7 +121,7 @@ function ofWorker(
   event: Of<'core.workflowChain.event' | 'assay.child.status'>,
 ): void {
   if (before.is === 'waiting' && before.on === 'workers') {
-    if (event.type === 'core.workflowChain.event' && event.payload.phase === 'child.completed')
+    if (event.type === 'core.workflowChain.event' && ENDED_CHILD.has(event.payload.phase))
       noteGoal(draft, before, event)
     putNode(draft, planNode.index, { ...before, workers: evolveWorkers(planNode, before.workers, event) })
   }

@@ -82,7 +82,7 @@ export function loopBreach(state: Active, limits: RunLimits, planNode: PlanNode)
     : typeof iterationCap === 'number'
       ? iterationCap
       : Number.POSITIVE_INFINITY
-  const taken = isTurn ? turnsOf(state) : (state.starts[index] ?? 0)
+  const taken = isTurn ? (state.orchestrator?.iteration ?? 0) : (state.starts[index] ?? 0)
   if (taken < limit) return undefined
   const observed = taken + 1
   const [what, setting] = isTurn
@@ -92,17 +92,14 @@ export function loopBreach(state: Active, limits: RunLimits, planNode: PlanNode)
   return loopStop(message, limit, observed, node.id)
 }
 
-/** Turns that the orchestrator took, and times its workers had to work again (R-DWS-34). */
-const turnsOf = ({ orchestrator, gated }: Active): number => (orchestrator?.iteration ?? 0) + (gated?.reworks ?? 0)
-
-/** How the run must stop because sending work back once more would be one time too many (contract agents §29 A17). */
-export function reworkBreach(state: Active, limits: RunLimits, nodeId: string): Failing | undefined {
-  const limit = lowered(state, 'maxLoopIterations', limits.maxLoopIterations)
-  const observed = turnsOf(state) + 1
-  if (observed <= limit) return undefined
-  const message = `the run may take ${limit} turns, work that is sent back included, and would begin number ${observed}; raise configurable.maxLoopIterations`
-  return loopStop(message, limit, observed, nodeId)
-}
+/**
+ * R-DWS-34: how often the host may send work back in this run. The bound of the orchestrator's turns, as a count of its
+ * own; where nobody takes turns, the host's ceiling.
+ */
+export const reworkLimit = (plan: Plan, state: Active, limits: RunLimits): number =>
+  plan.nodes.some(({ type }) => type.role === 'supervisor')
+    ? lowered(state, 'maxLoopIterations', limits.maxLoopIterations)
+    : limits.maxLoopIterations
 
 const loopStop = (message: string, limit: number, observed: number, nodeId: string): Failing => ({
   outcome: 'failed',

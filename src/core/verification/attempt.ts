@@ -158,16 +158,27 @@ const MASKED = { texts: [MASK], exact: [] }
  * R-VERIFY-12: places whose latest verdict is not a pass, and that the same worker has not made up for when the work was
  * handed over again. The gates at the exit are not among them: they have yet to let the run end.
  */
-export function unresolved({ gated }: Pick<RunBase, 'gated'>): Slot[] {
-  const all = Object.values(gated?.slots ?? {}).filter(({ atExit }) => !atExit)
+export const unresolved = (state: Pick<RunBase, 'gated'>): Slot[] =>
+  standing(state, ({ atExit, verdict }) => !atExit && (verdict === 'fail' || verdict === 'revise'))
+
+/** The same, and also where a result was let through that nobody has verified, or not as a whole: at the exit, too. */
+export const compromised = (state: Pick<RunBase, 'gated'>): Slot[] =>
+  standing(state, ({ atExit, verdict, label }) =>
+    verdict === 'pass' ? label === 'forced' || label === 'verified in part' : verdict !== undefined && !atExit,
+  )
+
+/** Places of which that holds, and where the same worker has not passed since. */
+function standing({ gated }: Pick<RunBase, 'gated'>, holds: (slot: Slot) => boolean): Slot[] {
+  const all = Object.values(gated?.slots ?? {})
   const isMadeUp = (slot: Slot) =>
     all.some(
-      ({ gateId, nodeId, workerId, verdict, since }) =>
-        verdict === 'pass' &&
-        gateId === slot.gateId &&
-        nodeId === slot.nodeId &&
-        workerId === slot.workerId &&
-        since > slot.since,
+      other =>
+        other.verdict === 'pass' &&
+        !holds(other) &&
+        other.gateId === slot.gateId &&
+        other.nodeId === slot.nodeId &&
+        other.workerId === slot.workerId &&
+        other.since > slot.since,
     )
-  return all.filter(slot => (slot.verdict === 'fail' || slot.verdict === 'revise') && !isMadeUp(slot))
+  return all.filter(slot => holds(slot) && !isMadeUp(slot))
 }

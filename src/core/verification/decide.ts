@@ -115,14 +115,14 @@ export function proceedGate(context: DecisionContext, planNode: PlanNode): void 
 /** R-DWS-36: no verdict. Wait and ask again those that gave no vote; then ask a person. */
 function hold(context: DecisionContext, planNode: PlanNode, gating: VerificationAttempt): void {
   const { gate } = boundGateAt(context.active, gating.gate)
-  const { attempt, round, verifiers } = gating
+  const { attempt, round, firstRound, verifiers } = gating
   const { retries, retry_delay_ms, blocking } = gate.gate_behaviour
   const votes = verifiers.filter(({ is }) => is === 'voted').length
   const faults = verifiers.length - votes
   const told = { gateId: gate.gate_id, attempt, round, votes, faults }
   // Asking again helps only where a verifier gave no vote for a reason that may pass.
   const isPassing = verifiers.some(judge => judge.is === 'faulted' && !LASTING.has(judge.fault.code))
-  if (round <= retries && isPassing) return tellHeld(context, planNode, told, retry_delay_ms)
+  if (round - firstRound < retries && isPassing) return tellHeld(context, planNode, told, retry_delay_ms)
   const isTrial = subjectOf(nodeAt(context.active, planNode.index))?.point === 'none'
   // Contract agents §29 A32: what does not block does not wait for a person either.
   if (blocking || isTrial) return requestApproval(context, planNode, 'unsettled')

@@ -24,9 +24,11 @@ export function verificationEffects(planNode: PlanNode, node: Reviewed, state: A
   const wanted =
     state.mode.kind === 'running' || state.mode.kind === 'pausing' ? pendingInspection(state, nodeId, node) : undefined
   if (!wanted) return []
-  const { bound, attempt, round, dimensions, subject } = wanted
+  const { bound, attempt, round, subject } = wanted
   const output = shownResult(state, planNode, subject)
   const { result, sequence: since } = subject
+  // What the host checks by itself is checked every time, also what a confirming round may have to see.
+  const dimensions = bound.gate.evaluation_criteria.map(({ dimension }) => dimension)
   return [{ kind: 'gather-evidence', nodeId, since, bound, attempt, round, dimensions, result, output }]
 }
 

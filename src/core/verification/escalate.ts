@@ -6,10 +6,12 @@ import { nodeAt } from '../run/state.js'
 import { gatingIn } from '../run/waiting.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { attemptsOf, shownResult, slotOf, subjectOf, usedOf } from './attempt.js'
+import { previousOf } from './feedback.js'
+import { passLabel } from './issue-verdict.js'
 import { settleTrial } from './release.js'
-import { canRework, rejectResult, requestRework } from './rework.js'
+import { canRework, maySendBack, rejectResult, requestRework } from './rework.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
-import { tallyVotes } from './tally.js'
+import { judgedIn, tallyVotes, wholeOf } from './tally.js'
 import { tellVerdict } from './verdict.js'
 
 /** Why a person is asked: nobody could judge, the attempts are used up, or a pass alone is not enough. */
@@ -36,9 +38,10 @@ export function requestApproval(context: DecisionContext, planNode: PlanNode, re
   const nodeId = planNode.node.id
   // The one in question may be among them.
   const made = attemptsOf(context.active, slotOf(gate.gate_id, nodeId, subject)).slice(0, gating.attempt - 1)
-  const mayRefine = usedOf(made) < max_attempts && canRework(context.plan, nodeId, gate, subject)
+  const mayRefine =
+    usedOf(made) < max_attempts && canRework(context.plan, nodeId, gate, subject) && maySendBack(context, gate, subject)
   const found = tallyVotes(bound, gating)
-  const findings = typeof found === 'string' ? [] : found.findings
+  const findings = typeof found === 'string' ? [] : wholeOf(bound, gating, found).findings
   const data = {
     artifactId: gating.target,
     artifactType: 'verification',
@@ -73,29 +76,46 @@ export function gateAnswered(
   const why = said.feedback ?? said.refineFeedback
   const reason = data.reason as EscalationReason
   const person = timedOut ? {} : { by, ...(why === undefined ? {} : { why }) }
-  if (said.action === 'accept') {
-    const isOverride = reason === 'unsettled' || reason === 'exhausted'
-    const keys = [isOverride ? 'human-override' : 'human-confirmed']
-    tellVerdict(context, planNode, gating, 'pass', { ...person, keys, ...(isOverride ? { isOverride } : {}) })
-    return
-  }
+  const bound = boundGateAt(context.active, gating.gate)
+  const found = tallyVotes(bound, gating)
+  if (said.action === 'accept') return accepted(context, planNode, gating, reason, person)
   const override = timedOut ? NO_ANSWER : { ...person, keys: ['human-override'], isOverride: true as const }
-  if (said.action === 'refine') {
+  const subject = subjectOf(nodeAt(context.active, planNode.index))
+  if (said.action === 'refine' && subject && maySendBack(context, bound.gate, subject)) {
     tellVerdict(context, planNode, gating, 'revise', override)
-    const { gate } = boundGateAt(context.active, gating.gate)
-    const note = why === undefined ? {} : { note: why }
     const feedback = {
-      gateId: gate.gate_id,
+      gateId: bound.gate.gate_id,
       attempt: gating.attempt,
-      dimensions: gating.dimensions,
+      dimensions: judgedIn(gating),
       findings: [],
-      ...note,
+      previous: previousOf(shownResult(context.active, planNode, subject), subject),
+      ...(why === undefined ? {} : { note: why }),
     }
     return requestRework(context, planNode, feedback, cause)
   }
-  // The verifiers have said so already.
-  if (reason !== 'exhausted') tellVerdict(context, planNode, gating, 'fail', override)
-  const found = tallyVotes(boundGateAt(context.active, gating.gate), gating)
-  const failed = typeof found === 'string' || found.verdict !== 'fail' ? gating.dimensions : found.failed
+  // The verifiers have said so already. Where the run's bound was reached meanwhile, it is the host's word.
+  const word = said.action === 'refine' ? { isHosts: true as const } : override
+  if (reason !== 'exhausted') tellVerdict(context, planNode, gating, 'fail', word)
+  const failed = typeof found === 'string' || found.verdict !== 'fail' ? judgedIn(gating) : found.failed
   rejectResult(context, planNode, failed, cause)
+}
+
+/**
+ * A person lets a result pass: in the verifiers' place, or after them. What they have passed in full stays verified; what
+ * they could not see all of is the person's word.
+ */
+function accepted(
+  context: DecisionContext,
+  planNode: PlanNode,
+  gating: VerificationAttempt,
+  reason: EscalationReason,
+  person: { readonly by?: string; readonly why?: Json },
+): void {
+  const bound = boundGateAt(context.active, gating.gate)
+  const found = tallyVotes(bound, gating)
+  const isOverride = reason === 'unsettled' || reason === 'exhausted'
+  const isConfirmed = !isOverride && reason !== 'unseen' && typeof found !== 'string'
+  const label = isConfirmed ? passLabel(bound.gate, gating, wholeOf(bound, gating, found)) : 'accepted'
+  const keys = [isOverride ? 'human-override' : isConfirmed ? 'human-confirmed' : 'human-accepted']
+  tellVerdict(context, planNode, gating, 'pass', { ...person, keys, label, ...(isOverride ? { isOverride } : {}) })
 }

@@ -2,6 +2,7 @@ import type { Ceilings, Spend } from '../budget/budget.js'
 import type { Json } from '../json.js'
 import type { NodeFact } from '../run/events.js'
 import type { Classification, DwsVerdict, Feedback, ProbeResult, Standing, Vote } from './judgement.js'
+import type { PassLabel } from './label.js'
 
 /**
  * The gate before a commit (contract agents §11, §23). All of these are free of content: ids, keys from the gate's own
@@ -18,6 +19,8 @@ export type GateFact =
   /** R-DWS-36: no quorum. Nothing is merged and no worker's turn is spent; the missing votes are asked for again. */
   | NodeFact<'assay.verification.held', VerificationHeld>
   | NodeFact<'assay.verification.resumed', Attempt & { round: number }>
+  /** What the targeted round has left out is judged now, for the same result and in the same attempt. */
+  | NodeFact<'assay.verification.confirming', VerificationConfirming>
   | NodeFact<'dws.verification.finding_issued', FindingIssued>
   | NodeFact<'dws.verification.verdict_rendered', VerdictRendered, { standing: Standing; failed: readonly string[] }>
   | NodeFact<'agent.verified', AgentVerified, VerifiedSecret>
@@ -87,6 +90,13 @@ export type VerificationHeld = Attempt & {
   proceeds?: true
 }
 
+export type VerificationConfirming = Attempt & {
+  round: number
+  /** Keys that are judged in this round. */
+  criteria: readonly string[]
+  verifiers: number
+}
+
 export type FindingIssued = Attempt & { findingId: string; dimension: string; classification: Classification }
 
 export type VerdictRendered = Attempt & {
@@ -96,6 +106,8 @@ export type VerdictRendered = Attempt & {
   resultHash: string
   /** Let through after the last attempt, as the gate says. */
   forced?: true
+  /** Some dimensions were not judged for this result, and it is not held back for them. */
+  partial?: true
   /** The gate does not block: the work goes on whatever it says. */
   proceeds?: true
 }
@@ -114,6 +126,8 @@ export type VerifiedSecret = {
   readonly attempt: number
   /** The verdict holds for this result and no other. */
   readonly resultHash: string
+  /** With a pass: what may be said of the result. */
+  readonly label?: PassLabel
   /** Sequence of the artifact with everything that was found, where somebody judged. */
   readonly record?: number
   /** With a person's word in place of the verifiers': whose, and why. */

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../json.js'
 import { type Draft, including, putNode } from '../run/draft.js'
 import type { Recorded } from '../run/events.js'
 import type { NodeState } from '../run/state.js'
@@ -49,7 +50,14 @@ function stage(
   }
 }
 
-/** R-VERIFY-19: a worker that gave up has not succeeded, whatever its parent makes of it, until it has. */
+/** Whether a run failed because no gate let its work pass, or that of a run below it. */
+const isGiveUp = (error: { readonly code: string; readonly details?: JsonObject } | undefined): boolean =>
+  error?.code === 'verification_failed' || error?.details?.childError === 'verification_failed'
+
+/**
+ * R-VERIFY-12, R-VERIFY-19: a place whose worker gave up, itself or further down, has not succeeded, whatever its parent
+ * makes of it, until it has.
+ */
 export function noteGoal(
   draft: Draft,
   { wait, workers }: OnWorkers,
@@ -58,9 +66,12 @@ export function noteGoal(
   const { childRunId, workerId } = payload
   const goalSatisfied = secret && 'goalSatisfied' in secret ? secret.goalSatisfied : undefined
   const { gaveUp } = draft
-  if (goalSatisfied === undefined && gaveUp.length === 0) return
+  const isGivenUp = goalSatisfied === false || (payload.phase === 'child.failed' && isGiveUp(payload.error))
+  // A failure of another kind says nothing new of the goal.
+  if (payload.phase === 'child.failed' && !isGivenUp) return
+  if (!isGivenUp && gaveUp.length === 0) return
   const worker = workers.findIndex(state => state.is === 'running' && state.childRunId === childRunId)
   const place = placeOf(nodeId, { workerId, occurrence: occurrenceOf(wait.workers, Math.max(worker, 0)) })
   const others = gaveUp.filter(other => other !== place)
-  draft.gaveUp = goalSatisfied === false ? [...others, place] : others
+  draft.gaveUp = isGivenUp ? [...others, place] : others
 }

@@ -7,6 +7,7 @@ import { gatingIn, type OnWorkers, type Reviewed, reviewed } from '../run/waitin
 import { occurrenceOf, slotOf } from './attempt.js'
 import type { GateFact } from './events.js'
 import type { AttemptMade, Gated, Slot, Staged, VerificationAttempt, VerifierState } from './state.js'
+import { judgedIn } from './tally.js'
 
 type Of<Type extends GateFact['type']> = Extract<Recorded, { type: Type }>
 export type GateEvent = Of<GateFact['type']>
@@ -19,6 +20,7 @@ const TYPES: ReadonlySet<string> = new Set<GateFact['type']>([
   'assay.verifier.ended',
   'assay.verification.held',
   'assay.verification.resumed',
+  'assay.verification.confirming',
   'dws.verification.finding_issued',
   'dws.verification.verdict_rendered',
   'agent.verified',
@@ -48,6 +50,8 @@ function judging(before: Reviewed, gating: VerificationAttempt, event: GateEvent
       return { ...before, hold: { is: 'held', gating, dueAt: event.at + event.payload.retryInMs } }
     case 'assay.verification.resumed':
       return { ...before, hold: { is: 'voting', gating: resumed(gating) } }
+    case 'assay.verification.confirming':
+      return { ...before, hold: { is: 'voting', gating: confirming(gating, event) } }
     case 'assay.verifier.began':
     case 'assay.verifier.started':
     case 'assay.verifier.ended':
@@ -100,6 +104,7 @@ function begun(
     ...(licence ? { licence } : {}),
     ...(effectiveVotes === undefined ? {} : { effectiveVotes }),
     round: 1,
+    firstRound: 1,
     verifiers: Array.from({ length: payload.verifiers }, () => IDLE),
   }
 }
@@ -111,6 +116,19 @@ function resumed(gating: VerificationAttempt): VerificationAttempt {
   const verifiers = gating.verifiers.map(judge => (judge.is === 'faulted' ? IDLE : judge))
   return { ...gating, verifiers, round: gating.round + 1 }
 }
+
+/** The votes of the targeted round stand; others are asked for what it has left out. */
+const confirming = (
+  gating: VerificationAttempt,
+  { payload: { criteria, round, verifiers } }: Of<'assay.verification.confirming'>,
+): VerificationAttempt => ({
+  ...gating,
+  targeted: { dimensions: gating.dimensions, verifiers: gating.verifiers },
+  dimensions: criteria,
+  round,
+  firstRound: round,
+  verifiers: Array.from({ length: verifiers }, () => IDLE),
+})
 
 function judged(
   gating: VerificationAttempt,
@@ -197,7 +215,7 @@ export function evolveSlots({ gates, slots }: Gated, told: NodeState, event: Gat
     ...(point === 'run' ? { atExit: true } : {}),
     since: node.since,
     target,
-    criteria: gating.dimensions,
+    criteria: judgedIn(gating),
     attempts: known?.attempts ?? [],
   }
   if (event.type === 'dws.verification.verdict_rendered') {
@@ -213,7 +231,9 @@ export function evolveSlots({ gates, slots }: Gated, told: NodeState, event: Gat
   const attempts = verdict === 'revise' ? sentBack(made) : made
   const failed = verdict === 'pass' ? [] : (attempts.at(-1)?.failed ?? [])
   const criteria = failed.length > 0 ? failed : judgedBy
-  return { ...slots, [key]: { ...before, attempts, verdict, criteria } }
+  const { label: _, ...others } = before
+  const label = event.secret?.label
+  return { ...slots, [key]: { ...others, attempts, verdict, criteria, ...(label ? { label } : {}) } }
 }
 
 /** Marks the latest attempt as sent back: another one follows. */

@@ -1,9 +1,13 @@
 import { isObject, type Json, type JsonObject, own } from '../json.js'
 import type { Criterion, Gate } from './gate.js'
-import type { Feedback, Finding, Judgement, Standing } from './judgement.js'
+import type { Evidence, Feedback, Finding, Judgement, Standing } from './judgement.js'
 import { rounded, weightedMean } from './quorum.js'
 
 type Told = Feedback['findings'][number]
+
+/** What was judged, as the worker knows it: of what a run leaves behind, its outputs. */
+export const previousOf = (shown: Json, { point }: { readonly point: string }): Json =>
+  point === 'run' && isObject(shown) ? (shown.outputs ?? null) : shown
 
 /** R-DWS-19: what a worker must put right. Nothing that is said to it names who judged. */
 export function feedbackOf(gate: Gate, attempt: number, judgement: Judgement): Feedback {
@@ -22,10 +26,25 @@ function blockersOf(gate: Gate, { findings, failed, scores, unproven = [] }: Jud
       blocking.every(finding => finding.dimension !== dimension),
   )
   return [
-    ...blocking.map(withoutSource),
+    ...merged(blocking).map(withoutSource),
     ...silent.map(criterion => shortfall(criterion, own(scores, criterion.dimension))),
   ]
 }
+
+/** What several judges have found alike is said once, with the evidence of all of them. */
+function merged(findings: readonly Finding[]): readonly Finding[] {
+  const alike = new Map<string, Finding>()
+  for (const finding of findings) {
+    const key = JSON.stringify([finding.dimension, finding.description.trim().replace(/\s+/g, ' ')])
+    const first = alike.get(key)
+    alike.set(key, first ? { ...first, evidence: distinct([...first.evidence, ...finding.evidence]) } : finding)
+  }
+  return [...alike.values()]
+}
+
+const distinct = (evidence: readonly Evidence[]): Evidence[] => [
+  ...new Map(evidence.map(one => [JSON.stringify([one.evidence_type, one.ref, one.detail]), one])).values(),
+]
 
 function withoutSource(finding: Finding): Told {
   const { source: _, ...told } = finding
@@ -76,7 +95,7 @@ export const bestOf = (standings: readonly Standing[]): Standing | undefined =>
     undefined,
   )
 
-/** Whether two reworks in a row were no better than the best before them: a third is not worth its cost. */
+/** Whether two reworks in a row were no better than the best before them. */
 export function isStuck(standings: readonly Standing[]): boolean {
   const before = bestOf(standings.slice(0, -2))
   return before !== undefined && standings.slice(-2).every(standing => !isBetter(standing, before))

@@ -109,8 +109,15 @@ export type GateBehaviour = {
   /** `licensed`: a person is asked until the gate's verifiers have shown how good they are. */
   readonly auto_commit: 'always' | 'licensed'
   readonly licence: { readonly min_n: number; readonly lower_bound: number }
-  /** A pass of which the verifiers are less sure is shown to a person first. */
-  readonly min_confidence: number
+  /**
+   * What a targeted round has left out is judged for the new result before it is merged, or not; it is then never said
+   * to be verified as a whole.
+   */
+  readonly confirm: 'full' | 'none'
+  /** Work that was no better twice in a row is not sent back again. */
+  readonly stop_when_stuck: boolean
+  /** A pass of which the verifiers are less sure is shown to a person first; the host's own floor where absent. */
+  readonly min_confidence?: number
   /** A pass holds although parts of the result are hidden from everybody who judges it. */
   readonly allow_hidden: boolean
   /** How often verifiers that gave no vote are asked again, and after how long the first time; it doubles. */

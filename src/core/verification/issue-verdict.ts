@@ -4,23 +4,27 @@ import type { DecisionContext } from '../run/decision-context.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { attemptsOf, isHidden, type StagedSubject, shownResult, slotOf, usedOf } from './attempt.js'
 import { type EscalationReason, requestApproval } from './escalate.js'
-import { attemptStanding, feedbackOf, isStuck } from './feedback.js'
-import type { Gate } from './gate.js'
+import { attemptStanding, feedbackOf, isStuck, previousOf } from './feedback.js'
+import { type Gate, verifiersOf } from './gate.js'
 import type { Feedback, Judgement, Standing } from './judgement.js'
+import type { PassLabel } from './label.js'
 import { RESULT_ARTIFACT, recordOf } from './record.js'
-import { canRework, rejectResult, requestRework } from './rework.js'
+import { canRework, maySendBack, rejectResult, requestRework } from './rework.js'
 import { type AttemptMade, boundGateAt, type VerificationAttempt } from './state.js'
-import { answersOf } from './tally.js'
+import { answersOf, judgedIn, wholeOf } from './tally.js'
 import { isSelfJudged, tellVerdict } from './verdict.js'
 
 /** A judgement, and what follows from it. */
 type Rendering = {
+  /** Of all rounds of the attempt. */
   readonly judgement: Judgement
   readonly standing: Standing
   /** R-DWS-19: what the worker is told; only where it is to work again. */
   readonly feedback: Feedback | undefined
   /** Let through after the last attempt, as the gate says. */
   readonly forced: boolean
+  /** Passed, and some dimensions were not judged for this result. */
+  readonly isPartial: boolean
   /** Nothing follows: it is a trial, or the gate does not block and has found something. */
   readonly isSilent: boolean
 }
@@ -31,21 +35,28 @@ export function issueVerdict(
   planNode: PlanNode,
   subject: StagedSubject,
   gating: VerificationAttempt,
-  judgement: Judgement,
+  found: Judgement,
 ): void {
-  const { gate } = boundGateAt(context.active, gating.gate)
-  const rendering = renderingOf(context, planNode, subject, gating, judgement)
-  const { feedback, forced, isSilent } = rendering
+  const bound = boundGateAt(context.active, gating.gate)
+  const { gate } = bound
+  const binds = gate.gate_behaviour.blocking && subject.point !== 'none'
+  const left = binds && found.verdict !== 'fail' ? leftOut(gate, gating) : []
+  if (left.length > 0) return confirm(context, planNode, gating, left)
+  const rendering = renderingOf(context, planNode, subject, gating, found)
+  const { judgement, feedback, forced, isSilent } = rendering
   const rendered = tellFindings(context, planNode, subject, gating, rendering)
   // R-DWS-29, contract agents §29 A32: a gate that does not block tells no verdict: readers would take it for one that did.
   if (isSilent) return
   const confidence = judgement.confidence === undefined ? {} : { confidence: judgement.confidence }
   if (forced) {
-    tellVerdict(context, planNode, gating, 'pass', { ...confidence, keys: ['gate.on-fail.conditional-pass'] })
+    // Nobody has passed it: it is the gate's own word, and nobody's confidence.
+    const keys = ['gate.on-fail.conditional-pass']
+    tellVerdict(context, planNode, gating, 'pass', { keys, label: 'forced', isHosts: true })
   } else if (judgement.verdict !== 'fail') {
-    const doubt = gate.gate_behaviour.blocking ? doubtIn(context, planNode, subject, gating, judgement) : undefined
-    if (doubt) requestApproval(context, planNode, doubt)
-    else tellVerdict(context, planNode, gating, 'pass', confidence)
+    const doubt = binds ? doubtIn(context, planNode, subject, gating, judgement) : undefined
+    if (doubt) return requestApproval(context, planNode, doubt)
+    const label = binds ? { label: passLabel(gate, gating, judgement) } : {}
+    tellVerdict(context, planNode, gating, 'pass', { ...confidence, ...label })
   } else if (feedback) {
     tellVerdict(context, planNode, gating, 'revise', confidence)
     requestRework(context, planNode, feedback, rendered)
@@ -56,25 +67,65 @@ export function issueVerdict(
   }
 }
 
-function renderingOf(
+/** What the gate asks and nobody has judged of this result; nothing, where the gate does not want it judged. */
+const leftOut = ({ evaluation_criteria, gate_behaviour }: Gate, gating: VerificationAttempt): readonly string[] =>
+  gate_behaviour.confirm === 'none' || gating.targeted ? [] : unjudgedBy(evaluation_criteria, gating)
+
+const unjudgedBy = (criteria: Gate['evaluation_criteria'], gating: VerificationAttempt): readonly string[] => {
+  const judged = judgedIn(gating)
+  return criteria.map(({ dimension }) => dimension).filter(dimension => !judged.includes(dimension))
+}
+
+/** R-DWS-23: before anything is merged, every dimension has been judged for exactly that result. */
+function confirm(
   context: DecisionContext,
   { node: { id: nodeId } }: PlanNode,
-  subject: StagedSubject,
-  { gate: index, attempt }: VerificationAttempt,
-  judgement: Judgement,
-): Rendering {
+  { gate: index, attempt, round, started: cause }: VerificationAttempt,
+  criteria: readonly string[],
+): void {
   const { gate } = boundGateAt(context.active, index)
-  const { blocking, on_fail } = gate.gate_behaviour
+  const verifiers = verifiersOf(gate).length
+  const payload = { gateId: gate.gate_id, attempt, round: round + 1, criteria, verifiers }
+  context.emit({ type: 'assay.verification.confirming', nodeId, payload, cause })
+}
+
+/** What may be said of a result that its verifiers have passed. */
+export function passLabel(
+  { evaluation_criteria }: Gate,
+  gating: VerificationAttempt,
+  { verdict }: Judgement,
+): PassLabel {
+  if (unjudgedBy(evaluation_criteria, gating).length > 0) return 'verified in part'
+  return verdict === 'pass' ? 'verified' : 'conditional'
+}
+
+function renderingOf(
+  context: DecisionContext,
+  planNode: PlanNode,
+  subject: StagedSubject,
+  gating: VerificationAttempt,
+  found: Judgement,
+): Rendering {
+  const nodeId = planNode.node.id
+  const { attempt } = gating
+  const bound = boundGateAt(context.active, gating.gate)
+  const { gate } = bound
+  const { blocking, on_fail, confirm: wanted } = gate.gate_behaviour
+  const judgement = wholeOf(bound, gating, found)
   const standing = attemptStanding(gate, attempt, judgement)
   const failed = judgement.verdict === 'fail'
   const binds = blocking && subject.point !== 'none'
   const made = attemptsOf(context.active, slotOf(gate.gate_id, nodeId, subject))
   const isLast = isLastAttempt(context, nodeId, gate, subject, made, standing)
+  const isSentBack = binds && failed && !isLast && maySendBack(context, gate, subject)
+  const previous = isSentBack ? previousOf(shownResult(context.active, planNode, subject), subject) : null
   return {
     judgement,
     standing,
-    feedback: binds && failed && !isLast ? feedbackOf(gate, attempt, judgement) : undefined,
+    // What the last round has found is what the worker must put right.
+    feedback: isSentBack ? { ...feedbackOf(gate, attempt, found), previous } : undefined,
     forced: binds && failed && isLast && on_fail === 'conditional_pass',
+    isPartial: wanted === 'none' && !failed && unjudgedBy(gate.evaluation_criteria, gating).length > 0,
     isSilent: subject.point === 'none' || (!blocking && failed),
   }
 }
@@ -85,7 +136,7 @@ function tellFindings(
   planNode: PlanNode,
   subject: StagedSubject,
   gating: VerificationAttempt,
-  { judgement, standing, feedback, forced, isSilent }: Rendering,
+  { judgement, standing, feedback, forced, isPartial, isSilent }: Rendering,
 ): number {
   const bound = boundGateAt(context.active, gating.gate)
   const { attempt, resultHash, started: cause } = gating
@@ -105,9 +156,9 @@ function tellFindings(
     resultHash,
     output: shownResult(context.active, planNode, subject),
     evidence: gating.evidence,
-    answers: answersOf(gating),
+    rounds: [...(gating.targeted ? [answersOf(gating.targeted)] : []), answersOf(gating)],
     judgement,
-    dimensions: gating.dimensions,
+    dimensions: judgedIn(gating),
     standing,
     ...(feedback ? { feedback } : {}),
     ...(gating.effectiveVotes === undefined ? {} : { effectiveVotes: gating.effectiveVotes }),
@@ -133,6 +184,7 @@ function tellFindings(
       resultArtifactId: `art-${artifact}`,
       resultHash,
       ...(forced ? { forced: true as const } : {}),
+      ...(isPartial ? { partial: true as const } : {}),
       ...(isSilent ? { proceeds: true as const } : {}),
     },
     secret: { standing, failed: judgement.failed },
@@ -140,7 +192,7 @@ function tellFindings(
   })
 }
 
-/** R-DWS-22: the attempts are used up, or it is plain that more would be for nothing. */
+/** R-DWS-22: the attempts are used up, or more would be for nothing. */
 function isLastAttempt(
   context: DecisionContext,
   nodeId: string,
@@ -149,22 +201,25 @@ function isLastAttempt(
   made: readonly AttemptMade[],
   standing: Standing,
 ): boolean {
-  const { max_attempts } = gate.gate_behaviour
+  const { max_attempts, stop_when_stuck } = gate.gate_behaviour
   const judged = made.filter(({ isUnjudged }) => !isUnjudged)
   return (
-    usedOf(made) >= max_attempts || isStuck([...judged, standing]) || !canRework(context.plan, nodeId, gate, subject)
+    usedOf(made) >= max_attempts ||
+    (stop_when_stuck && isStuck([...judged, standing])) ||
+    !canRework(context.plan, nodeId, gate, subject)
   )
 }
 
 /** Why a person has to look at a result that was passed. */
 function doubtIn(
-  { active }: DecisionContext,
+  { active, limits }: DecisionContext,
   planNode: PlanNode,
   subject: StagedSubject,
   { gate, licence }: VerificationAttempt,
   { confidence }: Judgement,
 ): EscalationReason | undefined {
-  const { auto_commit, licence: wanted, min_confidence, allow_hidden } = boundGateAt(active, gate).gate.gate_behaviour
+  const { auto_commit, licence: wanted, allow_hidden, ...behaviour } = boundGateAt(active, gate).gate.gate_behaviour
+  const { min_confidence = limits.confidence.floor } = behaviour
   const isLicensed = licence !== undefined && licence.n >= wanted.min_n && licence.lower >= wanted.lower_bound
   if (auto_commit === 'licensed' && !isLicensed) return 'unlicensed'
   // R-VERIFY-9: a critic that is not sure is looked after like an actor that is not.

@@ -50,6 +50,8 @@ export type Vote = {
   readonly childRunId: string
   /** `provider:model`. */
   readonly model?: string
+  /** Cast in the round that judged what the targeted one had left out. */
+  readonly confirming?: true
 }
 
 /** A verifier that gave no vote, and why; never its own words. */
@@ -93,6 +95,8 @@ export type Feedback = {
   readonly attempt: number
   readonly dimensions: readonly string[]
   readonly findings: readonly Omit<Finding, 'source'>[]
+  /** The result that was sent back, as it may be shown. */
+  readonly previous?: Json
   /** A person's own words. */
   readonly note?: Json
 }

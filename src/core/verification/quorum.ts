@@ -50,12 +50,16 @@ function judgementOf(
   const votes = votesOf(seats)
   const findings = [...settled.findings, ...votes.flatMap(vote => vote.findings)]
   const passes = because === 'quorum'
-  const hasWarning = findings.some(({ classification }) => classification === 'warning')
+  const scores = scoresOf(judged, settled, votes)
+  // What was outvoted, and a mean that is short of its threshold, are there for whoever relies on the pass.
+  const isClean =
+    findings.every(({ classification }) => classification === 'advisory') &&
+    judged.every(({ dimension, pass_threshold }) => (own(scores, dimension) ?? pass_threshold) >= pass_threshold)
   // The probes' word is not the verifiers', who may have said the opposite.
-  const confidence = because === 'failed-probes' ? undefined : confidenceOf(gate, votes, passes)
+  const confidence = because === 'failed-probes' ? undefined : confidenceOf(votes, passes)
   return {
-    verdict: passes ? (hasWarning ? 'conditional_pass' : 'pass') : 'fail',
-    scores: scoresOf(judged, settled, votes),
+    verdict: passes ? (isClean ? 'pass' : 'conditional_pass') : 'fail',
+    scores,
     findings,
     quorum: {
       votes: votes.length,
@@ -80,15 +84,14 @@ function scoresOf(judged: readonly Criterion[], settled: Settled, votes: readonl
   )
 }
 
-/** How far the votes agree with the verdict, times how sure they say they are. A lone one that does not say tells nothing. */
-function confidenceOf(gate: Gate, votes: readonly Vote[], passes: boolean): number | undefined {
-  const stated = votes.flatMap(({ confidence }) => (confidence === undefined ? [] : [{ value: confidence, weight: 1 }]))
-  if (votes.length <= 1 && stated.length === 0) return undefined
-  const byWeight = gate.multi_verifier.quorum_strategy === 'weighted'
-  const agreeing = weightedMean(
-    votes.map(vote => ({ value: isPassing(vote) === passes ? 1 : 0, weight: byWeight ? vote.weight : 1 })),
+/** R-VERIFY-9: the mean of what those on the winning side say; where none of them says it, nobody knows. */
+export function confidenceOf(votes: readonly Vote[], passes: boolean): number | undefined {
+  const winning = votes.filter(vote => isPassing(vote) === passes)
+  const stated = winning.flatMap(({ confidence }) =>
+    confidence === undefined ? [] : [{ value: confidence, weight: 1 }],
   )
-  return agreeing === undefined ? undefined : rounded(agreeing * (weightedMean(stated) ?? 1))
+  const mean = weightedMean(stated)
+  return mean === undefined ? undefined : rounded(mean)
 }
 
 /** A verifier's place at the table, with its vote if it gave one. */

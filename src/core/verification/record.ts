@@ -85,15 +85,16 @@ type Circumstances = Pick<
 
 type Attempted = Circumstances & {
   readonly bound: BoundGate
-  readonly answers: Ballot['answers']
+  /** What verifiers answered, by round. */
+  readonly rounds: readonly Ballot['answers'][]
   readonly judgement: Judgement
-  /** That were judged this time. */
+  /** That were judged of this result. */
   readonly dimensions: readonly string[]
 }
 
-export function recordOf({ bound, answers, judgement, dimensions, ...circumstances }: Attempted): VerificationRecord {
+export function recordOf({ bound, rounds, judgement, dimensions, ...circumstances }: Attempted): VerificationRecord {
   const { gate, version, hash } = bound
-  const votes = answers.filter(isVote)
+  const votes = rounds.map(answers => answers.filter(isVote))
   return {
     ...circumstances,
     gateId: gate.gate_id,
@@ -103,11 +104,11 @@ export function recordOf({ bound, answers, judgement, dimensions, ...circumstanc
     verdict: judgement.verdict,
     criteria: gate.evaluation_criteria.map(criterion => criterionResult(criterion, dimensions, judgement)),
     findings: judgement.findings,
-    votes,
-    faults: answers.filter(isFault),
+    votes: votes.flatMap((cast, k) => (k === 0 ? cast : cast.map(vote => ({ ...vote, confirming: true as const })))),
+    faults: rounds.flat().filter(isFault),
     quorum: judgement.quorum,
     ...(judgement.confidence === undefined ? {} : { confidence: judgement.confidence }),
-    ...(shareModel(votes) ? { sharedModel: true } : {}),
+    ...(votes.some(shareModel) ? { sharedModel: true } : {}),
   }
 }
 

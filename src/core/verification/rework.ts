@@ -2,7 +2,7 @@ import { closeInvocation } from '../invocation/lifecycle.js'
 import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
 import type { DecisionContext } from '../run/decision-context.js'
-import { reworkBreach } from '../run/limits.js'
+import { reworkLimit } from '../run/limits.js'
 import { failAttempt } from '../run/node-lifecycle.js'
 import { nodeAt } from '../run/state.js'
 import { stop } from '../run/stop.js'
@@ -27,6 +27,15 @@ export function canRework(
   return point !== 'run' || (phase !== undefined && AGAIN.has(phase.type.typeId))
 }
 
+/** Whether the supervisor says who works again; the host sends nothing back by itself then. */
+const isSupervisors = ({ gate_behaviour }: Gate, { point }: Pick<StagedSubject, 'point'>): boolean =>
+  gate_behaviour.rework === 'supervisor' && point === 'harvest'
+
+/** R-DWS-34: whether the run's bound leaves room for one more rework. A bound never forces a merge. */
+export const maySendBack = (context: DecisionContext, gate: Gate, subject: Pick<StagedSubject, 'point'>): boolean =>
+  isSupervisors(gate, subject) ||
+  (context.active.gated?.reworks ?? 0) < reworkLimit(context.plan, context.active, context.limits)
+
 const gatingOf = (
   context: DecisionContext,
   { index }: PlanNode,
@@ -42,12 +51,9 @@ const gatingOf = (
 export function requestRework(context: DecisionContext, planNode: PlanNode, feedback: Feedback, cause: number): void {
   const { gating, subject } = gatingOf(context, planNode)
   const { gate } = boundGateAt(context.active, gating.gate)
-  const { rework, reverification } = gate.gate_behaviour
-  if (rework === 'supervisor' && subject.point === 'harvest')
+  const { reverification } = gate.gate_behaviour
+  if (isSupervisors(gate, subject))
     return tellWithheld(context, planNode, 'revise', feedback.dimensions.length, cause, feedback)
-  // R-DWS-34: one more turn, beneath the same bound.
-  const breach = reworkBreach(context.active, context.limits, planNode.node.id)
-  if (breach) return stop(context, breach)
   const isExit = subject.point === 'run'
   const due = subject.point === 'node' ? (closeInvocation(context, planNode, 'completed', cause) ?? cause) : cause
   context.emit({

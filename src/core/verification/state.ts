@@ -4,6 +4,7 @@ import { absent } from '../present.js'
 import type { RunBase } from '../run/state.js'
 import type { BoundGate } from './gate.js'
 import type { Fault, Feedback, Vote as Judged, ProbeResult, Standing } from './judgement.js'
+import type { PassLabel } from './label.js'
 
 /** What the results of a run are held to, and what has become of them. */
 export type Gated = {
@@ -11,7 +12,7 @@ export type Gated = {
   readonly gates: readonly BoundGate[]
   /** What gates have said, by the place where they said it. */
   readonly slots: { readonly [slot: string]: Slot }
-  /** Times work was sent back; each uses up a turn of the loop (R-DWS-34). */
+  /** Times that the host sent work back; bounded for the whole run (R-DWS-34). */
   readonly reworks: number
   /** What workers and agents that work again are told, by node, and worker where it is one's. */
   readonly feedback: { readonly [place: string]: Feedback }
@@ -29,6 +30,8 @@ export type Slot = {
   /** What was judged last, and how (R-VERIFY-21). */
   readonly target: string
   readonly verdict?: 'pass' | 'fail' | 'revise'
+  /** With a pass: what may be said of the result. */
+  readonly label?: PassLabel
   /** When the work was handed over whose verdict that is: sequence of its `node.started`. */
   readonly since: number
   /** What it was judged by; where that was not a pass, what it did not meet. */
@@ -67,12 +70,16 @@ export type VerificationAttempt = {
   /** Sequence of the event that brought the result: the cause of the verdict. */
   readonly subject: number
   readonly resultHash: string
+  /** Keys that are judged in the present round. */
   readonly dimensions: readonly string[]
+  /** The targeted round, once what it has left out is being judged. */
+  readonly targeted?: { readonly dimensions: readonly string[]; readonly verifiers: readonly VerifierState[] }
   readonly evidence: readonly ProbeResult[]
   readonly licence?: { readonly n: number; readonly lower: number }
   readonly effectiveVotes?: number
-  /** Which time the verifiers are asked. */
+  /** Which time verifiers are asked, and which was the first time for the present dimensions. */
   readonly round: number
+  readonly firstRound: number
   readonly verifiers: readonly VerifierState[]
   /** The verdict has been told; what follows from it is a person's to say. Sequence of the artifact with all of it. */
   readonly rendered?: number

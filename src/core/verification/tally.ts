@@ -7,8 +7,9 @@ import { subjectOf } from './attempt.js'
 import { settledBy } from './evidence.js'
 import { type BoundGate, type Gate, verifiersOf } from './gate.js'
 import type { Fault, Judgement, Vote } from './judgement.js'
-import { judgeVotes } from './quorum.js'
+import { confidenceOf, judgeVotes } from './quorum.js'
 import type { VerificationAttempt } from './state.js'
+import { isVote } from './vote.js'
 
 /** Who gives the k-th vote, and what it weighs. */
 export function verifierAt(gate: Gate, k: number): { agentId: string; weight: number } {
@@ -17,15 +18,47 @@ export function verifierAt(gate: Gate, k: number): { agentId: string; weight: nu
 }
 
 /** What each of them has said, as far as it has. */
-export const answersOf = ({ verifiers }: VerificationAttempt): (Vote | Fault | undefined)[] =>
+export const answersOf = ({ verifiers }: Pick<VerificationAttempt, 'verifiers'>): (Vote | Fault | undefined)[] =>
   verifiers.map(judge => (judge.is === 'voted' ? judge.vote : judge.is === 'faulted' ? judge.fault : undefined))
 
-/** How the vote stands. */
-export const tallyVotes = ({ gate }: BoundGate, gating: VerificationAttempt): Judgement | 'open' | 'undecided' =>
+/** How the vote of the present round stands. */
+export const tallyVotes = (
+  { gate }: BoundGate,
+  gating: Pick<VerificationAttempt, 'dimensions' | 'verifiers' | 'evidence'>,
+): Judgement | 'open' | 'undecided' =>
   judgeVotes(gate, gating.dimensions, {
     settled: settledBy(gate, gating.dimensions, gating.evidence),
     answers: answersOf(gating),
   })
+
+/** What has been judged of this result, or is about to be. */
+export const judgedIn = ({ targeted, dimensions }: VerificationAttempt): readonly string[] => [
+  ...(targeted?.dimensions ?? []),
+  ...dimensions,
+]
+
+/** What the rounds of an attempt come to: it passes where each of them has passed, and what anybody found is kept. */
+export function wholeOf(bound: BoundGate, gating: VerificationAttempt, judgement: Judgement): Judgement {
+  const { targeted, evidence } = gating
+  if (targeted === undefined) return judgement
+  const first = tallyVotes(bound, { ...targeted, evidence })
+  if (typeof first === 'string') return judgement
+  const { confidence: _, ...told } = judgement
+  const votes = [...answersOf(targeted), ...answersOf(gating)].filter(isVote)
+  const confidence = judgement.verdict === 'fail' ? judgement.confidence : confidenceOf(votes, true)
+  return {
+    ...told,
+    verdict: judgement.verdict === 'pass' ? first.verdict : judgement.verdict,
+    scores: { ...first.scores, ...judgement.scores },
+    findings: [...first.findings, ...judgement.findings],
+    quorum: {
+      votes: first.quorum.votes + judgement.quorum.votes,
+      passVotes: first.quorum.passVotes + judgement.quorum.passVotes,
+      needed: first.quorum.needed + judgement.quorum.needed,
+    },
+    ...(confidence === undefined ? {} : { confidence }),
+  }
+}
 
 /** Whoever did the work is no judge of it, unless the gate says so (R-VERIFY-7, contract agents §29 A13). */
 export function isSelf({ plan, active }: DecisionContext, { index }: PlanNode, agentId: string): boolean {

@@ -4,10 +4,13 @@ import { nodeAt } from '../run/state.js'
 import { gatingIn } from '../run/waiting.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { Gate } from './gate.js'
+import type { PassLabel } from './label.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
-import { isSelf, verifierAt } from './tally.js'
+import { isSelf, judgedIn, verifierAt } from './tally.js'
 
 type Said = {
+  /** With a pass: what may be said of the result. */
+  readonly label?: PassLabel
   readonly confidence?: number
   readonly keys?: readonly string[]
   /** A person's word in place of the verifiers', or beside it. */
@@ -24,10 +27,10 @@ export function tellVerdict(
   planNode: PlanNode,
   gating: VerificationAttempt,
   verdict: 'pass' | 'fail' | 'revise',
-  { confidence, keys = [], by, why, isOverride, isHosts }: Said = {},
+  { confidence, keys = [], label, by, why, isOverride, isHosts }: Said = {},
 ): number {
   const { gate } = boundGateAt(context.active, gating.gate)
-  const { dimensions, target, attempt, resultHash, subject } = gating
+  const { target, attempt, resultHash, subject } = gating
   const isSelf = isSelfJudged(context, planNode, gating)
   const record = gatingIn(nodeAt(context.active, planNode.index))?.rendered
   return context.emit({
@@ -38,13 +41,14 @@ export function tellVerdict(
       target,
       verdict,
       // R-VERIFY-8
-      criteria: [...dimensions, ...(isSelf ? ['self-verification'] : []), ...keys],
+      criteria: [...judgedIn(gating), ...(isSelf ? ['self-verification'] : []), ...keys],
       ...(confidence === undefined ? {} : { confidence }),
     },
     secret: {
       gateId: gate.gate_id,
       attempt,
       resultHash,
+      ...(label ? { label } : {}),
       ...(record === undefined ? {} : { record }),
       ...(by === undefined ? {} : { by }),
       ...(why === undefined ? {} : { why }),

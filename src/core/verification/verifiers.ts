@@ -94,7 +94,9 @@ export function verifierEnded(context: DecisionContext, input: OutcomeOf<'ChildE
   const bound = boundGateAt(context.active, gating.gate)
   const { agentId, weight } = verifierAt(bound.gate, k)
   const model = input.models?.[0]
-  const verifier = { agentId, weight, childRunId, position: k, ...(model === undefined ? {} : { model }) }
+  // Findings of both rounds of an attempt stand side by side.
+  const position = k + (gating.targeted?.verifiers.length ?? 0)
+  const verifier = { agentId, weight, childRunId, position, ...(model === undefined ? {} : { model }) }
   const heard = status === 'completed' ? voteIn(variables.verification) : undefined
   const asked = askedOf(bound.gate, gating.dimensions)
   const read = heard && voteOf(bound, asked, verifier, heard.result, heard.confidence)

@@ -1,0 +1,30 @@
+/**
+ * What is said about a result, everywhere in the same word (docs/contract/verification.md).
+ *
+ * - `verified`: verifiers have passed every dimension of the gate for exactly this result.
+ * - `conditional`: the same, and there are warnings, or somebody was outvoted.
+ * - `verified in part`: they have passed what they were asked; some dimensions were not judged for this result.
+ * - `accepted`: a person let it pass where the verifiers did not, could not, or could not see all of it.
+ * - `forced`: it failed its last attempt and was let through all the same, as the gate says.
+ * - `unverified`: no blocking gate has let it pass.
+ */
+export const RESULT_LABELS = [
+  'verified',
+  'conditional',
+  'accepted',
+  'verified in part',
+  'forced',
+  'unverified',
+] as const
+export type ResultLabel = (typeof RESULT_LABELS)[number]
+
+/** Of a result that a gate has let pass. */
+export type PassLabel = Exclude<ResultLabel, 'unverified'>
+
+/** Whether everything that the gate asks was judged for this result, by its verifiers or by a person. */
+export const isWhole = (label: PassLabel | undefined): boolean =>
+  label === 'verified' || label === 'conditional' || label === 'accepted'
+
+/** Of a result that several gates have let pass: what can be said of all of them. */
+export const weakestOf = (labels: readonly ResultLabel[]): ResultLabel =>
+  RESULT_LABELS.findLast(label => labels.includes(label)) ?? 'unverified'
