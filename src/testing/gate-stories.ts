@@ -85,9 +85,10 @@ export const blocker = (
 /** What a verifier that was asked says; by default that all is well. */
 export function voteOf(run: Scenario, childRunId: string, { score = 10, findings = [], ...said }: Said = {}) {
   const nodeId = nodeOf(run, childRunId)
-  const asked = run.log.findLast(event => event.type === 'dws.verification.started' && event.nodeId === nodeId)
-  const criteria = asked?.type === 'dws.verification.started' ? asked.payload.criteria : []
-  const scores = said.scores ?? Object.fromEntries(criteria.map(dimension => [dimension, score]))
+  const criteria = run.log.flatMap(event =>
+    isAsking(event) && event.nodeId === nodeId ? [event.payload.criteria] : [],
+  )
+  const scores = said.scores ?? Object.fromEntries((criteria.at(-1) ?? []).map(dimension => [dimension, score]))
   const { confidence, spent, model } = said
   const verification = { result: { scores, findings }, ...(confidence === undefined ? {} : { confidence }) }
   return {
@@ -101,6 +102,10 @@ export function voteOf(run: Scenario, childRunId: string, { score = 10, findings
     ...(model === undefined ? {} : { models: [model] }),
   }
 }
+
+/** Where it is said what verifiers are asked. */
+const isAsking = (event: Recorded) =>
+  event.type === 'dws.verification.started' || event.type === 'assay.verification.confirming'
 
 const nodeOf = (run: Scenario, childRunId: string): string => {
   const started = run.log.find(
@@ -140,9 +145,16 @@ export function faults(
   })
 }
 
-/** Evidence, verifiers and their votes, all of them the same. */
+/** Evidence, verifiers and their votes, all of them the same, in every round of the attempt. */
 export function judged(run: Scenario, said: Said = {}, known: Known = {}): Scenario {
-  convenes(inspects(run, known))
+  inspects(run, known)
+  while (verifiersOwed(run).length > 0) polled(run, said)
+  return run
+}
+
+/** One round of votes, all of them the same. */
+export function polled(run: Scenario, said: Said = {}): Scenario {
+  convenes(run)
   for (const { childRunId } of owedOf(run, 'watch-child').filter(({ wanted }) => wanted[0] === 'verification'))
     if (run.state.phase === 'active') run.when(voteOf(run, childRunId, said))
   return run

@@ -26,6 +26,7 @@ export const EVENT_TYPES: { readonly [Type in RunEvent['type']]: 'recorded' | { 
   'assay.rework.began': 'recorded',
   'assay.run.forked': 'recorded',
   'assay.stop.requested': 'recorded',
+  'assay.verification.confirming': 'recorded',
   'assay.verification.held': 'recorded',
   'assay.verification.resumed': 'recorded',
   'assay.verifier.began': 'recorded',

@@ -26,7 +26,7 @@ const begun = (behaviour: Partial<GateBehaviour>) =>
 const REASONS: { readonly [reason: string]: (more?: Partial<GateBehaviour>) => Scenario } = {
   unsettled: more => faults(convenes(inspects(begun({ retries: 0, ...more }))), 0),
   exhausted: more => {
-    const run = begun({ on_fail: 'escalate', max_attempts: 4, ...more })
+    const run = begun({ on_fail: 'escalate', max_attempts: 4, stop_when_stuck: true, ...more })
     for (const child of ['child-2', 'child-3']) works(judged(run, poor()), child, { x: child })
     return judged(run, poor())
   },

@@ -199,7 +199,7 @@ describe('what must not be seen', () => {
     expect(payloads(run, 'interrupt.requested')).toMatchObject([{ data: { reason: 'unseen' } }])
     expect(variables(run)).toEqual({ key: secret })
     run.when(answer('a', { action: 'accept' }))
-    expect(verdicts(run)).toMatchObject([{ verdict: 'pass', criteria: ['correctness', 'human-confirmed'] }])
+    expect(verdicts(run)).toMatchObject([{ verdict: 'pass', criteria: ['correctness', 'human-accepted'] }])
     expect(variables(run)).toEqual({ key: secret, got: secret })
   })
 

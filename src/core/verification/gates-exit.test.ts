@@ -183,20 +183,21 @@ describe('a gate at the exit of a workflow that hands work over', () => {
     expect(run.state).toMatchObject({ outcome: { status: 'completed' }, variables: { got: 2 } })
   })
 
-  it('R-DWS-34 A17: the turns of the supervisor and the times it was sent back have one bound', () => {
+  it('R-DWS-34 R-BOUND-2: the turns of the supervisor and the times it was sent back are bounded apart', () => {
     const run = given(loop([next('w'), terminate, next('w'), terminate])).start({}, { maxLoopIterations: 3 }, [
       exit('sup'),
     ])
     judged(works(run, 'child-1', { x: 1 }, { nodeId: 'dispatch' }), poor())
+    works(run, 'child-2', { x: 2 }, { nodeId: 'dispatch' })
     expect(run.state).toMatchObject({ outcome: { status: 'failed', error: { code: 'loop_limit_exceeded' } } })
     expect(payloads(run, 'cap.breached')).toMatchObject([{ kind: 'loop-iterations', limit: 3, observed: 4 }])
   })
 
-  it('R-DWS-34 A17: a rework that is one too many is not begun', () => {
-    const run = given(loop([next('w'), terminate])).start({}, { maxLoopIterations: 2 }, [exit('sup')])
-    judged(works(run, 'child-1', { x: 1 }, { nodeId: 'dispatch' }), poor())
-    expect(verdicts(run)).toMatchObject([{ verdict: 'revise' }])
-    expect(eventsOf(run, 'assay.rework.began')).toEqual([])
-    expect(run.told().slice(-2)).toEqual(['cap.breached sup', 'run.failed'])
+  it('R-DWS-34: where nobody takes turns, the bound of turns is none for reworks', () => {
+    const many = exit('s', { behaviour: { max_attempts: 3 } })
+    const run = given({ nodes: { s: worker('w') } }).start({}, { maxLoopIterations: 1 }, [many])
+    for (const child of ['child-1', 'child-2', 'child-3']) judged(works(run, child, { x: 1 }, { nodeId: 's' }), poor())
+    expect(verdicts(run).map(({ verdict }) => verdict)).toEqual(['revise', 'revise', 'fail'])
+    expect(run.state).toMatchObject({ outcome: { status: 'failed', error: { code: 'verification_failed' } } })
   })
 })

@@ -59,13 +59,15 @@ describe('several verifiers', () => {
     const run = votes(votes(hearing(three({ quorum: { early_stop: false } })), 0), 1, poor())
     expect(verdicts(run)).toEqual([])
     votes(run, 2)
-    expect(verdicts(run)).toMatchObject([{ agentId: 'host:gate:g1', verdict: 'pass', confidence: 0.666667 }])
+    expect(verdicts(run)).toEqual([
+      { agentId: 'host:gate:g1', target: 'child-1', verdict: 'pass', criteria: ['correctness'] },
+    ])
     expect(payloads(run, 'dws.verification.verdict_rendered')).toMatchObject([{ quorum: { votes: 3, passVotes: 2 } }])
   })
 
   it('R-DWS-25: what the minority found is kept', () => {
     const run = votes(votes(votes(hearing(three({ quorum: { early_stop: false } })), 0), 1, poor()), 2)
-    expect(recordsOf(run.log)[0]).toMatchObject({ verdict: 'pass', findings: [{ finding_id: 'v2-1' }] })
+    expect(recordsOf(run.log)[0]).toMatchObject({ verdict: 'conditional_pass', findings: [{ finding_id: 'v2-1' }] })
     expect(payloads(run, 'dws.verification.finding_issued')).toHaveLength(1)
   })
 

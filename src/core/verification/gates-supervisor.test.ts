@@ -83,18 +83,45 @@ describe('a supervisor that ends while a gate stands against it', () => {
 })
 
 describe('the bound of the loop', () => {
-  it('R-DWS-34 R-VERIFY-14: work that is sent back is a turn', () => {
-    const many = gateAt('dispatch', 'phase_exit', { behaviour: { max_attempts: 9 } })
-    const run = led([next('w'), end()], many, { maxLoopIterations: 2 })
+  const many = (on_fail: 'reject' | 'escalate' | 'conditional_pass') =>
+    gateAt('dispatch', 'phase_exit', { behaviour: { max_attempts: 9, on_fail } })
+
+  it.each(['reject', 'conditional_pass'] as const)(
+    'R-DWS-34 R-VERIFY-14 R-BOUND-2: the rework over the bound is not begun, and nothing is merged (%s)',
+    on_fail => {
+      const run = led([next('w'), end(['w', false])], many(on_fail), { maxLoopIterations: 2 })
+      judged(brings(run, 'c1'), poor(2))
+      judged(brings(run, 'c2'), poor(3))
+      judged(brings(run, 'c3'), poor(4))
+      expect(verdicts(run).map(({ verdict }) => verdict)).toEqual(['revise', 'revise', 'fail'])
+      expect(payloads(run, 'assay.rework.began')).toHaveLength(2)
+      expect(payloads(run, 'cap.breached')).toEqual([])
+      expect(payloads(run, 'output.harvested')).toEqual([])
+      // The supervisor has its next turn, which is its second.
+      expect(run.state).toMatchObject({ orchestrator: { iteration: 2 } })
+      expect(run.state).toMatchObject({ outcome: { status: 'completed', goalSatisfied: false } })
+    },
+  )
+
+  it('R-DWS-34: at the bound a person is asked where the gate says so, and cannot have it done again', () => {
+    const run = led([next('w'), end()], many('escalate'), { maxLoopIterations: 1 })
     judged(brings(run, 'c1'), poor(2))
     judged(brings(run, 'c2'), poor(3))
-    expect(verdicts(run).map(({ verdict }) => verdict)).toEqual(['revise', 'revise'])
-    expect(run.state).toMatchObject({ outcome: { status: 'failed', error: { code: 'loop_limit_exceeded' } } })
-    expect(payloads(run, 'cap.breached')).toMatchObject([{ kind: 'loop-iterations', limit: 2, observed: 3 }])
-    expect(payloads(run, 'output.harvested')).toEqual([])
+    expect(payloads(run, 'interrupt.requested')).toMatchObject([
+      { data: { reason: 'exhausted', actions: ['accept', 'reject'] } },
+    ])
   })
 
-  it('R-DWS-34: so is the next turn of a supervisor that has it done again', () => {
+  it('R-BOUND-2: turns are counted apart from reworks', () => {
+    const run = led([next('w'), end()], many('reject'), { maxLoopIterations: 2 })
+    judged(brings(run, 'c1'), poor(2))
+    judged(brings(run, 'c2'), poor(3))
+    judged(brings(run, 'c3'))
+    expect(payloads(run, 'runOrchestrator.decided').map(({ iteration }) => iteration)).toEqual([1, 2])
+    expect(run.state).toMatchObject({ outcome: { status: 'completed' } })
+  })
+
+  it('R-DWS-34: a supervisor that has it done again takes a turn for it', () => {
     const run = led([next('w'), next('w'), end()], asks, { maxLoopIterations: 2 })
     judged(brings(run, 'c1'), poor())
     judged(brings(run, 'c2'))

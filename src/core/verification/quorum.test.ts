@@ -155,7 +155,7 @@ describe('what is told of a judgement', () => {
     const blocking = vote({ a: 1, b: 1 }, { verdict: 'fail', findings: [finding('b', 'blocking', 'v3-1')] })
     const advice = vote({ a: 1, b: 1 }, { findings: [finding('a', 'advisory', 'v1-1')] })
     const { verdict, findings, quorum, failed } = told([advice, pass(), blocking])
-    expect(verdict).toBe('pass')
+    expect(verdict).toBe('conditional_pass')
     expect(findings.map(({ finding_id }) => finding_id)).toEqual(['v1-1', 'v3-1'])
     expect(quorum).toEqual({ votes: 3, passVotes: 2, needed: 2 })
     expect(failed).toEqual([])
@@ -167,6 +167,14 @@ describe('what is told of a judgement', () => {
     expect(told([warned, pass(), fail()]).verdict).toBe('conditional_pass')
     expect(told([pass(), pass(), outvoted]).verdict).toBe('conditional_pass')
     expect(told([warned, fail(), fail()]).verdict).toBe('fail')
+  })
+
+  it('R-DWS-16: a pass over a mean below its threshold is conditional', () => {
+    const low = vote({ a: 0, b: 1 }, { verdict: 'fail' })
+    const { verdict, scores } = told([vote({ a: 0.5, b: 1 }), vote({ a: 0.5, b: 1 }), low])
+    expect(scores.a).toBeLessThan(0.5)
+    expect(verdict).toBe('conditional_pass')
+    expect(told([pass(), pass(), vote({ a: 1, b: 0.4 }, { verdict: 'fail' })]).verdict).toBe('pass')
   })
 
   it('R-DWS-23: a fail names what any of its votes found wanting', () => {
@@ -200,19 +208,19 @@ describe('what is told of a judgement', () => {
     ['one that does not say how sure it is', [pass()], gate(CRITERIA), undefined],
     ['one that does', [sure(pass(), 0.8)], gate(CRITERIA), 0.8],
     ['one that is sure of a fail', [sure(fail(), 0.9)], gate(CRITERIA), 0.9],
-    ['three that agree and do not say', [pass(), pass(), pass()], three, 1],
-    ['two of three', [pass(), pass(), fail()], three, 0.666667],
-    ['two of three, of whom some say', [sure(pass(), 0.9), pass(), sure(fail(), 0.3)], three, 0.4],
-    ['two of three that fail', [fail(), fail(), pass()], three, 0.666667],
+    ['three that agree and do not say', [pass(), pass(), pass()], three, undefined],
+    ['the share of votes is none', [pass(), pass(), fail()], three, undefined],
+    ['those on the winning side who say', [sure(pass(), 0.9), pass(), sure(fail(), 0.3)], three, 0.9],
+    ['the winning side may be the one that fails', [sure(fail(), 0.4), sure(fail(), 0.6), sure(pass(), 1)], three, 0.5],
+    ['only the losing side says', [fail(), fail(), sure(pass(), 1)], three, undefined],
     ['a fault is no vote', [sure(pass(), 0.9), sure(pass(), 0.7), fault()], three, 0.8],
     [
-      'weights count where the quorum weighs',
-      [pass(6), fail(3), fail(1)],
+      'each says it for itself, whatever it weighs',
+      [sure(pass(6), 0.4), sure(pass(3), 0.8), fail(1)],
       gate(CRITERIA, { verifier_count: 3, quorum_strategy: 'weighted' }),
       0.6,
     ],
-    ['and only there', [pass(6), pass(3), fail(1)], three, 0.666667],
-  ])('confidence: %s', (_, answers, of, expected) => {
+  ])('R-VERIFY-9 confidence: %s', (_, answers, of, expected) => {
     expect(told(answers, of).confidence).toBe(expected)
   })
 })

@@ -19,7 +19,7 @@ function recorded(answers: Ballot['answers'], dimensions: readonly string[]) {
     resultHash: 'h',
     output: { text: 'x' },
     evidence: [],
-    answers,
+    rounds: [answers],
     judgement,
     dimensions,
     standing: { attempt: 2, blocking: 0, score: 1 },
