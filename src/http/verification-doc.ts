@@ -1,13 +1,11 @@
 import type { Classification } from '../core/verification/judgement.js'
+import { labelTold, type PassLabel, type ResultLabel } from '../core/verification/label.js'
 import type { VerificationRecord } from '../core/verification/record.js'
 import type { Verification } from '../engine/queries/verifications.js'
 import { spentOf } from '../wire/spent.js'
 import type { VerificationSummary } from '../wire/verification.js'
 
 /** An attempt at a gate as readers see it. */
-
-/** Who a verdict is by that a person gave in place of the verifiers. */
-const HUMAN_OVERRIDE = 'host:human-override'
 
 export const verificationSummary = (one: Verification): VerificationSummary => ({
   ...sharedBy(one),
@@ -35,6 +33,7 @@ export function verificationAnswer(one: Verification) {
 
 function sharedBy({ n, at, record, verified, best }: Verification) {
   const { gateId, gateName, attempt, nodeId, workerId, target, verdict, confidence, cost } = record
+  const label = labelOf(record, verified)
   return {
     n,
     at: new Date(at).toISOString(),
@@ -49,8 +48,8 @@ function sharedBy({ n, at, record, verified, best }: Verification) {
     scores: scoresOf(record),
     ...(confidence !== undefined && { confidence }),
     ...(cost && { cost: spentOf(cost) }),
-    verified: verified?.verdict === 'pass',
-    label: labelOf(record, verified),
+    verified: label === 'verified' || label === 'conditional',
+    label,
     ...(best && { best }),
   }
 }
@@ -58,14 +57,16 @@ function sharedBy({ n, at, record, verified, best }: Verification) {
 const scoresOf = ({ criteria }: VerificationRecord): { [dimension: string]: number } =>
   Object.fromEntries(criteria.flatMap(({ dimension, score }) => (score === undefined ? [] : [[dimension, score]])))
 
-/** Why the result may be relied on, or that it may not. */
-export function labelOf(
-  { forced }: VerificationRecord,
-  verified: Pick<NonNullable<Verification['verified']>, 'verdict' | 'agentId'> | undefined,
-): VerificationSummary['label'] {
-  if (verified?.verdict !== 'pass') return 'unverified'
-  if (verified.agentId === HUMAN_OVERRIDE) return 'human-override'
-  return forced ? 'forced' : 'verified'
+/** What may be said of the result. Of verdicts that older hosts told without a label, what their record shows. */
+export function labelOf(record: VerificationRecord, verified: Verification['verified']): ResultLabel {
+  return (verified && labelTold(verified, verified.label ?? labelBefore(record))) ?? 'unverified'
+}
+
+function labelBefore({ forced, criteria, verdict, blocking }: VerificationRecord): PassLabel | undefined {
+  if (blocking === false) return undefined
+  if (forced) return 'forced'
+  if (criteria.some(({ settledBy }) => settledBy === 'earlier')) return 'verified in part'
+  return verdict === 'pass' ? 'verified' : 'conditional'
 }
 
 function countsOf({ findings }: VerificationRecord): VerificationSummary['findings'] {

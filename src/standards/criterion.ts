@@ -18,7 +18,7 @@ import {
 } from './reader.js'
 
 /** The host adds these to the keys of a verdict itself (contract agents §23.2, A13). */
-const RESERVED = ['human-override', 'human-confirmed', 'no-answer', 'self-verification']
+const RESERVED = ['human-override', 'human-confirmed', 'human-accepted', 'no-answer', 'self-verification']
 
 /** R-DWS-30: what the usual dimensions ask, where the gate does not say. */
 const USUAL: { readonly [dimension: string]: string } = {

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
+import { RESULT_LABELS } from '../core/verification/label.js'
 import { RunId, Timestamp } from './ids.js'
 import { OneOf } from './one-of.js'
-import { DWS_VERDICTS, RESULT_LABELS, VERDICTS } from './verification.js'
+import { DWS_VERDICTS, VERDICTS } from './verification.js'
 
 const Count = Type.Integer({ minimum: 0 })
 const Share = Type.Number({ minimum: 0, maximum: 1 })

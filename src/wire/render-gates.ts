@@ -14,19 +14,18 @@ type Criteria = NonNullable<Convergence['successCriteria']>
 /** R-VERIFY-19. Absent while nothing has been judged, and nothing said of the goal. */
 export function renderConvergence(state: Existing): Pick<RunSnapshot, 'convergence'> {
   const criteria = criteriaOf(state)
-  const verdicts = Object.values(state.gated?.slots ?? {}).flatMap(({ target, verdict }) =>
-    verdict === undefined ? [] : [{ target, verdict }],
+  const verdicts = Object.values(state.gated?.slots ?? {}).flatMap(({ target, verdict, label }) =>
+    verdict === undefined ? [] : [{ target, verdict, ...(label && { label }) }],
   )
   const outcome = state.phase === 'ended' && state.outcome.status === 'completed' ? state.outcome : undefined
-  const told = outcome?.goalSatisfied
-  if (criteria === undefined && verdicts.length === 0 && told === undefined) return {}
-  const isReached = (criteria ?? []).every(({ met }) => met) && verdicts.every(({ verdict }) => verdict === 'pass')
+  const { goalSatisfied, against } = outcome ?? {}
+  if (criteria === undefined && verdicts.length === 0 && goalSatisfied === undefined) return {}
   return {
     convergence: {
       ...(criteria && { successCriteria: criteria }),
-      // A run that has not completed has satisfied nothing yet.
-      goalSatisfied: outcome !== undefined && (told ?? isReached),
+      ...(goalSatisfied !== undefined && { goalSatisfied }),
       verdicts,
+      ...(against && { against: [...against] }),
     },
   }
 }
@@ -42,7 +41,7 @@ function criteriaOf(state: Existing): Criteria | undefined {
 /** In the order in which they were first judged. */
 export function renderGates({ gated }: Pick<RunBase, 'gated'>): GateSnapshot[] {
   return Object.values(gated?.slots ?? {}).map(
-    ({ gateId, nodeId, workerId, target, verdict, attempts }): GateSnapshot => {
+    ({ gateId, nodeId, workerId, target, verdict, label, attempts }): GateSnapshot => {
       const latest = attempts.at(-1)
       return {
         gateId,
@@ -50,6 +49,7 @@ export function renderGates({ gated }: Pick<RunBase, 'gated'>): GateSnapshot[] {
         ...(workerId !== undefined && { workerId }),
         target,
         ...(verdict !== undefined && { verdict }),
+        ...(label !== undefined && { label }),
         attempts: attempts.length,
         ...(latest && { blocking: latest.blocking }),
       }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { CLASSIFICATIONS, EVIDENCE_TYPES } from '../core/verification/judgement.js'
+import { RESULT_LABELS } from '../core/verification/label.js'
 import { RunId, Timestamp } from './ids.js'
 import { OneOf } from './one-of.js'
 
@@ -10,6 +11,9 @@ const Share = Type.Number({ minimum: 0, maximum: 1 })
 export const Spent = Type.Object({ tokens: Count, costUsd: Amount, toolCalls: Count, retries: Count })
 
 export const VERDICTS = ['pass', 'fail', 'revise'] as const
+/** Of a result that a gate has let pass. */
+const PASS_LABELS = RESULT_LABELS.filter(label => label !== 'unverified')
+
 export const DWS_VERDICTS = ['pass', 'conditional_pass', 'fail'] as const
 
 /** Contract agents §11.3. */
@@ -20,12 +24,27 @@ export const Convergence = Type.Object(
         description: 'What the supervisor says of its goal, where it ended the loop with that',
       }),
     ),
-    goalSatisfied: Type.Boolean({
-      description: 'The run has completed and reached what it was for; a run that completed without is a give-up',
-    }),
-    verdicts: Type.Array(Type.Object({ target: Type.String(), verdict: OneOf(VERDICTS) }), {
-      description: 'The latest verdict over each result that a gate has judged',
-    }),
+    goalSatisfied: Type.Optional(
+      Type.Boolean({
+        description:
+          'Of a run that has completed. True: somebody said that it reached what it was for, and nothing stands against it. False: something does. Absent: nobody has said',
+      }),
+    ),
+    verdicts: Type.Array(
+      Type.Object({ target: Type.String(), verdict: OneOf(VERDICTS), label: Type.Optional(OneOf(PASS_LABELS)) }),
+      { description: 'The latest verdict over each result that a gate has judged' },
+    ),
+    against: Type.Optional(
+      Type.Array(
+        Type.Object({
+          what: OneOf(['fail', 'revise', 'forced', 'part', 'gave-up']),
+          nodeId: Type.String(),
+          workerId: Type.Optional(Type.String()),
+          gateId: Type.Optional(Type.String()),
+        }),
+        { description: 'Places whose work stands against the goal' },
+      ),
+    ),
   },
   { description: 'Whether what the run ended with is what was asked for' },
 )
@@ -38,12 +57,11 @@ export const GateSnapshot = Type.Object({
   workerId: Type.Optional(Type.String()),
   target: Type.String({ description: 'The child run, or the event, whose result was judged last' }),
   verdict: Type.Optional(OneOf(VERDICTS)),
+  label: Type.Optional(OneOf(PASS_LABELS, { description: 'With a pass: what may be said of the result' })),
   attempts: Count,
   blocking: Type.Optional(Type.Integer({ minimum: 0, description: 'Blocking findings of the latest attempt' })),
 })
 export type GateSnapshot = Static<typeof GateSnapshot>
-
-export const RESULT_LABELS = ['verified', 'forced', 'human-override', 'unverified'] as const
 
 const SUMMARY = {
   n: Type.Integer({ minimum: 1, description: 'The number by which it is asked for' }),
@@ -59,7 +77,9 @@ const SUMMARY = {
   scores: Type.Record(Type.String(), Type.Number()),
   confidence: Type.Optional(Share),
   cost: Type.Optional(Spent),
-  verified: Type.Boolean({ description: 'A pass holds for exactly this result' }),
+  verified: Type.Boolean({
+    description: 'Verifiers have passed every dimension of a blocking gate for exactly this result',
+  }),
   label: OneOf(RESULT_LABELS),
   best: Type.Optional(
     Type.Literal(true, { description: 'No attempt at this work passed, and none came nearer to passing' }),

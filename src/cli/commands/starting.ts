@@ -17,6 +17,7 @@ export type StartOptions = GlobalOptions & {
   readonly idempotencyKey?: string
   readonly wait?: true
   readonly follow?: true
+  readonly allowForced?: true
 }
 
 export const addStartOptions = (command: Command): Command =>
@@ -24,6 +25,7 @@ export const addStartOptions = (command: Command): Command =>
     .option('-c, --configurable <name=value|@file>', 'a run option such as recursionLimit=50', collectOption, [])
     .option('--idempotency-key <key>', 'a repeated command with the same key starts no second run', nonEmpty)
     .option('-w, --wait', 'wait for the end and print the outputs')
+    .option('--allow-forced', 'with --wait: a result that its gate let through without a pass is no failure')
     .option('-f, --follow', 'show every event as it happens, and wait for the end')
 
 function nonEmpty(value: string): string {
@@ -49,7 +51,12 @@ export async function seeThrough(
 ): Promise<void> {
   const json = options.json === true
   if (options.wait || options.follow) {
-    const view = { title: `${title} ${created.runId}`, quiet: !options.follow || json, json }
+    const view = {
+      title: `${title} ${created.runId}`,
+      quiet: !options.follow || json,
+      json,
+      allowForced: options.allowForced === true,
+    }
     cli.exit(await watchRun(cli.terminal, client, created.runId, view))
   } else if (json) printJson(cli.terminal, created)
   else {

@@ -105,7 +105,7 @@ async function originals(
   const { verdicts } = await client.listVerdicts(gateId, { limit: MOST_VERDICTS })
   const good = new Map(
     verdicts
-      .filter(({ label }) => label === 'verified' || label === 'human-override')
+      .filter(({ label }) => label === 'verified' || label === 'conditional' || label === 'accepted')
       .map(one => [one.resultHash, one.output as Json]),
   )
   if (good.size > 0) return [...good.values()].slice(0, fromRuns ?? USUAL_ORIGINALS)

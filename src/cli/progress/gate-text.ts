@@ -21,6 +21,8 @@ const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
   'assay.verification.held': told =>
     `${attemptOf(told)}: no quorum, ${count(told.votes, 'vote')} and ${count(told.faults, 'fault')}; asked again in ${spanText(Number(told.retryInMs))}`,
   'assay.verification.resumed': told => `${attemptOf(told)}: asked again, round ${told.round}`,
+  'assay.verification.confirming': told =>
+    `${attemptOf(told)}: now ${listOf(told.criteria)}, which the targeted round has left out`,
   'dws.verification.finding_issued': told =>
     `${attemptOf(told)}: ${told.classification} finding ${told.findingId} in ${told.dimension}`,
   'dws.verification.verdict_rendered': told => `${attemptOf(told)}: ${verdictOf(told)}`,
@@ -42,10 +44,11 @@ function judgesOf({ probes, probesFailed, verifiers }: Payload): string {
   return `${count(probes, 'probe')}${failed}, ${count(verifiers, 'verifier')}`
 }
 
-function verdictOf({ dwsVerdict, quorum, forced }: Payload): string {
+function verdictOf({ dwsVerdict, quorum, forced, label }: Payload): string {
   const { votes = 0, passVotes = 0 } = Object(quorum) as { votes?: number; passVotes?: number }
   const cast = votes > 0 ? `, ${passVotes} of ${count(votes, 'vote')} for it` : ''
-  return `${dwsVerdict}${cast}${forced ? ', let through all the same' : ''}`
+  const partly = label === 'verified in part' ? ', verified in part' : ''
+  return `${dwsVerdict}${cast}${forced ? ', let through all the same' : partly}`
 }
 
 /** What came of an attempt; undefined for all other events. */

@@ -2,8 +2,8 @@ import pc from 'picocolors'
 import type { AssayClient } from '../../client/assay-client.js'
 import type { AskedInterrupt, RunSnapshot } from '../../client/wire-shapes.js'
 import { mayWait } from '../../core/view/status.js'
-import { findingsHint, givenUp, UNVERIFIED } from '../reports/convergence.js'
-import { EXIT, type ExitCode, exitCodeOf, hasGivenUp, isWaitingStatus } from '../terminal/exit-code.js'
+import { findingsHint, forcedNote, givenUp, UNVERIFIED } from '../reports/convergence.js'
+import { EXIT, type ExitCode, exitCodeOf, hasGivenUp, isOnlyForced, isWaitingStatus } from '../terminal/exit-code.js'
 import { explainError } from '../terminal/explain.js'
 import { type LiveView, runView } from '../terminal/live-view.js'
 import { askPerson } from '../terminal/prompt.js'
@@ -12,7 +12,13 @@ import { answerCommands } from './interrupt-text.js'
 import { openBelow } from './open-interrupts.js'
 import type { Progress } from './progress.js'
 
-export type WatchOptions = { readonly title: string; readonly quiet: boolean; readonly json: boolean }
+export type WatchOptions = {
+  readonly title: string
+  readonly quiet: boolean
+  readonly json: boolean
+  /** What gates let through without a pass is not taken for a failure. */
+  readonly allowForced?: boolean
+}
 
 /**
  * Shows a run until it ends or is left waiting; prints its outputs, or why there are none. What a run that gave up has
@@ -26,11 +32,13 @@ export async function watchRun(
 ): Promise<ExitCode> {
   const { run, progress } = await followRun(terminal, client, runId, options)
   const { outputs } = progress
+  const exit = exitCodeOf(run, options)
+  if (hasGivenUp(run) && isOnlyForced(run)) terminal.note(forcedNote(run))
   if (options.json) printJson(terminal, { ...run, ...(outputs && { outputs }) })
-  else if (hasGivenUp(run)) for (const line of givenUp(run, outputs)) terminal.note(line)
+  else if (hasGivenUp(run) && exit !== EXIT.ok) for (const line of givenUp(run, outputs)) terminal.note(line)
   else if (run.status === 'completed') printJson(terminal, outputs ?? {})
   else for (const line of await ending(client, run)) terminal.note(line)
-  return exitCodeOf(run)
+  return exit
 }
 
 export type Followed = {

@@ -68,18 +68,20 @@ const judgingRows = (spent: NonNullable<RunSnapshot['assay']>['spend']['verifica
 /** Whether the run reached what it was for, once it has ended. */
 export function goalRows(run: RunSnapshot): DetailRow[] {
   if (run.convergence === undefined || run.completedAt === undefined) return []
-  if (run.convergence.goalSatisfied) return [['goal', 'satisfied']]
+  const { goalSatisfied } = run.convergence
+  if (goalSatisfied === undefined) return []
+  if (goalSatisfied) return [['goal', 'satisfied']]
   const missing = missingText(run)
   return [['goal', `not satisfied${missing === undefined ? '' : `: ${missing}`}`]]
 }
 
 /** Results that gates have judged: at which gate, whose, how often, and how they stand. */
 export const gateRows = ({ assay }: RunSnapshot): string[][] =>
-  (assay?.gates ?? []).map(({ gateId, nodeId, workerId, verdict, attempts, blocking = 0 }) => [
+  (assay?.gates ?? []).map(({ gateId, nodeId, workerId, verdict, label, attempts, blocking = 0 }) => [
     gateId,
     nodeId,
     workerId ?? '',
-    verdict ?? 'open',
+    label ?? verdict ?? 'open',
     String(attempts),
     String(blocking),
   ])

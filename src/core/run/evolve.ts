@@ -52,8 +52,14 @@ function outcomeOf(event: Recorded): RunOutcome | undefined {
   }
 }
 
-const completedWith = ({ outputs, goalSatisfied }: { outputs: JsonObject; goalSatisfied?: boolean }): RunOutcome =>
-  goalSatisfied === undefined ? { status: 'completed', outputs } : { status: 'completed', outputs, goalSatisfied }
+const completedWith = ({ outputs, goalSatisfied, against }: Completed): RunOutcome => ({
+  status: 'completed',
+  outputs,
+  ...(goalSatisfied === undefined ? {} : { goalSatisfied }),
+  ...(against === undefined ? {} : { against }),
+})
+
+type Completed = Extract<Recorded, { type: 'run.completed' }>['payload']
 
 function evolveRun(draft: Draft, event: Recorded, before: number): void {
   switch (event.type) {

@@ -9,7 +9,7 @@ import type { Failure } from '../problem.js'
 import type { Fork } from '../replay/events.js'
 import type { Orchestrator } from '../supervisor/state.js'
 import type { Gated } from '../verification/state.js'
-import type { DrainPolicy, RunStarted, RunStatus, StopRequested } from './events.js'
+import type { Against, DrainPolicy, RunStarted, RunStatus, StopRequested } from './events.js'
 import { type CallAccount, questionOf, type Waiting, workersOf } from './waiting.js'
 
 /** A run as its log tells it. Each member carries only its own data; its status on the wire is `statusOf`. */
@@ -136,7 +136,12 @@ export type RunMode =
   | { readonly kind: 'stopping'; readonly stop: StopRequested }
 
 export type RunOutcome =
-  | { readonly status: 'completed'; readonly outputs: JsonObject; readonly goalSatisfied?: boolean }
+  | {
+      readonly status: 'completed'
+      readonly outputs: JsonObject
+      readonly goalSatisfied?: boolean
+      readonly against?: readonly Against[]
+    }
   | { readonly status: 'failed'; readonly error: Failure; readonly failedNodeId?: string }
   | { readonly status: 'cancelled'; readonly reason?: string }
 

@@ -106,8 +106,8 @@ export type VerdictRendered = Attempt & {
   resultHash: string
   /** Let through after the last attempt, as the gate says. */
   forced?: true
-  /** Some dimensions were not judged for this result, and it is not held back for them. */
-  partial?: true
+  /** What may be said of the result if nobody objects; where a gate that blocks lets it pass. */
+  label?: PassLabel
   /** The gate does not block: the work goes on whatever it says. */
   proceeds?: true
 }

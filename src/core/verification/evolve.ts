@@ -6,6 +6,7 @@ import type { NodeState } from '../run/state.js'
 import { gatingIn, type OnWorkers, type Reviewed, reviewed } from '../run/waiting.js'
 import { occurrenceOf, slotOf } from './attempt.js'
 import type { GateFact } from './events.js'
+import { labelTold } from './label.js'
 import type { AttemptMade, Gated, Slot, Staged, VerificationAttempt, VerifierState } from './state.js'
 import { judgedIn } from './tally.js'
 
@@ -232,7 +233,7 @@ export function evolveSlots({ gates, slots }: Gated, told: NodeState, event: Gat
   const failed = verdict === 'pass' ? [] : (attempts.at(-1)?.failed ?? [])
   const criteria = failed.length > 0 ? failed : judgedBy
   const { label: _, ...others } = before
-  const label = event.secret?.label
+  const label = labelTold(event.payload, event.secret?.label)
   return { ...slots, [key]: { ...others, attempts, verdict, criteria, ...(label ? { label } : {}) } }
 }
 

@@ -23,8 +23,8 @@ type Rendering = {
   readonly feedback: Feedback | undefined
   /** Let through after the last attempt, as the gate says. */
   readonly forced: boolean
-  /** Passed, and some dimensions were not judged for this result. */
-  readonly isPartial: boolean
+  /** What may be said of the result, where a gate that blocks lets it pass. */
+  readonly label: PassLabel | undefined
   /** Nothing follows: it is a trial, or the gate does not block and has found something. */
   readonly isSilent: boolean
 }
@@ -43,7 +43,7 @@ export function issueVerdict(
   const left = binds && found.verdict !== 'fail' ? leftOut(gate, gating) : []
   if (left.length > 0) return confirm(context, planNode, gating, left)
   const rendering = renderingOf(context, planNode, subject, gating, found)
-  const { judgement, feedback, forced, isSilent } = rendering
+  const { judgement, feedback, forced, label, isSilent } = rendering
   const rendered = tellFindings(context, planNode, subject, gating, rendering)
   // R-DWS-29, contract agents §29 A32: a gate that does not block tells no verdict: readers would take it for one that did.
   if (isSilent) return
@@ -55,8 +55,7 @@ export function issueVerdict(
   } else if (judgement.verdict !== 'fail') {
     const doubt = binds ? doubtIn(context, planNode, subject, gating, judgement) : undefined
     if (doubt) return requestApproval(context, planNode, doubt)
-    const label = binds ? { label: passLabel(gate, gating, judgement) } : {}
-    tellVerdict(context, planNode, gating, 'pass', { ...confidence, ...label })
+    tellVerdict(context, planNode, gating, 'pass', { ...confidence, ...(label === undefined ? {} : { label }) })
   } else if (feedback) {
     tellVerdict(context, planNode, gating, 'revise', confidence)
     requestRework(context, planNode, feedback, rendered)
@@ -110,13 +109,14 @@ function renderingOf(
   const { attempt } = gating
   const bound = boundGateAt(context.active, gating.gate)
   const { gate } = bound
-  const { blocking, on_fail, confirm: wanted } = gate.gate_behaviour
+  const { blocking, on_fail } = gate.gate_behaviour
   const judgement = wholeOf(bound, gating, found)
   const standing = attemptStanding(gate, attempt, judgement)
   const failed = judgement.verdict === 'fail'
   const binds = blocking && subject.point !== 'none'
   const made = attemptsOf(context.active, slotOf(gate.gate_id, nodeId, subject))
   const isLast = isLastAttempt(context, nodeId, gate, subject, made, standing)
+  const forced = binds && failed && isLast && on_fail === 'conditional_pass'
   const isSentBack = binds && failed && !isLast && maySendBack(context, gate, subject)
   const previous = isSentBack ? previousOf(shownResult(context.active, planNode, subject), subject) : null
   return {
@@ -124,8 +124,8 @@ function renderingOf(
     standing,
     // What the last round has found is what the worker must put right.
     feedback: isSentBack ? { ...feedbackOf(gate, attempt, found), previous } : undefined,
-    forced: binds && failed && isLast && on_fail === 'conditional_pass',
-    isPartial: wanted === 'none' && !failed && unjudgedBy(gate.evaluation_criteria, gating).length > 0,
+    forced,
+    label: !binds ? undefined : forced ? 'forced' : failed ? undefined : passLabel(gate, gating, judgement),
     isSilent: subject.point === 'none' || (!blocking && failed),
   }
 }
@@ -136,7 +136,7 @@ function tellFindings(
   planNode: PlanNode,
   subject: StagedSubject,
   gating: VerificationAttempt,
-  { judgement, standing, feedback, forced, isPartial, isSilent }: Rendering,
+  { judgement, standing, feedback, forced, label, isSilent }: Rendering,
 ): number {
   const bound = boundGateAt(context.active, gating.gate)
   const { attempt, resultHash, started: cause } = gating
@@ -184,7 +184,7 @@ function tellFindings(
       resultArtifactId: `art-${artifact}`,
       resultHash,
       ...(forced ? { forced: true as const } : {}),
-      ...(isPartial ? { partial: true as const } : {}),
+      ...(label === undefined ? {} : { label }),
       ...(isSilent ? { proceeds: true as const } : {}),
     },
     secret: { standing, failed: judgement.failed },

@@ -21,6 +21,18 @@ export type ResultLabel = (typeof RESULT_LABELS)[number]
 /** Of a result that a gate has let pass. */
 export type PassLabel = Exclude<ResultLabel, 'unverified'>
 
+/** Keys by which `agent.verified` tells that a person let a result pass in the verifiers' place. */
+const ACCEPTED_KEYS: readonly string[] = ['human-override', 'human-accepted']
+
+/** What a verdict says of the result, given what its verifiers' verdict would have it called. */
+export function labelTold(
+  { verdict, criteria = [] }: { readonly verdict?: string; readonly criteria?: readonly string[] },
+  rendered: PassLabel | undefined,
+): PassLabel | undefined {
+  if (verdict !== 'pass') return undefined
+  return criteria.some(key => ACCEPTED_KEYS.includes(key)) ? 'accepted' : rendered
+}
+
 /** Whether everything that the gate asks was judged for this result, by its verifiers or by a person. */
 export const isWhole = (label: PassLabel | undefined): boolean =>
   label === 'verified' || label === 'conditional' || label === 'accepted'

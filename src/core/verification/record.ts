@@ -29,6 +29,8 @@ export type VerificationRecord = {
   readonly workerId?: string
   readonly target: string
   readonly resultHash: string
+  /** Whether the result waits for the gate's pass. */
+  readonly blocking?: boolean
   /** What was judged, as it may be shown. */
   readonly output: Json
   readonly verdict: DwsVerdict
@@ -101,6 +103,7 @@ export function recordOf({ bound, rounds, judgement, dimensions, ...circumstance
     gateName: gate.name,
     gateVersion: version,
     gateHash: hash,
+    blocking: gate.gate_behaviour.blocking,
     verdict: judgement.verdict,
     criteria: gate.evaluation_criteria.map(criterion => criterionResult(criterion, dimensions, judgement)),
     findings: judgement.findings,

@@ -121,7 +121,7 @@ describe('a confirming round', () => {
     const run = second({ behaviour: { confirm: 'none' } })
     expect(payloads(run, 'assay.verification.confirming')).toEqual([])
     expect(labels(run).at(-1)).toBe('verified in part')
-    expect(payloads(run, 'dws.verification.verdict_rendered').at(-1)).toMatchObject({ partial: true })
+    expect(payloads(run, 'dws.verification.verdict_rendered').at(-1)).toMatchObject({ label: 'verified in part' })
     expect(goal(run)).toMatchObject({ goalSatisfied: false, against: [{ what: 'part', gateId: 'g1' }] })
   })
 

@@ -69,10 +69,11 @@ function begin(draft: ViewDraft, { payload, timestamp }: KnownOf<'run.started'>)
 function end(draft: ViewDraft, event: KnownEvent): void {
   switch (event.type) {
     case 'run.completed': {
-      const { outputs, goalSatisfied } = event.payload
+      const { outputs, goalSatisfied, against } = event.payload
       draft.mode = 'completed'
       if (outputs !== undefined) draft.outputs = outputs
       if (goalSatisfied !== undefined) draft.goalSatisfied = goalSatisfied
+      if (against !== undefined) draft.against = against
       break
     }
     case 'run.failed': {

@@ -1,3 +1,4 @@
+import { labelTold } from '../verification/label.js'
 import type { KnownEvent, KnownOf } from './public-event.js'
 import { type GatingView, type NodeView, nodeOf, type SlotView, type ViewDraft } from './run-view.js'
 
@@ -23,8 +24,12 @@ function changed(before: NodeView, event: KnownEvent): NodeView | undefined {
     case 'dws.verification.started':
       return { ...before, gating: begun(event) }
     case 'assay.verification.held':
-    case 'dws.verification.verdict_rendered':
       return event.payload.proceeds ? passed(before) : undefined
+    case 'dws.verification.verdict_rendered': {
+      const { proceeds, label } = event.payload
+      if (proceeds) return passed(before)
+      return before.gating && label ? { ...before, gating: { ...before.gating, label } } : undefined
+    }
     case 'agent.verified':
       return event.payload.verdict === 'pass' ? passed(before) : undefined
     case 'assay.result.withheld':
@@ -88,7 +93,9 @@ function foldSlots(draft: ViewDraft, node: NodeView, gating: GatingView, event: 
       return
     case 'agent.verified': {
       const { verdict } = event.payload
-      draft.slots.set(key, { ...slot, attempts, ...(verdict !== undefined && { verdict }) })
+      const { label: _, ...others } = slot
+      const label = labelTold(event.payload, gating.label)
+      draft.slots.set(key, { ...others, attempts, ...(verdict !== undefined && { verdict }), ...(label && { label }) })
     }
   }
 }

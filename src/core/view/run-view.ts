@@ -2,7 +2,8 @@ import type { Ceilings, Spend } from '../budget/budget.js'
 import type { ApprovalVote, InterruptKind } from '../interrupt/interrupt.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Fork } from '../replay/events.js'
-import type { RunStarted, RunStatus } from '../run/events.js'
+import type { Against, RunStarted, RunStatus } from '../run/events.js'
+import type { PassLabel } from '../verification/label.js'
 import type { PublicEvent } from './public-event.js'
 
 /**
@@ -31,6 +32,7 @@ export type RunView = {
   readonly endedAt?: string
   readonly outputs?: JsonObject
   readonly goalSatisfied?: boolean
+  readonly against?: readonly Against[]
   readonly error?: RunError
   /** Made by `assay.run.forked`: nobody's child, whatever its source was. */
   readonly isBranch: boolean
@@ -150,6 +152,8 @@ export type GatingView = {
   readonly target: string
   readonly point: 'harvest' | 'node' | 'run' | 'none'
   readonly workerId?: string
+  /** What the verdict would have the result called. */
+  readonly label?: PassLabel
 }
 
 export type SlotView = {
@@ -159,6 +163,7 @@ export type SlotView = {
   readonly atExit?: true
   readonly target: string
   readonly verdict?: 'pass' | 'fail' | 'revise'
+  readonly label?: PassLabel
   /** Of the work that is under way. */
   readonly attempts: number
 }

@@ -167,15 +167,21 @@ function phaseOf(view: RunView, { nodeId }: LoopView): string | undefined {
 
 /** Absent while nothing has been judged, and nothing said of the goal. */
 function convergenceOf(view: RunView) {
-  const { loop, slots, mode, goalSatisfied } = view
+  const { loop, slots, mode, goalSatisfied, against } = view
   if (loop !== undefined && loop.decision === undefined) return {}
   const successCriteria = criteriaOf(loop?.decision)
-  const verdicts = [...slots.values()].flatMap(({ target, verdict }) => (verdict ? [{ target, verdict }] : []))
+  const verdicts = [...slots.values()].flatMap(({ target, verdict, label }) =>
+    verdict ? [{ target, verdict, ...(label && { label }) }] : [],
+  )
   if (successCriteria === undefined && verdicts.length === 0 && goalSatisfied === undefined) return {}
-  const isReached =
-    (successCriteria ?? []).every(({ met }) => met) && verdicts.every(({ verdict }) => verdict === 'pass')
+  const told = mode === 'completed' ? goalSatisfied : undefined
   return {
-    convergence: { successCriteria, goalSatisfied: mode === 'completed' && (goalSatisfied ?? isReached), verdicts },
+    convergence: {
+      successCriteria,
+      ...(told !== undefined && { goalSatisfied: told }),
+      verdicts,
+      ...(against && { against }),
+    },
   }
 }
 
@@ -186,12 +192,13 @@ function criteriaOf(decision: JsonObject | undefined) {
 
 function spendOf(view: RunView) {
   const { spend, budget, slots, hasUntoldSpend } = view
-  const gates = [...slots.values()].map(({ gateId, nodeId, workerId, target, verdict, attempts }) => ({
+  const gates = [...slots.values()].map(({ gateId, nodeId, workerId, target, verdict, label, attempts }) => ({
     gateId,
     nodeId,
     workerId,
     target,
     verdict,
+    ...(label && { label }),
     attempts,
   }))
   if (spend === undefined && budget === undefined && gates.length === 0) return {}

@@ -14,7 +14,8 @@ export type Verification = {
   readonly at: number
   readonly record: VerificationRecord
   /** What the run goes by. Absent where the gate found something and does not block. */
-  readonly verified?: Pick<AgentVerified, 'agentId' | 'verdict' | 'criteria' | 'confidence'> & { readonly at: number }
+  readonly verified?: Pick<AgentVerified, 'agentId' | 'verdict' | 'criteria' | 'confidence'> &
+    Pick<VerifiedSecret, 'label'> & { readonly at: number }
   /** The person whose word that is, in place of the verifiers' or after them. */
   readonly person?: { readonly by: string; readonly why?: Json }
   /** No attempt at this work has passed, and this one came nearest. */
@@ -71,7 +72,7 @@ function rendered(n: number, artifactId: string, { secret, at }: StoredEvent): V
 /** R-VERIFY-21: the latest verdict over a result is the one that holds. */
 function settle(found: Verification[], event: StoredEvent): void {
   const { agentId, target, verdict, criteria, confidence } = JSON.parse(event.payload) as AgentVerified
-  const { gateId, attempt, resultHash, by, why } = JSON.parse(event.secret ?? '{}') as Partial<VerifiedSecret>
+  const { gateId, attempt, resultHash, label, by, why } = JSON.parse(event.secret ?? '{}') as Partial<VerifiedSecret>
   const index = found.findLastIndex(
     ({ record }) =>
       record.gateId === gateId &&
@@ -82,7 +83,11 @@ function settle(found: Verification[], event: StoredEvent): void {
   const one = found[index]
   if (one === undefined) return
   const { person: _earlier, ...kept } = one
-  const said = { ...(criteria && { criteria }), ...(confidence !== undefined && { confidence }) }
+  const said = {
+    ...(label && { label }),
+    ...(criteria && { criteria }),
+    ...(confidence !== undefined && { confidence }),
+  }
   found[index] = {
     ...kept,
     verified: { agentId, verdict, ...said, at: event.at },

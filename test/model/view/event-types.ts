@@ -26,6 +26,7 @@ export const EVENT_TYPES: { readonly [Type in RunEvent['type']]: string } = {
   'assay.rework.began': '',
   'assay.run.forked': '',
   'assay.stop.requested': '',
+  'assay.verification.confirming': '',
   'assay.verification.held': '',
   'assay.verification.resumed': '',
   'assay.verifier.began': '',
