@@ -65,7 +65,7 @@ function catalogued(agent: CatalogAgent): Actor {
     version: packVersion,
     modelClass: manifest.modelClass,
     toolAllowlist: manifest.toolAllowlist ?? [],
-    memoryBound: bindsMemory(manifest.memoryShape),
+    memoryBound: false,
     ...(taskSchema && { taskSchema }),
     ...(returnSchema && { returnSchema }),
     ...(threshold !== undefined && { threshold }),
