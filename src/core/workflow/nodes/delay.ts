@@ -7,8 +7,7 @@ const MAX_DELAY_MS = 365 * 24 * 3_600_000
 /** One length under three names: the protocol's texts spell it differently. */
 const configured = ({ delayMs, durationMs, ms }: JsonObject): Json => delayMs ?? durationMs ?? ms ?? 0
 
-const requested = ({ inputs, config }: Pick<NodeContext, 'inputs' | 'config'>) =>
-  inputs.delayMs ?? configured(config)
+const requested = ({ inputs, config }: Pick<NodeContext, 'inputs' | 'config'>) => inputs.delayMs ?? configured(config)
 
 const isDelay = (ms: Json): ms is number => typeof ms === 'number' && ms >= 0 && ms <= MAX_DELAY_MS
 
@@ -17,7 +16,11 @@ export const delayNode: NodeType = {
   typeId: 'core.delay',
   check: ({ config }) => {
     const ms = configured(config)
-    return isDelay(ms) ? [] : [`config.${config.delayMs === undefined && config.durationMs !== undefined ? 'durationMs' : 'delayMs'} must be a number from 0 to ${MAX_DELAY_MS}, not ${JSON.stringify(ms)}`]
+    return isDelay(ms)
+      ? []
+      : [
+          `config.${config.delayMs === undefined && config.durationMs !== undefined ? 'durationMs' : 'delayMs'} must be a number from 0 to ${MAX_DELAY_MS}, not ${JSON.stringify(ms)}`,
+        ]
   },
   start: ctx => {
     const ms = requested(ctx)

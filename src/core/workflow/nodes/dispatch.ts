@@ -47,11 +47,7 @@ export const dispatchNode: NodeType = {
   typeId: 'core.dispatch',
   role: 'dispatch',
   hands: true,
-  check: ({ config }, permit) => [
-    ...fieldProblems(config),
-    ...termProblems(config),
-    ...memoryProblems(config, permit),
-  ],
+  check: ({ config }, permit) => [...fieldProblems(config), ...termProblems(config), ...memoryProblems(config, permit)],
   start: ({ config, inputs, supervised, orchestrator }) => {
     if (!supervised || !orchestrator?.owed || orchestrator.decision.kind !== 'next-worker') {
       const message =
