@@ -1,7 +1,7 @@
 import type { AgentWanted, ModelClass, ModelRole } from '../core/invocation/brief.js'
 import type { JsonObject } from '../core/json.js'
 import type { Catalog } from './catalog/catalog.js'
-import { bindsMemory, type CatalogAgent } from './catalog/catalog-agent.js'
+import type { CatalogAgent } from './catalog/catalog-agent.js'
 import type { AgentPrompts } from './prompts/layers.js'
 
 /** Who acts in an invocation, whether the catalogue or the workflow describes it. */
@@ -12,6 +12,7 @@ export type Actor = {
   /** `provider:model`, where the workflow says so. */
   readonly model?: string
   readonly toolAllowlist: readonly string[]
+  /** R-LIVE-8: whether any of the memory that it asks for is given to it; there is none to give yet. */
   readonly memoryBound: boolean
   readonly taskSchema?: JsonObject
   readonly returnSchema?: JsonObject
@@ -65,7 +66,7 @@ function catalogued(agent: CatalogAgent): Actor {
     version: packVersion,
     modelClass: manifest.modelClass,
     toolAllowlist: manifest.toolAllowlist ?? [],
-    memoryBound: bindsMemory(manifest.memoryShape),
+    memoryBound: false,
     ...(taskSchema && { taskSchema }),
     ...(returnSchema && { returnSchema }),
     ...(threshold !== undefined && { threshold }),

@@ -67,6 +67,29 @@ test('leaves out what this host refuses, with one line that names the file and t
   ])
 })
 
+test('R-CAP-3: a fixture with a key that nothing would come of is left out, and the others are taken', async () => {
+  const flow = (id: string, config: object, more: object = {}) => ({
+    id,
+    nodes: [{ id: 'n', typeId: 'core.delay', config }],
+    ...more,
+  })
+  write('a.json', flow('late', { durationMs: 5 }))
+  write('b.json', {
+    id: 'memory',
+    nodes: [{ id: 'm', typeId: 'core.identity', config: { memoryAction: 'ttl-probe' } }],
+  })
+  write('c.json', flow('odd', { durationMs: 5, durationSec: 1 }))
+  write('d.json', flow('pack', {}, { metadata: { requiresAgentId: 'core.x', tags: [] } }))
+  const { log, lines } = journal()
+  expect(await registerFixtures(dir, registry(), log)).toEqual(['late'])
+  const left = lines.filter(({ level }) => level === 'warn').map(({ fields }) => [fields.fixture, fields.reason])
+  expect(left).toEqual([
+    ['b.json', 'this host does nothing with nodes["m"].config.memoryAction'],
+    ['c.json', 'this host does nothing with nodes["n"].config.durationSec'],
+    ['d.json', 'this host does nothing with metadata.requiresAgentId'],
+  ])
+})
+
 test('a folder that is not there is a mistake', async () => {
   const { log } = journal()
   await expect(registerFixtures(path.join(dir, 'none'), registry(), log)).rejects.toThrow(/ENOENT.*check --fixtures/)

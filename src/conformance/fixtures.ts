@@ -4,12 +4,14 @@ import { isObject } from '../core/json.js'
 import type { RunEngine } from '../engine/api.js'
 import type { Log } from '../engine/ports/log.js'
 import { DocumentError, readDocument } from '../project/document.js'
+import { ignoredKeys } from './config-keys.js'
 
 type Registry = Pick<RunEngine, 'putWorkflow'>
 
 /**
  * Registers every workflow of a folder (`*.json`, in name order) for all tenants and returns the ids of those that this
- * host has taken. A suite has fixtures for features that a host need not have, so what is refused is left out and logged.
+ * host has taken. A suite has fixtures for features that a host need not have, so what is refused, or would be
+ * taken and do nothing of what it says (R-CAP-3), is left out and logged.
  */
 export async function registerFixtures(folder: string, engine: Registry, log: Log): Promise<readonly string[]> {
   const files = new Map<string, string>()
@@ -29,6 +31,8 @@ async function register(file: string, engine: Registry, before: ReadonlyMap<stri
   if (document instanceof DocumentError) return { reason: document.message }
   const other = before.get(String(isObject(document) ? document.id : ''))
   if (other !== undefined) return { reason: `its id is already used by ${other}` }
+  const ignored = ignoredKeys(document)
+  if (ignored.length > 0) return { reason: `this host does nothing with ${ignored.join(', ')}` }
   const answer = await engine.putWorkflow(null, document)
   if ('refusal' in answer) return { reason: answer.refusal.message }
   if (!answer.ok) throw new Error('the engine replayed a receipt that was not asked for')

@@ -7,6 +7,7 @@ import type { Recorded } from '../core/run/events.js'
 import type { RunInput } from '../core/run/input.js'
 import { runDecider } from '../core/run/run-decider.js'
 import { type Active, type RunState, statusOf } from '../core/run/state.js'
+import { ENGINE_VERSION } from '../core/run/version.js'
 import type { CheckedFork, CheckedRun, CheckInput } from '../log-check/checked.js'
 import { type Choose, chance, pick } from '../log-check/testing/choice.js'
 import { type GatedStory, gatedStory } from './gated-stories.js'
@@ -51,7 +52,7 @@ const startOf = ({ plan }: Rules, { configurable, gates }: GatedStory): Happenin
     workflowDigest: 'digest',
     inputs: {},
     transport: 'rest',
-    engineVersion: '1',
+    engineVersion: ENGINE_VERSION,
     owner: { tenant: 't1' },
     ...(configurable ? { configurable } : {}),
   },

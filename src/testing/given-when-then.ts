@@ -7,6 +7,7 @@ import type { Recorded } from '../core/run/events.js'
 import type { RunInput } from '../core/run/input.js'
 import { runDecider } from '../core/run/run-decider.js'
 import type { RunState } from '../core/run/state.js'
+import { ENGINE_VERSION } from '../core/run/version.js'
 import type { BoundGate } from '../core/verification/gate.js'
 import { compile, isPlan } from '../core/workflow/compile.js'
 import { coreNodeTypes } from '../core/workflow/nodes/registry.js'
@@ -46,7 +47,7 @@ export class Scenario {
       workflowDigest: 'digest',
       inputs,
       transport: 'rest' as const,
-      engineVersion: '1',
+      engineVersion: ENGINE_VERSION,
       owner: { tenant: 't1' },
       ...(configurable ? { configurable } : {}),
     }

@@ -78,7 +78,7 @@ describe('discovery (contract core §1)', () => {
     expect(Object.keys(json.capabilities).sort()).toEqual(families.sort())
   })
 
-  test('R-CAP-3, R-CAP-4, R-CAP-5, R-CAP-8, R-VERIFY-1, R-VERIFY-20: the loop is claimed with its settings, and nothing beyond version 1', async () => {
+  test('R-CAP-3, R-CAP-4, R-CAP-5, R-CAP-8, R-VERIFY-1, R-VERIFY-20: the loop is claimed with its settings, and nothing beyond version 2', async () => {
     const orchestrator = {
       confidenceFloor: 0.8,
       confidenceInterruptKind: 'x-host-acme-review',
@@ -89,11 +89,9 @@ describe('discovery (contract core §1)', () => {
     expect(json.multiAgent).toEqual({
       executionModel: {
         supported: true,
-        version: 1,
+        version: 2,
         confidenceEscalationFloor: 0.8,
         confidenceEscalationInterruptKind: 'x-host-acme-review',
-        statefulResume: true,
-        transcriptWindow: 30,
       },
     })
     expect(json.extensions.verification).toMatchObject({

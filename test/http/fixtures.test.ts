@@ -53,6 +53,15 @@ test('R-CAP-3: what a host has taken of a suite is advertised and can be run, wh
   expect((await call(run.statusUrl)).status).toBe('completed')
 })
 
+test('R-CAP-3: core.delay waits for config.durationMs, as the suite spells it', async () => {
+  const suite = path.join(folder, 'suite')
+  const late = workflow('suite-late', [node('n', 'core.delay', { config: { durationMs: 3_600_000 } })])
+  writeFileSync(path.join(suite, 'a.json'), JSON.stringify(late))
+  await serve(suite)
+  const run = await call('/v1/runs', { method: 'POST', body: '{"workflowId":"suite-late"}' })
+  expect((await call(run.statusUrl)).status).toBe('running')
+})
+
 test('a folder that is not there stops the start', async () => {
   await expect(serve(path.join(folder, 'nowhere'))).rejects.toThrow('check --fixtures')
 })
@@ -79,5 +88,14 @@ test.skipIf(!existsSync(FIXTURES))('the protocol’s fixtures of the loop are al
       'conformance-noop',
     ]),
   )
-  expect(fixtures).not.toContain('conformance-agent-channel-dispatch')
+  expect(fixtures).toContain('conformance-dispatch-cancellable-child')
+  for (const inert of [
+    'conformance-agent-channel-dispatch',
+    'conformance-agent-memory-roundtrip',
+    'conformance-agent-memory-ttl',
+    'conformance-agent-memory-redaction',
+    'conformance-agent-pack-handoff-schema-validation',
+    'conformance-phase4-nondet-tool',
+  ])
+    expect(fixtures).not.toContain(inert)
 })

@@ -26,7 +26,3 @@ export type MemoryDimension = 'long-term-durability'
 /** Notes and dialogue live as long as one invocation; nothing is kept from one run to the next. */
 export const lackingMemory = ({ longTerm }: MemoryShape = {}): readonly MemoryDimension[] =>
   longTerm === true ? ['long-term-durability'] : []
-
-/** R-LIVE-8: whether any of the memory that an agent asks for is given to it. */
-export const bindsMemory = ({ scratchpad, conversation }: MemoryShape = {}): boolean =>
-  scratchpad === true || conversation === true

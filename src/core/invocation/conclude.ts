@@ -13,6 +13,7 @@ import { ratification, tellOpinion } from '../supervisor/hold.js'
 import { isGatedNode } from '../verification/attempt.js'
 import { notApproved } from '../workflow/nodes/interrupt.js'
 import type { PlanNode } from '../workflow/plan.js'
+import type { Brief } from './brief.js'
 import { closeInvocation, stillWorking } from './lifecycle.js'
 
 /** What the agent has come to; held for a person when it is not sure enough (R-LIVE-13, R-LIVE-14). */
@@ -30,7 +31,7 @@ export function decided(
   const opinion = { agentId: brief.agentId, decision: result, ...(confidence === undefined ? {} : { confidence }) }
   const { event } = tellOpinion(opinion) as Extract<ReturnType<typeof tellOpinion>, { kind: 'agent' }>
   const said = recordAgentEvent(context, planNode.node.id, event, cause)
-  const threshold = brief.threshold ?? thresholdOf(context.active)
+  const threshold = thresholdOf(context.active, brief)
   // An orchestrator's doubt has a floor of its own; a verifier's is the gate's to judge, and must not hold its vote back.
   if (node.wait.role === 'worker' && confidence !== undefined && confidence < threshold) {
     const { timeoutMs } = planNode.node.config
@@ -44,9 +45,10 @@ export function decided(
   finish(context, planNode, result, confidence, said)
 }
 
-const thresholdOf = ({ started }: Active): number => {
-  const threshold = started.configurable?.escalationThreshold
-  return typeof threshold === 'number' ? threshold : DEFAULT_THRESHOLD
+/** R-LOWC-4: the run's own, then the agent's, then the usual one. */
+const thresholdOf = ({ started }: Active, brief: Brief): number => {
+  const ofRun = started.configurable?.escalationThreshold
+  return typeof ofRun === 'number' ? ofRun : (brief.threshold ?? DEFAULT_THRESHOLD)
 }
 
 /** A person has said whether what an agent was not sure of may stand. */

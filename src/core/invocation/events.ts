@@ -1,6 +1,7 @@
 import type { Json } from '../json.js'
 import type { NodeFact } from '../run/events.js'
 import type { Brief, Composition, ModelClass, PromptResolution, ToolWanted } from './brief.js'
+import type { ToolError } from './tool-codes.js'
 
 /** What an agent did inside a node (contract agents §13). */
 export type AgentFact =
@@ -32,7 +33,7 @@ export type AgentToolReturned = {
   callId: string
   status: 'ok' | 'error' | 'forbidden' | 'rate_limited'
   outcome?: Json
-  error?: Json
+  error?: ToolError
   durationMs?: number
 }
 

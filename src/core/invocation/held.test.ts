@@ -97,13 +97,15 @@ describe('a result that its agent is not sure of', () => {
   })
 
   it.each([
-    ['the agent, also against the run', 0.4, 0.9, undefined],
-    ['the agent, also against the run', 0.6, 0.1, 0.6],
+    ['the run, also against the agent', 0.4, 0.9, 0.9],
+    ['the run, also against the agent', 0.6, 0.1, undefined],
+    ['the run: zero holds nothing', 0.6, 0, undefined],
+    ['the agent, where the run says nothing', 0.6, undefined, 0.6],
     ['the run, where the agent says nothing', undefined, 0.51, 0.51],
     ['the run, where the agent says nothing', undefined, 0.5, undefined],
     ['nobody: seven tenths', undefined, undefined, 0.7],
     ['the agent: zero holds nothing', 0, undefined, undefined],
-  ])('R-LIVE-13: the threshold is that of %s (%s, %s): %s', (_whose, threshold, escalationThreshold, held) => {
+  ])('R-LIVE-13 R-LOWC-4: the threshold is that of %s (%s, %s): %s', (_whose, threshold, escalationThreshold, held) => {
     const run = unsure(
       threshold === undefined ? {} : { threshold },
       {},

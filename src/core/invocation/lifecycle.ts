@@ -8,6 +8,7 @@ import { invocationOf, type OnAgent } from '../run/waiting.js'
 import { type PlanNode, planNodeAt } from '../workflow/plan.js'
 import type { InvocationOutcome } from './events.js'
 import type { InvocationState, Thinking, Using } from './state.js'
+import { toolError } from './tool-codes.js'
 
 export type Closing = { readonly schemaValidated?: boolean; readonly confidence?: number }
 
@@ -52,7 +53,7 @@ function leaveTool(context: DecisionContext, nodeId: string, { brief, rounds }: 
   context.emit({
     type: 'agent.toolReturned',
     nodeId,
-    payload: { ...tool, status: 'error', error: { code: 'tool_outcome_unknown' } },
+    payload: { ...tool, status: 'error', error: toolError('tool_outcome_unknown') },
     secret: { position, code: 'tool_outcome_unknown' },
     cause: called,
   })

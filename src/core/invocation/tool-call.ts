@@ -1,7 +1,6 @@
 import { plus } from '../budget/budget.js'
 import { roomFor, spentBy, tellSpend } from '../budget/decide.js'
 import { exhaust } from '../budget/exhaust.js'
-import type { Json } from '../json.js'
 import { present } from '../present.js'
 import { tellArtifact } from '../run/artifact.js'
 import type { DecisionContext } from '../run/decision-context.js'
@@ -11,9 +10,10 @@ import type { Active } from '../run/state.js'
 import { isTooLarge } from '../run/value-size.js'
 import { NO_CALLS, type OnAgent } from '../run/waiting.js'
 import type { PlanNode } from '../workflow/plan.js'
-import type { ArtifactMade, Brief, ToolTerms, ToolWanted } from './brief.js'
+import type { ArtifactMade, Brief, ToolReply, ToolTerms, ToolWanted } from './brief.js'
 import { ledTo, type OutcomeOf, working } from './lifecycle.js'
 import type { InvocationState } from './state.js'
+import { type ToolError, toolError } from './tool-codes.js'
 
 /** Whether an earlier attempt of the node has paid for the next tool call, and left its outcome. */
 const isPaid = ({ calls: { made, paid } = NO_CALLS }: OnAgent): boolean => made.uses < paid.uses
@@ -61,7 +61,7 @@ export function requestToolCall(
         ? undefined
         : 'invalid_arguments'
   if (notCalled === undefined) return
-  const error: Json = notCalled === 'forbidden' ? forbidden(terms.toolId, terms.scopes) : { code: notCalled }
+  const error = notCalled === 'forbidden' ? forbidden(terms.toolId, terms.scopes) : toolError(notCalled)
   context.emit({
     type: 'agent.toolReturned',
     nodeId,
@@ -105,12 +105,8 @@ export function denyTool(context: DecisionContext, { node: { id: nodeId } }: Pla
   })
 }
 
-const forbidden = (toolName: string, scopes: readonly string[]): Json => ({
-  code: 'forbidden',
-  scope: 'tool',
-  toolName,
-  requiredScopes: [...scopes],
-})
+const forbidden = (toolName: string, scopes: readonly string[]): ToolError =>
+  toolError('forbidden', { scope: 'tool', toolName, requiredScopes: [...scopes] })
 
 export function toolAnswered(
   context: DecisionContext,
@@ -134,13 +130,17 @@ export function toolAnswered(
       callId: now.callId,
       status: reply.status,
       ...(reply.status === 'rate_limited' ? {} : { durationMs: reply.durationMs }),
-      ...(reply.status === 'ok' ? {} : { error: { code: reply.code ?? reply.status } }),
+      ...(reply.status === 'ok' ? {} : { error: errorOf(reply) }),
     },
     secret: { position, contents, resultTokens: reply.resultTokens },
     cause: now.called,
   })
   if (reply.artifact !== undefined) keepArtifact(context, planNode, reply.artifact, returned)
 }
+
+/** R-TOOL-5: a call too many says that it was one of a tool, as a refused request of a key would say so of the key. */
+const errorOf = ({ status, code = status }: ToolReply): ToolError =>
+  toolError(code, status === 'rate_limited' ? { scope: 'tool' } : undefined)
 
 /** What a tool made for the run is told right after the tool has returned, so a second call finds it in the log. */
 function keepArtifact(

@@ -18,6 +18,7 @@ import {
 } from '../../testing/invocations.js'
 import { payloads } from '../../testing/orchestration.js'
 import { statusOf } from '../run/state.js'
+import { TOOL_CODES } from './tool-codes.js'
 
 const READ = tool('mcp:files.read')
 const SEND = tool('http:mail.send', { transport: 'http', repeat: 'never' })
@@ -73,9 +74,26 @@ describe('tools that a model may call', () => {
   })
 
   it.each([
-    ['error', { status: 'error' as const, code: 'tool_error' }, { durationMs: 7, error: { code: 'tool_error' } }],
-    ['error', { status: 'error' as const }, { durationMs: 7, error: { code: 'error' } }],
-    ['rate_limited', { status: 'rate_limited' as const }, { error: { code: 'rate_limited' } }],
+    [
+      'error',
+      { status: 'error' as const, code: 'tool_failed' },
+      { durationMs: 7, error: { code: 'tool_failed', message: TOOL_CODES.tool_failed } },
+    ],
+    [
+      'error',
+      { status: 'error' as const, code: 'tool_error' },
+      { durationMs: 7, error: { code: 'tool_error', message: 'The tool gave no result' } },
+    ],
+    [
+      'error',
+      { status: 'error' as const },
+      { durationMs: 7, error: { code: 'error', message: 'The tool gave no result' } },
+    ],
+    [
+      'rate_limited',
+      { status: 'rate_limited' as const },
+      { error: { code: 'rate_limited', message: TOOL_CODES.rate_limited, details: { scope: 'tool' } } },
+    ],
   ])('R-TOOL-3 R-TOOL-5: %s is told to the model, which goes on', (status, reply, told) => {
     const run = withTools()
     says(run, wants(READ.toolId))
@@ -101,7 +119,10 @@ describe('tools that a model may call', () => {
     expect(payloads(run, 'node.failed')[0]).toMatchObject({ error: { code: 'effect_outcome_unknown' } })
     expect(payloads(run, 'agent.invocation.completed')[0]).toMatchObject({ outcome: 'failed' })
     const { payload } = eventsOf(run, 'agent.toolReturned')[0]!
-    expect(payload).toMatchObject({ status: 'error', error: { code: 'tool_outcome_unknown' } })
+    expect(payload).toMatchObject({
+      status: 'error',
+      error: { code: 'tool_outcome_unknown', message: TOOL_CODES.tool_outcome_unknown },
+    })
     expect(payload).not.toHaveProperty('durationMs')
   })
 })
@@ -174,9 +195,8 @@ describe('tools that a model may not call', () => {
       status: 'forbidden',
       error: {
         code: 'forbidden',
-        scope: 'tool',
-        toolName: 'mcp:files.write',
-        requiredScopes: ['files:read', 'files:write'],
+        message: expect.stringMatching(/nothing was called$/),
+        details: { scope: 'tool', toolName: 'mcp:files.write', requiredScopes: ['files:read', 'files:write'] },
       },
     })
     expect(owedTo(run, 'call-tool')).toMatchObject({ toolId: READ.toolId, position: 1 })
@@ -212,7 +232,8 @@ describe('tools that a model may not call', () => {
     const run = withTools()
     says(run, wants({ toolId: READ.toolId, argsHash: HASH, problem: '/path must be a string' }))
     const { payload } = eventsOf(run, 'agent.toolReturned')[0]!
-    expect(payload).toMatchObject({ status: 'error', error: { code: 'invalid_arguments' } })
+    expect(payload).toMatchObject({ status: 'error' })
+    expect(payload.error).toEqual({ code: 'invalid_arguments', message: TOOL_CODES.invalid_arguments })
     expect(payload).not.toHaveProperty('durationMs')
     expect(owedTo(run, 'call-tool')).toBeUndefined()
     expect(JSON.stringify(run.log.map(event => event.payload))).not.toContain('must be a string')

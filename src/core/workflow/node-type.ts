@@ -53,6 +53,8 @@ export type Permit = {
   readonly mocks: boolean
   /** A supervisor that nothing drives gets the built-in plan of the conformance suite. */
   readonly builtInPlan: boolean
+  /** Settings of the memory of agents, which this host does not have yet. */
+  readonly memory: boolean
   /** Who can be called here; unknown when absent. */
   readonly providers?: ReadonlySet<string>
 }

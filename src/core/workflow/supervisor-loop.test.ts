@@ -252,7 +252,8 @@ describe('the configuration of a dispatch', () => {
       { perWorkerOutputMappings: { a: { x: 1 } } },
       'config.perWorkerOutputMappings must be',
     ],
-    ['another isolation', { memoryScopeIsolation: 'shared' }, 'config.memoryScopeIsolation must be "isolated"'],
+    ['an unknown isolation', { memoryScopeIsolation: 'shared' }, 'has no memory of agents yet'],
+    ['a memory of its own', { memoryScopeIsolation: 'isolated' }, 'has no memory of agents yet'],
     [
       'a half-hearted cancellation',
       { propagateCancellation: 'no' },
@@ -297,7 +298,6 @@ describe('the configuration of a dispatch', () => {
       outputMapping: { q: 'y' },
       perWorkerInputMappings: { a: {} },
       perWorkerOutputMappings: { a: { r: 'z' } },
-      memoryScopeIsolation: 'isolated',
       propagateCancellation: false,
       outputAttestation: { checksum: true, algorithm: 'sha256', requireApproval: true, principalScope: ['s'] },
     }

@@ -1,5 +1,6 @@
 import { PLACEMENTS, PROBE_TYPES, QUORUMS } from '../../core/verification/gate.js'
 import { sha256 } from '../../digest.js'
+import { EXECUTION_MODEL_VERSION } from '../../wire/execution-model.js'
 import { EVENT_LOG_SCHEMA_VERSION } from '../../wire/render.js'
 import { TEST_PREFIX } from '../auth/key-cache.js'
 import type { HttpConfig } from '../config.js'
@@ -20,9 +21,6 @@ export const IMPLEMENTATION = { name: 'assay', vendor: 'assay' }
 
 /** What is not configured but found: the fixtures registered by now, and whether there is an agent. */
 export type Present = { readonly fixtures: readonly string[]; readonly hasAgents: boolean }
-
-/** R-CAP-4: a version claims all before it too, and the second also needs a lifecycle of agent memory. */
-const EXECUTION_MODEL_VERSION = 1
 
 /**
  * The discovery document (contract core §1, agents §2). Families sit at the root, where the protocol reads them; the
@@ -104,8 +102,6 @@ const executionModel = ({ orchestrator }: HttpConfig): object => ({
   version: EXECUTION_MODEL_VERSION,
   confidenceEscalationFloor: orchestrator.confidenceFloor,
   confidenceEscalationInterruptKind: orchestrator.confidenceInterruptKind,
-  statefulResume: true,
-  transcriptWindow: orchestrator.transcriptWindow,
 })
 
 const BUDGET_OPTIONS = [

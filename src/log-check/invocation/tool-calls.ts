@@ -1,8 +1,10 @@
 import { eachRun, type LoggedEvent, type Rule } from '../checked.js'
 import { get, list, number, show, text } from '../json.js'
 import { extraFields, fieldProblems, filled, hash, oneOf, type Shape } from '../structure/shape.js'
+import { isSinceVersion } from '../since-version.js'
 import { stepsOf } from './invocation-order.js'
 import { type Invocation, invocationsOf } from './invocations.js'
+import { forbiddenProblems, toolErrorProblems } from './tool-errors.js'
 
 /** What an agent does outside. */
 export const toolCallRules: readonly Rule[] = [
@@ -56,6 +58,8 @@ export const toolCallRules: readonly Rule[] = [
           if ((status === 'ok') !== (error === undefined)) say(`${show(status)} with error ${show(error)}`, event)
           if (isDenied && get(error, 'code') !== status)
             say(`${show(status)}, told as ${show(get(error, 'code'))}`, event)
+          if (status === 'forbidden' && isSinceVersion(run, 3))
+            for (const problem of forbiddenProblems(error, event.payload.toolName)) say(problem, event)
         }
       }
     }),
@@ -71,6 +75,8 @@ export const toolCallRules: readonly Rule[] = [
         for (const event of events) {
           if (event.type !== CALLED && event.type !== RETURNED) continue
           for (const problem of shapeProblems(event)) say(problem, event)
+          if (event.payload.error !== undefined && isSinceVersion(run, 3))
+            for (const problem of toolErrorProblems(event.payload.error)) say(problem, event)
           if (event.payload.agentId !== agentId) say(`a call of ${show(event.payload.agentId)}`, event)
         }
       }
@@ -119,7 +125,7 @@ const CALL: Shape = {
   closed: true,
 }
 
-/** Names and lengths, but no words of the tool. */
+/** Names and lengths, but no words of the tool. Before version 3 what it is about stood beside the code. */
 const code = {
   is: 'a code with what it is about',
   holds: (value: unknown) => {
@@ -127,7 +133,15 @@ const code = {
     return filled.holds(get(value, 'code')) && keys.every(key => ERROR_FIELDS.includes(key))
   },
 }
-const ERROR_FIELDS: readonly string[] = ['code', 'scope', 'toolName', 'requiredScopes', 'retryAfterMs']
+const ERROR_FIELDS: readonly string[] = [
+  'code',
+  'message',
+  'details',
+  'scope',
+  'toolName',
+  'requiredScopes',
+  'retryAfterMs',
+]
 
 const RETURN: Shape = {
   required: {

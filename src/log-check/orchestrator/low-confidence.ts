@@ -12,6 +12,7 @@ import {
   nodeAttemptsOf,
   SUPERVISOR,
 } from '../node/node-attempts.js'
+import { isSinceVersion } from '../since-version.js'
 import { turnsOf } from './turns.js'
 
 /** Decisions of an agent that are held until a person ratifies them. */
@@ -94,7 +95,7 @@ export const lowConfidenceRules: readonly Rule[] = [
     id: 'L22i',
     title:
       'What a live agent is less sure of than it must be is held before its invocation ends, and nothing else is; a supervisor’s and a verifier’s never; what is held and not accepted ends escalated',
-    source: 'agents R-LIVE-13, R-LIVE-14',
+    source: 'agents R-LIVE-13, R-LIVE-14, R-LOWC-4',
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const invocation of invocationsOf(run))
@@ -103,13 +104,18 @@ export const lowConfidenceRules: readonly Rule[] = [
   },
 ]
 
-/** The threshold where neither agent nor run names one. */
+/** The threshold where neither run nor agent names one. */
 const USUAL = 0.7
 
-/** Undefined where the log does not show what the agent goes by. */
+/** What the run was given, then what the agent's manifest says. Undefined where the log does not show it. */
 function liveThreshold(run: RunLog, { brief, nodeAttempt }: Invocation): number | undefined {
   if (nodeAttempt.typeId === SUPERVISOR || nodeAttempt.typeId === VERIFY) return 0
-  return brief === undefined ? undefined : (number(brief.threshold) ?? thresholdAt(run, nodeAttempt.start) ?? USUAL)
+  const ofRun = thresholdAt(run, nodeAttempt.start)
+  const ofAgent = number(brief?.threshold)
+  // Before version 3 the agent's went before the run's.
+  if (ofRun !== undefined && (isSinceVersion(run, 3) || (brief !== undefined && ofAgent === undefined))) return ofRun
+  if (brief === undefined || (ofRun !== undefined && ofAgent !== undefined)) return undefined
+  return ofAgent ?? USUAL
 }
 
 function liveProblems(run: RunLog, invocation: Invocation): [string, LoggedEvent | undefined][] {

@@ -46,7 +46,7 @@ function wordProblems(verification: VerificationAttempt): Problem[] {
   const words = verification.verdicts.filter(isWord)
   for (const word of words) {
     if (answer === undefined || answer.sequence > word.sequence) problems.push(['nobody was asked', word])
-    else problems.push(...answerProblems(question, answer, word))
+    else problems.push(...answerProblems(answer, word, isPassing(verification.rendered)))
   }
   return problems
 }
@@ -71,8 +71,10 @@ function reasonProblems(verification: VerificationAttempt, question: LoggedEvent
   const holds: { readonly [reason: string]: boolean } = {
     unsettled: rendered === undefined,
     exhausted: isFailed,
+    // A pass is not enough where the verifiers have no licence, are not sure, or could not see all of it.
     unlicensed: isPassing(rendered),
     unsure: isPassing(rendered),
+    unseen: isPassing(rendered),
   }
   if (holds[text(asked('reason')) ?? ''] !== true) problems.push([`asked because ${show(asked('reason'))}`, question])
   return problems
@@ -84,20 +86,18 @@ const actionOf = (answer: LoggedEvent): string | undefined =>
   isTimeout(answer) ? 'reject' : text(get(behindMask(answer, 'resumeValue'), 'action'))
 
 /** Accepting a result that the verifiers passed is no override. */
-function keyFor(answer: LoggedEvent, reason: string): string {
+function keyFor(answer: LoggedEvent, passed: boolean): string {
   if (isTimeout(answer)) return 'no-answer'
-  const isConfirmed = actionOf(answer) === 'accept' && ['unlicensed', 'unsure'].includes(reason)
-  return isConfirmed ? 'human-confirmed' : 'human-override'
+  return actionOf(answer) === 'accept' && passed ? 'human-confirmed' : 'human-override'
 }
 
-function answerProblems(question: LoggedEvent | undefined, answer: LoggedEvent, word: LoggedEvent): Problem[] {
+function answerProblems(answer: LoggedEvent, word: LoggedEvent, passed: boolean): Problem[] {
   const problems: Problem[] = []
   const action = actionOf(answer)
   const said = WORDS[action ?? '']
   if (action !== undefined && word.payload.verdict !== said)
     problems.push([`${show(action)} becomes ${show(word.payload.verdict)}`, word])
-  const reason = text(get(question === undefined ? {} : behindMask(question, 'data'), 'reason')) ?? ''
-  const due = keyFor(answer, reason)
+  const due = keyFor(answer, passed)
   const keys = list(word.payload.criteria).filter(key => WORD_KEYS.includes(key))
   if (!same(keys, [due])) problems.push([`told as ${show(keys)}, it is ${due}`, word])
   if ((word.payload.agentId === OVERRIDE) !== (due === 'human-override'))

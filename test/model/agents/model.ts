@@ -241,7 +241,7 @@ class Foresight {
   #decide(confidence: number | undefined): Failed | undefined {
     const { threshold, runThreshold, verdicts } = this.setup
     this.#tell('agent.decided')
-    if (confidence !== undefined && confidence < (threshold ?? runThreshold ?? 0.7)) {
+    if (confidence !== undefined && confidence < (runThreshold ?? threshold ?? 0.7)) {
       this.#tell('interrupt.requested')
       const verdict = verdicts[0]!
       if (verdict === 'reject') return { failed: 'interrupt_rejected', retryable: false, outcome: 'escalated' }

@@ -6,6 +6,7 @@ import type { Recorded } from '../../../src/core/run/events.js'
 import type { RunInput } from '../../../src/core/run/input.js'
 import { runDecider } from '../../../src/core/run/run-decider.js'
 import { type RunState, statusOf } from '../../../src/core/run/state.js'
+import { ENGINE_VERSION } from '../../../src/core/run/version.js'
 import { rulesFor } from '../../../src/testing/given-when-then.js'
 import { answerValue } from './answers.js'
 import type { Counts } from './counts.js'
@@ -54,7 +55,7 @@ export class Story {
       workflowDigest: 'digest',
       inputs,
       transport: 'rest' as const,
-      engineVersion: '1',
+      engineVersion: ENGINE_VERSION,
       owner: { tenant: 't1' },
       configurable: configurable as JsonObject,
     }

@@ -10,6 +10,7 @@ import { isTerminal, type Recorded } from '../../../src/core/run/events.js'
 import type { RunInput } from '../../../src/core/run/input.js'
 import { runDecider } from '../../../src/core/run/run-decider.js'
 import { type RunState, statusOf } from '../../../src/core/run/state.js'
+import { ENGINE_VERSION } from '../../../src/core/run/version.js'
 import { outcomeOf } from '../../../src/testing/gate-world.js'
 import { rulesFor } from '../../../src/testing/given-when-then.js'
 import { answer } from '../../../src/testing/orchestration.js'
@@ -52,7 +53,7 @@ export class Story {
       workflowDigest: 'digest',
       inputs: {},
       transport: 'rest' as const,
-      engineVersion: '1',
+      engineVersion: ENGINE_VERSION,
       owner: { tenant: 't1' },
       ...(maxLoopIterations === undefined ? {} : { configurable: { maxLoopIterations } }),
     }

@@ -1,5 +1,5 @@
 import type { Transport } from '@modelcontextprotocol/client'
-import type { ToolCode } from '../codes.js'
+import type { ToolCode } from '../../../core/invocation/tool-codes.js'
 
 /** A way to a server, used for one connection. */
 export type Channel = {

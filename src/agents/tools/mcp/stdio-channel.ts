@@ -12,7 +12,7 @@ import { isObject } from '../../../core/json.js'
 import type { Clock } from '../../../engine/ports/clock.js'
 import type { Log } from '../../../engine/ports/log.js'
 import type { McpServer } from '../../settings.js'
-import type { ToolCode } from '../codes.js'
+import type { ToolCode } from '../../../core/invocation/tool-codes.js'
 import type { Channel } from './channel.js'
 import { messageLines } from './message-lines.js'
 

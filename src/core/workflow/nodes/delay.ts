@@ -1,11 +1,13 @@
-import type { Json } from '../../json.js'
+import type { Json, JsonObject } from '../../json.js'
 import { failure } from '../../problem.js'
 import { completed, failedStep, type NodeContext, type NodeType } from '../node-type.js'
 
 const MAX_DELAY_MS = 365 * 24 * 3_600_000
 
-const requested = ({ inputs, config }: Pick<NodeContext, 'inputs' | 'config'>) =>
-  inputs.delayMs ?? config.delayMs ?? config.ms ?? 0
+/** One length under three names: the protocol's texts spell it differently. */
+const configured = ({ delayMs, durationMs, ms }: JsonObject): Json => delayMs ?? durationMs ?? ms ?? 0
+
+const requested = ({ inputs, config }: Pick<NodeContext, 'inputs' | 'config'>) => inputs.delayMs ?? configured(config)
 
 const isDelay = (ms: Json): ms is number => typeof ms === 'number' && ms >= 0 && ms <= MAX_DELAY_MS
 
@@ -13,8 +15,12 @@ const isDelay = (ms: Json): ms is number => typeof ms === 'number' && ms >= 0 &&
 export const delayNode: NodeType = {
   typeId: 'core.delay',
   check: ({ config }) => {
-    const ms = config.delayMs ?? config.ms ?? 0
-    return isDelay(ms) ? [] : [`config.delayMs must be a number from 0 to ${MAX_DELAY_MS}, not ${JSON.stringify(ms)}`]
+    const ms = configured(config)
+    return isDelay(ms)
+      ? []
+      : [
+          `config.${config.delayMs === undefined && config.durationMs !== undefined ? 'durationMs' : 'delayMs'} must be a number from 0 to ${MAX_DELAY_MS}, not ${JSON.stringify(ms)}`,
+        ]
   },
   start: ctx => {
     const ms = requested(ctx)

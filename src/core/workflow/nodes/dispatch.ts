@@ -1,4 +1,4 @@
-import { isMap, termProblems } from '../../handoff/mapping.js'
+import { isMap, memoryProblems, termProblems } from '../../handoff/mapping.js'
 import { isObject, type Json, type JsonObject, own } from '../../json.js'
 import { present } from '../../present.js'
 import { failure } from '../../problem.js'
@@ -28,7 +28,7 @@ const FIELDS: { readonly [field: string]: Rule } = {
   outputAttestation: [() => true, ''],
   perWorkerInputMappings: maps,
   perWorkerOutputMappings: maps,
-  memoryScopeIsolation: isOneOf('isolated'),
+  memoryScopeIsolation: [() => true, ''],
   propagateCancellation: [value => typeof value === 'boolean', 'true or false'],
 }
 
@@ -47,7 +47,7 @@ export const dispatchNode: NodeType = {
   typeId: 'core.dispatch',
   role: 'dispatch',
   hands: true,
-  check: ({ config }) => [...fieldProblems(config), ...termProblems(config)],
+  check: ({ config }, permit) => [...fieldProblems(config), ...termProblems(config), ...memoryProblems(config, permit)],
   start: ({ config, inputs, supervised, orchestrator }) => {
     if (!supervised || !orchestrator?.owed || orchestrator.decision.kind !== 'next-worker') {
       const message =

@@ -17,7 +17,7 @@ describe('what a scripted agent says', () => {
       mockReasoning: { summary: 's', streamChunks: ['one ', 'two'] },
       mockToolCalls: [
         { toolId: 'search', arguments: { q: 1 }, result: { hits: 0 }, durationMs: 5 },
-        { toolId: 'fetch', error: { code: 'gone' } },
+        { toolId: 'fetch', error: { code: 'gone', message: 'It is gone', at: 3 } },
       ],
       mockHandoff: { toAgentId: 'core.other', reason: 'busy', context: { a: 1 } },
       mockDecision: { decision: { go: true }, confidence: 0.9 },
@@ -82,7 +82,8 @@ describe('what a scripted agent says', () => {
       mockToolCalls: [
         { toolId: 'search', arguments: { q: 1 }, result: 'found', durationMs: 5 },
         { toolId: 'search', result: null },
-        { toolId: 'fetch', error: { code: 'gone' } },
+        { toolId: 'fetch', error: { code: 'gone', message: 'It is gone', at: 3 } },
+        { toolId: 'fetch', error: 'no' },
       ],
     })
     const tool = (toolName: string) => ({ agentId: ME, toolName, toolId: toolName })
@@ -90,11 +91,23 @@ describe('what a scripted agent says', () => {
       { ...tool('search'), inputs: { q: 1 }, callId: 'call-2' },
       { ...tool('search'), callId: 'call-4' },
       { ...tool('fetch'), callId: 'call-6' },
+      { ...tool('fetch'), callId: 'call-8' },
     ])
     expect(payloads(run, 'agent.toolReturned')).toEqual([
       { ...tool('search'), outcome: 'found', status: 'ok', durationMs: 5, callId: 'call-2' },
       { ...tool('search'), outcome: null, status: 'ok', callId: 'call-4' },
-      { ...tool('fetch'), error: { code: 'gone' }, status: 'error', callId: 'call-6' },
+      {
+        ...tool('fetch'),
+        error: { code: 'gone', message: 'It is gone', details: { at: 3 } },
+        status: 'error',
+        callId: 'call-6',
+      },
+      {
+        ...tool('fetch'),
+        error: { code: 'tool_failed', message: 'The tool says that it failed', details: { error: 'no' } },
+        status: 'error',
+        callId: 'call-8',
+      },
     ])
   })
 

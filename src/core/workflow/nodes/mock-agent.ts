@@ -1,3 +1,4 @@
+import { type ToolError, toolError } from '../../invocation/tool-codes.js'
 import { isObject, type Json, type JsonObject, own } from '../../json.js'
 import { summaryOf } from '../../reasoning.js'
 import { type AgentOpinion, hold, ratification, ratificationProblems, tellOpinion } from '../../supervisor/hold.js'
@@ -64,12 +65,25 @@ function toolCalls({ config }: NodeContext, agentId: string): Write[] {
     const tool = { agentId, toolName: String(toolId), toolId: String(toolId) }
     const took = typeof durationMs === 'number' ? { durationMs } : {}
     const outcome =
-      error === undefined ? { outcome: result ?? null, status: 'ok' as const } : { error, status: 'error' as const }
+      error === undefined
+        ? { outcome: result ?? null, status: 'ok' as const }
+        : { error: mockError(error), status: 'error' as const }
     return [
       write({ type: 'agent.toolCalled', payload: { ...tool, ...(inputs === undefined ? {} : { inputs }) } }),
       write({ type: 'agent.toolReturned', payload: { ...tool, ...outcome, ...took } }),
     ]
   })
+}
+
+/** What a workflow makes up as an error is told in the form of one; what is beside its code and message is detail. */
+function mockError(error: Json): ToolError {
+  const { code, message, details, ...more } = isObject(error) ? error : { error }
+  const beside = details === undefined ? more : isObject(details) ? { ...more, ...details } : { ...more, details }
+  const told = toolError(
+    typeof code === 'string' ? code : 'tool_failed',
+    Object.keys(beside).length > 0 ? beside : undefined,
+  )
+  return typeof message === 'string' ? { ...told, message } : told
 }
 
 function handoff({ config }: NodeContext, fromAgentId: string): Write[] {

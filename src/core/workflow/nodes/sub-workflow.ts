@@ -1,4 +1,4 @@
-import { termProblems } from '../../handoff/mapping.js'
+import { memoryProblems, termProblems } from '../../handoff/mapping.js'
 import { present } from '../../present.js'
 import { failure } from '../../problem.js'
 import { isWorkId, WORK_ID_RULE } from '../../work-id.js'
@@ -8,7 +8,7 @@ import { completed, failedStep, type NodeType } from '../node-type.js'
 export const subWorkflowNode: NodeType = {
   typeId: 'core.subWorkflow',
   hands: true,
-  check: ({ config }) => [
+  check: ({ config }, permit) => [
     ...(typeof config.workflowId === 'string' && isWorkId(config.workflowId)
       ? []
       : [`config.workflowId must name the child: ${WORK_ID_RULE}; it is ${JSON.stringify(config.workflowId ?? null)}`]),
@@ -21,6 +21,7 @@ export const subWorkflowNode: NodeType = {
       ? []
       : ['config.onChildFailure must be "fail-parent" or "absorb"']),
     ...termProblems(config),
+    ...memoryProblems(config, permit),
   ],
   start: ({ config, inputs }) => ({
     kind: 'waiting',

@@ -35,6 +35,10 @@ const holds = (spot: Spot): boolean =>
   typeOf(spot.run, spot.event.nodeId) !== 'core.interrupt'
 /** An agent at work may have a threshold of its own. */
 const holdsByRun = (spot: Spot): boolean => holds(spot) && !isLive(spot) && !spot.run.row.fork
+const givenThreshold = ({ run }: Spot): unknown =>
+  (run.events[0]?.payload.configurable as Record<string, unknown> | undefined)?.escalationThreshold
+const holdsGiven = (spot: Spot): boolean =>
+  holds(spot) && isLive(spot) && !spot.run.row.fork && givenThreshold(spot) !== undefined
 const asksBecause = (spot: Spot): boolean =>
   ofType('interrupt.requested')(spot) && isEscalation(spot.run.events[spot.at - 1] as DraftEvent)
 const asksToRatify = (spot: Spot): boolean =>
@@ -174,6 +178,14 @@ export const CONFIDENCE_MUTATIONS: readonly Mutation[] = [
   mutation('L22f', 'a hold by another threshold', holdsByRun, ({ run }) => {
     Object.assign(run.events[0]?.payload.configurable ?? {}, { escalationThreshold: 0.75 })
   }),
+  mutation(
+    'L22i',
+    'an agent at work that is held by another threshold than its run was given',
+    holdsGiven,
+    ({ run }) => {
+      Object.assign(run.events[0]?.payload.configurable ?? {}, { escalationThreshold: 0.85 })
+    },
+  ),
   mutation('L22g', 'a decision that is told before it is ratified', all(asksToRatify, byLead), spot => {
     const { run, at } = spot
     const payload = { agentId: 'acme.lead', decision: { kind: 'terminate' }, iteration: 1 }

@@ -73,6 +73,16 @@ export const TOOL_MUTATIONS: readonly Mutation[] = [
     code: 'failed',
     message: 'no such file',
   }),
+  changed('L31e', 'the words of a tool as the message of its error', with_('error'), event => {
+    event.payload.error = { ...(event.payload.error as object), message: 'no such file' }
+  }),
+  changed('L31e', 'what an error is about beside its code', with_('forbidden'), event => {
+    event.payload.error = { ...(event.payload.error as object), scope: 'tool' }
+  }),
+  changed('L23q', 'a forbidden call that does not say what it would take', with_('forbidden'), event => {
+    const { details: _, ...error } = event.payload.error as { details: unknown }
+    event.payload.error = error
+  }),
   changed('L31e', 'a call of nobody', calls, event => {
     delete event.payload.principal
   }),

@@ -1,0 +1,107 @@
+import type { RunEvent } from '../core/run/events.js'
+
+/**
+ * What this host claims of the multi-agent execution model (contract agents §2.2). R-CAP-4: a version claims all before
+ * it too. The half of the second that is about memory binds together with `memory.supported` only (R-MEM-1); the third
+ * needs causes on other hosts.
+ */
+export const EXECUTION_MODEL_VERSION = 2
+
+/** From which version on a host may send events of a type; 0 where the model has no say. R-STATE-1: none is of version 5. */
+export const EVENTS_FROM: { readonly [Type in RunEvent['type']]: number } = {
+  'agent.decided': 0,
+  'agent.handoff': 0,
+  'agent.invocation.completed': 0,
+  'agent.invocation.started': 0,
+  'agent.promptResolved': 0,
+  'agent.reasoned': 0,
+  'agent.reasoning.delta': 0,
+  'agent.toolCalled': 0,
+  'agent.toolReturned': 0,
+  'agent.verified': 6,
+  'approval.received': 0,
+  'approval.requested': 0,
+  'artifact.created': 0,
+  'assay.child.status': 0,
+  'assay.interrupt.asked': 0,
+  'assay.interrupt.voted': 0,
+  'assay.model.lost': 0,
+  'assay.model.requested': 0,
+  'assay.pause.requested': 0,
+  'assay.result.staged': 0,
+  'assay.result.withheld': 0,
+  'assay.rework.began': 0,
+  'assay.run.forked': 0,
+  'assay.stop.requested': 0,
+  'assay.verification.held': 0,
+  'assay.verification.resumed': 0,
+  'assay.verifier.began': 0,
+  'assay.verifier.ended': 0,
+  'assay.verifier.started': 0,
+  'budget.consumed': 0,
+  'budget.exhausted': 0,
+  'budget.reserved': 0,
+  'budget.threshold.crossed': 0,
+  'cap.breached': 0,
+  'channel.written': 0,
+  'clarification.requested': 0,
+  'clarification.resolved': 0,
+  'core.workflowChain.confidence-escalated': 2,
+  'core.workflowChain.event': 1,
+  'dws.verification.finding_issued': 0,
+  'dws.verification.started': 0,
+  'dws.verification.verdict_rendered': 0,
+  'envelope.recovery.applied': 0,
+  'envelope.refusal': 0,
+  'envelope.retry.attempted': 0,
+  'envelope.retry.exhausted': 0,
+  'envelope.truncated': 0,
+  'interrupt.requested': 0,
+  'interrupt.resolved': 0,
+  'log.appended': 0,
+  'node.cancelled': 0,
+  'node.completed': 0,
+  'node.dispatched': 0,
+  'node.failed': 0,
+  'node.resumed': 0,
+  'node.retried': 0,
+  'node.skipped': 0,
+  'node.started': 0,
+  'node.suspended': 0,
+  'prompt.composed': 0,
+  'provider.usage': 0,
+  'replay.diverged': 0,
+  'run.cancelled': 0,
+  'run.completed': 0,
+  'run.failed': 0,
+  'run.paused': 0,
+  'run.resumed': 0,
+  'run.started': 0,
+  'runOrchestrator.decided': 0,
+  'variable.changed': 0,
+  'workflow.loopback-limit': 0,
+}
+
+/** The same for fields of events that may be sent earlier without them. */
+export const FIELDS_FROM: { readonly [field: string]: number } = {
+  'runOrchestrator.decided.iteration': 5,
+  ...Object.fromEntries(
+    // R-XHOST-4
+    [
+      'core.workflowChain.event',
+      'core.workflowChain.confidence-escalated',
+      'agent.reasoned',
+      'agent.toolCalled',
+      'agent.toolReturned',
+      'agent.handoff',
+      'agent.decided',
+      'agent.verified',
+      'runOrchestrator.decided',
+      'prompt.composed',
+      'agent.promptResolved',
+    ].map(type => [`${type}.causationHostId`, 3]),
+  ),
+}
+
+/** What is sent although its version is not claimed yet, because versions can only be claimed in their order. */
+export const SENT_EARLY: readonly string[] = ['runOrchestrator.decided.iteration', 'agent.verified']
