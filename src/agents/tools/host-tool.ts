@@ -1,6 +1,6 @@
 import type { ArtifactMade, ToolTerms } from '../../core/invocation/brief.js'
-import type { Json, JsonObject } from '../../core/json.js'
 import type { ToolCode } from '../../core/invocation/tool-codes.js'
+import type { Json, JsonObject } from '../../core/json.js'
 
 /** A tool of this host, as agents and readers of the catalogue may know it. */
 export type HostTool = {

@@ -1,7 +1,7 @@
 import { eachRun, type LoggedEvent, type Rule } from '../checked.js'
 import { get, list, number, show, text } from '../json.js'
-import { extraFields, fieldProblems, filled, hash, oneOf, type Shape } from '../structure/shape.js'
 import { isSinceVersion } from '../since-version.js'
+import { extraFields, fieldProblems, filled, hash, oneOf, type Shape } from '../structure/shape.js'
 import { stepsOf } from './invocation-order.js'
 import { type Invocation, invocationsOf } from './invocations.js'
 import { forbiddenProblems, toolErrorProblems } from './tool-errors.js'

@@ -1,6 +1,7 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { get, number, show, text } from '../json.js'
 import { DISPATCH, SUPERVISOR } from '../node/node-attempts.js'
+import { isSinceVersion } from '../since-version.js'
 import { lastForkSequence } from '../story.js'
 import { type RunTrack, walk } from '../walk.js'
 
@@ -8,25 +9,31 @@ import { type RunTrack, walk } from '../walk.js'
 export const loopBoundRules: readonly Rule[] = [
   {
     id: 'L26d',
-    title: 'An orchestrator decides, and work is sent back, no more often than the bound on turns allows',
+    title:
+      'An orchestrator decides no more often than the bound on turns allows; work is sent back by the host no more often than that, counted apart',
     source: 'agents R-BOUND-1, R-BOUND-3, R-DWS-34',
     checks: eachRun((run, say, log) => {
       const breach = run.events.find(isLoopBreach)
       const told = breach !== undefined && isTurnBreach(run, breach) ? number(breach.payload.limit) : undefined
       const cut = lastForkSequence(run.events)
-      let turns = 0
+      const counts = { turns: 0, reworks: 0 }
+      const isApart = isSinceVersion(run, 3)
+      const hasTurns = run.events.some(isTurnStart)
       let limit = Number.POSITIVE_INFINITY
       walk(run, ({ event, run: track }) => {
         // A turn beyond the bound never starts, except in a branch that was cut inside it and given a lower bound.
+        // Where nobody takes turns, what the run asks for turns bounds no rework.
+        const asked = isApart && event.type === REWORK && !hasTurns ? undefined : askedFor(track)
         if (isTurnStart(event) || event.type === REWORK)
           limit = Math.min(
-            askedFor(track) ?? Number.POSITIVE_INFINITY,
+            asked ?? Number.POSITIVE_INFINITY,
             log.input.limits?.maxLoopIterations ?? Number.POSITIVE_INFINITY,
             event.sequence < cut ? Number.POSITIVE_INFINITY : (told ?? Number.POSITIVE_INFINITY),
           )
         if (!TURNS.includes(event.type)) return
-        turns += 1
-        if (turns > limit) say(`turn ${turns} of ${limit}`, event)
+        const counted = isApart && event.type === REWORK ? 'reworks' : 'turns'
+        counts[counted] += 1
+        if (counts[counted] > limit) say(`${counted} ${counts[counted]} of ${limit}`, event)
       })
     }),
   },
@@ -38,7 +45,7 @@ export const loopBoundRules: readonly Rule[] = [
     checks: eachRun((run, say, log) => {
       const turns = { decided: 0, dispatches: new Map<string, number>() }
       walk(run, ({ event, run: track }) => {
-        if (TURNS.includes(event.type)) turns.decided += 1
+        if (event.type === DECIDED || (event.type === REWORK && !isSinceVersion(run, 3))) turns.decided += 1
         if (event.type === 'node.started' && event.payload.typeId === DISPATCH && (event.payload.attempt ?? 0) === 0)
           turns.dispatches.set(event.node ?? '', (turns.dispatches.get(event.node ?? '') ?? 0) + 1)
         if (!isLoopBreach(event)) return
@@ -56,8 +63,10 @@ export const loopBoundRules: readonly Rule[] = [
 
 const REWORK = 'assay.rework.began'
 
-/** R-DWS-34: work that is sent back takes a turn, too. */
-const TURNS: readonly string[] = ['runOrchestrator.decided', REWORK]
+const DECIDED = 'runOrchestrator.decided'
+
+/** What is bounded; up to version 2 of the rules, work that was sent back took a turn of the orchestrator's. */
+const TURNS: readonly string[] = [DECIDED, REWORK]
 
 const isTurnStart = ({ type, payload }: LoggedEvent): boolean =>
   type === 'node.started' && payload.typeId === SUPERVISOR

@@ -94,6 +94,10 @@ export const GATE_SHAPES: { readonly [type: string]: Shape } = {
     closed: true,
   },
   'assay.verification.resumed': { required: { ...attempt, round: positive }, closed: true },
+  'assay.verification.confirming': {
+    required: { ...attempt, round: positive, criteria: keys, verifiers: positive },
+    closed: true,
+  },
   'dws.verification.finding_issued': {
     required: {
       ...attempt,
@@ -111,7 +115,11 @@ export const GATE_SHAPES: { readonly [type: string]: Shape } = {
       resultArtifactId: id,
       resultHash: sha256,
     },
-    optional: { forced: truth, proceeds: truth },
+    optional: {
+      forced: truth,
+      proceeds: truth,
+      label: oneOf('verified', 'conditional', 'verified in part', 'forced'),
+    },
     closed: true,
   },
   'assay.rework.began': {

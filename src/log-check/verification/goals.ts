@@ -1,10 +1,11 @@
-import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { eachRun, type Fields, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { chainsIn, phaseOf } from '../handoff/chains.js'
 import { behindMask } from '../interrupt/questions.js'
-import { get, show } from '../json.js'
+import { get, list, show } from '../json.js'
 import { attemptsThatHandOut, hasCompleted, type NodeAttempt, nodeAttemptOf } from '../node/node-attempts.js'
 import { turnsOf } from '../orchestrator/turns.js'
-import { placeOf, verificationAttemptsOf } from './verification-attempts.js'
+import { isSinceVersion } from '../since-version.js'
+import { gatesOf, placeOf, type VerificationAttempt, verificationAttemptsOf } from './verification-attempts.js'
 
 /** Whether a run has reached what it was for. */
 export const goalRules: readonly Rule[] = [
@@ -21,7 +22,7 @@ export const goalRules: readonly Rule[] = [
   {
     id: 'L25a',
     title:
-      'A run that completes says whether it has reached its goal, if anybody has said anything about that: only when every criterion is met and nothing was left with a verdict that is no pass',
+      'A run that completes says that it has reached its goal where somebody said so and nothing stands against it, that it has not where something does, and nothing otherwise',
     source: 'agents R-VERIFY-12, R-VERIFY-19, §11.3',
     assayOnly: true,
     checks: eachRun((run, say) => {
@@ -50,34 +51,60 @@ function criteriaOf(run: RunLog): readonly unknown[] | undefined {
 type Standing = {
   /** Gate, node and worker. */
   readonly work: string
-  readonly verdict: unknown
+  readonly gateId: string | undefined
   /** Where the work began. */
   readonly since: number
+  readonly blocking: boolean
+  readonly verdict: unknown
+  /** Nothing is left of it to hold against the run. */
+  readonly isGood: boolean
 }
 
-/** Undefined where there was no gate, or where work is missing altogether. */
-function isReached(run: RunLog, { sequence }: LoggedEvent): boolean | undefined {
+/** docs/contract/verification.md, goalSatisfied. */
+function isReached(run: RunLog, end: LoggedEvent): boolean | undefined {
   const criteria = criteriaOf(run)
-  const latest = new Map<string, Standing>()
-  let isPassed = false
-  for (const verification of verificationAttemptsOf(run)) {
-    const { node, gateId, point, started, verdicts } = verification
-    const verdict = verdicts.findLast(event => event.sequence < sequence)?.payload.verdict
-    if (verdict === undefined) continue
-    isPassed ||= point === 'run' && verdict === 'pass'
-    // The gates at the exit have let the run end.
-    if (point === 'run') continue
-    const work = `${gateId}/${node}/${String(started.payload.workerId)}`
-    const since = nodeAttemptOf(run, started)?.start.sequence ?? 0
-    latest.set(`${placeOf(run, verification)}/${gateId}`, { work, verdict, since })
-  }
-  const all = [...latest.values()]
+  const isNew = isSinceVersion(run, 3)
+  const all = standingsAt(run, end)
   // The same worker may have succeeded when the work was handed to it again.
   const isMadeUp = ({ work, since }: Standing) =>
-    all.some(other => other.verdict === 'pass' && other.work === work && other.since > since)
-  if (all.some(standing => standing.verdict !== 'pass' && !isMadeUp(standing)) || hasGivenUp(run)) return false
-  if (criteria !== undefined) return !criteria.some(isMissed)
-  return (isPassed || all.some(({ verdict }) => verdict === 'pass')) && !isWorkMissing(run) ? true : undefined
+    all.some(other => other.isGood && other.work === work && other.since > since)
+  if (all.some(standing => !standing.isGood && !isMadeUp(standing)) || hasGivenUp(run)) return false
+  if (criteria !== undefined && (criteria.length > 0 || !isNew)) return !criteria.some(isMissed)
+  if (isWorkMissing(run)) return undefined
+  if (!isNew) return all.some(({ verdict }) => verdict === 'pass') ? true : undefined
+  const blocking = (gatesOf(run) ?? []).filter(gate => get(gate.gate_behaviour, 'blocking') !== false)
+  const hasPassed = (gate: Fields) => {
+    const own = all.filter(({ gateId }) => gateId === gate.gate_id)
+    return own.length > 0 && own.every(({ isGood }) => isGood)
+  }
+  const isSaid = turnsOf(run).length === 0 && blocking.length > 0 && blocking.every(hasPassed)
+  return isSaid ? true : undefined
+}
+
+/** What was said last of each piece of work. */
+function standingsAt(run: RunLog, { sequence }: LoggedEvent): Standing[] {
+  const latest = new Map<string, Standing>()
+  for (const verification of verificationAttemptsOf(run)) {
+    const { node, gateId, point, started, verdicts, blocking } = verification
+    const last = verdicts.findLast(event => event.sequence < sequence)
+    if (last === undefined) continue
+    const { verdict } = last.payload
+    const work = `${gateId}/${node}/${String(started.payload.workerId)}`
+    const since = point === 'run' ? 0 : (nodeAttemptOf(run, started)?.start.sequence ?? 0)
+    // The gates at the exit have let the run end.
+    const isGood =
+      point === 'run' && verdict !== 'pass' ? true : verdict === 'pass' && !isCompromised(run, verification, last)
+    latest.set(`${placeOf(run, verification)}/${gateId}`, { work, gateId, since, blocking, verdict, isGood })
+  }
+  return [...latest.values()]
+}
+
+/** Let through without a pass, or with a part of it. */
+function isCompromised(run: RunLog, { rendered, blocking }: VerificationAttempt, { payload }: LoggedEvent): boolean {
+  if (!isSinceVersion(run, 3) || !blocking) return false
+  const keys = list(payload.criteria)
+  if (keys.includes('human-override') || keys.includes('human-accepted')) return false
+  return rendered?.payload.label === 'forced' || rendered?.payload.label === 'verified in part'
 }
 
 const lastRounds = (run: RunLog): NodeAttempt[] => [
@@ -88,16 +115,23 @@ const lastRounds = (run: RunLog): NodeAttempt[] => [
   ).values(),
 ]
 
-/** A worker says itself that it has not reached its goal, and has not made up for that since. */
+const ENDS: readonly string[] = ['child.completed', 'child.failed']
+
+const isGiveUp = ({ payload: { error } }: LoggedEvent): boolean =>
+  [get(error, 'code'), get(get(error, 'details'), 'childError')].includes('verification_failed')
+
+/** A worker, or one below it, has not reached its goal, and has not made up for that since. */
 function hasGivenUp(run: RunLog): boolean {
   const latest = new Map<string, boolean>()
   for (const nodeAttempt of attemptsThatHandOut(run)) {
     const seen: unknown[] = []
     for (const { workerId, events } of chainsIn(run, nodeAttempt)) {
-      const ended = events.find(event => phaseOf(event) === 'child.completed')
+      const ended = events.find(event => ENDS.includes(phaseOf(event) ?? ''))
       const place = `${nodeAttempt.node}/${workerId}/${seen.filter(other => other === workerId).length}`
       seen.push(workerId)
-      if (ended !== undefined) latest.set(place, get(ended.raw.secret, 'goalSatisfied') === false)
+      if (ended === undefined) continue
+      if (phaseOf(ended) === 'child.completed') latest.set(place, get(ended.raw.secret, 'goalSatisfied') === false)
+      else if (isSinceVersion(run, 3) && isGiveUp(ended)) latest.set(place, true)
     }
   }
   return [...latest.values()].includes(true)

@@ -2,6 +2,7 @@ import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js
 import { isTimeout } from '../interrupt/answering.js'
 import { behindMask, isGateQuestion } from '../interrupt/questions.js'
 import { get, list, same, show, text } from '../json.js'
+import { isSinceVersion } from '../since-version.js'
 import { withoutRemarks } from '../story.js'
 import {
   eventsIn,
@@ -22,7 +23,7 @@ export const humanVerdictRules: readonly Rule[] = [
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const verification of verificationAttemptsOf(run))
-        for (const [problem, event] of wordProblems(verification)) say(problem, event)
+        for (const [problem, event] of wordProblems(run, verification)) say(problem, event)
       for (const [problem, event] of tellingProblems(run)) say(problem, event)
     }),
   },
@@ -36,7 +37,7 @@ const questionsIn = (verification: VerificationAttempt): LoggedEvent[] =>
 const answerIn = (verification: VerificationAttempt, { payload }: LoggedEvent): LoggedEvent | undefined =>
   eventsIn(verification, 'interrupt.resolved').find(event => event.payload.interruptId === payload.interruptId)
 
-function wordProblems(verification: VerificationAttempt): Problem[] {
+function wordProblems(run: RunLog, verification: VerificationAttempt): Problem[] {
   const problems: Problem[] = []
   const questions = questionsIn(verification)
   for (const extra of questions.slice(1)) problems.push(['asked twice about one result', extra])
@@ -46,7 +47,7 @@ function wordProblems(verification: VerificationAttempt): Problem[] {
   const words = verification.verdicts.filter(isWord)
   for (const word of words) {
     if (answer === undefined || answer.sequence > word.sequence) problems.push(['nobody was asked', word])
-    else problems.push(...answerProblems(answer, word, isPassing(verification.rendered)))
+    else problems.push(...answerProblems(answer, word, keyDue(run, verification, question, answer)))
   }
   return problems
 }
@@ -54,7 +55,7 @@ function wordProblems(verification: VerificationAttempt): Problem[] {
 const isWord = ({ payload }: LoggedEvent): boolean =>
   payload.agentId === OVERRIDE || list(payload.criteria).some(key => WORD_KEYS.includes(key))
 
-const WORD_KEYS: readonly unknown[] = ['human-override', 'human-confirmed', 'no-answer']
+const WORD_KEYS: readonly unknown[] = ['human-override', 'human-confirmed', 'human-accepted', 'no-answer']
 
 const isPassing = (rendered: LoggedEvent | undefined): boolean =>
   rendered !== undefined && rendered.payload.dwsVerdict !== 'fail'
@@ -85,19 +86,25 @@ const WORDS: { readonly [action: string]: string } = { accept: 'pass', refine: '
 const actionOf = (answer: LoggedEvent): string | undefined =>
   isTimeout(answer) ? 'reject' : text(get(behindMask(answer, 'resumeValue'), 'action'))
 
-/** Accepting a result that the verifiers passed is no override. */
-function keyFor(answer: LoggedEvent, passed: boolean): string {
+/** Accepting a result that the verifiers passed is no override; what they could not see all of is the person's word. */
+function keyDue(
+  run: RunLog,
+  { rendered }: VerificationAttempt,
+  question: LoggedEvent | undefined,
+  answer: LoggedEvent,
+): string {
   if (isTimeout(answer)) return 'no-answer'
-  return actionOf(answer) === 'accept' && passed ? 'human-confirmed' : 'human-override'
+  if (actionOf(answer) !== 'accept' || !isPassing(rendered)) return 'human-override'
+  const reason = question && get(behindMask(question, 'data'), 'reason')
+  return reason === 'unseen' && isSinceVersion(run, 3) ? 'human-accepted' : 'human-confirmed'
 }
 
-function answerProblems(answer: LoggedEvent, word: LoggedEvent, passed: boolean): Problem[] {
+function answerProblems(answer: LoggedEvent, word: LoggedEvent, due: string): Problem[] {
   const problems: Problem[] = []
   const action = actionOf(answer)
   const said = WORDS[action ?? '']
   if (action !== undefined && word.payload.verdict !== said)
     problems.push([`${show(action)} becomes ${show(word.payload.verdict)}`, word])
-  const due = keyFor(answer, passed)
   const keys = list(word.payload.criteria).filter(key => WORD_KEYS.includes(key))
   if (!same(keys, [due])) problems.push([`told as ${show(keys)}, it is ${due}`, word])
   if ((word.payload.agentId === OVERRIDE) !== (due === 'human-override'))

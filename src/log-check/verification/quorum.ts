@@ -1,10 +1,12 @@
 import { eachRun, type Fields, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { get, list, number, show, text } from '../json.js'
+import { isSinceVersion } from '../since-version.js'
 import { withoutRemarks } from '../story.js'
 import {
   eventsIn,
   FINDING,
   RENDERED,
+  roundsIn,
   type VerificationAttempt,
   verificationAttemptOf,
   verificationAttemptsOf,
@@ -39,7 +41,8 @@ export const quorumRules: readonly Rule[] = [
     checks: eachRun((run, say) => {
       for (const verification of verificationAttemptsOf(run)) {
         const { rendered } = verification
-        if (rendered !== undefined) for (const problem of countProblems(verification, rendered)) say(problem, rendered)
+        if (rendered !== undefined)
+          for (const problem of countProblems(run, verification, rendered)) say(problem, rendered)
       }
     }),
   },
@@ -103,31 +106,63 @@ function namingProblems(
   return problems
 }
 
-function countProblems(verification: VerificationAttempt, { payload }: LoggedEvent): string[] {
-  const problems: string[] = []
-  const votes = votesIn(verification)
-  const passing = votes.filter(({ vote }) => vote !== 'fail')
+function countProblems(run: RunLog, verification: VerificationAttempt, { payload }: LoggedEvent): string[] {
+  const rounds = roundsIn(verification).map(round => ({ ...round, votes: votesIn(round) }))
+  const votes = rounds.flatMap(round => round.votes)
+  const passing = votes.filter(({ vote }) => vote !== 'fail').length
   const { votes: told, passVotes } = {
     votes: get(payload.quorum, 'votes'),
     passVotes: get(payload.quorum, 'passVotes'),
   }
-  if (told !== votes.length || passVotes !== passing.length)
-    problems.push(`${show(passVotes)} of ${show(told)} votes pass; given were ${passing.length} of ${votes.length}`)
+  const problems: string[] = []
+  if (told !== votes.length || passVotes !== passing)
+    problems.push(`${show(passVotes)} of ${show(told)} votes pass; given were ${passing} of ${votes.length}`)
   const isPass = payload.dwsVerdict !== 'fail'
-  const warned = eventsIn(verification, FINDING).some(finding => finding.payload.classification === 'warning')
-  if (isPass && warned !== (payload.dwsVerdict === 'conditional_pass'))
-    problems.push(`${show(payload.dwsVerdict)} ${warned ? 'with' : 'without'} a warning`)
-  const seats = number(verification.started.payload.verifiers) ?? 0
-  if (seats === 0) return problems
+  if (isPass) problems.push(...conditionProblems(run, verification, payload.dwsVerdict))
+  rounds.forEach((round, k) => {
+    // What one round has passed the next goes on with.
+    problems.push(...roundProblems(verification, round, isPass || k < rounds.length - 1))
+  })
+  return problems
+}
+
+type Voted = ReturnType<typeof roundsIn>[number] & { readonly votes: ReturnType<typeof votesIn> }
+
+function roundProblems({ gate, started }: VerificationAttempt, { verifiers, votes }: Voted, isPass: boolean): string[] {
+  if (verifiers === 0) return []
   const seatsOf = (chosen: typeof votes) => chosen.map(({ seat }) => seat)
   const against = seatsOf(votes.filter(({ vote }) => vote === 'fail'))
-  if (isPass && !carries(verification.gate, seats, seatsOf(passing))) problems.push('a pass without a quorum')
-  const others = Array.from({ length: seats }, (_, seat) => seat).filter(seat => !against.includes(seat))
-  const mayPass = verification.gate !== undefined && carries(verification.gate, seats, others)
+  const passing = seatsOf(votes.filter(({ vote }) => vote !== 'fail'))
+  if (isPass) return carries(gate, verifiers, passing) ? [] : ['a pass without a quorum']
+  const others = Array.from({ length: verifiers }, (_, seat) => seat).filter(seat => !against.includes(seat))
+  const mayPass = gate !== undefined && carries(gate, verifiers, others)
   // A probe of the host that failed counts, whatever the verifiers vote.
-  if (!isPass && mayPass && verification.started.payload.probesFailed === 0)
-    problems.push('a fail that the missing votes could have changed')
-  return problems
+  return mayPass && started.payload.probesFailed === 0 ? ['a fail that the missing votes could have changed'] : []
+}
+
+/** R-DWS-16, R-DWS-17: a pass is conditional over warnings, over what was outvoted, and over a mean that is short. */
+function conditionProblems(run: RunLog, verification: VerificationAttempt, dwsVerdict: unknown): string[] {
+  const isNew = isSinceVersion(run, 3)
+  const counts = isNew ? ['warning', 'blocking'] : ['warning']
+  const found = eventsIn(verification, FINDING).some(({ payload }) => counts.includes(String(payload.classification)))
+  const isShort = isNew ? hasShortMean(run, verification) : false
+  // Scores are in the record, which not every reader sees.
+  if (!found && isShort === undefined) return []
+  const due = found || isShort === true
+  if (due === (dwsVerdict === 'conditional_pass')) return []
+  return [`${show(dwsVerdict)} ${due ? 'with' : 'without'} a warning`]
+}
+
+function hasShortMean(run: RunLog, { rendered }: VerificationAttempt): boolean | undefined {
+  const record = run.events.find(
+    ({ type, payload }) => type === 'artifact.created' && payload.artifactId === rendered?.payload.resultArtifactId,
+  )
+  const content = get(record?.raw.secret, 'content')
+  if (content === undefined) return undefined
+  return list(get(content, 'criteria')).some(criterion => {
+    const score = number(get(criterion, 'score'))
+    return score !== undefined && score < (number(get(criterion, 'pass_threshold')) ?? score)
+  })
 }
 
 /** Differences within rounding error count as equal. */

@@ -3,10 +3,12 @@ import type { GraphNode } from '../graph.js'
 import { invocationOf } from '../invocation/invocations.js'
 import { get, list, show } from '../json.js'
 import { causeOf, eventsById } from '../node/node-attempts.js'
+import { isSinceVersion } from '../since-version.js'
 import { withoutRemarks } from '../story.js'
 import { subjectsBefore } from './subjects.js'
 import {
   eventsIn,
+  judgedIn,
   OVERRIDE,
   RENDERED,
   STAGED,
@@ -63,7 +65,8 @@ export const verdictRules: readonly Rule[] = [
       for (const verification of verificationAttemptsOf(run)) {
         for (const [problem, event] of translationProblems(verification)) say(problem, event)
         for (const event of verification.verdicts)
-          for (const problem of wordProblems(verification, event)) say(problem, event)
+          for (const problem of wordProblems(run, verification, event)) say(problem, event)
+        if (isSinceVersion(run, 3)) for (const [problem, event] of labelProblems(verification)) say(problem, event)
       }
       for (const [problem, event] of silenceProblems(run)) say(problem, event)
     }),
@@ -93,7 +96,8 @@ const FORCED = 'gate.on-fail.conditional-pass'
 const CONFIRMED = 'human-confirmed'
 const OVERRIDDEN = 'human-override'
 const UNANSWERED = 'no-answer'
-const KEYS: readonly unknown[] = [SELF, FORCED, CONFIRMED, OVERRIDDEN, UNANSWERED]
+const ACCEPTED = 'human-accepted'
+const KEYS: readonly unknown[] = [SELF, FORCED, CONFIRMED, OVERRIDDEN, ACCEPTED, UNANSWERED]
 
 /** Verdicts of the gate itself, not of a person who was asked or did not answer. */
 const isOfGate = ({ payload }: LoggedEvent): boolean =>
@@ -125,20 +129,51 @@ function translationProblems({ rendered, blocking, point, verdicts }: Verificati
 }
 
 /** Who gave the verdict, and which criteria it names. */
-function wordProblems(verification: VerificationAttempt, { payload }: LoggedEvent): string[] {
+function wordProblems(run: RunLog, verification: VerificationAttempt, { payload }: LoggedEvent): string[] {
   const { started, target, gateId } = verification
   const problems: string[] = []
   if (payload.target !== target) problems.push(`a verdict over ${show(payload.target)}, verified is ${show(target)}`)
-  const judged = list(started.payload.criteria)
+  const judged = judgedIn(verification)
   const keys = list(payload.criteria)
   if (judged.some((key, place) => keys[place] !== key) || keys.slice(judged.length).some(key => !KEYS.includes(key)))
     problems.push(`held to ${show(keys)}, judged are ${show(judged)}`)
   if (payload.agentId === OVERRIDE) return problems
   const [voter] = votersOf(verification)
+  // Nobody has passed what is forced: it is the word of the gate, and nobody's confidence.
+  const isForced = isSinceVersion(run, 3) && keys.includes(FORCED)
+  if (isForced && payload.confidence !== undefined) problems.push('forced, and somebody is sure of it')
   // One verifier that has voted is named; several, or none, judge in the name of the gate.
-  const isOne = started.payload.verifiers === 1 && voter !== undefined && !keys.includes(UNANSWERED)
+  const isOne = started.payload.verifiers === 1 && voter !== undefined && !keys.includes(UNANSWERED) && !isForced
   const due = isOne ? voter.payload.agentId : `host:gate:${gateId}`
   if (payload.agentId !== due) problems.push(`the word of ${show(payload.agentId)}, not of ${show(due)}`)
+  return problems
+}
+
+/** docs/contract/verification.md: what is said of a result that a blocking gate lets pass. */
+function labelProblems(verification: VerificationAttempt): Problem[] {
+  const { rendered, blocking, point, gate, verdicts } = verification
+  if (rendered === undefined) return []
+  const { dwsVerdict, forced, label } = rendered.payload
+  const lets = blocking && point !== 'none' && (isPassing(dwsVerdict) || forced === true)
+  const problems: Problem[] = []
+  if (!lets && label !== undefined) problems.push([`called ${show(label)}, and does not pass`, rendered])
+  if (!lets) return problems
+  const all = gate && list(gate.evaluation_criteria).map(criterion => get(criterion, 'dimension'))
+  const isWhole = all?.every(dimension => judgedIn(verification).includes(dimension))
+  const whole = dwsVerdict === 'pass' ? 'verified' : 'conditional'
+  const due = forced === true ? 'forced' : isWhole === false ? 'verified in part' : whole
+  // Without the gate nobody can see what it asks.
+  if (label !== due && (isWhole !== undefined || label !== 'verified in part'))
+    problems.push([`called ${show(label)}, it is ${due}`, rendered])
+  if (label === 'verified in part' && gate && get(gate.gate_behaviour, 'confirm') !== 'none')
+    problems.push(['what was left out is not judged', rendered])
+  for (const event of verdicts) {
+    const kept = get(event.raw.secret, 'label')
+    const isPersons = list(event.payload.criteria).some(key => key === OVERRIDDEN || key === ACCEPTED)
+    const said = event.payload.verdict !== 'pass' ? undefined : isPersons ? 'accepted' : label
+    if (event.raw.secret !== undefined && kept !== said)
+      problems.push([`kept as ${show(kept)}, not ${show(said)}`, event])
+  }
   return problems
 }
 

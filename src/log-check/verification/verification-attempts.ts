@@ -9,6 +9,7 @@ export const FINDING = 'dws.verification.finding_issued'
 export const VERIFIED = 'agent.verified'
 export const HELD = 'assay.verification.held'
 export const RESUMED = 'assay.verification.resumed'
+export const CONFIRMING = 'assay.verification.confirming'
 export const REWORK = 'assay.rework.began'
 export const WITHHELD = 'assay.result.withheld'
 export const STAGED = 'assay.result.staged'
@@ -121,6 +122,30 @@ export const verificationAttemptOf = (run: RunLog, event: LoggedEvent): Verifica
 /** What was told in a verification, of these types. */
 export const eventsIn = ({ events }: VerificationAttempt, ...types: readonly string[]): LoggedEvent[] =>
   events.filter(({ type }) => types.includes(type))
+
+/** Its rounds: what each judged, with how many verifiers, and what was told in it. The second judges what was left out. */
+export function roundsIn({ started, events }: VerificationAttempt): Round[] {
+  const second = events.findIndex(({ type }) => type === CONFIRMING)
+  const about = ({ payload }: LoggedEvent) => ({
+    criteria: list(payload.criteria),
+    verifiers: number(payload.verifiers) ?? 0,
+  })
+  if (second < 0) return [{ ...about(started), events }]
+  return [
+    { ...about(started), events: events.slice(0, second) },
+    { ...about(events[second] ?? started), events: events.slice(second) },
+  ]
+}
+
+type Round = {
+  readonly criteria: readonly unknown[]
+  readonly verifiers: number
+  readonly events: readonly LoggedEvent[]
+}
+
+/** All that was judged of the result. */
+export const judgedIn = (verification: VerificationAttempt): unknown[] =>
+  roundsIn(verification).flatMap(({ criteria }) => criteria)
 
 /** Where a result was to be merged: the exit, a node, or one of the workers of a node. Work there has its own attempts. */
 export function placeOf(run: RunLog, { node, point, started, target }: VerificationAttempt): string {

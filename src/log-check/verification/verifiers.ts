@@ -1,8 +1,9 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { number, show, text } from '../json.js'
+import { list, number, show, text } from '../json.js'
 import { causeOf, oncePerRun } from '../node/node-attempts.js'
 import { withoutRemarks } from '../story.js'
 import {
+  CONFIRMING,
   HELD,
   RENDERED,
   RESUMED,
@@ -60,12 +61,19 @@ type Seat = {
   childRunId?: unknown
 }
 
-type Panel = { readonly seats: Map<unknown, Seat>; round: number; readonly verification: VerificationAttempt }
+type Panel = {
+  readonly seats: Map<unknown, Seat>
+  round: number
+  /** How many are to judge in this round. */
+  verifiers: number
+  readonly verification: VerificationAttempt
+}
 
 /** The verifiers that have answered, seat by seat. Refuses nothing, so that one break is one finding. */
 function panelProblems(run: RunLog, verification: VerificationAttempt): Problem[] {
   const problems: Problem[] = []
-  const panel: Panel = { seats: new Map(), round: 1, verification }
+  const verifiers = number(verification.started.payload.verifiers) ?? 0
+  const panel: Panel = { seats: new Map(), round: 1, verifiers, verification }
   let from = verification.started.sequence
   for (const event of verification.events) {
     // A branch does not take over the verifiers of its source; it starts its own.
@@ -95,6 +103,8 @@ function verifierProblems(panel: Panel, event: LoggedEvent): string[] {
       panel.round = number(event.payload.round) ?? panel.round + 1
       for (const seat of panel.seats.values()) if (seat.is === 'faulted') seat.is = 'idle'
       return []
+    case CONFIRMING:
+      return confirms(panel, event)
     case RENDERED:
       return atWork(panel).length > 0 ? ['a verdict while verifiers are at work'] : []
     default:
@@ -119,7 +129,7 @@ function roundProblems(panel: Panel, event: LoggedEvent): string[] {
   if (payload.gateId !== verification.gateId || payload.attempt !== verification.attempt)
     problems.push(`asked for ${show(payload.gateId)}, attempt ${show(payload.attempt)}`)
   if (payload.round !== round) problems.push(`asked in round ${show(payload.round)}, this is ${round}`)
-  if ((number(payload.verifier) ?? -1) >= (number(verification.started.payload.verifiers) ?? 0))
+  if ((number(payload.verifier) ?? -1) >= panel.verifiers)
     problems.push(`there is no verifier ${show(payload.verifier)}`)
   const { agentId } = seatOf(panel, event)
   if (agentId !== undefined && agentId !== payload.agentId)
@@ -165,13 +175,27 @@ function ends(panel: Panel, event: LoggedEvent): string[] {
 function holds(panel: Panel, { payload }: LoggedEvent): string[] {
   const problems: string[] = []
   const votes = voted(panel)
-  const seats = number(panel.verification.started.payload.verifiers) ?? 0
+  const seats = panel.verifiers
   if (atWork(panel).length > 0) problems.push('held while verifiers are at work')
   if (payload.votes !== votes || payload.faults !== seats - votes)
     problems.push(
       `held with ${show(payload.votes)} votes and ${show(payload.faults)} faults; there are ${votes} of ${seats}`,
     )
   if (payload.round !== panel.round) problems.push(`held in round ${show(payload.round)}, this is ${panel.round}`)
+  return problems
+}
+
+/** Others judge what the round before has left out, and nothing twice. */
+function confirms(panel: Panel, { payload }: LoggedEvent): string[] {
+  const { verification } = panel
+  const problems = atWork(panel).length > 0 ? ['confirmed while verifiers are at work'] : []
+  if (payload.round !== panel.round + 1) problems.push(`round ${show(payload.round)} after ${panel.round}`)
+  const judged = list(verification.started.payload.criteria)
+  const again = list(payload.criteria).filter(key => judged.includes(key))
+  if (again.length > 0 || list(payload.criteria).length === 0) problems.push(`judges ${show(payload.criteria)} again`)
+  panel.round = number(payload.round) ?? panel.round + 1
+  panel.verifiers = number(payload.verifiers) ?? 0
+  panel.seats.clear()
   return problems
 }
 
@@ -187,12 +211,12 @@ function resumeProblems(held: LoggedEvent | undefined, event: LoggedEvent): stri
   return problems
 }
 
-/** The votes of a verification, the latest of each seat. */
-export function votesIn(
-  verification: VerificationAttempt,
-): { readonly seat: unknown; readonly vote: string | undefined }[] {
+/** The votes of a round, the latest of each seat. */
+export function votesIn({
+  events,
+}: Pick<VerificationAttempt, 'events'>): { readonly seat: unknown; readonly vote: string | undefined }[] {
   const votes = new Map<unknown, string | undefined>()
-  for (const { type, payload } of verification.events)
+  for (const { type, payload } of events)
     if (type === 'assay.verifier.ended' && payload.vote !== 'none') votes.set(payload.verifier, text(payload.vote))
   return [...votes].map(([seat, vote]) => ({ seat, vote }))
 }

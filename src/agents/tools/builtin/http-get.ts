@@ -1,5 +1,5 @@
-import type { EgressAnswer, EgressFailure } from '../../../egress/egress.js'
 import type { ToolCode } from '../../../core/invocation/tool-codes.js'
+import type { EgressAnswer, EgressFailure } from '../../../egress/egress.js'
 import type { ToolCall, ToolSaid } from '../host-tool.js'
 import { termsOf } from '../terms.js'
 import { allowedUrl, readPrefix } from './allowed-url.js'

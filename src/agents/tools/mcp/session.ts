@@ -7,12 +7,12 @@ import {
   SdkErrorCode,
   SdkHttpError,
 } from '@modelcontextprotocol/client'
+import type { ToolCode } from '../../../core/invocation/tool-codes.js'
 import { EgressInterrupted } from '../../../egress/stream.js'
 import type { Clock } from '../../../engine/ports/clock.js'
 import { packageVersion } from '../../../package-version.js'
 import { SecretMissing, SecretTooShort } from '../../../secrets/secrets.js'
 import { traceparentOf } from '../../traceparent.js'
-import type { ToolCode } from '../../../core/invocation/tool-codes.js'
 import type { ToolCall } from '../host-tool.js'
 import { within } from '../within.js'
 import type { Channel } from './channel.js'

@@ -8,11 +8,11 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
+import type { ToolCode } from '../../../core/invocation/tool-codes.js'
 import { isObject } from '../../../core/json.js'
 import type { Clock } from '../../../engine/ports/clock.js'
 import type { Log } from '../../../engine/ports/log.js'
 import type { McpServer } from '../../settings.js'
-import type { ToolCode } from '../../../core/invocation/tool-codes.js'
 import type { Channel } from './channel.js'
 import { messageLines } from './message-lines.js'
 
