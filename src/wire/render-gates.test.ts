@@ -46,31 +46,35 @@ describe('R-VERIFY-19: whether a run reached its goal', () => {
     expect(renderConvergence(ended({}, { kind: 'next-worker', nextWorkerIds: ['a'] }))).toEqual({})
   })
 
-  test('R-VERIFY-18: is told with the criteria and the verdicts', () => {
-    expect(renderConvergence(ended({ gated: held({ a: slot() }) }, terminate(true, false)))).toEqual({
+  test('R-VERIFY-18: is told with the criteria and the verdicts, each pass with what may be said of its result', () => {
+    const gated = held({ a: slot({ label: 'verified' }), b: slot({ target: 'child-2', verdict: 'fail' }) })
+    expect(renderConvergence(ended({ gated }, terminate(true, false)))).toEqual({
       convergence: {
         successCriteria: [
           { key: 'k0', met: true },
           { key: 'k1', met: false },
         ],
-        goalSatisfied: false,
-        verdicts: [{ target: 'child-1', verdict: 'pass' }],
+        verdicts: [
+          { target: 'child-1', verdict: 'pass', label: 'verified' },
+          { target: 'child-2', verdict: 'fail' },
+        ],
       },
     })
   })
 
-  test('one criterion that is not met, or one result that did not pass, is enough', () => {
-    expect(goal(ended({}, terminate(true, true)))).toBe(true)
-    expect(goal(ended({}, terminate(true, false)))).toBe(false)
-    expect(goal(ended({ gated: held({ a: slot(), b: slot({ verdict: 'pass' }) }) }))).toBe(true)
-    for (const verdict of ['fail', 'revise'] as const)
-      expect(goal(ended({ gated: held({ a: slot(), b: slot({ verdict }) }) }, terminate(true)))).toBe(false)
+  test('nobody has said so before the run has completed, and where its end does not', () => {
+    expect(goal(ended({ phase: 'active' } as never, terminate(true)))).toBeUndefined()
+    const failed = { status: 'failed', error: { code: 'x', message: '', retryable: false } }
+    expect(goal(ended({ outcome: failed as never }, terminate(true)))).toBeUndefined()
+    expect(goal(ended({ gated: held({ a: slot() }) }))).toBeUndefined()
   })
 
-  test('is never so before the run has completed', () => {
-    expect(goal(ended({ phase: 'active' } as never, terminate(true)))).toBe(false)
-    const failed = { status: 'failed', error: { code: 'x', message: '', retryable: false } }
-    expect(goal(ended({ outcome: failed as never }, terminate(true)))).toBe(false)
+  test('what stands against it is told with it', () => {
+    const against = [{ what: 'forced' as const, nodeId: 'a', gateId: 'g' }]
+    const outcome = { status: 'completed' as const, outputs: {}, goalSatisfied: false, against }
+    expect(renderConvergence(ended({ outcome }))).toEqual({
+      convergence: { goalSatisfied: false, verdicts: [], against },
+    })
   })
 
   test('is what the end of the log says, where it says it', () => {

@@ -38,6 +38,7 @@ describe('the record of an attempt', () => {
       gateName: BOUND.gate.name,
       gateVersion: BOUND.version,
       gateHash: BOUND.hash,
+      blocking: true,
       attempt: 2,
       placement: 'phase_exit',
       nodeId: 'n',
