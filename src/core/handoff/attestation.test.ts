@@ -294,8 +294,10 @@ describe('several workers that are asked about', () => {
     expect(payloads(run, 'interrupt.requested')).toEqual([])
     ends(run, 'child-0', { x: 0 })
     expect(statusOf(run.state)).toBe('waiting-approval')
-    ends(run, 'child-2', { x: 2 })
-    for (const action of ['accept', 'reject', 'accept']) run.when(answer('dispatch', { action }))
+    for (const [worker, action] of ['accept', 'reject', 'accept'].entries()) {
+      run.when(answer('dispatch', { action }))
+      if (worker < 2) ends(run, `child-${worker + 1}`, { x: worker + 1 })
+    }
     expect(payloads(run, 'interrupt.requested').map(({ data }) => (data as JsonObject).artifactId)).toEqual([
       'child-0',
       'child-1',

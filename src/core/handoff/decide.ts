@@ -11,8 +11,8 @@
  * |             | assay.run.forked, where it    | ChildRefused: dispatch.failed, to done                              |
  * |             | was running                   |                                                                     |
  * | running     | dispatch.succeeded            | ChildWaits: assay.child.status, stays                               |
- * |             |                               | ChildEnded: child.completed, to completed, or to done where nothing |
- * |             |                               | is mapped back; child.failed or child.cancelled, to done            |
+ * |             |                               | ChildEnded, in its turn: child.completed, to completed, or to done  |
+ * |             |                               | where nothing is mapped back; child.failed or .cancelled, to done   |
  * | completed   | child.completed               | every gate has passed it: output.harvested, to done (`merge.ts`)    |
  * |             |                               | a person refuses the merge: interrupt.resolved, to done             |
  * |             |                               | its gate: assay.result.withheld, to done; assay.rework.began, to    |
@@ -21,8 +21,9 @@
  *
  *  I1  The cause of a transition is the one before it; of the first, the decision that named the worker, or else the
  *      node.started.
- *  I2  The order of the log depends on the decision and on what workers do, never on the host: they begin, are started
- *      and are merged in the order in which they were named, also where all work at once.
+ *  I2  The order of the log depends on the decision and on what workers do, never on the host or on who is faster:
+ *      they begin, are started, are told to have ended and are merged in the order in which they were named, also where
+ *      all work at once (`isTurnToEnd`). Nobody waits for another to work.
  *  I3  In sequence a worker begins when the one before it is done, and is given what that one has left in the
  *      variables.
  *  I4  What a worker brings is merged only when every gate has let it pass, and where a person must accept it, with a
@@ -51,7 +52,7 @@ import type { HandoffRecorded, HandoffSecret } from './events.js'
 import { resultsOf } from './evolve.js'
 import { mapInputs, termsFor } from './mapping.js'
 import { mergeResult } from './merge.js'
-import { dueTo, handedTo, handoffOf, recordHandoff } from './state.js'
+import { dueTo, handedTo, handoffOf, isTurnToEnd, recordHandoff } from './state.js'
 
 /** Begins, merges and settles whatever can be now. */
 export function proceedHandoff(context: DecisionContext, planNode: PlanNode): void {
@@ -148,7 +149,9 @@ function atWork(
   const node = planNode && handoffOf(nodeAt(context.active, planNode.index))
   const k = node?.workers.findIndex(worker => worker.is === 'running' && worker.childRunId === childRunId) ?? -1
   const worker = node?.workers[k]
-  return planNode && node && worker?.is === 'running' ? { planNode, worker, workerId: handedTo(node, k) } : undefined
+  return planNode && node && worker?.is === 'running'
+    ? { planNode, node, k, worker, workerId: handedTo(node, k) }
+    : undefined
 }
 
 /** A child waits for someone, or no longer does, and so does this run. */
@@ -162,7 +165,8 @@ export function childWaits(context: DecisionContext, { nodeId, childRunId, statu
 /** A child has ended. Returns the node that waited for it, if one did. */
 export function childEnded(context: DecisionContext, input: Heard<'ChildEnded'>): PlanNode | undefined {
   const found = atWork(context, input)
-  if (!found) return undefined
+  // Whoever looks after it looks again when its turn has come.
+  if (!found || !isTurnToEnd(context.active, found.node, found.k)) return undefined
   const { planNode, workerId } = found
   const { succeeded } = found.worker
   const { childRunId, status } = input

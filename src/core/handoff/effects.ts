@@ -6,7 +6,7 @@ import type { OnWorkers } from '../run/waiting.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { handoffMove } from './decide.js'
 import { termsFor } from './mapping.js'
-import { handedTo } from './state.js'
+import { handedTo, isTurnToEnd } from './state.js'
 
 /** One child is started at a time, in the order of the decision, so that every host tells the same log. */
 export function handoffEffects(
@@ -38,7 +38,18 @@ export function handoffEffects(
     const { childRunId, childStatus: status = 'running' } = worker
     const { outputs, attest } = termsFor(config, workflowId)
     const wanted = outputs.map(([, child]) => child)
-    const watch: Effect = { kind: 'watch-child', nodeId, since, worker: k, childRunId, status, wanted, attest }
+    const early = isTurnToEnd(state, node, k) ? {} : { early: true as const }
+    const watch: Effect = {
+      kind: 'watch-child',
+      nodeId,
+      since,
+      worker: k,
+      childRunId,
+      ...early,
+      status,
+      wanted,
+      attest,
+    }
     if (!stopping || config.propagateCancellation === false) return [watch]
     return [{ kind: 'cancel-child', nodeId, since, worker: k, childRunId }, watch]
   })

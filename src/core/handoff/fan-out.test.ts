@@ -86,32 +86,58 @@ describe('all at once', () => {
     expect(run.owed.map(({ kind }) => kind)).toEqual(['watch-child', 'watch-child', 'watch-child'])
   })
 
-  it('R-LOOP-10: whoever ends first is heard first, and merged in the order of the decision', () => {
+  /** Whoever looks after the workers tells of those that have ended, whenever it may. */
+  function watch(run: Scenario, ended: ReadonlyMap<string, (childRunId: string) => void>): void {
+    for (let heard = true; heard; ) {
+      const due = run.owed.find(owed => owed.kind === 'watch-child' && !owed.early && ended.has(owed.childRunId))
+      heard = due?.kind === 'watch-child'
+      if (due?.kind === 'watch-child') ended.get(due.childRunId)?.(due.childRunId)
+    }
+  }
+
+  it('R-LOOP-10: whoever ends first, they are told of and merged in the order of the decision', () => {
     const run = all()
     for (let worker = 0; worker < 3; worker += 1) begins(run, `child-${worker}`, { worker })
     ends(run, 'child-2', { x: 2 })
     ends(run, 'child-1', { x: 1 })
-    expect(trace(run, 14)).toEqual(['child.completed c [13]', 'child.completed b [11]'])
+    expect(trace(run, 14)).toEqual([])
+    expect(run.owed).toMatchObject([{ worker: 0 }, { worker: 1, early: true }, { worker: 2, early: true }])
+    expect(run.owed[0]).not.toHaveProperty('early')
     ends(run, 'child-0', { x: 0 })
-    expect(trace(run, 16).slice(0, 8)).toEqual([
+    ends(run, 'child-1', { x: 1 })
+    ends(run, 'child-2', { x: 2 })
+    expect(trace(run, 14).slice(0, 10)).toEqual([
       'child.completed a [9]',
       'variable.changed dispatch [2]',
-      'output.harvested a [16]',
+      'output.harvested a [14]',
+      'child.completed b [11]',
       'variable.changed dispatch [2]',
-      'output.harvested b [15]',
+      'output.harvested b [17]',
+      'child.completed c [13]',
       'variable.changed dispatch [2]',
-      'output.harvested c [14]',
+      'output.harvested c [20]',
       'node.completed dispatch [2]',
     ])
     expect(payloads(run, 'variable.changed').map(({ next: value }) => value)).toEqual([0, 1, 2])
   })
 
-  it('R-LOOP-10: whatever the order of the ends, the variables, the outputs and what is told are the same', () => {
+  it('R-LOOP-10: whatever the order of the ends, the log is the same, event by event', () => {
     const outcome = (order: readonly number[]) => {
       const run = all()
-      for (let worker = 0; worker < 3; worker += 1) begins(run, `child-${worker}`, { worker })
-      for (const worker of order) ends(run, `child-${worker}`, { x: worker }, worker === 1 ? { status: 'failed' } : {})
-      const told = run.log.map(({ type, nodeId, payload }) => JSON.stringify([type, nodeId, payload])).sort()
+      const ended = new Map<string, (childRunId: string) => void>()
+      // The last in the order ends before the others are even started.
+      const [early, ...later] = order.toReversed()
+      for (let worker = 0; worker < 3; worker += 1) {
+        begins(run, `child-${worker}`, { worker })
+        if (worker === early) end(worker)
+      }
+      for (const worker of later) end(worker)
+      function end(worker: number): void {
+        const more = worker === 1 ? { status: 'failed' as const } : {}
+        ended.set(`child-${worker}`, childRunId => void ends(run, childRunId, { x: worker }, more))
+        watch(run, ended)
+      }
+      const told = run.log.map(({ type, nodeId, payload, cause }) => [type, nodeId, payload, cause])
       return { told, variables: run.state.phase === 'ended' && run.state.variables, status: statusOf(run.state) }
     }
     const first = outcome([0, 1, 2])
@@ -126,13 +152,34 @@ describe('all at once', () => {
       expect(outcome(order)).toEqual(first)
   })
 
-  it('R-ORCH-15: does not see what the others leave', () => {
+  it('R-ORCH-15: does not see what the others leave, and one that has ended is told of when all are started', () => {
     const run = given(scripted([next('a', 'b')], { dispatch: { ...PARALLEL, inputMapping: { y: 'got' } } })).start({
       got: 9,
     })
     begins(run, 'child-0')
     ends(run, 'child-0', { x: 1 })
-    expect(run.owed).toMatchObject([{ kind: 'start-child', worker: 1, inputs: { y: 9 } }])
+    expect(run.owed).toMatchObject([
+      { kind: 'watch-child', worker: 0, early: true },
+      { kind: 'start-child', worker: 1, inputs: { y: 9 } },
+    ])
+    begins(run, 'child-1', { worker: 1 })
+    expect(payloads(ends(run, 'child-0', { x: 1 }), 'child.completed')).toHaveLength(1)
+  })
+
+  it('R-LOOP-10: a run that began under older rules goes on as it began', () => {
+    const run = given(scripted([next('a', 'b')], { dispatch: PARALLEL }))
+    const started = {
+      workflowId: 'sketch',
+      workflowDigest: 'digest',
+      inputs: {},
+      transport: 'rest' as const,
+      engineVersion: '2',
+      owner: { tenant: 't1' },
+    }
+    run.when({ type: 'StartRun', runId: 'run-1', started })
+    begins(run, 'child-0')
+    begins(run, 'child-1', { worker: 1 })
+    expect(payloads(ends(run, 'child-1', { x: 1 }), 'child.completed')).toMatchObject([{ workerId: 'b' }])
   })
 
   it('R-ORCH-19: workers that cannot be made or fail keep nobody from being merged', () => {
@@ -143,6 +190,7 @@ describe('all at once', () => {
     ends(run, 'child-2', { x: 2 })
     expect(payloads(run, 'output.harvested')).toEqual([])
     ends(run, 'child-1', {}, { status: 'cancelled' })
+    ends(run, 'child-2', { x: 2 })
     expect(payloads(run, 'output.harvested')).toMatchObject([{ workerId: 'c' }])
     expect(payloads(run, 'node.completed')[1]).toMatchObject({
       outputs: {
@@ -163,17 +211,18 @@ describe('all at once', () => {
     begins(run, 'child-1', { worker: 1 })
     ends(run, 'child-1', { x: 1 })
     ends(run, 'child-0', { x: 0 })
+    ends(run, 'child-1', { x: 1 })
     expect(trace(run, 7).slice(0, 10)).toEqual([
       'node.dispatched dispatch [2]',
       'dispatch.succeeded a [5]',
       'node.dispatched dispatch [2]',
       'dispatch.succeeded a [6]',
-      'child.completed a [10]',
       'child.completed a [8]',
       'variable.changed dispatch [2]',
-      'output.harvested a [12]',
-      'variable.changed dispatch [2]',
       'output.harvested a [11]',
+      'child.completed a [10]',
+      'variable.changed dispatch [2]',
+      'output.harvested a [14]',
     ])
   })
 })
@@ -198,12 +247,17 @@ describe('workers that wait for someone', () => {
     expect(statusOf(run.state)).toBe('waiting-approval')
     waits(run, 'child-0', 'running')
     expect(statusOf(run.state)).toBe('waiting-input')
-    ends(run, 'child-1')
+    // It has ended and is not told of yet: it waits for nobody.
+    waits(run, 'child-1', 'running')
     expect(statusOf(run.state)).toBe('running')
-    expect(trace(run, 11)).toEqual([
+    ends(run, 'child-0')
+    ends(run, 'child-1')
+    expect(trace(run, 11).slice(0, 6)).toEqual([
       'assay.child.status dispatch [10]',
       'assay.child.status dispatch [8]',
       'assay.child.status dispatch [8]',
+      'assay.child.status dispatch [10]',
+      'child.completed a [8]',
       'child.completed b [10]',
     ])
   })
@@ -250,10 +304,11 @@ describe('stopping with workers at work', () => {
     ])
     ends(run, 'child-1', { x: 1 })
     ends(run, 'child-0', {}, { status: 'failed', error: { code: 'e', message: 'm' } })
+    ends(run, 'child-1', { x: 1 })
     expect(trace(run, 12)).toEqual([
       'assay.stop.requested',
-      'child.completed b [11]',
       'child.failed a [9]',
+      'child.completed b [11]',
       'node.cancelled dispatch',
       'run.cancelled',
     ])

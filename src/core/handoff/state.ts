@@ -4,7 +4,8 @@ import { absent } from '../present.js'
 import type { Failure } from '../problem.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import type { RunStatus } from '../run/events.js'
-import type { NodeState } from '../run/state.js'
+import type { Active, NodeState } from '../run/state.js'
+import { isSinceVersion } from '../run/version.js'
 import type { OnWorkers } from '../run/waiting.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { HandoffRecorded, HandoffSecret } from './events.js'
@@ -64,6 +65,18 @@ export const handoffOf = (node: NodeState | undefined): OnWorkers | undefined =>
 /** Whom the node's k-th piece of work is handed to. */
 export const handedTo = ({ wait }: Pick<OnWorkers, 'wait'>, worker: number): string =>
   wait.workers[worker] ?? absent(`worker ${worker} of the hand-off`)
+
+/**
+ * R-LOOP-10: whether the end of a worker may be told. Where all work at once they are told of in the order in which they
+ * were named, each when nothing more will come of those before it and all have been started; a run that is stopping
+ * waits only for those that are at work.
+ */
+export function isTurnToEnd({ mode, started }: Active, { wait, workers }: OnWorkers, worker: number): boolean {
+  if (wait.policy !== 'parallel' || !isSinceVersion(started, 3)) return true
+  const before = workers.slice(0, worker)
+  if (mode.kind === 'stopping') return before.every(({ is }) => is !== 'running')
+  return before.every(({ is }) => is === 'done') && workers.every(({ is }) => is !== 'pending' && is !== 'dispatching')
+}
 
 /** R-ORCH-16: everything that is not a transition of its own is due to the decision. */
 export const dueTo = ({ wait, since }: OnWorkers): number => wait.decided ?? since

@@ -44,6 +44,8 @@ export type Effect =
       readonly since: number
       readonly worker: number
       readonly childRunId: string
+      /** Those named before it come first: only whether it waits is told yet, not that it has ended. */
+      readonly early?: true
       /** What this run knows of the child. */
       readonly status: RunStatus
       /** Names of the child's variables that are mapped back. */

@@ -37,7 +37,7 @@ const STORIES: { readonly [name: string]: () => Scenario } = {
     const run = given(scripted([next('a', 'b', 'a')], { dispatch: { ...MAPPED, fanOutPolicy: 'parallel' } })).start()
     for (let worker = 0; worker < 3; worker += 1) begins(run, `child-${worker}`, { worker })
     run.when({ type: 'ChildWaits', nodeId: 'dispatch', childRunId: 'child-1', status: 'waiting-input' })
-    for (const worker of [2, 0, 1]) ends(run, `child-${worker}`, { x: worker })
+    for (const worker of [0, 1, 2]) ends(run, `child-${worker}`, { x: worker })
     return run
   },
   'that asks': () => {

@@ -61,6 +61,7 @@ describe('a gate over what a dispatch brings back', () => {
     expect(wantedOf(run)).toMatchObject({ result: { x: 'a' } })
     judged(run)
     expect(variables(run)).toEqual({ got: 'a' })
+    ends(run, 'child-b', { x: 'b' })
     expect(wantedOf(run)).toMatchObject({ result: { x: 'b' } })
     judged(run)
     expect(variables(run)).toEqual({ got: 'b' })
@@ -75,9 +76,10 @@ describe('a gate over what a dispatch brings back', () => {
     judged(run, poor())
     expect(run.owed).toMatchObject([
       { kind: 'start-child', worker: 0, inputs: { verificationFeedback: { attempt: 1 } } },
+      { kind: 'watch-child', worker: 1, early: true },
     ])
-    works(run, 'child-a2', { x: 'a2' }, { nodeId: 'dispatch', worker: 0 })
-    judged(judged(run))
+    judged(works(run, 'child-a2', { x: 'a2' }, { nodeId: 'dispatch', worker: 0 }))
+    judged(ends(run, 'child-b', { x: 'b' }))
     expect(started(run).map(({ workerId, attempt, targetRef }) => [workerId, attempt, targetRef])).toEqual([
       ['a', 1, 'child-a'],
       ['a', 2, 'child-a2'],

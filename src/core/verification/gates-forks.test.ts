@@ -67,10 +67,9 @@ const STORIES: { readonly [name: string]: () => Scenario } = {
     ])
     begins(run, 'child-1', { worker: 0 })
     begins(run, 'child-2', { worker: 1 })
-    ends(run, 'child-2', { x: 2 })
     judged(ends(run, 'child-1', { x: 1 }), poor())
-    works(run, 'child-3', { x: 3 }, { nodeId: 'dispatch', worker: 0 })
-    return judged(judged(judged(run)))
+    judged(works(run, 'child-3', { x: 3 }, { nodeId: 'dispatch', worker: 0 }))
+    return judged(judged(ends(run, 'child-2', { x: 2 })))
   },
   paused: () => {
     const run = votes(convenes(inspects(sub(gate({ quorum: { verifier_count: 2 } })))), 0)
@@ -131,7 +130,9 @@ function finished(rules: Scenario['rules'], state: RunState, log: Recorded[], no
 function inputFor(rules: Scenario['rules'], state: RunState): object {
   const [open] = openInterrupts(rules.plan, state)
   if (open) return answer(open.nodeId, { action: 'accept' })
-  const [effect] = runDecider(rules).pending(state)
+  const effect = runDecider(rules)
+    .pending(state)
+    .find(owed => !(owed.kind === 'watch-child' && owed.early))
   return (effect && outcomeOf(effect, state, GOOD, 'own')) ?? { type: 'TimeCame' }
 }
 

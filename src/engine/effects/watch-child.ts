@@ -10,11 +10,12 @@ import type { EffectOf, PerformEffect } from './effect-context.js'
  * which the parent mirrors; looking again is always harmless.
  */
 export const watchChild: PerformEffect<'watch-child'> = async (context, _run, effect) => {
-  const { nodeId, childRunId, status: known } = effect
+  const { nodeId, childRunId, status: known, early } = effect
   const cell = context.cache.get(childRunId)
   const row = cell?.loaded?.state.phase === 'ended' ? undefined : await context.store.readRun(null, childRunId)
-  if (row && row.endedAt === null) {
-    const status = isWaiting(row.status) ? row.status : 'running'
+  if (early || (row && row.endedAt === null)) {
+    // One that has ended waits for nobody.
+    const status = row && isWaiting(row.status) ? row.status : 'running'
     return status === known ? undefined : { input: { type: 'ChildWaits', nodeId, childRunId, status } }
   }
   const child = await context.runs.load(context.cache.enter(childRunId), row?.length)

@@ -160,7 +160,7 @@ describe('a branch that somebody else asks for', () => {
       const log = await logOf(rig, await branchOf(engine, { runId, fromSeq, scopes: ['runs:create', 'runs:read'] }))
       expect(agents.uses, `from ${fromSeq}`).toHaveLength(1)
       expect(payloadsOf(log, 'agent.toolReturned'), `from ${fromSeq}`).toMatchObject([
-        { status: 'forbidden', error: { requiredScopes: ['mail'] } },
+        { status: 'forbidden', error: { code: 'forbidden', details: { requiredScopes: ['mail'] } } },
       ])
       expect(log.at(-1)!.type, `from ${fromSeq}`).toBe('run.completed')
     }

@@ -68,7 +68,7 @@ export function commitWithChildren(
   born?: PendingWrite,
 ): { readonly decided: DecidedStep; readonly children: readonly PendingWrite[] } {
   const events = [...first.events]
-  const children: PendingWrite[] = []
+  const children = new Map<string, PendingWrite>()
   let { state } = first
   let [total, characters] = [events.length, 0]
   const hear = (input: Input): void => {
@@ -84,11 +84,24 @@ export function commitWithChildren(
     if (watch?.kind !== 'watch-child') return
     total += child.stored.length
     characters += child.stored.reduce((sum, { payload, secret }) => sum + payload.length + (secret?.length ?? 0), 0)
-    const end = child.loaded.state
-    if (end.phase !== 'ended') return void children.push(child)
-    hear(childEndedInput(watch, end, child.loaded.rules.plan))
-    // A parent that knows already need not be woken.
-    children.push({ ...child, wakes: [] })
+    children.set(child.append.runId, child)
+    hearEnds()
+  }
+  /** Of those that have ended at once, in their turn. */
+  const hearEnds = (): void => {
+    for (let heard = true; heard; ) {
+      heard = false
+      for (const watch of pending(before.rules, state)) {
+        const child = watch.kind === 'watch-child' && !watch.early ? children.get(watch.childRunId) : undefined
+        const end = child?.loaded.state
+        if (watch.kind !== 'watch-child' || !child || end?.phase !== 'ended') continue
+        hear(childEndedInput(watch, end, child.loaded.rules.plan))
+        // A parent that knows already need not be woken.
+        children.set(watch.childRunId, { ...child, wakes: [] })
+        heard = true
+        break
+      }
+    }
   }
   if (born) adopt(born)
   while (total < MAX_EVENTS && characters < MAX_CHARACTERS) {
@@ -98,11 +111,12 @@ export function commitWithChildren(
     if (plan === undefined) break
     const gates = effect.verifier ? [] : spawner.standards.knownFor(before.tenant, plan.definition.id)
     if (gates === undefined) break
-    const { input, child } = startChild(spawner, { ...before, state }, effect, plan, gates, children.length)
+    const { input, child } = startChild(spawner, { ...before, state }, effect, plan, gates, children.size)
     hear(input)
     if (child) adopt(child)
+    else hearEnds()
   }
-  return { decided: { ok: true, events, state }, children }
+  return { decided: { ok: true, events, state }, children: [...children.values()] }
 }
 
 const isWatching = (effect: Effect, childRunId: string): boolean =>

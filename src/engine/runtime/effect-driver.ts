@@ -171,8 +171,9 @@ const keyOf = (effect: Effect): string => {
     return `${effect.kind}:${effect.nodeId}:${effect.since}:${effect.bound.gate.gate_id}:${effect.attempt}.${effect.round}`
   if (effect.kind === 'call-tool')
     return `${effect.kind}:${effect.nodeId}:${effect.since}:${effect.call}.${effect.position}`
+  const early = effect.kind === 'watch-child' && effect.early ? ':early' : ''
   return 'nodeId' in effect
-    ? `${effect.kind}:${effect.nodeId}:${effect.since}${worker}`
+    ? `${effect.kind}:${effect.nodeId}:${effect.since}${worker}${early}`
     : `${effect.kind}:${effect.since}`
 }
 

@@ -10,6 +10,7 @@ import {
   SUB_WORKFLOW,
 } from '../node/node-attempts.js'
 import { turnBefore, workersOf } from '../orchestrator/turns.js'
+import { isSinceVersion } from '../since-version.js'
 import { lastForkSequence } from '../story.js'
 import { type Chain, chainsIn, isFinished, lastPhase, linksOf, needsApproval, phaseOf } from './chains.js'
 
@@ -45,13 +46,14 @@ export const workerRules: readonly Rule[] = [
   {
     id: 'L21o',
     title:
-      'All at once: every worker begins before any is started, they are started in the order of the decision, and what they bring is merged in that order',
-    source: 'agents §3.4',
+      'All at once: every worker begins before any is started, they are started in the order of the decision, told to have ended in that order once all are started, and what they bring is merged in that order',
+    source: 'agents §3.4, R-LOOP-10',
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const nodeAttempt of nodeAttemptsOfType(run, DISPATCH)) {
         if (isParallel(run, nodeAttempt))
-          for (const [problem, event] of fanOutProblems(run, nodeAttempt)) say(problem, event)
+          for (const [problem, event] of [...fanOutProblems(run, nodeAttempt), ...endProblems(run, nodeAttempt)])
+            say(problem, event)
       }
     }),
   },
@@ -128,6 +130,35 @@ function fanOutProblems(run: RunLog, nodeAttempt: NodeAttempt): Problem[] {
       .slice(0, place)
       .find(earlier => harvested && !isFinished(run, earlier, harvested.sequence) && !needsApproval(run, earlier))
     if (open !== undefined) problems.push([`merged before ${show(open.workerId)} is finished`, harvested])
+  })
+  return problems
+}
+
+const ENDS: readonly unknown[] = ['child.completed', 'child.failed', 'child.cancelled']
+const STARTS: readonly unknown[] = ['dispatch.succeeded', 'dispatch.failed']
+
+/** The same decision gives the same log, whoever is faster. A run that stops starts nobody any more. */
+function endProblems(run: RunLog, nodeAttempt: NodeAttempt): Problem[] {
+  if (!isSinceVersion(run, 3)) return []
+  const chains = chainsIn(run, nodeAttempt)
+  const problems: Problem[] = []
+  const stopped = run.events.find(({ type }) => type === 'assay.stop.requested')?.sequence ?? Number.POSITIVE_INFINITY
+  const endOf = (chain: Chain) => chain.events.find(event => ENDS.includes(phaseOf(event)))
+  const isStarted = (chain: Chain, before: number) =>
+    chain.events.some(event => STARTS.includes(phaseOf(event)) && event.sequence < before)
+  chains.forEach((chain, place) => {
+    const ended = endOf(chain)
+    if (ended === undefined) return
+    const earlier = chains.slice(0, place)
+    if (ended.sequence > stopped) {
+      const late = earlier.find(other => (endOf(other)?.sequence ?? -1) > ended.sequence)
+      if (late !== undefined) problems.push([`told to have ended before ${show(late.workerId)}`, ended])
+      return
+    }
+    const idle = chains.find(other => other.again === undefined && !isStarted(other, ended.sequence))
+    if (idle !== undefined) problems.push([`told to have ended before ${show(idle.workerId)} was started`, ended])
+    const open = earlier.find(other => !isFinished(run, other, ended.sequence))
+    if (open !== undefined) problems.push([`told to have ended before ${show(open.workerId)} is finished`, ended])
   })
   return problems
 }

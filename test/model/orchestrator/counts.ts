@@ -34,7 +34,7 @@ export const counts = () => ({
   'workers of another agent': 0,
   'harvests with a checksum': 0,
   'harvests of nothing': 0,
-  'merges out of order': 0,
+  'ends before their turn': 0,
   'masked variables': 0,
   'unset inputs': 0,
   'turns refused': 0,
@@ -124,16 +124,4 @@ export function countTold(seen: Counts, log: readonly Recorded[]): void {
         if (event.payload.reason !== 'child-ended') seen['cancels without children'] += 1
     }
   }
-  if (isMergedOutOfOrder(log)) seen['merges out of order'] += 1
-}
-
-/** Some worker ended before one that the decision names before it, and was merged after it. */
-function isMergedOutOfOrder(log: readonly Recorded[]): boolean {
-  const childrenOf = (phase: Phase) =>
-    log.flatMap(event =>
-      event.type === 'core.workflowChain.event' && event.payload.phase === phase ? [event.payload.childRunId!] : [],
-    )
-  const harvested = childrenOf('output.harvested')
-  const ended = childrenOf('child.completed').filter(child => harvested.includes(child))
-  return ended.length === harvested.length && ended.some((child, i) => child !== harvested[i])
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { fold } from '../../../src/core/decider.js'
 import type { Json, JsonObject } from '../../../src/core/json.js'
 import type { Rules } from '../../../src/core/run/decide.js'
+import type { Effect } from '../../../src/core/run/effects.js'
 import type { Recorded } from '../../../src/core/run/events.js'
 import type { RunInput } from '../../../src/core/run/input.js'
 import { runDecider } from '../../../src/core/run/run-decider.js'
@@ -111,6 +112,8 @@ export class Story {
     if (effect.kind === 'start-child') this.#given.set(childIdOf(effect), effect.inputs)
     const given = effect.kind === 'watch-child' ? this.#given.get(effect.childRunId) : undefined
     const input = outcomeOf(effect, move, { setup: this.setup, ...(given ? { given } : {}) })
+    if (input.type === 'ChildEnded' && effect.kind === 'watch-child' && effect.early)
+      this.seen['ends before their turn'] += 1
     this.#delivered.push(input)
     this.#put(input)
     if (!move.twice) return
@@ -203,7 +206,7 @@ export class Story {
       if (status === 'paused') this.#put({ type: 'ResumeRun' })
       else if (asked?.dueAt !== undefined && this.now >= asked.dueAt) this.#put({ type: 'TimeCame' })
       else if (asked) this.#answer(asked, ACCEPT)
-      else this.#work({ ...WORK, pick: this.#decider.pending(this.#state).length - 1 })
+      else this.#work({ ...WORK, pick: this.#decider.pending(this.#state).findLastIndex(isDue) })
     }
     if (!this.#isOver) this.#fail('an end', 'one', statusOf(this.#state))
   }
@@ -238,3 +241,7 @@ const ACCEPT: Answer = {
   asList: false,
   named: true,
 }
+
+/** What the world can do about it now. */
+const isDue = (effect: Effect): boolean =>
+  effect.kind === 'start-child' || (effect.kind === 'watch-child' && !effect.early)

@@ -93,7 +93,9 @@ function nextFor(rules: Rules, state: RunState, now: number, setup: Setup): Inpu
     const value = kind === 'clarification' ? { answers } : { action: 'accept' }
     return { type: 'ResolveInterrupt', nodeId: open.nodeId, value, by: 'bob', via: 'key', shownHash: 'h' }
   }
-  const effect = runDecider(rules).pending(state).at(-1)
+  const effect = runDecider(rules)
+    .pending(state)
+    .findLast(owed => !(owed.kind === 'watch-child' && owed.early))
   if (effect?.kind === 'continue') return { type: 'Continue' }
   if (effect?.kind !== 'start-child' && effect?.kind !== 'watch-child') return undefined
   return outcomeOf(effect, WORK, { setup, prefix: 'branch' })

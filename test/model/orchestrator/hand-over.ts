@@ -76,18 +76,31 @@ export class HandOver {
       if (one.is !== 'running') return []
       const wanted = Object.values(this.#outputsOf(one))
       const attest = this.setup.handing.outputAttestation?.checksum === true
-      const watch = { kind: 'watch-child', nodeId, since, worker, childRunId, status, wanted, attest }
+      const early = this.#isDue(one, stopping) ? {} : { early: true as const }
+      const watch = { kind: 'watch-child', nodeId, since, worker, childRunId, ...early, status, wanted, attest }
       return stopping ? [{ kind: 'cancel-child', nodeId, since, worker, childRunId }, watch] : [watch]
     })
+  }
+
+  get #isParallel(): boolean {
+    return this.place.node === 'hand' && this.setup.handing.fanOutPolicy === 'parallel'
+  }
+
+  /** Where all work at once their ends are told in the order of the decision, once all have been started. */
+  #isDue(worker: Worker, stopping: boolean): boolean {
+    if (!this.#isParallel) return true
+    const earlier = this.#workers.slice(0, this.#workers.indexOf(worker))
+    if (stopping) return !earlier.some(({ is }) => is === 'running')
+    const unstarted = this.#workers.some(({ is }) => is === 'pending' || is === 'dispatching')
+    return !unstarted && earlier.every(({ is }) => is === 'done')
   }
 
   /** What can be done next without anyone: a step, a question, or nothing, because all is done or someone is at work. */
   move(): 'moved' | 'done' | 'at work' | { readonly question: Omit<Asked, 'interruptId'>; readonly cause: number } {
     const first = this.#workers.find(({ is }) => is !== 'done')
     const fresh = this.#workers.find(({ is }) => is === 'pending')
-    const parallel = this.place.node === 'hand' && this.setup.handing.fanOutPolicy === 'parallel'
     if (first === undefined) return 'done'
-    if (fresh && (parallel || fresh === first)) this.#begin(fresh)
+    if (fresh && (this.#isParallel || fresh === first)) this.#begin(fresh)
     else if (first.is !== 'completed') return 'at work'
     else {
       this.#hide(first)
@@ -178,9 +191,9 @@ export class HandOver {
   }
 
   /** Says whether it was one of these workers. */
-  ended(input: Heard<'ChildEnded'>): boolean {
+  ended(input: Heard<'ChildEnded'>, stopping: boolean): boolean {
     const worker = this.#running(input)
-    if (!worker) return false
+    if (!worker || !this.#isDue(worker, stopping)) return false
     const { status, variables, hidden, checksum } = input
     const code = input.error?.code ?? `child_${status}`
     const error = status === 'completed' ? {} : { error: { code, error: code } }

@@ -100,7 +100,7 @@ export class Model {
 
   #learn(input: RunInput): void {
     if (this.#mode === 'stopping') {
-      if (input.type === 'ChildEnded' && this.#handing!.ended(input)) this.#endWithChildren()
+      if (input.type === 'ChildEnded' && this.#handing!.ended(input, true)) this.#endWithChildren()
       return
     }
     if (input.type === 'Quarantine') return this.#halt({ outcome: 'failed', code: 'run_quarantined' })
@@ -117,7 +117,7 @@ export class Model {
         this.#handing?.waits(input)
         break
       case 'ChildEnded':
-        this.#handing?.ended(input)
+        this.#handing?.ended(input, false)
         break
       case 'TimeCame':
         this.#timeOut()

@@ -115,7 +115,7 @@ export class Story {
   end(): void {
     for (let step = 0; step < 300 && this.#state.phase === 'active'; step += 1) {
       const [open] = openInterrupts(this.rules.plan, this.#state)
-      const [effect] = this.#decider.pending(this.#state)
+      const effect = this.#decider.pending(this.#state).find(owed => !(owed.kind === 'watch-child' && owed.early))
       const input = effect && outcomeOf(effect, this.#state)
       if (statusOf(this.#state) === 'paused') this.#put({ type: 'ResumeRun' })
       else if (open && (open.dueAt === null || this.now < open.dueAt))
