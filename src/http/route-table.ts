@@ -20,6 +20,7 @@ import { runRoutes } from './routes/runs.js'
 import { standardRoutes } from './routes/standards.js'
 import { toolRoutes } from './routes/tools.js'
 import { verificationRoutes } from './routes/verifications.js'
+import { withheldRoutes } from './routes/withheld.js'
 import { webhookRoutes } from './routes/webhooks.js'
 import { workflowRoutes } from './routes/workflows.js'
 
@@ -45,6 +46,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...annotationRoutes(),
     ...artifactRoutes(edge),
     ...verificationRoutes(edge),
+    ...withheldRoutes(edge),
     ...keyRoutes(edge),
     ...webhookRoutes(edge),
     ...auditRoutes(edge),

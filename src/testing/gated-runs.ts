@@ -51,7 +51,7 @@ const startOf = ({ plan }: Rules, { configurable, gates }: GatedStory): Happenin
     workflowDigest: 'digest',
     inputs: {},
     transport: 'rest',
-    engineVersion: '1',
+    engineVersion: '3',
     owner: { tenant: 't1' },
     ...(configurable ? { configurable } : {}),
   },

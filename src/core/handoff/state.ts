@@ -28,6 +28,7 @@ export type WorkerState =
       readonly inputs: JsonObject
       readonly unset: readonly string[]
       readonly grant?: Ceilings
+      readonly withheld?: JsonObject
     }
   | {
       readonly is: 'running'
@@ -35,6 +36,7 @@ export type WorkerState =
       readonly inputs: JsonObject
       readonly unset: readonly string[]
       readonly grant?: Ceilings
+      readonly withheld?: JsonObject
       readonly succeeded: number
       readonly childRunId: string
       /** What the child waits for, if it waits for someone. */

@@ -52,7 +52,14 @@ function unworked({ plan, active }: DecisionContext): Extract<StopRequested, { o
 
 export function completeRun(context: DecisionContext, outputs: JsonObject): void {
   const goalSatisfied = isSatisfied(context.active)
-  const payload = goalSatisfied === undefined ? { outputs } : { outputs, goalSatisfied }
+  const { gatedBy } = context.active.started
+  // A branch is nobody's worker, whatever its source was.
+  const isWorker = context.active.fork?.mode !== 'branch'
+  const payload = {
+    outputs,
+    ...(goalSatisfied === undefined ? {} : { goalSatisfied }),
+    ...(gatedBy && isWorker ? { gatedBy } : {}),
+  }
   context.emit({ type: 'run.completed', payload, cause: context.active.next - 1 })
 }
 
