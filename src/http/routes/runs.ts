@@ -1,7 +1,8 @@
 import { refuse } from '../../core/problem.js'
 import type { RunStarted } from '../../core/run/events.js'
+import { JUDGE_WORKFLOW } from '../../core/workflow/nodes/judge.js'
+import { VERIFIER_WORKFLOW } from '../../core/workflow/nodes/verify.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
-import { HOST_WORKFLOW_IDS } from '../../engine/runtime/host-workflows.js'
 import { renderRow, renderSnapshot } from '../../wire/render.js'
 import { ListRunsAnswer, ListRunsQuery, RunSnapshot } from '../../wire/run.js'
 import { readCursor, writeCursor } from '../cursor.js'
@@ -16,6 +17,8 @@ import { createRun } from './create-run.js'
 export const NO_RUN = refuse('not_found', 'No such run, or it is not visible to this key.')
 
 export const runRoutes = (edge: Edge): Route[] => [createRun(edge), listRuns(edge), getRun(edge)]
+
+const HOST_WORKFLOWS: readonly string[] = [VERIFIER_WORKFLOW, JUDGE_WORKFLOW]
 
 const listRuns = (edge: Edge): Route =>
   route({
@@ -38,7 +41,7 @@ const listRuns = (edge: Edge): Route =>
       const rows = await edge.engine.list({
         ...filters,
         // The host's own runs are no work of the tenant's; whoever wants them says so.
-        ...(host === 'true' || filters.workflowId !== undefined ? undefined : { except: HOST_WORKFLOW_IDS }),
+        ...(host === 'true' || filters.workflowId !== undefined ? undefined : { except: HOST_WORKFLOWS }),
         ...(before === undefined ? undefined : { before }),
         tenant: caller.tenant,
         limit: limit + 1,
