@@ -40,6 +40,7 @@ import type {
   WebhookCreated,
   WebhookDeliveries,
   WebhookList,
+  WithheldList,
   WorkflowCheck,
   WorkflowInfo,
   WorkflowList,
@@ -49,6 +50,8 @@ export type RunFilter = {
   readonly status?: string
   readonly workflowId?: string
   readonly tag?: string
+  /** The runs of the host's own workflows, too. */
+  readonly host?: 'true'
   readonly limit?: number
   readonly cursor?: string
 }
@@ -132,7 +135,7 @@ export class AssayClient {
   }
 
   /** What waits for an answer, in every run the key can see. */
-  listInterrupts(query: { limit?: number; cursor?: string } = {}): Promise<InterruptPage> {
+  listInterrupts(query: { runId?: string; limit?: number; cursor?: string } = {}): Promise<InterruptPage> {
     return this.#call({ path: '/v1/interrupts', query })
   }
 
@@ -175,6 +178,11 @@ export class AssayClient {
   /** Everything about one of them, by its number in the list. */
   getVerification(runId: string, n: number): Promise<Verification> {
     return this.#call({ path: `${run(runId)}/verifications/${n}` })
+  }
+
+  /** What the log of a run keeps from its readers, page by page. */
+  listWithheld(runId: string, from = 0): Promise<WithheldList> {
+    return this.#call({ path: `${run(runId)}/withheld`, query: { from } })
   }
 
   listWebhooks(): Promise<WebhookList> {

@@ -3,7 +3,7 @@ import type { AgentInventoryEntry, ListAgentsAnswer } from '../wire/agents.js'
 import type { CalibrationAnswer, EstimateDoc, ListVerdictsAnswer } from '../wire/calibration.js'
 import type { DebugBundle as BundleSchema } from '../wire/debug-bundle.js'
 import type { DiffAnswer } from '../wire/diff.js'
-import type { RunEventDoc as EventSchema } from '../wire/event.js'
+import type { RunEventDoc as EventSchema, WithheldAnswer } from '../wire/event.js'
 import type { LinkAnswer, ListInterruptsAnswer, ResolveAnswer } from '../wire/interrupt.js'
 import type { CreateKeyAnswer, CreateKeyBody, ListKeysAnswer } from '../wire/key.js'
 import type {
@@ -82,6 +82,7 @@ export type EventDiff = RunDiff['eventDiffs'][number]
 export type DebugBundle = Static<typeof BundleSchema>
 
 export type VerificationList = Static<typeof ListVerificationsAnswer>
+export type WithheldList = Static<typeof WithheldAnswer>
 export type VerificationRow = VerificationList['verifications'][number]
 export type Verification = VerificationAnswer
 

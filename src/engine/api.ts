@@ -25,7 +25,7 @@ export interface RunEngine {
   tenantOf(runId: string): Promise<string | undefined>
   inspect(tenant: string, runId: string): Promise<InspectedRun | undefined>
   list(query: RunQuery): Promise<RunRow[]>
-  /** The latest of a run's children, oldest first. */
+  /** The latest of a run's children, oldest first; verifiers, which are the host's, are not among them. */
   childrenOf(runId: string, limit: number): Promise<ChildRow[]>
   /** The stored log from `from` on, at most `limit` events, or undefined when the tenant has no such run. */
   readEvents(tenant: string, runId: string, from: number, limit?: number): Promise<StoredEvent[] | undefined>

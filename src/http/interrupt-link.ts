@@ -11,7 +11,20 @@ import type { Edge } from './deps.js'
 
 export const hashOf = ({ asked }: OpenInterrupt): string => shownHash(asked.kind, asked.shown)
 
-export const interruptDoc = (open: OpenInterrupt): InterruptDoc => renderInterrupt(open, hashOf(open))
+/** A question as `caller` sees it; without one, as everybody does who may read the run. */
+export const interruptDoc = (open: OpenInterrupt, caller?: Caller): InterruptDoc =>
+  renderInterrupt(open, hashOf(open), caller !== undefined && mayOpen(caller, open))
+
+/** The same for whoever holds a link to it: they are asked. */
+export const linkedDoc = (open: OpenInterrupt): InterruptDoc => renderInterrupt(open, hashOf(open), true)
+
+/** R-SEC-1: what a question is about in words is for whoever is asked, and for whoever may read artifacts. */
+function mayOpen({ scopes, principal }: Caller, { asked }: OpenInterrupt): boolean {
+  if (scopes.has('artifacts:read')) return true
+  const { approversList } = asked.shown
+  const isAsked = !Array.isArray(approversList) || approversList.includes(principal)
+  return scopes.has('approvals:respond') && (isAsked || scopes.has('approvals:delegate'))
+}
 
 /** What a waiting run asks; nothing when it only waits for what a child asks, and a replay asks nobody. */
 export const asksOf = (view: InspectedRun): OpenInterrupt[] =>
@@ -46,7 +59,7 @@ export function linkTo(edge: Edge, runId: string, open: OpenInterrupt, terms: Li
 export function interruptFor(edge: Edge, caller: Caller, view: InspectedRun): InterruptDoc | undefined {
   const [open] = asksOf(view)
   if (open === undefined) return undefined
-  const doc = interruptDoc(open)
+  const doc = interruptDoc(open, caller)
   if (!caller.scopes.has('approvals:respond')) return doc
   const slot = Math.floor(edge.clock.now() / SLOT_MS) * SLOT_MS
   const { token, url } = linkTo(edge, view.runId, open, {

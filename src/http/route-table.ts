@@ -21,6 +21,7 @@ import { standardRoutes } from './routes/standards.js'
 import { toolRoutes } from './routes/tools.js'
 import { verificationRoutes } from './routes/verifications.js'
 import { webhookRoutes } from './routes/webhooks.js'
+import { withheldRoutes } from './routes/withheld.js'
 import { workflowRoutes } from './routes/workflows.js'
 
 /** Every route there is. */
@@ -45,6 +46,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...annotationRoutes(),
     ...artifactRoutes(edge),
     ...verificationRoutes(edge),
+    ...withheldRoutes(edge),
     ...keyRoutes(edge),
     ...webhookRoutes(edge),
     ...auditRoutes(edge),

@@ -25,12 +25,14 @@ export async function childRunsOf(engine: RunEngine, view: InspectedRun): Promis
   return mayHaveChildren(view.plan) ? engine.childrenOf(view.runId, SHOWN_CHILDREN) : []
 }
 
-/** Changes whenever the snapshot does: with the log, the status of any child, and the link it holds. */
+/** Changes whenever the snapshot does: with the log, the status of any child, the link it holds and how much it shows. */
 export function snapshotTag(view: InspectedRun, children: readonly ChildRow[], interrupt?: InterruptDoc): string {
   const length = view.state.phase === 'absent' ? 0 : view.state.next
   const token = interrupt?.interruptToken
-  if (children.length === 0 && token === undefined) return `"${length}-${view.status}"`
-  const more = [...children.map(child => `${child.runId}:${child.status}`), token ?? ''].join()
+  const withheld = interrupt?.data.withheld
+  if (children.length === 0 && token === undefined && withheld === undefined) return `"${length}-${view.status}"`
+  const shown = withheld === undefined ? [] : Object.keys(interrupt?.data ?? {})
+  const more = [...children.map(child => `${child.runId}:${child.status}`), token ?? '', ...shown].join()
   return `"${length}-${view.status}-${sha256(more).slice(0, 12)}"`
 }
 

@@ -158,6 +158,9 @@ export type Fields = { readonly [key: string]: unknown }
 export const isRetold = ({ fork, ownFrom }: RunLog, event: LoggedEvent): boolean =>
   fork?.mode === 'replay' || event.sequence < ownFrom
 
+/** Whether the run was started by an engine of an earlier version of the rules; they hold for it as they were then. */
+export const isBefore = ({ started }: RunLog, version: number): boolean => Number(started.engineVersion) < version
+
 /** A rule that looks at one run at a time. */
 export const eachRun =
   (check: (run: RunLog, say: (message: string, event?: LoggedEvent) => void, log: Log) => void): Rule['checks'] =>

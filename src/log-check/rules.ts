@@ -39,6 +39,7 @@ import { goalRules } from './verification/goals.js'
 import { humanVerdictRules } from './verification/human-verdicts.js'
 import { isolationRules } from './verification/isolation.js'
 import { quorumRules } from './verification/quorum.js'
+import { readerRules } from './verification/readers.js'
 import { reworkRules } from './verification/rework.js'
 import { verdictRules } from './verification/verdicts.js'
 import { verifierRules } from './verification/verifiers.js'
@@ -65,6 +66,7 @@ export const RULE_GROUPS: readonly { readonly title: string; readonly rules: rea
       ...quorumRules,
       ...verifierRules,
       ...isolationRules,
+      ...readerRules,
       ...reworkRules,
       ...humanVerdictRules,
       ...goalRules,

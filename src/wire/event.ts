@@ -59,3 +59,24 @@ export const ArtifactAnswer = Type.Object({
   createdAt: Timestamp,
   content: Type.Unknown(),
 })
+
+export const WithheldQuery = Type.Object({
+  from: Type.Optional(Type.Integer({ ...Sequence, default: 0, description: 'Sequence of the first event to look at' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 100 })),
+})
+
+export const WithheldAnswer = Type.Object({
+  withheld: Type.Array(
+    Type.Object({
+      sequence: Type.Integer({ minimum: 0 }),
+      type: Type.String(),
+      nodeId: Type.Optional(Type.String()),
+      timestamp: Timestamp,
+      content: Type.Unsafe<object>({
+        type: 'object',
+        description: 'Fields of the event’s payload as they are, in place of what its readers see',
+      }),
+    }),
+  ),
+  next: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'The next `from`; null at the end' }),
+})

@@ -13,7 +13,11 @@ const asked = {
   nodeId: Type.String(),
   interruptId: Type.String(),
   key: Type.String(),
-  data: JsonMap,
+  data: Type.Unsafe<JsonObject>({
+    type: 'object',
+    description:
+      'What is asked. Fields that `withheld` names are shown to keys with artifacts:read or approvals:respond, and to links',
+  }),
   resumeSchema: Type.Optional(JsonMap),
   timeoutMs: Type.Optional(Type.Integer({ minimum: 0 })),
   requestedAt: Timestamp,
@@ -43,6 +47,7 @@ export const PERSON = '^[^\\u0000-\\u001f\\u007f]{1,128}$'
 export const Person = Type.String({ pattern: PERSON })
 
 export const ListInterruptsQuery = Type.Object({
+  runId: Type.Optional(Type.String({ pattern: ID_PATTERNS.runId, description: 'Only what this run asks' })),
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -82,15 +87,20 @@ export const LinkAnswer = Type.Object({
 
 const iso = (at: number): string => new Date(at).toISOString()
 
-export function renderInterrupt({ nodeId, asked, dueAt }: OpenInterrupt, shownHash: string): InterruptDoc {
-  const { kind, interruptId, key, shown, resumeSchema, timeoutMs, requestedAt, votes } = asked
+/** `isOpened`: for whoever is asked, or may read artifacts; of some questions others see only what they are about. */
+export function renderInterrupt(
+  { nodeId, asked, dueAt }: OpenInterrupt,
+  shownHash: string,
+  isOpened: boolean,
+): InterruptDoc {
+  const { kind, interruptId, key, shown, rest, resumeSchema, timeoutMs, requestedAt, votes } = asked
   const required = kind === 'approval' ? shown.requiredApprovals : undefined
   return {
     kind,
     nodeId,
     interruptId,
     key,
-    data: shown,
+    data: isOpened && rest ? { ...shown, ...rest } : shown,
     ...(resumeSchema === undefined ? {} : { resumeSchema }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     requestedAt: iso(requestedAt),

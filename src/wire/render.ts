@@ -78,6 +78,7 @@ function addOrigin(snapshot: Mutable<RunSnapshot>, { fork, started, diverged }: 
   }
   if (started.parentRunId !== undefined) snapshot.parentRunId = started.parentRunId
   if (started.parentNodeId !== undefined) snapshot.parentNodeId = started.parentNodeId
+  if (started.gatedBy !== undefined) snapshot.gatedBy = [...started.gatedBy]
 }
 
 /** The node that waits for someone: its own question comes before one that a child asks. */
@@ -139,7 +140,7 @@ function nodeSnapshot(node: NodeState = { is: 'idle' }): NodeSnapshot {
   }
 }
 
-export function renderRow(row: RunRow): RunRowAnswer {
+export function renderRow(row: RunRow, gatedBy?: readonly string[]): RunRowAnswer {
   const answer: Mutable<RunRowAnswer> = {
     runId: row.runId,
     workflowId: row.workflowId,
@@ -152,6 +153,7 @@ export function renderRow(row: RunRow): RunRowAnswer {
   if (row.scopeId !== null) answer.scopeId = row.scopeId
   if (row.parentRunId !== null) answer.parentRunId = row.parentRunId
   if (row.parentNodeId !== null) answer.parentNodeId = row.parentNodeId
+  if (gatedBy !== undefined) answer.gatedBy = [...gatedBy]
   if (row.endedAt !== null) answer.completedAt = iso(row.endedAt)
   return answer
 }

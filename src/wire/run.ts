@@ -193,9 +193,21 @@ export const ListRunsQuery = Type.Object({
   workflowId: Type.Optional(WorkflowId),
   tag: Type.Optional(Type.String({ minLength: 1, maxLength: 256, ...noNul })),
   parentRunId: Type.Optional(RunId),
+  host: Type.Optional(
+    OneOf(['true', 'false'], {
+      description: 'true lists the runs of the host’s own workflows too; one that workflowId names is listed anyway',
+    }),
+  ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
   cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: '`nextCursor` of the page before' })),
 })
+
+const GatedBy = Type.Optional(
+  Type.Array(Type.String(), {
+    description:
+      'Blocking gates of the parent: nothing is made of what this run leaves unless they pass it. Whether they have, the parent says: agent.verified with this run as its target',
+  }),
+)
 
 export const RunRowAnswer = Type.Object({
   runId: RunId,
@@ -205,6 +217,7 @@ export const RunRowAnswer = Type.Object({
   scopeId: Type.Optional(Type.String()),
   parentRunId: Type.Optional(RunId),
   parentNodeId: Type.Optional(Type.String()),
+  gatedBy: GatedBy,
   startedAt: Timestamp,
   updatedAt: Timestamp,
   completedAt: Type.Optional(Timestamp),
@@ -330,6 +343,7 @@ export const RunSnapshot = Type.Object({
   configurable: Type.Optional(JsonMap),
   parentRunId: Type.Optional(RunId),
   parentNodeId: Type.Optional(Type.String()),
+  gatedBy: GatedBy,
   forkedFrom: Type.Optional(
     Type.Object({
       runId: RunId,

@@ -42,6 +42,7 @@ export const LAYERS: readonly Layer[] = [
       'engine/queries/artifacts.ts',
       'engine/queries/shown-hash.ts',
       'engine/queries/verifications.ts',
+      'engine/queries/withheld.ts',
       PORTS,
     ],
     types: ['calibration/verdicts.ts'],

@@ -54,6 +54,7 @@ const MATRIX: { readonly [operation: string]: string } = {
   pollRunEvents: 'runs:read',
   getArtifact: 'artifacts:read',
   listVerifications: 'artifacts:read',
+  listWithheld: 'artifacts:read',
   getVerification: 'artifacts:read',
   forkRun: 'runs:create',
   listInterrupts: 'runs:read',

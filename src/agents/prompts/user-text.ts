@@ -27,10 +27,10 @@ const taskText = (task: Json): string => (typeof task === 'string' ? task : JSON
 const history = (transcript: Json): string =>
   `Events of this run so far, oldest first:\n${fenced('transcript', JSON.stringify(transcript))}`
 
-/** R-DWS-19, R-DWS-20. Findings quote what they were found in; what a person adds is a part of the task. */
+/** R-DWS-19, R-DWS-20. Findings quote what they were found in, and so may a person: neither can say more than it is. */
 function sentBack({ findings, previous, note }: Feedback): string {
   const given = previous === undefined ? '' : `Your previous result:\n${fenced('previous', JSON.stringify(previous))}\n`
   const found = fenced('verifier', findings.map(finding => JSON.stringify(finding)).join('\n'))
-  const added = note === undefined ? '' : `\nThe person who sent it back adds: ${taskText(note)}`
+  const added = note === undefined ? '' : `\nThe person who sent it back adds: ${fenced('person', taskText(note))}`
   return `${given}Your previous result was sent back. Fix these findings:\n${found}${added}`
 }

@@ -22,11 +22,13 @@ import { connect, type GlobalOptions } from './connect.js'
 import { addFindings } from './findings.js'
 import { addForks } from './fork.js'
 import { wholeNumber } from './options.js'
+import { addWithheld } from './withheld.js'
 
 export function addRuns(program: Command, cli: Cli): void {
   const runs = program.command('runs').description('look at runs and steer them')
   addReads(runs, cli)
   addFindings(runs, cli)
+  addWithheld(runs, cli)
   addLogs(runs, cli)
   addCommands(runs, cli)
   addForks(runs, cli)
@@ -36,6 +38,7 @@ type ListOptions = GlobalOptions & {
   readonly status?: string
   readonly workflow?: string
   readonly tag?: string
+  readonly host?: true
   readonly limit: number
   readonly cursor?: string
 }
@@ -49,15 +52,17 @@ function addReads(runs: Command, { terminal }: Cli): void {
     .option('--status <status>', 'only runs with this status')
     .option('--workflow <id>', 'only runs of this workflow')
     .option('--tag <tag>', 'only runs with this tag')
+    .option('--host', 'verifiers and trials too, which are runs of the host’s own')
     .option('--limit <n>', 'at most this many', wholeNumber, 20)
     .option('--cursor <cursor>', 'continue a list')
     .action(async (_options, command: Command) => {
-      const { json, status, workflow, tag, limit, cursor, ...options } = command.optsWithGlobals<ListOptions>()
+      const { json, status, workflow, tag, host, limit, cursor, ...options } = command.optsWithGlobals<ListOptions>()
       const page = await (await connect(options)).listRuns({
         limit,
         ...(status !== undefined && { status }),
         ...(workflow !== undefined && { workflowId: workflow }),
         ...(tag !== undefined && { tag }),
+        ...(host && { host: 'true' as const }),
         ...(cursor !== undefined && { cursor }),
       })
       if (json) return printJson(terminal, page)

@@ -12,11 +12,14 @@ export async function interruptsInLog(client: AssayClient, run: RunSnapshot): Pr
   )
   if (interrupt !== undefined && suspended.length < 2) return [{ runId, workflowId, ...interrupt }]
   if (suspended.length === 0) return []
-  // A snapshot shows one at most, and none while the run is paused; the log has them all.
+  // A snapshot shows one at most, and none while the run is paused; the log has them all, but not all that they say.
+  const listed = (await client.listInterrupts({ runId })).interrupts
   const events = await client.readEvents(runId)
   const view = events.reduce(foldEvent, emptyView())
   return suspended.flatMap(nodeId => {
     if (nodeId === interrupt?.nodeId) return [{ runId, workflowId, ...interrupt }]
+    const whole = listed.find(one => one.nodeId === nodeId)
+    if (whole !== undefined) return [whole]
     const { asked } = nodeOf(view, nodeId)
     return asked === undefined ? [] : [{ runId, nodeId, ...askedIn(asked), workflowId, ...deadlineOf(asked) }]
   })

@@ -99,8 +99,12 @@ function begin(context: DecisionContext, planNode: PlanNode, node: OnWorkers, wo
   const nodeId = planNode.node.id
   const who = { workerId, occurrence: occurrenceOf(node.wait.workers, worker) }
   const again = feedback[placeOf(nodeId, who)] ?? feedback[placeOf(nodeId)]
-  const told = again ? { [FEEDBACK_INPUT]: again as unknown as Json } : {}
-  const secret = { inputs: { ...node.wait.inputs, ...mapped, ...told }, unset, ...(grant ? { grant } : {}) }
+  const secret = {
+    inputs: { ...node.wait.inputs, ...mapped },
+    unset,
+    ...(grant ? { grant } : {}),
+    ...(again ? { withheld: { [FEEDBACK_INPUT]: again as unknown as Json } } : {}),
+  }
   context.burden += sizeUpTo(secret.inputs, MAX_VALUE_BYTES)
   recordHandoff(context, planNode, { phase: 'dispatch.began', workerId }, dueTo(node), secret)
 }

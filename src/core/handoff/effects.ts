@@ -3,6 +3,7 @@ import type { Effect } from '../run/effects.js'
 import { carriesSecret, secretsOf } from '../run/redaction.js'
 import type { Active } from '../run/state.js'
 import type { OnWorkers } from '../run/waiting.js'
+import { blockingGatesAt } from '../verification/attempt.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { handoffMove } from './decide.js'
 import { termsFor } from './mapping.js'
@@ -24,15 +25,19 @@ export function handoffEffects(
   return workers.flatMap((worker, k): Effect[] => {
     const workflowId = handedTo(node, k)
     if (worker.is === 'dispatching' && k === starting) {
-      const { inputs, unset, grant } = worker
+      const { inputs, unset, grant, withheld } = worker
       const secrets = secretsOf(state)
       const hiddenInputs = Object.entries(inputs).flatMap(([name, value]) =>
         carriesSecret(value, secrets) ? [name] : [],
       )
-      const { principalScope } = termsFor(config, workflowId)
+      const { principalScope, outputs } = termsFor(config, workflowId)
       const { timeoutMs } = planNode
+      // What nothing is taken from, no gate looks at.
+      const gates =
+        outputs.length === 0 ? [] : blockingGatesAt(state, nodeId, { point: 'harvest', workerId: workflowId })
       const given = { inputs, hiddenInputs, unset, timeoutMs, principalScope, grant }
-      return [{ kind: 'start-child', nodeId, since, worker: k, workflowId, ...given }]
+      const more = { ...(withheld ? { withheld } : {}), ...(gates.length > 0 ? { gatedBy: gates } : {}) }
+      return [{ kind: 'start-child', nodeId, since, worker: k, workflowId, ...given, ...more }]
     }
     if (worker.is !== 'running') return []
     const { childRunId, childStatus: status = 'running' } = worker

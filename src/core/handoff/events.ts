@@ -33,6 +33,8 @@ export type HandoffSecret =
       readonly unset: readonly string[]
       /** What of this run's budget the worker may spend. */
       readonly grant?: Ceilings
+      /** What it is told besides: what was found in its last result. */
+      readonly withheld?: JsonObject
     }
   | {
       readonly outputs: JsonObject

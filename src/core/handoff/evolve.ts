@@ -128,8 +128,9 @@ function answered(
 export const orphaned = (workers: readonly WorkerState[]): readonly WorkerState[] =>
   workers.map(worker => {
     if (worker.is !== 'running') return worker
-    const { began, inputs, unset, grant } = worker
-    return { is: 'dispatching', began, inputs, unset, ...(grant ? { grant } : {}) }
+    const { began, inputs, unset, grant, withheld } = worker
+    const given = { ...(grant ? { grant } : {}), ...(withheld ? { withheld } : {}) }
+    return { is: 'dispatching', began, inputs, unset, ...given }
   })
 
 /** What has become of the workers that are done. */

@@ -29,6 +29,7 @@ export type WorkerState =
       readonly inputs: JsonObject
       readonly unset: readonly string[]
       readonly grant?: Ceilings
+      readonly withheld?: JsonObject
     }
   | {
       readonly is: 'running'
@@ -36,6 +37,7 @@ export type WorkerState =
       readonly inputs: JsonObject
       readonly unset: readonly string[]
       readonly grant?: Ceilings
+      readonly withheld?: JsonObject
       readonly succeeded: number
       readonly childRunId: string
       /** What the child waits for, if it waits for someone. */

@@ -7,10 +7,12 @@ import type { Interrupt } from './interrupt.js'
 
 /** Suspends a node that has just started. The key counts the node's questions, so none is ever put twice. */
 export function ask(context: DecisionContext, { node, index }: PlanNode, interrupt: Interrupt, cause: number): void {
-  const { kind, data, resumeSchema, timeoutMs } = interrupt
+  const { kind, data, resumeSchema, timeoutMs, withheld = [] } = interrupt
   const nodeId = node.id
   const key = `${nodeId}:${context.active.asks[index] ?? 0}`
-  const shown = maskData(context, data)
+  const masked = maskData(context, data)
+  const { shown, rest } = parted(masked, withheld)
+  const secret = { ...(masked === data ? {} : { data }), ...(rest ? { withheld: rest } : {}) }
   const requested = context.emitNumbered(sequence => ({
     type: 'interrupt.requested',
     nodeId,
@@ -26,12 +28,25 @@ export function ask(context: DecisionContext, { node, index }: PlanNode, interru
       requestedAt: isoTime(context.at),
     },
     cause,
-    ...(shown === data ? {} : { secret: { data } }),
+    ...(Object.keys(secret).length > 0 ? { secret } : {}),
   }))
   const interruptId = `int-${requested}`
   emitLegacyRequest(context, nodeId, interruptId, kind, shown, requested)
   const payload = { nodeId, interruptId, kind, key, ...(kind === 'low-confidence' ? shortfall(shown) : {}) }
   context.emit({ type: 'node.suspended', nodeId, payload, cause: requested })
+}
+
+/** What every reader of the log sees, with the names of the rest; and the rest. */
+function parted(
+  data: JsonObject,
+  withheld: readonly string[],
+): { readonly shown: JsonObject; readonly rest?: JsonObject } {
+  if (withheld.length === 0) return { shown: data }
+  const of = (isRest: boolean) => Object.entries(data).filter(([name]) => withheld.includes(name) === isRest)
+  return {
+    shown: { ...Object.fromEntries(of(false)), withheld: [...withheld] },
+    rest: Object.fromEntries(of(true)),
+  }
 }
 
 /** R-LOWC-1 */

@@ -182,7 +182,10 @@ function close(
   const before = nodeAt(context.active, planNode.index)
   const judged = kind === 'approval' || kind === 'low-confidence'
   const rejected = judged && isObject(value) && value.action === 'reject'
-  const masked = carriesSecret(value, secretsOf(context.active)) || editsHidden(context, planNode, value)
+  const masked =
+    carriesSecret(value, secretsOf(context.active)) ||
+    editsHidden(context, planNode, value) ||
+    (asked.rest !== undefined && isObject(value) && value.editedArtifactData !== undefined)
   const payload: InterruptResolved = {
     nodeId,
     interruptId,

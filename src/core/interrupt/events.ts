@@ -15,6 +15,12 @@ export type InterruptRequested = {
   requestedAt: string
 }
 
+/**
+ * `data` where the payload masks some of it; `withheld` are the fields of it that are not in the payload at all, as they
+ * are shown to whoever is asked.
+ */
+export type InterruptSecret = { data?: JsonObject; withheld?: JsonObject }
+
 export type InterruptResolved = {
   nodeId: string
   interruptId: string

@@ -14,6 +14,8 @@ export type ApprovalAction = (typeof APPROVAL_ACTIONS)[number]
 export type Interrupt = {
   readonly kind: InterruptKind
   readonly data: JsonObject
+  /** Fields of the data that are for whoever is asked, and not for every reader of the log. */
+  readonly withheld?: readonly string[]
   readonly resumeSchema?: JsonObject
   /** 0 or absent: no limit. */
   readonly timeoutMs?: number

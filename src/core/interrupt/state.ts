@@ -6,6 +6,8 @@ export type Asked = Interrupt & {
   readonly key: string
   /** The data as readers may see it; `data` is what it is. */
   readonly shown: JsonObject
+  /** The rest of it, for whoever is asked and whoever may read artifacts. */
+  readonly rest?: JsonObject
   readonly requestedAt: number
   readonly votes: readonly ApprovalVote[]
 }

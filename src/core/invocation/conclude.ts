@@ -4,13 +4,14 @@ import type { Json } from '../json.js'
 import { present } from '../present.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { failAttempt, settleNode, valueTooLarge } from '../run/node-lifecycle.js'
+import { MASK } from '../run/redaction.js'
 import type { Active } from '../run/state.js'
 import { isTooLarge } from '../run/value-size.js'
 import type { OnAgent, OnGate } from '../run/waiting.js'
 import { recordAgentEvent } from '../supervisor/decide.js'
 import { DEFAULT_THRESHOLD } from '../supervisor/decision.js'
 import { ratification, tellOpinion } from '../supervisor/hold.js'
-import { isGatedNode } from '../verification/attempt.js'
+import { blockingGatesAt, isGatedNode } from '../verification/attempt.js'
 import { notApproved } from '../workflow/nodes/interrupt.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { Brief } from './brief.js'
@@ -28,9 +29,14 @@ export function decided(
   const { brief } = node.invocation
   if (isTooLarge(result))
     return failAttempt(context, planNode, valueTooLarge(`the result of agent "${brief.agentId}"`), cause)
-  const opinion = { agentId: brief.agentId, decision: result, ...(confidence === undefined ? {} : { confidence }) }
+  const isUnseen = isForFew(context.active, planNode, node)
+  const opinion = {
+    agentId: brief.agentId,
+    decision: isUnseen ? MASK : result,
+    ...(confidence === undefined ? {} : { confidence }),
+  }
   const { event } = tellOpinion(opinion) as Extract<ReturnType<typeof tellOpinion>, { kind: 'agent' }>
-  const said = recordAgentEvent(context, planNode.node.id, event, cause)
+  const said = recordAgentEvent(context, planNode.node.id, event, cause, isUnseen ? { decision: result } : undefined)
   const threshold = thresholdOf(context.active, brief)
   // An orchestrator's doubt has a floor of its own; a verifier's is the gate's to judge, and must not hold its vote back.
   if (node.wait.role === 'worker' && confidence !== undefined && confidence < threshold) {
@@ -38,12 +44,21 @@ export function decided(
     const interrupt: Interrupt = {
       kind: 'low-confidence',
       data: { agentId: brief.agentId, threshold, observed: confidence, decision: result },
+      ...(isUnseen ? { withheld: ['decision'] } : {}),
       ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
     }
     return ask(context, planNode, interrupt, said)
   }
   finish(context, planNode, result, confidence, said)
 }
+
+/**
+ * R-SEC-1: a vote, and a result that a blocking gate has not let pass, are for whoever may read artifacts. What does pass
+ * is told with the node's completion. So nobody who goes by the log, a supervisor with its transcript least of all, goes
+ * by what was rejected.
+ */
+const isForFew = (state: Active, { node: { id } }: PlanNode, { wait }: OnAgent): boolean =>
+  wait.role === 'verifier' || blockingGatesAt(state, id, { point: 'node' }).length > 0
 
 /** R-LOWC-4: the run's own, then the agent's, then the usual one. */
 const thresholdOf = ({ started }: Active, brief: Brief): number => {

@@ -5,6 +5,7 @@ import { secretsOf } from '../run/redaction.js'
 import type { Active } from '../run/state.js'
 import type { OnAgent, OnBrief } from '../run/waiting.js'
 import { placeOf } from '../verification/attempt.js'
+import { feedbackIn } from '../verification/feedback.js'
 import type { Plan, PlanNode } from '../workflow/plan.js'
 import type { AiOverride } from './brief.js'
 import { verbosityOf } from './model-call.js'
@@ -16,7 +17,8 @@ export function prepareAgentEffect(plan: Plan, state: Active, planNode: PlanNode
   const workflowPrompts = isObject(defaults) && isObject(defaults.promptRefs) ? defaults.promptRefs : {}
   const { ai } = state.started.configurable ?? {}
   const given = { workflowPrompts, variables: Object.fromEntries(shown), ai: (isObject(ai) ? ai : {}) as AiOverride }
-  const found = state.gated?.feedback[placeOf(nodeId)]
+  // A worker that works again is a run of its own: what was found comes with what the run was given.
+  const found = state.gated?.feedback[placeOf(nodeId)] ?? feedbackIn(state)
   const feedback = found && { feedback: found }
   return { kind: 'prepare-agent', nodeId, since, wait, ...given, models: state.models, ...feedback }
 }

@@ -10,7 +10,7 @@ export type AgentFact =
   | NodeFact<'agent.toolCalled', AgentToolCalled, { position: number; paid?: true }>
   | NodeFact<'agent.toolReturned', AgentToolReturned, ToolReturnedSecret>
   | NodeFact<'agent.handoff', { fromAgentId: string; toAgentId: string; reason?: string }>
-  | NodeFact<'agent.decided', { agentId: string; decision: Json; confidence?: number }>
+  | NodeFact<'agent.decided', { agentId: string; decision: Json; confidence?: number }, { decision: Json }>
 
 export type Verbosity = 'summary' | 'full' | 'off'
 

@@ -66,7 +66,8 @@ export function startOf(event: Recorded, runId: string, now: number): Extract<Ru
   const hiddenInputs = Object.keys(secret?.inputs ?? {})
   const started = { ...payload, inputs: { ...payload.inputs, ...secret?.inputs } }
   const gates = secret?.gates && { gates: secret.gates }
-  return { type: 'StartRun', runId, started, hiddenInputs, ...gates, now }
+  const withheld = secret?.withheld && { withheld: secret.withheld }
+  return { type: 'StartRun', runId, started, hiddenInputs, ...withheld, ...gates, now }
 }
 
 /**

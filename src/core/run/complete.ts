@@ -55,10 +55,14 @@ function unworked({ plan, active }: DecisionContext): Extract<StopRequested, { o
 export function completeRun(context: DecisionContext, outputs: JsonObject): void {
   const goalSatisfied = isSatisfied(context.active)
   const against = goalSatisfied === false ? standingAgainst(context.active) : []
+  const { gatedBy } = context.active.started
+  // A branch is nobody's worker, whatever its source was.
+  const isWorker = context.active.fork?.mode !== 'branch'
   const payload = {
     outputs,
     ...(goalSatisfied === undefined ? {} : { goalSatisfied }),
     ...(against.length === 0 ? {} : { against }),
+    ...(gatedBy && isWorker ? { gatedBy } : {}),
   }
   context.emit({ type: 'run.completed', payload, cause: context.active.next - 1 })
 }

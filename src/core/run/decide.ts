@@ -130,10 +130,20 @@ function start(
   const { shown, secret } = maskInputs(plan, started.inputs, input.hiddenInputs ?? [])
   const recorded = guide === undefined ? withPolicies(started, plan, limits) : started
   const pinned = gates.map(({ gate, version, hash }) => ({ gateId: gate.gate_id, version, hash }))
-  const unseen = { ...(secret ? { inputs: secret } : {}), ...(gates.length > 0 ? { gates } : {}) }
+  const { withheld } = input
+  const unseen = {
+    ...(secret ? { inputs: secret } : {}),
+    ...(withheld ? { withheld } : {}),
+    ...(gates.length > 0 ? { gates } : {}),
+  }
   context.emit({
     type: 'run.started',
-    payload: { ...recorded, inputs: shown, ...(gates.length > 0 ? { gates: pinned } : {}) },
+    payload: {
+      ...recorded,
+      inputs: shown,
+      ...(withheld ? { withheld: Object.keys(withheld) } : {}),
+      ...(gates.length > 0 ? { gates: pinned } : {}),
+    },
     ...(Object.keys(unseen).length > 0 ? { secret: unseen } : {}),
   })
   tellBudget(context)

@@ -35,6 +35,10 @@ export type Effect =
       readonly timeoutMs: number
       readonly principalScope: readonly string[] | undefined
       readonly grant: Ceilings | undefined
+      /** What is given besides the inputs, to be seen by no reader of the child's log. */
+      readonly withheld?: JsonObject
+      /** Blocking gates that have to pass what the child leaves. */
+      readonly gatedBy?: readonly string[]
       /** Not a worker: it judges what one has brought. */
       readonly verifier?: true
     }

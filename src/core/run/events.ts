@@ -6,6 +6,7 @@ import type {
   ApprovalRequested,
   InterruptRequested,
   InterruptResolved,
+  InterruptSecret,
   NodeSuspended,
 } from '../interrupt/events.js'
 import type { AgentWanted, ModelRole } from '../invocation/brief.js'
@@ -28,7 +29,7 @@ import type { RecordedInput } from './input.js'
  */
 export type RunEvent =
   | Fact<'run.started', RunStarted, RunStartedSecret>
-  | Fact<'run.completed', { outputs: JsonObject; goalSatisfied?: boolean; against?: readonly Against[] }>
+  | Fact<'run.completed', RunCompleted>
   | Fact<'run.failed', { error: Failure; failedNodeId?: string }>
   | Fact<'run.cancelled', { reason?: string; cancelledBy?: string; parentRunId?: string }>
   | Fact<'run.paused', { drainPolicy: DrainPolicy; reason?: string }>
@@ -47,7 +48,7 @@ export type RunEvent =
   | GateFact
   | BudgetFact
   | NodeFact<'assay.child.status', { nodeId: string; childRunId: string; status: RunStatus }>
-  | NodeFact<'interrupt.requested', InterruptRequested, { data: JsonObject }>
+  | NodeFact<'interrupt.requested', InterruptRequested, InterruptSecret>
   | NodeFact<'approval.requested', ApprovalRequested>
   | NodeFact<'clarification.requested', { nodeId: string; questions: Json; interruptId: string }>
   | NodeFact<'node.suspended', NodeSuspended>
@@ -109,16 +110,32 @@ export type RunStarted = {
   agentSource?: 'run-api' | 'chat-mention'
   /** What its results are held to; later changes of the gates do not touch it. */
   gates?: readonly { gateId: string; version: number; hash: string }[]
+  /** Blocking gates of its parent: nothing is made of what it leaves unless they pass it. Whether they do, the parent's log says. */
+  gatedBy?: readonly string[]
+  /** Names of what the host gave it besides its inputs; no reader of the log sees the values. */
+  withheld?: readonly string[]
 }
 
-/** Real values of inputs that are declared `sensitive`, and the gates in full. */
-export type RunStartedSecret = { inputs?: JsonObject; gates?: readonly BoundGate[] }
+/**
+ * Real values of inputs that are declared `sensitive`, what the host gave besides the inputs, and the gates in full.
+ * `withheld` is not among the run's variables.
+ */
+export type RunStartedSecret = { inputs?: JsonObject; withheld?: JsonObject; gates?: readonly BoundGate[] }
 
 export type DrainPolicy = 'immediate' | 'drain-current-node'
 
 export type CapKind = 'node-executions' | 'run-duration' | 'loop-iterations' | BudgetCap
 
 /** The run will end this way as soon as its children have ended; nothing new is scheduled from here on. */
+export type RunCompleted = {
+  outputs: JsonObject
+  goalSatisfied?: boolean
+  /** What stands against the goal. */
+  against?: readonly Against[]
+  /** Gates of its parent that have yet to let its result pass. */
+  gatedBy?: readonly string[]
+}
+
 /** A place whose work keeps a run from having reached its goal. Free of content. */
 export type Against = {
   /** A verdict that stands; a result that was let through unverified or verified in part; a worker that gave up. */

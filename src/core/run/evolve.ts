@@ -133,6 +133,7 @@ function begin(
     gaveUp: [],
   }
   if (fork) draft.fork = fork
+  if (secret?.withheld) draft.withheld = secret.withheld
   if (secret?.gates) draft.gated = { gates: secret.gates, slots: {}, reworks: 0, feedback: {} }
   return draft
 }

@@ -20,6 +20,8 @@ export type Command =
       readonly started: RunStarted
       /** Inputs that carry a secret of the parent, besides those declared sensitive. */
       readonly hiddenInputs?: readonly string[]
+      /** What only the host may give a run, by name: what a verifier judges, what was found in a worker's last result. */
+      readonly withheld?: JsonObject
       /** What its results are held to. */
       readonly gates?: readonly BoundGate[]
     }

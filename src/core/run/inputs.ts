@@ -2,17 +2,19 @@ import type { ExpressionScope } from '../expression.js'
 import { at, isObject, type Json, type JsonObject, own } from '../json.js'
 import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
+import { feedbackByName } from '../verification/feedback.js'
 import type { PortValue, WorkflowVariable } from '../workflow/definition.js'
 import type { Plan, PlanNode } from '../workflow/plan.js'
 import type { RunBase } from './state.js'
 
 /** The data expressions may read. Built on demand: most nodes have no expression. */
 export function scopeOf(plan: Plan, state: RunBase, more: { readonly [name: string]: unknown } = {}): ExpressionScope {
-  const inputs = runInputs(state)
+  const told = feedbackByName(state)
+  const inputs = { ...told, ...runInputs(state) }
   return {
     inputs,
     input: inputs,
-    variables: state.variables,
+    variables: told ? { ...told, ...state.variables } : state.variables,
     channels: state.channels,
     configurable: state.started.configurable ?? {},
     get nodes() {
@@ -60,7 +62,10 @@ function resolvePort(port: string, source: PortValue, planNode: PlanNode, plan: 
       : { ok: false, error: { ...result.error, message: `inputs.${port}: ${result.error.message}` } }
   }
   if (source.type === 'variable') {
-    const value = own(state.variables, source.variableName) ?? own(state.channels, source.variableName)
+    const value =
+      own(state.variables, source.variableName) ??
+      own(state.channels, source.variableName) ??
+      own(feedbackByName(state) ?? {}, source.variableName)
     if (value !== undefined) return { ok: true, value }
     // A declared variable without a value is simply not there yet; an unknown name is a mistake.
     if (source.optional || plan.variables.has(source.variableName)) return undefined

@@ -64,6 +64,10 @@ export class NodeInRun implements NodeContext {
     return runInputs(this.#state)
   }
 
+  get withheld(): JsonObject {
+    return this.#state.withheld ?? {}
+  }
+
   get configurable(): JsonObject {
     const { configurable } = this.#state.started
     return isObject(configurable) ? configurable : {}

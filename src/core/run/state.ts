@@ -44,6 +44,8 @@ export type RunBase = {
   readonly hidden: { readonly variables: readonly string[]; readonly channels: readonly string[] }
   /** Inputs that the log masks, as they were given. */
   readonly secretInputs: JsonObject
+  /** What the host gave it that is neither input nor variable, and that no reader of the log sees. */
+  readonly withheld?: JsonObject
   /** By node index of the plan. */
   readonly nodes: readonly NodeState[]
   /** By node index: fresh starts in the whole run, which number the node's effects. */
@@ -96,6 +98,7 @@ const OUTLASTS_END = {
   channels: true,
   hidden: true,
   secretInputs: true,
+  withheld: false,
   nodes: true,
   starts: false,
   passes: false,

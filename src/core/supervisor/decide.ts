@@ -31,7 +31,7 @@
  */
 
 import type { AgentFact } from '../invocation/events.js'
-import type { JsonObject } from '../json.js'
+import type { Json, JsonObject } from '../json.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { carriesSecret, maskWithin, secretsOf } from '../run/redaction.js'
 import type { AgentSaid, Write } from '../workflow/node-type.js'
@@ -88,6 +88,7 @@ export function recordAgentEvent(
   nodeId: string,
   { type, payload }: AgentSaid,
   cause: number,
+  secret?: { readonly decision: Json },
 ): number {
   const told = maskWithin(payload as JsonObject, secretsOf(context.active)) as JsonObject
   const tell = (callId: string | undefined, due: number): number =>
@@ -96,6 +97,7 @@ export function recordAgentEvent(
       nodeId,
       payload: callId === undefined ? told : { ...told, callId },
       cause: due,
+      ...(secret ? { secret } : {}),
     } as unknown as AgentFact)
   if (type === 'agent.toolReturned') return tell(`call-${context.active.next - 1}`, context.active.next - 1)
   return tell(type === 'agent.toolCalled' ? `call-${context.active.next}` : undefined, cause)

@@ -8,7 +8,7 @@ import type { WorkflowNode } from '../workflow/definition.js'
 import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
 import { isSettledByProbes } from './evidence.js'
 import type { BoundGate } from './gate.js'
-import type { AttemptMade, Slot } from './state.js'
+import { type AttemptMade, boundGateAt, type Slot } from './state.js'
 
 /** Where a result is merged: into the parent's variables, as its node's own, or as the run's. */
 export type Point = 'harvest' | 'node' | 'run' | 'none'
@@ -95,6 +95,17 @@ export const nextGate = (state: Pick<RunBase, 'gated'>, nodeId: string, subject:
 /** Whether a gate stands between a node's result and what it is for. */
 export const isGatedNode = (state: Pick<RunBase, 'gated'>, nodeId: string): boolean =>
   gatesAt(state, nodeId, { point: 'node' }).length > 0
+
+/** Ids of the gates here that nothing gets past without a pass. */
+export const blockingGatesAt = (
+  state: Pick<RunBase, 'gated'>,
+  nodeId: string,
+  place: Pick<StagedSubject, 'point' | 'workerId'>,
+): readonly string[] =>
+  gatesAt(state, nodeId, place)
+    .map(index => boundGateAt(state, index).gate)
+    .filter(({ gate_behaviour }) => gate_behaviour.blocking)
+    .map(({ gate_id }) => gate_id)
 
 /** One gate over one place, or over the exit. */
 export const slotOf = (gateId: string, nodeId: string, subject: Place & Pick<StagedSubject, 'point'>): string =>

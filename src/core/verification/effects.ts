@@ -47,7 +47,7 @@ function owedToJudges(planNode: PlanNode, node: Reviewed, gating: VerificationAt
       const { grant, began: since } = judge
       const { timeout_ms: timeoutMs } = bound.gate.verifier_requirements
       const given = {
-        inputs: inputsFor(planNode, node, gating, state, k),
+        ...givenTo(planNode, node, gating, state, k),
         hiddenInputs: [],
         unset: [],
         timeoutMs,
@@ -66,7 +66,7 @@ function owedToJudges(planNode: PlanNode, node: Reviewed, gating: VerificationAt
 }
 
 /** R-DWS-7, R-DWS-21: what a verifier is shown: only what the list of allowed fields names, made anew each time. */
-function inputsFor(
+function givenTo(
   planNode: PlanNode,
   node: Reviewed,
   { gate: index, dimensions, evidence }: VerificationAttempt,
@@ -78,5 +78,9 @@ function inputsFor(
   const subject = present(subjectOf(node), 'result before the gate')
   const bundle = bundleOf(bound, asked, shownResult(state, planNode, subject), evidence)
   const { agentId } = verifierAt(bound.gate, k)
-  return { agentId, bundle: bundle as unknown as Json, schema: answerSchema(bound.gate, asked) }
+  // R-SEC-1: the log of its run, which more people may read than may read artifacts, tells who judges and nothing else.
+  return {
+    inputs: { agentId },
+    withheld: { bundle: bundle as unknown as Json, schema: answerSchema(bound.gate, asked) },
+  }
 }

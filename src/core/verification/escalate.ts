@@ -25,7 +25,7 @@ const TITLES: { readonly [Reason in EscalationReason]: string } = {
   unseen: 'This result has passed, and holds what its verifiers could not see. Merge it?',
 }
 
-/** R-DWS-36, `on_fail: escalate`, `auto_commit: licensed`: fail closed, and say what it is about. */
+/** R-DWS-36, R-SEC-1, `on_fail: escalate`, `auto_commit: licensed`: fail closed, and say what it is about. */
 export function requestApproval(context: DecisionContext, planNode: PlanNode, reason: EscalationReason): void {
   const node = nodeAt(context.active, planNode.index)
   const subject = subjectOf(node)
@@ -56,6 +56,7 @@ export function requestApproval(context: DecisionContext, planNode: PlanNode, re
   const interrupt: Interrupt = {
     kind: 'approval',
     data,
+    withheld: ['artifactData', 'findings'],
     ...(answer_timeout_ms === undefined ? {} : { timeoutMs: answer_timeout_ms }),
   }
   ask(context, planNode, interrupt, context.active.next - 1)

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject, own } from '../json.js'
+import type { RunBase } from '../run/state.js'
 import type { Criterion, Gate } from './gate.js'
 import type { Evidence, Feedback, Finding, Judgement, Standing } from './judgement.js'
 import { rounded, weightedMean } from './quorum.js'
@@ -101,11 +102,23 @@ export function isStuck(standings: readonly Standing[]): boolean {
   return before !== undefined && standings.slice(-2).every(standing => !isBetter(standing, before))
 }
 
-/** The input by which the run of a worker that works again is told what was found (R-DWS-19, R-DWS-20). */
+/** The name under which the run of a worker that works again is told what was found (R-DWS-19, R-DWS-20). */
 export const FEEDBACK_INPUT = 'verificationFeedback'
 
-/** Anybody who starts a run may give it an input of that name; what is not feedback is nothing. */
-export function feedbackIn(inputs: JsonObject): Feedback | undefined {
-  const given: Json | undefined = inputs[FEEDBACK_INPUT]
+type Given = Pick<RunBase, 'withheld' | 'started'>
+
+/**
+ * What the host told this run of the result before. An input of that name is an input: only the host says that work was
+ * sent back. Runs of engine version 2 were told by an input that their parent gave them.
+ */
+export function feedbackIn({ withheld, started }: Given): Feedback | undefined {
+  const isOld = started.engineVersion === '2' && started.parentRunId !== undefined
+  const given: Json | undefined = withheld?.[FEEDBACK_INPUT] ?? (isOld ? started.inputs[FEEDBACK_INPUT] : undefined)
   return isObject(given) && Array.isArray(given.findings) ? (given as unknown as Feedback) : undefined
+}
+
+/** The same for what a workflow reads by name, beneath inputs and variables of its own. */
+export const feedbackByName = ({ withheld }: Pick<RunBase, 'withheld'>): JsonObject | undefined => {
+  const given = withheld?.[FEEDBACK_INPUT]
+  return given === undefined ? undefined : { [FEEDBACK_INPUT]: given }
 }

@@ -82,7 +82,7 @@ describe.each(Object.entries(REASONS))('a person who is asked because of what is
     run.when(refine())
     expect(verdicts(run).at(-1)).toMatchObject({ agentId: 'host:human-override', verdict: 'revise' })
     expect(payloads(run, 'assay.rework.began').at(-1)).toMatchObject({ attempt: Number(attempt) + 1 })
-    expect(owedTo(run, 'start-child')!.inputs).toMatchObject({
+    expect(owedTo(run, 'start-child')!.withheld).toMatchObject({
       verificationFeedback: { attempt, note: { text: 'shorter' } },
     })
     expect(wantedOf(works(run, 'child-9'))).toMatchObject({ attempt: Number(attempt) + 1, dimensions: ['correctness'] })
@@ -143,7 +143,9 @@ describe('a person who is asked', () => {
 
   it('is asked about what was found', () => {
     const run = REASONS.exhausted!()
-    expect(payloads(run, 'interrupt.requested')).toMatchObject([{ data: { findings: [{ dimension: 'correctness' }] } }])
+    const [open] = openInterrupts(run.rules.plan, run.state)
+    expect(open!.asked.data).toMatchObject({ findings: [{ dimension: 'correctness' }] })
+    expect(open!.asked.rest).toMatchObject({ findings: [{ dimension: 'correctness' }] })
   })
 })
 

@@ -75,7 +75,7 @@ describe('a gate over what a dispatch brings back', () => {
     ends(run, 'child-b', { x: 'b' })
     judged(run, poor())
     expect(run.owed).toMatchObject([
-      { kind: 'start-child', worker: 0, inputs: { verificationFeedback: { attempt: 1 } } },
+      { kind: 'start-child', worker: 0, withheld: { verificationFeedback: { attempt: 1 } } },
       { kind: 'watch-child', worker: 1, early: true },
     ])
     judged(works(run, 'child-a2', { x: 'a2' }, { nodeId: 'dispatch', worker: 0 }))
@@ -188,7 +188,7 @@ describe('what must not be seen', () => {
     expect(JSON.stringify(result)).toContain(secret)
     expect(JSON.stringify(output)).not.toContain(secret)
     inspects(run)
-    expect(JSON.stringify(owedTo(run, 'start-child')!.inputs)).not.toContain(secret)
+    expect(JSON.stringify(owedTo(run, 'start-child')!)).not.toContain(secret)
     votes(convenes(run), 0)
     expect(JSON.stringify(recordsOf(run.log)[0]!.output)).toBe('{"x":"[REDACTED]"}')
     expect(JSON.stringify(recordsOf(run.log)[0])).not.toContain(secret)

@@ -166,7 +166,7 @@ describe('a gate at the exit of a workflow that hands work over', () => {
   it('R-DWS-20: the worker is started again with what was found', () => {
     const run = given({ nodes: { s: worker('w') } }).start({}, undefined, [exit('s')])
     judged(works(run, 'child-1', { x: 1 }, { nodeId: 's' }), poor())
-    expect(owedTo(run, 'start-child', 's')!.inputs).toMatchObject({ verificationFeedback: { attempt: 1 } })
+    expect(owedTo(run, 'start-child', 's')!.withheld).toMatchObject({ verificationFeedback: { attempt: 1 } })
     judged(works(run, 'child-2', { x: 2 }, { nodeId: 's' }))
     expect(run.state).toMatchObject({ outcome: { status: 'completed' }, variables: { from_w: 2 } })
   })

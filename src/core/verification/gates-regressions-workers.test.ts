@@ -30,7 +30,8 @@ const said = (run: Scenario) => verdicts(run).map(({ verdict }) => verdict)
 const goal = (run: Scenario) => payloads(run, 'run.completed').map(({ goalSatisfied }) => goalSatisfied)
 
 /** What the worker that was handed work last was told of its work before. */
-const toldTo = (run: Scenario, nodeId = 'dispatch') => owedTo(run, 'start-child', nodeId)?.inputs.verificationFeedback
+const toldTo = (run: Scenario, nodeId = 'dispatch') =>
+  owedTo(run, 'start-child', nodeId)?.withheld?.verificationFeedback
 
 const failed = { outcome: { status: 'failed', error: { code: 'verification_failed' } } }
 

@@ -82,9 +82,11 @@ describe('a gate over what a sub-workflow brings back', () => {
       hiddenInputs: [],
       timeoutMs: 300_000,
     })
-    expect(Object.keys(owed.inputs).sort()).toEqual(['agentId', 'bundle', 'schema'])
-    expect(owed.inputs).toMatchObject({ agentId: 'assay.verifier', bundle: { output: { x: 1 }, evidence: [] } })
-    expect(Object.keys(owed.inputs.bundle as JsonObject).sort()).toEqual([
+    expect(owed.inputs).toEqual({ agentId: 'assay.verifier' })
+    const given = owed.withheld!
+    expect(Object.keys(given).sort()).toEqual(['bundle', 'schema'])
+    expect(given).toMatchObject({ bundle: { output: { x: 1 }, evidence: [] } })
+    expect(Object.keys(given.bundle as JsonObject).sort()).toEqual([
       'constraints',
       'criteria',
       'evidence',
@@ -102,8 +104,9 @@ describe('a gate over what a sub-workflow brings back', () => {
     ])
     expect(variables(run)).toEqual({})
     expect(payloads(run, 'output.harvested')).toEqual([])
-    const { inputs } = owedTo(run, 'start-child')!
-    expect(inputs).toMatchObject({
+    const { inputs, withheld } = owedTo(run, 'start-child')!
+    expect(inputs).toEqual({})
+    expect(withheld).toMatchObject({
       verificationFeedback: {
         gateId: 'g1',
         attempt: 1,
@@ -111,7 +114,7 @@ describe('a gate over what a sub-workflow brings back', () => {
         findings: [{ dimension: 'correctness' }],
       },
     })
-    expect(JSON.stringify(inputs)).not.toContain('assay.verifier')
+    expect(JSON.stringify(withheld)).not.toContain('assay.verifier')
     const [first, second] = payloads(run, 'dispatch.began')
     expect(second).toEqual(first)
     const causes = eventsOf(run, 'core.workflowChain.event').filter(({ payload }) => payload.phase === 'dispatch.began')
@@ -183,7 +186,7 @@ describe('a gate over what a sub-workflow brings back', () => {
     const halfBad = { scores: { one: 10, two: 2 } }
     const targeted = judged(works(sub([gate({ criteria })]), 'child-1'), halfBad)
     works(targeted, 'child-2')
-    expect(owedTo(inspects(targeted), 'start-child')!.inputs).toMatchObject({
+    expect(owedTo(inspects(targeted), 'start-child')!.withheld).toMatchObject({
       bundle: { criteria: [{ dimension: 'two' }] },
     })
     expect(started(targeted).at(-1)!.criteria).toEqual(['two'])
@@ -194,10 +197,10 @@ describe('a gate over what a sub-workflow brings back', () => {
   it('R-DWS-21: the verifier of a second attempt is given nothing of the first', () => {
     const run = judged(works(sub(), 'child-1', { x: 'CANARY-OF-THE-FIRST' }), poor())
     inspects(works(run, 'child-2', { x: 'second' }))
-    const { inputs } = owedTo(run, 'start-child')!
-    expect(JSON.stringify(inputs)).not.toContain('CANARY')
-    expect(JSON.stringify(inputs)).not.toContain('not there')
-    expect(inputs).toMatchObject({ bundle: { output: { x: 'second' } } })
+    const owed = owedTo(run, 'start-child')!
+    expect(JSON.stringify(owed)).not.toContain('CANARY')
+    expect(JSON.stringify(owed)).not.toContain('not there')
+    expect(owed.withheld).toMatchObject({ bundle: { output: { x: 'second' } } })
   })
 
   it('R-VERIFY-16: a worker that does not complete is nothing to judge', () => {
@@ -263,7 +266,7 @@ describe('evidence alone', () => {
       { findingId: 'p-p', dimension: 'checked', classification: 'blocking' },
     ])
     // Nobody has seen the rest hold, so it is judged next time; the worker is told of what was found alone.
-    expect(owedTo(run, 'start-child')!.inputs).toMatchObject({ verificationFeedback: { dimensions: ['checked'] } })
+    expect(owedTo(run, 'start-child')!.withheld).toMatchObject({ verificationFeedback: { dimensions: ['checked'] } })
     expect(wantedOf(works(run, 'child-2'))!.dimensions).toEqual(['checked', 'judged'])
   })
 

@@ -53,8 +53,8 @@ const some = <Fields extends object>(fields: Fields): Fields | undefined =>
 
 /** A fork is nobody's child, whatever its source was. */
 function originOf({ forkedFrom, isBranch, diverged, started = {} }: RunView) {
-  const { parentRunId, parentNodeId } = started
-  const parent = forkedFrom || isBranch ? {} : { parentRunId, parentNodeId }
+  const { parentRunId, parentNodeId, gatedBy } = started
+  const parent = forkedFrom || isBranch ? {} : { parentRunId, parentNodeId, gatedBy }
   return { ...parent, forkedFrom, ...(diverged && { diverged }) }
 }
 

@@ -76,6 +76,8 @@ export type NodeContext = {
   readonly shownVariables: JsonObject
   readonly channels: JsonObject
   readonly runInputs: JsonObject
+  /** What the host gave the run besides its inputs. */
+  readonly withheld: JsonObject
   readonly configurable: JsonObject
   /** Outputs of the completed nodes that lead here, by node id, in definition order. */
   readonly inbound: JsonObject

@@ -1,7 +1,5 @@
 import type { Brief } from '../../core/invocation/brief.js'
 import { modelUse } from '../../core/run/evolve-node.js'
-import { runInputs } from '../../core/run/inputs.js'
-import { feedbackIn } from '../../core/verification/feedback.js'
 import type { BriefContents } from '../ports/agents.js'
 import type { PerformEffect } from './effect-context.js'
 import { errorOf, sealedEffect } from './sealed.js'
@@ -9,10 +7,8 @@ import { readTranscript } from './transcript.js'
 
 /** Finds out whom the node means, by which model, with which words and tools. Nothing leaves the host. */
 export const prepareAgent: PerformEffect<'prepare-agent'> = async (context, run, effect, signal) => {
-  const { nodeId, since, wait, workflowPrompts, variables, ai, models } = effect
+  const { nodeId, since, wait, workflowPrompts, variables, ai, models, feedback } = effect
   const { agent, role, task, ordinal, returnSchema, prompts = {} } = wait
-  // A worker that works again is a run of its own, so what was found comes with what the run was given.
-  const feedback = effect.feedback ?? (run.state.phase === 'active' ? feedbackIn(runInputs(run.state)) : undefined)
   const claiming = { nodeId, ordinal, provider: `agent:${agent.agentId}` }
   const told = await sealedEffect<Brief, BriefContents>(context, run, claiming, async () => {
     const transcript = wait.transcript && (await readTranscript(context, run.runId, wait.transcript))

@@ -6,8 +6,8 @@ export interface RunIndex {
   /** The run row, if `tenant` owns it. `tenant: null` is for the engine itself. */
   readRun(tenant: string | null, runId: string): Promise<RunRow | undefined>
   listRuns(query: RunQuery): Promise<RunRow[]>
-  /** The latest of a run's children, oldest first. */
-  childrenOf(runId: string, limit: number): Promise<ChildRow[]>
+  /** The latest of a run's children, oldest first, without those of the workflows `except`. */
+  childrenOf(runId: string, limit: number, except?: readonly string[]): Promise<ChildRow[]>
   /** Runs held by this host whose wake time has come, earliest first. */
   dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]>
   /** Results that gates have judged, newest first: where in which log their verdicts are. */
@@ -44,6 +44,8 @@ export type RunQuery = {
   readonly tenant: string | null
   readonly status?: readonly RunStatus[]
   readonly workflowId?: string
+  /** Workflows whose runs are left out. */
+  readonly except?: readonly string[]
   readonly parentRunId?: string
   readonly tag?: string
   /** Only runs with a smaller id; ids sort by creation time, newest first. */

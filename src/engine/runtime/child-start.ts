@@ -33,7 +33,8 @@ export function childStartCommand(
       details: { depth, limit: limits.maxDepth },
     })
   }
-  const { workflowId, inputs, hiddenInputs, unset, timeoutMs, nodeId, principalScope, grant } = effect
+  const { workflowId, inputs, hiddenInputs, unset, timeoutMs, nodeId, principalScope, grant, withheld, gatedBy } =
+    effect
   if (!plan) {
     const message = `workflow "${workflowId}" is not registered; register it before the parent runs`
     return failure('unknown_child_workflow', message, { retryable: false, details: { workflowId } })
@@ -49,7 +50,8 @@ export function childStartCommand(
     owner: state.started.owner,
     ...(state.started.scopeId === undefined ? {} : { scopeId: state.started.scopeId }),
     // A verifier's model is the host's choice, whatever the run chose for its own agents.
-    ...inheritance(effect.verifier ? {} : (state.started.configurable ?? {}), timeoutMs),
+    // What it thinks on the way is for nobody: it would quote what it judges.
+    ...inheritance(effect.verifier ? { reasoningVerbosity: 'off' } : (state.started.configurable ?? {}), timeoutMs),
     ...(grant ? { grant } : {}),
     ...inherited(policiesForChild(state)),
     ...(unset.length === 0 ? {} : { unsetInputs: unset }),
@@ -57,8 +59,10 @@ export function childStartCommand(
     parentNodeId: nodeId,
     ...narrowed(state.started.principalScope, principalScope),
     depth,
+    ...(gatedBy ? { gatedBy } : {}),
   }
-  return { type: 'StartRun', runId: childRunId, started, hiddenInputs, ...(gates.length > 0 ? { gates } : {}) }
+  const more = { ...(withheld ? { withheld } : {}), ...(gates.length > 0 ? { gates } : {}) }
+  return { type: 'StartRun', runId: childRunId, started, hiddenInputs, ...more }
 }
 
 const inherited = (policies: readonly BudgetPolicy[]) => (policies.length > 0 ? { policies } : {})

@@ -34,10 +34,11 @@ import { Driver } from './effect-driver.js'
 import { Followers } from './followers.js'
 import { forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
+import { HOST_WORKFLOW_IDS } from './host-workflows.js'
 import { Plans } from './plans.js'
 import { RunCache } from './run-cache.js'
 import { type Input, inspectedRun, RunWriter, type Written } from './run-writer.js'
-import { configurableProblem, gatesFor, startedWith, unknownWork } from './start-run.js'
+import { configurableProblem, gatesFor, partedInputs, startedWith, unknownWork } from './start-run.js'
 
 export type EngineDeps = {
   readonly store: Store
@@ -204,10 +205,11 @@ export class Engine implements RunEngine {
     const gates = await gatesFor(standards, request.tenant, plan.definition.id, request.inputs)
     if ('code' in gates) return { ok: false, refusal: refuse('validation_error', gates.message) }
     const runId = ids.run()
-    const started = startedWith(request, plan)
+    const { inputs, ...withheld } = partedInputs(request, plan)
+    const started = startedWith(request, plan, inputs)
     return this.#runs.create(
       runId,
-      { type: 'StartRun', runId, started, ...(gates.length > 0 ? { gates } : {}) },
+      { type: 'StartRun', runId, started, ...withheld, ...(gates.length > 0 ? { gates } : {}) },
       plan,
       request.exclusiveScope ?? false,
       receipt,
@@ -263,7 +265,7 @@ export class Engine implements RunEngine {
   }
 
   childrenOf(runId: string, limit: number): Promise<ChildRow[]> {
-    return this.deps.store.childrenOf(runId, limit)
+    return this.deps.store.childrenOf(runId, limit, HOST_WORKFLOW_IDS)
   }
 
   async readEvents(tenant: string, runId: string, from: number, limit?: number): Promise<StoredEvent[] | undefined> {

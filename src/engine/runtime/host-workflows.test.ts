@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import type { Json, JsonObject } from '../../core/json.js'
 import { agentsDouble } from '../../testing/agents.js'
 import { engineRig, register, startRun } from '../../testing/engine-rig.js'
-import { AGENT, agentFlow, answered } from '../../testing/invocations.js'
+import { given, type Scenario } from '../../testing/given-when-then.js'
+import { agentFlow, answered, owedTo } from '../../testing/invocations.js'
 import { sketch } from '../../testing/workflow.js'
 
 const INPUTS = {
@@ -9,7 +11,17 @@ const INPUTS = {
   bundle: { output: 'x', intents: [], constraints: [], knowledge: [], evidence: [], criteria: [] },
   schema: { type: 'object' },
 }
-const FEEDBACK = { gateId: 'g', attempt: 1, dimensions: ['d'], findings: [] }
+const FEEDBACK = { gateId: 'the-gate', attempt: 1, dimensions: ['d'], findings: [] }
+
+type Given = { readonly inputs?: JsonObject; readonly withheld?: JsonObject }
+
+const start = ({ inputs = {}, withheld = {} }: Given) => {
+  const owner = { tenant: 't1' }
+  const about = { workflowId: 'w', workflowDigest: 'digest', transport: 'rest' as const, engineVersion: '3', owner }
+  return { type: 'StartRun' as const, runId: 'run-1', started: { ...about, inputs }, withheld }
+}
+
+const started = (how: Given): Scenario => given(agentFlow()).when(start(how))
 
 describe('the workflow of a verifier', () => {
   test('is there without anybody having registered it, for every tenant, and leaves a verdict', async () => {
@@ -42,20 +54,49 @@ describe('the workflow of a verifier', () => {
 })
 
 describe('R-DWS-19 R-DWS-20: a run that does again what was sent back', () => {
-  test('tells its agent what was found, beside the task and not in it', async () => {
-    const agents = agentsDouble()
-    const engine = await engineRig().host({ agents })
-    await register(engine, agentFlow({}, { id: 'w' }))
-    await startRun(engine, 'w', { inputs: { topic: 'cats', verificationFeedback: FEEDBACK } })
-    expect(agents.briefs).toMatchObject([{ agent: { agentId: AGENT }, task: { topic: 'cats' }, feedback: FEEDBACK }])
-    expect(agents.briefs[0]!.task).toEqual({ topic: 'cats' })
+  test('tells its agent what was found, beside the task and not in it', () => {
+    const given = { inputs: { topic: 'cats' }, withheld: { verificationFeedback: FEEDBACK as unknown as Json } }
+    expect(owedTo(started(given), 'prepare-agent')).toMatchObject({
+      wait: { task: { topic: 'cats' } },
+      feedback: FEEDBACK,
+    })
+    expect(owedTo(started(given), 'prepare-agent')!.wait.task).toEqual({ topic: 'cats' })
+    const told = started({ ...given, withheld: { verificationFeedback: { findings: 'none' } } })
+    expect(owedTo(told, 'prepare-agent')).not.toHaveProperty('feedback')
   })
 
-  test.each(['what a user gave', 7, { findings: 'none' }])('takes nothing else for feedback: %j', async given => {
-    const agents = agentsDouble()
-    const engine = await engineRig().host({ agents })
-    await register(engine, agentFlow({}, { id: 'w' }))
-    await startRun(engine, 'w', { inputs: { task: 'x', verificationFeedback: given } })
-    expect(agents.briefs[0]).not.toHaveProperty('feedback')
+  test('R-SEC-1: keeps it out of its log, and of its variables', () => {
+    const run = started({ inputs: { topic: 'cats' }, withheld: { verificationFeedback: FEEDBACK as unknown as Json } })
+    expect(run.log[0]).toMatchObject({
+      payload: { inputs: { topic: 'cats' }, withheld: ['verificationFeedback'] },
+      secret: { withheld: { verificationFeedback: FEEDBACK } },
+    })
+    expect(run.log.map(({ payload }) => JSON.stringify(payload)).join()).not.toContain(FEEDBACK.gateId)
+    expect(run.state).toMatchObject({ variables: { topic: 'cats' }, hidden: { variables: [] } })
   })
+
+  test('lets its workflow read it by name, also where no agent is at work', () => {
+    const read = {
+      type: 'expression' as const,
+      expression: 'has(variables.verificationFeedback) && has(inputs.verificationFeedback)',
+    }
+    const port = { type: 'variable' as const, variableName: 'verificationFeedback', optional: true }
+    const config = { name: 'told' }
+    const a = { type: 'core.setVariable', config, inputs: { value: read, all: port } }
+    const run = given({ nodes: { a } }).when(start({ withheld: { verificationFeedback: FEEDBACK as unknown as Json } }))
+    expect(run.state).toMatchObject({ outcome: { status: 'completed' }, variables: { told: true } })
+  })
+
+  test.each(['what a user gave', 7, { findings: 'none' }, FEEDBACK])(
+    'R-DWS-19: what somebody gives under that name is an input, never feedback: %j',
+    async given => {
+      const agents = agentsDouble()
+      const engine = await engineRig().host({ agents })
+      await register(engine, agentFlow({}, { id: 'w' }))
+      const inputs = { topic: 'x', verificationFeedback: given as Json }
+      await startRun(engine, 'w', { inputs })
+      expect(agents.briefs[0]).not.toHaveProperty('feedback')
+      expect(agents.briefs[0]!.task).toEqual(inputs)
+    },
+  )
 })

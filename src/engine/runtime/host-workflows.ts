@@ -1,12 +1,17 @@
-import type { WorkflowDefinition } from '../../core/workflow/definition.js'
+import type { WorkflowDefinition, WorkflowNode } from '../../core/workflow/definition.js'
 import { JUDGE_WORKFLOW, judgeNode } from '../../core/workflow/nodes/judge.js'
 import { VERIFIER_WORKFLOW, verifyNode } from '../../core/workflow/nodes/verify.js'
 
-const single = (id: string, nodeId: string, typeId: string): WorkflowDefinition => ({
+const single = (
+  id: string,
+  nodeId: string,
+  typeId: string,
+  more: Pick<WorkflowNode, 'outputSensitivity'> = {},
+): WorkflowDefinition => ({
   id,
   name: id,
   version: '1.0.0',
-  nodes: [{ id: nodeId, typeId, name: nodeId, position: { x: 0, y: 0 }, config: {}, inputs: {} }],
+  nodes: [{ id: nodeId, typeId, name: nodeId, position: { x: 0, y: 0 }, config: {}, inputs: {}, ...more }],
   edges: [],
   triggers: [],
   variables: [],
@@ -17,10 +22,12 @@ const single = (id: string, nodeId: string, typeId: string): WorkflowDefinition 
 /** Workflows that only the host can make; what they are made of, no workflow of a user's may hold. */
 const HOST_WORKFLOWS: { readonly [id: string]: WorkflowDefinition } = {
   /** The run of one verifier: what it judges is what the run is given, its variable `verification` what it came to. */
-  [VERIFIER_WORKFLOW]: single(VERIFIER_WORKFLOW, 'verify', verifyNode.typeId),
+  [VERIFIER_WORKFLOW]: single(VERIFIER_WORKFLOW, 'verify', verifyNode.typeId, { outputSensitivity: { result: true } }),
   /** A result is put to a gate, and nothing else happens. */
   [JUDGE_WORKFLOW]: single(JUDGE_WORKFLOW, 'judge', judgeNode.typeId),
 }
+
+export const HOST_WORKFLOW_IDS: readonly string[] = Object.keys(HOST_WORKFLOWS)
 
 export const hostWorkflow = (id: string): WorkflowDefinition | undefined =>
   Object.hasOwn(HOST_WORKFLOWS, id) ? HOST_WORKFLOWS[id] : undefined

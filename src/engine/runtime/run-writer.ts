@@ -29,6 +29,7 @@ import { type ChildSpawner, commitWithChildren } from './children.js'
 import { decode, encodeAll } from './encode.js'
 import { gatedPoints } from './gated-points.js'
 import type { HostLease } from './host-lease.js'
+import { HOST_WORKFLOW_IDS } from './host-workflows.js'
 import type { Plans } from './plans.js'
 import type { LoadedRun, RunCache, RunSlot } from './run-cache.js'
 import { isTimeToKeep, keptState, snapshotOf } from './snapshot.js'
@@ -292,12 +293,16 @@ export class RunWriter {
     return 'again'
   }
 
-  /** R-REPLAY-13: whether subscribers are told is a matter of the run, not of the event; a replay tells nobody. */
+  /**
+   * R-REPLAY-13, R-SEC-1: whether subscribers are told is a matter of the run, not of the event. A replay tells nobody,
+   * and neither do runs of the host's own, which are no work of the tenant's.
+   */
   #deliveriesOf(steps: readonly PendingWrite[]): readonly NewDelivery[] {
     const { announcer } = this.deps
     if (announcer === undefined) return NOTHING
     return steps.flatMap(({ loaded: { state, tenant, runId }, stored }) => {
       if (state.phase === 'absent' || state.fork?.mode === 'replay') return NOTHING
+      if (HOST_WORKFLOW_IDS.includes(state.started.workflowId)) return NOTHING
       return announcer.deliveriesFor({ tenant, runId, tags: state.started.tags ?? [] }, stored)
     })
   }

@@ -45,11 +45,18 @@ const onTrial = (bound: BoundGate): BoundGate => ({
   },
 })
 
-export function startedWith(request: CreateRun, plan: Plan): RunStarted {
+/** What a trial judges may be a result that did not pass: not for every reader of its log. */
+export function partedInputs({ inputs }: CreateRun, plan: Plan): { inputs: JsonObject; withheld?: JsonObject } {
+  if (plan.definition.id !== JUDGE_WORKFLOW || inputs.output === undefined) return { inputs }
+  const { output, ...others } = inputs
+  return { inputs: others, withheld: { output } }
+}
+
+export function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject): RunStarted {
   const started: RunStarted = {
     workflowId: plan.definition.id,
     workflowDigest: plan.digest,
-    inputs: request.inputs,
+    inputs,
     transport: request.transport,
     engineVersion: ENGINE_VERSION,
     owner: { tenant: request.tenant, principal: request.principal },

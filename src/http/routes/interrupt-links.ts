@@ -5,7 +5,7 @@ import { LinkedInterrupt, ResolveAnswer, ResolveBody } from '../../wire/interrup
 import { compileCheck, type ShapeCheck } from '../check.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, json, problem } from '../http-answer.js'
-import { hashOf, interruptDoc, type LinkPayload, readToken } from '../interrupt-link.js'
+import { hashOf, type LinkPayload, linkedDoc, readToken } from '../interrupt-link.js'
 import { type Route, route } from '../route.js'
 import { ANSWER_REFUSALS, KEY_ONLY, resolved } from './interrupts.js'
 
@@ -53,7 +53,7 @@ const lookThroughLink = (edge: Edge): Route =>
       if (found === undefined) return refused(UNKNOWN)
       const open = await follow(edge, found)
       if ('code' in open) return refused(open)
-      const { requiredApprovals: _required, votes: _votes, ...doc } = interruptDoc(open)
+      const { requiredApprovals: _required, votes: _votes, ...doc } = linkedDoc(open)
       const { runId, expiresAt, intent } = found.link
       return json(200, { runId, ...doc, expiresAt, intent }, PRIVATE)
     },

@@ -156,9 +156,11 @@ const listInterrupts = (edge: Edge): Route =>
     responses: { 200: { description: 'What one page of waiting runs asks', schema: ListInterruptsAnswer } },
     refusals: ['validation_error'],
     async handle({ caller, query }) {
-      const { cursor, limit = 50 } = query
+      const { cursor, limit = 50, runId: only } = query
       const before = cursor === undefined ? undefined : readCursor(caller.tenant, cursor)
       if (cursor !== undefined && before === undefined) return problem(BAD_CURSOR)
+      if (only !== undefined)
+        return json(200, { interrupts: await asksIn(edge, caller, only), nextCursor: null }, NOT_STORED)
       // One more than asked for tells whether there is a next page.
       const rows = await edge.engine.list({
         tenant: caller.tenant,
@@ -169,15 +171,21 @@ const listInterrupts = (edge: Edge): Route =>
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
       const interrupts: object[] = []
-      for (const { runId, workflowId } of page) {
-        const view = await edge.engine.inspect(caller.tenant, runId)
-        if (view === undefined) continue
-        for (const open of asksOf(view)) interrupts.push({ runId, workflowId, ...interruptDoc(open) })
-      }
+      for (const { runId } of page) interrupts.push(...(await asksIn(edge, caller, runId)))
       const nextCursor = last === undefined ? null : writeCursor(caller.tenant, last.runId)
-      return json(200, { interrupts, nextCursor }, { 'cache-control': 'no-store' })
+      return json(200, { interrupts, nextCursor }, NOT_STORED)
     },
   })
+
+const NOT_STORED = { 'cache-control': 'no-store' }
+
+/** What one run asks; nothing where the tenant has no such run. */
+async function asksIn({ engine }: Edge, caller: Caller, runId: string): Promise<object[]> {
+  const view = await engine.inspect(caller.tenant, runId)
+  if (view === undefined) return []
+  const workflowId = view.plan.definition.id
+  return asksOf(view).map(open => ({ runId, workflowId, ...interruptDoc(open, caller) }))
+}
 
 const BAD_CURSOR = refuse('validation_error', 'query.cursor is not one this list gave out; start again without it.', {
   field: 'query.cursor',

@@ -1,4 +1,8 @@
 import { refuse } from '../../core/problem.js'
+import type { RunStarted } from '../../core/run/events.js'
+import { JUDGE_WORKFLOW } from '../../core/workflow/nodes/judge.js'
+import { VERIFIER_WORKFLOW } from '../../core/workflow/nodes/verify.js'
+import type { RunRow } from '../../engine/ports/run-index.js'
 import { renderRow, renderSnapshot } from '../../wire/render.js'
 import { ListRunsAnswer, ListRunsQuery, RunSnapshot } from '../../wire/run.js'
 import { readCursor, writeCursor } from '../cursor.js'
@@ -14,6 +18,8 @@ export const NO_RUN = refuse('not_found', 'No such run, or it is not visible to 
 
 export const runRoutes = (edge: Edge): Route[] => [createRun(edge), listRuns(edge), getRun(edge)]
 
+const HOST_WORKFLOWS: readonly string[] = [VERIFIER_WORKFLOW, JUDGE_WORKFLOW]
+
 const listRuns = (edge: Edge): Route =>
   route({
     method: 'GET',
@@ -25,7 +31,7 @@ const listRuns = (edge: Edge): Route =>
     responses: { 200: { description: 'One page of runs', schema: ListRunsAnswer } },
     refusals: ['validation_error'],
     async handle({ caller, query }) {
-      const { cursor, limit = 50, ...filters } = query
+      const { cursor, limit = 50, host, ...filters } = query
       const before = cursor === undefined ? undefined : readCursor(caller.tenant, cursor)
       if (cursor !== undefined && before === undefined) {
         const message = 'query.cursor is not one this list gave out; start again without it.'
@@ -34,6 +40,8 @@ const listRuns = (edge: Edge): Route =>
       // One more than asked for tells whether there is a next page.
       const rows = await edge.engine.list({
         ...filters,
+        // The host's own runs are no work of the tenant's; whoever wants them says so.
+        ...(host === 'true' || filters.workflowId !== undefined ? undefined : { except: HOST_WORKFLOWS }),
         ...(before === undefined ? undefined : { before }),
         tenant: caller.tenant,
         limit: limit + 1,
@@ -41,9 +49,17 @@ const listRuns = (edge: Edge): Route =>
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
       const nextCursor = last === undefined ? null : writeCursor(caller.tenant, last.runId)
-      return json(200, { runs: page.map(renderRow), nextCursor })
+      const runs = await Promise.all(page.map(async row => renderRow(row, await gatedBy(edge, row))))
+      return json(200, { runs, nextCursor })
     },
   })
+
+/** Whose gates a worker's run has to pass is in its first event; a fork is nobody's worker. */
+async function gatedBy({ engine }: Edge, { tenant, runId, parentRunId }: RunRow): Promise<RunStarted['gatedBy']> {
+  if (parentRunId === null) return undefined
+  const [first] = (await engine.readEvents(tenant, runId, 0, 1)) ?? []
+  return first && (JSON.parse(first.payload) as RunStarted).gatedBy
+}
 
 const getRun = (edge: Edge): Route =>
   route({

@@ -1,6 +1,6 @@
-import { eachRun, isRetold, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { eachRun, type Fields, isBefore, isRetold, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { behindMask } from '../interrupt/questions.js'
-import { fields, same, show } from '../json.js'
+import { fields, get, list, same, show } from '../json.js'
 
 /** Isolation of verifiers: each is given what it judges and nothing else. */
 export const isolationRules: readonly Rule[] = [
@@ -26,14 +26,19 @@ export const isolationRules: readonly Rule[] = [
 const GIVEN: readonly string[] = ['agentId', 'bundle', 'schema']
 const BUNDLE: readonly string[] = ['constraints', 'criteria', 'evidence', 'intents', 'knowledge', 'output']
 
-function givenProblems({ events }: RunLog, { payload }: LoggedEvent): string[] {
-  const [first] = events
+function givenProblems(child: RunLog, { payload }: LoggedEvent): string[] {
+  const [first] = child.events
   if (first === undefined) return ['it never began']
-  const inputs = fields(behindMask(first, 'inputs'))
+  const shown = fields(behindMask(first, 'inputs'))
+  const names = [...Object.keys(shown), ...list(first.payload.withheld).map(String)].sort()
   const problems: string[] = []
-  if (!same(Object.keys(inputs).sort(), GIVEN)) problems.push(`it was given ${show(Object.keys(inputs))}`)
+  if (!same(names, GIVEN)) problems.push(`it was given ${show(names)}`)
+  const kept = get(first.raw.secret, 'withheld')
+  const inputs: Fields = { ...shown, ...fields(kept) }
+  // Readers outside see that there is a bundle, not what is in it.
   const bundle = Object.keys(fields(inputs.bundle)).sort()
-  if (!same(bundle, BUNDLE)) problems.push(`its bundle holds ${show(bundle)}`)
+  if (!same(bundle, BUNDLE) && (isBefore(child, 3) || kept !== undefined))
+    problems.push(`its bundle holds ${show(bundle)}`)
   if (inputs.agentId !== payload.agentId) problems.push(`${show(inputs.agentId)} judges, not ${show(payload.agentId)}`)
   return problems
 }

@@ -53,12 +53,13 @@ export class MemoryStore implements Store {
   }
 
   async listRuns(query: RunQuery): Promise<RunRow[]> {
-    const { tenant, status, workflowId, parentRunId, tag, before, limit } = query
+    const { tenant, status, workflowId, except = [], parentRunId, tag, before, limit } = query
     const found = [...this.#tables.runs.values()].filter(
       run =>
         (tenant === null || run.tenant === tenant) &&
         (status === undefined || status.includes(run.status)) &&
         (workflowId === undefined || run.workflowId === workflowId) &&
+        !except.includes(run.workflowId) &&
         (parentRunId === undefined || run.parentRunId === parentRunId) &&
         (tag === undefined || run.tags.includes(tag)) &&
         (before === undefined || run.runId < before),
@@ -66,8 +67,10 @@ export class MemoryStore implements Store {
     return found.sort((a, b) => (a.runId < b.runId ? 1 : -1)).slice(0, limit)
   }
 
-  async childrenOf(runId: string, limit: number): Promise<ChildRow[]> {
-    const children = [...this.#tables.runs.values()].filter(run => run.parentRunId === runId)
+  async childrenOf(runId: string, limit: number, except: readonly string[] = []): Promise<ChildRow[]> {
+    const children = [...this.#tables.runs.values()].filter(
+      run => run.parentRunId === runId && !except.includes(run.workflowId),
+    )
     const latest = children.sort((a, b) => (a.runId < b.runId ? -1 : 1)).slice(-limit)
     return latest.map(child => ({ runId: child.runId, status: child.status }))
   }

@@ -88,13 +88,13 @@ export class PostgresStore implements Store {
     return this.#readOne(SQL.readRun, runId, tenant)
   }
 
-  listRuns({ tenant, before, workflowId, parentRunId, status, tag, limit }: RunQuery): Promise<RunRow[]> {
-    const filters = [before, workflowId, parentRunId, status, tag].map(value => value ?? null)
+  listRuns({ tenant, before, workflowId, parentRunId, status, tag, except, limit }: RunQuery): Promise<RunRow[]> {
+    const filters = [before, workflowId, parentRunId, status, tag, except].map(value => value ?? null)
     return this.#readAll(LIST_RUNS, tenant, ...filters, limit)
   }
 
-  async childrenOf(runId: string, limit: number): Promise<ChildRow[]> {
-    return (await this.#readAll<ChildRow>(SQL.childrenOf, runId, limit)).reverse()
+  async childrenOf(runId: string, limit: number, except: readonly string[] = []): Promise<ChildRow[]> {
+    return (await this.#readAll<ChildRow>(SQL.childrenOf, runId, except, limit)).reverse()
   }
 
   dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]> {

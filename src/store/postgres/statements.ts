@@ -51,7 +51,8 @@ export const SQL = named({
       WHERE p.run_id = $1 AND p.from_seq < $2)
     ORDER BY length DESC LIMIT 1`,
   readRun: `SELECT ${RUN} FROM runs WHERE run_id = $1 AND ($2::text IS NULL OR tenant = $2)`,
-  childrenOf: `SELECT run_id AS "runId", status FROM runs WHERE parent_run_id = $1 ORDER BY run_id DESC LIMIT $2`,
+  childrenOf: `SELECT run_id AS "runId", status FROM runs
+    WHERE parent_run_id = $1 AND workflow_id <> ALL ($2::text[]) ORDER BY run_id DESC LIMIT $3`,
   dueRuns: `SELECT run_id AS "runId", epoch, attempts, wake_at AS "wakeAt", length FROM runs
     WHERE owner = $1 AND ended_at IS NULL AND wake_at <= $2 ORDER BY wake_at, run_id LIMIT $3`,
 
@@ -176,5 +177,6 @@ export const LIST_RUNS: Statement = {
     WHERE ($1::text IS NULL OR tenant = $1) AND ($2::text IS NULL OR run_id < $2)
       AND ($3::text IS NULL OR workflow_id = $3) AND ($4::text IS NULL OR parent_run_id = $4)
       AND ($5::text[] IS NULL OR status = ANY ($5)) AND ($6::text IS NULL OR $6 = ANY (tags))
-    ORDER BY run_id DESC LIMIT $7`,
+      AND ($7::text[] IS NULL OR workflow_id <> ALL ($7))
+    ORDER BY run_id DESC LIMIT $8`,
 }

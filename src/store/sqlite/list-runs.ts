@@ -13,6 +13,7 @@ export function listRunsQuery(query: RunQuery): { sql: string; parameters: SqlVa
   where('tenant = ?', query.tenant ?? undefined)
   where('run_id < ?', query.before)
   where('workflow_id = ?', query.workflowId)
+  where('workflow_id NOT IN (SELECT value FROM json_each(?))', query.except && JSON.stringify(query.except))
   where('parent_run_id = ?', query.parentRunId)
   where('status IN (SELECT value FROM json_each(?))', query.status && JSON.stringify(query.status))
   where('EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)', query.tag)

@@ -117,9 +117,10 @@ export class SqliteStore implements Store {
     return this.#reader.all(sql, ...parameters).map(toRun)
   }
 
-  async childrenOf(runId: string, limit: number): Promise<ChildRow[]> {
-    const sql = 'SELECT run_id AS runId, status FROM runs WHERE parent_run_id = ? ORDER BY run_id DESC LIMIT ?'
-    return (this.#reader.all(sql, runId, limit) as ChildRow[]).reverse()
+  async childrenOf(runId: string, limit: number, except: readonly string[] = []): Promise<ChildRow[]> {
+    const sql = `SELECT run_id AS runId, status FROM runs WHERE parent_run_id = ?
+      AND workflow_id NOT IN (SELECT value FROM json_each(?)) ORDER BY run_id DESC LIMIT ?`
+    return (this.#reader.all(sql, runId, JSON.stringify(except), limit) as ChildRow[]).reverse()
   }
 
   async dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]> {

@@ -38,6 +38,8 @@ type Kind = keyof typeof SEEDS
 
 const OUTLETS = [
   'gate events',
+  'verifier logs',
+  'worker logs',
   'events',
   'poll',
   'stream updates',
@@ -73,20 +75,23 @@ const TO_READERS = {
 const TO_JUDGES = { verifications: 'must', artifacts: 'must' } as const
 const FOUND = { ...TO_JUDGES, 'findings command': 'must' } as const
 
+/** A worker's own log tells its result, and that gates of its parent have to pass it. */
+const IN_WORKERS = { 'worker logs': 'must' } as const
+
 const MATRIX: Matrix<Kind, Outlet> = {
-  withheld: TO_JUDGES,
-  merged: { ...TO_READERS, snapshot: 'must', ...TO_JUDGES },
+  withheld: { ...TO_JUDGES, ...IN_WORKERS },
+  merged: { ...TO_READERS, snapshot: 'must', ...TO_JUDGES, ...IN_WORKERS },
   finding: FOUND,
   evidence: FOUND,
   recommendation: FOUND,
-  quoted: { ...TO_JUDGES, 'findings command': 'may' },
+  quoted: { ...TO_JUDGES, ...IN_WORKERS, 'findings command': 'may' },
   thoughts: {},
   criterion: { standards: 'must' },
   intent: { standards: 'must' },
   constraint: { standards: 'must' },
   knowledge: { standards: 'must' },
-  shown: { ...TO_READERS, ...TO_JUDGES },
-  told: { ...TO_READERS, ...FOUND },
+  shown: { ...TO_READERS, ...TO_JUDGES, ...IN_WORKERS },
+  told: FOUND,
   why: { ...TO_READERS, verifications: 'must', 'findings command': 'must' },
 }
 
@@ -175,13 +180,16 @@ async function collect(): Promise<void> {
   const events = ['run.*', 'node.*', 'agent.*', 'dws.*', 'assay.*', 'artifact.*', 'interrupt.*', 'variable.*', 'core.*']
   const { status, body } = await host.call('POST', '/v1/webhooks', { url: sink.url, events })
   expect(status, JSON.stringify(body)).toBe(201)
+  const made = await host.call('POST', '/v1/keys', { scopes: ['runs:read'], principal: 'reader' })
+  expect(made.status, JSON.stringify(made.body)).toBe(201)
+  const reader = { authorization: `Bearer ${(made.body as { key: string }).key}` }
   const ai = { configurable: { ai: { provider: 'local', model: 'm-1' } } }
   const again = await startRun(host, 'again', 'work', ai)
   const asked = await startRun(host, 'asked', 'please ask', ai)
   parents = [again, asked]
   await until('a person to be asked', async () => (await snapshotOf(host, asked)).status === 'waiting-approval')
   const early = [
-    await fetchText(host, `/v1/runs/${asked}`),
+    await fetchText(host, `/v1/runs/${asked}`, { headers: reader }),
     await fetchText(host, '/v1/runs/none/verifications'),
     await fetchText(host, `/v1/runs/${asked}/verifications/99`),
     await resolve(asked, { action: 'never' }),
@@ -192,9 +200,11 @@ async function collect(): Promise<void> {
 
   const logs = await Promise.all(parents.map(runId => eventsOf(host, runId)))
   const children = await childrenOf(logs.flat())
+  outlets['worker logs'] = bytesOf(children.filter(([first]) => first?.payload.workflowId !== 'assay-verifier'))
+  outlets['verifier logs'] = bytesOf(children.filter(([first]) => first?.payload.workflowId === 'assay-verifier'))
   outlets['gate events'] = bytesOf([...logs, ...children].flat().filter(({ type }) => GATE_EVENT.test(type)))
   const ofRuns = async (at: (runId: string) => string, headers: Record<string, string> = {}) =>
-    bytesOf(await Promise.all(parents.map(runId => fetchText(host, at(runId), { headers }))))
+    bytesOf(await Promise.all(parents.map(runId => fetchText(host, at(runId), { headers: { ...reader, ...headers } }))))
   outlets.events = await ofRuns(runId => `/v1/runs/${runId}/events`, { accept: 'application/json' })
   outlets.poll = await ofRuns(runId => `/v1/runs/${runId}/events/poll`)
   for (const mode of ['updates', 'values', 'messages', 'debug'] as const)

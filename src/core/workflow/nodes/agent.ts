@@ -2,7 +2,6 @@ import { timeoutProblems } from '../../interrupt/interrupt.js'
 import { isObject, type Json, type JsonObject, own } from '../../json.js'
 import { present } from '../../present.js'
 import { ratificationProblems } from '../../supervisor/hold.js'
-import { FEEDBACK_INPUT } from '../../verification/feedback.js'
 import { completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
 import { agentOf } from '../supervisor-loop.js'
 
@@ -68,7 +67,5 @@ const promptRefs = (config: JsonObject): JsonObject =>
 /** What the agent is given: its port `task`, else all its ports, else what the run itself was given. */
 function taskOf({ inputs, runInputs }: NodeContext): Json {
   if (Object.keys(inputs).length > 0) return inputs.task ?? inputs
-  // R-DWS-20: what a verifier found is told beside the task, which must still fit the agent's schema.
-  const { [FEEDBACK_INPUT]: _feedback, ...given } = runInputs
-  return given.task ?? given
+  return runInputs.task ?? runInputs
 }

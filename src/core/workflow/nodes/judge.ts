@@ -8,7 +8,8 @@ export const JUDGE_WORKFLOW = 'assay-judge'
 export const judgeNode: NodeType = {
   typeId: 'assay.judge',
   check: () => ['typeId assay.judge is for the host alone; start a run of the workflow assay-judge'],
-  start: ({ runInputs: { output } }) =>
+  // What is put to a gate is for those who may read artifacts: it may be a result that did not pass.
+  start: ({ runInputs, withheld: { output = runInputs.output } }) =>
     output === undefined
       ? failedStep(failure('invalid_input', 'a trial needs the inputs {gateId, output}', { retryable: false }))
       : { kind: 'waiting', wait: { kind: 'judge', output } },

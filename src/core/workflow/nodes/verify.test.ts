@@ -53,8 +53,9 @@ describe('the node of a verifier', () => {
       const verification = { result: RESULT, ...(confidence === undefined ? {} : { confidence }) }
       expect(run.state).toMatchObject({
         phase: 'ended',
-        outcome: { status: 'completed', outputs: verification },
+        outcome: { status: 'completed', outputs: { ...verification, result: '[REDACTED]' } },
         variables: { verification },
+        hidden: { variables: ['verification'] },
       })
       expect(story(run)).not.toContain('interrupt.requested < agent.decided')
     },

@@ -5,7 +5,7 @@ import { completed, failedStep, type NodeType } from '../node-type.js'
 
 /** The workflow that a verifier's run is of: one node of this type, made by the host and by nobody else. */
 export const VERIFIER_WORKFLOW = 'assay-verifier'
-/** The variable in which a verifier's run leaves what it came to: `{result, confidence?}`. */
+/** The variable in which a verifier's run leaves what it came to: `{result, confidence?}`; its log does not show it. */
 export const VERIFICATION = 'verification'
 
 /**
@@ -17,8 +17,8 @@ export const verifyNode: NodeType = {
   invokes: true,
   // R-DWS-12: a workflow of one's own around it could give a verifier more than its bundle.
   check: () => ['typeId assay.verify is for the host alone; put a gate at the node whose work is to be verified'],
-  start: ({ runInputs, ordinal }) => {
-    const { agentId, bundle = null, schema } = runInputs
+  start: ({ runInputs, withheld, ordinal }) => {
+    const { agentId, bundle = null, schema } = { ...runInputs, ...withheld }
     if (typeof agentId !== 'string' || !isBundle(bundle) || !isObject(schema))
       return failedStep(failure('invalid_input', NOT_GIVEN, { retryable: false }))
     const agent = agentId === HOST_VERIFIER ? { agentId, inline: { systemPrompt: RUBRIC } } : { agentId }
@@ -31,7 +31,7 @@ export const verifyNode: NodeType = {
     if (outcome.kind !== 'agent') throw new Error(`verifier settled by ${outcome.kind}`)
     const { result, confidence } = outcome
     const verification: JsonObject = { result, ...(confidence === undefined ? {} : { confidence }) }
-    return completed(verification, [{ kind: 'variable', name: VERIFICATION, value: verification }])
+    return completed(verification, [{ kind: 'variable', name: VERIFICATION, value: verification, sensitive: true }])
   },
 }
 

@@ -183,13 +183,17 @@ const givenTo = (spot: Spot, draft: Draft): Given => {
   const child = childOf(spot, draft)
   return (child === undefined ? {} : firstEvent(child).payload.inputs) as Given
 }
+const withheldFrom = (spot: Spot, draft: Draft): Given => {
+  const child = childOf(spot, draft)
+  return (child === undefined ? {} : (firstEvent(child).secret as { withheld: Given }).withheld) as Given
+}
 
 const isolation: readonly Mutation[] = [
   mutation('L24l', 'a verifier that is told more', ownJudge(STARTED), (spot, draft) => {
     Object.assign(givenTo(spot, draft), { transcript: [] })
   }),
   mutation('L24l', 'a case with more in it', ownJudge(STARTED), (spot, draft) => {
-    Object.assign(givenTo(spot, draft).bundle, { reasoning: 'because' })
+    Object.assign(withheldFrom(spot, draft).bundle, { reasoning: 'because' })
   }),
   mutation('L24l', 'somebody else who judges', ownJudge(STARTED), (spot, draft) => {
     givenTo(spot, draft).agentId = 'some.body'
@@ -205,4 +209,30 @@ const isolation: readonly Mutation[] = [
   ),
 ]
 
-export const VERIFIER_MUTATIONS: readonly Mutation[] = [...counting, ...asking, ...isolation]
+const isOfVerifier = ({ run }: Spot): boolean => firstEvent(run).payload.workflowId === 'assay-verifier'
+const isOfGate = ({ event }: Spot): boolean =>
+  (event.payload.data as { artifactType?: string }).artifactType === 'verification'
+
+const readers: readonly Mutation[] = [
+  setsField('L24r', 'a vote that everybody reads', all(ofType('agent.decided'), isOfVerifier), 'decision', {
+    scores: {},
+  }),
+  changed('L24r', 'a vote in the outputs of its run', all(ofType('run.completed'), isOfVerifier), event => {
+    event.payload.outputs = { result: { scores: {} } }
+  }),
+  changed('L24r', 'findings in a question', all(ofType('interrupt.requested'), isOfGate), event => {
+    Object.assign(event.payload.data as object, { findings: [] })
+  }),
+  mutation(
+    'L24r',
+    'a result that is told before it has passed',
+    all(ofType(VERIFICATION_STARTED), ({ event }) => event.payload.point === 'node' && event.payload.blocking === true),
+    ({ run, event }) => {
+      const place = Number(String(event.payload.targetRef).split(':').at(-1))
+      for (const decided of run.events) if (decided.sequence === place) decided.payload.decision = 'told'
+    },
+  ),
+  setsField('L24r', 'a mark that nobody gave', all(ofType('run.completed'), isOwn), 'gatedBy', ['nobody']),
+]
+
+export const VERIFIER_MUTATIONS: readonly Mutation[] = [...counting, ...asking, ...isolation, ...readers]
