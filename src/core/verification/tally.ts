@@ -6,9 +6,9 @@ import type { PlanNode } from '../workflow/plan.js'
 import { subjectOf } from './attempt.js'
 import { settledBy } from './evidence.js'
 import { type BoundGate, type Gate, verifiersOf } from './gate.js'
-import type { Fault, Judgement, Vote } from './judgement.js'
-import { judgeVotes } from './quorum.js'
-import type { VerificationAttempt } from './state.js'
+import type { Ballot, Fault, Judgement, Vote } from './judgement.js'
+import { judgeVotes, seatsToAsk } from './quorum.js'
+import type { VerificationAttempt, VerifierState } from './state.js'
 
 /** Who gives the k-th vote, and what it weighs. */
 export function verifierAt(gate: Gate, k: number): { agentId: string; weight: number } {
@@ -20,11 +20,22 @@ export function verifierAt(gate: Gate, k: number): { agentId: string; weight: nu
 export const answersOf = ({ verifiers }: VerificationAttempt): (Vote | Fault | undefined)[] =>
   verifiers.map(judge => (judge.is === 'voted' ? judge.vote : judge.is === 'faulted' ? judge.fault : undefined))
 
+const ballotOf = ({ gate }: BoundGate, gating: VerificationAttempt): Ballot => ({
+  settled: settledBy(gate, gating.dimensions, gating.evidence),
+  answers: answersOf(gating),
+})
+
 /** How the vote stands. */
-export const tallyVotes = ({ gate }: BoundGate, gating: VerificationAttempt): Judgement | 'open' | 'undecided' =>
-  judgeVotes(gate, gating.dimensions, {
-    settled: settledBy(gate, gating.dimensions, gating.evidence),
-    answers: answersOf(gating),
+export const tallyVotes = (bound: BoundGate, gating: VerificationAttempt): Judgement | 'open' | 'undecided' =>
+  judgeVotes(bound.gate, gating.dimensions, ballotOf(bound, gating))
+
+export const isAtWork = ({ is }: VerifierState): boolean => is === 'starting' || is === 'running'
+
+/** The verifiers that are to begin now, by position, while the vote is open. */
+export const verifiersToAsk = (bound: BoundGate, gating: VerificationAttempt): readonly number[] =>
+  seatsToAsk(bound.gate, gating.dimensions, ballotOf(bound, gating), k => {
+    const judge = gating.verifiers[k]
+    return judge !== undefined && isAtWork(judge)
   })
 
 /** Whoever did the work is no judge of it, unless the gate says so (R-VERIFY-7, contract agents §29 A13). */
