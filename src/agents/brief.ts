@@ -11,6 +11,7 @@ import type {
 import type { Ids } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
+import { taggedSha256OfJson } from '../digest.js'
 import type { Secrets } from '../secrets/secrets.js'
 import { type Actor, actorOf, promptsOf } from './actor.js'
 import type { Catalog } from './catalog/catalog.js'
@@ -22,7 +23,7 @@ import { type ResolvedPrompts, resolvePrompts } from './prompts/resolve.js'
 import { type AnswerForm, systemText } from './prompts/system-text.js'
 import type { PromptProblem } from './prompts/template.js'
 import { userText } from './prompts/user-text.js'
-import { verifierSystem, verifierUser } from './prompts/verifier-text.js'
+import { verifierRubric, verifierSystem, verifierUser } from './prompts/verifier-text.js'
 import type { ModelSettings } from './settings.js'
 import { tokenBound } from './token-bound.js'
 import type { HostTool } from './tools/host-tool.js'
@@ -88,6 +89,7 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
       .map(({ resolution }) => resolution)
       .filter(isWorthTelling),
     composed: compositionOf(prompts, contents, value => deps.secrets.redact.json(value)),
+    ...(role === 'verifier' && { promptHash: taggedSha256OfJson(verifierRubric(prompts.system.prompt?.text ?? '')) }),
     tools: surface.map(({ terms }) => terms),
     memoryBound: actor.memoryBound,
     ...(problem !== undefined && { taskProblem: deps.secrets.redact.text(problem) }),

@@ -54,7 +54,7 @@ export function boundGate({ criteria = [{ dimension: 'correctness' }], ...given 
       rework: 'automatic',
       reverification: 'targeted',
       auto_commit: 'always',
-      licence: { min_n: 30, lower_bound: 0.9 },
+      licence: { bad_stopped: { min_n: 30, lower_bound: 0.9 }, good_passed: { min_n: 30, lower_bound: 0.9 } },
       min_confidence: 0,
       allow_hidden: false,
       retries: 2,

@@ -72,14 +72,16 @@ export function gateAnswered(
   const said = isObject(value) ? value : {}
   const why = said.feedback ?? said.refineFeedback
   const reason = data.reason as EscalationReason
-  const person = timedOut ? {} : { by, ...(why === undefined ? {} : { why }) }
+  const person = { asked: reason, ...(timedOut ? {} : { by, ...(why === undefined ? {} : { why }) }) }
   if (said.action === 'accept') {
     const isOverride = reason === 'unsettled' || reason === 'exhausted'
     const keys = [isOverride ? 'human-override' : 'human-confirmed']
     tellVerdict(context, planNode, gating, 'pass', { ...person, keys, ...(isOverride ? { isOverride } : {}) })
     return
   }
-  const override = timedOut ? NO_ANSWER : { ...person, keys: ['human-override'], isOverride: true as const }
+  const override = timedOut
+    ? { ...NO_ANSWER, asked: reason }
+    : { ...person, keys: ['human-override'], isOverride: true as const }
   if (said.action === 'refine') {
     tellVerdict(context, planNode, gating, 'revise', override)
     const { gate } = boundGateAt(context.active, gating.gate)

@@ -7,11 +7,13 @@ import { type EscalationReason, requestApproval } from './escalate.js'
 import { attemptStanding, feedbackOf, isStuck } from './feedback.js'
 import type { Gate } from './gate.js'
 import type { Feedback, Judgement, Standing } from './judgement.js'
+import { isLicensed } from './licence.js'
 import { RESULT_ARTIFACT, recordOf } from './record.js'
 import { canRework, rejectResult, requestRework } from './rework.js'
 import { type AttemptMade, boundGateAt, type VerificationAttempt } from './state.js'
 import { answersOf } from './tally.js'
 import { isSelfJudged, tellVerdict } from './verdict.js'
+import { isVote } from './vote.js'
 
 /** A judgement, and what follows from it. */
 type Rendering = {
@@ -161,12 +163,12 @@ function doubtIn(
   { active }: DecisionContext,
   planNode: PlanNode,
   subject: StagedSubject,
-  { gate, licence }: VerificationAttempt,
+  gating: VerificationAttempt,
   { confidence }: Judgement,
 ): EscalationReason | undefined {
-  const { auto_commit, licence: wanted, min_confidence, allow_hidden } = boundGateAt(active, gate).gate.gate_behaviour
-  const isLicensed = licence !== undefined && licence.n >= wanted.min_n && licence.lower >= wanted.lower_bound
-  if (auto_commit === 'licensed' && !isLicensed) return 'unlicensed'
+  const { auto_commit, licence, min_confidence, allow_hidden } = boundGateAt(active, gating.gate).gate.gate_behaviour
+  const votes = answersOf(gating).filter(isVote)
+  if (auto_commit === 'licensed' && !isLicensed(licence, gating.licence, votes)) return 'unlicensed'
   // R-VERIFY-9: a critic that is not sure is looked after like an actor that is not.
   if (confidence !== undefined && confidence < min_confidence) return 'unsure'
   // What nobody may see, nobody can have judged.

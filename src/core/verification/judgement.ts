@@ -50,6 +50,8 @@ export type Vote = {
   readonly childRunId: string
   /** `provider:model`. */
   readonly model?: string
+  /** By hash: the prompt that it judged by. */
+  readonly prompt?: string
 }
 
 /** A verifier that gave no vote, and why; never its own words. */

@@ -4,6 +4,7 @@ import { absent } from '../present.js'
 import type { RunBase } from '../run/state.js'
 import type { BoundGate } from './gate.js'
 import type { Fault, Feedback, Vote as Judged, ProbeResult, Standing } from './judgement.js'
+import type { TrackRecord } from './licence.js'
 
 /** What the results of a run are held to, and what has become of them. */
 export type Gated = {
@@ -69,7 +70,7 @@ export type VerificationAttempt = {
   readonly resultHash: string
   readonly dimensions: readonly string[]
   readonly evidence: readonly ProbeResult[]
-  readonly licence?: { readonly n: number; readonly lower: number }
+  readonly licence?: TrackRecord
   readonly effectiveVotes?: number
   /** Which time the verifiers are asked. */
   readonly round: number

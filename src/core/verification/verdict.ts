@@ -13,6 +13,8 @@ type Said = {
   /** A person's word in place of the verifiers', or beside it. */
   readonly by?: string
   readonly why?: Json
+  /** Why a person was asked. */
+  readonly asked?: string
   readonly isOverride?: true
   /** The host's own word, whoever was to judge. */
   readonly isHosts?: true
@@ -24,7 +26,7 @@ export function tellVerdict(
   planNode: PlanNode,
   gating: VerificationAttempt,
   verdict: 'pass' | 'fail' | 'revise',
-  { confidence, keys = [], by, why, isOverride, isHosts }: Said = {},
+  { confidence, keys = [], by, why, asked, isOverride, isHosts }: Said = {},
 ): number {
   const { gate } = boundGateAt(context.active, gating.gate)
   const { dimensions, target, attempt, resultHash, subject } = gating
@@ -48,6 +50,7 @@ export function tellVerdict(
       ...(record === undefined ? {} : { record }),
       ...(by === undefined ? {} : { by }),
       ...(why === undefined ? {} : { why }),
+      ...(asked === undefined ? {} : { asked }),
     },
     cause: subject,
   })

@@ -94,8 +94,10 @@ export function verifierEnded(context: DecisionContext, input: OutcomeOf<'ChildE
   const { gating, judge, k, planNode } = meant
   const bound = boundGateAt(context.active, gating.gate)
   const { agentId, weight } = verifierAt(bound.gate, k)
-  const model = input.models?.[0]
-  const verifier = { agentId, weight, childRunId, position: k, ...(model === undefined ? {} : { model }) }
+  const [model] = input.models ?? []
+  const [prompt] = input.prompts ?? []
+  const judgedBy = { ...(model === undefined ? {} : { model }), ...(prompt === undefined ? {} : { prompt }) }
+  const verifier = { agentId, weight, childRunId, position: k, ...judgedBy }
   const heard = status === 'completed' ? voteIn(variables.verification) : undefined
   const asked = askedOf(bound.gate, gating.dimensions)
   const read = heard && voteOf(bound, asked, verifier, heard.result, heard.confidence)
