@@ -55,11 +55,12 @@ function history(judge: Judge, mode: (typeof MODES)[string], chance: Chance): En
   })
 }
 
-/** Planted defects, one after another while the work goes on. */
+/** Planted defects and outputs that somebody brought as good, in turn, while the work goes on. */
 function trials(judge: Judge, chance: Chance): { digest: Digest; truth: Truth }[] {
-  return Array.from({ length: RESULTS }, (_, i) => {
-    const votes = votesOf(judge, verdictOf(judge, 'bad', chance))
-    return { digest: digestOf(entryOf({ runId: `trial-${i}`, result: `planted ${i}`, votes })), truth: 'bad' }
+  return Array.from({ length: 2 * RESULTS }, (_, i) => {
+    const truth = i % 2 === 0 ? 'bad' : 'good'
+    const votes = votesOf(judge, verdictOf(judge, truth, chance))
+    return { digest: digestOf(entryOf({ runId: `trial-${i}`, result: `planted ${i}`, votes })), truth }
   })
 }
 
@@ -70,7 +71,7 @@ function isEverLicensed(judge: Judge, mode: (typeof MODES)[string], chance: Chan
   const work = history(judge, mode, chance).map(digestOf)
   const planted = trials(judge, chance)
   for (let n = LOOK_EVERY; n <= RESULTS; n += LOOK_EVERY) {
-    const { badStopped, goodPassed } = trackRecordOf(casesOf(work.slice(0, n), planted.slice(0, n)))
+    const { badStopped, goodPassed } = trackRecordOf(casesOf(work.slice(0, n), planted.slice(0, 2 * n)))
     const reached = [badStopped, goodPassed].every(side => side.n >= 30 && side.lower >= WANTED)
     if (reached) return true
   }
@@ -99,9 +100,8 @@ describe(`R-DWS-26: labels that are selected (seed ${seed}, ${STUDIES} studies o
 
   it('a judge that is good enough does get one', () => {
     const able: Judge = { bad: 0.99, good: 0.995 }
-    // Few looks at few results: in CI it is enough that it can be had.
     const held = studies(chance => isEverLicensed(able, MODES.licensed!, chance)).filter(Boolean).length
-    expect(held).toBeGreaterThan(STUDIES / 4)
+    expect(held).toBeGreaterThan(STUDIES / 2)
   })
 
   it.each(all)('%s, %s: whatever rate is told covers the truth, and none is told that cannot be known', (...given) => {
@@ -118,7 +118,7 @@ describe(`R-DWS-26: labels that are selected (seed ${seed}, ${STUDIES} studies o
       for (const [estimate, truth] of truths) {
         if (estimate === undefined) continue
         counts.told += 1
-        if (truth < estimate.low || truth > estimate.high) counts.missed += 1
+        if (truth < estimate.low - 1e-9 || truth > estimate.high + 1e-9) counts.missed += 1
       }
       // One kind of verdict that nobody looks at: neither rate can be known.
       if (report.unseen.length > 0)

@@ -17,8 +17,10 @@ function judged(chance: Chance, runId: string): Planted {
   const confidence = pick(chance, [0.65, 0.75, 0.85, 0.95])
   const isRight = chance() < confidence - (truth === 'bad' ? 0.1 : 0.2)
   const warnings = Array.from({ length: Math.floor(chance() * 3) }, () => 'correctness')
-  const scores = { correctness: isRight === (truth === 'good') ? 9 : 3 }
-  return { ...entryOf({ runId, result: runId, votes: [{ scores, warnings, confidence }] }), truth }
+  const passes = isRight === (truth === 'good')
+  const scores = { correctness: passes ? 9 : 3 }
+  const blocking = passes ? [] : ['correctness']
+  return { ...entryOf({ runId, result: runId, votes: [{ scores, blocking, warnings, confidence }] }), truth }
 }
 
 /** By arithmetic from the above: 0.8 on average, half of the results bad, and so on. */
@@ -28,7 +30,7 @@ const TRUE_RATES = {
   false_positive_rate: 0.2 / 0.55,
   kappa: 0.3,
   expected_calibration_error: 0.15,
-  findings_per_run: 1,
+  findings_per_run: 1.55,
 } as const
 
 /** The share of studies whose interval holds the true value. */
