@@ -10,7 +10,7 @@ export function wholeNumber(text: string): number {
 }
 
 /** `0.8` or `80%`. */
-export function share(text: string): number {
+export function shareOption(text: string): number {
   const [, digits, percent] = /^(\d{1,3}(?:\.\d{1,6})?)(%?)$/.exec(text) ?? []
   const amount = Number(digits) / (percent === '%' ? 100 : 1)
   if (amount >= 0 && amount <= 1) return amount

@@ -18,7 +18,7 @@ import { printable, printJson, printTable, type Terminal } from '../terminal/ter
 import { UsageError } from '../terminal/usage-error.js'
 import { connect, type GlobalOptions } from './connect.js'
 import { readJson } from './inputs.js'
-import { collectOption, share, wholeNumber } from './options.js'
+import { collectOption, shareOption, wholeNumber } from './options.js'
 import { sinceTime } from './since.js'
 import { holdTrials } from './trials.js'
 
@@ -72,8 +72,8 @@ function addTest(verifiers: Command, { terminal, exit }: Cli): void {
     .option('--output <file>', 'a known-good output, JSON or YAML, or - for stdin; repeatable', collectOption, [])
     .option('--from-runs <n>', `the latest outputs that passed the gate (${USUAL_ORIGINALS})`, wholeNumber)
     .option('--seed <n>', 'another seed plants the defects elsewhere', wholeNumber, 1)
-    .option('--min-caught <share>', 'end with 1 when a smaller share of the defects is caught: 0.8 or 80%', share)
-    .option('--max-false-alarms <share>', 'end with 1 when a greater share of the good outputs is stopped', share)
+    .option('--min-caught <share>', 'end with 1 when a smaller share of the defects is caught: 0.8 or 80%', shareOption)
+    .option('--max-false-alarms <share>', 'end with 1 when a greater share of the good outputs is stopped', shareOption)
     .action(async (gateId: string, _options, command: Command) => {
       const { json, ...options } = command.optsWithGlobals<TestOptions>()
       const client = await connect(options)
