@@ -11,12 +11,11 @@ import type {
 import type { Ids } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
-import { taggedSha256OfJson } from '../digest.js'
 import type { Secrets } from '../secrets/secrets.js'
 import { type Actor, actorOf, promptsOf } from './actor.js'
 import type { Catalog } from './catalog/catalog.js'
 import type { Models } from './models/models.js'
-import { compositionOf, slotsOf } from './prompts/compose.js'
+import { compositionOf, rubricHash, slotsOf } from './prompts/compose.js'
 import type { AgentPrompts } from './prompts/layers.js'
 import { markOf } from './prompts/marks.js'
 import { type ResolvedPrompts, resolvePrompts } from './prompts/resolve.js'
@@ -89,7 +88,7 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
       .map(({ resolution }) => resolution)
       .filter(isWorthTelling),
     composed: compositionOf(prompts, contents, value => deps.secrets.redact.json(value)),
-    ...(role === 'verifier' && { promptHash: taggedSha256OfJson(verifierRubric(prompts.system.prompt?.text ?? '')) }),
+    ...(role === 'verifier' && { promptHash: rubricHash(verifierRubric(prompts.system.prompt?.text ?? '')) }),
     tools: surface.map(({ terms }) => terms),
     memoryBound: actor.memoryBound,
     ...(problem !== undefined && { taskProblem: deps.secrets.redact.text(problem) }),
