@@ -22,7 +22,7 @@ import type { Log } from './engine/ports/log.js'
 import type { Performer } from './engine/ports/performer.js'
 import type { Store } from './engine/ports/store.js'
 import { artifactsIn } from './engine/queries/artifacts.js'
-import { readVerdictIn } from './engine/queries/verdicts.js'
+import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
 import { createApp } from './http/app.js'
 import { withConfiguredKeys } from './http/auth/configured-keys.js'
@@ -118,7 +118,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   const standards = createStandards({ store, clock, schemas, plans: () => engine.plans })
   const checked = onceLoaded(standards)
   const readRecord = readVerdictIn(store)
-  const records = createRecords({ store, clock, readRecord })
+  const records = createRecords({ store, clock, readRecord, readTrial: readTrialIn(store) })
   const engine: Engine = new Engine(
     {
       store,

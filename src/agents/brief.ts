@@ -15,14 +15,14 @@ import type { Secrets } from '../secrets/secrets.js'
 import { type Actor, actorOf, promptsOf } from './actor.js'
 import type { Catalog } from './catalog/catalog.js'
 import type { Models } from './models/models.js'
-import { compositionOf, slotsOf } from './prompts/compose.js'
+import { compositionOf, rubricHash, slotsOf } from './prompts/compose.js'
 import type { AgentPrompts } from './prompts/layers.js'
 import { markOf } from './prompts/marks.js'
 import { type ResolvedPrompts, resolvePrompts } from './prompts/resolve.js'
 import { type AnswerForm, systemText } from './prompts/system-text.js'
 import type { PromptProblem } from './prompts/template.js'
 import { userText } from './prompts/user-text.js'
-import { verifierSystem, verifierUser } from './prompts/verifier-text.js'
+import { verifierRubric, verifierSystem, verifierUser } from './prompts/verifier-text.js'
 import type { ModelSettings } from './settings.js'
 import { tokenBound } from './token-bound.js'
 import type { HostTool } from './tools/host-tool.js'
@@ -88,6 +88,7 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
       .map(({ resolution }) => resolution)
       .filter(isWorthTelling),
     composed: compositionOf(prompts, contents, value => deps.secrets.redact.json(value)),
+    ...(role === 'verifier' && { promptHash: rubricHash(verifierRubric(prompts.system.prompt?.text ?? '')) }),
     tools: surface.map(({ terms }) => terms),
     memoryBound: actor.memoryBound,
     ...(problem !== undefined && { taskProblem: deps.secrets.redact.text(problem) }),

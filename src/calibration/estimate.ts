@@ -16,11 +16,11 @@ export function rateOf(values: readonly number[]): Estimate | undefined {
 }
 
 /** With nothing to go by, anything is possible. */
-export function wilson(share: number, n: number): { readonly low: number; readonly high: number } {
+export function wilson(share: number, n: number, z = Z95): { readonly low: number; readonly high: number } {
   if (n === 0) return { low: 0, high: 1 }
-  const spread = Z95 ** 2 / n
+  const spread = z ** 2 / n
   const middle = (share + spread / 2) / (1 + spread)
-  const reach = (Z95 / (1 + spread)) * Math.sqrt((share * (1 - share)) / n + spread / (4 * n))
+  const reach = (z / (1 + spread)) * Math.sqrt((share * (1 - share)) / n + spread / (4 * n))
   return { low: Math.max(0, middle - reach), high: Math.min(1, middle + reach) }
 }
 

@@ -21,7 +21,7 @@ describe('R-DWS-26: how it is known whether a result was good', () => {
   })
 
   it('L2: a person who was asked before a commit says good or bad of a result that passed', () => {
-    expect(labelsOf(entryOf({ votes: GOOD, by: 'ada', verdict: 'pass' }))).toEqual(['good human-override'])
+    expect(labelsOf(entryOf({ votes: GOOD, by: 'ada', verdict: 'pass' }))).toEqual(['good confirmation'])
     expect(labelsOf(entryOf({ votes: GOOD, by: 'ada', verdict: 'fail' }))).toEqual(['bad human-reject'])
     expect(labelsOf(entryOf({ votes: GOOD, by: 'ada', verdict: 'revise' }))).toEqual(['bad human-reject'])
   })

@@ -1,4 +1,5 @@
 import type { AgentVerified, VerifiedSecret } from '../core/verification/events.js'
+import { judgeOf } from '../core/verification/licence.js'
 import type { VerificationRecord } from '../core/verification/record.js'
 import { opinionOfGate, opinionOfVote, type RecordedOpinion } from './opinion.js'
 
@@ -17,7 +18,7 @@ export type Planted = Entry & { readonly truth: Truth; readonly defect?: string 
 /** How it is known whether a result was good. */
 export type Label = { readonly truth: Truth; readonly by: (typeof LABELLERS)[number] }
 
-export const LABELLERS = ['planted', 'human-override', 'human-reject', 're-verification'] as const
+export const LABELLERS = ['planted', 'confirmation', 'human-override', 'human-reject', 're-verification'] as const
 
 /** What is kept of an entry: who judged what and how. No words, so that hundreds can be held in memory. */
 export type Digest = {
@@ -33,6 +34,12 @@ export type Digest = {
   readonly votes: readonly RecordedOpinion[]
   /** A person's word on the result. */
   readonly person?: 'accepted' | 'refused'
+  /** Why a person was asked about it. */
+  readonly asked?: string
+  /** When the verdict was told, in milliseconds since 1970. */
+  readonly at: number
+  /** By verifier that voted: which model judged, by which prompt. */
+  readonly judges: ReadonlyMap<string, string>
 }
 
 export type LabelledCase = {
@@ -58,7 +65,17 @@ export function digestOf({ runId, record, verified }: Entry): Digest {
     gate: opinionOfGate(record, votes),
     votes,
     ...(person === undefined ? {} : { person }),
+    ...askedOf(record, verified),
+    at: verified?.at ?? 0,
+    judges: new Map(record.votes.map(vote => [vote.agentId, judgeOf(vote)])),
   }
+}
+
+/** Where it is not told, as in older logs, it follows: of a failure a person is asked when there are no attempts left. */
+function askedOf({ verdict }: VerificationRecord, verified: Entry['verified']): Pick<Digest, 'asked'> {
+  if (verified?.asked !== undefined) return { asked: verified.asked }
+  if (verified?.by === undefined) return {}
+  return { asked: verdict === 'fail' ? 'exhausted' : 'unlicensed' }
 }
 
 /** Whoever lets the time run out has not looked, so that is nobody's word. */
@@ -83,8 +100,13 @@ export function casesOf(
 ): LabelledCase[] {
   const attempts = new Map<string, Digest>()
   for (const digest of judged) {
-    const person = digest.person ?? attempts.get(digest.attemptKey)?.person
-    attempts.set(digest.attemptKey, person === undefined ? digest : { ...digest, person })
+    const known = attempts.get(digest.attemptKey)
+    const [person, asked] = [digest.person ?? known?.person, digest.asked ?? known?.asked]
+    attempts.set(digest.attemptKey, {
+      ...digest,
+      ...(person === undefined ? {} : { person }),
+      ...(asked === undefined ? {} : { asked }),
+    })
   }
   for (const { digest } of planted) attempts.delete(digest.attemptKey)
   return [
@@ -112,7 +134,8 @@ function caseOf(digest: Digest, again: Digest | undefined): LabelledCase {
 }
 
 function labelOf({ person, gate }: Digest, again: Digest | undefined): Label | undefined {
-  if (person === 'accepted') return { truth: 'good', by: 'human-override' }
+  // To accept what has passed is to confirm it; nobody is overruled.
+  if (person === 'accepted') return { truth: 'good', by: gate.passes ? 'confirmation' : 'human-override' }
   if (person === 'refused') return { truth: 'bad', by: 'human-reject' }
   const overturned = !gate.passes && again?.gate.passes === true && again.person !== 'refused'
   return overturned ? { truth: 'good', by: 're-verification' } : undefined

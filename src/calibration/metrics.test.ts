@@ -62,10 +62,32 @@ describe('R-DWS-26: what is measured of a verifier', () => {
     expect(report.verifiers[0]?.consistency_score).toMatchObject({ value: expect.closeTo(1 - 1 / 6), n: 1 })
   })
 
-  it('false_positive_rate: of the results it would have stopped, those that were good', () => {
+  it('false_positive_rate: of its blocking findings, those that turned out to be incorrect', () => {
+    const three = { ...BAD, blocking: ['correctness', 'correctness', 'style'] }
+    const below = { scores: { correctness: 3, style: 8 } }
+    const report = calibrate('facts', [
+      entryOf({ votes: [three], by: 'ada', verdict: 'pass' }),
+      entryOf({ runId: '2', votes: [BAD], by: 'ada', verdict: 'fail' }),
+      // A result that was stopped without a finding that blocks has none that could be incorrect.
+      entryOf({ runId: '3', votes: [below], by: 'ada', verdict: 'pass' }),
+    ])
+    expect(report.verifiers[0]?.false_positive_rate).toMatchObject({ value: 0.75, n: 2 })
+    expect(dimension('correctness', report).false_positive_rate).toMatchObject({ value: expect.closeTo(2 / 3), n: 2 })
+    expect(dimension('style', report).false_positive_rate).toMatchObject({ value: 1, n: 1 })
+  })
+
+  it('false_positive_rate: is not told where nobody has looked at a kind of result that was blocked', () => {
+    const report = calibrate('facts', [
+      entryOf({ votes: [BAD], by: 'ada', verdict: 'pass' }),
+      entryOf({ runId: '2', votes: [BAD] }),
+    ])
+    expect(report.verifiers[0]?.false_positive_rate).toBeUndefined()
+  })
+
+  it('false_positive_rate: what nobody answered for is left out', () => {
     const overruled = entryOf({ votes: [BAD], by: 'ada', verdict: 'pass' })
     const agreed = ['2', '3', '4'].map(id => entryOf({ runId: id, votes: [BAD], by: 'ada', verdict: 'fail' }))
-    const report = calibrate('facts', [overruled, ...agreed, entryOf({ runId: '5', votes: [BAD] })])
+    const report = calibrate('facts', [overruled, ...agreed, entryOf({ runId: '5', votes: [BAD], by: 'timeout' })])
     expect(report.verifiers[0]?.false_positive_rate).toMatchObject({ value: 0.25, n: 4 })
     expect(dimension('correctness', report).false_positive_rate).toMatchObject({ value: 0.25, n: 4 })
     expect(dimension('style', report).false_positive_rate).toBeUndefined()

@@ -9,6 +9,8 @@ export type RecordedOpinion = {
   readonly objections: readonly string[]
   /** The dimension of each finding. */
   readonly findings: readonly string[]
+  /** The same of each that blocks. */
+  readonly blocking: readonly string[]
   /** By dimension: those it judged. */
   readonly scores: ReadonlyMap<string, number>
   readonly confidence?: number
@@ -24,6 +26,7 @@ export function opinionOfVote(vote: Vote, criteria: readonly CriterionResult[]):
     passes: vote.verdict !== 'fail',
     objections: [...new Set([...blockedBy(vote.findings), ...below.map(keyOf)])],
     findings: vote.findings.map(keyOf),
+    blocking: blockedBy(vote.findings),
     scores,
     ...(vote.confidence === undefined ? {} : { confidence: vote.confidence }),
   }
@@ -39,6 +42,7 @@ export function opinionOfGate(record: VerificationRecord, votes: readonly Record
     passes: verdict !== 'fail',
     objections: verdict === 'fail' ? [...new Set(objections)] : [],
     findings: findings.map(keyOf),
+    blocking: verdict === 'fail' ? blockedBy(findings) : [],
     scores: new Map(judged.flatMap(({ dimension, score }) => (score === undefined ? [] : [[dimension, score]]))),
     ...(confidence === undefined ? {} : { confidence }),
   }
@@ -59,6 +63,7 @@ export function narrowed(opinion: RecordedOpinion, dimension: string): RecordedO
     passes: objections.length === 0,
     objections,
     findings: opinion.findings.filter(one => one === dimension),
+    blocking: opinion.blocking.filter(one => one === dimension),
     scores: new Map([[dimension, score]]),
   }
 }

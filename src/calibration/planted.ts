@@ -5,16 +5,21 @@ import { failedIn, type JudgedOutput, passes, type Trial, type Unjudged, unjudge
 
 /** Known-good outputs, and the same with one thing wrong each. A gate that is worth its name tells them apart. */
 
-export type Sample = { readonly output: Json; readonly original: number } & (
-  | { readonly kind?: undefined }
-  | { readonly kind: DefectKind; readonly description: string }
-)
+export type Sample = {
+  readonly output: Json
+  readonly original: number
+  /** Where it counts towards the licence of the gate. */
+  readonly truth?: 'good' | 'bad'
+} & ({ readonly kind?: undefined } | { readonly kind: DefectKind; readonly description: string })
 
-/** Each output is spoilt at other places, and at the same for the same seed. */
-export const samplesOf = (outputs: readonly Json[], seed: number): Sample[] =>
-  outputs.flatMap((output, original) => [
-    { output, original },
-    ...defectsOf(output, seed + original).map(defect => ({ ...defect, original })),
+/**
+ * Each output is spoilt at other places, and at the same for the same seed. `areGiven`: a person has brought them as good.
+ * Outputs that were taken because the gate had let them pass say nothing of how many good ones it lets pass.
+ */
+export const samplesOf = (outputs: readonly Json[], seed: number, areGiven = false): Sample[] =>
+  outputs.flatMap((output, original): Sample[] => [
+    { output, original, ...(areGiven ? { truth: 'good' as const } : {}) },
+    ...defectsOf(output, seed + original).map(defect => ({ ...defect, original, truth: 'bad' as const })),
   ])
 
 export type PlantedReport = {

@@ -1,11 +1,13 @@
+import { JUDGE_WORKFLOW } from '../core/workflow/nodes/judge.js'
 import type { Clock } from '../engine/ports/clock.js'
 import type { VerdictRow } from '../engine/ports/run-index.js'
 import type { Store } from '../engine/ports/store.js'
 import type { Records } from '../engine/ports/verification.js'
 import { Lru } from '../lru.js'
 import { effectiveVotes } from './agreement.js'
-import { casesOf, type Digest, digestOf, type Entry, type LabelledCase } from './labels.js'
+import { casesOf, type Digest, digestOf, type Entry, type LabelledCase, type Truth } from './labels.js'
 import { trackRecordOf } from './licence.js'
+import { ballotsOf } from './report.js'
 
 /** The latest verdicts say how good the judges are now. */
 const LATEST = 500
@@ -19,41 +21,47 @@ type Known = { readonly standing: Promise<Standing>; readonly readAt: number }
 /** The record of a verdict, by where the verdict is in which log; undefined when there is none. */
 export type ReadRecord = (runId: string, sequence: number) => Promise<Omit<Entry, 'runId'> | undefined>
 
+/** What a gate said of a planted output; undefined while it has said nothing, or where nothing was planted. */
+export type ReadTrial = (runId: string) => Promise<(Omit<Entry, 'runId'> & { readonly truth: Truth }) | undefined>
+
+/** The tag of a trial whose output is known to be good or bad. */
+export const plantedTag = (gateId: string): string => `planted:${gateId}`
+
 /** Verdicts never change, so each is read once and only what has come since is read again. */
 export function createRecords({
   store,
   clock,
   readRecord,
+  readTrial,
 }: {
-  readonly store: Pick<Store, 'listVerdicts'>
+  readonly store: Pick<Store, 'listVerdicts' | 'listRuns'>
   readonly clock: Clock
   readonly readRecord: ReadRecord
+  readonly readTrial: ReadTrial
 }): Records {
   const known = new Lru<Known>(KEPT_GATES)
-  const digests = new Lru<ReadonlyMap<string, Digest>>(KEPT_GATES)
+  const digests = new Lru<Kept>(KEPT_GATES)
 
   async function read(name: string, tenant: string, gateId: string, gateHash: string): Promise<Standing> {
     const rows = await store.listVerdicts({ tenant, gateId, limit: LATEST })
-    const read = digests.get(name)
-    const kept = new Map<string, Digest>()
-    for (let from = 0; from < rows.length; from += READ_AT_ONCE) {
-      const some = rows.slice(from, from + READ_AT_ONCE)
-      const found = await Promise.all(
-        some.map(async row => ({ key: keyOf(row), digest: read?.get(keyOf(row)) ?? (await digestAt(row)) })),
-      )
-      for (const { key, digest } of found) if (digest !== undefined) kept.set(key, digest)
+    const runs = await store.listRuns({ tenant, workflowId: JUDGE_WORKFLOW, tag: plantedTag(gateId), limit: LATEST })
+    const before = digests.get(name)
+    const kept: Kept = {
+      work: await readAll(rows, keyOf, before?.work, digestAt),
+      trials: await readAll(runs, ({ runId }) => runId, before?.trials, trialAt),
     }
     digests.set(name, kept)
-    // A licence is for the gate as it was: other criteria, or other verifiers, have to earn their own.
-    const earned = [...kept.values()].filter(({ question }) => question.startsWith(`${gateHash} `))
-    const cases = onePerQuestion(casesOf(earned.toReversed()))
-    const votes = effectiveVotes(cases.map(({ digest }) => digest.votes))
-    return { ...trackRecordOf(cases), ...(votes === undefined ? {} : { effectiveVotes: votes }) }
+    return standingOf(kept, gateHash)
   }
 
   async function digestAt({ runId, sequence }: VerdictRow): Promise<Digest | undefined> {
     const entry = await readRecord(runId, sequence)
     return entry && digestOf({ runId, ...entry })
+  }
+
+  async function trialAt({ runId }: { readonly runId: string }): Promise<PlantedDigest | undefined> {
+    const trial = await readTrial(runId)
+    return trial && { digest: digestOf({ runId, ...trial }), truth: trial.truth }
   }
 
   return {
@@ -71,6 +79,54 @@ export function createRecords({
         throw error
       }
     },
+  }
+}
+
+type PlantedDigest = { readonly digest: Digest; readonly truth: Truth }
+type Kept = {
+  readonly work: ReadonlyMap<string, Digest>
+  readonly trials: ReadonlyMap<string, PlantedDigest>
+}
+
+/** A few at a time; what was read before is not read again. */
+async function readAll<Row, T>(
+  rows: readonly Row[],
+  nameOf: (row: Row) => string,
+  before: ReadonlyMap<string, T> | undefined,
+  read: (row: Row) => Promise<T | undefined>,
+): Promise<ReadonlyMap<string, T>> {
+  const kept = new Map<string, T>()
+  for (let from = 0; from < rows.length; from += READ_AT_ONCE) {
+    const some = rows.slice(from, from + READ_AT_ONCE)
+    const found = await Promise.all(some.map(async row => ({ row, is: before?.get(nameOf(row)) ?? (await read(row)) })))
+    for (const { row, is } of found) if (is !== undefined) kept.set(nameOf(row), is)
+  }
+  return kept
+}
+
+/**
+ * A licence is for the gate as it is: other criteria, another model or another prompt of a verifier have to earn their
+ * own. Who judges now is who judged last.
+ */
+function standingOf({ work, trials }: Kept, gateHash: string): Standing {
+  const isOfGate = ({ question }: Digest) => question.startsWith(`${gateHash} `)
+  // The store tells the newest first.
+  const judged = [...work.values()].filter(isOfGate).toReversed()
+  const planted = [...trials.values()].filter(({ digest }) => isOfGate(digest)).toReversed()
+  const judges = new Map<string, string>()
+  for (const digest of [...judged, ...planted.map(one => one.digest)].sort((a, b) => a.at - b.at))
+    for (const [agentId, judge] of digest.judges) judges.set(agentId, judge)
+  const isByThem = (digest: Digest) => [...digest.judges].every(([agentId, judge]) => judges.get(agentId) === judge)
+  const ours = casesOf(
+    judged.filter(isByThem),
+    planted.filter(({ digest }) => isByThem(digest)),
+  )
+  const cases = onePerQuestion(ours)
+  const votes = effectiveVotes(ballotsOf(cases))
+  return {
+    ...trackRecordOf(cases),
+    judges: Object.fromEntries(judges),
+    ...(votes === undefined ? {} : { effectiveVotes: votes.value }),
   }
 }
 

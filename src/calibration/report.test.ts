@@ -15,9 +15,10 @@ describe('R-DWS-26: the report', () => {
       labels: {
         good: 0,
         bad: 0,
-        by: { planted: 0, 'human-override': 0, 'human-reject': 0, 're-verification': 0 },
+        by: { planted: 0, confirmation: 0, 'human-override': 0, 'human-reject': 0, 're-verification': 0 },
       },
-      standing: { n: 0, lower: 0 },
+      standing: { badStopped: { n: 0, lower: 0 }, goodPassed: { n: 0, lower: 0 } },
+      unseen: [],
       gate: { judge: 'host:gate:facts', attempts: 0, blocking_findings_overturned: { count: 0 }, dimensions: [] },
       verifiers: [],
       defects: [],
@@ -34,7 +35,11 @@ describe('R-DWS-26: the report', () => {
     expect(JSON.parse(JSON.stringify(report))).toEqual(report)
     expect(calibrate('facts', entries)).toEqual(report)
     expect(report.labels).toMatchObject({ good: 1, bad: 1, by: { 'human-reject': 1, 're-verification': 1 } })
-    expect(report.verifiers[0]).toMatchObject({ judge: 'judge', attempts: 3, true_positive_rate: { value: 0, n: 1 } })
+    expect(report.verifiers[0]).toMatchObject({ judge: 'judge', attempts: 3 })
+    // Nobody has looked at what failed, so how many bad results are stopped is not known; that a pass was wrong is.
+    expect(report.gate.true_positive_rate).toBeUndefined()
+    expect(report).toMatchObject({ unseen: ['fail'], passed: { right: { value: 0, n: 1 }, of: 'all' } })
+    expect(report.failed).toBeUndefined()
   })
 
   it('tells which kinds of planted defects were stopped', () => {

@@ -1,9 +1,11 @@
-import { effectiveVotes } from './agreement.js'
+import type { TrackRecord } from '../core/verification/licence.js'
+import { type EffectiveVotes, effectiveVotes } from './agreement.js'
 import { type Estimate, rateOf } from './estimate.js'
 import { type Hearing, hearingsOf, onDimension } from './hearing.js'
 import { casesOf, digestOf, type Entry, LABELLERS, type Label, type LabelledCase, type Planted } from './labels.js'
 import { trackRecordOf } from './licence.js'
 import { type Accuracy, accuracyOf, type Metrics, metricsOf } from './metrics.js'
+import { isEven, isOfWork, rateWithin, type Stratum, stratumOf, toldTruth, unlabelledStrata } from './strata.js'
 
 /** How good the judges of one gate have been so far. Plain JSON. */
 export type CalibrationReport = {
@@ -12,14 +14,22 @@ export type CalibrationReport = {
   readonly attempts: number
   readonly labels: { readonly good: number; readonly bad: number; readonly by: Readonly<Record<Label['by'], number>> }
   /** What a licence is given by. */
-  readonly standing: { readonly n: number; readonly lower: number }
-  readonly effectiveVotes?: number
+  readonly standing: Pick<TrackRecord, 'badStopped' | 'goodPassed'>
+  readonly effectiveVotes?: EffectiveVotes
   readonly gate: JudgeReport
+  /** What can be said of what passed and of what failed, each by itself, whoever was looked at. */
+  readonly passed?: Looked
+  readonly failed?: Looked
+  /** Kinds of results of which nobody has looked at one: rates over all results cannot be told, and are not. */
+  readonly unseen: readonly Stratum[]
   /** By agent id. */
   readonly verifiers: readonly JudgeReport[]
   /** Of each kind of planted defect, the share that the gate stopped. */
   readonly defects: readonly { readonly defect: string; readonly stopped: Estimate }[]
 }
+
+/** The share that was as the gate said, among those that people looked at; `all`: of every kind they looked at some. */
+export type Looked = { readonly right: Estimate; readonly of: 'all' | 'asked' }
 
 export type JudgeReport = Metrics &
   Accuracy & {
@@ -37,7 +47,8 @@ export function calibrate(
 ): CalibrationReport {
   const trials = planted.filter(ofGate(gateId)).map(one => ({ ...one, digest: digestOf(one) }))
   const cases = casesOf(entries.filter(ofGate(gateId)).map(digestOf), trials)
-  const votes = effectiveVotes(cases.map(({ digest }) => digest.votes))
+  const votes = effectiveVotes(ballotsOf(cases))
+  const work = cases.filter(isOfWork)
   const agents = [...new Set(cases.flatMap(({ digest }) => digest.votes.map(({ judge }) => judge)))].sort()
   return {
     gateId,
@@ -49,6 +60,9 @@ export function calibrate(
       `host:gate:${gateId}`,
       hearingsOf(cases, ({ digest }) => [digest.gate]),
     ),
+    ...lookedAt('passed', work, true),
+    ...lookedAt('failed', work, false),
+    unseen: work.some(one => toldTruth(one) !== undefined) ? unlabelledStrata(work) : [],
     verifiers: agents.map(agent =>
       judgeReport(
         agent,
@@ -57,6 +71,27 @@ export function calibrate(
     ),
     defects: defectsStopped(trials),
   }
+}
+
+/** The truth counts for errors only where whether it is known has nothing to do with the votes. */
+export function ballotsOf(cases: readonly LabelledCase[]) {
+  const isFair = isEven(cases.filter(isOfWork))
+  return cases.map(one => ({
+    votes: one.digest.votes,
+    ...(isFair || !isOfWork(one) ? { truth: one.label?.by === 're-verification' ? undefined : one.label?.truth } : {}),
+  }))
+}
+
+function lookedAt<Name extends 'passed' | 'failed'>(
+  name: Name,
+  work: readonly LabelledCase[],
+  passes: boolean,
+): { readonly [key in Name]?: Looked } {
+  const ofVerdict = work.filter(({ digest }) => digest.gate.passes === passes)
+  const unseen = unlabelledStrata(ofVerdict)
+  const seen = ofVerdict.filter(one => !unseen.includes(stratumOf(one)))
+  const right = rateWithin(seen, passes ? 'good' : 'bad')
+  return right === undefined ? {} : ({ [name]: { right, of: unseen.length === 0 ? 'all' : 'asked' } } as never)
 }
 
 const ofGate =

@@ -22,6 +22,7 @@ export type JudgedVerdict = Required<Entry> & { readonly sequence: number }
 type Calibration = CalibrationReport & { readonly sharedModel: number }
 
 const READ_AT_ONCE = 20
+const UNSHOWN = { n: 0, lower: 0 }
 
 export function createVerdicts({
   store,
@@ -57,7 +58,7 @@ export function createVerdicts({
       return {
         ...calibrate(gateId, entries.toReversed()),
         // A licence is for the gate as it is now; the rest tells of what it has been, too.
-        standing: { n: standing?.n ?? 0, lower: standing?.lower ?? 0 },
+        standing: { badStopped: standing?.badStopped ?? UNSHOWN, goodPassed: standing?.goodPassed ?? UNSHOWN },
         sharedModel: latestOf(entries).filter(({ record }) => record.sharedModel).length,
       }
     },

@@ -267,9 +267,18 @@ export class AssayClient {
     return this.#call({ path: `${standard('gates', gateId)}/verdicts`, query })
   }
 
-  /** Puts an output to a gate: the run ends with what the gate says, and nothing is made of the output. */
-  tryGate(gateId: string, output: NonNullable<RunRequest['inputs']>[string]): Promise<CreatedRun> {
-    return this.createRun({ workflowId: 'assay-judge', inputs: { gateId, output } })
+  /**
+   * Puts an output to a gate: the run ends with what the gate says, and nothing is made of the output. With `truth`, which
+   * must be known beforehand, what the gate says counts towards its licence.
+   */
+  tryGate(
+    gateId: string,
+    output: NonNullable<RunRequest['inputs']>[string],
+    truth?: 'good' | 'bad',
+  ): Promise<CreatedRun> {
+    const planted = truth === undefined ? {} : { planted: { truth } }
+    const tags = truth === undefined ? {} : { tags: [`planted:${gateId}`] }
+    return this.createRun({ workflowId: 'assay-judge', inputs: { gateId, output, ...planted }, ...tags })
   }
 
   /** The answer is the only place where the key itself ever appears. */

@@ -62,7 +62,7 @@ describe('a gate is completed', () => {
         rework: 'automatic',
         reverification: 'targeted',
         auto_commit: 'always',
-        licence: { min_n: 30, lower_bound: 0.9 },
+        licence: { bad_stopped: { min_n: 30, lower_bound: 0.9 }, good_passed: { min_n: 30, lower_bound: 0.9 } },
         confirm: 'full',
         stop_when_stuck: false,
         allow_hidden: false,

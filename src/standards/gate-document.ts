@@ -1,5 +1,13 @@
-import type { Json } from '../core/json.js'
-import { type Gate, type MultiVerifier, PLACEMENTS, QUORUMS, type VerifierWanted } from '../core/verification/gate.js'
+import { isObject, type Json } from '../core/json.js'
+import {
+  type Gate,
+  type Licence,
+  type MultiVerifier,
+  PLACEMENTS,
+  QUORUMS,
+  type VerifierWanted,
+} from '../core/verification/gate.js'
+import { demandsOf } from '../core/verification/licence.js'
 import { criterion } from './criterion.js'
 import { agentId, type Origin, standardId, workflowId } from './names.js'
 import {
@@ -66,7 +74,26 @@ const verifierRequirements = object({
   timeout_ms: orElse(whole(1, HOUR), 300_000),
 })
 
-const DEFAULT_LICENCE = { min_n: 30, lower_bound: 0.9 }
+const DEFAULT_DEMAND = { min_n: 30, lower_bound: 0.9 }
+
+const DEMAND = {
+  min_n: orElse(whole(1, 1_000_000), DEFAULT_DEMAND.min_n),
+  lower_bound: orElse(between(0, 1), DEFAULT_DEMAND.lower_bound),
+}
+const demand = object(DEMAND)
+
+const demands = object({
+  bad_stopped: orElse(demand, DEFAULT_DEMAND),
+  good_passed: orElse(demand, DEFAULT_DEMAND),
+})
+
+/** The same demand of both sides may be written once. */
+const licence: Read<Licence> = (raw, field, problems) => {
+  if (!isObject(raw) || !Object.keys(raw).some(name => Object.hasOwn(DEMAND, name)))
+    return demands(raw, field, problems)
+  const both = demand(raw, field, problems)
+  return both && demandsOf(both)
+}
 
 /** R-DWS-5 */
 const gateBehaviour = object({
@@ -76,13 +103,7 @@ const gateBehaviour = object({
   rework: orElse(oneOf('automatic', 'supervisor'), 'automatic'),
   reverification: orElse(oneOf('targeted', 'full'), 'targeted'),
   auto_commit: orElse(oneOf('always', 'licensed'), 'always'),
-  licence: orElse(
-    object({
-      min_n: orElse(whole(1, 1_000_000), DEFAULT_LICENCE.min_n),
-      lower_bound: orElse(between(0, 1), DEFAULT_LICENCE.lower_bound),
-    }),
-    DEFAULT_LICENCE,
-  ),
+  licence: orElse(licence, demandsOf(DEFAULT_DEMAND)),
   confirm: orElse(oneOf('full', 'none'), 'full'),
   stop_when_stuck: orElse(flag, false),
   min_confidence: may(between(0, 1)),

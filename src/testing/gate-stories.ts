@@ -6,6 +6,7 @@ import { verifiersIn } from '../core/run/waiting.js'
 import type { AgentVerified } from '../core/verification/events.js'
 import type { Placement } from '../core/verification/gate.js'
 import type { Finding, ProbeResult } from '../core/verification/judgement.js'
+import type { TrackRecord } from '../core/verification/licence.js'
 import { RESULT_ARTIFACT, type VerificationRecord } from '../core/verification/record.js'
 import { taggedSha256OfJson } from '../digest.js'
 import { boundGate } from './gates.js'
@@ -34,7 +35,7 @@ export const wantedOf = (run: Scenario) => owedOf(run, 'gather-evidence')[0]
 /** The verifiers that are to be started, or are at work, in this order. */
 export const verifiersOwed = (run: Scenario) => owedOf(run, 'start-child').filter(({ verifier }) => verifier)
 
-type Known = { readonly evidence?: readonly ProbeResult[]; readonly licence?: { n: number; lower: number } }
+type Known = { readonly evidence?: readonly ProbeResult[]; readonly licence?: TrackRecord }
 
 /** As the engine would say it, of what the run wants to know. */
 export function inspectionOf(run: Scenario, { evidence = [], licence }: Known = {}) {
@@ -70,6 +71,7 @@ export type Said = {
   readonly confidence?: number
   readonly spent?: Spend
   readonly model?: string
+  readonly prompt?: string
 }
 
 export const blocker = (
@@ -89,7 +91,7 @@ export function voteOf(run: Scenario, childRunId: string, { score = 10, findings
     isAsking(event) && event.nodeId === nodeId ? [event.payload.criteria] : [],
   )
   const scores = said.scores ?? Object.fromEntries((criteria.at(-1) ?? []).map(dimension => [dimension, score]))
-  const { confidence, spent, model } = said
+  const { confidence, spent, model, prompt } = said
   const verification = { result: { scores, findings }, ...(confidence === undefined ? {} : { confidence }) }
   return {
     type: 'ChildEnded' as const,
@@ -100,6 +102,7 @@ export function voteOf(run: Scenario, childRunId: string, { score = 10, findings
     hidden: [],
     ...(spent ? { spent } : {}),
     ...(model === undefined ? {} : { models: [model] }),
+    ...(prompt === undefined ? {} : { prompts: [prompt] }),
   }
 }
 

@@ -9,6 +9,7 @@ import { taggedSha256OfJson } from '../digest.js'
 import { BRIEF, replyOf } from './agents.js'
 import { blocker } from './gate-stories.js'
 import { answered } from './invocations.js'
+import { NOTHING_SHOWN } from './verification.js'
 
 /** What becomes of what the world owes a gated run. */
 export type Luck = {
@@ -45,7 +46,7 @@ export function outcomeOf(effect: Effect, state: RunState, luck: Luck = GOOD, pr
         round,
         resultHash: taggedSha256OfJson(result),
       }
-      return { type: 'Inspected', ...about, evidence, licence: { n: 0, lower: 0 } }
+      return { type: 'Inspected', ...about, evidence, licence: NOTHING_SHOWN }
     }
     case 'start-child': {
       const { nodeId, since, worker, verifier } = effect

@@ -3,11 +3,14 @@ import type { Effect } from '../core/run/effects.js'
 import type { RunInput } from '../core/run/input.js'
 import type { Active } from '../core/run/state.js'
 import { questionOf } from '../core/run/waiting.js'
+import { HOST_VERIFIER } from '../core/verification/gate.js'
+import { judgeOf } from '../core/verification/licence.js'
 import type { Plan } from '../core/workflow/plan.js'
 import { taggedSha256OfJson } from '../digest.js'
 import { type Choose, chance, pick } from '../log-check/testing/choice.js'
 import { BRIEF, replyOf } from './agents.js'
 import { answer } from './orchestration.js'
+import { NOTHING_SHOWN } from './verification.js'
 
 /** What the world around a gated run may say next. */
 
@@ -113,6 +116,8 @@ const FINDING = {
   evidence: [{ evidence_type: 'line_reference', ref: '/text:1', detail: 'rain' }],
 }
 
+const SHOWN = { n: 40, lower: 0.95 }
+
 function inspected(effect: Extract<Effect, { kind: 'gather-evidence' }>, choose: Choose): Happening {
   const { nodeId, since, bound, attempt, round, dimensions, result } = effect
   const probes = bound.gate.evaluation_criteria
@@ -124,8 +129,8 @@ function inspected(effect: Extract<Effect, { kind: 'gather-evidence' }>, choose:
     evidence: [],
   }))
   const licence = pick(choose, [
-    { n: 0, lower: 0 },
-    { n: 40, lower: 0.95 },
+    NOTHING_SHOWN,
+    { badStopped: SHOWN, goodPassed: SHOWN, judges: { [HOST_VERIFIER]: judgeOf({}) } },
   ])
   const gateId = bound.gate.gate_id
   return {

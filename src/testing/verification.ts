@@ -1,5 +1,6 @@
 import type { BoundGate } from '../core/verification/gate.js'
 import type { ProbeResult } from '../core/verification/judgement.js'
+import type { TrackRecord } from '../core/verification/licence.js'
 import type { Inspector, Records, Standards } from '../engine/ports/verification.js'
 
 /** Gates by the workflow they stand in; none for the others. */
@@ -20,4 +21,11 @@ export const inspectorDouble = (find: Inspector['inspect'] = async () => [] as P
   inspect: find,
 })
 
-export const recordsDouble = (standing = { n: 0, lower: 0 }): Records => ({ standing: async () => standing })
+/** Nothing that anybody has shown. */
+export const NOTHING_SHOWN: TrackRecord = {
+  badStopped: { n: 0, lower: 0 },
+  goodPassed: { n: 0, lower: 0 },
+  judges: {},
+}
+
+export const recordsDouble = (standing = NOTHING_SHOWN): Records => ({ standing: async () => standing })

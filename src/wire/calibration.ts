@@ -48,6 +48,16 @@ const JudgeDoc = Type.Object({
   dimensions: Type.Array(Type.Object({ dimension: Type.String(), ...METRICS })),
 })
 
+const SideDoc = Type.Object({ n: Count, lower: Share })
+const DemandDoc = Type.Object({ min_n: Count, lower_bound: Share })
+const LookedDoc = Type.Object({
+  right: EstimateDoc,
+  of: OneOf(['all', 'asked'] as const, {
+    description:
+      'all: of every kind of them a person has looked at some; asked: only of those a person was asked about',
+  }),
+})
+
 /** What nothing is known of is absent. */
 export const CalibrationAnswer = Type.Object({
   gateId: Type.String(),
@@ -57,29 +67,40 @@ export const CalibrationAnswer = Type.Object({
     { description: 'Of how many it is known whether they were good, and from whom' },
   ),
   standing: Type.Object(
-    { n: Count, lower: Share },
+    { badStopped: SideDoc, goodPassed: SideDoc },
     {
       description:
-        'What the gate has shown while it was as it is now: verdicts of known truth, and the share that was right at least',
+        'What the gate has shown while it was as it is now: bad results and the share it stops at least, good results and the share it lets through at least; wrong with a chance of at most 5 %, however often one looks',
     },
   ),
   licence: Type.Object(
     {
       required: Type.Boolean({ description: 'A person is asked about every pass until the licence is held' }),
-      min_n: Count,
-      lower_bound: Share,
+      bad_stopped: DemandDoc,
+      good_passed: DemandDoc,
       held: Type.Boolean(),
     },
     { description: 'What the gate demands of its verifiers, and whether they have shown it' },
   ),
   effectiveVotes: Type.Optional(
-    Type.Number({ minimum: 0, description: 'How many independent votes the verifiers are worth together' }),
+    Type.Object(
+      { value: Type.Number({ minimum: 0 }), from: OneOf(['votes', 'errors'] as const) },
+      {
+        description:
+          'How many independent votes the verifiers are worth together: by how their errors go together, or, where too little of the truth is known, by how their votes do',
+      },
+    ),
   ),
   sharedModel: Type.Integer({
     minimum: 0,
     description: 'Attempts in which verifiers that were to be independent ran on one model',
   }),
   gate: JudgeDoc,
+  passed: Type.Optional(LookedDoc),
+  failed: Type.Optional(LookedDoc),
+  unseen: Type.Array(Type.String(), {
+    description: 'Kinds of results of which nobody has looked at one; rates over all results are not told then',
+  }),
   verifiers: Type.Array(JudgeDoc),
 })
 export type CalibrationAnswer = Static<typeof CalibrationAnswer>

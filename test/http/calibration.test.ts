@@ -41,7 +41,7 @@ const verdicts = createVerdicts({
     },
   },
   standards: { gate: async (_tenant, gateId) => boundGate({ gate_id: gateId }) },
-  records: recordsDouble({ n: 40, lower: 0.91 }),
+  records: recordsDouble({ badStopped: { n: 40, lower: 0.91 }, goodPassed: { n: 36, lower: 0.95 }, judges: {} }),
   readRecord: async (_runId, sequence) => SAID[sequence],
 })
 
@@ -71,10 +71,12 @@ describe('R-DWS-26: how good the judges of a gate have been', () => {
       gateId: 'facts',
       attempts: 3,
       labels: { good: 1, bad: 0, by: { 'human-override': 1 } },
-      standing: { n: 40, lower: 0.91 },
-      licence: { required: true, min_n: 35, lower_bound: 0.9, held: true },
+      standing: { badStopped: { n: 40, lower: 0.91 }, goodPassed: { n: 36, lower: 0.95 } },
+      licence: { required: true, bad_stopped: { min_n: 35 }, good_passed: { lower_bound: 0.9 }, held: true },
+      unseen: ['pass'],
+      failed: { right: { value: 0, n: 1 }, of: 'all' },
       sharedModel: 1,
-      gate: { judge: 'host:gate:facts', true_negative_rate: { value: 0, n: 1 } },
+      gate: { judge: 'host:gate:facts' },
       verifiers: [{ judge: 'a', dimensions: [{ dimension: 'correctness' }] }, { judge: 'b' }],
     })
     // No words of anybody's, and nothing that was judged.

@@ -11,6 +11,9 @@ export const slotsOf = ({ system, user, fewShot, schemaHint }: ResolvedPrompts):
   schemaHint,
 ]
 
+/** By hash: what a verifier judges by, whatever it judges. */
+export const rubricHash = (rubric: string): string => taggedSha256OfJson(rubric)
+
 /** R-PROMPT-5: what was sent, by hash. `redact` comes first, so that no hash is one of a secret. */
 export function compositionOf(
   prompts: ResolvedPrompts,

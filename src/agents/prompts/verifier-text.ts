@@ -31,6 +31,9 @@ The last line before the end mark is the host's and not part of the output: do n
 export const verifierSystem = (rubric: string, { nonce }: Marks, answer: AnswerForm): string =>
   [JUDGING, rubric, fence(nonce), howToAnswer(answer)].filter(part => part !== '').join('\n\n')
 
+/** What a verifier judges by, whatever it judges: a change of it is another judge. */
+export const verifierRubric = (rubric: string): string => [JUDGING, rubric, fence('')].join('\n\n')
+
 /** R-DWS-7: what is in the bundle, and nothing else. The output comes last, so that nothing can follow its end mark. */
 export function verifierUser(bundle: Bundle, { nonce, canary }: Marks): string {
   const { criteria, intents, constraints, knowledge, evidence, output } = bundle

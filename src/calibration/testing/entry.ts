@@ -8,6 +8,8 @@ type SampleVote = {
   readonly blocking?: readonly string[]
   readonly warnings?: readonly string[]
   readonly confidence?: number
+  readonly model?: string
+  readonly prompt?: string
 }
 
 type Sample = {
@@ -20,20 +22,36 @@ type Sample = {
   readonly earlier?: readonly string[]
   /** Whose word stands in place of the verifiers'. */
   readonly by?: string
+  /** Why a person was asked, where it is told. */
+  readonly asked?: string
   readonly verdict?: 'pass' | 'revise' | 'fail'
 }
 
 const THRESHOLD = 7
 
 /** An attempt at the gate `facts`, whose scores go from 0 to 10 and must reach 7. It passes by majority. */
-export function entryOf({ runId = 'run-1', attempt = 1, result = 'r', earlier = [], by, ...sample }: Sample): Entry {
+export function entryOf({
+  runId = 'run-1',
+  attempt = 1,
+  result = 'r',
+  earlier = [],
+  by,
+  asked,
+  ...sample
+}: Sample): Entry {
   const votes = sample.votes.map(voteOf)
   const passVotes = votes.filter(({ verdict }) => verdict !== 'fail').length
   const passes = passVotes * 2 > votes.length
   const judged = [...new Set(votes.flatMap(({ scores }) => Object.keys(scores)))]
   const scale = { min: 0, max: 10, type: 'float' } as const
   const confidence = votes[0]?.confidence
-  const secret = { gateId: 'facts', attempt, resultHash: result, ...(by === undefined ? {} : { by }) }
+  const secret = {
+    gateId: 'facts',
+    attempt,
+    resultHash: result,
+    ...(by === undefined ? {} : { by }),
+    ...(asked === undefined ? {} : { asked }),
+  }
   return {
     runId,
     record: {
@@ -83,7 +101,10 @@ export function entryOf({ runId = 'run-1', attempt = 1, result = 'r', earlier = 
   }
 }
 
-function voteOf({ agentId = 'judge', scores, blocking = [], warnings = [], confidence }: SampleVote, i: number): Vote {
+function voteOf(
+  { agentId = 'judge', scores, blocking = [], warnings = [], confidence, model, prompt }: SampleVote,
+  i: number,
+): Vote {
   const findings = [
     ...blocking.map(dimension => ({ dimension, classification: 'blocking' as const })),
     ...warnings.map(dimension => ({ dimension, classification: 'warning' as const })),
@@ -96,6 +117,7 @@ function voteOf({ agentId = 'judge', scores, blocking = [], warnings = [], confi
   }))
   const isBelow = Object.values(scores).some(score => score < THRESHOLD)
   const verdict = isBelow || blocking.length > 0 ? 'fail' : warnings.length > 0 ? 'conditional_pass' : 'pass'
-  const sure = confidence === undefined ? {} : { confidence }
+  const judgedBy = { ...(model === undefined ? {} : { model }), ...(prompt === undefined ? {} : { prompt }) }
+  const sure = { ...(confidence === undefined ? {} : { confidence }), ...judgedBy }
   return { agentId, weight: 1, scores, findings, verdict, childRunId: `verifier-${i}`, ...sure }
 }

@@ -6,8 +6,11 @@ import type { Terminal } from '../terminal/terminal.js'
 
 const AT_ONCE = 4
 
+/** `truth`: what it is known to be, where what the gate says is to count for it. */
+type Tried = { readonly output: Json; readonly truth?: 'good' | 'bad' }
+
 /** Puts outputs to a gate, a few at a time, and waits for what it says. The answers are in the order of the cases. */
-export async function holdTrials<Case extends { readonly output: Json }>(
+export async function holdTrials<Case extends Tried>(
   terminal: Pick<Terminal, 'draw' | 'isLive'>,
   client: AssayClient,
   gateId: string,
@@ -37,12 +40,8 @@ export async function holdTrials<Case extends { readonly output: Json }>(
   return trials
 }
 
-async function holdTrial<Case extends { readonly output: Json }>(
-  client: AssayClient,
-  gateId: string,
-  one: Case,
-): Promise<Trial<Case>> {
-  const runId = await begun(client, gateId, one.output)
+async function holdTrial<Case extends Tried>(client: AssayClient, gateId: string, one: Case): Promise<Trial<Case>> {
+  const runId = await begun(client, gateId, one)
   if (runId === undefined) return { case: one, faults: ['payload_too_large'], spent: NO_TRIAL_COST }
   const faults: string[] = []
   for await (const { type, payload } of client.followEvents(runId)) {
@@ -58,9 +57,9 @@ async function holdTrial<Case extends { readonly output: Json }>(
 }
 
 /** One output that is too large for the server says nothing against the others. */
-async function begun(client: AssayClient, gateId: string, output: Json): Promise<string | undefined> {
+async function begun(client: AssayClient, gateId: string, { output, truth }: Tried): Promise<string | undefined> {
   try {
-    return (await client.tryGate(gateId, output)).runId
+    return (await client.tryGate(gateId, output, truth)).runId
   } catch (error) {
     if (error instanceof AssayError && error.code === 'payload_too_large') return undefined
     throw error

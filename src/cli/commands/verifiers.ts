@@ -1,23 +1,24 @@
 import type { Command } from 'commander'
 import pc from 'picocolors'
 import { backtestReport } from '../../calibration/backtest.js'
-import { plantedReport, samplesOf } from '../../calibration/planted.js'
+import { type PlantedReport, plantedReport, samplesOf } from '../../calibration/planted.js'
 import { spentOn, type Trial, type Unjudged } from '../../calibration/trials.js'
 import type { AssayClient } from '../../client/assay-client.js'
-import type { JudgedResult } from '../../client/wire-shapes.js'
+import type { Estimate, JudgedResult } from '../../client/wire-shapes.js'
 import type { Json } from '../../core/json.js'
 import { systemClock } from '../../system.js'
 import type { Cli } from '../cli.js'
 import { count, usd } from '../progress/agent-text.js'
 import { backtestLines, FLIPS_HEADER, flipRow } from '../reports/backtest.js'
 import { CALIBRATION_HEADER, calibrationLines, calibrationRows } from '../reports/calibration.js'
+import { percent } from '../reports/estimate.js'
 import { DEFECTS_HEADER, defectRows, JUDGES_HEADER, judgeRows, plantedLines } from '../reports/planted.js'
 import { EXIT } from '../terminal/exit-code.js'
 import { printable, printJson, printTable, type Terminal } from '../terminal/terminal.js'
 import { UsageError } from '../terminal/usage-error.js'
 import { connect, type GlobalOptions } from './connect.js'
 import { readJson } from './inputs.js'
-import { collectOption, wholeNumber } from './options.js'
+import { collectOption, shareOption, wholeNumber } from './options.js'
 import { sinceTime } from './since.js'
 import { holdTrials } from './trials.js'
 
@@ -57,6 +58,8 @@ type TestOptions = GlobalOptions & {
   readonly output: readonly string[]
   readonly fromRuns?: number
   readonly seed: number
+  readonly minCaught?: number
+  readonly maxFalseAlarms?: number
 }
 
 const USUAL_ORIGINALS = 3
@@ -69,16 +72,20 @@ function addTest(verifiers: Command, { terminal, exit }: Cli): void {
     .option('--output <file>', 'a known-good output, JSON or YAML, or - for stdin; repeatable', collectOption, [])
     .option('--from-runs <n>', `the latest outputs that passed the gate (${USUAL_ORIGINALS})`, wholeNumber)
     .option('--seed <n>', 'another seed plants the defects elsewhere', wholeNumber, 1)
+    .option('--min-caught <share>', 'end with 1 when a smaller share of the defects is caught: 0.8 or 80%', shareOption)
+    .option('--max-false-alarms <share>', 'end with 1 when a greater share of the good outputs is stopped', shareOption)
     .action(async (gateId: string, _options, command: Command) => {
       const { json, ...options } = command.optsWithGlobals<TestOptions>()
       const client = await connect(options)
       const outputs = await originals(terminal, client, gateId, options)
-      const samples = samplesOf(outputs, options.seed)
+      const samples = samplesOf(outputs, options.seed, options.output.length > 0)
       const planted = count(samples.length - outputs.length, 'planted defect')
       terminal.note(pc.dim(`${count(outputs.length, 'known-good output')}, ${planted}, seed ${options.seed}`))
       const trials = await holdTrials(terminal, client, gateId, samples)
       const report = plantedReport(trials)
-      exit(report.unjudged.count === trials.length ? EXIT.failed : EXIT.ok)
+      const short = shortfalls(report, options)
+      exit(report.unjudged.count === trials.length || short.length > 0 ? EXIT.failed : EXIT.ok)
+      for (const line of short) terminal.note(line)
       if (json) return printJson(terminal, { gateId, seed: options.seed, ...report, cost: spentOn(trials) })
       printTable(terminal, DEFECTS_HEADER, defectRows(report))
       terminal.out('')
@@ -86,6 +93,23 @@ function addTest(verifiers: Command, { terminal, exit }: Cli): void {
       for (const line of plantedLines(report)) terminal.out(line)
       for (const line of closing(report.unjudged, trials)) terminal.out(line)
     })
+}
+
+/** What was demanded and is not there. What nobody could judge has shown nothing. */
+function shortfalls(
+  { caught, falseAlarms }: Pick<PlantedReport, 'caught' | 'falseAlarms'>,
+  { minCaught, maxFalseAlarms }: Pick<TestOptions, 'minCaught' | 'maxFalseAlarms'>,
+): string[] {
+  const seen = (estimate: Estimate | undefined) =>
+    estimate === undefined ? 'none was judged' : `it is ${percent(estimate.value)} of ${estimate.n}`
+  return [
+    ...(minCaught === undefined || (caught !== undefined && caught.value >= minCaught)
+      ? []
+      : [`caught: at least ${percent(minCaught)} is demanded (--min-caught); ${seen(caught)}`]),
+    ...(maxFalseAlarms === undefined || (falseAlarms !== undefined && falseAlarms.value <= maxFalseAlarms)
+      ? []
+      : [`false alarms: at most ${percent(maxFalseAlarms)} is allowed (--max-false-alarms); ${seen(falseAlarms)}`]),
+  ]
 }
 
 /** Outputs that are known to be good. What a gate was made to let through is not. */

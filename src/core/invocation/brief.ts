@@ -35,6 +35,8 @@ export type Brief = ModelName & {
   readonly modelClass: ModelClass
   readonly prompts: readonly PromptResolution[]
   readonly composed: Composition
+  /** Of a verifier, by hash: what it judges by, besides what its gate gives it. */
+  readonly promptHash?: string
   /** The surface: host tools that the agent's allowlist names, and nothing else (R-TOOL-1, R-TOOL-2). */
   readonly tools: readonly ToolTerms[]
   readonly memoryBound: boolean

@@ -140,7 +140,8 @@ function ofAgent(draft: Draft, index: number, before: NodeState, event: Recorded
   const { brief } = (event.type === 'agent.invocation.started' && event.secret) || {}
   if (brief && before.on === 'brief' && !namesModel(before.wait)) {
     const use = modelUse(before.wait.role, brief.modelClass)
-    draft.models = { ...draft.models, [use]: { provider: brief.provider, model: brief.model } }
+    const { provider, model, promptHash } = brief
+    draft.models = { ...draft.models, [use]: { provider, model, ...(promptHash === undefined ? {} : { promptHash }) } }
   }
   const after = evolveInvocation(before, event)
   if (after !== before) putNode(draft, index, after)

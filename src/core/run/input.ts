@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
 import type { BoundGate } from '../verification/gate.js'
 import type { ProbeResult } from '../verification/judgement.js'
+import type { TrackRecord } from '../verification/licence.js'
 import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './events.js'
 
 /** What can happen to a run. Time is part of every input: the core has no clock. */
@@ -83,7 +84,7 @@ export type EffectOutcome =
       /** SHA-256 over the canonical JSON of the result. */
       readonly resultHash: string
       readonly evidence: readonly ProbeResult[]
-      readonly licence?: { readonly n: number; readonly lower: number }
+      readonly licence?: TrackRecord
       readonly effectiveVotes?: number
     }
   | {
@@ -106,6 +107,8 @@ export type EffectOutcome =
       readonly agents?: readonly string[]
       /** Models it has used, as `provider:model`. */
       readonly models?: readonly string[]
+      /** By hash: the prompts that its verifiers judged by. */
+      readonly prompts?: readonly string[]
       /** It says itself that it has not reached its goal. */
       readonly goalSatisfied?: false
     }

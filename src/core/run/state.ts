@@ -2,7 +2,7 @@
 
 import type { BudgetDimension, Ceilings, Spend } from '../budget/budget.js'
 import type { Asked } from '../interrupt/state.js'
-import type { ModelName } from '../invocation/brief.js'
+import type { Brief, ModelName } from '../invocation/brief.js'
 import type { Json, JsonObject } from '../json.js'
 import { absent } from '../present.js'
 import type { Failure } from '../problem.js'
@@ -71,7 +71,7 @@ export type RunBase = {
   /** The agent that acted last, besides the orchestrator. */
   readonly agentId?: string
   /** By `role:class`: the model that this run goes on using for it (R-LIVE-3). */
-  readonly models: { readonly [use: string]: ModelName }
+  readonly models: { readonly [use: string]: ModelName & Pick<Brief, 'promptHash'> }
   /** Its own and its children's, once something of it has been told. */
   readonly spend?: Spend
   /** What verifiers have spent: a part of `spend` (R-DWS-28). */

@@ -61,7 +61,7 @@ import { issueVerdict } from './issue-verdict.js'
 import type { Judgement } from './judgement.js'
 import { releaseStagedResult } from './release.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
-import { tallyVotes } from './tally.js'
+import { isAtWork, tallyVotes, verifiersToAsk } from './tally.js'
 import { beginVerifiers } from './verifiers.js'
 
 /** What a gated node can do by itself now. */
@@ -88,12 +88,13 @@ export function gateMove(state: Active, { node: { id } }: PlanNode, told: NodeSt
 
 function moveOf(state: Active, subject: StagedSubject, gating: VerificationAttempt): Move | undefined {
   if (gating.rendered !== undefined) return undefined
-  const found = tallyVotes(boundGateAt(state, gating.gate), gating)
+  const bound = boundGateAt(state, gating.gate)
+  const found = tallyVotes(bound, gating)
   // What is not affordable only because of what others have set aside waits until they have settled.
-  const isReady = gating.verifiers.some(({ is }) => is === 'idle') && roomFor(state, { tokens: 1 }) !== 'not-yet'
+  const isReady = verifiersToAsk(bound, gating).length > 0 && roomFor(state, { tokens: 1 }) !== 'not-yet'
   if (found === 'open') return isReady ? { do: 'ask-verifiers', gating } : undefined
-  // Who is still at work is called back first, so that what it has cost is known.
-  if (gating.verifiers.some(({ is }) => is === 'starting' || is === 'running')) return undefined
+  // Who is at work is heard first: what it finds belongs to the result, and what it costs is known only then.
+  if (gating.verifiers.some(isAtWork)) return undefined
   return found === 'undecided' ? { do: 'hold', gating } : { do: 'issue-verdict', gating, subject, judgement: found }
 }
 

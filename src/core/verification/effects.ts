@@ -11,7 +11,7 @@ import { bundleOf } from './bundle.js'
 import { pendingInspection } from './decide.js'
 import { askedOf } from './evidence.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
-import { tallyVotes, verifierAt } from './tally.js'
+import { isAtWork, verifierAt } from './tally.js'
 
 /** The variable of such a run that holds what the verifier says. */
 const ANSWER = 'verification'
@@ -32,15 +32,16 @@ export function verificationEffects(planNode: PlanNode, node: Reviewed, state: A
   return [{ kind: 'gather-evidence', nodeId, since, bound, attempt, round, dimensions, result, output }]
 }
 
-/** One is started at a time, in their order, so that every host tells the same log; all of them work at once. */
+/**
+ * One is started at a time, in their order, so that every host tells the same log; all that have begun work at once, and
+ * are called back only when the run stops.
+ */
 function owedToJudges(planNode: PlanNode, node: Reviewed, gating: VerificationAttempt, state: Active): Effect[] {
   const { verifiers } = gating
-  if (!verifiers.some(({ is }) => is === 'starting' || is === 'running')) return []
+  if (!verifiers.some(isAtWork)) return []
   const bound = boundGateAt(state, gating.gate)
   const nodeId = planNode.node.id
   const stopping = state.mode.kind === 'stopping'
-  // What is settled needs no more votes: who is still at work is called back.
-  const isSettled = stopping || tallyVotes(bound, gating) !== 'open'
   const starting = stopping ? -1 : verifiers.findIndex(({ is }) => is === 'starting')
   return verifiers.flatMap((judge, k): Effect[] => {
     if (judge.is === 'starting' && k === starting) {
@@ -61,7 +62,7 @@ function owedToJudges(planNode: PlanNode, node: Reviewed, gating: VerificationAt
     const { childRunId, began: since } = judge
     const child = { nodeId, since, worker: k, childRunId }
     const watch: Effect = { kind: 'watch-child', ...child, status: 'running', wanted: [ANSWER], attest: false }
-    return isSettled ? [{ kind: 'cancel-child', ...child }, watch] : [watch]
+    return stopping ? [{ kind: 'cancel-child', ...child }, watch] : [watch]
   })
 }
 

@@ -76,11 +76,13 @@ export function gateAnswered(
   const said = isObject(value) ? value : {}
   const why = said.feedback ?? said.refineFeedback
   const reason = data.reason as EscalationReason
-  const person = timedOut ? {} : { by, ...(why === undefined ? {} : { why }) }
+  const person = { asked: reason, ...(timedOut ? {} : { by, ...(why === undefined ? {} : { why }) }) }
   const bound = boundGateAt(context.active, gating.gate)
   const found = tallyVotes(bound, gating)
   if (said.action === 'accept') return accepted(context, planNode, gating, reason, person)
-  const override = timedOut ? NO_ANSWER : { ...person, keys: ['human-override'], isOverride: true as const }
+  const override = timedOut
+    ? { ...NO_ANSWER, asked: reason }
+    : { ...person, keys: ['human-override'], isOverride: true as const }
   const subject = subjectOf(nodeAt(context.active, planNode.index))
   if (said.action === 'refine' && subject && maySendBack(context, bound.gate, subject)) {
     tellVerdict(context, planNode, gating, 'revise', override)

@@ -3,6 +3,7 @@ import type { Json } from '../json.js'
 import type { NodeFact } from '../run/events.js'
 import type { Classification, DwsVerdict, Feedback, ProbeResult, Standing, Vote } from './judgement.js'
 import type { PassLabel } from './label.js'
+import type { TrackRecord } from './licence.js'
 
 /**
  * The gate before a commit (contract agents §11, §23). All of these are free of content: ids, keys from the gate's own
@@ -66,7 +67,7 @@ export type VerificationSecret = {
   /** Index among the gates of the run. */
   readonly gate: number
   readonly evidence: readonly ProbeResult[]
-  readonly licence?: { readonly n: number; readonly lower: number }
+  readonly licence?: TrackRecord
   readonly effectiveVotes?: number
   /** Sequence of the event that brought the result: the cause of the verdict. */
   readonly subject: number
@@ -133,6 +134,8 @@ export type VerifiedSecret = {
   /** With a person's word in place of the verifiers': whose, and why. */
   readonly by?: string
   readonly why?: Json
+  /** Why a person was asked. */
+  readonly asked?: string
 }
 
 /** `attempt` is the one that begins. */

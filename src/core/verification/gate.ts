@@ -108,7 +108,7 @@ export type GateBehaviour = {
   readonly reverification: 'targeted' | 'full'
   /** `licensed`: a person is asked until the gate's verifiers have shown how good they are. */
   readonly auto_commit: 'always' | 'licensed'
-  readonly licence: { readonly min_n: number; readonly lower_bound: number }
+  readonly licence: Licence
   /**
    * What a targeted round has left out is judged for the new result before it is merged, or not; it is then never said
    * to be verified as a whole.
@@ -126,6 +126,15 @@ export type GateBehaviour = {
   /** How long a person may take to answer; no answer merges nothing. */
   readonly answer_timeout_ms?: number
 }
+
+/** What verifiers must have shown, of bad results and of good ones, before they are relied on. */
+export type Licence = {
+  readonly bad_stopped: Demand
+  readonly good_passed: Demand
+}
+
+/** At least so many results of that kind, and at least this share of them judged rightly, for all that is known. */
+type Demand = { readonly min_n: number; readonly lower_bound: number }
 
 export const QUORUMS = ['majority', 'unanimous', 'weighted', 'any'] as const
 

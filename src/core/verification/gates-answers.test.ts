@@ -17,7 +17,15 @@ import { eventsOf, owedTo } from '../../testing/invocations.js'
 import { answer, payloads } from '../../testing/orchestration.js'
 import { openInterrupts } from '../interrupt/decide.js'
 import { statusOf } from '../run/state.js'
-import type { GateBehaviour } from './gate.js'
+import { type GateBehaviour, HOST_VERIFIER } from './gate.js'
+import { demandsOf, judgeOf } from './licence.js'
+
+/** The same of both sides, by a verifier that says neither its model nor its prompt. */
+const shown = (side: { n: number; lower: number }, judge = judgeOf({})) => ({
+  badStopped: side,
+  goodPassed: side,
+  judges: { [HOST_VERIFIER]: judge },
+})
 
 const begun = (behaviour: Partial<GateBehaviour>) =>
   works(given(subFlow()).start({}, undefined, [gateAt('a', 'phase_exit', { behaviour })]), 'child-1', { x: 1 })
@@ -30,7 +38,7 @@ const REASONS: { readonly [reason: string]: (more?: Partial<GateBehaviour>) => S
     for (const child of ['child-2', 'child-3']) works(judged(run, poor()), child, { x: child })
     return judged(run, poor())
   },
-  unlicensed: more => judged(begun({ auto_commit: 'licensed', ...more }), {}, { licence: { n: 3, lower: 1 } }),
+  unlicensed: more => judged(begun({ auto_commit: 'licensed', ...more }), {}, { licence: shown({ n: 3, lower: 1 }) }),
   unsure: more => judged(begun({ min_confidence: 0.9, ...more }), { confidence: 0.5 }),
 }
 
@@ -150,16 +158,38 @@ describe('a person who is asked', () => {
 })
 
 describe('a licence', () => {
-  const licensed = { auto_commit: 'licensed' as const, licence: { min_n: 10, lower_bound: 0.9 } }
+  const licensed = { auto_commit: 'licensed' as const, licence: demandsOf({ min_n: 10, lower_bound: 0.9 }) }
+  const enough = { n: 10, lower: 0.9 }
 
   it.each([
-    ['enough cases and a bound that is high enough', { n: 10, lower: 0.9 }, 'completed'],
-    ['too few cases', { n: 9, lower: 1 }, 'waiting-approval'],
-    ['a bound that is too low', { n: 100, lower: 0.89 }, 'waiting-approval'],
+    ['enough cases and a bound that is high enough', shown(enough), 'completed'],
+    ['too few cases', shown({ n: 9, lower: 1 }), 'waiting-approval'],
+    ['a bound that is too low', shown({ n: 100, lower: 0.89 }), 'waiting-approval'],
+    ['too few bad cases', { ...shown(enough), badStopped: { n: 9, lower: 1 } }, 'waiting-approval'],
+    ['too many bad ones let through', { ...shown(enough), badStopped: { n: 99, lower: 0.89 } }, 'waiting-approval'],
+    ['too few good cases', { ...shown(enough), goodPassed: { n: 9, lower: 1 } }, 'waiting-approval'],
+    ['too many good ones stopped', { ...shown(enough), goodPassed: { n: 99, lower: 0.89 } }, 'waiting-approval'],
     ['nothing known', undefined, 'waiting-approval'],
+    ['a record from before the sides were told apart', { n: 99, lower: 1 } as never, 'waiting-approval'],
   ])('with %s', (_name, licence, status) => {
     const run = judged(begun(licensed), {}, licence ? { licence } : {})
     expect(statusOf(run.state)).toBe(status)
+  })
+
+  it.each([
+    ['the model and the prompt it was earned by', { model: 'p:m', prompt: 'sha256:1' }, 'completed'],
+    ['another model', { model: 'p:cheap', prompt: 'sha256:1' }, 'waiting-approval'],
+    ['another prompt', { model: 'p:m', prompt: 'sha256:2' }, 'waiting-approval'],
+  ])('judged by %s', (_name, judge, status) => {
+    const licence = shown(enough, judgeOf({ model: 'p:m', prompt: 'sha256:1' }))
+    expect(statusOf(judged(begun(licensed), judge, { licence }).state)).toBe(status)
+  })
+
+  it('of a gate from before the sides were told apart demands the same of both', () => {
+    const old = { auto_commit: 'licensed', licence: { min_n: 10, lower_bound: 0.9 } } as never
+    expect(statusOf(judged(begun(old), {}, { licence: shown(enough) }).state)).toBe('completed')
+    const licence = { ...shown(enough), badStopped: { n: 0, lower: 0 } }
+    expect(statusOf(judged(begun(old), {}, { licence }).state)).toBe('waiting-approval')
   })
 
   it('is not asked for what fails', () => {

@@ -27,12 +27,11 @@ const STORIES: { readonly [name: string]: () => Scenario } = {
   'sent back and passed': () => judged(works(judged(sub(gate()), poor()), 'child-2', { x: 2 })),
   'given up': () => judged(works(judged(sub(gate()), poor()), 'child-2', { x: 2 }), poor()),
   'stopped early': () =>
-    faults(
-      votes(votes(convenes(inspects(sub(gate({ quorum: { verifier_count: 3 } })))), 0), 1, { spent: SPENT }),
-      2,
-      'cancelled',
-      { spent: SPENT },
-    ),
+    votes(votes(convenes(inspects(sub(gate({ quorum: { verifier_count: 3 } })))), 0), 1, { spent: SPENT }),
+  'decided by the last': () => {
+    const run = convenes(inspects(sub(gate({ quorum: { verifier_count: 3 } }))))
+    return votes(convenes(faults(votes(run, 0), 1, 'cancelled', { spent: SPENT })), 2, { spent: SPENT })
+  },
   'held and asked again': () => votes(convenes(faults(convenes(inspects(sub(gate()))), 0).after(2_000)), 0),
   'looked at again': () =>
     inspects(inspects(sub(gate({ criteria: [{ dimension: 'd', probes: PROBES }] })), unavailable).after(2_000), held),

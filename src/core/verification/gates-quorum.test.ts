@@ -35,7 +35,8 @@ const called = (run: Scenario) => run.owed.flatMap(effect => (effect.kind === 'c
 
 describe('several verifiers', () => {
   it('R-DWS-24 R-DWS-33: are started one by one, in their order, and work at once', () => {
-    const run = inspects(works(given(subFlow()).start({}, undefined, [three()]), 'child-1'))
+    const all = three({ quorum: { early_stop: false } })
+    const run = inspects(works(given(subFlow()).start({}, undefined, [all]), 'child-1'))
     expect(payloads(run, 'assay.verifier.began').map(({ verifier }) => verifier)).toEqual([0, 1, 2])
     expect(verifiersOwed(run).map(({ worker }) => worker)).toEqual([0])
     convenes(run)
@@ -71,22 +72,62 @@ describe('several verifiers', () => {
     expect(payloads(run, 'dws.verification.finding_issued')).toHaveLength(1)
   })
 
-  it('R-DWS-36: those whose votes can change nothing are called back, and the verdict waits for what they cost', () => {
-    const run = votes(votes(hearing(three()), 0, { spent: SPENT }), 1, { spent: SPENT })
-    expect(called(run)).toEqual([2])
-    expect(verdicts(run)).toEqual([])
-    faults(run, 2, 'cancelled', { spent: SPENT })
-    expect(payloads(run, 'assay.verifier.ended').at(-1)).toMatchObject({ vote: 'none', fault: 'not_needed' })
+  it('R-DWS-24: only as many are asked as a pass needs; who is not needed is neither started nor paid for', () => {
+    const run = votes(hearing(three()), 0, { spent: SPENT })
+    expect(running(run)).toEqual(['voted', 'running', 'idle'])
+    votes(run, 1, { spent: SPENT })
     expect(verdicts(run)).toMatchObject([{ verdict: 'pass' }])
-    expect(recordsOf(run.log)[0]!.cost).toMatchObject({ tokens: 30 })
-    expect(run.state).toMatchObject({ spend: { tokens: 30 }, verification: { tokens: 30 } })
+    expect(payloads(run, 'assay.verifier.began')).toHaveLength(2)
+    expect(recordsOf(run.log)[0]!.cost).toMatchObject({ tokens: 20 })
+    expect(run.state).toMatchObject({ spend: { tokens: 20 }, verification: { tokens: 20 } })
   })
 
-  it('a vote that comes although it is not needed any more changes nothing', () => {
-    const run = votes(votes(hearing(three()), 0), 1)
-    votes(run, 2, poor())
+  it.each([
+    ['a vote against', (run: Scenario) => votes(run, 0, poor())],
+    ['R-DWS-36: a vote that is missing', (run: Scenario) => faults(run, 0)],
+  ])('%s: the next is asked at once, while it can still decide', (_name, first) => {
+    const run = first(hearing(three()))
+    expect(verifiersOwed(run).map(({ worker }) => worker)).toEqual([2])
+    votes(votes(convenes(run), 1), 2)
     expect(verdicts(run)).toMatchObject([{ verdict: 'pass' }])
-    expect(recordsOf(run.log)[0]!.votes).toHaveLength(3)
+  })
+
+  it('R-DWS-25: who is at work when the vote is decided is heard, not called back', () => {
+    const run = votes(hearing(three({ quorum: { quorum_strategy: 'unanimous' } })), 0, poor())
+    expect(called(run)).toEqual([])
+    expect(verdicts(run)).toEqual([])
+    votes(votes(run, 1, poor()), 2, { spent: SPENT })
+    expect(verdicts(run)).toMatchObject([{ verdict: 'revise' }])
+    expect(recordsOf(run.log)[0]!.findings).toHaveLength(2)
+  })
+
+  it.each([
+    ['majority', {}, 5, 3],
+    ['majority', { min_agree: 4 }, 5, 4],
+    ['unanimous', {}, 3, 3],
+    ['any', {}, 3, 1],
+    ['any', { min_agree: 2 }, 3, 2],
+  ] as const)('R-DWS-24: %s %j of %i begins with %i', (quorum_strategy, more, verifier_count, begun) => {
+    const run = hearing(gate({ quorum: { quorum_strategy, verifier_count, ...more } }))
+    expect(running(run).filter(is => is === 'running')).toHaveLength(begun)
+  })
+
+  it('R-DWS-24: by weight: as many, in their order, as could carry it', () => {
+    const verifiers = [1, 1, 3, 1].map((weight, k) => ({ agent_id: `v${k}`, weight }))
+    const run = hearing(gate({ verifiers, quorum: { quorum_strategy: 'weighted' } }))
+    expect(running(run)).toEqual(['running', 'running', 'running', 'idle'])
+  })
+
+  it('R-DWS-36: where a probe could not find out, the rest are asked one at a time: only a vote against decides', () => {
+    const probes = [{ probe_id: 'p', type: 'equals' as const, value: true }]
+    const bound = three({ criteria: [{ dimension: 'd', probes }, { dimension: 'e' }], behaviour: { retries: 0 } })
+    const evidence = [{ probeId: 'p', dimension: 'd', outcome: 'unavailable' as const, evidence: [] }]
+    const run = inspects(works(given(subFlow()).start({}, undefined, [bound]), 'child-1', { x: 1 }), { evidence })
+    const scores = { e: 10 }
+    votes(votes(convenes(run), 0, { scores }), 1, { scores })
+    expect(running(run)).toEqual(['voted', 'voted', 'starting'])
+    votes(convenes(run), 2, { scores })
+    expect(statusOf(run.state)).toBe('waiting-approval')
   })
 
   it('early_stop false waits for all', () => {
@@ -215,8 +256,11 @@ describe('what verification costs', () => {
   it('R-DWS-28: verifiers share what is left, and what is set aside for them is nobody else’s', () => {
     const run = given(subFlow()).start({}, budget, [three()])
     inspects(works(run, 'child-1', { x: 1 }, { spent: { ...SPENT, tokens: 100 } }))
-    expect(granted(run)).toEqual([300, 300, 300])
+    expect(granted(run)).toEqual([300, 300])
     expect(owedTo(run, 'start-child')).toMatchObject({ grant: { maxTokens: 300 } })
+    // Who may yet be asked is not left without: it gets what is neither used nor set aside.
+    votes(convenes(run), 0, { ...poor(), spent: SPENT })
+    expect(granted(run)).toEqual([300, 300, 590])
   })
 
   it('R-DWS-27 R-DWS-28: two ledgers, one ceiling: every attempt counts, of both', () => {

@@ -8,11 +8,13 @@ import { attemptStanding, feedbackOf, isStuck, previousOf } from './feedback.js'
 import { type Gate, verifiersOf } from './gate.js'
 import type { Feedback, Judgement, Standing } from './judgement.js'
 import type { PassLabel } from './label.js'
+import { isLicensed } from './licence.js'
 import { RESULT_ARTIFACT, recordOf } from './record.js'
 import { canRework, maySendBack, rejectResult, requestRework } from './rework.js'
 import { type AttemptMade, boundGateAt, type VerificationAttempt } from './state.js'
 import { answersOf, judgedIn, wholeOf } from './tally.js'
 import { isSelfJudged, tellVerdict } from './verdict.js'
+import { isVote } from './vote.js'
 
 /** A judgement, and what follows from it. */
 type Rendering = {
@@ -215,13 +217,13 @@ function doubtIn(
   { active, limits }: DecisionContext,
   planNode: PlanNode,
   subject: StagedSubject,
-  { gate, licence }: VerificationAttempt,
+  gating: VerificationAttempt,
   { confidence }: Judgement,
 ): EscalationReason | undefined {
-  const { auto_commit, licence: wanted, allow_hidden, ...behaviour } = boundGateAt(active, gate).gate.gate_behaviour
+  const { auto_commit, licence, allow_hidden, ...behaviour } = boundGateAt(active, gating.gate).gate.gate_behaviour
   const { min_confidence = limits.confidence.floor } = behaviour
-  const isLicensed = licence !== undefined && licence.n >= wanted.min_n && licence.lower >= wanted.lower_bound
-  if (auto_commit === 'licensed' && !isLicensed) return 'unlicensed'
+  const votes = [...answersOf(gating.targeted ?? { verifiers: [] }), ...answersOf(gating)].filter(isVote)
+  if (auto_commit === 'licensed' && !isLicensed(licence, gating.licence, votes)) return 'unlicensed'
   // R-VERIFY-9: a critic that is not sure is looked after like an actor that is not.
   if (confidence !== undefined && confidence < min_confidence) return 'unsure'
   // What nobody may see, nobody can have judged.

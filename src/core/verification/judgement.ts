@@ -52,6 +52,8 @@ export type Vote = {
   readonly model?: string
   /** Cast in the round that judged what the targeted one had left out. */
   readonly confirming?: true
+  /** By hash: the prompt that it judged by. */
+  readonly prompt?: string
 }
 
 /** A verifier that gave no vote, and why; never its own words. */

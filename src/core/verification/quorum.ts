@@ -35,6 +35,35 @@ export function judgeVotes(
   return judgementOf(hearing, atWorst ? 'quorum' : 'no-quorum')
 }
 
+/**
+ * Who is asked next, by position. Without `early_stop` everybody is. With it only as many as a pass still needs, in their
+ * order, if all who are at work were in favour: so nobody is asked whose vote a pass does not need, and whoever is asked
+ * is heard. Where only a vote against could still change something, they are asked one at a time.
+ */
+export function seatsToAsk(
+  gate: Gate,
+  dimensions: readonly string[],
+  ballot: Ballot,
+  isAtWork: (position: number) => boolean,
+): readonly number[] {
+  const policy = gate.multi_verifier
+  const seats = seatsOf(gate, dimensions, ballot)
+  const idle = seats.flatMap(({ awaited }, position) => (awaited && !isAtWork(position) ? [position] : []))
+  if (!policy.early_stop) return idle
+  const isEnough = (asked: readonly number[]) => {
+    const hoped = new Set<Seat>()
+    seats.forEach((seat, position) => {
+      const isHopedFor = seat.vote ? isPassing(seat.vote) : isAtWork(position) || asked.includes(position)
+      if (isHopedFor) hoped.add(seat)
+    })
+    return carries(policy, seats, seat => hoped.has(seat))
+  }
+  const isAnybodyAtWork = seats.some((_, position) => isAtWork(position))
+  const least = isAnybodyAtWork ? 0 : 1
+  const most = idle.findIndex((_, n) => n >= least && isEnough(idle.slice(0, n)))
+  return most < 0 ? idle : idle.slice(0, most)
+}
+
 type Hearing = {
   readonly gate: Gate
   readonly judged: readonly Criterion[]

@@ -5,6 +5,7 @@ import type { RunBase } from '../run/state.js'
 import type { BoundGate } from './gate.js'
 import type { Fault, Feedback, Vote as Judged, ProbeResult, Standing } from './judgement.js'
 import type { PassLabel } from './label.js'
+import type { TrackRecord } from './licence.js'
 
 /** What the results of a run are held to, and what has become of them. */
 export type Gated = {
@@ -75,7 +76,7 @@ export type VerificationAttempt = {
   /** The targeted round, once what it has left out is being judged. */
   readonly targeted?: { readonly dimensions: readonly string[]; readonly verifiers: readonly VerifierState[] }
   readonly evidence: readonly ProbeResult[]
-  readonly licence?: { readonly n: number; readonly lower: number }
+  readonly licence?: TrackRecord
   readonly effectiveVotes?: number
   /** Which time verifiers are asked, and which was the first time for the present dimensions. */
   readonly round: number

@@ -6,9 +6,9 @@ import type { PlanNode } from '../workflow/plan.js'
 import { subjectOf } from './attempt.js'
 import { settledBy } from './evidence.js'
 import { type BoundGate, type Gate, verifiersOf } from './gate.js'
-import type { Fault, Judgement, Vote } from './judgement.js'
-import { confidenceOf, judgeVotes } from './quorum.js'
-import type { VerificationAttempt } from './state.js'
+import type { Ballot, Fault, Judgement, Vote } from './judgement.js'
+import { confidenceOf, judgeVotes, seatsToAsk } from './quorum.js'
+import type { VerificationAttempt, VerifierState } from './state.js'
 import { isVote } from './vote.js'
 
 /** Who gives the k-th vote, and what it weighs. */
@@ -21,14 +21,25 @@ export function verifierAt(gate: Gate, k: number): { agentId: string; weight: nu
 export const answersOf = ({ verifiers }: Pick<VerificationAttempt, 'verifiers'>): (Vote | Fault | undefined)[] =>
   verifiers.map(judge => (judge.is === 'voted' ? judge.vote : judge.is === 'faulted' ? judge.fault : undefined))
 
-/** How the vote of the present round stands. */
-export const tallyVotes = (
-  { gate }: BoundGate,
-  gating: Pick<VerificationAttempt, 'dimensions' | 'verifiers' | 'evidence'>,
-): Judgement | 'open' | 'undecided' =>
-  judgeVotes(gate, gating.dimensions, {
-    settled: settledBy(gate, gating.dimensions, gating.evidence),
-    answers: answersOf(gating),
+/** The present round. */
+type Round = Pick<VerificationAttempt, 'dimensions' | 'verifiers' | 'evidence'>
+
+const ballotOf = ({ gate }: BoundGate, gating: Round): Ballot => ({
+  settled: settledBy(gate, gating.dimensions, gating.evidence),
+  answers: answersOf(gating),
+})
+
+/** How the vote of a round stands. */
+export const tallyVotes = (bound: BoundGate, gating: Round): Judgement | 'open' | 'undecided' =>
+  judgeVotes(bound.gate, gating.dimensions, ballotOf(bound, gating))
+
+export const isAtWork = ({ is }: VerifierState): boolean => is === 'starting' || is === 'running'
+
+/** The verifiers that are to begin now, by position, while the vote is open. */
+export const verifiersToAsk = (bound: BoundGate, gating: VerificationAttempt): readonly number[] =>
+  seatsToAsk(bound.gate, gating.dimensions, ballotOf(bound, gating), k => {
+    const judge = gating.verifiers[k]
+    return judge !== undefined && isAtWork(judge)
   })
 
 /** What has been judged of this result, or is about to be. */

@@ -16,6 +16,8 @@ type Said = {
   /** A person's word in place of the verifiers', or beside it. */
   readonly by?: string
   readonly why?: Json
+  /** Why a person was asked. */
+  readonly asked?: string
   readonly isOverride?: true
   /** The host's own word, whoever was to judge. */
   readonly isHosts?: true
@@ -27,7 +29,7 @@ export function tellVerdict(
   planNode: PlanNode,
   gating: VerificationAttempt,
   verdict: 'pass' | 'fail' | 'revise',
-  { confidence, keys = [], label, by, why, isOverride, isHosts }: Said = {},
+  { confidence, keys = [], label, by, why, asked, isOverride, isHosts }: Said = {},
 ): number {
   const { gate } = boundGateAt(context.active, gating.gate)
   const { target, attempt, resultHash, subject } = gating
@@ -52,6 +54,7 @@ export function tellVerdict(
       ...(record === undefined ? {} : { record }),
       ...(by === undefined ? {} : { by }),
       ...(why === undefined ? {} : { why }),
+      ...(asked === undefined ? {} : { asked }),
     },
     cause: subject,
   })

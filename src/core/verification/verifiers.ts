@@ -11,22 +11,23 @@ import { type PlanNode, planNodeOf } from '../workflow/plan.js'
 import { askedOf } from './evidence.js'
 import type { Vote } from './judgement.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
-import { isSelf, tallyVotes, verifierAt } from './tally.js'
+import { isSelf, verifierAt, verifiersToAsk } from './tally.js'
 import { voteOf } from './vote.js'
 
-/** The verifiers of a case: runs of their own, all at work at once. */
+/** The verifiers of a case: runs of their own. */
 
-/** Those that are to be asked begin together and share what is left of the budget. */
+/** Those that are to be asked now begin together. What is left of the budget is shared with those who may yet be asked. */
 export function beginVerifiers(context: DecisionContext, planNode: PlanNode, gating: VerificationAttempt): void {
   const nodeId = planNode.node.id
-  const { gate } = boundGateAt(context.active, gating.gate)
-  const idle = gating.verifiers.flatMap(({ is }, k) => (is === 'idle' ? [k] : []))
+  const bound = boundGateAt(context.active, gating.gate)
+  const { gate } = bound
+  const idle = gating.verifiers.filter(({ is }) => is === 'idle').length
   const { attempt, round } = gating
   // Contract agents §23.2: a spent budget is a hard stop, not a judge that gives no vote.
   const short = roomFor(context.active, { tokens: 1, costNano: 1 })
   if (short !== 'yes' && short !== 'not-yet')
     return exhaust(context, nodeId, short, plus(spentBy(context.active), { tokens: 1, costNano: 1 }), gating.started)
-  for (const [i, k] of idle.entries()) {
+  for (const [i, k] of verifiersToAsk(bound, gating).entries()) {
     const { agentId, weight } = verifierAt(gate, k)
     const payload = { gateId: gate.gate_id, attempt, verifier: k, agentId, round }
     if (!gate.verifier_requirements.allow_self_verification && isSelf(context, planNode, agentId)) {
@@ -34,7 +35,7 @@ export function beginVerifiers(context: DecisionContext, planNode: PlanNode, gat
       context.emit({ type: 'assay.verifier.ended', nodeId, payload: ended, secret: { weight }, cause: gating.started })
       continue
     }
-    const grant = grantFor(context.active, idle.length - i)
+    const grant = grantFor(context.active, idle - i)
     context.emit({
       type: 'assay.verifier.began',
       nodeId,
@@ -93,19 +94,17 @@ export function verifierEnded(context: DecisionContext, input: OutcomeOf<'ChildE
   const { gating, judge, k, planNode } = meant
   const bound = boundGateAt(context.active, gating.gate)
   const { agentId, weight } = verifierAt(bound.gate, k)
-  const model = input.models?.[0]
+  const [model] = input.models ?? []
+  const [prompt] = input.prompts ?? []
+  const judgedBy = { ...(model === undefined ? {} : { model }), ...(prompt === undefined ? {} : { prompt }) }
   // Findings of both rounds of an attempt stand side by side.
   const position = k + (gating.targeted?.verifiers.length ?? 0)
-  const verifier = { agentId, weight, childRunId, position, ...(model === undefined ? {} : { model }) }
+  const verifier = { agentId, weight, childRunId, position, ...judgedBy }
   const heard = status === 'completed' ? voteIn(variables.verification) : undefined
   const asked = askedOf(bound.gate, gating.dimensions)
   const read = heard && voteOf(bound, asked, verifier, heard.result, heard.confidence)
   const vote: Vote | undefined = read?.ok ? read.vote : undefined
-  const fault = vote
-    ? undefined
-    : read && !read.ok
-      ? read.code
-      : faultOf(status, input.error, heard, tallyVotes(bound, gating) === 'open')
+  const fault = vote ? undefined : read && !read.ok ? read.code : faultOf(status, input.error, heard)
   const before = spentBy(context.active)
   const ended = context.emit({
     type: 'assay.verifier.ended',
@@ -129,8 +128,8 @@ function voteIn(said: Json | undefined): { result: Json; confidence: number | un
   return { result, confidence: typeof confidence === 'number' ? confidence : undefined }
 }
 
-const faultOf = (status: string, error: Failure | undefined, heard: unknown, isNeeded: boolean): string => {
-  if (status === 'cancelled') return isNeeded ? 'verifier_cancelled' : 'not_needed'
+const faultOf = (status: string, error: Failure | undefined, heard: unknown): string => {
+  if (status === 'cancelled') return 'verifier_cancelled'
   if (status === 'failed') return error === undefined ? 'verifier_failed' : codeOf(error)
   return heard === undefined ? 'verifier_off_schema' : 'verifier_failed'
 }

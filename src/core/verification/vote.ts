@@ -12,7 +12,7 @@ import {
   type Vote,
 } from './judgement.js'
 
-type Verifier = Pick<Vote, 'agentId' | 'weight' | 'childRunId' | 'model'> & {
+type Verifier = Pick<Vote, 'agentId' | 'weight' | 'childRunId' | 'model' | 'prompt'> & {
   /** Among the verifiers of the gate, from 0. */
   readonly position: number
 }

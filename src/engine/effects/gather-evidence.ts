@@ -9,9 +9,9 @@ export const gatherEvidence: PerformEffect<'gather-evidence'> = async (context, 
   const hidden = sameJson(result, output) ? {} : { hidden: result }
   const evidence = await context.inspector.inspect({ tenant, runId, bound, dimensions, output, ...hidden, signal })
   if (signal.aborted) return undefined
-  const { n, lower, effectiveVotes } = await context.records.standing(tenant, gateId, bound.hash)
+  const { effectiveVotes, ...licence } = await context.records.standing(tenant, gateId, bound.hash)
   const resultHash = taggedSha256OfJson('hidden' in hidden ? nameOf(runId, effect) : result)
-  const told = { nodeId, since, gateId, attempt, round, resultHash, evidence, licence: { n, lower } }
+  const told = { nodeId, since, gateId, attempt, round, resultHash, evidence, licence }
   return { input: { type: 'Inspected', ...told, ...(effectiveVotes === undefined ? {} : { effectiveVotes }) } }
 }
 

@@ -26,6 +26,10 @@ const modelsOf = ({ models }: Ended): string[] => [
   ...new Set(Object.values(models).map(({ provider, model }) => `${provider}:${model}`)),
 ]
 
+const promptsOf = ({ models }: Ended): string[] => [
+  ...new Set(Object.values(models).flatMap(({ promptHash }) => promptHash ?? [])),
+]
+
 /** What the parent is told of a child's end: of its variables only those that are mapped back. */
 export function childEndedInput(
   { nodeId, childRunId, wanted, attest }: EffectOf<'watch-child'>,
@@ -33,7 +37,7 @@ export function childEndedInput(
   plan: Pick<Plan, 'nodes'>,
 ) {
   const agents = actorsIn(plan)
-  const models = modelsOf(child)
+  const [models, prompts] = [modelsOf(child), promptsOf(child)]
   const { outcome, variables, channels, hidden } = child
   const told: [string, Json][] = []
   for (const name of outcome.status === 'completed' ? new Set(wanted) : []) {
@@ -55,6 +59,7 @@ export function childEndedInput(
     ...(child.verification ? { verification: child.verification } : {}),
     ...(agents.length > 0 ? { agents } : {}),
     ...(models.length > 0 ? { models } : {}),
+    ...(prompts.length > 0 ? { prompts } : {}),
     // R-VERIFY-19
     ...(outcome.status === 'completed' && outcome.goalSatisfied === false ? { goalSatisfied: false as const } : {}),
   }

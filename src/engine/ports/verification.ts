@@ -2,6 +2,7 @@ import type { Json } from '../../core/json.js'
 import type { Failure } from '../../core/problem.js'
 import type { BoundGate } from '../../core/verification/gate.js'
 import type { ProbeResult } from '../../core/verification/judgement.js'
+import type { TrackRecord } from '../../core/verification/licence.js'
 
 /** What work is held to: gates, intents, knowledge. */
 export interface Standards {
@@ -34,10 +35,10 @@ export interface Inspector {
 
 /** What is known of how good a gate's verifiers are, by what they said while the gate was exactly as it is. */
 export interface Records {
-  /** `n` verdicts with a known truth, the lower bound of the share that was right, and how many votes the verifiers are worth together. */
+  /** What they have shown of bad results and of good ones, and how many votes they are worth together. */
   standing(
     tenant: string,
     gateId: string,
     gateHash: string,
-  ): Promise<{ n: number; lower: number; effectiveVotes?: number }>
+  ): Promise<TrackRecord & { readonly effectiveVotes?: number }>
 }

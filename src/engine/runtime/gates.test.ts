@@ -10,7 +10,7 @@ import { settled } from '../../testing/manual-clock.js'
 import { standardsDouble } from '../../testing/verification.js'
 import { type Sketch, sketch } from '../../testing/workflow.js'
 import type { Standards } from '../ports/verification.js'
-import { readVerdictIn } from '../queries/verdicts.js'
+import { readTrialIn, readVerdictIn } from '../queries/verdicts.js'
 import type { Engine } from './engine.js'
 
 const GOOD = { scores: { correctness: 10 }, findings: [] }
@@ -74,8 +74,9 @@ describe('a licence', () => {
     }
     const verdicts = await rig.store.listVerdicts({ tenant: 't1', limit: 500 })
     expect(new Set(verdicts.map(row => row.runId)).size).toBe(forks.length + 1)
-    const records = createRecords({ store: rig.store, clock: rig.clock, readRecord: readVerdictIn(rig.store) })
-    expect(await records.standing('t1', 'g1', licensed.hash)).toMatchObject({ n: 1 })
+    const { store, clock } = rig
+    const records = createRecords({ store, clock, readRecord: readVerdictIn(store), readTrial: readTrialIn(store) })
+    expect(await records.standing('t1', 'g1', licensed.hash)).toMatchObject({ goodPassed: { n: 1 } })
   })
 })
 

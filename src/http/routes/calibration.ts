@@ -1,6 +1,7 @@
 import type { JudgedVerdict } from '../../calibration/verdicts.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { Gate } from '../../core/verification/gate.js'
+import { demandsOf, holds } from '../../core/verification/licence.js'
 import { CalibrationAnswer, CalibrationQuery, ListVerdictsAnswer, ListVerdictsQuery } from '../../wire/calibration.js'
 import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'
@@ -71,11 +72,11 @@ async function gateIn({ standards }: Edge, tenant: string, gateId: string): Prom
 
 function licenceOf(
   { gate_behaviour }: Gate,
-  { n, lower }: CalibrationAnswer['standing'],
+  { badStopped, goodPassed }: CalibrationAnswer['standing'],
 ): CalibrationAnswer['licence'] {
   const { auto_commit, licence } = gate_behaviour
-  const held = n >= licence.min_n && lower >= licence.lower_bound
-  return { required: auto_commit === 'licensed', ...licence, held }
+  const held = holds(licence, badStopped, goodPassed)
+  return { required: auto_commit === 'licensed', ...demandsOf(licence), held }
 }
 
 function render({ runId, sequence, record, verified }: JudgedVerdict) {

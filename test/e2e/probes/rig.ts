@@ -70,7 +70,7 @@ const boundGate = (criteria: readonly Criterion[], knowledge: readonly Knowledge
       rework: 'automatic',
       reverification: 'targeted',
       auto_commit: 'always',
-      licence: { min_n: 1, lower_bound: 0 },
+      licence: { bad_stopped: { min_n: 1, lower_bound: 0 }, good_passed: { min_n: 1, lower_bound: 0 } },
       confirm: 'full',
       stop_when_stuck: false,
       allow_hidden: false,

@@ -18,7 +18,7 @@ export const counts = () => ({
   'votes: pass': 0,
   'votes: fail': 0,
   'votes: none': 0,
-  'called back': 0,
+  'asked fewer than there are': 0,
   'probes failed': 0,
   'probes unavailable': 0,
   held: 0,
@@ -53,9 +53,8 @@ export function countTold(seen: Counts, log: readonly Recorded[]): void {
         if (event.payload.probesFailed > 0) seen['probes failed'] += 1
         break
       case 'assay.verifier.ended': {
-        const { vote, fault } = event.payload
+        const { vote } = event.payload
         seen[`votes: ${vote === 'conditional_pass' ? 'pass' : vote}`] += 1
-        if (fault === 'not_needed') seen['called back'] += 1
         break
       }
       case 'assay.verification.held':
@@ -65,6 +64,7 @@ export function countTold(seen: Counts, log: readonly Recorded[]): void {
         break
       case 'dws.verification.verdict_rendered':
         if (event.payload.forced) seen.forced += 1
+        if (isShort(event, log)) seen['asked fewer than there are'] += 1
         break
       case 'agent.verified':
         seen[`verdict: ${event.payload.verdict}`] += 1
@@ -102,4 +102,15 @@ export function countTold(seen: Counts, log: readonly Recorded[]): void {
         seen['runs cancelled'] += 1
     }
   }
+}
+
+/** Whether the gate came to its verdict without asking everybody it could have asked. */
+function isShort({ sequence, nodeId }: Recorded, log: readonly Recorded[]): boolean {
+  const own = log.slice(0, sequence).filter(event => event.nodeId === nodeId)
+  const from = own.findLastIndex(({ type }) => type === 'dws.verification.started')
+  const started = own[from]
+  const ended = own
+    .slice(from)
+    .flatMap(event => (event.type === 'assay.verifier.ended' ? [event.payload.verifier] : []))
+  return started?.type === 'dws.verification.started' && new Set(ended).size < started.payload.verifiers
 }
