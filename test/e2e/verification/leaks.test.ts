@@ -182,7 +182,7 @@ async function collect(): Promise<void> {
   expect(status, JSON.stringify(body)).toBe(201)
   const made = await host.call('POST', '/v1/keys', { scopes: ['runs:read'], principal: 'reader' })
   expect(made.status, JSON.stringify(made.body)).toBe(201)
-  const reader = { authorization: `Bearer ${(made.body as { key: string }).key}` }
+  const reader = { authorization: `Bearer ${(made.body as unknown as { key: string }).key}` }
   const ai = { configurable: { ai: { provider: 'local', model: 'm-1' } } }
   const again = await startRun(host, 'again', 'work', ai)
   const asked = await startRun(host, 'asked', 'please ask', ai)
