@@ -29,13 +29,13 @@ const ballotOf = ({ gate }: BoundGate, gating: VerificationAttempt): Ballot => (
 export const tallyVotes = (bound: BoundGate, gating: VerificationAttempt): Judgement | 'open' | 'undecided' =>
   judgeVotes(bound.gate, gating.dimensions, ballotOf(bound, gating))
 
-export const isAtWork = ({ is }: VerifierState): boolean => is === 'starting' || is === 'running'
+export const isJudging = ({ is }: VerifierState): boolean => is === 'starting' || is === 'running'
 
 /** The verifiers that are to begin now, by position, while the vote is open. */
 export const verifiersToAsk = (bound: BoundGate, gating: VerificationAttempt): readonly number[] =>
   seatsToAsk(bound.gate, gating.dimensions, ballotOf(bound, gating), k => {
     const judge = gating.verifiers[k]
-    return judge !== undefined && isAtWork(judge)
+    return judge !== undefined && isJudging(judge)
   })
 
 /** Whoever did the work is no judge of it, unless the gate says so (R-VERIFY-7, contract agents §29 A13). */
