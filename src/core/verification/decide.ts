@@ -61,7 +61,7 @@ import { issueVerdict } from './issue-verdict.js'
 import type { Judgement } from './judgement.js'
 import { releaseStagedResult } from './release.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
-import { isAtWork, tallyVotes, verifiersToAsk } from './tally.js'
+import { isJudging, tallyVotes, verifiersToAsk } from './tally.js'
 import { beginVerifiers } from './verifiers.js'
 
 /** What a gated node can do by itself now. */
@@ -94,7 +94,7 @@ function moveOf(state: Active, subject: StagedSubject, gating: VerificationAttem
   const isReady = verifiersToAsk(bound, gating).length > 0 && roomFor(state, { tokens: 1 }) !== 'not-yet'
   if (found === 'open') return isReady ? { do: 'ask-verifiers', gating } : undefined
   // Who is at work is heard first: what it finds belongs to the result, and what it costs is known only then.
-  if (gating.verifiers.some(isAtWork)) return undefined
+  if (gating.verifiers.some(isJudging)) return undefined
   return found === 'undecided' ? { do: 'hold', gating } : { do: 'issue-verdict', gating, subject, judgement: found }
 }
 

@@ -11,7 +11,7 @@ import { bundleOf } from './bundle.js'
 import { pendingInspection } from './decide.js'
 import { askedOf } from './evidence.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
-import { isAtWork, verifierAt } from './tally.js'
+import { isJudging, verifierAt } from './tally.js'
 
 /** The variable of such a run that holds what the verifier says. */
 const ANSWER = 'verification'
@@ -38,7 +38,7 @@ export function verificationEffects(planNode: PlanNode, node: Reviewed, state: A
  */
 function owedToJudges(planNode: PlanNode, node: Reviewed, gating: VerificationAttempt, state: Active): Effect[] {
   const { verifiers } = gating
-  if (!verifiers.some(isAtWork)) return []
+  if (!verifiers.some(isJudging)) return []
   const bound = boundGateAt(state, gating.gate)
   const nodeId = planNode.node.id
   const stopping = state.mode.kind === 'stopping'

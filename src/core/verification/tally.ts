@@ -33,13 +33,13 @@ const ballotOf = ({ gate }: BoundGate, gating: Round): Ballot => ({
 export const tallyVotes = (bound: BoundGate, gating: Round): Judgement | 'open' | 'undecided' =>
   judgeVotes(bound.gate, gating.dimensions, ballotOf(bound, gating))
 
-export const isAtWork = ({ is }: VerifierState): boolean => is === 'starting' || is === 'running'
+export const isJudging = ({ is }: VerifierState): boolean => is === 'starting' || is === 'running'
 
 /** The verifiers that are to begin now, by position, while the vote is open. */
 export const verifiersToAsk = (bound: BoundGate, gating: VerificationAttempt): readonly number[] =>
   seatsToAsk(bound.gate, gating.dimensions, ballotOf(bound, gating), k => {
     const judge = gating.verifiers[k]
-    return judge !== undefined && isAtWork(judge)
+    return judge !== undefined && isJudging(judge)
   })
 
 /** What has been judged of this result, or is about to be. */
