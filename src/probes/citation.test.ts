@@ -45,8 +45,10 @@ test("the output's own sources count where the gate says so", () => {
   }
   expect(cite(output, { path: '/answer', sources_path: '/sources' }).outcome).toBe('held')
   expect(cite(output, { path: '/answer' }).evidence).toHaveLength(4)
-  expect(detailsOf(cite(output, { path: '/answer', sources_path: '/references' }))).toBe('nothing at /references')
-  expect(detailsOf(cite(output, { path: '/text' }))).toBe('nothing at /text')
+  expect(detailsOf(cite(output, { path: '/answer', sources_path: '/references' }))).toBe(
+    'nothing at /references; the output has answer, sources',
+  )
+  expect(detailsOf(cite(output, { path: '/text' }))).toBe('nothing at /text; the output has answer, sources')
 })
 
 test("a gate's own pattern takes the place of markers, not of addresses", () => {

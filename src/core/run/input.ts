@@ -83,6 +83,8 @@ export type EffectOutcome =
       readonly evidence: readonly ProbeResult[]
       readonly licence?: { readonly n: number; readonly lower: number }
       readonly effectiveVotes?: number
+      /** The same over what the gate's `context` came to. */
+      readonly contextHash?: string
     }
   | {
       readonly type: 'ChildEnded'

@@ -85,8 +85,10 @@ export const resultOf = ({ confidence, edited }: StagedSecret) => ({
 
 function begun(
   { payload, sequence }: Of<'dws.verification.started'>,
-  { worker, gate, evidence, licence, effectiveVotes, subject }: NonNullable<Of<'dws.verification.started'>['secret']>,
+  secret: NonNullable<Of<'dws.verification.started'>['secret']>,
 ): VerificationAttempt {
+  const { worker, gate, evidence, licence, effectiveVotes, subject, context } = secret
+  const { contextHash } = payload
   return {
     started: sequence,
     gate,
@@ -101,6 +103,8 @@ function begun(
     ...(effectiveVotes === undefined ? {} : { effectiveVotes }),
     round: 1,
     verifiers: Array.from({ length: payload.verifiers }, () => IDLE),
+    ...(context ? { context } : {}),
+    ...(contextHash === undefined ? {} : { contextHash }),
   }
 }
 
@@ -133,9 +137,11 @@ function judgeAfter(
       return before.is === 'starting' ? { ...before, is: 'running', childRunId: event.payload.childRunId } : before
     case 'assay.verifier.ended': {
       const { agentId, fault = 'no_vote', childRunId } = event.payload
-      if (event.secret?.vote) return { is: 'voted', vote: event.secret.vote }
+      const { vote, weight = 1, unchecked, findings } = event.secret ?? {}
+      if (vote) return { is: 'voted', vote }
+      const said = { ...(unchecked ? { unchecked } : {}), ...(findings ? { findings } : {}) }
       const run = childRunId === undefined ? {} : { childRunId }
-      return { is: 'faulted', fault: { agentId, weight: event.secret?.weight ?? 1, code: fault, ...run } }
+      return { is: 'faulted', fault: { agentId, weight, code: fault, ...run, ...said } }
     }
   }
 }

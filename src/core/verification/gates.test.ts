@@ -86,11 +86,13 @@ describe('a gate over what a sub-workflow brings back', () => {
     expect(owed.inputs).toMatchObject({ agentId: 'assay.verifier', bundle: { output: { x: 1 }, evidence: [] } })
     expect(Object.keys(owed.inputs.bundle as JsonObject).sort()).toEqual([
       'constraints',
+      'context',
       'criteria',
       'evidence',
       'intents',
       'knowledge',
       'output',
+      'role',
     ])
   })
 

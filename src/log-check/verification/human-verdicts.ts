@@ -70,6 +70,7 @@ function reasonProblems(verification: VerificationAttempt, question: LoggedEvent
   const isFailed = verdicts.some(({ payload, sequence }) => payload.verdict === 'fail' && sequence < question.sequence)
   const holds: { readonly [reason: string]: boolean } = {
     unsettled: rendered === undefined,
+    unchecked: rendered === undefined,
     exhausted: isFailed,
     unlicensed: isPassing(rendered),
     unsure: isPassing(rendered),

@@ -1,9 +1,11 @@
 import { eachRun, type Fields, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { behindMask, isGateQuestion } from '../interrupt/questions.js'
 import { get, list, number, show, text } from '../json.js'
 import { withoutRemarks } from '../story.js'
 import {
   eventsIn,
   FINDING,
+  HELD,
   RENDERED,
   type VerificationAttempt,
   verificationAttemptOf,
@@ -66,6 +68,9 @@ function tellingProblems(run: RunLog): Problem[] {
     const next = story[place + 1]
     if (event.type === FINDING && next !== undefined && next.type !== FINDING && !isRecord(next))
       problems.push([`a finding, and then ${next.type}`, event])
+    const undecided = undecidedIn(event)
+    if (undecided !== undefined && (story[place - 1]?.payload.artifactId ?? '') !== undecided)
+      problems.push(['there is no record of what could not be checked', event])
     if (event.type !== RENDERED) return
     const record = story[place - 1]
     if (record === undefined || !isRecord(record) || record.payload.artifactId !== event.payload.resultArtifactId)
@@ -73,6 +78,13 @@ function tellingProblems(run: RunLog): Problem[] {
     else problems.push(...recordProblems(verificationAttemptOf(run, event), record))
   })
   return problems
+}
+
+/** The record that is named where nobody could decide: by the gate that goes on, or in what a person is asked. */
+function undecidedIn(event: LoggedEvent): unknown {
+  if (event.type === HELD) return event.payload.resultArtifactId
+  if (event.type !== 'interrupt.requested' || !isGateQuestion(event)) return undefined
+  return get(behindMask(event, 'data'), 'resultArtifactId')
 }
 
 const isRecord = ({ type, payload }: LoggedEvent): boolean =>
