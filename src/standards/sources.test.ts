@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Gate } from '../core/verification/gate.js'
 import { boundGate } from '../testing/gates.js'
-import { planOf, type Sketch } from '../testing/workflow.js'
+import { rulesFor } from '../testing/given-when-then.js'
+import type { Sketch } from '../testing/workflow.js'
 import { sourceProblems } from './sources.js'
 
 const agent = (agentId: string, more: object = {}) => ({ type: 'core.agent', config: { agentId, ...more } })
@@ -22,7 +23,7 @@ const flow: Sketch = {
     { name: 'key', type: 'string', sensitive: true },
   ],
 }
-const plan = planOf(flow)
+const { plan } = rulesFor(flow)
 
 type Placement = Gate['position']['placement']
 
@@ -43,7 +44,7 @@ describe('what a gate names of the run', () => {
     ['inputs.lok', 'names no variable of the workflow'],
     ['inputs.log.line', 'leads into a string'],
     ['inputs.key', 'is sensitive'],
-    ['inputs.verificationFeedback', 'said of an earlier attempt'],
+    ['inputs.verificationFeedback', 'is what was said of an earlier attempt'],
     ['nodes.nobody.output', 'names no node of the workflow'],
     ['nodes.write.output', 'is the judged work itself'],
     ['nodes.again.output', 'is the work of whoever is judged'],
