@@ -13,7 +13,7 @@ import { completeStandard } from './complete.js'
 import { gateProblems } from './gate-problems.js'
 import type { Origin } from './names.js'
 import { positionProblems } from './position.js'
-import { sourceProblems } from './sources.js'
+import { gateSourceProblems } from './gate-sources.js'
 import { eachOf, inUse, invalid, shared, unknown } from './refusals.js'
 import { knowledgeOf, type StandardsSnapshot } from './standards-snapshot.js'
 import { createStandardsCache } from './standards-cache.js'
@@ -170,7 +170,7 @@ function boundAt(gate: Gate, shelf: StandardsSnapshot, plan: Plan | undefined): 
       ? bound.missing
       : plan === undefined
         ? ['position.workflow_id: there is no such workflow']
-        : [...positionProblems(gate, plan), ...sourceProblems(gate, plan, shelf.gatesOf(gate.position.workflow_id))]
+        : [...positionProblems(gate, plan), ...gateSourceProblems(gate, plan, shelf.gatesOf(gate.position.workflow_id))]
   if ('hash' in bound && problems.length === 0) return bound
   const { workflow_id } = gate.position
   const message = `gate ${JSON.stringify(gate.gate_id)} does not fit ${JSON.stringify(workflow_id)}: ${problems[0]}; correct the gate or delete it`

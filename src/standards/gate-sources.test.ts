@@ -3,7 +3,7 @@ import type { Gate } from '../core/verification/gate.js'
 import { boundGate } from '../testing/gates.js'
 import { rulesFor } from '../testing/given-when-then.js'
 import type { Sketch } from '../testing/workflow.js'
-import { sourceProblems } from './sources.js'
+import { gateSourceProblems } from './gate-sources.js'
 
 const agent = (agentId: string, more: object = {}) => ({ type: 'core.agent', config: { agentId, ...more } })
 
@@ -29,7 +29,7 @@ type Placement = Gate['position']['placement']
 
 const problems = (more: Partial<Gate>, phase_id = 'write', placement: Placement = 'phase_exit', gates: Gate[] = []) => {
   const { gate } = boundGate({ position: { workflow_id: 'sketch', phase_id, placement }, ...more })
-  return sourceProblems(gate, plan, gates)
+  return gateSourceProblems(gate, plan, gates)
 }
 
 describe('what a gate names of the run', () => {
@@ -77,7 +77,7 @@ describe('a path of a probe', () => {
   const looking = (path: string, phase: string, placement: Placement) => {
     const probes = [{ probe_id: 'p', type: 'equals' as const, path, value: 1 }]
     const position = { workflow_id: 'sketch', phase_id: phase, placement }
-    return sourceProblems(boundGate({ position, criteria: [{ dimension: 'x', probes }] }).gate, plan, [])
+    return gateSourceProblems(boundGate({ position, criteria: [{ dimension: 'x', probes }] }).gate, plan, [])
   }
 
   it('that no result at that place can have is refused, with what is there', () => {

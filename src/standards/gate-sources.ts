@@ -11,7 +11,7 @@ import type { Plan, PlanNode } from '../core/workflow/plan.js'
  * What a gate names of the run and may not be shown, or is not there as far as the workflow tells; each names the field
  * and the fix (docs/contract/verifier-input.md). `gates`: all that stand in the workflow.
  */
-export function sourceProblems(gate: Gate, plan: Plan, gates: readonly Gate[]): string[] {
+export function gateSourceProblems(gate: Gate, plan: Plan, gates: readonly Gate[]): string[] {
   const phase = plan.nodes[plan.indexOf.get(gate.position.phase_id) ?? -1]
   if (phase === undefined) return []
   const { context = [] } = gate
