@@ -159,7 +159,7 @@ export const isRetold = ({ fork, ownFrom }: RunLog, event: LoggedEvent): boolean
   fork?.mode === 'replay' || event.sequence < ownFrom
 
 /** Whether the run was started by an engine of an earlier version of the rules; they hold for it as they were then. */
-export const isBefore = ({ started }: RunLog, version: number): boolean => Number(started.engineVersion) < version
+export const isBefore = ({ started }: RunLog, version: number): boolean => !(Number(started.engineVersion) >= version)
 
 /** A rule that looks at one run at a time. */
 export const eachRun =

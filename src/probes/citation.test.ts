@@ -45,8 +45,10 @@ test("the output's own sources count where the gate says so", () => {
   }
   expect(cite(output, { path: '/answer', sources_path: '/sources' }).outcome).toBe('held')
   expect(cite(output, { path: '/answer' }).evidence).toHaveLength(4)
-  expect(detailsOf(cite(output, { path: '/answer', sources_path: '/references' }))).toBe('nothing at /references')
-  expect(detailsOf(cite(output, { path: '/text' }))).toBe('nothing at /text')
+  expect(detailsOf(cite(output, { path: '/answer', sources_path: '/references' }))).toBe(
+    'nothing at /references; the output has answer, sources',
+  )
+  expect(detailsOf(cite(output, { path: '/text' }))).toBe('nothing at /text; the output has answer, sources')
 })
 
 test("a gate's own pattern takes the place of markers, not of addresses", () => {
@@ -65,4 +67,17 @@ test('a thousand dead citations are counted, not listed', () => {
   const { outcome, evidence } = cite(Array.from({ length: 1_000 }, (_, i) => `[s${i}]`).join(' '))
   expect([outcome, evidence.length]).toEqual(['failed', 20])
   expect(evidence.at(-1)?.detail).toBe('981 more are cited and are not among the sources')
+})
+
+test('what the gate names of the run is a source: whatever its pattern, or a word of it, finds there', () => {
+  const context = [{ ref: 'inputs.log', value: 'a1b2c3d Fix the pump\ne4f5a6b: Tidy' }]
+  const look = (text: string, more: Partial<ProbeOf<'citation'>>, given = context) => {
+    const subject = subjectOf(text, { knowledge: [], context: given })
+    return probeCitation({ probe_id: 'p', type: 'citation', sources: ['inputs.log'], ...more }, subject, meansOf())
+  }
+  const pattern = '\\b([0-9a-f]{7})\\b'
+  expect(look('Fixed in a1b2c3d and e4f5a6b.', { pattern }).outcome).toBe('held')
+  expect(look('New: badf00d, a1b2c3d.', { pattern }).evidence.map(({ ref }) => ref)).toEqual(['badf00d'])
+  expect(look('See [e4f5a6b].', {}).outcome).toBe('held')
+  expect(look('See [a1b2c3d].', {}, [])).toMatchObject({ outcome: 'unavailable', lasting: true })
 })

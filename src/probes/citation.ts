@@ -13,20 +13,26 @@ import {
   type ProbeSubject,
   probeUnavailable,
   refOf,
+  unchanging,
 } from './probe.js'
 import { isUrl, pageOf, urlsIn } from './urls.js'
 
-/** Whether everything that a text cites is there: among what the gate knows, or among the sources of the output. */
+/** Whether everything that a text cites is there: among what the gate knows, the sources of the run, or those of the output. */
 export function probeCitation(probe: ProbeOf<'citation'>, subject: ProbeSubject, { clock }: Means): ProbeFinding {
   const text = valueAt(subject.output, probe.path)
   const ref = refOf(probe)
-  if (text === undefined) return nothingAt(ref)
+  if (text === undefined) return nothingAt(ref, subject.output)
   const listed = probe.sources_path === undefined ? [] : valueAt(subject.output, probe.sources_path)
-  if (listed === undefined) return nothingAt(probe.sources_path ?? '')
+  if (listed === undefined) return nothingAt(probe.sources_path ?? '', subject.output)
+  const given = contextNamed(probe, subject)
+  if (typeof given === 'string')
+    return unchanging(given, 'the source could not be had, so nothing can be looked up in it')
   const cited = citedIn(stringsIn(text), probe.pattern, clock)
   if (typeof cited === 'string') return probeUnavailable(ref, cited)
   if (cited.size === 0) return found('failed', evidence('artifact_reference', ref, 'nothing is cited'))
-  const sources = new Set([...subject.knowledge.flatMap(namesOf), ...sourcesIn(listed)].map(nameOf))
+  const named = namesInTexts(given, probe.pattern, clock)
+  if (typeof named === 'string') return probeUnavailable(ref, named)
+  const sources = new Set([...subject.knowledge.flatMap(namesOf), ...sourcesIn(listed), ...named].map(nameOf))
   const dead = [...cited].filter(name => !sources.has(name))
   return dead.length === 0
     ? found(
@@ -34,6 +40,22 @@ export function probeCitation(probe: ProbeOf<'citation'>, subject: ProbeSubject,
         evidence('artifact_reference', ref, `${cited.size} cited, all among ${sources.size} names of sources`),
       )
     : found('failed', ...deadEvidence(dead, ref))
+}
+
+/** The values of those entries of the gate's context that the probe names; the name of one that is not there. */
+function contextNamed({ sources = [] }: ProbeOf<'citation'>, { context = [] }: ProbeSubject): readonly Json[] | string {
+  const lost = sources.find(ref => context.every(entry => entry.ref !== ref))
+  return lost ?? context.filter(({ ref }) => sources.includes(ref)).map(({ value }) => value)
+}
+
+/** In a source of the run everything may be cited that the pattern finds there, or that stands there as a word. */
+function namesInTexts(values: readonly Json[], pattern: string | undefined, clock: Clock): readonly string[] | string {
+  const texts = values.flatMap(stringsIn)
+  if (texts.length === 0) return []
+  const found = pattern === undefined ? new Set<string>() : citedIn(texts, pattern, clock)
+  if (typeof found === 'string') return found
+  const words = texts.flatMap(text => text.split(/[\s,;()[\]{}"'`<>]+/))
+  return [...values.flatMap(sourcesIn), ...found, ...words, ...words.map(word => word.replace(/[.:!?]+$/, ''))]
 }
 
 function deadEvidence(dead: readonly string[], ref: string) {

@@ -29,7 +29,7 @@ export async function probeHttp(probe: ProbeOf<'http'>, subject: ProbeSubject, m
   }
   const ref = refOf(probe)
   const urls = urlsOf(probe, subject)
-  if (urls === undefined) return nothingAt(ref)
+  if (urls === undefined) return nothingAt(ref, subject.output)
   if (urls.length === 0) return says('failed', ref, 'has no address of a web page')
   if (urls.length > MAX_URLS) return says('failed', ref, `has ${urls.length} addresses; at most ${MAX_URLS} are asked`)
   const slots = createSemaphore(AT_A_TIME)

@@ -47,8 +47,8 @@ export function createInspector({ searchPath = DEFAULT_PATH, ...deps }: Inspecto
   }
 
   return {
-    inspect({ runId, bound, dimensions, output, hidden, signal }) {
-      const shown: ProbeSubject = { output, knowledge: bound.knowledge, signal }
+    inspect({ runId, bound, dimensions, output, hidden, context = [], signal }) {
+      const shown: ProbeSubject = { output, knowledge: bound.knowledge, context, signal }
       const look = async (probe: Probe): Promise<ProbeFinding> => {
         if (hidden === undefined || LEAVES_HOST.has(probe.type)) return attempt(probe, shown, runId)
         return unquoted(await attempt(probe, { ...shown, output: hidden }, runId))
@@ -73,8 +73,9 @@ const CALLED_OFF = 'was called off'
 /** What must not be shown is not given to programs, nor to other hosts. */
 const LEAVES_HOST: ReadonlySet<Probe['type']> = new Set(['http', 'command', 'file'])
 
-const unquoted = ({ outcome, evidence }: ProbeFinding): ProbeFinding => ({
+const unquoted = ({ outcome, evidence, ...lasting }: ProbeFinding): ProbeFinding => ({
   outcome,
+  ...lasting,
   evidence: evidence.map(item => ({ ...item, detail: 'not shown, because the result holds what must not be seen' })),
 })
 

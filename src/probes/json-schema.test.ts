@@ -22,7 +22,7 @@ test('a value conforms, or the evidence says what is wrong', async () => {
   expect(result.evidence).toEqual([
     { evidence_type: 'comparison', ref: '/x', detail: 'the value must have the property "a"' },
   ])
-  expect(detailsOf(await probe(schema, {}, '/y'))).toBe('nothing at /y')
+  expect(detailsOf(await probe(schema, {}, '/y'))).toBe('nothing at /y; the output has no names')
 })
 
 test('a schema that cannot be used says nothing of the value', async () => {

@@ -18,7 +18,7 @@ export async function probeJsonSchema(
 ): Promise<ProbeFinding> {
   const value = valueAt(output, probe.path)
   const ref = refOf(probe)
-  if (value === undefined) return nothingAt(ref)
+  if (value === undefined) return nothingAt(ref, output)
   const problem = await schemas.check(probe.schema, value)
   if (problem === undefined) return found('held', evidence('comparison', ref, 'conforms to the schema'))
   // Whose fault it is: a schema that is unacceptable, or was ended because it took too long, says nothing of the value.

@@ -24,5 +24,5 @@ test('evidence has the number and the limit', () => {
     { evidence_type: 'metric', ref: '/n', detail: 'is 0.5; it must be at least 0.8' },
   ])
   const nowhere = probeNumeric({ probe_id: 'p', type: 'numeric', path: '/m' }, subjectOf({ n: 1 }))
-  expect([nowhere.outcome, detailsOf(nowhere)]).toEqual(['failed', 'nothing at /m'])
+  expect([nowhere.outcome, detailsOf(nowhere)]).toEqual(['unavailable', 'nothing at /m; the output has n'])
 })

@@ -13,7 +13,7 @@ import {
 export function probeNumeric(probe: ProbeOf<'numeric'>, { output }: ProbeSubject): ProbeFinding {
   const value = valueAt(output, probe.path)
   const ref = refOf(probe)
-  if (value === undefined) return nothingAt(ref)
+  if (value === undefined) return nothingAt(ref, output)
   const problem = problemOf(value, probe)
   return problem === undefined
     ? found('held', evidence('metric', ref, `is ${quoted(value)}, within its limits`))

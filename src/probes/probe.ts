@@ -1,11 +1,13 @@
-import type { Json } from '../core/json.js'
+import { isObject, type Json } from '../core/json.js'
 import type { Knowledge, Probe } from '../core/verification/gate.js'
+import type { ContextEntry } from '../core/verification/gate-context.js'
 import type { Evidence, ProbeResult } from '../core/verification/judgement.js'
 import type { Egress } from '../egress/egress.js'
 import type { Clock } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Semaphore } from '../timing/semaphore.js'
+import { valueAt } from './pointer.js'
 
 /** A probe of one type. */
 export type ProbeOf<T extends Probe['type']> = Extract<Probe, { readonly type: T }>
@@ -14,6 +16,8 @@ export type ProbeOf<T extends Probe['type']> = Extract<Probe, { readonly type: T
 export type ProbeSubject = {
   readonly output: Json
   readonly knowledge: readonly Knowledge[]
+  /** What the gate names of the run. */
+  readonly context?: readonly ContextEntry[]
   readonly signal: AbortSignal
 }
 
@@ -33,7 +37,7 @@ export type Means = {
 }
 
 /** What a probe found. Evidence is there in any case: a probe that holds is shown to verifiers, too (R-DWS-14). */
-export type ProbeFinding = Pick<ProbeResult, 'outcome' | 'evidence'>
+export type ProbeFinding = Pick<ProbeResult, 'outcome' | 'evidence' | 'lasting'>
 
 /** More would not be read by anybody. */
 export const MAX_EVIDENCE = 20
@@ -60,8 +64,36 @@ export const probeUnavailable = (ref: string, detail: string): ProbeFinding =>
 export const refOf = ({ probe_id, path }: { readonly probe_id: string; readonly path?: string }): string =>
   path === undefined || path === '' ? probe_id : path
 
-export const nothingAt = (path: string): ProbeFinding =>
-  found('failed', evidence('artifact_reference', path, `nothing at ${path}`))
+/**
+ * A path that leads nowhere is no fault of whoever made the output: where to look is the gate's to know. What must be
+ * there is for a `json-schema` probe over all of it to say.
+ */
+export const nothingAt = (path: string, output: Json): ProbeFinding =>
+  unchanging(path, `nothing at ${path}; ${whatIsAt(path, output)}`)
+
+/** Nothing can be said about the output, and looking again would change nothing. */
+export const unchanging = (ref: string, detail: string): ProbeFinding => ({
+  ...probeUnavailable(ref, detail),
+  lasting: true,
+})
+
+/** The names where a path ends to lead anywhere; never a value. */
+function whatIsAt(path: string, output: Json): string {
+  const steps = path.split('/')
+  const deepest = steps.map((_, k) => steps.slice(0, steps.length - k).join('/'))
+  const place = deepest.find(shorter => valueAt(output, shorter) !== undefined) ?? ''
+  const value = valueAt(output, place)
+  const names = isObject(value) ? Object.keys(value) : []
+  const what =
+    names.length > 0
+      ? names.slice(0, MOST_NAMES).join(', ')
+      : Array.isArray(value)
+        ? `${value.length} items`
+        : 'no names'
+  return `${place === '' ? 'the output' : place} has ${what}${names.length > MOST_NAMES ? ', …' : ''}`
+}
+
+const MOST_NAMES = 20
 
 /** Evidence is stored and shown: no half characters, and none that move a cursor. */
 function clip(text: string): string {

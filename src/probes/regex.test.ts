@@ -32,9 +32,10 @@ test('R-DWS-14: evidence says where, and does not repeat what was found', () => 
   ])
 })
 
-test('a path that leads nowhere fails, also where nothing must be found', () => {
+test('a path that leads nowhere finds nothing out, also where nothing must be found, and says what is there', () => {
   const result = probeRegex(probe({ absent: true, path: '/a/b' }), subjectOf({ a: 1 }))
-  expect([result.outcome, detailsOf(result)]).toEqual(['failed', 'nothing at /a/b'])
+  expect([result.outcome, detailsOf(result)]).toEqual(['unavailable', 'nothing at /a/b; /a has no names'])
+  expect(result.lasting).toBe(true)
 })
 
 test('what cannot be searched is not known, also where nothing must be found', () => {

@@ -15,7 +15,7 @@ import {
 export function probeRegex(probe: ProbeOf<'regex'>, { output }: ProbeSubject): ProbeFinding {
   const value = valueAt(output, probe.path)
   const ref = refOf(probe)
-  if (value === undefined) return nothingAt(ref)
+  if (value === undefined) return nothingAt(ref, output)
   const pattern = readPattern(probe.pattern)
   if (pattern === undefined) return probeUnavailable(probe.probe_id, 'the pattern of this probe cannot be read')
   const place = pattern.find(typeof value === 'string' ? value : JSON.stringify(value))

@@ -1,4 +1,5 @@
 import { isObject, type Json } from '../core/json.js'
+import { parseContextRef } from '../core/verification/context-ref.js'
 import {
   type Gate,
   type Licence,
@@ -15,6 +16,7 @@ import {
   distinct,
   flag,
   list,
+  matching,
   may,
   must,
   object,
@@ -120,6 +122,19 @@ const multiVerifier = object({
   early_stop: orElse(flag, true),
 })
 
+const MOST_SOURCES = 20
+
+/** One source: what the run was given, what a node came to, or an entry of the knowledge. */
+const contextEntry: Read<string> = refined(text(512), (ref, field, problems) => {
+  if (parseContextRef(ref) === undefined)
+    problems.push(
+      `${field} ${JSON.stringify(ref)} must be inputs.NAME, nodes.ID.output or knowledge:ID, the first two with a path behind if need be; nothing else of a run is shown to verifiers`,
+    )
+  return ref
+})
+
+const exitValue: Read<string> = matching(/^(variables|channels)\.[^.]+$/, 'variables.NAME or channels.NAME')
+
 const references = (least: number) => distinct(list(standardId, least, 50), id => id)
 
 const gateReader = (origin: Origin): Read<Gate> =>
@@ -134,6 +149,8 @@ const gateReader = (origin: Origin): Read<Gate> =>
       verifier_requirements: must(verifierRequirements),
       gate_behaviour: must(gateBehaviour),
       multi_verifier: may(multiVerifier),
+      context: may(distinct(list(contextEntry, 0, MOST_SOURCES), ref => ref)),
+      exit_values: may(distinct(list(exitValue, 0, MOST_SOURCES), ref => ref)),
     }),
     (taken, _field, problems) => {
       const { evaluation_criteria, verifier_requirements } = taken
@@ -141,7 +158,7 @@ const gateReader = (origin: Origin): Read<Gate> =>
       const named = verifier_requirements.verifiers.length
       const multi = { quorum_strategy: 'majority', min_agree: 1, early_stop: true, ...taken.multi_verifier } as const
       const multi_verifier = { ...multi, verifier_count: multi.verifier_count ?? (named || 1) }
-      problems.push(...quorumProblems(multi_verifier, named))
+      problems.push(...quorumProblems(multi_verifier, named), ...sourceProblems(taken))
       return { ...taken, multi_verifier }
     },
   )
@@ -161,6 +178,23 @@ function repeatedProbes(criteria: Gate['evaluation_criteria']): string[] {
         `the probe_id ${JSON.stringify(probe_id)} in criterion ${JSON.stringify(dimension)} is used twice; give each probe its own`,
       ]
     }),
+  )
+}
+
+/** What a probe looks up in must be among what the gate names, so that it is in the hash. */
+function sourceProblems({
+  evaluation_criteria,
+  context = [],
+}: Pick<Gate, 'evaluation_criteria' | 'context'>): string[] {
+  return evaluation_criteria.flatMap(({ dimension, probes }) =>
+    probes.flatMap(probe =>
+      (probe.type === 'citation' ? (probe.sources ?? []) : [])
+        .filter(ref => !context.includes(ref))
+        .map(
+          ref =>
+            `probe ${probe.probe_id} of ${dimension}: sources names ${JSON.stringify(ref)}, which is not in the gate's context; add it there`,
+        ),
+    ),
   )
 }
 

@@ -1,4 +1,5 @@
 import { type Gate, HOST_VERIFIER } from '../core/verification/gate.js'
+import { gateSourceProblems } from './gate-sources.js'
 import { positionProblems } from './position.js'
 import type { StandardsDeps } from './standards.js'
 import { missingOf, type StandardsSnapshot } from './standards-snapshot.js'
@@ -16,7 +17,7 @@ export async function gateProblems(
     ...missingOf(gate, shelf.find).map(problem => `${problem}; register it first`),
     ...(plan === undefined
       ? [`position.workflow_id: there is no workflow or agent ${JSON.stringify(workflow_id)}; register it first`]
-      : positionProblems(gate, plan)),
+      : [...positionProblems(gate, plan), ...gateSourceProblems(gate, plan, shelf.gatesOf(workflow_id))]),
   ]
   for (const [i, { agent_id }] of gate.verifier_requirements.verifiers.entries())
     if (agent_id !== HOST_VERIFIER && (await plans().named(tenant, agent_id)) === undefined)

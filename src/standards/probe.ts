@@ -136,6 +136,7 @@ const PROBES = {
     path: may(pointer),
     sources_path: may(pointer),
     pattern: may(pattern),
+    sources: may(list(text(512), 1, 20)),
   }),
 } satisfies { readonly [Type in Probe['type']]: Read<Extract<ProbeWanted, { readonly type: Type }>> }
 

@@ -1,5 +1,6 @@
 import type { Json } from '../core/json.js'
 import { present } from '../core/present.js'
+import { knowledgeIn } from '../core/verification/context-ref.js'
 import type { BoundGate, Gate, Intent, Knowledge } from '../core/verification/gate.js'
 import { isAgentId } from '../core/work-id.js'
 import { sha256OfJson } from '../digest.js'
@@ -43,7 +44,7 @@ export function standardsSnapshot(standards: readonly Standard[]): StandardsSnap
       gate,
       intents: gate.intent_refs.map(id => present(intents.get(id), `intent "${id}"`)),
       constraints: [...intents.values()].filter(intent => holdsFor(intent, gate) && mayBind(intent)),
-      knowledge: gate.knowledge_refs.map(id => present(knowledge.get(id), `knowledge "${id}"`)),
+      knowledge: knowledgeOf(gate).map(id => present(knowledge.get(id), `knowledge "${id}"`)),
     }
     return { ...parts, version: standard.version, hash: sha256OfJson(parts as unknown as Json) }
   }
@@ -59,12 +60,19 @@ export function standardsSnapshot(standards: readonly Standard[]): StandardsSnap
   }
 }
 
+/** All knowledge that a gate refers to, as what verifiers know or as a source, each once. */
+export const knowledgeOf = ({ knowledge_refs, context }: Gate): string[] => [
+  ...new Set([...knowledge_refs, ...knowledgeIn(context)]),
+]
+
 /** What a gate refers to and is not there, in words. */
-export function missingOf({ intent_refs, knowledge_refs }: Gate, find: StandardsSnapshot['find']): string[] {
+export function missingOf(gate: Gate, find: StandardsSnapshot['find']): string[] {
+  const { intent_refs, knowledge_refs, context } = gate
   const lost = (kind: StandardKind, ids: readonly string[]) => ids.filter(id => find(kind, id) === undefined)
   return [
     ...lost('intent', intent_refs).map(id => `intent_refs: there is no intent ${JSON.stringify(id)}`),
     ...lost('knowledge', knowledge_refs).map(id => `knowledge_refs: there is no knowledge entry ${JSON.stringify(id)}`),
+    ...lost('knowledge', knowledgeIn(context)).map(id => `context: there is no knowledge entry ${JSON.stringify(id)}`),
   ]
 }
 

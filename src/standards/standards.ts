@@ -1,4 +1,4 @@
-import type { Json } from '../core/json.js'
+import { isObject, type Json } from '../core/json.js'
 import { type Failure, failure } from '../core/problem.js'
 import type { BoundGate, Gate } from '../core/verification/gate.js'
 import type { Plan } from '../core/workflow/plan.js'
@@ -11,11 +11,12 @@ import type { Store } from '../engine/ports/store.js'
 import type { Standards } from '../engine/ports/verification.js'
 import { completeStandard } from './complete.js'
 import { gateProblems } from './gate-problems.js'
+import { gateSourceProblems } from './gate-sources.js'
 import type { Origin } from './names.js'
 import { positionProblems } from './position.js'
 import { eachOf, inUse, invalid, shared, unknown } from './refusals.js'
 import { createStandardsCache } from './standards-cache.js'
-import type { StandardsSnapshot } from './standards-snapshot.js'
+import { knowledgeOf, type StandardsSnapshot } from './standards-snapshot.js'
 
 export type StandardsDeps = {
   readonly store: Pick<Store, 'putStandard' | 'deleteStandard' | 'listStandards'>
@@ -103,7 +104,7 @@ const shareIn =
   async documents => {
     const problems: string[] = []
     const kept = new Set<string>()
-    for (const { file, kind, document } of ORDER.flatMap(kind => documents.filter(one => one.kind === kind))) {
+    for (const { file, kind, document } of ORDER.flatMap(kind => inOrder(documents.filter(one => one.kind === kind)))) {
       const answer = await register(null, kind, document)
       if (answer.ok) kept.add(`${kind}/${answer.value.standard.id}`)
       else if ('refusal' in answer) problems.push(...eachOf(answer.refusal).map(problem => `${file}: ${problem}`))
@@ -169,12 +170,19 @@ function boundAt(gate: Gate, shelf: StandardsSnapshot, plan: Plan | undefined): 
       ? bound.missing
       : plan === undefined
         ? ['position.workflow_id: there is no such workflow']
-        : positionProblems(gate, plan)
+        : [...positionProblems(gate, plan), ...gateSourceProblems(gate, plan, shelf.gatesOf(gate.position.workflow_id))]
   if ('hash' in bound && problems.length === 0) return bound
   const { workflow_id } = gate.position
   const message = `gate ${JSON.stringify(gate.gate_id)} does not fit ${JSON.stringify(workflow_id)}: ${problems[0]}; correct the gate or delete it`
   return failure('gate_unbound', message, { retryable: false, details: { gateId: gate.gate_id } })
 }
 
-const refersTo = ({ intent_refs, knowledge_refs }: Gate, kind: 'intent' | 'knowledge', id: string): boolean =>
-  (kind === 'intent' ? intent_refs : knowledge_refs).includes(id)
+/** A gate at the exit may name what another gate has let pass, so that one comes first. */
+const inOrder = (documents: readonly SharedDocument[]): readonly SharedDocument[] =>
+  [...documents].sort((a, b) => Number(isAtExit(a)) - Number(isAtExit(b)))
+
+const isAtExit = ({ document }: SharedDocument): boolean =>
+  isObject(document) && isObject(document.position) && document.position.placement === 'workflow_exit'
+
+const refersTo = (gate: Gate, kind: 'intent' | 'knowledge', id: string): boolean =>
+  (kind === 'intent' ? gate.intent_refs : knowledgeOf(gate)).includes(id)

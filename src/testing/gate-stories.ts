@@ -41,9 +41,10 @@ type Known = { readonly evidence?: readonly ProbeResult[]; readonly licence?: Tr
 export function inspectionOf(run: Scenario, { evidence = [], licence }: Known = {}) {
   const wanted = wantedOf(run)
   if (!wanted) throw new Error(`no evidence is wanted; owed: ${run.owed.map(({ kind }) => kind).join(', ')}`)
-  const { nodeId, since, bound, attempt, round, result } = wanted
+  const { nodeId, since, bound, attempt, round, result, context } = wanted
   const about = { nodeId, since, gateId: bound.gate.gate_id, attempt, round, resultHash: taggedSha256OfJson(result) }
-  return { type: 'Inspected' as const, ...about, evidence, ...(licence ? { licence } : {}) }
+  const hash = context.length === 0 ? {} : { contextHash: taggedSha256OfJson(context) }
+  return { type: 'Inspected' as const, ...about, evidence, ...hash, ...(licence ? { licence } : {}) }
 }
 
 export const inspects = (run: Scenario, known: Known = {}): Scenario => run.when(inspectionOf(run, known))
@@ -66,7 +67,7 @@ export const judgesOf = (run: Scenario) => {
 export type Said = {
   /** Of every dimension that is asked for. */
   readonly score?: number
-  readonly scores?: { readonly [dimension: string]: number }
+  readonly scores?: { readonly [dimension: string]: number | { readonly could_not_check: string } }
   readonly findings?: readonly Omit<Finding, 'finding_id' | 'source'>[]
   readonly confidence?: number
   readonly spent?: Spend
@@ -92,7 +93,8 @@ export function voteOf(run: Scenario, childRunId: string, { score = 10, findings
   )
   const scores = said.scores ?? Object.fromEntries((criteria.at(-1) ?? []).map(dimension => [dimension, score]))
   const { confidence, spent, model, prompt } = said
-  const verification = { result: { scores, findings }, ...(confidence === undefined ? {} : { confidence }) }
+  const told = [...findings, ...proofsOf(run, scores, findings)]
+  const verification = { result: { scores, findings: told }, ...(confidence === undefined ? {} : { confidence }) }
   return {
     type: 'ChildEnded' as const,
     nodeId,
@@ -109,6 +111,16 @@ export function voteOf(run: Scenario, childRunId: string, { score = 10, findings
 /** Where it is said what verifiers are asked. */
 const isAsking = (event: Recorded) =>
   event.type === 'dws.verification.started' || event.type === 'assay.verification.confirming'
+/** Whoever scores below a threshold says what is there: a hint for each dimension of which nothing else is found. */
+function proofsOf(run: Scenario, scores: NonNullable<Said['scores']>, findings: NonNullable<Said['findings']>) {
+  const gates = run.state.phase === 'active' ? (run.state.gated?.gates ?? []) : []
+  const criteria = gates.flatMap(({ gate }) => gate.evaluation_criteria)
+  const isShort = (dimension: string, score: unknown) =>
+    criteria.some(one => one.dimension === dimension && one.evidence_required && Number(score) < one.pass_threshold)
+  return Object.entries(scores)
+    .filter(([dimension, score]) => isShort(dimension, score) && findings.every(one => one.dimension !== dimension))
+    .map(([dimension]) => blocker(dimension, 'advisory'))
+}
 
 const nodeOf = (run: Scenario, childRunId: string): string => {
   const started = run.log.find(

@@ -2,6 +2,7 @@ import type { BoundGate } from '../core/verification/gate.js'
 import type { ModelCallRequest } from '../engine/ports/agents.js'
 import { agentsDouble, type Said } from './agents.js'
 import { engineRig, register, startRun } from './engine-rig.js'
+import { blocker } from './gate-stories.js'
 import { boundGate } from './gates.js'
 import { standardsDouble } from './verification.js'
 import type { Sketch } from './workflow.js'
@@ -44,7 +45,8 @@ export const handing: Sketch = {
 export const says = (result: unknown, more: object = {}): Said =>
   ({ said: { kind: 'answered', result, ...more } }) as Said
 
-export const score = (correctness: number): Said => says({ scores: { correctness }, findings: [] })
+export const score = (correctness: number): Said =>
+  says({ scores: { correctness }, findings: correctness < 7 ? [blocker('correctness', 'advisory')] : [] })
 
 /** Told as far as it goes. */
 export async function gatedFamily({ workflow, gate = {}, votes, answer }: FamilyStory) {

@@ -106,7 +106,10 @@ function opinion(choose: Choose): JsonObject {
   ])
   const classification = pick(choose, ['blocking', 'warning', 'advisory', undefined, undefined, undefined])
   const confidence = pick(choose, [undefined, 0.9, 0.4])
-  const findings = classification === undefined ? [] : [{ ...FINDING, classification }]
+  const found = classification === undefined ? [] : [{ ...FINDING, classification }]
+  // Most say why they score below the threshold; who does not gives no vote.
+  const why = chance(choose, 8) ? [] : Object.keys(scores).map(dimension => ({ ...FINDING, dimension }))
+  const findings = [...found, ...why.map(finding => ({ ...finding, classification: 'advisory' }))]
   return { result: { scores, findings }, ...(confidence === undefined ? {} : { confidence }) }
 }
 

@@ -23,6 +23,7 @@ export function record(more: Partial<VerificationRecord> = {}): VerificationReco
   const blocking = findings.filter(({ classification }) => classification === 'blocking').length
   const score = verdict === 'fail' ? 2 : 5
   const scores = { grounded: score }
+  const vote = verdict === 'could_not_check' ? 'fail' : verdict
   return {
     gateId: 'quality',
     gateName: 'Draft quality',
@@ -43,7 +44,7 @@ export function record(more: Partial<VerificationRecord> = {}): VerificationReco
     findings,
     evidence: [{ probeId: 'has-text', dimension: 'complete', outcome: 'held', evidence: [] }],
     votes: [
-      { agentId: 'assay.verifier', weight: 1, scores, findings, verdict, confidence: 0.9, childRunId: 'judge-1' },
+      { agentId: 'assay.verifier', weight: 1, scores, findings, verdict: vote, confidence: 0.9, childRunId: 'judge-1' },
     ],
     faults: [{ agentId: 'local.second', weight: 1, code: 'verifier_off_schema' }],
     quorum: { votes: 1, passVotes: verdict === 'fail' ? 0 : 1, needed: 1 },

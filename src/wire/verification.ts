@@ -72,7 +72,9 @@ const SUMMARY = {
   nodeId: Type.String(),
   workerId: Type.Optional(Type.String()),
   target: Type.String(),
-  verdict: OneOf(DWS_VERDICTS),
+  verdict: OneOf([...DWS_VERDICTS, 'could_not_check'], {
+    description: 'could_not_check where nobody could decide: there is no verdict',
+  }),
   outcome: OneOf([...VERDICTS, 'none'], { description: 'What the run goes by; none where the gate does not block' }),
   scores: Type.Record(Type.String(), Type.Number()),
   confidence: Type.Optional(Share),
@@ -111,6 +113,10 @@ const FindingDoc = Type.Object({
 })
 export type FindingDoc = Static<typeof FindingDoc>
 
+const Uncheckeds = Type.Array(Type.Object({ dimension: Type.String(), reason: Type.String() }), {
+  description: 'What could not be judged, and why',
+})
+
 const Scores = Type.Record(Type.String(), Type.Number())
 
 export const VerificationAnswer = Type.Object({
@@ -128,6 +134,12 @@ export const VerificationAnswer = Type.Object({
       pass_threshold: Type.Number(),
       passed: Type.Boolean(),
       settledBy: OneOf(['probes', 'verifiers', 'earlier']),
+      outcome: Type.Optional(OneOf(['passed', 'failed', 'could_not_check'])),
+      evidenceFrom: Type.Optional(
+        Type.Array(Type.String(), {
+          description: 'What the gate binds it to: probe:ID, or verifier:AGENT with the sources it was shown',
+        }),
+      ),
     }),
   ),
   findings: Type.Array(FindingDoc),
@@ -150,6 +162,7 @@ export const VerificationAnswer = Type.Object({
       confidence: Type.Optional(Share),
       childRunId: RunId,
       model: Type.Optional(Type.String()),
+      unchecked: Type.Optional(Uncheckeds),
     }),
   ),
   faults: Type.Array(
@@ -158,6 +171,8 @@ export const VerificationAnswer = Type.Object({
       weight: Type.Number(),
       code: Type.String(),
       childRunId: Type.Optional(RunId),
+      unchecked: Type.Optional(Uncheckeds),
+      findings: Type.Optional(Type.Array(FindingDoc)),
     }),
     { description: 'Verifiers that gave no vote' },
   ),
@@ -189,5 +204,13 @@ export const VerificationAnswer = Type.Object({
       { description: 'What the worker was told when its result was sent back' },
     ),
   ),
+  role: Type.Optional(Type.String({ description: 'As what its verifiers judged' })),
+  context: Type.Optional(
+    Type.Array(Type.Object({ ref: Type.String(), value: Type.Unknown() }), {
+      description: 'What of the run the verifiers were shown besides the work',
+    }),
+  ),
+  contextHash: Type.Optional(Type.String({ description: 'The verdict holds against sources with this hash' })),
+  unchecked: Type.Optional(Uncheckeds),
 })
 export type VerificationAnswer = Static<typeof VerificationAnswer>

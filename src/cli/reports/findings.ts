@@ -38,12 +38,17 @@ export function latestOf(rows: readonly VerificationRow[]): readonly Verificatio
 export function attemptLines(one: Verification): string[] {
   const outcome = one.outcome === 'none' ? '' : ` → ${one.outcome}`
   const title = `${one.gateName} attempt ${one.attempt} at ${workOf(one)}: ${one.verdict}${outcome} (${one.label})`
-  return [pc.bold(printable(title)), ...criteriaLines(one), ...one.findings.flatMap(findingLines)]
+  const unchecked = (one.unchecked ?? []).map(
+    ({ dimension, reason }) => `  ${pc.yellow('could not check')} ${printable(`${dimension}: ${reason}`)}`,
+  )
+  return [pc.bold(printable(title)), ...criteriaLines(one), ...unchecked, ...one.findings.flatMap(findingLines)]
 }
 
 const criteriaLines = ({ criteria }: Verification): string[] =>
-  criteria.map(({ dimension, score, pass_threshold, passed, settledBy }) => {
+  criteria.map(({ dimension, score, pass_threshold, passed, settledBy, outcome }) => {
     const reached = score === undefined ? '' : ` ${score} of at least ${pass_threshold}`
+    if (outcome === 'could_not_check')
+      return `  ${pc.yellow('?')} ${printable(dimension)}${pc.dim(` could not be checked by ${settledBy}`)}`
     return `  ${passed ? pc.green('✓') : pc.red('✗')} ${printable(dimension)}${reached}${pc.dim(` by ${settledBy}`)}`
   })
 
@@ -61,10 +66,14 @@ function findingLines(finding: Verification['findings'][number]): string[] {
 }
 
 /** Who judged and how, for whoever looks into one attempt. */
-export function judgedLines({ votes, faults, evidence, quorum, person, cost, confidence }: Verification): string[] {
+export function judgedLines(one: Verification): string[] {
+  const { votes, faults, evidence, quorum, person, cost, confidence, role, context = [], contextHash } = one
   const sure = (share: number | undefined) => (share === undefined ? '' : `, confidence ${share}`)
   return [
     ...evidence.map(({ probeId, dimension, outcome }) => `probe    ${probeId} (${dimension}) ${outcome}`),
+    ...context.map(({ ref }) => `source   ${ref}`),
+    ...(contextHash === undefined ? [] : [`sources  ${contextHash}`]),
+    ...(role === undefined || role === 'verifier' ? [] : [`role     ${role}`]),
     ...votes.map(
       vote =>
         `vote     ${vote.agentId} ${vote.verdict}${sure(vote.confidence)}${vote.model === undefined ? '' : `, ${vote.model}`}, run ${vote.childRunId}`,

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../json.js'
 import { failure } from '../problem.js'
 import { compromised, gatesAt, placeOf } from '../verification/attempt.js'
+import { FEEDBACK_INPUT } from '../verification/feedback.js'
 import type { BoundGate } from '../verification/gate.js'
 import { isWhole } from '../verification/label.js'
 import { boundGateAt } from '../verification/state.js'
@@ -8,13 +9,14 @@ import type { PlanNode } from '../workflow/plan.js'
 import type { DecisionContext } from './decision-context.js'
 import type { Against, StopRequested } from './events.js'
 import { MASK, maskOutputs } from './redaction.js'
-import { type NodeState, nodeAt, type RunBase } from './state.js'
+import { type Active, type NodeState, nodeAt, type RunBase } from './state.js'
 import { stop } from './stop.js'
 import { atWork } from './waiting.js'
 
 /**
  * Nothing is left to do: the run ends with its outputs, once the gates at its exit have let pass what it leaves behind.
- * That is its variables and channels, too: a parent takes its results from there.
+ * That is its outputs and what those gates name of its variables and channels, from which a parent may take its results;
+ * nothing else of the run is any verifier's business (R-DWS-9).
  */
 export function leave(context: DecisionContext): void {
   const outputs = outputsOf(context)
@@ -22,8 +24,6 @@ export function leave(context: DecisionContext): void {
   if (first === undefined) return completeRun(context, outputs)
   const idle = unworked(context)
   if (idle !== undefined) return stop(context, idle)
-  const { variables, channels, hidden } = context.active
-  const written = Object.keys(channels).length > 0 ? { channels: shownOf(channels, hidden.channels) } : {}
   const last = context.active.next - 1
   const { target, sequence } = context.active.gated?.latest ?? { target: `${context.runId}:${last}`, sequence: last }
   const nodeId = boundGateAt(context.active, first).gate.position.phase_id
@@ -31,13 +31,22 @@ export function leave(context: DecisionContext): void {
     type: 'assay.result.staged',
     nodeId,
     payload: { nodeId, point: 'run', targetRef: target },
-    secret: { result: { outputs, variables: shownOf(variables, hidden.variables), ...written }, subject: sequence },
+    secret: { result: { outputs, ...namedByGates(context.active) }, subject: sequence },
     cause: last,
   })
 }
 
-const shownOf = (values: JsonObject, hidden: readonly string[]): JsonObject =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, hidden.includes(name) ? MASK : value]))
+/** What the gates at the exit judge besides the outputs, as readers may see it. */
+function namedByGates(state: Active): JsonObject {
+  const named = gatesAt(state, '', { point: 'run' }).flatMap(index => boundGateAt(state, index).gate.exit_values ?? [])
+  const taken = (['variables', 'channels'] as const).flatMap(kind => {
+    const names = named.flatMap(ref => (ref.startsWith(`${kind}.`) ? [ref.slice(kind.length + 1)] : []))
+    const values = Object.entries(state[kind]).filter(([name]) => names.includes(name) && name !== FEEDBACK_INPUT)
+    const shown = values.map(([name, value]) => [name, state.hidden[kind].includes(name) ? MASK : value])
+    return shown.length === 0 ? [] : [[kind, Object.fromEntries(shown)] as const]
+  })
+  return Object.fromEntries(taken)
+}
 
 /** Work was sent back and nobody has taken it up: to judge what is there again would be to judge nothing. */
 function unworked({ plan, active }: DecisionContext): Extract<StopRequested, { outcome: 'failed' }> | undefined {

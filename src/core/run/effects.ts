@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../json.js'
 import type { Fork } from '../replay/events.js'
 import { verificationEffects } from '../verification/effects.js'
 import type { BoundGate } from '../verification/gate.js'
+import type { ContextEntry } from '../verification/gate-context.js'
 import type { Feedback } from '../verification/judgement.js'
 import { type PlanNode, planNodeAt } from '../workflow/plan.js'
 import type { Rules } from './decide.js'
@@ -76,6 +77,8 @@ export type Effect =
       readonly result: Json
       /** The same as it may be shown. */
       readonly output: Json
+      /** What the gate's `context` came to; empty where it names nothing, or came to nothing. */
+      readonly context: readonly ContextEntry[]
     }
   | {
       readonly kind: 'call-provider'
@@ -158,13 +161,16 @@ function owedTo(rules: Pick<Rules, 'plan'>, state: Active, planNode: PlanNode, n
     case 'person':
       return []
     case 'workers':
-      return [...verificationEffects(planNode, node, state), ...handoffEffects(rules, planNode, node, state)]
+      return [
+        ...verificationEffects(rules.plan, planNode, node, state),
+        ...handoffEffects(rules, planNode, node, state),
+      ]
     case 'brief':
       return [prepareAgentEffect(rules.plan, state, planNode, node)]
     case 'agent':
       return invocationEffects(state, planNode, node)
     case 'gate':
-      return verificationEffects(planNode, node, state)
+      return verificationEffects(rules.plan, planNode, node, state)
   }
 }
 

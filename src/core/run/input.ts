@@ -86,6 +86,8 @@ export type EffectOutcome =
       readonly evidence: readonly ProbeResult[]
       readonly licence?: TrackRecord
       readonly effectiveVotes?: number
+      /** The same over what the gate's `context` came to. */
+      readonly contextHash?: string
     }
   | {
       readonly type: 'ChildEnded'

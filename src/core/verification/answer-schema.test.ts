@@ -13,6 +13,8 @@ const GATE = gate([
 ])
 const VERIFIER = { agentId: 'a.b', weight: 1, childRunId: 'c', position: 0 }
 
+const LENIENT = gate([criterion('correctness'), criterion('quality', { evidence_required: false })])
+
 describe('the schema of a verifier’s answer', () => {
   it('R-DWS-13 to 15: asks for a score of each dimension that is judged, and for findings about any', () => {
     const schema = answerSchema(GATE, ['quality', 'format'])
@@ -23,7 +25,14 @@ describe('the schema of a verifier’s answer', () => {
         scores: {
           required: ['quality'],
           additionalProperties: false,
-          properties: { quality: { type: 'integer', minimum: 1, maximum: 5 } },
+          properties: {
+            quality: {
+              anyOf: [
+                { type: 'integer', minimum: 1, maximum: 5 },
+                { required: ['could_not_check'], additionalProperties: false },
+              ],
+            },
+          },
         },
         findings: { maxItems: ANSWER_LIMITS.findings, items: { properties: { evidence: { minItems: 1 } } } },
       },
@@ -31,18 +40,30 @@ describe('the schema of a verifier’s answer', () => {
     expect(JSON.stringify(schema)).toContain('["correctness","quality","format"]')
   })
 
+  it('DWS Spec 8 §2: asks for evidence where the criterion does', () => {
+    const fits = new Ajv2020().compile(answerSchema(LENIENT, ['correctness']))
+    const about = (dimension: string) =>
+      fits({
+        scores: { correctness: 1 },
+        findings: [{ dimension, classification: 'warning', description: 'x', evidence: [] }],
+      })
+    expect([about('quality'), about('correctness')]).toEqual([true, false])
+  })
+
   it('R-DWS-36: what fits it is a vote, and nothing else is', () => {
     const fits = new Ajv2020().compile(answerSchema(GATE, ['correctness', 'quality', 'format']))
-    const seen = { votes: 0, faults: 0 }
+    const seen = { votes: 0, faults: 0, unchecked: 0 }
     fc.assert(
       fc.property(answer, said => {
-        const { ok } = voteOf(bound(GATE), ['correctness', 'quality', 'format'], VERIFIER, said, undefined)
-        seen[ok ? 'votes' : 'faults'] += 1
-        expect(ok).toBe(fits(said))
+        const heard = voteOf(bound(GATE), ['correctness', 'quality', 'format'], VERIFIER, said, undefined)
+        const code = heard.ok ? 'vote' : heard.code
+        seen[heard.ok ? 'votes' : code === 'could_not_check' ? 'unchecked' : 'faults'] += 1
+        // Only what a score and a finding say together no schema can tell.
+        expect(code !== 'verifier_off_schema').toBe(fits(said))
       }),
       { numRuns: 500 },
     )
-    expect(Math.min(seen.votes, seen.faults)).toBeGreaterThan(20)
+    expect(Math.min(seen.votes, seen.faults, seen.unchecked)).toBeGreaterThan(20)
   })
 })
 
@@ -60,6 +81,8 @@ const object = (fields: { readonly [name: string]: fc.Arbitrary<Json> }): fc.Arb
 
 const text = (most: number) =>
   mostly(fc.constantFrom('words', '😀'.repeat(most), ' x '), '', ' ', 'x'.repeat(most + 1), '😀'.repeat(most + 1))
+
+const UNSEEN = { could_not_check: 'words' }
 
 const finding = object({
   dimension: mostly(fc.constantFrom('correctness', 'quality', 'format'), 'style', 'constructor'),
@@ -81,8 +104,8 @@ const finding = object({
 
 const answer = object({
   scores: object({
-    correctness: mostly(fc.constantFrom(0, 0.5, 1), -0.1, 1.1, '1'),
-    quality: mostly(fc.constantFrom(1, 3, 5), 0, 6, 2.5, true),
+    correctness: mostly(fc.constantFrom<Json>(0, 0.5, 1, UNSEEN), -0.1, 1.1, '1'),
+    quality: mostly(fc.constantFrom<Json>(1, 3, 5, UNSEEN), 0, 6, 2.5, { could_not_check: '' }, { score: 3 }),
   }),
   findings: mostly(fc.array(finding, { maxLength: 2 }), {}, 'none'),
 })

@@ -14,19 +14,38 @@ export function answerSchema(gate: Gate, dimensions: readonly string[]): JsonObj
   return closed({ scores: closed(scores), findings: list(finding(gate), 0, ANSWER_LIMITS.findings) })
 }
 
+/** Every criterion that is asked for is in the answer: with a score, or with why it has none. */
 const score = ({ min, max, type }: Scale): JsonObject => ({
-  type: type === 'integer' ? 'integer' : 'number',
-  minimum: min,
-  maximum: max,
+  anyOf: [
+    { type: type === 'integer' ? 'integer' : 'number', minimum: min, maximum: max },
+    closed({ could_not_check: text(ANSWER_LIMITS.text) }),
+  ],
 })
 
-const finding = (gate: Gate): JsonObject =>
+/** Evidence is asked for where the criterion does. */
+function finding({ evaluation_criteria }: Gate): JsonObject {
+  const forms = [true, false].flatMap(isRequired => {
+    const keys = evaluation_criteria.filter(({ evidence_required }) => evidence_required === isRequired)
+    return keys.length === 0
+      ? []
+      : [
+          findingAbout(
+            keys.map(({ dimension }) => dimension),
+            isRequired ? 1 : 0,
+          ),
+        ]
+  })
+  const [only, ...others] = forms
+  return only !== undefined && others.length === 0 ? only : { anyOf: forms }
+}
+
+const findingAbout = (dimensions: readonly string[], leastEvidence: number): JsonObject =>
   closed(
     {
-      dimension: { enum: gate.evaluation_criteria.map(({ dimension }) => dimension) },
+      dimension: { enum: dimensions },
       classification: { enum: CLASSIFICATIONS },
       description: text(ANSWER_LIMITS.text),
-      evidence: list(evidence(), 1, ANSWER_LIMITS.evidence),
+      evidence: list(evidence(), leastEvidence, ANSWER_LIMITS.evidence),
     },
     { recommendation: text(ANSWER_LIMITS.text) },
   )

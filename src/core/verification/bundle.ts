@@ -1,5 +1,6 @@
 import type { Json } from '../json.js'
 import type { BoundGate, Criterion, Intent, Knowledge } from './gate.js'
+import type { ContextEntry } from './gate-context.js'
 import type { ProbeResult } from './judgement.js'
 
 /**
@@ -12,7 +13,14 @@ export type Bundle = {
   readonly constraints: readonly Pick<Intent, 'intent_id' | 'title' | 'statement'>[]
   readonly knowledge: readonly Knowledge[]
   readonly evidence: readonly ProbeResult[]
-  readonly criteria: readonly Pick<Criterion, 'dimension' | 'description' | 'scale' | 'pass_threshold'>[]
+  readonly criteria: readonly Pick<
+    Criterion,
+    'dimension' | 'description' | 'scale' | 'pass_threshold' | 'evidence_required'
+  >[]
+  /** What the gate names of the run to hold the output against: given by the run, not by whoever is judged. */
+  readonly context: readonly ContextEntry[]
+  /** As what it judges: the gate's `verifier_requirements.role`. */
+  readonly role: string
 }
 
 /** `dimensions`: the criteria that are judged this time. */
@@ -21,8 +29,10 @@ export function bundleOf(
   dimensions: readonly string[],
   output: Json,
   evidence: readonly ProbeResult[],
+  context: readonly ContextEntry[] = [],
 ): Bundle {
   const asked = gate.evaluation_criteria.filter(({ dimension }) => dimensions.includes(dimension))
+  const isReferred = ({ entry_id }: Knowledge) => gate.knowledge_refs.includes(entry_id)
   return {
     output,
     intents: intents.map(({ intent_id, type, title, statement, success_criteria }) => ({
@@ -33,18 +43,22 @@ export function bundleOf(
       success_criteria,
     })),
     constraints: constraints.map(({ intent_id, title, statement }) => ({ intent_id, title, statement })),
-    knowledge: knowledge.map(({ entry_id, title, text, url }) => ({
+    // What stands among the sources is not said twice.
+    knowledge: knowledge.filter(isReferred).map(({ entry_id, title, text, url }) => ({
       entry_id,
       title,
       text,
       ...(url === undefined ? {} : { url }),
     })),
     evidence,
-    criteria: asked.map(({ dimension, description, scale, pass_threshold }) => ({
+    criteria: asked.map(({ dimension, description, scale, pass_threshold, evidence_required }) => ({
       dimension,
       ...(description === undefined ? {} : { description }),
       scale,
       pass_threshold,
+      evidence_required,
     })),
+    context: context.map(({ ref, value }) => ({ ref, value })),
+    role: gate.verifier_requirements.role,
   }
 }

@@ -57,11 +57,13 @@ import { requestApproval } from './escalate.js'
 import type { VerificationHeld } from './events.js'
 import { askedOf, settledBy } from './evidence.js'
 import { type BoundGate, verifiersOf } from './gate.js'
+import { type ContextTaken, takeContext } from './gate-context.js'
 import { issueVerdict } from './issue-verdict.js'
-import type { Judgement } from './judgement.js'
+import type { Judgement, ProbeResult } from './judgement.js'
 import { releaseStagedResult } from './release.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
 import { isJudging, tallyVotes, verifiersToAsk } from './tally.js'
+import { tellUnchecked, uncheckedIn } from './unchecked.js'
 import { beginVerifiers } from './verifiers.js'
 
 /** What a gated node can do by itself now. */
@@ -125,9 +127,12 @@ function hold(context: DecisionContext, planNode: PlanNode, gating: Verification
   const isPassing = verifiers.some(judge => judge.is === 'faulted' && !LASTING.has(judge.fault.code))
   if (round - firstRound < retries && isPassing) return tellHeld(context, planNode, told, retry_delay_ms)
   const isTrial = subjectOf(nodeAt(context.active, planNode.index))?.point === 'none'
+  if (isTrial) return requestApproval(context, planNode, 'unsettled')
+  const resultArtifactId = tellUnchecked(context, planNode, gating)
+  const reason = uncheckedIn(gate, gating).length > 0 ? 'unchecked' : 'unsettled'
+  if (blocking) return requestApproval(context, planNode, reason, { resultArtifactId })
   // Contract agents §29 A32: what does not block does not wait for a person either.
-  if (blocking || isTrial) return requestApproval(context, planNode, 'unsettled')
-  tellHeld(context, planNode, { ...told, proceeds: true }, 0)
+  tellHeld(context, planNode, { ...told, proceeds: true, resultArtifactId }, 0)
 }
 
 /** Why a verifier gives no vote that will be so the next time, too. */
@@ -137,6 +142,11 @@ const LASTING: ReadonlySet<string> = new Set([
   'recursion_limit_exceeded',
   'budget_model_denied',
   'prompt_variable_unresolved',
+  'could_not_check',
+  'context_missing',
+  'context_hidden',
+  'context_own_work',
+  'context_too_large',
 ])
 
 function tellHeld(
@@ -193,11 +203,12 @@ export function inspected(context: DecisionContext, planNode: PlanNode, input: O
   const { gate_id, gate_behaviour, position } = bound.gate
   const settled = settledBy(bound.gate, dimensions, input.evidence)
   const { retries, retry_delay_ms } = gate_behaviour
-  if (settled.unavailable.length > 0 && round <= retries) {
+  if (round <= retries && isWorthAsking(settled.unavailable, input.evidence)) {
     const told = { gateId: gate_id, attempt, round, votes: 0, faults: settled.unavailable.length }
     return tellHeld(context, planNode, told, retry_delay_ms)
   }
   const { evidence, resultHash, licence, effectiveVotes } = input
+  const taken = contextGiven(context, planNode, wanted, input.contextHash)
   const asked = askedOf(bound.gate, dimensions)
   const isTrial = subject.point === 'none'
   context.emit({
@@ -219,6 +230,7 @@ export function inspected(context: DecisionContext, planNode: PlanNode, input: O
       probesFailed: evidence.filter(({ outcome }) => outcome === 'failed').length,
       // A criterion that evidence settles needs no model.
       verifiers: asked.length === 0 ? 0 : verifiersOf(bound.gate).length,
+      ...(taken?.ok && input.contextHash !== undefined ? { contextHash: input.contextHash } : {}),
     },
     secret: {
       ...(subject.worker === undefined ? {} : { worker: subject.worker }),
@@ -227,9 +239,30 @@ export function inspected(context: DecisionContext, planNode: PlanNode, input: O
       ...(licence ? { licence } : {}),
       ...(effectiveVotes === undefined ? {} : { effectiveVotes }),
       subject: subject.sequence,
+      ...(taken ? { context: taken } : {}),
     },
     cause: subject.sequence,
   })
+}
+
+/** Whether a probe may find out the next time what it could not find out now. */
+const isWorthAsking = (unavailable: readonly string[], evidence: readonly ProbeResult[]): boolean =>
+  evidence.some(
+    ({ dimension, outcome, lasting }) => outcome === 'unavailable' && !lasting && unavailable.includes(dimension),
+  ) || unavailable.some(dimension => !evidence.some(result => result.dimension === dimension))
+
+/** What the verifiers of this attempt are given, which is what was hashed; a value that was hidden since is not. */
+function contextGiven(
+  { plan, active: state }: DecisionContext,
+  { index }: PlanNode,
+  { bound, subject }: PendingInspection,
+  contextHash: string | undefined,
+): ContextTaken | undefined {
+  const node = reviewed(nodeAt(state, index))
+  const taken = node && takeContext({ plan, state, bound, node, subject })
+  if (!taken?.ok || contextHash !== undefined) return taken
+  const ref = (bound.gate.context ?? []).join(', ')
+  return { ok: false, problem: { code: 'context_hidden', ref, reason: `${ref} held what must not be seen` } }
 }
 
 const isMeant = ({ bound, attempt, round, subject }: PendingInspection, input: OutcomeOf<'Inspected'>): boolean =>

@@ -4,12 +4,13 @@ import type { Effect } from '../run/effects.js'
 import type { Active } from '../run/state.js'
 import { gatingIn, type Reviewed } from '../run/waiting.js'
 import { VERIFIER_WORKFLOW } from '../workflow/nodes/verify.js'
-import type { PlanNode } from '../workflow/plan.js'
+import type { Plan, PlanNode } from '../workflow/plan.js'
 import { answerSchema } from './answer-schema.js'
 import { shownResult, subjectOf } from './attempt.js'
 import { bundleOf } from './bundle.js'
 import { pendingInspection } from './decide.js'
 import { askedOf } from './evidence.js'
+import { takeContext } from './gate-context.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
 import { isJudging, verifierAt } from './tally.js'
 
@@ -17,7 +18,7 @@ import { isJudging, verifierAt } from './tally.js'
 const ANSWER = 'verification'
 
 /** What the world owes a gate: evidence first, then the runs of its verifiers. */
-export function verificationEffects(planNode: PlanNode, node: Reviewed, state: Active): Effect[] {
+export function verificationEffects(plan: Plan, planNode: PlanNode, node: Reviewed, state: Active): Effect[] {
   const gating = gatingIn(node)
   if (gating) return owedToJudges(planNode, node, gating, state)
   const nodeId = planNode.node.id
@@ -29,7 +30,9 @@ export function verificationEffects(planNode: PlanNode, node: Reviewed, state: A
   const { result, sequence: since } = subject
   // What the host checks by itself is checked every time, also what a confirming round may have to see.
   const dimensions = bound.gate.evaluation_criteria.map(({ dimension }) => dimension)
-  return [{ kind: 'gather-evidence', nodeId, since, bound, attempt, round, dimensions, result, output }]
+  const taken = takeContext({ plan, state, bound, node, subject })
+  const context = taken?.ok ? taken.entries : []
+  return [{ kind: 'gather-evidence', nodeId, since, bound, attempt, round, dimensions, result, output, context }]
 }
 
 /**
@@ -70,14 +73,15 @@ function owedToJudges(planNode: PlanNode, node: Reviewed, gating: VerificationAt
 function givenTo(
   planNode: PlanNode,
   node: Reviewed,
-  { gate: index, dimensions, evidence }: VerificationAttempt,
+  { gate: index, dimensions, evidence, context }: VerificationAttempt,
   state: Active,
   k: number,
 ) {
   const bound = boundGateAt(state, index)
   const asked = askedOf(bound.gate, dimensions)
   const subject = present(subjectOf(node), 'result before the gate')
-  const bundle = bundleOf(bound, asked, shownResult(state, planNode, subject), evidence)
+  const output = shownResult(state, planNode, subject)
+  const bundle = bundleOf(bound, asked, output, evidence, context?.ok ? context.entries : [])
   const { agentId } = verifierAt(bound.gate, k)
   // R-SEC-1: the log of its run, which more people may read than may read artifacts, tells who judges and nothing else.
   return {

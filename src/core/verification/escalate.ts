@@ -12,10 +12,11 @@ import { settleTrial } from './release.js'
 import { canRework, maySendBack, rejectResult, requestRework } from './rework.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
 import { judgedIn, tallyVotes, wholeOf } from './tally.js'
+import { uncheckedIn } from './unchecked.js'
 import { tellVerdict } from './verdict.js'
 
 /** Why a person is asked: nobody could judge, the attempts are used up, or a pass alone is not enough. */
-export type EscalationReason = 'unsettled' | 'exhausted' | 'unlicensed' | 'unsure' | 'unseen'
+export type EscalationReason = 'unsettled' | 'exhausted' | 'unlicensed' | 'unsure' | 'unseen' | 'unchecked'
 
 const TITLES: { readonly [Reason in EscalationReason]: string } = {
   unsettled: 'Nobody could judge this result. Merge it all the same?',
@@ -23,10 +24,17 @@ const TITLES: { readonly [Reason in EscalationReason]: string } = {
   unlicensed: 'This result has passed. Its verifiers have no licence yet: merge it?',
   unsure: 'This result has passed, and its verifiers are not sure. Merge it?',
   unseen: 'This result has passed, and holds what its verifiers could not see. Merge it?',
+  unchecked: 'Not all that this result is held to could be checked. Merge it all the same?',
 }
 
 /** R-DWS-36, R-SEC-1, `on_fail: escalate`, `auto_commit: licensed`: fail closed, and say what it is about. */
-export function requestApproval(context: DecisionContext, planNode: PlanNode, reason: EscalationReason): void {
+export function requestApproval(
+  context: DecisionContext,
+  planNode: PlanNode,
+  reason: EscalationReason,
+  /** The record of what could not be checked, where there is no verdict. */
+  record: { readonly resultArtifactId?: string } = {},
+): void {
   const node = nodeAt(context.active, planNode.index)
   const subject = subjectOf(node)
   const gating = gatingIn(node)
@@ -42,6 +50,7 @@ export function requestApproval(context: DecisionContext, planNode: PlanNode, re
     usedOf(made) < max_attempts && canRework(context.plan, nodeId, gate, subject) && maySendBack(context, gate, subject)
   const found = tallyVotes(bound, gating)
   const findings = typeof found === 'string' ? [] : wholeOf(bound, gating, found).findings
+  const unchecked = uncheckedIn(gate, gating)
   const data = {
     artifactId: gating.target,
     artifactType: 'verification',
@@ -50,7 +59,9 @@ export function requestApproval(context: DecisionContext, planNode: PlanNode, re
     gateId: gate.gate_id,
     attempt: gating.attempt,
     reason,
+    ...record,
     findings: findings as unknown as Json,
+    ...(unchecked.length === 0 ? {} : { unchecked: unchecked as unknown as Json }),
     actions: ['accept', 'reject', ...(mayRefine ? ['refine'] : [])],
   } as JsonObject
   const interrupt: Interrupt = {
@@ -116,7 +127,7 @@ function accepted(
 ): void {
   const bound = boundGateAt(context.active, gating.gate)
   const found = tallyVotes(bound, gating)
-  const isOverride = reason === 'unsettled' || reason === 'exhausted'
+  const isOverride = reason === 'unsettled' || reason === 'unchecked' || reason === 'exhausted'
   const isConfirmed = !isOverride && reason !== 'unseen' && typeof found !== 'string'
   const label = isConfirmed ? passLabel(bound.gate, gating, wholeOf(bound, gating, found)) : 'accepted'
   const keys = [isOverride ? 'human-override' : isConfirmed ? 'human-confirmed' : 'human-accepted']

@@ -1,7 +1,17 @@
 import type { Ceilings, Spend } from '../budget/budget.js'
 import type { Json } from '../json.js'
 import type { NodeFact } from '../run/events.js'
-import type { Classification, DwsVerdict, Feedback, ProbeResult, Standing, Vote } from './judgement.js'
+import type { ContextTaken } from './gate-context.js'
+import type {
+  Classification,
+  DwsVerdict,
+  Feedback,
+  Finding,
+  ProbeResult,
+  Standing,
+  Unchecked,
+  Vote,
+} from './judgement.js'
 import type { PassLabel } from './label.js'
 import type { TrackRecord } from './licence.js'
 
@@ -16,7 +26,7 @@ export type GateFact =
   | NodeFact<'dws.verification.started', VerificationStarted, VerificationSecret>
   | NodeFact<'assay.verifier.began', VerifierBegan, { grant?: Ceilings }>
   | NodeFact<'assay.verifier.started', VerifierBegan & { childRunId: string }>
-  | NodeFact<'assay.verifier.ended', VerifierEnded, { vote?: Vote; weight: number; spent?: Spend }>
+  | NodeFact<'assay.verifier.ended', VerifierEnded, VerifierEndedSecret>
   /** R-DWS-36: no quorum. Nothing is merged and no worker's turn is spent; the missing votes are asked for again. */
   | NodeFact<'assay.verification.held', VerificationHeld>
   | NodeFact<'assay.verification.resumed', Attempt & { round: number }>
@@ -60,6 +70,8 @@ export type VerificationStarted = Attempt & {
   probes: number
   probesFailed: number
   verifiers: number
+  /** SHA-256 over the canonical JSON of what the gate's `context` came to: the verdict holds against this and no other. */
+  contextHash?: string
 }
 
 export type VerificationSecret = {
@@ -71,6 +83,8 @@ export type VerificationSecret = {
   readonly effectiveVotes?: number
   /** Sequence of the event that brought the result: the cause of the verdict. */
   readonly subject: number
+  /** What the gate's `context` came to, or why it came to nothing. */
+  readonly context?: ContextTaken
 }
 
 export type VerifierBegan = Attempt & { verifier: number; agentId: string; round: number }
@@ -82,6 +96,15 @@ export type VerifierEnded = VerifierBegan & {
   fault?: string
 }
 
+export type VerifierEndedSecret = {
+  readonly vote?: Vote
+  readonly weight: number
+  readonly spent?: Spend
+  /** With no vote: what it could not judge, and what it found besides. */
+  readonly unchecked?: readonly Unchecked[]
+  readonly findings?: readonly Finding[]
+}
+
 export type VerificationHeld = Attempt & {
   round: number
   votes: number
@@ -89,6 +112,8 @@ export type VerificationHeld = Attempt & {
   retryInMs: number
   /** Nobody is asked any more: the gate does not block, and the work goes on without its word. */
   proceeds?: true
+  /** No verifier is asked any more: the record of what could not be checked. */
+  resultArtifactId?: string
 }
 
 export type VerificationConfirming = Attempt & {

@@ -90,8 +90,10 @@ export const resultOf = ({ confidence, edited }: StagedSecret) => ({
 
 function begun(
   { payload, sequence }: Of<'dws.verification.started'>,
-  { worker, gate, evidence, licence, effectiveVotes, subject }: NonNullable<Of<'dws.verification.started'>['secret']>,
+  secret: NonNullable<Of<'dws.verification.started'>['secret']>,
 ): VerificationAttempt {
+  const { worker, gate, evidence, licence, effectiveVotes, subject, context } = secret
+  const { contextHash } = payload
   return {
     started: sequence,
     gate,
@@ -107,6 +109,8 @@ function begun(
     round: 1,
     firstRound: 1,
     verifiers: Array.from({ length: payload.verifiers }, () => IDLE),
+    ...(context ? { context } : {}),
+    ...(contextHash === undefined ? {} : { contextHash }),
   }
 }
 
@@ -152,9 +156,11 @@ function judgeAfter(
       return before.is === 'starting' ? { ...before, is: 'running', childRunId: event.payload.childRunId } : before
     case 'assay.verifier.ended': {
       const { agentId, fault = 'no_vote', childRunId } = event.payload
-      if (event.secret?.vote) return { is: 'voted', vote: event.secret.vote }
+      const { vote, weight = 1, unchecked, findings } = event.secret ?? {}
+      if (vote) return { is: 'voted', vote }
+      const said = { ...(unchecked ? { unchecked } : {}), ...(findings ? { findings } : {}) }
       const run = childRunId === undefined ? {} : { childRunId }
-      return { is: 'faulted', fault: { agentId, weight: event.secret?.weight ?? 1, code: fault, ...run } }
+      return { is: 'faulted', fault: { agentId, weight, code: fault, ...run, ...said } }
     }
   }
 }

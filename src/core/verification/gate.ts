@@ -14,6 +14,10 @@ export type Gate = {
   readonly verifier_requirements: VerifierRequirements
   readonly gate_behaviour: GateBehaviour
   readonly multi_verifier: MultiVerifier
+  /** What of the run verifiers may hold the work against: `inputs.NAME`, `nodes.ID.output`, `knowledge:ID`. */
+  readonly context?: readonly string[]
+  /** At a `workflow_exit`: what of the run is judged besides its outputs, as `variables.NAME` or `channels.NAME`. */
+  readonly exit_values?: readonly string[]
 }
 
 export const PLACEMENTS = ['phase_exit', 'workflow_exit', 'checkpoint'] as const
@@ -82,7 +86,14 @@ export type Probe = { readonly probe_id: string } & (
       readonly exit_code: number
       readonly timeout_ms: number
     }
-  | { readonly type: 'citation'; readonly path?: string; readonly sources_path?: string; readonly pattern?: string }
+  | {
+      readonly type: 'citation'
+      readonly path?: string
+      readonly sources_path?: string
+      readonly pattern?: string
+      /** Entries of the gate's own `context`. */
+      readonly sources?: readonly string[]
+    }
 )
 
 export type VerifierRequirements = {

@@ -13,18 +13,23 @@ const failed = { outcome: { status: 'failed', error: { code: 'verification_faile
 const shownIn = (run: Scenario) => JSON.stringify(run.log.map(({ payload }) => payload))
 
 describe('what a gate at the exit judges', () => {
-  it('R-VERIFY-10 §23.2: is the variables, too: a parent takes its results from there', () => {
+  it('R-VERIFY-10 §23.2: is those variables, too, that the gate names: a parent takes its results from there', () => {
     const run = given({
       nodes: { a: agentNode({ config: { resultVariable: 'got' } }), n: 'core.noop' },
       edges: ['a > n'],
-    }).start({}, undefined, [exit('a')])
+    }).start({ task: 'the task' }, undefined, [exit('a', { exit_values: ['variables.got'] })])
     says(briefs(run), answered('the work'))
     expect(wantedOf(run)!.result).toEqual({ outputs: {}, variables: { got: 'the work' } })
   })
 
   it('R-VERIFY-10 §23.2: is what the workers brought, where the last node only says that it is over', () => {
     const flow = scripted([next('w'), terminate], { dispatch: { outputMapping: { got: 'x' } } })
-    const run = works(given(flow).start({}, undefined, [exit('sup')]), 'c1', { x: 'the work' }, { nodeId: 'dispatch' })
+    const run = works(
+      given(flow).start({}, undefined, [exit('sup', { exit_values: ['variables.got'] })]),
+      'c1',
+      { x: 'the work' },
+      { nodeId: 'dispatch' },
+    )
     expect(wantedOf(run)!.result).toMatchObject({ variables: { got: 'the work' } })
   })
 
@@ -36,15 +41,16 @@ describe('what a gate at the exit judges', () => {
       },
       edges: ['a > c'],
       channels: { board: { reducer: 'overwrite' } },
-    }).start({}, undefined, [exit('a')])
+    }).start({}, undefined, [exit('a', { exit_values: ['channels.board'] })])
     says(briefs(run), answered('x'))
     expect(wantedOf(run)!.result).toMatchObject({ channels: { board: 'the work' } })
   })
 
   const secret = 'hunter2-hunter2'
   const hiding: Sketch = agentFlow({}, { variables: [{ name: 'key', type: 'string', sensitive: true }] })
+  const keyed = (behaviour = {}) => exit('a', { behaviour, exit_values: ['variables.key'] })
   const hidden = (behaviour = {}) =>
-    says(briefs(given(hiding).start({ key: secret }, undefined, [exit('a', { behaviour })])), answered('fine'))
+    says(briefs(given(hiding).start({ key: secret }, undefined, [keyed(behaviour)])), answered('fine'))
 
   it('R-DWS-7 R-DWS-29: hides what is hidden; what nobody could see, a person is asked about', () => {
     const run = hidden()

@@ -88,11 +88,13 @@ describe('a gate over what a sub-workflow brings back', () => {
     expect(given).toMatchObject({ bundle: { output: { x: 1 }, evidence: [] } })
     expect(Object.keys(given.bundle as JsonObject).sort()).toEqual([
       'constraints',
+      'context',
       'criteria',
       'evidence',
       'intents',
       'knowledge',
       'output',
+      'role',
     ])
   })
 

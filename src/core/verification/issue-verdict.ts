@@ -13,6 +13,7 @@ import { RESULT_ARTIFACT, recordOf } from './record.js'
 import { canRework, maySendBack, rejectResult, requestRework } from './rework.js'
 import { type AttemptMade, boundGateAt, type VerificationAttempt } from './state.js'
 import { answersOf, judgedIn, wholeOf } from './tally.js'
+import { contextOf, uncheckedIn } from './unchecked.js'
 import { isSelfJudged, tellVerdict } from './verdict.js'
 import { isVote } from './vote.js'
 
@@ -167,6 +168,8 @@ function tellFindings(
     ...(isSelfJudged(context, planNode, gating) ? { selfVerification: true as const } : {}),
     ...(forced ? { forced: true as const } : {}),
     ...(gating.spent ? { cost: gating.spent } : {}),
+    ...contextOf(gating),
+    unchecked: uncheckedIn(bound.gate, gating),
   }) as unknown as Json
   const artifact = tellArtifact(
     context,

@@ -35,7 +35,12 @@ export type ProbeResult = {
   readonly dimension: string
   readonly outcome: 'held' | 'failed' | 'unavailable'
   readonly evidence: readonly Evidence[]
+  /** With `unavailable`: looking again at the same result would find out no more. */
+  readonly lasting?: true
 }
+
+/** A criterion that somebody who was to judge it could not judge, and why. It is neither held nor failed. */
+export type Unchecked = { readonly dimension: string; readonly reason: string }
 
 export type DwsVerdict = 'pass' | 'conditional_pass' | 'fail'
 
@@ -54,14 +59,20 @@ export type Vote = {
   readonly confirming?: true
   /** By hash: the prompt that it judged by. */
   readonly prompt?: string
+  /** What it could not judge. It has found something else wanting, so it is a vote all the same. */
+  readonly unchecked?: readonly Unchecked[]
 }
 
-/** A verifier that gave no vote, and why; never its own words. */
+/** A verifier that gave no vote, and why; of its own words only what it could not check. */
 export type Fault = {
   readonly agentId: string
   readonly weight: number
   readonly code: string
   readonly childRunId?: string
+  /** What it could not judge: a missing vote, whatever it says of the rest (R-DWS-36). */
+  readonly unchecked?: readonly Unchecked[]
+  /** What it found besides is kept (R-DWS-25). */
+  readonly findings?: readonly Finding[]
 }
 
 export type Ballot = {

@@ -1,7 +1,7 @@
 import { own } from '../json.js'
 import { askedOf, isSettledByProbes } from './evidence.js'
 import { type Criterion, type Gate, type MultiVerifier, verifiersOf } from './gate.js'
-import type { Ballot, Judgement, Settled, Vote } from './judgement.js'
+import type { Ballot, Finding, Judgement, Settled, Vote } from './judgement.js'
 import { isPassing, isVote } from './vote.js'
 
 /**
@@ -64,6 +64,12 @@ export function seatsToAsk(
   return most < 0 ? idle : idle.slice(0, most)
 }
 
+/** What is known where nothing can be decided: what was found, and what has not been shown to hold. */
+export function knownSoFar(gate: Gate, dimensions: readonly string[], ballot: Ballot): Judgement {
+  const judged = gate.evaluation_criteria.filter(({ dimension }) => dimensions.includes(dimension))
+  return judgementOf({ gate, judged, settled: ballot.settled, seats: seatsOf(gate, dimensions, ballot) }, 'no-quorum')
+}
+
 type Hearing = {
   readonly gate: Gate
   readonly judged: readonly Criterion[]
@@ -77,7 +83,7 @@ function judgementOf(
   because: 'quorum' | 'no-quorum' | 'failed-probes',
 ): Judgement {
   const votes = votesOf(seats)
-  const findings = [...settled.findings, ...votes.flatMap(vote => vote.findings)]
+  const findings = [...settled.findings, ...seats.flatMap(({ vote, remarks }) => vote?.findings ?? remarks)]
   const passes = because === 'quorum'
   const scores = scoresOf(judged, settled, votes)
   // What was outvoted, and a mean that is short of its threshold, are there for whoever relies on the pass.
@@ -124,7 +130,13 @@ export function confidenceOf(votes: readonly Vote[], passes: boolean): number | 
 }
 
 /** A verifier's place at the table, with its vote if it gave one. */
-export type Seat = { readonly weight: number; readonly vote?: Vote; readonly awaited: boolean }
+export type Seat = {
+  readonly weight: number
+  readonly vote?: Vote
+  readonly awaited: boolean
+  /** What somebody found who gave no vote. */
+  readonly remarks: readonly Finding[]
+}
 
 /** One for each verifier of the gate, whether or not it has been asked; none where the probes decide alone. */
 export function seatsOf(gate: Gate, dimensions: readonly string[], { answers }: Ballot): readonly Seat[] {
@@ -132,7 +144,8 @@ export function seatsOf(gate: Gate, dimensions: readonly string[], { answers }: 
   return Array.from({ length: Math.max(verifiers.length, answers.length) }, (_, position) => {
     const answer = answers[position]
     const weight = answer?.weight ?? verifiers[position]?.weight ?? 1
-    return isVote(answer) ? { weight, vote: answer, awaited: false } : { weight, awaited: answer === undefined }
+    if (isVote(answer)) return { weight, vote: answer, awaited: false, remarks: [] }
+    return { weight, awaited: answer === undefined, remarks: answer?.findings ?? [] }
   })
 }
 

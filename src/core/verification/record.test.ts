@@ -29,6 +29,8 @@ function recorded(answers: Ballot['answers'], dimensions: readonly string[]) {
 
 const scale = { min: 0, max: 1, type: 'float' as const }
 
+const by = (...evidenceFrom: string[]) => ({ outcome: 'passed', evidenceFrom })
+
 describe('the record of an attempt', () => {
   it('R-DWS-25: has every vote, fault and finding, and where each criterion stands', () => {
     const warned = vote({ a: 1 }, { verdict: 'conditional_pass', findings: [finding('a', 'warning')], model: 'x:one' })
@@ -47,9 +49,24 @@ describe('the record of an attempt', () => {
       output: { text: 'x' },
       verdict: 'conditional_pass',
       criteria: [
-        { dimension: 'a', score: 0.75, pass_threshold: 0.5, scale, passed: true, settledBy: 'verifiers' },
-        { dimension: 'b', pass_threshold: 0.5, scale, passed: true, settledBy: 'earlier' },
-        { dimension: 'p', score: 1, pass_threshold: 0.5, scale, passed: true, settledBy: 'probes' },
+        {
+          dimension: 'a',
+          score: 0.75,
+          pass_threshold: 0.5,
+          scale,
+          passed: true,
+          settledBy: 'verifiers',
+          ...by('verifier:assay.verifier'),
+        },
+        {
+          dimension: 'b',
+          pass_threshold: 0.5,
+          scale,
+          passed: true,
+          settledBy: 'earlier',
+          ...by('verifier:assay.verifier'),
+        },
+        { dimension: 'p', score: 1, pass_threshold: 0.5, scale, passed: true, settledBy: 'probes', ...by('probe:x') },
       ],
       findings: warned.findings,
       evidence: [],
@@ -59,6 +76,7 @@ describe('the record of an attempt', () => {
       confidence: 0.8,
       standing: { attempt: 2, blocking: 0, score: 1 },
       forced: true,
+      role: 'verifier',
     })
   })
 

@@ -1,7 +1,8 @@
 import type { Spend } from '../budget/budget.js'
 import { type Json, own } from '../json.js'
 import { isSettledByProbes } from './evidence.js'
-import type { BoundGate, Criterion, Scale } from './gate.js'
+import { type BoundGate, type Criterion, type Gate, type Scale, verifiersOf } from './gate.js'
+import type { ContextEntry } from './gate-context.js'
 import type {
   Ballot,
   DwsVerdict,
@@ -11,6 +12,7 @@ import type {
   Judgement,
   ProbeResult,
   Standing,
+  Unchecked,
   Vote,
 } from './judgement.js'
 import { isVote } from './vote.js'
@@ -33,7 +35,8 @@ export type VerificationRecord = {
   readonly blocking?: boolean
   /** What was judged, as it may be shown. */
   readonly output: Json
-  readonly verdict: DwsVerdict
+  /** `could_not_check`: nobody could decide, so there is no verdict. */
+  readonly verdict: DwsVerdict | 'could_not_check'
   readonly criteria: readonly CriterionResult[]
   readonly findings: readonly Finding[]
   readonly evidence: readonly ProbeResult[]
@@ -53,6 +56,13 @@ export type VerificationRecord = {
   readonly feedback?: Feedback
   /** What judging this attempt has cost. */
   readonly cost?: Spend
+  /** As what its verifiers judged. */
+  readonly role?: string
+  /** What the gate names of the run, as it was shown to verifiers, and its hash: the verdict holds against this. */
+  readonly context?: readonly ContextEntry[]
+  readonly contextHash?: string
+  /** What could not be judged, by whom and why. */
+  readonly unchecked?: readonly Unchecked[]
 }
 
 export type CriterionResult = {
@@ -64,6 +74,9 @@ export type CriterionResult = {
   readonly scale?: Scale
   readonly passed: boolean
   readonly settledBy: 'probes' | 'verifiers' | 'earlier'
+  readonly outcome?: 'passed' | 'failed' | 'could_not_check'
+  /** What it is bound to: the probes that settle it, or who judges it and by which sources. */
+  readonly evidenceFrom?: readonly string[]
 }
 
 /** What is known of an attempt besides its gate, its answers and its judgement. */
@@ -83,6 +96,8 @@ type Circumstances = Pick<
   | 'selfVerification'
   | 'forced'
   | 'cost'
+  | 'context'
+  | 'contextHash'
 >
 
 type Attempted = Circumstances & {
@@ -92,9 +107,20 @@ type Attempted = Circumstances & {
   readonly judgement: Judgement
   /** That were judged of this result. */
   readonly dimensions: readonly string[]
+  readonly unchecked?: readonly Unchecked[]
+  /** Nothing could be decided: `judgement` is what is known all the same. */
+  readonly isUndecided?: true
 }
 
-export function recordOf({ bound, rounds, judgement, dimensions, ...circumstances }: Attempted): VerificationRecord {
+export function recordOf({
+  bound,
+  rounds,
+  judgement,
+  dimensions,
+  unchecked = [],
+  isUndecided,
+  ...circumstances
+}: Attempted): VerificationRecord {
   const { gate, version, hash } = bound
   const votes = rounds.map(answers => answers.filter(isVote))
   return {
@@ -104,15 +130,41 @@ export function recordOf({ bound, rounds, judgement, dimensions, ...circumstance
     gateVersion: version,
     gateHash: hash,
     blocking: gate.gate_behaviour.blocking,
-    verdict: judgement.verdict,
-    criteria: gate.evaluation_criteria.map(criterion => criterionResult(criterion, dimensions, judgement)),
+    verdict: isUndecided ? 'could_not_check' : judgement.verdict,
+    criteria: gate.evaluation_criteria.map(criterion => ({
+      ...criterionResult(criterion, dimensions, judgement),
+      outcome: outcomeOf(criterion, judgement, unchecked, isUndecided === true),
+      evidenceFrom: evidenceFor(gate, criterion),
+    })),
     findings: judgement.findings,
     votes: votes.flatMap((cast, k) => (k === 0 ? cast : cast.map(vote => ({ ...vote, confirming: true as const })))),
     faults: rounds.flat().filter(isFault),
     quorum: judgement.quorum,
     ...(judgement.confidence === undefined ? {} : { confidence: judgement.confidence }),
     ...(votes.some(shareModel) ? { sharedModel: true } : {}),
+    role: gate.verifier_requirements.role,
+    ...(unchecked.length === 0 ? {} : { unchecked }),
   }
+}
+
+/** A criterion that nobody found wanting, and that somebody could not check, is neither held nor failed. */
+function outcomeOf(
+  { dimension }: Criterion,
+  { failed, unproven = [] }: Judgement,
+  unchecked: readonly Unchecked[],
+  isUndecided: boolean,
+): NonNullable<CriterionResult['outcome']> {
+  if (!failed.includes(dimension)) return 'passed'
+  const isOpen = isUndecided || unchecked.some(one => one.dimension === dimension)
+  return isOpen && unproven.includes(dimension) ? 'could_not_check' : 'failed'
+}
+
+/** What settles a criterion: the gate says so beforehand, and no worker has a say in it. */
+function evidenceFor(gate: Gate, criterion: Criterion): readonly string[] {
+  const probes = criterion.probes.map(({ probe_id }) => `probe:${probe_id}`)
+  if (isSettledByProbes(criterion)) return probes
+  const verifiers = new Set(verifiersOf(gate).map(({ agent_id }) => `verifier:${agent_id}`))
+  return [...verifiers, ...(gate.context ?? []), ...probes]
 }
 
 function criterionResult(

@@ -3,6 +3,7 @@ import type { Json } from '../json.js'
 import { absent } from '../present.js'
 import type { RunBase } from '../run/state.js'
 import type { BoundGate } from './gate.js'
+import type { ContextTaken } from './gate-context.js'
 import type { Fault, Feedback, Vote as Judged, ProbeResult, Standing } from './judgement.js'
 import type { PassLabel } from './label.js'
 import type { TrackRecord } from './licence.js'
@@ -85,6 +86,8 @@ export type VerificationAttempt = {
   /** The verdict has been told; what follows from it is a person's to say. Sequence of the artifact with all of it. */
   readonly rendered?: number
   readonly spent?: Spend
+  readonly context?: ContextTaken
+  readonly contextHash?: string
 }
 
 export type VerifierState =

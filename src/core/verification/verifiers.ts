@@ -30,6 +30,11 @@ export function beginVerifiers(context: DecisionContext, planNode: PlanNode, gat
   for (const [i, k] of verifiersToAsk(bound, gating).entries()) {
     const { agentId, weight } = verifierAt(gate, k)
     const payload = { gateId: gate.gate_id, attempt, verifier: k, agentId, round }
+    if (gating.context?.ok === false) {
+      const ended = { ...payload, vote: 'none' as const, fault: gating.context.problem.code }
+      context.emit({ type: 'assay.verifier.ended', nodeId, payload: ended, secret: { weight }, cause: gating.started })
+      continue
+    }
     if (!gate.verifier_requirements.allow_self_verification && isSelf(context, planNode, agentId)) {
       const ended = { ...payload, vote: 'none' as const, fault: 'self_verification' }
       context.emit({ type: 'assay.verifier.ended', nodeId, payload: ended, secret: { weight }, cause: gating.started })
@@ -115,12 +120,16 @@ export function verifierEnded(context: DecisionContext, input: OutcomeOf<'ChildE
       vote: vote?.verdict ?? 'none',
       ...(fault === undefined ? {} : { fault }),
     },
-    secret: { weight, ...(vote ? { vote } : {}), ...(spent ? { spent } : {}) },
+    secret: { weight, ...(vote ? { vote } : {}), ...(spent ? { spent } : {}), ...saidBesides(read) },
     cause: judge.is === 'running' ? judge.began : gating.started,
   })
   tellSpend(context, before, ended)
   return planNode
 }
+
+/** Of an answer that is no vote: what it could not check, and what it found all the same. */
+const saidBesides = (read: ReturnType<typeof voteOf> | undefined) =>
+  read && !read.ok && read.code === 'could_not_check' ? { unchecked: read.unchecked, findings: read.findings } : {}
 
 function voteIn(said: Json | undefined): { result: Json; confidence: number | undefined } | undefined {
   if (!isObject(said)) return undefined

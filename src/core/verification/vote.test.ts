@@ -50,7 +50,8 @@ describe('a verifier’s answer becomes a vote', () => {
     ['everything at its threshold and nothing found', { correctness: 0.5, quality: 3 }, [], 'pass'],
     ['advice has no effect', GOOD, ['advisory'], 'pass'],
     ['a warning', GOOD, ['advisory', 'warning'], 'conditional_pass'],
-    ['a score beneath its threshold', { correctness: 0.4999, quality: 5 }, [], 'fail'],
+    ['a score beneath its threshold', { correctness: 0.4999, quality: 5 }, ['advisory'], 'fail'],
+    ['one that needs no evidence', { correctness: 1, quality: 2 }, [], 'fail'],
     ['a blocking finding, whatever the scores', { correctness: 1, quality: 5 }, ['blocking'], 'fail'],
     ['both, and a warning', { correctness: 0, quality: 1 }, ['warning', 'blocking'], 'fail'],
   ])('R-DWS-15 R-DWS-16 R-DWS-17 R-DWS-18, %s: %j with %j is %s', (_, scores, classes, expected) => {
@@ -74,7 +75,50 @@ describe('a verifier’s answer becomes a vote', () => {
       voteOf(odd, ['constructor', 'valueof'], VERIFIER, { scores, findings: [] }, undefined)
     expect(of({ valueof: 1 })).toEqual({ ok: false, code: 'verifier_off_schema' })
     expect(of({ constructor: 1, valueof: 1 })).toMatchObject({ ok: true, vote: { verdict: 'pass' } })
-    expect(of({ constructor: 0, valueof: 1 })).toMatchObject({ ok: true, vote: { verdict: 'fail' } })
+    expect(of({ constructor: 0, valueof: 1 })).toEqual({ ok: false, code: 'verifier_no_evidence' })
+  })
+})
+
+describe('DWS Spec 8 §2: evidence_required', () => {
+  const short = { correctness: 0.2, quality: 4 }
+
+  it('with true, a score below the threshold that no finding with evidence explains is no vote', () => {
+    const fault = { ok: false, code: 'verifier_no_evidence' }
+    expect(held({ scores: short, findings: [] })).toEqual(fault)
+    expect(held({ scores: short, findings: [{ ...FINDING, dimension: 'format' }] })).toEqual(fault)
+    expect(held({ scores: short, findings: [FINDING] })).toMatchObject({ ok: true, vote: { verdict: 'fail' } })
+  })
+
+  it('with false, scores and findings stand without', () => {
+    const bare = { ...FINDING, dimension: 'quality', classification: 'blocking', evidence: [] }
+    expect(verdict({ correctness: 1, quality: 1 })).toBe('fail')
+    expect(verdict(GOOD, bare)).toBe('fail')
+    expect(verdict(GOOD, { ...bare, dimension: 'correctness' })).toBe('verifier_off_schema')
+  })
+})
+
+describe('R-DWS-36: a criterion that could not be checked', () => {
+  const UNSEEN = { could_not_check: 'The invoice is not here.' }
+  const unchecked = [{ dimension: 'quality', reason: 'The invoice is not here.' }]
+
+  it('makes a vote that would pass none: never a pass, and what was found besides is kept', () => {
+    const said = held({ scores: { correctness: 1, quality: UNSEEN }, findings: [FINDING] }, 1)
+    const findings = [{ ...FINDING, finding_id: 'v2-1', source: 'acme.critic' }]
+    expect(said).toEqual({ ok: false, code: 'could_not_check', unchecked, findings })
+  })
+
+  it('leaves a vote that fails for another reason a vote', () => {
+    const said = held({ scores: { correctness: 0.1, quality: UNSEEN }, findings: [FINDING] })
+    expect(said).toMatchObject({ ok: true, vote: { verdict: 'fail', scores: { correctness: 0.1 }, unchecked } })
+  })
+
+  it.each<[string, Json]>([
+    ['without a reason', { could_not_check: ' ' }],
+    ['with a reason that is no text', { could_not_check: true }],
+    ['with a score besides', { could_not_check: 'x', score: 4 }],
+    ['left out', null],
+  ])('%s is an answer to nothing', (_, quality) => {
+    expect(held({ scores: { correctness: 1, quality }, findings: [] }).ok).toBe(false)
   })
 })
 
@@ -111,7 +155,7 @@ describe('R-DWS-36: what was not asked for is no vote', () => {
     ['has a blank description', { ...FINDING, description: ' \n' }],
     ['has a description that is too long', { ...FINDING, description: 'x'.repeat(ANSWER_LIMITS.text + 1) }],
     ['R-DWS-13: has no evidence', { ...FINDING, evidence: [] }],
-    ['R-DWS-13: has none where the criterion asks for none', { ...FINDING, dimension: 'quality', evidence: [] }],
+    ['has no list of evidence where the criterion asks for none', { ...FINDING, dimension: 'quality', evidence: null }],
     ['has evidence that is no list', { ...FINDING, evidence: EVIDENCE }],
     ['has too much evidence', { ...FINDING, evidence: Array<Json>(ANSWER_LIMITS.evidence + 1).fill(EVIDENCE) }],
     ['R-DWS-14: has evidence of an unknown type', { ...FINDING, evidence: [{ ...EVIDENCE, evidence_type: 'hunch' }] }],
@@ -150,7 +194,9 @@ describe('R-DWS-36: what was not asked for is no vote', () => {
     fc.assert(
       fc.property(fc.double({ min: -2, max: 8 }), fc.double({ min: -2, max: 8 }), (correctness, quality) => {
         const said = held({ scores: { correctness, quality }, findings: [] })
-        const fits = correctness >= 0 && correctness <= 1 && quality >= 1 && quality <= 5 && Number.isInteger(quality)
+        const isIn = correctness >= 0 && correctness <= 1 && quality >= 1 && quality <= 5 && Number.isInteger(quality)
+        // A score below the threshold says what is there, where the criterion asks for evidence.
+        const fits = isIn && correctness >= 0.5
         expect(said.ok).toBe(fits)
         if (said.ok) expect(said.vote.scores).toEqual({ correctness, quality })
       }),

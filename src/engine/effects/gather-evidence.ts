@@ -4,15 +4,21 @@ import type { EffectOf, PerformEffect } from './effect-context.js'
 
 /** Evidence first: what the host can find out by itself, and what is known of those who will judge. */
 export const gatherEvidence: PerformEffect<'gather-evidence'> = async (context, { tenant, runId }, effect, signal) => {
-  const { nodeId, since, bound, attempt, round, dimensions, result, output } = effect
+  const { nodeId, since, bound, attempt, round, dimensions, result, output, context: sources } = effect
   const gateId = bound.gate.gate_id
   const hidden = sameJson(result, output) ? {} : { hidden: result }
-  const evidence = await context.inspector.inspect({ tenant, runId, bound, dimensions, output, ...hidden, signal })
+  const shown = { output, context: sources, ...hidden }
+  const evidence = await context.inspector.inspect({ tenant, runId, bound, dimensions, ...shown, signal })
   if (signal.aborted) return undefined
   const { effectiveVotes, ...licence } = await context.records.standing(tenant, gateId, bound.hash)
   const resultHash = taggedSha256OfJson('hidden' in hidden ? nameOf(runId, effect) : result)
   const told = { nodeId, since, gateId, attempt, round, resultHash, evidence, licence }
-  return { input: { type: 'Inspected', ...told, ...(effectiveVotes === undefined ? {} : { effectiveVotes }) } }
+  const known = {
+    ...(effectiveVotes === undefined ? {} : { effectiveVotes }),
+    // Nothing that must not be seen is among the sources, so their hash gives nothing away.
+    ...(sources.length === 0 ? {} : { contextHash: taggedSha256OfJson(sources) }),
+  }
+  return { input: { type: 'Inspected', ...told, ...known } }
 }
 
 /** The event that brought a result names it as well as its content, and gives nothing away to whoever tries values. */

@@ -1,6 +1,7 @@
 import type { Json } from '../../core/json.js'
 import type { Failure } from '../../core/problem.js'
 import type { BoundGate } from '../../core/verification/gate.js'
+import type { ContextEntry } from '../../core/verification/gate-context.js'
 import type { ProbeResult } from '../../core/verification/judgement.js'
 import type { TrackRecord } from '../../core/verification/licence.js'
 
@@ -29,6 +30,8 @@ export interface Inspector {
     readonly output: Json
     /** The result itself where it holds more than may be shown; no evidence quotes it. */
     readonly hidden?: Json
+    /** What the gate's `context` came to; empty where it came to nothing. */
+    readonly context?: readonly ContextEntry[]
     readonly signal: AbortSignal
   }): Promise<readonly ProbeResult[]>
 }

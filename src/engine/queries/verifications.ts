@@ -1,6 +1,11 @@
 import type { Json } from '../../core/json.js'
 import type { ArtifactCreated, ArtifactSecret } from '../../core/run/events.js'
-import type { AgentVerified, VerdictRendered, VerifiedSecret } from '../../core/verification/events.js'
+import type {
+  AgentVerified,
+  VerdictRendered,
+  VerificationHeld,
+  VerifiedSecret,
+} from '../../core/verification/events.js'
 import { isBetter } from '../../core/verification/feedback.js'
 import { RESULT_ARTIFACT, type VerificationRecord } from '../../core/verification/record.js'
 import type { RunEngine } from '../api.js'
@@ -44,6 +49,8 @@ export async function verificationsIn(
 const isOfGates = ({ type, payload }: StoredEvent): boolean =>
   type === 'dws.verification.verdict_rendered' ||
   type === 'agent.verified' ||
+  type === 'assay.verification.held' ||
+  type === 'interrupt.requested' ||
   (type === 'artifact.created' && payload.includes(RESULT_ARTIFACT))
 
 /** Events of other kinds may be left out of `events`. */
@@ -59,9 +66,21 @@ export function verificationsOf(events: Iterable<StoredEvent>): readonly Verific
       const artifact = artifacts.get(artifactId)
       if (artifact !== undefined) found.push(rendered(found.length + 1, artifactId, artifact))
     }
+    const undecided = undecidedIn(event)
+    const kept = undecided === undefined ? undefined : artifacts.get(undecided)
+    if (undecided !== undefined && kept !== undefined) found.push(rendered(found.length + 1, undecided, kept))
     if (event.type === 'agent.verified') settle(found, event)
   }
   return marked(found)
+}
+
+/** Where nobody could decide there is a record and no verdict: the work goes on without one, or a person is asked. */
+function undecidedIn({ type, payload }: StoredEvent): string | undefined {
+  if (type === 'assay.verification.held') return (JSON.parse(payload) as VerificationHeld).resultArtifactId
+  if (type !== 'interrupt.requested') return undefined
+  const { data } = JSON.parse(payload) as { data?: { artifactType?: unknown; resultArtifactId?: unknown } }
+  const isGates = data?.artifactType === 'verification' && typeof data.resultArtifactId === 'string'
+  return isGates ? String(data.resultArtifactId) : undefined
 }
 
 function rendered(n: number, artifactId: string, { secret, at }: StoredEvent): Verification {
@@ -98,7 +117,11 @@ function settle(found: Verification[], event: StoredEvent): void {
 /** Marks the best attempt at each piece of work that has not passed. */
 function marked(found: readonly Verification[]): readonly Verification[] {
   const best = new Set(
-    piecesOf(found).flatMap(attempts => (attempts.some(isPassed) ? [] : [attempts.reduce(better).n])),
+    piecesOf(found).flatMap(attempts => {
+      const judged = attempts.filter(({ record }) => record.verdict !== 'could_not_check')
+      const [first, ...others] = judged
+      return first === undefined || attempts.some(isPassed) ? [] : [others.reduce(better, first).n]
+    }),
   )
   return found.map(one => (best.has(one.n) ? { ...one, best: true } : one))
 }

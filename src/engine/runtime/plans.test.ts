@@ -3,6 +3,7 @@ import type { JsonObject } from '../../core/json.js'
 import { MemoryStore } from '../../store/memory/memory-store.js'
 import { agentsDouble } from '../../testing/agents.js'
 import { engineRig, type Rig, register, startRun } from '../../testing/engine-rig.js'
+import { blocker } from '../../testing/gate-stories.js'
 import { boundGate } from '../../testing/gates.js'
 import { AGENT, agentFlow, answered } from '../../testing/invocations.js'
 import { standardsDouble } from '../../testing/verification.js'
@@ -15,7 +16,7 @@ class LenientStore extends MemoryStore {
   }
 }
 
-const BAD = { scores: { correctness: 0 }, findings: [] }
+const BAD = { scores: { correctness: 0 }, findings: [blocker()] }
 
 const agents = agentsDouble({
   agents: { [AGENT]: {}, 'assay.verifier': {} },

@@ -1,4 +1,4 @@
-import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { eachRun, isBefore, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { get, show, text } from '../json.js'
 import {
   attemptsThatHandOut,
@@ -10,7 +10,6 @@ import {
   SUB_WORKFLOW,
 } from '../node/node-attempts.js'
 import { turnBefore, workersOf } from '../orchestrator/turns.js'
-import { isSinceVersion } from '../since-version.js'
 import { lastForkSequence } from '../story.js'
 import { type Chain, chainsIn, isFinished, lastPhase, linksOf, needsApproval, phaseOf } from './chains.js'
 
@@ -139,7 +138,7 @@ const STARTS: readonly unknown[] = ['dispatch.succeeded', 'dispatch.failed']
 
 /** The same decision gives the same log, whoever is faster. A run that stops starts nobody any more. */
 function endProblems(run: RunLog, nodeAttempt: NodeAttempt): Problem[] {
-  if (!isSinceVersion(run, 3)) return []
+  if (isBefore(run, 3)) return []
   const chains = chainsIn(run, nodeAttempt)
   const problems: Problem[] = []
   const stopped = run.events.find(({ type }) => type === 'assay.stop.requested')?.sequence ?? Number.POSITIVE_INFINITY

@@ -118,6 +118,8 @@ const GATE_ASKS_AFTER: readonly string[] = [
   'assay.verifier.ended',
   'dws.verification.verdict_rendered',
   'agent.verified',
+  // The record of what could not be checked.
+  'artifact.created',
 ]
 
 /** Starts other workers while a person looks at what one has brought. */

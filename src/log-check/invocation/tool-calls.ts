@@ -1,6 +1,5 @@
-import { eachRun, type LoggedEvent, type Rule } from '../checked.js'
+import { eachRun, isBefore, type LoggedEvent, type Rule } from '../checked.js'
 import { get, list, number, show, text } from '../json.js'
-import { isSinceVersion } from '../since-version.js'
 import { extraFields, fieldProblems, filled, hash, oneOf, type Shape } from '../structure/shape.js'
 import { stepsOf } from './invocation-order.js'
 import { type Invocation, invocationsOf } from './invocations.js'
@@ -58,7 +57,7 @@ export const toolCallRules: readonly Rule[] = [
           if ((status === 'ok') !== (error === undefined)) say(`${show(status)} with error ${show(error)}`, event)
           if (isDenied && get(error, 'code') !== status)
             say(`${show(status)}, told as ${show(get(error, 'code'))}`, event)
-          if (status === 'forbidden' && isSinceVersion(run, 3))
+          if (status === 'forbidden' && !isBefore(run, 3))
             for (const problem of forbiddenProblems(error, event.payload.toolName)) say(problem, event)
         }
       }
@@ -75,7 +74,7 @@ export const toolCallRules: readonly Rule[] = [
         for (const event of events) {
           if (event.type !== CALLED && event.type !== RETURNED) continue
           for (const problem of shapeProblems(event)) say(problem, event)
-          if (event.payload.error !== undefined && isSinceVersion(run, 3))
+          if (event.payload.error !== undefined && !isBefore(run, 3))
             for (const problem of toolErrorProblems(event.payload.error)) say(problem, event)
           if (event.payload.agentId !== agentId) say(`a call of ${show(event.payload.agentId)}`, event)
         }

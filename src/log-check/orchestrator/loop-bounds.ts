@@ -1,7 +1,6 @@
-import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { eachRun, isBefore, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { get, number, show, text } from '../json.js'
 import { DISPATCH, SUPERVISOR } from '../node/node-attempts.js'
-import { isSinceVersion } from '../since-version.js'
 import { lastForkSequence } from '../story.js'
 import { type RunTrack, walk } from '../walk.js'
 
@@ -17,7 +16,7 @@ export const loopBoundRules: readonly Rule[] = [
       const told = breach !== undefined && isTurnBreach(run, breach) ? number(breach.payload.limit) : undefined
       const cut = lastForkSequence(run.events)
       const counts = { turns: 0, reworks: 0 }
-      const isApart = isSinceVersion(run, 3)
+      const isApart = !isBefore(run, 3)
       const hasTurns = run.events.some(isTurnStart)
       let limit = Number.POSITIVE_INFINITY
       walk(run, ({ event, run: track }) => {
@@ -45,7 +44,7 @@ export const loopBoundRules: readonly Rule[] = [
     checks: eachRun((run, say, log) => {
       const turns = { decided: 0, dispatches: new Map<string, number>() }
       walk(run, ({ event, run: track }) => {
-        if (event.type === DECIDED || (event.type === REWORK && !isSinceVersion(run, 3))) turns.decided += 1
+        if (event.type === DECIDED || (event.type === REWORK && isBefore(run, 3))) turns.decided += 1
         if (event.type === 'node.started' && event.payload.typeId === DISPATCH && (event.payload.attempt ?? 0) === 0)
           turns.dispatches.set(event.node ?? '', (turns.dispatches.get(event.node ?? '') ?? 0) + 1)
         if (!isLoopBreach(event)) return

@@ -1,4 +1,4 @@
-import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { eachRun, isBefore, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { behindMask } from '../interrupt/questions.js'
 import { type Invocation, invocationsOf, isInvoked, sentBackBy, VERIFY } from '../invocation/invocations.js'
 import { get, isFields, number, same, show, text } from '../json.js'
@@ -12,7 +12,6 @@ import {
   nodeAttemptsOf,
   SUPERVISOR,
 } from '../node/node-attempts.js'
-import { isSinceVersion } from '../since-version.js'
 import { turnsOf } from './turns.js'
 
 /** Decisions of an agent that are held until a person ratifies them. */
@@ -113,7 +112,7 @@ function liveThreshold(run: RunLog, { brief, nodeAttempt }: Invocation): number 
   const ofRun = thresholdAt(run, nodeAttempt.start)
   const ofAgent = number(brief?.threshold)
   // Before version 3 the agent's went before the run's.
-  if (ofRun !== undefined && (isSinceVersion(run, 3) || (brief !== undefined && ofAgent === undefined))) return ofRun
+  if (ofRun !== undefined && (!isBefore(run, 3) || (brief !== undefined && ofAgent === undefined))) return ofRun
   if (brief === undefined || (ofRun !== undefined && ofAgent !== undefined)) return undefined
   return ofAgent ?? USUAL
 }

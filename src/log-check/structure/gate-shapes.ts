@@ -78,7 +78,7 @@ export const GATE_SHAPES: { readonly [type: string]: Shape } = {
       probesFailed: count,
       verifiers: count,
     },
-    optional: { workerId: name },
+    optional: { workerId: name, contextHash: sha256 },
     closed: true,
   },
   'assay.verifier.began': { required: judge, closed: true },
@@ -90,7 +90,7 @@ export const GATE_SHAPES: { readonly [type: string]: Shape } = {
   },
   'assay.verification.held': {
     required: { ...attempt, round: positive, votes: count, faults: count, retryInMs: count },
-    optional: { proceeds: truth },
+    optional: { proceeds: truth, resultArtifactId: id },
     closed: true,
   },
   'assay.verification.resumed': { required: { ...attempt, round: positive }, closed: true },

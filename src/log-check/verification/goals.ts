@@ -1,10 +1,9 @@
-import { eachRun, type Fields, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { eachRun, type Fields, isBefore, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { chainsIn, phaseOf } from '../handoff/chains.js'
 import { behindMask } from '../interrupt/questions.js'
 import { get, list, show } from '../json.js'
 import { attemptsThatHandOut, hasCompleted, type NodeAttempt, nodeAttemptOf } from '../node/node-attempts.js'
 import { turnsOf } from '../orchestrator/turns.js'
-import { isSinceVersion } from '../since-version.js'
 import { gatesOf, placeOf, type VerificationAttempt, verificationAttemptsOf } from './verification-attempts.js'
 
 /** Whether a run has reached what it was for. */
@@ -65,7 +64,7 @@ type Standing = {
 /** docs/contract/verification.md, goalSatisfied. */
 function isReached(run: RunLog, end: LoggedEvent): boolean | undefined {
   const criteria = criteriaOf(run)
-  const isNew = isSinceVersion(run, 3)
+  const isNew = !isBefore(run, 3)
   const all = standingsAt(run, end)
   // The same worker may have succeeded when the work was handed to it again.
   const isMadeUp = ({ work, since }: Standing) =>
@@ -103,7 +102,7 @@ function standingsAt(run: RunLog, { sequence }: LoggedEvent): Standing[] {
 
 /** Let through without a pass, or with a part of it. */
 function isCompromised(run: RunLog, { rendered, blocking }: VerificationAttempt, { payload }: LoggedEvent): boolean {
-  if (!isSinceVersion(run, 3) || !blocking) return false
+  if (isBefore(run, 3) || !blocking) return false
   const keys = list(payload.criteria)
   if (keys.includes('human-override') || keys.includes('human-accepted')) return false
   return rendered?.payload.label === 'forced' || rendered?.payload.label === 'verified in part'
@@ -133,7 +132,7 @@ function hasGivenUp(run: RunLog): boolean {
       seen.push(workerId)
       if (ended === undefined) continue
       if (phaseOf(ended) === 'child.completed') latest.set(place, get(ended.raw.secret, 'goalSatisfied') === false)
-      else if (isSinceVersion(run, 3) && isGiveUp(ended)) latest.set(place, true)
+      else if (!isBefore(run, 3) && isGiveUp(ended)) latest.set(place, true)
     }
   }
   return [...latest.values()].includes(true)

@@ -1,8 +1,7 @@
-import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { eachRun, isBefore, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { isTimeout } from '../interrupt/answering.js'
 import { behindMask, isGateQuestion } from '../interrupt/questions.js'
 import { get, list, same, show, text } from '../json.js'
-import { isSinceVersion } from '../since-version.js'
 import { withoutRemarks } from '../story.js'
 import {
   eventsIn,
@@ -71,6 +70,7 @@ function reasonProblems(verification: VerificationAttempt, question: LoggedEvent
   const isFailed = verdicts.some(({ payload, sequence }) => payload.verdict === 'fail' && sequence < question.sequence)
   const holds: { readonly [reason: string]: boolean } = {
     unsettled: rendered === undefined,
+    unchecked: rendered === undefined,
     exhausted: isFailed,
     // A pass is not enough where the verifiers have no licence, are not sure, or could not see all of it.
     unlicensed: isPassing(rendered),
@@ -96,7 +96,7 @@ function keyDue(
   if (isTimeout(answer)) return 'no-answer'
   if (actionOf(answer) !== 'accept' || !isPassing(rendered)) return 'human-override'
   const reason = question && get(behindMask(question, 'data'), 'reason')
-  return reason === 'unseen' && isSinceVersion(run, 3) ? 'human-accepted' : 'human-confirmed'
+  return reason === 'unseen' && !isBefore(run, 3) ? 'human-accepted' : 'human-confirmed'
 }
 
 function answerProblems(answer: LoggedEvent, word: LoggedEvent, due: string): Problem[] {

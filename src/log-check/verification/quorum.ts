@@ -1,10 +1,11 @@
-import { eachRun, type Fields, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { eachRun, type Fields, isBefore, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { behindMask, isGateQuestion } from '../interrupt/questions.js'
 import { get, list, number, show, text } from '../json.js'
-import { isSinceVersion } from '../since-version.js'
 import { withoutRemarks } from '../story.js'
 import {
   eventsIn,
   FINDING,
+  HELD,
   RENDERED,
   roundsIn,
   type VerificationAttempt,
@@ -69,6 +70,9 @@ function tellingProblems(run: RunLog): Problem[] {
     const next = story[place + 1]
     if (event.type === FINDING && next !== undefined && next.type !== FINDING && !isRecord(next))
       problems.push([`a finding, and then ${next.type}`, event])
+    const undecided = undecidedIn(event)
+    if (undecided !== undefined && (story[place - 1]?.payload.artifactId ?? '') !== undecided)
+      problems.push(['there is no record of what could not be checked', event])
     if (event.type !== RENDERED) return
     const record = story[place - 1]
     if (record === undefined || !isRecord(record) || record.payload.artifactId !== event.payload.resultArtifactId)
@@ -76,6 +80,13 @@ function tellingProblems(run: RunLog): Problem[] {
     else problems.push(...recordProblems(verificationAttemptOf(run, event), record))
   })
   return problems
+}
+
+/** The record that is named where nobody could decide: by the gate that goes on, or in what a person is asked. */
+function undecidedIn(event: LoggedEvent): unknown {
+  if (event.type === HELD) return event.payload.resultArtifactId
+  if (event.type !== 'interrupt.requested' || !isGateQuestion(event)) return undefined
+  return get(behindMask(event, 'data'), 'resultArtifactId')
 }
 
 const isRecord = ({ type, payload }: LoggedEvent): boolean =>
@@ -142,7 +153,7 @@ function roundProblems({ gate, started }: VerificationAttempt, { verifiers, vote
 
 /** R-DWS-16, R-DWS-17: a pass is conditional over warnings, over what was outvoted, and over a mean that is short. */
 function conditionProblems(run: RunLog, verification: VerificationAttempt, dwsVerdict: unknown): string[] {
-  const isNew = isSinceVersion(run, 3)
+  const isNew = !isBefore(run, 3)
   const counts = isNew ? ['warning', 'blocking'] : ['warning']
   const found = eventsIn(verification, FINDING).some(({ payload }) => counts.includes(String(payload.classification)))
   const isShort = isNew ? hasShortMean(run, verification) : false

@@ -1,9 +1,8 @@
-import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { eachRun, isBefore, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import type { GraphNode } from '../graph.js'
 import { invocationOf } from '../invocation/invocations.js'
 import { get, list, show } from '../json.js'
 import { causeOf, eventsById } from '../node/node-attempts.js'
-import { isSinceVersion } from '../since-version.js'
 import { withoutRemarks } from '../story.js'
 import { subjectsBefore } from './subjects.js'
 import {
@@ -66,7 +65,7 @@ export const verdictRules: readonly Rule[] = [
         for (const [problem, event] of translationProblems(verification)) say(problem, event)
         for (const event of verification.verdicts)
           for (const problem of wordProblems(run, verification, event)) say(problem, event)
-        if (isSinceVersion(run, 3)) for (const [problem, event] of labelProblems(verification)) say(problem, event)
+        if (!isBefore(run, 3)) for (const [problem, event] of labelProblems(verification)) say(problem, event)
       }
       for (const [problem, event] of silenceProblems(run)) say(problem, event)
     }),
@@ -140,7 +139,7 @@ function wordProblems(run: RunLog, verification: VerificationAttempt, { payload 
   if (payload.agentId === OVERRIDE) return problems
   const [voter] = votersOf(verification)
   // Nobody has passed what is forced: it is the word of the gate, and nobody's confidence.
-  const isForced = isSinceVersion(run, 3) && keys.includes(FORCED)
+  const isForced = !isBefore(run, 3) && keys.includes(FORCED)
   if (isForced && payload.confidence !== undefined) problems.push('forced, and somebody is sure of it')
   // One verifier that has voted is named; several, or none, judge in the name of the gate.
   const isOne = started.payload.verifiers === 1 && voter !== undefined && !keys.includes(UNANSWERED) && !isForced

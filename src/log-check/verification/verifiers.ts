@@ -155,12 +155,12 @@ function starts(panel: Panel, event: LoggedEvent): string[] {
   return problems
 }
 
-/** A verifier that would judge its own work, where the gate forbids that, is not started. */
+/** A verifier that would judge its own work, where the gate forbids that, or without its sources, is not started. */
 function ends(panel: Panel, event: LoggedEvent): string[] {
   const { vote, fault, childRunId, agentId } = event.payload
   const seat = seatOf(panel, event)
   const problems: string[] = []
-  const isUnasked = seat.is === 'idle' && fault === 'self_verification'
+  const isUnasked = seat.is === 'idle' && UNASKED.includes(String(fault))
   if (!isUnasked && !['began', 'started'].includes(seat.is)) problems.push(`ended, and was ${seat.is}`)
   if ((vote === 'none') !== (fault !== undefined)) problems.push(`vote ${show(vote)} with fault ${show(fault)}`)
   if (vote !== 'none' && seat.is !== 'started') problems.push('a vote of somebody who was not started')
@@ -171,6 +171,14 @@ function ends(panel: Panel, event: LoggedEvent): string[] {
   Object.assign(seat, { is: vote === 'none' ? 'faulted' : 'voted', agentId })
   return problems
 }
+
+const UNASKED: readonly string[] = [
+  'self_verification',
+  'context_missing',
+  'context_hidden',
+  'context_own_work',
+  'context_too_large',
+]
 
 function holds(panel: Panel, { payload }: LoggedEvent): string[] {
   const problems: string[] = []

@@ -127,7 +127,7 @@ test('every address in the output is asked, each once; the worst answer counts',
 
 test('no address, no place, or too many addresses fail without asking', async () => {
   expect(await outcome({ path: '/a' }, { a: 'none' })).toBe('failed')
-  expect(detailsOf(await ask({ path: '/b' }, { a: 'none' }))).toBe('nothing at /b')
+  expect(detailsOf(await ask({ path: '/b' }, { a: 'none' }))).toBe('nothing at /b; the output has a')
   const many = Array.from({ length: 21 }, (_, i) => `${origin}/page?${i}`)
   expect(detailsOf(await ask({}, many))).toBe('has 21 addresses; at most 20 are asked')
   expect(requests).toEqual([])

@@ -69,7 +69,16 @@ export const BUNDLE: Bundle = {
   constraints: [{ intent_id: 'c1', title: 'No dogs', statement: 'Say nothing of dogs' }],
   knowledge: [{ entry_id: 'k1', title: 'Cats', text: 'They purr.' }],
   evidence: [],
-  criteria: [{ dimension: 'correctness', scale: { min: 1, max: 5, type: 'integer' }, pass_threshold: 4 }],
+  criteria: [
+    {
+      dimension: 'correctness',
+      scale: { min: 1, max: 5, type: 'integer' },
+      pass_threshold: 4,
+      evidence_required: true,
+    },
+  ],
+  context: [],
+  role: 'verifier',
 }
 
 /** Nonces that differ, each followed by the canary. */

@@ -13,6 +13,7 @@ export const counts = () => ({
   'answers: refine': 0,
   'answers: none in time': 0,
   'asked: unsettled': 0,
+  'asked: unchecked': 0,
   'asked: exhausted': 0,
   'asked: unlicensed': 0,
   'votes: pass': 0,

@@ -127,7 +127,7 @@ export const gatesOf = ({ shape, gates }: Setup): BoundGate[] =>
     gateAt(...placeOf(shape), {
       gate_id: `g${i + 1}`,
       criteria: [
-        { dimension: 'one', pass_threshold: THRESHOLD },
+        { dimension: 'one', pass_threshold: THRESHOLD, evidence_required: false },
         ...(given.probed
           ? [{ dimension: 'checked', probes: [{ probe_id: 'p', type: 'equals' as const, value: true }] }]
           : []),

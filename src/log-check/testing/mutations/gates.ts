@@ -22,6 +22,9 @@ const REWORK = 'assay.rework.began'
 const WITHHELD = 'assay.result.withheld'
 const OTHER_HASH = `sha256:${'0'.repeat(64)}`
 
+/** Why a person is asked where there is no verdict. */
+const UNDECIDED: readonly string[] = ['unsettled', 'unchecked']
+
 const isRecord = ({ event }: Spot): boolean => event.payload.artifactType === 'dws.verification-result'
 const findings: readonly Mutation[] = [
   setsField('L24d', 'a gate that has changed since', ofType(VERIFICATION_STARTED), 'gateHash', '0'.repeat(64)),
@@ -134,7 +137,7 @@ const people: readonly Mutation[] = [
     dataOf(event).reason = 'curious'
   }),
   changed('L24k', 'a question for another reason', asked, event => {
-    dataOf(event).reason = dataOf(event).reason === 'unsettled' ? 'unsure' : 'unsettled'
+    dataOf(event).reason = UNDECIDED.includes(String(dataOf(event).reason)) ? 'unsure' : 'unsettled'
   }),
   setsField(
     'L24k',

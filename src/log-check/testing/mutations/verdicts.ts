@@ -59,6 +59,13 @@ const merges = (spot: Spot): boolean => {
 
 const isLastPass = (spot: Spot): boolean => after(spot, ({ type }) => type === 'agent.verified') === undefined
 
+/** No other gate at the same place has a word after it. */
+const isLatest = (spot: Spot): boolean => {
+  const isNext = ({ type, payload }: DraftEvent) =>
+    type === 'agent.verified' || type === 'node.completed' || payload.phase === 'output.harvested'
+  return after(spot, event => event.nodeId === spot.event.nodeId && isNext(event))?.type !== 'agent.verified'
+}
+
 const point = (wanted: string) => (spot: Spot) => verificationStartOf(spot)?.payload.point === wanted
 const rendered = (spot: Spot): DraftEvent | undefined =>
   before(spot, ({ type, nodeId }) => type === RENDERED && nodeId === spot.event.nodeId)
@@ -80,7 +87,7 @@ export const VERDICT_MUTATIONS: readonly Mutation[] = [
   setsField(
     'L24b',
     'a merge after a fail',
-    all(verdict('pass'), merges, spot => !point('run')(spot)),
+    all(verdict('pass'), merges, isLatest, spot => !point('run')(spot)),
     'verdict',
     'fail',
   ),
