@@ -28,7 +28,11 @@ import type { RecordedInput } from './input.js'
  */
 export type RunEvent =
   | Fact<'run.started', RunStarted, RunStartedSecret>
-  | Fact<'run.completed', { outputs: JsonObject; goalSatisfied?: boolean; against?: readonly Against[] }>
+  | Fact<
+      'run.completed',
+      { outputs: JsonObject; goalSatisfied?: boolean; against?: readonly Against[] },
+      { resultHash: string }
+    >
   | Fact<'run.failed', { error: Failure; failedNodeId?: string }>
   | Fact<'run.cancelled', { reason?: string; cancelledBy?: string; parentRunId?: string }>
   | Fact<'run.paused', { drainPolicy: DrainPolicy; reason?: string }>
@@ -60,7 +64,7 @@ export type RunEvent =
   | NodeFact<'approval.received', ApprovalReceived>
   | NodeFact<'clarification.resolved', { nodeId: string; answers: Json; answeredBy: string }>
   | NodeFact<'node.resumed', { nodeId: string; interruptId: string }>
-  | NodeFact<'node.completed', { nodeId: string; outputs: JsonObject }, { outputs: JsonObject }>
+  | NodeFact<'node.completed', { nodeId: string; outputs: JsonObject }, CompletedSecret>
   | NodeFact<'node.failed', { nodeId: string; error: Failure; attempts: number }>
   | NodeFact<'node.retried', { nodeId: string; attempt: number; delayMs: number; lastError: Failure }>
   | NodeFact<'node.skipped', { nodeId: string; reason: string }>
@@ -113,6 +117,9 @@ export type RunStarted = {
 
 /** Real values of inputs that are declared `sensitive`, and the gates in full. */
 export type RunStartedSecret = { inputs?: JsonObject; gates?: readonly BoundGate[] }
+
+/** Real values of outputs that are masked; where gates have judged the node's result, the hash of what they let pass. */
+export type CompletedSecret = { outputs?: JsonObject; resultHash?: string }
 
 export type DrainPolicy = 'immediate' | 'drain-current-node'
 

@@ -8,7 +8,7 @@ import type { WorkflowNode } from '../workflow/definition.js'
 import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
 import { isSettledByProbes } from './evidence.js'
 import type { BoundGate } from './gate.js'
-import type { AttemptMade, Slot } from './state.js'
+import { type AttemptMade, boundGateAt, type Slot } from './state.js'
 
 /** Where a result is merged: into the parent's variables, as its node's own, or as the run's. */
 export type Point = 'harvest' | 'node' | 'run' | 'none'
@@ -103,6 +103,20 @@ export const slotOf = (gateId: string, nodeId: string, subject: Place & Pick<Sta
 /** What has been made of the work that is under way here, attempt by attempt. */
 export const attemptsOf = ({ gated }: Pick<RunBase, 'gated'>, slot: string): readonly AttemptMade[] =>
   gated?.slots[slot]?.attempts ?? []
+
+/**
+ * The hash of the result that the gates before this merge have judged last; undefined where none stands there. The event
+ * that merges carries it, and the store compares it with what every gate has let pass (S10).
+ */
+export const judgedHash = (
+  state: Pick<RunBase, 'gated'>,
+  nodeId: string,
+  subject: Place & Pick<StagedSubject, 'point'>,
+): string | undefined =>
+  gatesAt(state, nodeId, subject)
+    .map(index => boundGateAt(state, index).gate.gate_id)
+    .map(gateId => attemptsOf(state, slotOf(gateId, nodeId, subject)).at(-1)?.resultHash)
+    .findLast(hash => hash !== undefined)
 
 /** R-DWS-22: how many there are with the one under way. What another gate has sent back was no attempt at this one. */
 export const usedOf = (made: readonly AttemptMade[]): number => made.filter(({ isSentBack }) => isSentBack).length + 1

@@ -16,39 +16,60 @@ export const gatedPoint = (point: Point, over: Partial<GatedPoint> = {}): GatedP
   point,
   nodeId: 'n1',
   workerId: null,
+  confirm: 'full',
   ...over,
 })
 
 export const staged =
-  (point: Point | 'none', over: Partial<Judged & { nodeId: string; blocking: boolean; attempt: number }> = {}): Loose =>
+  (
+    point: Point | 'none',
+    over: Partial<Judged & { nodeId: string; workerId: string; blocking: boolean; attempt: number }> = {},
+  ): Loose =>
   sequence => {
-    const { gateId = 'g', target = 't', resultHash = 'h', nodeId = 'n1', blocking = true, attempt = 1 } = over
-    const payload = JSON.stringify({ gateId, attempt, targetRef: target, resultHash, blocking, point })
+    const { gateId = 'g', target = 't', resultHash = 'h', nodeId = 'n1', blocking = true, attempt = 1, workerId } = over
+    const payload = JSON.stringify({ gateId, attempt, targetRef: target, resultHash, blocking, point, workerId })
     return f.event(sequence, { type: 'dws.verification.started', nodeId, payload })
   }
 
 type Verdict = 'pass' | 'fail' | 'revise'
 
 export const judged =
-  (verdict: Verdict, over: Partial<Judged> & { why?: unknown; at?: number } = {}): Loose =>
+  (verdict: Verdict, over: Partial<Judged> & { label?: string; why?: unknown; at?: number } = {}): Loose =>
   sequence => {
     const { gateId = 'g', target = 't', resultHash = 'h', why, at = f.T0 } = over
+    const { label = verdict === 'pass' ? 'verified' : undefined } = over
     const payload = JSON.stringify({ agentId: 'assay.verifier', target, verdict })
-    const secret = JSON.stringify({ gateId, attempt: 1, resultHash, why })
+    const secret = JSON.stringify({ gateId, attempt: 1, resultHash, label: label || undefined, why })
     return f.event(sequence, { type: 'agent.verified', payload, secret, at })
   }
 
-export const harvest = (over: Record<string, unknown> = {}, nodeId = 'n1'): Loose => {
+/** What a merging event says besides its place: the hash of what it merges, unless that is null. */
+type Said = { readonly resultHash?: string | null; readonly goalSatisfied?: boolean }
+
+const naming = ({ resultHash = 'h' }: Said): string | null =>
+  resultHash === null ? null : JSON.stringify({ resultHash })
+
+export const harvest = (over: Record<string, unknown> = {}, nodeId = 'n1', said: Said = {}): Loose => {
   const payload = JSON.stringify({ phase: 'output.harvested', workerId: 'w', childRunId: 't', ...over })
-  return sequence => f.event(sequence, { type: 'core.workflowChain.event', nodeId, payload })
+  return sequence => f.event(sequence, { type: 'core.workflowChain.event', nodeId, payload, secret: naming(said) })
 }
 
 /** The event that merges what is staged there: of child `t`, or node `n1`. */
-export const merge = (point: Point): Loose => {
-  if (point === 'harvest') return harvest()
+export const merge = (point: Point, said: Said = {}): Loose => {
+  if (point === 'harvest') return harvest({}, 'n1', said)
+  const { goalSatisfied } = said
+  const payload = JSON.stringify({ outputs: {}, goalSatisfied })
   const [type, nodeId] = point === 'node' ? ['node.completed', 'n1'] : ['run.completed', null]
-  return sequence => f.event(sequence, { type, nodeId })
+  return sequence => f.event(sequence, { type, nodeId, payload, secret: naming(said) })
 }
+
+export const MADE = ['variable.changed', 'channel.written', 'artifact.created'] as const
+
+/** Something that may be made of a result: of node `n1`, where not said otherwise. */
+export const made =
+  (type: (typeof MADE)[number], nodeId = 'n1', artifactType = 'report'): Loose =>
+  sequence =>
+    f.event(sequence, { type, nodeId, payload: JSON.stringify({ nodeId, artifactType, name: 'x', next: 1 }) })
 
 export const placed = (from: number, events: readonly Loose[]): StoredEvent[] => events.map((one, i) => one(from + i))
 
