@@ -1,4 +1,5 @@
-import type { GatedPoint, NewRun, StoredEvent } from '../../../src/engine/ports/event-log.js'
+import { expect } from 'vitest'
+import { type GatedPoint, type NewRun, type StoredEvent, UnverifiedMerge } from '../../../src/engine/ports/event-log.js'
 import type { Store } from '../../../src/engine/ports/store.js'
 import * as f from './fixtures.js'
 
@@ -94,4 +95,47 @@ export function writing(store: Store, hostId: string, runId: string) {
     },
     length: async () => (await store.readRun(null, runId))!.length,
   }
+}
+
+/**
+ * What a host of version 2 of the rules wrote: `merged` has merged what worker `w` brought, `going` is about to, and
+ * `fork` shares the latter's staging. As SQL, one statement each; its tables have no more columns than they had then.
+ */
+export function olderGateRows(noTags: string): string[] {
+  const run = (runId: string, length: number, fromSeq = 0) =>
+    `INSERT INTO runs (run_id, tenant, workflow_id, workflow_digest, status, tags, length, owner, epoch, attempts,
+                       created_at, updated_at, from_seq)
+     VALUES ('${runId}', 'acme', 'wf', 'd', 'running', '${noTags}', ${length}, 'h', 1, 0, 0, 0, ${fromSeq})`
+  const gate = (runId: string) =>
+    `INSERT INTO gated (run_id, point, node_id, gate_id, worker_id) VALUES ('${runId}', 'harvest', 'n1', 'g', '')`
+  const log = (runId: string, events: readonly Loose[]) =>
+    placed(0, events).map(({ sequence, type, nodeId, payload, secret }) => {
+      const values = [runId, type, nodeId, payload, secret].map(text => (text === null ? 'NULL' : `'${text}'`))
+      return `INSERT INTO events (run_id, type, node_id, payload, secret, seq, at, epoch)
+              VALUES (${values.join(', ')}, ${sequence}, 0, 1)`
+    })
+  const begun = [f.event, f.event, staged('harvest', { workerId: 'w' }), judged('pass', { label: '' })]
+  return [
+    ...[run('merged', 5), gate('merged'), ...log('merged', [...begun, harvest({}, 'n1', { resultHash: null })])],
+    ...[run('going', 4), gate('going'), ...log('going', begun)],
+    ...[run('fork', 3, 3), gate('fork')],
+    `INSERT INTO prefixes (run_id, upto, source_run_id, from_seq) VALUES ('fork', 3, 'going', 0)`,
+    `INSERT INTO staged (run_id, seq, gate_id, attempt, target, result_hash, point, place)
+     SELECT 'fork', seq, gate_id, attempt, target, result_hash, point, place FROM staged WHERE run_id = 'going'`,
+  ]
+}
+
+/** What is there of it after the upgrade, and that runs of it go on by their own rules. */
+export async function expectUpgradedGates(store: Store): Promise<void> {
+  const judgedRow = { gateId: 'g', target: 't', resultHash: 'h' }
+  const gated = [gatedPoint('harvest', { confirm: null })]
+  const row = { sequence: 2, ...judgedRow, attempt: 1, point: 'harvest', place: 't', nodeId: 'n1', workerId: 'w' }
+  const pass = { sequence: 3, ...judgedRow, verdict: 'pass', label: '', tenant: 'acme', at: 0 }
+  const merged = { staged: 2, judged: 3, verdict: 'pass', label: '', confirm: null, eventHash: null }
+  const merges = [{ sequence: 4, ...judgedRow, ...merged }]
+  expect(await store.readGateRows('merged')).toEqual({ gated, staged: [row], verdicts: [pass], merges })
+  expect(await store.readGateRows('fork')).toEqual({ gated, staged: [row], verdicts: [], merges: [] })
+  await writing(store, 'h', 'going').together(harvest({}, 'n1', { resultHash: null }))
+  expect(await store.readGateRows('going')).toEqual({ gated, staged: [row], verdicts: [pass], merges })
+  await expect(writing(store, 'h', 'fork').together(harvest())).rejects.toBeInstanceOf(UnverifiedMerge)
 }

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { StoreUnavailable, UnverifiedMerge } from '../../../src/engine/ports/event-log.js'
 import { openStore } from '../../../src/store/open-store.js'
+import { mergedResults } from '../../../src/store/postgres/migrations/0014-merged-results.js'
 import { MIGRATIONS } from '../../../src/store/postgres/migrations/index.js'
 import { openPostgresStore, type PostgresStoreOptions } from '../../../src/store/postgres/postgres-store.js'
 import { SQL } from '../../../src/store/postgres/statements.js'
@@ -266,6 +267,19 @@ describe('postgres', () => {
       }
     }
     expect([...new Set(MERGE_ATTACKS.map(({ constraint }) => constraint))].sort()).toEqual(removed.sort())
+  })
+
+  it('S10 upgrades what runs of version 2 of the rules have left, and lets them go on', async () => {
+    await sql('CREATE SCHEMA assay')
+    await sql(`CREATE TABLE migrations (
+      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`)
+    for (const { version, name, sql: text } of MIGRATIONS.filter(one => one.version < mergedResults.version)) {
+      await sql(text)
+      await sql(`INSERT INTO migrations (version, name) VALUES (${version}, '${name}')`)
+    }
+    await sql(`SELECT register_host('h', 'name', ${f.HOUR})`)
+    for (const statement of g.olderGateRows('{}')) await sql(statement)
+    await g.expectUpgradedGates(await open())
   })
 
   it('looks for verdicts in an index', async () => {

@@ -5,6 +5,8 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { UnverifiedMerge } from '../../../src/engine/ports/event-log.js'
 import { Connection } from '../../../src/store/sqlite/connection.js'
 import { listVerdictsQuery } from '../../../src/store/sqlite/list-verdicts.js'
+import { mergedResults } from '../../../src/store/sqlite/migrations/0007-merged-results.js'
+import { MIGRATIONS } from '../../../src/store/sqlite/migrations/index.js'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.js'
 import * as f from './fixtures.js'
 import * as g from './gate-fixtures.js'
@@ -134,6 +136,24 @@ describe('sqlite: what holds S10', () => {
     expect(() => insert(6)).toThrow(/UNIQUE constraint failed: merges/)
     expect(() => db.exec(`DELETE FROM verdicts WHERE verdict = 'pass'`)).toThrow(/FOREIGN KEY/)
     expect(() => db.exec(`UPDATE verdicts SET result_hash = 'other'`)).toThrow(/FOREIGN KEY/)
+  })
+
+  it('S10 upgrades what runs of version 2 of the rules have left, and lets them go on', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'assay-sqlite-'))
+    folders.push(folder)
+    const path = join(folder, 'assay.db')
+    const old = new Connection(path, 0, [])
+    old.exec('CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT)')
+    for (const { version, name, sql } of MIGRATIONS.filter(one => one.version < mergedResults.version)) {
+      old.exec(sql)
+      old.run('INSERT INTO migrations (version, name) VALUES (?, ?)', version, name)
+    }
+    old.exec(`INSERT INTO hosts VALUES ('h', 'name', 0, 'alive')`)
+    for (const statement of g.olderGateRows('[]')) old.exec(statement)
+    old.close()
+    const store = await openSqliteStore(path)
+    toClose.push(store)
+    await g.expectUpgradedGates(store)
   })
 
   it('finds verdicts, stagings and gates in indexes', async () => {
