@@ -1,16 +1,19 @@
 import { setImmediate } from 'node:timers/promises'
 import type { RunRow } from '../engine/ports/run-index.js'
 import type { Store } from '../engine/ports/store.js'
+import { type GateAnomaly, type GateStore, verifyGateRows } from './verify-gates.js'
 import { atEnd, type Expected, isAnomaly, type LogAnomaly, WALK_START, type Walk, walkOn } from './verify-log.js'
 
 export type RunVerdict = {
   readonly events: number
   /** Events without a hash, written before logs were chained. */
   readonly older: number
-  readonly anomaly: (LogAnomaly & { readonly message: string }) | undefined
+  readonly anomalies: readonly RunAnomaly[]
 }
 
-type LogStore = Pick<Store, 'readEvents' | 'readRun'>
+type RunAnomaly = (LogAnomaly & { readonly message: string }) | GateAnomaly
+
+type LogStore = Pick<Store, 'readRun'> & GateStore
 
 const PAGE = 1000
 
@@ -20,8 +23,9 @@ export async function verifySealed(store: LogStore, row: RunRow, sealed: Expecte
   if (anomaly !== undefined) return verdict(walk, anomaly, 'the log does not end as it was sealed: it was written anew')
   const extra = await firstBeyond(store, row.runId, sealed.length)
   if (extra !== undefined) return verdict(walk, { kind: 'event-extra', sequence: extra })
-  const isAsSealed = row.length === sealed.length && row.head === sealed.head
-  return verdict(walk, isAsSealed ? undefined : { kind: 'head-mismatch' }, 'the run’s record is not as it was sealed')
+  if (row.length !== sealed.length || row.head !== sealed.head)
+    return verdict(walk, { kind: 'head-mismatch' }, 'the run’s record is not as it was sealed')
+  return intact(store, row, walk)
 }
 
 /** Checks a log nobody has sealed yet: that it is a chain, and ends where the row says. It may grow meanwhile. */
@@ -29,11 +33,18 @@ export async function verifyUnsealed(store: LogStore, row: RunRow): Promise<RunV
   const { walk, anomaly } = await walkLog(store, row.runId, row)
   if (anomaly !== undefined) return verdict(walk, anomaly, 'the log does not end where the run’s record says')
   const extra = await firstBeyond(store, row.runId, row.length)
-  if (extra === undefined) return verdict(walk, undefined)
+  if (extra === undefined) return intact(store, row, walk)
   const later = await store.readRun(null, row.runId)
   const hasGrown = later !== undefined && later.length > row.length
-  return verdict(walk, hasGrown ? undefined : { kind: 'event-extra', sequence: extra })
+  return hasGrown ? intact(store, row, walk) : verdict(walk, { kind: 'event-extra', sequence: extra })
 }
+
+/** Of a log that is as it was written: whether what the store derives from it is, too. */
+const intact = async (store: LogStore, row: RunRow, { next, older }: Walk): Promise<RunVerdict> => ({
+  events: next,
+  older,
+  anomalies: await verifyGateRows(store, row, next),
+})
 
 async function walkLog(store: LogStore, runId: string, expected: Expected) {
   let walk = WALK_START
@@ -52,10 +63,11 @@ async function walkLog(store: LogStore, runId: string, expected: Expected) {
 const firstBeyond = async (store: LogStore, runId: string, length: number): Promise<number | undefined> =>
   (await store.readEvents(runId, length, 1))[0]?.sequence
 
-function verdict(walk: Walk, anomaly: LogAnomaly | undefined, ofHead = ''): RunVerdict {
-  const message = anomaly === undefined ? undefined : { ...anomaly, message: describe(anomaly, ofHead) }
-  return { events: walk.next, older: walk.older, anomaly: message }
-}
+const verdict = (walk: Walk, anomaly: LogAnomaly, ofHead = ''): RunVerdict => ({
+  events: walk.next,
+  older: walk.older,
+  anomalies: [{ ...anomaly, message: describe(anomaly, ofHead) }],
+})
 
 function describe({ kind, sequence }: LogAnomaly, ofHead: string): string {
   if (kind === 'event-changed') return `event ${sequence} was changed`

@@ -7,7 +7,10 @@ import type { TrustedKeys } from './signing-key.js'
 import { type RunVerdict, verifySealed, verifyUnsealed } from './verify-run.js'
 
 /** Reads only. */
-export type AuditedStore = Pick<Store, 'readEvents' | 'readRun' | 'listRuns' | 'listCheckpoints' | 'latestCheckpoint'>
+export type AuditedStore = Pick<
+  Store,
+  'readEvents' | 'readRun' | 'listRuns' | 'listCheckpoints' | 'latestCheckpoint' | 'readGateRows' | 'getDefinition'
+>
 
 type VerifierDeps = {
   readonly store: AuditedStore
@@ -33,7 +36,8 @@ const RUN_PAGE = 500
 const REMEMBERED_CHECKPOINTS = 32
 
 /**
- * Checks logs against their chain, and the chain's ends against signed checkpoints. What only a chain vouches for can
+ * Checks logs against their chain, the chain's ends against signed checkpoints, and what the store keeps of gates against
+ * the logs. What only a chain vouches for can
  * be rewritten by whoever may write to the database; what a checkpoint vouches for cannot without the signing key.
  */
 export class AuditVerifier implements AuditAdmin {
@@ -54,7 +58,7 @@ export class AuditVerifier implements AuditAdmin {
     return {
       fromSeq: from,
       toSeq,
-      chainValid: !anomalies.some(({ kind }) => kind !== 'signature-invalid' && kind !== 'key-unknown'),
+      chainValid: !anomalies.some(({ kind }) => !BESIDE_THE_CHAIN.has(kind)),
       checkpointsValid: found.signatures === checkpoints.length,
       checkpoints,
       anomalies,
@@ -195,6 +199,17 @@ export class AuditVerifier implements AuditAdmin {
   }
 }
 
+/** What says nothing against a log or the order of checkpoints. */
+const BESIDE_THE_CHAIN: ReadonlySet<AuditAnomaly['kind']> = new Set([
+  'signature-invalid',
+  'key-unknown',
+  'gate-row-missing',
+  'gate-row-changed',
+  'gate-row-extra',
+  'merge-unverified',
+  'definition-missing',
+])
+
 const nothing = (): Integrity => ({ runs: 0, events: 0, older: 0, checkpoints: 0, signatures: 0, anomalies: [] })
 
 const ofCheckpoint = (kind: AuditAnomaly['kind'], checkpoint: number, message: string): AuditAnomaly => ({
@@ -229,6 +244,6 @@ function enter(found: Integrity, runId: string, checkpoint: number | undefined, 
   found.runs += 1
   found.events += verdict.events
   found.older += verdict.older
-  if (verdict.anomaly === undefined) return
-  found.anomalies.push({ ...verdict.anomaly, ...(checkpoint !== undefined && { checkpoint }), runId })
+  for (const anomaly of verdict.anomalies)
+    found.anomalies.push({ ...anomaly, ...(checkpoint !== undefined && { checkpoint }), runId })
 }

@@ -167,7 +167,15 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'audit/',
-    ours: ['digest.ts', 'engine/api.ts', 'engine/runtime/chain.ts', PORTS],
+    ours: [
+      'digest.ts',
+      'core/',
+      'engine/api.ts',
+      'engine/runtime/chain.ts',
+      'engine/runtime/gated-points.ts',
+      'store/gate-rules.ts',
+      PORTS,
+    ],
     packages: NODE,
   },
   {

@@ -46,6 +46,8 @@ export type HandoffSecret =
       readonly verification?: Spend
       readonly goalSatisfied?: false
     }
+  /** With `output.harvested`, where gates have judged it: the hash of what they let pass. */
+  | { readonly resultHash: string }
   | {
       readonly spent?: Spend
       readonly verification?: Spend

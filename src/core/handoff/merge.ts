@@ -5,6 +5,7 @@ import { changeVariable } from '../run/node-lifecycle.js'
 import { MASK } from '../run/redaction.js'
 import { type NodeState, nodeAt } from '../run/state.js'
 import { type OnWorkers, workersOf } from '../run/waiting.js'
+import { judgedHash, occurrenceOf } from '../verification/attempt.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { isToldFirst, needsMergeApproval, patienceOf, termsFor } from './mapping.js'
 import { dueTo, handedTo, handoffOf, recordHandoff, type WorkerState } from './state.js'
@@ -80,7 +81,10 @@ function tellHarvest(
   const workerId = handedTo(node, worker)
   const harvestedKeys = written(planNode, workerId, outputs).map(([name]) => name)
   const told = { phase: 'output.harvested' as const, workerId, childRunId, harvestedKeys }
-  recordHandoff(context, planNode, attestation ? { ...told, attestation } : told, ended)
+  const place = { point: 'harvest' as const, workerId, occurrence: occurrenceOf(node.wait.workers, worker) }
+  const resultHash = judgedHash(context.active, planNode.node.id, place)
+  const secret = resultHash === undefined ? undefined : { resultHash }
+  recordHandoff(context, planNode, attestation ? { ...told, attestation } : told, ended, secret)
 }
 
 /** The worker whose results are next to be merged: the one that a person is asked about. */

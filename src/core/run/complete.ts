@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.js'
 import { failure } from '../problem.js'
-import { compromised, gatesAt, placeOf } from '../verification/attempt.js'
+import { compromised, gatesAt, judgedHash, placeOf } from '../verification/attempt.js'
 import { FEEDBACK_INPUT } from '../verification/feedback.js'
 import type { BoundGate } from '../verification/gate.js'
 import { isWhole } from '../verification/label.js'
@@ -73,7 +73,9 @@ export function completeRun(context: DecisionContext, outputs: JsonObject): void
     ...(against.length === 0 ? {} : { against }),
     ...(gatedBy && isWorker ? { gatedBy } : {}),
   }
-  context.emit({ type: 'run.completed', payload, cause: context.active.next - 1 })
+  const resultHash = judgedHash(context.active, '', { point: 'run' })
+  const secret = resultHash === undefined ? {} : { secret: { resultHash } }
+  context.emit({ type: 'run.completed', payload, ...secret, cause: context.active.next - 1 })
 }
 
 /** What the orchestrator said of the goal when it stopped. */

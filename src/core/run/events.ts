@@ -29,7 +29,7 @@ import type { RecordedInput } from './input.js'
  */
 export type RunEvent =
   | Fact<'run.started', RunStarted, RunStartedSecret>
-  | Fact<'run.completed', RunCompleted>
+  | Fact<'run.completed', RunCompleted, { resultHash: string }>
   | Fact<'run.failed', { error: Failure; failedNodeId?: string }>
   | Fact<'run.cancelled', { reason?: string; cancelledBy?: string; parentRunId?: string }>
   | Fact<'run.paused', { drainPolicy: DrainPolicy; reason?: string }>
@@ -61,7 +61,7 @@ export type RunEvent =
   | NodeFact<'approval.received', ApprovalReceived>
   | NodeFact<'clarification.resolved', { nodeId: string; answers: Json; answeredBy: string }>
   | NodeFact<'node.resumed', { nodeId: string; interruptId: string }>
-  | NodeFact<'node.completed', { nodeId: string; outputs: JsonObject }, { outputs: JsonObject }>
+  | NodeFact<'node.completed', { nodeId: string; outputs: JsonObject }, CompletedSecret>
   | NodeFact<'node.failed', { nodeId: string; error: Failure; attempts: number }>
   | NodeFact<'node.retried', { nodeId: string; attempt: number; delayMs: number; lastError: Failure }>
   | NodeFact<'node.skipped', { nodeId: string; reason: string }>
@@ -121,6 +121,9 @@ export type RunStarted = {
  * `withheld` is not among the run's variables.
  */
 export type RunStartedSecret = { inputs?: JsonObject; withheld?: JsonObject; gates?: readonly BoundGate[] }
+
+/** Real values of outputs that are masked; where gates have judged the node's result, the hash of what they let pass. */
+export type CompletedSecret = { outputs?: JsonObject; resultHash?: string }
 
 export type DrainPolicy = 'immediate' | 'drain-current-node'
 

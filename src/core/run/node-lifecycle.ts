@@ -45,6 +45,7 @@ import { type JsonObject, own } from '../json.js'
 import { type Failure, failure } from '../problem.js'
 import { recordAgentEvent, recordDecision, recordDoubt } from '../supervisor/decide.js'
 import { isoTime } from '../time.js'
+import { judgedHash } from '../verification/attempt.js'
 import type { NodeContext, NodeStep, WaitOutcome, Write } from '../workflow/node-type.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { tellArtifact } from './artifact.js'
@@ -180,18 +181,28 @@ export function valueTooLarge(what: string): Failure {
   return failure('value_too_large', message, { retryable: false, details: { limitBytes: MAX_VALUE_BYTES } })
 }
 
-function completeNode(context: DecisionContext, { node }: PlanNode, outputs: JsonObject, cause: number): void {
+function completeNode(context: DecisionContext, planNode: PlanNode, outputs: JsonObject, cause: number): void {
+  const { node } = planNode
   const { shown, hidden } = maskOutputs(context.active, node, outputs)
   const payload = { nodeId: node.id, outputs: shown }
+  const secret = { ...(hidden ? { outputs } : {}), ...passedBy(context, planNode) }
   const done = context.emit({
     type: 'node.completed',
     nodeId: node.id,
     payload,
     cause,
-    ...(hidden ? { secret: { outputs } } : {}),
+    ...(Object.keys(secret).length > 0 ? { secret } : {}),
   })
   if (node.artifactType === undefined) return
   tellArtifact(context, node.id, { artifactType: node.artifactType, content: outputs, shown }, done)
+}
+
+/** What its gates have let pass, where the node's result waited for them. */
+function passedBy({ active }: DecisionContext, { node, index }: PlanNode): { resultHash?: string } {
+  const before = nodeAt(active, index)
+  if (before.is !== 'waiting' || before.on !== 'gate' || before.point !== 'node') return {}
+  const resultHash = judgedHash(active, node.id, { point: 'node' })
+  return resultHash === undefined ? {} : { resultHash }
 }
 
 /** Writes one event and returns its sequence, or says why it must not be written. */

@@ -115,6 +115,20 @@ export const slotOf = (gateId: string, nodeId: string, subject: Place & Pick<Sta
 export const attemptsOf = ({ gated }: Pick<RunBase, 'gated'>, slot: string): readonly AttemptMade[] =>
   gated?.slots[slot]?.attempts ?? []
 
+/**
+ * The hash of the result that the gates before this merge have judged last; undefined where none stands there. The event
+ * that merges carries it, and the store compares it with what every gate has let pass (S10).
+ */
+export const judgedHash = (
+  state: Pick<RunBase, 'gated'>,
+  nodeId: string,
+  subject: Place & Pick<StagedSubject, 'point'>,
+): string | undefined =>
+  gatesAt(state, nodeId, subject)
+    .map(index => boundGateAt(state, index).gate.gate_id)
+    .map(gateId => attemptsOf(state, slotOf(gateId, nodeId, subject)).at(-1)?.resultHash)
+    .findLast(hash => hash !== undefined)
+
 /** R-DWS-22: how many there are with the one under way. What another gate has sent back was no attempt at this one. */
 export const usedOf = (made: readonly AttemptMade[]): number => made.filter(({ isSentBack }) => isSentBack).length + 1
 

@@ -70,3 +70,7 @@ export const planNodeAt = ({ nodes }: Pick<Plan, 'nodes'>, index: number): PlanN
 /** The node of that id, if the plan has one. */
 export const planNodeOf = ({ nodes, indexOf }: Pick<Plan, 'nodes' | 'indexOf'>, nodeId: string): PlanNode | undefined =>
   nodes[indexOf.get(nodeId) ?? -1]
+
+/** Whether the node of that id hands work to workers. */
+export const handsOver = (plan: Pick<Plan, 'nodes' | 'indexOf'>, nodeId: string): boolean =>
+  planNodeOf(plan, nodeId)?.type.hands === true

@@ -19,7 +19,7 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
-/** A commit would have merged a result that no gate has passed. Nothing of it is written. */
+/** A commit would have merged a result that no gate has passed, or said more of it. Nothing of it is written. */
 export class UnverifiedMerge extends Error {
   override readonly name = 'UnverifiedMerge'
 }
@@ -85,6 +85,8 @@ export type GatedPoint = {
   readonly point: 'harvest' | 'node' | 'run'
   readonly nodeId: string
   readonly workerId: string | null
+  /** What the gate wants judged before a merge. Null in a run of version 2 of the rules: only the order is held there. */
+  readonly confirm: 'full' | 'none' | null
 }
 
 export type CommitResult =

@@ -2,6 +2,7 @@ import type { AuditStore } from './audit.js'
 import type { DeliveryQueue, WebhookStore } from './deliveries.js'
 import type { EffectLedger } from './effect-ledger.js'
 import type { EventLog } from './event-log.js'
+import type { GateLedger } from './gate-rows.js'
 import type { HostRegistry } from './hosts.js'
 import type { KeyStore } from './keys.js'
 import type { ReceiptStore } from './receipts.js'
@@ -27,7 +28,10 @@ import type { WorkflowStore } from './workflows.js'
  *      writing it costs the same however many they are.
  *  S10 no result that a blocking gate judges is merged without a pass over exactly that result: the event that merges it
  *      is refused with UnverifiedMerge, and nothing of its commit is written. SQL constraints hold this, and they are
- *      fed from the events themselves, so no caller can leave them out.
+ *      fed from the events themselves, so no caller can leave them out. In runs of version 3 of the rules and later the
+ *      merging event names the hash of what it merges, every gate there has passed that hash and what the gate wants
+ *      judged, nothing is made of a result beforehand, and no run says that its goal is reached against a verdict that
+ *      stands (docs/contract/store.md).
  *  S11 a text that holds a NUL is never stored: the write is refused with UnstorableText, and nothing of it is written.
  *      Nothing is found by one, least of all what is stored under the part before the NUL.
  */
@@ -36,6 +40,7 @@ export type Store = DeliveryQueue &
   AuditStore &
   EventLog &
   RunIndex &
+  GateLedger &
   HostRegistry &
   WorkflowStore &
   StandardStore &

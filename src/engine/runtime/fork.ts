@@ -7,12 +7,11 @@ import { decide, type Rules } from '../../core/run/decide.js'
 import type { Recorded } from '../../core/run/events.js'
 import { boundProblems } from '../../core/run/limits.js'
 import type { RunState } from '../../core/run/state.js'
-import type { BoundGate } from '../../core/verification/gate.js'
-import type { Plan } from '../../core/workflow/plan.js'
+import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { Answer, ForkRun, InspectedRun, MakeReceipt, RunOptions } from '../api.js'
 import { nextBatch, openReplay } from '../effects/replay.js'
 import type { Clock, Ids } from '../ports/clock.js'
-import type { NewRun } from '../ports/event-log.js'
+import type { GatedPoint, NewRun } from '../ports/event-log.js'
 import type { RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
@@ -55,15 +54,16 @@ export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeRe
   const [last] = fromSeq === 0 ? [] : await deps.store.readEvents(sourceRunId, fromSeq - 1, 1)
   const head = fromSeq === 0 ? CHAIN_START : present(last, `event ${fromSeq - 1} of run ${sourceRunId}`).hash
   const before = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq }
-  const gates = await gatesOf(deps.store, source, first.state)
-  return deps.runs.fork(before, first, newRun(source, plan, gates, first.state, fork), receipt)
+  const gated = await gatedIn(deps.store, source, plan, first.state)
+  return deps.runs.fork(before, first, newRun(source, gated, first.state, fork), receipt)
 }
 
 /** A fork is held to what its source was, however little of the source it has told so far. */
-async function gatesOf(store: Store, { runId }: RunRow, state: RunState): Promise<readonly BoundGate[]> {
-  if (state.phase !== 'absent') return state.gated?.gates ?? []
+async function gatedIn(store: Store, { runId }: RunRow, plan: Plan, state: RunState): Promise<GatedPoint[]> {
+  const hands = (nodeId: string) => handsOver(plan, nodeId)
+  if (state.phase !== 'absent') return gatedPoints(hands, state.gated?.gates ?? [], state.started)
   const first = (await store.readEvents(runId, 0, 1)).map(row => decode(runId, row))[0]
-  return (first?.type === 'run.started' ? first.secret?.gates : undefined) ?? []
+  return first?.type === 'run.started' ? gatedPoints(hands, first.secret?.gates ?? [], first.payload) : []
 }
 
 /** As much of a replay as goes into one commit; the driver tells the rest. */
@@ -111,13 +111,11 @@ async function overlayProblem(
 /** Ownership is the source's; a fork is nobody's child. */
 function newRun(
   { tenant, workflowId, workflowDigest, scopeId }: RunRow,
-  plan: Plan,
-  gates: readonly BoundGate[],
+  gated: readonly GatedPoint[],
   state: RunState,
   fork: Fork,
 ): NewRun {
   const tags = state.phase === 'absent' ? [] : (state.started.tags ?? [])
-  const gated = gatedPoints(plan, gates)
   const run = { tenant, workflowId, workflowDigest, scopeId, tags: [...tags], fork, gated }
   return { ...run, parentRunId: null, parentNodeId: null, exclusiveScope: false }
 }

@@ -1,13 +1,27 @@
+import type { RunStarted } from '../../core/run/events.js'
 import type { BoundGate } from '../../core/verification/gate.js'
-import type { Plan } from '../../core/workflow/plan.js'
 import type { GatedPoint } from '../ports/event-log.js'
 
-/** Where the store must not let a result be merged without a pass (S10). */
-export const gatedPoints = ({ nodes, indexOf }: Plan, gates: readonly BoundGate[]): GatedPoint[] =>
-  gates.flatMap(({ gate: { gate_id: gateId, position, gate_behaviour } }): GatedPoint[] => {
+/** The first version of the rules whose merging events name the hash of what they merge, and whose passes have a label. */
+const FIRST_STRICT = 3
+
+/**
+ * Where the store must not let a result be merged without a pass (S10). `hands` says which nodes hand work over; a run
+ * that began under older rules is held to those, also where it goes on now.
+ */
+export function gatedPoints(
+  hands: (nodeId: string) => boolean,
+  gates: readonly BoundGate[],
+  { engineVersion }: Pick<RunStarted, 'engineVersion'>,
+): GatedPoint[] {
+  const isStrict = Number(engineVersion) >= FIRST_STRICT
+  return gates.flatMap(({ gate: { gate_id: gateId, position, gate_behaviour } }): GatedPoint[] => {
     if (!gate_behaviour.blocking) return []
     const { phase_id: nodeId, placement, worker_id = null } = position
-    if (placement === 'workflow_exit') return [{ gateId, point: 'run', nodeId, workerId: null }]
-    const hands = nodes[indexOf.get(nodeId) ?? -1]?.type.hands === true
-    return [{ gateId, point: hands ? 'harvest' : 'node', nodeId, workerId: hands ? worker_id : null }]
+    const confirm = isStrict ? gate_behaviour.confirm : null
+    if (placement === 'workflow_exit') return [{ gateId, point: 'run', nodeId, workerId: null, confirm }]
+    return hands(nodeId)
+      ? [{ gateId, point: 'harvest', nodeId, workerId: worker_id, confirm }]
+      : [{ gateId, point: 'node', nodeId, workerId: null, confirm }]
   })
+}

@@ -7,7 +7,7 @@ import type { Recorded } from '../../core/run/events.js'
 import { evolve } from '../../core/run/evolve.js'
 import type { RunInput } from '../../core/run/input.js'
 import { isWaiting, type RunState, statusOf } from '../../core/run/state.js'
-import type { Plan } from '../../core/workflow/plan.js'
+import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { Answer, InspectedRun, MakeReceipt } from '../api.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { Clock, Ids } from '../ports/clock.js'
@@ -327,7 +327,7 @@ const newRun = (
   tags: started.tags ?? [],
   exclusiveScope,
   fork: null,
-  gated: gatedPoints(plan, gates),
+  gated: gatedPoints(nodeId => handsOver(plan, nodeId), gates, started),
 })
 
 export type DecidedStep = Extract<ReturnType<typeof decide>, { ok: true }>

@@ -131,8 +131,29 @@ function mergeProblems(run: RunLog, merge: Merge): string[] {
   const asked = new Set(wanted ?? verifications.map(({ gateId }) => gateId))
   return [...asked].flatMap(gateId => {
     const latest = verifications.findLast(verification => verification.gateId === gateId)
-    return latest === undefined ? [`merged past gate ${show(gateId)}`] : passProblems(latest, event)
+    if (latest === undefined) return [`merged past gate ${show(gateId)}`]
+    const problems = passProblems(latest, event)
+    return problems.length === 0 && latest.blocking ? contentProblems(run, latest, event) : problems
   })
+}
+
+/** From version 3 of the rules on, a merge names what it merges, and a pass what of it was judged (docs/contract/store.md). */
+function contentProblems(
+  run: RunLog,
+  { gateId, gate, started, verdicts }: VerificationAttempt,
+  event: LoggedEvent,
+): string[] {
+  const [first] = run.events
+  // Where the log does not show what is stored beside it, nothing can be said.
+  if (gate === undefined || Number(first?.payload.engineVersion) < 3) return []
+  const label = get(verdicts.findLast(({ sequence }) => sequence < event.sequence)?.raw.secret, 'label')
+  const asksAll = get(gate.gate_behaviour, 'confirm') === 'full'
+  return [
+    ...(get(event.raw.secret, 'resultHash') === started.payload.resultHash
+      ? []
+      : [`the merge does not name the result that gate ${show(gateId)} has passed`]),
+    ...(asksAll && label === 'verified in part' ? [`gate ${show(gateId)} asks more than was judged`] : []),
+  ]
 }
 
 /** The gates that stand before a merge; undefined where the log does not show them. */

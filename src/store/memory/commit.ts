@@ -5,7 +5,7 @@ import type { RunRow } from '../../engine/ports/run-index.js'
 import { checkFork } from '../fork-rules.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
 import { addDelivery } from './deliveries.js'
-import { gateRowsAfter } from './gates.js'
+import { gateRowsAfterAppend } from './gates.js'
 import { readLog } from './log.js'
 import { firstOf, isAlive, type Tables } from './tables.js'
 
@@ -15,7 +15,7 @@ export function applyCommit(tables: Tables, commit: Commit): CommitResult {
   if (refusal) return wasApplied(tables, commit) ? { kind: 'committed' } : refusal
   for (const stream of commit.streams) checkTerminal(tables, stream)
   const ends = commit.streams.map(stream => sharedEnd(tables, stream))
-  const gates = commit.streams.map(stream => gateRowsAfter(tables, stream))
+  const gates = commit.streams.map(stream => gateRowsAfterAppend(tables, stream))
   for (const [i, { runId }] of commit.streams.entries()) if (gates[i]) tables.gates.set(runId, gates[i])
   for (const [i, stream] of commit.streams.entries()) write(tables, commit, stream, ends[i] ?? null)
   for (const delivery of commit.deliveries ?? []) addDelivery(tables, delivery)

@@ -9,6 +9,7 @@ import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
 import type { Store } from '../../engine/ports/store.js'
+import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { LocalHints } from '../local-hints.js'
@@ -17,7 +18,7 @@ import { refuseNul } from '../storable-text.js'
 import * as checkpoints from './checkpoints.js'
 import { applyCommit } from './commit.js'
 import * as deliveries from './deliveries.js'
-import { listVerdicts } from './gates.js'
+import { gateRowsOf, listVerdicts } from './gates.js'
 import * as hosts from './hosts.js'
 import * as invocations from './invocations.js'
 import { readLog, readSnapshot } from './log.js'
@@ -139,6 +140,10 @@ export class MemoryStore implements Store {
 
   async listVerdicts(query: VerdictQuery): Promise<VerdictRow[]> {
     return listVerdicts(this.#tables, query)
+  }
+
+  async readGateRows(runId: string): Promise<GateRows> {
+    return gateRowsOf(this.#tables, runId)
   }
 
   async getReceipt(key: ReceiptKey): Promise<Receipt | undefined> {

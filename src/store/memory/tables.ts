@@ -2,12 +2,12 @@ import type { Checkpoint } from '../../engine/ports/audit.js'
 import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
 import type { EffectClaim } from '../../engine/ports/effect-ledger.js'
 import type { Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
+import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt } from '../../engine/ports/receipts.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import type { Standard } from '../../engine/ports/standards.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
-import type { GateRows } from './gates.js'
 
 /** Rows are replaced, never changed in place, so they can be handed out as they are. */
 export type Tables = {

@@ -5,6 +5,7 @@ import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type * as Delivering from '../../engine/ports/deliveries.js'
 import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.js'
 import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
+import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
@@ -152,6 +153,15 @@ export class PostgresStore implements Store {
     return gateId === undefined
       ? this.#readAll(SQL.listVerdicts, tenant, since, limit)
       : this.#readAll(SQL.listVerdictsOfGate, tenant, since, limit, gateId)
+  }
+
+  async readGateRows(runId: string): Promise<GateRows> {
+    return {
+      gated: await this.#readAll(SQL.readGated, runId),
+      staged: await this.#readAll(SQL.readStaged, runId),
+      verdicts: await this.#readAll(SQL.readJudged, runId),
+      merges: await this.#readAll(SQL.readMerges, runId),
+    }
   }
 
   getReceipt({ tenant, endpoint, key }: ReceiptKey): Promise<Receipt | undefined> {

@@ -86,6 +86,16 @@ export const SQL = named({
   // One for each index there is.
   listVerdicts: `SELECT ${VERDICT} FROM verdicts WHERE tenant = $1 AND at >= $2
     ORDER BY at DESC, run_id DESC, seq DESC LIMIT $3`,
+  readGated: `SELECT gate_id AS "gateId", point, node_id AS "nodeId", nullif(worker_id, '') AS "workerId", confirm
+    FROM gated WHERE run_id = $1 ORDER BY point, node_id, gate_id, worker_id`,
+  readStaged: `SELECT seq AS sequence, gate_id AS "gateId", attempt, target, result_hash AS "resultHash", point, place,
+      node_id AS "nodeId", worker_id AS "workerId"
+    FROM staged WHERE run_id = $1 ORDER BY seq`,
+  readJudged: `SELECT seq AS sequence, gate_id AS "gateId", target, result_hash AS "resultHash", verdict, label, tenant, at
+    FROM verdicts WHERE run_id = $1 ORDER BY seq`,
+  readMerges: `SELECT seq AS sequence, gate_id AS "gateId", staged_seq AS staged, target, result_hash AS "resultHash",
+      verdict_seq AS judged, verdict, label, confirm, event_hash AS "eventHash"
+    FROM merges WHERE run_id = $1 ORDER BY seq, gate_id`,
   listVerdictsOfGate: `SELECT ${VERDICT} FROM verdicts WHERE tenant = $1 AND gate_id = $4 AND at >= $2
     ORDER BY at DESC, run_id DESC, seq DESC LIMIT $3`,
 

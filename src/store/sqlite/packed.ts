@@ -61,8 +61,8 @@ export type PackedReceipt = readonly [
 /** type, nodeId, payload, secret, cause, input, salt, hash, at */
 export const EVENT_FIELDS = 9
 
-/** gateId, point, nodeId, workerId */
-export const GATED_FIELDS = 4
+/** gateId, point, nodeId, workerId, confirm */
+export const GATED_FIELDS = 5
 
 /** About how many rows a commit writes. */
 export const rowsIn = ([, , streams]: PackedCommit): number =>
@@ -107,7 +107,7 @@ function packStream({
         create.tags.length === 0 ? '[]' : JSON.stringify(create.tags),
         create.exclusiveScope,
         create.fork,
-        create.gated.flatMap(({ gateId, point, nodeId, workerId }) => [gateId, point, nodeId, workerId ?? '']),
+        create.gated.flatMap(one => [one.gateId, one.point, one.nodeId, one.workerId ?? '', one.confirm]),
       ]
     : null
   return [runId, expected, epoch, status, wakeAt, run, fields, head, snapshot ?? null]

@@ -10,6 +10,7 @@ import {
   type StoredEvent,
   StoreUnavailable,
 } from '../../engine/ports/event-log.js'
+import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
@@ -24,6 +25,7 @@ import { listRunsQuery } from './list-runs.js'
 import { listVerdictsQuery } from './list-verdicts.js'
 import { packCommit } from './packed.js'
 import { readLog, readSnapshot } from './read-log.js'
+import { readGateRows } from './read-gates.js'
 import { Reader } from './reader.js'
 import {
   toCheckpoint,
@@ -186,6 +188,10 @@ export class SqliteStore implements Store {
                      WHERE tenant = s.tenant AND kind = s.kind AND id = s.id)
                   ORDER BY kind, id, tenant`
     return this.#reader.all(sql, tenant).map(toStandard)
+  }
+
+  async readGateRows(runId: string): Promise<GateRows> {
+    return readGateRows(this.#reader, runId)
   }
 
   async listVerdicts(query: VerdictQuery): Promise<VerdictRow[]> {

@@ -7,6 +7,7 @@ import { forkContract } from './contract/forks.js'
 import { gateContract } from './contract/gates.js'
 import { hostContract } from './contract/hosts.js'
 import { invocationContract } from './contract/invocations.js'
+import { mergedResultContract } from './contract/merged-results.js'
 import { modelContract } from './contract/model.js'
 import { readContract } from './contract/reads.js'
 import { recordContract } from './contract/records.js'
@@ -27,6 +28,7 @@ export function storeContract(adapter: Adapter): void {
     describe('deliveries', () => deliveryContract(opened))
     describe('checkpoints', () => checkpointContract(opened))
     describe('gates', () => gateContract(opened))
+    describe('merged results', () => mergedResultContract(opened))
     describe('standards', () => standardContract(opened))
     describe('verdicts', () => verdictContract(opened))
     describe('text', () => textContract(opened))

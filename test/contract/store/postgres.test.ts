@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { StoreUnavailable, UnverifiedMerge } from '../../../src/engine/ports/event-log.js'
 import { openStore } from '../../../src/store/open-store.js'
+import { mergedResults } from '../../../src/store/postgres/migrations/0014-merged-results.js'
 import { MIGRATIONS } from '../../../src/store/postgres/migrations/index.js'
 import { openPostgresStore, type PostgresStoreOptions } from '../../../src/store/postgres/postgres-store.js'
 import { SQL } from '../../../src/store/postgres/statements.js'
@@ -10,6 +11,7 @@ import { TcpProxy } from '../../support/tcp-proxy.js'
 import { storeContract } from './contract.js'
 import * as f from './fixtures.js'
 import * as g from './gate-fixtures.js'
+import { type Attack, MERGE_ATTACKS } from './merge-attacks.js'
 
 let server: TestPostgres
 let database: string
@@ -199,17 +201,19 @@ describe('postgres', () => {
     const store = await open()
     const { runId, together } = await g.gatedRun(store, await f.host(store), [g.gatedPoint('node')])
     const insert = (seq: number) =>
-      sql(`INSERT INTO events (run_id, seq, type, node_id, payload, at, epoch)
-           VALUES ('${runId}', ${seq}, 'node.completed', 'n1', '{}', 0, 1)`)
-    const invent = (hash: string) =>
-      sql(`INSERT INTO merges (run_id, seq, gate_id, staged_seq, target, result_hash, verdict_seq, verdict)
-           VALUES ('${runId}', 9, 'g', 2, 't', '${hash}', 3, 'pass')`)
+      sql(`INSERT INTO events (run_id, seq, type, node_id, payload, secret, at, epoch)
+           VALUES ('${runId}', ${seq}, 'node.completed', 'n1', '{}', '{"resultHash":"h"}', 0, 1)`)
+    const invent = (hash: string, verdictSeq = 3, label = 'verified') =>
+      sql(`INSERT INTO merges (run_id, seq, gate_id, staged_seq, target, result_hash, verdict_seq, verdict, label)
+           VALUES ('${runId}', 9, 'g', 2, 't', '${hash}', ${verdictSeq}, 'pass', '${label}')`)
     await expect(insert(2)).rejects.toThrow(/null value in column "staged_seq" of relation "merges"/)
     await expect(invent('h')).rejects.toThrow(/foreign key/)
     await together(g.staged('node'), g.judged('fail'))
     await expect(insert(4)).rejects.toThrow(/merges_pass/)
     await expect(invent('h')).rejects.toThrow(/foreign key/)
     await together(g.judged('pass'))
+    await expect(invent('another', 4)).rejects.toThrow(/foreign key/)
+    await expect(invent('h', 4, 'conditional')).rejects.toThrow(/foreign key/)
     await insert(5)
     await expect(insert(6)).rejects.toThrow(/merges_pkey/)
     await expect(sql(`DELETE FROM verdicts WHERE verdict = 'pass'`)).rejects.toThrow(/foreign key/)
@@ -223,7 +227,10 @@ describe('postgres', () => {
       [`ALTER TABLE merges DROP CONSTRAINT merges_pass`, [stage, g.judged('fail'), g.merge('node')]],
       [`ALTER TABLE merges DROP CONSTRAINT merges_order`, [g.judged('pass'), stage, g.merge('node')]],
       [`ALTER TABLE merges DROP CONSTRAINT merges_pkey`, [stage, g.judged('pass'), g.merge('node'), g.merge('node')]],
-      [`ALTER TABLE merges ALTER verdict DROP NOT NULL, ALTER verdict_seq DROP NOT NULL`, [stage, g.merge('node')]],
+      [
+        `ALTER TABLE merges ALTER verdict DROP NOT NULL, ALTER verdict_seq DROP NOT NULL, ALTER label DROP NOT NULL`,
+        [stage, g.merge('node')],
+      ],
       [`DROP TRIGGER events_gates ON events`, [g.merge('node')]],
     ]
     for (const [sabotage, attack] of sabotages) {
@@ -232,6 +239,47 @@ describe('postgres', () => {
       await sql(sabotage)
       expect(await run.together(...attack), sabotage).toEqual({ kind: 'committed' })
     }
+  })
+
+  it('S10 each of the constraints on content alone refuses its attacks: without it they succeed', async () => {
+    const store = await open()
+    const hostId = await f.host(store)
+    const gone: Record<string, string> = {
+      merges_hash: 'ALTER TABLE merges DROP CONSTRAINT merges_hash',
+      merges_coverage: 'ALTER TABLE merges DROP CONSTRAINT merges_coverage',
+      merges_one_hash: 'DROP TRIGGER merges_one_hash ON merges',
+      goal: 'DROP TRIGGER events_goal ON events',
+      writes: 'DROP TRIGGER events_writes ON events',
+      artifacts: 'DROP TRIGGER events_written_artifacts ON events',
+    }
+    const attempt = async ({ gated, log }: Attack) =>
+      (await g.gatedRun(store, hostId, gated)).together(...log).then(
+        ({ kind }) => kind,
+        (error: Error) => error.name,
+      )
+    const removed: string[] = []
+    for (const [name, sabotage] of Object.entries(gone)) {
+      await sql(sabotage)
+      removed.push(name)
+      for (const attack of MERGE_ATTACKS) {
+        const expected = removed.includes(attack.constraint) ? 'committed' : 'UnverifiedMerge'
+        expect(await attempt(attack), `${attack.what} without ${removed}`).toBe(expected)
+      }
+    }
+    expect([...new Set(MERGE_ATTACKS.map(({ constraint }) => constraint))].sort()).toEqual(removed.sort())
+  })
+
+  it('S10 upgrades what runs of version 2 of the rules have left, and lets them go on', async () => {
+    await sql('CREATE SCHEMA assay')
+    await sql(`CREATE TABLE migrations (
+      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`)
+    for (const { version, name, sql: text } of MIGRATIONS.filter(one => one.version < mergedResults.version)) {
+      await sql(text)
+      await sql(`INSERT INTO migrations (version, name) VALUES (${version}, '${name}')`)
+    }
+    await sql(`SELECT register_host('h', 'name', ${f.HOUR})`)
+    for (const statement of g.olderGateRows('{}')) await sql(statement)
+    await g.expectUpgradedGates(await open())
   })
 
   it('looks for verdicts in an index', async () => {

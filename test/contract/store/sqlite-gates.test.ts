@@ -5,9 +5,12 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { UnverifiedMerge } from '../../../src/engine/ports/event-log.js'
 import { Connection } from '../../../src/store/sqlite/connection.js'
 import { listVerdictsQuery } from '../../../src/store/sqlite/list-verdicts.js'
+import { mergedResults } from '../../../src/store/sqlite/migrations/0007-merged-results.js'
+import { MIGRATIONS } from '../../../src/store/sqlite/migrations/index.js'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.js'
 import * as f from './fixtures.js'
 import * as g from './gate-fixtures.js'
+import { MERGE_ATTACKS } from './merge-attacks.js'
 
 const folders: string[] = []
 const toClose: { close(): unknown }[] = []
@@ -42,7 +45,8 @@ const mergesWithout =
       expect(changed).toMatch(piece)
       changed = changed.replace(piece, '')
     }
-    db.exec(`DROP TABLE merges; ${changed}`)
+    const triggers = db.all(`SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'merges'`)
+    db.exec(`DROP TABLE merges; ${changed}; ${triggers.map(trigger => String(trigger.sql)).join(';')}`)
   }
 
 describe('sqlite: what holds S10', () => {
@@ -55,7 +59,11 @@ describe('sqlite: what holds S10', () => {
     },
     {
       what: 'NOT NULL',
-      change: mergesWithout(/(?<=verdict_seq INTEGER) NOT NULL/, /(?<=verdict +TEXT) NOT NULL/),
+      change: mergesWithout(
+        /(?<=verdict_seq INTEGER) NOT NULL/,
+        /(?<=verdict +TEXT) NOT NULL/,
+        /(?<=label +TEXT) NOT NULL/,
+      ),
       attack: [stage, g.merge('node')],
     },
     {
@@ -84,15 +92,38 @@ describe('sqlite: what holds S10', () => {
     expect(await merged.together(...one.attack)).toEqual({ kind: 'committed' })
   })
 
+  const gone: Record<string, (db: Connection) => void> = {
+    merges_hash: mergesWithout(/CONSTRAINT merges_hash CHECK \(.*\),/),
+    merges_coverage: mergesWithout(/CONSTRAINT merges_coverage CHECK \([^;]*?\)\),/),
+    merges_one_hash: db => db.exec('DROP TRIGGER merges_one_hash'),
+    goal: db => db.exec('DROP TRIGGER events_goal'),
+    writes: db => db.exec('DROP TRIGGER events_writes'),
+    artifacts: db => db.exec('DROP TRIGGER events_artifacts'),
+  }
+
+  it.each(Object.entries(gone))('S10 %s alone refuses its attacks: without it they succeed', async (name, change) => {
+    const broken = await database(change)
+    const attacks = MERGE_ATTACKS.filter(({ constraint }) => constraint === name)
+    expect(attacks).not.toEqual([])
+    for (const { what, gated, log } of attacks) {
+      const run = await g.gatedRun(broken.store, broken.hostId, gated)
+      expect(await run.together(...log), what).toEqual({ kind: 'committed' })
+    }
+    for (const { what, gated, log } of MERGE_ATTACKS.filter(({ constraint }) => constraint !== name)) {
+      const run = await g.gatedRun(broken.store, broken.hostId, gated)
+      await expect(run.together(...log), what).rejects.toBeInstanceOf(UnverifiedMerge)
+    }
+  })
+
   it('S10 the database itself refuses it, past the store, and a merge that is made up', async () => {
     const { db, store, hostId } = await database()
     const { runId, together } = await g.gatedRun(store, hostId, [g.gatedPoint('node')])
     const insert = (seq: number) =>
-      db.exec(`INSERT INTO events (run_id, seq, type, node_id, payload, at, epoch)
-               VALUES ('${runId}', ${seq}, 'node.completed', 'n1', '{}', 0, 1)`)
-    const invent = (stagedSeq: number, verdictSeq: number, hash: string) =>
-      db.exec(`INSERT INTO merges (run_id, seq, gate_id, staged_seq, target, result_hash, verdict_seq, verdict)
-               VALUES ('${runId}', 9, 'g', ${stagedSeq}, 't', '${hash}', ${verdictSeq}, 'pass')`)
+      db.exec(`INSERT INTO events (run_id, seq, type, node_id, payload, secret, at, epoch)
+               VALUES ('${runId}', ${seq}, 'node.completed', 'n1', '{}', '{"resultHash":"h"}', 0, 1)`)
+    const invent = (stagedSeq: number, verdictSeq: number, hash: string, label = 'verified') =>
+      db.exec(`INSERT INTO merges (run_id, seq, gate_id, staged_seq, target, result_hash, verdict_seq, verdict, label)
+               VALUES ('${runId}', 9, 'g', ${stagedSeq}, 't', '${hash}', ${verdictSeq}, 'pass', '${label}')`)
     expect(() => insert(2)).toThrow(/NOT NULL constraint failed: merges.staged_seq/)
     expect(() => invent(2, 3, 'h')).toThrow(/FOREIGN KEY/)
     await together(g.staged('node'), g.judged('fail'))
@@ -100,10 +131,29 @@ describe('sqlite: what holds S10', () => {
     expect(() => invent(2, 3, 'h')).toThrow(/FOREIGN KEY/)
     await together(g.judged('pass'))
     expect(() => invent(2, 4, 'another')).toThrow(/FOREIGN KEY/)
+    expect(() => invent(2, 4, 'h', 'conditional')).toThrow(/FOREIGN KEY/)
     insert(5)
     expect(() => insert(6)).toThrow(/UNIQUE constraint failed: merges/)
     expect(() => db.exec(`DELETE FROM verdicts WHERE verdict = 'pass'`)).toThrow(/FOREIGN KEY/)
     expect(() => db.exec(`UPDATE verdicts SET result_hash = 'other'`)).toThrow(/FOREIGN KEY/)
+  })
+
+  it('S10 upgrades what runs of version 2 of the rules have left, and lets them go on', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'assay-sqlite-'))
+    folders.push(folder)
+    const path = join(folder, 'assay.db')
+    const old = new Connection(path, 0, [])
+    old.exec('CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT)')
+    for (const { version, name, sql } of MIGRATIONS.filter(one => one.version < mergedResults.version)) {
+      old.exec(sql)
+      old.run('INSERT INTO migrations (version, name) VALUES (?, ?)', version, name)
+    }
+    old.exec(`INSERT INTO hosts VALUES ('h', 'name', 0, 'alive')`)
+    for (const statement of g.olderGateRows('[]')) old.exec(statement)
+    old.close()
+    const store = await openSqliteStore(path)
+    toClose.push(store)
+    await g.expectUpgradedGates(store)
   })
 
   it('finds verdicts, stagings and gates in indexes', async () => {

@@ -73,7 +73,7 @@ describe('R-VERIFY-10, S10: a host whose core does not wait for the gate', () =>
   })
 
   it('with a store that lets it: the wrong answer is merged, and the check of these suites is red', async () => {
-    const { snapshot, audit } = await runWith('rejected', [MERGE_UNASKED, NO_CONSTRAINT])
+    const { snapshot, audit } = await runWith('rejected', [MERGE_UNASKED, ...NO_CONSTRAINT])
     expect(snapshot).toMatchObject({ status: 'completed', variables: { capital: 'London' } })
     expect(audit).toEqual({ merges: 1, problems: [expect.stringContaining('no merge is kept')] })
   })

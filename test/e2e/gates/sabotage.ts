@@ -24,16 +24,15 @@ export const NO_GATES: Patch = {
 /** Verdicts are about something that was judged another time. */
 export const STALE_VERDICTS: Patch = {
   file: 'core/verification/verdict.js',
-  find: /(gateId: gate\.gate_id,\s+attempt,\s+)resultHash,(\s+\.\.\.\(record)/,
+  find: /(gateId: gate\.gate_id,\s+attempt,\s+)resultHash,(\s+\.\.\.\(label)/,
   put: "$1resultHash: 'sha256:0',$2",
 }
 
 /** The store takes whatever it is given. */
-export const NO_CONSTRAINT: Patch = {
-  file: 'store/sqlite/migrations/0005-gates.js',
-  find: /(CREATE TRIGGER gate_events_merge INSTEAD OF INSERT ON gate_events\s+WHEN)/,
-  put: '$1 0 AND',
-}
+export const NO_CONSTRAINT: readonly Patch[] = [
+  /(CREATE TRIGGER gate_events_merge INSTEAD OF INSERT ON gate_events\s+WHEN)/,
+  /(CREATE TRIGGER events_writes AFTER INSERT ON events\s+WHEN)/,
+].map(find => ({ file: 'store/sqlite/migrations/0007-merged-results.js', find, put: '$1 0 AND' }))
 
 /** A copy of the build with these in it. Throws where one does not fit: then it would have proved nothing. */
 export function sabotaged(folder: string, patches: readonly Patch[]): string {

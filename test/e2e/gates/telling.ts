@@ -1,6 +1,8 @@
 import { mkdirSync } from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { expect } from 'vitest'
+import { verifyDatabase } from '../../../src/audit/data-folder.js'
 import type { CheckedRun } from '../../../src/log-check/checked.js'
 import { type Crash, HostProcess, until } from '../../support/host-process.js'
 import { startModelServer } from '../../support/openai-server.js'
@@ -40,7 +42,7 @@ export async function hosted(story: Story, { folder, database, build }: Place) {
   }
 }
 
-/** Everything in a database, in which the checker of logs and the check of merges find nothing wrong. */
+/** Everything in a database, in which the checker of logs, the check of merges and the audit find nothing wrong. */
 export async function soundRuns(
   database: string,
 ): Promise<{ readonly runs: readonly CheckedRun[]; readonly merges: number }> {
@@ -48,6 +50,9 @@ export async function soundRuns(
   expect(findingsOf(runs)).toEqual([])
   const { merges, problems } = await auditMerges(database)
   expect(problems).toEqual([])
+  // Whose signatures are believed is not asked here.
+  const { anomalies } = await verifyDatabase(database, os.tmpdir(), 'all')
+  expect(anomalies.filter(({ kind }) => kind !== 'key-unknown')).toEqual([])
   return { runs, merges }
 }
 

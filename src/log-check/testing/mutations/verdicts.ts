@@ -39,11 +39,9 @@ export const isOfGate = ({ event }: Spot): boolean =>
 
 const blocking = (spot: Spot): boolean => verificationStartOf(spot)?.payload.blocking === true
 
-/** The result that a pass was over is merged. */
-const merges = (spot: Spot): boolean => {
-  const verification = verificationStartOf(spot)
-  if (verification?.payload.point === 'run') return lastEvent(spot.run).type === 'run.completed' && isLastPass(spot)
-  const next = after(
+/** The event that comes of the result of a phase that a pass was over. */
+const outcomeAfter = (spot: Spot): DraftEvent | undefined =>
+  after(
     spot,
     ({ type, nodeId, payload }) =>
       nodeId === spot.event.nodeId &&
@@ -52,10 +50,24 @@ const merges = (spot: Spot): boolean => {
           type,
         )),
   )
+
+/** The result that a pass was over is merged. */
+const merges = (spot: Spot): boolean => {
+  const verification = verificationStartOf(spot)
+  if (verification?.payload.point === 'run') return lastEvent(spot.run).type === 'run.completed' && isLastPass(spot)
+  const next = outcomeAfter(spot)
   if (verification?.payload.point === 'harvest')
     return next?.payload.childRunId === spot.event.payload.target && next?.payload.phase === 'output.harvested'
   return next?.type === 'node.completed'
 }
+
+const mergeAfter = (spot: Spot): DraftEvent | undefined =>
+  point('run')(spot) ? lastEvent(spot.run) : outcomeAfter(spot)
+
+/** Merges name the hash of what they merge from version 3 of the rules on. */
+const namesHash = ({ run }: Spot): boolean => Number(firstEvent(run).payload.engineVersion) >= 3
+
+const asksAll = ({ run }: Spot): boolean => JSON.stringify(firstEvent(run).secret).includes('"confirm":"full"')
 
 const isLastPass = (spot: Spot): boolean => after(spot, ({ type }) => type === 'agent.verified') === undefined
 
@@ -101,6 +113,17 @@ export const VERDICT_MUTATIONS: readonly Mutation[] = [
   lost('L24c', 'a merge without a pass', all(verdict('pass'), blocking, merges)),
   mutation('L24c', 'a pass over another result', all(verdict('pass'), blocking, merges), ({ event }) => {
     Object.assign(event.secret ?? {}, { resultHash: `sha256:${'0'.repeat(64)}` })
+  }),
+  mutation('L24c', 'a merge of another result', all(verdict('pass'), blocking, merges, namesHash), spot => {
+    const merge = mergeAfter(spot)
+    if (merge !== undefined) merge.secret = { ...(merge.secret as object), resultHash: `sha256:${'0'.repeat(64)}` }
+  }),
+  mutation('L24c', 'a merge that names no result', all(verdict('pass'), blocking, merges, namesHash), spot => {
+    const merge = mergeAfter(spot)
+    if (merge !== undefined) merge.secret = { ...(merge.secret as object), resultHash: undefined }
+  }),
+  mutation('L24c', 'a merge of what was judged in part', all(verdict('pass'), blocking, merges, asksAll), spot => {
+    Object.assign(spot.event.secret ?? {}, { label: 'verified in part' })
   }),
   mutation('L24c', 'a merge past a gate', all(verdict('pass'), blocking, merges), spot => {
     const verification = verificationStartOf(spot)

@@ -12,6 +12,7 @@ import { standards } from './0010-standards.js'
 import { gates } from './0011-gates.js'
 import { commitGates } from './0012-commit-gates.js'
 import { salts } from './0013-salts.js'
+import { mergedResults } from './0014-merged-results.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   gates,
   commitGates,
   salts,
+  mergedResults,
 ]

@@ -5,6 +5,7 @@ import { latestChildren } from './0003-latest-children.js'
 import { answers } from './0004-answers.js'
 import { gates } from './0005-gates.js'
 import { salts } from './0006-salts.js'
+import { mergedResults } from './0007-merged-results.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -14,6 +15,7 @@ export const MIGRATIONS: readonly Migration[] = [
   answers,
   gates,
   salts,
+  mergedResults,
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version
