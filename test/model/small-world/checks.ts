@@ -85,17 +85,22 @@ function wrongWords(telling: Telling): string[] {
   const merged = mergedIn(telling)
   const isVerified = merged !== undefined && telling.world.blocking && isPassed(telling, merged)
   const isSatisfied = isGround(telling, merged, isVerified)
-  const wrong = sayingsIn(servedOf(telling)).flatMap(({ says, where, attempt = merged }) => {
+  const sayings = sayingsIn(servedOf(telling))
+  const wrong = sayings.flatMap(({ says, where, attempt = merged }) => {
     const isTrue = says === 'satisfied' ? isSatisfied : isVerified && attempt === merged
     return isTrue ? [] : [`${where} says ${says}`]
   })
+  const isUntold = isVerified && !TOLD_IN.every(place => sayings.some(({ where }) => where.startsWith(place)))
   const hidden = telling.log.flatMap(event =>
     event.type === 'agent.verified' && isVerifiedLabel(event.secret?.label) && !isVerified
       ? ['label says verified']
       : [],
   )
-  return [...wrong, ...hidden]
+  return [...wrong, ...hidden, ...(isUntold ? ['it is verified, and not everybody says so'] : [])]
 }
+
+/** A reader finds it in each of these. */
+const TOLD_IN = ['/snapshot', '/events', '/summaries', '/attempts']
 
 const isVerifiedLabel = (label: Label | undefined): boolean => label === 'verified' || label === 'conditional'
 
