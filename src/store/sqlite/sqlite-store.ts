@@ -24,8 +24,8 @@ import { prepareDatabase } from './database-file.js'
 import { listRunsQuery } from './list-runs.js'
 import { listVerdictsQuery } from './list-verdicts.js'
 import { packCommit } from './packed.js'
-import { readLog, readSnapshot } from './read-log.js'
 import { readGateRows } from './read-gates.js'
+import { readLog, readSnapshot } from './read-log.js'
 import { Reader } from './reader.js'
 import {
   toCheckpoint,
