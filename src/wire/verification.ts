@@ -9,6 +9,19 @@ const Share = Type.Number({ minimum: 0, maximum: 1 })
 
 export const Spent = Type.Object({ tokens: Count, costUsd: Amount, toolCalls: Count, retries: Count })
 
+/** R-DWS-27, R-DWS-28. */
+const Cost = Type.Object({
+  execution: Type.Optional(
+    Type.Object(Spent.properties, {
+      description:
+        'Spent on the work that was judged; absent in runs of engine versions before 3, which do not tell it',
+    }),
+  ),
+  verification: Type.Object(Spent.properties, {
+    description: 'Spent on verifiers: those of this gate, and those that have judged parts of the work in its course',
+  }),
+})
+
 export const VERDICTS = ['pass', 'fail', 'revise'] as const
 export const DWS_VERDICTS = ['pass', 'conditional_pass', 'fail'] as const
 
@@ -40,6 +53,16 @@ export const GateSnapshot = Type.Object({
   verdict: Type.Optional(OneOf(VERDICTS)),
   attempts: Count,
   blocking: Type.Optional(Type.Integer({ minimum: 0, description: 'Blocking findings of the latest attempt' })),
+  cost: Type.Object(
+    { execution: Spent, verification: Spent },
+    {
+      description:
+        'What all work at this place has cost and what judging it has, over all attempts and by all of its gates; at the exit of the workflow, the whole run. Gates at one place show the same sum',
+    },
+  ),
+  attemptCosts: Type.Array(Type.Object({ execution: Spent, verification: Spent }), {
+    description: 'Of each attempt at this gate that the present work has made, in order',
+  }),
 })
 export type GateSnapshot = Static<typeof GateSnapshot>
 
@@ -58,7 +81,7 @@ const SUMMARY = {
   outcome: OneOf([...VERDICTS, 'none'], { description: 'What the run goes by; none where the gate does not block' }),
   scores: Type.Record(Type.String(), Type.Number()),
   confidence: Type.Optional(Share),
-  cost: Type.Optional(Spent),
+  cost: Type.Optional(Cost),
   verified: Type.Boolean({ description: 'A pass holds for exactly this result' }),
   label: OneOf(RESULT_LABELS),
   best: Type.Optional(

@@ -13,6 +13,7 @@ import type {
   Standing,
   Vote,
 } from './judgement.js'
+import type { Cost } from './state.js'
 import { isVote } from './vote.js'
 
 export const RESULT_ARTIFACT = 'dws.verification-result'
@@ -49,8 +50,10 @@ export type VerificationRecord = {
   readonly standing: Standing
   /** What the worker is told, where it is sent back. */
   readonly feedback?: Feedback
-  /** What judging this attempt has cost. */
+  /** What the votes of this attempt have cost. */
   readonly cost?: Spend
+  /** What the work has cost that was judged, with what was judged in its course. */
+  readonly work?: Cost
 }
 
 export type CriterionResult = {
@@ -81,6 +84,7 @@ type Circumstances = Pick<
   | 'selfVerification'
   | 'forced'
   | 'cost'
+  | 'work'
 >
 
 type Attempted = Circumstances & {
