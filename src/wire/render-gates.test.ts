@@ -103,7 +103,11 @@ describe('gates of a snapshot', () => {
 
   test('R-DWS-27: each piece of work with its verdict, its attempts, what is still wrong, and what it has cost', () => {
     const attempts = [2, 1].map((blocking, i) => ({
-      ...{ attempt: i + 1, blocking, score: 0, resultHash: '', failed: [] },
+      attempt: i + 1,
+      blocking,
+      score: 0,
+      resultHash: '',
+      failed: [],
       cost: { execution: tokens(i + 1), verification: tokens(10) },
     }))
     const place = JSON.stringify(['hand', 'writer', 0])

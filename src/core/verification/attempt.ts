@@ -61,7 +61,7 @@ export const placeOf = (nodeId: string, { workerId, occurrence = 0 }: Place = {}
   JSON.stringify(workerId === undefined ? [nodeId] : [nodeId, workerId, occurrence])
 
 /** The whole run, as a place of work: what the gates at its exit judge. */
-export const EXIT = JSON.stringify([])
+export const WHOLE_RUN = JSON.stringify([])
 
 /** The gates that stand before a commit, by index, in the order in which they are applied. */
 export function gatesAt(
@@ -104,7 +104,7 @@ export const slotOf = (gateId: string, nodeId: string, subject: Place & Pick<Sta
   JSON.stringify(subject.point === 'run' ? [gateId] : [gateId, placeOf(nodeId, subject)])
 
 /** The place that a slot is about. */
-export const placeOfSlot = (slot: string): string => (JSON.parse(slot) as string[])[1] ?? EXIT
+export const placeOfSlot = (slot: string): string => (JSON.parse(slot) as string[])[1] ?? WHOLE_RUN
 
 /** What has been made of the work that is under way here, attempt by attempt. */
 export const attemptsOf = ({ gated }: Pick<RunBase, 'gated'>, slot: string): readonly AttemptMade[] =>

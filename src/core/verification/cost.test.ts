@@ -5,7 +5,7 @@ import { given, type Scenario } from '../../testing/given-when-then.js'
 import { agentFlow, answered, briefs, says } from '../../testing/invocations.js'
 import { minus, NOTHING_SPENT, plus, type Spend } from '../budget/budget.js'
 import type { Recorded } from '../run/events.js'
-import { EXIT, placeOf } from './attempt.js'
+import { WHOLE_RUN, placeOf } from './attempt.js'
 import type { BoundGate } from './gate.js'
 import type { Cost } from './state.js'
 
@@ -142,7 +142,7 @@ describe('the sums', () => {
           return started && event.secret?.spent ? [event.secret.spent] : []
         })
         expect(exit.reduce(plus, place.verification)).toEqual(verification)
-        expect(totalOf(run, EXIT)).toEqual({ execution, verification })
+        expect(totalOf(run, WHOLE_RUN)).toEqual({ execution, verification })
       }),
       { numRuns: 60 },
     )

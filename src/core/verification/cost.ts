@@ -3,7 +3,7 @@ import type { Charge } from '../budget/evolve.js'
 import { handedTo, handoffOf } from '../handoff/state.js'
 import type { Recorded } from '../run/events.js'
 import type { NodeState } from '../run/state.js'
-import { EXIT, gatesAt, occurrenceOf, placeOf } from './attempt.js'
+import { WHOLE_RUN, gatesAt, occurrenceOf, placeOf } from './attempt.js'
 import type { Cost, Gated, PlaceCost, VerificationAttempt } from './state.js'
 
 /**
@@ -49,8 +49,8 @@ export function evolveCosts(
   const isAtExit = node?.is === 'waiting' && node.on === 'gate' && node.point === 'run'
   return charges.reduce((before, charge) => {
     const place = isAtExit || nodeId === undefined ? undefined : gatedPlace(gated, nodeId, node, charge)
-    const own = place === undefined ? before : charged(before, place, charge)
-    return hasExit(gated) ? charged(own, EXIT, isAtExit ? charge : inTheRun(charge)) : own
+    const own = place === undefined ? before : charged(before, place, charge, charge.isJudging)
+    return hasExit(gated) ? charged(own, WHOLE_RUN, charge, isAtExit) : own
   }, costs)
 }
 
@@ -60,7 +60,11 @@ function beginsAt(event: Recorded, node: NodeState | undefined): string | undefi
     case 'node.started':
       return event.payload.attempt === 0 ? placeOf(event.nodeId) : undefined
     case 'assay.rework.began':
-      return event.payload.point === 'run' ? EXIT : event.payload.point === 'node' ? placeOf(event.nodeId) : undefined
+      return event.payload.point === 'run'
+        ? WHOLE_RUN
+        : event.payload.point === 'node'
+          ? placeOf(event.nodeId)
+          : undefined
     case 'core.workflowChain.event': {
       if (event.payload.phase !== 'dispatch.began') return undefined
       const handing = handoffOf(node)
@@ -91,18 +95,17 @@ function gatedPlace(gated: Gated, nodeId: string, node: NodeState | undefined, {
 
 const hasExit = ({ gates }: Gated): boolean => gates.some(({ gate }) => gate.position.placement === 'workflow_exit')
 
-/** To the run as a whole, judging one of its results is a part of the work. */
-const inTheRun = ({ isJudging: _, ...charge }: Charge): Charge => charge
-
+/** What is spent on the votes of the place's own gates is no part of the work that they judge. */
 function charged(
   costs: Gated['costs'],
   place: string,
-  { spent, verification = {}, isJudging }: Charge,
+  { spent, verification = {} }: Charge,
+  isVote = false,
 ): Gated['costs'] {
   const { work, total } = costs[place] ?? UNPAID
   const add = (cost: Cost): Cost => ({
     execution: minus(plus(cost.execution, spent), verification),
     verification: plus(cost.verification, verification),
   })
-  return { ...costs, [place]: { work: isJudging ? work : add(work), total: add(total) } }
+  return { ...costs, [place]: { work: isVote ? work : add(work), total: add(total) } }
 }
