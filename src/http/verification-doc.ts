@@ -1,3 +1,4 @@
+import { NOTHING_SPENT, plus } from '../core/budget/budget.js'
 import type { Classification } from '../core/verification/judgement.js'
 import { labelTold, type PassLabel, type ResultLabel } from '../core/verification/label.js'
 import type { VerificationRecord } from '../core/verification/record.js'
@@ -15,7 +16,7 @@ export const verificationSummary = (one: Verification): VerificationSummary => (
 /** R-DWS-13: everything that is known of it. */
 export function verificationAnswer(one: Verification) {
   const { record, artifactId, verified, person } = one
-  const { forced: _forced, standing: _standing, cost: _cost, ...told } = record
+  const { forced: _forced, standing: _standing, cost: _cost, work: _work, ...told } = record
   return {
     ...told,
     ...sharedBy(one),
@@ -32,7 +33,7 @@ export function verificationAnswer(one: Verification) {
 }
 
 function sharedBy({ n, at, record, verified, best }: Verification) {
-  const { gateId, gateName, attempt, nodeId, workerId, target, verdict, confidence, cost } = record
+  const { gateId, gateName, attempt, nodeId, workerId, target, verdict, confidence } = record
   const label = labelOf(record, verified)
   return {
     n,
@@ -47,11 +48,18 @@ function sharedBy({ n, at, record, verified, best }: Verification) {
     outcome: verified?.verdict ?? ('none' as const),
     scores: scoresOf(record),
     ...(confidence !== undefined && { confidence }),
-    ...(cost && { cost: spentOf(cost) }),
+    ...costOf(record),
     verified: label === 'verified' || label === 'conditional',
     label,
     ...(best && { best }),
   }
+}
+
+/** R-DWS-27: what the work has cost, and what judging it has. */
+function costOf({ work, cost }: VerificationRecord): Pick<VerificationSummary, 'cost'> {
+  if (work === undefined) return cost ? { cost: { verification: spentOf(cost) } } : {}
+  const verification = plus(work.verification, cost ?? NOTHING_SPENT)
+  return { cost: { execution: spentOf(work.execution), verification: spentOf(verification) } }
 }
 
 const scoresOf = ({ criteria }: VerificationRecord): { [dimension: string]: number } =>

@@ -182,6 +182,8 @@ type Brought = {
   readonly nodeId?: string
   readonly worker?: number
   readonly spent?: Spend
+  /** Of what it has spent: on verifiers of its own. */
+  readonly verification?: Spend
   readonly checksum?: string
 }
 

@@ -17,7 +17,13 @@ const slot = (more: Partial<Slot> = {}): Slot => ({
 })
 
 /** What a run knows whose gates have said this. */
-const held = (slots: Gated['slots']): Gated => ({ gates: [], slots, reworks: 0, feedback: {} })
+const held = (slots: Gated['slots'], costs: Gated['costs'] = {}): Gated => ({
+  gates: [],
+  slots,
+  reworks: 0,
+  feedback: {},
+  costs,
+})
 
 /** A run that has ended like this. */
 const ended = (more: Partial<Ended> = {}, decision?: OrchestratorDecision): Ended =>
@@ -96,10 +102,28 @@ describe('R-VERIFY-19: whether a run reached its goal', () => {
 })
 
 describe('gates of a snapshot', () => {
-  test('each piece of work with its verdict, its attempts and what is still wrong', () => {
-    const attempts = [2, 1].map((blocking, i) => ({ attempt: i + 1, blocking, score: 0, resultHash: '', failed: [] }))
+  const tokens = (count: number) => ({ tokens: count, costNano: count * 1_000_000_000, toolCalls: 0, retries: 0 })
+  const shown = (count: number) => ({ tokens: count, costUsd: count, toolCalls: 0, retries: 0 })
+
+  test('R-DWS-27: each piece of work with its verdict, its attempts, what is still wrong, and what it has cost', () => {
+    const attempts = [2, 1].map((blocking, i) => ({
+      attempt: i + 1,
+      blocking,
+      score: 0,
+      resultHash: '',
+      failed: [],
+      cost: { execution: tokens(i + 1), verification: tokens(10) },
+    }))
+    const place = JSON.stringify(['hand', 'writer', 0])
+    const key = JSON.stringify(['quality', place])
+    const total = { execution: tokens(3), verification: tokens(20) }
+    const work = { execution: tokens(2), verification: tokens(0) }
     const { verdict: _, ...open } = slot({ gateId: 'tone', nodeId: 'write', attempts: [] })
-    expect(renderGates({ gated: held({ a: slot({ verdict: 'revise', attempts }), b: open }) })).toEqual([
+    expect(
+      renderGates({
+        gated: held({ [key]: slot({ verdict: 'revise', attempts }), '["tone"]': open }, { [place]: { work, total } }),
+      }),
+    ).toEqual([
       {
         gateId: 'quality',
         nodeId: 'hand',
@@ -108,8 +132,21 @@ describe('gates of a snapshot', () => {
         verdict: 'revise',
         attempts: 2,
         blocking: 1,
+        cost: { execution: shown(3), verification: shown(20) },
+        attemptCosts: [
+          { execution: shown(1), verification: shown(10) },
+          { execution: shown(2), verification: shown(10) },
+        ],
       },
-      { gateId: 'tone', nodeId: 'write', workerId: 'writer', target: 'child-1', attempts: 0 },
+      {
+        gateId: 'tone',
+        nodeId: 'write',
+        workerId: 'writer',
+        target: 'child-1',
+        attempts: 0,
+        cost: { execution: shown(0), verification: shown(0) },
+        attemptCosts: [],
+      },
     ])
     expect(renderGates({})).toEqual([])
   })

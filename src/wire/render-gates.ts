@@ -1,6 +1,9 @@
-import type { Spend } from '../core/budget/budget.js'
+import { minus, type Spend } from '../core/budget/budget.js'
 import { maskWithin, secretsOf } from '../core/run/redaction.js'
 import type { Active, Ended, RunBase } from '../core/run/state.js'
+import { placeOfSlot } from '../core/verification/attempt.js'
+import { costOfPlace } from '../core/verification/cost.js'
+import type { Cost } from '../core/verification/state.js'
 import type { RunSnapshot } from './run.js'
 import { spentOf } from './spent.js'
 import type { Convergence, GateSnapshot } from './verification.js'
@@ -40,8 +43,9 @@ function criteriaOf(state: Existing): Criteria | undefined {
 
 /** In the order in which they were first judged. */
 export function renderGates({ gated }: Pick<RunBase, 'gated'>): GateSnapshot[] {
-  return Object.values(gated?.slots ?? {}).map(
-    ({ gateId, nodeId, workerId, target, verdict, label, attempts }): GateSnapshot => {
+  if (gated === undefined) return []
+  return Object.entries(gated.slots).map(
+    ([key, { gateId, nodeId, workerId, target, verdict, label, attempts }]): GateSnapshot => {
       const latest = attempts.at(-1)
       return {
         gateId,
@@ -52,10 +56,17 @@ export function renderGates({ gated }: Pick<RunBase, 'gated'>): GateSnapshot[] {
         ...(label !== undefined && { label }),
         attempts: attempts.length,
         ...(latest && { blocking: latest.blocking }),
+        cost: costShown(costOfPlace(gated, placeOfSlot(key))),
+        attemptCosts: attempts.map(({ cost }) => costShown(cost)),
       }
     },
   )
 }
+
+const costShown = ({ execution, verification }: Cost): GateSnapshot['cost'] => ({
+  execution: spentOf(execution),
+  verification: spentOf(verification),
+})
 
 /** R-DWS-28: what workers and verifiers have spent is booked apart; both draw on the one budget. */
 export function ledgersOf(
@@ -63,11 +74,5 @@ export function ledgersOf(
   { verification }: Pick<RunBase, 'verification'>,
 ): NonNullable<RunSnapshot['assay']>['spend'] {
   if (verification === undefined) return spentOf(spend)
-  const execution: Spend = {
-    tokens: spend.tokens - verification.tokens,
-    costNano: spend.costNano - verification.costNano,
-    toolCalls: spend.toolCalls - verification.toolCalls,
-    retries: spend.retries - verification.retries,
-  }
-  return { ...spentOf(spend), execution: spentOf(execution), verification: spentOf(verification) }
+  return { ...spentOf(spend), execution: spentOf(minus(spend, verification)), verification: spentOf(verification) }
 }

@@ -10,6 +10,19 @@ const Share = Type.Number({ minimum: 0, maximum: 1 })
 
 export const Spent = Type.Object({ tokens: Count, costUsd: Amount, toolCalls: Count, retries: Count })
 
+/** R-DWS-27, R-DWS-28. */
+const Cost = Type.Object({
+  execution: Type.Optional(
+    Type.Object(Spent.properties, {
+      description:
+        'Spent on the work that was judged; absent in runs of engine versions before 3, which do not tell it',
+    }),
+  ),
+  verification: Type.Object(Spent.properties, {
+    description: 'Spent on verifiers: those of this gate, and those that have judged parts of the work in its course',
+  }),
+})
+
 export const VERDICTS = ['pass', 'fail', 'revise'] as const
 /** Of a result that a gate has let pass. */
 const PASS_LABELS = RESULT_LABELS.filter(label => label !== 'unverified')
@@ -60,6 +73,16 @@ export const GateSnapshot = Type.Object({
   label: Type.Optional(OneOf(PASS_LABELS, { description: 'With a pass: what may be said of the result' })),
   attempts: Count,
   blocking: Type.Optional(Type.Integer({ minimum: 0, description: 'Blocking findings of the latest attempt' })),
+  cost: Type.Object(
+    { execution: Spent, verification: Spent },
+    {
+      description:
+        'What all work at this place has cost and what judging it has, over all attempts and by all of its gates; at the exit of the workflow, the whole run. Gates at one place show the same sum',
+    },
+  ),
+  attemptCosts: Type.Array(Type.Object({ execution: Spent, verification: Spent }), {
+    description: 'Of each attempt at this gate that the present work has made, in order',
+  }),
 })
 export type GateSnapshot = Static<typeof GateSnapshot>
 
@@ -78,7 +101,7 @@ const SUMMARY = {
   outcome: OneOf([...VERDICTS, 'none'], { description: 'What the run goes by; none where the gate does not block' }),
   scores: Type.Record(Type.String(), Type.Number()),
   confidence: Type.Optional(Share),
-  cost: Type.Optional(Spent),
+  cost: Type.Optional(Cost),
   verified: Type.Boolean({
     description: 'Verifiers have passed every dimension of a blocking gate for exactly this result',
   }),

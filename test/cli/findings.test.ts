@@ -9,8 +9,10 @@ import { listen } from '../http/sockets.js'
 
 /** The command line in this process, over real runs to whose logs a gate's attempts are added as they are read. */
 
+const NOTHING = { tokens: 0, costNano: 0, toolCalls: 0, retries: 0 }
+const WORK = { execution: { ...NOTHING, tokens: 5000, costNano: 10_000_000 }, verification: NOTHING }
 const ATTEMPTS = [
-  ...judged(record({ findings: [finding(), finding({ finding_id: 'v1-2' })] }), 'art-0', 'revise'),
+  ...judged(record({ findings: [finding(), finding({ finding_id: 'v1-2' })], work: WORK }), 'art-0', 'revise'),
   ...judged(record({ attempt: 2, findings: [finding({ description: 'No source.\u001b[2J' })] }), 'art-3', 'fail'),
   ...judged(
     record({ gateId: 'tone', gateName: 'Tone', workerId: 'critic', verdict: 'pass', findings: [] }),
@@ -102,7 +104,7 @@ describe('runs findings', () => {
     const runId = await startGated('noop')
     const { code, out, notes } = await assay('runs', 'findings', runId)
     expect(code).toBe(0)
-    expect(out).toMatch(/^1 +Draft quality +1 +hand\/writer +fail → revise +2 blocking +\$0.0025 +unverified$/m)
+    expect(out).toMatch(/^1 +Draft quality +1 +hand\/writer +fail → revise +2 blocking +\$0.01 +\$0.0025 +unverified$/m)
     expect(out).toMatch(
       /^2 +Draft quality +2 +hand\/writer +fail → fail +1 blocking +\$0.0025 +unverified, best so far$/m,
     )
@@ -133,12 +135,13 @@ describe('runs findings', () => {
     const runId = await startGated('noop')
     const { code, out } = await assay('runs', 'findings', runId, '1')
     expect(code).toBe(0)
-    expect(out.split('\n').slice(-5)).toEqual([
+    expect(out.split('\n').slice(-6)).toEqual([
       '  probe    has-text (complete) held',
       '  vote     assay.verifier fail, confidence 0.9, run judge-1',
       '  no vote  local.second: verifier_off_schema',
       '  quorum   0 of 1 vote for it, 1 needed, confidence 0.9',
-      '  cost     1200 tokens, $0.0025',
+      '  work     5000 tokens, $0.01',
+      '  judging  1200 tokens, $0.0025',
     ])
   })
 

@@ -10,8 +10,12 @@ import { node, startHttp, type TestHost, workflow } from './harness.js'
 const second = record({ attempt: 2, workerId: 'critic', verdict: 'pass', findings: [] })
 const third = record({ attempt: 1, gateId: 'tone', gateName: 'Tone', nodeId: 'write' })
 const doubted = record({ attempt: 1, gateId: 'licensed', verdict: 'pass', findings: [] })
+const WORK = {
+  execution: { tokens: 5000, costNano: 10_000_000, toolCalls: 3, retries: 0 },
+  verification: { tokens: 100, costNano: 200_000, toolCalls: 0, retries: 0 },
+}
 const ATTEMPTS = [
-  ...judged(record(), 'art-0', 'revise'),
+  ...judged(record({ work: WORK }), 'art-0', 'revise'),
   ...judged(second, 'art-3', 'pass'),
   ...judged(third, 'art-6', 'fail'),
   said(
@@ -94,6 +98,10 @@ describe('GET /v1/runs/{runId}/verifications', () => {
       [5, 'hint', 'fail', 'none', false, 'unverified', true],
       [6, 'licensed', 'pass', 'pass', true, 'verified', undefined],
     ])
+    // An attempt of an earlier version tells only what its votes have cost.
+    expect(answer.verifications[1].cost).toEqual({
+      verification: { tokens: 1200, costUsd: 0.0025, toolCalls: 0, retries: 0 },
+    })
     expect(answer.verifications[0]).toMatchObject({
       gateName: 'Draft quality',
       nodeId: 'hand',
@@ -102,7 +110,10 @@ describe('GET /v1/runs/{runId}/verifications', () => {
       scores: { grounded: 2 },
       findings: { blocking: 1, warning: 0, advisory: 0 },
       confidence: 0.9,
-      cost: { tokens: 1200, costUsd: 0.0025, toolCalls: 0, retries: 0 },
+      cost: {
+        execution: { tokens: 5000, costUsd: 0.01, toolCalls: 3, retries: 0 },
+        verification: { tokens: 1300, costUsd: 0.0027, toolCalls: 0, retries: 0 },
+      },
     })
   })
 

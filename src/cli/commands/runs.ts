@@ -190,7 +190,8 @@ function printRun(terminal: Terminal, run: RunSnapshot, discovery: Fields): void
   const workers = workerRows(run)
   if (workers.length > 0) printTable(terminal, ['NODE', 'WORKER', 'STATUS', 'CHILD RUN'], workers)
   const gates = gateRows(run)
-  if (gates.length > 0) printTable(terminal, ['GATE', 'NODE', 'WORKER', 'VERDICT', 'ATTEMPTS', 'BLOCKING'], gates)
+  if (gates.length > 0)
+    printTable(terminal, ['GATE', 'NODE', 'WORKER', 'VERDICT', 'ATTEMPTS', 'BLOCKING', 'WORK COST', 'JUDGING'], gates)
   const invocations = invocationRows(run)
   if (invocations.length > 0) printTable(terminal, ['NODE', 'AGENT', 'MODEL', 'PHASE', 'MODEL CALLS'], invocations)
 }

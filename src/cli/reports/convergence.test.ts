@@ -58,8 +58,10 @@ describe('R-VERIFY-19: a give-up is not taken for success', () => {
       'gave up: 1 of 2 results not passed (c-2)',
       'next:  assay runs findings r',
     ])
-    const gates = [{ gateId: 'quality', nodeId: 'hand', target: 'c-2', attempts: 2 }]
-    const gated = { assay: { spend: { tokens: 0, costUsd: 0, toolCalls: 0, retries: 0 }, gates } }
+    const nothing = { tokens: 0, costUsd: 0, toolCalls: 0, retries: 0 }
+    const cost = { cost: { execution: nothing, verification: nothing }, attemptCosts: [] }
+    const gates = [{ gateId: 'quality', nodeId: 'hand', target: 'c-2', attempts: 2, ...cost }]
+    const gated = { assay: { spend: nothing, gates } }
     expect(plain(givenUp(run(HELD, gated), undefined))[0]).toBe('gave up: 1 of 2 results not passed (quality)')
     expect(plain(givenUp(run({ ...UNMET, verdicts: HELD.verdicts }, gated), undefined))[0]).toBe(
       'gave up: 1 of 3 criteria not met (grounded)',
@@ -79,8 +81,9 @@ describe('runs get', () => {
     expect(goalRows(run())).toEqual([])
   })
 
-  test('R-DWS-28: shows each gate, and what of the spending went to verifiers', () => {
+  test('R-DWS-27 R-DWS-28: shows each gate with what work and judging have cost there, and what of the spending went to verifiers', () => {
     const spent = { tokens: 10, costUsd: 0.5, toolCalls: 0, retries: 0 }
+    const cost = { cost: { execution: { ...spent, costUsd: 2 }, verification: spent }, attemptCosts: [] }
     const gates = [
       {
         gateId: 'quality',
@@ -90,13 +93,14 @@ describe('runs get', () => {
         verdict: 'revise' as const,
         attempts: 2,
         blocking: 1,
+        ...cost,
       },
-      { gateId: 'tone', nodeId: 'write', target: 'r:1', attempts: 0 },
+      { gateId: 'tone', nodeId: 'write', target: 'r:1', attempts: 0, ...cost },
     ]
     const judged = run(undefined, { assay: { spend: { ...spent, execution: spent, verification: spent }, gates } })
     expect(gateRows(judged)).toEqual([
-      ['quality', 'hand', 'writer', 'revise', '2', '1'],
-      ['tone', 'write', '', 'open', '0', '0'],
+      ['quality', 'hand', 'writer', 'revise', '2', '1', '$2', '$0.5'],
+      ['tone', 'write', '', 'open', '0', '0', '$2', '$0.5'],
     ])
     expect(spendRows(judged).at(-1)).toEqual(['verifying', '10 tokens, $0.5 of it'])
     expect(spendRows(run(undefined, { assay: { spend: spent } })).map(([name]) => name)).not.toContain('verifying')

@@ -5,7 +5,7 @@ import { printable } from '../terminal/terminal.js'
 
 /** What gates found, as someone reads it who has to act on it. */
 
-export const ATTEMPTS_HEADER = ['N', 'GATE', 'ATTEMPT', 'WORK', 'VERDICT', 'FINDINGS', 'COST', 'RESULT']
+export const ATTEMPTS_HEADER = ['N', 'GATE', 'ATTEMPT', 'WORK', 'VERDICT', 'FINDINGS', 'WORK COST', 'JUDGING', 'RESULT']
 
 export const attemptRow = (one: VerificationRow): string[] => [
   String(one.n),
@@ -14,7 +14,8 @@ export const attemptRow = (one: VerificationRow): string[] => [
   workOf(one),
   one.outcome === 'none' ? one.verdict : `${one.verdict} → ${one.outcome}`,
   countsText(one.findings),
-  one.cost === undefined ? '' : usd(one.cost.costUsd),
+  one.cost?.execution === undefined ? '' : usd(one.cost.execution.costUsd),
+  one.cost === undefined ? '' : usd(one.cost.verification.costUsd),
   `${one.label}${one.best ? ', best so far' : ''}`,
 ]
 
@@ -85,8 +86,17 @@ export function judgedLines(one: Verification): string[] {
           `quorum   ${quorum.passVotes} of ${count(quorum.votes, 'vote')} for it, ${quorum.needed} needed${sure(confidence)}`,
         ]),
     ...(person === undefined ? [] : [`person   ${person.by}${whyText(person.why)}`]),
-    ...(cost === undefined ? [] : [`cost     ${count(cost.tokens, 'token')}, ${usd(cost.costUsd)}`]),
+    ...costLines(cost),
   ].map(line => `  ${printable(line)}`)
+}
+
+/** R-DWS-27: what was judged has cost something, too. */
+function costLines(cost: Verification['cost']): string[] {
+  if (cost === undefined) return []
+  const { execution, verification } = cost
+  const line = (name: string, { tokens, costUsd }: typeof verification) =>
+    `${name}${count(tokens, 'token')}, ${usd(costUsd)}`
+  return [...(execution === undefined ? [] : [line('work     ', execution)]), line('judging  ', verification)]
 }
 
 const whyText = (why: unknown): string =>

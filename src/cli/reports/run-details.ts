@@ -75,15 +75,17 @@ export function goalRows(run: RunSnapshot): DetailRow[] {
   return [['goal', `not satisfied${missing === undefined ? '' : `: ${missing}`}`]]
 }
 
-/** Results that gates have judged: at which gate, whose, how often, and how they stand. */
+/** Results that gates have judged: at which gate, whose, how often, how they stand, and what that has cost (R-DWS-27). */
 export const gateRows = ({ assay }: RunSnapshot): string[][] =>
-  (assay?.gates ?? []).map(({ gateId, nodeId, workerId, verdict, label, attempts, blocking = 0 }) => [
+  (assay?.gates ?? []).map(({ gateId, nodeId, workerId, verdict, label, attempts, blocking = 0, cost }) => [
     gateId,
     nodeId,
     workerId ?? '',
     label ?? verdict ?? 'open',
     String(attempts),
     String(blocking),
+    usd(cost.execution.costUsd),
+    usd(cost.verification.costUsd),
   ])
 
 /** Agents that are at work now: where, who, with which model, and how far. */

@@ -43,6 +43,13 @@ export const plus = (a: Spend, b: Partial<Spend>): Spend => ({
   retries: a.retries + (b.retries ?? 0),
 })
 
+export const minus = (a: Spend, b: Partial<Spend>): Spend => ({
+  tokens: a.tokens - (b.tokens ?? 0),
+  costNano: a.costNano - (b.costNano ?? 0),
+  toolCalls: a.toolCalls - (b.toolCalls ?? 0),
+  retries: a.retries - (b.retries ?? 0),
+})
+
 type Row = { readonly field: keyof Ceilings; readonly cap: BudgetCap; readonly of: (spend: Spend) => number }
 
 /** Each dimension in the units in which it is told. */

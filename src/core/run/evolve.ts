@@ -1,15 +1,17 @@
-import { evolveSpend, evolveVerification } from '../budget/evolve.js'
+import { chargesOf, evolveSpend, evolveVerification } from '../budget/evolve.js'
 import type { JsonObject } from '../json.js'
 import { absent } from '../present.js'
 import type { Fork } from '../replay/events.js'
 import { branch } from '../replay/evolve.js'
 import { evolveOrchestrator } from '../supervisor/evolve.js'
+import { evolveCosts } from '../verification/cost.js'
+import { regated } from '../verification/evolve-rework.js'
 import { type Plan, planNodeOf } from '../workflow/plan.js'
 import { type Draft, putNode } from './draft.js'
 import type { Recorded, RunStarted, RunStartedSecret } from './events.js'
 import { evolveNode, IDLE } from './evolve-node.js'
 import { rest } from './idle-time.js'
-import { type Active, type Ended, nodeAt, outlasting, type RunOutcome, type RunState } from './state.js'
+import { type Active, type Ended, type NodeState, nodeAt, outlasting, type RunOutcome, type RunState } from './state.js'
 
 /** Folds one event into the state. Holds no rule, refuses nothing: what is in the log has happened. */
 export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
@@ -22,10 +24,7 @@ export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   const { nodeId } = event
   const planNode =
     nodeId === undefined ? undefined : (planNodeOf(plan, nodeId) ?? absent(`node "${nodeId}" in the plan`))
-  const spend = evolveSpend(state, event, planNode && state.nodes[planNode.index])
-  if (spend) draft.spend = spend
-  const verification = spend && evolveVerification(state, event)
-  if (verification) draft.verification = verification
+  charge(draft, event, planNode && state.nodes[planNode.index])
   if (planNode === undefined) evolveRun(draft, event, state.lastAt)
   else {
     const loop = planNode.type.role && evolveOrchestrator(planNode, state, event)
@@ -33,6 +32,17 @@ export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
     evolveNode(plan, draft, event, planNode)
   }
   return draft
+}
+
+/** What the event has cost, in the ledgers of the run and at the place whose work it is. */
+function charge(draft: Draft, event: Recorded, node: NodeState | undefined): void {
+  const charges = chargesOf(event, node)
+  const spend = evolveSpend(draft, charges)
+  if (spend) draft.spend = spend
+  const verification = spend && evolveVerification(draft, charges)
+  if (verification) draft.verification = verification
+  const costs = draft.gated && evolveCosts(draft.gated, event, node, charges)
+  if (costs && costs !== draft.gated?.costs) regated(draft, { costs })
 }
 
 function outcomeOf(event: Recorded): RunOutcome | undefined {
@@ -134,7 +144,7 @@ function begin(
   }
   if (fork) draft.fork = fork
   if (secret?.withheld) draft.withheld = secret.withheld
-  if (secret?.gates) draft.gated = { gates: secret.gates, slots: {}, reworks: 0, feedback: {} }
+  if (secret?.gates) draft.gated = { gates: secret.gates, slots: {}, reworks: 0, feedback: {}, costs: {} }
   return draft
 }
 

@@ -60,6 +60,9 @@ type Place = Pick<StagedSubject, 'workerId' | 'occurrence'>
 export const placeOf = (nodeId: string, { workerId, occurrence = 0 }: Place = {}): string =>
   JSON.stringify(workerId === undefined ? [nodeId] : [nodeId, workerId, occurrence])
 
+/** The whole run, as a place of work: what the gates at its exit judge. */
+export const WHOLE_RUN = JSON.stringify([])
+
 /** The gates that stand before a commit, by index, in the order in which they are applied. */
 export function gatesAt(
   { gated }: Pick<RunBase, 'gated'>,
@@ -110,6 +113,9 @@ export const blockingGatesAt = (
 /** One gate over one place, or over the exit. */
 export const slotOf = (gateId: string, nodeId: string, subject: Place & Pick<StagedSubject, 'point'>): string =>
   JSON.stringify(subject.point === 'run' ? [gateId] : [gateId, placeOf(nodeId, subject)])
+
+/** The place that a slot is about. */
+export const placeOfSlot = (slot: string): string => (JSON.parse(slot) as string[])[1] ?? WHOLE_RUN
 
 /** What has been made of the work that is under way here, attempt by attempt. */
 export const attemptsOf = ({ gated }: Pick<RunBase, 'gated'>, slot: string): readonly AttemptMade[] =>

@@ -4,10 +4,11 @@ import { failure } from '../problem.js'
 import type { Recorded } from '../run/events.js'
 import type { NodeState } from '../run/state.js'
 import { gatingIn, type OnWorkers, type Reviewed, reviewed } from '../run/waiting.js'
-import { occurrenceOf, slotOf } from './attempt.js'
+import { occurrenceOf, placeOfSlot, slotOf } from './attempt.js'
+import { costOfAttempt } from './cost.js'
 import type { GateFact } from './events.js'
 import { labelTold } from './label.js'
-import type { AttemptMade, Gated, Slot, Staged, VerificationAttempt, VerifierState } from './state.js'
+import type { AttemptMade, Cost, Gated, Slot, Staged, VerificationAttempt, VerifierState } from './state.js'
 import { judgedIn } from './tally.js'
 
 type Of<Type extends GateFact['type']> = Extract<Recorded, { type: Type }>
@@ -198,13 +199,14 @@ function withheld(before: OnWorkers, { payload }: Of<'assay.result.withheld'>, w
 }
 
 /** What a place's gate has said, after this. */
-export function evolveSlots({ gates, slots }: Gated, told: NodeState, event: GateEvent): Gated['slots'] {
+export function evolveSlots(gated: Gated, told: NodeState, event: GateEvent): Gated['slots'] {
   if (
     event.type !== 'dws.verification.verdict_rendered' &&
     event.type !== 'agent.verified' &&
     !(event.type === 'assay.verification.held' && event.payload.proceeds)
   )
-    return slots
+    return gated.slots
+  const { gates, slots } = gated
   const node = reviewed(told)
   const gating = gatingIn(node)
   const bound = gating && gates[gating.gate]
@@ -214,6 +216,7 @@ export function evolveSlots({ gates, slots }: Gated, told: NodeState, event: Gat
   const key = slotOf(bound.gate.gate_id, event.nodeId, { point, ...worker })
   const known = slots[key]
   const { target } = gating
+  const cost = costOfAttempt(gated, placeOfSlot(key), gating)
   const before: Slot = {
     ...known,
     gateId: bound.gate.gate_id,
@@ -227,11 +230,12 @@ export function evolveSlots({ gates, slots }: Gated, told: NodeState, event: Gat
   }
   if (event.type === 'dws.verification.verdict_rendered') {
     if (!event.secret) return slots
-    const made = { ...event.secret.standing, resultHash: event.payload.resultHash, failed: event.secret.failed }
+    const { standing, failed } = event.secret
+    const made = { ...standing, resultHash: event.payload.resultHash, failed, cost }
     return { ...slots, [key]: { ...before, attempts: [...before.attempts, made] } }
   }
   // What became of it without anybody's judgement was an attempt, too.
-  const made = before.attempts.length < gating.attempt ? [...before.attempts, unjudged(gating)] : before.attempts
+  const made = before.attempts.length < gating.attempt ? [...before.attempts, unjudged(gating, cost)] : before.attempts
   if (event.type !== 'agent.verified') return { ...slots, [key]: { ...before, attempts: made } }
   // R-VERIFY-21: the latest verdict is the one that counts.
   const { verdict, criteria: judgedBy = [] } = event.payload
@@ -247,12 +251,13 @@ export function evolveSlots({ gates, slots }: Gated, told: NodeState, event: Gat
 const sentBack = (made: readonly AttemptMade[]): AttemptMade[] =>
   made.map((attempt, k) => (k === made.length - 1 ? { ...attempt, isSentBack: true } : attempt))
 
-const unjudged = ({ attempt, resultHash }: VerificationAttempt): AttemptMade => ({
+const unjudged = ({ attempt, resultHash }: VerificationAttempt, cost: Cost): AttemptMade => ({
   attempt,
   blocking: 0,
   score: 0,
   resultHash,
   failed: [],
+  cost,
   isUnjudged: true,
 })
 

@@ -2,7 +2,8 @@ import type { Json } from '../json.js'
 import { tellArtifact } from '../run/artifact.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import type { PlanNode } from '../workflow/plan.js'
-import { attemptsOf, isHidden, type StagedSubject, shownResult, slotOf, usedOf } from './attempt.js'
+import { attemptsOf, isHidden, placeOfSlot, type StagedSubject, shownResult, slotOf, usedOf } from './attempt.js'
+import { workAt } from './cost.js'
 import { type EscalationReason, requestApproval } from './escalate.js'
 import { attemptStanding, feedbackOf, isStuck, previousOf } from './feedback.js'
 import { type Gate, verifiersOf } from './gate.js'
@@ -170,6 +171,7 @@ function tellFindings(
     ...(gating.spent ? { cost: gating.spent } : {}),
     ...contextOf(gating),
     unchecked: uncheckedIn(bound.gate, gating),
+    ...workOf(context, slotOf(gateId, nodeId, subject)),
   }) as unknown as Json
   const artifact = tellArtifact(
     context,
@@ -196,6 +198,10 @@ function tellFindings(
     cause,
   })
 }
+
+/** R-DWS-27: what it has cost that is judged. */
+const workOf = ({ active: { gated } }: DecisionContext, slot: string) =>
+  gated ? { work: workAt(gated.costs, placeOfSlot(slot)) } : {}
 
 /** R-DWS-22: the attempts are used up, or more would be for nothing. */
 function isLastAttempt(

@@ -15,6 +15,7 @@ import type {
   Unchecked,
   Vote,
 } from './judgement.js'
+import type { Cost } from './state.js'
 import { isVote } from './vote.js'
 
 export const RESULT_ARTIFACT = 'dws.verification-result'
@@ -54,7 +55,7 @@ export type VerificationRecord = {
   readonly standing: Standing
   /** What the worker is told, where it is sent back. */
   readonly feedback?: Feedback
-  /** What judging this attempt has cost. */
+  /** What the votes of this attempt have cost. */
   readonly cost?: Spend
   /** As what its verifiers judged. */
   readonly role?: string
@@ -63,6 +64,8 @@ export type VerificationRecord = {
   readonly contextHash?: string
   /** What could not be judged, by whom and why. */
   readonly unchecked?: readonly Unchecked[]
+  /** What the work has cost that was judged, with what was judged in its course. */
+  readonly work?: Cost
 }
 
 export type CriterionResult = {
@@ -98,6 +101,7 @@ type Circumstances = Pick<
   | 'cost'
   | 'context'
   | 'contextHash'
+  | 'work'
 >
 
 type Attempted = Circumstances & {

@@ -18,8 +18,20 @@ export type Gated = {
   readonly reworks: number
   /** What workers and agents that work again are told, by node, and worker where it is one's. */
   readonly feedback: { readonly [place: string]: Feedback }
+  /** What work and its judging have cost, by place; places that have cost nothing yet are not here. */
+  readonly costs: { readonly [place: string]: PlaceCost }
   /** The latest result that an agent or a worker gave: what a verdict at the workflow's exit is about. */
   readonly latest?: { readonly target: string; readonly sequence: number }
+}
+
+/** R-DWS-28: spent on doing work, and on judging it. */
+export type Cost = { readonly execution: Spend; readonly verification: Spend }
+
+export type PlaceCost = {
+  /** Of the work under way, as it comes before its gates; what was judged in its course is in it. */
+  readonly work: Cost
+  /** Of all work that was done here, with what its gates have cost. */
+  readonly total: Cost
 }
 
 /** One gate over one place of work: a node, or one worker of a node. */
@@ -45,6 +57,7 @@ export type Slot = {
 export type AttemptMade = Standing & {
   readonly resultHash: string
   readonly failed: readonly string[]
+  readonly cost: Cost
   /** Nobody could judge it: it counts, and says nothing of how good the work is. */
   readonly isUnjudged?: true
   /** Its own gate had it done again. */

@@ -22,6 +22,8 @@ export const UNTOLD: { readonly [path: string]: string } = {
   assay: 'see `assay.spend`',
   'assay.spend': 'as `metrics`',
   'assay.gates.*.blocking': 'criteria that were not met by their score alone are in the artifact of the verdict',
+  'assay.gates.*.cost': 'as `metrics`',
+  'assay.gates.*.attemptCosts': 'as `metrics`',
   'interrupt.expiresAt': 'the time limit of the node is in the definition',
   'interrupt.shownHash': 'SHA-256 of the kind and the data, which the core does not compute',
   'interrupt.interruptToken': 'signed for the reader who asks',

@@ -145,7 +145,7 @@ function toldBy({ payload }: LoggedEvent): Partial<Amounts> {
 }
 
 /** R-BUDGET-3: nothing is counted twice; an answer from before costs nothing again. */
-function spentBy(event: LoggedEvent): Amounts {
+export function spentBy(event: LoggedEvent): Amounts {
   const { type, payload, raw } = event
   switch (type) {
     case 'provider.usage': {

@@ -97,3 +97,18 @@ test('L24, L29, R-VERIFY-22: every replay and branch of a run that was sent back
   expect(runs.length).toBeGreaterThan(length)
   expect(checkLog({ runs, complete: true })).toEqual([])
 })
+
+test.each([
+  ['what the work has cost', 'work', 'execution'],
+  ['what its votes have cost', 'cost', undefined],
+])('L24d R-DWS-27: a record that tells otherwise %s is found', async (_title, part, ledger) => {
+  const { rig } = await gatedFamily(STORIES['an agent’s result that is sent back and passes then'] as Story)
+  const runs = structuredClone(await runsIn(rig.store))
+  const record = runs
+    .flatMap(({ events }) => events)
+    .find(({ payload }) => (payload as { artifactType?: string }).artifactType === 'dws.verification-result')
+  const { content } = record!.secret as { content: { [part: string]: { [name: string]: unknown } } }
+  const told = ledger === undefined ? content[part]! : (content[part]![ledger] as { [name: string]: unknown })
+  told.tokens = Number(told.tokens) + 1
+  expect(checkLog({ runs, complete: true }).map(({ rule }) => rule)).toContain('L24d')
+})

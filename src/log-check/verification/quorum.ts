@@ -2,6 +2,7 @@ import { eachRun, type Fields, isBefore, type LoggedEvent, type Rule, type RunLo
 import { behindMask, isGateQuestion } from '../interrupt/questions.js'
 import { get, list, number, show, text } from '../json.js'
 import { withoutRemarks } from '../story.js'
+import { costProblems } from './costs.js'
 import {
   eventsIn,
   FINDING,
@@ -19,8 +20,8 @@ export const quorumRules: readonly Rule[] = [
   {
     id: 'L24d',
     title:
-      'A result is put to a gate that the run was started with, and what was found is told once of it: each finding, then the record with all of them, then the verdict',
-    source: 'agents R-DWS-13, R-DWS-31, R-DWS-35, §23.3',
+      'A result is put to a gate that the run was started with, and what was found is told once of it: each finding, then the record with all of them and with what the attempt has cost, then the verdict',
+    source: 'agents R-DWS-13, R-DWS-27, R-DWS-31, R-DWS-35, §23.3',
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const [problem, event] of tellingProblems(run)) say(problem, event)
@@ -77,7 +78,7 @@ function tellingProblems(run: RunLog): Problem[] {
     const record = story[place - 1]
     if (record === undefined || !isRecord(record) || record.payload.artifactId !== event.payload.resultArtifactId)
       problems.push(['there is no record of it', event])
-    else problems.push(...recordProblems(verificationAttemptOf(run, event), record))
+    else problems.push(...recordProblems(run, verificationAttemptOf(run, event), record))
   })
   return problems
 }
@@ -93,12 +94,14 @@ const isRecord = ({ type, payload }: LoggedEvent): boolean =>
   type === 'artifact.created' && payload.artifactType === RECORD
 
 /** Undefined without the records that are kept beside the log. */
-function recordProblems(verification: VerificationAttempt | undefined, record: LoggedEvent): Problem[] {
+function recordProblems(run: RunLog, verification: VerificationAttempt | undefined, record: LoggedEvent): Problem[] {
   const content = get(record.raw.secret, 'content')
   if (verification === undefined || content === undefined) return []
   const told = eventsIn(verification, FINDING).map(({ payload }) => payload.findingId)
   const kept = list(get(content, 'findings')).map(finding => get(finding, 'finding_id'))
-  return show(told) === show(kept) ? [] : [[`${told.length} findings are told, ${kept.length} are kept`, record]]
+  const costs = costProblems(run, verification, content).map((problem): Problem => [problem, record])
+  if (show(told) === show(kept)) return costs
+  return [[`${told.length} findings are told, ${kept.length} are kept`, record], ...costs]
 }
 
 function namingProblems(

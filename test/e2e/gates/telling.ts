@@ -90,7 +90,7 @@ async function doom(host: HostProcess, story: Story): Promise<boolean> {
 }
 
 /** A call that nobody heard the answer of is paid for twice. */
-const COSTS = /"(spent|cost)":\{[^}]*\}/g
+const COSTS = /"(spent|cost|execution|verification)":\{[^{}]*"tokens"[^{}]*\}/g
 /** Each verifier is given marks of its own, and what is kept sealed has a name from ids. */
 const RANDOM = /"(hash":"sha256|contents":")[^"]*"/g
 
