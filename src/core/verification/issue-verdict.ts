@@ -13,7 +13,7 @@ import { isLicensed } from './licence.js'
 import { RESULT_ARTIFACT, recordOf } from './record.js'
 import { canRework, maySendBack, rejectResult, requestRework } from './rework.js'
 import { type AttemptMade, boundGateAt, type VerificationAttempt } from './state.js'
-import { answersOf, judgedIn, wholeOf } from './tally.js'
+import { answersOf, judgedIn, passLabel, unjudgedBy, wholeOf } from './tally.js'
 import { contextOf, uncheckedIn } from './unchecked.js'
 import { isSelfJudged, tellVerdict } from './verdict.js'
 import { isVote } from './vote.js'
@@ -74,11 +74,6 @@ export function issueVerdict(
 const leftOut = ({ evaluation_criteria, gate_behaviour }: Gate, gating: VerificationAttempt): readonly string[] =>
   gate_behaviour.confirm === 'none' || gating.targeted ? [] : unjudgedBy(evaluation_criteria, gating)
 
-const unjudgedBy = (criteria: Gate['evaluation_criteria'], gating: VerificationAttempt): readonly string[] => {
-  const judged = judgedIn(gating)
-  return criteria.map(({ dimension }) => dimension).filter(dimension => !judged.includes(dimension))
-}
-
 /** R-DWS-23: before anything is merged, every dimension has been judged for exactly that result. */
 function confirm(
   context: DecisionContext,
@@ -90,16 +85,6 @@ function confirm(
   const verifiers = verifiersOf(gate).length
   const payload = { gateId: gate.gate_id, attempt, round: round + 1, criteria, verifiers }
   context.emit({ type: 'assay.verification.confirming', nodeId, payload, cause })
-}
-
-/** What may be said of a result that its verifiers have passed. */
-export function passLabel(
-  { evaluation_criteria }: Gate,
-  gating: VerificationAttempt,
-  { verdict }: Judgement,
-): PassLabel {
-  if (unjudgedBy(evaluation_criteria, gating).length > 0) return 'verified in part'
-  return verdict === 'pass' ? 'verified' : 'conditional'
 }
 
 function renderingOf(

@@ -36,7 +36,3 @@ export function labelTold(
 /** Whether everything that the gate asks was judged for this result, by its verifiers or by a person. */
 export const isWhole = (label: PassLabel | undefined): boolean =>
   label === 'verified' || label === 'conditional' || label === 'accepted'
-
-/** Of a result that several gates have let pass: what can be said of all of them. */
-export const weakestOf = (labels: readonly ResultLabel[]): ResultLabel =>
-  RESULT_LABELS.findLast(label => labels.includes(label)) ?? 'unverified'

@@ -7,6 +7,7 @@ import { subjectOf } from './attempt.js'
 import { settledBy } from './evidence.js'
 import { type BoundGate, type Gate, verifiersOf } from './gate.js'
 import type { Ballot, Fault, Judgement, Vote } from './judgement.js'
+import type { PassLabel } from './label.js'
 import { confidenceOf, judgeVotes, seatsToAsk } from './quorum.js'
 import type { VerificationAttempt, VerifierState } from './state.js'
 import { isVote } from './vote.js'
@@ -69,6 +70,22 @@ export function wholeOf(bound: BoundGate, gating: VerificationAttempt, judgement
     },
     ...(confidence === undefined ? {} : { confidence }),
   }
+}
+
+/** What the gate asks and nobody has judged of this result. */
+export const unjudgedBy = (criteria: Gate['evaluation_criteria'], gating: VerificationAttempt): readonly string[] => {
+  const judged = judgedIn(gating)
+  return criteria.map(({ dimension }) => dimension).filter(dimension => !judged.includes(dimension))
+}
+
+/** What may be said of a result that its verifiers have passed. */
+export function passLabel(
+  { evaluation_criteria }: Gate,
+  gating: VerificationAttempt,
+  { verdict }: Judgement,
+): PassLabel {
+  if (unjudgedBy(evaluation_criteria, gating).length > 0) return 'verified in part'
+  return verdict === 'pass' ? 'verified' : 'conditional'
 }
 
 /** Whoever did the work is no judge of it, unless the gate says so (R-VERIFY-7, contract agents §29 A13). */

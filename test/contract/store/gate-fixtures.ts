@@ -116,9 +116,14 @@ export function olderGateRows(noTags: string): string[] {
     })
   const begun = [f.event, f.event, staged('harvest', { workerId: 'w' }), judged('pass', { label: '' })]
   return [
-    ...[run('merged', 5), gate('merged'), ...log('merged', [...begun, harvest({}, 'n1', { resultHash: null })])],
-    ...[run('going', 4), gate('going'), ...log('going', begun)],
-    ...[run('fork', 3, 3), gate('fork')],
+    run('merged', 5),
+    gate('merged'),
+    ...log('merged', [...begun, harvest({}, 'n1', { resultHash: null })]),
+    run('going', 4),
+    gate('going'),
+    ...log('going', begun),
+    run('fork', 3, 3),
+    gate('fork'),
     `INSERT INTO prefixes (run_id, upto, source_run_id, from_seq) VALUES ('fork', 3, 'going', 0)`,
     `INSERT INTO staged (run_id, seq, gate_id, attempt, target, result_hash, point, place)
      SELECT 'fork', seq, gate_id, attempt, target, result_hash, point, place FROM staged WHERE run_id = 'going'`,
