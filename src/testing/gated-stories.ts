@@ -136,6 +136,7 @@ function anyGate(choose: Choose, gate_id: string, position: Position, actor: str
     criteria: pick(choose, [
       [{ dimension: 'correctness' }],
       [{ dimension: 'correctness' }, { dimension: 'style' }],
+      [{ dimension: 'correctness' }, { dimension: 'style' }],
       [{ dimension: 'correctness' }, FORMAT],
       [FORMAT],
     ]),
@@ -151,6 +152,8 @@ function anyGate(choose: Choose, gate_id: string, position: Position, actor: str
       max_attempts: 1 + choose(3),
       rework: pick(choose, ['automatic', 'automatic', 'supervisor'] as const),
       reverification: pick(choose, ['targeted', 'full'] as const),
+      confirm: pick(choose, ['full', 'full', 'none'] as const),
+      stop_when_stuck: chance(choose, 4),
       auto_commit: pick(choose, ['always', 'always', 'licensed'] as const),
       min_confidence: pick(choose, [0, 0, 0.6]),
       retries: choose(2),

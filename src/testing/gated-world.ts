@@ -2,9 +2,11 @@ import type { Json, JsonObject } from '../core/json.js'
 import type { Effect } from '../core/run/effects.js'
 import type { RunInput } from '../core/run/input.js'
 import type { Active } from '../core/run/state.js'
-import { questionOf } from '../core/run/waiting.js'
+import { gatingIn, questionOf } from '../core/run/waiting.js'
+import { askedOf } from '../core/verification/evidence.js'
 import { HOST_VERIFIER } from '../core/verification/gate.js'
 import { judgeOf } from '../core/verification/licence.js'
+import { boundGateAt } from '../core/verification/state.js'
 import type { Plan } from '../core/workflow/plan.js'
 import { taggedSha256OfJson } from '../digest.js'
 import { type Choose, chance, pick } from '../log-check/testing/choice.js'
@@ -28,7 +30,7 @@ function performed(state: Active, effect: Effect, owed: readonly Effect[], choos
     case 'start-child':
       return started(state, effect, choose)
     case 'watch-child':
-      return ended(effect, owed, choose)
+      return ended(state, effect, owed, choose)
     case 'gather-evidence':
       return inspected(effect, choose)
     case 'prepare-agent': {
@@ -76,6 +78,7 @@ function started(state: Active, effect: Extract<Effect, { kind: 'start-child' }>
 const SPENT = { tokens: 120, costNano: 0, toolCalls: 0, retries: 0 }
 
 function ended(
+  state: Active,
   { nodeId, childRunId, wanted }: Extract<Effect, { kind: 'watch-child' }>,
   owed: readonly Effect[],
   choose: Choose,
@@ -92,18 +95,21 @@ function ended(
       variables: wanted.length === 0 ? {} : { text: anyText(choose) },
       ...(chance(choose, 8) ? { goalSatisfied: false } : {}),
     }
-  return { ...told, status: 'completed', variables: { verification: opinion(choose) } }
+  return { ...told, status: 'completed', variables: { verification: opinion(choose, askedOfRun(state, childRunId)) } }
 }
 
-/** A verifier does not know here what it is asked about; now and then it guesses wrong, and that is no vote. */
-function opinion(choose: Choose): JsonObject {
-  const scores = pick(choose, [
-    { correctness: 9 },
-    { correctness: 9 },
-    { correctness: 3 },
-    { correctness: 9, style: 8 },
-    { correctness: 9, style: 2 },
-  ])
+/** What the verifier whose run that is was asked to score. */
+const askedOfRun = (state: Active, childRunId: string): readonly string[] =>
+  state.nodes.flatMap(node => {
+    const gating = gatingIn(node)
+    const isIts = gating?.verifiers.some(judge => judge.is === 'running' && judge.childRunId === childRunId)
+    return gating && isIts ? askedOf(boundGateAt(state, gating.gate).gate, gating.dimensions) : []
+  })
+
+/** What a verifier is asked; now and then it answers something else, and that is no vote. */
+function opinion(choose: Choose, asked: readonly string[]): JsonObject {
+  const dimensions = chance(choose, 8) ? ['tone'] : asked
+  const scores = Object.fromEntries(dimensions.map(dimension => [dimension, pick(choose, [9, 9, 8, 3])]))
   const classification = pick(choose, ['blocking', 'warning', 'advisory', undefined, undefined, undefined])
   const confidence = pick(choose, [undefined, 0.9, 0.4])
   const found = classification === undefined ? [] : [{ ...FINDING, classification }]

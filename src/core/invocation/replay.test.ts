@@ -114,8 +114,8 @@ const STORIES: { readonly [name: string]: () => Scenario } = {
     run.start({}, BUDGET)
     begins(begins(run, 'child-0'), 'child-1', { worker: 1 })
     const spent = { tokens: 5, costNano: 6, toolCalls: 1, retries: 0 }
-    ends(run, 'child-1', {}, { spent } as never)
-    return ends(run, 'child-0', {}, { spent } as never)
+    ends(run, 'child-0', {}, { spent } as never)
+    return ends(run, 'child-1', {}, { spent } as never)
   },
 }
 

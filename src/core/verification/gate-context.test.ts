@@ -42,7 +42,7 @@ const inputs = { log: LOG, key: 'hunter2-hunter2', verificationFeedback: { findi
 const begun = (more: More, placement: 'phase_exit' | 'workflow_exit' | 'checkpoint' = 'phase_exit', from = inputs) =>
   says(briefs(given(flow).start(from, undefined, [gateAt('a', placement, more)])), answered('the work'))
 
-const bundleIn = (run: Scenario) => owedTo(run, 'start-child')!.inputs.bundle as JsonObject
+const bundleIn = (run: Scenario) => owedTo(run, 'start-child')!.withheld!.bundle as JsonObject
 
 describe.each(['phase_exit', 'checkpoint', 'workflow_exit'] as const)('at a %s', placement => {
   it('R-DWS-7 R-DWS-8 R-DWS-9 R-DWS-11: verifiers see the work and what the gate names, and nothing else of the run', () => {
@@ -158,7 +158,8 @@ describe('R-DWS-36: a verifier that could not check', () => {
       quorum: { quorum_strategy: 'any' as const },
     }
     const run = convenes(inspects(begun(two)))
-    votes(votes(run, 0, unseen), 1, unseen)
+    votes(run, 0, unseen)
+    votes(convenes(run), 1, unseen)
     expect([statusOf(run.state), verdicts(run)]).toEqual(['waiting-approval', []])
   })
 })

@@ -77,8 +77,9 @@ describe('a confirming round', () => {
     expect(payloads(run, 'assay.verification.confirming')).toEqual([
       { gateId: 'g1', attempt: 2, round: 2, criteria: ['one'], verifiers: 1 },
     ])
-    const { inputs } = owedTo(run, 'start-child')!
-    expect(inputs).toMatchObject({ bundle: { criteria: [{ dimension: 'one' }], output: { x: 'c-2' } } })
+    expect(owedTo(run, 'start-child')!.withheld).toMatchObject({
+      bundle: { criteria: [{ dimension: 'one' }], output: { x: 'c-2' } },
+    })
     polled(run)
     expect(verdicts(run).at(-1)).toMatchObject({ verdict: 'pass', target: 'c-2', criteria: ['two', 'one'] })
     expect(labels(run).at(-1)).toBe('verified')
@@ -135,7 +136,7 @@ describe('a confirming round', () => {
 describe('a worker that works again', () => {
   it('R-DWS-20: has its previous result beside the findings', () => {
     const run = judged(works(sub(), 'c-1', { x: 'the first' }), poor())
-    expect(owedTo(run, 'start-child')!.inputs).toMatchObject({
+    expect(owedTo(run, 'start-child')!.withheld).toMatchObject({
       verificationFeedback: { previous: { x: 'the first' }, findings: [{ dimension: 'correctness' }] },
     })
   })

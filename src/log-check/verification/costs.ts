@@ -49,6 +49,8 @@ function workOf(run: RunLog, { point, node, target, started }: VerificationAttem
   return {
     spent: before
       .slice(begun + 1)
+      // What other gates of the node have spent is not the work's.
+      .filter(({ type }) => !type.startsWith('assay.verifier.'))
       .map(spentBy)
       .reduce(sum, NOTHING),
     judged: NOTHING,

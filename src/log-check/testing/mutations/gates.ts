@@ -79,7 +79,7 @@ const again: readonly Mutation[] = [
   lost(
     'L24j',
     'what is sent back and not done again',
-    all(ofType(REWORK), ({ run, at }) => at + 1 < run.events.length),
+    all(ofType(REWORK), ({ run, at }) => run.events[at - 1]?.type === 'agent.verified' && at + 1 < run.events.length),
   ),
   mutation('L24j', 'work that is done again after a pass', ofType(REWORK), spot => {
     const verdict = before(spot, ({ type }) => type === 'agent.verified')
@@ -106,19 +106,8 @@ const again: readonly Mutation[] = [
       spot => before(spot, ({ type }) => type === REWORK || type === 'runOrchestrator.decided') !== undefined,
     ),
     ({ run }) => {
-      firstEvent(run).payload.configurable = { maxLoopIterations: 1 }
-    },
-  ),
-  changed(
-    'L26e',
-    'a breach that counts no work sent back',
-    all(
-      ofType('cap.breached'),
-      spot =>
-        spot.event.payload.kind === 'loop-iterations' && before(spot, ({ type }) => type === REWORK) !== undefined,
-    ),
-    event => {
-      event.payload.observed = Number(event.payload.observed) - 1
+      // As the rules of version 2 have it: turns and reworks together.
+      Object.assign(firstEvent(run).payload, { engineVersion: '2', configurable: { maxLoopIterations: 1 } })
     },
   ),
 ]

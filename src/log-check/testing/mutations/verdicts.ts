@@ -67,7 +67,10 @@ const mergeAfter = (spot: Spot): DraftEvent | undefined =>
 /** Merges name the hash of what they merge from version 3 of the rules on. */
 const namesHash = ({ run }: Spot): boolean => Number(firstEvent(run).payload.engineVersion) >= 3
 
-const asksAll = ({ run }: Spot): boolean => JSON.stringify(firstEvent(run).secret).includes('"confirm":"full"')
+const asksAll = ({ run }: Spot): boolean => {
+  const gates = JSON.stringify(firstEvent(run).secret)
+  return gates.includes('"confirm":"full"') && !gates.includes('"confirm":"none"')
+}
 
 const isLastPass = (spot: Spot): boolean => after(spot, ({ type }) => type === 'agent.verified') === undefined
 
