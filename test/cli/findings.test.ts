@@ -108,7 +108,7 @@ describe('runs findings', () => {
     expect(out).toMatch(
       /^2 +Draft quality +2 +hand\/writer +fail → fail +1 blocking +\$0.0025 +unverified, best so far$/m,
     )
-    expect(out).toMatch(/^3 +Tone +1 +hand\/critic +pass → pass +none +\$0.0025 +verified$/m)
+    expect(out).toMatch(/^3 +Tone +1 +hand\/critic +pass → pass +none +\$0.0025 +verified in part$/m)
     expect(out.split('\n').slice(5)).toEqual([
       'Draft quality attempt 2 at hand/writer: fail → fail (unverified)',
       '  ✗ grounded 2 of at least 4 by verifiers',
@@ -118,7 +118,7 @@ describe('runs findings', () => {
       '    do       Cite a source or drop the claim.',
       '    by       assay.verifier',
       '',
-      'Tone attempt 1 at hand/critic: pass → pass (verified)',
+      'Tone attempt 1 at hand/critic: pass → pass (verified in part)',
       '  ✓ grounded 5 of at least 4 by verifiers',
       '  ✓ complete by earlier',
     ])

@@ -64,6 +64,6 @@ test('runs get tells what a run waits for and how to answer, then who works, and
   await server.assay('interrupts', 'resolve', runId, '--accept')
   await expect
     .poll(async () => (await server.assay('runs', 'get', runId)).stdout, { timeout: 30_000 })
-    .toMatch(/^hand +nap +running +\S+\nhand +write-draft +completed +\S+$/m)
+    .toMatch(/^hand +nap +running +\S+\nhand +write-draft +running +\S+$/m)
   expect((await server.assay('runs', 'cancel', runId)).code).toBe(0)
 })

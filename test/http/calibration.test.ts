@@ -113,7 +113,7 @@ describe('R-DWS-26: what a gate has said', () => {
       attempt: 1,
       verdict: 'pass',
       dwsVerdict: 'fail',
-      label: 'human-override',
+      label: 'accepted',
       failed: ['correctness'],
       gateHash: 'gate',
       resultHash: 'r',

@@ -92,11 +92,11 @@ describe('GET /v1/runs/{runId}/verifications', () => {
     ])
     expect(told).toEqual([
       [1, 'quality', 'fail', 'revise', false, 'unverified', true],
-      [2, 'quality', 'pass', 'pass', true, 'verified', undefined],
-      [3, 'tone', 'fail', 'pass', true, 'human-override', undefined],
-      [4, 'style', 'fail', 'pass', true, 'forced', undefined],
+      [2, 'quality', 'pass', 'pass', false, 'verified in part', undefined],
+      [3, 'tone', 'fail', 'pass', false, 'accepted', undefined],
+      [4, 'style', 'fail', 'pass', false, 'forced', undefined],
       [5, 'hint', 'fail', 'none', false, 'unverified', true],
-      [6, 'licensed', 'pass', 'pass', true, 'verified', undefined],
+      [6, 'licensed', 'pass', 'pass', false, 'verified in part', undefined],
     ])
     // An attempt of an earlier version tells only what its votes have cost.
     expect(answer.verifications[1].cost).toEqual({

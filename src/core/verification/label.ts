@@ -26,11 +26,13 @@ const ACCEPTED_KEYS: readonly string[] = ['human-override', 'human-accepted']
 
 /** What a verdict says of the result, given what its verifiers' verdict would have it called. */
 export function labelTold(
-  { verdict, criteria = [] }: { readonly verdict?: string; readonly criteria?: readonly string[] },
+  told: { readonly agentId?: string; readonly verdict?: string; readonly criteria?: readonly string[] },
   rendered: PassLabel | undefined,
 ): PassLabel | undefined {
+  const { agentId, verdict, criteria = [] } = told
   if (verdict !== 'pass') return undefined
-  return criteria.some(key => ACCEPTED_KEYS.includes(key)) ? 'accepted' : rendered
+  const isPersons = agentId === 'host:human-override' || criteria.some(key => ACCEPTED_KEYS.includes(key))
+  return isPersons ? 'accepted' : rendered
 }
 
 /** Whether everything that the gate asks was judged for this result, by its verifiers or by a person. */

@@ -151,7 +151,10 @@ describe('artifacts of agents', () => {
     writeScript(kept)
     const { runId, events, made, results } = await run('pass-on', narrow.body.key)
     const read = events.find(({ type, payload }) => type === 'agent.toolReturned' && payload.toolId.endsWith('.read'))
-    expect(read!.payload).toMatchObject({ status: 'forbidden', error: { requiredScopes: ['artifacts:read'] } })
+    expect(read!.payload).toMatchObject({
+      status: 'forbidden',
+      error: { code: 'forbidden', details: { requiredScopes: ['artifacts:read'] } },
+    })
     expect(results).toEqual(['kept', 'lost'])
     const asked = await call(
       'GET',

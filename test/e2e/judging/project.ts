@@ -14,12 +14,12 @@ const vote = (correctness: number) => ({
   json: {
     scores: { correctness },
     findings:
-      correctness > 3
+      correctness > 4
         ? []
         : [
             {
               dimension: 'correctness',
-              classification: 'warning',
+              classification: correctness > 3 ? 'advisory' : 'warning',
               description: 'It does not say where.',
               evidence: [{ evidence_type: 'artifact_reference', ref: '/text', detail: 'It hails.' }],
             },

@@ -136,7 +136,7 @@ export async function verifierRig(): Promise<VerifierRig> {
     script: entries => write('script.yaml', entries),
     async verify({ agentId = 'assay.verifier', bundle = {} } = {}) {
       const inputs = { agentId, bundle: { ...BUNDLE, ...bundle }, schema: SCHEMA } as unknown as JsonObject
-      const runId = await startRun(engine, 'assay-verifier', { inputs })
+      const runId = await startRun(engine, 'assay-verifier', { inputs, configurable: { reasoningVerbosity: 'off' } })
       const look = async () => (await engine.inspect('t1', runId))!
       await until(async () => (await look()).state.phase === 'ended')
       const { state } = await look()
