@@ -1,4 +1,4 @@
-import type { DwsVerdict } from '../core/verification/judgement.js'
+import type { DwsVerdict } from '../core/verification/voting/judgement.js'
 import { failedIn, type JudgedOutput, passes, type Trial, type Unjudged, unjudgedIn } from './trials.js'
 
 /** What a gate would say today of what it has judged, before anybody relies on the gate as it is now. */

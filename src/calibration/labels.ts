@@ -1,6 +1,6 @@
 import type { AgentVerified, VerifiedSecret } from '../core/verification/events.js'
-import { judgeOf } from '../core/verification/licence.js'
 import type { VerificationRecord } from '../core/verification/record.js'
+import { judgeOf } from '../core/verification/voting/licence.js'
 import { opinionOfGate, opinionOfVote, type RecordedOpinion } from './opinion.js'
 
 /** An attempt at a gate and a verdict on it; an attempt that a person overruled comes twice. */

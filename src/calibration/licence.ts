@@ -1,4 +1,4 @@
-import type { Side, TrackRecord } from '../core/verification/licence.js'
+import type { Side, TrackRecord } from '../core/verification/voting/licence.js'
 import { lowerShare, upperShare } from './anytime.js'
 import type { LabelledCase, Truth } from './labels.js'
 import { groupsOf, isOfWork, stratumOf, toldTruth } from './strata.js'

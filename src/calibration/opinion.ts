@@ -1,5 +1,5 @@
-import type { Finding, Vote } from '../core/verification/judgement.js'
 import type { CriterionResult, VerificationRecord } from '../core/verification/record.js'
+import type { Finding, Vote } from '../core/verification/voting/judgement.js'
 
 /** What one judge held of one result. The gate as a whole is one more judge. */
 export type RecordedOpinion = {

@@ -1,4 +1,4 @@
-import type { TrackRecord } from '../core/verification/licence.js'
+import type { TrackRecord } from '../core/verification/voting/licence.js'
 import { type EffectiveVotes, effectiveVotes } from './agreement.js'
 import { type Estimate, rateOf } from './estimate.js'
 import { type Hearing, hearingsOf, onDimension } from './hearing.js'

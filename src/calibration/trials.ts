@@ -1,4 +1,4 @@
-import type { DwsVerdict } from '../core/verification/judgement.js'
+import type { DwsVerdict } from '../core/verification/voting/judgement.js'
 
 /** What a gate said of an output, as far as it is counted. */
 export type JudgedOutput = {

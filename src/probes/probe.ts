@@ -1,7 +1,7 @@
 import { isObject, type Json } from '../core/json.js'
 import type { Knowledge, Probe } from '../core/verification/gate.js'
 import type { ContextEntry } from '../core/verification/gate-context.js'
-import type { Evidence, ProbeResult } from '../core/verification/judgement.js'
+import type { Evidence, ProbeResult } from '../core/verification/voting/judgement.js'
 import type { Egress } from '../egress/egress.js'
 import type { Clock } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'

@@ -8,7 +8,7 @@ import {
   QUORUMS,
   type VerifierWanted,
 } from '../core/verification/gate.js'
-import { demandsOf } from '../core/verification/licence.js'
+import { demandsOf } from '../core/verification/voting/licence.js'
 import { criterion } from './criterion.js'
 import { agentId, type Origin, standardId, workflowId } from './names.js'
 import {

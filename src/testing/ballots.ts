@@ -5,7 +5,7 @@ import {
   HOST_VERIFIER,
   type MultiVerifier,
 } from '../core/verification/gate.js'
-import type { Fault, Finding, ProbeResult, Settled, Vote } from '../core/verification/judgement.js'
+import type { Fault, Finding, ProbeResult, Settled, Vote } from '../core/verification/voting/judgement.js'
 import { boundGate } from './gates.js'
 
 /** A criterion that a verifier scores from 0 to 1 and that holds from 0.5. */

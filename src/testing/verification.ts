@@ -1,6 +1,6 @@
 import type { BoundGate } from '../core/verification/gate.js'
-import type { ProbeResult } from '../core/verification/judgement.js'
-import type { TrackRecord } from '../core/verification/licence.js'
+import type { ProbeResult } from '../core/verification/voting/judgement.js'
+import type { TrackRecord } from '../core/verification/voting/licence.js'
 import type { Inspector, Records, Standards } from '../engine/ports/verification.js'
 
 /** Gates by the workflow they stand in; none for the others. */

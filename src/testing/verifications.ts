@@ -1,7 +1,7 @@
 import type { Json } from '../core/json.js'
 import type { AgentVerified, VerifiedSecret } from '../core/verification/events.js'
-import type { Finding } from '../core/verification/judgement.js'
 import { RESULT_ARTIFACT, type VerificationRecord } from '../core/verification/record.js'
+import type { Finding } from '../core/verification/voting/judgement.js'
 import type { StoredEvent } from '../engine/ports/event-log.js'
 
 /** Logs of gated runs, written by hand. */

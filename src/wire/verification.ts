@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { CLASSIFICATIONS, EVIDENCE_TYPES } from '../core/verification/judgement.js'
 import { RESULT_LABELS } from '../core/verification/label.js'
+import { CLASSIFICATIONS, EVIDENCE_TYPES } from '../core/verification/voting/judgement.js'
 import { RunId, Timestamp } from './ids.js'
 import { OneOf } from './one-of.js'
 

@@ -59,7 +59,12 @@ describe('a branch of a run whose tools its key may not use', () => {
     for (let fromSeq = 0; fromSeq <= called; fromSeq += 1) {
       const own = returns(await branched(runId, fromSeq, 'narrow'))
       expect(own, `from ${fromSeq}`).toMatchObject([
-        { payload: { status: 'forbidden', error: { code: 'forbidden', details: { requiredScopes: ['artifacts:read'] } } } },
+        {
+          payload: {
+            status: 'forbidden',
+            error: { code: 'forbidden', details: { requiredScopes: ['artifacts:read'] } },
+          },
+        },
       ])
     }
     expect(agents.uses).toHaveLength(used)

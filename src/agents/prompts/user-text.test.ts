@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Feedback } from '../../core/verification/judgement.js'
+import type { Feedback } from '../../core/verification/voting/judgement.js'
 import { userText } from './user-text.js'
 
 const FINDING = {

@@ -1,5 +1,5 @@
 import type { Json } from '../../core/json.js'
-import type { Feedback } from '../../core/verification/judgement.js'
+import type { Feedback } from '../../core/verification/voting/judgement.js'
 import { fenced } from './untrusted.js'
 
 /** The user message: examples, the prompt or the bare task, what the run has seen so far, what was sent back. */

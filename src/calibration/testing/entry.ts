@@ -1,4 +1,4 @@
-import type { Vote } from '../../core/verification/judgement.js'
+import type { Vote } from '../../core/verification/voting/judgement.js'
 import type { Entry } from '../labels.js'
 
 type SampleVote = {

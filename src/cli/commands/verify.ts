@@ -59,7 +59,8 @@ async function readFrom(client: AssayClient, runId: string | undefined): Promise
   const definitionOf = await definitions(client)
   const runs: CheckedRun[] = []
   if (runId === undefined) {
-    for await (const { runId: id } of client.allRuns({ host: 'true' })) runs.push((await readRun(client, id, definitionOf)).run)
+    for await (const { runId: id } of client.allRuns({ host: 'true' }))
+      runs.push((await readRun(client, id, definitionOf)).run)
     return { runs, complete: true }
   }
   for (const queue = [runId]; queue.length > 0; ) {

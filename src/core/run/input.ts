@@ -3,8 +3,8 @@ import type { Brief, ModelReply, ToolReply, Usage } from '../invocation/brief.js
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
 import type { BoundGate } from '../verification/gate.js'
-import type { ProbeResult } from '../verification/judgement.js'
-import type { TrackRecord } from '../verification/licence.js'
+import type { ProbeResult } from '../verification/voting/judgement.js'
+import type { TrackRecord } from '../verification/voting/licence.js'
 import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './events.js'
 
 /** What can happen to a run. Time is part of every input: the core has no clock. */

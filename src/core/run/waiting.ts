@@ -1,8 +1,8 @@
 import type { WorkerState } from '../handoff/state.js'
 import type { Asked } from '../interrupt/state.js'
 import type { InvocationState } from '../invocation/state.js'
-import type { DwsVerdict } from '../verification/judgement.js'
 import type { Staged, VerificationAttempt, VerifierState } from '../verification/state.js'
+import type { DwsVerdict } from '../verification/voting/judgement.js'
 import type { Handoff, Invoking, Judging, Wait } from './events.js'
 import type { NodeState } from './state.js'
 

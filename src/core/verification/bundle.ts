@@ -1,7 +1,7 @@
 import type { Json } from '../json.js'
 import type { BoundGate, Criterion, Intent, Knowledge } from './gate.js'
 import type { ContextEntry } from './gate-context.js'
-import type { ProbeResult } from './judgement.js'
+import type { ProbeResult } from './voting/judgement.js'
 
 /**
  * All that a verifier is given (R-DWS-7, R-DWS-33). There is no other way to make one, and nothing in here knows the

@@ -59,12 +59,12 @@ import { askedOf, settledBy } from './evidence.js'
 import { type BoundGate, verifiersOf } from './gate.js'
 import { type ContextTaken, takeContext } from './gate-context.js'
 import { issueVerdict } from './issue-verdict.js'
-import type { Judgement, ProbeResult } from './judgement.js'
 import { releaseStagedResult } from './release.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
 import { isJudging, tallyVotes, verifiersToAsk } from './tally.js'
 import { tellUnchecked, uncheckedIn } from './unchecked.js'
 import { beginVerifiers } from './verifiers.js'
+import type { Judgement, ProbeResult } from './voting/judgement.js'
 
 /** What a gated node can do by itself now. */
 type Move =

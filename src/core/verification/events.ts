@@ -2,6 +2,7 @@ import type { Ceilings, Spend } from '../budget/budget.js'
 import type { Json } from '../json.js'
 import type { NodeFact } from '../run/events.js'
 import type { ContextTaken } from './gate-context.js'
+import type { PassLabel } from './label.js'
 import type {
   Classification,
   DwsVerdict,
@@ -11,9 +12,8 @@ import type {
   Standing,
   Unchecked,
   Vote,
-} from './judgement.js'
-import type { PassLabel } from './label.js'
-import type { TrackRecord } from './licence.js'
+} from './voting/judgement.js'
+import type { TrackRecord } from './voting/licence.js'
 
 /**
  * The gate before a commit (contract agents §11, §23). All of these are free of content: ids, keys from the gate's own

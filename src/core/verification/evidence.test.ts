@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { criterion, gate, probed, probeResult } from '../../testing/ballots.js'
 import { askedOf, settledBy } from './evidence.js'
-import type { ProbeResult } from './judgement.js'
+import type { ProbeResult } from './voting/judgement.js'
 
 const SHOWN = { ...probed('shown', 's'), settled_by_probes: false }
 const GATE = gate([criterion('judged'), probed('format', 'a', 'b'), SHOWN, probed('size', 'c')])

@@ -1,5 +1,5 @@
 import type { Criterion, Gate } from './gate.js'
-import type { Finding, ProbeResult, Settled } from './judgement.js'
+import type { Finding, ProbeResult, Settled } from './voting/judgement.js'
 
 const PROBE_SOURCE = 'host:probe'
 

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { criterion, finding, gate, probed, vote } from '../../testing/ballots.js'
 import { attemptStanding, bestOf, feedbackOf, isBetter, isStuck } from './feedback.js'
-import type { Judgement, Standing } from './judgement.js'
-import { judgeVotes } from './quorum.js'
+import type { Judgement, Standing } from './voting/judgement.js'
+import { judgeVotes } from './voting/quorum.js'
 
 const GATE = gate([
   criterion('a', { weight: 3 }),

@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject, own } from '../json.js'
 import type { RunBase } from '../run/state.js'
 import type { Criterion, Gate } from './gate.js'
-import type { Evidence, Feedback, Finding, Judgement, Standing } from './judgement.js'
-import { rounded, weightedMean } from './quorum.js'
+import type { Evidence, Feedback, Finding, Judgement, Standing } from './voting/judgement.js'
+import { rounded, weightedMean } from './voting/quorum.js'
 
 type Told = Feedback['findings'][number]
 

@@ -18,7 +18,7 @@ import { answer, payloads } from '../../testing/orchestration.js'
 import { openInterrupts } from '../interrupt/decide.js'
 import { statusOf } from '../run/state.js'
 import { type GateBehaviour, HOST_VERIFIER } from './gate.js'
-import { demandsOf, judgeOf } from './licence.js'
+import { demandsOf, judgeOf } from './voting/licence.js'
 
 /** The same of both sides, by a verifier that says neither its model nor its prompt. */
 const shown = (side: { n: number; lower: number }, judge = judgeOf({})) => ({

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { bound, criterion, fault, finding, gate, probed, vote } from '../../testing/ballots.js'
-import type { Ballot } from './judgement.js'
-import { judgeVotes } from './quorum.js'
 import { recordOf } from './record.js'
+import type { Ballot } from './voting/judgement.js'
+import { judgeVotes } from './voting/quorum.js'
 
 const BOUND = bound(gate([criterion('a'), criterion('b'), probed('p', 'x')], { verifier_count: 3 }))
 const settled = { scores: { p: 1 }, findings: [], unavailable: [] }

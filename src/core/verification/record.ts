@@ -3,6 +3,7 @@ import { type Json, own } from '../json.js'
 import { isSettledByProbes } from './evidence.js'
 import { type BoundGate, type Criterion, type Gate, type Scale, verifiersOf } from './gate.js'
 import type { ContextEntry } from './gate-context.js'
+import type { Cost } from './state.js'
 import type {
   Ballot,
   DwsVerdict,
@@ -14,9 +15,8 @@ import type {
   Standing,
   Unchecked,
   Vote,
-} from './judgement.js'
-import type { Cost } from './state.js'
-import { isVote } from './vote.js'
+} from './voting/judgement.js'
+import { isVote } from './voting/vote.js'
 
 export const RESULT_ARTIFACT = 'dws.verification-result'
 

@@ -10,8 +10,8 @@ import { gatingIn } from '../run/waiting.js'
 import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
 import { type StagedSubject, subjectOf } from './attempt.js'
 import type { Gate } from './gate.js'
-import type { Feedback } from './judgement.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
+import type { Feedback } from './voting/judgement.js'
 
 const AGAIN: ReadonlySet<string> = new Set(['core.agent', 'core.subWorkflow', 'core.orchestrator.supervisor'])
 

@@ -4,9 +4,9 @@ import { absent } from '../present.js'
 import type { RunBase } from '../run/state.js'
 import type { BoundGate } from './gate.js'
 import type { ContextTaken } from './gate-context.js'
-import type { Fault, Feedback, Vote as Judged, ProbeResult, Standing } from './judgement.js'
 import type { PassLabel } from './label.js'
-import type { TrackRecord } from './licence.js'
+import type { Fault, Feedback, Vote as Judged, ProbeResult, Standing } from './voting/judgement.js'
+import type { TrackRecord } from './voting/licence.js'
 
 /** What the results of a run are held to, and what has become of them. */
 export type Gated = {

@@ -6,11 +6,11 @@ import type { PlanNode } from '../workflow/plan.js'
 import { subjectOf } from './attempt.js'
 import { settledBy } from './evidence.js'
 import { type BoundGate, type Gate, verifiersOf } from './gate.js'
-import type { Ballot, Fault, Judgement, Vote } from './judgement.js'
 import type { PassLabel } from './label.js'
-import { confidenceOf, judgeVotes, seatsToAsk } from './quorum.js'
 import type { VerificationAttempt, VerifierState } from './state.js'
-import { isVote } from './vote.js'
+import type { Ballot, Fault, Judgement, Vote } from './voting/judgement.js'
+import { confidenceOf, judgeVotes, seatsToAsk } from './voting/quorum.js'
+import { isVote } from './voting/vote.js'
 
 /** Who gives the k-th vote, and what it weighs. */
 export function verifierAt(gate: Gate, k: number): { agentId: string; weight: number } {

@@ -8,11 +8,11 @@ import { shownResult, subjectOf } from './attempt.js'
 import { askedOf, settledBy } from './evidence.js'
 import { attemptStanding } from './feedback.js'
 import type { Gate } from './gate.js'
-import type { ProbeResult, Unchecked } from './judgement.js'
-import { knownSoFar } from './quorum.js'
 import { RESULT_ARTIFACT, recordOf } from './record.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
 import { answersOf, judgedIn } from './tally.js'
+import type { ProbeResult, Unchecked } from './voting/judgement.js'
+import { knownSoFar } from './voting/quorum.js'
 
 /** What could not be checked of a result: an outcome of its own, which is never a pass and never the worker's fault. */
 export function uncheckedIn(gate: Gate, gating: VerificationAttempt): readonly Unchecked[] {

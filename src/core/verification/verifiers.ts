@@ -9,10 +9,10 @@ import { type Active, nodeAt } from '../run/state.js'
 import { gatingIn } from '../run/waiting.js'
 import { type PlanNode, planNodeOf } from '../workflow/plan.js'
 import { askedOf } from './evidence.js'
-import type { Vote } from './judgement.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
 import { isSelf, verifierAt, verifiersToAsk } from './tally.js'
-import { voteOf } from './vote.js'
+import type { Vote } from './voting/judgement.js'
+import { voteOf } from './voting/vote.js'
 
 /** The verifiers of a case: runs of their own. */
 

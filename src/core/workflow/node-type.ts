@@ -9,8 +9,8 @@ import type { Wait } from '../run/events.js'
 import type { ConfidencePolicy, OrchestratorDecision } from '../supervisor/decision.js'
 import type { ConfidenceEscalated } from '../supervisor/events.js'
 import type { Orchestrator } from '../supervisor/state.js'
-import type { DwsVerdict } from '../verification/judgement.js'
 import type { Slot } from '../verification/state.js'
+import type { DwsVerdict } from '../verification/voting/judgement.js'
 import type { TriggerRule, WorkflowNode } from './definition.js'
 
 /**

@@ -11,7 +11,7 @@ import type {
 } from '../../core/invocation/brief.js'
 import type { Json, JsonObject } from '../../core/json.js'
 import type { ArtifactCreated } from '../../core/run/events.js'
-import type { Feedback } from '../../core/verification/judgement.js'
+import type { Feedback } from '../../core/verification/voting/judgement.js'
 import type { TranscriptEvent } from './performer.js'
 
 /**

@@ -2,8 +2,8 @@ import type { Json } from '../../core/json.js'
 import type { Failure } from '../../core/problem.js'
 import type { BoundGate } from '../../core/verification/gate.js'
 import type { ContextEntry } from '../../core/verification/gate-context.js'
-import type { ProbeResult } from '../../core/verification/judgement.js'
-import type { TrackRecord } from '../../core/verification/licence.js'
+import type { ProbeResult } from '../../core/verification/voting/judgement.js'
+import type { TrackRecord } from '../../core/verification/voting/licence.js'
 
 /** What work is held to: gates, intents, knowledge. */
 export interface Standards {

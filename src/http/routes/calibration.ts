@@ -1,7 +1,7 @@
 import type { JudgedVerdict } from '../../calibration/verdicts.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { Gate } from '../../core/verification/gate.js'
-import { demandsOf, holds } from '../../core/verification/licence.js'
+import { demandsOf, holds } from '../../core/verification/voting/licence.js'
 import { CalibrationAnswer, CalibrationQuery, ListVerdictsAnswer, ListVerdictsQuery } from '../../wire/calibration.js'
 import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'

@@ -92,6 +92,7 @@ const gate = ({ workflow, phase = 'ask', placement = 'phase_exit', at = '/answer
   verifier_requirements: {},
   gate_behaviour: { retries: 1, retry_delay_ms: 10, ...behaviour },
   ...(panel && { multi_verifier: panel }),
+  ...(placement === 'workflow_exit' && { exit_values: ['variables.capital'] }),
 })
 
 const GATES: readonly Gated[] = [

@@ -62,7 +62,8 @@ type Report = PlantedReport & { readonly cost: { readonly tokens: number } }
 /** How many runs there are of each workflow. */
 async function runsByWorkflow(): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
-  for await (const { workflowId } of client.allRuns({ host: 'true' })) counts.set(workflowId, (counts.get(workflowId) ?? 0) + 1)
+  for await (const { workflowId } of client.allRuns({ host: 'true' }))
+    counts.set(workflowId, (counts.get(workflowId) ?? 0) + 1)
   return counts
 }
 

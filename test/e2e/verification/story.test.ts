@@ -50,12 +50,7 @@ describe('the story: fluent and wrong, wrong, right', () => {
   it('R-VERIFY-2 R-VERIFY-11 R-SEC-1: what did not pass is nowhere in the log; what did is told when it has', async () => {
     const events = await eventsOf(runId)
     expect(saying(events, WRONG)).toEqual([])
-    expect(saying(events, [RIGHT])).toEqual([
-      'variable.changed',
-      'node.completed',
-      'node.completed',
-      'run.completed',
-    ])
+    expect(saying(events, [RIGHT])).toEqual(['variable.changed', 'node.completed', 'node.completed', 'run.completed'])
     const verdicts = events.filter(({ type }) => type === 'agent.verified').map(({ payload }) => payload)
     expect(verdicts.map(({ agentId, verdict }) => [agentId, verdict])).toEqual([
       // No model was asked about a source that does not exist.

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { type BoundGate, type MultiVerifier, QUORUMS } from '../../../src/core/verification/gate.js'
-import type { ProbeResult } from '../../../src/core/verification/judgement.js'
+import type { ProbeResult } from '../../../src/core/verification/voting/judgement.js'
 import { gateAt, subFlow } from '../../../src/testing/gate-stories.js'
 import type { Luck } from '../../../src/testing/gate-world.js'
 import { agentFlow } from '../../../src/testing/invocations.js'

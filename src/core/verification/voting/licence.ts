@@ -1,4 +1,4 @@
-import type { Licence } from './gate.js'
+import type { Licence } from '../gate.js'
 import type { Vote } from './judgement.js'
 
 /** How many results of one kind there were, and the share of them at least that the gate was right about. */

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../json.js'
-import { askedOf } from './evidence.js'
-import type { Gate, Scale } from './gate.js'
+import type { JsonObject } from '../../json.js'
+import { askedOf } from '../evidence.js'
+import type { Gate, Scale } from '../gate.js'
 import { CLASSIFICATIONS, EVIDENCE_TYPES } from './judgement.js'
 
 /** How much a verifier may say. Lengths are in characters. */

@@ -1,4 +1,4 @@
-import type { Json } from '../json.js'
+import type { Json } from '../../json.js'
 
 /** Contract agents §23.1: typed findings with evidence, never a flag. */
 export const CLASSIFICATIONS = ['blocking', 'warning', 'advisory'] as const

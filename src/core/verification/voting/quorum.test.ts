@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { criterion, fault, finding, gate, NOTHING_SETTLED, probed, vote } from '../../testing/ballots.js'
-import { type Gate, QUORUMS } from './gate.js'
+import { criterion, fault, finding, gate, NOTHING_SETTLED, probed, vote } from '../../../testing/ballots.js'
+import { type Gate, QUORUMS } from '../gate.js'
 import type { Ballot, Fault, Judgement, Settled, Vote } from './judgement.js'
 import { judgeVotes } from './quorum.js'
 

@@ -1,6 +1,6 @@
-import { own } from '../json.js'
-import { askedOf, isSettledByProbes } from './evidence.js'
-import { type Criterion, type Gate, type MultiVerifier, verifiersOf } from './gate.js'
+import { own } from '../../json.js'
+import { askedOf, isSettledByProbes } from '../evidence.js'
+import { type Criterion, type Gate, type MultiVerifier, verifiersOf } from '../gate.js'
 import type { Ballot, Finding, Judgement, Settled, Vote } from './judgement.js'
 import { isPassing, isVote } from './vote.js'
 

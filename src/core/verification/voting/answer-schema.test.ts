@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bound, criterion, gate, probed } from '../../testing/ballots.js'
-import type { Json, JsonObject } from '../json.js'
+import { bound, criterion, gate, probed } from '../../../testing/ballots.js'
+import type { Json, JsonObject } from '../../json.js'
 import { ANSWER_LIMITS, answerSchema } from './answer-schema.js'
 import { voteOf } from './vote.js'
 

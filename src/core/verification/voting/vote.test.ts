@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bound, criterion, gate, probed } from '../../testing/ballots.js'
-import type { Json, JsonObject } from '../json.js'
+import { bound, criterion, gate, probed } from '../../../testing/ballots.js'
+import type { Json, JsonObject } from '../../json.js'
 import { ANSWER_LIMITS } from './answer-schema.js'
 import { voteOf } from './vote.js'
 

@@ -1,7 +1,7 @@
-import { isObject, type Json, type JsonObject, own } from '../json.js'
+import { isObject, type Json, type JsonObject, own } from '../../json.js'
+import { askedOf } from '../evidence.js'
+import type { BoundGate, Criterion, Scale } from '../gate.js'
 import { ANSWER_LIMITS } from './answer-schema.js'
-import { askedOf } from './evidence.js'
-import type { BoundGate, Criterion, Scale } from './gate.js'
 import {
   CLASSIFICATIONS,
   type DwsVerdict,
