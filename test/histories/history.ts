@@ -81,6 +81,14 @@ export function runsOf({ commits }: History): readonly RecordedAppend[] {
  * Makes the first `count` commits durable in an empty store, as by a host that is no longer there. Tells when the last of
  * it happened.
  */
+/** As the store holds what hosts of earlier versions wrote: what they did not say is null. */
+const asUpgraded = ({ create, ...append }: History['commits'][number][number]) => ({
+  ...append,
+  ...(create && {
+    create: { ...create, gated: create.gated?.map(point => ({ ...point, confirm: point.confirm ?? null })) },
+  }),
+})
+
 export async function load(history: History, store: Store, count = history.commits.length): Promise<number> {
   const hostId = 'host-of-the-recording'
   const now = 0
@@ -91,7 +99,7 @@ export async function load(history: History, store: Store, count = history.commi
   await store.registerHost({ hostId, hostName: hostId, leaseMs: Number.MAX_SAFE_INTEGER, now })
   const commits = history.commits.slice(0, count)
   for (const [i, appends] of commits.entries()) {
-    const streams = appends.map(append => ({ ...append, epoch: null }))
+    const streams = appends.map(append => ({ ...asUpgraded(append), epoch: null }))
     const result = await store.commit({ appendId: `append-${i}`, hostId, streams, wakes: [] })
     if (result.kind !== 'committed') throw new Error(`commit ${i} of ${history.story}: ${result.kind}`)
   }

@@ -27,26 +27,29 @@ const handingOut = (id: string, turns = 1): Sketch =>
     { id, dispatch: { outputMapping: { text: 'text' } }, variables: TEXT },
   )
 
-const score = (correctness: number): Said => ({
+const scores = (given: { readonly [dimension: string]: number }): Said => ({
   said: {
     kind: 'answered',
     result: {
-      scores: { correctness },
-      findings:
-        correctness >= 7
+      scores: given,
+      findings: Object.entries(given).flatMap(([dimension, value]) =>
+        value >= 7
           ? []
           : [
               {
-                dimension: 'correctness',
+                dimension,
                 classification: 'blocking',
                 description: 'It does not say why.',
                 evidence: [{ evidence_type: 'line_reference', ref: '/text:1', detail: 'text' }],
               },
             ],
+      ),
     },
     confidence: 0.8,
   },
 })
+
+const score = (correctness: number): Said => scores({ correctness })
 
 const NO_VOTE: AgentFailure = { ok: false, code: 'provider_failed', message: 'no', retryable: false }
 
@@ -109,6 +112,12 @@ const CASES: readonly Case[] = [
     votes: [score(3), score(9)],
   },
   { workflow: handingOut('merged'), gate: at('merged', 'dispatch'), votes: [score(3), score(9)] },
+  // Sent back for one of two dimensions; the other is judged again before the result is merged.
+  {
+    workflow: agentAt('confirmed'),
+    gate: { ...at('confirmed'), criteria: [{ dimension: 'correctness' }, { dimension: 'style' }] },
+    votes: [scores({ correctness: 9, style: 3 }), scores({ style: 9 }), scores({ correctness: 9 })],
+  },
 ]
 
 const idOf = ({ workflow }: Case): string => workflow.id!
