@@ -14,8 +14,9 @@ export function foldInvocation({ nodes }: ViewDraft, event: KnownEvent): void {
   }
   if (before.invocation === undefined) return
   if (event.type === 'agent.invocation.completed') {
-    const { invocation: _, ...others } = before
-    nodes.set(nodeId, others)
+    const { invocation: _, asked, ...others } = before
+    // Whoever was asked about the agent's doubt has nothing to answer any more.
+    nodes.set(nodeId, asked === undefined || asked.kind === 'low-confidence' ? others : { ...others, asked })
     return
   }
   const after = stepped(before.invocation, event)

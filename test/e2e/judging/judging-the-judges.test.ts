@@ -167,7 +167,7 @@ describe('R-DWS-26: calibration', () => {
     expect(found).toMatchObject({ gateId: 'weather-gate', attempts: 3, verifiers: [{ judge: 'assay.verifier' }] })
     const { code, out } = await assay('verifiers', 'calibration', 'weather-gate')
     expect(code).toBe(0)
-    expect(out).toMatch(/^host:gate:weather-gate +all +findings per result +0\.33 +/m)
+    expect(out).toMatch(/^host:gate:weather-gate +all +findings per result +0\.67 +/m)
     expect(out).toMatch(/^judged +3 results; of none is the truth known/m)
     expect(out).toMatch(/^licence +not needed/m)
   })

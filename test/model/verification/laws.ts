@@ -82,10 +82,13 @@ function attempts({ gates, shape }: Setup, log: readonly Recorded[]): string[] {
   })
 }
 
-/** R-DWS-34 */
+/** R-DWS-34, R-BOUND-2: turns and reworks have the same bound, each its own. */
 function bounds({ maxLoopIterations = Number.POSITIVE_INFINITY }: Setup, log: readonly Recorded[]): string[] {
-  const turns = log.filter(({ type }) => type === 'runOrchestrator.decided' || type === 'assay.rework.began').length
-  return turns > maxLoopIterations ? [`${turns} turns of ${maxLoopIterations}`] : []
+  const turns = log.filter(({ type }) => type === 'runOrchestrator.decided').length
+  const reworks = turns === 0 ? 0 : log.filter(({ type }) => type === 'assay.rework.began').length
+  return Math.max(turns, reworks) > maxLoopIterations
+    ? [`${turns} turns, ${reworks} reworks of ${maxLoopIterations}`]
+    : []
 }
 
 /** R-VERIFY-12, R-VERIFY-19: no run calls a success what its gates have not passed. */

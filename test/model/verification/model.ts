@@ -138,7 +138,7 @@ class Foresight {
     if (!gate.blocking) return 'none'
     const key = this.#key(nodeId, started)
     const isLeft = (this.#sent.get(key) ?? 0) + 1 < gate.maxAttempts
-    if (isLeft && !isStuck(this.#made.get(key) ?? [])) return 'revise'
+    if (isLeft && !(gate.stuck && isStuck(this.#made.get(key) ?? []))) return 'revise'
     return gate.onFail === 'conditional_pass' ? 'pass' : 'fail'
   }
 }

@@ -29,6 +29,8 @@ export type GateSetup = {
   readonly licensed: boolean
   readonly full: boolean
   readonly bySupervisor: boolean
+  /** Work that gets no better is not sent back again. */
+  readonly stuck: boolean
   readonly patience: number | undefined
 }
 
@@ -48,6 +50,7 @@ const gate: fc.Arbitrary<GateSetup> = fc.record({
   licensed: rarely(4),
   full: fc.boolean(),
   bySupervisor: rarely(4),
+  stuck: rarely(3),
   patience: fc.constantFrom(undefined, 60_000),
 })
 
@@ -141,6 +144,7 @@ export const gatesOf = ({ shape, gates }: Setup): BoundGate[] =>
         auto_commit: given.licensed ? 'licensed' : 'always',
         reverification: given.full ? 'full' : 'targeted',
         rework: given.bySupervisor ? 'supervisor' : 'automatic',
+        stop_when_stuck: given.stuck,
         ...(given.patience === undefined ? {} : { answer_timeout_ms: given.patience }),
       },
       quorum: { verifier_count: given.verifiers, quorum_strategy: given.quorum, early_stop: given.earlyStop },
