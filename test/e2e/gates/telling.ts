@@ -89,13 +89,18 @@ async function doom(host: HostProcess, story: Story): Promise<boolean> {
   return signal === 'SIGKILL'
 }
 
+/** How much of the record of earlier verdicts a host has read by then. */
+const JUDGES = /"judges":\{[^}]*\}/g
 /** A call that nobody heard the answer of is paid for twice. */
 const COSTS = /"(spent|cost|execution|verification)":\{[^{}]*"tokens"[^{}]*\}/g
 /** Each verifier is given marks of its own, and what is kept sealed has a name from ids. */
 const RANDOM = /"(hash":"sha256|contents":")[^"]*"/g
 
 function talesOf(runs: readonly CheckedRun[], anyOrder = false): Tale[] {
-  const text = JSON.stringify(storyOf(runs)).replace(COSTS, '"$1":"-"').replace(RANDOM, '"$1-"')
+  const text = JSON.stringify(storyOf(runs))
+    .replace(COSTS, '"$1":"-"')
+    .replace(RANDOM, '"$1-"')
+    .replace(JUDGES, '"judges":"-"')
   const story = JSON.parse(text) as ReturnType<typeof storyOf>
   const told = anyOrder ? unordered(story) : story
   return runs.map(({ events }, i) => {

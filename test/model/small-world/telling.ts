@@ -131,7 +131,7 @@ function done(telling: Telling, effect: Effect): Telling {
   if (input === undefined) throw new Error(`nothing comes of ${effect.kind}`)
   const told = put(telling, input)
   if (input.type !== 'ChildStarted' || effect.kind !== 'start-child' || !effect.verifier) return told
-  const { criteria, output } = effect.withheld?.bundle as unknown as Bundle
+  const { criteria, output } = effect.withheld!.bundle as unknown as Bundle
   const dimensions = criteria.map(({ dimension }) => dimension as Dimension)
   return { ...told, asked: new Map(told.asked).set(input.childRunId, { result: resultIn(output), dimensions }) }
 }
