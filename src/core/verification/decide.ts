@@ -18,6 +18,9 @@
  * | held       | assay.verification.held             | TimeCame: assay.verification.resumed, to voting                |
  * | asking     | interrupt.requested                 | accept: pass; refine: revise; reject, or no answer: fail       |
  *
+ * A targeted round that passes is followed by assay.verification.confirming, back to voting: what it has left out is
+ * judged for the same result, in the same attempt, by fresh runs.
+ *
  * | verdict  | told as                                | leads to                                                      |
  * |----------|----------------------------------------|---------------------------------------------------------------|
  * | pass     | agent.verified                         | the next gate, then `releaseStagedResult` or the merge        |
@@ -41,7 +44,9 @@
  *  I2  No evidence, no vote and no answer are never a pass, and asking again costs the worker none of its attempts.
  *  I3  What a probe found to be wrong is wrong, whatever anybody votes.
  *  I4  Nobody judges work of its own unless the gate allows it; a verifier is given its bundle, and no scope.
- *  I5  Attempts, rounds and turns are bounded, and work that was no better twice in a row is not sent back again.
+ *  I5  Attempts, rounds and reworks are bounded, and a bound never forces a merge. Work that was no better twice in a
+ *      row is not sent back again where the gate says so.
+ *  I7  Where a gate wants it (`confirm`), every dimension has been judged for exactly the result that is merged.
  *  I6  Events tell keys and numbers; what was found is an artifact of the run.
  */
 
