@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Active } from '../../core/run/state.js'
 import { ENGINE_VERSION } from '../../core/run/version.js'
 import type { Store } from '../ports/store.js'
-import { keptState, SNAPSHOT_SCHEMA, snapshotOf } from './snapshot.js'
+import { isTimeToKeep, keptState, SNAPSHOT_SCHEMA, snapshotOf } from './snapshot.js'
 
 const state = { phase: 'active', runId: 'r', next: 1_000 } as unknown as Active
 
@@ -16,6 +16,13 @@ const kept = (over: object) => {
 }
 
 describe('a kept state', () => {
+  test('is made again a thousand events after the last one, of a run that goes on', () => {
+    const times = [0, 1, 999].map(kept => isTimeToKeep({ ...state, next: 1_000 }, kept))
+    expect(times).toEqual([true, false, false])
+    expect(isTimeToKeep({ ...state, next: 1_999 }, 1_000)).toBe(false)
+    expect(isTimeToKeep({ ...state, phase: 'ended' } as never, 0)).toBe(false)
+  })
+
   test('is gone by when shape and rules are today’s', async () => {
     expect(await kept({})).toEqual(state)
   })
