@@ -66,7 +66,7 @@ describe('F8: SIGKILL while a verifier thinks', () => {
   })
 
   // Enough for both calls and what is set aside for the second, but not for a third.
-  const maxTokens = 2 * USAGE.total_tokens + 1_500
+  const maxTokens = 2 * USAGE.total_tokens + 2_000
 
   it.each([0, 1])('R-DWS-27, R-BUDGET-4: in call %i: a ceiling holds by what the provider has served', async call => {
     const { snapshot, asked, lost, merges } = await killedIn(call, { maxTokens })
