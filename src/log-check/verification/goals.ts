@@ -27,12 +27,14 @@ export const goalRules: readonly Rule[] = [
     checks: eachRun((run, say) => {
       const end = run.events.find(({ type }) => type === 'run.completed')
       if (end === undefined) return
-      const due = isReached(run, end)
+      const due = isReached(run, end, !isBefore(run, 3))
       // Without the secrets a reader cannot see which worker gave up.
       if (end.payload.goalSatisfied === false && run.events.every(({ raw }) => raw.secret === undefined)) return
       // Nor which gates there are.
-      const isUnknown = gatesOf(run) === undefined && standingsAt(run, end).length > 0 && due === undefined
-      if (end.payload.goalSatisfied !== due && !(isUnknown && end.payload.goalSatisfied === true))
+      const isUnknown = gatesOf(run) === undefined && standingsAt(run, end, true).length > 0 && due === undefined
+      // A run that began under older rules may have ended under these.
+      const isOlds = isBefore(run, 3) && end.payload.goalSatisfied === isReached(run, end, true)
+      if (end.payload.goalSatisfied !== due && !isOlds && !(isUnknown && end.payload.goalSatisfied === true))
         say(`goalSatisfied is ${show(end.payload.goalSatisfied)}, not ${show(due)}`, end)
     }),
   },
@@ -62,14 +64,13 @@ type Standing = {
 }
 
 /** docs/contract/verification.md, goalSatisfied. */
-function isReached(run: RunLog, end: LoggedEvent): boolean | undefined {
+function isReached(run: RunLog, end: LoggedEvent, isNew: boolean): boolean | undefined {
   const criteria = criteriaOf(run)
-  const isNew = !isBefore(run, 3)
-  const all = standingsAt(run, end)
+  const all = standingsAt(run, end, isNew)
   // The same worker may have succeeded when the work was handed to it again.
   const isMadeUp = ({ work, since }: Standing) =>
     all.some(other => other.isGood && other.work === work && other.since > since)
-  if (all.some(standing => !standing.isGood && !isMadeUp(standing)) || hasGivenUp(run)) return false
+  if (all.some(standing => !standing.isGood && !isMadeUp(standing)) || hasGivenUp(run, isNew)) return false
   if (criteria !== undefined && (criteria.length > 0 || !isNew)) return !criteria.some(isMissed)
   if (isWorkMissing(run)) return undefined
   if (!isNew) return all.some(({ verdict }) => verdict === 'pass') ? true : undefined
@@ -83,7 +84,7 @@ function isReached(run: RunLog, end: LoggedEvent): boolean | undefined {
 }
 
 /** What was said last of each piece of work. */
-function standingsAt(run: RunLog, { sequence }: LoggedEvent): Standing[] {
+function standingsAt(run: RunLog, { sequence }: LoggedEvent, isNew: boolean): Standing[] {
   const latest = new Map<string, Standing>()
   for (const verification of verificationAttemptsOf(run)) {
     const { node, gateId, point, started, verdicts, blocking } = verification
@@ -94,15 +95,15 @@ function standingsAt(run: RunLog, { sequence }: LoggedEvent): Standing[] {
     if (point === 'run' && verdict !== 'pass') continue
     const work = `${gateId}/${node}/${String(started.payload.workerId)}`
     const since = point === 'run' ? 0 : (nodeAttemptOf(run, started)?.start.sequence ?? 0)
-    const isGood = verdict === 'pass' && !isCompromised(run, verification, last)
+    const isGood = verdict === 'pass' && !(isNew && isCompromised(verification, last))
     latest.set(`${placeOf(run, verification)}/${gateId}`, { work, gateId, since, blocking, verdict, isGood })
   }
   return [...latest.values()]
 }
 
 /** Let through without a pass, or with a part of it. */
-function isCompromised(run: RunLog, { rendered, blocking }: VerificationAttempt, { payload }: LoggedEvent): boolean {
-  if (isBefore(run, 3) || !blocking) return false
+function isCompromised({ rendered, blocking }: VerificationAttempt, { payload }: LoggedEvent): boolean {
+  if (!blocking) return false
   const keys = list(payload.criteria)
   if (keys.includes('human-override') || keys.includes('human-accepted')) return false
   return rendered?.payload.label === 'forced' || rendered?.payload.label === 'verified in part'
@@ -122,7 +123,7 @@ const isGiveUp = ({ payload: { error } }: LoggedEvent): boolean =>
   [get(error, 'code'), get(get(error, 'details'), 'childError')].includes('verification_failed')
 
 /** A worker, or one below it, has not reached its goal, and has not made up for that since. */
-function hasGivenUp(run: RunLog): boolean {
+function hasGivenUp(run: RunLog, isNew: boolean): boolean {
   const latest = new Map<string, boolean>()
   for (const nodeAttempt of attemptsThatHandOut(run)) {
     const seen: unknown[] = []
@@ -132,7 +133,7 @@ function hasGivenUp(run: RunLog): boolean {
       seen.push(workerId)
       if (ended === undefined) continue
       if (phaseOf(ended) === 'child.completed') latest.set(place, get(ended.raw.secret, 'goalSatisfied') === false)
-      else if (!isBefore(run, 3) && isGiveUp(ended)) latest.set(place, true)
+      else if (isNew && isGiveUp(ended)) latest.set(place, true)
     }
   }
   return [...latest.values()].includes(true)
