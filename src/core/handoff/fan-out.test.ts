@@ -125,7 +125,7 @@ describe('all at once', () => {
     const outcome = (order: readonly number[]) => {
       const run = all()
       const ended = new Map<string, (childRunId: string) => void>()
-      // The last in the order ends before the others are even started.
+      // One ends as soon as it is started, while those after it are not.
       const [early, ...later] = order.toReversed()
       for (let worker = 0; worker < 3; worker += 1) {
         begins(run, `child-${worker}`, { worker })

@@ -1,4 +1,5 @@
 import type { RunStarted } from '../../core/run/events.js'
+import { isSinceVersion } from '../../core/run/version.js'
 import type { BoundGate } from '../../core/verification/gate.js'
 import type { GatedPoint } from '../ports/event-log.js'
 
@@ -12,9 +13,9 @@ const FIRST_STRICT = 3
 export function gatedPoints(
   hands: (nodeId: string) => boolean,
   gates: readonly BoundGate[],
-  { engineVersion }: Pick<RunStarted, 'engineVersion'>,
+  started: Pick<RunStarted, 'engineVersion'>,
 ): GatedPoint[] {
-  const isStrict = Number(engineVersion) >= FIRST_STRICT
+  const isStrict = isSinceVersion(started, FIRST_STRICT)
   return gates.flatMap(({ gate: { gate_id: gateId, position, gate_behaviour } }): GatedPoint[] => {
     if (!gate_behaviour.blocking) return []
     const { phase_id: nodeId, placement, worker_id = null } = position

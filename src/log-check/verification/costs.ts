@@ -1,19 +1,17 @@
 import { type Amounts, NOTHING, spentBy, spentByChild, sum } from '../budget/spending.js'
-import type { LoggedEvent, RunLog } from '../checked.js'
-import { get, number, show } from '../json.js'
+import { isBefore, type LoggedEvent, type RunLog } from '../checked.js'
+import { get, show } from '../json.js'
 import { eventsIn, REWORK, type VerificationAttempt } from './verification-attempts.js'
 
 /** What an attempt at a gate says it has cost, and what the log adds up to (R-DWS-27). */
-
-/** The first version whose records tell what the work has cost. */
-const SINCE = 3
 
 /** `content`: of the record of the attempt. */
 export function costProblems(run: RunLog, verification: VerificationAttempt, content: unknown): string[] {
   const votes = eventsIn(verification, 'assay.verifier.ended').map(({ raw }) => spentByChild(get(raw.secret, 'spent')))
   const told = spentByChild(get(content, 'cost'))
   const problems = compared('votes', told, votes.reduce(sum, NOTHING))
-  if ((number(Number(run.started.engineVersion)) ?? 0) < SINCE) return problems
+  // Records of earlier versions do not tell what the work has cost.
+  if (isBefore(run, 3)) return problems
   const work = workOf(run, verification)
   if (work === undefined) return problems
   const kept = get(content, 'work')
