@@ -146,7 +146,7 @@ async function existing(database: Database): Promise<string> {
 
 function reportIntegrity(terminal: Terminal, found: Integrity, options: Options): void {
   if (options.json) return printJson(terminal, found)
-  const { runs, events, older, checkpoints, signatures, anomalies } = found
+  const { runs, events, older, purged, checkpoints, signatures, anomalies } = found
   for (const { runId, message } of anomalies) {
     terminal.out(printable(runId === undefined ? message : `run ${runId}: ${message}`))
   }

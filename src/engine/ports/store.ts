@@ -6,6 +6,7 @@ import type { GateLedger } from './gate-rows.js'
 import type { HostRegistry } from './hosts.js'
 import type { KeyStore } from './keys.js'
 import type { ReceiptStore } from './receipts.js'
+import type { RetentionStore } from './retention.js'
 import type { RunIndex } from './run-index.js'
 import type { StandardStore } from './standards.js'
 import type { WorkflowStore } from './workflows.js'
@@ -34,11 +35,14 @@ import type { WorkflowStore } from './workflows.js'
  *      stands (docs/contract/store.md).
  *  S11 a text that holds a NUL is never stored: the write is refused with UnstorableText, and nothing of it is written.
  *      Nothing is found by one, least of all what is stored under the part before the NUL.
+ *  S12 a family of runs is purged as a whole: once it is marked, none of its runs is found or forked, and its rows are
+ *      deleted only when a checkpoint tells of it. What a fork outside of it shares is never deleted.
  */
 export type Store = DeliveryQueue &
   WebhookStore &
   AuditStore &
   EventLog &
+  RetentionStore &
   RunIndex &
   GateLedger &
   HostRegistry &

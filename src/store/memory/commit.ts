@@ -69,7 +69,8 @@ function checkTerminal(tables: Tables, { runId, events }: StreamAppend): void {
 function sharedEnd(tables: Tables, { runId, events, create }: StreamAppend): number | null {
   if (!create?.fork) return null
   const { tenant, fork } = create
-  return checkFork({ runId, tenant, fork, ownEvents: events.length }, tables.runs.get(fork.sourceRunId))
+  const source = tables.purged.has(fork.sourceRunId) ? undefined : tables.runs.get(fork.sourceRunId)
+  return checkFork({ runId, tenant, fork, ownEvents: events.length }, source)
 }
 
 function write(tables: Tables, { appendId, hostId }: Commit, stream: StreamAppend, endedBefore: number | null): void {
