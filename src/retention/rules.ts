@@ -10,8 +10,8 @@ export type RetentionRules = {
   readonly workflows: { readonly [workflowId: string]: number }
 }
 
-/** As long as responses are remembered under an Idempotency-Key: a family that is purged has left none behind. */
-export const MIN_RETENTION_DAYS = 2
+/** Longer than responses are remembered under an Idempotency-Key: a family that is purged has left none behind. */
+export const MIN_RETENTION_DAYS = 3
 
 const DAY_MS = 24 * 60 * 60 * 1000
 

@@ -151,6 +151,7 @@ function reportIntegrity(terminal: Terminal, found: Integrity, options: Options)
     terminal.out(printable(runId === undefined ? message : `run ${runId}: ${message}`))
   }
   if (older > 0) terminal.out(`${older} events are older than the chain; nothing can be said of them`)
+  if (purged > 0) terminal.out(`${purged} runs were purged when their retention was over, as their checkpoints tell`)
   const verdict = anomalies.length === 0 ? pc.green('intact') : pc.red(`${anomalies.length} anomalies`)
   terminal.out(`${runs} runs, ${events} events, ${checkpoints} checkpoints, ${signatures} valid signatures: ${verdict}`)
 }
