@@ -35,7 +35,7 @@ CREATE INDEX invocations_run ON invocations (run_id);
 
 CREATE FUNCTION family_of(root text) RETURNS SETOF text LANGUAGE sql STABLE AS $$
   WITH RECURSIVE family (run_id) AS (
-    SELECT root
+    SELECT root COLLATE "C"
      UNION
     SELECT r.run_id FROM family f JOIN runs r ON r.parent_run_id = f.run_id)
   SELECT run_id FROM family
