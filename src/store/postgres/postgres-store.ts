@@ -21,6 +21,7 @@ import { Connections, type Row, type Settings, type Statement } from './connecti
 import { Hints } from './hints.js'
 import { migrate } from './migrate.js'
 import { LIST_RUNS, SQL } from './statements.js'
+import { receiptValues, tryValues } from './values.js'
 
 export type PostgresStoreOptions = {
   /** Holds all of Assay's tables; created if absent. Default `assay`. */
@@ -386,26 +387,3 @@ export class PostgresStore implements Store {
     return (await this.#all<T>(statement, ...values))[0]
   }
 }
-
-const receiptValues = (receipt: Receipt): unknown[] => [
-  receipt.tenant,
-  receipt.endpoint,
-  receipt.key,
-  receipt.digest,
-  receipt.state,
-  receipt.leaseOwner,
-  receipt.leaseUntil,
-  receipt.status,
-  JSON.stringify(receipt.headers),
-  receipt.body,
-  receipt.at,
-]
-
-const tryValues = (result: Delivering.DeliveryResult): unknown[] => [
-  result.webhookId,
-  result.runId,
-  result.sequence,
-  result.attempts,
-  result.status,
-  result.error,
-]
