@@ -89,7 +89,7 @@ function emitLegacyRequest(
 }
 
 /** Fields by which the host itself goes; masking them would say something else, or nothing. */
-const STRUCTURE = new Set(['actions', 'requiredApprovals', 'rejectionPolicy'])
+const STRUCTURE = new Set(['actions', 'requiredApprovals', 'rejectionPolicy', 'mayNotAccept'])
 
 /** The data as it may be shown: every value that carries a secret of the run is masked where it stands. */
 function maskData(context: DecisionContext, data: JsonObject): JsonObject {

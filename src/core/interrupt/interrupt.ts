@@ -191,6 +191,14 @@ function judgeApproval(
     const message = `resumeValue.action must be one of ${allowed.join(', ')}, not ${JSON.stringify(action ?? null)}`
     return refused('validation_error', message, { field: 'resumeValue.action' })
   }
+  if (action === 'accept' && Array.isArray(data.mayNotAccept) && data.mayNotAccept.includes(voter))
+    return refused(
+      'forbidden',
+      `"${voter}" started this run, and its gate wants a second person to let a result pass`,
+      {
+        field: 'mayNotAccept',
+      },
+    )
   const lacking = lackingField(said)
   if (lacking) return lacking
   if (action === 'ask') return { is: 'open', ...(said.question === undefined ? {} : { question: said.question }) }
