@@ -76,20 +76,25 @@ describe('the result of an agent that its workflow declares sensitive', () => {
   it.each(Object.entries(flows))('R-SEC-1 R-MAP-10: %s, is in no payload, gate or no gate', (_how, flow) => {
     const run = decides(flow, 0.9)
     expect(statusOf(run.state)).toBe('completed')
-    expect(eventsOf(run, 'agent.decided')).toMatchObject([{ payload: { decision: HIDDEN }, secret: { decision: SECRET } }])
+    expect(eventsOf(run, 'agent.decided')).toMatchObject([
+      { payload: { decision: HIDDEN }, secret: { decision: SECRET } },
+    ])
     expect(told(run)).not.toContain(SECRET)
   })
 
-  it.each(Object.entries(flows))('R-LOWC-1: %s, is not shown to a person either, who can let it stand', (_how, flow) => {
-    const run = decides(flow, 0.1)
-    expect(payloads(run, 'interrupt.requested')).toMatchObject([{ data: { observed: 0.1, decision: HIDDEN } }])
-    const [open] = openInterrupts(run.rules.plan, run.state)
-    expect(open!.asked.rest).toBeUndefined()
-    expect(open!.asked.shown).toMatchObject({ decision: HIDDEN })
-    const accepted = run.when(answer('a', { action: 'accept' }))
-    expect(eventsOf(accepted, 'node.completed')).toMatchObject([{ secret: { outputs: { result: SECRET } } }])
-    expect(told(accepted)).not.toContain(SECRET)
-  })
+  it.each(Object.entries(flows))(
+    'R-LOWC-1: %s, is not shown to a person either, who can let it stand',
+    (_how, flow) => {
+      const run = decides(flow, 0.1)
+      expect(payloads(run, 'interrupt.requested')).toMatchObject([{ data: { observed: 0.1, decision: HIDDEN } }])
+      const [open] = openInterrupts(run.rules.plan, run.state)
+      expect(open!.asked.rest).toBeUndefined()
+      expect(open!.asked.shown).toMatchObject({ decision: HIDDEN })
+      const accepted = run.when(answer('a', { action: 'accept' }))
+      expect(eventsOf(accepted, 'node.completed')).toMatchObject([{ secret: { outputs: { result: SECRET } } }])
+      expect(told(accepted)).not.toContain(SECRET)
+    },
+  )
 })
 
 const worker = { type: 'core.subWorkflow', config: { workflowId: 'w', outputMapping: { got: 'x' } } }

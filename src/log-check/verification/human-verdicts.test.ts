@@ -32,7 +32,9 @@ it.each(['accept', 'reject'])(
 
 describe('L24e: a person who has the last word', () => {
   const named = (engineVersion: string, label?: string) => {
-    const run = judged(works(given(flow).start({}, undefined, [gateAt('a', 'phase_exit')]), 'child-1'), { confidence: 0.2 })
+    const run = judged(works(given(flow).start({}, undefined, [gateAt('a', 'phase_exit')]), 'child-1'), {
+      confidence: 0.2,
+    })
     const events = stored(run.when(answer('a', { action: 'reject' })), engineVersion)
     for (const { type, payload } of events)
       if (type === 'dws.verification.verdict_rendered' && label !== undefined)

@@ -178,7 +178,8 @@ function labelProblems(run: RunLog, verification: VerificationAttempt): Problem[
     const kept = get(event.raw.secret, 'label')
     const isPersons = list(event.payload.criteria).some(key => key === OVERRIDDEN || key === ACCEPTED)
     const now = event.payload.verdict !== 'pass' ? undefined : isPersons ? 'accepted' : said
-    if (event.raw.secret !== undefined && kept !== now) problems.push([`kept as ${show(kept)}, not ${show(now)}`, event])
+    if (event.raw.secret !== undefined && kept !== now)
+      problems.push([`kept as ${show(kept)}, not ${show(now)}`, event])
   }
   return problems
 }
