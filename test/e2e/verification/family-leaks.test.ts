@@ -132,6 +132,7 @@ const MATRIX = {
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-family-leaks-'))
 const LEADER = 'You lead for the test.'
+const SOURCES: object = { context: ['inputs.source', 'knowledge:source'] }
 const taskOf = (place: Place) => `work at the ${place}`
 let world: World
 let host: HostProcess
@@ -157,7 +158,7 @@ beforeAll(async () => {
   const held = (place: Place, phase_id: string, more: object, behaviour: object) =>
     gate(
       { workflow_id: place.replace('_', '-'), phase_id, placement: place },
-      { behaviour: { max_attempts: 2, ...behaviour }, ...{ context: ['inputs.source', 'knowledge:source'], ...more } },
+      { behaviour: { max_attempts: 2, ...behaviour }, ...SOURCES, ...more },
     )
   const escalates = { on_fail: 'escalate' }
   const thinking = (place: Place, reply: typeof PASSES) =>
@@ -269,7 +270,7 @@ async function tell(): Promise<void> {
     )
   for (const id of [runs.phase_exit!, runs.trial]) expect((await ended(host, id)).status).toBe('completed')
   await collect()
-  add('questions', ...(await Promise.all([fetchText(host, '/v1/interrupts')])))
+  add('questions', await fetchText(host, '/v1/interrupts'))
   for (const [place, action, node] of [
     ['checkpoint', 'reject', 'hand'],
     ['workflow_exit', 'accept', 'work'],
