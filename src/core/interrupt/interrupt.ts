@@ -16,6 +16,8 @@ export type Interrupt = {
   readonly data: JsonObject
   /** Fields of the data that are for whoever is asked, and not for every reader of the log. */
   readonly withheld?: readonly string[]
+  /** Fields of the data that are for nobody: what they hold is declared sensitive. */
+  readonly masked?: readonly string[]
   readonly resumeSchema?: JsonObject
   /** 0 or absent: no limit. */
   readonly timeoutMs?: number

@@ -158,7 +158,7 @@ export function shownResult(state: Active, { node, index }: PlanNode, subject: S
   const secrets = secretsOf(state)
   const { worker, workerId } = subject
   if (worker === undefined || workerId === undefined)
-    return subject.point === 'node' && isSensitive(state, node) ? MASK : maskWithin(subject.result, secrets)
+    return subject.point === 'node' && isResultSensitive(state, node) ? MASK : maskWithin(subject.result, secrets)
   const ended = workersOf(nodeAt(state, index))[worker]
   const bound = termsFor(node.config, workerId).outputs.filter(([own]) => state.hidden.variables.includes(own))
   const hidden = [...(ended?.is === 'completed' ? ended.hidden : []), ...bound.map(([, child]) => child)]
@@ -170,7 +170,10 @@ export function shownResult(state: Active, { node, index }: PlanNode, subject: S
 }
 
 /** An agent's result is hidden already when it is to stand where the log must not show it. */
-function isSensitive({ hidden }: Active, { config, outputSensitivity = {} }: WorkflowNode): boolean {
+export function isResultSensitive(
+  { hidden }: Pick<Active, 'hidden'>,
+  { config, outputSensitivity = {} }: WorkflowNode,
+): boolean {
   const { resultVariable } = config
   const isNamed = typeof resultVariable === 'string' && hidden.variables.includes(resultVariable)
   return isNamed || own(outputSensitivity, 'result') === true

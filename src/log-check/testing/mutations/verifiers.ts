@@ -213,6 +213,12 @@ const isOfVerifier = ({ run }: Spot): boolean => firstEvent(run).payload.workflo
 const isOfGate = ({ event }: Spot): boolean =>
   (event.payload.data as { artifactType?: string }).artifactType === 'verification'
 
+/** The run whose result a blocking gate of its parent looks at. */
+const worker = ({ event }: Spot, { runs }: Draft): DraftRun | undefined =>
+  event.type === VERIFICATION_STARTED && event.payload.point === 'harvest' && event.payload.blocking === true
+    ? runs.find(({ runId }) => runId === event.payload.targetRef)
+    : undefined
+
 const readers: readonly Mutation[] = [
   setsField('L24r', 'a vote that everybody reads', all(ofType('agent.decided'), isOfVerifier), 'decision', {
     scores: {},
@@ -230,6 +236,15 @@ const readers: readonly Mutation[] = [
     ({ run, event }) => {
       const place = Number(String(event.payload.targetRef).split(':').at(-1))
       for (const decided of run.events) if (decided.sequence === place) decided.payload.decision = 'told'
+    },
+  ),
+  mutation(
+    'L24r',
+    'a worker that does not say that its result has to pass',
+    (spot, draft) => worker(spot, draft) !== undefined,
+    (spot, draft) => {
+      const isMarked = ({ type }: DraftEvent) => type === 'run.started' || type === 'run.completed'
+      for (const { payload } of worker(spot, draft)?.events.filter(isMarked) ?? []) delete payload.gatedBy
     },
   ),
   setsField('L24r', 'a mark that nobody gave', all(ofType('run.completed'), isOwn), 'gatedBy', ['nobody']),
