@@ -38,8 +38,8 @@ const REPORT = plantedReport([
 describe('R-DWS-26: planted defects', () => {
   test('are planted in every output, elsewhere in each, and the same for the same seed', () => {
     const output = { text: 'Calls were down.', ships: 412 }
-    const samples = samplesOf([output, output], 1)
-    expect(samplesOf([output, output], 1)).toEqual(samples)
+    const samples = samplesOf([{ output }, { output }], 1)
+    expect(samplesOf([{ output }, { output }], 1)).toEqual(samples)
     expect(samples.filter(({ kind }) => kind === undefined)).toEqual([
       { output, original: 0 },
       { output, original: 1 },
