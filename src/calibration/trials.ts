@@ -17,8 +17,6 @@ export type Trial<Case> = {
   readonly judged?: JudgedOutput
   /** Why nobody could, as codes. */
   readonly faults: readonly string[]
-  /** Why it could not be checked, in words, where there is a record that says so. */
-  readonly unchecked?: readonly string[]
   readonly spent: { readonly tokens: number; readonly costUsd: number }
 }
 
@@ -36,18 +34,12 @@ export const spentOn = (trials: readonly Pick<Trial<unknown>, 'spent'>[]): Trial
   )
 
 /** Outputs that nobody could judge are neither good nor bad. */
-export type Unjudged = {
-  readonly count: number
-  readonly faults: { readonly [code: string]: number }
-  /** What was missing to check them. */
-  readonly reasons?: readonly string[]
-}
+export type Unjudged = { readonly count: number; readonly faults: { readonly [code: string]: number } }
 
 export function unjudgedIn(trials: readonly Trial<unknown>[]): Unjudged {
   const missing = trials.filter(({ judged }) => judged === undefined)
   const faults: { [code: string]: number } = {}
   for (const code of missing.flatMap(trial => (trial.faults.length > 0 ? [...new Set(trial.faults)] : ['no_quorum'])))
     faults[code] = (faults[code] ?? 0) + 1
-  const reasons = [...new Set(missing.flatMap(({ unchecked = [] }) => unchecked))]
-  return { count: missing.length, faults, ...(reasons.length === 0 ? {} : { reasons }) }
+  return { count: missing.length, faults }
 }

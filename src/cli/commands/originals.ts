@@ -1,7 +1,9 @@
 import type { Original } from '../../calibration/planted.js'
+import type { Trial } from '../../calibration/trials.js'
 import type { AssayClient } from '../../client/assay-client.js'
 import type { JudgedResult } from '../../client/wire-shapes.js'
 import { isObject, type Json, type JsonObject } from '../../core/json.js'
+import { parseContextRef } from '../../core/verification/context-ref.js'
 import type { Terminal } from '../terminal/terminal.js'
 import { UsageError } from '../terminal/usage-error.js'
 import { readJson } from './inputs.js'
@@ -46,6 +48,19 @@ export function asJudged({ output, context = [] }: Pick<JudgedResult, 'output' |
   return { output: output as Json, ...(entries.length === 0 ? {} : { context: Object.fromEntries(entries) }) }
 }
 
+/** What the gate names of a run; knowledge is its own, and nobody has to bring it. */
+export async function namedSources(client: AssayClient, gateId: string): Promise<string[]> {
+  const { document } = await client.getStandard('gates', gateId)
+  const named = Array.isArray(document.context) ? document.context.map(String) : []
+  return named.filter(ref => parseContextRef(ref)?.kind !== 'knowledge')
+}
+
+/** Sources for want of which nobody could check something. */
+export function lackingSources(trials: readonly Trial<Original>[], named: readonly string[]): string[] {
+  const unchecked = trials.filter(({ judged, faults }) => judged === undefined && faults.includes('context_missing'))
+  return named.filter(ref => unchecked.some(({ case: { context = {} } }) => !Object.hasOwn(context, ref)))
+}
+
 async function broughtOnes(
   { readStdin }: Outside,
   client: AssayClient,
@@ -60,10 +75,9 @@ async function broughtOnes(
   if ([...output, ...context].filter(file => file === '-').length > 1)
     throw new UsageError('stdin (-) can be read once; name a file for the others')
   // A gate that is not there is better refused once than by every trial.
-  const { document } = await client.getStandard('gates', gateId)
+  const named = await namedSources(client, gateId)
   const read = (file: string, option: string) => readJson(file === '-' ? file : `@${file}`, option, readStdin)
   const outputs = await Promise.all(output.map(file => read(file, '--output')))
-  const named = Array.isArray(document.context) ? document.context.map(String) : []
   const sources = await Promise.all(
     context.map(async file => sourcesIn(await read(file, '--context'), file, gateId, named)),
   )

@@ -51,12 +51,11 @@ async function holdTrial<Case extends Tried>(client: AssayClient, gateId: string
   const { error, assay } = await client.getRun(runId)
   const spent = assay?.spend ?? NO_TRIAL_COST
   const [first] = (await client.listVerifications(runId)).verifications
-  if (first === undefined)
-    return { case: one, runId, faults: error === undefined ? faults : [...faults, error.code], spent }
-  const { verdict, unchecked = [], ...judged } = await client.getVerification(runId, first.n)
-  if (verdict !== 'could_not_check') return { case: one, runId, judged: { ...judged, verdict }, faults, spent }
-  const reasons = [...new Set(unchecked.map(({ reason }) => reason))]
-  return { case: one, runId, faults: faults.length > 0 ? faults : [verdict], unchecked: reasons, spent }
+  if (first !== undefined) {
+    const { verdict, ...judged } = await client.getVerification(runId, first.n)
+    if (verdict !== 'could_not_check') return { case: one, runId, judged: { ...judged, verdict }, faults, spent }
+  }
+  return { case: one, runId, faults: error === undefined ? faults : [...faults, error.code], spent }
 }
 
 /** One output that is too large for the server says nothing against the others. */

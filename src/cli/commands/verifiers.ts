@@ -1,21 +1,36 @@
 import type { Command } from 'commander'
 import pc from 'picocolors'
 import { backtestReport } from '../../calibration/backtest.js'
-import { type Original, type PlantedReport, plantedReport, samplesOf } from '../../calibration/planted.js'
+import { type Original, plantedReport, samplesOf } from '../../calibration/planted.js'
 import { spentOn, type Trial, type Unjudged } from '../../calibration/trials.js'
-import type { Estimate, JudgedResult } from '../../client/wire-shapes.js'
+import type { JudgedResult } from '../../client/wire-shapes.js'
 import { systemClock } from '../../system.js'
 import type { Cli } from '../cli.js'
 import { count, usd } from '../progress/agent-text.js'
 import { backtestLines, FLIPS_HEADER, flipRow } from '../reports/backtest.js'
 import { CALIBRATION_HEADER, calibrationLines, calibrationRows } from '../reports/calibration.js'
-import { percent } from '../reports/estimate.js'
-import { DEFECTS_HEADER, defectRows, JUDGES_HEADER, judgeRows, plantedLines } from '../reports/planted.js'
+import {
+  DEFECTS_HEADER,
+  defectRows,
+  JUDGES_HEADER,
+  judgeRows,
+  type PlantedDemands,
+  plantedLines,
+  plantedShortfalls,
+} from '../reports/planted.js'
 import { EXIT } from '../terminal/exit-code.js'
 import { printable, printJson, printTable } from '../terminal/terminal.js'
 import { connect, type GlobalOptions } from './connect.js'
 import { collectOption, shareOption, wholeNumber } from './options.js'
-import { asJudged, MOST_VERDICTS, type OriginalOptions, originals, USUAL_ORIGINALS } from './originals.js'
+import {
+  asJudged,
+  lackingSources,
+  MOST_VERDICTS,
+  namedSources,
+  type OriginalOptions,
+  originals,
+  USUAL_ORIGINALS,
+} from './originals.js'
 import { sinceTime } from './since.js'
 import { holdTrials } from './trials.js'
 
@@ -52,10 +67,9 @@ function addCalibration(verifiers: Command, { terminal }: Cli): void {
 }
 
 type TestOptions = GlobalOptions &
-  OriginalOptions & {
+  OriginalOptions &
+  PlantedDemands & {
     readonly seed: number
-    readonly minCaught?: number
-    readonly maxFalseAlarms?: number
   }
 
 function addTest(verifiers: Command, { terminal, exit }: Cli): void {
@@ -83,7 +97,9 @@ function addTest(verifiers: Command, { terminal, exit }: Cli): void {
       terminal.note(pc.dim(`${count(good.length, 'known-good output')}, ${planted}, seed ${options.seed}`))
       const trials = await holdTrials(terminal, client, gateId, samples)
       const report = plantedReport(trials)
-      const short = shortfalls(report, options)
+      const lacking = lackingSources(trials, await namedSources(client, gateId))
+      if (lacking.length > 0) terminal.note(`could not be checked without ${lacking.join(', ')}: ${HOW_TO_BRING}`)
+      const short = plantedShortfalls(report, options)
       exit(report.unjudged.count === trials.length || short.length > 0 ? EXIT.failed : EXIT.ok)
       for (const line of short) terminal.note(line)
       if (json) return printJson(terminal, { gateId, seed: options.seed, ...report, cost: spentOn(trials) })
@@ -93,23 +109,6 @@ function addTest(verifiers: Command, { terminal, exit }: Cli): void {
       for (const line of plantedLines(report)) terminal.out(line)
       for (const line of closing(report.unjudged, trials)) terminal.out(line)
     })
-}
-
-/** What was demanded and is not there. What nobody could judge has shown nothing. */
-function shortfalls(
-  { caught, falseAlarms }: Pick<PlantedReport, 'caught' | 'falseAlarms'>,
-  { minCaught, maxFalseAlarms }: Pick<TestOptions, 'minCaught' | 'maxFalseAlarms'>,
-): string[] {
-  const seen = (estimate: Estimate | undefined) =>
-    estimate === undefined ? 'none was judged' : `it is ${percent(estimate.value)} of ${estimate.n}`
-  return [
-    ...(minCaught === undefined || (caught !== undefined && caught.value >= minCaught)
-      ? []
-      : [`caught: at least ${percent(minCaught)} is demanded (--min-caught); ${seen(caught)}`]),
-    ...(maxFalseAlarms === undefined || (falseAlarms !== undefined && falseAlarms.value <= maxFalseAlarms)
-      ? []
-      : [`false alarms: at most ${percent(maxFalseAlarms)} is allowed (--max-false-alarms); ${seen(falseAlarms)}`]),
-  ]
 }
 
 type BacktestOptions = GlobalOptions & { readonly since: string; readonly limit: number }
@@ -136,6 +135,8 @@ function addBacktest(verifiers: Command, { terminal }: Cli): void {
       const past = verdicts.map(({ context = [], ...one }): Past => ({ ...one, ...asJudged({ ...one, context }) }))
       const trials = await holdTrials(terminal, client, gateId, past)
       const report = backtestReport(trials)
+      const lacking = lackingSources(trials, await namedSources(client, gateId))
+      if (lacking.length > 0) terminal.note(`could not be checked without ${lacking.join(', ')}: ${NOT_ON_RECORD}`)
       if (json) return printJson(terminal, { gateId, since, ...report, cost: spentOn(trials) })
       if (verdicts.length === 0) return
       if (report.flips.length > 0) printTable(terminal, FLIPS_HEADER, report.flips.map(flipRow))
@@ -143,18 +144,17 @@ function addBacktest(verifiers: Command, { terminal }: Cli): void {
     })
 }
 
+const HOW_TO_BRING = 'the gate names it in its context; bring it with --context FILE, by entry'
+const NOT_ON_RECORD = 'the gate did not name it when it judged, so it is not on record'
+
 type Past = Omit<JudgedResult, 'output' | 'context'> & Original
 
-const MOST_REASONS = 5
-
 /** What nobody could judge, and what it has cost to ask. */
-function closing({ count: unjudged, faults, reasons = [] }: Unjudged, trials: readonly Trial<unknown>[]): string[] {
+function closing({ count: unjudged, faults }: Unjudged, trials: readonly Trial<unknown>[]): string[] {
   const { tokens, costUsd } = spentOn(trials)
   const codes = Object.entries(faults).map(([code, n]) => `${code} ${n}×`)
   return [
     ...(unjudged === 0 ? [] : [`not judged: ${unjudged} of ${trials.length} (${printable(codes.join(', '))})`]),
-    ...reasons.slice(0, MOST_REASONS).map(reason => `could not be checked: ${printable(reason)}`),
-    ...(reasons.length > MOST_REASONS ? [`… and for ${reasons.length - MOST_REASONS} reasons more (--json)`] : []),
     `cost: ${count(tokens, 'token')}, ${usd(costUsd)}`,
   ]
 }
