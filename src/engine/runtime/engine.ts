@@ -1,5 +1,5 @@
 import type { Json } from '../../core/json.js'
-import { type Refusal, refuse } from '../../core/problem.js'
+import { NO_RUN, type Refusal, refuse } from '../../core/problem.js'
 import type { Rules } from '../../core/run/decide.js'
 import type { RunLimits } from '../../core/run/decision-context.js'
 import type { NodeTypes } from '../../core/workflow/compile.js'
@@ -379,8 +379,6 @@ const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
 
 const unavailable = (why: string): Refusal =>
   refuse('service_unavailable', `${why}; try again in a few seconds`, { retryAfter: 2 })
-
-const NO_RUN = refuse('not_found', 'no such run, or not visible to this key')
 
 function inputOf(command: Exclude<RunCommand, ResolveInterruptCommand>): Input {
   switch (command.type) {

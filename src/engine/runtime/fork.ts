@@ -1,6 +1,6 @@
 import type { Decision } from '../../core/decider.js'
 import { present } from '../../core/present.js'
-import { type Refusal, refuse } from '../../core/problem.js'
+import { NO_RUN, type Refusal, refuse } from '../../core/problem.js'
 import type { Fork } from '../../core/replay/events.js'
 import { branchOff, inherited, narrowedScope, type Overlay, startOf } from '../../core/replay/fork.js'
 import { decide, type Rules } from '../../core/run/decide.js'
@@ -39,7 +39,7 @@ export type ForkDeps = {
 export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
   const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, scopes } = request
   const source = await deps.store.readRun(tenant, sourceRunId)
-  if (!source) return refused(refuse('not_found', 'no such run, or not visible to this key'))
+  if (!source) return refused(NO_RUN)
   if (fromSeq > source.length) return refused(beyondLog(source, fromSeq))
   const plan = await deps.plans.pinned(source.workflowDigest)
   const misfit = await overlayProblem(deps, plan, overlay)

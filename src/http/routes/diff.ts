@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../core/json.js'
+import { NO_RUN } from '../../core/problem.js'
 import { type ComparedEvent, diffLogs, diffStates, type EventDiff } from '../../core/replay/diff.js'
 import type { InspectedRun } from '../../engine/api.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
@@ -8,7 +9,6 @@ import { renderEvent, renderSnapshot } from '../../wire/render.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, problem } from '../http-answer.js'
 import { type Route, route } from '../route.js'
-import { NO_RUN } from './runs.js'
 
 export const diffRoutes = (edge: Edge): Route[] => [
   route({

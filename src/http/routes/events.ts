@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../../core/problem.js'
+import { NO_RUN, type Refusal, refuse } from '../../core/problem.js'
 import type { InspectedRun } from '../../engine/api.js'
 import { EventsAnswer, EventsQuery, PollAnswer, PollQuery } from '../../wire/event.js'
 import { renderEvent } from '../../wire/render.js'
@@ -11,7 +11,6 @@ import { type Call, type Route, route, TAKEN, type Taken } from '../route.js'
 import { isOver, lengthOf, pollRun, renderPoll } from '../streaming/poll.js'
 import { type Subscription, streamRun } from '../streaming/sse.js'
 import { SseConnection } from '../streaming/sse-connection.js'
-import { NO_RUN } from './runs.js'
 
 export const eventRoutes = (edge: Edge): Route[] => [streamEvents(edge), pollEvents(edge)]
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { findOpen } from '../../core/interrupt/decide.js'
 import { isObject, own } from '../../core/json.js'
-import { type Refusal, refuse } from '../../core/problem.js'
+import { NO_RUN, type Refusal, refuse } from '../../core/problem.js'
 import type { InspectedRun, ResolveInterruptCommand } from '../../engine/api.js'
 import {
   LinkAnswer,
@@ -28,7 +28,6 @@ import {
   MIN_LINK_SECONDS,
 } from '../interrupt-link.js'
 import { type Route, route } from '../route.js'
-import { NO_RUN } from './runs.js'
 
 export const interruptRoutes = (edge: Edge): Route[] => [listInterrupts(edge), resolveInterrupt(edge), makeLink(edge)]
 

@@ -1,4 +1,4 @@
-import { refuse } from '../../core/problem.js'
+import { NO_RUN, refuse } from '../../core/problem.js'
 import type { RunStarted } from '../../core/run/events.js'
 import { JUDGE_WORKFLOW } from '../../core/workflow/nodes/judge.js'
 import { VERIFIER_WORKFLOW } from '../../core/workflow/nodes/verify.js'
@@ -13,8 +13,6 @@ import { interruptFor } from '../interrupt-link.js'
 import { type Route, route } from '../route.js'
 import { childRunsOf, snapshotTag } from '../run-snapshot.js'
 import { createRun } from './create-run.js'
-
-export const NO_RUN = refuse('not_found', 'No such run, or it is not visible to this key.')
 
 export const runRoutes = (edge: Edge): Route[] => [createRun(edge), listRuns(edge), getRun(edge)]
 

@@ -1,4 +1,4 @@
-import { refuse } from '../../core/problem.js'
+import { NO_RUN, refuse } from '../../core/problem.js'
 import { verificationsIn } from '../../engine/queries/verifications.js'
 import { renderConvergence } from '../../wire/render-gates.js'
 import { ListVerificationsAnswer, VerificationAnswer } from '../../wire/verification.js'
@@ -6,7 +6,6 @@ import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'
 import { type Route, route } from '../route.js'
 import { verificationAnswer, verificationSummary } from '../verification-doc.js'
-import { NO_RUN } from './runs.js'
 
 /** What gates found in a run's results: content, so whoever may read artifacts may read it (R-SEC-2). */
 export const verificationRoutes = (edge: Edge): Route[] => [listVerifications(edge), getVerification(edge)]

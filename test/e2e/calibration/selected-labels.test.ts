@@ -170,11 +170,14 @@ const told = (line: string): void => {
 const percent = (part: number, of: number): string => `${((100 * part) / Math.max(of, 1)).toFixed(2)} %`
 
 describe(`R-DWS-26: false licences (seed ${seed}, ${BETS} gates, a look after each of ${RECORD} verdicts)`, () => {
-  it.each(ALL)('%s, %s: at most as often as stated, to a judge that is not good enough', (name, mode, judge, choose) => {
-    const fooled = repeated(BETS, chance => isEverLicensed(judge, choose, chance)).filter(Boolean).length
-    told(`${name}, ${mode}: ${fooled} of ${BETS} licensed (${percent(fooled, BETS)}, stated ${100 * ALPHA} %)`)
-    expect(fooled).toBeLessThanOrEqual(most(BETS, ALPHA))
-  })
+  it.each(ALL)(
+    '%s, %s: at most as often as stated, to a judge that is not good enough',
+    (name, mode, judge, choose) => {
+      const fooled = repeated(BETS, chance => isEverLicensed(judge, choose, chance)).filter(Boolean).length
+      told(`${name}, ${mode}: ${fooled} of ${BETS} licensed (${percent(fooled, BETS)}, stated ${100 * ALPHA} %)`)
+      expect(fooled).toBeLessThanOrEqual(most(BETS, ALPHA))
+    },
+  )
 
   it('a judge that is good enough does get one', () => {
     const able: Judge = { bad: 0.99, good: 0.995 }
@@ -235,7 +238,9 @@ describe(`R-DWS-26: labels that are selected (seed ${seed}, ${STUDIES} studies o
       if (report.unseen.length > 0)
         expect(report.gate.true_positive_rate ?? report.gate.true_negative_rate).toBeUndefined()
     }
-    told(`${name}, ${mode}: ${counts.told} rates told, ${percent(counts.told - counts.missed, counts.told)} cover the truth`)
+    told(
+      `${name}, ${mode}: ${counts.told} rates told, ${percent(counts.told - counts.missed, counts.told)} cover the truth`,
+    )
     // An always-passing judge has no failure that an escalation could show to anybody.
     if (name !== 'always pass' || mode !== 'escalate') expect(counts.told).toBeGreaterThanOrEqual(STUDIES)
     // Wilson's intervals are meant to hold in 95 of 100 cases, and hold in 92 where a rate is near 0 or 1.

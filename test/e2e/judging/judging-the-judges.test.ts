@@ -232,7 +232,15 @@ describe('R-DWS-26 V2: a gate that names sources', () => {
     // Knowledge is the gate's own: nobody brings it.
     await client.putStandard('gates', wider)
     const fog = brought('fog.json', task)
-    const found: Report = await json('verifiers', 'test', 'wider', '--output', brought('h.json', hail), '--context', fog)
+    const found: Report = await json(
+      'verifiers',
+      'test',
+      'wider',
+      '--output',
+      brought('h.json', hail),
+      '--context',
+      fog,
+    )
     expect(found.unjudged.count).toBe(0)
   })
 
