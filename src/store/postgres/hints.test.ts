@@ -19,7 +19,9 @@ const { made, Connection } = await vi.hoisted(async () => {
     }
     connect = async () => undefined
     escapeIdentifier = (name: string) => `"${name}"`
-    end = async () => void (this.ended += 1)
+    end = async () => {
+      this.ended += 1
+    }
     query(text: string, values: unknown[] = []): Promise<void> {
       if (text.startsWith('LISTEN')) return Promise.resolve()
       return new Promise((resolve, reject) => {
