@@ -36,7 +36,7 @@ describe('an effect that waits for its turn', () => {
 
   it('is not performed when its run wants it no more', async () => {
     const { engine, agents, answer, waiting } = await crowded()
-    expect((await engine.command('t1', waiting, { type: 'cancel' })).ok).toBe(true)
+    expect((await engine.command('t1', waiting, { type: 'cancel', by: 'p' })).ok).toBe(true)
     await settled()
     answer()
     await settled()

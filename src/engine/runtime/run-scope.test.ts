@@ -31,7 +31,7 @@ describe('a scope that is to have one run at a time', () => {
     await register(engine, asks)
     const first = await startRun(engine, 'w', { scopeId: 's' })
     await startRun(engine, 'w', { scopeId: 'other', exclusiveScope: true })
-    await engine.command('t1', first, { type: 'cancel' })
+    await engine.command('t1', first, { type: 'cancel', by: 'p' })
     await startRun(engine, 'w', { scopeId: 's', exclusiveScope: true })
     expect(await rig.store.listRuns({ tenant: 't1', limit: 10 })).toHaveLength(3)
   })
