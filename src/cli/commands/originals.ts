@@ -3,7 +3,6 @@ import type { Trial } from '../../calibration/trials.js'
 import type { AssayClient } from '../../client/assay-client.js'
 import type { JudgedResult } from '../../client/wire-shapes.js'
 import { isObject, type Json, type JsonObject } from '../../core/json.js'
-import { parseContextRef } from '../../core/verification/context-ref.js'
 import type { Terminal } from '../terminal/terminal.js'
 import { UsageError } from '../terminal/usage-error.js'
 import { readJson } from './inputs.js'
@@ -52,7 +51,7 @@ export function asJudged({ output, context = [] }: Pick<JudgedResult, 'output' |
 export async function namedSources(client: AssayClient, gateId: string): Promise<string[]> {
   const { document } = await client.getStandard('gates', gateId)
   const named = Array.isArray(document.context) ? document.context.map(String) : []
-  return named.filter(ref => parseContextRef(ref)?.kind !== 'knowledge')
+  return named.filter(ref => !ref.startsWith('knowledge:'))
 }
 
 /** Sources for want of which nobody could check something. */
