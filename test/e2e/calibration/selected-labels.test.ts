@@ -41,7 +41,7 @@ const GOOD_WORK = 0.9
 /** As many verdicts, and as many trials, as a record holds. */
 const RECORD = 500
 /** Bets on counts, with a look after every verdict. */
-const BETS = isThorough ? 20_000 : 1_000
+const BETS = isThorough ? 20_000 : 400
 /** Whole records, through the product's own digests and labels. */
 const STUDIES = isThorough ? 200 : 24
 const RESULTS = 200
