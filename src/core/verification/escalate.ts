@@ -7,6 +7,7 @@ import { gatingIn } from '../run/waiting.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { attemptsOf, shownResult, slotOf, subjectOf, usedOf } from './attempt.js'
 import { previousOf } from './feedback.js'
+import { GATE_QUESTION } from './record.js'
 import { settleTrial } from './release.js'
 import { canRework, maySendBack, rejectResult, requestRework } from './rework.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
@@ -53,7 +54,7 @@ export function requestApproval(
   const unchecked = uncheckedIn(gate, gating)
   const data = {
     artifactId: gating.target,
-    artifactType: 'verification',
+    artifactType: GATE_QUESTION,
     title: TITLES[reason],
     artifactData: shownResult(context.active, planNode, subject),
     gateId: gate.gate_id,
