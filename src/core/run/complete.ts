@@ -97,7 +97,10 @@ export function isSatisfied(state: Pick<RunBase, 'orchestrator' | 'gated' | 'gav
 
 /** Whether there are blocking gates, and each has let pass what it stands before. */
 function isPassedByAll({ gated }: Pick<RunBase, 'gated'>): boolean {
-  const blocking = (gated?.gates ?? []).filter(({ gate }) => gate.gate_behaviour.blocking)
+  // What a tool has brought says nothing of what was made of it.
+  const blocking = (gated?.gates ?? []).filter(
+    ({ gate: { gate_behaviour, position } }) => gate_behaviour.blocking && position.tool_name === undefined,
+  )
   const slots = Object.values(gated?.slots ?? {})
   const hasPassed = ({ gate }: BoundGate) => {
     const own = slots.filter(({ gateId }) => gateId === gate.gate_id)
