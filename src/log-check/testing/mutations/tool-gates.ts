@@ -1,4 +1,4 @@
-import { TOOL_DELIVERED, TOOL_WITHHELD } from '../../verification/verification-attempts.js'
+import { TOOL_DELIVERED, TOOL_WITHHELD, VERIFICATION_STARTED } from '../../verification/verification-attempts.js'
 import { after, all, before, changed, lost, type Mutation, mutation, ofType, type Spot, setsField } from '../draft.js'
 
 /** Gates between a tool and its agent. */
@@ -9,7 +9,9 @@ const OTHER_HASH = `sha256:${'0'.repeat(64)}`
 const isHeld = ({ event }: Spot): boolean => event.secret?.gated === true
 const goesOn = (spot: Spot): boolean => after(spot, ({ type }) => type === 'assay.model.requested') !== undefined
 /** The event right before is the verdict of a gate that blocks. */
-const isVerdicts = ({ run, at }: Spot): boolean => run.events[at - 1]?.type === 'agent.verified'
+const isVerdicts = (spot: Spot): boolean =>
+  spot.run.events[spot.at - 1]?.type === 'agent.verified' &&
+  before(spot, ({ type }) => type === VERIFICATION_STARTED)?.payload.blocking === true
 
 export const TOOL_GATE_MUTATIONS: readonly Mutation[] = [
   changed('L24s', 'what a tool brings, given past its gate', all(ofType(RETURNED), isHeld), event => {
