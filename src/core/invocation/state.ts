@@ -31,7 +31,7 @@ export type Doing =
   /** A tool is being called. */
   | Using
   /** What a tool has brought is before its gates. */
-  | Judging
+  | ResultHeld
   /** What follows is decided with the event that led here, unless a pause comes between. */
   | { readonly is: 'between'; readonly cause: number }
 
@@ -45,7 +45,7 @@ export type Using = {
 }
 
 /** The agent is told of it when its gates have let it pass, or that they have not. */
-export type Judging = {
+export type ResultHeld = {
   readonly is: 'judging'
   readonly position: number
   readonly callId: string

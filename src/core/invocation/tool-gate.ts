@@ -5,7 +5,7 @@ import type { ToolGate } from '../run/waiting.js'
 import { blockingGatesAt, callIn, gatesAt, judgedHash } from '../verification/attempt.js'
 import type { Gate } from '../verification/gate.js'
 import type { PlanNode } from '../workflow/plan.js'
-import type { Judging } from './state.js'
+import type { ResultHeld } from './state.js'
 
 /**
  * Gates between a tool and the agent that called it (contract agents §11.2): what the tool has brought is judged after
@@ -53,7 +53,7 @@ export function deliverResult(context: DecisionContext, { node: { id: nodeId } }
   })
 }
 
-const judgingIn = ({ invocation: { now } }: ToolGate): Judging | undefined => (now.is === 'judging' ? now : undefined)
+const judgingIn = ({ invocation: { now } }: ToolGate): ResultHeld | undefined => (now.is === 'judging' ? now : undefined)
 
 /** R-VERIFY-11: nothing is made of it. The agent is told which gate it was, and by which of its keys. */
 export function withholdResult(

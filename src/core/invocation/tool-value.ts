@@ -18,7 +18,8 @@ export function toolValue(text: string): Json {
   let fields = 0
   for (const [token, isName] of text.matchAll(TOKEN)) {
     if (isName !== undefined) fields += 1
-    else if (!token.startsWith('"') && (/[eE]/.test(token) || token.replace(/\D/g, '').length > MOST_DIGITS)) return text
+    else if (!token.startsWith('"') && (/[eE]/.test(token) || token.replace(/\D/g, '').length > MOST_DIGITS))
+      return text
   }
   return fields === countOf(value) ? value : text
 }
