@@ -82,7 +82,7 @@ describe('a gate between a tool and its agent', () => {
       ['assay.tool.delivered', calls[1], undefined],
     ])
     for (const verified of events.filter(({ type }) => type === 'agent.verified')) {
-      const cause = events.find(({ eventId }) => eventId === verified.causationId)
+      const cause = events.find(({ sequence }) => `${runId}:${sequence}` === verified.causationId)
       expect(cause).toMatchObject({ type: 'agent.toolReturned', payload: { callId: verified.payload.target } })
     }
     const { body } = await call('GET', `/v1/runs/${runId}/verifications`)

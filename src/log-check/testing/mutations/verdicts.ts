@@ -260,7 +260,14 @@ export const VERDICT_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L25a',
     'a success that a gate denies',
-    all(verdict('pass'), blocking, isLastPass, ({ run }) => lastEvent(run).payload.goalSatisfied === true),
+    // A run does not end with a fail at its exit: other rules say so.
+    all(
+      verdict('pass'),
+      blocking,
+      isLastPass,
+      spot => !point('run')(spot),
+      ({ run }) => lastEvent(run).payload.goalSatisfied === true,
+    ),
     ({ event }) => {
       event.payload.verdict = 'fail'
     },
