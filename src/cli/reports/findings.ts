@@ -33,7 +33,8 @@ function countsText(findings: VerificationRow['findings']): string {
 /** The latest attempt at each piece of work, in the order in which those were first judged. */
 export function latestOf(rows: readonly VerificationRow[]): readonly VerificationRow[] {
   const latest = new Map<string, VerificationRow>()
-  for (const row of rows) latest.set(JSON.stringify([row.gateId, row.nodeId, row.toolId ? row.target : row.workerId]), row)
+  for (const row of rows)
+    latest.set(JSON.stringify([row.gateId, row.nodeId, row.toolId ? row.target : row.workerId]), row)
   return [...latest.values()]
 }
 

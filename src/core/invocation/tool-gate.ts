@@ -1,8 +1,9 @@
 import type { Json } from '../json.js'
+import { present } from '../present.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { nodeAt } from '../run/state.js'
 import type { ToolGate } from '../run/waiting.js'
-import { blockingGatesAt, callIn, gatesAt, judgedHash } from '../verification/attempt.js'
+import { blockingGatesAt, gatesAt, judgedHash } from '../verification/attempt.js'
 import type { Gate } from '../verification/gate.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { ResultHeld } from './state.js'
@@ -40,9 +41,7 @@ export function stageResult(
 
 /** Every gate has let it pass, or does not block. */
 export function deliverResult(context: DecisionContext, { node: { id: nodeId } }: PlanNode, node: ToolGate): void {
-  const now = judgingIn(node)
-  if (!now) return
-  const { callId, toolId, position } = now
+  const { callId, toolId, position } = heldIn(node)
   const resultHash = judgedHash(context.active, nodeId, { point: 'tool', toolId, callId })
   context.emit({
     type: 'assay.tool.delivered',
@@ -53,7 +52,9 @@ export function deliverResult(context: DecisionContext, { node: { id: nodeId } }
   })
 }
 
-const judgingIn = ({ invocation: { now } }: ToolGate): ResultHeld | undefined => (now.is === 'judging' ? now : undefined)
+/** What is before the gates of a tool is always the result of a call. */
+const heldIn = ({ invocation: { now } }: ToolGate): ResultHeld =>
+  present(now.is === 'judging' ? now : undefined, 'call whose result is before the gates of a tool')
 
 /** R-VERIFY-11: nothing is made of it. The agent is told which gate it was, and by which of its keys. */
 export function withholdResult(
@@ -65,15 +66,14 @@ export function withholdResult(
   cause: number,
 ): void {
   const node = nodeAt(context.active, index)
-  const call = callIn(node)
-  if (!call || node.is !== 'waiting' || node.on !== 'gate' || node.point !== 'tool') return
-  const { position = 0 } = judgingIn(node) ?? {}
+  if (node.is !== 'waiting' || node.on !== 'gate' || node.point !== 'tool') return
+  const { callId, toolId, position } = heldIn(node)
   context.emit({
     type: 'assay.tool.withheld',
     nodeId,
     payload: {
-      callId: call.callId,
-      toolId: call.toolId,
+      callId,
+      toolId,
       gateId,
       attempt,
       criteriaFailed: failed.length,

@@ -97,7 +97,9 @@ export function gatesAt(
 export function misplaced(plan: Plan, { gate }: BoundGate): string[] {
   const { phase_id, placement, tool_name } = gate.position
   const phase = planNodeOf(plan, phase_id)
-  const isHeld = phase && (tool_name === undefined ? phase.type.hands || HELD.has(phase.type.typeId) : phase.type.typeId === 'core.agent')
+  const isHeld =
+    phase &&
+    (tool_name === undefined ? phase.type.hands || HELD.has(phase.type.typeId) : phase.type.typeId === 'core.agent')
   const holds = phase && (placement === 'workflow_exit' || isHeld)
   if (holds) return []
   return [
