@@ -33,7 +33,7 @@ export function verificationAnswer(one: Verification) {
 }
 
 function sharedBy({ n, at, record, verified, best }: Verification) {
-  const { gateId, gateName, attempt, nodeId, workerId, target, verdict, confidence } = record
+  const { gateId, gateName, attempt, nodeId, workerId, toolId, target, verdict, confidence } = record
   const label = labelOf(record, verified)
   return {
     n,
@@ -43,6 +43,7 @@ function sharedBy({ n, at, record, verified, best }: Verification) {
     attempt,
     nodeId,
     ...(workerId !== undefined && { workerId }),
+    ...(toolId !== undefined && { toolId }),
     target,
     verdict,
     outcome: verified?.verdict ?? ('none' as const),

@@ -67,6 +67,17 @@ test('gated runs tell everything that a gate can tell', () => {
   expect([...told]).toEqual(
     expect.arrayContaining([...Object.keys(GATE_SHAPES), 'interrupt.resolved', 'run.completed']),
   )
-  const words = ['pass', 'conditional_pass', 'revise', 'fail', 'none', 'harvest', 'node', 'run', 'host:human-override']
+  const words = [
+    'pass',
+    'conditional_pass',
+    'revise',
+    'fail',
+    'none',
+    'harvest',
+    'node',
+    'tool',
+    'run',
+    'host:human-override',
+  ]
   expect([...said]).toEqual(expect.arrayContaining([...words, 'self-verification', 'gate.on-fail.conditional-pass']))
 })

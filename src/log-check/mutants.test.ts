@@ -26,6 +26,7 @@ import { QUESTION_MUTATIONS } from './testing/mutations/questions.js'
 import { RUN_MUTATIONS } from './testing/mutations/runs.js'
 import { STORAGE_MUTATIONS } from './testing/mutations/storage.js'
 import { STRUCTURE_MUTATIONS } from './testing/mutations/structure.js'
+import { TOOL_GATE_MUTATIONS } from './testing/mutations/tool-gates.js'
 import { TOOL_MUTATIONS } from './testing/mutations/tools.js'
 import { VERDICT_MUTATIONS } from './testing/mutations/verdicts.js'
 import { VERIFIER_MUTATIONS } from './testing/mutations/verifiers.js'
@@ -52,7 +53,12 @@ const MUTATIONS: readonly Mutation[] = [
   ...STORAGE_MUTATIONS,
 ]
 /** Of gates, which have stories of their own. */
-const GATED_MUTATIONS: readonly Mutation[] = [...VERDICT_MUTATIONS, ...VERIFIER_MUTATIONS, ...GATE_MUTATIONS]
+const GATED_MUTATIONS: readonly Mutation[] = [
+  ...VERDICT_MUTATIONS,
+  ...VERIFIER_MUTATIONS,
+  ...GATE_MUTATIONS,
+  ...TOOL_GATE_MUTATIONS,
+]
 const PER_MUTATION = 5
 /** What an agent or an orchestra can come to is more than what a line of nodes can. */
 const STORIES: { readonly [kind in StoryKind]: number } = {

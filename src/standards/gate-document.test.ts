@@ -28,6 +28,8 @@ const criterion = (more: JsonObject = {}): JsonObject => ({
 const withCriterion = (more: JsonObject): JsonObject => gateDocument({ evaluation_criteria: [criterion(more)] })
 const withProbe = (probe: Json): JsonObject => withCriterion({ probes: [probe] })
 
+const TOOL = { workflow_id: 'w', phase_id: 'p', placement: 'checkpoint', tool_name: 'mcp:search' }
+
 describe('a gate is completed', () => {
   test('R-DWS-1, R-DWS-3, R-DWS-4, R-DWS-5, R-DWS-30: what its author left out is filled in', () => {
     expect(completed()).toEqual({
@@ -71,6 +73,13 @@ describe('a gate is completed', () => {
       },
       multi_verifier: { verifier_count: 1, quorum_strategy: 'majority', min_agree: 1, early_stop: true },
     })
+  })
+
+  test('R-DWS-5: over a tool there is one attempt at each result, and it need not be said', () => {
+    for (const gate_behaviour of [{}, { max_attempts: 1 }])
+      expect(completeGate(gateDocument({ position: TOOL, gate_behaviour }), 'api')).toMatchObject({
+        gate: { position: TOOL, gate_behaviour: { max_attempts: 1 } },
+      })
   })
 
   test('R-DWS-24: verifiers may be plain ids, and there are as many votes as verifiers', () => {
@@ -151,6 +160,31 @@ describe('R-DWS-32 and the rest of the schema: a gate is refused with the field,
       'R-DWS-5: no attempt',
       gateDocument({ gate_behaviour: { max_attempts: 0 } }),
       'gate_behaviour.max_attempts must be a whole number from 1 to 20; got 0',
+    ],
+    [
+      'R-DWS-2: a tool at an exit',
+      gateDocument({ position: { ...TOOL, placement: 'phase_exit' } }),
+      'position.tool_name is for a checkpoint, and this is phase_exit; set placement to "checkpoint", or remove tool_name to judge what the agent makes of it',
+    ],
+    [
+      'a tool and a worker',
+      gateDocument({ position: { ...TOOL, worker_id: 'w' } }),
+      'position.worker_id and position.tool_name name two different results; keep one of them',
+    ],
+    [
+      'R-DWS-5: a tool that is asked to do better',
+      gateDocument({ position: TOOL, gate_behaviour: { max_attempts: 3 } }),
+      'gate_behaviour.max_attempts is 3, and a tool is not asked to do the same again; leave it out or set it to 1: after a result was withheld its agent may call the tool anew, and that is another result',
+    ],
+    [
+      'a tool that a supervisor sends back to work',
+      gateDocument({ position: TOOL, gate_behaviour: { rework: 'supervisor' } }),
+      'gate_behaviour.rework is about work that is sent back, and a tool is not asked to do the same again; leave it out',
+    ],
+    [
+      'a tool that is stuck',
+      gateDocument({ position: TOOL, gate_behaviour: { stop_when_stuck: true } }),
+      'gate_behaviour.stop_when_stuck is about work that is sent back, and a tool is not asked to do the same again; leave it out',
     ],
     [
       'R-DWS-32: a dimension that is no key',

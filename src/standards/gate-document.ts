@@ -2,6 +2,7 @@ import { isObject, type Json } from '../core/json.js'
 import { parseContextRef } from '../core/verification/context-ref.js'
 import {
   type Gate,
+  type GateBehaviour,
   type Licence,
   type MultiVerifier,
   PLACEMENTS,
@@ -49,6 +50,7 @@ const position = object({
   phase_id: must(text(128)),
   placement: must(oneOf(...PLACEMENTS)),
   worker_id: may(workflowId),
+  tool_name: may(text(256)),
 })
 
 /** R-DWS-4, R-DWS-12: said for the reader's sake; there is nothing to choose. */
@@ -107,7 +109,7 @@ const principal: Read<string> = matching(
 const gateBehaviour = object({
   blocking: orElse(flag, true),
   on_fail: orElse(oneOf('reject', 'conditional_pass', 'escalate'), 'reject'),
-  max_attempts: orElse(whole(1, 20), 2),
+  max_attempts: may(whole(1, 20)),
   rework: orElse(oneOf('automatic', 'supervisor'), 'automatic'),
   reverification: orElse(oneOf('targeted', 'full'), 'targeted'),
   auto_commit: orElse(oneOf('always', 'licensed'), 'always'),
@@ -168,11 +170,42 @@ const gateReader = (origin: Origin): Read<Gate> =>
       const multi = { quorum_strategy: 'majority', min_agree: 1, early_stop: true, ...taken.multi_verifier } as const
       const multi_verifier = { ...multi, verifier_count: multi.verifier_count ?? (named || 1) }
       problems.push(...quorumProblems(multi_verifier, named), ...sourceProblems(taken), ...approverProblems(taken))
-      return { ...taken, multi_verifier }
+      problems.push(...toolProblems(taken))
+      // A tool is not asked to do better, so there is one attempt at each of its results.
+      const max_attempts = taken.gate_behaviour.max_attempts ?? (taken.position.tool_name === undefined ? 2 : 1)
+      return { ...taken, gate_behaviour: { ...taken.gate_behaviour, max_attempts }, multi_verifier }
     },
   )
 
 const READERS: { readonly [O in Origin]: Read<Gate> } = { project: gateReader('project'), api: gateReader('api') }
+
+type Placed = Pick<Gate, 'position'> & { readonly gate_behaviour: Partial<GateBehaviour> }
+
+/** What a gate cannot say where it stands before what a tool brings. */
+function toolProblems({ position: { tool_name, placement, worker_id }, gate_behaviour }: Placed): string[] {
+  if (tool_name === undefined) return []
+  const { max_attempts = 1, rework, stop_when_stuck } = gate_behaviour
+  return [
+    ...(placement === 'checkpoint'
+      ? []
+      : [
+          `position.tool_name is for a checkpoint, and this is ${placement}; set placement to "checkpoint", or remove tool_name to judge what the agent makes of it`,
+        ]),
+    ...(worker_id === undefined
+      ? []
+      : ['position.worker_id and position.tool_name name two different results; keep one of them']),
+    ...(max_attempts === 1
+      ? []
+      : [
+          `gate_behaviour.max_attempts is ${max_attempts}, and a tool is not asked to do the same again; leave it out or set it to 1: after a result was withheld its agent may call the tool anew, and that is another result`,
+        ]),
+    ...(rework === 'supervisor' || stop_when_stuck
+      ? [
+          `gate_behaviour.${rework === 'supervisor' ? 'rework' : 'stop_when_stuck'} is about work that is sent back, and a tool is not asked to do the same again; leave it out`,
+        ]
+      : []),
+  ]
+}
 
 /** What a probe found is told by its id alone, so within a gate no two share one. */
 function repeatedProbes(criteria: Gate['evaluation_criteria']): string[] {
@@ -210,7 +243,7 @@ function sourceProblems({
 /** A question that nobody could answer with yes would be no question. */
 function approverProblems({
   gate_behaviour: { approvers, required_approvals: required },
-}: Pick<Gate, 'gate_behaviour'>) {
+}: { readonly gate_behaviour: Pick<GateBehaviour, 'approvers' | 'required_approvals'> }): string[] {
   if (approvers === undefined || required === undefined || required <= approvers.length) return []
   return [
     `gate_behaviour.required_approvals is ${required} and approvers names ${approvers.length}, so nothing could be let pass; name more or lower it`,

@@ -87,6 +87,7 @@ function passProblems(source: PlanNode, gates: readonly Gate[]): string[] {
       position.phase_id === source.node.id &&
       position.placement !== 'workflow_exit' &&
       position.worker_id === undefined &&
+      position.tool_name === undefined &&
       gate_behaviour.blocking &&
       gate_behaviour.on_fail !== 'conditional_pass',
   )

@@ -48,8 +48,24 @@ function exitProblems({ position, gate_behaviour }: Gate, { node, index }: PlanN
   ]
 }
 
+/** What an agent keeps for the run is its own work, and nothing comes back of it. */
+const KEEPS = 'assay:artifact.create'
+
+function toolProblems({ phase_id, tool_name }: Gate['position'], { typeId }: PlanNode['node']): string[] {
+  if (typeId !== 'core.agent')
+    return [
+      `position.phase_id ${JSON.stringify(phase_id)} is a ${typeId}, and position.tool_name is for what a tool brings to an agent; name a core.agent`,
+    ]
+  return tool_name === KEEPS
+    ? [
+        `position.tool_name ${KEEPS} stores what the agent wrote, and brings back nothing to judge; remove tool_name to judge the agent's own result`,
+      ]
+    : []
+}
+
 function phaseProblems({ position }: Gate, { node, type }: PlanNode): string[] {
   const { phase_id, placement, worker_id } = position
+  if (position.tool_name !== undefined) return toolProblems(position, node)
   if (type.hands) return handingProblems(position, node.config)
   if (!HELD_TYPES.includes(node.typeId))
     return [

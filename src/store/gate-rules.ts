@@ -30,6 +30,8 @@ export const GATE_EVENTS: ReadonlySet<string> = new Set([
   'core.workflowChain.event',
   'node.completed',
   'run.completed',
+  'assay.tool.delivered',
+  'agent.toolReturned',
   'variable.changed',
   'channel.written',
   'artifact.created',
@@ -42,7 +44,11 @@ function guarded(rows: GateRows, event: StoredEvent): GateRows {
       return merging(rows, event)
     case 'core.workflowChain.event':
     case 'node.completed':
+    case 'assay.tool.delivered':
       return merging(rows, event)
+    case 'agent.toolReturned':
+      refuseReturn(rows, event)
+      return rows
     case 'variable.changed':
     case 'channel.written':
       refuseWrite(rows, event)
@@ -67,9 +73,11 @@ function stagedBy({ sequence, nodeId, payload }: StoredEvent): StagedRow[] {
   return [{ sequence, gateId, attempt, target, resultHash, point, place, nodeId: nodeId ?? '', workerId }]
 }
 
-/** A harvest names the child it takes from, a node itself; a run has one result. */
-const placeOf = (point: GatedPoint['point'], nodeId: string | null, childRunId: string): string =>
-  point === 'harvest' ? childRunId : point === 'node' ? (nodeId ?? '') : ''
+/** A harvest names the child it takes from, a tool's result its call, a node itself; a run has one result. */
+const placeOf = (point: GatedPoint['point'], nodeId: string | null, target: string): string => {
+  if (point === 'harvest' || point === 'tool') return target
+  return point === 'node' ? (nodeId ?? '') : ''
+}
 
 /** A verdict without a secret is no gate's. */
 function verdictOf({ sequence, payload, secret, at }: StoredEvent, tenant: string | null): JudgedRow[] {
@@ -82,15 +90,15 @@ function verdictOf({ sequence, payload, secret, at }: StoredEvent, tenant: strin
 function mergedBy(rows: GateRows, event: StoredEvent): MergeRow[] {
   const merge = mergeOf(event)
   if (!merge) return []
-  const { point, childRunId = '', workerId } = merge
+  const { point, target = '', workerId } = merge
   const here = rows.gated.filter(
     gate =>
       gate.point === point &&
       (point === 'run' || gate.nodeId === event.nodeId) &&
-      (point !== 'harvest' || gate.workerId === null || gate.workerId === workerId),
+      ((point !== 'harvest' && point !== 'tool') || gate.workerId === null || gate.workerId === workerId),
   )
   if (here.length === 0) return []
-  const place = placeOf(point, event.nodeId, childRunId)
+  const place = placeOf(point, event.nodeId, target)
   const eventHash = hashIn(event)
   const merges = here.map(gate => passed(rows, gate, place, event, eventHash))
   const [first] = merges
@@ -102,8 +110,9 @@ function mergedBy(rows: GateRows, event: StoredEvent): MergeRow[] {
 function mergeOf({ type, payload }: StoredEvent) {
   if (type === 'node.completed') return { point: 'node' } as const
   if (type === 'run.completed') return { point: 'run' } as const
-  const { phase, workerId, childRunId } = JSON.parse(payload) as { [key: string]: string }
-  return phase === 'output.harvested' ? ({ point: 'harvest', workerId, childRunId } as const) : undefined
+  const { phase, workerId, childRunId, toolId, callId } = JSON.parse(payload) as { [key: string]: string }
+  if (type === 'assay.tool.delivered') return { point: 'tool', workerId: toolId, target: callId } as const
+  return phase === 'output.harvested' ? ({ point: 'harvest', workerId, target: childRunId } as const) : undefined
 }
 
 const hashIn = ({ secret }: StoredEvent): string | null =>
@@ -165,6 +174,16 @@ function refuseClaim(rows: GateRows, { payload }: StoredEvent): void {
   for (const { gateId, verdict, label } of latest.values())
     if (verdict !== 'pass' || label === 'forced' || label === 'verified in part')
       throw refusal(gateId, `the goal is not reached: its latest word is ${label || verdict}`)
+}
+
+/** What a tool brings is told as held, or without its words, where a gate stands between it and the agent. */
+function refuseReturn({ gated }: GateRows, { nodeId, payload, secret }: StoredEvent): void {
+  const { toolId } = JSON.parse(payload) as { toolId?: string }
+  const gate = gated.find(one => one.point === 'tool' && one.nodeId === nodeId && one.workerId === toolId)
+  if (gate === undefined || secret === null) return
+  const { contents, gated: isHeld, withheld } = JSON.parse(secret) as { [key: string]: unknown }
+  if (contents !== undefined && !isHeld && withheld === undefined)
+    throw refusal(gate.gateId, 'what the tool has brought is given to the agent unjudged')
 }
 
 /** Strict gates that stand before all results of a node. */

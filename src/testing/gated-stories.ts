@@ -15,6 +15,8 @@ export type GatedStory = {
 }
 
 const WORKERS = ['writer', 'reader']
+/** Of the tools that agents have here, the one that gates may stand before. */
+export const GATED_TOOL = 'mcp:weather.now'
 const TEXT = { name: 'text', type: 'string' as const }
 
 export function gatedStory(choose: Choose): GatedStory {
@@ -47,7 +49,7 @@ const at = (phase_id: string, placement: Position['placement'], worker_id?: stri
   ...(worker_id === undefined ? {} : { worker_id }),
 })
 
-const PLACES: readonly ((choose: Choose) => Place)[] = [orchestra, orchestra, sub, agent]
+const PLACES: readonly ((choose: Choose) => Place)[] = [orchestra, orchestra, sub, agent, agent]
 
 function orchestra(choose: Choose): Place {
   const turn = () =>
@@ -112,7 +114,11 @@ function agent(choose: Choose): Place {
       edges: ['a > b'],
       variables: [TEXT],
     },
-    places: [at('a', 'phase_exit'), at('a', 'checkpoint'), at(pick(choose, ['a', 'b']), 'workflow_exit')],
+    places: [
+      at('a', pick(choose, ['phase_exit', 'checkpoint'])),
+      { ...at('a', 'checkpoint'), tool_name: GATED_TOOL },
+      at(pick(choose, ['a', 'b']), 'workflow_exit'),
+    ],
     actor: AGENT,
   }
 }
@@ -149,8 +155,8 @@ function anyGate(choose: Choose, gate_id: string, position: Position, actor: str
     behaviour: {
       blocking: !chance(choose, 6),
       on_fail: pick(choose, ['reject', 'conditional_pass', 'escalate'] as const),
-      max_attempts: 1 + choose(3),
-      rework: pick(choose, ['automatic', 'automatic', 'supervisor'] as const),
+      max_attempts: position.tool_name === undefined ? 1 + choose(3) : 1,
+      rework: position.tool_name === undefined ? pick(choose, ['automatic', 'automatic', 'supervisor']) : 'automatic',
       reverification: pick(choose, ['targeted', 'full'] as const),
       confirm: pick(choose, ['full', 'full', 'none'] as const),
       stop_when_stuck: chance(choose, 4),

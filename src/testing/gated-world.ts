@@ -11,6 +11,8 @@ import type { Plan } from '../core/workflow/plan.js'
 import { taggedSha256OfJson } from '../digest.js'
 import { type Choose, chance, pick } from '../log-check/testing/choice.js'
 import { BRIEF, replyOf } from './agents.js'
+import { GATED_TOOL } from './gated-stories.js'
+import { tool, wants } from './invocations.js'
 import { answer } from './orchestration.js'
 import { NOTHING_SHOWN } from './verification.js'
 
@@ -36,7 +38,8 @@ function performed(state: Active, effect: Effect, owed: readonly Effect[], choos
     case 'prepare-agent': {
       const { nodeId, since, wait } = effect
       const { threshold } = pick(choose, [{ threshold: undefined }, { threshold: 0.8 }])
-      const brief = { ...BRIEF, agentId: wait.agent.agentId, ...(threshold === undefined ? {} : { threshold }) }
+      const tools = [tool(GATED_TOOL), tool(OTHER_TOOL)]
+      const brief = { ...BRIEF, tools, agentId: wait.agent.agentId, ...(threshold === undefined ? {} : { threshold }) }
       return { type: 'AgentBriefed', nodeId, since, answer: { ok: true, brief, contents: `brief-${since}` } }
     }
     case 'call-model': {
@@ -46,11 +49,12 @@ function performed(state: Active, effect: Effect, owed: readonly Effect[], choos
         return { type: 'ModelAnswered', nodeId, since, call, answer: { ok: false, error } }
       }
       const confidence = pick(choose, [undefined, 0.9, 0.3])
-      const said = {
+      const answered = {
         kind: 'answered' as const,
         result: anyText(choose),
         ...(confidence === undefined ? {} : { confidence }),
       }
+      const said = call < 3 && chance(choose, 2) ? wants(...pick(choose, CALLS)) : answered
       const reply = replyOf({ said })
       return {
         type: 'ModelAnswered',
@@ -60,10 +64,26 @@ function performed(state: Active, effect: Effect, owed: readonly Effect[], choos
         answer: { ok: true, reply, contents: `thought-${since}-${call}` },
       }
     }
+    case 'call-tool':
+      return used(effect, choose)
     default:
       return undefined
   }
 }
+
+const OTHER_TOOL = 'mcp:weather.then'
+const CALLS = [[GATED_TOOL], [GATED_TOOL, OTHER_TOOL], [GATED_TOOL, GATED_TOOL], [OTHER_TOOL]]
+
+function used(effect: Extract<Effect, { kind: 'call-tool' }>, choose: Choose): Happening {
+  const { nodeId, since, call, position, gated } = effect
+  const isWell = !chance(choose, 6)
+  const reply = { ...(isWell ? { status: 'ok' as const } : FAILED), durationMs: 5, resultTokens: 20 }
+  const answer = { ok: true as const, reply, contents: `result-${since}-${call}-${position}` }
+  const judged = gated && isWell ? { result: { weather: anyText(choose) } } : {}
+  return { type: 'ToolAnswered', nodeId, since, call, position, answer: { ...answer, ...judged } }
+}
+
+const FAILED = { status: 'error' as const, code: 'tool_failed' }
 
 const anyText = (choose: Choose): string => pick(choose, ['rain', 'sun', 'snow'])
 

@@ -109,8 +109,8 @@ export function reasons(run: Scenario, sequence: number, delta = `piece ${sequen
   return run.when({ type: 'ModelReasoned', nodeId, since, call, attempt, sequence, delta })
 }
 
-/** The tool that is being used returns. */
-export function returns(run: Scenario, reply: Partial<ToolReply> = {}, nodeId = 'a'): Scenario {
+/** The tool that is being used returns; `result` is what a gate is to see of it. */
+export function returns(run: Scenario, reply: Partial<ToolReply> = {}, nodeId = 'a', result?: Json): Scenario {
   const { since, call, position } = due(run, 'call-tool', nodeId)
   const told = { status: 'ok' as const, durationMs: 7, resultTokens: 30, ...reply }
   return run.when({
@@ -119,7 +119,12 @@ export function returns(run: Scenario, reply: Partial<ToolReply> = {}, nodeId = 
     since,
     call,
     position,
-    answer: { ok: true, reply: told, contents: `result-${nodeId}-${call}-${position}` },
+    answer: {
+      ok: true,
+      reply: told,
+      contents: `result-${nodeId}-${call}-${position}`,
+      ...(result === undefined ? {} : { result }),
+    },
   })
 }
 

@@ -33,6 +33,8 @@ export const EVENTS_FROM: { readonly [Type in RunEvent['type']]: number } = {
   'assay.rework.began': 0,
   'assay.run.forked': 0,
   'assay.stop.requested': 0,
+  'assay.tool.delivered': 0,
+  'assay.tool.withheld': 0,
   'assay.verification.confirming': 0,
   'assay.verification.held': 0,
   'assay.verification.resumed': 0,

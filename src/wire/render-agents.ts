@@ -125,7 +125,8 @@ function workerSnapshot(workerId: string, worker: WorkerState = { is: 'pending' 
   }
 }
 
-const PHASES = { thinking: 'thinking', using: 'using-tool', between: 'between' } as const
+/** While a gate looks at what a tool has brought, the agent does nothing; the gate is told apart. */
+const PHASES = { thinking: 'thinking', using: 'using-tool', judging: 'between', between: 'between' } as const
 
 /** The agent at work in a node: who, with which model, and how far; nothing of what is said. */
 export function renderInvocation(node: Waiting): Pick<NodeSnapshot, 'invocation'> {

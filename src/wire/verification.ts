@@ -94,6 +94,7 @@ const SUMMARY = {
   attempt: Type.Integer({ minimum: 1 }),
   nodeId: Type.String(),
   workerId: Type.Optional(Type.String()),
+  toolId: Type.Optional(Type.String({ description: 'Where what a tool has brought was judged; target is its call' })),
   target: Type.String(),
   verdict: OneOf([...DWS_VERDICTS, 'could_not_check'], {
     description: 'could_not_check where nobody could decide: there is no verdict',

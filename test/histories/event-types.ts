@@ -26,6 +26,8 @@ export const EVENT_TYPES: { readonly [Type in RunEvent['type']]: 'recorded' | { 
   'assay.rework.began': 'recorded',
   'assay.run.forked': 'recorded',
   'assay.stop.requested': 'recorded',
+  'assay.tool.delivered': 'recorded',
+  'assay.tool.withheld': 'recorded',
   'assay.verification.confirming': 'recorded',
   'assay.verification.held': 'recorded',
   'assay.verification.resumed': 'recorded',

@@ -31,6 +31,9 @@ const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
     `${attemptOf(told)}: ${told.workerId ?? 'the work'} again, with what was found (${told.scope})`,
   'assay.result.withheld': told =>
     `${attemptOf(told)}: what ${told.workerId} brought is not merged, ${told.criteriaFailed} of ${told.criteria} criteria not met`,
+  'assay.tool.delivered': told => `${told.toolId}: what it brought (${told.callId}) is given to the agent`,
+  'assay.tool.withheld': told =>
+    `${attemptOf(told)}: what ${told.toolId} brought (${told.callId}) is kept from the agent, ${told.criteriaFailed} of ${told.criteria} criteria not met`,
 }
 
 const attemptOf = ({ gateId, attempt }: Payload): string => `${gateId} attempt ${attempt}`

@@ -19,9 +19,11 @@ export const attemptRow = (one: VerificationRow): string[] => [
   `${one.label}${one.best ? ', best so far' : ''}`,
 ]
 
-/** Whose work it is: a worker's, or the node's own. */
-const workOf = ({ nodeId, workerId }: { readonly nodeId: string; readonly workerId?: string }): string =>
-  workerId === undefined ? nodeId : `${nodeId}/${workerId}`
+/** Whose work it is: a worker's, a tool's, or the node's own. */
+const workOf = ({ nodeId, workerId, toolId = workerId }: Work): string =>
+  toolId === undefined ? nodeId : `${nodeId}/${toolId}`
+
+type Work = { readonly nodeId: string; readonly workerId?: string; readonly toolId?: string }
 
 function countsText(findings: VerificationRow['findings']): string {
   const said = Object.entries(findings).flatMap(([name, found]) => (found > 0 ? [`${found} ${name}`] : []))
@@ -31,7 +33,8 @@ function countsText(findings: VerificationRow['findings']): string {
 /** The latest attempt at each piece of work, in the order in which those were first judged. */
 export function latestOf(rows: readonly VerificationRow[]): readonly VerificationRow[] {
   const latest = new Map<string, VerificationRow>()
-  for (const row of rows) latest.set(JSON.stringify([row.gateId, row.nodeId, row.workerId]), row)
+  for (const row of rows)
+    latest.set(JSON.stringify([row.gateId, row.nodeId, row.toolId ? row.target : row.workerId]), row)
   return [...latest.values()]
 }
 

@@ -12,13 +12,16 @@
  * |                 | provider.usage,                 | else: assay.model.requested, to thinking                      |
  * |                 | assay.model.lost,               | what it needs is set aside by others: stays until they settle |
  * |                 | agent.toolReturned,             |                                                               |
- * |                 | envelope.retry.attempted        |                                                               |
+ * |                 | envelope.retry.attempted,       |                                                               |
+ * |                 | assay.tool.delivered, .withheld |                                                               |
  * | agent, thinking | assay.model.requested           | ModelReasoned: agent.reasoning.delta, stays                   |
  * |                 |                                 | ModelAnswered: provider.usage, to between; with a result,     |
  * |                 |                                 | agent.decided; unusable or cut off, envelope.retry.attempted; |
  * |                 |                                 | refused, envelope.refusal, and the node fails                 |
  * |                 |                                 | ModelLost, an immediate pause: assay.model.lost, to between   |
- * | agent, using    | agent.toolCalled                | ToolAnswered: agent.toolReturned, to between                  |
+ * | agent, using    | agent.toolCalled                | ToolAnswered: agent.toolReturned, to between, or to judging   |
+ * | gate, point     | assay.result.staged             | passed: assay.tool.delivered; else assay.tool.withheld;       |
+ * | tool, judging   |                                 | to between                                                    |
  * | agent, `asked`  | interrupt.requested             | interrupt.resolved: concluded, or the node fails              |
  * | gate, point     | assay.result.staged             | passed: concluded; sent back: to brief; else the node fails   |
  * | node            |                                 |                                                               |
@@ -33,6 +36,7 @@
  *  I6  A tool is called only from the surface of the brief, and only with the scopes of whom the run acts for.
  *  I7  What models and tools were told and answered is sealed and kept apart (`contents`). The log tells the result,
  *      reasoning as far as the run lets it, and else keys, numbers and hashes.
+ *  I8  What a gated tool brings reaches the agent by assay.tool.delivered alone; an error of it by its code.
  */
 
 import { modelProblem } from '../budget/budget.js'

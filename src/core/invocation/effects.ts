@@ -4,7 +4,7 @@ import type { Effect } from '../run/effects.js'
 import { secretsOf } from '../run/redaction.js'
 import type { Active } from '../run/state.js'
 import type { OnAgent, OnBrief } from '../run/waiting.js'
-import { placeOf } from '../verification/attempt.js'
+import { gatesAt, placeOf } from '../verification/attempt.js'
 import { feedbackIn } from '../verification/feedback.js'
 import type { Plan, PlanNode } from '../workflow/plan.js'
 import type { AiOverride } from './brief.js'
@@ -67,6 +67,7 @@ export function invocationEffects(
     agentId: brief.agentId,
     principal,
     contents,
+    gated: gatesAt(state, nodeId, { point: 'tool', toolId }).length > 0,
   }
   return [{ kind: 'call-tool', nodeId, since, ...use }]
 }

@@ -1,6 +1,7 @@
 import type { Json } from '../json.js'
 import type { NodeFact } from '../run/events.js'
 import type { Brief, Composition, ModelClass, PromptResolution, ToolWanted } from './brief.js'
+import type { WithheldResult } from './state.js'
 import type { ToolError } from './tool-codes.js'
 
 /** What an agent did inside a node (contract agents §13). */
@@ -43,6 +44,10 @@ export type ToolReturnedSecret = {
   readonly contents?: string
   readonly resultTokens?: number
   readonly code?: string
+  /** A gate stands between the result and the agent. */
+  readonly gated?: true
+  /** The tool has failed, and a gate stands between its words and the agent. */
+  readonly withheld?: WithheldResult
 }
 
 /** One agent at work on one task (contract agents §14.3, §16, §17). All of these are free of content. */
@@ -68,6 +73,14 @@ export type InvocationFact =
   | NodeFact<'envelope.truncated', EnvelopeTruncated>
   | NodeFact<'envelope.recovery.applied', { nodeId: string; path: 'jsonrepair' | 'markdown-fence' | 'brace-walker' }>
   | NodeFact<'agent.invocation.completed', InvocationCompleted>
+  /** Every gate before a tool's result has let it pass, or none of them blocks: the agent is given it. */
+  | NodeFact<'assay.tool.delivered', ToolJudged, { position: number; resultHash?: string }>
+  /** A gate has not let it pass: the agent is told so, and nothing of what the tool has said. */
+  | NodeFact<'assay.tool.withheld', ToolJudged & ToolWithheld, { position: number } & WithheldResult>
+
+export type ToolJudged = { callId: string; toolId: string }
+
+export type ToolWithheld = { gateId: string; attempt: number; criteriaFailed: number; criteria: number }
 
 export type InvocationSource = 'workflow-node' | 'run-api' | 'chat-mention'
 

@@ -1,6 +1,7 @@
 import type { Recorded } from '../run/events.js'
-import { type CallAccount, NO_CALLS, type OnAgent, type OnBrief, type Waiting } from '../run/waiting.js'
+import { type CallAccount, NO_CALLS, type OnAgent, type OnBrief, type ToolGate, type Waiting } from '../run/waiting.js'
 import type { InvocationState, RoundState, ToolResult } from './state.js'
+import { withheldResult } from './withheld.js'
 
 /** UTF-8 takes at most three bytes for what JavaScript counts as one, and no text has more tokens than bytes. */
 const TOKENS_PER_UNIT = 3
@@ -10,16 +11,52 @@ const PER_MESSAGE = 16
 export function evolveInvocation(node: Waiting, event: Recorded): Waiting {
   if (node.on === 'brief') return event.type === 'agent.invocation.started' ? begun(node, event) : node
   if (event.type === 'agent.invocation.completed') return closed(node)
+  if (node.on === 'gate' && node.point === 'tool') return judged(node, event)
   if (node.on !== 'agent') return node
   if (event.type === 'agent.decided') return { ...node, decided: event.sequence }
   const after = told(node.invocation, event)
   return after === node.invocation ? node : { ...node, invocation: after, ...counted(node, event) }
 }
 
+/** The gates are done with what a tool has brought, and the agent goes on with it or without it. */
+function judged(node: ToolGate, event: Recorded): ToolGate | OnAgent {
+  const { staged: _staged, hold: _hold, point: _point, invocation, ...agent } = node
+  const { now } = invocation
+  if (now.is !== 'judging') return node
+  const cause = event.sequence
+  if (event.type === 'assay.tool.delivered') {
+    const { contents, resultTokens } = now
+    return { ...agent, on: 'agent', invocation: returned(invocation, now.position, { contents }, resultTokens, cause) }
+  }
+  if (event.type !== 'assay.tool.withheld' || !event.secret) return node
+  const { gateId, failed } = event.secret
+  const { result, tokens } = withheldResult('tool_withheld', { gateId, failed })
+  return { ...agent, on: 'agent', invocation: returned(invocation, now.position, result, tokens, cause) }
+}
+
+/** What has become of one of the calls that the model asked for. */
+function returned(
+  before: InvocationState,
+  position: number,
+  result: ToolResult,
+  tokens: number,
+  cause: number,
+): InvocationState {
+  const rounds = replacedLast(before.rounds, round => ({
+    ...round,
+    results: { ...round.results, [position]: result },
+  }))
+  return { ...before, rounds, inputTokens: before.inputTokens + tokens, now: { is: 'between', cause } }
+}
+
 /** Nobody is at work any more: the node settles in the same step, unless its result stands before a gate. */
 function closed(node: Waiting): Waiting {
   if (node.on === 'agent') {
     const { invocation: _invocation, decided: _decided, asked: _asked, ...others } = node
+    return { ...others, on: 'host', wait: { kind: 'none' } }
+  }
+  if (node.on === 'gate' && node.point === 'tool') {
+    const { invocation: _invocation, staged: _staged, hold: _hold, point: _point, ...others } = node
     return { ...others, on: 'host', wait: { kind: 'none' } }
   }
   if (node.on !== 'gate' || node.point !== 'node') return node
@@ -96,13 +133,15 @@ function told(before: InvocationState, event: Recorded): InvocationState {
     }
     case 'agent.toolReturned': {
       if (event.secret === undefined) return before
-      const { position, contents, resultTokens = 0, code = 'failed' } = event.secret
-      const result: ToolResult = contents === undefined ? { code } : { contents }
-      const rounds = replacedLast(before.rounds, round => ({
-        ...round,
-        results: { ...round.results, [position]: result },
-      }))
-      return { ...before, rounds, inputTokens: before.inputTokens + resultTokens, now: between }
+      const { position, contents, resultTokens = 0, code = 'failed', gated, withheld } = event.secret
+      if (withheld) {
+        const { result, tokens } = withheldResult(code, withheld)
+        return returned(before, position, result, tokens, event.sequence)
+      }
+      if (contents === undefined) return returned(before, position, { code }, resultTokens, event.sequence)
+      if (!gated) return returned(before, position, { contents }, resultTokens, event.sequence)
+      const { callId, toolId } = event.payload
+      return { ...before, now: { is: 'judging', position, callId, toolId, contents, resultTokens } }
     }
     default:
       return before

@@ -30,6 +30,8 @@ export type Doing =
   | Thinking
   /** A tool is being called. */
   | Using
+  /** What a tool has brought is before its gates. */
+  | ResultHeld
   /** What follows is decided with the event that led here, unless a pause comes between. */
   | { readonly is: 'between'; readonly cause: number }
 
@@ -40,6 +42,17 @@ export type Using = {
   /** Sequence of its `agent.toolCalled`. */
   readonly called: number
   readonly callId: string
+}
+
+/** The agent is told of it when its gates have let it pass, or that they have not. */
+export type ResultHeld = {
+  readonly is: 'judging'
+  readonly position: number
+  readonly callId: string
+  readonly toolId: string
+  /** Where the tool's own words are kept, and what they add to the next request at most. */
+  readonly contents: string
+  readonly resultTokens: number
 }
 
 export type Thinking = {
@@ -69,8 +82,11 @@ export type RoundState = {
 export type ToolResult =
   /** Where the tool's own words are kept. */
   | { readonly contents: string }
-  /** The tool was not called. */
-  | { readonly code: string }
+  /** The tool was not called, or its own words are not the agent's to see. */
+  | { readonly code: string; readonly withheld?: WithheldResult }
+
+/** A result that a gate has not let pass: which, and what it did not meet, in the gate's own keys. */
+export type WithheldResult = { readonly gateId: string; readonly failed: readonly string[] }
 
 /** The next of the latest round's calls that names a tool of the surface and has not been dealt with. */
 export function nextCall({ rounds, brief }: InvocationState): { position: number; wanted: ToolWanted } | undefined {

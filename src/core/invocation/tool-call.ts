@@ -14,6 +14,7 @@ import type { ArtifactMade, Brief, ToolReply, ToolTerms, ToolWanted } from './br
 import { ledTo, type OutcomeOf, working } from './lifecycle.js'
 import type { InvocationState } from './state.js'
 import { type ToolError, toolError } from './tool-codes.js'
+import { gatesBefore, stageResult } from './tool-gate.js'
 
 /** Whether an earlier attempt of the node has paid for the next tool call, and left its outcome. */
 const isPaid = ({ calls: { made, paid } = NO_CALLS }: OnAgent): boolean => made.uses < paid.uses
@@ -117,12 +118,16 @@ export function toolAnswered(
   const now = invocation?.now
   if (!invocation || now?.is !== 'using' || now.position !== position || invocation.calls !== call) return
   if (!answer.ok) return failAttempt(context, planNode, answer.error, now.called)
-  const { reply, contents } = answer
   const { toolId } = toolInUse(invocation)
-  const nodeId = planNode.node.id
+  const gates = gatesBefore(context, planNode, toolId)
+  const reply = gates.blocking.length === 0 ? answer.reply : judgeable(answer)
+  const { result } = answer
+  // What a tool keeps for the run is the agent's own work, and stands before the gates of the agent.
+  const isGated =
+    gates.isGated && reply.status === 'ok' && !reply.artifact && result !== undefined && !isTooLarge(result)
   const returned = context.emit({
     type: 'agent.toolReturned',
-    nodeId,
+    nodeId: planNode.node.id,
     payload: {
       agentId: invocation.brief.agentId,
       toolName: toolId,
@@ -132,11 +137,28 @@ export function toolAnswered(
       ...(reply.status === 'rate_limited' ? {} : { durationMs: reply.durationMs }),
       ...(reply.status === 'ok' ? {} : { error: errorOf(reply) }),
     },
-    secret: { position, contents, resultTokens: reply.resultTokens },
+    secret: {
+      position,
+      contents: answer.contents,
+      resultTokens: reply.resultTokens,
+      ...(isGated ? { gated: true as const } : {}),
+      ...withheldWords(reply, gates.blocking),
+    },
     cause: now.called,
   })
   if (reply.artifact !== undefined) keepArtifact(context, planNode, reply.artifact, returned)
+  else if (isGated) stageResult(context, planNode, now.callId, result, returned)
 }
+
+/** What is too large to be put before a gate that blocks is an error: nobody can have judged it. */
+const judgeable = ({ reply, result }: Extract<OutcomeOf<'ToolAnswered'>['answer'], { ok: true }>): ToolReply =>
+  reply.status !== 'ok' || (result !== undefined && !isTooLarge(result))
+    ? reply
+    : { ...reply, status: 'error', code: 'tool_result_too_large' }
+
+/** An error may hold as much of a tool's own words as a result does; behind a gate that blocks, its code is told. */
+const withheldWords = ({ status, code = status }: ToolReply, [gateId]: readonly string[]) =>
+  status === 'ok' || gateId === undefined ? {} : { code, withheld: { gateId, failed: [] } }
 
 /** R-TOOL-5: a call too many says that it was one of a tool, as a refused request of a key would say so of the key. */
 const errorOf = ({ status, code = status }: ToolReply): ToolError =>

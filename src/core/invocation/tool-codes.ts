@@ -15,6 +15,7 @@ export const TOOL_CODES = {
   tool_cancelled: 'The call was taken back; it may have had its effect',
   tool_connection_lost: 'The tool went away during the call, which may have had its effect',
   tool_result_too_large: 'The result was too large to be read; the call may have had its effect',
+  tool_withheld: 'A gate has not let the result pass; the call may have had its effect',
   tool_result_invalid: 'The result is not what tools may return, or breaks the output schema',
 } as const
 

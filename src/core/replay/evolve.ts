@@ -49,6 +49,7 @@ function moved(before: Waiting, away: number): Waiting {
       return { ...later, workers: orphaned(later.workers), ...movedHold(later.hold, away) }
     case 'gate': {
       const held = { ...later, ...movedHold(later.hold, away) }
+      if (held.point === 'tool') return { ...held, invocation: { ...held.invocation, inherited: true } }
       return held.point === 'node' && held.invocation
         ? { ...held, invocation: { ...held.invocation, inherited: true } }
         : held

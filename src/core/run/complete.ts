@@ -4,7 +4,7 @@ import { compromised, gatesAt, judgedHash, placeOf } from '../verification/attem
 import { FEEDBACK_INPUT } from '../verification/feedback.js'
 import type { BoundGate } from '../verification/gate.js'
 import { isWhole } from '../verification/label.js'
-import { boundGateAt } from '../verification/state.js'
+import { boundGateAt, type Slot } from '../verification/state.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { DecisionContext } from './decision-context.js'
 import type { Against, StopRequested } from './events.js'
@@ -97,7 +97,10 @@ export function isSatisfied(state: Pick<RunBase, 'orchestrator' | 'gated' | 'gav
 
 /** Whether there are blocking gates, and each has let pass what it stands before. */
 function isPassedByAll({ gated }: Pick<RunBase, 'gated'>): boolean {
-  const blocking = (gated?.gates ?? []).filter(({ gate }) => gate.gate_behaviour.blocking)
+  // What a tool has brought says nothing of what was made of it.
+  const blocking = (gated?.gates ?? []).filter(
+    ({ gate: { gate_behaviour, position } }) => gate_behaviour.blocking && position.tool_name === undefined,
+  )
   const slots = Object.values(gated?.slots ?? {})
   const hasPassed = ({ gate }: BoundGate) => {
     const own = slots.filter(({ gateId }) => gateId === gate.gate_id)
@@ -108,16 +111,28 @@ function isPassedByAll({ gated }: Pick<RunBase, 'gated'>): boolean {
 
 /** What keeps anybody from saying that the goal was reached, place by place. */
 export function standingAgainst(state: Pick<RunBase, 'gated' | 'gaveUp'>): Against[] {
-  const judged = compromised(state).map(({ gateId, nodeId, workerId, verdict, label }): Against => {
-    const where = { gateId, nodeId, ...(workerId === undefined ? {} : { workerId }) }
-    return { what: verdict === 'pass' ? (label === 'forced' ? 'forced' : 'part') : (verdict ?? 'fail'), ...where }
-  })
+  const judged = compromised(state)
+    .filter(isToldOnce)
+    .map(({ gateId, nodeId, workerId, verdict, label }): Against => {
+      const where = { gateId, nodeId, ...(workerId === undefined ? {} : { workerId }) }
+      return { what: verdict === 'pass' ? (label === 'forced' ? 'forced' : 'part') : (verdict ?? 'fail'), ...where }
+    })
   const givenUp = state.gaveUp.map((place): Against => {
     const [nodeId, workerId] = JSON.parse(place) as [string, string?]
     return { what: 'gave-up', nodeId, ...(workerId === undefined ? {} : { workerId }) }
   })
   return [...judged, ...givenUp]
 }
+
+/** Several results of one tool that stand for the same reason are one place. */
+const isToldOnce = (slot: Slot, k: number, all: readonly Slot[]): boolean =>
+  slot.returned === undefined ||
+  !all
+    .slice(k + 1)
+    .some(
+      ({ returned, gateId, verdict, label }) =>
+        returned !== undefined && gateId === slot.gateId && verdict === slot.verdict && label === slot.label,
+    )
 
 /** A worker failed, or what it brought was not accepted, and the run went on without it. */
 function isWorkMissing(state: NodeState): boolean {

@@ -136,6 +136,8 @@ export type Effect =
       readonly principal: string
       /** Where the model's call, with its arguments, is kept. */
       readonly contents: string
+      /** A gate is to see what it brings. */
+      readonly gated: boolean
     }
   | { readonly kind: 'continue'; readonly since: number }
   /** Go on telling what the source of this replay went through. */

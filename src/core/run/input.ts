@@ -156,7 +156,8 @@ export type EffectOutcome =
       /** The model call that asked for it, and which of its calls this was. */
       readonly call: number
       readonly position: number
-      readonly answer: { ok: true; reply: ToolReply; contents: string } | { ok: false; error: Failure }
+      readonly answer: /** `result`: what the tool has said, where a gate is to see it. */
+      { ok: true; reply: ToolReply; contents: string; result?: Json } | { ok: false; error: Failure }
     }
   | {
       readonly type: 'EffectAnswered'

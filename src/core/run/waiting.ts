@@ -76,6 +76,8 @@ export type OnGate = Started & {
         /** A person wrote it in the agent's place. */
         readonly edited?: true
       }
+    /** What a tool has brought; the agent that asked for it goes on when its gates are done. */
+    | { readonly point: 'tool'; readonly wait: Invoking; readonly invocation: InvocationState }
     /** `before` is what the node was when the run was about to end. */
     | { readonly point: 'run'; readonly before: NodeState }
     | {
@@ -84,6 +86,8 @@ export type OnGate = Started & {
         readonly judged?: { readonly verdict: DwsVerdict; readonly artifactId: string }
       }
   )
+
+export type ToolGate = Extract<OnGate, { readonly point: 'tool' }>
 
 /** A node with a result that gates may have to see before anything is made of it. */
 export type Reviewed = OnWorkers | OnGate

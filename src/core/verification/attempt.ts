@@ -11,8 +11,8 @@ import type { BoundGate } from './gate.js'
 import { HELD_TYPES } from './phase-types.js'
 import { type AttemptMade, boundGateAt, type Slot } from './state.js'
 
-/** Where a result is merged: into the parent's variables, as its node's own, or as the run's. */
-export type Point = 'harvest' | 'node' | 'run' | 'none'
+/** Where a result is merged: into the parent's variables, as its node's own, into what an agent is told, or as the run's. */
+export type Point = 'harvest' | 'node' | 'tool' | 'run' | 'none'
 
 /** A result that gates may have to see before anything is made of it. */
 export type StagedSubject = {
@@ -21,6 +21,9 @@ export type StagedSubject = {
   readonly workerId?: string
   /** How many of the workers before it are the same one. */
   readonly occurrence?: number
+  /** Of what a tool has brought: which tool, and which of its calls. */
+  readonly toolId?: string
+  readonly callId?: string
   /** As readers of the log know it. */
   readonly target: string
   /** Sequence of the event that brought it. */
@@ -37,7 +40,10 @@ export function subjectOf(node: NodeState): StagedSubject | undefined {
   if (node.is === 'waiting' && node.on === 'gate') {
     const { target, subject: sequence, result, cleared } = node.staged
     const actor = invocationOf(node)?.brief.agentId
-    return { point: node.point, target, sequence, result, cleared, actors: actor === undefined ? [] : [actor] }
+    const call = callIn(node)
+    // Whoever asked for it is no judge of it either.
+    const actors = [actor, call?.toolId].filter(name => name !== undefined)
+    return { point: node.point, ...call, target, sequence, result, cleared, actors }
   }
   const handed = handoffOf(node)
   if (!handed) return undefined
@@ -51,15 +57,23 @@ export function subjectOf(node: NodeState): StagedSubject | undefined {
   return { point: 'harvest', ...who, target, sequence, result, cleared, actors: [workerId, ...agents] }
 }
 
+/** The call whose result is before its gates. */
+export function callIn(node: NodeState | undefined): { toolId: string; callId: string } | undefined {
+  const now = node?.is === 'waiting' && node.on === 'gate' && node.point === 'tool' ? node.invocation.now : undefined
+  return now?.is === 'judging' ? { toolId: now.toolId, callId: now.callId } : undefined
+}
+
 /** A decision may name the same worker twice; what becomes of one is not the other's. */
 export const occurrenceOf = (workers: readonly string[], worker: number): number =>
   workers.slice(0, worker).filter(workerId => workerId === workers[worker]).length
 
-type Place = Pick<StagedSubject, 'workerId' | 'occurrence'>
+type Place = Pick<StagedSubject, 'workerId' | 'occurrence' | 'callId'>
 
-/** One node, or one worker of a node. Ids may hold any character, so no separator could keep two places apart. */
-export const placeOf = (nodeId: string, { workerId, occurrence = 0 }: Place = {}): string =>
-  JSON.stringify(workerId === undefined ? [nodeId] : [nodeId, workerId, occurrence])
+/** One node, one worker of a node, or one call of a tool. Ids may hold any character, so no separator could keep two apart. */
+export const placeOf = (nodeId: string, { workerId, occurrence = 0, callId }: Place = {}): string => {
+  if (callId !== undefined) return JSON.stringify([nodeId, callId])
+  return JSON.stringify(workerId === undefined ? [nodeId] : [nodeId, workerId, occurrence])
+}
 
 /** The whole run, as a place of work: what the gates at its exit judge. */
 export const WHOLE_RUN = JSON.stringify([])
@@ -68,22 +82,26 @@ export const WHOLE_RUN = JSON.stringify([])
 export function gatesAt(
   { gated }: Pick<RunBase, 'gated'>,
   nodeId: string,
-  { point, workerId }: Pick<StagedSubject, 'point' | 'workerId'>,
+  { point, workerId, toolId }: Pick<StagedSubject, 'point' | 'workerId' | 'toolId'>,
 ): number[] {
   return (gated?.gates ?? []).flatMap(({ gate: { position } }, index) => {
-    const { phase_id, placement, worker_id } = position
+    const { phase_id, placement, worker_id, tool_name } = position
     if (point === 'none') return [index]
     if (point === 'run') return placement === 'workflow_exit' ? [index] : []
-    const isHere = placement !== 'workflow_exit' && phase_id === nodeId
-    return isHere && (worker_id === undefined || worker_id === workerId) ? [index] : []
+    if (placement === 'workflow_exit' || phase_id !== nodeId) return []
+    if (point === 'tool' || tool_name !== undefined) return point === 'tool' && tool_name === toolId ? [index] : []
+    return worker_id === undefined || worker_id === workerId ? [index] : []
   })
 }
 
 /** A run whose work would go unchecked does not start: the gate must find its phase in the very plan that is run. */
 export function misplaced(plan: Plan, { gate }: BoundGate): string[] {
-  const { phase_id, placement } = gate.position
+  const { phase_id, placement, tool_name } = gate.position
   const phase = planNodeOf(plan, phase_id)
-  const holds = phase && (placement === 'workflow_exit' || phase.type.hands || isHeld(phase.type.typeId))
+  const isPhase =
+    phase &&
+    (tool_name === undefined ? phase.type.hands || isHeld(phase.type.typeId) : phase.type.typeId === 'core.agent')
+  const holds = phase && (placement === 'workflow_exit' || isPhase)
   if (holds) return []
   return [
     `gate "${gate.gate_id}" stands at node "${phase_id}", which this workflow does not have, or whose result no gate can hold`,
@@ -105,7 +123,7 @@ export const isGatedNode = (state: Pick<RunBase, 'gated'>, nodeId: string): bool
 export const blockingGatesAt = (
   state: Pick<RunBase, 'gated'>,
   nodeId: string,
-  place: Pick<StagedSubject, 'point' | 'workerId'>,
+  place: Pick<StagedSubject, 'point' | 'workerId' | 'toolId'>,
 ): readonly string[] =>
   gatesAt(state, nodeId, place)
     .map(index => boundGateAt(state, index).gate)
@@ -130,7 +148,7 @@ export const attemptsOf = ({ gated }: Pick<RunBase, 'gated'>, slot: string): rea
 export const judgedHash = (
   state: Pick<RunBase, 'gated'>,
   nodeId: string,
-  subject: Place & Pick<StagedSubject, 'point'>,
+  subject: Place & Pick<StagedSubject, 'point' | 'toolId'>,
 ): string | undefined =>
   gatesAt(state, nodeId, subject)
     .map(index => boundGateAt(state, index).gate.gate_id)
@@ -214,7 +232,11 @@ function standing({ gated }: Pick<RunBase, 'gated'>, holds: (slot: Slot) => bool
         other.gateId === slot.gateId &&
         other.nodeId === slot.nodeId &&
         other.workerId === slot.workerId &&
-        other.since > slot.since,
+        (other.since > slot.since || isInsteadOf(other, slot)),
     )
   return all.filter(slot => holds(slot) && !isMadeUp(slot))
 }
+
+/** A later result of a tool in the place of one that the agent was never given. What it was given, it has. */
+const isInsteadOf = (other: Slot, { verdict, returned, since }: Slot): boolean =>
+  verdict !== 'pass' && returned !== undefined && other.since === since && (other.returned ?? 0) > returned

@@ -3,7 +3,7 @@ import type { Charge } from '../budget/evolve.js'
 import { handedTo, handoffOf } from '../handoff/state.js'
 import type { Recorded } from '../run/events.js'
 import type { NodeState } from '../run/state.js'
-import { gatesAt, occurrenceOf, placeOf, WHOLE_RUN } from './attempt.js'
+import { callIn, gatesAt, occurrenceOf, placeOf, WHOLE_RUN } from './attempt.js'
 import type { Cost, Gated, PlaceCost, VerificationAttempt } from './state.js'
 
 /**
@@ -86,6 +86,9 @@ function placeOfWorker(nodeId: string, node: NodeState | undefined, worker: numb
 function gatedPlace(gated: Gated, nodeId: string, node: NodeState | undefined, { worker }: Charge): string | undefined {
   const handing = handoffOf(node)
   if (handing && worker === undefined) return undefined
+  // What a tool has brought is a place of its own, apart from what the agent makes of it.
+  const call = callIn(node)
+  if (call) return placeOf(nodeId, call)
   // What is only judged, for trial, is nobody's work.
   if (node?.is === 'waiting' && node.on === 'gate' && node.point === 'none') return undefined
   const who = handing && worker !== undefined ? { workerId: handedTo(handing, worker) } : {}

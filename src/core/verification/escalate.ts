@@ -99,7 +99,7 @@ export function gateAnswered(
     ? { ...NO_ANSWER, asked: reason }
     : { ...person, keys: ['human-override'], isOverride: true as const }
   const subject = subjectOf(nodeAt(context.active, planNode.index))
-  if (said.action === 'refine' && subject && maySendBack(context, bound.gate, subject)) {
+  if (said.action === 'refine' && subject && subject.point !== 'tool' && maySendBack(context, bound.gate, subject)) {
     tellVerdict(context, planNode, gating, 'revise', override)
     const feedback = {
       gateId: bound.gate.gate_id,

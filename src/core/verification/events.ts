@@ -40,7 +40,7 @@ export type GateFact =
   /** R-VERIFY-11: what a worker brought back is not merged, and will not be. */
   | NodeFact<'assay.result.withheld', ResultWithheld, { worker: number; feedback?: Feedback }>
 
-export type ResultStaged = { nodeId: string; point: 'node' | 'run' | 'none'; targetRef: string }
+export type ResultStaged = { nodeId: string; point: 'node' | 'tool' | 'run' | 'none'; targetRef: string }
 
 export type StagedSecret = {
   readonly result: Json
@@ -54,7 +54,7 @@ export type StagedSecret = {
 type Attempt = { gateId: string; attempt: number }
 
 export type VerificationStarted = Attempt & {
-  /** The child run, the event of the agent's decision, or, at a workflow's exit, what was decided last. */
+  /** The child run, the event of the agent's decision, the tool's call, or, at a workflow's exit, what was decided last. */
   targetRef: string
   placement: 'phase_exit' | 'workflow_exit' | 'checkpoint' | 'trial'
   gateVersion: number
@@ -62,8 +62,8 @@ export type VerificationStarted = Attempt & {
   resultHash: string
   /** Only a blocking gate stages what it judges. */
   blocking: boolean
-  /** Where the result is merged: into variables, as the node's own, or as the run's. */
-  point: 'harvest' | 'node' | 'run' | 'none'
+  /** Where the result is merged: into variables, as the node's own, into what its agent is told, or as the run's. */
+  point: 'harvest' | 'node' | 'tool' | 'run' | 'none'
   workerId?: string
   /** Keys that are judged this time. */
   criteria: readonly string[]

@@ -30,7 +30,7 @@ export function evolveGate(plan: Plan, draft: Draft, before: NodeState, event: G
   putNode(draft, index, evolveReview(node, event))
 }
 
-/** An agent's result waits for the gates of its node; what the run leaves behind waits for those at the exit. */
+/** An agent's result waits for the gates of its node, what it is brought for those of the tool; what the run leaves behind waits for those at the exit. */
 function stage(
   draft: Draft,
   before: NodeState,
@@ -47,6 +47,9 @@ function stage(
   } else if (payload.point === 'node' && before.is === 'waiting' && before.on === 'agent') {
     const { decided: _decided, asked: _asked, ...agent } = before
     putNode(draft, index, { ...agent, on: 'gate', point: 'node', staged, ...resultOf(secret) })
+  } else if (payload.point === 'tool' && before.is === 'waiting' && before.on === 'agent') {
+    const { decided: _decided, asked: _asked, ...agent } = before
+    putNode(draft, index, { ...agent, on: 'gate', point: 'tool', staged })
   }
 }
 

@@ -4,7 +4,7 @@ import { failure } from '../problem.js'
 import type { Recorded } from '../run/events.js'
 import type { NodeState } from '../run/state.js'
 import { gatingIn, type OnWorkers, type Reviewed, reviewed } from '../run/waiting.js'
-import { occurrenceOf, placeOfSlot, slotOf } from './attempt.js'
+import { callIn, occurrenceOf, placeOfSlot, slotOf } from './attempt.js'
 import { costOfAttempt } from './cost.js'
 import type { GateFact } from './events.js'
 import { labelTold } from './label.js'
@@ -213,7 +213,8 @@ export function evolveSlots(gated: Gated, told: NodeState, event: GateEvent): Ga
   if (!node || !bound || (node.on === 'gate' && node.point === 'none')) return slots
   const worker = workerIn(node, gating)
   const point = node.on === 'gate' ? node.point : 'harvest'
-  const key = slotOf(bound.gate.gate_id, event.nodeId, { point, ...worker })
+  const call = callIn(node)
+  const key = slotOf(bound.gate.gate_id, event.nodeId, { point, ...worker, ...call })
   const known = slots[key]
   const { target } = gating
   const cost = costOfAttempt(gated, placeOfSlot(key), gating)
@@ -222,6 +223,7 @@ export function evolveSlots(gated: Gated, told: NodeState, event: GateEvent): Ga
     gateId: bound.gate.gate_id,
     nodeId: event.nodeId,
     ...(worker === undefined ? {} : { workerId: worker.workerId }),
+    ...(call === undefined ? {} : { returned: gating.subject }),
     ...(point === 'run' ? { atExit: true } : {}),
     since: node.since,
     target,

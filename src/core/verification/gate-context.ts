@@ -134,7 +134,9 @@ export const isAgents = ({ type, agentId }: Plan['nodes'][number]): boolean =>
 function hasPassed({ gated }: Active, nodeId: string): boolean {
   const isBlocking = (id: string) =>
     gated?.gates.some(({ gate }) => gate.gate_id === id && gate.gate_behaviour.blocking) === true
-  const slots = Object.values(gated?.slots ?? {}).filter(slot => slot.nodeId === nodeId && !slot.atExit)
+  const slots = Object.values(gated?.slots ?? {}).filter(
+    ({ nodeId: at, atExit, returned }) => at === nodeId && !atExit && returned === undefined,
+  )
   return slots.some(({ verdict, gateId }) => verdict === 'pass' && isBlocking(gateId))
 }
 

@@ -29,6 +29,8 @@ export type Position = {
   readonly phase_id: string
   readonly placement: Placement
   readonly worker_id?: string
+  /** At a `checkpoint`: what this tool brings to the agent of the phase is judged, and not what the agent makes of it. */
+  readonly tool_name?: string
 }
 
 export type Criterion = {

@@ -145,6 +145,7 @@ function tellFindings(
     placement: subject.point === 'none' ? 'trial' : bound.gate.position.placement,
     nodeId,
     ...(subject.workerId === undefined ? {} : { workerId: subject.workerId }),
+    ...(subject.toolId === undefined ? {} : { toolId: subject.toolId }),
     target: gating.target,
     resultHash,
     output: shownResult(context.active, planNode, subject),

@@ -32,6 +32,8 @@ export type VerificationRecord = {
   readonly placement: 'phase_exit' | 'workflow_exit' | 'checkpoint' | 'trial'
   readonly nodeId: string
   readonly workerId?: string
+  /** Of what a tool has brought: which tool; `target` names the call. */
+  readonly toolId?: string
   readonly target: string
   readonly resultHash: string
   /** Whether the result waits for the gate's pass. */
@@ -91,6 +93,7 @@ type Circumstances = Pick<
   | 'placement'
   | 'nodeId'
   | 'workerId'
+  | 'toolId'
   | 'target'
   | 'resultHash'
   | 'output'

@@ -1,4 +1,5 @@
 import { concludeWith } from '../invocation/conclude.js'
+import { deliverResult } from '../invocation/tool-gate.js'
 import type { JsonObject } from '../json.js'
 import { completeRun } from '../run/complete.js'
 import type { DecisionContext } from '../run/decision-context.js'
@@ -18,6 +19,8 @@ export function releaseStagedResult(context: DecisionContext, planNode: PlanNode
         cause: subject,
         edited: node.edited === true,
       })
+    case 'tool':
+      return deliverResult(context, planNode, node)
     case 'run':
       return completeRun(context, (result as { outputs: JsonObject }).outputs)
     case 'none':

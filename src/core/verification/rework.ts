@@ -1,4 +1,5 @@
 import { closeInvocation } from '../invocation/lifecycle.js'
+import { withholdResult } from '../invocation/tool-gate.js'
 import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
 import type { DecisionContext } from '../run/decision-context.js'
@@ -21,7 +22,8 @@ export function canRework(
   { position }: Gate,
   { point }: Pick<StagedSubject, 'point'>,
 ): boolean {
-  if (point === 'none') return false
+  // A tool is not asked to do better: its agent may call it again, or not.
+  if (point === 'none' || point === 'tool') return false
   const phase = planNodeOf(plan, point === 'run' ? position.phase_id : nodeId)
   return point !== 'run' || (phase !== undefined && REWORKABLE_TYPES.includes(phase.type.typeId))
 }
@@ -80,6 +82,7 @@ export function rejectResult(
   const { gating, subject } = gatingOf(context, planNode)
   const { gate } = boundGateAt(context.active, gating.gate)
   if (subject.point === 'harvest') return tellWithheld(context, planNode, 'fail', failed.length, cause)
+  if (subject.point === 'tool') return withholdResult(context, planNode, gate, gating.attempt, failed, cause)
   const error = gaveUp(gate, gating.attempt, failed)
   if (subject.point === 'node') return failAttempt(context, planNode, error, cause)
   stop(context, { outcome: 'failed', error, failedNodeId: planNode.node.id })

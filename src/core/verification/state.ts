@@ -39,6 +39,8 @@ export type Slot = {
   readonly gateId: string
   readonly nodeId: string
   readonly workerId?: string
+  /** The gate stands before what a tool brings: sequence of its `agent.toolReturned`. */
+  readonly returned?: number
   /** The gate stands at the exit of the workflow. */
   readonly atExit?: true
   /** What was judged last, and how (R-VERIFY-21). */

@@ -58,6 +58,7 @@ export function tellUnchecked(context: DecisionContext, planNode: PlanNode, gati
     placement: bound.gate.position.placement,
     nodeId,
     ...(subject.workerId === undefined ? {} : { workerId: subject.workerId }),
+    ...(subject.toolId === undefined ? {} : { toolId: subject.toolId }),
     target,
     resultHash,
     output: shownResult(context.active, planNode, subject),

@@ -119,6 +119,7 @@ function markOf(event: KnownEvent): ActivityEntry['is'] | undefined {
     case 'cap.breached':
     case 'envelope.refusal':
     case 'assay.result.withheld':
+    case 'assay.tool.withheld':
       return 'failed'
     case 'core.workflowChain.confidence-escalated':
     case 'assay.verification.held':

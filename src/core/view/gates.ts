@@ -19,7 +19,8 @@ function changed(before: NodeView, event: KnownEvent): NodeView | undefined {
   switch (event.type) {
     case 'assay.result.staged': {
       const { point } = event.payload
-      return point === 'run' ? { ...before, staged: 'run', attempt: 0 } : { ...before, staged: 'node' }
+      if (point === 'run') return { ...before, staged: 'run', attempt: 0 }
+      return { ...before, staged: point === 'tool' ? 'tool' : 'node' }
     }
     case 'dws.verification.started':
       return { ...before, gating: begun(event) }
@@ -34,6 +35,9 @@ function changed(before: NodeView, event: KnownEvent): NodeView | undefined {
       return event.payload.verdict === 'pass' ? passed(before) : undefined
     case 'assay.result.withheld':
       return passed(before)
+    case 'assay.tool.delivered':
+    case 'assay.tool.withheld':
+      return toldOf(before)
     case 'assay.rework.began':
       return event.payload.point === 'node' ? again(before) : passed(before)
     default:
@@ -49,6 +53,12 @@ function begun({ payload }: KnownOf<'dws.verification.started'>): GatingView {
 /** The gate is done with the result; whatever stands behind it has its turn. */
 function passed(before: NodeView): NodeView {
   const { gating: _, ...others } = before
+  return others
+}
+
+/** The agent goes on, with what the tool has brought or without it. */
+function toldOf(before: NodeView): NodeView {
+  const { gating: _gating, staged: _staged, ...others } = before
   return others
 }
 
@@ -103,6 +113,7 @@ function foldSlots(draft: ViewDraft, node: NodeView, gating: GatingView, event: 
 /** One gate over one place of work: a node, one worker of a node, or the whole run. */
 function slotOf({ workers = [] }: NodeView, { gateId, target, point, workerId }: GatingView, nodeId: string): string {
   if (point === 'run') return JSON.stringify([gateId])
+  if (point === 'tool') return JSON.stringify([gateId, nodeId, target])
   const at = workers.findIndex(worker => worker.childRunId === target)
   const occurrence = workers.slice(0, Math.max(at, 0)).filter(worker => worker.workerId === workerId).length
   return JSON.stringify(workerId === undefined ? [gateId, nodeId] : [gateId, nodeId, workerId, occurrence])

@@ -111,7 +111,7 @@ export type NodeView = {
   readonly workers?: readonly WorkerView[]
   readonly invocation?: InvocationView
   /** A result that gates must see: its node's own, or that of the run, which waits at this node. */
-  readonly staged?: 'node' | 'run'
+  readonly staged?: 'node' | 'tool' | 'run'
   readonly gating?: GatingView
   /** A pause may have stopped it; the events do not say. */
   readonly isUncertain?: true
@@ -150,7 +150,7 @@ export type GatingView = {
   readonly gateId: string
   readonly attempt: number
   readonly target: string
-  readonly point: 'harvest' | 'node' | 'run' | 'none'
+  readonly point: 'harvest' | 'node' | 'tool' | 'run' | 'none'
   readonly workerId?: string
   /** What the result is called if a pass follows. */
   readonly label?: PassLabel

@@ -1,5 +1,6 @@
 import type { ModelReply } from '../../core/invocation/brief.js'
 import type { InvocationState, RoundState, ToolResult } from '../../core/invocation/state.js'
+import { toldInstead } from '../../core/invocation/withheld.js'
 import { summaryOf } from '../../core/reasoning.js'
 import type {
   AgentAnswer,
@@ -121,6 +122,8 @@ async function resultOf(
 ): Promise<ToolContents | undefined> {
   if (result === undefined) return NOT_CALLED
   if ('contents' in result) return contentsOf<ToolContents>(context, tenant, result.contents)
+  const instead = toldInstead(result)
+  if (instead !== undefined) return { text: instead, isError: true }
   if (result.code === 'forbidden') return FORBIDDEN
   return { text: `not called: the arguments do not fit the tool's input schema: ${problem ?? ''}`, isError: true }
 }

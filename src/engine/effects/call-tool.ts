@@ -1,11 +1,12 @@
 import type { ToolReply } from '../../core/invocation/brief.js'
+import { toolValue } from '../../core/invocation/tool-value.js'
 import type { AgentFailure, ModelCallContents, ToolContents } from '../ports/agents.js'
 import type { PerformEffect } from './effect-context.js'
 import { contentsOf, errorOf, GONE, sealedEffect } from './sealed.js'
 
 /** One call of one tool. One that must not be called twice is not called by whoever finds it half done. */
 export const callTool: PerformEffect<'call-tool'> = async (context, run, effect, signal) => {
-  const { nodeId, since, ordinal, call, position, toolId, repeat, agentId, principal, contents } = effect
+  const { nodeId, since, ordinal, call, position, toolId, repeat, agentId, principal, contents, gated } = effect
   const claiming = { nodeId, ordinal: `${ordinal}.${call}.${position}`, provider: toolId }
   const told = await sealedEffect<ToolReply, ToolContents>(context, run, claiming, async (id, again, sending) => {
     if (again && repeat === 'never') return { outcome: unknownOutcome(toolId), claim: 'keep' }
@@ -24,10 +25,14 @@ export const callTool: PerformEffect<'call-tool'> = async (context, run, effect,
   if (told === undefined || signal.aborted) return undefined
   const { id, outcome } = told
   const answer = outcome.ok
-    ? { ok: true as const, reply: outcome.told, contents: id }
+    ? { ok: true as const, reply: outcome.told, contents: id, ...(gated ? judgedOf(outcome) : {}) }
     : { ok: false as const, error: errorOf(outcome) }
   return { input: { type: 'ToolAnswered', nodeId, since, call, position, answer } }
 }
+
+/** What a gate is to see of it: what the agent would be told. Words of a tool that has failed are nobody's to judge. */
+const judgedOf = ({ told, contents }: { readonly told: ToolReply; readonly contents: ToolContents }) =>
+  told.status === 'ok' ? { result: toolValue(contents.text) } : {}
 
 const unknownOutcome = (toolId: string): AgentFailure => ({
   ok: false,

@@ -79,10 +79,10 @@ export type NewRun = {
   readonly gated: readonly GatedPoint[]
 }
 
-/** Merging here takes a pass of that gate. `workerId: null`: whichever worker it is. */
+/** Merging here takes a pass of that gate. `workerId: null`: whichever worker it is; at a tool it is the tool's id. */
 export type GatedPoint = {
   readonly gateId: string
-  readonly point: 'harvest' | 'node' | 'run'
+  readonly point: 'harvest' | 'node' | 'tool' | 'run'
   readonly nodeId: string
   readonly workerId: string | null
   /** What the gate wants judged before a merge. Null in a run of version 2 of the rules: only the order is held there. */

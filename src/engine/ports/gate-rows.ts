@@ -23,7 +23,7 @@ export type StagedRow = {
   readonly target: string
   readonly resultHash: string
   readonly point: GatedPoint['point']
-  /** How the event that merges it names it: a harvest by the child run, a node by itself; a run has one. */
+  /** How the event that merges it names it: a harvest by the child run, a tool's result by its call, a node by itself; a run has one. */
   readonly place: string
   readonly nodeId: string
   /** Empty where it is nobody's in particular. */

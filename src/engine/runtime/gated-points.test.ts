@@ -24,6 +24,13 @@ describe('S10: where the store waits for a pass', () => {
     expect(gatedPoints(hands, [at('phase_exit', { position })], NOW)).toMatchObject([{ workerId: 'v' }])
   })
 
+  test('at what a tool brings, where the gate names one, whatever the node does', () => {
+    const position = { workflow_id: 'w', phase_id: 'n', placement: 'checkpoint' as const, tool_name: 'mcp:search' }
+    expect(gatedPoints(keeps, [at('checkpoint', { position })], NOW)).toEqual([
+      { gateId: 'g1', point: 'tool', nodeId: 'n', workerId: 'mcp:search', confirm: 'full' },
+    ])
+  })
+
   test('a run that began under older rules says nothing of what is confirmed', () => {
     const [before, now] = ['2', '3'].map(engineVersion => gatedPoints(keeps, [at('phase_exit')], { engineVersion })[0])
     expect([before?.confirm, now?.confirm]).toEqual([null, 'full'])

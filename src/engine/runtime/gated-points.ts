@@ -18,9 +18,10 @@ export function gatedPoints(
   const isStrict = isSinceVersion(started, FIRST_STRICT)
   return gates.flatMap(({ gate: { gate_id: gateId, position, gate_behaviour } }): GatedPoint[] => {
     if (!gate_behaviour.blocking) return []
-    const { phase_id: nodeId, placement, worker_id = null } = position
+    const { phase_id: nodeId, placement, worker_id = null, tool_name } = position
     const confirm = isStrict ? gate_behaviour.confirm : null
     if (placement === 'workflow_exit') return [{ gateId, point: 'run', nodeId, workerId: null, confirm }]
+    if (tool_name !== undefined) return [{ gateId, point: 'tool', nodeId, workerId: tool_name, confirm }]
     return hands(nodeId)
       ? [{ gateId, point: 'harvest', nodeId, workerId: worker_id, confirm }]
       : [{ gateId, point: 'node', nodeId, workerId: null, confirm }]

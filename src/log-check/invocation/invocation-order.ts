@@ -33,6 +33,8 @@ type Problem = readonly [string, LoggedEvent]
 const REQUESTED = 'assay.model.requested'
 const LOST = 'assay.model.lost'
 const USAGE = 'provider.usage'
+const DELIVERED = 'assay.tool.delivered'
+const WITHHELD = 'assay.tool.withheld'
 
 /** What may come directly after what, of the steps of one invocation. */
 const NEXT: { readonly [type: string]: readonly string[] } = {
@@ -55,7 +57,9 @@ const NEXT: { readonly [type: string]: readonly string[] } = {
   ],
   [LOST]: [REQUESTED, COMPLETED],
   'agent.toolCalled': ['agent.toolReturned', COMPLETED],
-  'agent.toolReturned': ['agent.toolCalled', REQUESTED, COMPLETED],
+  'agent.toolReturned': ['agent.toolCalled', REQUESTED, COMPLETED, DELIVERED, WITHHELD],
+  [DELIVERED]: ['agent.toolCalled', REQUESTED, COMPLETED],
+  [WITHHELD]: ['agent.toolCalled', REQUESTED, COMPLETED],
   'envelope.recovery.applied': ['agent.decided'],
   'envelope.truncated': ['envelope.retry.attempted', 'envelope.retry.exhausted', COMPLETED],
   'envelope.retry.attempted': [REQUESTED, COMPLETED],
@@ -92,12 +96,12 @@ function orderProblems(invocation: Invocation): Problem[] {
 const CAUSES: { readonly [type: string]: readonly string[] } = {
   'agent.promptResolved': [STARTED],
   'prompt.composed': [STARTED],
-  [REQUESTED]: [STARTED, USAGE, 'agent.toolReturned', 'envelope.retry.attempted', LOST],
+  [REQUESTED]: [STARTED, USAGE, 'agent.toolReturned', DELIVERED, WITHHELD, 'envelope.retry.attempted', LOST],
   'agent.reasoning.delta': [REQUESTED],
   'agent.reasoned': [REQUESTED],
   [USAGE]: [REQUESTED],
   [LOST]: [REQUESTED],
-  'agent.toolCalled': [USAGE, 'agent.toolReturned'],
+  'agent.toolCalled': [USAGE, 'agent.toolReturned', DELIVERED, WITHHELD],
   'agent.toolReturned': ['agent.toolCalled'],
   'envelope.recovery.applied': [REQUESTED],
   'envelope.truncated': [REQUESTED],

@@ -56,6 +56,7 @@ const isContentFree = (type: string): boolean =>
     'assay.verification.',
     'assay.verifier.',
     'assay.result.',
+    'assay.tool.',
     'assay.rework.',
   ].some(prefix => type.startsWith(prefix))
 

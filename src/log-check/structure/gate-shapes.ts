@@ -48,6 +48,7 @@ const findingId: Kind = {
 const truth: Kind = { is: 'true', holds: value => value === true }
 
 const attempt = { gateId: key, attempt: positive }
+const call = { callId: id, toolId: filled }
 const judge = { ...attempt, verifier: count, agentId, round: positive }
 
 /** agents §11.1, §23.3 */
@@ -60,7 +61,7 @@ export const GATE_SHAPES: { readonly [type: string]: Shape } = {
     closed: true,
   },
   'assay.result.staged': {
-    required: { nodeId: id, point: oneOf('node', 'run'), targetRef: name },
+    required: { nodeId: id, point: oneOf('node', 'tool', 'run'), targetRef: name },
     closed: true,
   },
   'dws.verification.started': {
@@ -72,7 +73,7 @@ export const GATE_SHAPES: { readonly [type: string]: Shape } = {
       gateHash: hash,
       resultHash: sha256,
       blocking: boolean,
-      point: oneOf('harvest', 'node', 'run', 'none'),
+      point: oneOf('harvest', 'node', 'tool', 'run', 'none'),
       criteria: keys,
       probes: count,
       probesFailed: count,
@@ -137,6 +138,11 @@ export const GATE_SHAPES: { readonly [type: string]: Shape } = {
       criteriaFailed: count,
       criteria: positive,
     },
+    closed: true,
+  },
+  'assay.tool.delivered': { required: call, closed: true },
+  'assay.tool.withheld': {
+    required: { ...attempt, ...call, criteriaFailed: count, criteria: positive },
     closed: true,
   },
 }

@@ -42,6 +42,8 @@ function workOf(run: RunLog, { point, node, target, started }: VerificationAttem
     const secret = ended?.raw.secret
     return { spent: spentByChild(get(secret, 'spent')), judged: spentByChild(get(secret, 'verification')) }
   }
+  // The agent's call of the tool is the agent's work.
+  if (point === 'tool') return { spent: NOTHING, judged: NOTHING }
   if (point !== 'node') return undefined
   const begun = before.findLastIndex(begins)
   return {

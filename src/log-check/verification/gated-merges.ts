@@ -1,6 +1,7 @@
 import { eachRun, type Fields, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { chainsIn, phaseOf } from '../handoff/chains.js'
-import { AGENT } from '../invocation/invocations.js'
+import { stepsOf } from '../invocation/invocation-order.js'
+import { AGENT, type Invocation, invocationsOf } from '../invocation/invocations.js'
 import { get, show, text } from '../json.js'
 import {
   attemptsThatHandOut,
@@ -18,6 +19,8 @@ import {
   HELD,
   positionOf,
   STAGED,
+  TOOL_DELIVERED,
+  TOOL_WITHHELD,
   VERIFIED,
   type VerificationAttempt,
   verificationAttemptsOf,
@@ -52,11 +55,48 @@ export const gatedMergeRules: readonly Rule[] = [
       for (const merge of mergesOf(run)) for (const problem of mergeProblems(run, merge)) say(problem, merge.event)
     }),
   },
+  {
+    id: 'L24t',
+    title:
+      'What a tool brings, where a gate stands before it, is put to the gate, and the agent goes on when it was given to it or withheld; words of a tool that failed are not given where the gate blocks',
+    source: 'agents §11.2, R-VERIFY-10',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      for (const invocation of invocationsOf(run))
+        for (const [problem, event] of returnProblems(run, invocation)) say(problem, event)
+    }),
+  },
 ]
+
+/** A call that was denied, or that came back with nothing to judge, is not before any gate. */
+function returnProblems(run: RunLog, invocation: Invocation): [string, LoggedEvent][] {
+  const steps = stepsOf(invocation)
+  return steps.flatMap((event, place): [string, LoggedEvent][] => {
+    if (event.type === TOOL_DELIVERED || event.type === TOOL_WITHHELD)
+      return steps[place - 1]?.payload.callId === event.payload.callId ? [] : [['it is of another call', event]]
+    if (event.type !== 'agent.toolReturned') return []
+    const gates = (gatesOf(run) ?? []).filter(
+      gate =>
+        positionOf(gate, 'tool_name') === event.payload.toolId &&
+        positionOf(gate, 'phase_id') === invocation.nodeAttempt.node,
+    )
+    if (gates.length === 0) return []
+    const { secret } = event.raw
+    if (event.payload.status !== 'ok') {
+      const isBlocking = gates.some(gate => get(gate.gate_behaviour, 'blocking') !== false)
+      const isGiven = get(secret, 'contents') !== undefined && get(secret, 'withheld') === undefined
+      return isBlocking && isGiven ? [['words of a tool that failed are given past its gate', event]] : []
+    }
+    const next = steps[place + 1]
+    const isHeld = next === undefined || [TOOL_DELIVERED, TOOL_WITHHELD].includes(next.type)
+    return isHeld && (secret === undefined || get(secret, 'gated') === true) ? [] : [['given past its gate', event]]
+  })
+}
 
 /** What an event merges, by what brought it: the end of a child, or the latest decision of an agent at a node. */
 function mergedBy(run: RunLog, event: LoggedEvent): LoggedEvent[] {
   if (phaseOf(event) === 'output.harvested') return subjectsBefore(run, event, event.payload.childRunId)
+  if (event.type === TOOL_DELIVERED) return subjectsBefore(run, event, event.payload.callId)
   const nodeAttempt = event.type === 'node.completed' ? nodeAttemptOf(run, event) : undefined
   return nodeAttempt === undefined ? [] : eventsOfType(nodeAttempt, 'agent.decided').slice(-1)
 }
@@ -65,10 +105,11 @@ type Merge = {
   readonly event: LoggedEvent
   /** Sequence at which the result appeared; verifications before it do not count. */
   readonly since: number
-  readonly point: 'harvest' | 'node' | 'run'
+  readonly point: 'harvest' | 'node' | 'tool' | 'run'
   /** Undefined at the exit of a run. */
   readonly nodeAttempt?: NodeAttempt
   readonly workerId?: string | undefined
+  readonly toolId?: unknown
   /** Undefined where only one result can be meant. */
   readonly target?: unknown
 }
@@ -76,6 +117,7 @@ type Merge = {
 const mergesOf = (run: RunLog): Merge[] => [
   ...attemptsThatHandOut(run).flatMap(nodeAttempt => workersIn(run, nodeAttempt)),
   ...nodeAttemptsOfType(run, AGENT).filter(hasCompleted).map(byNode),
+  ...run.events.filter(({ type }) => type === TOOL_DELIVERED).flatMap(event => byTool(run, event)),
   ...run.events.filter(({ type }) => type === 'run.completed').map(event => byRun(run, event)),
 ]
 
@@ -97,6 +139,14 @@ const byNode = (nodeAttempt: NodeAttempt): Merge => {
     point: 'node',
     nodeAttempt,
   }
+}
+
+const byTool = (run: RunLog, event: LoggedEvent): Merge[] => {
+  const { callId: target, toolId } = event.payload
+  const [returned] = subjectsBefore(run, event, target)
+  const nodeAttempt = nodeAttemptOf(run, event)
+  if (returned === undefined || nodeAttempt === undefined) return []
+  return [{ event, since: returned.sequence, point: 'tool', nodeAttempt, toolId, target }]
 }
 
 const byRun = (run: RunLog, event: LoggedEvent): Merge => ({
@@ -157,10 +207,13 @@ function contentProblems(
 }
 
 /** The gates that stand before a merge; undefined where the log does not show them. */
-function wantedAt(run: RunLog, { point, nodeAttempt, workerId }: Merge): (string | undefined)[] | undefined {
+function wantedAt(run: RunLog, { point, nodeAttempt, workerId, toolId }: Merge): (string | undefined)[] | undefined {
   const stands = (gate: Fields): boolean => {
     const isExit = positionOf(gate, 'placement') === 'workflow_exit'
     if (point === 'run' || isExit) return point === 'run' && isExit
+    const tool = positionOf(gate, 'tool_name')
+    if (point === 'tool' || tool !== undefined)
+      return point === 'tool' && tool === toolId && positionOf(gate, 'phase_id') === nodeAttempt?.node
     const worker = positionOf(gate, 'worker_id')
     return positionOf(gate, 'phase_id') === nodeAttempt?.node && (worker === undefined || worker === workerId)
   }

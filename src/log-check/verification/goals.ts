@@ -4,7 +4,14 @@ import { behindMask } from '../interrupt/questions.js'
 import { get, list, show } from '../json.js'
 import { attemptsThatHandOut, hasCompleted, type NodeAttempt, nodeAttemptOf } from '../node/node-attempts.js'
 import { turnsOf } from '../orchestrator/turns.js'
-import { gatesOf, placeOf, type VerificationAttempt, verificationAttemptsOf } from './verification-attempts.js'
+import {
+  gatesOf,
+  placeOf,
+  positionOf,
+  REWORK,
+  type VerificationAttempt,
+  verificationAttemptsOf,
+} from './verification-attempts.js'
 
 /** Whether a run has reached what it was for. */
 export const goalRules: readonly Rule[] = [
@@ -61,6 +68,8 @@ type Standing = {
   readonly verdict: unknown
   /** Nothing is left of it to hold against the run. */
   readonly isGood: boolean
+  /** Of what a tool has brought: where it did. */
+  readonly returned: number | undefined
 }
 
 /** docs/contract/verification.md, goalSatisfied. */
@@ -68,13 +77,19 @@ function isReached(run: RunLog, end: LoggedEvent, isNew: boolean): boolean | und
   const criteria = criteriaOf(run)
   const all = standingsAt(run, end, isNew)
   // The same worker may have succeeded when the work was handed to it again.
-  const isMadeUp = ({ work, since }: Standing) =>
-    all.some(other => other.isGood && other.work === work && other.since > since)
+  const isMadeUp = (standing: Standing) =>
+    all.some(
+      other =>
+        other.isGood && other.work === standing.work && (other.since > standing.since || isInstead(other, standing)),
+    )
   if (all.some(standing => !standing.isGood && !isMadeUp(standing)) || hasGivenUp(run, isNew)) return false
   if (criteria !== undefined && (criteria.length > 0 || !isNew)) return !criteria.some(isMissed)
   if (isWorkMissing(run)) return undefined
   if (!isNew) return all.some(({ verdict }) => verdict === 'pass') ? true : undefined
-  const blocking = (gatesOf(run) ?? []).filter(gate => get(gate.gate_behaviour, 'blocking') !== false)
+  // A gate over a tool says nothing of what is made of what the tool brings.
+  const blocking = (gatesOf(run) ?? []).filter(
+    gate => get(gate.gate_behaviour, 'blocking') !== false && positionOf(gate, 'tool_name') === undefined,
+  )
   const hasPassed = (gate: Fields) => {
     const own = all.filter(({ gateId }) => gateId === gate.gate_id)
     return own.length > 0 && own.every(({ isGood }) => isGood)
@@ -82,6 +97,19 @@ function isReached(run: RunLog, end: LoggedEvent, isNew: boolean): boolean | und
   const isSaid = turnsOf(run).length === 0 && blocking.length > 0 && blocking.every(hasPassed)
   return isSaid ? true : undefined
 }
+
+/** A result of a tool that was never given to the agent, and a later one of the same tool in its place. */
+const isInstead = (other: Standing, { verdict, returned, since }: Standing): boolean =>
+  verdict !== 'pass' && returned !== undefined && other.since === since && (other.returned ?? 0) > returned
+
+/** Where the agent whose tool it was has begun: a node that does its work again begins anew. */
+const agentBegan = (run: RunLog, { node, started }: VerificationAttempt): number =>
+  run.events.findLast(
+    ({ type, node: id, sequence, payload }) =>
+      id === node &&
+      sequence < started.sequence &&
+      (type === 'node.started' || (type === REWORK && payload.point === 'node')),
+  )?.sequence ?? 0
 
 /** What was said last of each piece of work. */
 function standingsAt(run: RunLog, { sequence }: LoggedEvent, isNew: boolean): Standing[] {
@@ -93,10 +121,13 @@ function standingsAt(run: RunLog, { sequence }: LoggedEvent, isNew: boolean): St
     const { verdict } = last.payload
     // A run that its exit has sent back does not end with that.
     if (point === 'run' && verdict !== 'pass') continue
+    const isTools = point === 'tool'
     const work = `${gateId}/${node}/${String(started.payload.workerId)}`
-    const since = point === 'run' ? 0 : (nodeAttemptOf(run, started)?.start.sequence ?? 0)
+    const began = isTools ? agentBegan(run, verification) : (nodeAttemptOf(run, started)?.start.sequence ?? 0)
+    const since = point === 'run' ? 0 : began
     const isGood = verdict === 'pass' && !(isNew && isCompromised(verification, last))
-    latest.set(`${placeOf(run, verification)}/${gateId}`, { work, gateId, since, blocking, verdict, isGood })
+    const returned = isTools ? started.sequence : undefined
+    latest.set(`${placeOf(run, verification)}/${gateId}`, { work, gateId, since, blocking, verdict, isGood, returned })
   }
   return [...latest.values()]
 }

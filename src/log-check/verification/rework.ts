@@ -10,6 +10,7 @@ import {
   positionOf,
   RENDERED,
   REWORK,
+  TOOL_WITHHELD,
   VERIFIED,
   type VerificationAttempt,
   verificationAttemptOf,
@@ -56,11 +57,11 @@ export const reworkRules: readonly Rule[] = [
       for (const verification of verificationAttemptsOf(run)) {
         for (const event of eventsIn(verification, REWORK))
           for (const problem of returnProblems(run, verification, event)) say(problem, event)
-        for (const event of eventsIn(verification, WITHHELD))
+        for (const event of eventsIn(verification, WITHHELD, TOOL_WITHHELD))
           for (const problem of withheldProblems(verification, event)) say(problem, event)
       }
       for (const event of run.events)
-        if ([REWORK, WITHHELD].includes(event.type) && verificationAttemptOf(run, event) === undefined)
+        if ([REWORK, WITHHELD, TOOL_WITHHELD].includes(event.type) && verificationAttemptOf(run, event) === undefined)
           say('nothing is put to a gate here', event)
     }),
   },
@@ -93,9 +94,12 @@ const AFTER: { readonly [verdict: string]: { readonly [point: string]: readonly 
     harvest: [REWORK, WITHHELD, 'cap.breached', ...STOPS],
     node: ['agent.invocation.completed', 'cap.breached', ...STOPS],
     run: [REWORK, 'cap.breached', ...STOPS],
+    // A tool is not asked to do better.
+    tool: [],
   },
   fail: {
     harvest: [WITHHELD, 'interrupt.requested', ...STOPS],
+    tool: [TOOL_WITHHELD, 'interrupt.requested', ...STOPS],
     node: ['interrupt.requested', 'agent.invocation.completed', ...STOPS],
     run: ['interrupt.requested', 'run.failed', ...STOPS],
   },
@@ -148,10 +152,12 @@ function withheldProblems(
   const { payload, sequence } = event
   const verdict = verdicts.findLast(earlier => earlier.sequence < sequence)?.payload.verdict
   const problems: string[] = []
-  if (verdict !== payload.verdict || verdict === 'pass')
-    problems.push(`withheld as ${show(payload.verdict)}, the verdict is ${show(verdict)}`)
-  if (payload.gateId !== gateId || payload.attempt !== attempt || payload.targetRef !== target)
-    problems.push(`withheld is ${show(payload.targetRef)}, verified was ${show(target)}`)
+  const isTools = event.type === TOOL_WITHHELD
+  const [told, what] = isTools ? ['fail', payload.callId] : [payload.verdict, payload.targetRef]
+  if (verdict !== told || verdict === 'pass')
+    problems.push(`withheld as ${show(told)}, the verdict is ${show(verdict)}`)
+  if (payload.gateId !== gateId || payload.attempt !== attempt || what !== target)
+    problems.push(`withheld is ${show(what)}, verified was ${show(target)}`)
   if (payload.workerId !== started.payload.workerId) problems.push(`withheld from ${show(payload.workerId)}`)
   return problems
 }

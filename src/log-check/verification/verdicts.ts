@@ -47,7 +47,8 @@ export const verdictRules: readonly Rule[] = [
           const cause = eventsById(run).get(causeOf(event) ?? '')
           if (cause === undefined || !subjectsBefore(run, event, target).includes(cause))
             say(`caused by ${cause?.type ?? 'nothing'}, not by what brought ${show(target)}`, event)
-          if (point === 'node' && invocationOf(run, event) === undefined) say('told outside of the invocation', event)
+          if ((point === 'node' || point === 'tool') && invocationOf(run, event) === undefined)
+            say('told outside of the invocation', event)
         }
       }
     }),
@@ -221,12 +222,17 @@ const votersOf = (verification: VerificationAttempt): LoggedEvent[] =>
 /** Whose work is judged; undefined where the log does not show it. */
 function actorsOf(run: RunLog, { point, started, target }: VerificationAttempt): unknown[] | undefined {
   if (point === 'node') return [invocationOf(run, started)?.agentId]
+  // What a tool has brought is its own, and of no agent that asked for it.
+  if (point === 'tool') return [invocationOf(run, started)?.agentId, toolOf(run, started, target)]
   // The result of the whole workflow is the work of every agent in it.
   if (point === 'run') return run.graph && [...run.graph.nodes.values()].flatMap(namesOf)
   const [ended] = subjectsBefore(run, started, target)
   if (ended?.raw.secret === undefined) return undefined
   return [started.payload.workerId, ...list(get(ended.raw.secret, 'agents'))]
 }
+
+const toolOf = (run: RunLog, started: LoggedEvent, target: unknown): unknown =>
+  subjectsBefore(run, started, target)[0]?.payload.toolId
 
 const namesOf = ({ agentId, config }: GraphNode): unknown[] =>
   [agentId, get(config, 'agentId'), get(config, 'workflowId')].filter(name => name !== undefined)

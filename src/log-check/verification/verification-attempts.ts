@@ -13,6 +13,8 @@ export const CONFIRMING = 'assay.verification.confirming'
 export const REWORK = 'assay.rework.began'
 export const WITHHELD = 'assay.result.withheld'
 export const STAGED = 'assay.result.staged'
+export const TOOL_DELIVERED = 'assay.tool.delivered'
+export const TOOL_WITHHELD = 'assay.tool.withheld'
 export const OVERRIDE = 'host:human-override'
 
 /** One verification of one result by one gate, from `dws.verification.started` to what becomes of the result. */
@@ -74,6 +76,8 @@ const CLOSES: readonly string[] = [
   REWORK,
   WITHHELD,
   STAGED,
+  TOOL_DELIVERED,
+  TOOL_WITHHELD,
   'node.completed',
   'node.failed',
   'node.retried',
@@ -147,9 +151,10 @@ type Round = {
 export const judgedIn = (verification: VerificationAttempt): unknown[] =>
   roundsIn(verification).flatMap(({ criteria }) => criteria)
 
-/** Where a result was to be merged: the exit, a node, or one of the workers of a node. Work there has its own attempts. */
+/** Where a result was to be merged: the exit, a node, one of its workers, or a call of a tool. Work there has its own attempts. */
 export function placeOf(run: RunLog, { node, point, started, target }: VerificationAttempt): string {
   if (point === 'run') return 'exit'
+  if (point === 'tool') return `${node}/call/${String(target)}`
   const { workerId } = started.payload
   const nodeAttempt = nodeAttemptOf(run, started)
   const chains = nodeAttempt === undefined ? [] : chainsIn(run, nodeAttempt)

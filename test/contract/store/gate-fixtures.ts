@@ -7,7 +7,10 @@ import * as f from './fixtures.js'
 export type Loose = (sequence: number) => StoredEvent
 
 export type Point = GatedPoint['point']
-export const POINTS: readonly Point[] = ['harvest', 'node', 'run']
+export const POINTS: readonly Point[] = ['harvest', 'node', 'tool', 'run']
+
+/** The tool whose results a gate over a tool stands before. */
+const TOOL = 'mcp:search'
 
 type Judged = { readonly gateId: string; readonly target: string; readonly resultHash: string }
 
@@ -16,7 +19,7 @@ export const gatedPoint = (point: Point, over: Partial<GatedPoint> = {}): GatedP
   gateId: 'g',
   point,
   nodeId: 'n1',
-  workerId: null,
+  workerId: point === 'tool' ? TOOL : null,
   confirm: 'full',
   ...over,
 })
@@ -58,11 +61,26 @@ export const harvest = (over: Record<string, unknown> = {}, nodeId = 'n1', said:
 /** The event that merges what is staged there: of child `t`, or node `n1`. */
 export const merge = (point: Point, said: Said = {}): Loose => {
   if (point === 'harvest') return harvest({}, 'n1', said)
+  if (point === 'tool') {
+    const payload = JSON.stringify({ callId: 't', toolId: TOOL })
+    return sequence => f.event(sequence, { type: 'assay.tool.delivered', nodeId: 'n1', payload, secret: naming(said) })
+  }
   const { goalSatisfied } = said
   const payload = JSON.stringify({ outputs: {}, goalSatisfied })
   const [type, nodeId] = point === 'node' ? ['node.completed', 'n1'] : ['run.completed', null]
   return sequence => f.event(sequence, { type, nodeId, payload, secret: naming(said) })
 }
+
+/** What a tool has brought, as the fold is to take it. */
+export const returned =
+  (secret: { readonly [name: string]: unknown } = { contents: 'c' }, toolId = TOOL, nodeId = 'n1'): Loose =>
+  sequence =>
+    f.event(sequence, {
+      type: 'agent.toolReturned',
+      nodeId,
+      payload: JSON.stringify({ toolId, callId: 't', status: 'ok' }),
+      secret: JSON.stringify({ position: 0, ...secret }),
+    })
 
 export const MADE = ['variable.changed', 'channel.written', 'artifact.created'] as const
 

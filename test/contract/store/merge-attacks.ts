@@ -88,6 +88,16 @@ const goals: Attack[] = [
       g.judged('pass', { target: 'u', resultHash: 'i' }),
     ],
   },
+  {
+    what: 'a fail of a tool, of which no later result has passed',
+    gated: [g.gatedPoint('tool')],
+    log: [
+      g.staged('tool', { target: 'first', resultHash: 'i' }),
+      g.judged('pass', { target: 'first', resultHash: 'i' }),
+      g.staged('tool'),
+      g.judged('fail'),
+    ],
+  },
 ].map(({ what, gated = NODE, log }) => ({
   constraint: 'goal',
   what: `a goal reached against ${what}`,
@@ -130,7 +140,28 @@ const artifacts: Attack[] = [
   log: [...log, g.made('artifact.created')],
 }))
 
-export const MERGE_ATTACKS: readonly Attack[] = [...hashes, ...oneHash, ...coverage, ...goals, ...writes, ...artifacts]
+const TOOL = [g.gatedPoint('tool')]
+
+/** Words of a tool that reach the agent without having been before its gate. */
+const tools: Attack[] = [
+  { what: 'before anything is staged', log: [] },
+  { what: 'after another of its results has passed', log: [g.staged('tool'), g.judged('pass'), g.merge('tool')] },
+].map(({ what, log }) => ({
+  constraint: 'tools',
+  what: `what a tool brings ${what}`,
+  gated: TOOL,
+  log: [...log, g.returned()],
+}))
+
+export const MERGE_ATTACKS: readonly Attack[] = [
+  ...hashes,
+  ...oneHash,
+  ...coverage,
+  ...goals,
+  ...writes,
+  ...artifacts,
+  ...tools,
+]
 
 /** Logs that look like an attack and are none. */
 export const LEGAL_MERGES: Record<string, { readonly gated: readonly GatedPoint[]; readonly log: readonly g.Loose[] }> =
@@ -216,6 +247,32 @@ export const LEGAL_MERGES: Record<string, { readonly gated: readonly GatedPoint[
     'what another worker has brought past a gate for one': {
       gated: [g.gatedPoint('harvest', { workerId: 'w' })],
       log: [g.made('variable.changed'), g.staged('harvest'), g.judged('fail'), g.made('variable.changed')],
+    },
+    'what a tool brings to its gate, and what another tool or another agent is brought': {
+      gated: TOOL,
+      log: [
+        g.returned({ contents: 'c', gated: true }),
+        g.staged('tool'),
+        g.judged('fail'),
+        g.made('artifact.created'),
+        g.returned({ contents: 'c', code: 'tool_failed', withheld: { gateId: 'g', failed: [] } }),
+        g.returned({ code: 'forbidden' }),
+        g.returned({ contents: 'c' }, 'mcp:other'),
+        g.returned({ contents: 'c' }, 'mcp:search', 'n2'),
+        g.made('variable.changed'),
+        g.merge('node', { resultHash: null }),
+      ],
+    },
+    'a goal reached after another result of the tool has passed': {
+      gated: TOOL,
+      log: [
+        g.staged('tool', { target: 'first' }),
+        g.judged('fail', { target: 'first' }),
+        g.staged('tool'),
+        g.judged('pass'),
+        g.merge('tool'),
+        reached,
+      ],
     },
     'what other nodes write': {
       gated: [...NODE, g.gatedPoint('run', { gateId: 'g2' })],

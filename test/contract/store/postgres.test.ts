@@ -251,6 +251,7 @@ describe('postgres', () => {
       goal: 'DROP TRIGGER events_goal ON events',
       writes: 'DROP TRIGGER events_writes ON events',
       artifacts: 'DROP TRIGGER events_written_artifacts ON events',
+      tools: 'DROP TRIGGER events_tools ON events',
     }
     const attempt = async ({ gated, log }: Attack) =>
       (await g.gatedRun(store, hostId, gated)).together(...log).then(

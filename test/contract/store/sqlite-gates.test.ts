@@ -99,6 +99,7 @@ describe('sqlite: what holds S10', () => {
     goal: db => db.exec('DROP TRIGGER events_goal'),
     writes: db => db.exec('DROP TRIGGER events_writes'),
     artifacts: db => db.exec('DROP TRIGGER events_artifacts'),
+    tools: db => db.exec('DROP TRIGGER events_tools'),
   }
 
   it.each(Object.entries(gone))('S10 %s alone refuses its attacks: without it they succeed', async (name, change) => {

@@ -1,11 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { repository } from '../../cli/assay-process.js'
 import { createRun, ended } from '../../support/client.js'
+import { HostProcess } from '../../support/host-process.js'
 import { findingsOf, storedRuns } from '../../support/stored-runs.js'
 import { auditMerges } from './merges.js'
-import { MERGE_UNASKED, NO_CONSTRAINT, NO_GATES, type Patch, STALE_VERDICTS, sabotaged } from './sabotage.js'
+import {
+  MERGE_UNASKED,
+  NO_CONSTRAINT,
+  NO_GATES,
+  type Patch,
+  STALE_VERDICTS,
+  sabotaged,
+  TOOL_UNHELD,
+} from './sabotage.js'
 import { named } from './stories.js'
 import { hosted } from './telling.js'
 
@@ -63,6 +73,32 @@ describe('R-VERIFY-10, S10: a host whose core does not wait for the gate', () =>
       expect(audit).toEqual({ merges: 0, problems: [] })
     },
   )
+
+  it.each([
+    ['not held for its gate', TOOL_UNHELD, 'agent.toolReturned ok'],
+    ['given to the agent unasked', NO_GATES, 'assay.tool.delivered'],
+  ] as const)('what a tool brings, %s: the store refuses it, and no model reads it', async (_, patch, told) => {
+    worlds += 1
+    const folder = path.join(scratch, String(worlds))
+    const database = `sqlite:${folder}/data/assay.db`
+    const project = path.join(repository, 'examples/tool-results')
+    const build = sabotaged(path.join(folder, 'build'), [patch])
+    mkdirSync(path.join(folder, 'data'))
+    const host = await HostProcess.spawn({ data: path.join(folder, 'data'), database, project, build })
+    const runId = await createRun(host, 'price')
+    await ended(host, runId)
+    const { body } = await host.call('GET', `/v1/runs/${runId}`)
+    await host.finish()
+    expect(body, JSON.stringify(body)).toMatchObject(REFUSED)
+    const types = (await storedRuns(database)).flatMap(run =>
+      run.events.map(({ type, payload }) =>
+        type === 'agent.toolReturned' ? `${type} ${(payload as { status: string }).status}` : type,
+      ),
+    )
+    expect(types).toContain('agent.toolCalled')
+    expect(types).not.toContain(told)
+    expect(types.filter(type => type === 'assay.model.requested')).toHaveLength(1)
+  })
 
   it('nor is a pass for anything but exactly the result that it is about', async () => {
     const { snapshot, types, errors, audit } = await runWith('passed', [STALE_VERDICTS])

@@ -28,11 +28,24 @@ export const STALE_VERDICTS: Patch = {
   put: "$1resultHash: 'sha256:0',$2",
 }
 
+/** What a tool brings is given to its agent as if no gate stood before it. */
+export const TOOL_UNHELD: Patch = {
+  file: 'core/invocation/tool-call.js',
+  find: /const isGated =[^;]*;/,
+  put: 'const isGated = false;',
+}
+
 /** The store takes whatever it is given. */
 export const NO_CONSTRAINT: readonly Patch[] = [
-  /(CREATE TRIGGER gate_events_merge INSTEAD OF INSERT ON gate_events\s+WHEN)/,
-  /(CREATE TRIGGER events_writes AFTER INSERT ON events\s+WHEN)/,
-].map(find => ({ file: 'store/sqlite/migrations/0007-merged-results.js', find, put: '$1 0 AND' }))
+  {
+    file: 'store/sqlite/migrations/0009-tool-gates.js',
+    find: /(CREATE TRIGGER gate_events_merge INSTEAD OF INSERT ON gate_events\s+WHEN)/,
+  },
+  {
+    file: 'store/sqlite/migrations/0007-merged-results.js',
+    find: /(CREATE TRIGGER events_writes AFTER INSERT ON events\s+WHEN)/,
+  },
+].map(patch => ({ ...patch, put: '$1 0 AND' }))
 
 /** A copy of the build with these in it. Throws where one does not fit: then it would have proved nothing. */
 export function sabotaged(folder: string, patches: readonly Patch[]): string {

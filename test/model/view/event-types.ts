@@ -26,6 +26,8 @@ export const EVENT_TYPES: { readonly [Type in RunEvent['type']]: string } = {
   'assay.rework.began': '',
   'assay.run.forked': '',
   'assay.stop.requested': '',
+  'assay.tool.delivered': '',
+  'assay.tool.withheld': '',
   'assay.verification.confirming': '',
   'assay.verification.held': '',
   'assay.verification.resumed': '',

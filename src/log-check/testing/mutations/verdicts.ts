@@ -44,12 +44,18 @@ const outcomeAfter = (spot: Spot): DraftEvent | undefined =>
   after(
     spot,
     ({ type, nodeId, payload }) =>
-      nodeId === spot.event.nodeId &&
-      (payload.phase === 'output.harvested' ||
-        ['node.completed', 'node.failed', 'node.cancelled', 'assay.rework.began', 'assay.result.withheld'].includes(
-          type,
-        )),
+      nodeId === spot.event.nodeId && (payload.phase === 'output.harvested' || OUTCOMES.includes(type)),
   )
+
+const OUTCOMES: readonly string[] = [
+  'node.completed',
+  'node.failed',
+  'node.cancelled',
+  'assay.rework.began',
+  'assay.result.withheld',
+  'assay.tool.delivered',
+  'assay.tool.withheld',
+]
 
 /** The result that a pass was over is merged. */
 const merges = (spot: Spot): boolean => {
@@ -58,6 +64,7 @@ const merges = (spot: Spot): boolean => {
   const next = outcomeAfter(spot)
   if (verification?.payload.point === 'harvest')
     return next?.payload.childRunId === spot.event.payload.target && next?.payload.phase === 'output.harvested'
+  if (verification?.payload.point === 'tool') return next?.type === 'assay.tool.delivered'
   return next?.type === 'node.completed'
 }
 
@@ -77,7 +84,7 @@ const isLastPass = (spot: Spot): boolean => after(spot, ({ type }) => type === '
 /** No other gate at the same place has a word after it. */
 const isLatest = (spot: Spot): boolean => {
   const isNext = ({ type, payload }: DraftEvent) =>
-    type === 'agent.verified' || type === 'node.completed' || payload.phase === 'output.harvested'
+    ['agent.verified', 'node.completed', 'assay.tool.delivered'].includes(type) || payload.phase === 'output.harvested'
   return after(spot, event => event.nodeId === spot.event.nodeId && isNext(event))?.type !== 'agent.verified'
 }
 
@@ -269,7 +276,14 @@ export const VERDICT_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L25a',
     'a success that a gate denies',
-    all(verdict('pass'), isLastPass, ({ run }) => lastEvent(run).payload.goalSatisfied === true),
+    // A run does not end with a fail at its exit: other rules say so.
+    all(
+      verdict('pass'),
+      blocking,
+      isLastPass,
+      spot => !point('run')(spot),
+      ({ run }) => lastEvent(run).payload.goalSatisfied === true,
+    ),
     ({ event }) => {
       event.payload.verdict = 'fail'
     },

@@ -14,6 +14,7 @@ import { commitGates } from './0012-commit-gates.js'
 import { salts } from './0013-salts.js'
 import { mergedResults } from './0014-merged-results.js'
 import { purges } from './0015-purges.js'
+import { toolGates } from './0016-tool-gates.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   salts,
   mergedResults,
   purges,
+  toolGates,
 ]
