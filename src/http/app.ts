@@ -66,6 +66,8 @@ function newServer({ config }: Edge): FastifyInstance {
   return fastify({
     logger: false,
     forceCloseConnections: true,
+    // Until the last connection is cut, requests are answered in the one form there is.
+    return503OnClosing: false,
     exposeHeadRoutes: false,
     bodyLimit: config.limits.maxRequestBodyBytes,
     requestTimeout: config.timeouts.requestMs,
@@ -122,6 +124,9 @@ function addRoutes(app: FastifyInstance, edge: Edge): void {
       url: routerPath(route.path),
       exposeHeadRoute: route.access === 'public',
       onRequest(request, reply, done) {
+        const closed = route.unlimited === true ? undefined : edge.serving?.refusal(edge.config)
+        if (closed !== undefined) return void send(request, reply, problem(closed, { connection: 'close' }))
+        if (route.method !== 'GET') noteUnderWay(edge, reply)
         const verdict = authenticator.admit(route, request)
         if (verdict === undefined) done()
         else if (!(verdict instanceof Promise)) send(request, reply, verdict)
@@ -132,4 +137,11 @@ function addRoutes(app: FastifyInstance, edge: Edge): void {
   }
   const stray = strayAnswer(table)
   app.setNotFoundHandler((request, reply) => send(request, reply, stray(request.method, request.url)))
+}
+
+/** Until it is answered, or its connection is gone. Reads are not waited for: some last as long as there is nothing new. */
+function noteUnderWay({ serving }: Edge, reply: FastifyReply): void {
+  if (serving === undefined) return
+  serving.began()
+  reply.raw.once('close', () => serving.ended())
 }
