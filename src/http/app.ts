@@ -1,6 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { refuse } from '../core/problem.js'
+import type { Clock } from '../engine/ports/clock.js'
+import { sleep } from '../timing/sleep.js'
 import { recordAccess } from './access-log.js'
 import { Authenticator } from './auth/authenticator.js'
 import { KeyCache } from './auth/key-cache.js'
@@ -54,12 +56,21 @@ export function createApp(deps: AppDeps): FastifyInstance {
   app.setErrorHandler(fail)
   addJsonParser(app, edge)
   addRoutes(app, edge)
-  app.addHook('preClose', done => {
+  app.addHook('preClose', async () => {
     edge.streams.closeAll()
-    done()
+    if (edge.serving !== undefined) await lastAnswers(app, clock)
   })
   if (config.accessLog) recordAccess(app, log, clock, boot)
   return app
+}
+
+/** The port is given up first; requests that are there already are still answered, if that takes no longer than this. */
+const LAST_ANSWERS_MS = 1_000
+
+function lastAnswers(app: FastifyInstance, clock: Clock): Promise<void> {
+  const over = new AbortController()
+  app.server.close(() => over.abort())
+  return sleep(clock, LAST_ANSWERS_MS, over.signal)
 }
 
 function newServer({ config }: Edge): FastifyInstance {
