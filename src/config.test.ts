@@ -76,7 +76,7 @@ describe('loadConfig', () => {
 
   test('DATABASE_URL is understood, and ASSAY_DATABASE comes first', () => {
     const url = 'postgres://u:p@db/assay'
-    expect(loadConfig({}, { DATABASE_URL: url }, dir).database).toEqual({ kind: 'postgres', url })
+    expect(loadConfig({}, { DATABASE_URL: url }, dir).database).toEqual({ kind: 'postgres', url, pooled: false })
     expect(loadConfig({}, { DATABASE_URL: url, ASSAY_DATABASE: 'memory:' }, dir).database).toEqual({ kind: 'memory' })
   })
 

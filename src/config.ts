@@ -59,7 +59,14 @@ export type Config = {
 
 export type Database =
   | { readonly kind: 'sqlite'; readonly file: string }
-  | { readonly kind: 'postgres'; readonly url: string }
+  | {
+      readonly kind: 'postgres'
+      readonly url: string
+      /** `url` leads to a pooler in transaction mode. */
+      readonly pooled: boolean
+      /** The server itself, for LISTEN and migrations. */
+      readonly directUrl: string | undefined
+    }
   | { readonly kind: 'memory' }
 
 export type LimitSettings = {
@@ -115,6 +122,7 @@ export function loadConfig(overrides: Overrides = {}, env: Environment = process
   }
   if (settings.has('fixtures') && !isOn(settings, 'conformance'))
     problems.push('fixtures: only conformance mode registers fixtures; add --conformance, or leave fixtures out')
+  problems.push(...poolerProblems(settings))
   const sections = fromSections(file, problems)
   const agents = agentSettings(sections, modelsOf(settings), env, { project, watch: isOn(settings, 'watch') }, problems)
   if (problems.length > 0) throw new ConfigError([...new Set(problems)])
@@ -162,6 +170,19 @@ const fromSections = (file: File | undefined, problems: string[]): AgentSections
 
 const isOn = (settings: ReadonlyMap<string, Taken>, setting: string): boolean => settings.get(setting)?.value === true
 
+function poolerProblems(settings: ReadonlyMap<string, Taken>): string[] {
+  const problems: string[] = []
+  const isPostgres = /^postgres/.test(String(settings.get('database')?.value))
+  for (const setting of ['databasePooled', 'databaseDirectUrl']) {
+    const given = settings.has(setting) && settings.get(setting)?.value !== false
+    if (given && !isPostgres)
+      problems.push(`${setting}: says how PostgreSQL is reached; add --database postgres://…, or leave ${setting} out`)
+  }
+  if (settings.has('databaseDirectUrl') && !isOn(settings, 'databasePooled'))
+    problems.push('databaseDirectUrl: is the way past a pooler; add --database-pooled, or leave databaseDirectUrl out')
+  return problems
+}
+
 function modelsOf(settings: ReadonlyMap<string, Taken>) {
   const model = (role: string) => settings.get(`models.${role}`)?.value as ModelName | undefined
   return { worker: model('worker'), supervisor: model('supervisor'), verifier: model('verifier') }
@@ -192,7 +213,7 @@ export async function usableProviders({
   return providers.flatMap(([name, { apiKey }], i) => (apiKey === undefined || keys[i] !== undefined ? [name] : []))
 }
 
-const UNQUOTED = ['apiKey', 'database', 'tokenSecrets', 'dataKey']
+const UNQUOTED = ['apiKey', 'database', 'databaseDirectUrl', 'tokenSecrets', 'dataKey']
 
 function take(setting: string, raw: Json, source: string, base: string, problems: string[]): Taken | undefined {
   const { parse, allowed } = SETTINGS[setting] as Setting
@@ -234,7 +255,7 @@ function build(
     host: get('host', '127.0.0.1'),
     port: get('port', 4100),
     data,
-    database: databaseOf(settings.get('database'), data),
+    database: databaseOf(settings, data),
     project,
     apiKey: get<string | undefined>('apiKey', undefined),
     tokenSecrets: get('tokenSecrets', '')
@@ -277,11 +298,15 @@ function build(
   })
 }
 
-function databaseOf(taken: Taken | undefined, data: string): Database {
+function databaseOf(settings: ReadonlyMap<string, Taken>, data: string): Database {
+  const taken = settings.get('database')
   if (taken === undefined) return { kind: 'sqlite', file: path.join(data, 'assay.db') }
   const value = String(taken.value)
   if (value === 'memory:') return { kind: 'memory' }
-  if (!value.startsWith('sqlite:')) return { kind: 'postgres', url: value }
+  if (!value.startsWith('sqlite:')) {
+    const directUrl = settings.get('databaseDirectUrl')?.value as string | undefined
+    return { kind: 'postgres', url: value, pooled: isOn(settings, 'databasePooled'), directUrl }
+  }
   return { kind: 'sqlite', file: path.resolve(taken.base, value.slice('sqlite:'.length)) }
 }
 
