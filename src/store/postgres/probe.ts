@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { claimToken } from '../claim-tokens.js'
 import { clientConfig, directConfig, inSchema, type Settings, sessionSettings } from './connections.js'
@@ -10,19 +11,42 @@ type Session = Pick<pg.Client, 'query'>
 /** Two connections of the kind the store uses, and two past the pooler where there is a way. */
 export type Sessions = { readonly used: readonly [Session, Session]; readonly direct?: readonly [Session, Session] }
 
+/** A pooler may have too few connections for all hosts that start at once, so that each has one and waits for two. */
+const QUERY_MS = 2_000
+const PATIENCE_MS = 30_000
+const PAUSE_MS = 1_000
+
+/** `look` may be called more than once: whoever waits too long for a connection gives up its own, and tries again. */
 export async function withSessions(settings: Settings, look: (sessions: Sessions) => Promise<void>): Promise<void> {
-  const pair = (config: pg.ClientConfig) => [new pg.Client(config), new pg.Client(config)] as const
+  const patience = AbortSignal.timeout(PATIENCE_MS)
+  for (;;) {
+    try {
+      return await inSessions(settings, look)
+    } catch (error) {
+      if (!isTimeout(error)) throw error
+      if (patience.aborted) throw new Error('the database does not give a host two connections at once', { cause: error })
+      // Not all at the same time again.
+      await delay(PAUSE_MS * (Number.parseInt(claimToken().slice(0, 2), 16) / 256))
+    }
+  }
+}
+
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.message === 'Query read timeout'
+
+async function inSessions(settings: Settings, look: (sessions: Sessions) => Promise<void>): Promise<void> {
+  const client = (config: pg.ClientConfig) => new pg.Client({ ...config, query_timeout: QUERY_MS })
+  const pair = (config: pg.ClientConfig) => [client(config), client(config)] as const
   const used = pair(clientConfig(settings))
   const past = settings.directUrl === undefined ? undefined : directConfig(settings)
   const direct = past && pair(past)
   const all = [...used, ...(direct ?? [])]
   // What becomes of a connection, the next query on it says.
-  for (const client of all) client.on('error', () => undefined)
+  for (const one of all) one.on('error', () => undefined)
   try {
-    for (const client of all) await client.connect()
+    for (const one of all) await one.connect()
     await look(direct ? { used, direct } : { used })
   } finally {
-    await Promise.all(all.map(client => client.end()))
+    await Promise.all(all.map(one => one.end()))
   }
 }
 
@@ -118,10 +142,14 @@ async function refuseHeldUp(schema: string, first: Session, second: Session): Pr
   const row = inSchema('SELECT 1 FROM assay.migrations WHERE version = 1 FOR UPDATE', schema)
   await first.query('BEGIN')
   await first.query(row)
-  const skipped = await second.query(`${row} SKIP LOCKED`).then(
+  await second.query(`BEGIN; SET LOCAL lock_timeout = ${QUERY_MS / 2}`)
+  const isSkipped = await second.query(`${row} SKIP LOCKED`).then(
     ({ rows }) => rows.length === 0,
-    () => false,
+    error => {
+      if (error instanceof pg.DatabaseError) return false
+      throw error
+    },
   )
-  await first.query('ROLLBACK')
-  if (!skipped) throw new Error(`SKIP LOCKED does not skip what is locked in this database. ${NOT_POSTGRES}`)
+  for (const session of [first, second]) await session.query('ROLLBACK')
+  if (!isSkipped) throw new Error(`SKIP LOCKED does not skip what is locked in this database. ${NOT_POSTGRES}`)
 }

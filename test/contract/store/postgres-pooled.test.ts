@@ -15,7 +15,6 @@ import * as f from './fixtures.js'
 let server: TestPostgres
 let proxy: PoolingProxy
 let database: string
-let schemas = 0
 const toClose: { close(): Promise<unknown> }[] = []
 
 beforeAll(async () => {
@@ -48,6 +47,9 @@ const sql = async (url: string, text: string) => {
   }
 }
 
+const EMPTY = `DO $$ BEGIN EXECUTE coalesce((SELECT 'TRUNCATE ' || string_agg(format('%I.%I', schemaname, tablename), ', ')
+  FROM pg_tables WHERE schemaname = 'pooled' AND tablename <> 'migrations'), 'SELECT'); END $$`
+
 /** As an operator has to set it up for connections that cannot be told anything; and a search path of no use. */
 async function newDatabase(settings: readonly string[] = [], searchPath = 'elsewhere'): Promise<string> {
   const url = await server.createDatabase()
@@ -58,10 +60,11 @@ async function newDatabase(settings: readonly string[] = [], searchPath = 'elsew
 
 storeContract({
   name: 'postgres behind a pooler in transaction mode',
+  // One schema for all, emptied each time: to make it takes longer than most tests.
   open: async () => {
-    schemas += 1
-    const options = { schema: `contract_${schemas}`, pooled: true, directUrl: database }
+    const options = { schema: 'pooled', pooled: true, directUrl: database }
     const open = () => openPostgresStore(proxy.through(database), options)
+    await sql(database, EMPTY)
     return { store: await open(), peer: open }
   },
 })
@@ -190,14 +193,13 @@ describe('a database that only looks like PostgreSQL is refused', () => {
   it('when SKIP LOCKED takes what is locked', async () => {
     const { liar, through } = await lying('FOR UPDATE SKIP LOCKED', ' '.repeat(22))
     await expect(openPostgresStore(through)).rejects.toThrow('SKIP LOCKED does not skip what is locked')
-    expect(liar.faults).toBe(1)
+    expect(liar.faults).toBeGreaterThan(0)
   })
 
   it('when SKIP LOCKED waits for what is locked', async () => {
     const { liar, through } = await lying('SKIP LOCKED', ' '.repeat(11))
-    const patient = { statementTimeoutMs: 500 }
-    await expect(openPostgresStore(through, patient)).rejects.toThrow('SKIP LOCKED does not skip what is locked')
-    expect(liar.faults).toBe(1)
+    await expect(openPostgresStore(through)).rejects.toThrow('SKIP LOCKED does not skip what is locked')
+    expect(liar.faults).toBeGreaterThan(0)
   })
 
   it('when the trigger of a statement does not fire, or does not see what was written', async () => {
