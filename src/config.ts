@@ -172,7 +172,7 @@ const isOn = (settings: ReadonlyMap<string, Taken>, setting: string): boolean =>
 
 function poolerProblems(settings: ReadonlyMap<string, Taken>): string[] {
   const problems: string[] = []
-  const isPostgres = /^postgres/.test(String(settings.get('database')?.value))
+  const isPostgres = String(settings.get('database')?.value).startsWith('postgres')
   for (const setting of ['databasePooled', 'databaseDirectUrl']) {
     const given = settings.has(setting) && settings.get(setting)?.value !== false
     if (given && !isPostgres)

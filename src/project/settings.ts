@@ -102,7 +102,8 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
     ...flag,
   },
   databaseDirectUrl: {
-    about: 'the server behind the pooler, for LISTEN and migrations; without it other hosts look for news once a second',
+    about:
+      'the server behind the pooler, for LISTEN and migrations; without it news of other hosts is looked for once a second',
     ...postgresUrl,
   },
   project: {

@@ -24,7 +24,8 @@ export async function withSessions(settings: Settings, look: (sessions: Sessions
       return await inSessions(settings, look)
     } catch (error) {
       if (!isTimeout(error)) throw error
-      if (patience.aborted) throw new Error('the database does not give a host two connections at once', { cause: error })
+      if (patience.aborted)
+        throw new Error('the database does not give a host two connections at once', { cause: error })
       // Not all at the same time again.
       await delay(PAUSE_MS * (Number.parseInt(claimToken().slice(0, 2), 16) / 256))
     }

@@ -122,11 +122,12 @@ describe('a pooler in transaction mode', () => {
       Array.from({ length: 6 }, () => open(pooler.through(url), { pooled: true, poolSize: 10 })),
     )
     const hosts = await Promise.all(stores.map(store => f.host(store, f.id('name'))))
-    const runs = await Promise.all(
-      Array.from({ length: 200 }, (_, i) => f.created(stores[i % 6]!, hosts[i % 6]!)),
-    )
+    const runs = await Promise.all(Array.from({ length: 200 }, (_, i) => f.created(stores[i % 6]!, hosts[i % 6]!)))
     expect(await stores[0]!.listRuns({ tenant: null, limit: 1000 })).toHaveLength(runs.length)
-    const backends = await sql(url, `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database()`)
+    const backends = await sql(
+      url,
+      `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database()`,
+    )
     expect(backends[0]!.n).toBeLessThanOrEqual(4 + 1)
   })
 

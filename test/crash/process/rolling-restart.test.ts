@@ -59,7 +59,7 @@ class Load {
   /** Runs by the key they were created under. */
   readonly created = new Map<string, string[]>()
   readonly answers = new Map<string, number>()
-  #running = true
+  readonly #end = new AbortController()
   readonly #clients: Promise<void>[]
 
   constructor(private readonly ports: readonly number[]) {
@@ -67,12 +67,12 @@ class Load {
   }
 
   async stop(): Promise<void> {
-    this.#running = false
+    this.#end.abort()
     await Promise.all(this.#clients)
   }
 
   async #client(nth: number): Promise<void> {
-    for (let i = 0; this.#running; i += 1) {
+    for (let i = 0; !this.#end.signal.aborted; i += 1) {
       const key = `client-${nth}-create-${i}`
       for (let tries = nth; ; tries += 1) {
         const answer = await this.#create(this.ports[tries % this.ports.length]!, key)
