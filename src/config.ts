@@ -122,7 +122,6 @@ export function loadConfig(overrides: Overrides = {}, env: Environment = process
   }
   if (settings.has('fixtures') && !isOn(settings, 'conformance'))
     problems.push('fixtures: only conformance mode registers fixtures; add --conformance, or leave fixtures out')
-  problems.push(...poolerProblems(settings))
   const sections = fromSections(file, problems)
   const agents = agentSettings(sections, modelsOf(settings), env, { project, watch: isOn(settings, 'watch') }, problems)
   if (problems.length > 0) throw new ConfigError([...new Set(problems)])
@@ -169,19 +168,6 @@ const fromSections = (file: File | undefined, problems: string[]): AgentSections
     : readAgentSections(file.settings, { file: file.file, folder: path.dirname(file.file), problems })
 
 const isOn = (settings: ReadonlyMap<string, Taken>, setting: string): boolean => settings.get(setting)?.value === true
-
-function poolerProblems(settings: ReadonlyMap<string, Taken>): string[] {
-  const problems: string[] = []
-  const isPostgres = String(settings.get('database')?.value).startsWith('postgres')
-  for (const setting of ['databasePooled', 'databaseDirectUrl']) {
-    const given = settings.has(setting) && settings.get(setting)?.value !== false
-    if (given && !isPostgres)
-      problems.push(`${setting}: says how PostgreSQL is reached; add --database postgres://…, or leave ${setting} out`)
-  }
-  if (settings.has('databaseDirectUrl') && !isOn(settings, 'databasePooled'))
-    problems.push('databaseDirectUrl: is the way past a pooler; add --database-pooled, or leave databaseDirectUrl out')
-  return problems
-}
 
 function modelsOf(settings: ReadonlyMap<string, Taken>) {
   const model = (role: string) => settings.get(`models.${role}`)?.value as ModelName | undefined
@@ -308,6 +294,15 @@ function databaseOf(settings: ReadonlyMap<string, Taken>, data: string): Databas
     return { kind: 'postgres', url: value, pooled: isOn(settings, 'databasePooled'), directUrl }
   }
   return { kind: 'sqlite', file: path.resolve(taken.base, value.slice('sqlite:'.length)) }
+}
+
+/** As `openStore` takes it. */
+export function storeOf(
+  database: Database,
+): [url: string, options?: { postgres: { pooled: boolean; directUrl?: string } }] {
+  if (database.kind !== 'postgres') return [database.kind === 'memory' ? 'memory:' : `sqlite:${database.file}`]
+  const { url, pooled, directUrl } = database
+  return [url, { postgres: directUrl === undefined ? { pooled } : { pooled, directUrl } }]
 }
 
 /** Where a client finds its server; what is undefined it looks up in the data folder. */

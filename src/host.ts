@@ -9,7 +9,7 @@ import { createRecords } from './calibration/records.js'
 import { createVerdicts } from './calibration/verdicts.js'
 import { ensureLocalKey } from './client/local-key.js'
 import { announceServer } from './client/local-server.js'
-import { assertSafeBinding, type Config, ConfigError, usableProviders } from './config.js'
+import { assertSafeBinding, type Config, ConfigError, storeOf, usableProviders } from './config.js'
 import { registerFixtures } from './conformance/fixtures.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { ENGINE_VERSION } from './core/run/version.js'
@@ -41,7 +41,7 @@ import { createSecrets } from './secrets/secrets.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { lockDataFolder } from './store/data-lock.js'
-import { openStore, type StoreOptions } from './store/open-store.js'
+import { openStore } from './store/open-store.js'
 import { systemClock, systemIds, systemRandom } from './system.js'
 import { sleep } from './timing/sleep.js'
 import { createSchemaChecker } from './user-schema/schema-checker.js'
@@ -182,7 +182,7 @@ async function layGround(config: Config, parts: HostParts, opened: Opened) {
   const clock = parts.clock ?? systemClock
   const ids = parts.ids ?? systemIds
   opened.push(await lockDataFolder(config.data))
-  const database = await openStore(...databaseAt(config))
+  const database = await openStore(...storeOf(config.database))
   opened.push(() => database.close())
   const store = parts.wrapStore?.(database) ?? database
   const schemas = createSchemaChecker()
@@ -324,12 +324,6 @@ const directoryOf = ({ catalog, tools }: AgentHouse): AgentDirectory => ({
   },
   tools: async signal => (await tools.catalogue(signal)).map(describe),
 })
-
-function databaseAt({ database }: Config): [url: string, options?: StoreOptions] {
-  if (database.kind !== 'postgres') return [database.kind === 'memory' ? 'memory:' : `sqlite:${database.file}`]
-  const { url, pooled, directUrl } = database
-  return [url, { postgres: directUrl === undefined ? { pooled } : { pooled, directUrl } }]
-}
 
 const httpSettings = async (config: Config) =>
   httpConfig({

@@ -50,8 +50,16 @@ const sql = async (url: string, text: string) => {
   }
 }
 
-const EMPTY = `DO $$ BEGIN EXECUTE coalesce((SELECT 'TRUNCATE ' || string_agg(format('%I.%I', schemaname, tablename), ', ')
-  FROM pg_tables WHERE schemaname = 'pooled' AND tablename <> 'migrations'), 'SELECT'); END $$`
+const EMPTY = `DO $$
+DECLARE
+  full_one text;
+BEGIN
+  SET LOCAL session_replication_role = replica;
+  FOR full_one IN SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
+                   WHERE schemaname = 'pooled' AND tablename <> 'migrations' LOOP
+    EXECUTE 'DELETE FROM ' || full_one;
+  END LOOP;
+END $$`
 
 /** As an operator has to set it up for connections that cannot be told anything; and a search path of no use. */
 async function newDatabase(settings: readonly string[] = [], searchPath = 'elsewhere'): Promise<string> {
