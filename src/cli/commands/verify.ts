@@ -126,7 +126,8 @@ async function verifyIntegrity(cli: Cli, runIds: readonly string[], options: Opt
   const { data, database } = loadConfig({ data: options.data, database: options.database })
   // Loaded when asked for: the stores would slow down every other command.
   const { verifyDatabase } = await import('../../audit/data-folder.js')
-  const found = await verifyDatabase(storeOf(await existing(database)), data, options.all ? 'all' : runIds)
+  const [url, access] = storeOf(await existing(database))
+  const found = await verifyDatabase(url, data, options.all ? 'all' : runIds, access)
   reportIntegrity(cli.terminal, found, options)
   cli.exit(found.anomalies.length === 0 ? EXIT.ok : EXIT.failed)
 }
