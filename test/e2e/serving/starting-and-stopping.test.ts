@@ -116,18 +116,21 @@ test.each(['putWorkflow', 'registerHost', 'listWebhooks'] as const)(
   },
 )
 
-test('E62: a host that stops refuses what is new, and answers what it has let in', async () => {
-  const { host, release, isReached } = await hostHeldAt('commit')
-  await host.start()
-  const letIn = create('let-in')
-  await until('the create to be under way', isReached)
-  const stopped = host.stop()
-  await expectClosed('stopping')
-  release()
-  expect((await letIn).status).toBe(201)
-  await stopped
-  await expect(create()).rejects.toThrow('fetch failed')
-})
+test.each(['getWorkflow', 'commit'] as const)(
+  'E62: a host that stops refuses what is new, and answers what it has let in, held at %s',
+  async method => {
+    const { host, release, isReached } = await hostHeldAt(method)
+    await host.start()
+    const letIn = create('let-in')
+    await until('the create to be under way', isReached)
+    const stopped = host.stop()
+    await expectClosed('stopping')
+    release()
+    expect((await letIn).status).toBe(201)
+    await stopped
+    await expect(create()).rejects.toThrow('fetch failed')
+  },
+)
 
 test('E62: a request that was let in and lost its caller does not hold a stop up', async () => {
   const { host, release, isReached } = await hostHeldAt('commit')
