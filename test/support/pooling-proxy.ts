@@ -36,7 +36,7 @@ export class PoolingProxy {
 
   /** `url` is that of any database of the server. */
   static async start(url: string, { poolSize = 4 } = {}): Promise<PoolingProxy> {
-    const server = createServer()
+    const server = createServer({ noDelay: true })
     const proxy = new PoolingProxy(server, url, poolSize)
     server.listen(await freePort(), '127.0.0.1')
     await once(server, 'listening')
@@ -86,9 +86,10 @@ export class PoolingProxy {
       client.serve(upstream!)
       return false
     })
-    const [client] = this.#waiting
-    const open = [...this.#all].filter(({ database }) => database === client?.database).length
-    if (client && open + this.#opening < this.#poolSize) void this.#open(client.database)
+    for (const database of new Set(this.#waiting.map(client => client.database))) {
+      const open = [...this.#all].filter(upstream => upstream.database === database).length
+      if (open + this.#opening < this.#poolSize) void this.#open(database)
+    }
   }
 
   async #open(database: string): Promise<void> {
