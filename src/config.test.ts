@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { assertSafeBinding, ConfigError, isLoopback, loadClientConfig, loadConfig } from './config.js'
+import { assertSafeBinding, ConfigError, isLoopback, loadClientConfig, loadConfig, storeOf } from './config.js'
 import { SETTINGS, variableOf } from './project/settings.js'
 
 let dir: string
@@ -76,8 +76,22 @@ describe('loadConfig', () => {
 
   test('DATABASE_URL is understood, and ASSAY_DATABASE comes first', () => {
     const url = 'postgres://u:p@db/assay'
-    expect(loadConfig({}, { DATABASE_URL: url }, dir).database).toEqual({ kind: 'postgres', url })
+    expect(loadConfig({}, { DATABASE_URL: url }, dir).database).toEqual({ kind: 'postgres', url, pooled: false })
     expect(loadConfig({}, { DATABASE_URL: url, ASSAY_DATABASE: 'memory:' }, dir).database).toEqual({ kind: 'memory' })
+  })
+
+  test('says how PostgreSQL is reached, and a client whose environment lacks the URL does not mind', () => {
+    const [url, directUrl] = ['postgres://u:p@pooler/assay', 'postgresql://u:p@server/assay']
+    const env = { DATABASE_URL: url, ASSAY_DATABASE_POOLED: 'true', ASSAY_DATABASE_DIRECT_URL: directUrl }
+    const { database } = loadConfig({}, env, dir)
+    expect(database).toEqual({ kind: 'postgres', url, pooled: true, directUrl })
+    expect(storeOf(database)).toEqual([url, { postgres: { pooled: true, directUrl } }])
+    expect(storeOf(loadConfig({ database: url }, {}, dir).database)).toEqual([url, { postgres: { pooled: false } }])
+    fs.writeFileSync(path.join(dir, 'assay.config.json'), '{"databasePooled": true}')
+    expect(loadClientConfig({}, env, dir).data).toBe(path.join(dir, '.assay'))
+    expect(() => loadConfig({ databaseDirectUrl: 'mysql://u:hidden@x/y' }, {}, dir)).toThrow(
+      'databaseDirectUrl: the value (from --database-direct-url) is not allowed; use postgres://…',
+    )
   })
 
   test.each(['1', 'true', 'YES'])('ASSAY_CONFORMANCE=%s turns it on', value => {

@@ -61,7 +61,14 @@ export type Config = {
 
 export type Database =
   | { readonly kind: 'sqlite'; readonly file: string }
-  | { readonly kind: 'postgres'; readonly url: string }
+  | {
+      readonly kind: 'postgres'
+      readonly url: string
+      /** `url` leads to a pooler in transaction mode. */
+      readonly pooled: boolean
+      /** The server itself, for LISTEN and migrations. */
+      readonly directUrl: string | undefined
+    }
   | { readonly kind: 'memory' }
 
 export type LimitSettings = {
@@ -194,7 +201,7 @@ export async function usableProviders({
   return providers.flatMap(([name, { apiKey }], i) => (apiKey === undefined || keys[i] !== undefined ? [name] : []))
 }
 
-const UNQUOTED = ['apiKey', 'database', 'tokenSecrets', 'dataKey']
+const UNQUOTED = ['apiKey', 'database', 'databaseDirectUrl', 'tokenSecrets', 'dataKey']
 
 function take(setting: string, raw: Json, source: string, base: string, problems: string[]): Taken | undefined {
   const { parse, allowed } = SETTINGS[setting] as Setting
@@ -236,7 +243,7 @@ function build(
     host: get('host', '127.0.0.1'),
     port: get('port', 4100),
     data,
-    database: databaseOf(settings.get('database'), data),
+    database: databaseOf(settings, data),
     project,
     apiKey: get<string | undefined>('apiKey', undefined),
     tokenSecrets: get('tokenSecrets', '')
@@ -284,12 +291,25 @@ function build(
   })
 }
 
-function databaseOf(taken: Taken | undefined, data: string): Database {
+function databaseOf(settings: ReadonlyMap<string, Taken>, data: string): Database {
+  const taken = settings.get('database')
   if (taken === undefined) return { kind: 'sqlite', file: path.join(data, 'assay.db') }
   const value = String(taken.value)
   if (value === 'memory:') return { kind: 'memory' }
-  if (!value.startsWith('sqlite:')) return { kind: 'postgres', url: value }
+  if (!value.startsWith('sqlite:')) {
+    const directUrl = settings.get('databaseDirectUrl')?.value as string | undefined
+    return { kind: 'postgres', url: value, pooled: isOn(settings, 'databasePooled'), directUrl }
+  }
   return { kind: 'sqlite', file: path.resolve(taken.base, value.slice('sqlite:'.length)) }
+}
+
+/** As `openStore` takes it. */
+export function storeOf(
+  database: Database,
+): [url: string, options?: { postgres: { pooled: boolean; directUrl?: string } }] {
+  if (database.kind !== 'postgres') return [database.kind === 'memory' ? 'memory:' : `sqlite:${database.file}`]
+  const { url, pooled, directUrl } = database
+  return [url, { postgres: directUrl === undefined ? { pooled } : { pooled, directUrl } }]
 }
 
 /** Where a client finds its server; what is undefined it looks up in the data folder. */

@@ -9,7 +9,7 @@ import { createRecords } from './calibration/records.js'
 import { createVerdicts } from './calibration/verdicts.js'
 import { ensureLocalKey } from './client/local-key.js'
 import { announceServer } from './client/local-server.js'
-import { assertSafeBinding, type Config, ConfigError, usableProviders } from './config.js'
+import { assertSafeBinding, type Config, ConfigError, storeOf, usableProviders } from './config.js'
 import { registerFixtures } from './conformance/fixtures.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { ENGINE_VERSION } from './core/run/version.js'
@@ -30,6 +30,7 @@ import { hashKey } from './http/auth/key-cache.js'
 import { httpConfig } from './http/config.js'
 import { definitionShape } from './http/definition-shape.js'
 import type { AgentDirectory } from './http/deps.js'
+import { Serving } from './http/serving.js'
 import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
 import { createInspector } from './probes/inspector.js'
@@ -43,6 +44,7 @@ import { createStandards, type StandardsRegistry } from './standards/standards.j
 import { lockDataFolder } from './store/data-lock.js'
 import { openStore } from './store/open-store.js'
 import { systemClock, systemIds, systemRandom } from './system.js'
+import { sleep } from './timing/sleep.js'
 import { createSchemaChecker } from './user-schema/schema-checker.js'
 import { ensureDataKey } from './vault/data-key.js'
 import { createVault } from './vault/vault.js'
@@ -96,8 +98,13 @@ type Opened = (() => unknown)[]
 /** The composition root: the one place that knows every part. What it opened before it failed is closed again. */
 export async function createHost(config: Config, parts: HostParts = {}): Promise<Host> {
   const opened: Opened = []
-  const closeAll = async () => {
+  const closeEach = async () => {
     for (let close = opened.pop(); close !== undefined; close = opened.pop()) await close()
+  }
+  let closing: Promise<void> | undefined
+  const closeAll = () => {
+    closing ??= closeEach()
+    return closing
   }
   try {
     const composed = await compose(config, parts, opened)
@@ -155,14 +162,15 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
   const edge = { ...(await edgeOf(config, ground, house)), webhooks, standards, verdicts }
-  const app = createApp({ engine, ...edge, fixtures: () => fixtures })
+  const serving = new Serving()
+  const app = createApp({ engine, ...edge, serving, fixtures: () => fixtures })
   opened.push(() => app.close())
   const registerWorkflows = async () => {
     await registerProject(config, engine, standards)
     checked.loaded()
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
-  return { engine, app, webhooks, sealer, purger, registerWorkflows }
+  return { engine, app, serving, clock, webhooks, sealer, purger, registerWorkflows }
 }
 
 /**
@@ -184,7 +192,7 @@ async function layGround(config: Config, parts: HostParts, opened: Opened) {
   const clock = parts.clock ?? systemClock
   const ids = parts.ids ?? systemIds
   opened.push(await lockDataFolder(config.data))
-  const database = await openStore(databaseUrl(config))
+  const database = await openStore(...storeOf(config.database))
   opened.push(() => database.close())
   const store = parts.wrapStore?.(database) ?? database
   const schemas = createSchemaChecker()
@@ -261,7 +269,7 @@ type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  { engine, app, webhooks, sealer, purger, registerWorkflows }: Composed,
+  { engine, app, serving, clock, webhooks, sealer, purger, registerWorkflows }: Composed,
   opened: Opened,
   closeAll: () => Promise<void>,
 ): Host {
@@ -280,7 +288,10 @@ function runningHost(
     sealer.start(SEAL_MS)
     purger.start(PURGE_MS)
     await registerWorkflows()
+    serving.open()
     opened.push(await announceServer(config.data, url))
+    // First of all nobody is let in any more, and whoever was let in is answered.
+    opened.push(() => answered(serving, clock))
   }
   return {
     engine,
@@ -295,6 +306,12 @@ function runningHost(
     },
     stop: closeAll,
   }
+}
+
+async function answered(serving: Serving, clock: Clock): Promise<void> {
+  const over = new AbortController()
+  await Promise.race([serving.stop(), sleep(clock, DRAIN_MS, over.signal)])
+  over.abort()
 }
 
 const conformancePerformers = (config: Config): [string, Performer][] =>
@@ -319,11 +336,6 @@ const directoryOf = ({ catalog, tools }: AgentHouse): AgentDirectory => ({
   },
   tools: async signal => (await tools.catalogue(signal)).map(describe),
 })
-
-function databaseUrl({ database }: Config): string {
-  if (database.kind === 'postgres') return database.url
-  return database.kind === 'memory' ? 'memory:' : `sqlite:${database.file}`
-}
 
 const httpSettings = async (config: Config) =>
   httpConfig({

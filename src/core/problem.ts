@@ -54,7 +54,11 @@ export const PROBLEMS = {
   rate_limited: { status: 429, retryable: true, title: 'Too many requests for this key' },
   internal_error: { status: 500, retryable: true, title: 'A bug in the host; the correlation id is in its log' },
   capability_not_provided: { status: 501, retryable: false, title: 'This optional part of the protocol is not here' },
-  service_unavailable: { status: 503, retryable: true, title: 'At capacity, draining, or the store is unavailable' },
+  service_unavailable: {
+    status: 503,
+    retryable: true,
+    title: 'At capacity, starting, stopping, or the store is unavailable',
+  },
 } as const satisfies Record<string, { status: number; retryable: boolean; title: string }>
 
 export type ProblemCode = keyof typeof PROBLEMS

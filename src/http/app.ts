@@ -1,6 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { refuse } from '../core/problem.js'
+import type { Clock } from '../engine/ports/clock.js'
+import { sleep } from '../timing/sleep.js'
 import { recordAccess } from './access-log.js'
 import { Authenticator } from './auth/authenticator.js'
 import { KeyCache } from './auth/key-cache.js'
@@ -54,18 +56,29 @@ export function createApp(deps: AppDeps): FastifyInstance {
   app.setErrorHandler(fail)
   addJsonParser(app, edge)
   addRoutes(app, edge)
-  app.addHook('preClose', done => {
+  app.addHook('preClose', async () => {
     edge.streams.closeAll()
-    done()
+    if (edge.serving !== undefined) await lastAnswers(app, clock)
   })
   if (config.accessLog) recordAccess(app, log, clock, boot)
   return app
+}
+
+/** The port is given up first; requests that are there already are still answered, if that takes no longer than this. */
+const LAST_ANSWERS_MS = 1_000
+
+function lastAnswers(app: FastifyInstance, clock: Clock): Promise<void> {
+  const over = new AbortController()
+  app.server.close(() => over.abort())
+  return sleep(clock, LAST_ANSWERS_MS, over.signal)
 }
 
 function newServer({ config }: Edge): FastifyInstance {
   return fastify({
     logger: false,
     forceCloseConnections: true,
+    // Until the last connection is cut, requests are answered in the one form there is.
+    return503OnClosing: false,
     exposeHeadRoutes: false,
     bodyLimit: config.limits.maxRequestBodyBytes,
     requestTimeout: config.timeouts.requestMs,
@@ -122,6 +135,9 @@ function addRoutes(app: FastifyInstance, edge: Edge): void {
       url: routerPath(route.path),
       exposeHeadRoute: route.access === 'public',
       onRequest(request, reply, done) {
+        const closed = route.unlimited === true ? undefined : edge.serving?.refusal(edge.config)
+        if (closed !== undefined) return void send(request, reply, problem(closed, { connection: 'close' }))
+        if (route.method !== 'GET') noteUnderWay(edge, reply)
         const verdict = authenticator.admit(route, request)
         if (verdict === undefined) done()
         else if (!(verdict instanceof Promise)) send(request, reply, verdict)
@@ -132,4 +148,11 @@ function addRoutes(app: FastifyInstance, edge: Edge): void {
   }
   const stray = strayAnswer(table)
   app.setNotFoundHandler((request, reply) => send(request, reply, stray(request.method, request.url)))
+}
+
+/** Until it is answered, or its connection is gone. Reads are not waited for: some last as long as there is nothing new. */
+function noteUnderWay({ serving }: Edge, reply: FastifyReply): void {
+  if (serving === undefined) return
+  serving.began()
+  reply.raw.once('close', () => serving.ended())
 }

@@ -9,6 +9,7 @@ import type { KeyCache } from './auth/key-cache.js'
 import type { HttpConfig } from './config.js'
 import type { Idempotency, KeptReceipts } from './idempotency.js'
 import type { Route } from './route.js'
+import type { Serving } from './serving.js'
 import type { StreamRegistry } from './streaming/stream-registry.js'
 
 /** What the composition root hands to the HTTP edge. There is no store here: keys and receipts are small ports. */
@@ -27,6 +28,8 @@ export type AppDeps = {
   readonly ids: Ids
   readonly config: HttpConfig
   readonly log: Log
+  /** Closed while the host starts or stops; without it, requests are always taken. */
+  readonly serving?: Serving
   /** Conformance workflows that are registered by now; advertised in conformance mode only. */
   readonly fixtures?: () => readonly string[]
   /** Further rows of the route table, such as the conformance seams. */

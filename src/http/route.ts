@@ -24,7 +24,7 @@ export type Route = {
   readonly access: 'public' | 'token' | 'authenticated' | Scope
   /** A second scope the key must have. */
   readonly alsoNeeds?: Scope
-  /** Not counted against the rate limit: health probes. */
+  /** Neither counted against the rate limit nor refused while the host starts or stops: probes. */
   readonly unlimited?: true
   readonly query?: TObject
   /** The handler checks the query itself, because something else must be refused first. */

@@ -104,12 +104,23 @@ const database: Kind = {
   parse: raw => (typeof raw === 'string' && /^(sqlite:.+|postgres(ql)?:\/\/.+|memory:)$/.test(raw) ? raw : undefined),
 }
 
+const postgresUrl: Kind = text('postgres://…', /^postgres(ql)?:\/\/.+$/)
+
 /** Every setting there is. `docs/reference/configuration.md` lists the same ones, and a test compares the two. */
 export const SETTINGS: { readonly [setting: string]: Setting } = {
   host: { about: 'address to listen on', ...text('a host name or IP address', /^[A-Za-z0-9.:_-]{1,255}$/) },
   port: { about: 'port to listen on; 0 takes any free one', ...integer(0, 65_535) },
   data: { about: 'folder that holds everything the host keeps', ...text('a folder path', /^[^\0]{1,4096}$/) },
   database: { about: 'where runs are stored', ...database, env: ['ASSAY_DATABASE', 'DATABASE_URL'] },
+  databasePooled: {
+    about: 'the database is behind a pooler in transaction mode, such as PgBouncer',
+    ...flag,
+  },
+  databaseDirectUrl: {
+    about:
+      'the server behind the pooler, for LISTEN and migrations; without it news of other hosts is looked for once a second',
+    ...postgresUrl,
+  },
   project: {
     about: 'folder whose workflows/ are loaded and whose assay.config file is read',
     ...text('a folder path', /^[^\0]{1,4096}$/),

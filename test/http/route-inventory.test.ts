@@ -12,6 +12,8 @@ const MATRIX: { readonly [operation: string]: string } = {
   discover: 'public',
   describe: 'public',
   health: 'public',
+  ready: 'public',
+  live: 'public',
   listWorkflows: 'manifest:read',
   getWorkflow: 'manifest:read',
   registerWorkflow: 'workflows:write',

@@ -16,6 +16,7 @@ export class TcpProxy {
   #hold: { text: string } | undefined
   #held: { data: Buffer; upstream: Socket } | undefined
   #frozen = false
+  #rewrite: { text: string; other: string } | undefined
   faults = 0
 
   private constructor(server: Server, upstreamPort: number) {
@@ -39,6 +40,12 @@ export class TcpProxy {
   /** The upstream does the work of the next `times` requests with this text, but the replies are lost. */
   swallowReplies(text: string, times: number): void {
     this.#swallow = { text, times }
+  }
+
+  /** From now on requests say `other` where they say `text`, as if the server understood them otherwise. */
+  rewriteRequests(text: string, other: string): void {
+    if (text.length !== other.length) throw new Error('messages name their length, so it must stay the same')
+    this.#rewrite = { text, other }
   }
 
   /** Cuts the client off at its next request with this text, and keeps the request until `release`. */
@@ -91,7 +98,7 @@ export class TcpProxy {
         this.#swallow.times -= 1
         swallowing = true
       }
-      upstream.write(data)
+      upstream.write(this.#rewritten(data))
     })
     upstream.on('data', data => {
       if (this.#frozen) return
@@ -104,6 +111,14 @@ export class TcpProxy {
       socket.on('error', () => this.#part(pair))
       socket.on('close', () => this.#part(pair))
     }
+  }
+
+  #rewritten(data: Buffer): Buffer {
+    const at = this.#rewrite ? data.indexOf(this.#rewrite.text) : -1
+    if (!this.#rewrite || at < 0) return data
+    this.faults += 1
+    data.write(this.#rewrite.other, at)
+    return data
   }
 
   #keep(pair: Pair, data: Buffer): void {

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import pc from 'picocolors'
 import type { Integrity } from '../../audit/verify.js'
 import type { AssayClient } from '../../client/assay-client.js'
-import { type Database, loadConfig } from '../../config.js'
+import { type Database, loadConfig, storeOf } from '../../config.js'
 import { checkLog } from '../../log-check/check-log.js'
 import type { CheckedRun, CheckInput, Finding } from '../../log-check/checked.js'
 import { fromWire } from '../../log-check/read-log.js'
@@ -126,14 +126,15 @@ async function verifyIntegrity(cli: Cli, runIds: readonly string[], options: Opt
   const { data, database } = loadConfig({ data: options.data, database: options.database })
   // Loaded when asked for: the stores would slow down every other command.
   const { verifyDatabase } = await import('../../audit/data-folder.js')
-  const found = await verifyDatabase(await existing(database), data, options.all ? 'all' : runIds)
+  const [url, access] = storeOf(await existing(database))
+  const found = await verifyDatabase(url, data, options.all ? 'all' : runIds, access)
   reportIntegrity(cli.terminal, found, options)
   cli.exit(found.anomalies.length === 0 ? EXIT.ok : EXIT.failed)
 }
 
-/** Where the database is. One that does not exist is not made. */
-async function existing(database: Database): Promise<string> {
-  if (database.kind === 'postgres') return database.url
+/** One that does not exist is not made. */
+async function existing(database: Database): Promise<Database> {
+  if (database.kind === 'postgres') return database
   if (database.kind === 'memory')
     throw new UsageError('a database in memory is gone with its server; nothing to verify')
   try {
@@ -141,7 +142,7 @@ async function existing(database: Database): Promise<string> {
   } catch (error) {
     throw new UsageError(`${database.file}: ${(error as Error).message}; choose another with --data or --database`)
   }
-  return `sqlite:${database.file}`
+  return database
 }
 
 function reportIntegrity(terminal: Terminal, found: Integrity, options: Options): void {

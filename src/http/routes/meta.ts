@@ -12,6 +12,8 @@ export const metaRoutes = (edge: Edge, table: () => readonly Route[]): Route[] =
   discovery(edge),
   openApi(edge, table),
   health(edge),
+  ready(edge),
+  live(),
 ]
 
 const Any = Type.Record(Type.String(), Type.Unknown())
@@ -61,24 +63,52 @@ const openApi = (edge: Edge, table: () => readonly Route[]): Route => {
   })
 }
 
-const health = (edge: Edge): Route => {
-  const well = json(200, { status: 'ok', version: edge.config.version }, { 'cache-control': 'no-store' })
-  return route({
+/** Why the host takes no work now; undefined when it does. */
+function troubleOf(edge: Edge): HttpAnswer | undefined {
+  const { ok, reasons } = edge.engine.health()
+  const closed = edge.serving?.reason
+  if (ok && closed === undefined) return undefined
+  const refusal = unavailableAnswer(edge.config, 'The host is not taking work now.')
+  const all = [...new Set([...(closed === undefined ? [] : [closed]), ...reasons])]
+  return problem({ ...refusal, details: { ...refusal.details, reasons: all } }, NO_STORE)
+}
+
+const NO_STORE = { 'cache-control': 'no-store' }
+
+const probe = (
+  path: string,
+  operation: string,
+  summary: string,
+  handle: () => HttpAnswer,
+  refusals: Route['refusals'] = ['service_unavailable'],
+): Route =>
+  route({
     method: 'GET',
-    path: '/healthz',
-    operation: 'health',
-    summary: 'Whether the host takes work',
+    path,
+    operation,
+    summary,
     access: 'public',
     unlimited: true,
     responses: { 200: { description: 'It does', schema: Any } },
-    refusals: ['service_unavailable'],
-    handle() {
-      const { ok, reasons } = edge.engine.health()
-      if (ok) return well
-      const refusal = unavailableAnswer(edge.config, 'The host is not taking work now.')
-      return problem({ ...refusal, details: { ...refusal.details, reasons } }, { 'cache-control': 'no-store' })
-    },
+    refusals,
+    handle,
   })
+
+const health = (edge: Edge): Route => {
+  const well = json(200, { status: 'ok', version: edge.config.version }, NO_STORE)
+  return probe('/healthz', 'health', 'Whether the host takes work', () => troubleOf(edge) ?? well)
+}
+
+const ready = (edge: Edge): Route => {
+  const is = json(200, { status: 'ready' }, NO_STORE)
+  const summary = 'Whether the host takes work: everything is loaded, and it is not stopping'
+  return probe('/ready', 'ready', summary, () => troubleOf(edge) ?? is)
+}
+
+/** Green from the first moment to the last: a host that starts, drains or has lost its database is not to be killed for it. */
+const live = (): Route => {
+  const is = json(200, { status: 'live' }, NO_STORE)
+  return probe('/live', 'live', 'Whether the process answers at all', () => is, [])
 }
 
 function serve({ body, etag }: StaticDocument, { request }: Call<undefined, undefined>): HttpAnswer {

@@ -16,7 +16,7 @@ type Reply = { readonly answers: readonly (CommitResult | null)[]; readonly peer
 
 const COMMIT_BATCH = {
   name: 'assay-commit',
-  text: 'SELECT commit_batch($1::jsonb, $2::text[], $3::text[], $4::text[], $5, $6, $7, $8::text[]) AS reply',
+  text: 'SELECT assay.commit_batch($1::jsonb, $2::text[], $3::text[], $4::text[], $5, $6, $7, $8::text[]) AS reply',
 }
 
 const MAX_BATCH = 128

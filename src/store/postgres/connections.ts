@@ -6,6 +6,10 @@ import { troubleOf } from './trouble.js'
 
 export type Settings = {
   readonly url: string
+  /** The server itself, for LISTEN and migrations, where `url` leads to a pooler. */
+  readonly directUrl: string | undefined
+  /** `url` leads to a pooler that hands its connections on after each transaction, so none is ours for longer. */
+  readonly pooled: boolean
   readonly schema: string
   readonly poolSize: number
   /** Longest time a connection may take to come about, and one statement on the server (the client waits 1 s more). */
@@ -14,7 +18,7 @@ export type Settings = {
   readonly patienceMs: number
 }
 
-/** With a name it is prepared, once per connection. */
+/** With a name it is prepared, once per connection. `assay.` in the text stands for the schema in use. */
 export type Statement = { readonly name?: string; readonly text: string }
 export type Row = { readonly [column: string]: unknown }
 
@@ -24,19 +28,28 @@ const types: pg.CustomTypesConfig = {
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
-export const clientConfig = ({ url, schema, statementTimeoutMs }: Settings): pg.ClientConfig => ({
+/** Nothing in it that a pooler would refuse as an unknown start-up parameter, nor `options`, which some drop. */
+export const clientConfig = ({ url, statementTimeoutMs }: Settings): pg.ClientConfig => ({
   connectionString: url,
   application_name: 'assay',
-  options: `-c search_path=${schema} -c synchronous_commit=on -c default_transaction_isolation=read\\ committed`,
   connectionTimeoutMillis: statementTimeoutMs,
-  statement_timeout: statementTimeoutMs,
-  lock_timeout: Math.ceil(statementTimeoutMs / 2),
-  idle_in_transaction_session_timeout: statementTimeoutMs,
   query_timeout: statementTimeoutMs + 1_000,
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
   types,
 })
+
+/** The same for a connection that is ours for as long as it lasts; undefined where there is none to be had. */
+export const directConfig = (settings: Settings): pg.ClientConfig | undefined => {
+  const url = settings.directUrl ?? (settings.pooled ? undefined : settings.url)
+  return url === undefined ? undefined : clientConfig({ ...settings, url })
+}
+
+/** What a connection of our own is told first. A pooler's would keep it for whoever has it next. */
+export const sessionSettings = ({ statementTimeoutMs }: Settings): string =>
+  `SET search_path = pg_catalog; SET synchronous_commit = on; SET default_transaction_isolation = 'read committed';
+   SET statement_timeout = ${statementTimeoutMs}; SET lock_timeout = ${Math.ceil(statementTimeoutMs / 2)};
+   SET idle_in_transaction_session_timeout = ${statementTimeoutMs}`
 
 /** The statement itself was refused; nothing of it was written. */
 export class StatementFault extends Error {}
@@ -48,6 +61,7 @@ export class StatementFault extends Error {}
 export class Connections {
   readonly #settings: Settings
   readonly #ending = new Set<Promise<void>>()
+  readonly #sent = new Map<Statement, Statement>()
   #pool: pg.Pool
   #closed = false
 
@@ -88,7 +102,7 @@ export class Connections {
       throw unknown ? error : unavailable(error)
     })
     try {
-      const { rows } = await client.query<R>({ ...statement, values: values as unknown[] })
+      const { rows } = await client.query<R>({ ...this.#asSent(statement), values: values as unknown[] })
       client.release()
       return rows
     } catch (error) {
@@ -97,6 +111,17 @@ export class Connections {
       if (broken) this.#renew(pool)
       throw error
     }
+  }
+
+  /** In the schema in use; without a name where the connection that knows it would be another's next. */
+  #asSent(statement: Statement): Statement {
+    const known = this.#sent.get(statement)
+    if (known) return known
+    const { schema, pooled } = this.#settings
+    const text = inSchema(statement.text, schema)
+    const sent = pooled || statement.name === undefined ? { text } : { name: statement.name, text }
+    this.#sent.set(statement, sent)
+    return sent
   }
 
   /** One connection broke: its idle neighbours may be as dead without knowing it, and each would cost a timeout. */
@@ -115,7 +140,13 @@ export class Connections {
   }
 
   #open(): pg.Pool {
-    const pool = new pg.Pool({ ...clientConfig(this.#settings), max: this.#settings.poolSize })
+    const { pooled, poolSize } = this.#settings
+    const session = sessionSettings(this.#settings)
+    const pool = new pg.Pool({
+      ...clientConfig(this.#settings),
+      max: poolSize,
+      ...(pooled ? {} : { onConnect: client => client.query(session) }),
+    })
     // The statement that uses a lost connection, or needs a new one, will say what is wrong; but an error that nobody
     // listens for would end the process.
     const known = (): void => undefined
@@ -124,6 +155,8 @@ export class Connections {
     return pool
   }
 }
+
+export const inSchema = (text: string, schema: string): string => text.replace(/\bassay\.(?=[a-z_])/g, `${schema}.`)
 
 const unavailable = (error: unknown): StoreUnavailable =>
   new StoreUnavailable('PostgreSQL cannot be reached or cannot write now', { cause: error })

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Commit } from '../../engine/ports/event-log.js'
-import { clientConfig, type Settings } from './connections.js'
+import { directConfig, type Settings } from './connections.js'
 
 type Listener = (runId: string) => void
 
@@ -13,9 +13,11 @@ const CHECK_MS = 20_000
  * Hints over LISTEN/NOTIFY, on one connection of their own that reconnects by itself. They are sent after the commit,
  * not in it: a NOTIFY makes the transactions that carry one commit one after another, fsync included, and a hint may
  * get lost anyway. Those that wait while one is being sent share the next.
+ *
+ * Behind a pooler, and without a way past it, none are sent or heard: whoever waits for something looks again by itself.
  */
 export class Hints {
-  readonly #settings: Settings
+  readonly #config: pg.ClientConfig | undefined
   readonly #channel: string
   readonly #listeners = new Set<Listener>()
   readonly #unsent = new Set<string>()
@@ -27,7 +29,7 @@ export class Hints {
   #pause = 50
 
   constructor(settings: Settings) {
-    this.#settings = settings
+    this.#config = directConfig(settings)
     this.#channel = `${settings.schema}_hint`
     void this.#connect()
   }
@@ -38,6 +40,7 @@ export class Hints {
   }
 
   committed(commits: readonly Commit[]): void {
+    if (this.#config === undefined) return
     for (const { streams, wakes } of commits) {
       for (const { runId } of streams) this.#unsent.add(runId)
       for (const runId of wakes) this.#unsent.add(runId)
@@ -56,7 +59,8 @@ export class Hints {
   }
 
   async #connect(): Promise<void> {
-    const client = new pg.Client(clientConfig(this.#settings))
+    if (this.#config === undefined) return
+    const client = new pg.Client(this.#config)
     client.on('notification', ({ payload, processId }) => {
       if (processId === (client as unknown as { processID: number }).processID) return
       for (const runId of (payload ?? '').split('\n')) for (const listener of this.#listeners) listener(runId)

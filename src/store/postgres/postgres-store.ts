@@ -20,12 +20,17 @@ import { CommitBatches } from './commit-batches.js'
 import { Connections, type Row, type Settings, type Statement } from './connections.js'
 import { Hints } from './hints.js'
 import { migrate } from './migrate.js'
+import { probeConnections, probeTables, withSessions } from './probe.js'
 import { LIST_RUNS, SQL } from './statements.js'
 import { receiptValues, tryValues } from './values.js'
 
 export type PostgresStoreOptions = {
   /** Holds all of Assay's tables; created if absent. Default `assay`. */
   readonly schema?: string
+  /** `url` leads to a pooler in transaction mode, such as PgBouncer. Default false. */
+  readonly pooled?: boolean
+  /** The server itself, for LISTEN and migrations, where `url` leads to a pooler. */
+  readonly directUrl?: string
   /** Connections at most, without the one for hints. Default 10. */
   readonly poolSize?: number
   /** Commit calls under way at once; more may pay off when the database is far away. Default 2. */
@@ -38,18 +43,27 @@ export type PostgresStoreOptions = {
 
 const PURGE_STEP = 2000
 
-/** Connects, creating or migrating the schema first. Rejects when it is newer than this program. */
+/**
+ * Connects, creating or migrating the schema first. Rejects when it is newer than this program, and when the database,
+ * or the way to it, is not what it must be.
+ */
 export async function openPostgresStore(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
   const schema = options.schema ?? 'assay'
   if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) throw new Error(`"${schema}" cannot be the name of a schema`)
   const settings: Settings = {
     url,
+    directUrl: options.directUrl,
+    pooled: options.pooled ?? false,
     schema,
     poolSize: options.poolSize ?? 10,
     statementTimeoutMs: options.statementTimeoutMs ?? 5_000,
     patienceMs: options.patienceMs ?? 5_000,
   }
-  await migrate(settings)
+  await withSessions(settings, async sessions => {
+    await probeConnections(settings, sessions)
+    await migrate(settings)
+    await probeTables(settings, sessions)
+  })
   return new PostgresStore(settings, options.commitCalls ?? 2)
 }
 
