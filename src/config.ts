@@ -7,10 +7,12 @@ import type { ModelName } from './core/invocation/brief.js'
 import { isObject, type Json, type JsonObject, own } from './core/json.js'
 import { LOWEST_FLOOR } from './core/supervisor/decision.js'
 import { sha256 } from './digest.js'
+import type { QuotasOf } from './engine/ports/quotas.js'
 import { agentSettings, type Environment } from './project/agent-defaults.js'
 import { type AgentSections, readAgentSections } from './project/agent-settings.js'
 import { isProjectFolder, readConfigFile } from './project/config-file.js'
 import { DocumentError } from './project/document.js'
+import { quotasWithin } from './project/quotas.js'
 import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, unknownSettings, variableOf } from './project/settings.js'
 
 /**
@@ -39,6 +41,8 @@ export type Config = {
   /** How long other hosts wait before they take over the runs of a silent one. */
   readonly leaseMs: number
   readonly limits: LimitSettings
+  /** What each tenant may have of it; every tenant has all of them. */
+  readonly quotas: QuotasOf
   readonly orchestrator: OrchestratorSettings
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
@@ -230,6 +234,7 @@ function build(
   const get = <T>(setting: string, otherwise: T): T => (settings.get(setting)?.value as T | undefined) ?? otherwise
   const folder = (taken: Taken | undefined) => taken && path.resolve(taken.base, String(taken.value))
   const data = folder(settings.get('data')) ?? path.resolve(cwd, '.assay')
+  const limits = limitsFrom(get)
   return Object.freeze({
     host: get('host', '127.0.0.1'),
     port: get('port', 4100),
@@ -245,17 +250,8 @@ function build(
     // Only one live host holds a data folder, so machine and folder name it, and name it again after a restart.
     hostName: get('hostName', `${os.hostname()}-${sha256(data).slice(0, 8)}`),
     leaseMs: get('leaseMs', 10_000),
-    limits: Object.freeze({
-      maxNodeExecutions: get('limits.maxNodeExecutions', 100_000),
-      maxRunDurationMs: get('limits.maxRunDurationMs', 31 * 24 * 60 * 60 * 1000),
-      maxLoopIterations: get('limits.maxLoopIterations', 10_000),
-      maxRequestBodyBytes: get('limits.maxRequestBodyBytes', 1024 * 1024),
-      maxConcurrentEffects: get('limits.maxConcurrentEffects', 64),
-      maxDepth: get('limits.maxDepth', 16),
-      maxPoisonAttempts: get('limits.maxPoisonAttempts', 5),
-      maxActiveRuns: get('limits.maxActiveRuns', 100_000),
-      maxInflightRequests: get('limits.maxInflightRequests', 2_000),
-    }),
+    limits,
+    quotas: quotasWithin(limits, name => settings.get(`quotas.${name}`)?.value),
     orchestrator: Object.freeze({
       confidenceFloor: get('orchestrator.confidenceFloor', LOWEST_FLOOR),
       confidenceInterruptKind: get('orchestrator.confidenceInterruptKind', 'approval'),
@@ -276,6 +272,19 @@ function build(
     log: Object.freeze({ level: get<LogLevel>('log.level', 'info'), access: get('log.access', false) }),
   })
 }
+
+const limitsFrom = (get: <T>(setting: string, otherwise: T) => T): LimitSettings =>
+  Object.freeze({
+    maxNodeExecutions: get('limits.maxNodeExecutions', 100_000),
+    maxRunDurationMs: get('limits.maxRunDurationMs', 31 * 24 * 60 * 60 * 1000),
+    maxLoopIterations: get('limits.maxLoopIterations', 10_000),
+    maxRequestBodyBytes: get('limits.maxRequestBodyBytes', 1024 * 1024),
+    maxConcurrentEffects: get('limits.maxConcurrentEffects', 64),
+    maxDepth: get('limits.maxDepth', 16),
+    maxPoisonAttempts: get('limits.maxPoisonAttempts', 5),
+    maxActiveRuns: get('limits.maxActiveRuns', 100_000),
+    maxInflightRequests: get('limits.maxInflightRequests', 2_000),
+  })
 
 function databaseOf(taken: Taken | undefined, data: string): Database {
   if (taken === undefined) return { kind: 'sqlite', file: path.join(data, 'assay.db') }

@@ -321,6 +321,7 @@ const httpSettings = async (config: Config) =>
     production: false,
     accessLog: config.log.access,
     limits: config.limits,
+    quotas: config.quotas,
     orchestrator: config.orchestrator,
     rateLimit: { key: config.rateLimit },
     durableWebhooks: config.webhooks.durable,

@@ -128,7 +128,7 @@ const newEngine = (
   clock: Clock,
   log: Log,
   schemas: SchemaChecker,
-  { orchestrator }: HttpConfig,
+  { orchestrator, quotas }: HttpConfig,
   { hostName = 'test', performers, agents = agentsDouble() }: HostOptions,
 ): Engine =>
   new Engine(
@@ -165,6 +165,7 @@ const newEngine = (
       maxPoisonAttempts: 3,
       maxActiveRuns: 1_000_000,
       cachedRuns: 1000,
+      quotas,
       reuseAnswers: false,
     },
   )

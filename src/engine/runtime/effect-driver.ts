@@ -1,6 +1,6 @@
 import { type Effect, nextTimer, pending } from '../../core/run/effects.js'
 import { CHILD_RECHECK_MS } from '../../core/run/wake-time.js'
-import { createSemaphore, type Semaphore } from '../../timing/semaphore.js'
+import { FairQueue } from '../../timing/fair-queue.js'
 import { callModel } from '../effects/call-model.js'
 import { callProvider } from '../effects/call-provider.js'
 import { callTool } from '../effects/call-tool.js'
@@ -12,6 +12,7 @@ import { prepareAgent } from '../effects/prepare-agent.js'
 import { replay } from '../effects/replay.js'
 import { performStartChild } from '../effects/start-child.js'
 import { watchChild } from '../effects/watch-child.js'
+import type { QuotasOf } from '../ports/quotas.js'
 import type { DueRun } from '../ports/run-index.js'
 import type { LoadedRun, RunSlot } from './run-cache.js'
 import type { Written } from './run-writer.js'
@@ -23,6 +24,7 @@ export type DriverOptions = {
   readonly maxConcurrentEffects: number
   readonly maxPoisonAttempts: number
   readonly sweepMs: number
+  readonly quotas: QuotasOf
   /** Whether this host may start new work now. */
   readonly mayWork: () => boolean
 }
@@ -33,7 +35,8 @@ export type DriverOptions = {
  */
 export class Driver {
   readonly #due: DueTimes
-  readonly #atATime: Semaphore
+  /** Effects of all tenants wait here for a place (Q7, Q8). */
+  readonly #places: FairQueue
   /** Runs that were looked at and had nothing to do, and until when. */
   readonly #resting = new Map<string, number>()
   #stopped = false
@@ -42,7 +45,10 @@ export class Driver {
     private readonly context: EffectContext,
     private readonly options: DriverOptions,
   ) {
-    this.#atATime = createSemaphore(options.maxConcurrentEffects)
+    this.#places = new FairQueue(options.maxConcurrentEffects, tenant => {
+      const { weight, effectsAtOnce } = options.quotas(tenant)
+      return { weight, atOnce: effectsAtOnce }
+    })
     this.#due = new DueTimes(context.clock, runId => this.#spawn(this.#timeCame(runId), runId))
   }
 
@@ -114,6 +120,11 @@ export class Driver {
     this.#resting.set(runId, Math.min(this.context.clock.now() + CHILD_RECHECK_MS, nextTimer(rules, state)))
   }
 
+  /** How many effects are under way, and how many wait for their turn. */
+  get load(): FairQueue['load'] {
+    return this.#places.load
+  }
+
   /** No new effects; those under way are stopped and will be owed again to whoever holds the run next. */
   stop(): void {
     this.#stopped = true
@@ -130,14 +141,20 @@ export class Driver {
       if (slot.inFlight.has(key)) continue
       const abort = new AbortController()
       slot.inFlight.set(key, abort)
-      this.#spawn(this.#perform(slot, key, effect, abort), slot.runId)
+      this.#spawn(this.#perform(loaded.tenant, slot, key, effect, abort), slot.runId)
     }
   }
 
-  async #perform(slot: RunSlot, key: string, effect: Effect, abort: AbortController): Promise<void> {
+  async #perform(
+    tenant: string,
+    slot: RunSlot,
+    key: string,
+    effect: Effect,
+    abort: AbortController,
+  ): Promise<void> {
     const looks = slot.looks
     try {
-      const report = await this.#atATime(async () => {
+      const report = await this.#places.run(tenant, async () => {
         if (abort.signal.aborted || this.#stopped || !slot.loaded) return undefined
         return performEffect(this.context, slot.loaded, effect, abort.signal)
       })

@@ -23,6 +23,7 @@ import type { Clock, Ids } from '../ports/clock.js'
 import type { StoredEvent } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
 import type { Performer } from '../ports/performer.js'
+import type { QuotasOf } from '../ports/quotas.js'
 import type { ChildRow, RunQuery, RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
@@ -70,6 +71,8 @@ export type EngineOptions = {
   readonly maxConcurrentEffects: number
   readonly maxPoisonAttempts: number
   readonly maxActiveRuns: number
+  /** What each tenant may have of it all. */
+  readonly quotas: QuotasOf
   readonly cachedRuns: number
   /** Answer a model request that the tenant has made before with the answer of then. */
   readonly reuseAnswers: boolean
