@@ -238,10 +238,11 @@ describe('quotas', () => {
 
   test('are set for all tenants, and for single ones', () => {
     const tenants = '{"acme":{"streams":5,"weight":3}}'
-    const { quotas } = loadConfig({}, { ASSAY_QUOTAS_STREAMS: '7', ASSAY_QUOTAS_TENANTS: tenants }, '/nowhere')
+    const { quotas, weights } = loadConfig({}, { ASSAY_QUOTAS_STREAMS: '7', ASSAY_QUOTAS_TENANTS: tenants }, '/nowhere')
     expect([quotas('acme').streams, quotas('acme').weight]).toEqual([5, 3])
     expect([quotas('beta').streams, quotas('beta').weight]).toEqual([7, 1])
     expect(quotas('__proto__').streams).toBe(7)
+    expect(weights).toEqual({ others: 1, of: { acme: 3 } })
   })
 
   test.each(['[]', 'no', '{"acme":5}', '{"acme":{"streems":5}}', '{"acme":{"streams":0}}', '{"a b":{"streams":1}}'])(

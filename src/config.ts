@@ -7,12 +7,12 @@ import type { ModelName } from './core/invocation/brief.js'
 import { isObject, type Json, type JsonObject, own } from './core/json.js'
 import { LOWEST_FLOOR } from './core/supervisor/decision.js'
 import { sha256 } from './digest.js'
-import type { QuotasOf } from './engine/ports/quotas.js'
+import type { QuotasOf, Weights } from './engine/ports/quotas.js'
 import { agentSettings, type Environment } from './project/agent-defaults.js'
 import { type AgentSections, readAgentSections } from './project/agent-settings.js'
 import { isProjectFolder, readConfigFile } from './project/config-file.js'
 import { DocumentError } from './project/document.js'
-import { quotasWithin } from './project/quotas.js'
+import { quotasWithin, weightsWithin } from './project/quotas.js'
 import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, unknownSettings, variableOf } from './project/settings.js'
 
 /**
@@ -43,6 +43,7 @@ export type Config = {
   readonly limits: LimitSettings
   /** What each tenant may have of it; every tenant has all of them. */
   readonly quotas: QuotasOf
+  readonly weights: Weights
   readonly orchestrator: OrchestratorSettings
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
@@ -235,6 +236,7 @@ function build(
   const folder = (taken: Taken | undefined) => taken && path.resolve(taken.base, String(taken.value))
   const data = folder(settings.get('data')) ?? path.resolve(cwd, '.assay')
   const limits = limitsFrom(get)
+  const quota = (name: string) => settings.get(`quotas.${name}`)?.value
   return Object.freeze({
     host: get('host', '127.0.0.1'),
     port: get('port', 4100),
@@ -251,7 +253,8 @@ function build(
     hostName: get('hostName', `${os.hostname()}-${sha256(data).slice(0, 8)}`),
     leaseMs: get('leaseMs', 10_000),
     limits,
-    quotas: quotasWithin(limits, name => settings.get(`quotas.${name}`)?.value),
+    quotas: quotasWithin(limits, quota),
+    weights: weightsWithin(quota),
     orchestrator: Object.freeze({
       confidenceFloor: get('orchestrator.confidenceFloor', LOWEST_FLOOR),
       confidenceInterruptKind: get('orchestrator.confidenceInterruptKind', 'approval'),

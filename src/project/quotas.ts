@@ -1,5 +1,5 @@
 import { own } from '../core/json.js'
-import type { QuotasOf, TenantQuotas } from '../engine/ports/quotas.js'
+import type { QuotasOf, TenantQuotas, Weights } from '../engine/ports/quotas.js'
 
 /** What all tenants share on one host. */
 export type Ceilings = {
@@ -33,7 +33,16 @@ export function quotasWithin(ceilings: Ceilings, given: (name: string) => unknow
     effectsAtOnce: get('effectsAtOnce', most(maxConcurrentEffects)),
     weight: get('weight', 1),
   })
-  const tenants = (given('tenants') ?? {}) as { readonly [tenant: string]: Partial<TenantQuotas> }
+  const tenants = singled(given)
   const known = new Map(Object.keys(tenants).map(name => [name, { ...everyone, ...own(tenants, name) }]))
   return tenant => known.get(tenant) ?? everyone
 }
+
+/** The weights alone, as the store is told them. */
+export function weightsWithin(given: (name: string) => unknown): Weights {
+  const of = Object.entries(singled(given)).flatMap(([tenant, { weight }]) => (weight ? [[tenant, weight]] : []))
+  return Object.freeze({ others: (given('weight') as number | undefined) ?? 1, of: Object.fromEntries(of) })
+}
+
+const singled = (given: (name: string) => unknown) =>
+  (given('tenants') ?? {}) as { readonly [tenant: string]: Partial<TenantQuotas> }

@@ -4,7 +4,7 @@ import type { Agents } from '../engine/ports/agents.js'
 import type { Announcer } from '../engine/ports/announcer.js'
 import type { Ids } from '../engine/ports/clock.js'
 import type { Performer } from '../engine/ports/performer.js'
-import { noQuotas } from '../engine/ports/quotas.js'
+import { EQUAL_WEIGHTS, noQuotas } from '../engine/ports/quotas.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Store } from '../engine/ports/store.js'
 import type { Inspector, Records, Standards } from '../engine/ports/verification.js'
@@ -106,6 +106,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         maxPoisonAttempts: 3,
         maxActiveRuns: 1_000,
         quotas: noQuotas,
+        weights: EQUAL_WEIGHTS,
         cachedRuns: 100,
         reuseAnswers: false,
         ...options,

@@ -9,6 +9,7 @@ import type { Clock } from '../../src/engine/ports/clock.js'
 import type { ApiKey } from '../../src/engine/ports/keys.js'
 import type { Log } from '../../src/engine/ports/log.js'
 import type { Performer } from '../../src/engine/ports/performer.js'
+import { EQUAL_WEIGHTS } from '../../src/engine/ports/quotas.js'
 import type { SchemaChecker } from '../../src/engine/ports/schema-checker.js'
 import { readVerdictIn } from '../../src/engine/queries/verdicts.js'
 import { Engine } from '../../src/engine/runtime/engine.js'
@@ -166,6 +167,7 @@ const newEngine = (
       maxActiveRuns: 1_000_000,
       cachedRuns: 1000,
       quotas,
+      weights: EQUAL_WEIGHTS,
       reuseAnswers: false,
     },
   )

@@ -35,6 +35,11 @@ export type StoredQuotas = Pick<TenantQuotas, 'activeRuns' | 'childrenPerRoot' |
 
 export type QuotasOf = (tenant: string) => TenantQuotas
 
+/** Weights as the store is told them: those of single tenants, and that of all others. */
+export type Weights = { readonly others: number; readonly of: { readonly [tenant: string]: number } }
+
+export const EQUAL_WEIGHTS: Weights = { others: 1, of: {} }
+
 /** What a tenant has in the store. */
 export type TenantUsage = { readonly activeRuns: number; readonly storedBytes: number }
 

@@ -34,6 +34,9 @@ import type { WorkflowStore } from './workflows.js'
  *      stands (docs/contract/store.md).
  *  S11 a text that holds a NUL is never stored: the write is refused with UnstorableText, and nothing of it is written.
  *      Nothing is found by one, least of all what is stored under the part before the NUL.
+ *  S12 what a tenant has is counted in the transaction that changes it: its unfinished runs, the bytes of its logs, kept
+ *      states and outcomes, and the runs below each root. A commit whose new runs would cross one of its `quotas` is
+ *      `over-quota`, also when several that would are made at once; one that creates nothing is never refused for it.
  */
 export type Store = DeliveryQueue &
   WebhookStore &

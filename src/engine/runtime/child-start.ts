@@ -2,7 +2,6 @@ import type { BudgetPolicy } from '../../core/budget/budget.js'
 import { policiesForChild } from '../../core/budget/decide.js'
 import type { JsonObject } from '../../core/json.js'
 import { type Failure, failure } from '../../core/problem.js'
-import type { RunLimits } from '../../core/run/decision-context.js'
 import type { Active } from '../../core/run/state.js'
 import { ENGINE_VERSION } from '../../core/run/version.js'
 import type { BoundGate } from '../../core/verification/gate.js'
@@ -19,18 +18,18 @@ const TRIAL = 'a trial is a run of its own and nobody’s worker; put the gate a
 export function childStartCommand(
   runId: string,
   state: Active,
-  limits: RunLimits,
+  maxDepth: number,
   effect: EffectOf<'start-child'>,
   plan: Plan | undefined,
   childRunId: string,
   gates: readonly BoundGate[] | Failure,
 ): Start | Failure {
   const depth = (state.started.depth ?? 0) + 1
-  if (depth > limits.maxDepth) {
-    const message = `the child would be nested ${depth} deep; the limit is ${limits.maxDepth}`
+  if (depth > maxDepth) {
+    const message = `the child would be nested ${depth} deep; the limit is ${maxDepth}`
     return failure('recursion_limit_exceeded', message, {
       retryable: false,
-      details: { depth, limit: limits.maxDepth },
+      details: { depth, limit: maxDepth },
     })
   }
   const { workflowId, inputs, hiddenInputs, unset, timeoutMs, nodeId, principalScope, grant, withheld, gatedBy } =

@@ -12,19 +12,21 @@ import { prepareAgent } from '../effects/prepare-agent.js'
 import { replay } from '../effects/replay.js'
 import { performStartChild } from '../effects/start-child.js'
 import { watchChild } from '../effects/watch-child.js'
-import type { QuotasOf } from '../ports/quotas.js'
+import type { QuotasOf, Weights } from '../ports/quotas.js'
 import type { DueRun } from '../ports/run-index.js'
 import type { LoadedRun, RunSlot } from './run-cache.js'
 import type { Written } from './run-writer.js'
 import { DueTimes } from './timers.js'
 
 const DUE_LIMIT = 20_000
+const CLAIM_LIMIT = 500
 
 export type DriverOptions = {
   readonly maxConcurrentEffects: number
   readonly maxPoisonAttempts: number
   readonly sweepMs: number
   readonly quotas: QuotasOf
+  readonly weights: Weights
   /** Whether this host may start new work now. */
   readonly mayWork: () => boolean
 }
@@ -87,11 +89,11 @@ export class Driver {
   async sweep(): Promise<void> {
     const { store, clock, hostId } = this.context
     const now = clock.now()
-    while ((await store.claimOrphans(hostId(), now, 500)) > 0);
+    while ((await store.claimOrphans(hostId(), now, CLAIM_LIMIT, this.options.weights)) > 0);
     const horizon = now + this.options.sweepMs
     this.#due.watchUntil(horizon + this.options.sweepMs)
     for (const [runId, until] of this.#resting) if (until <= now) this.#resting.delete(runId)
-    for (const due of await store.dueRuns(hostId(), horizon, DUE_LIMIT)) {
+    for (const due of await store.dueRuns(hostId(), horizon, DUE_LIMIT, this.options.weights)) {
       if (due.wakeAt > now) this.#due.note(due.runId, due.wakeAt)
       else if (due.wakeAt === 0 || !this.#isTended(due, now)) this.#spawn(this.look(due.runId, due.attempts), due.runId)
     }
@@ -118,11 +120,6 @@ export class Driver {
   /** No need to look again, unless somebody says so, before the next re-check or timer. */
   #rest(runId: string, { rules, state }: LoadedRun): void {
     this.#resting.set(runId, Math.min(this.context.clock.now() + CHILD_RECHECK_MS, nextTimer(rules, state)))
-  }
-
-  /** How many effects are under way, and how many wait for their turn. */
-  get load(): FairQueue['load'] {
-    return this.#places.load
   }
 
   /** No new effects; those under way are stopped and will be owed again to whoever holds the run next. */

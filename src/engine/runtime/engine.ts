@@ -23,7 +23,7 @@ import type { Clock, Ids } from '../ports/clock.js'
 import type { StoredEvent } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
 import type { Performer } from '../ports/performer.js'
-import type { QuotasOf } from '../ports/quotas.js'
+import type { QuotasOf, Weights } from '../ports/quotas.js'
 import type { ChildRow, RunQuery, RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
@@ -31,6 +31,7 @@ import type { Inspector, Records, Standards } from '../ports/verification.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
 import { isReserved, RESERVED } from './agent-workflow.js'
 import { answerFor } from './answer-interrupt.js'
+import { childFullness } from './capacity.js'
 import { Driver } from './effect-driver.js'
 import { Followers } from './followers.js'
 import { forkRun } from './fork.js'
@@ -73,6 +74,7 @@ export type EngineOptions = {
   readonly maxActiveRuns: number
   /** What each tenant may have of it all. */
   readonly quotas: QuotasOf
+  readonly weights: Weights
   readonly cachedRuns: number
   /** Answer a model request that the tenant has made before with the answer of then. */
   readonly reuseAnswers: boolean
@@ -131,8 +133,8 @@ export class Engine implements RunEngine {
       lease: this.#lease,
       rules,
       announcer: deps.announcer,
-      // Children may be started up to twice the limit for new runs, so that runs that were accepted can finish.
-      isFull: more => this.#cache.active + more >= 2 * options.maxActiveRuns,
+      quotas: options.quotas,
+      fullness: childFullness(this.#cache, options),
       log: deps.log,
       written: written => this.#written(written),
     })

@@ -6,6 +6,7 @@ import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.
 import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
+import { EQUAL_WEIGHTS, type TenantUsage } from '../../engine/ports/quotas.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
@@ -16,7 +17,7 @@ import { LocalHints } from '../local-hints.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
 import { refuseNul } from '../storable-text.js'
 import * as checkpoints from './checkpoints.js'
-import { applyCommit } from './commit.js'
+import { applyCommit, usageOf } from './commit.js'
 import * as deliveries from './deliveries.js'
 import { gateRowsOf, listVerdicts } from './gates.js'
 import * as hosts from './hosts.js'
@@ -76,8 +77,12 @@ export class MemoryStore implements Store {
     return latest.map(child => ({ runId: child.runId, status: child.status }))
   }
 
-  async dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]> {
-    return hosts.dueRuns(this.#tables, hostId, now, limit)
+  async dueRuns(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<DueRun[]> {
+    return hosts.dueRuns(this.#tables, hostId, now, limit, weights)
+  }
+
+  async usageOf(tenant: string): Promise<TenantUsage> {
+    return usageOf(this.#tables, tenant)
   }
 
   async registerHost(host: hosts.Registration): Promise<void> {
@@ -95,8 +100,8 @@ export class MemoryStore implements Store {
     this.#hints.released(hostId)
   }
 
-  async claimOrphans(hostId: string, now: number, limit: number): Promise<number> {
-    return hosts.claimOrphans(this.#tables, hostId, now, limit)
+  async claimOrphans(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<number> {
+    return hosts.claimOrphans(this.#tables, hostId, now, limit, weights)
   }
 
   async putWorkflow({ definition, ...record }: WorkflowRecord): Promise<void> {

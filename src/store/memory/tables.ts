@@ -38,6 +38,12 @@ export type Tables = {
   /** By `laneKey`; there is one as long as it has pending deliveries. */
   readonly lanes: Map<string, Lane>
   readonly checkpoints: Map<number, Checkpoint>
+  /** Bytes by tenant; unfinished runs by tenant. */
+  readonly bytes: Map<string, number>
+  readonly active: Map<string, number>
+  /** The root of each child, and how many are below each root. */
+  readonly roots: Map<string, string>
+  readonly families: Map<string, number>
 }
 
 /** What is pending for one subscription of one run. While it is leased, `dueAt` is the end of the lease. */
@@ -80,7 +86,15 @@ export const emptyTables = (): Tables => ({
   deliveries: new Map(),
   lanes: new Map(),
   checkpoints: new Map(),
+  bytes: new Map(),
+  active: new Map(),
+  roots: new Map(),
+  families: new Map(),
 })
+
+export function addTo(counts: Map<string, number>, name: string, change: number): void {
+  if (change !== 0) counts.set(name, (counts.get(name) ?? 0) + change)
+}
 
 export const firstOf = (runId: string, sequence: number): string => `${runId}:${sequence}`
 

@@ -7,6 +7,7 @@ import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.
 import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
+import { EQUAL_WEIGHTS, type TenantUsage } from '../../engine/ports/quotas.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
@@ -98,8 +99,12 @@ export class PostgresStore implements Store {
     return (await this.#readAll<ChildRow>(SQL.childrenOf, runId, except, limit)).reverse()
   }
 
-  dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]> {
-    return this.#readAll(SQL.dueRuns, hostId, now, limit)
+  dueRuns(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<DueRun[]> {
+    return this.#readAll(SQL.dueRuns, hostId, now, limit, JSON.stringify(weights))
+  }
+
+  usageOf(tenant: string): Promise<TenantUsage> {
+    return this.#answer(SQL.usageOf, tenant)
   }
 
   async registerHost({ hostId, hostName, leaseMs }: Parameters<Store['registerHost']>[0]): Promise<void> {
@@ -115,9 +120,11 @@ export class PostgresStore implements Store {
     await this.#all(SQL.releaseHost, hostId)
   }
 
-  async claimOrphans(hostId: string, _now: number, limit: number): Promise<number> {
+  async claimOrphans(hostId: string, _now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<number> {
+    await this.#all(SQL.foldUsage)
     await this.#all(SQL.fenceExpired, hostId)
-    return (await this.#answer<{ claimed: number }>(SQL.claimOrphans, hostId, WAKE_NOW, limit)).claimed
+    const values = [hostId, WAKE_NOW, limit, JSON.stringify(weights)]
+    return (await this.#answer<{ claimed: number }>(SQL.claimOrphans, ...values)).claimed
   }
 
   async putWorkflow({ tenant, workflowId, digest, definition, updatedAt }: WorkflowRecord): Promise<void> {

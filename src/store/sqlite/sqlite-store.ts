@@ -12,6 +12,7 @@ import {
 } from '../../engine/ports/event-log.js'
 import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
+import { EQUAL_WEIGHTS, type TenantUsage } from '../../engine/ports/quotas.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
@@ -20,6 +21,7 @@ import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { ClaimTokens, claimToken } from '../claim-tokens.js'
 import { LocalHints } from '../local-hints.js'
+import { inTurns } from '../turns.js'
 import { prepareDatabase } from './database-file.js'
 import { listRunsQuery } from './list-runs.js'
 import { listVerdictsQuery } from './list-verdicts.js'
@@ -40,6 +42,7 @@ import {
   toWorkflow,
 } from './rows.js'
 import type { TaskInput, TaskName, TaskResult } from './tasks.js'
+import { tenantsHeldBy } from './write-hosts.js'
 import { type SpawnWriter, WriterThread } from './writer-thread.js'
 
 export type SqliteStoreOptions = {
@@ -125,10 +128,21 @@ export class SqliteStore implements Store {
     return (this.#reader.all(sql, runId, JSON.stringify(except), limit) as ChildRow[]).reverse()
   }
 
-  async dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]> {
+  async dueRuns(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<DueRun[]> {
     const sql = `SELECT run_id AS runId, epoch, attempts, wake_at AS wakeAt, length FROM runs
-                  WHERE owner = ? AND ended_at IS NULL AND wake_at <= ? ORDER BY wake_at, run_id LIMIT ?`
-    return this.#reader.all(sql, hostId, now, limit).map(row => ({ ...row }) as DueRun)
+                  WHERE owner = ? AND ended_at IS NULL AND tenant = ? AND wake_at <= ? ORDER BY wake_at, run_id LIMIT ?`
+    const due = new Map<string, DueRun[]>()
+    for (const tenant of tenantsHeldBy(this.#reader, hostId))
+      due.set(
+        tenant,
+        this.#reader.all(sql, hostId, tenant, now, limit).map(row => ({ ...row }) as DueRun),
+      )
+    return inTurns(due, weights, limit)
+  }
+
+  async usageOf(tenant: string): Promise<TenantUsage> {
+    const row = this.#reader.get('SELECT runs, bytes FROM usage WHERE tenant = ?', tenant)
+    return { activeRuns: Number(row?.runs ?? 0), storedBytes: Number(row?.bytes ?? 0) }
   }
 
   async registerHost(host: TaskInput<'registerHost'>): Promise<void> {
@@ -145,8 +159,8 @@ export class SqliteStore implements Store {
     this.#hints.released(hostId)
   }
 
-  claimOrphans(hostId: string, now: number, limit: number): Promise<number> {
-    return this.#write('claimOrphans', { hostId, now, limit })
+  claimOrphans(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<number> {
+    return this.#write('claimOrphans', { hostId, now, limit, weights })
   }
 
   putWorkflow(record: WorkflowRecord): Promise<void> {

@@ -13,6 +13,7 @@ import { gates } from './0011-gates.js'
 import { commitGates } from './0012-commit-gates.js'
 import { salts } from './0013-salts.js'
 import { mergedResults } from './0014-merged-results.js'
+import { usage } from './0015-usage.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly Migration[] = [
   commitGates,
   salts,
   mergedResults,
+  usage,
 ]
