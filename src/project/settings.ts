@@ -109,7 +109,9 @@ const tenantQuotas: Kind = {
     const read = Object.entries(tenants).map(([tenant, given]): [string, JsonObject] | undefined => {
       if (!isObject(given) || !TENANT.test(tenant)) return undefined
       const values = Object.entries(given).map(([name, value]) => [name, own(QUOTAS, name)?.parse(value)] as const)
-      return values.some(([, value]) => value === undefined) ? undefined : [tenant, Object.fromEntries(values) as JsonObject]
+      return values.some(([, value]) => value === undefined)
+        ? undefined
+        : [tenant, Object.fromEntries(values) as JsonObject]
     })
     return read.every(entry => entry !== undefined) ? Object.fromEntries(read) : undefined
   },

@@ -129,11 +129,17 @@ describe('whose turn it is', () => {
 
 const NAMES = ['a', 'b', 'c', 'd'] as const
 type Name = (typeof NAMES)[number]
-type Step = { readonly kind: 'add'; readonly name: Name; readonly times: number } | { readonly kind: 'end'; readonly n: number }
+type Step =
+  | { readonly kind: 'add'; readonly name: Name; readonly times: number }
+  | { readonly kind: 'end'; readonly n: number }
 
 const steps = fc.array(
   fc.oneof(
-    fc.record({ kind: fc.constant('add' as const), name: fc.constantFrom(...NAMES), times: fc.integer({ min: 1, max: 4 }) }),
+    fc.record({
+      kind: fc.constant('add' as const),
+      name: fc.constantFrom(...NAMES),
+      times: fc.integer({ min: 1, max: 4 }),
+    }),
     fc.record({ kind: fc.constant('end' as const), n: fc.nat(20) }),
     fc.record({ kind: fc.constant('end' as const), n: fc.nat(20) }),
   ),
@@ -141,7 +147,10 @@ const steps = fc.array(
 )
 const shares = fc.record(
   Object.fromEntries(
-    NAMES.map(name => [name, fc.record({ weight: fc.integer({ min: 1, max: 8 }), atOnce: fc.integer({ min: 1, max: 4 }) })]),
+    NAMES.map(name => [
+      name,
+      fc.record({ weight: fc.integer({ min: 1, max: 8 }), atOnce: fc.integer({ min: 1, max: 4 }) }),
+    ]),
   ) as { [name in Name]: fc.Arbitrary<Share> },
 )
 

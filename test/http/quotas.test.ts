@@ -40,7 +40,11 @@ describe('Q1: requests in flight', () => {
     const refused = await host.call('alice', list)
     expect(refused.status).toBe(429)
     expect(refused.json).toMatchObject(REFUSED)
-    expect(refused.json.details).toMatchObject({ quota: 'requestsInFlight', limit: 3, setting: 'quotas.requestsInFlight' })
+    expect(refused.json.details).toMatchObject({
+      quota: 'requestsInFlight',
+      limit: 3,
+      setting: 'quotas.requestsInFlight',
+    })
     expect(refused.json.message).toMatch(/3 requests in progress.*operates this host can raise it with quotas/)
     expect(refused.headers['retry-after']).toBe('1')
     // Another key of the same tenant is the same tenant; another tenant is not.
@@ -97,7 +101,10 @@ describe('Q2: streams', () => {
     await openStreams(port, path, 'reader', 1)
     const [refused] = await openStreams(port, path, 'approver', 1)
     expect(refused?.status).toBe(429)
-    expect(JSON.parse((await refused?.ended) ?? '')).toMatchObject({ ...REFUSED, details: { quota: 'streams', limit: 2 } })
+    expect(JSON.parse((await refused?.ended) ?? '')).toMatchObject({
+      ...REFUSED,
+      details: { quota: 'streams', limit: 2 },
+    })
     const poll = await host.call('alice', { url: `${path}/poll?lastSequence=1000&timeout=1` })
     expect(poll.json).toMatchObject({ error: 'quota_exceeded', details: { quota: 'streams' } })
     // Reading is not streaming, and another tenant has streams of its own.
@@ -105,9 +112,7 @@ describe('Q2: streams', () => {
     const [others] = await openStreams(port, await slowRun('bob'), 'bob', 1)
     expect(others?.status).toBe(200)
     first?.close()
-    await expect
-      .poll(async () => (await openStreams(port, path, 'alice', 1))[0]?.status, { timeout: 5000 })
-      .toBe(200)
+    await expect.poll(async () => (await openStreams(port, path, 'alice', 1))[0]?.status, { timeout: 5000 }).toBe(200)
   })
 
   test('Q2: a reader that leaves before its stream has begun leaves no stream behind', async () => {

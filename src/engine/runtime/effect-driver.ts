@@ -142,13 +142,7 @@ export class Driver {
     }
   }
 
-  async #perform(
-    tenant: string,
-    slot: RunSlot,
-    key: string,
-    effect: Effect,
-    abort: AbortController,
-  ): Promise<void> {
+  async #perform(tenant: string, slot: RunSlot, key: string, effect: Effect, abort: AbortController): Promise<void> {
     const looks = slot.looks
     try {
       const report = await this.#places.run(tenant, async () => {

@@ -12,12 +12,7 @@ import type { Answer, InspectedRun, MakeReceipt } from '../api.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { NewDelivery } from '../ports/deliveries.js'
-import {
-  type NewRun,
-  type StoredEvent,
-  type StreamAppend,
-  UnverifiedMerge,
-} from '../ports/event-log.js'
+import { type NewRun, type StoredEvent, type StreamAppend, UnverifiedMerge } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
 import type { QuotasOf } from '../ports/quotas.js'
 import type { Receipt } from '../ports/receipts.js'

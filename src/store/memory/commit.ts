@@ -5,10 +5,10 @@ import type { StoredQuotas, TenantUsage } from '../../engine/ports/quotas.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import { checkFork } from '../fork-rules.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
+import { bytesOfEvents, bytesOfTexts, newRunsIn, quotaRefusal } from '../usage-rules.js'
 import { addDelivery } from './deliveries.js'
 import { gateRowsAfterAppend } from './gates.js'
 import { readLog } from './log.js'
-import { bytesOfEvents, bytesOfTexts, newRunsIn, quotaRefusal } from '../usage-rules.js'
 import { addTo, firstOf, isAlive, type Tables } from './tables.js'
 
 /** Checks everything, then writes everything; nothing in between can interleave, which makes it one transaction. */
@@ -43,11 +43,7 @@ function refuse(tables: Tables, { hostId, streams, receipt, quotas }: Commit): C
   return quotas && overQuota(tables, streams, quotas)
 }
 
-function overQuota(
-  tables: Tables,
-  streams: readonly StreamAppend[],
-  quotas: StoredQuotas,
-): CommitResult | undefined {
+function overQuota(tables: Tables, streams: readonly StreamAppend[], quotas: StoredQuotas): CommitResult | undefined {
   const { create } = streams.find(stream => stream.create !== undefined) ?? {}
   if (create === undefined) return undefined
   const parent = streams.find(stream => stream.create && stream.create.parentRunId !== null)?.create?.parentRunId

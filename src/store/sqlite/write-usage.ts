@@ -34,7 +34,9 @@ export function quotaRefused(
   if (tenant === undefined) return undefined
   const parent = streams.find(stream => stream[5] && stream[5][3] !== null)?.[5]?.[3]
   const kin =
-    parent == null ? 0 : Number(db.get('SELECT runs FROM families WHERE root_run_id = ?', rootOf(db, parent))?.runs ?? 0)
+    parent == null
+      ? 0
+      : Number(db.get('SELECT runs FROM families WHERE root_run_id = ?', rootOf(db, parent))?.runs ?? 0)
   const used = db.get('SELECT runs, bytes FROM usage WHERE tenant = ?', tenant)
   const usage = { activeRuns: Number(used?.runs ?? 0), storedBytes: Number(used?.bytes ?? 0) }
   return quotaRefusal(quotas, newRuns(streams), usage, kin)

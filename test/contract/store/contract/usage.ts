@@ -165,7 +165,12 @@ export function usageContract(open: () => Promise<Opened>): void {
     const due = async (tenant: string, wakeAt: number) =>
       names.set(await f.created(store, hostId, { wakeAt }, { tenant }), `${tenant}${wakeAt}`)
     for (let i = 1; i <= 6; i += 1) await due('a', i)
-    for (const [tenant, at] of [['c', 8], ['b', 9], ['b', 7]] as const) await due(tenant, at)
+    for (const [tenant, at] of [
+      ['c', 8],
+      ['b', 9],
+      ['b', 7],
+    ] as const)
+      await due(tenant, at)
     const order = async (limit: number, weights?: { others: number; of: { [tenant: string]: number } }) =>
       (await store.dueRuns(hostId, 10, limit, weights)).map(({ runId }) => names.get(runId)).join(' ')
     expect(await order(20)).toBe('a1 b7 c8 a2 b9 a3 a4 a5 a6')
