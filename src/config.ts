@@ -14,6 +14,7 @@ import { isProjectFolder, readConfigFile } from './project/config-file.js'
 import { DocumentError } from './project/document.js'
 import { quotasWithin, weightsWithin } from './project/quotas.js'
 import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, unknownSettings, variableOf } from './project/settings.js'
+import type { RetentionRules } from './retention/rules.js'
 
 /**
  * The only reader of `process.env`. A setting comes from the first of: command-line flag, environment variable,
@@ -46,6 +47,7 @@ export type Config = {
   readonly weights: Weights
   readonly orchestrator: OrchestratorSettings
   /** Per key; `requestsPerSecond: 0` turns it off. */
+  readonly retention: RetentionRules
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
   readonly webhooks: { readonly durable: boolean; readonly allowPrivate: boolean }
   /** Whether `assay:http.get` may fetch from this machine and its network, also without TLS. */
@@ -259,6 +261,11 @@ function build(
       confidenceFloor: get('orchestrator.confidenceFloor', LOWEST_FLOOR),
       confidenceInterruptKind: get('orchestrator.confidenceInterruptKind', 'approval'),
       transcriptWindow: get('orchestrator.transcriptWindow', 200),
+    }),
+    retention: Object.freeze({
+      ...(settings.has('retention.days') && { days: get('retention.days', 0) }),
+      tenants: get('retention.tenants', {}),
+      workflows: get('retention.workflows', {}),
     }),
     rateLimit: Object.freeze({
       requestsPerSecond: get('rateLimit.requestsPerSecond', 20_000),

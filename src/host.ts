@@ -35,6 +35,7 @@ import { packageVersion } from './package-version.js'
 import { createInspector } from './probes/inspector.js'
 import { loadProject } from './project/load-project.js'
 import { loadStandards } from './project/standards.js'
+import { Purger } from './retention/purger.js'
 import { redactingLog } from './secrets/redacting-log.js'
 import { createSecrets } from './secrets/secrets.js'
 import { onceLoaded } from './standards/once-loaded.js'
@@ -78,6 +79,7 @@ const DRAIN_MS = 10_000
 const DELIVERY_DRAIN_MS = 1_000
 const SWEEP_MS = 1_000
 const SEAL_MS = 1_000
+const PURGE_MS = 10 * 60_000
 const CACHED_RUNS = 500
 /** What manifests may require of this host. */
 const AGENT_CAPABILITIES: ReadonlySet<string> = new Set([
@@ -141,6 +143,14 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   )
   await assertSafeKeys(config, store)
   const sealer = new Sealer({ store, clock, log, key: await ensureSigningKey(config.data) })
+  const purger = new Purger({
+    store,
+    clock,
+    log,
+    rules: config.retention,
+    seal: () => sealer.seal(),
+    hostId: () => engine.hostId,
+  })
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
@@ -152,7 +162,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     checked.loaded()
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
-  return { engine, app, webhooks, sealer, registerWorkflows }
+  return { engine, app, webhooks, sealer, purger, registerWorkflows }
 }
 
 /**
@@ -251,7 +261,7 @@ type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  { engine, app, webhooks, sealer, registerWorkflows }: Composed,
+  { engine, app, webhooks, sealer, purger, registerWorkflows }: Composed,
   opened: Opened,
   closeAll: () => Promise<void>,
 ): Host {
@@ -264,9 +274,11 @@ function runningHost(
     // Closed last to first: what ends while the engine stops is sealed after it.
     opened.push(() => sealer.stop())
     opened.push(() => engine.stop(DRAIN_MS))
+    opened.push(() => purger.stop())
     opened.push(() => webhooks.stop(DELIVERY_DRAIN_MS))
     webhooks.start()
     sealer.start(SEAL_MS)
+    purger.start(PURGE_MS)
     await registerWorkflows()
     opened.push(await announceServer(config.data, url))
   }

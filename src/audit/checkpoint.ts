@@ -4,24 +4,26 @@ import type { AnomalyKind } from '../engine/api.js'
 import type { Checkpoint, SealedRun } from '../engine/ports/audit.js'
 import type { SigningKey, TrustedKeys } from './signing-key.js'
 
-/** A signed checkpoint over these runs that follows `previous`. */
+/** A signed checkpoint that follows `previous`, over runs that have ended and runs that are purged. */
 export function signCheckpoint(
   previous: Checkpoint | undefined,
   at: number,
-  runs: readonly SealedRun[],
+  { runs, purged }: Pick<Checkpoint, 'runs' | 'purged'>,
   key: SigningKey,
 ): Checkpoint {
   const seq = previous === undefined ? 0 : previous.seq + 1
-  const content = { seq, at, keyId: key.keyId, prev: previous?.hash ?? '', runs }
+  const content = { seq, at, keyId: key.keyId, prev: previous?.hash ?? '', runs, purged }
   const digest = checkpointHash(content)
   return { ...content, hash: digest, signature: key.sign(digest) }
 }
 
-export const checkpointHash = ({ prev, seq, at, keyId, runs }: Omit<Checkpoint, 'hash' | 'signature'>): string =>
-  sha256(
-    JSON.stringify([prev, seq, at, keyId, runs.map(({ runId, length, head }) => [runId, length, head])]),
-    'base64url',
-  )
+/** One that tells of no purge is hashed as it was before there were any. */
+export function checkpointHash({ prev, seq, at, keyId, runs, purged }: Omit<Checkpoint, 'hash' | 'signature'>): string {
+  const fixed = [prev, seq, at, keyId, runs.map(asTuple)]
+  return sha256(JSON.stringify(purged.length === 0 ? fixed : [...fixed, purged.map(asTuple)]), 'base64url')
+}
+
+const asTuple = ({ runId, length, head }: SealedRun) => [runId, length, head]
 
 export const isUnchanged = (checkpoint: Checkpoint): boolean => checkpointHash(checkpoint) === checkpoint.hash
 

@@ -10,6 +10,7 @@ const key = (keyId: string) => ({ keyId, sign: (text: string) => `${keyId} ${tex
 class SharedStore {
   readonly checkpoints: Checkpoint[] = []
   ended: SealedRun[] = []
+  purged: SealedRun[] = []
   trouble: Error | undefined
   /** Something that happens between a sealer's look at the newest checkpoint and its own. */
   meanwhile: (() => Promise<unknown>) | undefined
@@ -23,6 +24,11 @@ class SharedStore {
     if (this.trouble) throw this.trouble
     const sealed = new Set(this.checkpoints.flatMap(({ runs }) => runs.map(({ runId }) => runId)))
     return this.ended.filter(({ runId }) => !sealed.has(runId)).slice(0, limit)
+  }
+
+  async unsealedPurges(limit: number): Promise<SealedRun[]> {
+    const told = new Set(this.checkpoints.flatMap(({ purged }) => purged.map(({ runId }) => runId)))
+    return this.purged.filter(({ runId }) => !told.has(runId)).slice(0, limit)
   }
 
   async latestCheckpoint(): Promise<Checkpoint | undefined> {

@@ -1,20 +1,22 @@
 import type { AuditStore } from '../engine/ports/audit.js'
 import type { Clock } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
+import type { RetentionStore } from '../engine/ports/retention.js'
 import { signCheckpoint } from './checkpoint.js'
 import type { SigningKey } from './signing-key.js'
 
-/** Runs per checkpoint at most. */
+/** Runs per checkpoint at most, and purges. */
 const BATCH = 500
 
 type SealerDeps = {
-  readonly store: Pick<AuditStore, 'unsealedRuns' | 'latestCheckpoint' | 'putCheckpoint'>
+  readonly store: Pick<AuditStore, 'unsealedRuns' | 'latestCheckpoint' | 'putCheckpoint'> &
+    Pick<RetentionStore, 'unsealedPurges'>
   readonly clock: Clock
   readonly log: Log
   readonly key: SigningKey
 }
 
-/** Vouches for runs that have ended. Several hosts may do so on one database: the number of a checkpoint has one winner. */
+/** Vouches for runs that have ended, and tells of those that are purged. Several hosts may do so on one database: the number of a checkpoint has one winner. */
 export class Sealer {
   #disarm: () => void = () => undefined
   #last: Promise<unknown> = Promise.resolve()
@@ -22,7 +24,7 @@ export class Sealer {
 
   constructor(private readonly deps: SealerDeps) {}
 
-  /** Seals every run that has ended by now, and tells how many. */
+  /** Seals every run that has ended or is purged by now, and tells how many. */
   seal(): Promise<number> {
     // One at a time: two of the same host would only race each other for the next number. Whoever asked for a seal hears
     // of its failure; the next one in line only waits for it to be over.
@@ -61,11 +63,11 @@ export class Sealer {
     let sealed = 0
     let refused: number | undefined
     for (;;) {
-      const runs = await store.unsealedRuns(BATCH)
-      if (runs.length === 0) return sealed
-      const checkpoint = signCheckpoint(await store.latestCheckpoint(), clock.now(), runs, key)
+      const [runs, purged] = [await store.unsealedRuns(BATCH), await store.unsealedPurges(BATCH)]
+      if (runs.length === 0 && purged.length === 0) return sealed
+      const checkpoint = signCheckpoint(await store.latestCheckpoint(), clock.now(), { runs, purged }, key)
       if (checkpoint.seq === refused) throw new Error(`checkpoint ${refused} is taken, yet is not there`)
-      if (await store.putCheckpoint(checkpoint)) sealed += runs.length
+      if (await store.putCheckpoint(checkpoint)) sealed += runs.length + purged.length
       else refused = checkpoint.seq
     }
   }

@@ -9,7 +9,14 @@ import { type RunVerdict, verifySealed, verifyUnsealed } from './verify-run.js'
 /** Reads only. */
 export type AuditedStore = Pick<
   Store,
-  'readEvents' | 'readRun' | 'listRuns' | 'listCheckpoints' | 'latestCheckpoint' | 'readGateRows' | 'getDefinition'
+  | 'readEvents'
+  | 'readRun'
+  | 'readPurged'
+  | 'listRuns'
+  | 'listCheckpoints'
+  | 'latestCheckpoint'
+  | 'readGateRows'
+  | 'getDefinition'
 >
 
 type VerifierDeps = {
@@ -24,6 +31,8 @@ export type Integrity = {
   events: number
   /** Events that were written before logs were chained: nothing can be said of them. */
   older: number
+  /** Runs whose time was over: their rows are gone, or may go, and a checkpoint says so. */
+  purged: number
   checkpoints: number
   /** Valid ones. */
   signatures: number
@@ -46,10 +55,10 @@ export class AuditVerifier implements AuditAdmin {
   async verify({ from, to }: { readonly from: number; readonly to?: number }): Promise<AuditReport> {
     const newest = (await this.deps.store.latestCheckpoint())?.seq ?? -1
     const toSeq = to ?? Math.max(from, newest)
-    const checkpoints: Omit<Checkpoint, 'runs'>[] = []
+    const checkpoints: AuditReport['checkpoints'][number][] = []
     const found = nothing()
     const show = (checkpoint: Checkpoint) => {
-      const { runs: _, ...shown } = checkpoint
+      const { runs: _runs, purged: _purged, ...shown } = checkpoint
       checkpoints.push(shown)
     }
     // What is not there yet is not missing.
@@ -73,7 +82,10 @@ export class AuditVerifier implements AuditAdmin {
     for (const runId of runIds) {
       const row = await this.deps.store.readRun(null, runId)
       if (row === undefined) {
-        found.anomalies.push({ kind: 'run-missing', runId, message: 'there is no such run' })
+        const isPurged = (await this.deps.store.readPurged(null, runId)) !== undefined
+        const message = isPurged ? await this.#whyGone(runId, undefined) : 'there is no such run'
+        if (message === undefined) found.purged += 1
+        else found.anomalies.push({ kind: 'run-missing', runId, message })
         continue
       }
       const checkpoint = await checkpointOf(row.checkpoint)
@@ -139,11 +151,30 @@ export class AuditVerifier implements AuditAdmin {
     const { store } = this.deps
     const row = await store.readRun(null, runId)
     if (row === undefined) {
-      found.anomalies.push({ kind: 'run-missing', checkpoint, runId, message: 'the run is gone' })
+      const message = await this.#whyGone(runId, sealed)
+      if (message === undefined) found.purged += 1
+      else found.anomalies.push({ kind: 'run-missing', checkpoint, runId, message })
     } else {
       const verdict = sealed ? await verifySealed(store, row, sealed) : await verifyUnsealed(store, row)
       enter(found, runId, checkpoint, verdict)
     }
+  }
+
+  /** What is wrong with a run that cannot be found; nothing, if a checkpoint tells that it was purged as it was sealed. */
+  async #whyGone(runId: string, sealed: Omit<SealedRun, 'runId'> | undefined): Promise<string | undefined> {
+    const { store } = this.deps
+    const purged = await store.readPurged(null, runId)
+    if (purged === undefined) return 'the run is gone'
+    if (sealed && (purged.length !== sealed.length || purged.head !== sealed.head))
+      return 'the record of its purge is not as the run was sealed'
+    if (purged.checkpoint === null) {
+      // Between the mark and the checkpoint nothing is deleted.
+      const [last] = await store.readEvents(runId, purged.length - 1, 1)
+      return last?.hash === purged.head ? undefined : 'the run is gone, and no checkpoint tells that it was purged'
+    }
+    const checkpoint = await this.#checkpoint(purged.checkpoint)
+    const isTold = checkpoint?.purged.some(one => one.runId === runId && one.head === purged.head)
+    return isTold ? undefined : `checkpoint ${purged.checkpoint}, which should tell of its purge, does not`
   }
 
   /** A run by its row, which may claim a checkpoint that knows nothing of it. */
@@ -210,7 +241,15 @@ const BESIDE_THE_CHAIN: ReadonlySet<AuditAnomaly['kind']> = new Set([
   'definition-missing',
 ])
 
-const nothing = (): Integrity => ({ runs: 0, events: 0, older: 0, checkpoints: 0, signatures: 0, anomalies: [] })
+const nothing = (): Integrity => ({
+  runs: 0,
+  events: 0,
+  older: 0,
+  purged: 0,
+  checkpoints: 0,
+  signatures: 0,
+  anomalies: [],
+})
 
 const ofCheckpoint = (kind: AuditAnomaly['kind'], checkpoint: number, message: string): AuditAnomaly => ({
   kind,

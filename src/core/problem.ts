@@ -43,6 +43,7 @@ export const PROBLEMS = {
   standard_in_use: { status: 409, retryable: false, title: 'A gate still refers to it' },
   interrupt_expired: { status: 410, retryable: false, title: 'The link, or the time to answer, is over' },
   interrupt_gone: { status: 410, retryable: false, title: 'The run was cancelled with its parent; nobody waits' },
+  run_expired: { status: 410, retryable: false, title: 'The run was purged when its retention was over' },
   payload_too_large: { status: 413, retryable: false, title: 'The request body is over the size limit' },
   unsupported_media_type: { status: 415, retryable: false, title: 'Request bodies must be application/json' },
   capability_required: { status: 422, retryable: false, title: 'A node type needs a capability this host lacks' },

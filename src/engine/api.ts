@@ -24,6 +24,8 @@ export interface RunEngine {
   /** The tenant that owns a run: for callers whose credential names the run itself. */
   tenantOf(runId: string): Promise<string | undefined>
   inspect(tenant: string, runId: string): Promise<InspectedRun | undefined>
+  /** Why the tenant has no such run: it never had, or its time was over and it was purged. */
+  missing(tenant: string, runId: string): Promise<Refusal>
   list(query: RunQuery): Promise<RunRow[]>
   /** The latest of a run's children, oldest first; verifiers, which are the host's, are not among them. */
   childrenOf(runId: string, limit: number): Promise<ChildRow[]>
@@ -164,7 +166,7 @@ export type AuditReport = {
   readonly chainValid: boolean
   /** Every checkpoint in the range bears the signature of a key known here. */
   readonly checkpointsValid: boolean
-  readonly checkpoints: readonly Omit<Checkpoint, 'runs'>[]
+  readonly checkpoints: readonly Omit<Checkpoint, 'runs' | 'purged'>[]
   readonly anomalies: readonly AuditAnomaly[]
 }
 

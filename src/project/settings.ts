@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject, own } from '../core/json.js'
 import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
+import { MIN_RETENTION_DAYS } from '../retention/rules.js'
 import { suggestion } from './suggest.js'
 
 export type Setting = {
@@ -83,6 +84,20 @@ const dataKeys: Kind = {
     return keys.every(isWhole) ? keys : undefined
   },
 }
+
+/** Names with a number of days each: an object in a file, `NAME=DAYS,…` as a flag or a variable. */
+const daysByName = (min: number): Kind => ({
+  allowed: `days by name, from ${min} to ${MAX_DAYS}, such as {"acme": 30}, or acme=30,other=90`,
+  parse: raw => {
+    const named = typeof raw === 'string' ? Object.fromEntries(raw.split(',').map(one => one.split('='))) : raw
+    if (!isObject(named)) return undefined
+    const days = Object.entries(named).map(([name, value]) => [name, integer(min, MAX_DAYS).parse(value)] as const)
+    const isWhole = days.every(([name, value]) => NAME.test(name) && value !== undefined)
+    return isWhole ? Object.fromEntries(days) : undefined
+  },
+})
+const NAME = /^[^\p{Cc}]{1,256}$/u
+const MAX_DAYS = 36_500
 
 const QUOTAS: { readonly [name: string]: Kind } = {
   requestsInFlight: integer(1, 1_000_000),
@@ -207,6 +222,18 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   'models.worker': { about: 'model that agents use', ...modelName },
   'models.supervisor': { about: 'model that supervisors decide with', ...modelName },
   'models.verifier': { about: 'model that verifiers judge with', ...modelName },
+  'retention.days': {
+    about: 'days that runs are kept after they have ended; for ever if it is not set',
+    ...integer(MIN_RETENTION_DAYS, MAX_DAYS),
+  },
+  'retention.tenants': {
+    about: 'the same by tenant; counts before retention.days',
+    ...daysByName(MIN_RETENTION_DAYS),
+  },
+  'retention.workflows': {
+    about: 'the same by workflow, of all tenants; counts before retention.tenants',
+    ...daysByName(MIN_RETENTION_DAYS),
+  },
   'rateLimit.requestsPerSecond': {
     about: 'requests per second and key; 0 turns the limit off',
     ...integer(0, 10_000_000),

@@ -14,7 +14,7 @@ export function newRunsIn(streams: readonly Pick<StreamAppend, 'create' | 'event
   return { roots: roots.length, opening: opening.length, children: created.length - roots.length }
 }
 
-/** S12: what crosses a quota, if anything does. `kin` is how many runs there are below the root. */
+/** S13: what crosses a quota, if anything does. `kin` is how many runs there are below the root. */
 export function quotaRefusal(
   quotas: StoredQuotas,
   { roots, opening, children }: NewRuns,

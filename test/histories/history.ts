@@ -45,14 +45,14 @@ export const readHistories = (): ReadonlyMap<string, History> =>
       .readdirSync(folder)
       .filter(name => /\.v[^.]+\.json$/.test(name))
       .sort()
-      .map(name => [name, read<History>(name)!]),
+      .map(name => [name, read<History>(path.join(folder, name))!]),
   )
 
-export const departuresOf = (name: string): readonly Departure[] =>
-  read<readonly Departure[]>(name.replace(/\.json$/, '.departures.json')) ?? []
+export const departuresFileOf = (name: string): string => path.join(folder, name.replace(/\.json$/, '.departures.json'))
 
-function read<T>(name: string): T | undefined {
-  const file = path.join(folder, name)
+export const departuresOf = (name: string): readonly Departure[] => read(departuresFileOf(name)) ?? []
+
+function read<T>(file: string): T | undefined {
   return fs.existsSync(file) ? (JSON.parse(fs.readFileSync(file, 'utf8')) as T) : undefined
 }
 
@@ -77,10 +77,6 @@ export function runsOf({ commits }: History): readonly RecordedAppend[] {
   return [...runs.values()]
 }
 
-/**
- * Makes the first `count` commits durable in an empty store, as by a host that is no longer there. Tells when the last of
- * it happened.
- */
 /** As the store holds what hosts of earlier versions wrote: what they did not say is null. */
 const asUpgraded = ({ create, ...append }: History['commits'][number][number]) => ({
   ...append,
@@ -89,6 +85,10 @@ const asUpgraded = ({ create, ...append }: History['commits'][number][number]) =
   }),
 })
 
+/**
+ * Makes the first `count` commits durable in an empty store, as by a host that is no longer there. Tells when the last of
+ * it happened.
+ */
 export async function load(history: History, store: Store, count = history.commits.length): Promise<number> {
   const hostId = 'host-of-the-recording'
   const now = 0

@@ -20,6 +20,8 @@ export type Checkpoint = {
   /** Hash of the checkpoint before; empty for the first. */
   readonly prev: string
   readonly runs: readonly SealedRun[]
+  /** Runs whose time is over, and whose rows may go: as they ended. */
+  readonly purged: readonly SealedRun[]
   readonly hash: string
   readonly signature: string
 }

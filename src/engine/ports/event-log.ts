@@ -43,7 +43,7 @@ export type Commit = {
   readonly receipt?: Receipt
   /** What subscribers must be told of these events; each is one of `streams`' events. */
   readonly deliveries?: readonly NewDelivery[]
-  /** What the tenant of the runs that are created here may have (S12); all of them are of one tenant and one root. */
+  /** What the tenant of the runs that are created here may have (S13); all of them are of one tenant and one root. */
   readonly quotas?: StoredQuotas
 }
 

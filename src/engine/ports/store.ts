@@ -6,6 +6,7 @@ import type { GateLedger } from './gate-rows.js'
 import type { HostRegistry } from './hosts.js'
 import type { KeyStore } from './keys.js'
 import type { ReceiptStore } from './receipts.js'
+import type { RetentionStore } from './retention.js'
 import type { RunIndex } from './run-index.js'
 import type { StandardStore } from './standards.js'
 import type { WorkflowStore } from './workflows.js'
@@ -34,7 +35,9 @@ import type { WorkflowStore } from './workflows.js'
  *      stands (docs/contract/store.md).
  *  S11 a text that holds a NUL is never stored: the write is refused with UnstorableText, and nothing of it is written.
  *      Nothing is found by one, least of all what is stored under the part before the NUL.
- *  S12 what a tenant has is counted in the transaction that changes it: its unfinished runs, the bytes of its logs, kept
+ *  S12 a family of runs is purged as a whole: once it is marked, none of its runs is found or forked, and its rows are
+ *      deleted only when a checkpoint tells of it. What a fork outside of it shares is never deleted.
+ *  S13 what a tenant has is counted in the transaction that changes it: its unfinished runs, the bytes of its logs, kept
  *      states and outcomes, and the runs below each root. A commit whose new runs would cross one of its `quotas` is
  *      `over-quota`, also when several that would are made at once; one that creates nothing is never refused for it.
  */
@@ -42,6 +45,7 @@ export type Store = DeliveryQueue &
   WebhookStore &
   AuditStore &
   EventLog &
+  RetentionStore &
   RunIndex &
   GateLedger &
   HostRegistry &

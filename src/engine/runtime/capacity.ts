@@ -1,4 +1,4 @@
-import { type Failure, failure, type Refusal } from '../../core/problem.js'
+import { type Failure, failure, type Refusal, refuse } from '../../core/problem.js'
 import { type CommitResult, StoreUnavailable } from '../ports/event-log.js'
 import { overQuota, type QuotasOf, quotaDetails, quotaMessage, type StoredQuotas } from '../ports/quotas.js'
 import type { RunCache } from './run-cache.js'
@@ -43,7 +43,10 @@ export const childFullness =
     return failure('too_many_runs', message, { details: quotaDetails('activeRuns', activeRuns) })
   }
 
-/** What the tenant of new runs may have, for the store to hold (S12). */
+export const unavailable = (why: string): Refusal =>
+  refuse('service_unavailable', `${why}; try again in a few seconds`, { retryAfter: 2 })
+
+/** What the tenant of new runs may have, for the store to hold (S13). */
 export function quotasFor(quotasOf: QuotasOf, steps: readonly PendingWrite[]): { quotas?: StoredQuotas } {
   const born = steps.find(({ append }) => append.create !== undefined)
   if (born === undefined) return {}

@@ -29,9 +29,10 @@ import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
+import { missingRun } from '../queries/missing-run.js'
 import { isReserved, RESERVED } from './agent-workflow.js'
 import { answerFor } from './answer-interrupt.js'
-import { childFullness } from './capacity.js'
+import { childFullness, unavailable } from './capacity.js'
 import { Driver } from './effect-driver.js'
 import { Followers } from './followers.js'
 import { forkRun } from './fork.js'
@@ -229,10 +230,10 @@ export class Engine implements RunEngine {
   ): Promise<Answer<InspectedRun>> {
     if (this.#phase !== 'running') return { ok: false, refusal: unavailable('the host is starting or draining') }
     const input = command.type === 'resolve' ? await this.#answerFor(tenant, runId, command) : inputOf(command)
-    if (input === undefined) return { ok: false, refusal: NO_RUN }
+    if (input === undefined) return { ok: false, refusal: await this.missing(tenant, runId) }
     if ('code' in input) return { ok: false, refusal: input }
     const answer = await this.#runs.submit(runId, input, receipt ? { tenant, receipt } : { tenant })
-    return answer ?? { ok: false, refusal: NO_RUN }
+    return answer ?? { ok: false, refusal: await this.missing(tenant, runId) }
   }
 
   async fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
@@ -263,6 +264,10 @@ export class Engine implements RunEngine {
     const slot = this.#cache.enter(runId)
     const read = await slot.runExclusive(() => this.#runs.load(slot))
     return read && inspectedRun(read)
+  }
+
+  missing(tenant: string, runId: string): Promise<Refusal> {
+    return missingRun(this.deps.store, tenant, runId)
   }
 
   list(query: RunQuery): Promise<RunRow[]> {
@@ -373,7 +378,8 @@ export class Engine implements RunEngine {
   }
 
   async #isVisible(tenant: string, runId: string): Promise<boolean> {
-    const known = this.#cache.get(runId)?.loaded
+    const slot = this.#cache.get(runId)
+    const known = slot && this.#runs.remembered(slot)
     return known ? known.tenant === tenant : (await this.deps.store.readRun(tenant, runId)) !== undefined
   }
 }
@@ -381,11 +387,6 @@ export class Engine implements RunEngine {
 const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
   [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
 })
-
-const unavailable = (why: string): Refusal =>
-  refuse('service_unavailable', `${why}; try again in a few seconds`, { retryAfter: 2 })
-
-const NO_RUN = refuse('not_found', 'no such run, or not visible to this key')
 
 function inputOf(command: Exclude<RunCommand, ResolveInterruptCommand>): Input {
   switch (command.type) {

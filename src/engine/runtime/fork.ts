@@ -15,6 +15,7 @@ import type { GatedPoint, NewRun } from '../ports/event-log.js'
 import type { RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
+import { missingRun } from '../queries/missing-run.js'
 import { CHAIN_START } from './chain.js'
 import { decode } from './encode.js'
 import { gatedPoints } from './gated-points.js'
@@ -37,9 +38,20 @@ export type ForkDeps = {
  * is it there, is the cut inside its log, do the options fit.
  */
 export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+  try {
+    return await forkedRun(deps, request, receipt)
+  } catch (error) {
+    // Its source may have been purged while it was read; whatever was missed then is no fault.
+    const missing = await missingRun(deps.store, request.tenant, request.runId, request.fromSeq)
+    if (missing.code === 'run_expired') return refused(missing)
+    throw error
+  }
+}
+
+async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
   const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, scopes } = request
   const source = await deps.store.readRun(tenant, sourceRunId)
-  if (!source) return refused(refuse('not_found', 'no such run, or not visible to this key'))
+  if (!source) return refused(await missingRun(deps.store, tenant, sourceRunId, fromSeq))
   if (fromSeq > source.length) return refused(beyondLog(source, fromSeq))
   const plan = await deps.plans.pinned(source.workflowDigest)
   const misfit = await overlayProblem(deps, plan, overlay)

@@ -216,12 +216,13 @@ export class RunWriter {
   }
 
   /**
-   * The run from memory, when it has ended or this host holds it. Another host may have written to it, and its hint may
-   * be lost: what was not confirmed for a while is not relied on.
+   * The run from memory, when it has ended or this host holds it. Another host may have written to it or purged it, and
+   * its hint may be lost: what was not confirmed for a while is not relied on.
    */
   remembered({ loaded, seenAt }: RunSlot): LoadedRun | undefined {
-    if (loaded === undefined || loaded.state.phase === 'ended') return loaded
-    return loaded.epoch !== null && this.deps.clock.monotonic() - seenAt < FRESH_MS ? loaded : undefined
+    if (loaded === undefined) return undefined
+    const isOurs = loaded.epoch !== null || loaded.state.phase === 'ended'
+    return isOurs && this.deps.clock.monotonic() - seenAt < FRESH_MS ? loaded : undefined
   }
 
   /** The run as its log tells it, which is said to have that many events or more. */
@@ -231,7 +232,10 @@ export class RunWriter {
     if (remembered && lengthOf(remembered) >= atLeast) return remembered
     const known = slot.loaded
     const row = await store.readRun(null, slot.runId)
-    if (!row) return undefined
+    if (!row) {
+      cache.put(slot, undefined)
+      return undefined
+    }
     slot.seenAt = clock.monotonic()
     if (known && known.epoch === row.epoch && row.owner === lease.hostId && lengthOf(known) === row.length) return known
     const plan = known?.rules.plan ?? (await plans.pinned(row.workflowDigest))

@@ -4,7 +4,6 @@ import type { Edge } from '../deps.js'
 import { problem } from '../http-answer.js'
 import { type Route, route } from '../route.js'
 import { childRunsOf } from '../run-snapshot.js'
-import { NO_RUN } from './runs.js'
 
 export const debugBundleRoutes = (edge: Edge): Route[] => [
   route({
@@ -15,11 +14,12 @@ export const debugBundleRoutes = (edge: Edge): Route[] => [
     access: 'runs:read',
     query: DebugBundleQuery,
     responses: { 200: { description: 'The bundle', schema: DebugBundle } },
-    refusals: ['validation_error', 'not_found'],
+    refusals: ['validation_error', 'not_found', 'run_expired'],
     async handle({ caller, params, query }) {
       const view = await edge.engine.inspect(caller.tenant, params.runId)
       const events = view && (await edge.engine.readEvents(caller.tenant, params.runId, 0))
-      if (view === undefined || events === undefined) return problem(NO_RUN)
+      if (view === undefined || events === undefined)
+        return problem(await edge.engine.missing(caller.tenant, params.runId))
       const body = renderBundle(edge, view, await childRunsOf(edge.engine, view), events, {
         maxEvents: query.maxEvents ?? Number.POSITIVE_INFINITY,
         maxBytes: MAX_BUNDLE_BYTES,

@@ -8,7 +8,6 @@ import { renderEvent, renderSnapshot } from '../../wire/render.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, problem } from '../http-answer.js'
 import { type Route, route } from '../route.js'
-import { NO_RUN } from './runs.js'
 
 export const diffRoutes = (edge: Edge): Route[] => [
   route({
@@ -19,11 +18,12 @@ export const diffRoutes = (edge: Edge): Route[] => [
     access: 'runs:read',
     query: DiffQuery,
     responses: { 200: { description: 'The differences', schema: DiffAnswer } },
-    refusals: ['validation_error', 'not_found'],
+    refusals: ['validation_error', 'not_found', 'run_expired'],
     async handle({ caller, params, query }) {
       const a = await readRun(edge, caller.tenant, params.runId)
       const b = RUN_ID.test(query.against) ? await readRun(edge, caller.tenant, query.against) : undefined
-      return a === undefined || b === undefined ? problem(NO_RUN) : rendered(edge, a, b)
+      if (a !== undefined && b !== undefined) return rendered(edge, a, b)
+      return problem(await edge.engine.missing(caller.tenant, a === undefined ? params.runId : query.against))
     },
   }),
 ]

@@ -11,7 +11,6 @@ import { type Call, type Route, route, TAKEN, type Taken } from '../route.js'
 import { isOver, lengthOf, pollRun, renderPoll } from '../streaming/poll.js'
 import { type Subscription, streamRun } from '../streaming/sse.js'
 import { SseConnection } from '../streaming/sse-connection.js'
-import { NO_RUN } from './runs.js'
 
 export const eventRoutes = (edge: Edge): Route[] => [streamEvents(edge), pollEvents(edge)]
 
@@ -38,10 +37,11 @@ const streamEvents = (edge: Edge): Route => {
         contentType: 'text/event-stream',
       },
     },
-    refusals: ['validation_error', 'unsupported_stream_mode', 'not_found', 'rate_limited'],
+    refusals: ['validation_error', 'unsupported_stream_mode', 'not_found', 'run_expired', 'rate_limited'],
     async handle(call) {
-      const view = await edge.engine.inspect(call.caller.tenant, call.params.runId)
-      if (view === undefined) return problem(NO_RUN)
+      const { tenant } = call.caller
+      const view = await edge.engine.inspect(tenant, call.params.runId)
+      if (view === undefined) return problem(await edge.engine.missing(tenant, call.params.runId))
       const asked = readRequest(call, check)
       if ('code' in asked) return problem(asked)
       if (await isBeyondLog(edge, view, asked.after)) return problem(BEYOND_LOG)
@@ -110,7 +110,7 @@ async function openStream(edge: Edge, call: Call, view: InspectedRun, asked: Ask
     const { tenant, runId } = view
     const over = isOver(view) && from >= lengthOf(view)
     const source = over ? NOTHING : await edge.engine.follow(tenant, runId, from, connection.signal)
-    if (source === undefined) return problem(NO_RUN)
+    if (source === undefined) return problem(await edge.engine.missing(tenant, runId))
     call.reply.hijack()
     connection.open()
     const subscription: Subscription = { ...asked, tenant, runId, resumed: asked.after >= 0 }
@@ -140,11 +140,11 @@ const pollEvents = (edge: Edge): Route =>
     access: 'runs:read',
     query: PollQuery,
     responses: { 200: { description: 'Newer events, possibly none', schema: PollAnswer } },
-    refusals: ['validation_error', 'not_found', 'rate_limited'],
+    refusals: ['validation_error', 'not_found', 'run_expired', 'rate_limited'],
     async handle(call) {
       const { caller, params, query } = call
       const view = await edge.engine.inspect(caller.tenant, params.runId)
-      if (view === undefined) return problem(NO_RUN)
+      if (view === undefined) return problem(await edge.engine.missing(caller.tenant, params.runId))
       const after = query.lastSequence ?? query.since ?? -1
       const mayHold = !isOver(view) && lengthOf(view) <= after + 1
       const refusal = mayHold ? edge.streams.refusal(caller) : undefined

@@ -24,6 +24,7 @@ export const forkRoutes = (edge: Edge): Route[] => [
       'unsupported_mock_provider',
       'mock_provider_forbidden',
       'not_found',
+      'run_expired',
       'invalid_from_seq',
       'service_unavailable',
     ],

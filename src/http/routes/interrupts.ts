@@ -28,7 +28,6 @@ import {
   MIN_LINK_SECONDS,
 } from '../interrupt-link.js'
 import { type Route, route } from '../route.js'
-import { NO_RUN } from './runs.js'
 
 export const interruptRoutes = (edge: Edge): Route[] => [listInterrupts(edge), resolveInterrupt(edge), makeLink(edge)]
 
@@ -60,7 +59,7 @@ const resolveInterrupt = (edge: Edge): Route =>
     body: ResolveBody,
     idempotency: 'commit',
     responses: { 200: { description: 'Answered, or counted as one of several votes', schema: ResolveAnswer } },
-    refusals: [...ANSWER_REFUSALS, 'not_found', 'interrupt_cancelled'],
+    refusals: [...ANSWER_REFUSALS, 'not_found', 'run_expired', 'interrupt_cancelled'],
     handle({ caller, params: { runId, nodeId }, body: { resumeValue }, keyed }) {
       const voter = voterIn(caller, resumeValue)
       if (typeof voter === 'object') return problem(voter)
@@ -118,6 +117,7 @@ const makeLink = (edge: Edge): Route =>
       'validation_error',
       'auth_elevation_required',
       'not_found',
+      'run_expired',
       'interrupt_not_found',
       'interrupt_already_resolved',
       'interrupt_expired',
@@ -129,7 +129,7 @@ const makeLink = (edge: Edge): Route =>
       if (subject !== undefined && subject !== caller.principal && !caller.scopes.has('approvals:delegate'))
         return problem(lacksScope('approvals:delegate'))
       const view = await edge.engine.inspect(caller.tenant, params.runId)
-      if (view === undefined) return problem(NO_RUN)
+      if (view === undefined) return problem(await edge.engine.missing(caller.tenant, params.runId))
       const now = edge.clock.now()
       const open = findOpen(view.plan, view.state, { nodeId: params.nodeId, via: 'key' }, now)
       if ('code' in open) return problem(open)

@@ -52,7 +52,7 @@ const cancel = (edge: Edge, path: string, operation: string): Route =>
     idempotency: 'commit',
     endpoint: 'POST /v1/runs/{runId}/cancel',
     responses: { 200: { description: 'Cancelled, or being cancelled', schema: CancelAnswer } },
-    refusals: ['validation_error', 'not_found', 'run_terminal'],
+    refusals: ['validation_error', 'not_found', 'run_expired', 'run_terminal'],
     handle: call =>
       command(edge, call, cancelCommand(call.caller, call.body.reason), view =>
         json(200, { runId: view.runId, status: cancelStatus(view) }),
@@ -105,7 +105,7 @@ const pause = (edge: Edge): Route =>
     bodyOptional: true,
     idempotency: 'commit',
     responses: { 202: { description: 'Paused, or pausing', schema: PauseAnswer } },
-    refusals: ['validation_error', 'not_found', 'run_paused', 'run_terminal', 'run_not_pausable'],
+    refusals: ['validation_error', 'not_found', 'run_expired', 'run_paused', 'run_terminal', 'run_not_pausable'],
     handle: call => {
       const { drainPolicy = 'drain-current-node', reason } = call.body
       return command(edge, call, { type: 'pause', drainPolicy, ...because(reason) }, view =>
@@ -125,7 +125,7 @@ const resume = (edge: Edge): Route =>
     bodyOptional: true,
     idempotency: 'commit',
     responses: { 202: { description: 'Running again', schema: ResumeAnswer } },
-    refusals: ['validation_error', 'not_found', 'run_not_paused', 'run_terminal'],
+    refusals: ['validation_error', 'not_found', 'run_expired', 'run_not_paused', 'run_terminal'],
     handle: call =>
       command(edge, call, { type: 'resume', ...because(call.body.reason) }, view =>
         json(202, { runId: view.runId, status: 'running', resumedAt: lastAt(view) }),

@@ -73,10 +73,10 @@ const getRun = (edge: Edge): Route =>
       200: { description: 'The snapshot', schema: RunSnapshot },
       304: { description: 'Unchanged' },
     },
-    refusals: ['not_found'],
+    refusals: ['not_found', 'run_expired'],
     async handle({ caller, params, request }) {
       const view = await edge.engine.inspect(caller.tenant, params.runId)
-      if (view === undefined) return problem(NO_RUN)
+      if (view === undefined) return problem(await edge.engine.missing(caller.tenant, params.runId))
       const children = await childRunsOf(edge.engine, view)
       const interrupt = interruptFor(edge, caller, view)
       const etag = snapshotTag(view, children, interrupt)

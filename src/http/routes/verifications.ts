@@ -6,7 +6,6 @@ import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'
 import { type Route, route } from '../route.js'
 import { verificationAnswer, verificationSummary } from '../verification-doc.js'
-import { NO_RUN } from './runs.js'
 
 /** What gates found in a run's results: content, so whoever may read artifacts may read it (R-SEC-2). */
 export const verificationRoutes = (edge: Edge): Route[] => [listVerifications(edge), getVerification(edge)]
@@ -21,11 +20,12 @@ const listVerifications = (edge: Edge): Route =>
     summary: 'Every attempt of a run at a gate, in order, and whether the run reached its goal',
     access: 'artifacts:read',
     responses: { 200: { description: 'The attempts', schema: ListVerificationsAnswer } },
-    refusals: ['not_found'],
+    refusals: ['not_found', 'run_expired'],
     async handle({ caller, params }) {
       const view = await edge.engine.inspect(caller.tenant, params.runId)
       const found = view && (await verificationsIn(edge.engine, caller.tenant, params.runId))
-      if (view === undefined || found === undefined) return problem(NO_RUN)
+      if (view === undefined || found === undefined)
+        return problem(await edge.engine.missing(caller.tenant, params.runId))
       const { state } = view
       const convergence = state.phase === 'absent' ? {} : renderConvergence(state)
       return json(200, { verifications: found.map(verificationSummary), ...convergence }, PRIVATE)
@@ -40,10 +40,10 @@ const getVerification = (edge: Edge): Route =>
     summary: 'Everything about one attempt: scores, findings, evidence, votes, feedback, cost',
     access: 'artifacts:read',
     responses: { 200: { description: 'The attempt', schema: VerificationAnswer } },
-    refusals: ['not_found'],
+    refusals: ['not_found', 'run_expired'],
     async handle({ caller, params }) {
       const found = await verificationsIn(edge.engine, caller.tenant, params.runId)
-      if (found === undefined) return problem(NO_RUN)
+      if (found === undefined) return problem(await edge.engine.missing(caller.tenant, params.runId))
       const one = found[Number(params.number) - 1]
       return one === undefined
         ? problem(noneOf(params.number, found.length))

@@ -3,7 +3,6 @@ import { WithheldAnswer, WithheldQuery } from '../../wire/event.js'
 import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'
 import { type Route, route } from '../route.js'
-import { NO_RUN } from './runs.js'
 
 const PRIVATE = { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' }
 
@@ -18,11 +17,11 @@ export const withheldRoutes = (edge: Edge): Route[] => [
     access: 'artifacts:read',
     query: WithheldQuery,
     responses: { 200: { description: 'The fields as they are, event by event', schema: WithheldAnswer } },
-    refusals: ['not_found', 'validation_error'],
+    refusals: ['not_found', 'run_expired', 'validation_error'],
     async handle({ caller, params, query: { from = 0, limit = 100 } }) {
       // One more than asked for tells whether there is more.
       const found = await withheldIn(edge.engine, caller.tenant, params.runId, { from, limit: limit + 1 })
-      if (found === undefined) return problem(NO_RUN)
+      if (found === undefined) return problem(await edge.engine.missing(caller.tenant, params.runId))
       const next = found[limit]?.sequence ?? null
       return json(200, { withheld: found.slice(0, limit).map(answerOf), next }, PRIVATE)
     },

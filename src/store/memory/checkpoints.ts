@@ -12,13 +12,17 @@ export function unsealedRuns(tables: Tables, limit: number): SealedRun[] {
 
 /** A repetition of the checkpoint that has the number is no conflict. */
 export function putCheckpoint(tables: Tables, checkpoint: Checkpoint): boolean {
-  const { seq, hash, signature, runs } = checkpoint
+  const { seq, hash, signature, runs, purged } = checkpoint
   const taken = tables.checkpoints.get(seq)
   if (taken) return taken.hash === hash && taken.signature === signature
   tables.checkpoints.set(seq, checkpoint)
   for (const { runId } of runs) {
     const run = tables.runs.get(runId)
     if (run?.checkpoint === null) tables.runs.set(runId, { ...run, checkpoint: seq })
+  }
+  for (const { runId } of purged) {
+    const mark = tables.purged.get(runId)
+    if (mark?.checkpoint === null) tables.purged.set(runId, { ...mark, checkpoint: seq })
   }
   return true
 }

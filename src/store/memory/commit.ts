@@ -56,7 +56,7 @@ export const usageOf = ({ active, bytes }: Tables, tenant: string): TenantUsage 
   storedBytes: bytes.get(tenant) ?? 0,
 })
 
-/** What S12 counts of one append. */
+/** What S13 counts of one append. */
 function countUsage(tables: Tables, { runId, events, snapshot, create }: StreamAppend, isOpen: boolean): void {
   const { tenant, parentRunId } = tables.runs.get(runId) ?? absent(`run ${runId}`)
   addTo(tables.bytes, tenant, bytesOfEvents(events) + bytesOfTexts(snapshot ?? null))
@@ -95,7 +95,8 @@ function checkTerminal(tables: Tables, { runId, events }: StreamAppend): void {
 function sharedEnd(tables: Tables, { runId, events, create }: StreamAppend): number | null {
   if (!create?.fork) return null
   const { tenant, fork } = create
-  return checkFork({ runId, tenant, fork, ownEvents: events.length }, tables.runs.get(fork.sourceRunId))
+  const source = tables.purged.has(fork.sourceRunId) ? undefined : tables.runs.get(fork.sourceRunId)
+  return checkFork({ runId, tenant, fork, ownEvents: events.length }, source)
 }
 
 function write(tables: Tables, { appendId, hostId }: Commit, stream: StreamAppend, endedBefore: number | null): void {

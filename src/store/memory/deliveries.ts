@@ -93,3 +93,9 @@ const lanesOf = (tables: Tables, webhookId: string): Lane[] =>
 
 const newestFirst = (a: Delivery, b: Delivery): number =>
   b.at - a.at || (a.runId === b.runId ? b.sequence - a.sequence : a.runId < b.runId ? 1 : -1)
+
+/** A run that is gone has nothing more to tell. */
+export function forgetDeliveries(tables: Tables, runId: string): void {
+  for (const [key, delivery] of tables.deliveries) if (delivery.runId === runId) tables.deliveries.delete(key)
+  for (const [key, lane] of tables.lanes) if (lane.runId === runId) tables.lanes.delete(key)
+}

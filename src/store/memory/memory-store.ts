@@ -8,6 +8,7 @@ import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import { EQUAL_WEIGHTS, type TenantUsage } from '../../engine/ports/quotas.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
+import type { ExpiredRun, ExpiredRuns, PurgedRun, PurgeResult } from '../../engine/ports/retention.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
 import type { Store } from '../../engine/ports/store.js'
@@ -23,6 +24,7 @@ import { gateRowsOf, listVerdicts } from './gates.js'
 import * as hosts from './hosts.js'
 import * as invocations from './invocations.js'
 import { readLog, readSnapshot } from './log.js'
+import * as purges from './purges.js'
 import * as standards from './standards.js'
 import { emptyTables } from './tables.js'
 
@@ -50,29 +52,31 @@ export class MemoryStore implements Store {
   }
 
   async readRun(tenant: string | null, runId: string): Promise<RunRow | undefined> {
-    const run = this.#tables.runs.get(runId)
+    const run = this.#tables.purged.has(runId) ? undefined : this.#tables.runs.get(runId)
     return tenant === null || run?.tenant === tenant ? run : undefined
   }
 
   async listRuns(query: RunQuery): Promise<RunRow[]> {
     const { tenant, status, workflowId, except = [], parentRunId, tag, before, limit } = query
-    const found = [...this.#tables.runs.values()].filter(
-      run =>
-        (tenant === null || run.tenant === tenant) &&
-        (status === undefined || status.includes(run.status)) &&
-        (workflowId === undefined || run.workflowId === workflowId) &&
-        !except.includes(run.workflowId) &&
-        (parentRunId === undefined || run.parentRunId === parentRunId) &&
-        (tag === undefined || run.tags.includes(tag)) &&
-        (before === undefined || run.runId < before),
-    )
+    const found = purges
+      .visibleRuns(this.#tables)
+      .filter(
+        run =>
+          (tenant === null || run.tenant === tenant) &&
+          (status === undefined || status.includes(run.status)) &&
+          (workflowId === undefined || run.workflowId === workflowId) &&
+          !except.includes(run.workflowId) &&
+          (parentRunId === undefined || run.parentRunId === parentRunId) &&
+          (tag === undefined || run.tags.includes(tag)) &&
+          (before === undefined || run.runId < before),
+      )
     return found.sort((a, b) => (a.runId < b.runId ? 1 : -1)).slice(0, limit)
   }
 
   async childrenOf(runId: string, limit: number, except: readonly string[] = []): Promise<ChildRow[]> {
-    const children = [...this.#tables.runs.values()].filter(
-      run => run.parentRunId === runId && !except.includes(run.workflowId),
-    )
+    const children = purges
+      .visibleRuns(this.#tables)
+      .filter(run => run.parentRunId === runId && !except.includes(run.workflowId))
     const latest = children.sort((a, b) => (a.runId < b.runId ? -1 : 1)).slice(-limit)
     return latest.map(child => ({ runId: child.runId, status: child.status }))
   }
@@ -290,6 +294,30 @@ export class MemoryStore implements Store {
 
   async latestCheckpoint(): Promise<Checkpoint | undefined> {
     return checkpoints.checkpointsFrom(this.#tables, 0).at(-1)
+  }
+
+  async expiredRoots(query: ExpiredRuns): Promise<ExpiredRun[]> {
+    return purges.expiredRoots(this.#tables, query)
+  }
+
+  async purgeFamily(rootRunId: string, at: number): Promise<PurgeResult> {
+    return purges.purgeFamily(this.#tables, rootRunId, at)
+  }
+
+  async unsealedPurges(limit: number): Promise<SealedRun[]> {
+    return purges.unsealedPurges(this.#tables, limit)
+  }
+
+  async claimPurge(claim: { hostId: string; now: number; leaseMs: number }): Promise<string | undefined> {
+    return purges.claimPurge(this.#tables, claim)
+  }
+
+  async deletePurged(rootRunId: string, hostId: string, limit: number): Promise<'more' | 'done' | 'lost'> {
+    return purges.deletePurged(this.#tables, rootRunId, hostId, limit)
+  }
+
+  async readPurged(tenant: string | null, runId: string): Promise<PurgedRun | undefined> {
+    return purges.readPurged(this.#tables, tenant, runId)
   }
 
   onHint(listener: (runId: string) => void): () => void {

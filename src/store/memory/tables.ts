@@ -5,6 +5,7 @@ import type { Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt } from '../../engine/ports/receipts.js'
+import type { PurgedRun } from '../../engine/ports/retention.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import type { Standard } from '../../engine/ports/standards.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
@@ -38,6 +39,8 @@ export type Tables = {
   /** By `laneKey`; there is one as long as it has pending deliveries. */
   readonly lanes: Map<string, Lane>
   readonly checkpoints: Map<number, Checkpoint>
+  /** By run. The lease of a family stands in the row of its root. */
+  readonly purged: Map<string, PurgeRow>
   /** Bytes by tenant; unfinished runs by tenant. */
   readonly bytes: Map<string, number>
   readonly active: Map<string, number>
@@ -67,6 +70,12 @@ export type StandardRow = Standard & { readonly deletedAt: number | null }
 /** `outcome` is rendered JSON; undefined until the effect is finished. */
 export type InvocationRow = EffectClaim & { readonly outcome?: string; readonly cacheKey?: string }
 
+export type PurgeRow = PurgedRun & {
+  readonly isStored: boolean
+  readonly leaseHost: string | null
+  readonly leaseUntil: number
+}
+
 export const emptyTables = (): Tables => ({
   runs: new Map(),
   snapshots: new Map(),
@@ -86,6 +95,7 @@ export const emptyTables = (): Tables => ({
   deliveries: new Map(),
   lanes: new Map(),
   checkpoints: new Map(),
+  purged: new Map(),
   bytes: new Map(),
   active: new Map(),
   roots: new Map(),

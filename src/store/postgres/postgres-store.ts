@@ -9,6 +9,7 @@ import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import { EQUAL_WEIGHTS, type TenantUsage } from '../../engine/ports/quotas.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
+import type { ExpiredRun, ExpiredRuns, PurgedRun, PurgeResult } from '../../engine/ports/retention.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
 import type { Store } from '../../engine/ports/store.js'
@@ -21,6 +22,7 @@ import { Connections, type Row, type Settings, type Statement } from './connecti
 import { Hints } from './hints.js'
 import { migrate } from './migrate.js'
 import { LIST_RUNS, SQL } from './statements.js'
+import { receiptValues, tryValues } from './values.js'
 
 export type PostgresStoreOptions = {
   /** Holds all of Assay's tables; created if absent. Default `assay`. */
@@ -295,8 +297,9 @@ export class PostgresStore implements Store {
     return this.#readAll(SQL.unsealedRuns, limit)
   }
 
-  async putCheckpoint({ seq, at, keyId, prev, runs, hash, signature }: Checkpoint): Promise<boolean> {
-    const values = [seq, at, keyId, prev, JSON.stringify(runs), hash, signature, runs.map(({ runId }) => runId)]
+  async putCheckpoint({ seq, at, keyId, prev, runs, purged, hash, signature }: Checkpoint): Promise<boolean> {
+    const runIds = runs.map(({ runId }) => runId)
+    const values = [seq, at, keyId, prev, JSON.stringify(runs), hash, signature, runIds, JSON.stringify(purged)]
     return (await this.#answer<{ stored: boolean }>(SQL.putCheckpoint, ...values)).stored
   }
 
@@ -306,6 +309,39 @@ export class PostgresStore implements Store {
 
   latestCheckpoint(): Promise<Checkpoint | undefined> {
     return this.#readOne(SQL.latestCheckpoint)
+  }
+
+  expiredRoots(query: ExpiredRuns): Promise<ExpiredRun[]> {
+    const { tenant, exceptTenants = [], workflowId, exceptWorkflows = [], endedBefore, after, limit } = query
+    const from = [after?.endedAt ?? Number.MIN_SAFE_INTEGER, after?.runId ?? '']
+    const filters = [tenant ?? null, workflowId ?? null, exceptTenants, exceptWorkflows]
+    return this.#readAll(SQL.expiredRoots, endedBefore, ...from, ...filters, limit)
+  }
+
+  async purgeFamily(rootRunId: string, at: number): Promise<PurgeResult> {
+    return (await this.#answer<{ result: PurgeResult }>(SQL.purgeFamily, rootRunId, at)).result
+  }
+
+  unsealedPurges(limit: number): Promise<SealedRun[]> {
+    return this.#readAll(SQL.unsealedPurges, limit)
+  }
+
+  async claimPurge({ hostId, now, leaseMs }: Parameters<Store['claimPurge']>[0]): Promise<string | undefined> {
+    return (await this.#answer<{ root: string | null }>(SQL.claimPurge, hostId, now, leaseMs)).root ?? undefined
+  }
+
+  async deletePurged(rootRunId: string, hostId: string, limit: number): Promise<'more' | 'done' | 'lost'> {
+    const { result } = await this.#answer<{ result: 'more' | 'done' | 'lost' }>(
+      SQL.deletePurged,
+      rootRunId,
+      hostId,
+      limit,
+    )
+    return result
+  }
+
+  readPurged(tenant: string | null, runId: string): Promise<PurgedRun | undefined> {
+    return this.#readOne(SQL.readPurged, runId, tenant)
   }
 
   onHint(listener: (runId: string) => void): () => void {
@@ -358,26 +394,3 @@ export class PostgresStore implements Store {
     return (await this.#all<T>(statement, ...values))[0]
   }
 }
-
-const receiptValues = (receipt: Receipt): unknown[] => [
-  receipt.tenant,
-  receipt.endpoint,
-  receipt.key,
-  receipt.digest,
-  receipt.state,
-  receipt.leaseOwner,
-  receipt.leaseUntil,
-  receipt.status,
-  JSON.stringify(receipt.headers),
-  receipt.body,
-  receipt.at,
-]
-
-const tryValues = (result: Delivering.DeliveryResult): unknown[] => [
-  result.webhookId,
-  result.runId,
-  result.sequence,
-  result.attempts,
-  result.status,
-  result.error,
-]

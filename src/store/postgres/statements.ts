@@ -21,7 +21,10 @@ const WEBHOOK = 'webhook_id AS "webhookId", tenant, url, events, tags, secret, c
 const DELIVERY = `webhook_id AS "webhookId", tenant, run_id AS "runId", seq AS sequence, event_type AS "eventType", at,
   state, attempts, status, error, finished_at AS "finishedAt"`
 
-const CHECKPOINT = 'seq, at, key_id AS "keyId", prev, runs, hash, signature'
+const CHECKPOINT = 'seq, at, key_id AS "keyId", prev, runs, purged, hash, signature'
+
+/** Of a run that was purged only its mark is left to be found. */
+const NOT_PURGED = 'NOT EXISTS (SELECT 1 FROM purged WHERE purged.run_id = runs.run_id)'
 
 const WORKFLOW = `nullif(w.tenant, '') AS tenant, w.workflow_id AS "workflowId", w.digest, d.definition,
   w.updated_at AS "updatedAt"`
@@ -50,9 +53,9 @@ export const SQL = named({
         WHERE run_id = p.source_run_id AND length <= least(p.upto, $2) ORDER BY length DESC LIMIT 1) shared
       WHERE p.run_id = $1 AND p.from_seq < $2)
     ORDER BY length DESC LIMIT 1`,
-  readRun: `SELECT ${RUN} FROM runs WHERE run_id = $1 AND ($2::text IS NULL OR tenant = $2)`,
+  readRun: `SELECT ${RUN} FROM runs WHERE run_id = $1 AND ($2::text IS NULL OR tenant = $2) AND ${NOT_PURGED}`,
   childrenOf: `SELECT run_id AS "runId", status FROM runs
-    WHERE parent_run_id = $1 AND workflow_id <> ALL ($2::text[]) ORDER BY run_id DESC LIMIT $3`,
+    WHERE parent_run_id = $1 AND workflow_id <> ALL ($2::text[]) AND ${NOT_PURGED} ORDER BY run_id DESC LIMIT $3`,
   dueRuns: `SELECT d.run_id AS "runId", d.epoch, d.attempts, d.wake_at AS "wakeAt", d.length
     FROM tenants_of($1) AS t(tenant),
          LATERAL (SELECT run_id, epoch, attempts, wake_at, length, row_number() OVER (ORDER BY wake_at, run_id) AS n
@@ -180,9 +183,23 @@ export const SQL = named({
 
   unsealedRuns: `SELECT run_id AS "runId", length, head FROM runs WHERE unsealed_at IS NOT NULL
     ORDER BY unsealed_at, run_id LIMIT $1`,
-  putCheckpoint: 'SELECT put_checkpoint(ROW($1, $2, $3, $4, $5, $6, $7)::checkpoints, $8) AS stored',
+  putCheckpoint: 'SELECT put_checkpoint(ROW($1, $2, $3, $4, $5, $6, $7, $9)::checkpoints, $8) AS stored',
   listCheckpoints: `SELECT ${CHECKPOINT} FROM checkpoints WHERE seq >= $1 ORDER BY seq LIMIT $2`,
   latestCheckpoint: `SELECT ${CHECKPOINT} FROM checkpoints ORDER BY seq DESC LIMIT 1`,
+
+  expiredRoots: `SELECT run_id AS "runId", ended_at AS "endedAt" FROM runs
+    WHERE parent_run_id IS NULL AND ended_at < $1 AND (ended_at, run_id) > ($2, $3)
+      AND ($4::text IS NULL OR tenant = $4) AND ($5::text IS NULL OR workflow_id = $5)
+      AND tenant <> ALL ($6::text[]) AND workflow_id <> ALL ($7::text[]) AND ${NOT_PURGED}
+    ORDER BY ended_at, run_id LIMIT $8`,
+  purgeFamily: 'SELECT purge_family($1, $2) AS result',
+  unsealedPurges: `SELECT run_id AS "runId", length, head FROM purged WHERE checkpoint IS NULL
+    ORDER BY purged_at, run_id LIMIT $1`,
+  claimPurge: 'SELECT claim_purge($1, $2, $3) AS root',
+  deletePurged: 'SELECT delete_purged($1, $2, $3) AS result',
+  readPurged: `SELECT run_id AS "runId", root_run_id AS "rootRunId", tenant, length, head, ended_at AS "endedAt",
+      purged_at AS "purgedAt", checkpoint
+    FROM purged WHERE run_id = $1 AND ($2::text IS NULL OR tenant = $2)`,
 
   ping: 'SELECT 1',
 })
@@ -193,6 +210,6 @@ export const LIST_RUNS: Statement = {
     WHERE ($1::text IS NULL OR tenant = $1) AND ($2::text IS NULL OR run_id < $2)
       AND ($3::text IS NULL OR workflow_id = $3) AND ($4::text IS NULL OR parent_run_id = $4)
       AND ($5::text[] IS NULL OR status = ANY ($5)) AND ($6::text IS NULL OR $6 = ANY (tags))
-      AND ($7::text[] IS NULL OR workflow_id <> ALL ($7))
+      AND ($7::text[] IS NULL OR workflow_id <> ALL ($7)) AND ${NOT_PURGED}
     ORDER BY run_id DESC LIMIT $8`,
 }

@@ -1,9 +1,17 @@
-import type { RunQuery } from '../../engine/ports/run-index.js'
+import type { Weights } from '../../engine/ports/quotas.js'
+import type { ExpiredRuns } from '../../engine/ports/retention.js'
+import type { DueRun, RunQuery } from '../../engine/ports/run-index.js'
+import { inTurns } from '../turns.js'
 import type { SqlValue } from './driver.js'
+import type { Reader } from './reader.js'
+import { tenantsHeldBy } from './write-hosts.js'
+
+/** Of a run that was purged only its mark is left to be found. */
+export const NOT_PURGED = 'NOT EXISTS (SELECT 1 FROM purged WHERE purged.run_id = runs.run_id)'
 
 /** The tenant is part of the query that fetches (S6); `null` is every tenant's. */
 export function listRunsQuery(query: RunQuery): { sql: string; parameters: SqlValue[] } {
-  const conditions: string[] = []
+  const conditions: string[] = [NOT_PURGED]
   const parameters: SqlValue[] = []
   const where = (condition: string, value: SqlValue | undefined): void => {
     if (value === undefined) return
@@ -17,6 +25,34 @@ export function listRunsQuery(query: RunQuery): { sql: string; parameters: SqlVa
   where('parent_run_id = ?', query.parentRunId)
   where('status IN (SELECT value FROM json_each(?))', query.status && JSON.stringify(query.status))
   where('EXISTS (SELECT 1 FROM json_each(tags) WHERE value = ?)', query.tag)
-  const filter = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
-  return { sql: `SELECT * FROM runs ${filter} ORDER BY run_id DESC LIMIT ?`, parameters: [...parameters, query.limit] }
+  return {
+    sql: `SELECT * FROM runs WHERE ${conditions.join(' AND ')} ORDER BY run_id DESC LIMIT ?`,
+    parameters: [...parameters, query.limit],
+  }
+}
+
+/** Roots that ended before a time, with an end and an id above those of `after`. */
+export function expiredRootsQuery(query: ExpiredRuns): { sql: string; parameters: SqlValue[] } {
+  const { tenant, exceptTenants = [], workflowId, exceptWorkflows = [], endedBefore, after, limit } = query
+  const sql = `SELECT run_id AS runId, ended_at AS endedAt FROM runs
+    WHERE parent_run_id IS NULL AND ended_at < ?1 AND (ended_at, run_id) > (?2, ?3)
+      AND (?4 IS NULL OR tenant = ?4) AND (?5 IS NULL OR workflow_id = ?5)
+      AND tenant NOT IN (SELECT value FROM json_each(?6)) AND workflow_id NOT IN (SELECT value FROM json_each(?7))
+      AND ${NOT_PURGED}
+    ORDER BY ended_at, run_id LIMIT ?8`
+  const lists = [JSON.stringify(exceptTenants), JSON.stringify(exceptWorkflows)]
+  const from = [after?.endedAt ?? Number.MIN_SAFE_INTEGER, after?.runId ?? '']
+  return { sql, parameters: [endedBefore, ...from, tenant ?? null, workflowId ?? null, ...lists, limit] }
+}
+
+/** Of each tenant the earliest first, tenants in turns. What is looked at is what one tenant may have, times tenants. */
+export function dueRunsIn(reader: Reader, hostId: string, now: number, limit: number, weights: Weights): DueRun[] {
+  const sql = `SELECT run_id AS runId, epoch, attempts, wake_at AS wakeAt, length FROM runs
+                WHERE owner = ? AND ended_at IS NULL AND tenant = ? AND wake_at <= ? ORDER BY wake_at, run_id LIMIT ?`
+  const due = new Map<string, DueRun[]>()
+  for (const tenant of tenantsHeldBy(reader, hostId)) {
+    const rows = reader.all(sql, hostId, tenant, now, limit)
+    if (rows.length > 0) due.set(tenant, rows.map(row => ({ ...row }) as DueRun))
+  }
+  return inTurns(due, weights, limit)
 }

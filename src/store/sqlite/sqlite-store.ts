@@ -14,6 +14,7 @@ import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import { EQUAL_WEIGHTS, type TenantUsage } from '../../engine/ports/quotas.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
+import type { ExpiredRun, ExpiredRuns, PurgedRun, PurgeResult } from '../../engine/ports/retention.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
 import type { Store } from '../../engine/ports/store.js'
@@ -21,9 +22,8 @@ import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { ClaimTokens, claimToken } from '../claim-tokens.js'
 import { LocalHints } from '../local-hints.js'
-import { inTurns } from '../turns.js'
 import { prepareDatabase } from './database-file.js'
-import { listRunsQuery } from './list-runs.js'
+import { dueRunsIn, expiredRootsQuery, listRunsQuery, NOT_PURGED } from './list-runs.js'
 import { listVerdictsQuery } from './list-verdicts.js'
 import { packCommit } from './packed.js'
 import { readGateRows } from './read-gates.js'
@@ -35,6 +35,7 @@ import {
   toEvent,
   toKey,
   toOutcome,
+  toPurgedRun,
   toReceipt,
   toRun,
   toStandard,
@@ -42,7 +43,6 @@ import {
   toWorkflow,
 } from './rows.js'
 import type { TaskInput, TaskName, TaskResult } from './tasks.js'
-import { tenantsHeldBy } from './write-hosts.js'
 import { type SpawnWriter, WriterThread } from './writer-thread.js'
 
 export type SqliteStoreOptions = {
@@ -112,8 +112,8 @@ export class SqliteStore implements Store {
   async readRun(tenant: string | null, runId: string): Promise<RunRow | undefined> {
     const row =
       tenant === null
-        ? this.#reader.get('SELECT * FROM runs WHERE run_id = ?', runId)
-        : this.#reader.get('SELECT * FROM runs WHERE run_id = ? AND tenant = ?', runId, tenant)
+        ? this.#reader.get(`SELECT * FROM runs WHERE run_id = ? AND ${NOT_PURGED}`, runId)
+        : this.#reader.get(`SELECT * FROM runs WHERE run_id = ? AND tenant = ? AND ${NOT_PURGED}`, runId, tenant)
     return row && toRun(row)
   }
 
@@ -123,21 +123,13 @@ export class SqliteStore implements Store {
   }
 
   async childrenOf(runId: string, limit: number, except: readonly string[] = []): Promise<ChildRow[]> {
-    const sql = `SELECT run_id AS runId, status FROM runs WHERE parent_run_id = ?
+    const sql = `SELECT run_id AS runId, status FROM runs WHERE parent_run_id = ? AND ${NOT_PURGED}
       AND workflow_id NOT IN (SELECT value FROM json_each(?)) ORDER BY run_id DESC LIMIT ?`
     return (this.#reader.all(sql, runId, JSON.stringify(except), limit) as ChildRow[]).reverse()
   }
 
   async dueRuns(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<DueRun[]> {
-    const sql = `SELECT run_id AS runId, epoch, attempts, wake_at AS wakeAt, length FROM runs
-                  WHERE owner = ? AND ended_at IS NULL AND tenant = ? AND wake_at <= ? ORDER BY wake_at, run_id LIMIT ?`
-    const due = new Map<string, DueRun[]>()
-    for (const tenant of tenantsHeldBy(this.#reader, hostId))
-      due.set(
-        tenant,
-        this.#reader.all(sql, hostId, tenant, now, limit).map(row => ({ ...row }) as DueRun),
-      )
-    return inTurns(due, weights, limit)
+    return dueRunsIn(this.#reader, hostId, now, limit, weights)
   }
 
   async usageOf(tenant: string): Promise<TenantUsage> {
@@ -345,6 +337,35 @@ export class SqliteStore implements Store {
   async latestCheckpoint(): Promise<Checkpoint | undefined> {
     const row = this.#reader.get('SELECT * FROM checkpoints ORDER BY seq DESC LIMIT 1')
     return row && toCheckpoint(row)
+  }
+
+  async expiredRoots(query: ExpiredRuns): Promise<ExpiredRun[]> {
+    const { sql, parameters } = expiredRootsQuery(query)
+    return this.#reader.all(sql, ...parameters).map(row => ({ ...row }) as ExpiredRun)
+  }
+
+  purgeFamily(rootRunId: string, at: number): Promise<PurgeResult> {
+    return this.#write('purgeFamily', { rootRunId, at })
+  }
+
+  async unsealedPurges(limit: number): Promise<SealedRun[]> {
+    const sql = `SELECT run_id AS runId, length, head FROM purged WHERE checkpoint IS NULL
+                  ORDER BY purged_at, run_id LIMIT ?`
+    return this.#reader.all(sql, limit).map(row => ({ ...row }) as SealedRun)
+  }
+
+  claimPurge(claim: TaskInput<'claimPurge'>): Promise<string | undefined> {
+    return this.#write('claimPurge', claim)
+  }
+
+  deletePurged(rootRunId: string, hostId: string, limit: number): Promise<'more' | 'done' | 'lost'> {
+    return this.#write('deletePurged', { rootRunId, hostId, limit })
+  }
+
+  async readPurged(tenant: string | null, runId: string): Promise<PurgedRun | undefined> {
+    const sql = 'SELECT * FROM purged WHERE run_id = ?1 AND (?2 IS NULL OR tenant = ?2)'
+    const row = this.#reader.get(sql, runId, tenant)
+    return row && toPurgedRun(row)
   }
 
   onHint(listener: (runId: string) => void): () => void {

@@ -12,6 +12,7 @@ import {
 } from './write-deliveries.js'
 import { claimOrphans, heartbeat, registerHost, releaseHost } from './write-hosts.js'
 import { abandonEffect, claimEffect, finishEffect, purgeEffects, releaseEffect } from './write-invocations.js'
+import { claimPurge, deletePurged, purgeFamily } from './write-purges.js'
 import { claimReceipt, deleteReceipt, finishReceipt, purgeReceipts, putKey, putWorkflow } from './write-records.js'
 import { deleteStandard, putStandard } from './write-standards.js'
 
@@ -44,6 +45,9 @@ export const TASKS = {
   postponeDeliveries,
   purgeDeliveries,
   putCheckpoint,
+  purgeFamily,
+  claimPurge,
+  deletePurged,
   /** Proves that the writer can begin and end a transaction. */
   probe: (_db: unknown, _input: null): void => undefined,
 }

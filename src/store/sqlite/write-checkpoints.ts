@@ -6,14 +6,15 @@ export function putCheckpoint(db: Connection, checkpoint: Checkpoint): boolean {
   const { seq, at, keyId, prev, hash, signature } = checkpoint
   const taken = db.get('SELECT hash, signature FROM checkpoints WHERE seq = ?', seq)
   if (taken) return taken.hash === hash && taken.signature === signature
-  const runs = JSON.stringify(checkpoint.runs)
+  const [runs, purged] = [JSON.stringify(checkpoint.runs), JSON.stringify(checkpoint.purged)]
   db.run(
-    'INSERT INTO checkpoints (seq, at, key_id, prev, runs, hash, signature) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO checkpoints (seq, at, key_id, prev, runs, purged, hash, signature) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     seq,
     at,
     keyId,
     prev,
     runs,
+    purged,
     hash,
     signature,
   )
@@ -22,6 +23,12 @@ export function putCheckpoint(db: Connection, checkpoint: Checkpoint): boolean {
       WHERE run_id IN (SELECT value ->> 'runId' FROM json_each(?)) AND checkpoint IS NULL`,
     seq,
     runs,
+  )
+  db.run(
+    `UPDATE purged SET checkpoint = ?
+      WHERE run_id IN (SELECT value ->> 'runId' FROM json_each(?)) AND checkpoint IS NULL`,
+    seq,
+    purged,
   )
   return true
 }

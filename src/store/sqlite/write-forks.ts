@@ -1,15 +1,17 @@
 import type { Fork } from '../../core/replay/events.js'
 import { checkFork } from '../fork-rules.js'
 import type { Connection } from './connection.js'
+import { NOT_PURGED } from './list-runs.js'
 import { EVENT_FIELDS, type PackedStream } from './packed.js'
 
 /** Throws when the fork cannot be made; returns when it has ended by what it shares. */
 export function sharedEnd(db: Connection, [runId, , , , , create, events]: PackedStream): number | null {
   const fork = create?.[8]
   if (!fork) return null
-  const source = db.get('SELECT tenant, length, ended_at AS endedAt FROM runs WHERE run_id = ?', fork.sourceRunId) as
-    | { tenant: string; length: number; endedAt: number | null }
-    | undefined
+  const source = db.get(
+    `SELECT tenant, length, ended_at AS endedAt FROM runs WHERE run_id = ? AND ${NOT_PURGED}`,
+    fork.sourceRunId,
+  ) as { tenant: string; length: number; endedAt: number | null } | undefined
   return checkFork({ runId, tenant: create[0], fork, ownEvents: events.length / EVENT_FIELDS }, source)
 }
 

@@ -5,7 +5,7 @@ import type { Connection } from './connection.js'
 import { EVENT_FIELDS, type PackedStream } from './packed.js'
 
 /**
- * S12. Unfinished runs, families, outcomes, and whatever is deleted are counted by triggers. What a commit appends is
+ * S13. Unfinished runs, families, outcomes, and whatever is deleted are counted by triggers. What a commit appends is
  * counted here: once for each stream instead of once for each event.
  */
 export function countBytes(db: Connection, [runId, , , , , , events, , snapshot]: PackedStream): void {

@@ -172,6 +172,7 @@ export const checkpoint = (seq: number, over: Partial<Checkpoint> = {}): Checkpo
   keyId: 'signer',
   prev: seq === 0 ? '' : `checkpoint-${seq - 1}`,
   runs: [],
+  purged: [],
   hash: `checkpoint-${seq}`,
   signature: `signature-${seq}`,
   ...over,

@@ -141,7 +141,7 @@ const forge = (tool: Tool, keyId?: string): void => {
   const [row] = tool.all<CheckpointRow>('SELECT * FROM checkpoints WHERE seq = 0')
   const { at, prev, runs } = row!
   const by = keyId ?? row!.key_id
-  const hash = checkpointHash({ seq: 0, at: at + 1, keyId: by, prev, runs: JSON.parse(runs) })
+  const hash = checkpointHash({ seq: 0, at: at + 1, keyId: by, prev, runs: JSON.parse(runs), purged: [] })
   const signature = sign(null, Buffer.from(hash), generateKeyPairSync('ed25519').privateKey).toString('base64url')
   tool.run('UPDATE checkpoints SET at = at + 1, key_id = ?, hash = ?, signature = ? WHERE seq = 0', by, hash, signature)
 }
@@ -388,7 +388,7 @@ describe('E27: whatever is changed in the file is named', () => {
 })
 
 describe('what was not changed is found intact', () => {
-  const intact = { runs: 5, events: 30, older: 0, checkpoints: 2, signatures: 2, anomalies: [] }
+  const intact = { runs: 5, events: 30, older: 0, purged: 0, checkpoints: 2, signatures: 2, anomalies: [] }
 
   test('the database itself', async () => {
     expect(await verify(original)).toEqual(intact)

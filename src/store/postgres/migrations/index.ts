@@ -13,7 +13,8 @@ import { gates } from './0011-gates.js'
 import { commitGates } from './0012-commit-gates.js'
 import { salts } from './0013-salts.js'
 import { mergedResults } from './0014-merged-results.js'
-import { usage } from './0015-usage.js'
+import { purges } from './0015-purges.js'
+import { usage } from './0016-usage.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -31,5 +32,6 @@ export const MIGRATIONS: readonly Migration[] = [
   commitGates,
   salts,
   mergedResults,
+  purges,
   usage,
 ]

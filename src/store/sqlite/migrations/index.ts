@@ -6,7 +6,8 @@ import { answers } from './0004-answers.js'
 import { gates } from './0005-gates.js'
 import { salts } from './0006-salts.js'
 import { mergedResults } from './0007-merged-results.js'
-import { usage } from './0008-usage.js'
+import { purges } from './0008-purges.js'
+import { usage } from './0009-usage.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -17,6 +18,7 @@ export const MIGRATIONS: readonly Migration[] = [
   gates,
   salts,
   mergedResults,
+  purges,
   usage,
 ]
 

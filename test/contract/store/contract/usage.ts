@@ -35,7 +35,7 @@ const bytesOf = ({ events, snapshot = '' }: Pick<StreamAppend, 'events' | 'snaps
   )
 
 export function usageContract(open: () => Promise<Opened>): void {
-  it('S12 Q3 takes as many unfinished runs of a tenant as its quota says and not one more, until one ends', async () => {
+  it('S13 Q3 takes as many unfinished runs of a tenant as its quota says and not one more, until one ends', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
     const [tenant, other] = [f.id('tenant'), f.id('tenant')]
@@ -60,7 +60,7 @@ export function usageContract(open: () => Promise<Opened>): void {
     expect(await create(store, hostId, { activeRuns: 2 }, { tenant })).toEqual(over('activeRuns', 2))
   })
 
-  it('S12 Q3 takes exactly as many when many ask at once', async () => {
+  it('S13 Q3 takes exactly as many when many ask at once', async () => {
     const { store, peer } = await open()
     const stores = [store, await peer()]
     const hosts = [await f.host(store), await f.host(stores[1]!)]
@@ -72,7 +72,7 @@ export function usageContract(open: () => Promise<Opened>): void {
     expect(await store.usageOf(tenant)).toMatchObject({ activeRuns: 7 })
   })
 
-  it('S12 says the same again of an append that was made already', async () => {
+  it('S13 says the same again of an append that was made already', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
     const tenant = f.id('tenant')
@@ -82,7 +82,7 @@ export function usageContract(open: () => Promise<Opened>): void {
     expect(await store.usageOf(tenant)).toEqual({ activeRuns: 1, storedBytes: bytesOf(f.creation('run')) })
   })
 
-  it('S12 Q4 counts the runs below a root however deep they are, and starts not one too many', async () => {
+  it('S13 Q4 counts the runs below a root however deep they are, and starts not one too many', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
     const [root, child, grandchild] = [f.id('run'), f.id('run'), f.id('run')]
@@ -101,7 +101,7 @@ export function usageContract(open: () => Promise<Opened>): void {
     expect(await create(store, hostId, { childrenPerRoot: 3 }, under(f.id('run')))).toEqual(COMMITTED)
   })
 
-  it('S12 Q4 starts exactly as many when all of a family ask at once', async () => {
+  it('S13 Q4 starts exactly as many when all of a family ask at once', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
     const root = await f.created(store, hostId)
@@ -116,7 +116,7 @@ export function usageContract(open: () => Promise<Opened>): void {
     expect(f.kinds(results)).toEqual({ committed: 5, 'over-quota': 35 })
   })
 
-  it('S12 Q6 counts the bytes of logs, kept states and outcomes, and refuses new runs to who has as many', async () => {
+  it('S13 Q6 counts the bytes of logs, kept states and outcomes, and refuses new runs to who has as many', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
     const tenant = f.id('tenant')
@@ -147,7 +147,7 @@ export function usageContract(open: () => Promise<Opened>): void {
     expect((await store.usageOf(tenant)).storedBytes).toBe(before + 9_002)
   })
 
-  it('S12 counts nothing of a commit that is refused, and knows nobody who has nothing', async () => {
+  it('S13 counts nothing of a commit that is refused, and knows nobody who has nothing', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
     const tenant = f.id('tenant')

@@ -2,7 +2,7 @@ import type { Migration } from '../../migration.js'
 import { mergedResults } from './0014-merged-results.js'
 
 /**
- * S12: what each tenant has, and how many runs are below each root, counted by triggers, so that no writer can forget it.
+ * S13: what each tenant has, and how many runs are below each root, counted by triggers, so that no writer can forget it.
  * A change is a row of its own in `usage_changes`: a row for each tenant would make all commits of a tenant wait for each
  * other. `fold_usage`, which every host calls now and then, adds them up; what a tenant has is the sum of both tables, read
  * at once.
@@ -14,7 +14,7 @@ import { mergedResults } from './0014-merged-results.js'
  * `runs_open` leads from a host to one tenant's runs in the order of their time, so that tenants can take turns.
  */
 export const usage: Migration = {
-  version: 15,
+  version: 16,
   name: 'usage',
   sql: `
 CREATE TABLE usage (
