@@ -1,4 +1,4 @@
-import type { Weights } from '../../engine/ports/quotas.js'
+import type { TenantUsage, Weights } from '../../engine/ports/quotas.js'
 import type { ExpiredRuns } from '../../engine/ports/retention.js'
 import type { DueRun, RunQuery } from '../../engine/ports/run-index.js'
 import { inTurns } from '../turns.js'
@@ -55,4 +55,9 @@ export function dueRunsIn(reader: Reader, hostId: string, now: number, limit: nu
     if (rows.length > 0) due.set(tenant, rows.map(row => ({ ...row }) as DueRun))
   }
   return inTurns(due, weights, limit)
+}
+
+export function usageIn(reader: Reader, tenant: string): TenantUsage {
+  const row = reader.get('SELECT runs, bytes FROM usage WHERE tenant = ?', tenant)
+  return { activeRuns: Number(row?.runs ?? 0), storedBytes: Number(row?.bytes ?? 0) }
 }

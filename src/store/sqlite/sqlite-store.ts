@@ -23,7 +23,7 @@ import { checkCommit } from '../check-commit.js'
 import { ClaimTokens, claimToken } from '../claim-tokens.js'
 import { LocalHints } from '../local-hints.js'
 import { prepareDatabase } from './database-file.js'
-import { dueRunsIn, expiredRootsQuery, listRunsQuery, NOT_PURGED } from './list-runs.js'
+import { dueRunsIn, expiredRootsQuery, listRunsQuery, NOT_PURGED, usageIn } from './list-runs.js'
 import { listVerdictsQuery } from './list-verdicts.js'
 import { packCommit } from './packed.js'
 import { readGateRows } from './read-gates.js'
@@ -133,8 +133,7 @@ export class SqliteStore implements Store {
   }
 
   async usageOf(tenant: string): Promise<TenantUsage> {
-    const row = this.#reader.get('SELECT runs, bytes FROM usage WHERE tenant = ?', tenant)
-    return { activeRuns: Number(row?.runs ?? 0), storedBytes: Number(row?.bytes ?? 0) }
+    return usageIn(this.#reader, tenant)
   }
 
   async registerHost(host: TaskInput<'registerHost'>): Promise<void> {
