@@ -247,6 +247,7 @@ async function edgeOf(config: Config, { store, clock, ids, log }: Ground, house:
   return {
     keys: withConfiguredKeys(store, [await configuredKey(config, clock)]),
     receipts: store,
+    usage: store,
     audit: new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) }),
     agents: directoryOf(house),
     tokenSecrets: config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data),

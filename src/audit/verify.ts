@@ -139,7 +139,11 @@ export class AuditVerifier implements AuditAdmin {
     let before = await this.#checkpoint(place.seq - 1)
     let next = place.seq
     let { work } = slice
-    for await (const checkpoint of this.#checkpoints(next, to, work === Number.POSITIVE_INFINITY ? CHECKPOINT_PAGE : 1)) {
+    for await (const checkpoint of this.#checkpoints(
+      next,
+      to,
+      work === Number.POSITIVE_INFINITY ? CHECKPOINT_PAGE : 1,
+    )) {
       const { seq, runs } = checkpoint
       // What was said of a checkpoint in the slice before is not said again.
       const isBegun = seq === place.seq && (place.run > 0 || place.walk !== undefined)

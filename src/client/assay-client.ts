@@ -290,7 +290,10 @@ export class AssayClient {
   /** Slice by slice: each answer is about the part of the range that was looked at. */
   async *verifyAudit(): AsyncGenerator<AuditSlice, void, undefined> {
     for (let cursor: string | undefined; ; ) {
-      const slice = await this.#call<AuditSlice>({ path: '/v1/audit/verify', ...(cursor !== undefined && { query: { cursor } }) })
+      const slice = await this.#call<AuditSlice>({
+        path: '/v1/audit/verify',
+        ...(cursor !== undefined && { query: { cursor } }),
+      })
       yield slice
       if (slice.nextCursor === undefined) return
       cursor = slice.nextCursor

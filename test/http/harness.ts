@@ -99,7 +99,7 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const standards = createStandards({ store, clock, schemas, plans: () => real.plans })
   const verdicts = createVerdicts({ store, standards, records: recordsDouble(), readRecord: readVerdictIn(store) })
   const desks = { audit, webhooks, standards, verdicts, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
-  const deps = { engine, keys: store, receipts: store, ...desks, clock, ids: systemIds, config, log }
+  const deps = { engine, keys: store, receipts: store, usage: store, ...desks, clock, ids: systemIds, config, log }
   const app = createApp({ ...deps, ...options.deps })
   for (const definition of [noop, slow, secretive]) await real.putWorkflow(null, definition)
   return {

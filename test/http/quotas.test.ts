@@ -155,3 +155,32 @@ describe('Q2: streams', () => {
     expect((await openStreams(port, path, 'alice', 1))[0]?.status).toBe(200)
   })
 })
+
+describe('GET /v1/quotas', () => {
+  test('Q2 Q3 Q6: tells a tenant what it may have, and what it has', async () => {
+    const quotas = all({ streams: 5, activeRuns: 3, storedBytes: 10_000_000, weight: 2 })
+    host = await startHttp({ config: { quotas } })
+    const port = await listen(host.app)
+    await openStreams(port, await slowRun('alice'), 'alice', 1)
+    const { status, json } = await host.call('alice', { url: '/v1/quotas' })
+    expect(status).toBe(200)
+    expect(json).toMatchObject({ tenant: 'acme', quotas: { streams: 5, activeRuns: 3, weight: 2 } })
+    expect(json.used).toMatchObject({ streams: 1, activeRuns: 1 })
+    expect(json.used.storedBytes).toBeGreaterThan(100)
+    expect((await host.call('bob', { url: '/v1/quotas' })).json.used).toEqual({
+      streams: 0,
+      activeRuns: 0,
+      storedBytes: 0,
+    })
+  })
+
+  test('Q3: a run too many is 429 over HTTP, with which quota, its size and who can raise it', async () => {
+    host = await startHttp({ config: { quotas: all({ activeRuns: 1 }) } })
+    await slowRun('alice')
+    const request = { method: 'POST', url: '/v1/runs', payload: { workflowId: 'slow' } } as const
+    const { status, json, headers } = await host.call('alice', request)
+    expect([status, headers['retry-after']]).toEqual([429, '1'])
+    expect(json).toMatchObject({ ...REFUSED, details: { quota: 'activeRuns', limit: 1, setting: 'quotas.activeRuns' } })
+    expect((await host.call('bob', request)).status).toBe(201)
+  })
+})

@@ -33,7 +33,8 @@ function rangeOf(tenant: string, { fromSeq, toSeq, cursor }: AuditQuery): AuditR
   if (cursor !== undefined) {
     const place = fromSeq === undefined && toSeq === undefined ? readAuditCursor(tenant, cursor) : undefined
     if (place !== undefined) return { from: place.seq, place }
-    const message = 'query.cursor must be the nextCursor of an earlier answer to this tenant, without fromSeq and toSeq.'
+    const message =
+      'query.cursor must be the nextCursor of an earlier answer to this tenant, without fromSeq and toSeq.'
     return refuse('validation_error', message, { field: 'query.cursor' })
   }
   const from = fromSeq ?? 0

@@ -60,6 +60,11 @@ export class StreamRegistry {
     }
   }
 
+  /** How many a tenant has open. */
+  openOf(tenant: string): number {
+    return this.#perTenant.of(tenant)
+  }
+
   get size(): number {
     return this.#open.size
   }

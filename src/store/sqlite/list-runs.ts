@@ -52,7 +52,11 @@ export function dueRunsIn(reader: Reader, hostId: string, now: number, limit: nu
   const due = new Map<string, DueRun[]>()
   for (const tenant of tenantsHeldBy(reader, hostId)) {
     const rows = reader.all(sql, hostId, tenant, now, limit)
-    if (rows.length > 0) due.set(tenant, rows.map(row => ({ ...row }) as DueRun))
+    if (rows.length > 0)
+      due.set(
+        tenant,
+        rows.map(row => ({ ...row }) as DueRun),
+      )
   }
   return inTurns(due, weights, limit)
 }
