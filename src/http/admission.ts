@@ -1,5 +1,5 @@
 import type { Refusal } from '../core/problem.js'
-import { overQuota, type QuotasOf } from '../engine/ports/quotas.js'
+import { overQuota, type QuotasOf } from '../core/quotas.js'
 import type { Caller } from './auth/key-cache.js'
 
 /** Places beside all others, for keys that manage tenants: whoever has to put things right gets in. */

@@ -1,5 +1,5 @@
+import { noQuotas, type QuotasOf } from '../core/quotas.js'
 import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
-import { noQuotas, type QuotasOf } from '../engine/ports/quotas.js'
 
 /** What the HTTP edge needs to know. `host.ts` fills it from the configuration; tests take the defaults. */
 export type HttpConfig = {

@@ -1,8 +1,8 @@
 import { own } from '../core/json.js'
-import type { QuotasOf, TenantQuotas, Weights } from '../engine/ports/quotas.js'
+import type { QuotasOf, TenantQuotas, Weights } from '../core/quotas.js'
 
 /** What all tenants share on one host. */
-export type Ceilings = {
+type SharedLimits = {
   readonly maxInflightRequests: number
   readonly maxActiveRuns: number
   readonly maxConcurrentEffects: number
@@ -20,7 +20,7 @@ const STORED_BYTES = 20 * 1024 ** 3
  * The quotas of each tenant: those set for it, else those set for all, else ones that leave something of every ceiling
  * of the host to others.
  */
-export function quotasWithin(ceilings: Ceilings, given: (name: string) => unknown): QuotasOf {
+export function quotasWithin(ceilings: SharedLimits, given: (name: string) => unknown): QuotasOf {
   const { maxInflightRequests, maxActiveRuns, maxConcurrentEffects, maxDepth } = ceilings
   const get = (name: keyof TenantQuotas, otherwise: number) => (given(name) as number | undefined) ?? otherwise
   const everyone: TenantQuotas = Object.freeze({

@@ -1,4 +1,4 @@
-import type { Weights } from '../engine/ports/quotas.js'
+import type { Weights } from '../core/quotas.js'
 
 export const weightOf = ({ others, of }: Weights, tenant: string): number =>
   Object.hasOwn(of, tenant) ? (of[tenant] ?? others) : others
@@ -11,7 +11,7 @@ export function inTurns<T>(lists: ReadonlyMap<string, readonly T[]>, weights: We
   const turns: { readonly turn: number; readonly item: T }[] = []
   for (const [tenant, items] of [...lists].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const weight = weightOf(weights, tenant)
-    items.forEach((item, i) => turns.push({ turn: (i + 1) / weight, item }))
+    for (const [i, item] of items.entries()) turns.push({ turn: (i + 1) / weight, item })
   }
   // Sorting is stable: of equal turns the tenant that is first by name.
   return turns

@@ -1,6 +1,6 @@
+import type { StoredQuotas, TenantUsage } from '../core/quotas.js'
 import { isTerminal } from '../core/run/events.js'
 import type { CommitResult, StoredEvent, StreamAppend } from '../engine/ports/event-log.js'
-import type { StoredQuotas, TenantUsage } from '../engine/ports/quotas.js'
 
 export type OverQuota = Extract<CommitResult, { kind: 'over-quota' }>
 

@@ -1,6 +1,6 @@
 import { get } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
-import { noQuotas, type QuotasOf, type TenantQuotas } from '../../src/engine/ports/quotas.js'
+import { noQuotas, type QuotasOf, type TenantQuotas } from '../../src/core/quotas.js'
 import { Admission } from '../../src/http/admission.js'
 import { overriding } from './fake-engine.js'
 import { type KeyName, secretOf, startHttp, type TestHost } from './harness.js'

@@ -1,7 +1,7 @@
+import type { StoredQuotas } from '../../core/quotas.js'
 import type { Fork } from '../../core/replay/events.js'
 import type { RunStatus } from '../../core/run/events.js'
 import type { NewDelivery } from './deliveries.js'
-import type { StoredQuotas } from './quotas.js'
 import type { Receipt } from './receipts.js'
 
 /** The logs of all runs: the only truth, and what is written together with it. */

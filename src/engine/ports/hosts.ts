@@ -1,4 +1,4 @@
-import type { Weights } from './quotas.js'
+import type { Weights } from '../../core/quotas.js'
 
 /** Which hosts are alive, and who holds which runs. */
 export interface HostRegistry {

@@ -1,6 +1,6 @@
+import type { TenantUsage, Weights } from '../../core/quotas.js'
 import type { Fork } from '../../core/replay/events.js'
 import type { RunStatus } from '../../core/run/events.js'
-import type { TenantUsage, Weights } from './quotas.js'
 
 /** What can be found without reading a log. */
 export interface RunIndex {

@@ -1,6 +1,6 @@
 import { type Failure, failure, type Refusal, refuse } from '../../core/problem.js'
+import { overQuota, type QuotasOf, quotaDetails, quotaMessage, type StoredQuotas } from '../../core/quotas.js'
 import { type CommitResult, StoreUnavailable } from '../ports/event-log.js'
-import { overQuota, type QuotasOf, quotaDetails, quotaMessage, type StoredQuotas } from '../ports/quotas.js'
 import type { RunCache } from './run-cache.js'
 import type { PendingWrite } from './run-writer.js'
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { noQuotas, type QuotasOf, type TenantQuotas } from '../../core/quotas.js'
 import { engineRig, register, startRun } from '../../testing/engine-rig.js'
 import { settled } from '../../testing/manual-clock.js'
 import { type Sketch, sketch } from '../../testing/workflow.js'
 import type { CreateRun } from '../api.js'
 import type { EffectAnswer, Performer } from '../ports/performer.js'
-import { noQuotas, type QuotasOf, type TenantQuotas } from '../ports/quotas.js'
 import type { Engine } from './engine.js'
 
 const all =
@@ -100,7 +100,7 @@ describe('effects of several tenants', () => {
     }
     expect(order).toHaveLength(12)
     // Of the next turns c has two for each one of a and b.
-    expect([...order.slice(3, 7)].sort().join('')).toBe('abcc')
+    expect(order.slice(3, 7).toSorted().join('')).toBe('abcc')
     expect(order.slice(3).filter(tenant => tenant === 'b')).toHaveLength(2)
   })
 

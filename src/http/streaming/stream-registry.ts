@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../../core/problem.js'
+import { overQuota, type QuotasOf } from '../../core/quotas.js'
 import type { Clock } from '../../engine/ports/clock.js'
 import type { Log } from '../../engine/ports/log.js'
-import { overQuota, type QuotasOf } from '../../engine/ports/quotas.js'
 import type { Caller, KeyCache } from '../auth/key-cache.js'
 
 /** An answer that stays open: a stream or a held poll. */

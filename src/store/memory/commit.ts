@@ -1,7 +1,7 @@
 import { absent, present } from '../../core/present.js'
+import type { StoredQuotas, TenantUsage } from '../../core/quotas.js'
 import { isTerminal } from '../../core/run/events.js'
 import type { Commit, CommitResult, NewRun, StoredEvent, StreamAppend } from '../../engine/ports/event-log.js'
-import type { StoredQuotas, TenantUsage } from '../../engine/ports/quotas.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import { checkFork } from '../fork-rules.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'

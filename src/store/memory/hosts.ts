@@ -1,6 +1,6 @@
 import { absent } from '../../core/present.js'
+import type { Weights } from '../../core/quotas.js'
 import { WAKE_NOW } from '../../core/run/wake-time.js'
-import type { Weights } from '../../engine/ports/quotas.js'
 import type { DueRun, RunRow } from '../../engine/ports/run-index.js'
 import { inTurns } from '../turns.js'
 import { type HostRow, isAlive, type Tables } from './tables.js'

@@ -1,4 +1,4 @@
-import type { TenantUsage, Weights } from '../../engine/ports/quotas.js'
+import type { TenantUsage, Weights } from '../../core/quotas.js'
 import type { ExpiredRuns } from '../../engine/ports/retention.js'
 import type { DueRun, RunQuery } from '../../engine/ports/run-index.js'
 import { inTurns } from '../turns.js'

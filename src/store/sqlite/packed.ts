@@ -1,6 +1,6 @@
+import type { StoredQuotas } from '../../core/quotas.js'
 import type { Fork } from '../../core/replay/events.js'
 import type { Commit } from '../../engine/ports/event-log.js'
-import type { StoredQuotas } from '../../engine/ports/quotas.js'
 import type { Receipt } from '../../engine/ports/receipts.js'
 import type { SqlValue } from './driver.js'
 

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { Json } from '../../core/json.js'
+import { EQUAL_WEIGHTS, type TenantUsage } from '../../core/quotas.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type { Delivery, Webhook, WebhookHealth } from '../../engine/ports/deliveries.js'
 import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.js'
@@ -12,7 +13,6 @@ import {
 } from '../../engine/ports/event-log.js'
 import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
-import { EQUAL_WEIGHTS, type TenantUsage } from '../../engine/ports/quotas.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
 import type { ExpiredRun, ExpiredRuns, PurgedRun, PurgeResult } from '../../engine/ports/retention.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
@@ -110,10 +110,9 @@ export class SqliteStore implements Store {
   }
 
   async readRun(tenant: string | null, runId: string): Promise<RunRow | undefined> {
+    const sql = `SELECT * FROM runs WHERE run_id = ? AND ${NOT_PURGED}`
     const row =
-      tenant === null
-        ? this.#reader.get(`SELECT * FROM runs WHERE run_id = ? AND ${NOT_PURGED}`, runId)
-        : this.#reader.get(`SELECT * FROM runs WHERE run_id = ? AND tenant = ? AND ${NOT_PURGED}`, runId, tenant)
+      tenant === null ? this.#reader.get(sql, runId) : this.#reader.get(`${sql} AND tenant = ?`, runId, tenant)
     return row && toRun(row)
   }
 

@@ -1,5 +1,5 @@
+import type { Weights } from '../../core/quotas.js'
 import { WAKE_NOW } from '../../core/run/wake-time.js'
-import type { Weights } from '../../engine/ports/quotas.js'
 import { inTurns } from '../turns.js'
 import type { Connection } from './connection.js'
 

@@ -1,5 +1,5 @@
+import type { StoredQuotas } from '../../core/quotas.js'
 import { isTerminal } from '../../core/run/events.js'
-import type { StoredQuotas } from '../../engine/ports/quotas.js'
 import { bytesOfTexts, type NewRuns, type OverQuota, quotaRefusal } from '../usage-rules.js'
 import type { Connection } from './connection.js'
 import { EVENT_FIELDS, type PackedStream } from './packed.js'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import type { StoredQuotas } from '../../../../src/core/quotas.js'
 import type { CommitResult, NewRun, StreamAppend } from '../../../../src/engine/ports/event-log.js'
-import type { StoredQuotas } from '../../../../src/engine/ports/quotas.js'
 import type { Store } from '../../../../src/engine/ports/store.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'

@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../../core/problem.js'
+import { type Refusal, refuse } from './problem.js'
 
 /**
  * What one tenant may have of what all tenants share. What was begun is never taken away: a quota refuses what is new,
