@@ -59,10 +59,7 @@ export class FairQueue {
 
   #lineOf(name: string): Line {
     const known = this.#lines.get(name)
-    if (known !== undefined) {
-      if (known.waiting.length === 0) known.turn = Math.max(known.turn, this.#now)
-      return known
-    }
+    if (known !== undefined) return known
     if (this.#lines.size >= MAX_IDLE_LINES) this.#forget()
     const line: Line = { waiting: [], running: 0, turn: this.#now }
     this.#lines.set(name, line)
