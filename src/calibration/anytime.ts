@@ -48,8 +48,12 @@ const NEGLIGIBLE = 40
 
 const addLogs = (a: number, b: number): number => Math.max(a, b) + Math.log1p(Math.exp(-Math.abs(a - b)))
 
-function logChoose(n: number, k: number): number {
-  let sum = 0
-  for (let i = 1; i <= Math.min(k, n - k); i += 1) sum += Math.log((n - i + 1) / i)
-  return sum
+const logChoose = (n: number, k: number): number => logFactorial(n) - logFactorial(k) - logFactorial(n - k)
+
+/** Those that somebody has asked for, from 0 on: a bound asks for the same few again and again. */
+const LOG_FACTORIALS = [0]
+
+function logFactorial(n: number): number {
+  for (let i = LOG_FACTORIALS.length; i <= n; i += 1) LOG_FACTORIALS.push(LOG_FACTORIALS[i - 1]! + Math.log(i))
+  return LOG_FACTORIALS[n]!
 }

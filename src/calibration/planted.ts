@@ -1,12 +1,14 @@
-import type { Json } from '../core/json.js'
+import type { Json, JsonObject } from '../core/json.js'
 import { type DefectKind, defectsOf } from './defects.js'
 import { type Estimate, meanOf, rateOf } from './estimate.js'
 import { failedIn, type JudgedOutput, passes, type Trial, type Unjudged, unjudgedIn } from './trials.js'
 
 /** Known-good outputs, and the same with one thing wrong each. A gate that is worth its name tells them apart. */
 
-export type Sample = {
-  readonly output: Json
+/** An output and, by entry, the sources that the gate would show with it. */
+export type Original = { readonly output: Json; readonly context?: JsonObject }
+
+export type Sample = Original & {
   readonly original: number
   /** Where it counts towards the licence of the gate. */
   readonly truth?: 'good' | 'bad'
@@ -16,10 +18,11 @@ export type Sample = {
  * Each output is spoilt at other places, and at the same for the same seed. `areGiven`: a person has brought them as good.
  * Outputs that were taken because the gate had let them pass say nothing of how many good ones it lets pass.
  */
-export const samplesOf = (outputs: readonly Json[], seed: number, areGiven = false): Sample[] =>
-  outputs.flatMap((output, original): Sample[] => [
-    { output, original, ...(areGiven ? { truth: 'good' as const } : {}) },
-    ...defectsOf(output, seed + original).map(defect => ({ ...defect, original, truth: 'bad' as const })),
+export const samplesOf = (originals: readonly Original[], seed: number, areGiven = false): Sample[] =>
+  originals.flatMap((one, original): Sample[] => [
+    { ...one, original, ...(areGiven ? { truth: 'good' as const } : {}) },
+    // The defect is in the output alone: it is judged by the same sources as the output that it was planted in.
+    ...defectsOf(one.output, seed + original).map(defect => ({ ...one, ...defect, original, truth: 'bad' as const })),
   ])
 
 export type PlantedReport = {

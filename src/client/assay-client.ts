@@ -270,16 +270,17 @@ export class AssayClient {
 
   /**
    * Puts an output to a gate: the run ends with what the gate says, and nothing is made of the output. With `truth`, which
-   * must be known beforehand, what the gate says counts towards its licence.
+   * must be known beforehand, what the gate says counts towards its licence. `context`: what the gate names of a run, by
+   * entry; a trial is no run of the work and has no sources of its own.
    */
   tryGate(
     gateId: string,
     output: NonNullable<RunRequest['inputs']>[string],
-    truth?: 'good' | 'bad',
+    { truth, context }: { truth?: 'good' | 'bad'; context?: NonNullable<RunRequest['inputs']> } = {},
   ): Promise<CreatedRun> {
-    const planted = truth === undefined ? {} : { planted: { truth } }
+    const given = { ...(context && { context }), ...(truth && { planted: { truth } }) }
     const tags = truth === undefined ? {} : { tags: [`planted:${gateId}`] }
-    return this.createRun({ workflowId: 'assay-judge', inputs: { gateId, output, ...planted }, ...tags })
+    return this.createRun({ workflowId: 'assay-judge', inputs: { gateId, output, ...given }, ...tags })
   }
 
   /** The answer is the only place where the key itself ever appears. */

@@ -143,3 +143,6 @@ export const failure = (
   message,
   ...more,
 })
+
+/** The same whether there is none or it is another's: nobody learns which. */
+export const NO_RUN = refuse('not_found', 'No such run, or it is not visible to this key.')

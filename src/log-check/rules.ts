@@ -34,6 +34,7 @@ import { viewRules } from './storage/views.js'
 import { contentFreeRules } from './structure/content-free.js'
 import { payloadRules } from './structure/payloads.js'
 import { structureRules } from './structure/structure.js'
+import { earlyStopRules } from './verification/early-stop.js'
 import { gatedMergeRules } from './verification/gated-merges.js'
 import { goalRules } from './verification/goals.js'
 import { humanVerdictRules } from './verification/human-verdicts.js'
@@ -65,6 +66,7 @@ export const RULE_GROUPS: readonly { readonly title: string; readonly rules: rea
       ...gatedMergeRules,
       ...quorumRules,
       ...verifierRules,
+      ...earlyStopRules,
       ...isolationRules,
       ...readerRules,
       ...reworkRules,

@@ -210,6 +210,11 @@ describe('R-DWS-32 and the rest of the schema: a gate is refused with the field,
       'multi_verifier.min_agree 3 is above verifier_count 2, so nothing could pass; lower it',
     ],
     [
+      'more approvals than approvers',
+      gateDocument({ gate_behaviour: { approvers: ['ann'], required_approvals: 2 } }),
+      'gate_behaviour.required_approvals is 2 and approvers names 1, so nothing could be let pass; name more or lower it',
+    ],
+    [
       'a verifier that is no agent',
       gateDocument({ verifier_requirements: { verifiers: ['critic'] } }),
       'verifier_requirements.verifiers[0] must be the id of an agent (^[A-Za-z0-9:_-]*\\.[A-Za-z0-9:._-]{1,255}$); got "critic"',

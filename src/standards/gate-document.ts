@@ -97,6 +97,12 @@ const licence: Read<Licence> = (raw, field, problems) => {
   return both && demandsOf(both)
 }
 
+const MOST_APPROVERS = 50
+const principal: Read<string> = matching(
+  /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/,
+  'the name of a principal, as keys have it',
+)
+
 /** R-DWS-5 */
 const gateBehaviour = object({
   blocking: orElse(flag, true),
@@ -113,6 +119,9 @@ const gateBehaviour = object({
   retries: orElse(whole(0, 20), 2),
   retry_delay_ms: orElse(whole(1, HOUR), 2_000),
   answer_timeout_ms: may(whole(1, YEAR)),
+  approvers: may(distinct(list(principal, 1, MOST_APPROVERS), name => name)),
+  required_approvals: may(whole(1, MOST_APPROVERS)),
+  second_person: may(flag),
 })
 
 const multiVerifier = object({
@@ -158,7 +167,7 @@ const gateReader = (origin: Origin): Read<Gate> =>
       const named = verifier_requirements.verifiers.length
       const multi = { quorum_strategy: 'majority', min_agree: 1, early_stop: true, ...taken.multi_verifier } as const
       const multi_verifier = { ...multi, verifier_count: multi.verifier_count ?? (named || 1) }
-      problems.push(...quorumProblems(multi_verifier, named), ...sourceProblems(taken))
+      problems.push(...quorumProblems(multi_verifier, named), ...sourceProblems(taken), ...approverProblems(taken))
       return { ...taken, multi_verifier }
     },
   )
@@ -196,6 +205,16 @@ function sourceProblems({
         ),
     ),
   )
+}
+
+/** A question that nobody could answer with yes would be no question. */
+function approverProblems({
+  gate_behaviour: { approvers, required_approvals: required },
+}: Pick<Gate, 'gate_behaviour'>) {
+  if (approvers === undefined || required === undefined || required <= approvers.length) return []
+  return [
+    `gate_behaviour.required_approvals is ${required} and approvers names ${approvers.length}, so nothing could be let pass; name more or lower it`,
+  ]
 }
 
 function quorumProblems({ verifier_count, min_agree }: MultiVerifier, named: number): string[] {

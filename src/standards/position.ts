@@ -1,11 +1,9 @@
 import { termsFor } from '../core/handoff/mapping.js'
 import { isObject, type Json } from '../core/json.js'
 import { type Gate, HOST_VERIFIER } from '../core/verification/gate.js'
+import { HELD_TYPES, REWORKABLE_TYPES } from '../core/verification/phase-types.js'
 import { actorsIn } from '../core/workflow/actors.js'
 import type { Plan, PlanNode } from '../core/workflow/plan.js'
-
-/** Work can be done again here. */
-const REWORKABLE = ['core.agent', 'core.subWorkflow', 'core.orchestrator.supervisor']
 
 /** What verifiers run as. */
 const VERIFIER = 'assay.verify'
@@ -42,9 +40,9 @@ function exitProblems({ position, gate_behaviour }: Gate, { node, index }: PlanN
     ...(worker_id === undefined
       ? []
       : ['position.worker_id narrows a phase_exit, and this is workflow_exit; remove it']),
-    ...(goesBack && !REWORKABLE.includes(node.typeId)
+    ...(goesBack && !REWORKABLE_TYPES.includes(node.typeId)
       ? [
-          `position.phase_id ${JSON.stringify(phase_id)} is a ${node.typeId}, which cannot do the work again; name a ${listed(REWORKABLE)}, or set gate_behaviour.max_attempts to 1`,
+          `position.phase_id ${JSON.stringify(phase_id)} is a ${node.typeId}, which cannot do the work again; name a ${listed(REWORKABLE_TYPES)}, or set gate_behaviour.max_attempts to 1`,
         ]
       : []),
   ]
@@ -53,14 +51,14 @@ function exitProblems({ position, gate_behaviour }: Gate, { node, index }: PlanN
 function phaseProblems({ position }: Gate, { node, type }: PlanNode): string[] {
   const { phase_id, placement, worker_id } = position
   if (type.hands) return handingProblems(position, node.config)
-  if (node.typeId !== 'core.agent')
+  if (!HELD_TYPES.includes(node.typeId))
     return [
-      `position.phase_id ${JSON.stringify(phase_id)} is a ${node.typeId}, whose output no gate can hold; a ${placement} stands at core.agent or at a node that hands work over (core.dispatch, core.subWorkflow)`,
+      `position.phase_id ${JSON.stringify(phase_id)} is a ${node.typeId}, whose output no gate can hold; a ${placement} stands at ${listed(HELD_TYPES)} or at a node that hands work over (core.dispatch, core.subWorkflow)`,
     ]
   return worker_id === undefined
     ? []
     : [
-        `position.worker_id is for nodes that hand work over, and ${JSON.stringify(phase_id)} is a core.agent; remove it`,
+        `position.worker_id is for nodes that hand work over, and ${JSON.stringify(phase_id)} is a ${node.typeId}; remove it`,
       ]
 }
 

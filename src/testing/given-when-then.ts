@@ -41,14 +41,14 @@ export class Scenario {
     this.#decider = runDecider(rules)
   }
 
-  start(inputs: JsonObject = {}, configurable?: JsonObject, gates?: readonly BoundGate[]): this {
+  start(inputs: JsonObject = {}, configurable?: JsonObject, gates?: readonly BoundGate[], principal?: string): this {
     const started = {
       workflowId: this.rules.plan.definition.id,
       workflowDigest: 'digest',
       inputs,
       transport: 'rest' as const,
       engineVersion: ENGINE_VERSION,
-      owner: { tenant: 't1' },
+      owner: { tenant: 't1', ...(principal === undefined ? {} : { principal }) },
       ...(configurable ? { configurable } : {}),
     }
     return this.when({ type: 'StartRun', runId: 'run-1', started, ...(gates ? { gates } : {}) } as Happening)

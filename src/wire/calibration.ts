@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { RESULT_LABELS } from '../core/verification/label.js'
 import { RunId, Timestamp } from './ids.js'
 import { OneOf } from './one-of.js'
-import { DWS_VERDICTS, VERDICTS } from './verification.js'
+import { ContextDoc, DWS_VERDICTS, VERDICTS } from './verification.js'
 
 const Count = Type.Integer({ minimum: 0 })
 const Share = Type.Number({ minimum: 0, maximum: 1 })
@@ -120,6 +120,7 @@ const JudgedResult = Type.Object({
   gateHash: Type.String({ description: 'Of the gate as it was then, with all it referred to' }),
   resultHash: Type.String(),
   output: Type.Unknown({ description: 'What was judged, as it may be shown' }),
+  context: Type.Optional(ContextDoc),
 })
 
 export const ListVerdictsAnswer = Type.Object({ verdicts: Type.Array(JudgedResult) })

@@ -142,6 +142,10 @@ const Uncheckeds = Type.Array(Type.Object({ dimension: Type.String(), reason: Ty
 
 const Scores = Type.Record(Type.String(), Type.Number())
 
+export const ContextDoc = Type.Array(Type.Object({ ref: Type.String(), value: Type.Unknown() }), {
+  description: 'What of the run the verifiers were shown besides the work',
+})
+
 export const VerificationAnswer = Type.Object({
   ...SUMMARY,
   gateVersion: Type.Integer(),
@@ -228,11 +232,7 @@ export const VerificationAnswer = Type.Object({
     ),
   ),
   role: Type.Optional(Type.String({ description: 'As what its verifiers judged' })),
-  context: Type.Optional(
-    Type.Array(Type.Object({ ref: Type.String(), value: Type.Unknown() }), {
-      description: 'What of the run the verifiers were shown besides the work',
-    }),
-  ),
+  context: Type.Optional(ContextDoc),
   contextHash: Type.Optional(Type.String({ description: 'The verdict holds against sources with this hash' })),
   unchecked: Type.Optional(Uncheckeds),
 })

@@ -1,12 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { agentsDouble } from '../../src/testing/agents.js'
 import { directoryOf } from './agent-directory.js'
-import { startHttp, type TestHost } from './harness.js'
+import { node, startHttp, type TestHost, workflow } from './harness.js'
 import { hasProtocolSchemas, schemaErrors } from './protocol-schemas.js'
 
 const WRITER = 'local.notes.writer'
 const RESEARCHER = 'local.notes.researcher'
-const agents = agentsDouble({ agents: { [WRITER]: {}, [RESEARCHER]: {} } })
+const STRICT = 'local.notes.strict'
+const UNSURE = 'local.notes.unsure'
+const OFF_SCHEMA = { kind: 'unusable' as const, reason: 'schema-violation' as const, problem: 'no title' }
+const agents = agentsDouble({
+  agents: { [WRITER]: {}, [RESEARCHER]: {}, [STRICT]: { checksResult: true }, [UNSURE]: {} },
+  think: ({ agentId }) =>
+    agentId === STRICT
+      ? { said: OFF_SCHEMA }
+      : { said: { kind: 'answered', result: 'done', ...(agentId === UNSURE ? { confidence: 0.1 } : {}) } },
+})
 
 let host: TestHost
 beforeAll(async () => {
@@ -106,6 +115,47 @@ describe('R-LIVE-24: a run of an agent', () => {
     expect(snapshot.assay).toEqual({ spend: { tokens: 15, costUsd: 0, toolCalls: 0, retries: 0 }, budget })
     expect(snapshot.metrics).toEqual({ openwopCost: { usd: 0 } })
     if (hasProtocolSchemas) expect(schemaErrors('run-snapshot', snapshot)).toEqual([])
+  })
+})
+
+describe('what discovery claims of live agents', () => {
+  const claims = async () => (await get('/.well-known/openwop')).json.agents.liveRuntime
+  const WORK = node('work', 'core.agent', { config: { agentId: WRITER } })
+
+  test('R-LIVE-26: each entry it names is there, and no invocation has another', async () => {
+    await post('/v1/workflows', workflow('writes', [WORK]))
+    const entries: { readonly [source: string]: () => ReturnType<typeof post> } = {
+      'workflow-node': () => post('/v1/runs', { workflowId: 'writes' }),
+      'run-api': () => post('/v1/runs', { agentId: WRITER }),
+      'chat-mention': () => post('/v1/host/assay/chat', { message: '@writer a line' }),
+    }
+    const { sources } = await claims()
+    expect([...sources].sort()).toEqual(Object.keys(entries).sort())
+    for (const source of sources) {
+      const { status, json } = await entries[source]!()
+      expect(status).toBe(201)
+      await ended(json.statusUrl)
+      const told = (await eventsOf(json.runId)) as { type: string; payload: { source: string } }[]
+      const starts = told.filter(({ type }) => type === 'agent.invocation.started')
+      expect(starts.map(({ payload }) => payload.source)).toEqual([source])
+    }
+  })
+
+  test('R-LIVE-32: a flag that it sets is kept: off its schema there is no result, and doubt asks a person', async () => {
+    const { structuredOutput, confidenceEscalation } = await claims()
+    expect([structuredOutput, confidenceEscalation]).toEqual([true, true])
+    const { json: off } = await post('/v1/runs', { agentId: STRICT, inputs: { task: 'anything' } })
+    await expect.poll(async () => (await get(off.statusUrl)).json.status).toBe('failed')
+    const ends = (await eventsOf(off.runId)) as {
+      type: string
+      payload: { outcome?: string; schemaValidated?: boolean }
+    }[]
+    const [end] = ends.filter(({ type }) => type === 'agent.invocation.completed')
+    expect(end!.payload).toMatchObject({ outcome: 'failed' })
+    expect(end!.payload.schemaValidated).not.toBe(true)
+    const { json: unsure } = await post('/v1/runs', { agentId: UNSURE, inputs: { task: 'anything' } })
+    await expect.poll(async () => (await get(unsure.statusUrl)).json.status).toMatch(/^waiting-/)
+    expect((await get(unsure.statusUrl)).json.interrupt).toMatchObject({ kind: 'low-confidence' })
   })
 })
 

@@ -11,6 +11,7 @@ import type { ApiKey } from '../../src/engine/ports/keys.js'
 import type { Log } from '../../src/engine/ports/log.js'
 import type { Performer } from '../../src/engine/ports/performer.js'
 import type { SchemaChecker } from '../../src/engine/ports/schema-checker.js'
+import type { Standards } from '../../src/engine/ports/verification.js'
 import { readVerdictIn } from '../../src/engine/queries/verdicts.js'
 import { Engine } from '../../src/engine/runtime/engine.js'
 import { createApp } from '../../src/http/app.js'
@@ -78,6 +79,8 @@ export type HostOptions = {
   readonly performers?: ReadonlyMap<string, Performer>
   /** Who acts in the nodes of agents; without it, one that answers `done`. */
   readonly agents?: Agents
+  /** The gates that runs start with; without it there are none. */
+  readonly gates?: Standards
   /** Puts something in front of the real engine. */
   readonly wrap?: (engine: RunEngine) => RunEngine
   readonly deps?: Partial<AppDeps>
@@ -130,7 +133,7 @@ const newEngine = (
   log: Log,
   schemas: SchemaChecker,
   { orchestrator, quotas }: HttpConfig,
-  { hostName = 'test', performers, agents = agentsDouble() }: HostOptions,
+  { hostName = 'test', performers, agents = agentsDouble(), gates = standardsDouble() }: HostOptions,
 ): Engine =>
   new Engine(
     {
@@ -145,7 +148,7 @@ const newEngine = (
       definitionShape,
       agents,
       vault: glassVault,
-      standards: standardsDouble(),
+      standards: gates,
       inspector: inspectorDouble(),
       records: recordsDouble(),
     },

@@ -77,13 +77,23 @@ describe('event streams (contract core §6)', () => {
     ])
   })
 
-  test('a resume point past the end of a living run waits, and still sees it end', async () => {
+  test('core §6: a stream that resumes at the end of a living run waits, tells only what is newer, and sees it end', async () => {
     host = await startHttp()
     const runId = await start('slow')
     const port = await listen(host.app)
-    const stream = await openStream(port, `/v1/runs/${runId}/events`, { headers: { 'last-event-id': '500' } })
+    const url = `/v1/runs/${runId}/events?streamMode=debug`
+    const all = await openStream(port, url)
+    const known = framesOf(await all.until(/node\.started/)).at(-1)!.id!
+    const resumed = await openStream(port, url, { headers: { 'last-event-id': String(known) } })
+    let isOver = false
+    void resumed.ended.then(() => (isOver = true))
+    // A run that lives keeps its streams open, and what the reader has is not sent again.
+    await host.call('alice', { url: `/v1/runs/${runId}` })
+    expect([resumed.status, isOver, framesOf(resumed.text())]).toEqual([200, false, []])
     await host.call('alice', { method: 'POST', url: `/v1/runs/${runId}/cancel` })
-    expect(framesOf(await stream.ended)).toEqual([])
+    const told = framesOf(await all.ended)
+    expect(told.at(-1)?.event).toBe('run.cancelled')
+    expect(framesOf(await resumed.ended)).toEqual(told.filter(({ id }) => id! > known))
   })
 
   test.each(['abc', '-1', '1.5', '', '1e3', '9'.repeat(40)])('Last-Event-ID %j is 400', async id => {

@@ -20,6 +20,7 @@ describe('tenants see nothing of each other', () => {
     ['GET', '/artifacts/art-0'],
     ['GET', '/verifications'],
     ['GET', '/verifications/1'],
+    ['GET', '/withheld'],
     ['POST', '/cancel'],
     ['POST', ':cancel'],
     ['POST', ':pause'],

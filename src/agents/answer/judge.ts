@@ -1,4 +1,5 @@
 import type { ModelReply, ModelSaid } from '../../core/invocation/brief.js'
+import { MAX_CALLS_AT_ONCE } from '../../core/invocation/model-call.js'
 import type { Json } from '../../core/json.js'
 import { summaryOf } from '../../core/reasoning.js'
 import type { ModelCallContents, ModelCallRequest } from '../../engine/ports/agents.js'
@@ -12,8 +13,8 @@ import type { Spoken } from './spoken.js'
 
 export type JudgedReply = { readonly told: Omit<ModelReply, 'retries'>; readonly contents: ModelCallContents }
 
-/** Calls of one reply; a model that asks for more has lost its way. */
-const MAX_CALLS = 32
+/** Some calls too many are told to be; a model that asks for twice as many as it may has lost its way. */
+const MOST_CALLS_READ = 2 * MAX_CALLS_AT_ONCE
 
 /**
  * What the run is told of a reply and what is kept of it. The kinds of outcome are told apart in this order, and none is
@@ -47,8 +48,8 @@ export async function judgeReply(
     }
   }
   if (spoken.finish.kind !== 'done') return tell(spoken.finish)
-  if (spoken.calls.length > MAX_CALLS) {
-    const problem = `The answer asks for ${spoken.calls.length} tool calls at once; ask for ${MAX_CALLS} at most.`
+  if (spoken.calls.length > MOST_CALLS_READ) {
+    const problem = `The answer asks for ${spoken.calls.length} tool calls at once; ask for ${MAX_CALLS_AT_ONCE} at most.`
     return tell({ kind: 'unusable', reason: 'schema-violation', problem })
   }
   if (spoken.calls.length > 0) {

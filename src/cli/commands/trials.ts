@@ -1,13 +1,13 @@
 import { NO_TRIAL_COST, type Trial } from '../../calibration/trials.js'
 import type { AssayClient } from '../../client/assay-client.js'
 import { AssayError } from '../../client/assay-error.js'
-import type { Json } from '../../core/json.js'
+import type { Json, JsonObject } from '../../core/json.js'
 import type { Terminal } from '../terminal/terminal.js'
 
 const AT_ONCE = 4
 
-/** `truth`: what it is known to be, where what the gate says is to count for it. */
-type Tried = { readonly output: Json; readonly truth?: 'good' | 'bad' }
+/** `truth`: what it is known to be, where what the gate says is to count for it. `context`: its sources, by entry. */
+type Tried = { readonly output: Json; readonly context?: JsonObject; readonly truth?: 'good' | 'bad' }
 
 /** Puts outputs to a gate, a few at a time, and waits for what it says. The answers are in the order of the cases. */
 export async function holdTrials<Case extends Tried>(
@@ -59,9 +59,10 @@ async function holdTrial<Case extends Tried>(client: AssayClient, gateId: string
 }
 
 /** One output that is too large for the server says nothing against the others. */
-async function begun(client: AssayClient, gateId: string, { output, truth }: Tried): Promise<string | undefined> {
+async function begun(client: AssayClient, gateId: string, { output, ...given }: Tried): Promise<string | undefined> {
+  const { context, truth } = given
   try {
-    return (await client.tryGate(gateId, output, truth)).runId
+    return (await client.tryGate(gateId, output, { ...(context && { context }), ...(truth && { truth }) })).runId
   } catch (error) {
     if (error instanceof AssayError && error.code === 'payload_too_large') return undefined
     throw error

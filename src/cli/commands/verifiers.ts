@@ -1,24 +1,36 @@
 import type { Command } from 'commander'
 import pc from 'picocolors'
 import { backtestReport } from '../../calibration/backtest.js'
-import { type PlantedReport, plantedReport, samplesOf } from '../../calibration/planted.js'
+import { type Original, plantedReport, samplesOf } from '../../calibration/planted.js'
 import { spentOn, type Trial, type Unjudged } from '../../calibration/trials.js'
-import type { AssayClient } from '../../client/assay-client.js'
-import type { Estimate, JudgedResult } from '../../client/wire-shapes.js'
-import type { Json } from '../../core/json.js'
+import type { JudgedResult } from '../../client/wire-shapes.js'
 import { systemClock } from '../../system.js'
 import type { Cli } from '../cli.js'
 import { count, usd } from '../progress/agent-text.js'
 import { backtestLines, FLIPS_HEADER, flipRow } from '../reports/backtest.js'
 import { CALIBRATION_HEADER, calibrationLines, calibrationRows } from '../reports/calibration.js'
-import { percent } from '../reports/estimate.js'
-import { DEFECTS_HEADER, defectRows, JUDGES_HEADER, judgeRows, plantedLines } from '../reports/planted.js'
+import {
+  DEFECTS_HEADER,
+  defectRows,
+  JUDGES_HEADER,
+  judgeRows,
+  type PlantedDemands,
+  plantedLines,
+  plantedShortfalls,
+} from '../reports/planted.js'
 import { EXIT } from '../terminal/exit-code.js'
-import { printable, printJson, printTable, type Terminal } from '../terminal/terminal.js'
-import { UsageError } from '../terminal/usage-error.js'
+import { printable, printJson, printTable } from '../terminal/terminal.js'
 import { connect, type GlobalOptions } from './connect.js'
-import { readJson } from './inputs.js'
 import { collectOption, shareOption, wholeNumber } from './options.js'
+import {
+  asJudged,
+  lackingSources,
+  MOST_VERDICTS,
+  namedSources,
+  type OriginalOptions,
+  originals,
+  USUAL_ORIGINALS,
+} from './originals.js'
 import { sinceTime } from './since.js'
 import { holdTrials } from './trials.js'
 
@@ -54,15 +66,11 @@ function addCalibration(verifiers: Command, { terminal }: Cli): void {
     })
 }
 
-type TestOptions = GlobalOptions & {
-  readonly output: readonly string[]
-  readonly fromRuns?: number
-  readonly seed: number
-  readonly minCaught?: number
-  readonly maxFalseAlarms?: number
-}
-
-const USUAL_ORIGINALS = 3
+type TestOptions = GlobalOptions &
+  OriginalOptions &
+  PlantedDemands & {
+    readonly seed: number
+  }
 
 function addTest(verifiers: Command, { terminal, exit }: Cli): void {
   verifiers
@@ -70,6 +78,12 @@ function addTest(verifiers: Command, { terminal, exit }: Cli): void {
     .description('plant defects in known-good outputs and see which ones the gate catches; no worker is called')
     .argument('<gate>')
     .option('--output <file>', 'a known-good output, JSON or YAML, or - for stdin; repeatable', collectOption, [])
+    .option(
+      '--context <file>',
+      'the sources that the gate names, by entry, JSON or YAML; once for all outputs, or once for each',
+      collectOption,
+      [],
+    )
     .option('--from-runs <n>', `the latest outputs that passed the gate (${USUAL_ORIGINALS})`, wholeNumber)
     .option('--seed <n>', 'another seed plants the defects elsewhere', wholeNumber, 1)
     .option('--min-caught <share>', 'end with 1 when a smaller share of the defects is caught: 0.8 or 80%', shareOption)
@@ -77,13 +91,15 @@ function addTest(verifiers: Command, { terminal, exit }: Cli): void {
     .action(async (gateId: string, _options, command: Command) => {
       const { json, ...options } = command.optsWithGlobals<TestOptions>()
       const client = await connect(options)
-      const outputs = await originals(terminal, client, gateId, options)
-      const samples = samplesOf(outputs, options.seed, options.output.length > 0)
-      const planted = count(samples.length - outputs.length, 'planted defect')
-      terminal.note(pc.dim(`${count(outputs.length, 'known-good output')}, ${planted}, seed ${options.seed}`))
+      const good = await originals(terminal, client, gateId, options)
+      const samples = samplesOf(good, options.seed, options.output.length > 0)
+      const planted = count(samples.length - good.length, 'planted defect')
+      terminal.note(pc.dim(`${count(good.length, 'known-good output')}, ${planted}, seed ${options.seed}`))
       const trials = await holdTrials(terminal, client, gateId, samples)
       const report = plantedReport(trials)
-      const short = shortfalls(report, options)
+      const lacking = lackingSources(trials, await namedSources(client, gateId))
+      if (lacking.length > 0) terminal.note(`could not be checked without ${lacking.join(', ')}: ${HOW_TO_BRING}`)
+      const short = plantedShortfalls(report, options)
       exit(report.unjudged.count === trials.length || short.length > 0 ? EXIT.failed : EXIT.ok)
       for (const line of short) terminal.note(line)
       if (json) return printJson(terminal, { gateId, seed: options.seed, ...report, cost: spentOn(trials) })
@@ -95,51 +111,8 @@ function addTest(verifiers: Command, { terminal, exit }: Cli): void {
     })
 }
 
-/** What was demanded and is not there. What nobody could judge has shown nothing. */
-function shortfalls(
-  { caught, falseAlarms }: Pick<PlantedReport, 'caught' | 'falseAlarms'>,
-  { minCaught, maxFalseAlarms }: Pick<TestOptions, 'minCaught' | 'maxFalseAlarms'>,
-): string[] {
-  const seen = (estimate: Estimate | undefined) =>
-    estimate === undefined ? 'none was judged' : `it is ${percent(estimate.value)} of ${estimate.n}`
-  return [
-    ...(minCaught === undefined || (caught !== undefined && caught.value >= minCaught)
-      ? []
-      : [`caught: at least ${percent(minCaught)} is demanded (--min-caught); ${seen(caught)}`]),
-    ...(maxFalseAlarms === undefined || (falseAlarms !== undefined && falseAlarms.value <= maxFalseAlarms)
-      ? []
-      : [`false alarms: at most ${percent(maxFalseAlarms)} is allowed (--max-false-alarms); ${seen(falseAlarms)}`]),
-  ]
-}
-
-/** Outputs that are known to be good. What a gate was made to let through is not. */
-async function originals(
-  terminal: Terminal,
-  client: AssayClient,
-  gateId: string,
-  { output, fromRuns }: TestOptions,
-): Promise<Json[]> {
-  if (output.length > 0 && fromRuns !== undefined) throw new UsageError('give --output or --from-runs, not both')
-  if (fromRuns === 0) throw new UsageError('--from-runs must be at least 1')
-  if (output.length > 0) {
-    // A gate that is not there is better refused once than by every trial.
-    await client.getStandard('gates', gateId)
-    return Promise.all(output.map(file => readJson(file === '-' ? file : `@${file}`, '--output', terminal.readStdin)))
-  }
-  const { verdicts } = await client.listVerdicts(gateId, { limit: MOST_VERDICTS })
-  const good = new Map(
-    verdicts
-      .filter(({ label }) => label === 'verified' || label === 'conditional' || label === 'accepted')
-      .map(one => [one.resultHash, one.output as Json]),
-  )
-  if (good.size > 0) return [...good.values()].slice(0, fromRuns ?? USUAL_ORIGINALS)
-  throw new UsageError(`gate ${gateId} has let nothing pass yet; give it a known-good output with --output FILE`)
-}
-
 type BacktestOptions = GlobalOptions & { readonly since: string; readonly limit: number }
 
-/** The most that the server gives at once. */
-const MOST_VERDICTS = 200
 const USUAL_RESULTS = 50
 
 function addBacktest(verifiers: Command, { terminal }: Cli): void {
@@ -159,8 +132,11 @@ function addBacktest(verifiers: Command, { terminal }: Cli): void {
           ? `gate ${gateId} has judged nothing since ${since}`
           : pc.dim(`${count(verdicts.length, 'result')}, of the latest ${limit} verdicts since ${since} (--limit)`),
       )
-      const trials = await holdTrials<Past>(terminal, client, gateId, verdicts as Past[])
+      const past = verdicts.map(({ context = [], ...one }): Past => ({ ...one, ...asJudged({ ...one, context }) }))
+      const trials = await holdTrials(terminal, client, gateId, past)
       const report = backtestReport(trials)
+      const lacking = lackingSources(trials, await namedSources(client, gateId))
+      if (lacking.length > 0) terminal.note(`could not be checked without ${lacking.join(', ')}: ${NOT_ON_RECORD}`)
       if (json) return printJson(terminal, { gateId, since, ...report, cost: spentOn(trials) })
       if (verdicts.length === 0) return
       if (report.flips.length > 0) printTable(terminal, FLIPS_HEADER, report.flips.map(flipRow))
@@ -168,14 +144,17 @@ function addBacktest(verifiers: Command, { terminal }: Cli): void {
     })
 }
 
-type Past = JudgedResult & { readonly output: Json }
+const HOW_TO_BRING = 'the gate names it in its context; bring it with --context FILE, by entry'
+const NOT_ON_RECORD = 'the gate did not name it when it judged, so it is not on record'
+
+type Past = Omit<JudgedResult, 'output' | 'context'> & Original
 
 /** What nobody could judge, and what it has cost to ask. */
 function closing({ count: unjudged, faults }: Unjudged, trials: readonly Trial<unknown>[]): string[] {
   const { tokens, costUsd } = spentOn(trials)
-  const reasons = Object.entries(faults).map(([code, n]) => `${code} ${n}×`)
+  const codes = Object.entries(faults).map(([code, n]) => `${code} ${n}×`)
   return [
-    ...(unjudged === 0 ? [] : [`not judged: ${unjudged} of ${trials.length} (${printable(reasons.join(', '))})`]),
+    ...(unjudged === 0 ? [] : [`not judged: ${unjudged} of ${trials.length} (${printable(codes.join(', '))})`]),
     `cost: ${count(tokens, 'token')}, ${usd(costUsd)}`,
   ]
 }

@@ -4,14 +4,22 @@ import type { PublicEvent } from '../../core/view/public-event.js'
 
 type Payload = { readonly [name: string]: unknown }
 
+/** R-LIVE-4: which model it is may be found out later. */
+const modelText = ({ resolvedProvider, resolvedModel }: Payload): string =>
+  resolvedModel === undefined
+    ? ''
+    : ` with ${resolvedProvider === undefined ? '' : `${resolvedProvider}:`}${resolvedModel}`
+
+const surfaceText = ({ toolSurfaceCount }: Payload): string =>
+  toolSurfaceCount === undefined ? '' : `, ${count(toolSurfaceCount, 'tool')}`
+
 /** What an event of an agent says, in a few words; undefined for all others. */
 export function agentText({ type, payload }: PublicEvent): string | undefined {
   return TEXTS[type]?.((payload ?? {}) as Payload)
 }
 
 const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
-  'agent.invocation.started': told =>
-    `${told.agentId} with ${told.resolvedProvider}:${told.resolvedModel}, ${count(told.toolSurfaceCount, 'tool')}`,
+  'agent.invocation.started': told => `${told.agentId}${modelText(told)}${surfaceText(told)}`,
   'agent.invocation.completed': told => `${told.agentId} ${told.outcome}${confidenceText(told)}`,
   'agent.promptResolved': told => `${told.kind} prompt: ${told.resolved ?? 'none'}`,
   'prompt.composed': told => `${told.kind} prompt, ${String(told.hash).slice(0, 15)}…`,

@@ -44,10 +44,10 @@ function judgesOf({ probes, probesFailed, verifiers }: Payload): string {
   return `${count(probes, 'probe')}${failed}, ${count(verifiers, 'verifier')}`
 }
 
-function verdictOf({ dwsVerdict, quorum, forced, label }: Payload): string {
+function verdictOf({ dwsVerdict, quorum, forced, label, judged }: Payload): string {
   const { votes = 0, passVotes = 0 } = Object(quorum) as { votes?: number; passVotes?: number }
   const cast = votes > 0 ? `, ${passVotes} of ${count(votes, 'vote')} for it` : ''
-  const partly = label === 'verified in part' ? ', verified in part' : ''
+  const partly = label === 'verified in part' ? ', verified in part' : judged === 'part' ? ', judged in part' : ''
   return `${dwsVerdict}${cast}${forced ? ', let through all the same' : partly}`
 }
 

@@ -230,6 +230,8 @@ describe('an agent at work', () => {
       { agentId: 'a', resolvedProvider: 'openai', resolvedModel: 'm', toolSurfaceCount: 1 },
       'a with openai:m, 1 tool',
     ],
+    // R-LIVE-4: a host may resolve the model later.
+    ['agent.invocation.started', { agentId: 'a' }, 'a'],
     ['agent.invocation.completed', { agentId: 'a', outcome: 'refused' }, 'a refused'],
     ['agent.promptResolved', { kind: 'system', resolved: null }, 'system prompt: none'],
     [

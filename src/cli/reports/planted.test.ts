@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { plantedReport, type Sample, samplesOf } from '../../calibration/planted.js'
 import { trialOf } from '../../calibration/testing/trial.js'
-import { defectRows, judgeRows, plantedLines } from './planted.js'
+import { defectRows, judgeRows, plantedLines, plantedShortfalls } from './planted.js'
 
 const good: Sample = { output: {}, original: 0 }
 const spoilt = (kind: 'number' | 'blank', description = `${kind} \u001b[2J`): Sample => ({
@@ -38,8 +38,8 @@ const REPORT = plantedReport([
 describe('R-DWS-26: planted defects', () => {
   test('are planted in every output, elsewhere in each, and the same for the same seed', () => {
     const output = { text: 'Calls were down.', ships: 412 }
-    const samples = samplesOf([output, output], 1)
-    expect(samplesOf([output, output], 1)).toEqual(samples)
+    const samples = samplesOf([{ output }, { output }], 1)
+    expect(samplesOf([{ output }, { output }], 1)).toEqual(samples)
     expect(samples.filter(({ kind }) => kind === undefined)).toEqual([
       { output, original: 0 },
       { output, original: 1 },
@@ -79,5 +79,39 @@ describe('R-DWS-26: planted defects', () => {
     const none = plantedReport([trialOf(good, {})])
     expect(none).toMatchObject({ defects: [], verifiers: [], missed: [], stopped: [] })
     expect(defectRows(none)).toEqual([['all defects', '–', '', '0']])
+  })
+})
+
+describe('R-DWS-26: what is demanded of a gate', () => {
+  const caught = (value: number) => ({ caught: { value, low: 0, high: 1, n: 10 } })
+  const falseAlarms = (value: number) => ({ falseAlarms: { value, low: 0, high: 1, n: 10 } })
+
+  test.each([
+    ['above', 0.9, []],
+    ['at', 0.8, []],
+    ['below', 0.7, ['caught: at least 80 % is demanded (--min-caught); it is 70 % of 10']],
+  ])('of defects caught, %s the share', (_, value, told) => {
+    expect(plantedShortfalls(caught(value), { minCaught: 0.8 })).toEqual(told)
+  })
+
+  test.each([
+    ['below', 0, []],
+    ['at', 0.1, []],
+    ['above', 0.2, ['false alarms: at most 10 % is allowed (--max-false-alarms); it is 20 % of 10']],
+  ])('of false alarms, %s the share', (_, value, told) => {
+    expect(plantedShortfalls(falseAlarms(value), { maxFalseAlarms: 0.1 })).toEqual(told)
+  })
+
+  test('what nobody judged has shown nothing, not even what any gate would', () => {
+    expect(plantedShortfalls({}, { minCaught: 0, maxFalseAlarms: 1 })).toEqual([
+      'caught: at least 0 % is demanded (--min-caught); none was judged',
+      'false alarms: at most 100 % is allowed (--max-false-alarms); none was judged',
+    ])
+  })
+
+  test('both are told, and of nothing demanded nothing', () => {
+    const poor = { ...caught(0), ...falseAlarms(1) }
+    expect(plantedShortfalls(poor, { minCaught: 0.5, maxFalseAlarms: 0.5 })).toHaveLength(2)
+    expect(plantedShortfalls(poor, {})).toEqual([])
   })
 })

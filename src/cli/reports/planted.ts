@@ -1,7 +1,8 @@
 import pc from 'picocolors'
+import type { Estimate } from '../../calibration/estimate.js'
 import type { PlantedReport } from '../../calibration/planted.js'
 import { printable } from '../terminal/terminal.js'
-import { ESTIMATE_HEADER, shareCells } from './estimate.js'
+import { ESTIMATE_HEADER, percent, shareCells } from './estimate.js'
 
 /** How a gate told known-good outputs from those with one thing wrong each. */
 
@@ -26,3 +27,23 @@ export const plantedLines = ({ missed, stopped }: PlantedReport): string[] => [
   ),
   ...stopped.map(({ runId, failed }) => `${pc.yellow('false alarm')}  ${printable(failed.join(', '))}, run ${runId}`),
 ]
+
+/** Shares from 0 to 1: of the defects that are to be caught at least, of the good outputs that may be stopped at most. */
+export type PlantedDemands = { readonly minCaught?: number; readonly maxFalseAlarms?: number }
+
+/** What was demanded and is not there. What nobody could judge has shown nothing. */
+export function plantedShortfalls(
+  { caught, falseAlarms }: Pick<PlantedReport, 'caught' | 'falseAlarms'>,
+  { minCaught, maxFalseAlarms }: PlantedDemands,
+): string[] {
+  const seen = (estimate: Estimate | undefined) =>
+    estimate === undefined ? 'none was judged' : `it is ${percent(estimate.value)} of ${estimate.n}`
+  return [
+    ...(minCaught === undefined || (caught !== undefined && caught.value >= minCaught)
+      ? []
+      : [`caught: at least ${percent(minCaught)} is demanded (--min-caught); ${seen(caught)}`]),
+    ...(maxFalseAlarms === undefined || (falseAlarms !== undefined && falseAlarms.value <= maxFalseAlarms)
+      ? []
+      : [`false alarms: at most ${percent(maxFalseAlarms)} is allowed (--max-false-alarms); ${seen(falseAlarms)}`]),
+  ]
+}

@@ -221,7 +221,7 @@ describe('dispatching', () => {
     expect(payloads(one({ fanOutPolicy: 'reject' }), 'dispatch.began')).toHaveLength(1)
   })
 
-  it('R-EVENT-3: a worker with another agent is told as a handoff, once per change', () => {
+  it('R-EVENT-3 R-LIVE-12: a worker with another agent is told as a handoff, once per change', () => {
     const run = given(scripted([next('a', 'b', 'c', 'd')], { agentId: 'core.boss' })).start()
     const agents = ['core.boss', 'core.one', 'core.one', undefined]
     agents.forEach((agentId, worker) => {

@@ -1,16 +1,16 @@
 import type { JsonObject } from '../json.js'
 import type { DecisionContext } from '../run/decision-context.js'
-import { carriesSecret, maskWithin, secretsOf } from '../run/redaction.js'
+import { carriesSecret, MASK, maskWithin, secretsOf } from '../run/redaction.js'
 import { isoTime } from '../time.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { Interrupt } from './interrupt.js'
 
 /** Suspends a node that has just started. The key counts the node's questions, so none is ever put twice. */
 export function ask(context: DecisionContext, { node, index }: PlanNode, interrupt: Interrupt, cause: number): void {
-  const { kind, data, resumeSchema, timeoutMs, withheld = [] } = interrupt
+  const { kind, data, resumeSchema, timeoutMs, withheld = [], masked: hidden = [] } = interrupt
   const nodeId = node.id
   const key = `${nodeId}:${context.active.asks[index] ?? 0}`
-  const masked = maskData(context, data)
+  const masked = maskData(context, data, hidden)
   const { shown, rest } = parted(masked, withheld)
   const secret = { ...(masked === data ? {} : { data }), ...(rest ? { withheld: rest } : {}) }
   const requested = context.emitNumbered(sequence => ({
@@ -89,15 +89,15 @@ function emitLegacyRequest(
 }
 
 /** Fields by which the host itself goes; masking them would say something else, or nothing. */
-const STRUCTURE = new Set(['actions', 'requiredApprovals', 'rejectionPolicy'])
+const STRUCTURE = new Set(['actions', 'requiredApprovals', 'rejectionPolicy', 'mayNotAccept'])
 
 /** The data as it may be shown: every value that carries a secret of the run is masked where it stands. */
-function maskData(context: DecisionContext, data: JsonObject): JsonObject {
+function maskData(context: DecisionContext, data: JsonObject, hidden: readonly string[]): JsonObject {
   const secrets = secretsOf(context.active)
-  if (!carriesSecret(data, secrets)) return data
+  if (hidden.length === 0 && !carriesSecret(data, secrets)) return data
   const masked = Object.entries(data).map(([name, value]) => [
     name,
-    STRUCTURE.has(name) ? value : maskWithin(value, secrets),
+    STRUCTURE.has(name) ? value : hidden.includes(name) ? MASK : maskWithin(value, secrets),
   ])
   return Object.fromEntries(masked)
 }

@@ -16,6 +16,8 @@ export type Interrupt = {
   readonly data: JsonObject
   /** Fields of the data that are for whoever is asked, and not for every reader of the log. */
   readonly withheld?: readonly string[]
+  /** Fields of the data that are for nobody: what they hold is declared sensitive. */
+  readonly masked?: readonly string[]
   readonly resumeSchema?: JsonObject
   /** 0 or absent: no limit. */
   readonly timeoutMs?: number
@@ -191,6 +193,14 @@ function judgeApproval(
     const message = `resumeValue.action must be one of ${allowed.join(', ')}, not ${JSON.stringify(action ?? null)}`
     return refused('validation_error', message, { field: 'resumeValue.action' })
   }
+  if (action === 'accept' && Array.isArray(data.mayNotAccept) && data.mayNotAccept.includes(voter))
+    return refused(
+      'forbidden',
+      `"${voter}" started this run, and its gate wants a second person to let a result pass`,
+      {
+        field: 'mayNotAccept',
+      },
+    )
   const lacking = lackingField(said)
   if (lacking) return lacking
   if (action === 'ask') return { is: 'open', ...(said.question === undefined ? {} : { question: said.question }) }

@@ -11,7 +11,7 @@ import type { OnAgent, OnGate } from '../run/waiting.js'
 import { recordAgentEvent } from '../supervisor/decide.js'
 import { DEFAULT_THRESHOLD } from '../supervisor/decision.js'
 import { ratification, tellOpinion } from '../supervisor/hold.js'
-import { blockingGatesAt, isGatedNode } from '../verification/attempt.js'
+import { blockingGatesAt, isGatedNode, isResultSensitive } from '../verification/attempt.js'
 import { notApproved } from '../workflow/nodes/interrupt.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { Brief } from './brief.js'
@@ -29,7 +29,8 @@ export function decided(
   const { brief } = node.invocation
   if (isTooLarge(result))
     return failAttempt(context, planNode, valueTooLarge(`the result of agent "${brief.agentId}"`), cause)
-  const isUnseen = isForFew(context.active, planNode, node)
+  const isSensitive = isResultSensitive(context.active, planNode.node)
+  const isUnseen = isSensitive || isForFew(context.active, planNode, node)
   const opinion = {
     agentId: brief.agentId,
     decision: isUnseen ? MASK : result,
@@ -44,7 +45,7 @@ export function decided(
     const interrupt: Interrupt = {
       kind: 'low-confidence',
       data: { agentId: brief.agentId, threshold, observed: confidence, decision: result },
-      ...(isUnseen ? { withheld: ['decision'] } : {}),
+      ...(isSensitive ? { masked: ['decision'] } : isUnseen ? { withheld: ['decision'] } : {}),
       ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
     }
     return ask(context, planNode, interrupt, said)

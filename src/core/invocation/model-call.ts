@@ -17,7 +17,7 @@ import { closeInvocation, ledTo, loseCall, type OutcomeOf, stillWorking, working
 import type { InvocationState } from './state.js'
 
 /** Calls that one answer of a model may ask for; what is beyond is told to be too many. */
-const MAX_CALLS_AT_ONCE = 16
+export const MAX_CALLS_AT_ONCE = 16
 /** An answer shorter than this is not worth the call. */
 const LEAST_OUTPUT = 64
 

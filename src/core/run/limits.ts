@@ -2,6 +2,7 @@ import { budgetProblems } from '../budget/budget.js'
 import type { Asked } from '../interrupt/state.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
 import { failure } from '../problem.js'
+import { GATE_QUESTION } from '../verification/record.js'
 import type { Plan, PlanNode } from '../workflow/plan.js'
 import type { RunLimits } from './decision-context.js'
 import type { StopRequested } from './events.js'
@@ -161,7 +162,7 @@ export function nodeDueAt(planNode: PlanNode, node: NodeState, mayStart: boolean
 /** When an answer comes too late: by the interrupt's own limit or the node's, whichever is shorter. */
 export function answerDueAt({ timeoutMs, type }: PlanNode, asked: Asked): number {
   // The time of a node that hands work over is its workers' time.
-  const own = type.hands || asked.data.artifactType === 'verification' ? 0 : timeoutMs
+  const own = type.hands || asked.data.artifactType === GATE_QUESTION ? 0 : timeoutMs
   const limits = [asked.timeoutMs ?? 0, own].filter(limit => limit > 0)
   return limits.length === 0 ? Number.POSITIVE_INFINITY : asked.requestedAt + Math.min(...limits)
 }

@@ -8,6 +8,7 @@ import type { WorkflowNode } from '../workflow/definition.js'
 import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
 import { isSettledByProbes } from './evidence.js'
 import type { BoundGate } from './gate.js'
+import { HELD_TYPES } from './phase-types.js'
 import { type AttemptMade, boundGateAt, type Slot } from './state.js'
 
 /** Where a result is merged: into the parent's variables, as its node's own, or as the run's. */
@@ -82,14 +83,15 @@ export function gatesAt(
 export function misplaced(plan: Plan, { gate }: BoundGate): string[] {
   const { phase_id, placement } = gate.position
   const phase = planNodeOf(plan, phase_id)
-  const holds = phase && (placement === 'workflow_exit' || phase.type.hands || HELD.has(phase.type.typeId))
+  const holds = phase && (placement === 'workflow_exit' || phase.type.hands || isHeld(phase.type.typeId))
   if (holds) return []
   return [
     `gate "${gate.gate_id}" stands at node "${phase_id}", which this workflow does not have, or whose result no gate can hold`,
   ]
 }
 
-const HELD: ReadonlySet<string> = new Set(['core.agent', 'assay.judge'])
+/** The node of a trial is held as well, and only the host makes one. */
+const isHeld = (typeId: string): boolean => HELD_TYPES.includes(typeId) || typeId === 'assay.judge'
 
 /** The first gate that has not let this result pass. */
 export const nextGate = (state: Pick<RunBase, 'gated'>, nodeId: string, subject: StagedSubject): number | undefined =>
@@ -158,7 +160,7 @@ export function shownResult(state: Active, { node, index }: PlanNode, subject: S
   const secrets = secretsOf(state)
   const { worker, workerId } = subject
   if (worker === undefined || workerId === undefined)
-    return subject.point === 'node' && isSensitive(state, node) ? MASK : maskWithin(subject.result, secrets)
+    return subject.point === 'node' && isResultSensitive(state, node) ? MASK : maskWithin(subject.result, secrets)
   const ended = workersOf(nodeAt(state, index))[worker]
   const bound = termsFor(node.config, workerId).outputs.filter(([own]) => state.hidden.variables.includes(own))
   const hidden = [...(ended?.is === 'completed' ? ended.hidden : []), ...bound.map(([, child]) => child)]
@@ -170,7 +172,10 @@ export function shownResult(state: Active, { node, index }: PlanNode, subject: S
 }
 
 /** An agent's result is hidden already when it is to stand where the log must not show it. */
-function isSensitive({ hidden }: Active, { config, outputSensitivity = {} }: WorkflowNode): boolean {
+export function isResultSensitive(
+  { hidden }: Pick<Active, 'hidden'>,
+  { config, outputSensitivity = {} }: WorkflowNode,
+): boolean {
   const { resultVariable } = config
   const isNamed = typeof resultVariable === 'string' && hidden.variables.includes(resultVariable)
   return isNamed || own(outputSensitivity, 'result') === true

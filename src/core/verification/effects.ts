@@ -3,7 +3,7 @@ import { present } from '../present.js'
 import type { Effect } from '../run/effects.js'
 import type { Active } from '../run/state.js'
 import { gatingIn, type Reviewed } from '../run/waiting.js'
-import { VERIFIER_WORKFLOW } from '../workflow/nodes/verify.js'
+import { VERIFICATION, VERIFIER_WORKFLOW } from '../workflow/nodes/verify.js'
 import type { Plan, PlanNode } from '../workflow/plan.js'
 import { shownResult, subjectOf } from './attempt.js'
 import { bundleOf } from './bundle.js'
@@ -13,9 +13,6 @@ import { takeContext } from './gate-context.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
 import { isJudging, verifierAt } from './tally.js'
 import { answerSchema } from './voting/answer-schema.js'
-
-/** The variable of such a run that holds what the verifier says. */
-const ANSWER = 'verification'
 
 /** What the world owes a gate: evidence first, then the runs of its verifiers. */
 export function verificationEffects(plan: Plan, planNode: PlanNode, node: Reviewed, state: Active): Effect[] {
@@ -64,7 +61,7 @@ function owedToJudges(planNode: PlanNode, node: Reviewed, gating: VerificationAt
     if (judge.is !== 'running') return []
     const { childRunId, began: since } = judge
     const child = { nodeId, since, worker: k, childRunId }
-    const watch: Effect = { kind: 'watch-child', ...child, status: 'running', wanted: [ANSWER], attest: false }
+    const watch: Effect = { kind: 'watch-child', ...child, status: 'running', wanted: [VERIFICATION], attest: false }
     return stopping ? [{ kind: 'cancel-child', ...child }, watch] : [watch]
   })
 }

@@ -7,6 +7,7 @@ import { gatingIn } from '../run/waiting.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { attemptsOf, shownResult, slotOf, subjectOf, usedOf } from './attempt.js'
 import { previousOf } from './feedback.js'
+import { GATE_QUESTION } from './record.js'
 import { settleTrial } from './release.js'
 import { canRework, maySendBack, rejectResult, requestRework } from './rework.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
@@ -41,7 +42,8 @@ export function requestApproval(
   if (subject.point === 'none') return settleTrial(context, planNode)
   const bound = boundGateAt(context.active, gating.gate)
   const { gate } = bound
-  const { max_attempts, answer_timeout_ms } = gate.gate_behaviour
+  const { max_attempts, answer_timeout_ms, approvers, required_approvals, second_person } = gate.gate_behaviour
+  const { principal: starter } = context.active.started.owner
   const nodeId = planNode.node.id
   // The one in question may be among them.
   const made = attemptsOf(context.active, slotOf(gate.gate_id, nodeId, subject)).slice(0, gating.attempt - 1)
@@ -52,7 +54,7 @@ export function requestApproval(
   const unchecked = uncheckedIn(gate, gating)
   const data = {
     artifactId: gating.target,
-    artifactType: 'verification',
+    artifactType: GATE_QUESTION,
     title: TITLES[reason],
     artifactData: shownResult(context.active, planNode, subject),
     gateId: gate.gate_id,
@@ -62,6 +64,9 @@ export function requestApproval(
     findings: findings as unknown as Json,
     ...(unchecked.length === 0 ? {} : { unchecked: unchecked as unknown as Json }),
     actions: ['accept', 'reject', ...(mayRefine ? ['refine'] : [])],
+    ...(approvers === undefined ? {} : { approversList: approvers }),
+    ...(required_approvals === undefined ? {} : { requiredApprovals: required_approvals }),
+    ...(second_person && starter !== undefined ? { mayNotAccept: [starter] } : {}),
   } as JsonObject
   const interrupt: Interrupt = {
     kind: 'approval',

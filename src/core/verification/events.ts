@@ -132,8 +132,10 @@ export type VerdictRendered = Attempt & {
   resultHash: string
   /** Let through after the last attempt, as the gate says. */
   forced?: true
-  /** What may be said of the result if nobody objects; where a gate that blocks lets it pass. */
+  /** What may be said of the result, where a gate that blocks lets it pass and no person has the last word. */
   label?: PassLabel
+  /** In place of a label, where a person is asked: whether all that the gate asks was judged for this result. */
+  judged?: 'whole' | 'part'
   /** The gate does not block: the work goes on whatever it says. */
   proceeds?: true
 }

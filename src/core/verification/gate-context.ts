@@ -90,7 +90,7 @@ function known({ bound }: Judged, ref: string, entryId: string): Taken {
 }
 
 function given({ state }: Judged, ref: string): Taken {
-  const { context } = runInputs(state)
+  const { context } = { ...runInputs(state), ...state.withheld }
   const value = isObject(context) ? own(context, ref) : undefined
   const reason = `the trial was given no ${ref}; give it as context["${ref}"]`
   return value === undefined ? { ok: false, problem: missing(ref, reason) } : { ok: true, value }

@@ -136,6 +136,12 @@ export type GateBehaviour = {
   readonly retry_delay_ms: number
   /** How long a person may take to answer; no answer merges nothing. */
   readonly answer_timeout_ms?: number
+  /** Who may let a result pass that the gate asks about; whoever may answer interrupts where absent. */
+  readonly approvers?: readonly string[]
+  /** How many of them must agree. */
+  readonly required_approvals?: number
+  /** Whoever started the run cannot let its results pass. */
+  readonly second_person?: boolean
 }
 
 /** What verifiers must have shown, of bad results and of good ones, before they are relied on. */

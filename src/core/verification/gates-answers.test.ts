@@ -27,8 +27,10 @@ const shown = (side: { n: number; lower: number }, judge = judgeOf({})) => ({
   judges: { [HOST_VERIFIER]: judge },
 })
 
-const begun = (behaviour: Partial<GateBehaviour>) =>
-  works(given(subFlow()).start({}, undefined, [gateAt('a', 'phase_exit', { behaviour })]), 'child-1', { x: 1 })
+const begun = (behaviour: Partial<GateBehaviour>, principal?: string) =>
+  works(given(subFlow()).start({}, undefined, [gateAt('a', 'phase_exit', { behaviour })], principal), 'child-1', {
+    x: 1,
+  })
 
 /** Why a person is asked, and a run that has come to ask. */
 const REASONS: { readonly [reason: string]: (more?: Partial<GateBehaviour>) => Scenario } = {
@@ -201,5 +203,44 @@ describe('a licence', () => {
   it('is not asked for what is let through at the end of the attempts', () => {
     const run = judged(begun({ ...licensed, on_fail: 'conditional_pass', max_attempts: 1 }), poor())
     expect(statusOf(run.state)).toBe('completed')
+  })
+})
+
+describe('who may let a result pass', () => {
+  const asks = (more: Partial<GateBehaviour>) =>
+    faults(convenes(inspects(begun({ retries: 0, ...more }, 'starter'))), 0)
+  const accept = (by: string) => answer('a', { action: 'accept' }, by)
+
+  it('R-DWS-29: those whom the gate names, and nobody else', () => {
+    const run = asks({ approvers: ['ann', 'bob'] })
+    expect(payloads(run, 'approval.requested').at(-1)).toMatchObject({ approversList: ['ann', 'bob'] })
+    expect(run.when(accept('eve')).refusal).toMatchObject({ code: 'forbidden' })
+    expect(variables(run)).toEqual({})
+    expect(statusOf(run.when(accept('bob')).state)).toBe('completed')
+  })
+
+  it('R-DWS-29: as many of them as it asks for', () => {
+    const run = asks({ approvers: ['ann', 'bob', 'cat'], required_approvals: 2 }).when(accept('ann'))
+    expect(statusOf(run.state)).toBe('waiting-approval')
+    expect(statusOf(run.when(accept('ann')).state)).toBe('waiting-approval')
+    expect(statusOf(run.when(accept('cat')).state)).toBe('completed')
+    expect(verdicts(run).at(-1)).toMatchObject({ verdict: 'pass', agentId: 'host:human-override' })
+  })
+
+  it('with second_person not who started the run, who may still send it back or reject it', () => {
+    const run = asks({ second_person: true })
+    expect(run.when(accept('starter')).refusal).toMatchObject({
+      code: 'forbidden',
+      message: '"starter" started this run, and its gate wants a second person to let a result pass',
+    })
+    expect(variables(run)).toEqual({})
+    const rejected = asks({ second_person: true }).when(answer('a', { action: 'reject' }, 'starter'))
+    expect(rejected.refusal).toBeUndefined()
+    expect(verdicts(rejected).at(-1)).toMatchObject({ verdict: 'fail' })
+    expect(statusOf(run.when(accept('ann')).state)).toBe('completed')
+  })
+
+  it('without it whoever may answer', () => {
+    expect(statusOf(asks({}).when(accept('starter')).state)).toBe('completed')
   })
 })

@@ -5,6 +5,7 @@ import type { PlanNode } from '../workflow/plan.js'
 import { attemptsOf, isHidden, placeOfSlot, type StagedSubject, shownResult, slotOf, usedOf } from './attempt.js'
 import { workAt } from './cost.js'
 import { type EscalationReason, requestApproval } from './escalate.js'
+import type { VerdictRendered } from './events.js'
 import { attemptStanding, feedbackOf, isStuck, previousOf } from './feedback.js'
 import { type Gate, verifiersOf } from './gate.js'
 import type { PassLabel } from './label.js'
@@ -27,6 +28,8 @@ type Rendering = {
   readonly feedback: Feedback | undefined
   /** Let through after the last attempt, as the gate says. */
   readonly forced: boolean
+  /** Why a person has the last word on a result that was passed. */
+  readonly doubt: EscalationReason | undefined
   /** What may be said of the result, where a gate that blocks lets it pass. */
   readonly label: PassLabel | undefined
   /** Nothing follows: it is a trial, or the gate does not block and has found something. */
@@ -47,7 +50,7 @@ export function issueVerdict(
   const left = binds && found.verdict !== 'fail' ? leftOut(gate, gating) : []
   if (left.length > 0) return confirm(context, planNode, gating, left)
   const rendering = renderingOf(context, planNode, subject, gating, found)
-  const { judgement, feedback, forced, label, isSilent } = rendering
+  const { judgement, feedback, forced, doubt, label, isSilent } = rendering
   const rendered = tellFindings(context, planNode, subject, gating, rendering)
   // R-DWS-29, contract agents §29 A32: a gate that does not block tells no verdict: readers would take it for one that did.
   if (isSilent) return
@@ -57,7 +60,6 @@ export function issueVerdict(
     const keys = ['gate.on-fail.conditional-pass']
     tellVerdict(context, planNode, gating, 'pass', { keys, label: 'forced', isHosts: true })
   } else if (judgement.verdict !== 'fail') {
-    const doubt = binds ? doubtIn(context, planNode, subject, gating, judgement) : undefined
     if (doubt) return requestApproval(context, planNode, doubt)
     tellVerdict(context, planNode, gating, 'pass', { ...confidence, ...(label === undefined ? {} : { label }) })
   } else if (feedback) {
@@ -108,13 +110,15 @@ function renderingOf(
   const forced = binds && failed && isLast && on_fail === 'conditional_pass'
   const isSentBack = binds && failed && !isLast && maySendBack(context, gate, subject)
   const previous = isSentBack ? previousOf(shownResult(context.active, planNode, subject), subject) : null
+  const label = forced ? 'forced' : failed ? undefined : passLabel(gate, gating, judgement)
   return {
     judgement,
     standing,
     // What the last round has found is what the worker must put right.
     feedback: isSentBack ? { ...feedbackOf(gate, attempt, found), previous } : undefined,
     forced,
-    label: !binds ? undefined : forced ? 'forced' : failed ? undefined : passLabel(gate, gating, judgement),
+    doubt: binds && !failed ? doubtIn(context, planNode, subject, gating, judgement) : undefined,
+    label: binds ? label : undefined,
     isSilent: subject.point === 'none' || (!blocking && failed),
   }
 }
@@ -125,7 +129,7 @@ function tellFindings(
   planNode: PlanNode,
   subject: StagedSubject,
   gating: VerificationAttempt,
-  { judgement, standing, feedback, forced, label, isSilent }: Rendering,
+  { judgement, standing, feedback, forced, doubt, label, isSilent }: Rendering,
 ): number {
   const bound = boundGateAt(context.active, gating.gate)
   const { attempt, resultHash, started: cause } = gating
@@ -176,12 +180,22 @@ function tellFindings(
       resultArtifactId: `art-${artifact}`,
       resultHash,
       ...(forced ? { forced: true as const } : {}),
-      ...(label === undefined ? {} : { label }),
+      ...labelled(label, doubt),
       ...(isSilent ? { proceeds: true as const } : {}),
     },
     secret: { standing, failed: judgement.failed },
     cause,
   })
+}
+
+/** Nothing is called verified that a person may still reject: then only what was judged is told. */
+function labelled(
+  label: PassLabel | undefined,
+  doubt: EscalationReason | undefined,
+): Pick<VerdictRendered, 'label' | 'judged'> {
+  if (label === undefined) return {}
+  if (doubt === undefined) return { label }
+  return { judged: label === 'verified in part' ? 'part' : 'whole' }
 }
 
 /** R-DWS-27: what it has cost that is judged. */

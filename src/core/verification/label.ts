@@ -24,6 +24,17 @@ export type PassLabel = Exclude<ResultLabel, 'unverified'>
 /** Keys by which `agent.verified` tells that a person let a result pass in the verifiers' place. */
 const ACCEPTED_KEYS: readonly string[] = ['human-override', 'human-accepted']
 
+/** What may be said of a result whose verifiers have passed it, once a person has let it pass, too. */
+export function labelConfirmed(told: {
+  readonly dwsVerdict?: string
+  readonly judged?: 'whole' | 'part'
+}): PassLabel | undefined {
+  const { dwsVerdict, judged } = told
+  if (judged === undefined) return undefined
+  if (judged === 'part') return 'verified in part'
+  return dwsVerdict === 'pass' ? 'verified' : 'conditional'
+}
+
 /** What a verdict says of the result, given what its verifiers' verdict would have it called. */
 export function labelTold(
   told: { readonly agentId?: string; readonly verdict?: string; readonly criteria?: readonly string[] },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { gateAt, inspects, judged, poor, works } from '../../testing/gate-stories.js'
 import { given, type Scenario } from '../../testing/given-when-then.js'
-import { agentFlow, answered, briefs, eventsOf, owedTo, says } from '../../testing/invocations.js'
+import { agentFlow, agentNode, answered, briefs, eventsOf, owedTo, says } from '../../testing/invocations.js'
 import { answer, payloads } from '../../testing/orchestration.js'
 import { openInterrupts } from '../interrupt/decide.js'
 import { statusOf } from '../run/state.js'
@@ -59,6 +59,42 @@ describe('the result of an agent before a blocking gate', () => {
     expect(eventsOf(run, 'assay.result.staged')).toMatchObject([{ secret: { result: 'EDITED-CONTENT' } }])
     expect(told(run)).not.toContain('EDITED-CONTENT')
   })
+})
+
+describe('the result of an agent that its workflow declares sensitive', () => {
+  const SECRET = 'HUSH-HUSH'
+  const flows = {
+    'by its variable': agentFlow(
+      { config: { resultVariable: 'got' } },
+      { variables: [{ name: 'got', type: 'string', sensitive: true }] },
+    ),
+    'by its port': agentFlow({}, { nodes: { a: { ...agentNode(), outputSensitivity: { result: true } } } }),
+  }
+  const decides = (flow: Parameters<typeof given>[0], confidence: number) =>
+    says(briefs(given(flow).start({}), { threshold: 0.5 }), answered(SECRET, confidence))
+
+  it.each(Object.entries(flows))('R-SEC-1 R-MAP-10: %s, is in no payload, gate or no gate', (_how, flow) => {
+    const run = decides(flow, 0.9)
+    expect(statusOf(run.state)).toBe('completed')
+    expect(eventsOf(run, 'agent.decided')).toMatchObject([
+      { payload: { decision: HIDDEN }, secret: { decision: SECRET } },
+    ])
+    expect(told(run)).not.toContain(SECRET)
+  })
+
+  it.each(Object.entries(flows))(
+    'R-LOWC-1: %s, is not shown to a person either, who can let it stand',
+    (_how, flow) => {
+      const run = decides(flow, 0.1)
+      expect(payloads(run, 'interrupt.requested')).toMatchObject([{ data: { observed: 0.1, decision: HIDDEN } }])
+      const [open] = openInterrupts(run.rules.plan, run.state)
+      expect(open!.asked.rest).toBeUndefined()
+      expect(open!.asked.shown).toMatchObject({ decision: HIDDEN })
+      const accepted = run.when(answer('a', { action: 'accept' }))
+      expect(eventsOf(accepted, 'node.completed')).toMatchObject([{ secret: { outputs: { result: SECRET } } }])
+      expect(told(accepted)).not.toContain(SECRET)
+    },
+  )
 })
 
 const worker = { type: 'core.subWorkflow', config: { workflowId: 'w', outputMapping: { got: 'x' } } }

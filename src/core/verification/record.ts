@@ -19,6 +19,8 @@ import type {
 import { isVote } from './voting/vote.js'
 
 export const RESULT_ARTIFACT = 'dws.verification-result'
+/** What a gate asks a person about says so by its `artifactType`. */
+export const GATE_QUESTION = 'verification'
 
 /** Everything about one attempt at a gate: the artifact `dws.verification-result` of the run whose result it is. */
 export type VerificationRecord = {

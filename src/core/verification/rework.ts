@@ -10,10 +10,9 @@ import { gatingIn } from '../run/waiting.js'
 import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
 import { type StagedSubject, subjectOf } from './attempt.js'
 import type { Gate } from './gate.js'
+import { REWORKABLE_TYPES } from './phase-types.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
 import type { Feedback } from './voting/judgement.js'
-
-const AGAIN: ReadonlySet<string> = new Set(['core.agent', 'core.subWorkflow', 'core.orchestrator.supervisor'])
 
 /** Whether there is work that could be done again. */
 export function canRework(
@@ -24,7 +23,7 @@ export function canRework(
 ): boolean {
   if (point === 'none') return false
   const phase = planNodeOf(plan, point === 'run' ? position.phase_id : nodeId)
-  return point !== 'run' || (phase !== undefined && AGAIN.has(phase.type.typeId))
+  return point !== 'run' || (phase !== undefined && REWORKABLE_TYPES.includes(phase.type.typeId))
 }
 
 /** Whether the supervisor says who works again; the host sends nothing back by itself then. */

@@ -7,6 +7,7 @@ import type { Failure } from '../problem.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { type Active, nodeAt } from '../run/state.js'
 import { gatingIn } from '../run/waiting.js'
+import { VERIFICATION } from '../workflow/nodes/verify.js'
 import { type PlanNode, planNodeOf } from '../workflow/plan.js'
 import { askedOf } from './evidence.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
@@ -105,7 +106,7 @@ export function verifierEnded(context: DecisionContext, input: OutcomeOf<'ChildE
   // Findings of both rounds of an attempt stand side by side.
   const position = k + (gating.targeted?.verifiers.length ?? 0)
   const verifier = { agentId, weight, childRunId, position, ...judgedBy }
-  const heard = status === 'completed' ? voteIn(variables.verification) : undefined
+  const heard = status === 'completed' ? voteIn(variables[VERIFICATION]) : undefined
   const asked = askedOf(bound.gate, gating.dimensions)
   const read = heard && voteOf(bound, asked, verifier, heard.result, heard.confidence)
   const vote: Vote | undefined = read?.ok ? read.vote : undefined

@@ -13,8 +13,11 @@ import {
 } from '../../testing/gate-stories.js'
 import { given, type Scenario } from '../../testing/given-when-then.js'
 import { eventsOf, owedTo } from '../../testing/invocations.js'
-import { begins, ends, next, payloads, scripted } from '../../testing/orchestration.js'
+import { answer, begins, ends, next, payloads, scripted } from '../../testing/orchestration.js'
 import type { JsonObject } from '../json.js'
+import { statusOf } from '../run/state.js'
+import { foldEvent } from '../view/fold.js'
+import { emptyView } from '../view/run-view.js'
 
 type Given = Parameters<typeof gateAt>[2]
 
@@ -26,6 +29,20 @@ const labels = (run: Scenario) => eventsOf(run, 'agent.verified').map(({ secret 
 const goal = (run: Scenario) => {
   const { goalSatisfied, against } = payloads(run, 'run.completed')[0] ?? {}
   return { goalSatisfied, against }
+}
+
+/** What somebody who has only the public events knows of each place that a gate stands at. */
+const viewed = (run: Scenario) => {
+  const told = run.log.map(({ sequence, type, nodeId, payload, at }) => ({
+    eventId: `run-1:${sequence}`,
+    runId: 'run-1',
+    type,
+    payload: payload as JsonObject,
+    timestamp: new Date(at).toISOString(),
+    sequence,
+    ...(nodeId === undefined ? {} : { nodeId }),
+  }))
+  return [...told.reduce(foldEvent, emptyView()).slots.values()]
 }
 
 describe('a forced pass', () => {
@@ -130,6 +147,48 @@ describe('a confirming round', () => {
     const run = second({ behaviour: { reverification: 'full' } })
     expect(payloads(run, 'assay.verification.confirming')).toEqual([])
     expect(labels(run).at(-1)).toBe('verified')
+  })
+})
+
+describe('a result that verifiers have passed and a person is asked about', () => {
+  const unsure = { confidence: 0.2 }
+  const asked = (more: Given = {}) => judged(works(sub(more), 'c-1'), unsure)
+  const rendered = (run: Scenario) => payloads(run, 'dws.verification.verdict_rendered').at(-1)!
+
+  it('R-VERIFY-9: is called nothing before the person has answered', () => {
+    const run = asked()
+    expect(statusOf(run.state)).toBe('waiting-approval')
+    expect(rendered(run)).toMatchObject({ dwsVerdict: 'pass', judged: 'whole' })
+    expect(rendered(run)).not.toHaveProperty('label')
+    expect(JSON.stringify(run.log.map(({ payload }) => payload))).not.toMatch(/"label"/)
+  })
+
+  it.each([
+    ['pass', {}, 'verified'],
+    ['conditional_pass', { findings: [blocker('correctness', 'warning')] }, 'conditional'],
+  ])('R-VERIFY-9: %s is what it is once the person lets it pass', (dwsVerdict, vote, label) => {
+    const run = judged(works(sub(), 'c-1'), { ...unsure, ...vote }).when(answer('a', { action: 'accept' }))
+    expect(rendered(run)).toMatchObject({ dwsVerdict, judged: 'whole' })
+    expect(labels(run)).toEqual([label])
+    expect(viewed(run)).toMatchObject([{ verdict: 'pass', label }])
+  })
+
+  it('R-DWS-23: says so where not all of it was judged', () => {
+    const gate = { criteria: TWO, behaviour: { confirm: 'none' as const } }
+    const run = judged(works(judged(works(sub(gate), 'c-1'), halfBad), 'c-2'), unsure)
+    expect(rendered(run)).toMatchObject({ judged: 'part' })
+    run.when(answer('a', { action: 'accept' }))
+    expect(labels(run).at(-1)).toBe('verified in part')
+    expect(viewed(run)).toMatchObject([{ verdict: 'pass', label: 'verified in part' }])
+  })
+
+  it('R-VERIFY-9: was never called verified where the person rejects it', () => {
+    const run = asked().when(answer('a', { action: 'reject' }))
+    expect(verdicts(run).map(({ verdict }) => verdict)).toEqual(['fail'])
+    expect(JSON.stringify(run.log)).not.toMatch(/"label"|"verified":true/)
+    const [slot] = viewed(run)
+    expect(slot).toMatchObject({ verdict: 'fail' })
+    expect(slot).not.toHaveProperty('label')
   })
 })
 

@@ -1,4 +1,4 @@
-import { labelTold } from '../verification/label.js'
+import { labelConfirmed, labelTold } from '../verification/label.js'
 import type { KnownEvent, KnownOf } from './public-event.js'
 import { type GatingView, type NodeView, nodeOf, type SlotView, type ViewDraft } from './run-view.js'
 
@@ -26,8 +26,8 @@ function changed(before: NodeView, event: KnownEvent): NodeView | undefined {
     case 'assay.verification.held':
       return event.payload.proceeds ? passed(before) : undefined
     case 'dws.verification.verdict_rendered': {
-      const { proceeds, label } = event.payload
-      if (proceeds) return passed(before)
+      if (event.payload.proceeds) return passed(before)
+      const label = event.payload.label ?? labelConfirmed(event.payload)
       return before.gating && label ? { ...before, gating: { ...before.gating, label } } : undefined
     }
     case 'agent.verified':

@@ -152,7 +152,7 @@ export type GatingView = {
   readonly target: string
   readonly point: 'harvest' | 'node' | 'run' | 'none'
   readonly workerId?: string
-  /** What the verdict would have the result called. */
+  /** What the result is called if a pass follows. */
   readonly label?: PassLabel
 }
 

@@ -1,5 +1,5 @@
+import { childRefusedInput } from '../../core/handoff/child-start.js'
 import type { Failure } from '../../core/problem.js'
-import { childRefusedInput } from '../runtime/child-start.js'
 import { startChild } from '../runtime/children.js'
 import type { PerformEffect } from './effect-context.js'
 

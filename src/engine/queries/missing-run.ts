@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../../core/problem.js'
+import { NO_RUN, type Refusal, refuse } from '../../core/problem.js'
 import type { RetentionStore } from '../ports/retention.js'
 
 /** Why a tenant's run cannot be found: there never was one, or it was purged. */
@@ -9,7 +9,7 @@ export async function missingRun(
   fromSeq?: number,
 ): Promise<Refusal> {
   const purged = await store.readPurged(tenant, runId)
-  if (purged === undefined) return refuse('not_found', 'No such run, or it is not visible to this key.')
+  if (purged === undefined) return NO_RUN
   const [endedAt, purgedAt] = [purged.endedAt, purged.purgedAt].map(at => new Date(at).toISOString()) as [
     string,
     string,

@@ -19,7 +19,10 @@ export const readVerdictIn =
     return { record, verified: { ...verdict.payload, ...verdict.secret, at: verdict.at } }
   }
 
-/** A trial whose output was known to be good or bad: what it was, and what its gate said of it. */
+/**
+ * A trial whose output was known to be good or bad: what it was, and what its gate said of it. Where nobody could check
+ * it the gate has said nothing, neither for it nor against it.
+ */
 export const readTrialIn = (store: Pick<Store, 'readEvents'>) => async (runId: string) => {
   const events = (await store.readEvents(runId, 0, TRIAL_EVENTS)).map(row => decode(runId, row))
   const started = events.find(event => event.type === 'run.started')
@@ -30,6 +33,7 @@ export const readTrialIn = (store: Pick<Store, 'readEvents'>) => async (runId: s
   const truth = truthIn(started.payload.inputs.planted)
   if (truth === undefined) return undefined
   const record = found.secret.content as unknown as VerificationRecord
+  if (record.verdict === 'could_not_check') return undefined
   const told = { gateId: record.gateId, attempt: record.attempt, resultHash: record.resultHash, at: found.at }
   const verdict = record.verdict === 'fail' ? ('fail' as const) : ('pass' as const)
   return { record, truth, verified: { agentId: `host:gate:${record.gateId}`, target: record.target, verdict, ...told } }

@@ -7,7 +7,7 @@ import type {
   VerifiedSecret,
 } from '../../core/verification/events.js'
 import { isBetter } from '../../core/verification/feedback.js'
-import { RESULT_ARTIFACT, type VerificationRecord } from '../../core/verification/record.js'
+import { GATE_QUESTION, RESULT_ARTIFACT, type VerificationRecord } from '../../core/verification/record.js'
 import type { RunEngine } from '../api.js'
 import type { StoredEvent } from '../ports/event-log.js'
 
@@ -79,7 +79,7 @@ function undecidedIn({ type, payload }: StoredEvent): string | undefined {
   if (type === 'assay.verification.held') return (JSON.parse(payload) as VerificationHeld).resultArtifactId
   if (type !== 'interrupt.requested') return undefined
   const { data } = JSON.parse(payload) as { data?: { artifactType?: unknown; resultArtifactId?: unknown } }
-  const isGates = data?.artifactType === 'verification' && typeof data.resultArtifactId === 'string'
+  const isGates = data?.artifactType === GATE_QUESTION && typeof data.resultArtifactId === 'string'
   return isGates ? String(data.resultArtifactId) : undefined
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelSaid } from '../../core/invocation/brief.js'
+import { SUMMARY_TOKENS } from '../../core/reasoning.js'
 import { agentsDouble } from '../../testing/agents.js'
 import { engineRig, register, startRun } from '../../testing/engine-rig.js'
 import { agentFlow, answered } from '../../testing/invocations.js'
@@ -43,5 +44,37 @@ describe('an answer that nobody could go on with', () => {
     const log = await logOf(rig, await startRun(engine, 'w'))
     expect(payloadsOf(log, 'provider.usage')).toMatchObject([{ cacheHit: true }])
     expect(agents.thoughts).toHaveLength(1)
+  })
+})
+
+describe('reasons of an answer that is used again', () => {
+  const REASONS = `${'because '.repeat(SUMMARY_TOKENS)}THE-END`
+
+  /** Everything that is kept of a run beside what it tells: what the effect brought is among it. */
+  async function keptOf(reasoningVerbosity: 'off' | 'summary' | 'full'): Promise<string> {
+    const agents = {
+      ...agentsDouble({ think: () => ({ said: answered('whole'), reasoning: REASONS }) }),
+      keyOf: () => 'k'.repeat(64),
+    }
+    const { rig, engine } = await hostOf(agents)
+    await startRun(engine, 'w', { configurable: { reasoningVerbosity: 'full' } })
+    const runId = await startRun(engine, 'w', { configurable: { reasoningVerbosity } })
+    expect(agents.thoughts).toHaveLength(1)
+    const rows = await rig.store.readEvents(runId, 0, 100)
+    return rows.map(({ payload, secret, input }) => `${payload} ${secret} ${input}`).join('\n')
+  }
+
+  it('R-EVENT-5: are given to a run that wants none to no part of it', async () => {
+    expect(await keptOf('off')).not.toContain('because')
+  })
+
+  it('R-EVENT-5: are given to a run that wants a summary as far as that goes', async () => {
+    const kept = await keptOf('summary')
+    expect(kept).toContain('because because')
+    expect(kept).not.toContain('THE-END')
+  })
+
+  it('R-EVENT-5: are given whole to a run that wants all of them', async () => {
+    expect(await keptOf('full')).toContain('THE-END')
   })
 })

@@ -50,6 +50,13 @@ const typesOf = async (rig: Rig, runId: string) => (await told(rig, runId)).map(
 const accept = (engine: Engine, runId: string, nodeId: string) =>
   engine.command('t1', runId, { type: 'resolve', nodeId, value: { action: 'accept' }, by: 'ann', via: 'key' })
 
+const standingIn = ({ store, clock }: Rig, hash: string) =>
+  createRecords({ store, clock, readRecord: readVerdictIn(store), readTrial: readTrialIn(store) }).standing(
+    't1',
+    'g1',
+    hash,
+  )
+
 describe('a licence', () => {
   test('R-VERIFY-22: is earned by one result once, however often it is replayed or branched', async () => {
     const rig = engineRig()
@@ -74,9 +81,7 @@ describe('a licence', () => {
     }
     const verdicts = await rig.store.listVerdicts({ tenant: 't1', limit: 500 })
     expect(new Set(verdicts.map(row => row.runId)).size).toBe(forks.length + 1)
-    const { store, clock } = rig
-    const records = createRecords({ store, clock, readRecord: readVerdictIn(store), readTrial: readTrialIn(store) })
-    expect(await records.standing('t1', 'g1', licensed.hash)).toMatchObject({ goodPassed: { n: 1 } })
+    expect(await standingIn(rig, licensed.hash)).toMatchObject({ goodPassed: { n: 1 } })
   })
 })
 
@@ -93,6 +98,69 @@ describe('a trial', () => {
         payload: { outputs: { verdict: 'pass' } },
       })
       expect(await typesOf(rig, runId)).not.toContain('agent.verified')
+    },
+  )
+
+  test('V2 R-DWS-7: its verifiers are shown the sources that it was given, which its log does not tell', async () => {
+    const rig = engineRig()
+    const agents = agentsSaying('x')
+    const sourced = gate(onWork, { context: ['inputs.log'] })
+    const engine = await rig.host({ agents, standards: standardsDouble({ w: [sourced] }) })
+    const context = { 'inputs.log': 'THE-LOG' }
+    const runId = await startRun(engine, 'assay-judge', { inputs: { gateId: 'g1', output: 'x', context } })
+    const events = await told(rig, runId)
+    expect(events.at(-1)).toMatchObject({ type: 'run.completed', payload: { outputs: { verdict: 'pass' } } })
+    expect(agents.thoughts.map(({ brief }) => brief.user)).toEqual([expect.stringContaining('THE-LOG')])
+    expect(events[0]!.payload).toMatchObject({ inputs: { gateId: 'g1' }, withheld: ['output', 'context'] })
+    expect(JSON.stringify(events)).not.toContain('THE-LOG')
+  })
+
+  test('V2 R-DWS-36: whose sources it was not given could not be checked: nobody is asked, and it shows nothing', async () => {
+    const rig = engineRig()
+    const agents = agentsSaying('x')
+    const sourced = gate(onWork, { context: ['inputs.log', 'inputs.more'] })
+    const engine = await rig.host({ agents, standards: standardsDouble({ w: [sourced] }) })
+    const given = { gateId: 'g1', output: 'x', context: { 'inputs.log': 'one' }, planted: { truth: 'good' } }
+    const runId = await startRun(engine, 'assay-judge', { inputs: given, tags: ['planted:g1'] })
+    const events = await told(rig, runId)
+    expect(events.filter(({ type }) => type === 'assay.verifier.ended')).toMatchObject([
+      { payload: { vote: 'none', fault: 'context_missing' } },
+    ])
+    expect([events.at(-1)!.type, agents.thoughts]).toEqual(['run.completed', []])
+    expect(await standingIn(rig, sourced.hash)).toMatchObject({ goodPassed: { n: 0 }, badStopped: { n: 0 } })
+  })
+
+  test.each([
+    ['prompt', { promptHash: 'sha256:2' }, 'openai:gpt-test sha256:2'],
+    ['model', { promptHash: 'sha256:1', model: 'gpt-cheap' }, 'openai:gpt-cheap sha256:1'],
+  ])(
+    'R-DWS-26: another %s of a verifier is another judge, and what the old one has shown is not the new one’s',
+    async (_, changed, now) => {
+      const rig = engineRig()
+      const standards = standardsDouble({ w: [gate(onWork)] })
+      const judge = (brief: object) => {
+        const think = () => ({ said: answered(GOOD) })
+        return agentsDouble({ agents: { 'assay.verifier': brief }, think })
+      }
+      const bring = async (agents: ReturnType<typeof judge>, outputs: readonly string[]) => {
+        const engine = await rig.host({ agents, standards })
+        for (const output of outputs) {
+          const inputs = { gateId: 'g1', output, planted: { truth: 'good' } }
+          await startRun(engine, 'assay-judge', { inputs, tags: ['planted:g1'] })
+          await rig.clock.advance(1)
+        }
+        await engine.stop(0)
+      }
+      await bring(judge({ promptHash: 'sha256:1' }), ['a', 'b', 'c'])
+      const before = await standingIn(rig, gate(onWork).hash)
+      expect(before).toMatchObject({
+        goodPassed: { n: 3 },
+        judges: { 'assay.verifier': 'openai:gpt-test sha256:1' },
+      })
+      await bring(judge(changed), ['d'])
+      const after = await standingIn(rig, gate(onWork).hash)
+      expect(after).toMatchObject({ goodPassed: { n: 1 }, judges: { 'assay.verifier': now } })
+      expect(after.goodPassed.lower).toBeLessThan(before.goodPassed.lower)
     },
   )
 

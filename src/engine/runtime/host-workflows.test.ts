@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.js'
 import { agentsDouble } from '../../testing/agents.js'
 import { engineRig, register, startRun } from '../../testing/engine-rig.js'
+import { boundGate } from '../../testing/gates.js'
 import { given, type Scenario } from '../../testing/given-when-then.js'
 import { agentFlow, answered, owedTo } from '../../testing/invocations.js'
+import { standardsDouble } from '../../testing/verification.js'
 import { sketch } from '../../testing/workflow.js'
 
 const INPUTS = {
@@ -99,4 +101,30 @@ describe('R-DWS-19 R-DWS-20: a run that does again what was sent back', () => {
       expect(agents.briefs[0]!.task).toEqual(inputs)
     },
   )
+})
+
+describe('runs of the host’s own', () => {
+  test.each([
+    ['assay-verifier', INPUTS],
+    ['assay-judge', { gateId: 'g1', output: { x: 1 } }],
+  ])('R-SEC-1: %s is announced to nobody, nor is what it starts', async (workflowId, inputs) => {
+    const announced: string[] = []
+    const announcer = {
+      deliveriesFor: ({ runId }: { runId: string }, events: readonly unknown[]) => {
+        announced.push(...events.map(() => runId))
+        return []
+      },
+      committed: () => undefined,
+    }
+    const think = () => ({ said: answered({ scores: { correctness: 9 }, findings: [] }) })
+    const agents = agentsDouble({ agents: { 'assay.verifier': {} }, think })
+    const engine = await engineRig().host({ agents, announcer, standards: standardsDouble({ w: [boundGate()] }) })
+    await register(engine, { id: 'flow', nodes: { a: 'core.noop' } })
+    const hosts = await startRun(engine, workflowId, { inputs })
+    expect((await engine.inspect('t1', hosts))!.status).toBe('completed')
+    expect(announced).toEqual([])
+    // Somebody listens all the same.
+    const own = await startRun(engine, 'flow')
+    expect(new Set(announced)).toEqual(new Set([own]))
+  })
 })

@@ -45,11 +45,11 @@ const onTrial = (bound: BoundGate): BoundGate => ({
   },
 })
 
-/** What a trial judges may be a result that did not pass: not for every reader of its log. */
+/** What a trial judges, and by which sources, may come of a result that did not pass: not for every reader of its log. */
 export function partedInputs({ inputs }: CreateRun, plan: Plan): { inputs: JsonObject; withheld?: JsonObject } {
   if (plan.definition.id !== JUDGE_WORKFLOW || inputs.output === undefined) return { inputs }
-  const { output, ...others } = inputs
-  return { inputs: others, withheld: { output } }
+  const { output, context, ...others } = inputs
+  return { inputs: others, withheld: { output, ...(context === undefined ? {} : { context }) } }
 }
 
 export function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject): RunStarted {

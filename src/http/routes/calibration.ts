@@ -81,6 +81,7 @@ function licenceOf(
 
 function render({ runId, sequence, record, verified }: JudgedVerdict) {
   const { nodeId, workerId, target, attempt, verdict: dwsVerdict, criteria, gateHash, resultHash, output } = record
+  const { context } = record
   return {
     runId,
     sequence,
@@ -96,5 +97,6 @@ function render({ runId, sequence, record, verified }: JudgedVerdict) {
     gateHash,
     resultHash,
     output,
+    ...(context !== undefined && { context }),
   }
 }

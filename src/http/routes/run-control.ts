@@ -1,3 +1,4 @@
+import { NO_RUN } from '../../core/problem.js'
 import type { InspectedRun, RunCommand } from '../../engine/api.js'
 import { ID_PATTERNS } from '../../wire/ids.js'
 import {
@@ -15,7 +16,6 @@ import type { Caller } from '../auth/key-cache.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, json } from '../http-answer.js'
 import { type Call, type Route, route } from '../route.js'
-import { NO_RUN } from './runs.js'
 
 export const runControlRoutes = (edge: Edge): Route[] => [
   cancel(edge, '/v1/runs/{runId}/cancel', 'cancelRun'),

@@ -14,8 +14,6 @@ import { type Route, route } from '../route.js'
 import { childRunsOf, snapshotTag } from '../run-snapshot.js'
 import { createRun } from './create-run.js'
 
-export const NO_RUN = refuse('not_found', 'No such run, or it is not visible to this key.')
-
 export const runRoutes = (edge: Edge): Route[] => [createRun(edge), listRuns(edge), getRun(edge)]
 
 const HOST_WORKFLOWS: readonly string[] = [VERIFIER_WORKFLOW, JUDGE_WORKFLOW]

@@ -13,7 +13,7 @@ export const withheldRoutes = (edge: Edge): Route[] => [
     path: '/v1/runs/{runId}/withheld',
     operation: 'listWithheld',
     summary:
-      'What the log of a run keeps from its readers: what a verifier was given and said, feedback, masked values',
+      'What the log of a run keeps from its readers: what is before a gate, what verifiers were given and said, feedback',
     access: 'artifacts:read',
     query: WithheldQuery,
     responses: { 200: { description: 'The fields as they are, event by event', schema: WithheldAnswer } },

@@ -119,6 +119,7 @@ export const GATE_SHAPES: { readonly [type: string]: Shape } = {
       forced: truth,
       proceeds: truth,
       label: oneOf('verified', 'conditional', 'verified in part', 'forced'),
+      judged: oneOf('whole', 'part'),
     },
     closed: true,
   },

@@ -106,7 +106,8 @@ function isCompromised({ rendered, blocking }: VerificationAttempt, { payload }:
   if (!blocking) return false
   const keys = list(payload.criteria)
   if (keys.includes('human-override') || keys.includes('human-accepted')) return false
-  return rendered?.payload.label === 'forced' || rendered?.payload.label === 'verified in part'
+  const { label, judged } = rendered?.payload ?? {}
+  return label === 'forced' || label === 'verified in part' || judged === 'part'
 }
 
 const lastRounds = (run: RunLog): NodeAttempt[] => [

@@ -147,9 +147,9 @@ function roundProblems({ gate, started }: VerificationAttempt, { verifiers, vote
   const seatsOf = (chosen: typeof votes) => chosen.map(({ seat }) => seat)
   const against = seatsOf(votes.filter(({ vote }) => vote === 'fail'))
   const passing = seatsOf(votes.filter(({ vote }) => vote !== 'fail'))
-  if (isPass) return carries(gate, verifiers, passing) ? [] : ['a pass without a quorum']
+  if (isPass) return isSeatQuorum(gate, verifiers, passing) ? [] : ['a pass without a quorum']
   const others = Array.from({ length: verifiers }, (_, seat) => seat).filter(seat => !against.includes(seat))
-  const mayPass = gate !== undefined && carries(gate, verifiers, others)
+  const mayPass = gate !== undefined && isSeatQuorum(gate, verifiers, others)
   // A probe of the host that failed counts, whatever the verifiers vote.
   return mayPass && started.payload.probesFailed === 0 ? ['a fail that the missing votes could have changed'] : []
 }
@@ -185,7 +185,7 @@ function hasShortMean(run: RunLog, { rendered }: VerificationAttempt): boolean |
 const TIE = 1e-9
 
 /** Whether these seats are enough; where the gate is not shown, one is, for a pass. */
-function carries(gate: Fields | undefined, seats: number, passing: readonly unknown[]): boolean {
+export function isSeatQuorum(gate: Fields | undefined, seats: number, passing: readonly unknown[]): boolean {
   const policy = gate?.multi_verifier
   const least = number(get(policy, 'min_agree')) ?? 1
   const named = list(get(gate?.verifier_requirements, 'verifiers'))

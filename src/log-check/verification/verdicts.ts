@@ -1,5 +1,6 @@
 import { eachRun, isBefore, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import type { GraphNode } from '../graph.js'
+import { isGateQuestion } from '../interrupt/questions.js'
 import { invocationOf } from '../invocation/invocations.js'
 import { get, list, show } from '../json.js'
 import { causeOf, eventsById } from '../node/node-attempts.js'
@@ -65,7 +66,7 @@ export const verdictRules: readonly Rule[] = [
         for (const [problem, event] of translationProblems(verification)) say(problem, event)
         for (const event of verification.verdicts)
           for (const problem of wordProblems(run, verification, event)) say(problem, event)
-        if (!isBefore(run, 3)) for (const [problem, event] of labelProblems(verification)) say(problem, event)
+        if (!isBefore(run, 3)) for (const [problem, event] of labelProblems(run, verification)) say(problem, event)
       }
       for (const [problem, event] of silenceProblems(run)) say(problem, event)
     }),
@@ -151,31 +152,54 @@ function wordProblems(run: RunLog, verification: VerificationAttempt, { payload 
 }
 
 /** docs/contract/verification.md: what is said of a result that a blocking gate lets pass. */
-function labelProblems(verification: VerificationAttempt): Problem[] {
+function labelProblems(run: RunLog, verification: VerificationAttempt): Problem[] {
   const { rendered, blocking, point, gate, verdicts } = verification
   if (rendered === undefined) return []
-  const { dwsVerdict, forced, label } = rendered.payload
+  const { dwsVerdict, forced, label, judged } = rendered.payload
   const lets = blocking && point !== 'none' && (isPassing(dwsVerdict) || forced === true)
   const problems: Problem[] = []
   if (!lets && label !== undefined) problems.push([`called ${show(label)}, and does not pass`, rendered])
+  if (!lets && judged !== undefined) problems.push([`judged in ${show(judged)}, and does not pass`, rendered])
   if (!lets) return problems
-  const all = gate && list(gate.evaluation_criteria).map(criterion => get(criterion, 'dimension'))
-  const isWhole = all?.every(dimension => judgedIn(verification).includes(dimension))
-  const whole = dwsVerdict === 'pass' ? 'verified' : 'conditional'
-  const due = forced === true ? 'forced' : isWhole === false ? 'verified in part' : whole
+  const due = labelDue(verification)
+  const isAsked = eventsIn(verification, 'interrupt.requested').some(isGateQuestion)
+  // A person has the last word: until then nobody says what it is. Older runs did.
+  const isOpen = isAsked && (label === undefined || !isBefore(run, 4))
+  const said = isOpen ? saidIn(rendered) : label
+  if (isOpen && label !== undefined)
+    problems.push([`called ${show(label)}, and a person has yet to let it pass`, rendered])
+  if (!isOpen && judged !== undefined) problems.push(['nobody is asked, and it has no label', rendered])
   // Without the gate nobody can see what it asks.
-  if (label !== due && (isWhole !== undefined || label !== 'verified in part'))
-    problems.push([`called ${show(label)}, it is ${due}`, rendered])
-  if (label === 'verified in part' && gate && get(gate.gate_behaviour, 'confirm') !== 'none')
+  if (said !== due && (gate !== undefined || said !== PART))
+    problems.push([`called ${show(said)}, it is ${due}`, rendered])
+  if (said === PART && gate && get(gate.gate_behaviour, 'confirm') !== 'none')
     problems.push(['what was left out is not judged', rendered])
   for (const event of verdicts) {
     const kept = get(event.raw.secret, 'label')
     const isPersons = list(event.payload.criteria).some(key => key === OVERRIDDEN || key === ACCEPTED)
-    const said = event.payload.verdict !== 'pass' ? undefined : isPersons ? 'accepted' : label
-    if (event.raw.secret !== undefined && kept !== said)
-      problems.push([`kept as ${show(kept)}, not ${show(said)}`, event])
+    const now = event.payload.verdict !== 'pass' ? undefined : isPersons ? 'accepted' : said
+    if (event.raw.secret !== undefined && kept !== now)
+      problems.push([`kept as ${show(kept)}, not ${show(now)}`, event])
   }
   return problems
+}
+
+const PART = 'verified in part'
+
+/** What a person who lets it pass makes of it. */
+function saidIn({ payload: { dwsVerdict, judged } }: LoggedEvent): string | undefined {
+  if (judged === 'part') return PART
+  return judged === 'whole' ? (dwsVerdict === 'pass' ? 'verified' : 'conditional') : undefined
+}
+
+/** What may be said of a result that is let pass, by what the verdict and the gate say. */
+function labelDue({ rendered, gate, ...verification }: VerificationAttempt): string {
+  const { dwsVerdict, forced } = rendered?.payload ?? {}
+  if (forced === true) return 'forced'
+  const all = gate && list(gate.evaluation_criteria).map(criterion => get(criterion, 'dimension'))
+  const judged = judgedIn({ rendered, gate, ...verification })
+  if (all?.some(dimension => !judged.includes(dimension))) return PART
+  return dwsVerdict === 'pass' ? 'verified' : 'conditional'
 }
 
 /** A rendered verdict is followed by `agent.verified`, or by a question to a person. */

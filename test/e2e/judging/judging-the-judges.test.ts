@@ -34,8 +34,8 @@ afterAll(async () => {
   fs.rmSync(folder, { recursive: true })
 })
 
-async function report(subject: string): Promise<string> {
-  const { runId } = await client.createRun({ workflowId: 'weather', inputs: { task: `Write about ${subject}.` } })
+async function report(subject: string, workflowId = 'weather'): Promise<string> {
+  const { runId } = await client.createRun({ workflowId, inputs: { task: `Write about ${subject}.` } })
   for await (const _ of client.followEvents(runId));
   return runId
 }
@@ -170,5 +170,114 @@ describe('R-DWS-26: calibration', () => {
     expect(out).toMatch(/^host:gate:weather-gate +all +findings per result +0\.67 +/m)
     expect(out).toMatch(/^judged +3 results; of none is the truth known/m)
     expect(out).toMatch(/^licence +not needed/m)
+  })
+})
+
+describe('R-DWS-26 V2: a gate that names sources', () => {
+  const brought = (name: string, value: unknown): string => {
+    const file = path.join(folder, name)
+    fs.writeFileSync(file, JSON.stringify(value))
+    return file
+  }
+  const hail = { text: 'It hails.', days: 2 }
+  const task = { 'inputs.task': 'Write about fog.' }
+  const sourcesOf = async ({ missed, stopped }: PlantedReport) =>
+    Promise.all([...missed, ...stopped].map(async ({ runId }) => (await client.getVerification(runId, 1)).context))
+
+  test('is tried on what has passed with the sources of the run it was of', async () => {
+    await report('fog', 'sourced')
+    const found: Report = await json('verifiers', 'test', 'sourced')
+    expect(found).toMatchObject({ falseAlarms: { value: 0, n: 1 }, unjudged: { count: 0 } })
+    const shown = await sourcesOf(found)
+    expect(shown.length).toBeGreaterThan(0)
+    for (const context of shown) expect(context).toEqual([{ ref: 'inputs.task', value: task['inputs.task'] }])
+  })
+
+  test('judges again by the sources that it judged by', async () => {
+    const { code, out } = await assay('verifiers', 'backtest', 'sourced', '--since', '1h')
+    expect([code, out.split('\n')[0]]).toEqual([
+      0,
+      '1 result judged again: 0 that passed would fail, 0 that failed would pass',
+    ])
+  })
+
+  test('is tried on what somebody brings with the sources that are brought with it', async () => {
+    const output = brought('hail.json', hail)
+    const [fog, rain] = [brought('fog.json', task), brought('rain.json', { 'inputs.task': 'Write about dew.' })]
+    const once: Report = await json('verifiers', 'test', 'sourced', '--output', output, '--context', fog)
+    expect(once).toMatchObject({ falseAlarms: { value: 0, n: 1 }, unjudged: { count: 0 } })
+    const given = ['--output', output, '--output', output, '--context', fog, '--context', rain]
+    const each: Report = await json('verifiers', 'test', 'sourced', ...given)
+    expect(each).toMatchObject({ falseAlarms: { value: 0.5, n: 2 }, unjudged: { count: 0 } })
+  })
+
+  test('without them nothing could be checked, and it is said why', async () => {
+    const output = brought('hail.json', hail)
+    const { code, out, notes } = await assay('verifiers', 'test', 'sourced', '--output', output)
+    expect(code).toBe(1)
+    expect(out).toMatch(/^not judged: (\d+) of \1 \(context_missing \1×\)$/m)
+    expect(notes).toMatch(/^could not be checked without inputs\.task: .* bring it with --context FILE/m)
+  })
+
+  test('and a gate that now names more than it did could not check what it judged then', async () => {
+    const { document } = await client.getStandard('gates', 'sourced')
+    const wider = { ...document, gate_id: 'wider', context: ['inputs.task', 'knowledge:season'] }
+    await client.putStandard('knowledge', { entry_id: 'season', title: 'Season', text: 'It is autumn.' })
+    await client.putStandard('gates', { ...at(4), context: ['inputs.task'] })
+    const { out, notes } = await assay('verifiers', 'backtest', 'weather-gate', '--since', '1h')
+    expect(notes).toMatch(/^could not be checked without inputs\.task: .* is not on record$/m)
+    expect(out).toMatch(/^0 results judged again/m)
+    expect(out).toMatch(/^not judged: 3 of 3 \(context_missing 3×\)$/m)
+    await client.putStandard('gates', at(3))
+    // Knowledge is the gate's own: nobody brings it.
+    await client.putStandard('gates', wider)
+    const fog = brought('fog.json', task)
+    const found: Report = await json(
+      'verifiers',
+      'test',
+      'wider',
+      '--output',
+      brought('h.json', hail),
+      '--context',
+      fog,
+    )
+    expect(found.unjudged.count).toBe(0)
+  })
+
+  test('mistakes are answered with what to do', async () => {
+    const output = brought('hail.json', hail)
+    const refused = async (text: string, ...args: string[]) =>
+      expect(await assay('verifiers', 'test', 'sourced', ...args)).toMatchObject({
+        code: 2,
+        notes: expect.stringContaining(text),
+      })
+    await refused('--context goes with --output', '--context', output)
+    await refused('it names inputs.task', '--output', output, '--context', brought('s.json', { 'inputs.log': 1 }))
+    await refused('must give an object', '--output', output, '--context', brought('list.json', []))
+    const three = ['--output', output, '--output', output, '--output', output]
+    await refused('is given 2 times and --output 3 times', ...three, '--context', output, '--context', output)
+    await refused('stdin (-) can be read once', '--output', '-', '--context', '-')
+  })
+})
+
+describe('R-DWS-26: in CI', () => {
+  const tried = (...args: string[]) => assay('verifiers', 'test', 'weather-gate', '--from-runs', '1', ...args)
+
+  test('the exit code says whether what is demanded is there', async () => {
+    expect(await tried('--min-caught', '0', '--max-false-alarms', '0')).toMatchObject({ code: 0 })
+    const few = await tried('--min-caught', '100%', '--max-false-alarms', '0')
+    expect(few).toMatchObject({ code: 1, notes: expect.stringMatching(/^caught: at least 100 % is demanded/m) })
+    expect(few.notes).not.toContain('false alarms:')
+    await client.putStandard('gates', at(5))
+    const strict = ['verifiers', 'test', 'weather-gate', '--output', path.join(folder, 'hail.json')]
+    const alarms = await assay(...strict, '--max-false-alarms', '0.99')
+    expect(alarms).toMatchObject({ code: 1, notes: expect.stringMatching(/^false alarms: at most 99 % is allowed/m) })
+    expect(await assay(...strict, '--max-false-alarms', '1')).toMatchObject({ code: 0 })
+    await client.putStandard('gates', at(3))
+  })
+
+  test.each(['--min-caught', '--max-false-alarms'])('%s takes a share and nothing else', async option => {
+    for (const value of ['80', '1.01', 'most', '-1'])
+      expect(await tried(option, value)).toMatchObject({ code: 2, notes: expect.stringContaining('not a share') })
   })
 })

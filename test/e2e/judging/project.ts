@@ -30,13 +30,14 @@ const vote = (correctness: number) => ({
 
 const says = (text: string, days: number) => ({ json: { text, days }, confidence: 0.9 })
 
-/** Of itself the verifier sees only what contradicts itself; it likes snow best and hail least. */
+/** Of itself the verifier sees only what contradicts itself; it likes snow best, hail least, and hail for fog. */
 const SCRIPT = [
   { agent: 'local.weather.writer', when: { contains: 'rain' }, reply: says('It rains.', 31) },
   { agent: 'local.weather.writer', when: { contains: 'snow' }, reply: says('It snows.', 12) },
   { agent: 'local.weather.writer', reply: says('It hails.', 2) },
   { agent: 'assay.verifier', when: { contains: 'the opposite holds' }, reply: vote(1) },
   { agent: 'assay.verifier', when: { contains: 'Nobody can judge' }, reply: { refuse: true } },
+  { agent: 'assay.verifier', when: { contains: 'Write about fog.' }, reply: vote(5) },
   { agent: 'assay.verifier', when: { contains: 'It rains.' }, reply: vote(4) },
   { agent: 'assay.verifier', when: { contains: 'It hails.' }, reply: vote(3) },
   { agent: 'assay.verifier', reply: vote(5) },
@@ -115,6 +116,17 @@ const FILES: { readonly [name: string]: object } = {
   'agents/schemas/report.json': { type: 'object', required: ['text', 'days'] },
   'workflows/weather.json': workflow('weather', [write]),
   'workflows/spare.json': workflow('spare', [write]),
+  'workflows/sourced.json': workflow('sourced', [write]),
+  /** Judges by what was asked for, which no result says. */
+  'gates/sourced.json': {
+    name: 'It is what was asked for',
+    position: { ...position, workflow_id: 'sourced' },
+    intent_refs: ['true-weather'],
+    evaluation_criteria: [correctness],
+    verifier_requirements: {},
+    context: ['inputs.task'],
+    gate_behaviour: { max_attempts: 1, retries: 0 },
+  },
   'intents/true-weather.json': {
     type: 'operational',
     title: 'Reports of the weather are true',

@@ -78,3 +78,7 @@ export const saidIn = ({ body }: ServerRequest): Buffer =>
   Buffer.from(
     [JSON.stringify(body), ...body.messages.map(({ content }) => content ?? '')].join('\n').replaceAll('\\"', '"'),
   )
+
+/** JSON inside of JSON is read as what it says. */
+export const bytesOf = (things: readonly unknown[]): Buffer =>
+  Buffer.from(things.map(thing => JSON.stringify(thing).replaceAll('\\"', '"').replaceAll('\\\\', '\\')).join('\n'))

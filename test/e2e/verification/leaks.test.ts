@@ -9,7 +9,7 @@ import { codingsOf, judge, type Matrix } from '../agents/canaries.js'
 import { type Event, ended, eventsOf, fetchText, only, snapshotOf, startRun } from '../agents/talk.js'
 import type { World } from '../agents/world.js'
 import { type Sink, startSink } from '../webhooks/sink.js'
-import { finds, gate, makeGatedWorld, PASSES, says, VERIFIER, WORKER } from './gated-world.js'
+import { bytesOf, finds, gate, makeGatedWorld, PASSES, says, VERIFIER, WORKER } from './gated-world.js'
 
 /** R-VERIFY-5, R-DWS-13, R-SEC-1, R-SEC-2: where the words of a judgement may be read, and where not. */
 
@@ -251,10 +251,6 @@ async function collect(): Promise<void> {
   outlets['gate events'] = Buffer.concat([outlets['gate events'], bytesOf(gateTold().map(({ body }) => body))])
   outlets.log = Buffer.from(host.errors + host.output)
 }
-
-/** JSON inside of JSON is read as what it says. */
-const bytesOf = (things: readonly unknown[]): Buffer =>
-  Buffer.from(things.map(thing => JSON.stringify(thing).replaceAll('\\"', '"').replaceAll('\\\\', '\\')).join('\n'))
 
 const post = (at: string, value: object) =>
   fetchText(host, at, { method: 'POST', body: JSON.stringify(value), headers: { 'content-type': 'application/json' } })

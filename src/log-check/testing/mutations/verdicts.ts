@@ -85,6 +85,9 @@ const point = (wanted: string) => (spot: Spot) => verificationStartOf(spot)?.pay
 const rendered = (spot: Spot): DraftEvent | undefined =>
   before(spot, ({ type, nodeId }) => type === RENDERED && nodeId === spot.event.nodeId)
 
+/** The verifiers have passed it, and a person has the last word. */
+const isAsked = all(ofType(RENDERED), ({ event }) => event.payload.judged !== undefined)
+
 export const VERDICT_MUTATIONS: readonly Mutation[] = [
   setsField('L24', 'a verdict over nothing', ofType('agent.verified'), 'target', 'stranger'),
   setsField('L24', 'a result of nobody', ofType('assay.result.staged'), 'targetRef', 'stranger'),
@@ -168,6 +171,19 @@ export const VERDICT_MUTATIONS: readonly Mutation[] = [
     event => {
       delete event.payload.proceeds
     },
+  ),
+  changed('L24e', 'a person who is asked of what nobody says how far it was judged', isAsked, event => {
+    delete event.payload.judged
+  }),
+  changed('L24e', 'a person who is told that more or less was judged', isAsked, event => {
+    event.payload.judged = event.payload.judged === 'part' ? 'whole' : 'part'
+  }),
+  setsField(
+    'L24e',
+    'a result without a label of which nobody is asked',
+    all(ofType(RENDERED), ({ event }) => event.payload.label !== undefined),
+    'judged',
+    'whole',
   ),
   setsField(
     'L24e',

@@ -17,6 +17,7 @@ import {
   repeat,
   type Spot,
   setsField,
+  shift,
   uncaused,
 } from '../draft.js'
 import { raised, verificationStartOf } from './verdicts.js'
@@ -165,6 +166,56 @@ const asking: readonly Mutation[] = [
   setsField('L24m', 'another gate that goes on', ofType(RESUMED), 'gateId', 'other'),
 ]
 
+const policyOf = (spot: Spot): { early_stop: boolean; min_agree: number; quorum_strategy: string } | undefined => {
+  const { gates = [] } = (firstEvent(spot.run).secret ?? {}) as {
+    gates?: { gate: { gate_id: string; multi_verifier: ReturnType<typeof policyOf> } }[]
+  }
+  return gates.find(({ gate }) => gate.gate_id === spot.event.payload.gateId)?.gate.multi_verifier
+}
+const stopsEarly = (spot: Spot): boolean => policyOf(spot)?.early_stop === true
+const isNew = ({ run }: Spot): boolean => Number(firstEvent(run).payload.engineVersion) >= 3
+/** Of the same verification, asked while this one is at work. */
+const besides = (spot: Spot): DraftEvent | undefined => {
+  const next = after(spot, ({ type, nodeId }) => nodeId === spot.event.nodeId && type !== 'node.dispatched')
+  return next?.type === BEGAN ? next : undefined
+}
+
+const stopping: readonly Mutation[] = [
+  mutation(
+    'L24s',
+    'a verifier that a pass does not need',
+    all(ofType(BEGAN), isNew, stopsEarly, spot => besides(spot) !== undefined),
+    spot => {
+      Object.assign(policyOf(spot) ?? {}, { quorum_strategy: 'any', min_agree: 1 })
+    },
+  ),
+  mutation(
+    'L24s',
+    'verifiers that are asked in another order',
+    all(ofType(BEGAN), isNew, spot => besides(spot) !== undefined),
+    spot => {
+      const next = besides(spot)
+      if (next !== undefined) shift(spot.run, next, spot.at)
+    },
+  ),
+  mutation(
+    'L24s',
+    'verifiers that are asked one by one although all should be',
+    all(
+      ofType(BEGAN),
+      isNew,
+      stopsEarly,
+      spot => Number(spot.event.payload.verifier) + 1 < verifiers(spot),
+      spot => besides(spot) === undefined,
+      spot => after(spot, ({ type, nodeId }) => nodeId === spot.event.nodeId && type === STARTED) !== undefined,
+      ({ event }) => event.payload.round === 1,
+    ),
+    spot => {
+      Object.assign(policyOf(spot) ?? {}, { early_stop: false })
+    },
+  ),
+]
+
 /** Held in a verification, not before one. */
 function isHeldDuringVerification(spot: Spot): boolean {
   const previous = before(spot, ({ nodeId }) => nodeId === spot.event.nodeId)
@@ -213,6 +264,12 @@ const isOfVerifier = ({ run }: Spot): boolean => firstEvent(run).payload.workflo
 const isOfGate = ({ event }: Spot): boolean =>
   (event.payload.data as { artifactType?: string }).artifactType === 'verification'
 
+/** The run whose result a blocking gate of its parent looks at. */
+const worker = ({ event }: Spot, { runs }: Draft): DraftRun | undefined =>
+  event.type === VERIFICATION_STARTED && event.payload.point === 'harvest' && event.payload.blocking === true
+    ? runs.find(({ runId }) => runId === event.payload.targetRef)
+    : undefined
+
 const readers: readonly Mutation[] = [
   setsField('L24r', 'a vote that everybody reads', all(ofType('agent.decided'), isOfVerifier), 'decision', {
     scores: {},
@@ -232,7 +289,16 @@ const readers: readonly Mutation[] = [
       for (const decided of run.events) if (decided.sequence === place) decided.payload.decision = 'told'
     },
   ),
+  mutation(
+    'L24r',
+    'a worker that does not say that its result has to pass',
+    (spot, draft) => worker(spot, draft) !== undefined,
+    (spot, draft) => {
+      const isMarked = ({ type }: DraftEvent) => type === 'run.started' || type === 'run.completed'
+      for (const { payload } of worker(spot, draft)?.events.filter(isMarked) ?? []) delete payload.gatedBy
+    },
+  ),
   setsField('L24r', 'a mark that nobody gave', all(ofType('run.completed'), isOwn), 'gatedBy', ['nobody']),
 ]
 
-export const VERIFIER_MUTATIONS: readonly Mutation[] = [...counting, ...asking, ...isolation, ...readers]
+export const VERIFIER_MUTATIONS: readonly Mutation[] = [...counting, ...asking, ...stopping, ...isolation, ...readers]

@@ -6,6 +6,7 @@ import {
   type Draft,
   type DraftEvent,
   type DraftRun,
+  firstEvent,
   insert,
   isOwn,
   lastEvent,
@@ -60,6 +61,18 @@ const redecided = (
     event => change(workersOf(event)),
   )
 
+/** Told by these rules, and not stopped: a run that stops tells of its workers as it lets them go. */
+const goesOn = ({ run }: Spot): boolean =>
+  Number(firstEvent(run).payload.engineVersion) >= 3 && run.events.every(({ type }) => type !== 'assay.stop.requested')
+/** The end of another worker of the same node. */
+const endAfter = (spot: Spot): DraftEvent | undefined =>
+  after(
+    spot,
+    ({ nodeId, payload }) =>
+      nodeId === spot.event.nodeId &&
+      payload.phase === 'child.completed' &&
+      payload.workerId !== spot.event.payload.workerId,
+  )
 /** The next event of the same kind, told of another worker in the same attempt of the node. */
 const nextWorker = (spot: Spot, phase: string): DraftEvent | undefined => {
   const next = after(
@@ -195,6 +208,24 @@ export const WORKER_MUTATIONS: readonly Mutation[] = [
     ),
     spot => {
       const next = nextWorker(spot, 'output.harvested')
+      if (next !== undefined) shift(spot.run, next, spot.at)
+    },
+  ),
+  mutation(
+    'L21o',
+    'a worker that is told to have ended before another is started',
+    all(toldPhase('dispatch.succeeded'), isParallel, goesOn, spot => endAfter(spot) !== undefined),
+    spot => {
+      const end = endAfter(spot)
+      if (end !== undefined) shift(spot.run, end, spot.at)
+    },
+  ),
+  mutation(
+    'L21o',
+    'a worker that is told to have ended before one named earlier',
+    all(toldPhase('child.completed'), isParallel, goesOn, spot => nextWorker(spot, 'child.completed') !== undefined),
+    spot => {
+      const next = nextWorker(spot, 'child.completed')
       if (next !== undefined) shift(spot.run, next, spot.at)
     },
   ),

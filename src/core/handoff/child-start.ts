@@ -1,16 +1,19 @@
-import type { BudgetPolicy } from '../../core/budget/budget.js'
-import { policiesForChild } from '../../core/budget/decide.js'
-import type { JsonObject } from '../../core/json.js'
-import { type Failure, failure } from '../../core/problem.js'
-import type { Active } from '../../core/run/state.js'
-import { ENGINE_VERSION } from '../../core/run/version.js'
-import type { BoundGate } from '../../core/verification/gate.js'
-import { JUDGE_WORKFLOW } from '../../core/workflow/nodes/judge.js'
-import type { Plan } from '../../core/workflow/plan.js'
-import type { EffectOf } from '../effects/effect-context.js'
-import type { Input } from './run-writer.js'
+import type { BudgetPolicy } from '../budget/budget.js'
+import { policiesForChild } from '../budget/decide.js'
+import type { JsonObject } from '../json.js'
+import { type Failure, failure } from '../problem.js'
+import type { Effect } from '../run/effects.js'
+import type { RunInput } from '../run/input.js'
+import type { Active } from '../run/state.js'
+import { ENGINE_VERSION } from '../run/version.js'
+import type { BoundGate } from '../verification/gate.js'
+import { JUDGE_WORKFLOW } from '../workflow/nodes/judge.js'
+import type { Plan } from '../workflow/plan.js'
 
-type Start = Extract<Input, { type: 'StartRun' }>
+/** What a child begins with, and what its parent is told of that. */
+
+type Start = Omit<Extract<RunInput, { type: 'StartRun' }>, 'now'>
+type StartChild = Extract<Effect, { kind: 'start-child' }>
 
 const TRIAL = 'a trial is a run of its own and nobody’s worker; put the gate at the node whose work it is to judge'
 
@@ -19,7 +22,7 @@ export function childStartCommand(
   runId: string,
   state: Active,
   maxDepth: number,
-  effect: EffectOf<'start-child'>,
+  effect: StartChild,
   plan: Plan | undefined,
   childRunId: string,
   gates: readonly BoundGate[] | Failure,
@@ -82,18 +85,14 @@ function narrowed(own: readonly string[] | undefined, given: readonly string[] |
 }
 
 /** What the parent is told of a child that was started. */
-export function childStartedInput(
-  { nodeId, since, worker, verifier }: EffectOf<'start-child'>,
-  plan: Plan,
-  childRunId: string,
-) {
+export function childStartedInput({ nodeId, since, worker, verifier }: StartChild, plan: Plan, childRunId: string) {
   const agentId = plan.nodes.find(node => node.agentId !== undefined)?.agentId
   const told = { type: 'ChildStarted' as const, nodeId, since, worker, childRunId, ...(verifier ? { verifier } : {}) }
   return agentId === undefined ? told : { ...told, agentId }
 }
 
 /** What the parent is told of a child that could not be. */
-export const childRefusedInput = ({ nodeId, since, worker, verifier }: EffectOf<'start-child'>, error: Failure) => ({
+export const childRefusedInput = ({ nodeId, since, worker, verifier }: StartChild, error: Failure) => ({
   type: 'ChildRefused' as const,
   nodeId,
   since,
