@@ -236,3 +236,35 @@ test('docs/reference/configuration.md lists every setting with its variable', ()
     for (const name of [setting, ...(env ?? [variableOf(setting)])]) expect(page).toContain(`\`${name}\``)
   }
 })
+
+describe('quotas', () => {
+  test('leave something of every ceiling of the host to others, and follow the ceilings', () => {
+    const { quotas, limits } = loadConfig({}, {}, '/nowhere')
+    const own = quotas('acme')
+    expect(own.requestsInFlight).toBeLessThan(limits.maxInflightRequests)
+    expect(own.streams).toBeLessThan(own.requestsInFlight)
+    expect(own.activeRuns).toBeLessThan(limits.maxActiveRuns)
+    expect(own.effectsAtOnce).toBeLessThan(limits.maxConcurrentEffects)
+    expect(own.weight).toBe(1)
+    expect(loadConfig({ 'limits.maxConcurrentEffects': '8' }, {}, '/nowhere').quotas('acme').effectsAtOnce).toBe(6)
+    expect(loadConfig({ 'limits.maxConcurrentEffects': '1' }, {}, '/nowhere').quotas('acme').effectsAtOnce).toBe(1)
+  })
+
+  test('are set for all tenants, and for single ones', () => {
+    const tenants = '{"acme":{"streams":5,"weight":3}}'
+    const { quotas, weights } = loadConfig({}, { ASSAY_QUOTAS_STREAMS: '7', ASSAY_QUOTAS_TENANTS: tenants }, '/nowhere')
+    expect([quotas('acme').streams, quotas('acme').weight]).toEqual([5, 3])
+    expect([quotas('beta').streams, quotas('beta').weight]).toEqual([7, 1])
+    expect(quotas('__proto__').streams).toBe(7)
+    expect(weights).toEqual({ others: 1, of: { acme: 3 } })
+  })
+
+  test.each(['[]', 'no', '{"acme":5}', '{"acme":{"streems":5}}', '{"acme":{"streams":0}}', '{"a b":{"streams":1}}'])(
+    'are refused as %s, with what is allowed',
+    ASSAY_QUOTAS_TENANTS => {
+      expect(() => loadConfig({}, { ASSAY_QUOTAS_TENANTS }, '/nowhere')).toThrow(
+        /quotas\.tenants: .*ASSAY_QUOTAS_TENANTS.*requestsInFlight, streams/,
+      )
+    },
+  )
+})

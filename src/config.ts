@@ -5,12 +5,14 @@ import type { AgentSettings, SecretRef } from './agents/settings.js'
 import type { BudgetPolicy } from './core/budget/budget.js'
 import type { ModelName } from './core/invocation/brief.js'
 import { isObject, type Json, type JsonObject, own } from './core/json.js'
+import type { QuotasOf, Weights } from './core/quotas.js'
 import { LOWEST_FLOOR } from './core/supervisor/decision.js'
 import { sha256 } from './digest.js'
 import { agentSettings, type Environment } from './project/agent-defaults.js'
 import { type AgentSections, readAgentSections } from './project/agent-settings.js'
 import { isProjectFolder, readConfigFile } from './project/config-file.js'
 import { DocumentError } from './project/document.js'
+import { quotasWithin, weightsWithin } from './project/quotas.js'
 import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, unknownSettings, variableOf } from './project/settings.js'
 import type { RetentionRules } from './retention/rules.js'
 
@@ -40,6 +42,9 @@ export type Config = {
   /** How long other hosts wait before they take over the runs of a silent one. */
   readonly leaseMs: number
   readonly limits: LimitSettings
+  /** What each tenant may have of it; every tenant has all of them. */
+  readonly quotas: QuotasOf
+  readonly weights: Weights
   readonly orchestrator: OrchestratorSettings
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly retention: RetentionRules
@@ -239,6 +244,8 @@ function build(
   const get = <T>(setting: string, otherwise: T): T => (settings.get(setting)?.value as T | undefined) ?? otherwise
   const folder = (taken: Taken | undefined) => taken && path.resolve(taken.base, String(taken.value))
   const data = folder(settings.get('data')) ?? path.resolve(cwd, '.assay')
+  const limits = limitsFrom(get)
+  const quota = (name: string) => settings.get(`quotas.${name}`)?.value
   return Object.freeze({
     host: get('host', '127.0.0.1'),
     port: get('port', 4100),
@@ -254,17 +261,9 @@ function build(
     // Only one live host holds a data folder, so machine and folder name it, and name it again after a restart.
     hostName: get('hostName', `${os.hostname()}-${sha256(data).slice(0, 8)}`),
     leaseMs: get('leaseMs', 10_000),
-    limits: Object.freeze({
-      maxNodeExecutions: get('limits.maxNodeExecutions', 100_000),
-      maxRunDurationMs: get('limits.maxRunDurationMs', 31 * 24 * 60 * 60 * 1000),
-      maxLoopIterations: get('limits.maxLoopIterations', 10_000),
-      maxRequestBodyBytes: get('limits.maxRequestBodyBytes', 1024 * 1024),
-      maxConcurrentEffects: get('limits.maxConcurrentEffects', 64),
-      maxDepth: get('limits.maxDepth', 16),
-      maxPoisonAttempts: get('limits.maxPoisonAttempts', 5),
-      maxActiveRuns: get('limits.maxActiveRuns', 100_000),
-      maxInflightRequests: get('limits.maxInflightRequests', 2_000),
-    }),
+    limits,
+    quotas: quotasWithin(limits, quota),
+    weights: weightsWithin(quota),
     orchestrator: Object.freeze({
       confidenceFloor: get('orchestrator.confidenceFloor', LOWEST_FLOOR),
       confidenceInterruptKind: get('orchestrator.confidenceInterruptKind', 'approval'),
@@ -290,6 +289,19 @@ function build(
     log: Object.freeze({ level: get<LogLevel>('log.level', 'info'), access: get('log.access', false) }),
   })
 }
+
+const limitsFrom = (get: <T>(setting: string, otherwise: T) => T): LimitSettings =>
+  Object.freeze({
+    maxNodeExecutions: get('limits.maxNodeExecutions', 100_000),
+    maxRunDurationMs: get('limits.maxRunDurationMs', 31 * 24 * 60 * 60 * 1000),
+    maxLoopIterations: get('limits.maxLoopIterations', 10_000),
+    maxRequestBodyBytes: get('limits.maxRequestBodyBytes', 1024 * 1024),
+    maxConcurrentEffects: get('limits.maxConcurrentEffects', 64),
+    maxDepth: get('limits.maxDepth', 16),
+    maxPoisonAttempts: get('limits.maxPoisonAttempts', 5),
+    maxActiveRuns: get('limits.maxActiveRuns', 100_000),
+    maxInflightRequests: get('limits.maxInflightRequests', 2_000),
+  })
 
 function databaseOf(settings: ReadonlyMap<string, Taken>, data: string): Database {
   const taken = settings.get('database')

@@ -255,6 +255,7 @@ async function edgeOf(config: Config, { store, clock, ids, log }: Ground, house:
   return {
     keys: withConfiguredKeys(store, [await configuredKey(config, clock)]),
     receipts: store,
+    usage: store,
     audit: new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) }),
     agents: directoryOf(house),
     tokenSecrets: config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data),
@@ -345,6 +346,7 @@ const httpSettings = async (config: Config) =>
     production: false,
     accessLog: config.log.access,
     limits: config.limits,
+    quotas: config.quotas,
     orchestrator: config.orchestrator,
     rateLimit: { key: config.rateLimit },
     durableWebhooks: config.webhooks.durable,

@@ -17,9 +17,32 @@ type LogStore = Pick<Store, 'readRun'> & GateStore
 
 const PAGE = 1000
 
+/**
+ * A run, or as much of it as goes into one slice: what is wrong with it, or how far it was followed. With nothing sealed
+ * it is held to its row.
+ */
+export async function verifyPart(
+  store: LogStore,
+  row: RunRow,
+  sealed: Expected | undefined,
+  { from = WALK_START, atMost }: { readonly from?: Walk; readonly atMost: number },
+): Promise<RunVerdict | Walk> {
+  const walked = await walkLog(store, row.runId, sealed ?? row, from, atMost)
+  if (walked.isPart) return walked.walk
+  return sealed ? judgeSealed(store, row, sealed, walked) : judgeUnsealed(store, row, walked)
+}
+
+export const isVerdict = (result: RunVerdict | Walk): result is RunVerdict => 'anomalies' in result
+
+type Walked = { readonly walk: Walk; readonly anomaly?: LogAnomaly | undefined; readonly isPart: boolean }
+
 /** Checks a log against what was sealed, and what the row says against that too. */
-export async function verifySealed(store: LogStore, row: RunRow, sealed: Expected): Promise<RunVerdict> {
-  const { walk, anomaly } = await walkLog(store, row.runId, sealed)
+async function judgeSealed(
+  store: LogStore,
+  row: RunRow,
+  sealed: Expected,
+  { walk, anomaly }: Walked,
+): Promise<RunVerdict> {
   if (anomaly !== undefined) return verdict(walk, anomaly, 'the log does not end as it was sealed: it was written anew')
   const extra = await firstBeyond(store, row.runId, sealed.length)
   if (extra !== undefined) return verdict(walk, { kind: 'event-extra', sequence: extra })
@@ -29,8 +52,7 @@ export async function verifySealed(store: LogStore, row: RunRow, sealed: Expecte
 }
 
 /** Checks a log nobody has sealed yet: that it is a chain, and ends where the row says. It may grow meanwhile. */
-export async function verifyUnsealed(store: LogStore, row: RunRow): Promise<RunVerdict> {
-  const { walk, anomaly } = await walkLog(store, row.runId, row)
+async function judgeUnsealed(store: LogStore, row: RunRow, { walk, anomaly }: Walked): Promise<RunVerdict> {
   if (anomaly !== undefined) return verdict(walk, anomaly, 'the log does not end where the run’s record says')
   const extra = await firstBeyond(store, row.runId, row.length)
   if (extra === undefined) return intact(store, row, walk)
@@ -46,18 +68,26 @@ const intact = async (store: LogStore, row: RunRow, { next, older }: Walk): Prom
   anomalies: await verifyGateRows(store, row, next),
 })
 
-async function walkLog(store: LogStore, runId: string, expected: Expected) {
-  let walk = WALK_START
+async function walkLog(
+  store: LogStore,
+  runId: string,
+  expected: Expected,
+  from: Walk,
+  atMost: number,
+): Promise<Walked> {
+  let walk = from
   while (walk.next < expected.length) {
-    const page = await store.readEvents(runId, walk.next, Math.min(PAGE, expected.length - walk.next))
+    const left = from.next + atMost - walk.next
+    if (left <= 0) return { walk, isPart: true }
+    const page = await store.readEvents(runId, walk.next, Math.min(PAGE, left, expected.length - walk.next))
     if (page.length === 0) break
     const walked = walkOn(walk, page, expected.length)
-    if (isAnomaly(walked)) return { walk, anomaly: walked }
+    if (isAnomaly(walked)) return { walk, anomaly: walked, isPart: false }
     walk = walked
     // An embedded store answers without leaving this thread; everything else it serves must get its turn.
     await setImmediate()
   }
-  return { walk, anomaly: atEnd(walk, expected) }
+  return { walk, anomaly: atEnd(walk, expected), isPart: false }
 }
 
 const firstBeyond = async (store: LogStore, runId: string, length: number): Promise<number | undefined> =>

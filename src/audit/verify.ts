@@ -1,10 +1,12 @@
-import type { AuditAdmin, AuditAnomaly, AuditReport } from '../engine/api.js'
+import { setImmediate } from 'node:timers/promises'
+import type { AuditAdmin, AuditAnomaly, AuditPlace, AuditRange, AuditReport } from '../engine/api.js'
 import type { Checkpoint, SealedRun } from '../engine/ports/audit.js'
 import type { RunRow } from '../engine/ports/run-index.js'
 import type { Store } from '../engine/ports/store.js'
 import { follows, isUnchanged, judgeSignature } from './checkpoint.js'
 import type { TrustedKeys } from './signing-key.js'
-import { type RunVerdict, verifySealed, verifyUnsealed } from './verify-run.js'
+import type { Walk } from './verify-log.js'
+import { isVerdict, type RunVerdict, verifyPart } from './verify-run.js'
 
 /** Reads only. */
 export type AuditedStore = Pick<
@@ -44,6 +46,19 @@ const CHECKPOINT_PAGE = 20
 const RUN_PAGE = 500
 const REMEMBERED_CHECKPOINTS = 32
 
+/** Events that one slice follows at most; a run that is looked up, or a few that a checkpoint lists, cost as much as one. */
+const SLICE = 5_000
+const RUNS_HASHED = 10
+
+/** What is left to do in one slice, in which runs of a tenant alone are followed, and to whom checkpoints are shown. */
+type Slice = {
+  readonly place: AuditPlace
+  readonly work: number
+  readonly tenant?: string | undefined
+  readonly show?: (checkpoint: Checkpoint) => void
+}
+type Part = { readonly tenant: string | undefined; readonly from: Walk | undefined; readonly work: number }
+
 /**
  * Checks logs against their chain, the chain's ends against signed checkpoints, and what the store keeps of gates against
  * the logs. What only a chain vouches for can
@@ -52,9 +67,9 @@ const REMEMBERED_CHECKPOINTS = 32
 export class AuditVerifier implements AuditAdmin {
   constructor(private readonly deps: VerifierDeps) {}
 
-  async verify({ from, to }: { readonly from: number; readonly to?: number }): Promise<AuditReport> {
+  async verify({ from, to, tenant, place }: AuditRange): Promise<AuditReport> {
     const newest = (await this.deps.store.latestCheckpoint())?.seq ?? -1
-    const toSeq = to ?? Math.max(from, newest)
+    const toSeq = place?.to ?? to ?? Math.max(from, newest)
     const checkpoints: AuditReport['checkpoints'][number][] = []
     const found = nothing()
     const show = (checkpoint: Checkpoint) => {
@@ -62,15 +77,17 @@ export class AuditVerifier implements AuditAdmin {
       checkpoints.push(shown)
     }
     // What is not there yet is not missing.
-    await this.#verifyCheckpoints(from, Math.min(toSeq, newest), found, show)
+    const slice = { place: place ?? { seq: from, run: 0, to: toSeq }, work: SLICE, tenant, show }
+    const next = await this.#verifyCheckpoints(slice, Math.min(toSeq, newest), found)
     const { anomalies } = found
     return {
-      fromSeq: from,
+      fromSeq: place?.seq ?? from,
       toSeq,
       chainValid: !anomalies.some(({ kind }) => !BESIDE_THE_CHAIN.has(kind)),
       checkpointsValid: found.signatures === checkpoints.length,
       checkpoints,
       anomalies,
+      ...(next && { next }),
     }
   }
 
@@ -102,7 +119,8 @@ export class AuditVerifier implements AuditAdmin {
   async verifyAll(): Promise<Integrity> {
     const found = nothing()
     const newest = await this.deps.store.latestCheckpoint()
-    if (newest !== undefined) await this.#verifyCheckpoints(0, newest.seq, found)
+    const everything = { place: { seq: 0, run: 0, to: Number.POSITIVE_INFINITY }, work: Number.POSITIVE_INFINITY }
+    if (newest !== undefined) await this.#verifyCheckpoints(everything, newest.seq, found)
     const checkpointOf = this.#rememberingCheckpoints()
     for await (const row of this.#allRuns()) {
       const checkpoint = await checkpointOf(row.checkpoint)
@@ -112,34 +130,50 @@ export class AuditVerifier implements AuditAdmin {
     return found
   }
 
-  async #verifyCheckpoints(
-    from: number,
-    to: number,
-    found: Integrity,
-    show: (checkpoint: Checkpoint) => void = () => undefined,
-  ): Promise<void> {
+  /** From a place on until the range or the slice is over; where to go on, if it was the slice. */
+  async #verifyCheckpoints(slice: Slice, to: number, found: Integrity): Promise<AuditPlace | undefined> {
+    const { place, tenant, show } = slice
     const keys = await this.deps.keys()
     const missing = (seq: number) =>
       found.anomalies.push(ofCheckpoint('checkpoint-missing', seq, `checkpoint ${seq} is missing`))
-    let before = await this.#checkpoint(from - 1)
-    let next = from
-    for await (const checkpoint of this.#checkpoints(from, to)) {
-      if (checkpoint.seq > next) missing(next)
-      else if (next > 0 && before === undefined) missing(next - 1)
-      else if (!follows(before, checkpoint)) {
-        const message = `checkpoint ${next} does not follow the one before it`
-        found.anomalies.push(ofCheckpoint('checkpoint-changed', next, message))
+    let before = await this.#checkpoint(place.seq - 1)
+    let next = place.seq
+    let { work } = slice
+    for await (const checkpoint of this.#checkpoints(
+      next,
+      to,
+      work === Number.POSITIVE_INFINITY ? CHECKPOINT_PAGE : 1,
+    )) {
+      const { seq, runs } = checkpoint
+      // What was said of a checkpoint in the slice before is not said again.
+      const isBegun = seq === place.seq && (place.run > 0 || place.walk !== undefined)
+      if (!isBegun) {
+        if (seq > next) missing(next)
+        else if (next > 0 && before === undefined) missing(next - 1)
+        else if (!follows(before, checkpoint)) {
+          const message = `checkpoint ${next} does not follow the one before it`
+          found.anomalies.push(ofCheckpoint('checkpoint-changed', next, message))
+        }
+        show?.(checkpoint)
       }
-      const isWhole = judgeCheckpoint(found, checkpoint, keys)
-      // What a changed checkpoint says of its runs is no evidence against them.
-      for (const { runId, ...sealed } of checkpoint.runs) {
-        await this.#verifyCovered(found, runId, checkpoint.seq, isWhole ? sealed : undefined)
+      const isWhole = isBegun ? isUnchanged(checkpoint) : judgeCheckpoint(found, checkpoint, keys)
+      work -= 1 + Math.ceil(runs.length / RUNS_HASHED)
+      for (let run = isBegun ? place.run : 0; run < runs.length; run += 1) {
+        if (work <= 0) return { seq, run, to: place.to }
+        const { runId, ...sealed } = runs[run] as SealedRun
+        const from = isBegun && run === place.run ? place.walk : undefined
+        // What a changed checkpoint says of its runs is no evidence against them.
+        const part = await this.#verifyCovered(found, runId, seq, isWhole ? sealed : undefined, { tenant, from, work })
+        work -= part.work
+        if (part.walk) return { seq, run, to: place.to, walk: part.walk }
+        if (run % 100 === 99) await setImmediate()
       }
-      show(checkpoint)
       before = checkpoint
-      next = checkpoint.seq + 1
+      next = seq + 1
+      if (work <= 0 && next <= to) return { seq: next, run: 0, to: place.to }
     }
     if (next <= to) missing(next)
+    return undefined
   }
 
   async #verifyCovered(
@@ -147,17 +181,21 @@ export class AuditVerifier implements AuditAdmin {
     runId: string,
     checkpoint: number,
     sealed: Omit<SealedRun, 'runId'> | undefined,
-  ): Promise<void> {
+    { tenant, from, work = Number.POSITIVE_INFINITY }: Partial<Part> = {},
+  ): Promise<{ readonly work: number; readonly walk?: Walk }> {
     const { store } = this.deps
     const row = await store.readRun(null, runId)
     if (row === undefined) {
       const message = await this.#whyGone(runId, sealed)
       if (message === undefined) found.purged += 1
       else found.anomalies.push({ kind: 'run-missing', checkpoint, runId, message })
-    } else {
-      const verdict = sealed ? await verifySealed(store, row, sealed) : await verifyUnsealed(store, row)
-      enter(found, runId, checkpoint, verdict)
+      return { work: 1 }
     }
+    if (tenant !== undefined && row.tenant !== tenant) return { work: 1 }
+    const result = await verifyPart(store, row, sealed, { atMost: work, ...(from && { from }) })
+    if (!isVerdict(result)) return { work: result.next - (from?.next ?? 0), walk: result }
+    enter(found, runId, checkpoint, result)
+    return { work: 1 + result.events - (from?.next ?? 0) }
   }
 
   /** What is wrong with a run that cannot be found; nothing, if a checkpoint tells that it was purged as it was sealed. */
@@ -182,18 +220,20 @@ export class AuditVerifier implements AuditAdmin {
     const { runId } = row
     const seal = sealOf(checkpoint, runId)
     if (checkpoint !== undefined && seal !== undefined) {
-      return this.#verifyCovered(found, runId, checkpoint.seq, isUnchanged(checkpoint) ? seal : undefined)
+      await this.#verifyCovered(found, runId, checkpoint.seq, isUnchanged(checkpoint) ? seal : undefined)
+      return
     }
     if (row.checkpoint !== null) {
       const message = `checkpoint ${row.checkpoint}, which should cover the run, does not`
       found.anomalies.push({ ...ofCheckpoint('checkpoint-missing', row.checkpoint, message), runId })
     }
-    enter(found, runId, undefined, await verifyUnsealed(this.deps.store, row))
+    const result = await verifyPart(this.deps.store, row, undefined, { atMost: Number.POSITIVE_INFINITY })
+    if (isVerdict(result)) enter(found, runId, undefined, result)
   }
 
-  async *#checkpoints(from: number, to: number): AsyncGenerator<Checkpoint> {
+  async *#checkpoints(from: number, to: number, atATime: number): AsyncGenerator<Checkpoint> {
     for (let next = from; next <= to; ) {
-      const page = await this.deps.store.listCheckpoints(next, Math.min(CHECKPOINT_PAGE, to - next + 1))
+      const page = await this.deps.store.listCheckpoints(next, Math.min(atATime, to - next + 1))
       const within = page.filter(({ seq }) => seq <= to)
       yield* within
       const last = within.at(-1)

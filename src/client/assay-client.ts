@@ -4,6 +4,7 @@ import { type Call, type Connection, callJson } from './http-call.js'
 import type {
   AgentInfo,
   AgentList,
+  AuditSlice,
   Calibration,
   ChatRequest,
   ChatStarted,
@@ -285,6 +286,19 @@ export class AssayClient {
   /** The answer is the only place where the key itself ever appears. */
   createKey(key: NewKey): Promise<CreatedKey> {
     return this.#call({ method: 'POST', path: '/v1/keys', body: key })
+  }
+
+  /** Slice by slice: each answer is about the part of the range that was looked at. */
+  async *verifyAudit(): AsyncGenerator<AuditSlice, void, undefined> {
+    for (let cursor: string | undefined; ; ) {
+      const slice = await this.#call<AuditSlice>({
+        path: '/v1/audit/verify',
+        ...(cursor !== undefined && { query: { cursor } }),
+      })
+      yield slice
+      if (slice.nextCursor === undefined) return
+      cursor = slice.nextCursor
+    }
   }
 
   listKeys(): Promise<KeyList> {

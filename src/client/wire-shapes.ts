@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { AgentInventoryEntry, ListAgentsAnswer } from '../wire/agents.js'
+import type { AuditAnswer } from '../wire/audit.js'
 import type { CalibrationAnswer, EstimateDoc, ListVerdictsAnswer } from '../wire/calibration.js'
 import type { DebugBundle as BundleSchema } from '../wire/debug-bundle.js'
 import type { DiffAnswer } from '../wire/diff.js'
@@ -61,6 +62,7 @@ export type StandardList = { readonly [Collection in StandardCollection]?: reado
 
 export type NewKey = Static<typeof CreateKeyBody>
 export type CreatedKey = Static<typeof CreateKeyAnswer>
+export type AuditSlice = AuditAnswer
 export type KeyList = Static<typeof ListKeysAnswer>
 
 export type InterruptPage = Static<typeof ListInterruptsAnswer>

@@ -52,6 +52,7 @@ export const PROBLEMS = {
   correlation_mismatch: { status: 422, retryable: false, title: 'The event is not the one the run waits for' },
   headers_too_large: { status: 431, retryable: false, title: 'The request headers are over the size limit' },
   rate_limited: { status: 429, retryable: true, title: 'Too many requests for this key' },
+  quota_exceeded: { status: 429, retryable: true, title: 'The tenant has as much as its quota allows' },
   internal_error: { status: 500, retryable: true, title: 'A bug in the host; the correlation id is in its log' },
   capability_not_provided: { status: 501, retryable: false, title: 'This optional part of the protocol is not here' },
   service_unavailable: {
@@ -85,6 +86,7 @@ export const FAILURES = {
   child_cancelled: 'The sub-workflow was cancelled and onChildFailure is fail-parent',
   child_refused: 'The sub-workflow refused the inputs it was given',
   too_many_runs: 'The host holds so many unfinished runs that it starts no child',
+  child_quota_exceeded: 'The root of the run has as many runs below it as the tenant may have',
   recursion_limit_exceeded: 'More node executions, or deeper nesting, than the bound allows',
   run_timeout: 'The run took longer than its bound',
   node_timeout: 'The node took longer than settings.timeoutMs',

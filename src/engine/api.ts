@@ -155,8 +155,33 @@ export interface StandardsAdmin {
 
 /** Proof that logs are as they were written. */
 export interface AuditAdmin {
-  /** Checks checkpoints `from` to `to` (both included), and the logs of the runs they cover. */
-  verify(range: { readonly from: number; readonly to?: number }): Promise<AuditReport>
+  /**
+   * Checks checkpoints `from` to `to` (both included), and the logs that they cover of a tenant's runs, or of all: so much
+   * of it as goes into one slice. `next` says where the slice after it begins.
+   */
+  verify(range: AuditRange): Promise<AuditReport>
+}
+
+export type AuditRange = {
+  readonly from: number
+  readonly to?: number
+  readonly tenant?: string
+  readonly place?: AuditPlace
+}
+
+/** How far a verification has come: to which run of which checkpoint, and how far that was followed. */
+export type AuditPlace = {
+  readonly seq: number
+  readonly run: number
+  /** The last checkpoint there is to verify. */
+  readonly to: number
+  readonly walk?: {
+    readonly next: number
+    readonly older: number
+    readonly head: string
+    readonly ifAllLost: string
+    readonly ifLastLost: string
+  }
 }
 
 export type AuditReport = {
@@ -168,6 +193,8 @@ export type AuditReport = {
   readonly checkpointsValid: boolean
   readonly checkpoints: readonly Omit<Checkpoint, 'runs' | 'purged'>[]
   readonly anomalies: readonly AuditAnomaly[]
+  /** There is more to verify, from here on. */
+  readonly next?: AuditPlace
 }
 
 /** What is wrong and where; no content. */

@@ -4,10 +4,11 @@ import { refuse } from '../core/problem.js'
 import type { Clock } from '../engine/ports/clock.js'
 import { sleep } from '../timing/sleep.js'
 import { recordAccess } from './access-log.js'
+import { Admission } from './admission.js'
 import { Authenticator } from './auth/authenticator.js'
 import { KeyCache } from './auth/key-cache.js'
 import type { AppDeps, Edge } from './deps.js'
-import { connectionRefusal, frameworkRefusal } from './framework-error.js'
+import { connectionRefusal, frameworkRefusal, unavailableAnswer } from './framework-error.js'
 import { problem, Refused } from './http-answer.js'
 import { Idempotency } from './idempotency.js'
 import { MAX_TOKEN_CHARS } from './interrupt-link.js'
@@ -35,6 +36,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
     idempotency: new Idempotency(deps.receipts, clock, ids.unique(), config.timeouts.receiptLeaseMs),
     streams: new StreamRegistry(keyCache, clock, log, {
       maxPerKey: config.limits.maxStreamsPerKey,
+      quotas: config.quotas,
       pingMs: config.timeouts.keepAliveCommentMs,
       recheckMs: config.timeouts.keyRecheckMs,
     }),
@@ -126,7 +128,9 @@ function addJsonParser(app: FastifyInstance, { config }: Edge): void {
 
 function addRoutes(app: FastifyInstance, edge: Edge): void {
   const authenticator = new Authenticator(edge.keyCache, edge.clock, edge.config)
-  const load = { inflight: 0 }
+  const { quotas, limits } = edge.config
+  const full = unavailableAnswer(edge.config, 'The host is serving as many requests as it can; try again.')
+  const admission = new Admission(limits.maxInflightRequests, quotas, full)
   const table = routeTable(edge)
   app.decorate('routeTable', table)
   for (const route of table) {
@@ -143,7 +147,7 @@ function addRoutes(app: FastifyInstance, edge: Edge): void {
         else if (!(verdict instanceof Promise)) send(request, reply, verdict)
         else verdict.then(answer => (answer === undefined ? done() : send(request, reply, answer)), done)
       },
-      handler: pipeline(edge, route, load),
+      handler: pipeline(edge, route, admission),
     })
   }
   const stray = strayAnswer(table)

@@ -1,3 +1,4 @@
+import { noQuotas, type QuotasOf } from '../core/quotas.js'
 import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
 
 /** What the HTTP edge needs to know. `host.ts` fills it from the configuration; tests take the defaults. */
@@ -14,6 +15,8 @@ export type HttpConfig = {
   readonly durableWebhooks: boolean
   readonly accessLog: boolean
   readonly limits: HttpLimits
+  /** What each tenant may have of them. */
+  readonly quotas: QuotasOf
   readonly orchestrator: HttpOrchestrator
   readonly agents: HttpAgents
   /** `requestsPerSecond: 0` turns a limit off. */
@@ -93,6 +96,7 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
   durableWebhooks: false,
   accessLog: false,
   retryAfterSeconds: 1,
+  quotas: noQuotas,
   ...overrides,
   limits: {
     maxNodeExecutions: 100_000,

@@ -3,6 +3,7 @@ import type { AuditAdmin, RunEngine, StandardsAdmin, WebhookAdmin } from '../eng
 import type { Clock, Ids } from '../engine/ports/clock.js'
 import type { KeyStore } from '../engine/ports/keys.js'
 import type { Log } from '../engine/ports/log.js'
+import type { RunIndex } from '../engine/ports/run-index.js'
 import type { AgentInventoryEntry } from '../wire/agents.js'
 import type { ToolDescriptor } from '../wire/tools.js'
 import type { KeyCache } from './auth/key-cache.js'
@@ -18,6 +19,8 @@ export type AppDeps = {
   readonly keys: KeyStore
   readonly receipts: KeptReceipts
   readonly audit: AuditAdmin
+  /** What tenants have. */
+  readonly usage: Pick<RunIndex, 'usageOf'>
   readonly webhooks: WebhookAdmin
   readonly standards: StandardsAdmin
   readonly verdicts: Verdicts

@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Json, JsonObject } from '../core/json.js'
 import { refuse } from '../core/problem.js'
 import { ID_PATTERNS, type IdName } from '../wire/ids.js'
+import type { Admission } from './admission.js'
 import { NOBODY } from './auth/authenticator.js'
 import type { Caller } from './auth/key-cache.js'
 import { compileCheck } from './check.js'
 import type { Edge } from './deps.js'
-import { unavailableAnswer } from './framework-error.js'
 import { type HttpAnswer, problem } from './http-answer.js'
 import { isIdempotencyKey, type KeyedRequest, requestDigest } from './idempotency.js'
 import { readQuery } from './query.js'
@@ -20,20 +20,18 @@ const BAD_KEY = problem(
   }),
 )
 
-/** How many requests are being served in this app. */
-export type Load = { inflight: number }
+const FREE = () => undefined
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 /** What happens to a request that was let in: capacity → shape → idempotency → execute. Compiled once per route. */
-export function pipeline(edge: Edge, route: Route, load: Load): Handler {
+export function pipeline(edge: Edge, route: Route, admission: Admission): Handler {
   const prepare = preparation(route)
-  const { maxInflightRequests } = edge.config.limits
-  const full = problem(unavailableAnswer(edge.config, 'The host is serving as many requests as it can; try again.'))
 
   return async (request, reply) => {
-    if (load.inflight >= maxInflightRequests && route.access !== 'public') return send(request, reply, full)
-    load.inflight++
+    // What everybody may ask costs next to nothing, and says how the host is doing.
+    const leave = route.access === 'public' ? FREE : admission.enter(request.caller ?? NOBODY)
+    if (typeof leave !== 'function') return send(request, reply, problem(leave))
     try {
       const call = prepare(request, reply)
       if ('status' in call) return send(request, reply, call)
@@ -44,7 +42,7 @@ export function pipeline(edge: Edge, route: Route, load: Load): Handler {
           : await route.handle(call as Call<never, never>)
       return answer === TAKEN ? reply : send(request, reply, answer)
     } finally {
-      load.inflight--
+      leave()
     }
   }
 }

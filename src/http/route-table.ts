@@ -15,6 +15,7 @@ import { interruptRoutes } from './routes/interrupts.js'
 import { keyRoutes } from './routes/keys.js'
 import { metaRoutes } from './routes/meta.js'
 import { promptRoutes } from './routes/prompts.js'
+import { quotaRoutes } from './routes/quotas.js'
 import { runControlRoutes } from './routes/run-control.js'
 import { runRoutes } from './routes/runs.js'
 import { standardRoutes } from './routes/standards.js'
@@ -50,6 +51,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...keyRoutes(edge),
     ...webhookRoutes(edge),
     ...auditRoutes(edge),
+    ...quotaRoutes(edge),
     ...(edge.routes ?? []),
   ]
   return table

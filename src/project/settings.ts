@@ -99,6 +99,47 @@ const daysByName = (min: number): Kind => ({
 const NAME = /^[^\p{Cc}]{1,256}$/u
 const MAX_DAYS = 36_500
 
+const QUOTAS: { readonly [name: string]: Kind } = {
+  requestsInFlight: integer(1, 1_000_000),
+  streams: integer(1, 1_000_000),
+  activeRuns: integer(1, 100_000_000),
+  childrenPerRoot: integer(1, 100_000_000),
+  childDepth: integer(1, 1000),
+  storedBytes: integer(1, Number.MAX_SAFE_INTEGER),
+  effectsAtOnce: integer(1, 100_000),
+  weight: integer(1, 1000),
+}
+
+const quota = (name: string): Kind => QUOTAS[name] as Kind
+
+/** As keys spell them (`wire/key.ts`). */
+const TENANT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
+
+/** By tenant, as an object, or as its JSON where only text can be given. */
+const tenantQuotas: Kind = {
+  allowed: `an object that names tenants, each with an object of ${Object.keys(QUOTAS).join(', ')}, as integers of at least 1 (in a variable or flag: its JSON)`,
+  parse: raw => {
+    const tenants = typeof raw === 'string' ? parsed(raw) : raw
+    if (!isObject(tenants)) return undefined
+    const read = Object.entries(tenants).map(([tenant, given]): [string, JsonObject] | undefined => {
+      if (!isObject(given) || !TENANT.test(tenant)) return undefined
+      const values = Object.entries(given).map(([name, value]) => [name, own(QUOTAS, name)?.parse(value)] as const)
+      return values.some(([, value]) => value === undefined)
+        ? undefined
+        : [tenant, Object.fromEntries(values) as JsonObject]
+    })
+    return read.every(entry => entry !== undefined) ? Object.fromEntries(read) : undefined
+  },
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
 const database: Kind = {
   allowed: 'sqlite:FILE, postgres://… or memory:',
   parse: raw => (typeof raw === 'string' && /^(sqlite:.+|postgres(ql)?:\/\/.+|memory:)$/.test(raw) ? raw : undefined),
@@ -165,6 +206,15 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   'limits.maxPoisonAttempts': { about: 'times a run may take its host down', ...integer(1, 1000) },
   'limits.maxActiveRuns': { about: 'unfinished runs held by this host', ...integer(1, 100_000_000) },
   'limits.maxInflightRequests': { about: 'requests in progress at once', ...integer(1, 1_000_000) },
+  'quotas.requestsInFlight': { about: 'requests of one tenant in progress at once', ...quota('requestsInFlight') },
+  'quotas.streams': { about: 'open streams and held polls of one tenant', ...quota('streams') },
+  'quotas.activeRuns': { about: 'unfinished runs of one tenant', ...quota('activeRuns') },
+  'quotas.childrenPerRoot': { about: 'runs below one root run, however deep', ...quota('childrenPerRoot') },
+  'quotas.childDepth': { about: 'nesting of runs of one tenant', ...quota('childDepth') },
+  'quotas.storedBytes': { about: 'bytes that the runs of one tenant take up', ...quota('storedBytes') },
+  'quotas.effectsAtOnce': { about: 'effects of one tenant in progress at once', ...quota('effectsAtOnce') },
+  'quotas.weight': { about: 'turns of one tenant, in proportion to those of others', ...quota('weight') },
+  'quotas.tenants': { about: 'quotas of single tenants, by name', ...tenantQuotas },
   'orchestrator.confidenceFloor': {
     about: 'confidence below which a person looks at a decision first',
     ...confidenceFloor,

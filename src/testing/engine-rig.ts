@@ -1,3 +1,4 @@
+import { EQUAL_WEIGHTS, noQuotas } from '../core/quotas.js'
 import { coreNodeTypes } from '../core/workflow/nodes/registry.js'
 import type { RunRequest } from '../engine/api.js'
 import type { Agents } from '../engine/ports/agents.js'
@@ -104,6 +105,8 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         maxConcurrentEffects: 8,
         maxPoisonAttempts: 3,
         maxActiveRuns: 1_000,
+        quotas: noQuotas,
+        weights: EQUAL_WEIGHTS,
         cachedRuns: 100,
         reuseAnswers: false,
         ...options,

@@ -2,20 +2,26 @@ import { type Static, Type } from 'typebox'
 import { RunId } from './ids.js'
 import { OneOf } from './one-of.js'
 
-/** Checkpoints that are verified in one request at most. */
-export const MAX_CHECKPOINTS = 1000
-
-const Seq = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER - MAX_CHECKPOINTS }
+const Seq = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
 export const AuditQuery = Type.Object({
   fromSeq: Type.Optional(Type.Integer({ ...Seq, default: 0, description: 'First checkpoint' })),
   toSeq: Type.Optional(
     Type.Integer({
       ...Seq,
-      description: `Last checkpoint; omitted = the newest. At most ${MAX_CHECKPOINTS} from the first`,
+      description: 'Last checkpoint; omitted = the newest',
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 2000,
+      description: '`nextCursor` of the answer before; it remembers the range, which is not given again',
     }),
   ),
 })
+
+export type AuditQuery = Static<typeof AuditQuery>
 
 const CheckpointDoc = Type.Object({
   seq: Type.Integer({ minimum: 0 }),
@@ -56,5 +62,8 @@ export const AuditAnswer = Type.Object({
   checkpointsValid: Type.Boolean({ description: 'Every checkpoint bears the signature of a key known here' }),
   checkpoints: Type.Array(CheckpointDoc),
   anomalies: Type.Array(AnomalyDoc),
+  nextCursor: Type.Optional(
+    Type.String({ description: 'There is more to verify; what is said above is so of the part that was looked at' }),
+  ),
 })
 export type AuditAnswer = Static<typeof AuditAnswer>

@@ -98,13 +98,13 @@ export const LAYERS: readonly Layer[] = [
   {
     place: 'project/',
     ours: ['core/json.ts', 'core/supervisor/decision.ts', 'core/invocation/', 'core/budget/', 'retention/rules.ts'],
-    types: ['agents/settings.ts'],
+    types: ['agents/settings.ts', 'core/quotas.ts'],
     packages: [...NODE, 'yaml'],
   },
   {
     place: 'config.ts',
     ours: ['core/json.ts', 'core/supervisor/decision.ts', 'core/invocation/', 'core/budget/', 'digest.ts', 'project/'],
-    types: ['agents/settings.ts', 'retention/rules.ts'],
+    types: ['agents/settings.ts', 'core/quotas.ts', 'retention/rules.ts'],
     packages: NODE,
   },
   { place: 'system.ts', ours: [], types: [PORTS], packages: NODE },

@@ -1,6 +1,7 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { AuditVerifier } from '../../src/audit/verify.js'
 import { createVerdicts } from '../../src/calibration/verdicts.js'
+import { EQUAL_WEIGHTS } from '../../src/core/quotas.js'
 import { coreNodeTypes } from '../../src/core/workflow/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
 import type { RunEngine } from '../../src/engine/api.js'
@@ -101,7 +102,7 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const standards = createStandards({ store, clock, schemas, plans: () => real.plans })
   const verdicts = createVerdicts({ store, standards, records: recordsDouble(), readRecord: readVerdictIn(store) })
   const desks = { audit, webhooks, standards, verdicts, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
-  const deps = { engine, keys: store, receipts: store, ...desks, clock, ids: systemIds, config, log }
+  const deps = { engine, keys: store, receipts: store, usage: store, ...desks, clock, ids: systemIds, config, log }
   const app = createApp({ ...deps, ...options.deps })
   for (const definition of [noop, slow, secretive]) await real.putWorkflow(null, definition)
   return {
@@ -131,7 +132,7 @@ const newEngine = (
   clock: Clock,
   log: Log,
   schemas: SchemaChecker,
-  { orchestrator }: HttpConfig,
+  { orchestrator, quotas }: HttpConfig,
   { hostName = 'test', performers, agents = agentsDouble(), gates = standardsDouble() }: HostOptions,
 ): Engine =>
   new Engine(
@@ -168,6 +169,8 @@ const newEngine = (
       maxPoisonAttempts: 3,
       maxActiveRuns: 1_000_000,
       cachedRuns: 1000,
+      quotas,
+      weights: EQUAL_WEIGHTS,
       reuseAnswers: false,
     },
   )

@@ -75,6 +75,7 @@ const MATRIX: { readonly [operation: string]: string } = {
   registerWebhook: 'webhooks:manage',
   removeWebhook: 'webhooks:manage',
   listDeliveries: 'webhooks:manage',
+  getQuotas: 'manifest:read',
   verifyAudit: 'audit:read',
 }
 

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import pc from 'picocolors'
 import type { Integrity } from '../../audit/verify.js'
 import type { AssayClient } from '../../client/assay-client.js'
+import type { AuditSlice } from '../../client/wire-shapes.js'
 import { type Database, loadConfig, storeOf } from '../../config.js'
 import { checkLog } from '../../log-check/check-log.js'
 import type { CheckedRun, CheckInput, Finding } from '../../log-check/checked.js'
@@ -17,8 +18,11 @@ type Options = GlobalOptions & {
   readonly all?: true
   readonly file?: string
   readonly integrity?: true
+  readonly sealed?: true
   readonly database?: string
 }
+
+type AuditAnomalyDoc = AuditSlice['anomalies'][number]
 
 export function addVerify(program: Command, cli: Cli): void {
   program
@@ -28,11 +32,13 @@ export function addVerify(program: Command, cli: Cli): void {
     .option('--all', 'every run this key can see')
     .option('--file <log.json>', 'a log in a file, of this or any other OpenWOP host')
     .option('--integrity', 'check instead that nothing was changed: hash chains and signed checkpoints, read directly')
+    .option('--sealed', 'have the server check its signed checkpoints, and the logs of this tenant that they cover')
     .option('--database <url>', 'with --integrity: the database, unless it is in the data folder')
     .action(async (runIds: string[], _options, command: Command) => {
       const options = command.optsWithGlobals<Options>()
       if (options.integrity) return verifyIntegrity(cli, runIds, options)
       if (options.database !== undefined) throw new UsageError('--database is for --integrity')
+      if (options.sealed) return verifySealed(cli, runIds, options)
       if ([...runIds, options.all, options.file].filter(given => given !== undefined).length !== 1) {
         throw new UsageError('say what to verify: a run id, --all or --file')
       }
@@ -117,6 +123,27 @@ function report(terminal: Terminal, input: CheckInput, findings: readonly Findin
   }
   const verdict = findings.length === 0 ? pc.green('no findings') : pc.red(`${findings.length} findings`)
   terminal.out(`${input.runs.length} runs, ${events} events: ${verdict}`)
+}
+
+/** Asks the server, a slice at a time, so that nobody waits for it. */
+async function verifySealed(cli: Cli, runIds: readonly string[], options: Options): Promise<void> {
+  if (runIds.length > 0 || options.all || options.file !== undefined)
+    throw new UsageError('--sealed takes no runs: it is about all that is sealed of this tenant')
+  const found = { checkpoints: 0, chainValid: true, checkpointsValid: true, anomalies: [] as AuditAnomalyDoc[] }
+  for await (const { checkpoints, chainValid, checkpointsValid, anomalies } of (await connect(options)).verifyAudit()) {
+    found.checkpoints += checkpoints.length
+    found.chainValid &&= chainValid
+    found.checkpointsValid &&= checkpointsValid
+    found.anomalies.push(...anomalies)
+  }
+  if (options.json) printJson(cli.terminal, found)
+  else {
+    for (const { runId, message } of found.anomalies)
+      cli.terminal.out(printable(runId === undefined ? message : `run ${runId}: ${message}`))
+    const verdict = found.anomalies.length === 0 ? pc.green('intact') : pc.red(`${found.anomalies.length} anomalies`)
+    cli.terminal.out(`${found.checkpoints} checkpoints: ${verdict}`)
+  }
+  cli.exit(found.anomalies.length === 0 ? EXIT.ok : EXIT.failed)
 }
 
 /** Asks no server: whoever wants to know whether a database was changed need not trust what it is served by. */

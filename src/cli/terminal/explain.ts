@@ -74,6 +74,8 @@ function advice(error: AssayError): string[] {
     case 'rate_limited':
     case 'service_unavailable':
       return [`try again${error.retryAfterMs === undefined ? '' : ` in ${Math.ceil(error.retryAfterMs / 1000)} s`}`]
+    case 'quota_exceeded':
+      return ['wait for some of it to end, or ask whoever operates the host for more (docs/guides/quotas.md)']
     case 'internal_error':
       return ['the server’s log has the details under the correlation id']
     default:

@@ -2,7 +2,6 @@ import type { BudgetPolicy } from '../budget/budget.js'
 import { policiesForChild } from '../budget/decide.js'
 import type { JsonObject } from '../json.js'
 import { type Failure, failure } from '../problem.js'
-import type { RunLimits } from '../run/decision-context.js'
 import type { Effect } from '../run/effects.js'
 import type { RunInput } from '../run/input.js'
 import type { Active } from '../run/state.js'
@@ -22,18 +21,18 @@ const TRIAL = 'a trial is a run of its own and nobody’s worker; put the gate a
 export function childStartCommand(
   runId: string,
   state: Active,
-  limits: RunLimits,
+  maxDepth: number,
   effect: StartChild,
   plan: Plan | undefined,
   childRunId: string,
   gates: readonly BoundGate[] | Failure,
 ): Start | Failure {
   const depth = (state.started.depth ?? 0) + 1
-  if (depth > limits.maxDepth) {
-    const message = `the child would be nested ${depth} deep; the limit is ${limits.maxDepth}`
+  if (depth > maxDepth) {
+    const message = `the child would be nested ${depth} deep; the limit is ${maxDepth}`
     return failure('recursion_limit_exceeded', message, {
       retryable: false,
-      details: { depth, limit: limits.maxDepth },
+      details: { depth, limit: maxDepth },
     })
   }
   const { workflowId, inputs, hiddenInputs, unset, timeoutMs, nodeId, principalScope, grant, withheld, gatedBy } =

@@ -1,3 +1,5 @@
+import { childRefusedInput } from '../../core/handoff/child-start.js'
+import type { Failure } from '../../core/problem.js'
 import { startChild } from '../runtime/children.js'
 import type { PerformEffect } from './effect-context.js'
 
@@ -10,5 +12,6 @@ export const performStartChild: PerformEffect<'start-child'> = async (context, {
   const parent = context.cache.get(runId)?.loaded
   if (parent?.state.phase !== 'active') return undefined
   const { input, child } = startChild(context.runs.spawner, parent, effect, plan, gates)
-  return { input, ...(child ? { options: { child } } : {}) }
+  const refused = (error: Failure) => childRefusedInput(effect, error)
+  return { input, ...(child ? { options: { child: { born: child, refused } } } : {}) }
 }

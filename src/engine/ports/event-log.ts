@@ -1,3 +1,4 @@
+import type { StoredQuotas } from '../../core/quotas.js'
 import type { Fork } from '../../core/replay/events.js'
 import type { RunStatus } from '../../core/run/events.js'
 import type { NewDelivery } from './deliveries.js'
@@ -42,6 +43,8 @@ export type Commit = {
   readonly receipt?: Receipt
   /** What subscribers must be told of these events; each is one of `streams`' events. */
   readonly deliveries?: readonly NewDelivery[]
+  /** What the tenant of the runs that are created here may have (S13); all of them are of one tenant and one root. */
+  readonly quotas?: StoredQuotas
 }
 
 export type StreamAppend = {
@@ -95,6 +98,8 @@ export type CommitResult =
   | { readonly kind: 'fenced' }
   | { readonly kind: 'receipt-exists'; readonly receipt: Receipt }
   | { readonly kind: 'scope-active'; readonly runId: string }
+  /** `left` says how many more there could have been. */
+  | { readonly kind: 'over-quota'; readonly quota: keyof StoredQuotas; readonly limit: number; readonly left: number }
 
 /** An event as rows hold it: JSON is rendered once, on the way in, and never parsed on the way out. */
 export type StoredEvent = {

@@ -1,3 +1,5 @@
+import type { Weights } from '../../core/quotas.js'
+
 /** Which hosts are alive, and who holds which runs. */
 export interface HostRegistry {
   /** Enters the host as alive; earlier incarnations of the same `hostName` are fenced at once. */
@@ -9,7 +11,8 @@ export interface HostRegistry {
   /**
    * Fences hosts whose lease is over and claims up to `limit` unfinished runs of fenced or released hosts: owner and
    * epoch change, and for runs that a fenced host left with work in hand (`wakeAt ≤ WORK_OWED`) `attempts` rises by
-   * one, before any of that work is done. Returns how many were claimed.
+   * one, before any of that work is done. Of each tenant the earliest first, tenants in turns (Q8). Returns how many were
+   * claimed.
    */
-  claimOrphans(hostId: string, now: number, limit: number): Promise<number>
+  claimOrphans(hostId: string, now: number, limit: number, weights?: Weights): Promise<number>
 }

@@ -1,3 +1,4 @@
+import type { TenantUsage, Weights } from '../../core/quotas.js'
 import type { Fork } from '../../core/replay/events.js'
 import type { RunStatus } from '../../core/run/events.js'
 
@@ -8,8 +9,10 @@ export interface RunIndex {
   listRuns(query: RunQuery): Promise<RunRow[]>
   /** The latest of a run's children, oldest first, without those of the workflows `except`. */
   childrenOf(runId: string, limit: number, except?: readonly string[]): Promise<ChildRow[]>
-  /** Runs held by this host whose wake time has come, earliest first. */
-  dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]>
+  /** Runs held by this host whose wake time has come: of each tenant the earliest first, tenants in turns (Q8). */
+  dueRuns(hostId: string, now: number, limit: number, weights?: Weights): Promise<DueRun[]>
+  /** What the tenant has now. */
+  usageOf(tenant: string): Promise<TenantUsage>
   /** Results that gates have judged, newest first: where in which log their verdicts are. */
   listVerdicts(query: VerdictQuery): Promise<VerdictRow[]>
 }

@@ -37,6 +37,9 @@ import type { WorkflowStore } from './workflows.js'
  *      Nothing is found by one, least of all what is stored under the part before the NUL.
  *  S12 a family of runs is purged as a whole: once it is marked, none of its runs is found or forked, and its rows are
  *      deleted only when a checkpoint tells of it. What a fork outside of it shares is never deleted.
+ *  S13 what a tenant has is counted in the transaction that changes it: its unfinished runs, the bytes of its logs, kept
+ *      states and outcomes, and the runs below each root. A commit whose new runs would cross one of its `quotas` is
+ *      `over-quota`, also when several that would are made at once; one that creates nothing is never refused for it.
  */
 export type Store = DeliveryQueue &
   WebhookStore &

@@ -11,6 +11,7 @@ import type { EffectOf } from '../effects/effect-context.js'
 import { childEndedInput } from '../effects/watch-child.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { Standards } from '../ports/verification.js'
+import type { Room } from './capacity.js'
 import type { Plans } from './plans.js'
 import type { LoadedRun } from './run-cache.js'
 import type { DecidedStep, Input, PendingWrite } from './run-writer.js'
@@ -23,8 +24,10 @@ export type ChildSpawner = {
   readonly ids: Ids
   readonly plans: Plans
   readonly standards: Standards
-  /** Whether the host can hold no more runs, with so many that it does not know of yet. */
-  isFull(more: number): boolean
+  /** Why no more runs of the tenant can be held, with so many that are not known of yet. */
+  fullness(tenant: string, more: number): Failure | undefined
+  /** How deep runs of the tenant may nest. */
+  maxDepth(tenant: string): number
   /** The first step of a child; a refusal has a code. */
   createChild(
     runId: string,
@@ -37,19 +40,18 @@ export type ChildSpawner = {
 /** Starts a child, or says why not: what to tell its parent, and what is to be committed with that. */
 export function startChild(
   spawner: ChildSpawner,
-  parent: Pick<LoadedRun, 'runId' | 'state' | 'rules'>,
+  parent: Pick<LoadedRun, 'runId' | 'tenant' | 'state' | 'rules'>,
   effect: EffectOf<'start-child'>,
   plan: Plan | undefined,
   gates: readonly BoundGate[] | Failure,
   siblings = 0,
 ): { readonly input: Input; readonly child?: PendingWrite } {
   if (parent.state.phase !== 'active') throw new Error(`run ${parent.runId} has ended and starts no child`)
-  if (spawner.isFull(siblings)) {
-    const message = 'this host holds too many unfinished runs to start another; try again later'
-    return { input: childRefusedInput(effect, failure('too_many_runs', message)) }
-  }
+  const full = spawner.fullness(parent.tenant, siblings)
+  if (full) return { input: childRefusedInput(effect, full) }
   const childRunId = spawner.ids.run()
-  const start = childStartCommand(parent.runId, parent.state, parent.rules.limits, effect, plan, childRunId, gates)
+  const maxDepth = Math.min(parent.rules.limits.maxDepth, spawner.maxDepth(parent.tenant))
+  const start = childStartCommand(parent.runId, parent.state, maxDepth, effect, plan, childRunId, gates)
   if ('code' in start) return { input: childRefusedInput(effect, start) }
   const known = present(plan, 'plan of whoever was hired')
   const child = spawner.createChild(childRunId, start, known, parent.state.lastAt)
@@ -66,6 +68,7 @@ export function commitWithChildren(
   before: LoadedRun,
   first: DecidedStep,
   born?: PendingWrite,
+  room?: Room,
 ): { readonly decided: DecidedStep; readonly children: readonly PendingWrite[] } {
   const events = [...first.events]
   const children = new Map<string, PendingWrite>()
@@ -111,7 +114,10 @@ export function commitWithChildren(
     if (plan === undefined) break
     const gates = effect.verifier ? [] : spawner.standards.knownFor(before.tenant, plan.definition.id)
     if (gates === undefined) break
-    const { input, child } = startChild(spawner, { ...before, state }, effect, plan, gates, children.size)
+    const { input, child } =
+      room && children.size >= room.children
+        ? { input: childRefusedInput(effect, room.refused) }
+        : startChild(spawner, { ...before, state }, effect, plan, gates, children.size)
     hear(input)
     if (child) adopt(child)
     else hearEnds()

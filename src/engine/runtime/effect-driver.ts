@@ -1,6 +1,7 @@
+import type { QuotasOf, Weights } from '../../core/quotas.js'
 import { type Effect, nextTimer, pending } from '../../core/run/effects.js'
 import { CHILD_RECHECK_MS } from '../../core/run/wake-time.js'
-import { createSemaphore, type Semaphore } from '../../timing/semaphore.js'
+import { FairQueue } from '../../timing/fair-queue.js'
 import { callModel } from '../effects/call-model.js'
 import { callProvider } from '../effects/call-provider.js'
 import { callTool } from '../effects/call-tool.js'
@@ -18,11 +19,14 @@ import type { Written } from './run-writer.js'
 import { DueTimes } from './timers.js'
 
 const DUE_LIMIT = 20_000
+const CLAIM_LIMIT = 500
 
 export type DriverOptions = {
   readonly maxConcurrentEffects: number
   readonly maxPoisonAttempts: number
   readonly sweepMs: number
+  readonly quotas: QuotasOf
+  readonly weights: Weights
   /** Whether this host may start new work now. */
   readonly mayWork: () => boolean
 }
@@ -33,7 +37,8 @@ export type DriverOptions = {
  */
 export class Driver {
   readonly #due: DueTimes
-  readonly #atATime: Semaphore
+  /** Effects of all tenants wait here for a place (Q7, Q8). */
+  readonly #places: FairQueue
   /** Runs that were looked at and had nothing to do, and until when. */
   readonly #resting = new Map<string, number>()
   #stopped = false
@@ -42,7 +47,10 @@ export class Driver {
     private readonly context: EffectContext,
     private readonly options: DriverOptions,
   ) {
-    this.#atATime = createSemaphore(options.maxConcurrentEffects)
+    this.#places = new FairQueue(options.maxConcurrentEffects, tenant => {
+      const { weight, effectsAtOnce } = options.quotas(tenant)
+      return { weight, atOnce: effectsAtOnce }
+    })
     this.#due = new DueTimes(context.clock, runId => this.#spawn(this.#timeCame(runId), runId))
   }
 
@@ -81,11 +89,11 @@ export class Driver {
   async sweep(): Promise<void> {
     const { store, clock, hostId } = this.context
     const now = clock.now()
-    while ((await store.claimOrphans(hostId(), now, 500)) > 0);
+    while ((await store.claimOrphans(hostId(), now, CLAIM_LIMIT, this.options.weights)) > 0);
     const horizon = now + this.options.sweepMs
     this.#due.watchUntil(horizon + this.options.sweepMs)
     for (const [runId, until] of this.#resting) if (until <= now) this.#resting.delete(runId)
-    for (const due of await store.dueRuns(hostId(), horizon, DUE_LIMIT)) {
+    for (const due of await store.dueRuns(hostId(), horizon, DUE_LIMIT, this.options.weights)) {
       if (due.wakeAt > now) this.#due.note(due.runId, due.wakeAt)
       else if (due.wakeAt === 0 || !this.#isTended(due, now)) this.#spawn(this.look(due.runId, due.attempts), due.runId)
     }
@@ -130,14 +138,14 @@ export class Driver {
       if (slot.inFlight.has(key)) continue
       const abort = new AbortController()
       slot.inFlight.set(key, abort)
-      this.#spawn(this.#perform(slot, key, effect, abort), slot.runId)
+      this.#spawn(this.#perform(loaded.tenant, slot, key, effect, abort), slot.runId)
     }
   }
 
-  async #perform(slot: RunSlot, key: string, effect: Effect, abort: AbortController): Promise<void> {
+  async #perform(tenant: string, slot: RunSlot, key: string, effect: Effect, abort: AbortController): Promise<void> {
     const looks = slot.looks
     try {
-      const report = await this.#atATime(async () => {
+      const report = await this.#places.run(tenant, async () => {
         if (abort.signal.aborted || this.#stopped || !slot.loaded) return undefined
         return performEffect(this.context, slot.loaded, effect, abort.signal)
       })

@@ -1,5 +1,6 @@
 import type { Json } from '../../core/json.js'
 import { type Refusal, refuse } from '../../core/problem.js'
+import type { QuotasOf, Weights } from '../../core/quotas.js'
 import type { Rules } from '../../core/run/decide.js'
 import type { RunLimits } from '../../core/run/decision-context.js'
 import type { NodeTypes } from '../../core/workflow/compile.js'
@@ -31,6 +32,7 @@ import type { WorkflowRecord } from '../ports/workflows.js'
 import { missingRun } from '../queries/missing-run.js'
 import { isReserved, RESERVED } from './agent-workflow.js'
 import { answerFor } from './answer-interrupt.js'
+import { childFullness, unavailable } from './capacity.js'
 import { Driver } from './effect-driver.js'
 import { Followers } from './followers.js'
 import { forkRun } from './fork.js'
@@ -71,6 +73,9 @@ export type EngineOptions = {
   readonly maxConcurrentEffects: number
   readonly maxPoisonAttempts: number
   readonly maxActiveRuns: number
+  /** What each tenant may have of it all. */
+  readonly quotas: QuotasOf
+  readonly weights: Weights
   readonly cachedRuns: number
   /** Answer a model request that the tenant has made before with the answer of then. */
   readonly reuseAnswers: boolean
@@ -129,8 +134,8 @@ export class Engine implements RunEngine {
       lease: this.#lease,
       rules,
       announcer: deps.announcer,
-      // Children may be started up to twice the limit for new runs, so that runs that were accepted can finish.
-      isFull: more => this.#cache.active + more >= 2 * options.maxActiveRuns,
+      quotas: options.quotas,
+      fullness: childFullness(this.#cache, options),
       log: deps.log,
       written: written => this.#written(written),
     })
@@ -382,9 +387,6 @@ export class Engine implements RunEngine {
 const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
   [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
 })
-
-const unavailable = (why: string): Refusal =>
-  refuse('service_unavailable', `${why}; try again in a few seconds`, { retryAfter: 2 })
 
 function inputOf(command: Exclude<RunCommand, ResolveInterruptCommand>): Input {
   switch (command.type) {

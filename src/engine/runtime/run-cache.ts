@@ -53,7 +53,9 @@ export class RunSlot {
  */
 export class RunCache {
   readonly #cells = new Map<string, RunSlot>()
-  readonly #active = new Set<string>()
+  /** Tenants of runs that have not ended, by run; and how many each has. */
+  readonly #active = new Map<string, string>()
+  readonly #perTenant = new Map<string, number>()
   /** The slot entered last: entering it once more moves nothing. */
   #latest: RunSlot | undefined
 
@@ -83,18 +85,37 @@ export class RunCache {
     }
     this.#cells.clear()
     this.#active.clear()
+    this.#perTenant.clear()
   }
 
   /** Replaces what is known of a run; undefined when only the log knows. */
   put(slot: RunSlot, loaded: LoadedRun | undefined): void {
     slot.loaded = loaded
-    if (loaded?.state.phase === 'active') this.#active.add(slot.runId)
-    else this.#active.delete(slot.runId)
+    this.#count(slot.runId, loaded?.state.phase === 'active' ? loaded.tenant : undefined)
+  }
+
+  #count(runId: string, tenant: string | undefined): void {
+    const before = this.#active.get(runId)
+    if (before === tenant) return
+    if (before !== undefined) {
+      const left = this.activeOf(before) - 1
+      if (left === 0) this.#perTenant.delete(before)
+      else this.#perTenant.set(before, left)
+      this.#active.delete(runId)
+    }
+    if (tenant === undefined) return
+    this.#active.set(runId, tenant)
+    this.#perTenant.set(tenant, this.activeOf(tenant) + 1)
   }
 
   /** Runs in memory that have not ended. */
   get active(): number {
     return this.#active.size
+  }
+
+  /** Those of one tenant. */
+  activeOf(tenant: string): number {
+    return this.#perTenant.get(tenant) ?? 0
   }
 
   get busy(): RunSlot[] {
@@ -106,7 +127,7 @@ export class RunCache {
       if (this.#cells.size < this.capacity) return
       if (!slot.isIdle) continue
       this.#cells.delete(runId)
-      this.#active.delete(runId)
+      this.#count(runId, undefined)
     }
   }
 }

@@ -1,5 +1,6 @@
 import { fold } from '../../core/decider.js'
-import { type Refusal, refuse } from '../../core/problem.js'
+import { type Failure, type Refusal, refuse } from '../../core/problem.js'
+import type { QuotasOf } from '../../core/quotas.js'
 import { inherited } from '../../core/replay/fork.js'
 import { decide, type Rules } from '../../core/run/decide.js'
 import { wakeAt } from '../../core/run/effects.js'
@@ -12,18 +13,13 @@ import type { Answer, InspectedRun, MakeReceipt } from '../api.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { NewDelivery } from '../ports/deliveries.js'
-import {
-  type NewRun,
-  type StoredEvent,
-  StoreUnavailable,
-  type StreamAppend,
-  UnverifiedMerge,
-} from '../ports/event-log.js'
+import { type NewRun, type StoredEvent, type StreamAppend, UnverifiedMerge } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
 import type { Receipt } from '../ports/receipts.js'
 import type { RunRow } from '../ports/run-index.js'
 import type { Store } from '../ports/store.js'
 import type { Standards } from '../ports/verification.js'
+import { afterOverQuota, quotasFor, type Room, retried } from './capacity.js'
 import { CHAIN_START } from './chain.js'
 import { type ChildSpawner, commitWithChildren } from './children.js'
 import { decode, encodeAll } from './encode.js'
@@ -55,11 +51,10 @@ export type SubmitOptions = {
   readonly receipt?: MakeReceipt
   /** Only if this host holds the run: outcomes are the holder's to report. */
   readonly asHolder?: boolean
-  /** Born in the same commit, if the run then knows of it. */
-  readonly child?: PendingWrite
+  /** Born in the same commit, if the run then knows of it; what to put to the run instead when there is no room for it. */
+  readonly child?: { readonly born: PendingWrite; readonly refused: (error: Failure) => Input }
 }
 
-const MAX_CONFLICTS = 20
 /** How long a run that this host holds may have been written to by another without being noticed here. */
 const FRESH_MS = 1_000
 
@@ -85,7 +80,8 @@ export class RunWriter {
       lease: HostLease
       rules: (plan: Plan) => Rules
       announcer: Announcer | undefined
-      isFull: ChildSpawner['isFull']
+      quotas: QuotasOf
+      fullness: ChildSpawner['fullness']
       log: Log
       /** Told of everything that has become durable, in commit order per run. */
       written: (written: Written) => void
@@ -94,7 +90,8 @@ export class RunWriter {
     const { clock, ids, plans, cache, standards } = deps
     const createChild: ChildSpawner['createChild'] = (runId, input, plan, notBefore) =>
       this.createChild(cache.enter(runId), input, plan, notBefore)
-    this.spawner = { clock, ids, plans, standards, createChild, isFull: deps.isFull }
+    const maxDepth = (tenant: string) => deps.quotas(tenant).childDepth
+    this.spawner = { clock, ids, plans, standards, createChild, fullness: deps.fullness, maxDepth }
   }
 
   /** Starts a run that nothing else knows of yet. */
@@ -107,12 +104,11 @@ export class RunWriter {
   ): Promise<Answer<InspectedRun>> {
     const slot = this.deps.cache.enter(runId)
     return slot.runExclusive(() =>
-      retried(runId, async () => {
+      retried<Answer<InspectedRun>>(runId, async room => {
         const fresh = this.#fresh(slot, input, plan, 0)
         if ('code' in fresh) return { ok: false, refusal: fresh }
-        return this.#commitFamily(slot, fresh.before, fresh.decided, receipt, {
-          create: newRun(input, plan, exclusiveScope),
-        })
+        const create = newRun(input, plan, exclusiveScope)
+        return this.#commitFamily(slot, fresh.before, fresh.decided, receipt, { create, room })
       }),
     )
   }
@@ -154,7 +150,7 @@ export class RunWriter {
   ): Promise<Answer<InspectedRun>> {
     const slot = this.deps.cache.enter(before.runId)
     return slot.runExclusive(() =>
-      retried(before.runId, async () => {
+      retried<Answer<InspectedRun>>(before.runId, async () => {
         const first = step(this.deps.ids, slot, { ...before, epoch: 1 }, decided, create)
         return this.#commit([first], receipt?.(inspectedRun(first.loaded)))
       }),
@@ -163,20 +159,22 @@ export class RunWriter {
 
   /**
    * Puts one input to a run. Undefined when there is no such run, or not for this caller. `child` is born in the same
-   * commit; it is not born when the input decides to nothing.
+   * commit; it is not born when the input decides to nothing, or its family has no room for it.
    */
   submit(runId: string, input: Input, options: SubmitOptions = {}): Promise<Answer<InspectedRun> | undefined> {
     const slot = this.deps.cache.enter(runId)
     return slot.runExclusive(() =>
-      retried(runId, async () => {
+      retried<Answer<InspectedRun> | undefined>(runId, async room => {
         const loaded = await this.load(slot)
         if (!loaded || (options.tenant !== undefined && loaded.tenant !== options.tenant)) return undefined
         if (options.asHolder && loaded.epoch === null) return undefined
-        const decision = decide(loaded.rules, loaded.state, { ...input, now: this.deps.clock.now() } as RunInput)
+        const { child: asked, receipt } = options
+        const child = room?.children === 0 ? undefined : asked?.born
+        const heard = asked && room && !child ? asked.refused(room.refused) : input
+        const decision = decide(loaded.rules, loaded.state, { ...heard, now: this.deps.clock.now() } as RunInput)
         if (!decision.ok) return { ok: false, refusal: decision.refusal }
         if (decision.events.length === 0) return { ok: true, value: inspectedRun(loaded) }
-        const { child, receipt } = options
-        return this.#commitFamily(slot, loaded, decision, receipt, child ? { child } : {}).catch(error =>
+        return this.#commitFamily(slot, loaded, decision, receipt, { child, room }).catch(error =>
           error instanceof UnverifiedMerge ? this.#quarantine(slot, error) : Promise.reject(error),
         )
       }),
@@ -205,11 +203,13 @@ export class RunWriter {
     before: LoadedRun,
     first: DecidedStep,
     receipt: MakeReceipt | undefined,
-    { create, child }: { readonly create?: NewRun; readonly child?: PendingWrite },
-  ): Promise<Answer<InspectedRun> | 'again'> {
+    { create, child, room }: { create?: NewRun; child?: PendingWrite | undefined; room: Room | undefined },
+  ): Promise<Answer<InspectedRun> | Room | 'again'> {
     // Only who holds a run may start its children.
     const { decided, children } =
-      before.epoch === null ? { decided: first, children: [] } : commitWithChildren(this.spawner, before, first, child)
+      before.epoch === null
+        ? { decided: first, children: [] }
+        : commitWithChildren(this.spawner, before, first, child, room)
     const own = step(this.deps.ids, slot, before, decided, create)
     const commit = () => this.#commit([own, ...children], receipt?.(inspectedRun(own.loaded)))
     return children.reduce((inner, born) => () => born.slot.runExclusive(inner), commit)()
@@ -264,7 +264,10 @@ export class RunWriter {
     return state ?? { phase: 'absent' }
   }
 
-  async #commit(steps: readonly PendingWrite[], receipt: Receipt | undefined): Promise<Answer<InspectedRun> | 'again'> {
+  async #commit(
+    steps: readonly PendingWrite[],
+    receipt: Receipt | undefined,
+  ): Promise<Answer<InspectedRun> | Room | 'again'> {
     const { store, lease, cache } = this.deps
     this.#commits += 1
     const deliveries = this.#deliveriesOf(steps)
@@ -275,6 +278,7 @@ export class RunWriter {
       wakes: steps.flatMap(({ wakes }) => wakes),
       ...(receipt ? { receipt } : {}),
       ...(deliveries.length > 0 ? { deliveries } : {}),
+      ...quotasFor(this.deps.quotas, steps),
     }
     const result = await store.commit(commit).catch(error => {
       for (const { slot } of steps) cache.put(slot, undefined)
@@ -292,6 +296,7 @@ export class RunWriter {
     for (const { slot } of steps) cache.put(slot, undefined)
     if (result.kind === 'receipt-exists') return { ok: false, replay: result.receipt }
     if (result.kind === 'scope-active') return { ok: false, refusal: scopeActive(result.runId) }
+    if (result.kind === 'over-quota') return afterOverQuota(result)
     // The claim moved, or the whole host was fenced: find out which before deciding anew.
     if (result.kind === 'fenced') await lease.renew()
     return 'again'
@@ -335,14 +340,6 @@ const newRun = (
 })
 
 export type DecidedStep = Extract<ReturnType<typeof decide>, { ok: true }>
-
-async function retried<T>(runId: string, attempt: () => Promise<T | 'again'>): Promise<T> {
-  for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
-    const result = await attempt()
-    if (result !== 'again') return result
-  }
-  throw new StoreUnavailable(`run ${runId} is being written by others faster than this host can follow`)
-}
 
 function step(
   ids: Ids,

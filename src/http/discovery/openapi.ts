@@ -13,6 +13,7 @@ export const COMMON_REFUSALS: readonly ProblemCode[] = [
   'key_revoked',
   'forbidden',
   'rate_limited',
+  'quota_exceeded',
   'internal_error',
   'service_unavailable',
 ]
@@ -20,7 +21,7 @@ export const COMMON_REFUSALS: readonly ProblemCode[] = [
 /** Where no key is asked for. */
 const COMMON_BY_ACCESS: { readonly [Access in Route['access']]?: readonly ProblemCode[] } = {
   public: ['rate_limited', 'internal_error'],
-  token: ['rate_limited', 'internal_error', 'service_unavailable'],
+  token: ['rate_limited', 'quota_exceeded', 'internal_error', 'service_unavailable'],
 }
 
 const BODY_REFUSALS: readonly ProblemCode[] = [

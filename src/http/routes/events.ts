@@ -168,6 +168,8 @@ async function hold<T>(edge: Edge, call: Call, ms: number, work: (signal: AbortS
   const stop = () => abort.abort()
   const remove = edge.streams.add({ caller: call.caller, ping: () => undefined, close: stop })
   const cancelTimer = edge.clock.after(ms, stop)
+  // Who left before there was anything to wait for is not told of a second time.
+  if (call.reply.raw.destroyed) stop()
   call.reply.raw.once('close', stop)
   try {
     return await work(abort.signal)

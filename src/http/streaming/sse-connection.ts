@@ -20,7 +20,9 @@ export class SseConnection {
     private readonly clock: Clock,
     private readonly limits: { readonly maxBufferBytes: number; readonly stallMs: number },
   ) {
-    raw.once('close', () => this.#aborted.abort())
+    // Who left before there was anything to write is not told of a second time.
+    if (raw.destroyed) this.#aborted.abort()
+    else raw.once('close', () => this.#aborted.abort())
   }
 
   /** Aborts when the connection is gone or given up. */

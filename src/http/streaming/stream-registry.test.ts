@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { noQuotas } from '../../core/quotas.js'
 import { ManualClock } from '../../testing/manual-clock.js'
 import type { Caller, KeyCache } from '../auth/key-cache.js'
 import { StreamRegistry } from './stream-registry.js'
 
-const SETTINGS = { maxPerKey: 2, pingMs: 15_000, recheckMs: 5_000 }
+const SETTINGS = { quotas: noQuotas, maxPerKey: 2, pingMs: 15_000, recheckMs: 5_000 }
 
 function registryOf(stillHolds: (caller: Caller) => Promise<boolean> = async () => true) {
   const clock = new ManualClock()

@@ -1,4 +1,5 @@
 import { type Refusal, refuse } from '../../core/problem.js'
+import { overQuota, type QuotasOf } from '../../core/quotas.js'
 import type { Clock } from '../../engine/ports/clock.js'
 import type { Log } from '../../engine/ports/log.js'
 import type { Caller, KeyCache } from '../auth/key-cache.js'
@@ -11,15 +12,21 @@ export type OpenStream = {
   close(): void
 }
 
-type Settings = { readonly maxPerKey: number; readonly pingMs: number; readonly recheckMs: number }
+type Settings = {
+  readonly maxPerKey: number
+  readonly quotas: QuotasOf
+  readonly pingMs: number
+  readonly recheckMs: number
+}
 
 /**
- * Everything that is open, in one place: the cap per key, keep-alive comments, the key check that ends streams of a
+ * Everything that is open, in one place: the caps per key and tenant, keep-alive comments, the key check that ends streams of a
  * revoked key, and closing all of them on shutdown. One timer serves them all.
  */
 export class StreamRegistry {
   readonly #open = new Set<OpenStream>()
-  readonly #perKey = new Map<string, number>()
+  readonly #perKey = new Tally()
+  readonly #perTenant = new Tally()
   #stopTimer: (() => void) | undefined
   #pingedAt = 0
 
@@ -30,25 +37,32 @@ export class StreamRegistry {
     private readonly settings: Settings,
   ) {}
 
-  /** Undefined while the key may open another. */
-  refusal(caller: Caller): Refusal | undefined {
+  /** Undefined while the key, and its tenant, may open another. */
+  refusal({ keyId, tenant }: Caller): Refusal | undefined {
+    const { streams } = this.settings.quotas(tenant)
+    if (this.#perTenant.of(tenant) >= streams) return overQuota('streams', streams)
     const limit = this.settings.maxPerKey
-    if ((this.#perKey.get(caller.keyId) ?? 0) < limit) return undefined
+    if (this.#perKey.of(keyId) < limit) return undefined
     const message = `This key already has ${limit} open streams; close one first.`
     return refuse('rate_limited', message, { retryAfterMs: 1000, scope: 'key', limit })
   }
 
   add(stream: OpenStream): () => void {
-    const { keyId } = stream.caller
+    const { keyId, tenant } = stream.caller
     this.#open.add(stream)
-    this.#perKey.set(keyId, (this.#perKey.get(keyId) ?? 0) + 1)
+    this.#perKey.add(keyId, 1)
+    this.#perTenant.add(tenant, 1)
     if (this.#stopTimer === undefined) this.#schedule()
     return () => {
       if (!this.#open.delete(stream)) return
-      const left = (this.#perKey.get(keyId) ?? 1) - 1
-      if (left === 0) this.#perKey.delete(keyId)
-      else this.#perKey.set(keyId, left)
+      this.#perKey.add(keyId, -1)
+      this.#perTenant.add(tenant, -1)
     }
+  }
+
+  /** How many a tenant has open. */
+  openOf(tenant: string): number {
+    return this.#perTenant.of(tenant)
   }
 
   get size(): number {
@@ -92,5 +106,20 @@ export class StreamRegistry {
       if (!holds.has(keyId)) holds.set(keyId, await this.keys.stillHolds(stream.caller))
       if (!holds.get(keyId)) stream.close()
     }
+  }
+}
+
+/** Counts by name; a count of zero is not remembered. */
+class Tally {
+  readonly #counts = new Map<string, number>()
+
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0
+  }
+
+  add(name: string, change: number): void {
+    const count = this.of(name) + change
+    if (count === 0) this.#counts.delete(name)
+    else this.#counts.set(name, count)
   }
 }

@@ -1,13 +1,15 @@
 import { absent, present } from '../../core/present.js'
+import type { StoredQuotas, TenantUsage } from '../../core/quotas.js'
 import { isTerminal } from '../../core/run/events.js'
 import type { Commit, CommitResult, NewRun, StoredEvent, StreamAppend } from '../../engine/ports/event-log.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import { checkFork } from '../fork-rules.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
+import { bytesOfEvents, bytesOfTexts, newRunsIn, quotaRefusal } from '../usage-rules.js'
 import { addDelivery } from './deliveries.js'
 import { gateRowsAfterAppend } from './gates.js'
 import { readLog } from './log.js'
-import { firstOf, isAlive, type Tables } from './tables.js'
+import { addTo, firstOf, isAlive, type Tables } from './tables.js'
 
 /** Checks everything, then writes everything; nothing in between can interleave, which makes it one transaction. */
 export function applyCommit(tables: Tables, commit: Commit): CommitResult {
@@ -24,7 +26,7 @@ export function applyCommit(tables: Tables, commit: Commit): CommitResult {
   return { kind: 'committed' }
 }
 
-function refuse(tables: Tables, { hostId, streams, receipt }: Commit): CommitResult | undefined {
+function refuse(tables: Tables, { hostId, streams, receipt, quotas }: Commit): CommitResult | undefined {
   if (!isAlive(tables, hostId)) return { kind: 'fenced' }
   const earlier = receipt && tables.receipts.get(receiptKey(receipt))
   if (earlier && !mayReplace(earlier, receipt.digest, receipt.at)) return { kind: 'receipt-exists', receipt: earlier }
@@ -38,7 +40,31 @@ function refuse(tables: Tables, { hostId, streams, receipt }: Commit): CommitRes
     const runId = create && activeInScope(tables, create)
     if (runId !== undefined) return { kind: 'scope-active', runId }
   }
-  return undefined
+  return quotas && overQuota(tables, streams, quotas)
+}
+
+function overQuota(tables: Tables, streams: readonly StreamAppend[], quotas: StoredQuotas): CommitResult | undefined {
+  const { create } = streams.find(stream => stream.create !== undefined) ?? {}
+  if (create === undefined) return undefined
+  const parent = streams.find(stream => stream.create && stream.create.parentRunId !== null)?.create?.parentRunId
+  const kin = parent == null ? 0 : (tables.families.get(tables.roots.get(parent) ?? parent) ?? 0)
+  return quotaRefusal(quotas, newRunsIn(streams), usageOf(tables, create.tenant), kin)
+}
+
+export const usageOf = ({ active, bytes }: Tables, tenant: string): TenantUsage => ({
+  activeRuns: active.get(tenant) ?? 0,
+  storedBytes: bytes.get(tenant) ?? 0,
+})
+
+/** What S13 counts of one append. */
+function countUsage(tables: Tables, { runId, events, snapshot, create }: StreamAppend, isOpen: boolean): void {
+  const { tenant, parentRunId } = tables.runs.get(runId) ?? absent(`run ${runId}`)
+  addTo(tables.bytes, tenant, bytesOfEvents(events) + bytesOfTexts(snapshot ?? null))
+  addTo(tables.active, tenant, Number(isOpen) - Number(tables.open.has(runId)))
+  if (create === undefined || parentRunId === null) return
+  const root = tables.roots.get(parentRunId) ?? parentRunId
+  tables.roots.set(runId, root)
+  addTo(tables.families, root, 1)
 }
 
 function wasApplied(tables: Tables, { appendId, streams }: Commit): boolean {
@@ -99,6 +125,7 @@ function write(tables: Tables, { appendId, hostId }: Commit, stream: StreamAppen
     endedAt,
     head,
   })
+  countUsage(tables, stream, endedAt === null)
   if (endedAt === null) tables.open.add(runId)
   else tables.open.delete(runId)
 }

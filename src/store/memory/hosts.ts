@@ -1,6 +1,8 @@
 import { absent } from '../../core/present.js'
+import type { Weights } from '../../core/quotas.js'
 import { WAKE_NOW } from '../../core/run/wake-time.js'
 import type { DueRun, RunRow } from '../../engine/ports/run-index.js'
+import { inTurns } from '../turns.js'
 import { type HostRow, isAlive, type Tables } from './tables.js'
 
 export type Registration = { hostId: string; hostName: string; leaseMs: number; now: number }
@@ -27,14 +29,14 @@ export function releaseHost(tables: Tables, hostId: string): void {
 }
 
 /** The claiming host itself is never fenced here: that it asks shows that it lives. A fenced one claims nothing. */
-export function claimOrphans(tables: Tables, hostId: string, now: number, limit: number): number {
+export function claimOrphans(tables: Tables, hostId: string, now: number, limit: number, weights: Weights): number {
   if (!isAlive(tables, hostId)) return 0
   for (const [id, host] of tables.hosts) {
     if (id !== hostId && host.state === 'alive' && host.leaseUntil <= now) fence(tables, id, host)
   }
   const orphans = openRuns(tables).filter(run => !isAlive(tables, run.owner))
   orphans.sort((a, b) => (a.wakeAt ?? Number.POSITIVE_INFINITY) - (b.wakeAt ?? Number.POSITIVE_INFINITY))
-  const claimed = orphans.slice(0, limit)
+  const claimed = inTurns(byTenant(orphans), weights, limit)
   for (const run of claimed) {
     const interrupted = run.wakeAt !== null && run.wakeAt <= WAKE_NOW && tables.hosts.get(run.owner)?.state === 'fenced'
     const attempts = run.attempts + (interrupted ? 1 : 0)
@@ -43,11 +45,25 @@ export function claimOrphans(tables: Tables, hostId: string, now: number, limit:
   return claimed.length
 }
 
-export function dueRuns(tables: Tables, hostId: string, now: number, limit: number): DueRun[] {
-  return waiting(tables, hostId)
-    .filter(run => run.wakeAt <= now)
-    .slice(0, limit)
-    .map(({ runId, epoch, attempts, wakeAt, length }) => ({ runId, epoch, attempts, wakeAt, length }))
+export function dueRuns(tables: Tables, hostId: string, now: number, limit: number, weights: Weights): DueRun[] {
+  const due = waiting(tables, hostId).filter(run => run.wakeAt <= now)
+  return inTurns(byTenant(due), weights, limit).map(({ runId, epoch, attempts, wakeAt, length }) => ({
+    runId,
+    epoch,
+    attempts,
+    wakeAt,
+    length,
+  }))
+}
+
+function byTenant<T extends RunRow>(runs: readonly T[]): Map<string, T[]> {
+  const lists = new Map<string, T[]>()
+  for (const run of runs) {
+    const list = lists.get(run.tenant)
+    if (list) list.push(run)
+    else lists.set(run.tenant, [run])
+  }
+  return lists
 }
 
 function waiting(tables: Tables, hostId: string): (RunRow & { readonly wakeAt: number })[] {

@@ -1,7 +1,8 @@
 import type { Json } from '../../core/json.js'
 import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.js'
 import { mayHaveHappened } from '../invocation-rules.js'
-import { type InvocationRow, isAlive, type Tables } from './tables.js'
+import { bytesOfTexts } from '../usage-rules.js'
+import { addTo, type InvocationRow, isAlive, type Tables } from './tables.js'
 
 /** A host that is not alive starts nothing new: for it, every effect is in somebody else's hands. */
 export function claimEffect(tables: Tables, claim: EffectClaim): ClaimResult {
@@ -14,7 +15,7 @@ export function claimEffect(tables: Tables, claim: EffectClaim): ClaimResult {
 }
 
 export function finishEffect(
-  { invocations }: Tables,
+  { invocations, bytes }: Tables,
   id: string,
   hostId: string,
   done: { readonly outcome: Json; readonly cacheKey: string | undefined },
@@ -22,7 +23,9 @@ export function finishEffect(
   const held = invocations.get(id)
   if (held?.hostId !== hostId || held.outcome !== undefined) return
   const key = done.cacheKey === undefined ? {} : { cacheKey: done.cacheKey }
-  invocations.set(id, { ...held, ...key, outcome: JSON.stringify(done.outcome) })
+  const outcome = JSON.stringify(done.outcome)
+  invocations.set(id, { ...held, ...key, outcome })
+  addTo(bytes, held.tenant, bytesOfTexts(outcome))
 }
 
 export function releaseEffect({ invocations }: Tables, id: string, hostId: string): void {
@@ -45,11 +48,14 @@ export const findAnswer = ({ invocations }: Tables, tenant: string, cacheKey: st
       .sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1))[0],
   )
 
-export function purgeEffects({ invocations, open }: Tables, olderThan: number): number {
+export function purgeEffects({ invocations, open, bytes }: Tables, olderThan: number): number {
   const old = [...invocations.values()].filter(
     ({ at, outcome, runId }) => at < olderThan && outcome !== undefined && !open.has(runId),
   )
-  for (const { id } of old) invocations.delete(id)
+  for (const { id, tenant, outcome } of old) {
+    invocations.delete(id)
+    addTo(bytes, tenant, -bytesOfTexts(outcome ?? null))
+  }
   return old.length
 }
 

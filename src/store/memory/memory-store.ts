@@ -1,5 +1,6 @@
 import type { Json } from '../../core/json.js'
 import { present } from '../../core/present.js'
+import { EQUAL_WEIGHTS, type TenantUsage } from '../../core/quotas.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type * as Delivering from '../../engine/ports/deliveries.js'
 import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.js'
@@ -17,7 +18,7 @@ import { LocalHints } from '../local-hints.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
 import { refuseNul } from '../storable-text.js'
 import * as checkpoints from './checkpoints.js'
-import { applyCommit } from './commit.js'
+import { applyCommit, usageOf } from './commit.js'
 import * as deliveries from './deliveries.js'
 import { gateRowsOf, listVerdicts } from './gates.js'
 import * as hosts from './hosts.js'
@@ -80,8 +81,12 @@ export class MemoryStore implements Store {
     return latest.map(child => ({ runId: child.runId, status: child.status }))
   }
 
-  async dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]> {
-    return hosts.dueRuns(this.#tables, hostId, now, limit)
+  async dueRuns(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<DueRun[]> {
+    return hosts.dueRuns(this.#tables, hostId, now, limit, weights)
+  }
+
+  async usageOf(tenant: string): Promise<TenantUsage> {
+    return usageOf(this.#tables, tenant)
   }
 
   async registerHost(host: hosts.Registration): Promise<void> {
@@ -99,8 +104,8 @@ export class MemoryStore implements Store {
     this.#hints.released(hostId)
   }
 
-  async claimOrphans(hostId: string, now: number, limit: number): Promise<number> {
-    return hosts.claimOrphans(this.#tables, hostId, now, limit)
+  async claimOrphans(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<number> {
+    return hosts.claimOrphans(this.#tables, hostId, now, limit, weights)
   }
 
   async putWorkflow({ definition, ...record }: WorkflowRecord): Promise<void> {

@@ -1,8 +1,9 @@
 import type { SealedRun } from '../../engine/ports/audit.js'
 import type { ExpiredRun, ExpiredRuns, PurgedRun, PurgeResult } from '../../engine/ports/retention.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
+import { bytesOfEvents, bytesOfTexts } from '../usage-rules.js'
 import { forgetDeliveries } from './deliveries.js'
-import { isAlive, type Tables } from './tables.js'
+import { addTo, isAlive, type Tables } from './tables.js'
 
 /** The runs that can be found: of one that was purged only its mark is left. */
 export const visibleRuns = (tables: Tables): RunRow[] =>
@@ -88,16 +89,23 @@ export function deletePurged(
   const stored = [...tables.purged.values()].filter(mark => mark.rootRunId === rootRunId && mark.isStored)
   const next = stored.findLast(({ runId }) => runId !== rootRunId) ?? root
   const events = tables.events.get(next.runId) ?? []
-  events.splice(Math.max(0, events.length - limit), limit)
+  const gone = events.splice(Math.max(0, events.length - limit), limit)
+  addTo(tables.bytes, next.tenant, -bytesOfEvents(gone))
   if (events.length > 0) return 'more'
-  deleteRun(tables, next.runId)
+  deleteRun(tables, next)
   tables.purged.set(next.runId, { ...next, isStored: false, leaseHost: null })
   return next === root ? 'done' : 'more'
 }
 
-function deleteRun(tables: Tables, runId: string): void {
+function deleteRun(tables: Tables, { runId, tenant }: PurgedRun): void {
+  for (const { state } of tables.snapshots.get(runId) ?? []) addTo(tables.bytes, tenant, -bytesOfTexts(state))
+  for (const { id, outcome } of [...tables.invocations.values()].filter(one => one.runId === runId)) {
+    tables.invocations.delete(id)
+    addTo(tables.bytes, tenant, -bytesOfTexts(outcome ?? null))
+  }
   for (const table of [tables.runs, tables.events, tables.snapshots, tables.gates, tables.forks]) table.delete(runId)
-  for (const [id, invocation] of tables.invocations) if (invocation.runId === runId) tables.invocations.delete(id)
+  tables.roots.delete(runId)
+  tables.families.delete(runId)
   for (const key of tables.appends.keys()) if (key.startsWith(`${runId}:`)) tables.appends.delete(key)
 }
 

@@ -41,6 +41,12 @@ export type Tables = {
   readonly checkpoints: Map<number, Checkpoint>
   /** By run. The lease of a family stands in the row of its root. */
   readonly purged: Map<string, PurgeRow>
+  /** Bytes by tenant; unfinished runs by tenant. */
+  readonly bytes: Map<string, number>
+  readonly active: Map<string, number>
+  /** The root of each child, and how many are below each root. */
+  readonly roots: Map<string, string>
+  readonly families: Map<string, number>
 }
 
 /** What is pending for one subscription of one run. While it is leased, `dueAt` is the end of the lease. */
@@ -90,7 +96,15 @@ export const emptyTables = (): Tables => ({
   lanes: new Map(),
   checkpoints: new Map(),
   purged: new Map(),
+  bytes: new Map(),
+  active: new Map(),
+  roots: new Map(),
+  families: new Map(),
 })
+
+export function addTo(counts: Map<string, number>, name: string, change: number): void {
+  if (change !== 0) counts.set(name, (counts.get(name) ?? 0) + change)
+}
 
 export const firstOf = (runId: string, sequence: number): string => `${runId}:${sequence}`
 

@@ -1,5 +1,6 @@
 import type { Json } from '../../core/json.js'
 import { present } from '../../core/present.js'
+import { EQUAL_WEIGHTS, type TenantUsage } from '../../core/quotas.js'
 import { WAKE_NOW } from '../../core/run/wake-time.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type * as Delivering from '../../engine/ports/deliveries.js'
@@ -114,8 +115,12 @@ export class PostgresStore implements Store {
     return (await this.#readAll<ChildRow>(SQL.childrenOf, runId, except, limit)).reverse()
   }
 
-  dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]> {
-    return this.#readAll(SQL.dueRuns, hostId, now, limit)
+  dueRuns(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<DueRun[]> {
+    return this.#readAll(SQL.dueRuns, hostId, now, limit, JSON.stringify(weights))
+  }
+
+  usageOf(tenant: string): Promise<TenantUsage> {
+    return this.#answer(SQL.usageOf, tenant)
   }
 
   async registerHost({ hostId, hostName, leaseMs }: Parameters<Store['registerHost']>[0]): Promise<void> {
@@ -131,9 +136,11 @@ export class PostgresStore implements Store {
     await this.#all(SQL.releaseHost, hostId)
   }
 
-  async claimOrphans(hostId: string, _now: number, limit: number): Promise<number> {
+  async claimOrphans(hostId: string, _now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<number> {
+    await this.#all(SQL.foldUsage)
     await this.#all(SQL.fenceExpired, hostId)
-    return (await this.#answer<{ claimed: number }>(SQL.claimOrphans, hostId, WAKE_NOW, limit)).claimed
+    const values = [hostId, WAKE_NOW, limit, JSON.stringify(weights)]
+    return (await this.#answer<{ claimed: number }>(SQL.claimOrphans, ...values)).claimed
   }
 
   async putWorkflow({ tenant, workflowId, digest, definition, updatedAt }: WorkflowRecord): Promise<void> {

@@ -60,15 +60,21 @@ export const SQL = named({
   readRun: `SELECT ${RUN} FROM assay.runs WHERE run_id = $1 AND ($2::text IS NULL OR tenant = $2) AND ${NOT_PURGED}`,
   childrenOf: `SELECT run_id AS "runId", status FROM assay.runs
     WHERE parent_run_id = $1 AND workflow_id <> ALL ($2::text[]) AND ${NOT_PURGED} ORDER BY run_id DESC LIMIT $3`,
-  dueRuns: `SELECT run_id AS "runId", epoch, attempts, wake_at AS "wakeAt", length FROM assay.runs
-    WHERE owner = $1 AND ended_at IS NULL AND wake_at <= $2 ORDER BY wake_at, run_id LIMIT $3`,
+  dueRuns: `SELECT d.run_id AS "runId", d.epoch, d.attempts, d.wake_at AS "wakeAt", d.length
+    FROM assay.tenants_of($1) AS t(tenant),
+         LATERAL (SELECT run_id, epoch, attempts, wake_at, length, row_number() OVER (ORDER BY wake_at, run_id) AS n
+           FROM (SELECT * FROM assay.runs r WHERE r.owner = $1 AND r.ended_at IS NULL AND r.tenant = t.tenant AND r.wake_at <= $2
+                  ORDER BY r.wake_at, r.run_id LIMIT $3) first) d
+    ORDER BY d.n / assay.weight_of($4::jsonb, t.tenant), t.tenant, d.n LIMIT $3`,
+  usageOf: 'SELECT runs AS "activeRuns", bytes AS "storedBytes" FROM assay.usage_of($1)',
+  foldUsage: 'SELECT assay.fold_usage()',
 
   registerHost: 'SELECT assay.register_host($1, $2, $3) AS state',
   heartbeat: `UPDATE assay.hosts SET lease_until = clock_timestamp() + $2 * interval '1 millisecond'
     WHERE host_id = $1 AND state = 'alive' RETURNING 1`,
   releaseHost: 'SELECT assay.release_host($1)',
   fenceExpired: 'SELECT assay.fence_expired($1)',
-  claimOrphans: 'SELECT assay.claim_orphans($1, $2, $3) AS claimed',
+  claimOrphans: 'SELECT assay.claim_orphans($1, $2, $3, $4) AS claimed',
 
   putWorkflow: `WITH d AS (INSERT INTO assay.definitions (digest, definition) VALUES ($3, $4) ON CONFLICT DO NOTHING)
     INSERT INTO assay.workflows (tenant, workflow_id, digest, updated_at) VALUES ($1, $2, $3, $5)

@@ -1,6 +1,10 @@
+import type { TenantUsage, Weights } from '../../core/quotas.js'
 import type { ExpiredRuns } from '../../engine/ports/retention.js'
-import type { RunQuery } from '../../engine/ports/run-index.js'
+import type { DueRun, RunQuery } from '../../engine/ports/run-index.js'
+import { inTurns } from '../turns.js'
 import type { SqlValue } from './driver.js'
+import type { Reader } from './reader.js'
+import { tenantsHeldBy } from './write-hosts.js'
 
 /** Of a run that was purged only its mark is left to be found. */
 export const NOT_PURGED = 'NOT EXISTS (SELECT 1 FROM purged WHERE purged.run_id = runs.run_id)'
@@ -39,4 +43,25 @@ export function expiredRootsQuery(query: ExpiredRuns): { sql: string; parameters
   const lists = [JSON.stringify(exceptTenants), JSON.stringify(exceptWorkflows)]
   const from = [after?.endedAt ?? Number.MIN_SAFE_INTEGER, after?.runId ?? '']
   return { sql, parameters: [endedBefore, ...from, tenant ?? null, workflowId ?? null, ...lists, limit] }
+}
+
+/** Of each tenant the earliest first, tenants in turns. What is looked at is what one tenant may have, times tenants. */
+export function dueRunsIn(reader: Reader, hostId: string, now: number, limit: number, weights: Weights): DueRun[] {
+  const sql = `SELECT run_id AS runId, epoch, attempts, wake_at AS wakeAt, length FROM runs
+                WHERE owner = ? AND ended_at IS NULL AND tenant = ? AND wake_at <= ? ORDER BY wake_at, run_id LIMIT ?`
+  const due = new Map<string, DueRun[]>()
+  for (const tenant of tenantsHeldBy(reader, hostId)) {
+    const rows = reader.all(sql, hostId, tenant, now, limit)
+    if (rows.length > 0)
+      due.set(
+        tenant,
+        rows.map(row => ({ ...row }) as DueRun),
+      )
+  }
+  return inTurns(due, weights, limit)
+}
+
+export function usageIn(reader: Reader, tenant: string): TenantUsage {
+  const row = reader.get('SELECT runs, bytes FROM usage WHERE tenant = ?', tenant)
+  return { activeRuns: Number(row?.runs ?? 0), storedBytes: Number(row?.bytes ?? 0) }
 }

@@ -1,3 +1,4 @@
+import type { StoredQuotas } from '../../core/quotas.js'
 import type { Fork } from '../../core/replay/events.js'
 import type { Commit } from '../../engine/ports/event-log.js'
 import type { Receipt } from '../../engine/ports/receipts.js'
@@ -15,6 +16,7 @@ export type PackedCommit = readonly [
   receipt: PackedReceipt | null,
   /** DELIVERY_FIELDS values for each delivery. */
   deliveries: readonly SqlValue[],
+  quotas: StoredQuotas | null,
 ]
 
 export type PackedStream = readonly [
@@ -71,13 +73,22 @@ export const rowsIn = ([, , streams]: PackedCommit): number =>
 /** webhookId, runId, sequence, tenant, eventType, at */
 export const DELIVERY_FIELDS = 6
 
-export const packCommit = ({ appendId, hostId, streams, wakes, receipt, deliveries = [] }: Commit): PackedCommit => [
+export const packCommit = ({
+  appendId,
+  hostId,
+  streams,
+  wakes,
+  receipt,
+  deliveries = [],
+  quotas,
+}: Commit): PackedCommit => [
   appendId,
   hostId,
   streams.map(packStream),
   wakes,
   receipt ? packReceipt(receipt) : null,
   deliveries.flatMap(one => [one.webhookId, one.runId, one.sequence, one.tenant, one.eventType, one.at]),
+  quotas ?? null,
 ]
 
 function packStream({

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { Json } from '../../core/json.js'
+import { EQUAL_WEIGHTS, type TenantUsage } from '../../core/quotas.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type { Delivery, Webhook, WebhookHealth } from '../../engine/ports/deliveries.js'
 import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.js'
@@ -22,7 +23,7 @@ import { checkCommit } from '../check-commit.js'
 import { ClaimTokens, claimToken } from '../claim-tokens.js'
 import { LocalHints } from '../local-hints.js'
 import { prepareDatabase } from './database-file.js'
-import { expiredRootsQuery, listRunsQuery, NOT_PURGED } from './list-runs.js'
+import { dueRunsIn, expiredRootsQuery, listRunsQuery, NOT_PURGED, usageIn } from './list-runs.js'
 import { listVerdictsQuery } from './list-verdicts.js'
 import { packCommit } from './packed.js'
 import { readGateRows } from './read-gates.js'
@@ -109,10 +110,9 @@ export class SqliteStore implements Store {
   }
 
   async readRun(tenant: string | null, runId: string): Promise<RunRow | undefined> {
+    const sql = `SELECT * FROM runs WHERE run_id = ? AND ${NOT_PURGED}`
     const row =
-      tenant === null
-        ? this.#reader.get(`SELECT * FROM runs WHERE run_id = ? AND ${NOT_PURGED}`, runId)
-        : this.#reader.get(`SELECT * FROM runs WHERE run_id = ? AND tenant = ? AND ${NOT_PURGED}`, runId, tenant)
+      tenant === null ? this.#reader.get(sql, runId) : this.#reader.get(`${sql} AND tenant = ?`, runId, tenant)
     return row && toRun(row)
   }
 
@@ -127,10 +127,12 @@ export class SqliteStore implements Store {
     return (this.#reader.all(sql, runId, JSON.stringify(except), limit) as ChildRow[]).reverse()
   }
 
-  async dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]> {
-    const sql = `SELECT run_id AS runId, epoch, attempts, wake_at AS wakeAt, length FROM runs
-                  WHERE owner = ? AND ended_at IS NULL AND wake_at <= ? ORDER BY wake_at, run_id LIMIT ?`
-    return this.#reader.all(sql, hostId, now, limit).map(row => ({ ...row }) as DueRun)
+  async dueRuns(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<DueRun[]> {
+    return dueRunsIn(this.#reader, hostId, now, limit, weights)
+  }
+
+  async usageOf(tenant: string): Promise<TenantUsage> {
+    return usageIn(this.#reader, tenant)
   }
 
   async registerHost(host: TaskInput<'registerHost'>): Promise<void> {
@@ -147,8 +149,8 @@ export class SqliteStore implements Store {
     this.#hints.released(hostId)
   }
 
-  claimOrphans(hostId: string, now: number, limit: number): Promise<number> {
-    return this.#write('claimOrphans', { hostId, now, limit })
+  claimOrphans(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<number> {
+    return this.#write('claimOrphans', { hostId, now, limit, weights })
   }
 
   putWorkflow(record: WorkflowRecord): Promise<void> {

@@ -8,6 +8,7 @@ import { insertDeliveries } from './write-deliveries.js'
 import { sharedEnd, sharedTimes, writePrefixes } from './write-forks.js'
 import { shareGateRows, writeGated } from './write-gates.js'
 import { isAlive } from './write-hosts.js'
+import { countBytes, quotaRefused, rootOf } from './write-usage.js'
 
 /** Everything but `committed`, which crosses back to the main thread as null. */
 type Refused = Exclude<CommitResult, { kind: 'committed' }>
@@ -25,6 +26,7 @@ export function writeCommit(db: Connection, commit: PackedCommit): Refused | nul
     if (stream[5]) createRun(db, commit, stream, stream[5])
     insertEvents(db, appendId, stream, epochs[i]!)
     if (stream[8] !== null) keepState(db, stream, stream[8])
+    countBytes(db, stream)
     if (!stream[5]) updateRun(db, stream)
   })
   for (const runId of wakes) db.run('UPDATE runs SET wake_at = 0 WHERE run_id = ? AND ended_at IS NULL', runId)
@@ -33,8 +35,9 @@ export function writeCommit(db: Connection, commit: PackedCommit): Refused | nul
   return null
 }
 
-/** The order is part of the contract: host, receipt, then each stream's sequence and epoch, then scopes. */
-function refuse(db: Connection, [, hostId, streams, , receipt]: PackedCommit, epochs: number[]): Refused | undefined {
+/** The order is part of the contract: host, receipt, then each stream's sequence and epoch, then scopes, then quotas. */
+function refuse(db: Connection, commit: PackedCommit, epochs: number[]): Refused | undefined {
+  const [, hostId, streams, , receipt, , quotas] = commit
   if (!isAlive(db, hostId)) return { kind: 'fenced' }
   const earlier = receipt && findReceipt(db, receipt)
   if (earlier && !mayReplace(earlier, receipt[3], receipt[10])) return { kind: 'receipt-exists', receipt: earlier }
@@ -55,7 +58,7 @@ function refuse(db: Connection, [, hostId, streams, , receipt]: PackedCommit, ep
     )
     if (active) return { kind: 'scope-active', runId: active.run_id as string }
   }
-  return undefined
+  return quotas ? quotaRefused(db, streams, quotas) : undefined
 }
 
 /** S4: a repetition of an append whose outcome was not known. A fork may have no event to tell it by. */
@@ -81,8 +84,8 @@ function createRun(db: Connection, [appendId, owner]: PackedCommit, stream: Pack
   db.run(
     `INSERT INTO runs (run_id, tenant, workflow_id, workflow_digest, parent_run_id, parent_node_id, scope_id, tags,
        status, length, owner, epoch, attempts, wake_at, created_at, updated_at, ended_at, head,
-       source_run_id, from_seq, source_length, fork_mode, append_id)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       source_run_id, from_seq, source_length, fork_mode, append_id, root_run_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     runId,
     create[0],
     create[1],
@@ -104,6 +107,7 @@ function createRun(db: Connection, [appendId, owner]: PackedCommit, stream: Pack
     fork?.sourceLength ?? null,
     fork?.mode ?? null,
     fork ? appendId : null,
+    create[3] === null ? null : rootOf(db, create[3]),
   )
   if (fork) writePrefixes(db, runId, fork)
   if (fork) shareGateRows(db, runId, fork)

@@ -1,4 +1,6 @@
+import type { Weights } from '../../core/quotas.js'
 import { WAKE_NOW } from '../../core/run/wake-time.js'
+import { inTurns } from '../turns.js'
 import type { Connection } from './connection.js'
 
 export const isAlive = (db: Connection, hostId: string): boolean =>
@@ -35,22 +37,53 @@ export function releaseHost(db: Connection, hostId: string): void {
 }
 
 /** The claiming host itself is never fenced here: that it asks shows that it lives. A fenced one claims nothing. */
-export function claimOrphans(db: Connection, claim: { hostId: string; now: number; limit: number }): number {
-  if (!isAlive(db, claim.hostId)) return 0
-  db.run(
-    `UPDATE hosts SET state = 'fenced' WHERE state = 'alive' AND lease_until <= ? AND host_id <> ?`,
-    claim.now,
-    claim.hostId,
-  )
-  // CROSS JOIN: from the few hosts that are gone to their runs, never through all open runs.
-  return db.run(
-    `UPDATE runs SET owner = ?, epoch = epoch + 1, attempts = attempts + coalesce(wake_at <= ? AND EXISTS (
-          SELECT 1 FROM hosts h WHERE h.host_id = runs.owner AND h.state = 'fenced'), 0)
-      WHERE run_id IN (
-        SELECT r.run_id FROM hosts h CROSS JOIN runs r ON r.owner = h.host_id AND r.ended_at IS NULL
-         WHERE h.state <> 'alive' ORDER BY r.wake_at IS NULL, r.wake_at LIMIT ?)`,
-    claim.hostId,
-    WAKE_NOW,
-    claim.limit,
-  )
+export function claimOrphans(db: Connection, { hostId, now, limit, weights }: Claim): number {
+  if (!isAlive(db, hostId)) return 0
+  db.run(`UPDATE hosts SET state = 'fenced' WHERE state = 'alive' AND lease_until <= ? AND host_id <> ?`, now, hostId)
+  const orphans = new Map<string, Orphan[]>()
+  for (const gone of db.all(`SELECT host_id, state FROM hosts WHERE state <> 'alive' ORDER BY host_id`))
+    for (const tenant of tenantsHeldBy(db, gone.host_id as string)) {
+      const known = orphans.get(tenant) ?? []
+      orphans.set(tenant, [...known, ...orphansOf(db, gone.host_id as string, gone.state === 'fenced', tenant, limit)])
+    }
+  for (const list of orphans.values()) list.sort((a, b) => a.wakeAt - b.wakeAt)
+  const claimed = inTurns(orphans, weights, limit)
+  for (const { runId, interrupted } of claimed)
+    db.run(
+      'UPDATE runs SET owner = ?, epoch = epoch + 1, attempts = attempts + ? WHERE run_id = ?',
+      hostId,
+      Number(interrupted),
+      runId,
+    )
+  return claimed.length
+}
+
+type Claim = {
+  readonly hostId: string
+  readonly now: number
+  readonly limit: number
+  readonly weights: Weights
+}
+type Orphan = { readonly runId: string; readonly wakeAt: number; readonly interrupted: boolean }
+
+/** Found one by one through the index, so that it costs nothing how many runs each has. */
+export function tenantsHeldBy(db: Pick<Connection, 'get'>, hostId: string): string[] {
+  const sql = 'SELECT tenant FROM runs WHERE owner = ? AND ended_at IS NULL AND tenant > ? ORDER BY tenant LIMIT 1'
+  const tenants: string[] = []
+  for (let row = db.get(sql, hostId, ''); row; row = db.get(sql, hostId, row.tenant as string))
+    tenants.push(row.tenant as string)
+  return tenants
+}
+
+/** The earliest first; those that wait for nothing that has a time are last. */
+function orphansOf(db: Connection, owner: string, isFenced: boolean, tenant: string, limit: number): Orphan[] {
+  const open = `SELECT run_id, wake_at FROM runs WHERE owner = ? AND ended_at IS NULL AND tenant = ?`
+  const timed = db.all(`${open} AND wake_at IS NOT NULL ORDER BY wake_at LIMIT ?`, owner, tenant, limit)
+  const left = limit - timed.length
+  const others = left > 0 ? db.all(`${open} AND wake_at IS NULL LIMIT ?`, owner, tenant, left) : []
+  return [...timed, ...others].map(({ run_id, wake_at }) => ({
+    runId: run_id as string,
+    wakeAt: (wake_at as number | null) ?? Number.POSITIVE_INFINITY,
+    interrupted: isFenced && wake_at !== null && (wake_at as number) <= WAKE_NOW,
+  }))
 }

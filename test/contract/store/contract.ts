@@ -14,9 +14,10 @@ import { readContract } from './contract/reads.js'
 import { recordContract } from './contract/records.js'
 import { standardContract } from './contract/standards.js'
 import { textContract } from './contract/text.js'
+import { usageContract } from './contract/usage.js'
 import { verdictContract } from './contract/verdicts.js'
 
-/** The Store contract (S1..S12 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
+/** The Store contract (S1..S13 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
 export function storeContract(adapter: Adapter): void {
   describe(`${adapter.name}: store contract`, () => {
     const opened = withStore(adapter)
@@ -34,6 +35,7 @@ export function storeContract(adapter: Adapter): void {
     describe('verdicts', () => verdictContract(opened))
     describe('text', () => textContract(opened))
     describe('purges', () => purgeContract(opened))
+    describe('usage', () => usageContract(opened))
     describe('model', () => modelContract(opened))
   })
 }

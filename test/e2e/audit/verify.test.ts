@@ -4,6 +4,7 @@ import { Sealer } from '../../../src/audit/sealer.js'
 import type { SigningKey } from '../../../src/audit/signing-key.js'
 import { keyIdOf } from '../../../src/audit/signing-key.js'
 import { AuditVerifier } from '../../../src/audit/verify.js'
+import type { AuditPlace, AuditReport } from '../../../src/engine/api.js'
 import { MemoryStore } from '../../../src/store/memory/memory-store.js'
 import { ManualClock } from '../../../src/testing/manual-clock.js'
 import * as f from '../../contract/store/fixtures.js'
@@ -99,6 +100,84 @@ describe('verify', () => {
     // Then whether there is more, and how it began: a run with gates says so there.
     expect(limits).toEqual([1000, 1000, 500, 1, 1])
   })
+})
+
+describe('verify, a slice at a time', () => {
+  /** All slices, and how many events each has read. */
+  async function slices(range: { readonly tenant?: string } = {}) {
+    const read = store.readEvents.bind(store)
+    let events = 0
+    store.readEvents = async (runId, from, limit) => {
+      const page = await read(runId, from, limit)
+      events += page.length
+      return page
+    }
+    const reports: AuditReport[] = []
+    const reads: number[] = []
+    for (let place: AuditPlace | undefined; ; ) {
+      events = 0
+      const report = await verifier.verify({ from: 0, ...range, ...(place && { place }) })
+      reports.push(report)
+      reads.push(events)
+      place = report.next
+      if (place === undefined) break
+    }
+    store.readEvents = read
+    return { reports, reads }
+  }
+
+  test('follows a long log over several slices, each of bounded work, and comes to the same', async () => {
+    await write(store, hostId, { runId: 'long', events: log(12_500) })
+    await write(store, hostId, { runId: 'short', events: log(3) })
+    await seal()
+    const whole = await slices()
+    // What lies beyond the end, and how the run began, is looked up at the end.
+    expect(Math.max(...whole.reads)).toBeLessThanOrEqual(5_002)
+    expect(whole.reports.length).toBeGreaterThanOrEqual(3)
+    expect(whole.reports.flatMap(({ checkpoints }) => checkpoints)).toHaveLength(1)
+    expect(whole.reports.flatMap(({ anomalies }) => anomalies)).toEqual([])
+    expect(whole.reports.every(({ chainValid, checkpointsValid }) => chainValid && checkpointsValid)).toBe(true)
+  })
+
+  test('finds what was changed in whichever slice it is, once', async () => {
+    const events = log(12_500)
+    await write(store, hostId, { runId: 'long', events })
+    await seal()
+    const read = store.readEvents.bind(store)
+    store.readEvents = async (runId, from, limit) =>
+      (await read(runId, from, limit)).map(event => (event.sequence === 9_000 ? { ...event, payload: '{}' } : event))
+    const { reports } = await slices()
+    const found = reports.flatMap(({ anomalies }) => anomalies)
+    expect(found).toMatchObject([{ kind: 'event-changed', runId: 'long', sequence: 9_000 }])
+  })
+
+  test('goes on between runs and between checkpoints', async () => {
+    for (let i = 0; i < 12; i += 1) await write(store, hostId, { runId: `run-${i}`, events: log(1_500) })
+    await seal()
+    await sealRunsNamed('later', 4, 1_500)
+    const { reports, reads } = await slices()
+    expect(Math.max(...reads)).toBeLessThanOrEqual(5_000 + 2 * 4)
+    expect(reports.flatMap(({ checkpoints }) => checkpoints.map(({ seq }) => seq))).toEqual([0, 1, 2, 3, 4])
+    expect(reads.reduce((sum, n) => sum + n, 0)).toBeGreaterThanOrEqual(16 * 1_500)
+    expect(reports.flatMap(({ anomalies }) => anomalies)).toEqual([])
+  })
+
+  test('of one tenant reads no log of another', async () => {
+    await write(store, hostId, { runId: 'mine', events: log(4) })
+    await seal()
+    const all = await slices({ tenant: 'somebody else' })
+    expect(all.reads).toEqual([0])
+    expect(all.reports[0]).toMatchObject({ checkpointsValid: true, chainValid: true })
+    expect(all.reports[0]?.checkpoints).toHaveLength(1)
+    expect((await slices({ tenant: 'acme' })).reads[0]).toBeGreaterThanOrEqual(4)
+  })
+
+  async function sealRunsNamed(name: string, count: number, length: number): Promise<void> {
+    for (let i = 0; i < count; i += 1) {
+      await write(store, hostId, { runId: `${name}-${i}`, events: log(length) })
+      await seal()
+    }
+  }
 })
 
 describe('runs that no checkpoint covers', () => {

@@ -15,6 +15,7 @@ import { salts } from './0013-salts.js'
 import { mergedResults } from './0014-merged-results.js'
 import { purges } from './0015-purges.js'
 import { toolGates } from './0016-tool-gates.js'
+import { usage } from './0017-usage.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   mergedResults,
   purges,
   toolGates,
+  usage,
 ]

@@ -8,6 +8,7 @@ import { salts } from './0006-salts.js'
 import { mergedResults } from './0007-merged-results.js'
 import { purges } from './0008-purges.js'
 import { toolGates } from './0009-tool-gates.js'
+import { usage } from './0010-usage.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -20,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
   mergedResults,
   purges,
   toolGates,
+  usage,
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version

@@ -89,6 +89,8 @@ export function purgeContract(open: () => Promise<Opened>): void {
     }
     expect(await store.readEffect(effect.id)).toBeUndefined()
     expect(await store.claimPurge({ hostId, ...LEASE })).toBeUndefined()
+    // S13: what is gone is no longer counted.
+    expect(await store.usageOf('acme')).toEqual({ activeRuns: 0, storedBytes: 0 })
   })
 
   it('S12 leaves a family alone that has not ended, that nobody vouches for, or that is somebody’s child', async () => {
