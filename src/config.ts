@@ -21,6 +21,8 @@ import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, unknownSettings, varia
 export type Config = {
   readonly host: string
   readonly port: number
+  /** What a Host header may name; undefined where it is not looked at, so that a proxy may send what it likes. */
+  readonly allowedHosts: readonly string[] | undefined
   /** Absolute path of the folder that holds everything this host keeps. */
   readonly data: string
   readonly database: Database
@@ -231,8 +233,9 @@ function build(
   const folder = (taken: Taken | undefined) => taken && path.resolve(taken.base, String(taken.value))
   const data = folder(settings.get('data')) ?? path.resolve(cwd, '.assay')
   return Object.freeze({
-    host: get('host', '127.0.0.1'),
+    host: get('host', DEFAULT_HOST),
     port: get('port', 4100),
+    allowedHosts: allowedHosts(get('host', DEFAULT_HOST), get('allowedHosts', '')),
     data,
     database: databaseOf(settings.get('database'), data),
     project,
@@ -275,6 +278,15 @@ function build(
     dataKeys: get<readonly Buffer[]>('dataKey', []),
     log: Object.freeze({ level: get<LogLevel>('log.level', 'info'), access: get('log.access', false) }),
   })
+}
+
+const DEFAULT_HOST = '127.0.0.1'
+
+/** A page in a browser reaches whatever this machine can, under names of its own: on a loopback address always checked. */
+function allowedHosts(host: string, names: string): readonly string[] | undefined {
+  const configured = names.split(',').filter(name => name !== '')
+  if (configured.length === 0 && !isLoopback(host)) return undefined
+  return [...new Set(['localhost', '127.0.0.1', '::1', host, ...configured])]
 }
 
 function databaseOf(taken: Taken | undefined, data: string): Database {

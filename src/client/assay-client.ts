@@ -21,6 +21,7 @@ import type {
   NewKey,
   NewWebhook,
   OpenInterrupt,
+  OwnKey,
   RunDiff,
   RunEventDoc,
   RunPage,
@@ -284,6 +285,10 @@ export class AssayClient {
   /** The answer is the only place where the key itself ever appears. */
   createKey(key: NewKey): Promise<CreatedKey> {
     return this.#call({ method: 'POST', path: '/v1/keys', body: key })
+  }
+
+  ownKey(): Promise<OwnKey> {
+    return this.#call({ path: '/v1/host/assay/key' })
   }
 
   listKeys(): Promise<KeyList> {

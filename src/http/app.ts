@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { refuse } from '../core/problem.js'
 import { recordAccess } from './access-log.js'
@@ -6,7 +6,8 @@ import { Authenticator } from './auth/authenticator.js'
 import { KeyCache } from './auth/key-cache.js'
 import type { AppDeps, Edge } from './deps.js'
 import { connectionRefusal, frameworkRefusal } from './framework-error.js'
-import { problem, Refused } from './http-answer.js'
+import { hostHeaderCheck } from './host-header.js'
+import { type HttpAnswer, problem, Refused } from './http-answer.js'
 import { Idempotency } from './idempotency.js'
 import { MAX_TOKEN_CHARS } from './interrupt-link.js'
 import { parseJsonBody } from './json-body.js'
@@ -52,6 +53,12 @@ export function createApp(deps: AppDeps): FastifyInstance {
   app.decorateRequest('caller', null)
   app.decorateRequest('problemCode', '')
   app.setErrorHandler(fail)
+  const misdirected = hostHeaderCheck(config.allowedHosts)
+  app.addHook('onRequest', (request, reply, done) => {
+    const refusal = misdirected(request)
+    if (refusal === undefined) done()
+    else send(request, reply, problem(refusal, CLOSE))
+  })
   addJsonParser(app, edge)
   addRoutes(app, edge)
   app.addHook('preClose', done => {
@@ -62,7 +69,29 @@ export function createApp(deps: AppDeps): FastifyInstance {
   return app
 }
 
-function newServer({ config }: Edge): FastifyInstance {
+const CLOSE = { connection: 'close' }
+
+/** An answer as bytes, for requests that Node does not hand on. */
+function rawAnswer({ status, body }: HttpAnswer): string {
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
+  return head + body
+}
+
+function newServer(edge: Edge): FastifyInstance {
+  const app = openServer(edge)
+  app.server.on('checkExpectation', ({ socket }: IncomingMessage) => {
+    socket.end(rawAnswer(problem(UNEXPECTED)))
+  })
+  return app
+}
+
+const UNEXPECTED = refuse(
+  'expectation_failed',
+  'The Expect header asks for something other than 100-continue, which is all there is; leave it out.',
+  { field: 'Expect' },
+)
+
+function openServer({ config }: Edge): FastifyInstance {
   return fastify({
     logger: false,
     forceCloseConnections: true,
@@ -84,9 +113,7 @@ function newServer({ config }: Edge): FastifyInstance {
         socket.destroy()
         return
       }
-      const { status, body } = problem(connectionRefusal(error.code))
-      const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
-      socket.end(head + body)
+      socket.end(rawAnswer(problem(connectionRefusal(error.code))))
     },
   })
 }
@@ -112,7 +139,7 @@ function addJsonParser(app: FastifyInstance, { config }: Edge): void {
 }
 
 function addRoutes(app: FastifyInstance, edge: Edge): void {
-  const authenticator = new Authenticator(edge.keyCache, edge.clock, edge.config)
+  const authenticator = new Authenticator(edge.keyCache, edge.clock, edge.config, edge.tokenSecrets)
   const load = { inflight: 0 }
   const table = routeTable(edge)
   app.decorate('routeTable', table)

@@ -13,6 +13,8 @@ export type HttpConfig = {
   /** Deliveries that fail are tried again until they are given up, over restarts too. */
   readonly durableWebhooks: boolean
   readonly accessLog: boolean
+  /** Names and addresses that a Host header may have, without ports; undefined lets every one pass. */
+  readonly allowedHosts: readonly string[] | undefined
   readonly limits: HttpLimits
   readonly orchestrator: HttpOrchestrator
   readonly agents: HttpAgents
@@ -92,6 +94,7 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
   production: false,
   durableWebhooks: false,
   accessLog: false,
+  allowedHosts: undefined,
   retryAfterSeconds: 1,
   ...overrides,
   limits: {

@@ -93,6 +93,13 @@ const database: Kind = {
 export const SETTINGS: { readonly [setting: string]: Setting } = {
   host: { about: 'address to listen on', ...text('a host name or IP address', /^[A-Za-z0-9.:_-]{1,255}$/) },
   port: { about: 'port to listen on; 0 takes any free one', ...integer(0, 65_535) },
+  allowedHosts: {
+    about: 'names that requests may be addressed to, comma-separated, besides those of this machine',
+    ...text(
+      'host names without ports, such as assay.example.com',
+      /^[A-Za-z0-9.:_-]{1,255}(,[A-Za-z0-9.:_-]{1,255}){0,99}$/,
+    ),
+  },
   data: { about: 'folder that holds everything the host keeps', ...text('a folder path', /^[^\0]{1,4096}$/) },
   database: { about: 'where runs are stored', ...database, env: ['ASSAY_DATABASE', 'DATABASE_URL'] },
   project: {

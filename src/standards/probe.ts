@@ -142,15 +142,22 @@ const PROBES = {
 
 const TYPES = Object.keys(PROBES)
 
+/** Probes that reach what belongs to all tenants, and why. */
+const OPERATORS_ONLY: { readonly [type: string]: string } = {
+  command: 'runs a program on the host',
+  file: 'looks at files that all tenants share',
+}
+
 export const probe =
   (origin: Origin): Read<ProbeWanted> =>
   (raw, field, problems) => {
     const type = isObject(raw) ? raw.type : undefined
     const read = typeof type === 'string' ? own<Read<ProbeWanted>>(PROBES, type) : undefined
     if (read === undefined) return noProbe(raw, field, problems)
-    if (type !== 'command' || origin === 'project') return read(raw, field, problems)
+    const reason = origin === 'project' ? undefined : own(OPERATORS_ONLY, String(type))
+    if (reason === undefined) return read(raw, field, problems)
     problems.push(
-      `${field}.type "command" runs a program on the host, so it is taken from the project folder only; put the gate into gates/ there`,
+      `${field}.type "${type}" ${reason}, so it is taken from the project folder only; put the gate into gates/ there`,
     )
     return undefined
   }

@@ -27,7 +27,10 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number]
 
-const Word = { minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$' }
+/** Of a tenant, or of a principal that keys are made for. */
+export const TENANT_NAME = '[A-Za-z0-9][A-Za-z0-9_.-]{0,63}'
+
+const Word = { minLength: 1, maxLength: 64, pattern: `^${TENANT_NAME}$` }
 
 export const CreateKeyBody = Type.Object(
   {
@@ -51,6 +54,17 @@ export const KeyAnswer = Type.Object({
   revokedAt: Type.Union([Timestamp, Type.Null()]),
 })
 export type KeyAnswer = Static<typeof KeyAnswer>
+
+/** `tenant` is where its data lives: for a test key apart from its account's, under a name that ends in `~test`. */
+export const OwnKeyAnswer = Type.Object({
+  keyId: Type.String(),
+  tenant: Type.String(),
+  principal: Type.String(),
+  scopes: Type.Array(Type.String()),
+  test: Type.Boolean(),
+  expiresAt: Type.Union([Timestamp, Type.Null()]),
+})
+export type OwnKeyAnswer = Static<typeof OwnKeyAnswer>
 
 export const CreateKeyAnswer = Type.Object({
   ...KeyAnswer.properties,

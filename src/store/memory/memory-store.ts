@@ -239,6 +239,12 @@ export class MemoryStore implements Store {
     if (webhook) this.#tables.webhooks.set(webhookId, { ...webhook, health })
   }
 
+  async putWebhookSecret(webhookId: string, secret: string): Promise<void> {
+    refuseNul(secret)
+    const webhook = this.#tables.webhooks.get(webhookId)
+    if (webhook) this.#tables.webhooks.set(webhookId, { ...webhook, secret })
+  }
+
   async claimDeliveries(
     claim: Parameters<Delivering.DeliveryQueue['claimDeliveries']>[0],
   ): Promise<Delivering.Delivery[]> {

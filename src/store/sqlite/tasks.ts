@@ -8,6 +8,7 @@ import {
   purgeDeliveries,
   putWebhook,
   putWebhookHealth,
+  putWebhookSecret,
   retryDelivery,
 } from './write-deliveries.js'
 import { claimOrphans, heartbeat, registerHost, releaseHost } from './write-hosts.js'
@@ -37,6 +38,7 @@ export const TASKS = {
   putKey,
   putWebhook,
   putWebhookHealth,
+  putWebhookSecret,
   deleteWebhook,
   claimDeliveries,
   finishDelivery,
