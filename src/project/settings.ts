@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject, own } from '../core/json.js'
+import { patternOf } from '../core/names.js'
 import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
 import { suggestion } from './suggest.js'
 
@@ -134,7 +135,7 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   },
   hostName: {
     about: 'name of this host among those that share a database',
-    ...text('1 to 128 letters, digits and . _ : -', /^[A-Za-z0-9._:-]{1,128}$/),
+    ...text('1 to 128 letters, digits and . _ : -', new RegExp(patternOf('hostName'))),
   },
   leaseMs: { about: 'how long other hosts wait before they take over from a silent one', ...integer(100, 600_000) },
   'limits.maxNodeExecutions': { about: 'node executions in one run', ...integer(1, 100_000_000) },

@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js'
 import { isObject, type Json, own } from '../core/json.js'
 import type { Probe } from '../core/verification/gate.js'
-import type { Origin } from './names.js'
+import { type Origin, probeId } from './names.js'
 import {
   anyNumber,
   anyObject,
@@ -53,8 +53,6 @@ const relativePath: Read<string> = refined(text(1024), (file, field, problems) =
     )
   return file
 })
-
-const probeId = matching(/^[a-z0-9][a-z0-9._-]{0,79}$/, 'a key of 1 to 80 lower-case letters, digits and . _ -')
 
 const named = { probe_id: may(probeId) }
 const bytes = whole(0, MOST_BYTES)

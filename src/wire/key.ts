@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { patternOf } from '../core/names.js'
 import { Timestamp } from './ids.js'
 import { OneOf } from './one-of.js'
 
@@ -27,15 +28,12 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number]
 
-/** Of a tenant, or of a principal that keys are made for. */
-export const TENANT_NAME = '[A-Za-z0-9][A-Za-z0-9_.-]{0,63}'
-
-const Word = { minLength: 1, maxLength: 64, pattern: `^${TENANT_NAME}$` }
+const short = { minLength: 1, maxLength: 64 }
 
 export const CreateKeyBody = Type.Object(
   {
-    tenant: Type.Optional(Type.String(Word)),
-    principal: Type.Optional(Type.String(Word)),
+    tenant: Type.Optional(Type.String({ ...short, pattern: patternOf('tenant') })),
+    principal: Type.Optional(Type.String({ ...short, pattern: patternOf('principal') })),
     scopes: Type.Array(OneOf(SCOPES), { minItems: 1, uniqueItems: true }),
     test: Type.Optional(Type.Boolean()),
     expiresAt: Type.Optional(Type.String({ format: 'date-time', maxLength: 64 })),

@@ -96,7 +96,7 @@ export const LAYERS: readonly Layer[] = [
   { place: 'client/', ours: [], types: ['wire/'], packages: [...NODE, 'eventsource-parser', 'typebox'] },
   {
     place: 'project/',
-    ours: ['core/json.ts', 'core/supervisor/decision.ts', 'core/invocation/', 'core/budget/'],
+    ours: ['core/json.ts', 'core/names.ts', 'core/supervisor/decision.ts', 'core/invocation/', 'core/budget/'],
     types: ['agents/settings.ts'],
     packages: [...NODE, 'yaml'],
   },

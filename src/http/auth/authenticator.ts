@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify'
+import { isNamed } from '../../core/names.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { sha256 } from '../../digest.js'
 import type { Clock } from '../../engine/ports/clock.js'
-import { type Scope, TENANT_NAME } from '../../wire/key.js'
+import type { Scope } from '../../wire/key.js'
 import type { HttpConfig } from '../config.js'
 import { hasTwo } from '../host-header.js'
 import { type HttpAnswer, problem } from '../http-answer.js'
@@ -92,13 +93,13 @@ function inTenant(caller: Caller, { headers, method }: FastifyRequest): Caller |
   const asked = headers[TENANT_HEADER]
   if (asked === undefined || asked === caller.tenant) return caller
   if (!caller.scopes.has('tenants:manage')) return lacksScope('tenants:manage')
-  if (typeof asked !== 'string' || !TENANT.test(asked) || method !== 'GET') return NO_TENANT
+  if (typeof asked !== 'string' || !isTenant(asked) || method !== 'GET') return NO_TENANT
   const scopes = new Set(LOOKING.filter(scope => caller.scopes.has(scope)))
   return { ...caller, account: asked.replace(/~test$/, ''), tenant: asked, scopes }
 }
 
 const TENANT_HEADER = 'x-assay-tenant'
-const TENANT = new RegExp(`^${TENANT_NAME}(~test)?$`)
+const isTenant = (text: string): boolean => isNamed('tenant', text.replace(/~test$/, ''))
 const NO_TENANT = refuse(
   'validation_error',
   'X-Assay-Tenant names one tenant, such as acme or acme~test, and goes with GET only.',

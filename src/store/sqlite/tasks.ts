@@ -65,7 +65,7 @@ export type BatchReply = {
 
 /**
  * `unavailable`: nothing is known to be written. Otherwise the task is at fault, and nothing of it is written;
- * `unverified` when that is because it would have merged what no gate has passed, `unstorable` for a text with a NUL.
+ * `unverified` when that is because it would have merged what no gate has passed, `unstorable` for a text with a control character.
  */
 export type TaskFailure = {
   readonly index: number
