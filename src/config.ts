@@ -24,6 +24,8 @@ import type { RetentionRules } from './retention/rules.js'
 export type Config = {
   readonly host: string
   readonly port: number
+  /** What a Host header may name; undefined where it is not looked at, so that a proxy may send what it likes. */
+  readonly allowedHosts: readonly string[] | undefined
   /** Absolute path of the folder that holds everything this host keeps. */
   readonly data: string
   readonly database: Database
@@ -247,8 +249,9 @@ function build(
   const limits = limitsFrom(get)
   const quota = (name: string) => settings.get(`quotas.${name}`)?.value
   return Object.freeze({
-    host: get('host', '127.0.0.1'),
+    host: get('host', DEFAULT_HOST),
     port: get('port', 4100),
+    allowedHosts: allowedHosts(get('host', DEFAULT_HOST), get('allowedHosts', '')),
     data,
     database: databaseOf(settings, data),
     project,
@@ -288,6 +291,15 @@ function build(
     dataKeys: get<readonly Buffer[]>('dataKey', []),
     log: Object.freeze({ level: get<LogLevel>('log.level', 'info'), access: get('log.access', false) }),
   })
+}
+
+const DEFAULT_HOST = '127.0.0.1'
+
+/** A page in a browser reaches whatever this machine can, under names of its own: on a loopback address always checked. */
+function allowedHosts(host: string, names: string): readonly string[] | undefined {
+  const configured = names.split(',').filter(name => name !== '')
+  if (configured.length === 0 && !isLoopback(host)) return undefined
+  return [...new Set(['localhost', '127.0.0.1', '::1', host, ...configured])]
 }
 
 const limitsFrom = (get: <T>(setting: string, otherwise: T) => T): LimitSettings =>

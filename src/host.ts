@@ -120,8 +120,9 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   const ground = await layGround(config, parts, opened)
   const { store, clock, ids, log, schemas, egress } = ground
   const house = await furnishAgents(config, ground, opened)
+  const vault = createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data))
   const webhooks: Webhooks = new Webhooks(
-    { store, egress: egress.webhooks, clock, ids, log, hostId: () => engine.hostId },
+    { store, egress: egress.webhooks, clock, ids, log, vault, hostId: () => engine.hostId },
     { durable: config.webhooks.durable, version: packageVersion(), engineVersion: ENGINE_VERSION },
   )
   const standards = createStandards({ store, clock, schemas, plans: () => engine.plans })
@@ -144,7 +145,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       standards: checked,
       inspector: inspectorFor(config, ground),
       records,
-      vault: createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data)),
+      vault,
     },
     engineOptions(config),
   )
@@ -345,6 +346,7 @@ const httpSettings = async (config: Config) =>
     conformance: config.conformance,
     production: false,
     accessLog: config.log.access,
+    allowedHosts: config.allowedHosts,
     limits: config.limits,
     quotas: config.quotas,
     orchestrator: config.orchestrator,

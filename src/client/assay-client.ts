@@ -22,6 +22,7 @@ import type {
   NewKey,
   NewWebhook,
   OpenInterrupt,
+  OwnKey,
   RunDiff,
   RunEventDoc,
   RunPage,
@@ -299,6 +300,10 @@ export class AssayClient {
       if (slice.nextCursor === undefined) return
       cursor = slice.nextCursor
     }
+  }
+
+  ownKey(): Promise<OwnKey> {
+    return this.#call({ path: '/v1/host/assay/key' })
   }
 
   listKeys(): Promise<KeyList> {

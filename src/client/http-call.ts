@@ -5,6 +5,8 @@ export type Connection = {
   /** `http://127.0.0.1:4100`, without a path. */
   readonly url: string
   readonly key?: string | undefined
+  /** Which tenant to look into, for a key that manages tenants; its own if there is none. */
+  readonly tenant?: string
   /** Sees every response before it is read. */
   readonly observe?: (response: Response) => void
   readonly timeoutMs?: number
@@ -50,6 +52,7 @@ export async function open(connection: Connection, call: Call, timeout?: AbortSi
       accept: 'application/json',
       ...(call.body !== undefined && { 'content-type': 'application/json' }),
       ...(connection.key !== undefined && { authorization: `Bearer ${connection.key}` }),
+      ...(connection.tenant !== undefined && { 'x-assay-tenant': connection.tenant }),
       ...call.headers,
     },
     ...(call.body !== undefined && { body: JSON.stringify(call.body) }),

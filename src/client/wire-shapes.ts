@@ -6,7 +6,7 @@ import type { DebugBundle as BundleSchema } from '../wire/debug-bundle.js'
 import type { DiffAnswer } from '../wire/diff.js'
 import type { RunEventDoc as EventSchema, WithheldAnswer } from '../wire/event.js'
 import type { LinkAnswer, ListInterruptsAnswer, ResolveAnswer } from '../wire/interrupt.js'
-import type { CreateKeyAnswer, CreateKeyBody, ListKeysAnswer } from '../wire/key.js'
+import type { CreateKeyAnswer, CreateKeyBody, ListKeysAnswer, OwnKeyAnswer } from '../wire/key.js'
 import type {
   ChatAnswer,
   ChatBody,
@@ -64,6 +64,7 @@ export type NewKey = Static<typeof CreateKeyBody>
 export type CreatedKey = Static<typeof CreateKeyAnswer>
 export type AuditSlice = AuditAnswer
 export type KeyList = Static<typeof ListKeysAnswer>
+export type OwnKey = Static<typeof OwnKeyAnswer>
 
 export type InterruptPage = Static<typeof ListInterruptsAnswer>
 export type OpenInterrupt = InterruptPage['interrupts'][number]

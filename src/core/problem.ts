@@ -46,6 +46,8 @@ export const PROBLEMS = {
   run_expired: { status: 410, retryable: false, title: 'The run was purged when its retention was over' },
   payload_too_large: { status: 413, retryable: false, title: 'The request body is over the size limit' },
   unsupported_media_type: { status: 415, retryable: false, title: 'Request bodies must be application/json' },
+  expectation_failed: { status: 417, retryable: false, title: 'The Expect header asks for what no host here does' },
+  misdirected_request: { status: 421, retryable: false, title: 'The Host header names another server' },
   capability_required: { status: 422, retryable: false, title: 'A node type needs a capability this host lacks' },
   invalid_from_seq: { status: 422, retryable: false, title: 'fromSeq is beyond the end of the log' },
   interrupt_cancelled: { status: 422, retryable: false, title: 'The run was cancelled while it waited' },

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { refuse } from '../core/problem.js'
 import type { Clock } from '../engine/ports/clock.js'
@@ -9,7 +9,8 @@ import { Authenticator } from './auth/authenticator.js'
 import { KeyCache } from './auth/key-cache.js'
 import type { AppDeps, Edge } from './deps.js'
 import { connectionRefusal, frameworkRefusal, unavailableAnswer } from './framework-error.js'
-import { problem, Refused } from './http-answer.js'
+import { hostHeaderCheck } from './host-header.js'
+import { type HttpAnswer, problem, Refused } from './http-answer.js'
 import { Idempotency } from './idempotency.js'
 import { MAX_TOKEN_CHARS } from './interrupt-link.js'
 import { parseJsonBody } from './json-body.js'
@@ -56,6 +57,12 @@ export function createApp(deps: AppDeps): FastifyInstance {
   app.decorateRequest('caller', null)
   app.decorateRequest('problemCode', '')
   app.setErrorHandler(fail)
+  const misdirected = hostHeaderCheck(config.allowedHosts)
+  app.addHook('onRequest', (request, reply, done) => {
+    const refusal = misdirected(request)
+    if (refusal === undefined) done()
+    else send(request, reply, problem(refusal, CLOSE))
+  })
   addJsonParser(app, edge)
   addRoutes(app, edge)
   app.addHook('preClose', async () => {
@@ -75,7 +82,29 @@ function lastAnswers(app: FastifyInstance, clock: Clock): Promise<void> {
   return sleep(clock, LAST_ANSWERS_MS, over.signal)
 }
 
-function newServer({ config }: Edge): FastifyInstance {
+const CLOSE = { connection: 'close' }
+
+/** An answer as bytes, for requests that Node does not hand on. */
+function rawAnswer({ status, body }: HttpAnswer): string {
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
+  return head + body
+}
+
+function newServer(edge: Edge): FastifyInstance {
+  const app = openServer(edge)
+  app.server.on('checkExpectation', ({ socket }: IncomingMessage) => {
+    socket.end(rawAnswer(problem(UNEXPECTED)))
+  })
+  return app
+}
+
+const UNEXPECTED = refuse(
+  'expectation_failed',
+  'The Expect header asks for something other than 100-continue, which is all there is; leave it out.',
+  { field: 'Expect' },
+)
+
+function openServer({ config }: Edge): FastifyInstance {
   return fastify({
     logger: false,
     forceCloseConnections: true,
@@ -99,9 +128,7 @@ function newServer({ config }: Edge): FastifyInstance {
         socket.destroy()
         return
       }
-      const { status, body } = problem(connectionRefusal(error.code))
-      const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
-      socket.end(head + body)
+      socket.end(rawAnswer(problem(connectionRefusal(error.code))))
     },
   })
 }
@@ -127,7 +154,7 @@ function addJsonParser(app: FastifyInstance, { config }: Edge): void {
 }
 
 function addRoutes(app: FastifyInstance, edge: Edge): void {
-  const authenticator = new Authenticator(edge.keyCache, edge.clock, edge.config)
+  const authenticator = new Authenticator(edge.keyCache, edge.clock, edge.config, edge.tokenSecrets)
   const { quotas, limits } = edge.config
   const full = unavailableAnswer(edge.config, 'The host is serving as many requests as it can; try again.')
   const admission = new Admission(limits.maxInflightRequests, quotas, full)

@@ -14,6 +14,8 @@ export type HttpConfig = {
   /** Deliveries that fail are tried again until they are given up, over restarts too. */
   readonly durableWebhooks: boolean
   readonly accessLog: boolean
+  /** Names and addresses that a Host header may have, without ports; undefined lets every one pass. */
+  readonly allowedHosts: readonly string[] | undefined
   readonly limits: HttpLimits
   /** What each tenant may have of them. */
   readonly quotas: QuotasOf
@@ -95,6 +97,7 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
   production: false,
   durableWebhooks: false,
   accessLog: false,
+  allowedHosts: undefined,
   retryAfterSeconds: 1,
   quotas: noQuotas,
   ...overrides,

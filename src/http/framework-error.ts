@@ -8,7 +8,8 @@ export function frameworkRefusal(error: unknown, config: HttpConfig): Refusal | 
   if (error instanceof Refused) return error.refusal
   if (error instanceof StoreUnavailable || nameOf(error) === 'StoreUnavailable') return unavailableAnswer(config)
   if (error instanceof UnstorableText) {
-    const message = 'A name in the request holds a NUL character (U+0000), which no name can; send it without.'
+    const message =
+      'A name in the request holds a control character (U+0000 to U+001F), which no name can; send it without.'
     return refuse('validation_error', message)
   }
   switch (codeOf(error)) {

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../core/json.js'
+import { isNamed } from '../core/names.js'
 import { PROBLEMS, refuse } from '../core/problem.js'
 import { sha256OfJson } from '../digest.js'
 import type { Answer, InspectedRun, MakeReceipt } from '../engine/api.js'
@@ -23,9 +24,7 @@ export type KeyedRequest = ReceiptKey & { readonly digest: string }
 
 const REPLAY_HEADER = 'openwop-idempotent-replay'
 
-const KEY = /^[\x21-\x7e]{1,255}$/
-
-export const isIdempotencyKey = (text: string): boolean => KEY.test(text)
+export const isIdempotencyKey = (text: string): boolean => isNamed('idempotencyKey', text)
 
 export const requestDigest = (body: Json | undefined, params: JsonObject): string =>
   sha256OfJson({ body: body ?? null, params })

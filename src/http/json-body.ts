@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { type Refusal, refuse } from '../core/problem.js'
+import { endOfString } from '../core/repeated-key.js'
 import type { HttpLimits } from './config.js'
 
 export type ParsedBody =
@@ -70,18 +71,6 @@ function measure(text: string, maxDepth: number): { depth: number; members: numb
     }
   }
   return { depth: deepest, members }
-}
-
-/** Index of the quote that closes the string opened at `open`, or the end of the text. */
-function endOfString(text: string, open: number): number {
-  for (let from = open + 1; ; ) {
-    const quote = text.indexOf('"', from)
-    if (quote === -1) return text.length
-    let escapes = 0
-    while (text.charCodeAt(quote - 1 - escapes) === 92) escapes++
-    if (escapes % 2 === 0) return quote
-    from = quote + 1
-  }
 }
 
 type Found = { members: number; fault?: string }

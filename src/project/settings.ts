@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject, own } from '../core/json.js'
+import { patternOf } from '../core/names.js'
 import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
 import { MIN_RETENTION_DAYS } from '../retention/rules.js'
 import { suggestion } from './suggest.js'
@@ -151,6 +152,13 @@ const postgresUrl: Kind = text('postgres://…', /^postgres(ql)?:\/\/.+$/)
 export const SETTINGS: { readonly [setting: string]: Setting } = {
   host: { about: 'address to listen on', ...text('a host name or IP address', /^[A-Za-z0-9.:_-]{1,255}$/) },
   port: { about: 'port to listen on; 0 takes any free one', ...integer(0, 65_535) },
+  allowedHosts: {
+    about: 'names that requests may be addressed to, comma-separated, besides those of this machine',
+    ...text(
+      'host names without ports, such as assay.example.com',
+      /^[A-Za-z0-9.:_-]{1,255}(,[A-Za-z0-9.:_-]{1,255}){0,99}$/,
+    ),
+  },
   data: { about: 'folder that holds everything the host keeps', ...text('a folder path', /^[^\0]{1,4096}$/) },
   database: { about: 'where runs are stored', ...database, env: ['ASSAY_DATABASE', 'DATABASE_URL'] },
   databasePooled: {
@@ -194,7 +202,7 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   },
   hostName: {
     about: 'name of this host among those that share a database',
-    ...text('1 to 128 letters, digits and . _ : -', /^[A-Za-z0-9._:-]{1,128}$/),
+    ...text('1 to 128 letters, digits and . _ : -', new RegExp(patternOf('hostName'))),
   },
   leaseMs: { about: 'how long other hosts wait before they take over from a silent one', ...integer(100, 600_000) },
   'limits.maxNodeExecutions': { about: 'node executions in one run', ...integer(1, 100_000_000) },

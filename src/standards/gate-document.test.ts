@@ -351,6 +351,14 @@ describe('probes', () => {
     ])
   })
 
+  test('a file is looked at for the project only: all tenants share the folder', () => {
+    const document = withProbe({ type: 'file', file: 'report.md' })
+    expect(completeGate(document, 'project').ok).toBe(true)
+    expect(problemsOf(document, 'api')).toEqual([
+      `${field}.type "file" looks at files that all tenants share, so it is taken from the project folder only; put the gate into gates/ there`,
+    ])
+  })
+
   test('no two of a gate share a name', () => {
     const probes = [
       { type: 'equals', value: 1 },

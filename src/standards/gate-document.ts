@@ -243,7 +243,9 @@ function sourceProblems({
 /** A question that nobody could answer with yes would be no question. */
 function approverProblems({
   gate_behaviour: { approvers, required_approvals: required },
-}: { readonly gate_behaviour: Pick<GateBehaviour, 'approvers' | 'required_approvals'> }): string[] {
+}: {
+  readonly gate_behaviour: Pick<GateBehaviour, 'approvers' | 'required_approvals'>
+}): string[] {
   if (approvers === undefined || required === undefined || required <= approvers.length) return []
   return [
     `gate_behaviour.required_approvals is ${required} and approvers names ${approvers.length}, so nothing could be let pass; name more or lower it`,

@@ -66,7 +66,7 @@ describe('a knowledge entry', () => {
     [
       'no usable id',
       { entry_id: '../x' },
-      'entry_id must be an id of 1 to 128 letters, digits and . _ - (^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$); got "../x"',
+      'entry_id must be an id of 1 to 128 letters, digits and . _ - (^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$); got "../x"',
     ],
   ])('with %s is refused', (_, more, problem) => {
     expect(completeKnowledge(knowledgeDocument(more))).toEqual({ ok: false, problems: [problem] })

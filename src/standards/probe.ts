@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js'
 import { isObject, type Json, own } from '../core/json.js'
 import type { Probe } from '../core/verification/gate.js'
-import type { Origin } from './names.js'
+import { type Origin, probeId } from './names.js'
 import {
   anyNumber,
   anyObject,
@@ -53,8 +53,6 @@ const relativePath: Read<string> = refined(text(1024), (file, field, problems) =
     )
   return file
 })
-
-const probeId = matching(/^[a-z0-9][a-z0-9._-]{0,79}$/, 'a key of 1 to 80 lower-case letters, digits and . _ -')
 
 const named = { probe_id: may(probeId) }
 const bytes = whole(0, MOST_BYTES)
@@ -142,15 +140,22 @@ const PROBES = {
 
 const TYPES = Object.keys(PROBES)
 
+/** Probes that reach what belongs to all tenants, and why. */
+const OPERATORS_ONLY: { readonly [type: string]: string } = {
+  command: 'runs a program on the host',
+  file: 'looks at files that all tenants share',
+}
+
 export const probe =
   (origin: Origin): Read<ProbeWanted> =>
   (raw, field, problems) => {
     const type = isObject(raw) ? raw.type : undefined
     const read = typeof type === 'string' ? own<Read<ProbeWanted>>(PROBES, type) : undefined
     if (read === undefined) return noProbe(raw, field, problems)
-    if (type !== 'command' || origin === 'project') return read(raw, field, problems)
+    const reason = origin === 'project' ? undefined : own(OPERATORS_ONLY, String(type))
+    if (reason === undefined) return read(raw, field, problems)
     problems.push(
-      `${field}.type "command" runs a program on the host, so it is taken from the project folder only; put the gate into gates/ there`,
+      `${field}.type "${type}" ${reason}, so it is taken from the project folder only; put the gate into gates/ there`,
     )
     return undefined
   }

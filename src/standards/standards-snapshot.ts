@@ -1,8 +1,8 @@
 import type { Json } from '../core/json.js'
+import { isAgentId } from '../core/names.js'
 import { present } from '../core/present.js'
 import { knowledgeIn } from '../core/verification/context-ref.js'
 import type { BoundGate, Gate, Intent, Knowledge } from '../core/verification/gate.js'
-import { isAgentId } from '../core/work-id.js'
 import { sha256OfJson } from '../digest.js'
 import type { Standard, StandardKind } from '../engine/ports/standards.js'
 import { agentWorkflow } from '../engine/runtime/agent-workflow.js'
@@ -26,7 +26,7 @@ export function standardsSnapshot(standards: readonly Standard[]): StandardsSnap
   const all: StandardsSnapshot['all'] = kind =>
     [...held.values()].filter(standard => standard.kind === kind).sort((a, b) => (a.id < b.id ? -1 : 1))
   const of = <T>(kind: StandardKind): ReadonlyMap<string, T> =>
-    new Map(all(kind).map(standard => [standard.id, JSON.parse(standard.body) as T]))
+    new Map(all(kind).map(standard => [standard.id, documentOf<T>(standard)]))
   const find: StandardsSnapshot['find'] = (kind, id) => held.get(nameOf(kind, id))
   const gates = of<Gate>('gate')
   const intents = of<Intent>('intent')
@@ -85,5 +85,13 @@ const holdsFor = ({ intent_id, type, workflow_ids }: Intent, { intent_refs, posi
 
 /** The workflow that is run where an agent's id is given. */
 const homeOf = (id: string): string => (isAgentId(id) ? agentWorkflow(id).id : id)
+
+/** What a store holds under an id counts only if that is its id; otherwise nobody knows what work would be held to. */
+function documentOf<T>({ kind, id, body }: Standard): T {
+  const document = JSON.parse(body) as { readonly [field: string]: Json }
+  const field = { gate: 'gate_id', intent: 'intent_id', knowledge: 'entry_id' }[kind]
+  if (document[field] !== id) throw new Error(`the ${kind} stored under ${JSON.stringify(id)} is another one`)
+  return document as T
+}
 
 const nameOf = (kind: StandardKind, id: string): string => `${kind}\0${id}`

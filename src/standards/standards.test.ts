@@ -477,3 +477,11 @@ describe('what a project shares', () => {
     ])
   })
 })
+
+test('what is stored under an id and is another document holds up whoever asks, rather than let work go unchecked', async () => {
+  await standards.register('acme', 'intent', intentDocument())
+  await standards.register('acme', 'gate', gateDocument())
+  const [row] = (await store.listStandards('acme')).filter(one => one.kind === 'gate')
+  await store.putStandard({ ...row!, hash: 'h2', body: row!.body.replace('report-gate', 'report-gate ') })
+  await expect(other.gatesFor('acme', 'newsroom')).rejects.toThrow('is another one')
+})

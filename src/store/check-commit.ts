@@ -1,13 +1,13 @@
 import type { Fork } from '../core/replay/events.js'
 import type { NewDelivery } from '../engine/ports/deliveries.js'
 import type { Commit, StreamAppend } from '../engine/ports/event-log.js'
-import { refuseNul } from './storable-text.js'
+import { refuseControls } from './storable-text.js'
 
 /** Throws when a commit is malformed, which is a bug of the caller, or holds a text that cannot be stored (S11). */
 export function checkCommit(commit: Commit): void {
   const { streams, ...others } = commit
   const { deliveries } = others
-  refuseNul(others)
+  refuseControls(others)
   for (const stream of streams) {
     checkTexts(stream)
     checkStream(stream)
@@ -20,15 +20,15 @@ export function checkCommit(commit: Commit): void {
 
 /** Field by field where there are many: every event of every run passes here. */
 function checkTexts({ events, ...others }: StreamAppend): void {
-  refuseNul(others)
+  refuseControls(others)
   for (const { type, nodeId, payload, secret, input, salt, hash } of events) {
-    refuseNul(type)
-    refuseNul(nodeId)
-    refuseNul(payload)
-    refuseNul(secret)
-    refuseNul(input)
-    refuseNul(salt)
-    refuseNul(hash)
+    refuseControls(type)
+    refuseControls(nodeId)
+    refuseControls(payload)
+    refuseControls(secret)
+    refuseControls(input)
+    refuseControls(salt)
+    refuseControls(hash)
   }
 }
 

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { openDatabase, troubleOf } from './sqlite/driver.js'
+import { ensurePrivateFile } from './sqlite/private-file.js'
 
 /**
  * Holds a data folder for one process. The operating system lets go of the lock when the process dies, however it
@@ -8,7 +9,9 @@ import { openDatabase, troubleOf } from './sqlite/driver.js'
  */
 export async function lockDataFolder(folder: string): Promise<() => void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const database = openDatabase(path.join(folder, 'host.lock'), 0)
+  const file = path.join(folder, 'host.lock')
+  ensurePrivateFile(file)
+  const database = openDatabase(file, 0)
   try {
     database.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
   } catch (error) {

@@ -1,11 +1,17 @@
 import { UnstorableText } from '../engine/ports/event-log.js'
 
-/** Throws UnstorableText where a value to be stored, or looked up, holds a NUL anywhere (S11). */
-export function refuseNul(value: unknown): void {
+const C0 = '\\u0000-\\u001f'
+const CONTROL = new RegExp(`[${C0}]`)
+
+/**
+ * Throws UnstorableText where a value to be stored, or looked up, holds a control character anywhere (S11). Contents are
+ * JSON, in which these are escaped, so that one can only stand in a name.
+ */
+export function refuseControls(value: unknown): void {
   if (typeof value === 'string') {
-    if (value.includes('\0')) throw new UnstorableText()
-  } else if (typeof value === 'object' && value !== null) {
-    for (const name in value) refuseNul((value as Record<string, unknown>)[name])
+    if (CONTROL.test(value)) throw new UnstorableText()
+  } else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) {
+    for (const name in value) refuseControls((value as Record<string, unknown>)[name])
   }
 }
 

@@ -6,7 +6,7 @@ import { renderEvent } from '../wire/render.js'
 
 /** What one try of a delivery sends (contract core §11.2). Body and delivery id are the same on every try. */
 export function deliveryRequest(
-  webhook: Webhook,
+  webhook: Pick<Webhook, 'webhookId' | 'secret'>,
   delivery: Delivery,
   event: StoredEvent,
   options: { readonly version: string; readonly engineVersion: string; readonly now: number },

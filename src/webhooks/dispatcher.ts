@@ -1,4 +1,5 @@
 import type { Egress, EgressAnswer } from '../egress/egress.js'
+import type { Vault } from '../engine/ports/agents.js'
 import type { Clock } from '../engine/ports/clock.js'
 import type { Delivery, DeliveryQueue, DeliveryResult, Webhook, WebhookStore } from '../engine/ports/deliveries.js'
 import type { EventLog } from '../engine/ports/event-log.js'
@@ -7,6 +8,7 @@ import { sleep } from '../timing/sleep.js'
 import { afterFailure, afterSuccess, circuitOf } from './circuit.js'
 import { deliveryRequest } from './delivery-request.js'
 import { nextTry } from './retry-schedule.js'
+import { openSecret } from './signing-secret.js'
 import type { Subscriptions } from './subscriptions.js'
 import { WaitingLine } from './waiting-line.js'
 
@@ -36,6 +38,7 @@ export type DispatcherDeps = {
   readonly egress: Egress
   readonly clock: Clock
   readonly log: Log
+  readonly vault: Vault
   readonly hostId: () => string
   readonly subscriptions: Subscriptions
 }
@@ -186,7 +189,7 @@ export class Dispatcher {
   }
 
   async #deliver({ delivery, startBy }: Claimed): Promise<void> {
-    const { store, clock, egress, subscriptions } = this.deps
+    const { store, clock, egress, subscriptions, vault } = this.deps
     const { webhookId, runId, sequence } = delivery
     if (clock.monotonic() > startBy) return
     const [event] = await store.readEvents(runId, sequence, 1)
@@ -196,10 +199,12 @@ export class Dispatcher {
     if (webhook === undefined) return this.#drop(delivery, 'subscription-gone')
     if (webhook.health.state === 'failed') return this.#drop(delivery, 'subscription-failed')
     if (circuitOf(webhook.health, clock.now()) === 'open') return this.#keepOff(webhook, delivery)
+    // Where it cannot be opened the delivery is not sent, and comes again when its lease is over (D3).
+    const secret = openSecret(vault, webhook)
     const answer = await egress.send({
       method: 'POST',
       url: webhook.url,
-      ...deliveryRequest(webhook, delivery, event, { ...this.options, now: clock.now() }),
+      ...deliveryRequest({ webhookId, secret }, delivery, event, { ...this.options, now: clock.now() }),
       timeoutMs: TIMEOUT_MS,
       maxResponseBytes: MAX_RESPONSE_BYTES,
       signal: this.#cut.signal,

@@ -3,6 +3,7 @@ import { type Refusal, refuse } from '../core/problem.js'
 import type { Egress } from '../egress/egress.js'
 import type { UrlProblem } from '../egress/target.js'
 import type { Answer, NewWebhook, WebhookAdmin } from '../engine/api.js'
+import type { Vault } from '../engine/ports/agents.js'
 import type { Announcer } from '../engine/ports/announcer.js'
 import type { Clock, Ids } from '../engine/ports/clock.js'
 import type { Delivery, NewDelivery, Webhook } from '../engine/ports/deliveries.js'
@@ -11,6 +12,7 @@ import type { Log } from '../engine/ports/log.js'
 import { HEALTHY } from './circuit.js'
 import { type DeliverySource, Dispatcher, type DispatcherOptions } from './dispatcher.js'
 import { wants, watches } from './match.js'
+import { isSealed, openSecret, sealedSecret } from './signing-secret.js'
 import { Subscriptions } from './subscriptions.js'
 
 export type WebhooksDeps = {
@@ -19,6 +21,8 @@ export type WebhooksDeps = {
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
+  /** Seals signing secrets at rest. */
+  readonly vault: Vault
   /** This host's present incarnation, under which deliveries are claimed. */
   readonly hostId: () => string
 }
@@ -41,8 +45,11 @@ export class Webhooks implements WebhookAdmin, Announcer {
   }
 
   /** Before the first commit, which must know the subscriptions there are. */
-  load(): Promise<void> {
-    return this.#subscriptions.refresh()
+  async load(): Promise<void> {
+    const { store, vault } = this.deps
+    for (const webhook of await store.listWebhooks(null))
+      if (!isSealed(webhook)) await store.putWebhookSecret(webhook.webhookId, sealedSecret(vault, webhook))
+    await this.#subscriptions.refresh()
   }
 
   /** Once this host is registered with the store. */
@@ -74,7 +81,7 @@ export class Webhooks implements WebhookAdmin, Announcer {
   }
 
   async register(tenant: string, wanted: NewWebhook): Promise<Answer<Webhook>> {
-    const { store, egress, clock, ids } = this.deps
+    const { store, egress, clock, ids, vault } = this.deps
     const problem = await egress.check(wanted.url)
     if (problem !== undefined) return { ok: false, refusal: urlRefusal(problem) }
     if ((await store.listWebhooks(tenant)).length >= MAX_SUBSCRIPTIONS) return { ok: false, refusal: TOO_MANY }
@@ -88,8 +95,9 @@ export class Webhooks implements WebhookAdmin, Announcer {
       createdAt: clock.now(),
       health: HEALTHY,
     }
-    await store.putWebhook(webhook)
-    this.#subscriptions.put(webhook)
+    const kept = { ...webhook, secret: sealedSecret(vault, webhook) }
+    await store.putWebhook(kept)
+    this.#subscriptions.put(kept)
     return { ok: true, value: webhook }
   }
 
@@ -99,8 +107,9 @@ export class Webhooks implements WebhookAdmin, Announcer {
     return removed
   }
 
-  list(tenant: string): Promise<Webhook[]> {
-    return this.deps.store.listWebhooks(tenant)
+  async list(tenant: string): Promise<Webhook[]> {
+    const { store, vault } = this.deps
+    return (await store.listWebhooks(tenant)).map(webhook => ({ ...webhook, secret: openSecret(vault, webhook) }))
   }
 
   async deliveries(tenant: string, webhookId: string, limit: number): Promise<Delivery[] | undefined> {

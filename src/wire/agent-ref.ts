@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { patternOf } from '../core/names.js'
 import { OneOf } from './one-of.js'
 
 /** Who acts (contract agents §13.1). */
@@ -16,7 +17,7 @@ const MODEL_CLASSES = [
 ] as const
 
 const shown = {
-  agentId: Type.String({ minLength: 3, maxLength: 256 }),
+  agentId: Type.String({ pattern: patternOf('actorId'), minLength: 3, maxLength: 256 }),
   name: Type.Optional(Type.String({ maxLength: 256 })),
   modelClass: Type.Optional(OneOf(MODEL_CLASSES)),
   version: Type.Optional(Type.String({ maxLength: 64 })),

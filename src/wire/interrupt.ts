@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { OpenInterrupt } from '../core/interrupt/decide.js'
 import { INTERRUPT_KINDS } from '../core/interrupt/interrupt.js'
 import type { Json, JsonObject } from '../core/json.js'
+import { patternOf } from '../core/names.js'
 import { ID_PATTERNS, RunId, Timestamp } from './ids.js'
 import { OneOf } from './one-of.js'
 
@@ -43,8 +44,7 @@ export type ResolveBody = Static<typeof ResolveBody>
 export const ResolveAnswer = Type.Object({ runId: RunId, nodeId: Type.String(), status: Type.String() })
 
 /** Whom a vote or a link is for; approvers are listed by their authors, so any name will do that can be shown. */
-export const PERSON = '^[^\\u0000-\\u001f\\u007f]{1,128}$'
-export const Person = Type.String({ pattern: PERSON })
+export const Person = Type.String({ pattern: patternOf('person') })
 
 export const ListInterruptsQuery = Type.Object({
   runId: Type.Optional(Type.String({ pattern: ID_PATTERNS.runId, description: 'Only what this run asks' })),

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { patternOf } from '../core/names.js'
 import { Timestamp } from './ids.js'
 import { OneOf } from './one-of.js'
 
@@ -27,12 +28,12 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number]
 
-const Word = { minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$' }
+const short = { minLength: 1, maxLength: 64 }
 
 export const CreateKeyBody = Type.Object(
   {
-    tenant: Type.Optional(Type.String(Word)),
-    principal: Type.Optional(Type.String(Word)),
+    tenant: Type.Optional(Type.String({ ...short, pattern: patternOf('tenant') })),
+    principal: Type.Optional(Type.String({ ...short, pattern: patternOf('principal') })),
     scopes: Type.Array(OneOf(SCOPES), { minItems: 1, uniqueItems: true }),
     test: Type.Optional(Type.Boolean()),
     expiresAt: Type.Optional(Type.String({ format: 'date-time', maxLength: 64 })),
@@ -51,6 +52,17 @@ export const KeyAnswer = Type.Object({
   revokedAt: Type.Union([Timestamp, Type.Null()]),
 })
 export type KeyAnswer = Static<typeof KeyAnswer>
+
+/** `tenant` is where its data lives: for a test key apart from its account's, under a name that ends in `~test`. */
+export const OwnKeyAnswer = Type.Object({
+  keyId: Type.String(),
+  tenant: Type.String(),
+  principal: Type.String(),
+  scopes: Type.Array(Type.String()),
+  test: Type.Boolean(),
+  expiresAt: Type.Union([Timestamp, Type.Null()]),
+})
+export type OwnKeyAnswer = Static<typeof OwnKeyAnswer>
 
 export const CreateKeyAnswer = Type.Object({
   ...KeyAnswer.properties,

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { JsonObject } from '../core/json.js'
 import { AgentRef } from './agent-ref.js'
-import { ID_PATTERNS, RunId, Timestamp, WorkflowId, WorkId } from './ids.js'
+import { ID_PATTERNS, RunId, ScopeId, Tag, Timestamp, WorkflowId, WorkId } from './ids.js'
 import { InterruptDoc } from './interrupt.js'
 import { OneOf } from './one-of.js'
 import { Convergence, GateSnapshot, Spent } from './verification.js'
@@ -27,11 +27,9 @@ export const MAX_METADATA_DEPTH = 4
 
 const closed = { additionalProperties: false }
 const JsonMap = Type.Unsafe<JsonObject>({ type: 'object' })
-// A NUL cannot be stored as text by PostgreSQL; no other format is refused.
-const noNul = { pattern: '^[^\\u0000]*$' }
 const Reason = Type.Optional(Type.String({ maxLength: 512 }))
 
-const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 256, ...noNul }), { maxItems: 100 })
+const Tags = Type.Array(Tag, { maxItems: 100 })
 
 /** What the host itself understands of a run's options. The core judges it, so that it is described here and not checked. */
 const RESERVED = {
@@ -83,7 +81,7 @@ export const CreateRunBody = Type.Object(
     ),
     inputs: Type.Optional(JsonMap),
     tenantId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
-    scopeId: Type.Optional(Type.String({ minLength: 1, maxLength: 256, ...noNul })),
+    scopeId: Type.Optional(ScopeId),
     configurable: Type.Optional(Configurable),
     tags: Type.Optional(Tags),
     metadata: Type.Optional(JsonMap),
@@ -110,9 +108,7 @@ export const ChatBody = Type.Object(
       maxLength: 100_000,
       description: 'Mentions one agent as @AGENT, by its id or the last part of it; the rest is the task',
     }),
-    conversationId: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, ...noNul, description: 'Becomes the scope of the run' }),
-    ),
+    conversationId: Type.Optional(Type.String({ ...ScopeId, description: 'Becomes the scope of the run' })),
     configurable: Type.Optional(Configurable),
   },
   closed,
@@ -191,7 +187,7 @@ export const ListRunsQuery = Type.Object({
     Type.Array(OneOf(RUN_STATUSES), { description: 'Repeat the parameter or separate by commas', maxItems: 10 }),
   ),
   workflowId: Type.Optional(WorkflowId),
-  tag: Type.Optional(Type.String({ minLength: 1, maxLength: 256, ...noNul })),
+  tag: Type.Optional(Tag),
   parentRunId: Type.Optional(RunId),
   host: Type.Optional(
     OneOf(['true', 'false'], {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { RunId, Timestamp } from './ids.js'
+import { RunId, Tag, Timestamp } from './ids.js'
 import { OneOf } from './one-of.js'
 
 const closed = { additionalProperties: false }
@@ -20,7 +20,7 @@ export const CreateWebhookBody = Type.Object(
     events: Type.Array(EventFilter, { minItems: 1, maxItems: 64 }),
     tenantId: TenantId,
     tags: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\u0000]*$' }), {
+      Type.Array(Tag, {
         maxItems: 100,
         description: 'Only events of runs with one of these tags',
       }),

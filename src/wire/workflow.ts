@@ -1,15 +1,15 @@
 import { type Static, Type } from 'typebox'
 import type { JsonObject } from '../core/json.js'
+import { patternOf } from '../core/names.js'
 import { AgentPin } from './agent-ref.js'
-import { ID_PATTERNS } from './ids.js'
+import { ID_PATTERNS, NodeId, PartName, Tag } from './ids.js'
 import { OneOf } from './one-of.js'
 
 /** The shape of a workflow definition (contract core §9). What it means is checked by the engine when it compiles it. */
 
 const closed = { additionalProperties: false }
 const JsonMap = Type.Unsafe<JsonObject>({ type: 'object' })
-const Name = Type.String({ minLength: 1, maxLength: 256 })
-const NodeId = Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\u0000]*$' })
+const Name = PartName
 const Text = Type.Optional(Type.String())
 const Flag = Type.Optional(Type.Boolean())
 const Point = Type.Object({ x: Type.Number(), y: Type.Number() })
@@ -21,18 +21,18 @@ const PortValue = Type.Union([
     {
       type: Type.Literal('connection'),
       nodeId: NodeId,
-      outputKey: Type.String({ minLength: 1 }),
+      outputKey: PartName,
       optional: Flag,
     },
     closed,
   ),
-  Type.Object({ type: Type.Literal('variable'), variableName: Type.String({ minLength: 1 }), optional: Flag }, closed),
+  Type.Object({ type: Type.Literal('variable'), variableName: PartName, optional: Flag }, closed),
 ])
 
 const Node = Type.Object(
   {
     id: NodeId,
-    typeId: Type.String({ maxLength: 256, pattern: '^[a-z][a-zA-Z0-9._-]*$' }),
+    typeId: Type.String({ maxLength: 256, pattern: patternOf('nodeType') }),
     name: Name,
     position: Point,
     config: JsonMap,
@@ -105,7 +105,7 @@ const Trigger = Type.Object(
 
 const Variable = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 256 }),
+    name: PartName,
     type: OneOf(['string', 'number', 'boolean', 'object', 'array']),
     description: Text,
     required: Flag,
@@ -117,7 +117,7 @@ const Variable = Type.Object(
 
 const Group = Type.Object(
   {
-    id: Type.String({ minLength: 1 }),
+    id: PartName,
     name: Name,
     color: Text,
     collapsed: Flag,
@@ -156,7 +156,7 @@ const Channel = Type.Object(
 )
 
 const Metadata = Type.Object({
-  tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 100 })),
+  tags: Type.Optional(Type.Array(Tag, { maxItems: 100 })),
   complianceClass: Type.Optional(OneOf(['public', 'pii', 'phi', 'pci', 'regulated'])),
   complianceConfig: Type.Optional(
     Type.Object({ maskingMode: Type.Optional(OneOf(['mask', 'omit', 'hash', 'passthrough'])) }),

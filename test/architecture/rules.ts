@@ -97,7 +97,14 @@ export const LAYERS: readonly Layer[] = [
   { place: 'client/', ours: [], types: ['wire/'], packages: [...NODE, 'eventsource-parser', 'typebox'] },
   {
     place: 'project/',
-    ours: ['core/json.ts', 'core/supervisor/decision.ts', 'core/invocation/', 'core/budget/', 'retention/rules.ts'],
+    ours: [
+      'core/json.ts',
+      'core/names.ts',
+      'core/supervisor/decision.ts',
+      'core/invocation/',
+      'core/budget/',
+      'retention/rules.ts',
+    ],
     types: ['agents/settings.ts', 'core/quotas.ts'],
     packages: [...NODE, 'yaml'],
   },

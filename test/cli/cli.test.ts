@@ -250,7 +250,26 @@ describe('verify', () => {
     expect({ code, findings: value.findings, runs: value.runs }).toEqual({ code: 0, findings: [], runs: 2 })
     const all = await server.assay('verify', '--all')
     expect(all).toMatchObject({ code: 0 })
-    expect(all.stdout).toMatch(/\d+ runs, \d+ events: no findings/)
+    expect(all.stdout).toMatch(/\d+ runs, \d+ events of tenant default: no findings/)
+  })
+
+  test('says which tenants it looked at, and with * looks at every one that a key was made for', async () => {
+    const made = await server.json('keys', 'create', '--tenant', 'acme', '--scopes', 'runs:create,runs:read')
+    const acme = ['--key', made.value.key]
+    const id = (await server.json('run', 'hello', '--wait', ...acme)).value.runId
+    const [own, each, one] = [
+      (await server.json('verify', '--all')).value,
+      (await server.json('verify', '--all', '--tenant', '*')).value,
+      (await server.json('verify', id, '--tenant', 'acme')).value,
+    ]
+    expect([own.tenants, each.tenants, one.tenants]).toEqual([
+      ['default'],
+      expect.arrayContaining(['acme', 'default']),
+      ['acme'],
+    ])
+    expect([each.runs > own.runs, one.runs, each.findings]).toEqual([true, 1, []])
+    const refused = await server.assay('verify', '--all', '--tenant', '*', ...acme)
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('tenants:manage') })
   })
 
   test('finds what was changed in a file', async () => {

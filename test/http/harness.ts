@@ -123,7 +123,7 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
 const newWebhooks = (store: MemoryStore, clock: Clock, log: Log): Webhooks => {
   const resolve = async (name: string) => (name.endsWith('.example') ? ['93.184.216.34'] : [])
   const egress = createEgress({ allowPrivate: false, clock, resolve })
-  const deps = { store, egress, clock, ids: systemIds, log, hostId: () => 'nobody' }
+  const deps = { store, egress, clock, ids: systemIds, log, vault: glassVault, hostId: () => 'nobody' }
   return new Webhooks(deps, { durable: false, version: '0', engineVersion: '1' })
 }
 

@@ -68,6 +68,7 @@ const MATRIX: { readonly [operation: string]: string } = {
   getDebugBundle: 'runs:read',
   listAnnotations: 'runs:read',
   annotateRun: 'runs:read',
+  getOwnKey: 'authenticated',
   listKeys: 'keys:manage',
   createKey: 'keys:manage',
   revokeKey: 'keys:manage',
@@ -110,7 +111,7 @@ describe('every route is accounted for', () => {
   })
 
   test('a key without the scope gets 403 that names it, and no other scope stands in', async () => {
-    for (const row of keyed()) {
+    for (const row of keyed().filter(({ access }) => access !== 'authenticated')) {
       const key = row.access === 'runs:cancel' ? 'reader' : 'canceller'
       const reply = await ask(key, row)
       expect([row.operation, reply.status, reply.json.error]).toEqual([row.operation, 403, 'forbidden'])

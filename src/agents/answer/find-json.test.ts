@@ -13,6 +13,7 @@ describe('findJson', () => {
     ['{"a": {"b": 1', { a: { b: 1 } }, 'jsonrepair'],
     ['Of course:\n```json\n{"a": 1,}\n```', { a: 1 }, 'jsonrepair'],
     ['The answer is {"a": "} not the end {"} I think.', { a: '} not the end {' }, 'brace-walker'],
+    ['[{"a":1},{"a":"b\\":\\\\"}]', [{ a: 1 }, { a: 'b":\\' }], undefined],
     ['{not this} but {"a": 1}', { a: 1 }, 'brace-walker'],
   ])('%j', (text, value, recovery) => {
     expect(findJson(text)).toEqual({ ok: true, value, ...(recovery === undefined ? {} : { recovery }) })
@@ -26,6 +27,12 @@ describe('findJson', () => {
     [`${'['.repeat(100)}${']'.repeat(100)}`, /deeply/],
     [`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`, /deeply/],
     ['{'.repeat(100_000), /not JSON|deeply/],
+    ['{"grounded":1,"grounded":5}', /key twice/],
+    ['{"a":[{"b":{"c":1,"d":2,"\\u0063":3}}]}', /key twice/],
+    ['{"grounded":1,"grounded\\u0007":5}', /key twice/],
+    ['Sure:\n```json\n{"a":1,"a":2}\n```', /key twice/],
+    ["{'a': 1, 'a': 2,}", /key twice/],
+    ['I say {"a":1,"a":2}.', /key twice/],
   ])('%.40j is nothing to go by', (text, problem) => {
     const found = findJson(text)
     expect(found.ok ? found.value : found.problem).toMatch(problem)

@@ -2,7 +2,7 @@ import type { ModelSaid } from '../../core/invocation/brief.js'
 import { isObject, type Json, type JsonObject } from '../../core/json.js'
 import type { BriefContents } from '../../engine/ports/agents.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
-import { cleanJson, cleanText } from './clean.js'
+import { cleanText } from './clean.js'
 import { findJson } from './find-json.js'
 
 export type ReadAnswer = {
@@ -23,8 +23,7 @@ export async function readAnswer(text: string, brief: BriefContents, schemas: Sc
   }
   const found = findJson(clean)
   if (!found.ok) return parseError(`${found.problem}. Answer with one JSON value and nothing else.`)
-  const value = cleanJson(found.value)
-  const unwrapped = brief.wrapped ? unwrap(value) : { result: value }
+  const unwrapped = brief.wrapped ? unwrap(found.value) : { result: found.value }
   if ('problem' in unwrapped) return violation(unwrapped.problem)
   const { result, confidence, reasoning } = unwrapped
   const problem = brief.returnSchema && (await schemas.check(brief.returnSchema, result))

@@ -1,5 +1,6 @@
 import type { ToolWanted } from '../../core/invocation/brief.js'
 import { isObject, type Json } from '../../core/json.js'
+import { hasRepeatedKey } from '../../core/repeated-key.js'
 import { sha256OfJson } from '../../digest.js'
 import type { BriefContents, ModelCallContents } from '../../engine/ports/agents.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
@@ -74,11 +75,13 @@ const MAX_DEPTH = 64
 function argumentsOf(input: string): { readonly args: Json } | { readonly problem: string } {
   try {
     // Some models write nothing where there is nothing to say.
-    const args = JSON.parse(input.trim() === '' ? '{}' : input) as Json
+    const text = input.trim() === '' ? '{}' : input
+    const args = JSON.parse(text) as Json
     if (!isObject(args)) return { problem: 'the arguments must be a JSON object' }
-    return isDeeperThan(args, MAX_DEPTH)
-      ? { problem: 'the arguments are nested too deeply' }
-      : { args: cleanJson(args) }
+    if (isDeeperThan(args, MAX_DEPTH)) return { problem: 'the arguments are nested too deeply' }
+    const clean = cleanJson(args)
+    if (hasRepeatedKey(text, clean)) return { problem: 'the arguments give a key twice within one object' }
+    return { args: clean }
   } catch (error) {
     if (error instanceof SyntaxError) return { problem: 'the arguments are not JSON' }
     throw error

@@ -1,5 +1,6 @@
 import { MODEL_CLASSES, type ModelClass, PROMPT_KINDS } from '../../core/invocation/brief.js'
 import type { Json, JsonObject } from '../../core/json.js'
+import { isNamed } from '../../core/names.js'
 import { parseRef, REF_RULE, TEMPLATE_ID } from '../prompts/ref.js'
 import { type Check, closed, distinct, flag, listOf, numberFrom, oneOf, shown, text, textOf } from './fields.js'
 
@@ -32,21 +33,19 @@ export type MemoryShape = {
 /** Longer ones are not prompts but documents. */
 export const MAX_PROMPT = 65_536
 
-/** Tier, organisation and names: what agents and packs are called. */
-const NAME = /^(core|vendor|community|private|local)\.[a-z][a-z0-9_-]*(\.[a-z][a-zA-Z0-9_-]*)+$/
 const NAME_RULE = 'a tier (core, vendor, community, private, local) and two or more names, such as local.acme.writer'
 
-export const packageName: Check = text(
-  `${NAME_RULE}, 256 characters at most`,
-  name => NAME.test(name) && name.length <= 256,
-)
+export const packageName: Check = text(`${NAME_RULE}, 256 characters at most`, name => isNamed('packageName', name))
 
 const promptRef: Check = (value: Json, field: string) =>
   parseRef(value) === undefined ? [`${field} must be ${REF_RULE}; it is ${shown(value)}`] : []
 
 const path = textOf(1, 1024)
 
-const toolId = text('SCOPE:TOOL, such as mcp:files.read', id => /^[^\s:]+:\S+$/.test(id) && id.length <= 256)
+const toolId = text(
+  'SCOPE:TOOL, such as mcp:files.read',
+  id => /^[^\s:]+:\S+$/.test(id) && id.length <= 256 && isNamed('toolId', id),
+)
 
 export const capabilities = distinct(listOf(textOf(1, 256), 100))
 

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../../core/json.js'
+import { patternOf } from '../../core/names.js'
 
 /** Which template is meant (contract agents §16), whichever of the two spellings was used. */
 export type PromptRef = {
@@ -9,7 +10,7 @@ export type PromptRef = {
   readonly variableOverrides?: JsonObject
 }
 
-export const TEMPLATE_ID = /^[a-z0-9][a-z0-9._-]{0,127}$/
+export const TEMPLATE_ID = new RegExp(patternOf('promptId'))
 export const VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/
 
 export const REF_RULE =

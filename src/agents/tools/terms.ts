@@ -1,5 +1,6 @@
 import type { ToolTerms } from '../../core/invocation/brief.js'
 import { own } from '../../core/json.js'
+import { isNamed } from '../../core/names.js'
 import type { RepeatPolicy } from '../../core/run/events.js'
 import type { ToolSettings } from '../settings.js'
 
@@ -15,4 +16,4 @@ export function termsOf(
 }
 
 /** The part of an id after its scope: what protocols and file systems agree on, with no look-alikes (R-TOOL-2). */
-export const isToolName = (name: string): boolean => /^[A-Za-z0-9_./-]{1,128}$/.test(name)
+export const isToolName = (name: string): boolean => isNamed('toolName', name)

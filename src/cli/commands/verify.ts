@@ -2,7 +2,7 @@ import fs from 'node:fs/promises'
 import type { Command } from 'commander'
 import pc from 'picocolors'
 import type { Integrity } from '../../audit/verify.js'
-import type { AssayClient } from '../../client/assay-client.js'
+import { AssayClient } from '../../client/assay-client.js'
 import type { AuditSlice } from '../../client/wire-shapes.js'
 import { type Database, loadConfig, storeOf } from '../../config.js'
 import { checkLog } from '../../log-check/check-log.js'
@@ -16,6 +16,7 @@ import { connect, type GlobalOptions } from './connect.js'
 
 type Options = GlobalOptions & {
   readonly all?: true
+  readonly tenant?: string
   readonly file?: string
   readonly integrity?: true
   readonly sealed?: true
@@ -29,7 +30,11 @@ export function addVerify(program: Command, cli: Cli): void {
     .command('verify')
     .description('check stored logs against the contract')
     .argument('[runId...]', 'a run, with its children')
-    .option('--all', 'every run this key can see')
+    .option('--all', 'every run of the tenant')
+    .option(
+      '--tenant <name>',
+      'look into this tenant, with --all also * for every one; needs a key with tenants:manage',
+    )
     .option('--file <log.json>', 'a log in a file, of this or any other OpenWOP host')
     .option('--integrity', 'check instead that nothing was changed: hash chains and signed checkpoints, read directly')
     .option('--sealed', 'have the server check its signed checkpoints, and the logs of this tenant that they cover')
@@ -43,10 +48,10 @@ export function addVerify(program: Command, cli: Cli): void {
         throw new UsageError('say what to verify: a run id, --all or --file')
       }
       const [runId] = runIds
-      const input =
-        options.file === undefined ? await readFrom(await connect(options), runId) : await readLog(options.file)
-      const findings = checkLog(input)
-      report(cli.terminal, input, findings, options)
+      if (options.tenant !== undefined && options.file !== undefined) throw new UsageError('a file has no tenant')
+      const looked = options.file === undefined ? await readFrom(options, runId) : [await readLog(options.file)]
+      const findings = looked.flatMap(checkLog)
+      report(cli.terminal, looked, findings, options)
       cli.exit(findings.length === 0 ? EXIT.ok : EXIT.failed)
     })
 }
@@ -60,8 +65,36 @@ async function readLog(file: string): Promise<CheckInput> {
   }
 }
 
+/** What was read of a tenant; of a file, nobody knows whose it is. */
+type Looked = CheckInput & { readonly tenant?: string }
+
+/** One run with what belongs to it, or all there is: of the key's own tenant, of the one that is named, or of each. */
+async function readFrom(options: Options, runId: string | undefined): Promise<Looked[]> {
+  const client = await connect(options)
+  const own = await client.ownKey()
+  const { tenant = own.tenant } = options
+  if (tenant !== own.tenant && !own.scopes.includes('tenants:manage'))
+    throw new UsageError(`--tenant ${tenant} needs a key with tenants:manage, and this one is of tenant ${own.tenant}`)
+  if (tenant === ALL && runId !== undefined) throw new UsageError('a run has one tenant; name it, or leave it out')
+  const tenants = tenant === ALL ? await everyTenant(client, own.tenant) : [tenant]
+  const looked: Looked[] = []
+  for (const name of tenants) {
+    const there = name === own.tenant ? client : new AssayClient({ ...client.connection, tenant: name })
+    looked.push({ ...(await readTenant(there, runId)), tenant: name })
+  }
+  return looked
+}
+
+const ALL = '*'
+
+/** Tenants begin with a key, and no key is ever forgotten. */
+async function everyTenant(client: AssayClient, own: string): Promise<readonly string[]> {
+  const { keys } = await client.listKeys()
+  return [...new Set([own, ...keys.map(({ tenant, test }) => (test ? `${tenant}~test` : tenant))])].sort()
+}
+
 /** One run, all below it and what it was forked from, or every run. */
-async function readFrom(client: AssayClient, runId: string | undefined): Promise<CheckInput> {
+async function readTenant(client: AssayClient, runId: string | undefined): Promise<CheckInput> {
   const definitionOf = await definitions(client)
   const runs: CheckedRun[] = []
   if (runId === undefined) {
@@ -114,15 +147,19 @@ async function readRun(client: AssayClient, runId: string, definitionOf: Definit
   return { run, related: forkedFrom === undefined ? children : [...children, forkedFrom.runId] }
 }
 
-function report(terminal: Terminal, input: CheckInput, findings: readonly Finding[], options: Options): void {
-  const events = input.runs.reduce((sum, run) => sum + run.events.length, 0)
-  if (options.json) return printJson(terminal, { runs: input.runs.length, events, findings })
+function report(terminal: Terminal, looked: readonly Looked[], findings: readonly Finding[], options: Options): void {
+  const runs = looked.flatMap(input => input.runs)
+  const events = runs.reduce((sum, run) => sum + run.events.length, 0)
+  const tenants = looked.flatMap(({ tenant }) => tenant ?? [])
+  const whose = tenants.length > 0 ? { tenants } : {}
+  if (options.json) return printJson(terminal, { runs: runs.length, events, ...whose, findings })
   for (const { rule, runId, sequence, message } of findings) {
     const place = sequence === undefined ? runId : `${runId}:${sequence}`
     terminal.out(`${pc.red(rule)} ${printable(place)}  ${printable(message)}`)
   }
   const verdict = findings.length === 0 ? pc.green('no findings') : pc.red(`${findings.length} findings`)
-  terminal.out(`${input.runs.length} runs, ${events} events: ${verdict}`)
+  const of = tenants.length > 0 ? ` of tenant${tenants.length === 1 ? '' : 's'} ${tenants.join(', ')}` : ''
+  terminal.out(`${runs.length} runs, ${events} events${printable(of)}: ${verdict}`)
 }
 
 /** Asks the server, a slice at a time, so that nobody waits for it. */

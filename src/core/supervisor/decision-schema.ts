@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js'
-import { WORK_ID } from '../work-id.js'
+import { WORK_ID } from '../names.js'
 
 const confidence = { type: 'number', minimum: 0, maximum: 1 }
 const text = { type: 'string', minLength: 1 }

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, own } from '../json.js'
-import { isWorkId, WORK_ID_RULE } from '../work-id.js'
+import { isWorkId, WORK_ID_RULE } from '../names.js'
 
 /** What an orchestrator may decide in one turn (contract agents §3.2). */
 export type OrchestratorDecision =

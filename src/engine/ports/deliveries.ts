@@ -6,6 +6,8 @@ export interface WebhookStore {
   /** `tenant: null` lists every tenant's: for the host itself. Oldest first. */
   listWebhooks(tenant: string | null): Promise<Webhook[]>
   putWebhookHealth(webhookId: string, health: WebhookHealth): Promise<void>
+  /** Another spelling of the same secret, such as a sealed one. Nothing happens where there is no such subscription. */
+  putWebhookSecret(webhookId: string, secret: string): Promise<void>
 }
 
 /** What they are still to be told, and how far that has got. */

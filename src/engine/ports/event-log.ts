@@ -25,10 +25,10 @@ export class UnverifiedMerge extends Error {
   override readonly name = 'UnverifiedMerge'
 }
 
-/** A text holds a NUL, which databases cut or refuse. Nothing of the write is done. */
+/** A text holds a control character, such as the NUL, which databases cut or refuse. Nothing of the write is done. */
 export class UnstorableText extends Error {
   override readonly name = 'UnstorableText'
-  override readonly message = 'a text to be stored holds a NUL'
+  override readonly message = 'a text to be stored holds a control character'
 }
 
 export type Commit = {

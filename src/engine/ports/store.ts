@@ -33,8 +33,9 @@ import type { WorkflowStore } from './workflows.js'
  *      merging event names the hash of what it merges, every gate there has passed that hash and what the gate wants
  *      judged, nothing is made of a result beforehand, and no run says that its goal is reached against a verdict that
  *      stands (docs/contract/store.md).
- *  S11 a text that holds a NUL is never stored: the write is refused with UnstorableText, and nothing of it is written.
- *      Nothing is found by one, least of all what is stored under the part before the NUL.
+ *  S11 a text that holds a control character (U+0000 to U+001F) is never stored: the write is refused with
+ *      UnstorableText, and nothing of it is written. Nothing is found by one, least of all what is stored under the part
+ *      before a NUL. Contents are JSON, which escapes them.
  *  S12 a family of runs is purged as a whole: once it is marked, none of its runs is found or forked, and its rows are
  *      deleted only when a checkpoint tells of it. What a fork outside of it shares is never deleted.
  *  S13 what a tenant has is counted in the transaction that changes it: its unfinished runs, the bytes of its logs, kept

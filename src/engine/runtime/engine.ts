@@ -41,7 +41,7 @@ import { HOST_WORKFLOW_IDS } from './host-workflows.js'
 import { Plans } from './plans.js'
 import { RunCache } from './run-cache.js'
 import { type Input, inspectedRun, RunWriter, type Written } from './run-writer.js'
-import { configurableProblem, gatesFor, partedInputs, startedWith, unknownWork } from './start-run.js'
+import { configurableProblem, gatesFor, partedInputs, planFor, startedWith, unknownWork } from './start-run.js'
 
 export type EngineDeps = {
   readonly store: Store
@@ -202,8 +202,7 @@ export class Engine implements RunEngine {
   async create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
-    const named = 'agentId' in request ? request.agentId : request.workflowId
-    const plan = await this.#plans.named(request.tenant, named)
+    const plan = await planFor(this.#plans, request)
     if (!plan) return { ok: false, refusal: unknownWork(request) }
     const { schemas, standards, ids } = this.deps
     const misfit = await configurableProblem(schemas, plan, request)

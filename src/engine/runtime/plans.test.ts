@@ -73,6 +73,29 @@ describe('a workflow is what was asked for', () => {
     expect(await engine.list({ tenant: 't1', limit: 10 })).toHaveLength(1)
   })
 
+  test('a definition that is not the one its digest names is not run', async () => {
+    class ExchangingStore extends MemoryStore {
+      override async getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {
+        const record = await super.getWorkflow(tenant, workflowId)
+        return record && { ...record, definition: record.definition.replace('"gated"', '"gated" '), digest: 'd' }
+      }
+    }
+    const rig = engineRig(new ExchangingStore())
+    const engine = await host(rig)
+    await register(engine, gated)
+    await expect(startRun(engine, 'gated')).rejects.toThrow('is another one')
+    expect(await engine.list({ tenant: 't1', limit: 10 })).toEqual([])
+  })
+
+  test('where an agent is asked for, no workflow of that name will do', async () => {
+    const rig = engineRig()
+    const engine = await host(rig)
+    await register(engine, gated)
+    const request = { tenant: 't1', principal: 'p', inputs: {}, transport: 'rest' as const, source: 'run-api' as const }
+    expect(await engine.create({ ...request, agentId: 'gated' })).toMatchObject({ ok: false })
+    expect(await engine.create({ ...request, agentId: AGENT })).toMatchObject({ ok: true })
+  })
+
   test('a trial is told from work by what runs, not by what was asked for', async () => {
     const rig = engineRig(new LenientStore())
     const engine = await host(rig)

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../../core/json.js'
+import { isAgentId, isWorkflowId } from '../../core/names.js'
 import { type Refusal, refuse } from '../../core/problem.js'
-import { isAgentId, isWorkflowId } from '../../core/work-id.js'
 import { compile, isPlan, type Workshop } from '../../core/workflow/compile.js'
 import type { WorkflowDefinition } from '../../core/workflow/definition.js'
 import type { Plan } from '../../core/workflow/plan.js'
@@ -136,6 +136,8 @@ export class Plans {
   #compiled(digest: string, text: string): Plan {
     const known = this.#byDigest.get(digest)
     if (known) return known
+    // What a store holds under a digest counts only if that is its digest.
+    if (sha256(text) !== digest) throw new Error(`the definition stored under ${digest} is another one`)
     const plan = compile(JSON.parse(text) as WorkflowDefinition, digest, { ...this.workshop, accepted: true })
     if (!isPlan(plan)) throw new Error(`stored definition ${digest} no longer compiles: ${plan.message}`)
     this.#byDigest.set(digest, plan)

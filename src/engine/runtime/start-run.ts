@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../core/json.js'
+import { isAgentId } from '../../core/names.js'
 import { type Failure, failure, type Refusal, refuse } from '../../core/problem.js'
 import type { RunStarted } from '../../core/run/events.js'
 import { ENGINE_VERSION } from '../../core/run/version.js'
@@ -8,8 +9,15 @@ import type { Plan } from '../../core/workflow/plan.js'
 import type { CreateRun } from '../api.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Standards } from '../ports/verification.js'
+import type { Plans } from './plans.js'
 
 /** What a run that somebody asks for begins with. */
+
+/** What the run would be made of. Where an agent is asked for, nothing else will do. */
+export async function planFor(plans: Pick<Plans, 'named'>, request: CreateRun): Promise<Plan | undefined> {
+  if (!('agentId' in request)) return plans.named(request.tenant, request.workflowId)
+  return isAgentId(request.agentId) ? plans.named(request.tenant, request.agentId) : undefined
+}
 
 /** Why what the run is configured with does not fit its workflow. */
 export async function configurableProblem(

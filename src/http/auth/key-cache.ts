@@ -14,6 +14,8 @@ export type Caller = {
   readonly scopes: ReadonlySet<string>
   readonly test: boolean
   readonly hash: string
+  /** When the key ends; null for one that does not. */
+  readonly expiresAt: number | null
 }
 
 export type Identity =
@@ -107,4 +109,5 @@ const callerOf = (key: ApiKey): Caller => ({
   scopes: new Set(key.scopes),
   test: key.test,
   hash: key.hash,
+  expiresAt: key.expiresAt,
 })

@@ -12,6 +12,7 @@ export const COMMON_REFUSALS: readonly ProblemCode[] = [
   'key_expired',
   'key_revoked',
   'forbidden',
+  'misdirected_request',
   'rate_limited',
   'quota_exceeded',
   'internal_error',
@@ -20,8 +21,8 @@ export const COMMON_REFUSALS: readonly ProblemCode[] = [
 
 /** Where no key is asked for. */
 const COMMON_BY_ACCESS: { readonly [Access in Route['access']]?: readonly ProblemCode[] } = {
-  public: ['rate_limited', 'internal_error'],
-  token: ['rate_limited', 'quota_exceeded', 'internal_error', 'service_unavailable'],
+  public: ['misdirected_request', 'rate_limited', 'internal_error'],
+  token: ['misdirected_request', 'rate_limited', 'quota_exceeded', 'internal_error', 'service_unavailable'],
 }
 
 const BODY_REFUSALS: readonly ProblemCode[] = [

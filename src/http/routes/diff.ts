@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../../core/json.js'
+import { isNamed } from '../../core/names.js'
 import { type ComparedEvent, diffLogs, diffStates, type EventDiff } from '../../core/replay/diff.js'
 import type { InspectedRun } from '../../engine/api.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
 import { DiffAnswer, DiffQuery, MAX_EVENT_DIFFS } from '../../wire/diff.js'
-import { ID_PATTERNS } from '../../wire/ids.js'
 import { renderEvent, renderSnapshot } from '../../wire/render.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, problem } from '../http-answer.js'
@@ -21,14 +21,12 @@ export const diffRoutes = (edge: Edge): Route[] => [
     refusals: ['validation_error', 'not_found', 'run_expired'],
     async handle({ caller, params, query }) {
       const a = await readRun(edge, caller.tenant, params.runId)
-      const b = RUN_ID.test(query.against) ? await readRun(edge, caller.tenant, query.against) : undefined
+      const b = isNamed('runId', query.against) ? await readRun(edge, caller.tenant, query.against) : undefined
       if (a !== undefined && b !== undefined) return rendered(edge, a, b)
       return problem(await edge.engine.missing(caller.tenant, a === undefined ? params.runId : query.against))
     },
   }),
 ]
-
-const RUN_ID = new RegExp(ID_PATTERNS.runId)
 
 type Entry = ComparedEvent & { readonly stored: StoredEvent }
 type Read = { readonly view: InspectedRun; readonly events: readonly Entry[]; readonly ended: boolean }

@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { findOpen } from '../../core/interrupt/decide.js'
 import { isObject, own } from '../../core/json.js'
+import { isNamed } from '../../core/names.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { InspectedRun, ResolveInterruptCommand } from '../../engine/api.js'
 import {
   LinkAnswer,
   ListInterruptsAnswer,
   ListInterruptsQuery,
-  PERSON,
   Person,
   ResolveAnswer,
   ResolveBody,
@@ -79,14 +79,12 @@ const resolveInterrupt = (edge: Edge): Route =>
     },
   })
 
-const NAME = new RegExp(PERSON)
-
 /** Whose vote it is: the key's own, unless the key may speak for others and the answer names somebody. */
 function voterIn(caller: Caller, value: ResolveBody['resumeValue']): string | Refusal | undefined {
   if (!caller.scopes.has('approvals:delegate') || !isObject(value)) return undefined
   const voter = own(value, 'voter')
   if (voter === undefined) return undefined
-  if (typeof voter === 'string' && NAME.test(voter)) return voter
+  if (typeof voter === 'string' && isNamed('person', voter)) return voter
   const field = 'body.resumeValue.voter'
   return refuse('validation_error', `${field} must be a name of 1 to 128 characters.`, { field })
 }

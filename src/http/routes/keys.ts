@@ -1,6 +1,7 @@
-import { refuse } from '../../core/problem.js'
+import type { Static } from 'typebox'
+import { type Refusal, refuse } from '../../core/problem.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
-import { CreateKeyAnswer, CreateKeyBody, type KeyAnswer, ListKeysAnswer } from '../../wire/key.js'
+import { CreateKeyAnswer, CreateKeyBody, type KeyAnswer, ListKeysAnswer, OwnKeyAnswer } from '../../wire/key.js'
 import { type Caller, mintKey } from '../auth/key-cache.js'
 import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'
@@ -8,9 +9,24 @@ import { type Route, route } from '../route.js'
 
 /**
  * Keys of the caller's own account, and with `tenants:manage` of every account. A key can hand on no more than it has:
- * no scope it lacks, no live key from a test key.
+ * no scope it lacks, no name but its own, no longer life, no live key from a test key.
  */
-export const keyRoutes = (edge: Edge): Route[] => [listKeys(edge), createKey(edge), revokeKey(edge)]
+export const keyRoutes = (edge: Edge): Route[] => [showOwnKey(), listKeys(edge), createKey(edge), revokeKey(edge)]
+
+const showOwnKey = (): Route =>
+  route({
+    method: 'GET',
+    path: '/v1/host/assay/key',
+    operation: 'getOwnKey',
+    summary: 'Whose key this is, and what it may do',
+    access: 'authenticated',
+    responses: { 200: { description: 'About the key that asks', schema: OwnKeyAnswer } },
+    refusals: [],
+    handle({ caller: { keyId, tenant, principal, scopes, test, expiresAt } }) {
+      const shown: OwnKeyAnswer = { keyId, tenant, principal, scopes: [...scopes], test, expiresAt: iso(expiresAt) }
+      return json(200, shown, NO_STORE)
+    },
+  })
 
 const listKeys = (edge: Edge): Route =>
   route({
@@ -38,23 +54,11 @@ const createKey = (edge: Edge): Route =>
     responses: { 201: { description: 'The key', schema: CreateKeyAnswer } },
     refusals: ['validation_error', 'forbidden'],
     async handle({ caller, body }) {
-      if (body.tenant !== undefined && body.tenant !== caller.account && !managesTenants(caller)) {
-        const message = 'body.tenant is not the tenant of this key; leave it out, or use a key with tenants:manage.'
-        return problem(refuse('forbidden', message, { scopeRequired: 'tenants:manage' }))
-      }
-      const lacking = body.scopes.find(scope => !caller.scopes.has(scope))
-      if (lacking !== undefined) {
-        const message = `This key cannot grant ${lacking}, which it does not have itself.`
-        return problem(refuse('forbidden', message, { scopeRequired: lacking }))
-      }
-      const test = body.test ?? caller.test
-      if (caller.test && !test) return problem(refuse('forbidden', 'A test key can make test keys only.'))
-      const expiresAt = body.expiresAt === undefined ? null : Date.parse(body.expiresAt)
       const now = edge.clock.now()
-      if (expiresAt !== null && !(expiresAt > now)) {
-        const message = 'body.expiresAt must be in the future.'
-        return problem(refuse('validation_error', message, { field: 'body.expiresAt' }))
-      }
+      const expiresAt = body.expiresAt === undefined ? caller.expiresAt : Date.parse(body.expiresAt)
+      const test = body.test ?? caller.test
+      const refusal = beyondCaller(caller, body, test) ?? expiryProblem(caller, expiresAt, now)
+      if (refusal !== undefined) return problem(refusal)
       const { key, hash } = mintKey(test)
       const record: ApiKey = {
         keyId: `key_${edge.ids.unique()}`,
@@ -91,6 +95,36 @@ const revokeKey = (edge: Edge): Route =>
       return { status: 204, body: '' }
     },
   })
+
+/** What the wanted key would have and its maker has not. */
+function beyondCaller(caller: Caller, wanted: Static<typeof CreateKeyBody>, test: boolean): Refusal | undefined {
+  if (wanted.tenant !== undefined && wanted.tenant !== caller.account && !managesTenants(caller)) {
+    const message = 'body.tenant is not the tenant of this key; leave it out, or use a key with tenants:manage.'
+    return refuse('forbidden', message, { scopeRequired: 'tenants:manage' })
+  }
+  const lacking = wanted.scopes.find(scope => !caller.scopes.has(scope))
+  if (lacking !== undefined) {
+    const message = `This key cannot grant ${lacking}, which it does not have itself.`
+    return refuse('forbidden', message, { scopeRequired: lacking })
+  }
+  // Whoever has a key in another's name votes in that name.
+  const isOther = wanted.principal !== undefined && wanted.principal !== caller.principal
+  if (isOther && !caller.scopes.has('approvals:delegate')) {
+    const message = 'body.principal is not that of this key; leave it out, or use a key with approvals:delegate.'
+    return refuse('forbidden', message, { field: 'body.principal', scopeRequired: 'approvals:delegate' })
+  }
+  return caller.test && !test ? refuse('forbidden', 'A test key can make test keys only.') : undefined
+}
+
+function expiryProblem(caller: Caller, expiresAt: number | null, now: number): Refusal | undefined {
+  if (expiresAt !== null && !(expiresAt > now)) {
+    return refuse('validation_error', 'body.expiresAt must be in the future.', { field: 'body.expiresAt' })
+  }
+  if (caller.expiresAt === null || (expiresAt !== null && expiresAt <= caller.expiresAt)) return undefined
+  const latest = new Date(caller.expiresAt).toISOString()
+  const message = `body.expiresAt is later than the end of this key, ${latest}; ask for that or earlier.`
+  return refuse('forbidden', message, { field: 'body.expiresAt', latest })
+}
 
 const NO_STORE = { 'cache-control': 'no-store' }
 

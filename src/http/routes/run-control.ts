@@ -1,6 +1,6 @@
+import { isNamed } from '../../core/names.js'
 import { NO_RUN } from '../../core/problem.js'
 import type { InspectedRun, RunCommand } from '../../engine/api.js'
-import { ID_PATTERNS } from '../../wire/ids.js'
 import {
   BulkCancelAnswer,
   BulkCancelBody,
@@ -84,10 +84,8 @@ const bulkCancel = (edge: Edge): Route =>
     },
   })
 
-const RUN_ID = new RegExp(ID_PATTERNS.runId)
-
 async function cancelOne(edge: Edge, caller: Caller, runId: string, reason: string | undefined): Promise<object> {
-  if (!RUN_ID.test(runId)) return { runId, ok: false, error: { code: NO_RUN.code, message: NO_RUN.message } }
+  if (!isNamed('runId', runId)) return { runId, ok: false, error: { code: NO_RUN.code, message: NO_RUN.message } }
   const answer = await edge.engine.command(caller.tenant, runId, cancelCommand(caller, reason))
   if (answer.ok) return { runId, ok: true, status: cancelStatus(answer.value) }
   if ('replay' in answer) throw new Error('the engine replayed a receipt that was not asked for')

@@ -16,7 +16,7 @@ import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { LocalHints } from '../local-hints.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
-import { refuseNul } from '../storable-text.js'
+import { refuseControls } from '../storable-text.js'
 import * as checkpoints from './checkpoints.js'
 import { applyCommit, usageOf } from './commit.js'
 import * as deliveries from './deliveries.js'
@@ -90,7 +90,7 @@ export class MemoryStore implements Store {
   }
 
   async registerHost(host: hosts.Registration): Promise<void> {
-    refuseNul(host)
+    refuseControls(host)
     hosts.registerHost(this.#tables, host)
     this.#hints.registered(host.hostName, host.hostId)
   }
@@ -109,7 +109,7 @@ export class MemoryStore implements Store {
   }
 
   async putWorkflow({ definition, ...record }: WorkflowRecord): Promise<void> {
-    refuseNul(record)
+    refuseControls(record)
     const { definitions, workflows } = this.#tables
     if (!definitions.has(record.digest)) definitions.set(record.digest, definition)
     workflows.set(JSON.stringify([record.tenant, record.workflowId]), record)
@@ -135,7 +135,7 @@ export class MemoryStore implements Store {
   }
 
   async putStandard(record: NewStandard): Promise<number> {
-    refuseNul(record)
+    refuseControls(record)
     return standards.putStandard(this.#tables, record)
   }
 
@@ -160,7 +160,7 @@ export class MemoryStore implements Store {
   }
 
   async claimReceipt(receipt: Receipt, now: number): Promise<{ claimed: true } | { claimed: false; receipt: Receipt }> {
-    refuseNul(receipt)
+    refuseControls(receipt)
     const existing = this.#tables.receipts.get(receiptKey(receipt))
     if (existing && !mayReplace(existing, receipt.digest, now)) return { claimed: false, receipt: existing }
     this.#tables.receipts.set(receiptKey(receipt), receipt)
@@ -168,7 +168,7 @@ export class MemoryStore implements Store {
   }
 
   async finishReceipt(receipt: Receipt): Promise<void> {
-    refuseNul(receipt)
+    refuseControls(receipt)
     const existing = this.#tables.receipts.get(receiptKey(receipt))
     if (existing?.state === 'pending' && existing.leaseOwner === receipt.leaseOwner) {
       this.#tables.receipts.set(receiptKey(receipt), receipt)
@@ -186,7 +186,7 @@ export class MemoryStore implements Store {
   }
 
   async claimEffect(claim: EffectClaim): Promise<ClaimResult> {
-    refuseNul(claim)
+    refuseControls(claim)
     return invocations.claimEffect(this.#tables, claim)
   }
 
@@ -215,7 +215,7 @@ export class MemoryStore implements Store {
   }
 
   async putKey(key: ApiKey): Promise<void> {
-    refuseNul(key)
+    refuseControls(key)
     const known = await this.findKey(key.hash)
     if (known && known.keyId !== key.keyId) throw new Error('another API key has the same hash')
     this.#tables.keys.set(key.keyId, key)
@@ -230,7 +230,7 @@ export class MemoryStore implements Store {
   }
 
   async putWebhook(webhook: Delivering.Webhook): Promise<void> {
-    refuseNul(webhook)
+    refuseControls(webhook)
     this.#tables.webhooks.set(webhook.webhookId, webhook)
   }
 
@@ -246,6 +246,12 @@ export class MemoryStore implements Store {
   async putWebhookHealth(webhookId: string, health: Delivering.WebhookHealth): Promise<void> {
     const webhook = this.#tables.webhooks.get(webhookId)
     if (webhook) this.#tables.webhooks.set(webhookId, { ...webhook, health })
+  }
+
+  async putWebhookSecret(webhookId: string, secret: string): Promise<void> {
+    refuseControls(secret)
+    const webhook = this.#tables.webhooks.get(webhookId)
+    if (webhook) this.#tables.webhooks.set(webhookId, { ...webhook, secret })
   }
 
   async claimDeliveries(

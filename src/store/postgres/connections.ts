@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { StoreUnavailable } from '../../engine/ports/event-log.js'
-import { refuseNul } from '../storable-text.js'
+import { refuseControls } from '../storable-text.js'
 import { troubleOf } from './trouble.js'
 
 export type Settings = {
@@ -72,7 +72,7 @@ export class Connections {
 
   /** Rejects with StoreUnavailable, StatementFault or UnstorableText. */
   async query<R extends Row>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
-    refuseNul(values)
+    refuseControls(values)
     let patience: AbortSignal | undefined
     for (let pause = 20; ; pause = Math.min(2 * pause, 500)) {
       try {

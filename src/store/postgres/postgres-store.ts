@@ -279,6 +279,10 @@ export class PostgresStore implements Store {
     await this.#all(SQL.putWebhookHealth, webhookId, JSON.stringify(health))
   }
 
+  async putWebhookSecret(webhookId: string, secret: string): Promise<void> {
+    await this.#all(SQL.putWebhookSecret, webhookId, secret)
+  }
+
   claimDeliveries(claim: Parameters<Store['claimDeliveries']>[0]): Promise<Delivering.Delivery[]> {
     return this.#all(SQL.claimDeliveries, claim.hostId, claimToken(), claim.now, claim.leaseMs, claim.limit)
   }

@@ -169,6 +169,7 @@ export const SQL = named({
   deleteWebhook: 'SELECT assay.delete_webhook($1, $2) AS deleted',
   listWebhooks: `SELECT ${WEBHOOK} FROM assay.webhooks WHERE $1::text IS NULL OR tenant = $1 ORDER BY created_at, webhook_id`,
   putWebhookHealth: 'UPDATE assay.webhooks SET health = $2 WHERE webhook_id = $1',
+  putWebhookSecret: 'UPDATE assay.webhooks SET secret = $2 WHERE webhook_id = $1',
 
   claimDeliveries: `SELECT ${DELIVERY} FROM assay.claim_deliveries($1, $2, $3, $4, $5)`,
   finishDelivery: 'SELECT assay.finish_delivery($1, $2, $3, $7, $4, $5, $6, $8)',

@@ -1,4 +1,4 @@
-import { refuseNul } from '../storable-text.js'
+import { refuseControls } from '../storable-text.js'
 import { type Database, openDatabase, type SqlRow, type SqlValue, type Statement } from './driver.js'
 
 /**
@@ -41,7 +41,7 @@ export class Connection {
   }
 
   #bound(sql: string, parameters: readonly SqlValue[]): Statement {
-    for (const parameter of parameters) refuseNul(parameter)
+    for (const parameter of parameters) refuseControls(parameter)
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
       statement = this.#database.prepare(sql)

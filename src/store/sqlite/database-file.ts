@@ -1,8 +1,9 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs'
+import { mkdirSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { stepsFrom } from '../migration.js'
 import { Connection, schemaVersion } from './connection.js'
 import { MIGRATIONS } from './migrations/index.js'
+import { ensurePrivateFile } from './private-file.js'
 
 /** File systems on which SQLite's locks or its shared memory cannot be trusted. */
 const NETWORK_FILESYSTEMS = new Map([
@@ -18,10 +19,7 @@ const NETWORK_FILESYSTEMS = new Map([
 export function prepareDatabase(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   refuseNetworkFilesystem(path)
-  // Created by us, because SQLite would use the umask; the journal files take over the mode. An existing file is not
-  // opened: closing it again would drop the locks of another connection in this process.
-  if (statSync(path, { throwIfNoEntry: false })) chmodSync(path, 0o600)
-  else closeSync(openSync(path, 'wx', 0o600))
+  ensurePrivateFile(path)
   const connection = new Connection(path, 10_000, ['journal_mode = WAL', 'synchronous = FULL'])
   try {
     migrate(connection, path)

@@ -287,6 +287,10 @@ export class SqliteStore implements Store {
     return this.#write('putWebhookHealth', { webhookId, health })
   }
 
+  putWebhookSecret(webhookId: string, secret: string): Promise<void> {
+    return this.#write('putWebhookSecret', { webhookId, secret })
+  }
+
   claimDeliveries(claim: TaskInput<'claimDeliveries'>): Promise<Delivery[]> {
     return this.#write('claimDeliveries', claim)
   }

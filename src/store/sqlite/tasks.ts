@@ -8,6 +8,7 @@ import {
   purgeDeliveries,
   putWebhook,
   putWebhookHealth,
+  putWebhookSecret,
   retryDelivery,
 } from './write-deliveries.js'
 import { claimOrphans, heartbeat, registerHost, releaseHost } from './write-hosts.js'
@@ -38,6 +39,7 @@ export const TASKS = {
   putKey,
   putWebhook,
   putWebhookHealth,
+  putWebhookSecret,
   deleteWebhook,
   claimDeliveries,
   finishDelivery,
@@ -67,7 +69,7 @@ export type BatchReply = {
 
 /**
  * `unavailable`: nothing is known to be written. Otherwise the task is at fault, and nothing of it is written;
- * `unverified` when that is because it would have merged what no gate has passed, `unstorable` for a text with a NUL.
+ * `unverified` when that is because it would have merged what no gate has passed, `unstorable` for a text with a control character.
  */
 export type TaskFailure = {
   readonly index: number

@@ -26,6 +26,10 @@ export function putWebhookHealth(db: Connection, put: { webhookId: string; healt
   db.run('UPDATE webhooks SET health = ? WHERE webhook_id = ?', JSON.stringify(put.health), put.webhookId)
 }
 
+export function putWebhookSecret(db: Connection, put: { webhookId: string; secret: string }): void {
+  db.run('UPDATE webhooks SET secret = ? WHERE webhook_id = ?', put.secret, put.webhookId)
+}
+
 /** What was delivered stays on record until it is purged. */
 export function deleteWebhook(db: Connection, { tenant, webhookId }: { tenant: string; webhookId: string }): boolean {
   if (!db.get('SELECT 1 FROM webhooks WHERE webhook_id = ? AND tenant = ?', webhookId, tenant)) return false

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { createEgress } from '../../../src/egress/egress.js'
 import type { Webhook } from '../../../src/engine/ports/deliveries.js'
 import { StoreUnavailable } from '../../../src/engine/ports/event-log.js'
+import { MemoryStore } from '../../../src/store/memory/memory-store.js'
 import { systemClock } from '../../../src/system.js'
 import { settled } from '../../../src/testing/manual-clock.js'
 import { HEALTHY, OPEN_MS } from '../../../src/webhooks/circuit.js'
@@ -82,6 +83,27 @@ describe('a delivery', () => {
     })
     expect(webhook.secret).toMatch(/^[0-9a-f]{64}$/)
     expect(await rig.deliveries(webhook)).toMatchObject([{ state: 'delivered', attempts: 1, status: 200, error: null }])
+  })
+
+  test('is signed with a secret that stands nowhere in plain text, and was sealed if it did', async () => {
+    const store = new MemoryStore()
+    const secret = 'ab'.repeat(32)
+    const sink = await sinkWith()
+    const old = { webhookId: 'wh_old', tenant: 'acme', url: sink.url, events: ['*'], tags: [], secret, createdAt: 1 }
+    await store.putWebhook({ ...old, health: HEALTHY })
+    const rig = await rigWith({ store })
+    const young = await rig.subscribe(sink.url)
+    for (const kept of await store.listWebhooks(null)) expect(kept.secret).toMatch(/^sealed:/)
+    expect((await rig.webhooks.list('acme')).map(one => one.secret)).toEqual([secret, young.secret])
+    await rig.happen('r1', ['run.started'])
+    await rig.settle(young)
+    await rig.settle({ ...old, health: HEALTHY })
+    const signed = sink.received.map(({ headers, body }) => {
+      const key = headers['x-openwop-webhook-id'] === 'wh_old' ? secret : young.secret
+      const of = `${headers['x-openwop-timestamp']}.${body}`
+      return headers['x-openwop-signature'] === `sha256=${createHmac('sha256', key).update(of).digest('hex')}`
+    })
+    expect(signed).toEqual([true, true])
   })
 
   test('goes out when it is committed, without time going by', async () => {

@@ -1,6 +1,7 @@
 import type { Tool as McpTool } from '@modelcontextprotocol/client'
 import { TOOL_CODES } from '../../../core/invocation/tool-codes.js'
 import { isObject, type JsonObject } from '../../../core/json.js'
+import { isNamed } from '../../../core/names.js'
 import type { Egress } from '../../../egress/egress.js'
 import type { Clock } from '../../../engine/ports/clock.js'
 import type { Log } from '../../../engine/ports/log.js'
@@ -32,12 +33,10 @@ const MESSAGE_BYTES_PER_RESULT_BYTE = 8
 const LEAST_MESSAGE_BYTES = 1024 * 1024
 const MAX_DESCRIPTION = 4_000
 
-/** Names as in ids: without a dot, which is where the tool's name begins. */
-const SERVER_NAME = /^[A-Za-z0-9_-]{1,64}$/
-
 export const createMcpSources = (deps: McpDeps): readonly ToolSource[] =>
   Object.entries(deps.settings.mcp).map(([name, server]) =>
-    SERVER_NAME.test(name) ? mcpSource(deps, name, server) : misnamed(name),
+    // Without a dot, which is where the tool's name begins in its id.
+    isNamed('toolServer', name) ? mcpSource(deps, name, server) : misnamed(name),
   )
 
 const misnamed = (name: string): ToolSource => ({

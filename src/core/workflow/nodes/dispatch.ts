@@ -1,8 +1,8 @@
 import { isMap, memoryProblems, termProblems } from '../../handoff/mapping.js'
 import { isObject, type Json, type JsonObject, own } from '../../json.js'
+import { isWorkId } from '../../names.js'
 import { present } from '../../present.js'
 import { failure } from '../../problem.js'
-import { isWorkId } from '../../work-id.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
 type Rule = readonly [(value: Json) => boolean, string]

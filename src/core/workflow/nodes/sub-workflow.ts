@@ -1,7 +1,7 @@
 import { memoryProblems, termProblems } from '../../handoff/mapping.js'
+import { isWorkId, WORK_ID_RULE } from '../../names.js'
 import { present } from '../../present.js'
 import { failure } from '../../problem.js'
-import { isWorkId, WORK_ID_RULE } from '../../work-id.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
 /** Runs another workflow as a child with a log of its own (contract core §9.2): a hand-off to one worker. */

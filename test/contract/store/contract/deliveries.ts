@@ -49,8 +49,10 @@ export function deliveryContract(open: () => Promise<Opened>): void {
     await store.putWebhookHealth(old.webhookId, health)
     await store.putWebhookHealth('no-such-webhook', health)
     await store.putWebhook({ ...young, url: 'https://example.com/other' })
+    await store.putWebhookSecret(old.webhookId, 'sealed:1')
+    await store.putWebhookSecret('no-such-webhook', 'sealed:2')
     expect(await store.listWebhooks('acme')).toEqual([
-      { ...old, health },
+      { ...old, health, secret: 'sealed:1' },
       { ...young, url: 'https://example.com/other' },
     ])
 

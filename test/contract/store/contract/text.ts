@@ -14,7 +14,7 @@ export function textContract(open: () => Promise<Opened>): void {
     await store.putWorkflow(workflow)
     const receipt = f.receipt({ state: 'pending' })
     await store.claimReceipt(receipt, f.T0)
-    for (const end of ['\0', '\0x', '\0\0']) {
+    for (const end of ['\0', '\0x', '\0\0', '\n', '\t', '\x1f']) {
       expect(await store.getWorkflow('acme', `gated${end}`)).toBeUndefined()
       expect(await store.getWorkflow(`acme${end}`, 'gated')).toBeUndefined()
       expect(await store.getDefinition(`d1${end}`)).toBeUndefined()
@@ -26,22 +26,27 @@ export function textContract(open: () => Promise<Opened>): void {
     expect(await store.getWorkflow('acme', 'gated')).toEqual(workflow)
   })
 
-  it('S11: stores no text with a NUL, and nothing that comes with it', async () => {
-    const { store } = await open()
-    await store.putWorkflow(workflow)
-    const refused: Promise<unknown>[] = [
-      store.putWorkflow({ ...workflow, workflowId: 'gated\0', digest: 'd2', definition: '{"v":2}' }),
-      store.putWorkflow({ ...workflow, tenant: 'acme\0', digest: 'd2', definition: '{"v":2}' }),
-      store.claimReceipt(f.receipt({ state: 'pending', key: 'k\0' }), f.T0),
-      store.putKey({ ...f.apiKey(), principal: 'ann\0' }),
-      store.putStandard({ ...STANDARD, id: 'g\0' }),
-    ]
-    for (const call of refused) await expect(call).rejects.toThrow(UnstorableText)
-    expect(await store.listWorkflows('acme')).toEqual([workflow])
-    expect(await store.getDefinition('d2')).toBeUndefined()
-    expect(await store.listKeys()).toEqual([])
-    expect(await store.listStandards('acme')).toEqual([])
-  })
+  it.each(['\0', '\n', '\r', '\t', '\x01', '\x1f'])(
+    'S11: stores no text with %j, and nothing that comes with it',
+    async bad => {
+      const { store } = await open()
+      await store.putWorkflow(workflow)
+      const refused: Promise<unknown>[] = [
+        store.putWorkflow({ ...workflow, workflowId: `gated${bad}`, digest: 'd2', definition: '{"v":2}' }),
+        store.putWorkflow({ ...workflow, tenant: `acme${bad}`, digest: 'd2', definition: '{"v":2}' }),
+        store.claimReceipt(f.receipt({ state: 'pending', key: `k${bad}` }), f.T0),
+        store.putKey({ ...f.apiKey(), principal: `ann${bad}` }),
+        store.putStandard({ ...STANDARD, id: `g${bad}` }),
+        store.putWebhook({ ...f.webhook(), url: `https://x.example/${bad}` }),
+      ]
+      for (const call of refused) await expect(call).rejects.toThrow(UnstorableText)
+      expect(await store.listWorkflows('acme')).toEqual([workflow])
+      expect(await store.getDefinition('d2')).toBeUndefined()
+      expect(await store.listKeys()).toEqual([])
+      expect(await store.listStandards('acme')).toEqual([])
+      expect(await store.listWebhooks(null)).toEqual([])
+    },
+  )
 
   it('S11: a commit with such a text is refused as a whole, and its neighbours are not', async () => {
     const { store } = await open()
@@ -50,7 +55,7 @@ export function textContract(open: () => Promise<Opened>): void {
     const results = await Promise.allSettled([
       store.commit(f.commit(hostId, [f.creation('r1', {}, { workflowId: 'gated\0' })])),
       store.commit(f.commit(hostId, [f.creation('r2')])),
-      store.commit(f.commit(hostId, [f.creation('r3', {}, { tags: ['a\0'] })])),
+      store.commit(f.commit(hostId, [f.creation('r3', {}, { tags: ['a\n'] })])),
     ])
     expect(results.map(result => result.status)).toEqual(['rejected', 'fulfilled', 'rejected'])
     for (const result of results) if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(UnstorableText)

@@ -1,0 +1,24 @@
+import type { Vault } from '../engine/ports/agents.js'
+import type { Webhook } from '../engine/ports/deliveries.js'
+
+/**
+ * Signing secrets as they stand in the database: sealed, so that whoever reads it cannot sign. Older hosts stored them
+ * in plain text, in hexadecimal, which no sealed one begins like; those are good until they are sealed.
+ */
+const SEALED = 'sealed:'
+
+type Subscription = Pick<Webhook, 'tenant' | 'webhookId' | 'secret'>
+
+export const isSealed = ({ secret }: Subscription): boolean => secret.startsWith(SEALED)
+
+export const sealedSecret = (vault: Vault, { tenant, webhookId, secret }: Subscription): string =>
+  SEALED + vault.seal(tenant, idOf(webhookId), secret)
+
+/** Throws where it was sealed with a key that this host has not got, or was changed since. */
+export const openSecret = (vault: Vault, webhook: Subscription): string =>
+  isSealed(webhook)
+    ? String(vault.open(webhook.tenant, idOf(webhook.webhookId), webhook.secret.slice(SEALED.length)))
+    : webhook.secret
+
+/** The vault keeps other things under ids of its own. */
+const idOf = (webhookId: string): string => `webhook ${webhookId}`

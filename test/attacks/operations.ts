@@ -1,0 +1,162 @@
+import { at } from '../e2e/judging/project.js'
+import { node, workflow } from '../http/harness.js'
+import { type Ask, isOver, type KeyOf, type LiveHost } from './live-host.js'
+
+/** A request that ought to succeed, for every operation of the OpenAPI document. */
+export type Good = { readonly url: string; readonly ask?: Ask; readonly who?: KeyOf }
+
+/** What is there to be asked about; refilled as it is used up. */
+export type Pool = {
+  readonly live: LiveHost
+  /** Counts up, so that names are new. */
+  next(): number
+  readonly judged: string
+  readonly ended: string
+  readonly other: string
+  readonly artifactId: string
+}
+
+export async function fillPool(live: LiveHost): Promise<Pool> {
+  let count = 0
+  const judged = await live.start('alice', 'weather', { task: 'Write about snow.' })
+  const ended = await live.start('alice', 'hello')
+  const other = await live.start('alice', 'hello', { name: 'x' })
+  const { json } = await waitFor(live, judged)
+  void json
+  const log = await live.call('alice', `/v1/runs/${judged}/events?streamMode=debug`, { headers: JSON_ONLY })
+  const artifactId = /art-\d+/.exec(log.text)?.[0] ?? 'art-0'
+  return { live, next: () => ++count, judged, ended, other, artifactId }
+}
+
+const waitFor = async (live: LiveHost, runId: string) => ({ json: await live.until('alice', runId, isOver) })
+
+const JSON_ONLY = { accept: 'application/json' }
+const post = (body: object): Ask => ({ method: 'POST', body })
+
+const intent = (intent_id: string) => ({ intent_id, type: 'operational', title: 'True', statement: 'It is so.' })
+const entry = (entry_id: string) => ({ entry_id, title: 'Known', text: 'It is known.' })
+const gateFor = (gate_id: string) => ({ ...at(4), gate_id })
+
+const asking = (pool: Pool) => pool.live.start('alice', 'asks')
+const waiting = (pool: Pool) => pool.live.start('alice', 'waits')
+const linkTo = async (pool: Pool, intent: 'resolve' | 'inspect') => {
+  const runId = await asking(pool)
+  const url = `/v1/runs/${runId}/interrupts/gate:link`
+  return (await pool.live.call('alice', url, post({ intent }))).json.token as string
+}
+const registered = async (pool: Pool, url: string, body: object) => {
+  await pool.live.call('alice', url, post(body))
+}
+const webhookOf = async ({ live }: Pool) => {
+  const listed = (await live.call('alice', '/v1/webhooks')).json.webhooks as { webhookId: string }[]
+  if (listed[0] !== undefined) return listed[0].webhookId
+  return (await live.call('alice', '/v1/webhooks', post(WEBHOOK))).json.webhookId as string
+}
+const WEBHOOK = { url: 'https://receiver.example/hook', events: ['assay.nothing'] }
+
+export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promise<Good> } = {
+  discover: () => ({ url: '/.well-known/openwop', who: null }),
+  describe: () => ({ url: '/v1/openapi.json', who: null }),
+  health: () => ({ url: '/healthz', who: null }),
+  listWorkflows: () => ({ url: '/v1/workflows' }),
+  getWorkflow: () => ({ url: '/v1/workflows/hello' }),
+  registerWorkflow: p => ({ url: '/v1/workflows', ask: post(workflow(`w${p.next() % 50}`, [node('n', 'core.noop')])) }),
+  replaceWorkflow: p => {
+    const id = `w${p.next() % 50}`
+    return { url: `/v1/workflows/${id}`, ask: { method: 'PUT', body: workflow(id, [node('n', 'core.noop')]) } }
+  },
+  validateWorkflow: () => ({ url: '/v1/workflows:validate', ask: post(workflow('w', [node('n', 'core.noop')])) }),
+  listGates: () => ({ url: '/v1/host/assay/gates' }),
+  getGate: () => ({ url: '/v1/host/assay/gates/weather-gate' }),
+  registerGate: () => ({ url: '/v1/host/assay/gates', ask: post(gateFor('weather-gate')) }),
+  async removeGate(p) {
+    const id = `g${p.next()}`
+    await registered(p, '/v1/host/assay/gates', gateFor(id))
+    return { url: `/v1/host/assay/gates/${id}`, ask: { method: 'DELETE' } }
+  },
+  listIntents: () => ({ url: '/v1/host/assay/intents' }),
+  getIntent: () => ({ url: '/v1/host/assay/intents/true-weather' }),
+  registerIntent: p => ({ url: '/v1/host/assay/intents', ask: post(intent(`i${p.next() % 20}`)) }),
+  async removeIntent(p) {
+    const id = `j${p.next()}`
+    await registered(p, '/v1/host/assay/intents', intent(id))
+    return { url: `/v1/host/assay/intents/${id}`, ask: { method: 'DELETE' } }
+  },
+  listKnowledge: () => ({ url: '/v1/host/assay/knowledge' }),
+  async getKnowledge(p) {
+    await registered(p, '/v1/host/assay/knowledge', entry('known'))
+    return { url: '/v1/host/assay/knowledge/known' }
+  },
+  registerKnowledge: p => ({ url: '/v1/host/assay/knowledge', ask: post(entry(`k${p.next() % 20}`)) }),
+  async removeKnowledge(p) {
+    const id = `l${p.next()}`
+    await registered(p, '/v1/host/assay/knowledge', entry(id))
+    return { url: `/v1/host/assay/knowledge/${id}`, ask: { method: 'DELETE' } }
+  },
+  getCalibration: () => ({ url: '/v1/host/assay/gates/weather-gate/calibration' }),
+  listVerdicts: () => ({ url: '/v1/host/assay/gates/weather-gate/verdicts' }),
+  listAgents: () => ({ url: '/v1/agents' }),
+  getAgent: () => ({ url: '/v1/agents/local.weather.writer' }),
+  listTools: () => ({ url: '/v1/tools' }),
+  getTool: () => ({ url: '/v1/tools/assay:http.get' }),
+  createRun: p => ({
+    url: '/v1/runs',
+    ask: post({ workflowId: 'hello', inputs: { name: `n${p.next()}` }, tags: ['t'] }),
+  }),
+  listRuns: () => ({ url: '/v1/runs?limit=5&status=completed' }),
+  getRun: p => ({ url: `/v1/runs/${p.judged}` }),
+  chat: () => ({
+    url: '/v1/host/assay/chat',
+    ask: post({ message: '@local.weather.silent hello', conversationId: 'c' }),
+  }),
+  cancelRun: async p => ({ url: `/v1/runs/${await waiting(p)}/cancel`, ask: post({ reason: 'enough' }) }),
+  cancelRunAlias: async p => ({ url: `/v1/runs/${await waiting(p)}:cancel`, ask: post({}) }),
+  bulkCancelRuns: async p => ({ url: '/v1/runs:bulk-cancel', ask: post({ runIds: [await waiting(p)] }) }),
+  pauseRun: async p => ({ url: `/v1/runs/${await waiting(p)}:pause`, ask: post({}) }),
+  async resumeRun(p) {
+    const runId = await waiting(p)
+    await p.live.call('alice', `/v1/runs/${runId}:pause`, post({ drainPolicy: 'immediate' }))
+    return { url: `/v1/runs/${runId}:resume`, ask: post({}) }
+  },
+  forkRun: p => ({ url: `/v1/runs/${p.ended}:fork`, ask: post({ mode: 'replay' }) }),
+  streamRunEvents: p => ({ url: `/v1/runs/${p.ended}/events?streamMode=updates` }),
+  pollRunEvents: p => ({ url: `/v1/runs/${p.ended}/events/poll?timeout=1` }),
+  listInterrupts: () => ({ url: '/v1/interrupts?limit=5' }),
+  resolveInterrupt: async p => ({
+    url: `/v1/runs/${await asking(p)}/interrupts/gate`,
+    ask: post({ resumeValue: { action: 'accept' } }),
+  }),
+  linkInterrupt: async p => ({ url: `/v1/runs/${await asking(p)}/interrupts/gate:link`, ask: post({}) }),
+  inspectInterruptByToken: async p => ({ url: `/v1/interrupts/${await linkTo(p, 'inspect')}`, who: null }),
+  resolveInterruptByToken: async p => ({
+    url: `/v1/interrupts/${await linkTo(p, 'resolve')}`,
+    ask: post({ resumeValue: { action: 'accept' } }),
+    who: null,
+  }),
+  diffRuns: p => ({ url: `/v1/runs/${p.ended}:diff?against=${p.other}` }),
+  getDebugBundle: p => ({ url: `/v1/runs/${p.judged}/debug-bundle` }),
+  getArtifact: p => ({ url: `/v1/runs/${p.judged}/artifacts/${p.artifactId}` }),
+  listVerifications: p => ({ url: `/v1/runs/${p.judged}/verifications` }),
+  getVerification: p => ({ url: `/v1/runs/${p.judged}/verifications/1` }),
+  listWithheld: p => ({ url: `/v1/runs/${p.judged}/withheld` }),
+  getOwnKey: () => ({ url: '/v1/host/assay/key' }),
+  listKeys: () => ({ url: '/v1/keys' }),
+  createKey: () => ({ url: '/v1/keys', ask: post({ scopes: ['runs:read'] }) }),
+  async revokeKey({ live }) {
+    const { keyId } = (await live.call('alice', '/v1/keys', post({ scopes: ['runs:read'] }))).json
+    return { url: `/v1/keys/${keyId}`, ask: { method: 'DELETE' } }
+  },
+  listWebhooks: () => ({ url: '/v1/webhooks' }),
+  async registerWebhook({ live }) {
+    const listed = (await live.call('alice', '/v1/webhooks')).json.webhooks as { webhookId: string }[]
+    for (const { webhookId } of listed.slice(50))
+      await live.call('alice', `/v1/webhooks/${webhookId}`, { method: 'DELETE' })
+    return { url: '/v1/webhooks', ask: post(WEBHOOK) }
+  },
+  async removeWebhook({ live }) {
+    const { webhookId } = (await live.call('alice', '/v1/webhooks', post(WEBHOOK))).json
+    return { url: `/v1/webhooks/${webhookId}`, ask: { method: 'DELETE' } }
+  },
+  listDeliveries: async p => ({ url: `/v1/webhooks/${await webhookOf(p)}/deliveries` }),
+  verifyAudit: () => ({ url: '/v1/audit/verify?fromSeq=0&toSeq=0' }),
+}
