@@ -38,10 +38,17 @@ const STEPS_PER_ENTRY = 10
 
 /** Of the evaluation that is under way; there is only ever one. */
 let meter = new Meter()
-/** The longest text or list that has been searched or joined in it. */
+/** The longest text or list that has been searched or joined in it, and the longest that was sought or put between. */
 let widest = 0
+let longest = 0
 
-const LIMITS = { maxListElements: 1_000, maxMapEntries: 1_000, maxCallArguments: 16, maxAstNodes: MAX_NODES, maxDepth: 100 }
+const LIMITS = {
+  maxListElements: 1_000,
+  maxMapEntries: 1_000,
+  maxCallArguments: 16,
+  maxAstNodes: MAX_NODES,
+  maxDepth: 100,
+}
 
 const environment = new Environment({
   unlistedVariablesAreDyn: true,
@@ -77,9 +84,11 @@ const metered = environment
   .registerFunction('assaySearched(A): A', (value: unknown) => {
     meter.charge(weightOf(value, meter.left))
     widest = Math.max(widest, lengthOf(value))
+    meter.charge(searchSteps(lengthOf(value), longest))
     return value
   })
   .registerFunction('assaySought(A): A', (value: unknown) => {
+    longest = Math.max(longest, lengthOf(value))
     meter.charge(searchSteps(widest, lengthOf(value)))
     return value
   })
@@ -102,6 +111,7 @@ function run(program: Program, least: number, scope: ExpressionScope, limit = MA
   const own = new Meter(limit)
   meter = own
   widest = 0
+  longest = 0
   const outcome = attempt(program, least, scope, own)
   // Whatever came of it: a refusal that a macro has swallowed is one.
   if (!own.isOver) return { ...outcome, steps: own.spent }

@@ -78,4 +78,5 @@ function weighOne(value: unknown, queue: unknown[]): number {
 const isLarge = (value: unknown): boolean => typeof value === 'string' || (typeof value === 'object' && value !== null)
 
 /** What it takes to look for one text in another, wherever it stands; the same for what is put between elements. */
-export const searchSteps = (within: number, sought: number): number => 1 + Math.ceil((within * sought) / SOUGHT_PER_STEP)
+export const searchSteps = (within: number, sought: number): number =>
+  1 + Math.ceil((within * sought) / SOUGHT_PER_STEP)

@@ -146,7 +146,9 @@ export function pending({ plan, limits }: Outlook, state: RunState): readonly Ef
   // R-REPLAY-12: nothing else is ever owed to a replay, so it cannot reach the world.
   if (state.fork?.mode === 'replay') return [{ kind: 'replay', since: state.fork.fromSeq, fork: state.fork }]
   if (state.mode.kind === 'paused') return []
-  const effects: Effect[] = hasReadyNodes({ plan, ...(limits ? { limits } : {}) }, state) ? [{ kind: 'continue', since: state.next }] : []
+  const effects: Effect[] = hasReadyNodes({ plan, ...(limits ? { limits } : {}) }, state)
+    ? [{ kind: 'continue', since: state.next }]
+    : []
   for (const index of state.open) {
     const node = nodeAt(state, index)
     if (node.is === 'waiting') effects.push(...owedTo({ plan }, state, planNodeAt(plan, index), node))

@@ -62,7 +62,11 @@ function looked(context: DecisionContext, planNode: PlanNode): Readiness | undef
 
 function tooMuchToLookAt({ worked }: DecisionContext, { node }: PlanNode): StopRequested {
   const message = `whether node "${node.id}" may start, and those looked at before it, takes more than ${Math.floor(worked)} steps over this data; let the conditions of its edges ask less, or of less data`
-  return { outcome: 'failed', error: failure('step_budget_exceeded', message, { retryable: false }), failedNodeId: node.id }
+  return {
+    outcome: 'failed',
+    error: failure('step_budget_exceeded', message, { retryable: false }),
+    failedNodeId: node.id,
+  }
 }
 
 /** Moves on the nodes that hand work over; says whether there was one. */

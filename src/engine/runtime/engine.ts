@@ -6,6 +6,7 @@ import type { NodeTypes } from '../../core/workflow/compile.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { Lru } from '../../lru.js'
 import { sleep } from '../../timing/sleep.js'
+import { Turns, type TurnTaking } from '../../timing/turns.js'
 import type {
   Answer,
   CreateRun,
@@ -60,6 +61,8 @@ export type EngineDeps = {
   readonly standards: Standards
   readonly inspector: Inspector
   readonly records: Records
+  /** Whose turn it is among runs that have much to do; first come, first served, when absent. */
+  readonly turns?: TurnTaking
 }
 
 export type EngineOptions = {
@@ -154,6 +157,7 @@ export class Engine implements RunEngine {
         records: deps.records,
         recent,
         reuseAnswers: options.reuseAnswers,
+        turns: deps.turns ?? new Turns(),
       },
       // A host that is leaving lets what is under way come to its end, and begins nothing.
       { ...options, mayWork: () => this.#lease.isFirm && this.#phase === 'running' },
