@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { refuse } from '../core/problem.js'
+import { Turns } from '../timing/turns.js'
 import { recordAccess } from './access-log.js'
 import { Authenticator } from './auth/authenticator.js'
 import { KeyCache } from './auth/key-cache.js'
@@ -31,6 +32,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
     ...deps,
     keyCache,
     idempotency: new Idempotency(deps.receipts, clock, ids.unique(), config.timeouts.receiptLeaseMs),
+    turns: deps.turns ?? new Turns(),
     streams: new StreamRegistry(keyCache, clock, log, {
       maxPerKey: config.limits.maxStreamsPerKey,
       pingMs: config.timeouts.keepAliveCommentMs,

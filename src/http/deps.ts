@@ -3,6 +3,7 @@ import type { AuditAdmin, RunEngine, StandardsAdmin, WebhookAdmin } from '../eng
 import type { Clock, Ids } from '../engine/ports/clock.js'
 import type { KeyStore } from '../engine/ports/keys.js'
 import type { Log } from '../engine/ports/log.js'
+import type { TurnTaking } from '../timing/turns.js'
 import type { AgentInventoryEntry } from '../wire/agents.js'
 import type { ToolDescriptor } from '../wire/tools.js'
 import type { KeyCache } from './auth/key-cache.js'
@@ -27,6 +28,8 @@ export type AppDeps = {
   readonly ids: Ids
   readonly config: HttpConfig
   readonly log: Log
+  /** Whose turn it is among readers of logs; first come, first served, when absent. */
+  readonly turns?: TurnTaking
   /** Conformance workflows that are registered by now; advertised in conformance mode only. */
   readonly fixtures?: () => readonly string[]
   /** Further rows of the route table, such as the conformance seams. */
@@ -47,6 +50,8 @@ export type Edge = AppDeps & {
   readonly keyCache: KeyCache
   readonly idempotency: Idempotency
   readonly streams: StreamRegistry
+  /** Readers of logs take turns. */
+  readonly turns: TurnTaking
   /** `config.engineVersion` as events spell it. */
   readonly engineVersion: string
 }

@@ -10,8 +10,8 @@ import type { StopRequested } from './events.js'
 import { type Readiness, readiness, TOLERANT } from './graph.js'
 import { beginNode } from './node-lifecycle.js'
 import { type Active, nodeAt } from './state.js'
-import { WORK_LIMITS } from './work.js'
 import { stop } from './stop.js'
+import { WORK_LIMITS } from './work.js'
 
 /** Starts and skips every node whose turn has come, and ends the run when nothing is left to come. */
 export function advance(context: DecisionContext, capabilities: ReadonlySet<string>): void {

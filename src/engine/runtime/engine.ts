@@ -272,8 +272,14 @@ export class Engine implements RunEngine {
     return this.deps.store.childrenOf(runId, limit, HOST_WORKFLOW_IDS)
   }
 
-  async readEvents(tenant: string, runId: string, from: number, limit?: number): Promise<StoredEvent[] | undefined> {
-    return (await this.#isVisible(tenant, runId)) ? this.deps.store.readEvents(runId, from, limit) : undefined
+  async readEvents(
+    tenant: string,
+    runId: string,
+    from: number,
+    limit?: number,
+    maxBytes?: number,
+  ): Promise<StoredEvent[] | undefined> {
+    return (await this.#isVisible(tenant, runId)) ? this.deps.store.readEvents(runId, from, limit, maxBytes) : undefined
   }
 
   async follow(
