@@ -33,6 +33,7 @@ import type { AgentDirectory } from './http/deps.js'
 import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
 import { createInspector } from './probes/inspector.js'
+import { createPureProbes, pureProbesHere } from './probes/pure-probes.js'
 import { loadProject } from './project/load-project.js'
 import { loadStandards } from './project/standards.js'
 import { redactingLog } from './secrets/redacting-log.js'
@@ -71,7 +72,21 @@ export type HostParts = {
   readonly agents?: Agents
   /** Looks up the addresses of names that requests go out to. */
   readonly resolve?: Resolver
+  /** Bounds that are taken away, to measure what they are there for (`bench/`). No setting leads here. */
+  readonly unbounded?: Unbounded
 }
+
+export type Unbounded = {
+  /** What a decision may take. */
+  readonly decisions?: boolean
+  /** What readers of logs get in a turn, and that they take turns. */
+  readonly streams?: boolean
+  /** That long probes are done elsewhere. */
+  readonly probes?: boolean
+}
+
+const UNBOUNDED_WORK = { step: Number.POSITIVE_INFINITY, decision: Number.POSITIVE_INFINITY }
+const NO_TURNS = { next: () => Promise.resolve() }
 
 const DRAIN_MS = 10_000
 /** Deliveries that are cut short are simply made again. */
@@ -135,16 +150,17 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       standards: checked,
       inspector: inspectorFor(config, ground),
       records,
+      ...(parts.unbounded?.decisions ? { turns: NO_TURNS } : {}),
       vault: createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data)),
     },
-    engineOptions(config),
+    engineOptions(config, parts.unbounded),
   )
   await assertSafeKeys(config, store)
   const sealer = new Sealer({ store, clock, log, key: await ensureSigningKey(config.data) })
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
-  const edge = { ...(await edgeOf(config, ground, house)), webhooks, standards, verdicts }
+  const edge = { ...(await edgeOf(config, ground, house, parts.unbounded)), webhooks, standards, verdicts }
   const app = createApp({ engine, ...edge, fixtures: () => fixtures })
   opened.push(() => app.close())
   const registerWorkflows = async () => {
@@ -179,13 +195,15 @@ async function layGround(config: Config, parts: HostParts, opened: Opened) {
   const store = parts.wrapStore?.(database) ?? database
   const schemas = createSchemaChecker()
   opened.push(() => schemas.close())
+  const pure = parts.unbounded?.probes ? pureProbesHere(clock) : createPureProbes(clock)
+  opened.push(() => pure.close())
   const secrets = createSecrets(config.readSecret)
   const log = redactingLog(parts.log ?? pino({ level: config.log.level }, pino.destination(2)), secrets.redact)
   const egress = waysOut(config, clock, parts.resolve)
   opened.push(() => {
     for (const way of Object.values(egress)) way.close()
   })
-  return { clock, ids, random: parts.random ?? systemRandom, store, schemas, secrets, log, egress }
+  return { clock, ids, random: parts.random ?? systemRandom, store, schemas, pure, secrets, log, egress }
 }
 
 type Ground = Awaited<ReturnType<typeof layGround>>
@@ -205,20 +223,21 @@ async function furnishAgents(config: Config, ground: Ground, opened: Opened): Pr
 }
 
 /** Gates look at files of the project's own; a project without any has none to look at. */
-const inspectorFor = ({ project }: Config, { egress, schemas, clock, log }: Ground) =>
+const inspectorFor = ({ project }: Config, { egress, schemas, pure, clock, log }: Ground) =>
   createInspector({
     egress: egress.probes,
     schemas,
+    pure,
     project,
     workspace: project && path.join(project, 'workspace'),
     clock,
     log,
   })
 
-const engineOptions = (config: Config): EngineOptions => ({
+const engineOptions = (config: Config, unbounded: Unbounded = {}): EngineOptions => ({
   ...config.limits,
   ...config,
-  limits: runLimits(config),
+  limits: { ...runLimits(config), ...(unbounded.decisions ? { work: UNBOUNDED_WORK } : {}) },
   sweepMs: SWEEP_MS,
   cachedRuns: CACHED_RUNS,
   reuseAnswers: config.agents.models.reuseAnswers,
@@ -233,7 +252,12 @@ async function assertSafeKeys(config: Config, store: Store): Promise<void> {
 }
 
 /** What the HTTP edge has besides the engine and what is made with it. */
-async function edgeOf(config: Config, { store, clock, ids, log }: Ground, house: AgentHouse) {
+async function edgeOf(
+  config: Config,
+  { store, clock, ids, log }: Ground,
+  house: AgentHouse,
+  { streams = false }: Unbounded = {},
+) {
   return {
     keys: withConfiguredKeys(store, [await configuredKey(config, clock)]),
     receipts: store,
@@ -243,7 +267,8 @@ async function edgeOf(config: Config, { store, clock, ids, log }: Ground, house:
     clock,
     ids,
     log,
-    config: await httpSettings(config),
+    config: await httpSettings(config, streams),
+    ...(streams ? { turns: NO_TURNS } : {}),
   }
 }
 
@@ -313,14 +338,14 @@ function databaseUrl({ database }: Config): string {
   return database.kind === 'memory' ? 'memory:' : `sqlite:${database.file}`
 }
 
-const httpSettings = async (config: Config) =>
+const httpSettings = async (config: Config, unboundedTurns = false) =>
   httpConfig({
     version: packageVersion(),
     engineVersion: Number(ENGINE_VERSION),
     conformance: config.conformance,
     production: false,
     accessLog: config.log.access,
-    limits: config.limits,
+    limits: { ...config.limits, ...(unboundedTurns ? { maxTurnBytes: Number.POSITIVE_INFINITY } : {}) },
     orchestrator: config.orchestrator,
     rateLimit: { key: config.rateLimit },
     durableWebhooks: config.webhooks.durable,
