@@ -8,7 +8,12 @@ import { createPureProbes, MOST_STEPS_HERE, pureProbesHere } from './pure-probes
 const ranHere = vi.hoisted(() => vi.fn())
 vi.mock('./run-pure.js', async original => {
   const { runPure } = await original<typeof import('./run-pure.js')>()
-  return { runPure: (...given: Parameters<typeof runPure>) => (ranHere(...given), runPure(...given)) }
+  return {
+    runPure: (...given: Parameters<typeof runPure>) => {
+      ranHere(...given)
+      return runPure(...given)
+    },
+  }
 })
 beforeEach(() => ranHere.mockClear())
 

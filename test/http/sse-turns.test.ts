@@ -63,7 +63,12 @@ async function readers(count: number, modes: Subscription['modes'], turnBytes = 
   const given: Given[] = []
   const turns = new Turns()
   let turn = 0
-  const counted: TurnTaking = { next: () => turns.next().then(() => void (turn += 1)) }
+  const counted: TurnTaking = {
+    async next() {
+      await turns.next()
+      turn += 1
+    },
+  }
   const texts = await Promise.all(
     Array.from({ length: count }, async (_, reader) => {
       const raw = new Reader(bytes => given.push({ reader, bytes, turn }))

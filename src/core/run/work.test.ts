@@ -8,7 +8,7 @@ import { decide } from './decide.js'
 import { pending } from './effects.js'
 import type { Recorded } from './events.js'
 import type { RunInput } from './input.js'
-import { type RunState } from './state.js'
+import type { RunState } from './state.js'
 import { ENGINE_VERSION } from './version.js'
 import { WORK_LIMITS, type WorkLimits } from './work.js'
 
@@ -57,7 +57,7 @@ function driven(workflow: Sketch, inputs: JsonObject, work: WorkLimits = WORK_LI
   return { log, steps, state }
 }
 
-const said = ({ log }: Pick<Driven, 'log'>) => log.map(({ input: _, ...event }) => event)
+const said = ({ log }: Pick<Driven, 'log'>) => log.map(event => ({ ...event, input: undefined }))
 const cuts = ({ log }: Pick<Driven, 'log'>) =>
   log.flatMap(({ input, sequence }) => (input?.type === 'Continue' ? [sequence] : []))
 
@@ -72,7 +72,7 @@ function retold({ log }: Driven, workflow: Sketch, work: WorkLimits): Recorded[]
 }
 
 const shown = (events: readonly Recorded[]) =>
-  events.map(({ runId: _, cause: __, ...event }) => ({ ...event, payload: event.sequence === 0 ? {} : event.payload }))
+  events.map(event => ({ ...event, runId: '', cause: 0, payload: event.sequence === 0 ? {} : event.payload }))
 
 describe('what a decision may take', () => {
   const inputs = { a: members(4_000), b: members(4_000) }
