@@ -1,4 +1,4 @@
-import { performance } from 'node:perf_hooks'
+import { systemClock } from '../system.js'
 import { serveJobs } from '../workers/serve-jobs.js'
 import type { PureProbe } from './probe.js'
 import type { CopiedSubject, ProbeAnswer, ProbeJob } from './probe-job.js'
@@ -7,12 +7,11 @@ import { runPure } from './run-pure.js'
 /** Runs in a worker thread that may be killed at any moment. It is not told when nobody waits any more. */
 
 const { signal } = new AbortController()
-const clock = { monotonic: () => performance.now() }
 
 function answer({ probe, subject }: ProbeJob): ProbeAnswer {
   try {
     const shown = JSON.parse(subject) as CopiedSubject
-    return { kind: 'found', finding: runPure(JSON.parse(probe) as PureProbe, { ...shown, signal }, clock) }
+    return { kind: 'found', finding: runPure(JSON.parse(probe) as PureProbe, { ...shown, signal }, systemClock) }
   } catch (error) {
     return { kind: 'broke', error: error instanceof Error ? error.name : 'probe_error' }
   }

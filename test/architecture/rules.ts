@@ -186,7 +186,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'probes/',
-    ours: ['core/', 'timing/', 'workers/'],
+    ours: ['core/', 'timing/', 'workers/', 'system.ts'],
     types: ['egress/', PORTS],
     packages: [...NODE, 're2js'],
   },

@@ -3,12 +3,12 @@ import type { Evaluated, Expression, ExpressionScope } from '../expression.js'
 import { Meter } from '../meter.js'
 import type { ReplayGuide } from '../replay/guide.js'
 import type { ConfidencePolicy } from '../supervisor/decision.js'
+import { STEPS_PER_BYTE, WORK_LIMITS, type WorkLimits } from '../work-limits.js'
 import type { Plan } from '../workflow/plan.js'
 import type { Recorded, RunEvent } from './events.js'
 import { evolve } from './evolve.js'
 import type { RecordedInput } from './input.js'
 import type { Active, RunState } from './state.js'
-import { STEPS_PER_BYTE, WORK_LIMITS, type WorkLimits } from './work.js'
 
 /** Ceilings of the host; a run's own configuration can only lower them. */
 export type RunLimits = {

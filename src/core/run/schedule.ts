@@ -3,6 +3,7 @@ import { invocationMove, proceedInvocation } from '../invocation/decide.js'
 import { Meter, OVER_BUDGET } from '../meter.js'
 import { failure } from '../problem.js'
 import { gateMove, proceedGate } from '../verification/decide.js'
+import { WORK_LIMITS } from '../work-limits.js'
 import { type PlanNode, planNodeAt } from '../workflow/plan.js'
 import { leave } from './complete.js'
 import type { DecisionContext, RunLimits } from './decision-context.js'
@@ -11,7 +12,6 @@ import { type Readiness, readiness, TOLERANT } from './graph.js'
 import { beginNode } from './node-lifecycle.js'
 import { type Active, nodeAt } from './state.js'
 import { stop } from './stop.js'
-import { WORK_LIMITS } from './work.js'
 
 /** Starts and skips every node whose turn has come, and ends the run when nothing is left to come. */
 export function advance(context: DecisionContext, capabilities: ReadonlySet<string>): void {

@@ -4,13 +4,13 @@ import type { Sketch } from '../../testing/workflow.js'
 import type { JsonObject } from '../json.js'
 import { Replay } from '../replay/decide.js'
 import { inherited } from '../replay/fork.js'
+import { WORK_LIMITS, type WorkLimits } from '../work-limits.js'
 import { decide } from './decide.js'
 import { pending } from './effects.js'
 import type { Recorded } from './events.js'
 import type { RunInput } from './input.js'
 import type { RunState } from './state.js'
 import { ENGINE_VERSION } from './version.js'
-import { WORK_LIMITS, type WorkLimits } from './work.js'
 
 const UNBOUNDED: WorkLimits = { step: Number.POSITIVE_INFINITY, decision: Number.POSITIVE_INFINITY }
 const members = (n: number): JsonObject => Object.fromEntries(Array.from({ length: n }, (_, i) => [`key${i}`, `v${i}`]))

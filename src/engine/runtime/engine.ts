@@ -272,14 +272,8 @@ export class Engine implements RunEngine {
     return this.deps.store.childrenOf(runId, limit, HOST_WORKFLOW_IDS)
   }
 
-  async readEvents(
-    tenant: string,
-    runId: string,
-    from: number,
-    limit?: number,
-    maxBytes?: number,
-  ): Promise<StoredEvent[] | undefined> {
-    return (await this.#isVisible(tenant, runId)) ? this.deps.store.readEvents(runId, from, limit, maxBytes) : undefined
+  readEvents: RunEngine['readEvents'] = async (tenant, runId, ...range) => {
+    return (await this.#isVisible(tenant, runId)) ? this.deps.store.readEvents(runId, ...range) : undefined
   }
 
   async follow(
