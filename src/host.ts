@@ -34,6 +34,7 @@ import { Serving } from './http/serving.js'
 import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
 import { createInspector } from './probes/inspector.js'
+import { createPureProbes, pureProbesHere } from './probes/pure-probes.js'
 import { loadProject } from './project/load-project.js'
 import { loadStandards } from './project/standards.js'
 import { Purger } from './retention/purger.js'
@@ -74,7 +75,21 @@ export type HostParts = {
   readonly agents?: Agents
   /** Looks up the addresses of names that requests go out to. */
   readonly resolve?: Resolver
+  /** Bounds that are taken away, to measure what they are there for (`bench/`). No setting leads here. */
+  readonly unbounded?: Unbounded
 }
+
+export type Unbounded = {
+  /** What a decision may take. */
+  readonly decisions?: boolean
+  /** What readers of logs get in a turn, and that they take turns. */
+  readonly streams?: boolean
+  /** That long probes are done elsewhere. */
+  readonly probes?: boolean
+}
+
+const UNBOUNDED_WORK = { step: Number.POSITIVE_INFINITY, decision: Number.POSITIVE_INFINITY }
+const NO_TURNS = { next: () => Promise.resolve() }
 
 const DRAIN_MS = 10_000
 /** Deliveries that are cut short are simply made again. */
@@ -145,9 +160,10 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       standards: checked,
       inspector: inspectorFor(config, ground),
       records,
+      ...(parts.unbounded?.decisions ? { turns: NO_TURNS } : {}),
       vault,
     },
-    engineOptions(config),
+    engineOptions(config, parts.unbounded),
   )
   await assertSafeKeys(config, store)
   const sealer = new Sealer({ store, clock, log, key: await ensureSigningKey(config.data) })
@@ -162,7 +178,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
-  const edge = { ...(await edgeOf(config, ground, house)), webhooks, standards, verdicts }
+  const edge = { ...(await edgeOf(config, ground, house, parts.unbounded)), webhooks, standards, verdicts }
   const serving = new Serving()
   const app = createApp({ engine, ...edge, serving, fixtures: () => fixtures })
   opened.push(() => app.close())
@@ -198,13 +214,15 @@ async function layGround(config: Config, parts: HostParts, opened: Opened) {
   const store = parts.wrapStore?.(database) ?? database
   const schemas = createSchemaChecker()
   opened.push(() => schemas.close())
+  const pure = parts.unbounded?.probes ? pureProbesHere(clock) : createPureProbes(clock)
+  opened.push(() => pure.close())
   const secrets = createSecrets(config.readSecret)
   const log = redactingLog(parts.log ?? pino({ level: config.log.level }, pino.destination(2)), secrets.redact)
   const egress = waysOut(config, clock, parts.resolve)
   opened.push(() => {
     for (const way of Object.values(egress)) way.close()
   })
-  return { clock, ids, random: parts.random ?? systemRandom, store, schemas, secrets, log, egress }
+  return { clock, ids, random: parts.random ?? systemRandom, store, schemas, pure, secrets, log, egress }
 }
 
 type Ground = Awaited<ReturnType<typeof layGround>>
@@ -224,20 +242,21 @@ async function furnishAgents(config: Config, ground: Ground, opened: Opened): Pr
 }
 
 /** Gates look at files of the project's own; a project without any has none to look at. */
-const inspectorFor = ({ project }: Config, { egress, schemas, clock, log }: Ground) =>
+const inspectorFor = ({ project }: Config, { egress, schemas, pure, clock, log }: Ground) =>
   createInspector({
     egress: egress.probes,
     schemas,
+    pure,
     project,
     workspace: project && path.join(project, 'workspace'),
     clock,
     log,
   })
 
-const engineOptions = (config: Config): EngineOptions => ({
+const engineOptions = (config: Config, unbounded: Unbounded = {}): EngineOptions => ({
   ...config.limits,
   ...config,
-  limits: runLimits(config),
+  limits: { ...runLimits(config), ...(unbounded.decisions ? { work: UNBOUNDED_WORK } : {}) },
   sweepMs: SWEEP_MS,
   cachedRuns: CACHED_RUNS,
   reuseAnswers: config.agents.models.reuseAnswers,
@@ -252,7 +271,12 @@ async function assertSafeKeys(config: Config, store: Store): Promise<void> {
 }
 
 /** What the HTTP edge has besides the engine and what is made with it. */
-async function edgeOf(config: Config, { store, clock, ids, log }: Ground, house: AgentHouse) {
+async function edgeOf(
+  config: Config,
+  { store, clock, ids, log }: Ground,
+  house: AgentHouse,
+  { streams = false }: Unbounded = {},
+) {
   return {
     keys: withConfiguredKeys(store, [await configuredKey(config, clock)]),
     receipts: store,
@@ -263,7 +287,8 @@ async function edgeOf(config: Config, { store, clock, ids, log }: Ground, house:
     clock,
     ids,
     log,
-    config: await httpSettings(config),
+    config: await httpSettings(config, streams),
+    ...(streams ? { turns: NO_TURNS } : {}),
   }
 }
 
@@ -339,7 +364,7 @@ const directoryOf = ({ catalog, tools }: AgentHouse): AgentDirectory => ({
   tools: async signal => (await tools.catalogue(signal)).map(describe),
 })
 
-const httpSettings = async (config: Config) =>
+const httpSettings = async (config: Config, unboundedTurns = false) =>
   httpConfig({
     version: packageVersion(),
     engineVersion: Number(ENGINE_VERSION),
@@ -347,7 +372,7 @@ const httpSettings = async (config: Config) =>
     production: false,
     accessLog: config.log.access,
     allowedHosts: config.allowedHosts,
-    limits: config.limits,
+    limits: { ...config.limits, ...(unboundedTurns ? { maxTurnBytes: Number.POSITIVE_INFINITY } : {}) },
     quotas: config.quotas,
     orchestrator: config.orchestrator,
     rateLimit: { key: config.rateLimit },

@@ -15,7 +15,13 @@ export type Decider<State, Input, Recorded, Effect> = {
 
 /** A refusal is a value; it never throws and never writes. `state` is what the events fold to. */
 export type Decision<State, Recorded> =
-  | { readonly ok: true; readonly events: readonly Recorded[]; readonly state: State }
+  | {
+      readonly ok: true
+      readonly events: readonly Recorded[]
+      readonly state: State
+      /** What it took to decide, in steps (`core/meter.ts`); where that was not counted, absent. */
+      readonly steps?: number
+    }
   | { readonly ok: false; readonly refusal: Refusal }
 
 export const fold = <State, Recorded>(

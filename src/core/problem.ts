@@ -80,6 +80,7 @@ export const FAILURES = {
   conformance_test_failure: 'core.fail did what it is for',
   expression_error: 'An expression could not be evaluated over the data it met',
   expression_budget_exceeded: 'An expression would take more steps than its budget',
+  step_budget_exceeded: 'To find out whose turn it is in the run would take more steps than a decision may',
   input_missing: 'A node input refers to a value that does not exist',
   invalid_input: 'A node was given a value it cannot work with',
   capability_not_provided: 'The node type needs a capability this host does not provide',

@@ -30,7 +30,13 @@ export interface RunEngine {
   /** The latest of a run's children, oldest first; verifiers, which are the host's, are not among them. */
   childrenOf(runId: string, limit: number): Promise<ChildRow[]>
   /** The stored log from `from` on, at most `limit` events, or undefined when the tenant has no such run. */
-  readEvents(tenant: string, runId: string, from: number, limit?: number): Promise<StoredEvent[] | undefined>
+  readEvents(
+    tenant: string,
+    runId: string,
+    from: number,
+    limit?: number,
+    maxBytes?: number,
+  ): Promise<StoredEvent[] | undefined>
   /**
    * The log from `from` on: first what is stored, then what is appended, in order, without gap or repetition. Ends
    * after the terminal event or when `signal` aborts. Undefined when the tenant has no such run.

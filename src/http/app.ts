@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { refuse } from '../core/problem.js'
 import type { Clock } from '../engine/ports/clock.js'
 import { sleep } from '../timing/sleep.js'
+import { Turns } from '../timing/turns.js'
 import { recordAccess } from './access-log.js'
 import { Admission } from './admission.js'
 import { Authenticator } from './auth/authenticator.js'
@@ -35,6 +36,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
     ...deps,
     keyCache,
     idempotency: new Idempotency(deps.receipts, clock, ids.unique(), config.timeouts.receiptLeaseMs),
+    turns: deps.turns ?? new Turns(),
     streams: new StreamRegistry(keyCache, clock, log, {
       maxPerKey: config.limits.maxStreamsPerKey,
       quotas: config.quotas,

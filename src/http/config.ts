@@ -45,6 +45,8 @@ export type HttpLimits = {
   readonly maxStreamsPerKey: number
   /** Unsent bytes a stream may hold before it waits for its reader. */
   readonly maxStreamBufferBytes: number
+  /** Bytes that a reader of a log is given before it is the others' turn. */
+  readonly maxTurnBytes: number
 }
 
 /** What discovery says of the orchestrator's loop. */
@@ -113,6 +115,7 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
     maxInflightRequests: 2000,
     maxStreamsPerKey: 256,
     maxStreamBufferBytes: 1024 * 1024,
+    maxTurnBytes: 64 * 1024,
     ...overrides.limits,
   },
   orchestrator: {

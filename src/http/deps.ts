@@ -4,6 +4,7 @@ import type { Clock, Ids } from '../engine/ports/clock.js'
 import type { KeyStore } from '../engine/ports/keys.js'
 import type { Log } from '../engine/ports/log.js'
 import type { RunIndex } from '../engine/ports/run-index.js'
+import type { TurnTaking } from '../timing/turns.js'
 import type { AgentInventoryEntry } from '../wire/agents.js'
 import type { ToolDescriptor } from '../wire/tools.js'
 import type { KeyCache } from './auth/key-cache.js'
@@ -33,6 +34,8 @@ export type AppDeps = {
   readonly log: Log
   /** Closed while the host starts or stops; without it, requests are always taken. */
   readonly serving?: Serving
+  /** Whose turn it is among readers of logs; first come, first served, when absent. */
+  readonly turns?: TurnTaking
   /** Conformance workflows that are registered by now; advertised in conformance mode only. */
   readonly fixtures?: () => readonly string[]
   /** Further rows of the route table, such as the conformance seams. */
@@ -53,6 +56,8 @@ export type Edge = AppDeps & {
   readonly keyCache: KeyCache
   readonly idempotency: Idempotency
   readonly streams: StreamRegistry
+  /** Readers of logs take turns. */
+  readonly turns: TurnTaking
   /** `config.engineVersion` as events spell it. */
   readonly engineVersion: string
 }

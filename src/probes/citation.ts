@@ -1,12 +1,10 @@
 import { isObject, type Json } from '../core/json.js'
-import type { Clock } from '../engine/ports/clock.js'
-import { readPattern } from './pattern.js'
+import { readPattern, type Ticking } from './pattern.js'
 import { stringsIn, valueAt } from './pointer.js'
 import {
   evidence,
   found,
   MAX_EVIDENCE,
-  type Means,
   nothingAt,
   type ProbeFinding,
   type ProbeOf,
@@ -18,7 +16,11 @@ import {
 import { isUrl, pageOf, urlsIn } from './urls.js'
 
 /** Whether everything that a text cites is there: among what the gate knows, the sources of the run, or those of the output. */
-export function probeCitation(probe: ProbeOf<'citation'>, subject: ProbeSubject, { clock }: Means): ProbeFinding {
+export function probeCitation(
+  probe: ProbeOf<'citation'>,
+  subject: ProbeSubject,
+  { clock }: { readonly clock: Ticking },
+): ProbeFinding {
   const text = valueAt(subject.output, probe.path)
   const ref = refOf(probe)
   if (text === undefined) return nothingAt(ref, subject.output)
@@ -49,7 +51,11 @@ function contextNamed({ sources = [] }: ProbeOf<'citation'>, { context = [] }: P
 }
 
 /** In a source of the run everything may be cited that the pattern finds there, or that stands there as a word. */
-function namesInTexts(values: readonly Json[], pattern: string | undefined, clock: Clock): readonly string[] | string {
+function namesInTexts(
+  values: readonly Json[],
+  pattern: string | undefined,
+  clock: Ticking,
+): readonly string[] | string {
   const texts = values.flatMap(stringsIn)
   if (texts.length === 0) return []
   const found = pattern === undefined ? new Set<string>() : citedIn(texts, pattern, clock)
@@ -67,7 +73,7 @@ function deadEvidence(dead: readonly string[], ref: string) {
 }
 
 /** Addresses, and the ids of markers, or of the gate's own pattern; a text says why it cannot be known. */
-function citedIn(texts: readonly string[], source: string | undefined, clock: Clock): ReadonlySet<string> | string {
+function citedIn(texts: readonly string[], source: string | undefined, clock: Ticking): ReadonlySet<string> | string {
   const cited = new Set<string>()
   const pattern = source === undefined ? undefined : readPattern(source)
   if (source !== undefined && pattern === undefined) return 'the pattern of this probe cannot be read'

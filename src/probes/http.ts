@@ -1,6 +1,5 @@
 import type { EgressAnswer, EgressCode } from '../egress/egress.js'
 import { createSemaphore } from '../timing/semaphore.js'
-import { type Pattern, readPattern } from './pattern.js'
 import { stringsIn, valueAt } from './pointer.js'
 import {
   evidence,
@@ -23,8 +22,9 @@ const MAX_BYTES = 1024 * 1024
 
 /** Asks for pages and tells whether they are what they should be. A redirect is an answer; nobody follows it. */
 export async function probeHttp(probe: ProbeOf<'http'>, subject: ProbeSubject, means: Means): Promise<ProbeFinding> {
-  const pattern = probe.body_pattern === undefined ? undefined : readPattern(probe.body_pattern)
-  if (probe.body_pattern !== undefined && pattern === undefined) {
+  const { body_pattern: pattern } = probe
+  // Whatever a pattern is searched in, a text without a character is long enough to find out whether it is one.
+  if (pattern !== undefined && (await search(pattern, '', subject.signal, means)) === 'unavailable') {
     return probeUnavailable(probe.probe_id, 'the pattern of this probe cannot be read')
   }
   const ref = refOf(probe)
@@ -45,11 +45,11 @@ function urlsOf({ url, path }: ProbeOf<'http'>, { output }: ProbeSubject): reado
 async function ask(
   url: string,
   { status }: ProbeOf<'http'>,
-  pattern: Pattern | undefined,
+  pattern: string | undefined,
   signal: AbortSignal,
-  { egress }: Means,
+  means: Means,
 ): Promise<ProbeFinding> {
-  const answer = await egress.send({
+  const answer = await means.egress.send({
     method: 'GET',
     // The part after `#` is for whoever reads the page, and is never sent.
     url: url.replace(/#.*$/s, ''),
@@ -65,16 +65,27 @@ async function ask(
     const outcome = isOwnTrouble(answer.status) ? 'unavailable' : 'failed'
     return says(outcome, ref, `answers ${answer.status}; it must answer ${status.join(' or ')}`)
   }
-  return pattern === undefined ? says('held', ref, `answers ${answer.status}`) : searchBody(ref, answer, pattern)
+  if (pattern === undefined) return says('held', ref, `answers ${answer.status}`)
+  return searchBody(ref, answer, text => search(pattern, text, signal, means))
 }
 
-function searchBody(ref: string, answer: Extract<EgressAnswer, { ok: true }>, pattern: Pattern): ProbeFinding {
+/** Where long searches are done, as if the text were what a worker has brought. */
+async function search(pattern: string, output: string, signal: AbortSignal, { pure }: Means) {
+  const probe = { probe_id: 'body_pattern', type: 'regex', pattern, absent: false } as const
+  return (await pure.run(probe, { output, knowledge: [], signal })).outcome
+}
+
+async function searchBody(
+  ref: string,
+  answer: Extract<EgressAnswer, { ok: true }>,
+  find: (text: string) => Promise<ProbeFinding['outcome']>,
+): Promise<ProbeFinding> {
   const encoding = answer.headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') return says('unavailable', ref, 'answers in a compressed form')
-  const place = pattern.find(answer.body.toString())
-  if (place === undefined) return says('unavailable', ref, 'its page is too long for the pattern')
+  const found = await find(answer.body.toString())
+  if (found === 'unavailable') return says('unavailable', ref, 'its page is too long for the pattern')
   const answers = `answers ${answer.status}`
-  if (place !== -1) return says('held', ref, `${answers}, and the pattern is in its page`)
+  if (found === 'held') return says('held', ref, `${answers}, and the pattern is in its page`)
   if (answer.truncated)
     return says('unavailable', ref, `${answers}; the pattern is not in its first ${MAX_BYTES} bytes`)
   return says('failed', ref, `${answers}, and the pattern is not in its page`)

@@ -3,15 +3,11 @@ import { setImmediate as othersTurn } from 'node:timers/promises'
 import type { Probe } from '../core/verification/gate.js'
 import type { Inspector } from '../engine/ports/verification.js'
 import { createSemaphore } from '../timing/semaphore.js'
-import { probeCitation } from './citation.js'
 import { probeCommand } from './command.js'
-import { probeEquals } from './equals.js'
 import { probeFile } from './file.js'
 import { probeHttp } from './http.js'
 import { probeJsonSchema } from './json-schema.js'
-import { probeNumeric } from './numeric.js'
 import { type Means, type ProbeFinding, type ProbeSubject, probeUnavailable } from './probe.js'
-import { probeRegex } from './regex.js'
 
 export type InspectorDeps = Omit<Means, 'searchPath' | 'commands'> & {
   /** Where commands are looked for; where absent, in the system's own folders and beside this program. */
@@ -86,19 +82,16 @@ function run(probe: Probe, subject: ProbeSubject, means: Means): ProbeFinding | 
     case 'json-schema':
       return probeJsonSchema(probe, subject, means)
     case 'regex':
-      return probeRegex(probe, subject)
     case 'equals':
-      return probeEquals(probe, subject)
     case 'numeric':
-      return probeNumeric(probe, subject)
+    case 'citation':
+      return means.pure.run(probe, subject)
     case 'file':
       return probeFile(probe, subject, means)
     case 'http':
       return probeHttp(probe, subject, means)
     case 'command':
       return probeCommand(probe, subject, means)
-    case 'citation':
-      return probeCitation(probe, subject, means)
   }
 }
 

@@ -25,6 +25,7 @@ export type ProbeSubject = {
 export type Means = {
   readonly egress: Egress
   readonly schemas: SchemaChecker
+  readonly pure: PureProbes
   /** Where commands are run. */
   readonly project: string | undefined
   /** What files are below. */
@@ -34,6 +35,15 @@ export type Means = {
   readonly commands: Semaphore
   readonly clock: Clock
   readonly log: Log
+}
+
+/** Probes that look at nothing but what they are given. */
+export type PureProbe = ProbeOf<'regex' | 'equals' | 'numeric' | 'citation'>
+
+/** Runs those: what takes long in another thread. */
+export type PureProbes = {
+  run(probe: PureProbe, subject: ProbeSubject): Promise<ProbeFinding>
+  close(): Promise<void>
 }
 
 /** What a probe found. Evidence is there in any case: a probe that holds is shown to verifiers, too (R-DWS-14). */

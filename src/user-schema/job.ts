@@ -5,9 +5,6 @@ export type Job = {
   readonly value?: string
 }
 
-/** The first word of a worker. `account` is where its use of CPU can be read, if anywhere. */
-export type Ready = { readonly account: string | undefined }
-
 export type JobAnswer =
   | { readonly kind: 'conforms' }
   /** The schema cannot be compiled; the rest of a sentence that begins with the schema's name. */

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../core/json.js'
+import { PoolWorker } from '../workers/pool-worker.js'
 import { createSchemaChecker } from './schema-checker.js'
-import { SchemaWorker } from './schema-worker.js'
 
 const built = fileURLToPath(new URL('../../dist/user-schema/schema-checker.js', import.meta.url))
 const checker = createSchemaChecker()
@@ -208,17 +208,17 @@ describe('workers', () => {
 
 describe('W1–W3: one worker thread', () => {
   test('W2: a thread that cannot start is a fault of the installation, not a verdict', async () => {
-    const worker = new SchemaWorker(new URL('./no-such-worker.js', import.meta.url))
+    const worker = new PoolWorker(new URL('./no-such-worker.js', import.meta.url))
     await expect(worker.run({ schema: '{}' }, 250)).rejects.toThrow('did not start')
     expect(worker.gone).toBe(true)
   })
 
   test('W3: a thread that ends with a job in hand answers for it and is not used again', async () => {
-    const worker = new SchemaWorker(pathToFileURL(built.replace('schema-checker', 'worker')))
+    const worker = new PoolWorker(pathToFileURL(built.replace('schema-checker', 'worker')))
     const slow = worker.run({ schema: '{"pattern":"^(a+)+$"}', value: JSON.stringify(`${'a'.repeat(40)}!`) }, 60_000)
     await worker.close()
     await expect(slow).rejects.toThrow('did not start')
-    const again = new SchemaWorker(pathToFileURL(built.replace('schema-checker', 'worker')))
+    const again = new PoolWorker(pathToFileURL(built.replace('schema-checker', 'worker')))
     expect(await again.run({ schema: '{}', value: '1' }, 5_000)).toEqual({ kind: 'conforms' })
     const cut = again.run({ schema: '{"pattern":"^(a+)+$"}', value: JSON.stringify(`${'a'.repeat(40)}!`) }, 60_000)
     await again.close()

@@ -1,11 +1,10 @@
-import { type MessagePort, parentPort } from 'node:worker_threads'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import { sha256 } from '../digest.js'
 import { Lru } from '../lru.js'
-import { accountOfThisThread } from './cpu-time.js'
+import { serveJobs } from '../workers/serve-jobs.js'
 import { clipText, explainProblems } from './explain.js'
-import type { Job, JobAnswer, Ready } from './job.js'
+import type { Job, JobAnswer } from './job.js'
 
 /** Runs in a worker thread that may be killed at any moment: it holds nothing but a cache. */
 
@@ -50,12 +49,7 @@ const reason = (error: unknown): string => {
   return (error instanceof Error ? error.message : String(error)).replace(/^schema is invalid: data/, '')
 }
 
-function serve(port: MessagePort): void {
-  port.on('message', (job: Job) => port.postMessage(answer(job)))
-  // The first compilation is slow because the compiler is cold; better now than within a job's time.
-  answer({ schema: '{"type":"object","properties":{"a":{"type":"string","format":"date"}}}', value: '{"a":""}' })
-  port.postMessage({ account: accountOfThisThread() } satisfies Ready)
-}
-
-if (parentPort === null) throw new Error('user-schema/worker.js runs as a worker thread only')
-serve(parentPort)
+// The first compilation is slow because the compiler is cold.
+serveJobs(answer, () =>
+  answer({ schema: '{"type":"object","properties":{"a":{"type":"string","format":"date"}}}', value: '{"a":""}' }),
+)

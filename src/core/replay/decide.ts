@@ -57,6 +57,8 @@ const MAX_TIMERS_BEYOND = 1_000
 export class Replay {
   #state: RunState
   #queue: Step[]
+  /** What it has taken so far. */
+  #steps = 0
   /** Timers that went off where the source's log has ended. */
   #timers = 0
   readonly #shared: readonly Recorded[]
@@ -91,6 +93,11 @@ export class Replay {
     return this.#state
   }
 
+  /** Steps that its decisions have taken so far. */
+  get steps(): number {
+    return this.#steps
+  }
+
   /** The events of the next decision; undefined when everything has been told. */
   next(): readonly Recorded[] | undefined {
     for (;;) {
@@ -109,6 +116,7 @@ export class Replay {
       const decision = decideLive(this.rules, this.#state, input, guide)
       if (!guide.isDone) throw new NonDeterminismError('the shared part holds more than its last decision')
       if (!decision.ok) return []
+      this.#steps += decision.steps ?? 0
       this.#state = decision.state
       return decision.events
     } catch (error) {

@@ -30,6 +30,19 @@ export class ReplayGuide {
     return this.inherited === (this.options.shared?.length ?? 0)
   }
 
+  /**
+   * Whether the log that is told again shows that a decision ended here: what comes next there was led to by something
+   * heard. Undefined where there is nothing to go by.
+   */
+  isCut({ state, length }: Pick<DecisionContext, 'state' | 'length'>): boolean | undefined {
+    const { shared = [], original } = this.options
+    if (this.inherited < shared.length) return false
+    if (state.phase !== 'active' || state.diverged) return undefined
+    const next = original?.(state.next)
+    // What led to this decision itself stands with the first of its events.
+    return next && length > 0 && next.input !== undefined
+  }
+
   /** Takes over what was only said about the log. */
   #recallRemarks(context: DecisionContext): void {
     for (let next = this.options.shared?.[this.inherited]; next && isRemark(next); ) {

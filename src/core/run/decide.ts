@@ -69,7 +69,7 @@ export function decideLive(
   const { now, ...heard } = input
   const context = new DecisionContext(rules.plan, rules.limits, state, state.runId, now, heard as RecordedInput, guide)
   const refusal = take(rules, context, input)
-  return refusal ? { ok: false, refusal } : { ok: true, events: context.events, state: context.state }
+  return refusal ? { ok: false, refusal } : decided(context)
 }
 
 /** A replay hears its source and nobody else; all a person can do is stop it. */
@@ -148,8 +148,15 @@ function start(
   })
   tellBudget(context)
   advance(context, rules.capabilities)
-  return { ok: true, events: context.events, state: context.state }
+  return decided(context)
 }
+
+const decided = ({ events, state, worked }: DecisionContext): Decision<RunState, Recorded> => ({
+  ok: true,
+  events,
+  state,
+  steps: worked,
+})
 
 function take(rules: Rules, context: DecisionContext, input: Exclude<Live, { type: 'StartRun' }>): Refusal | undefined {
   switch (input.type) {

@@ -1,6 +1,9 @@
 import type { BudgetPolicy } from '../budget/budget.js'
+import type { Evaluated, Expression, ExpressionScope } from '../expression.js'
+import { Meter } from '../meter.js'
 import type { ReplayGuide } from '../replay/guide.js'
 import type { ConfidencePolicy } from '../supervisor/decision.js'
+import { STEPS_PER_BYTE, WORK_LIMITS, type WorkLimits } from '../work-limits.js'
 import type { Plan } from '../workflow/plan.js'
 import type { Recorded, RunEvent } from './events.js'
 import { evolve } from './evolve.js'
@@ -18,6 +21,8 @@ export type RunLimits = {
   readonly confidence: ConfidencePolicy
   /** What any run may spend at most. */
   readonly budget: BudgetPolicy
+  /** What a decision may take; where absent, `WORK_LIMITS`. */
+  readonly work?: WorkLimits
 }
 
 /** Events one decision may carry; what is left is the next decision's (see `pending`). */
@@ -31,6 +36,10 @@ export class DecisionContext {
   at: number
   /** Bytes, about, that this decision hands to workers. */
   burden = 0
+  /** What the step that is taken now has taken, and may. */
+  meter: Meter
+  /** What the steps before it have taken. */
+  #worked = 0
 
   constructor(
     readonly plan: Plan,
@@ -44,6 +53,40 @@ export class DecisionContext {
     private readonly guide?: ReplayGuide,
   ) {
     this.at = state.phase === 'absent' ? now : Math.max(now, state.lastAt)
+    this.meter = new Meter(this.#work.step)
+  }
+
+  get #work(): WorkLimits {
+    return this.limits.work ?? WORK_LIMITS
+  }
+
+  /** Begins a step that has all that a step may take, and whose cost is the decision's. */
+  beginStep(): Meter {
+    this.#worked += this.meter.spent
+    this.meter = new Meter(this.#work.step)
+    return this.meter
+  }
+
+  /** Evaluates at the cost of the step. */
+  readonly evaluate = (expression: Expression, scope: ExpressionScope): Evaluated => {
+    const result = expression.evaluate(scope, this.meter.left)
+    this.meter.charge(result.steps)
+    return result
+  }
+
+  /** What is told must be written, hashed and stored. Its size has a bound of its own, so it is never refused here. */
+  chargeBytes(bytes: number): void {
+    this.#worked += bytes * STEPS_PER_BYTE
+  }
+
+  /** Steps that this decision has taken. */
+  get worked(): number {
+    return this.#worked + this.meter.spent
+  }
+
+  /** Whether this decision has taken as many steps as one may, whatever was decided. */
+  get isSpent(): boolean {
+    return this.worked >= this.#work.decision
   }
 
   /** Decides one event and returns its sequence. */
@@ -107,9 +150,10 @@ export class DecisionContext {
     return recorded.sequence
   }
 
-  /** Whether what is left to decide is left to the next decision. */
+  /** Whether what is left to decide is left to the next decision. Told again, it is left where it was left then. */
   get isFull(): boolean {
-    return this.length >= MAX_EVENTS || this.burden >= MAX_BURDEN
+    const recorded = this.guide?.isCut(this)
+    return recorded ?? (this.length >= MAX_EVENTS || this.burden >= MAX_BURDEN || this.isSpent)
   }
 
   get isRetelling(): boolean {

@@ -13,7 +13,7 @@ import { type PlanNode, planNodeAt } from '../workflow/plan.js'
 import type { Rules } from './decide.js'
 import type { Invoking, RepeatPolicy, RunStatus } from './events.js'
 import { deadline, nodeDueAt } from './limits.js'
-import { hasReadyNodes } from './schedule.js'
+import { hasReadyNodes, type Outlook } from './schedule.js'
 import { type Active, nodeAt, type RunState } from './state.js'
 import type { OnHost, Waiting } from './waiting.js'
 import { CHILD_RECHECK_MS, WAKE_NOW } from './wake-time.js'
@@ -143,12 +143,14 @@ export type Effect =
   /** Go on telling what the source of this replay went through. */
   | { readonly kind: 'replay'; readonly since: number; readonly fork: Fork }
 
-export function pending({ plan }: Pick<Rules, 'plan'>, state: RunState): readonly Effect[] {
+export function pending({ plan, limits }: Outlook, state: RunState): readonly Effect[] {
   if (state.phase !== 'active') return []
   // R-REPLAY-12: nothing else is ever owed to a replay, so it cannot reach the world.
   if (state.fork?.mode === 'replay') return [{ kind: 'replay', since: state.fork.fromSeq, fork: state.fork }]
   if (state.mode.kind === 'paused') return []
-  const effects: Effect[] = hasReadyNodes({ plan }, state) ? [{ kind: 'continue', since: state.next }] : []
+  const effects: Effect[] = hasReadyNodes({ plan, ...(limits ? { limits } : {}) }, state)
+    ? [{ kind: 'continue', since: state.next }]
+    : []
   for (const index of state.open) {
     const node = nodeAt(state, index)
     if (node.is === 'waiting') effects.push(...owedTo({ plan }, state, planNodeAt(plan, index), node))

@@ -1,3 +1,4 @@
+import type { Meter } from '../meter.js'
 import type { TriggerRule } from '../workflow/definition.js'
 import { type Plan, type PlanEdge, planNodeAt } from '../workflow/plan.js'
 import { scopeOf } from './inputs.js'
@@ -25,7 +26,8 @@ const WAIT: Readiness = { is: 'wait' }
 /** Rules that let a failure pass without failing the run. */
 export const TOLERANT: ReadonlySet<TriggerRule> = new Set(['any_success', 'all_complete', 'any_failed'])
 
-export function readiness(plan: Plan, state: Active, index: number): Readiness {
+/** Conditions are charged to the meter; where it has no room for them, OVER_BUDGET is thrown. */
+export function readiness(plan: Plan, state: Active, index: number, meter: Meter): Readiness {
   const { node, inbound } = planNodeAt(plan, index)
   const current = nodeAt(state, index)
   if (current.is === 'completed') return nextPass(plan, state, index, current)
@@ -33,7 +35,7 @@ export function readiness(plan: Plan, state: Active, index: number): Readiness {
   const edges = inbound.filter(edge => !edge.back)
   if (edges.length === 0)
     return node.disabled ? { is: 'skip', reason: 'disabled', cause: 0 } : { is: 'start', cause: 0 }
-  const flows = edges.map(edge => flowOf(plan, state, edge))
+  const flows = edges.map(edge => flowOf(plan, state, edge, meter))
   const cause = latestCause(state, edges)
   const verdicts = [...new Set(edges.map(edge => edge.rule))].map(rule =>
     judge(
@@ -82,7 +84,7 @@ function goesOn(plan: Plan, index: number, node: Active['nodes'][number]): boole
 
 type Flow = 'pending' | 'live' | 'dead' | 'failed'
 
-export function flowOf(plan: Plan, state: Active, edge: PlanEdge): Flow {
+function flowOf(plan: Plan, state: Active, edge: PlanEdge, meter: Meter): Flow {
   const source = nodeAt(state, edge.source)
   if (source.is === 'failed') return 'failed'
   if (source.is === 'skipped' || source.is === 'cancelled') return 'dead'
@@ -91,7 +93,7 @@ export function flowOf(plan: Plan, state: Active, edge: PlanEdge): Flow {
   const port = type.chosenPort?.(source.outputs)
   if (port !== undefined && port !== edge.port) return type.loops && port !== 'done' ? 'pending' : 'dead'
   if (edge.condition === undefined) return 'live'
-  return edge.condition(scopeOf(plan, state, { output: source.outputs })) ? 'live' : 'dead'
+  return edge.condition(scopeOf(plan, state, { output: source.outputs }), meter) ? 'live' : 'dead'
 }
 
 export const leaves = (outbound: readonly PlanEdge[], port: string): boolean =>

@@ -1,4 +1,4 @@
-import type { ExpressionScope } from '../expression.js'
+import type { Evaluated, Expression, ExpressionScope } from '../expression.js'
 import { at, isObject, type Json, type JsonObject, own } from '../json.js'
 import { present } from '../present.js'
 import { type Failure, failure } from '../problem.js'
@@ -32,17 +32,21 @@ export function scopeOf(plan: Plan, state: RunBase, more: { readonly [name: stri
 /** Inputs as given, with the real values of those the log masks. */
 export const runInputs = ({ started, secretInputs }: RunBase): JsonObject => ({ ...started.inputs, ...secretInputs })
 
+/** Evaluates at somebody's cost. */
+export type Evaluate = (expression: Expression, scope: ExpressionScope) => Evaluated
+
 /** Resolves every input port of a node, or says which one cannot be. */
 export function resolveInputs(
   planNode: PlanNode,
   plan: Plan,
   state: RunBase,
+  evaluate: Evaluate,
 ): { ok: true; inputs: JsonObject } | { ok: false; error: Failure } {
   const ports = Object.entries(planNode.node.inputs)
   if (ports.length === 0) return { ok: true, inputs: {} }
   const resolved: [string, Json][] = []
   for (const [port, source] of ports) {
-    const value = resolvePort(port, source, planNode, plan, state)
+    const value = resolvePort(port, source, planNode, plan, state, evaluate)
     if (value === undefined) continue
     if (!value.ok) return value
     resolved.push([port, value.value])
@@ -52,11 +56,18 @@ export function resolveInputs(
 
 type Resolved = { ok: true; value: Json } | { ok: false; error: Failure } | undefined
 
-function resolvePort(port: string, source: PortValue, planNode: PlanNode, plan: Plan, state: RunBase): Resolved {
+function resolvePort(
+  port: string,
+  source: PortValue,
+  planNode: PlanNode,
+  plan: Plan,
+  state: RunBase,
+  evaluate: Evaluate,
+): Resolved {
   if (source.type === 'static') return { ok: true, value: source.value }
   if (source.type === 'expression') {
     const expression = present(planNode.expressions.get(`inputs.${port}`), `expression inputs.${port}`)
-    const result = expression.evaluate(scopeOf(plan, state))
+    const result = evaluate(expression, scopeOf(plan, state))
     return result.ok
       ? result
       : { ok: false, error: { ...result.error, message: `inputs.${port}: ${result.error.message}` } }

@@ -129,6 +129,7 @@ export class NodeInRun implements NodeContext {
 
   expression(name: string): Expression {
     const expression = this.#planNode.expressions.get(`config.${name}`)
-    return present(expression, `expression config.${name} of node "${this.node.id}"`)
+    const found = present(expression, `expression config.${name} of node "${this.node.id}"`)
+    return { source: found.source, evaluate: scope => this.#context.evaluate(found, scope) }
   }
 }

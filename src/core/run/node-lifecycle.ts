@@ -59,7 +59,7 @@ import { NodeInRun } from './node-context.js'
 import { carriesSecret, MASK, maskFailure, maskOutputs, secretsOf } from './redaction.js'
 import { nodeAt } from './state.js'
 import { stop } from './stop.js'
-import { isTooLarge, MAX_VALUE_BYTES } from './value-size.js'
+import { MAX_STEP_BYTES, MAX_VALUE_BYTES, sizeUpTo } from './value-size.js'
 
 /** Starts a node, unless a bound forbids it; a node that waits for nothing settles in the same step. */
 export function beginNode(
@@ -153,7 +153,7 @@ function failForGood(
 
 function applyStep(context: DecisionContext, planNode: PlanNode, step: NodeStep, cause: number): void {
   if (step.kind === 'waiting') throw new Error(`node ${planNode.node.id} may not wait twice`)
-  const oversized = oversizedPart(step)
+  const oversized = oversizedPart(context, step)
   if (oversized) return failAttempt(context, planNode, oversized, cause)
   let latest = cause
   for (const write of step.writes ?? []) {
@@ -169,16 +169,26 @@ function applyStep(context: DecisionContext, planNode: PlanNode, step: NodeStep,
 
 const isDecision = (write: Write): boolean => write.kind === 'agent' && write.event.type === 'agent.decided'
 
-/** No value may outgrow its bound, however the nodes of a run build on each other. */
-function oversizedPart(step: Exclude<NodeStep, { kind: 'waiting' }>): Failure | undefined {
-  const large = (step.writes ?? []).find(write => 'value' in write && isTooLarge(write.value))
-  if (!large && (step.kind !== 'completed' || !isTooLarge(step.outputs))) return undefined
-  return valueTooLarge(large ? `the value for ${large.kind === 'variable' ? large.name : 'the channel'}` : 'the output')
+/** No value may outgrow its bound, nor what one step writes together, however the nodes of a run build on each other. */
+function oversizedPart(context: DecisionContext, step: Exclude<NodeStep, { kind: 'waiting' }>): Failure | undefined {
+  let together = 0
+  for (const write of step.writes ?? []) {
+    if (!('value' in write)) continue
+    const bytes = sizeUpTo(write.value, MAX_VALUE_BYTES)
+    const name = write.kind === 'variable' ? write.name : 'the channel'
+    if (bytes > MAX_VALUE_BYTES) return valueTooLarge(`the value for ${name}`)
+    // A change is told with what it replaces.
+    together += write.kind === 'variable' ? 2 * bytes : bytes
+  }
+  const bytes = step.kind === 'completed' ? sizeUpTo(step.outputs, MAX_VALUE_BYTES) : 0
+  if (bytes > MAX_VALUE_BYTES) return valueTooLarge('the output')
+  context.chargeBytes(together + bytes)
+  return together > MAX_STEP_BYTES ? valueTooLarge('what it writes together', MAX_STEP_BYTES) : undefined
 }
 
-export function valueTooLarge(what: string): Failure {
-  const message = `${what} is larger than ${MAX_VALUE_BYTES} bytes as JSON; keep large data elsewhere and pass a reference`
-  return failure('value_too_large', message, { retryable: false, details: { limitBytes: MAX_VALUE_BYTES } })
+export function valueTooLarge(what: string, limitBytes: number = MAX_VALUE_BYTES): Failure {
+  const message = `${what} is larger than ${limitBytes} bytes as JSON; keep large data elsewhere and pass a reference`
+  return failure('value_too_large', message, { retryable: false, details: { limitBytes } })
 }
 
 function completeNode(context: DecisionContext, planNode: PlanNode, outputs: JsonObject, cause: number): void {
@@ -291,7 +301,7 @@ function withContext(
   failures: number,
   use: (ctx: NodeContext) => NodeStep,
 ): NodeStep {
-  const resolved = resolveInputs(planNode, context.plan, context.active)
+  const resolved = resolveInputs(planNode, context.plan, context.active, context.evaluate)
   if (!resolved.ok) return { kind: 'failed', error: resolved.error }
   return use(new NodeInRun(context, planNode, resolved.inputs, attempt, failures))
 }

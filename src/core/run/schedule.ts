@@ -1,10 +1,14 @@
 import { handoffMove, proceedHandoff } from '../handoff/decide.js'
 import { invocationMove, proceedInvocation } from '../invocation/decide.js'
+import { Meter, OVER_BUDGET } from '../meter.js'
+import { failure } from '../problem.js'
 import { gateMove, proceedGate } from '../verification/decide.js'
+import { WORK_LIMITS } from '../work-limits.js'
 import { type PlanNode, planNodeAt } from '../workflow/plan.js'
 import { leave } from './complete.js'
-import type { DecisionContext } from './decision-context.js'
-import { readiness, TOLERANT } from './graph.js'
+import type { DecisionContext, RunLimits } from './decision-context.js'
+import type { StopRequested } from './events.js'
+import { type Readiness, readiness, TOLERANT } from './graph.js'
 import { beginNode } from './node-lifecycle.js'
 import { type Active, nodeAt } from './state.js'
 import { stop } from './stop.js'
@@ -16,9 +20,16 @@ export function advance(context: DecisionContext, capabilities: ReadonlySet<stri
     moved = handOver(context) || verify(context) || invoke(context)
     if (!context.isRunning) break
     for (const index of context.active.touched) {
-      const ready = readiness(context.plan, context.active, index)
-      if (ready.is === 'wait') continue
       const planNode = planNodeAt(context.plan, index)
+      const ready = looked(context, planNode)
+      if (ready === undefined) return
+      if (ready.is === 'wait') {
+        // Looking in vain counts, too; and a decision that comes to nothing else would be owed for ever.
+        if (!context.isFull) continue
+        if (context.length === 0) stop(context, tooMuchToLookAt(context, planNode))
+        break
+      }
+      context.beginStep()
       if (ready.is === 'start') {
         beginNode(context, planNode, 0, ready.cause, capabilities)
         if (planNode.type.hands) proceedHandoff(context, planNode)
@@ -34,6 +45,27 @@ export function advance(context: DecisionContext, capabilities: ReadonlySet<stri
   if (context.state.phase === 'active' && context.state.mode.kind === 'pausing' && !isBusy(context.state)) {
     const { drainPolicy, reason } = context.state.mode
     context.emit({ type: 'run.paused', payload: { drainPolicy, ...(reason === undefined ? {} : { reason }) } })
+  }
+}
+
+/** Whether a node's turn has come, as a step of its own; undefined when the run has stopped because that takes too much. */
+function looked(context: DecisionContext, planNode: PlanNode): Readiness | undefined {
+  const meter = context.beginStep()
+  try {
+    return readiness(context.plan, context.active, planNode.index, meter)
+  } catch (error) {
+    if (error !== OVER_BUDGET) throw error
+    stop(context, tooMuchToLookAt(context, planNode))
+    return undefined
+  }
+}
+
+function tooMuchToLookAt({ worked }: DecisionContext, { node }: PlanNode): StopRequested {
+  const message = `whether node "${node.id}" may start, and those looked at before it, takes more than ${Math.floor(worked)} steps over this data; let the conditions of its edges ask less, or of less data`
+  return {
+    outcome: 'failed',
+    error: failure('step_budget_exceeded', message, { retryable: false }),
+    failedNodeId: node.id,
   }
 }
 
@@ -67,16 +99,42 @@ function invoke(context: DecisionContext): boolean {
   return true
 }
 
-/** True when a later decision could start, skip or hand over something at once. */
-export const hasReadyNodes = (context: Pick<DecisionContext, 'plan'>, state: Active): boolean =>
-  state.mode.kind === 'running' &&
-  (state.touched.some(index => readiness(context.plan, state, index).is !== 'wait') ||
-    state.open.some(
-      index =>
-        handoffMove(context, state, index) !== undefined ||
-        invocationMove(state, index) !== undefined ||
-        canVerify(context, state, index),
-    ))
+/** What there is to look at: the plan, and how much of it may be looked at. */
+export type Outlook = Pick<DecisionContext, 'plan'> & { readonly limits?: Pick<RunLimits, 'work'> }
+
+/**
+ * True when a later decision could start, skip or hand over something at once; also when to find that out takes more than
+ * a decision may, which the next one will say. A state never changes, so each is looked at once.
+ */
+export function hasReadyNodes(context: Outlook, state: Active): boolean {
+  if (state.mode.kind !== 'running') return false
+  const known = readyNodes.get(state)
+  if (known !== undefined) return known
+  const found = isTurnOfAny(context, state) || canMoveAny(context, state)
+  readyNodes.set(state, found)
+  return found
+}
+
+const readyNodes = new WeakMap<Active, boolean>()
+
+function isTurnOfAny({ plan, limits }: Outlook, state: Active): boolean {
+  const { decision } = limits?.work ?? WORK_LIMITS
+  const meter = new Meter(decision)
+  try {
+    return state.touched.some(index => readiness(plan, state, index, meter).is !== 'wait')
+  } catch (error) {
+    if (error !== OVER_BUDGET) throw error
+    return true
+  }
+}
+
+const canMoveAny = (context: Outlook, state: Active): boolean =>
+  state.open.some(
+    index =>
+      handoffMove(context, state, index) !== undefined ||
+      invocationMove(state, index) !== undefined ||
+      canVerify(context, state, index),
+  )
 
 const isQuiet = (context: DecisionContext): boolean =>
   context.active.open.length === 0 && !hasReadyNodes(context, context.active)

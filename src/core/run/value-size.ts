@@ -3,6 +3,9 @@ import type { Json } from '../json.js'
 /** The largest value a node may give, or write in one go, as JSON text. */
 export const MAX_VALUE_BYTES = 1_048_576
 
+/** The largest that a node may write in one go, all its values and those they replace together. */
+export const MAX_STEP_BYTES = 8 * MAX_VALUE_BYTES
+
 /** Whether the value's JSON is longer than `limit`. */
 export const isTooLarge = (value: Json, limit: number = MAX_VALUE_BYTES): boolean => sizeUpTo(value, limit) > limit
 

@@ -1,4 +1,5 @@
 import type { Expression, ExpressionScope } from '../expression.js'
+import type { Meter } from '../meter.js'
 import { absent } from '../present.js'
 import type {
   ChannelDeclaration,
@@ -61,7 +62,8 @@ export type PlanEdge = {
 }
 
 /** Whether data may flow over an edge. A condition that cannot be evaluated does not hold. */
-export type Condition = (scope: ExpressionScope) => boolean
+/** Charges what it takes before it takes it; a meter that has no room for that throws OVER_BUDGET. */
+export type Condition = (scope: ExpressionScope, meter: Meter) => boolean
 
 /** The node at a place that the plan itself has named. */
 export const planNodeAt = ({ nodes }: Pick<Plan, 'nodes'>, index: number): PlanNode =>

@@ -3,6 +3,7 @@ import type { Rules } from '../../core/run/decide.js'
 import type { Effect } from '../../core/run/effects.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import type { Lru } from '../../lru.js'
+import type { TurnTaking } from '../../timing/turns.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { Log } from '../ports/log.js'
@@ -39,6 +40,8 @@ export type EffectContext = {
   /** Whether a model is asked only once what it was asked before. */
   readonly reuseAnswers: boolean
   readonly rules: (plan: Plan) => Rules
+  /** For whatever a run may owe again and again at once: each decision is a turn, and runs take turns. */
+  readonly turns: TurnTaking
 }
 
 export type Unstored = {

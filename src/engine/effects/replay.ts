@@ -4,6 +4,7 @@ import { inherited } from '../../core/replay/fork.js'
 import type { Rules } from '../../core/run/decide.js'
 import { MAX_EVENTS } from '../../core/run/decision-context.js'
 import type { Recorded } from '../../core/run/events.js'
+import { WORK_LIMITS } from '../../core/work-limits.js'
 import type { Store } from '../ports/store.js'
 import { decode } from '../runtime/encode.js'
 import { keptState } from '../runtime/snapshot.js'
@@ -18,7 +19,8 @@ export const replay: PerformEffect<'replay'> = async (context, { rules, runId, s
   const known = state.phase === 'absent' ? 0 : state.next
   for (let events = nextBatch(replay, known); events !== undefined; events = nextBatch(replay, known)) {
     if (signal.aborted) return undefined
-    await context.runs.submit(runId, { type: 'Retold', events }, { asHolder: true })
+    if (events.length > 0) await context.runs.submit(runId, { type: 'Retold', events }, { asHolder: true })
+    await context.turns.next()
   }
   // Cannot be, by the rules; if it is, the run must not be told again for ever.
   if (replay.state.phase === 'active') return { input: { type: 'CancelRun', by: 'host', reason: 'replay-has-no-end' } }
@@ -35,13 +37,17 @@ export async function openReplay(store: Store, rules: Rules, fork: Fork, runId: 
   return new Replay(rules, inherited(kept, runId, fork), fork, runId, log)
 }
 
-/** A commit's worth of events from `known` on; undefined when everything has been told. */
+/**
+ * A commit's worth of events from `known` on, and no more than may be decided in one go; none, if that was all of it.
+ * Undefined when everything has been told.
+ */
 export function nextBatch(replay: Replay, known: number): readonly Recorded[] | undefined {
   const events: Recorded[] = []
-  while (events.length < MAX_EVENTS) {
+  const before = replay.steps
+  while (events.length < MAX_EVENTS && replay.steps - before < WORK_LIMITS.decision) {
     const told = replay.next()
-    if (told === undefined) break
+    if (told === undefined) return events.length > 0 ? events : undefined
     events.push(...told.filter(({ sequence }) => sequence >= known))
   }
-  return events.length > 0 ? events : undefined
+  return events
 }

@@ -7,8 +7,11 @@ import type { Receipt } from './receipts.js'
 /** The logs of all runs: the only truth, and what is written together with it. */
 export interface EventLog {
   commit(commit: Commit): Promise<CommitResult>
-  /** Events with sequence ≥ `from`, ascending, at most `limit`. */
-  readEvents(runId: string, from: number, limit?: number): Promise<StoredEvent[]>
+  /**
+   * Events with sequence ≥ `from`, ascending, at most `limit`; and no more than come to `maxBytes`, payloads and secrets
+   * together, except that one is always read, however large.
+   */
+  readEvents(runId: string, from: number, limit?: number, maxBytes?: number): Promise<StoredEvent[]>
   /** The latest snapshot of the run, or of what it shares with its source, that stands for at most `upTo` events. */
   readSnapshot(runId: string, upTo: number): Promise<Snapshot | undefined>
   /** Hints that a run has new events, from other hosts. Lossy by contract: a hint only says "look again". */

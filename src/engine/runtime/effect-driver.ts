@@ -193,7 +193,8 @@ function performEffect(
 ): ReturnType<PerformEffect<'call-provider'>> {
   switch (effect.kind) {
     case 'continue':
-      return Promise.resolve({ input: { type: 'Continue' } })
+      // What has been decided in one go before is not gone on with at the cost of everybody else.
+      return context.turns.next().then(() => ({ input: { type: 'Continue' } }))
     case 'start-child':
       return performStartChild(context, run, effect, signal)
     case 'watch-child':

@@ -7,6 +7,7 @@ import type { NodeTypes } from '../../core/workflow/compile.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { Lru } from '../../lru.js'
 import { sleep } from '../../timing/sleep.js'
+import { Turns, type TurnTaking } from '../../timing/turns.js'
 import type {
   Answer,
   CreateRun,
@@ -63,6 +64,8 @@ export type EngineDeps = {
   readonly standards: Standards
   readonly inspector: Inspector
   readonly records: Records
+  /** Whose turn it is among runs that have much to do; first come, first served, when absent. */
+  readonly turns?: TurnTaking
 }
 
 export type EngineOptions = {
@@ -160,6 +163,7 @@ export class Engine implements RunEngine {
         records: deps.records,
         recent,
         reuseAnswers: options.reuseAnswers,
+        turns: deps.turns ?? new Turns(),
       },
       // A host that is leaving lets what is under way come to its end, and begins nothing.
       { ...options, mayWork: () => this.#lease.isFirm && this.#phase === 'running' },
@@ -277,8 +281,8 @@ export class Engine implements RunEngine {
     return this.deps.store.childrenOf(runId, limit, HOST_WORKFLOW_IDS)
   }
 
-  async readEvents(tenant: string, runId: string, from: number, limit?: number): Promise<StoredEvent[] | undefined> {
-    return (await this.#isVisible(tenant, runId)) ? this.deps.store.readEvents(runId, from, limit) : undefined
+  readEvents: RunEngine['readEvents'] = async (tenant, runId, ...range) => {
+    return (await this.#isVisible(tenant, runId)) ? this.deps.store.readEvents(runId, ...range) : undefined
   }
 
   async follow(

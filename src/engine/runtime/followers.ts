@@ -5,6 +5,8 @@ import type { StoredEvent } from '../ports/event-log.js'
 import type { Store } from '../ports/store.js'
 
 const PAGE = 500
+/** A page is read, and given to its reader, in one go: it must not be large, however large events are. */
+const PAGE_BYTES = 256 * 1024
 /** How long a follower may miss what another host wrote, should every hint be lost. */
 const POLL_MS = 1_000
 const MAX_BUFFERED = 1_000
@@ -38,7 +40,7 @@ export class Followers {
     try {
       let next = from
       while (!signal.aborted) {
-        const events = follower.takeFrom(next) ?? (await this.store.readEvents(runId, next, PAGE))
+        const events = follower.takeFrom(next) ?? (await this.store.readEvents(runId, next, PAGE, PAGE_BYTES))
         const last = events.at(-1)
         if (last) {
           yield events

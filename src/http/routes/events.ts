@@ -8,6 +8,7 @@ import type { Edge } from '../deps.js'
 import { type HttpAnswer, problem } from '../http-answer.js'
 import { readQuery } from '../query.js'
 import { type Call, type Route, route, TAKEN, type Taken } from '../route.js'
+import { pagedLog } from '../streaming/paged-log.js'
 import { isOver, lengthOf, pollRun, renderPoll } from '../streaming/poll.js'
 import { type Subscription, streamRun } from '../streaming/sse.js'
 import { SseConnection } from '../streaming/sse-connection.js'
@@ -89,20 +90,17 @@ const wantsJson = (accept: string | undefined): boolean =>
 
 /** The whole log, whatever the mode: this is `poll` without holding. */
 async function sendLog(edge: Edge, view: InspectedRun, { after }: Asked): Promise<HttpAnswer> {
-  const events = (await edge.engine.readEvents(view.tenant, view.runId, after + 1)) ?? []
-  const { engineVersion } = edge
-  const docs = events.map(event => renderEvent(view.runId, event, { engineVersion }))
+  const docs: string[] = []
+  for await (const event of pagedLog(edge, view, after + 1)) docs.push(renderEvent(view.runId, event, edge))
   return { status: 200, body: `{"events":[${docs.join(',')}]}`, headers: { 'cache-control': 'no-store' } }
 }
 
 async function openStream(edge: Edge, call: Call, view: InspectedRun, asked: Asked): Promise<HttpAnswer | Taken> {
   const refusal = edge.streams.refusal(call.caller)
   if (refusal !== undefined) return problem(refusal)
-  const { maxStreamBufferBytes: maxBufferBytes } = edge.config.limits
-  const connection = new SseConnection(call.reply.raw, edge.clock, {
-    maxBufferBytes,
-    stallMs: edge.config.timeouts.streamStallMs,
-  })
+  const { maxStreamBufferBytes: maxBufferBytes, maxTurnBytes: turnBytes } = edge.config.limits
+  const limits = { maxBufferBytes, turnBytes, stallMs: edge.config.timeouts.streamStallMs }
+  const connection = new SseConnection(call.reply.raw, edge.clock, limits, edge.turns)
   const remove = edge.streams.add({ caller: call.caller, ping: () => connection.ping(), close: () => connection.end() })
   try {
     // A resume point past the end starts at the end, so that the run's ending is still seen.
@@ -150,8 +148,8 @@ const pollEvents = (edge: Edge): Route =>
       const refusal = mayHold ? edge.streams.refusal(caller) : undefined
       if (refusal !== undefined) return problem(refusal)
       const events = mayHold
-        ? await hold(edge, call, (query.timeout ?? 30) * 1000, signal => pollRun(edge.engine, view, after, signal))
-        : await pollRun(edge.engine, view, after, NEVER)
+        ? await hold(edge, call, (query.timeout ?? 30) * 1000, signal => pollRun(edge, view, after, signal))
+        : await pollRun(edge, view, after, NEVER)
       const later = mayHold ? await edge.engine.inspect(caller.tenant, params.runId) : undefined
       // A run that ended after these events were read is not over for this reader, if its last events are yet to come.
       const isStillToCome = later !== undefined && isOver(later) && after + 1 < lengthOf(later)

@@ -1,23 +1,24 @@
 import { isTerminal, type RunStatus } from '../../core/run/events.js'
-import type { InspectedRun, RunEngine } from '../../engine/api.js'
+import type { InspectedRun } from '../../engine/api.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
 import { renderEvent } from '../../wire/render.js'
+import { type LogReading, wholeLog } from './paged-log.js'
 
 /**
  * Newer events as soon as there are any; an empty list when `signal` aborts first. Ended runs and runs with something
  * newer answer at once.
  */
 export async function pollRun(
-  engine: RunEngine,
+  edge: LogReading,
   view: InspectedRun,
   after: number,
   signal: AbortSignal,
 ): Promise<readonly StoredEvent[]> {
   const { tenant, runId } = view
   const from = after + 1
-  if (isOver(view) || lengthOf(view) > from) return (await engine.readEvents(tenant, runId, from)) ?? []
+  if (isOver(view) || lengthOf(view) > from) return wholeLog(edge, view, from)
   // Not past the end: a follower that starts beyond it might never see the run end.
-  const source = await engine.follow(tenant, runId, Math.min(from, lengthOf(view)), signal)
+  const source = await edge.engine.follow(tenant, runId, Math.min(from, lengthOf(view)), signal)
   if (source === undefined) return []
   for await (const batch of source) {
     const newer = batch.filter(event => event.sequence >= from)

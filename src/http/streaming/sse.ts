@@ -26,10 +26,10 @@ export type Frame = {
 
 type Source = AsyncIterable<readonly StoredEvent[]>
 
-/** Bytes gathered before they are handed to the socket. */
-const CHUNK = 64 * 1024
-
-/** A pure transform of `follow()`: log in, frames out, until the run ends or the reader leaves. */
+/**
+ * A pure transform of `follow()`: log in, frames out, until the run ends or the reader leaves. What is gathered for one
+ * write is what the reader gets in one of its turns, and the connection sees to the turns.
+ */
 export async function streamRun(
   engine: RunEngine,
   clock: Clock,
@@ -41,41 +41,47 @@ export async function streamRun(
   const out = subscription.bufferMs > 0 ? new Batcher(connection, clock, subscription.bufferMs) : new Plain(connection)
   const toFrames = subscription.modes.includes('values')
     ? (events: readonly StoredEvent[]) => snapshotFrames(engine, subscription, events)
-    : (events: readonly StoredEvent[]) => eventFrames(subscription, events, engineVersion)
+    : async (events: readonly StoredEvent[]) => eventFrames(subscription, events, engineVersion)
   if (subscription.resumed && subscription.modes.includes('values')) {
     for (const frame of await latestSnapshot(engine, subscription, subscription.after)) out.add(frame)
     out.flush()
+    await connection.sent()
   }
   for await (const batch of source) {
     if (connection.signal.aborted) return
     for (const frame of await toFrames(batch)) {
       out.add(frame)
-      if (out.size < CHUNK) continue
+      if (out.size < connection.turnBytes) continue
       out.flush()
-      await connection.room()
+      await connection.sent()
+      if (connection.signal.aborted) return
     }
     out.settle()
-    await connection.room()
+    await connection.sent()
     // The engine ends the stream here too; a resume point past the end must not keep it open.
     if (batch.some(event => isTerminal(event.type))) break
   }
   out.flush()
+  await connection.sent()
 }
 
-function eventFrames(subscription: Subscription, events: readonly StoredEvent[], engineVersion: string): Frame[] {
+/** Rendered when it is asked for: no more than fits into a turn. */
+function* eventFrames(
+  subscription: Subscription,
+  events: readonly StoredEvent[],
+  engineVersion: string,
+): Generator<Frame> {
   const { runId, modes, after } = subscription
-  const frames: Frame[] = []
   for (const event of events) {
     if (event.sequence <= after || !admits(modes, event.type)) continue
     const chunk = event.type === CHUNK_EVENT && modes.includes('messages')
-    frames.push({
+    yield {
       sequence: event.sequence,
       event: chunk ? 'ai.message.chunk' : event.type,
       data: chunk ? event.payload : renderEvent(runId, event, { engineVersion }),
       flush: FLUSHES.has(event.type),
-    })
+    }
   }
-  return frames
 }
 
 /** Events that arrive together share one snapshot: the state after the last of them. */

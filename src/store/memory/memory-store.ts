@@ -15,6 +15,7 @@ import type { Store } from '../../engine/ports/store.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { LocalHints } from '../local-hints.js'
+import { countWithin } from '../page-size.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
 import { refuseControls } from '../storable-text.js'
 import * as checkpoints from './checkpoints.js'
@@ -43,8 +44,15 @@ export class MemoryStore implements Store {
     return result
   }
 
-  async readEvents(runId: string, from: number, limit = Number.POSITIVE_INFINITY): Promise<StoredEvent[]> {
-    return readLog(this.#tables, runId, from, limit)
+  async readEvents(
+    runId: string,
+    from: number,
+    limit = Number.POSITIVE_INFINITY,
+    maxBytes = Number.POSITIVE_INFINITY,
+  ): Promise<StoredEvent[]> {
+    const events = readLog(this.#tables, runId, from, limit)
+    const bytes = ({ payload, secret }: StoredEvent) => Buffer.byteLength(payload) + Buffer.byteLength(secret ?? '')
+    return maxBytes === Number.POSITIVE_INFINITY ? events : events.slice(0, countWithin(events.map(bytes), maxBytes))
   }
 
   async readSnapshot(runId: string, upTo: number): Promise<Snapshot | undefined> {

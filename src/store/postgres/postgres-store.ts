@@ -16,6 +16,7 @@ import type { Store } from '../../engine/ports/store.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { ClaimTokens, claimToken } from '../claim-tokens.js'
+import { countWithin } from '../page-size.js'
 import { foundBy } from '../storable-text.js'
 import { CommitBatches } from './commit-batches.js'
 import { Connections, type Row, type Settings, type Statement } from './connections.js'
@@ -94,8 +95,14 @@ export class PostgresStore implements Store {
     return this.#batches.run(commit)
   }
 
-  readEvents(runId: string, from: number, limit?: number): Promise<StoredEvent[]> {
-    return this.#readAll(SQL.readEvents, runId, from, limit ?? null)
+  async readEvents(runId: string, from: number, limit?: number, maxBytes?: number): Promise<StoredEvent[]> {
+    if (maxBytes === undefined) return this.#readAll(SQL.readEvents, runId, from, limit ?? null)
+    const rows = await this.#readAll<{ readonly bytes: number }>(SQL.readEventSizes, runId, from, limit ?? null)
+    const fitting = countWithin(
+      rows.map(({ bytes }) => bytes),
+      maxBytes,
+    )
+    return this.#readAll(SQL.readEvents, runId, from, fitting)
   }
 
   readSnapshot(runId: string, upTo: number): Promise<Snapshot | undefined> {

@@ -14,6 +14,8 @@ const RUN = `run_id AS "runId", tenant, workflow_id AS "workflowId", workflow_di
 
 const EVENT = 'seq AS sequence, type, node_id AS "nodeId", payload, secret, cause, at, input, salt, hash'
 
+const EVENT_SIZE = 'seq AS sequence, octet_length(payload) + coalesce(octet_length(secret), 0) AS bytes'
+
 const RECEIPT = `tenant, endpoint, key, digest, state, lease_owner AS "leaseOwner", lease_until AS "leaseUntil", status,
   headers, body, at`
 
@@ -47,6 +49,14 @@ export const SQL = named({
   readEvents: `(SELECT ${EVENT} FROM assay.events WHERE run_id = $1 AND seq >= $2 ORDER BY seq LIMIT $3)
     UNION ALL
     (SELECT shared.* FROM assay.prefixes p, LATERAL (SELECT ${EVENT} FROM assay.events
+        WHERE run_id = p.source_run_id AND seq >= greatest(p.from_seq, $2) AND seq < p.upto
+        ORDER BY seq LIMIT $3) shared
+      WHERE p.run_id = $1 AND p.upto > $2 ORDER BY sequence LIMIT $3)
+    ORDER BY sequence LIMIT $3`,
+  /** How large each is, found without reading them. */
+  readEventSizes: `(SELECT ${EVENT_SIZE} FROM assay.events WHERE run_id = $1 AND seq >= $2 ORDER BY seq LIMIT $3)
+    UNION ALL
+    (SELECT shared.* FROM assay.prefixes p, LATERAL (SELECT ${EVENT_SIZE} FROM assay.events
         WHERE run_id = p.source_run_id AND seq >= greatest(p.from_seq, $2) AND seq < p.upto
         ORDER BY seq LIMIT $3) shared
       WHERE p.run_id = $1 AND p.upto > $2 ORDER BY sequence LIMIT $3)

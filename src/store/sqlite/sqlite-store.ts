@@ -100,8 +100,8 @@ export class SqliteStore implements Store {
     return { kind: 'committed' }
   }
 
-  async readEvents(runId: string, from: number, limit = -1): Promise<StoredEvent[]> {
-    return readLog(this.#reader, runId, from, limit).map(toEvent)
+  async readEvents(runId: string, from: number, limit = -1, maxBytes?: number): Promise<StoredEvent[]> {
+    return readLog(this.#reader, runId, from, limit, maxBytes).map(toEvent)
   }
 
   async readSnapshot(runId: string, upTo: number): Promise<Snapshot | undefined> {

@@ -6,6 +6,7 @@ import type { Log } from '../../../src/engine/ports/log.js'
 import type { SchemaChecker } from '../../../src/engine/ports/schema-checker.js'
 import { createInspector } from '../../../src/probes/inspector.js'
 import type { Means, ProbeFinding, ProbeSubject } from '../../../src/probes/probe.js'
+import { pureProbesHere } from '../../../src/probes/pure-probes.js'
 import { systemClock } from '../../../src/system.js'
 import { createSemaphore } from '../../../src/timing/semaphore.js'
 
@@ -20,6 +21,7 @@ export const subjectOf = (output: Json, more: Partial<ProbeSubject> = {}): Probe
 export const meansOf = (means: Partial<Means> = {}): Means => ({
   egress: unused<Egress>('egress'),
   schemas: unused<SchemaChecker>('schemas'),
+  pure: pureProbesHere(systemClock),
   project: undefined,
   workspace: undefined,
   searchPath: '/usr/local/bin:/usr/bin:/bin',

@@ -15,6 +15,23 @@ export function readContract(open: () => Promise<Opened>): void {
     expect(await store.readEvents('no-such-run', 0)).toEqual([])
   })
 
+  it('reads no more events than come to so many bytes, and always one', async () => {
+    const { store } = await open()
+    const hostId = await f.host(store)
+    const log = [10, 10, 300, 10, 10].map((bytes, i) => f.event(i, { payload: JSON.stringify('é'.repeat(bytes / 2)) }))
+    const runId = await f.created(store, hostId, { events: log })
+    const read = async (from: number, maxBytes: number) =>
+      (await store.readEvents(runId, from, 4, maxBytes)).map(({ sequence }) => sequence)
+    // Each is two bytes longer than what it quotes.
+    expect(await read(0, 24)).toEqual([0, 1])
+    expect(await read(0, 23)).toEqual([0])
+    expect(await read(1, 100)).toEqual([1])
+    expect(await read(2, 100)).toEqual([2])
+    expect(await read(3, 0)).toEqual([3])
+    expect(await read(0, 1_000)).toEqual([0, 1, 2, 3])
+    expect(await read(5, 100)).toEqual([])
+  })
+
   it('S6 shows a run, its place in lists and its children to its tenant only', async () => {
     const { store } = await open()
     const hostId = await f.host(store)

@@ -1,10 +1,15 @@
 import { Worker } from 'node:worker_threads'
 import { startCpuMeter } from './cpu-time.js'
-import type { Job, JobAnswer, Ready } from './job.js'
 
-export type JobOutcome = JobAnswer | { readonly kind: 'killed' }
+/** The first word of a worker. `account` is where its use of CPU can be read, if anywhere. */
+export type Ready = { readonly account: string | undefined }
 
-/** Generous for honest schemas; a hostile one ends its thread, not the host. */
+/** What is answered for a job that took too long or too much memory. */
+export type Killed = { readonly kind: 'killed' }
+
+export const KILLED: Killed = { kind: 'killed' }
+
+/** Generous for honest jobs; a hostile one ends its thread, not the host. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 }
 
 /** How many times the limit a job may last on the wall clock while the machine gives its thread too little CPU. */
@@ -17,10 +22,10 @@ const PATIENCE = 120
  *  W1  one job at a time: `run` is called as soon as the thread is made, and then only when the previous job has been
  *      answered.
  *  W2  the time of a job counts from when the started thread gets it, so a cold start is nobody's fault; and an honest
- *      schema is not condemned because the machine is busy with something else.
+ *      job is not condemned because the machine is busy with something else.
  *  W3  a job is answered exactly once, whatever the thread does; a thread that ran out of time or memory is `gone`.
  */
-export class SchemaWorker {
+export class PoolWorker<Job, Answer> {
   readonly #worker: Worker
   #ready: Promise<Ready> | undefined
   #fault: Error | undefined
@@ -41,21 +46,21 @@ export class SchemaWorker {
     return this.#gone
   }
 
-  /** Rejects only when the thread cannot be started, which says nothing about any schema. */
-  async run(job: Job, timeoutMs: number): Promise<JobOutcome> {
+  /** Rejects only when the thread cannot be started, which says nothing about any job. */
+  async run(job: Job, timeoutMs: number): Promise<Answer | Killed> {
     this.#worker.ref()
     this.#ready ??= this.#started()
     const { account } = await this.#ready
     return new Promise(resolve => {
-      const settle = (outcome: JobOutcome) => {
+      const settle = (outcome: Answer | Killed) => {
         stopWatch()
         this.#worker.off('message', settle).off('exit', died)
         this.#worker.unref()
         resolve(outcome)
       }
-      const died = () => settle({ kind: 'killed' })
+      const died = () => settle(KILLED)
       const stopWatch = watch(timeoutMs, account, () => {
-        settle({ kind: 'killed' })
+        settle(KILLED)
         void this.close()
       })
       this.#worker.on('message', settle).on('exit', died)
@@ -72,7 +77,7 @@ export class SchemaWorker {
     return new Promise((resolve, reject) => {
       this.#worker.once('message', resolve)
       this.#worker.once('exit', () =>
-        reject(new Error(`the schema worker ${this.file.pathname} did not start`, { cause: this.#fault })),
+        reject(new Error(`the worker ${this.file.pathname} did not start`, { cause: this.#fault })),
       )
     })
   }

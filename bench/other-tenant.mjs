@@ -1,0 +1,51 @@
+// What another tenant sees, in a process of its own: a keyed read, a create and GET /healthz, one after the other, for so
+// many seconds. Prints the longest and the median of each as one JSON line, in milliseconds.
+import http from 'node:http'
+
+const [, , url, key, secondsText] = process.argv
+const { hostname, port } = new URL(url)
+const agent = new http.Agent({ keepAlive: true })
+const PATIENCE_MS = 60_000
+
+function timed(method, path, payload) {
+  return new Promise((resolve, reject) => {
+    const began = performance.now()
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    if (payload !== undefined) headers['content-length'] = Buffer.byteLength(payload)
+    const request = http.request({ agent, hostname, port, method, path, headers, timeout: PATIENCE_MS }, response => {
+      let text = ''
+      response.on('data', chunk => (text += chunk))
+      response.on('end', () => resolve({ ms: performance.now() - began, status: response.statusCode, text }))
+    })
+    request.on('timeout', () => request.destroy(new Error('no answer for a minute')))
+    request.on('error', error =>
+      error.message === 'no answer for a minute' ? resolve({ ms: PATIENCE_MS, status: 0, text: '' }) : reject(error),
+    )
+    request.end(payload)
+  })
+}
+
+const create = JSON.stringify({ workflowId: 'noop', inputs: {} })
+const { text } = await timed('POST', '/v1/runs', create)
+const { runId } = JSON.parse(text)
+const seen = { read: [], create: [], healthz: [] }
+const until = performance.now() + Number(secondsText) * 1_000
+let refused = 0
+while (performance.now() < until) {
+  for (const [name, method, path, payload] of [
+    ['healthz', 'GET', '/healthz'],
+    ['read', 'GET', `/v1/runs/${runId}`],
+    ['create', 'POST', '/v1/runs', create],
+  ]) {
+    const { ms, status } = await timed(method, path, payload)
+    if (status >= 400) refused += 1
+    seen[name].push(ms)
+  }
+  await new Promise(resolve => setTimeout(resolve, 20))
+}
+const figures = list => {
+  const sorted = list.sort((a, b) => a - b)
+  return { p50: sorted[Math.floor(sorted.length / 2)], max: sorted.at(-1), n: sorted.length }
+}
+console.log(JSON.stringify({ ...Object.fromEntries(Object.entries(seen).map(([k, v]) => [k, figures(v)])), refused }))
+process.exit(0)

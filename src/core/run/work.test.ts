@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest'
+import { rulesFor, Scenario } from '../../testing/given-when-then.js'
+import type { Sketch } from '../../testing/workflow.js'
+import type { JsonObject } from '../json.js'
+import { Replay } from '../replay/decide.js'
+import { inherited } from '../replay/fork.js'
+import { WORK_LIMITS, type WorkLimits } from '../work-limits.js'
+import { decide } from './decide.js'
+import { pending } from './effects.js'
+import type { Recorded } from './events.js'
+import type { RunInput } from './input.js'
+import type { RunState } from './state.js'
+import { ENGINE_VERSION } from './version.js'
+
+const UNBOUNDED: WorkLimits = { step: Number.POSITIVE_INFINITY, decision: Number.POSITIVE_INFINITY }
+const members = (n: number): JsonObject => Object.fromEntries(Array.from({ length: n }, (_, i) => [`key${i}`, `v${i}`]))
+
+/** Condition and body compare two large objects: once, other tenants of a host that ran it got no answer for minutes. */
+const COMPARING: Sketch = {
+  nodes: {
+    loop: { type: 'core.loop', config: { condition: 'inputs.a == inputs.b', maxIterations: 40 } },
+    body: {
+      type: 'core.setVariable',
+      config: { name: 'same' },
+      inputs: { value: { type: 'expression', expression: 'inputs.a == inputs.b' } },
+    },
+  },
+  edges: ['loop.body > body', 'body > loop'],
+}
+
+type Driven = { readonly log: readonly Recorded[]; readonly steps: readonly number[]; readonly state: RunState }
+
+/** Starts a run and lets it go on while that is owed; what it takes, decision by decision. */
+function driven(workflow: Sketch, inputs: JsonObject, work: WorkLimits = WORK_LIMITS): Driven {
+  const rules = rulesFor(workflow, [], { work })
+  const started = {
+    workflowId: 'w',
+    workflowDigest: 'digest',
+    inputs,
+    transport: 'rest',
+    engineVersion: ENGINE_VERSION,
+    owner: { tenant: 't1' },
+  }
+  let input = { type: 'StartRun', runId: 'run-1', started, now: 1_000 } as unknown as RunInput
+  let state: RunState = { phase: 'absent' }
+  const log: Recorded[] = []
+  const steps: number[] = []
+  for (let owed = true; owed && steps.length < 1_000; ) {
+    const decision = decide(rules, state, input)
+    if (!decision.ok) throw new Error(decision.refusal.message)
+    state = decision.state
+    log.push(...decision.events)
+    steps.push(decision.steps ?? 0)
+    owed = pending(rules, state).some(({ kind }) => kind === 'continue')
+    input = { type: 'Continue', now: 1_000 }
+  }
+  return { log, steps, state }
+}
+
+const said = ({ log }: Pick<Driven, 'log'>) => log.map(event => ({ ...event, input: undefined }))
+const cuts = ({ log }: Pick<Driven, 'log'>) =>
+  log.flatMap(({ input, sequence }) => (input?.type === 'Continue' ? [sequence] : []))
+
+/** Told again by other rules, event by event. */
+function retold({ log }: Driven, workflow: Sketch, work: WorkLimits): Recorded[] {
+  const rules = rulesFor(workflow, [], { work })
+  const fork = { sourceRunId: 'run-1', fromSeq: 0, sourceLength: log.length, mode: 'replay' } as const
+  const replay = new Replay(rules, inherited({ phase: 'absent' }, 'run-2', fork), fork, 'run-2', log)
+  const events: Recorded[] = []
+  for (let told = replay.next(); told !== undefined; told = replay.next()) events.push(...told)
+  return events
+}
+
+const shown = (events: readonly Recorded[]) =>
+  events.map(event => ({ ...event, runId: '', cause: 0, payload: event.sequence === 0 ? {} : event.payload }))
+
+describe('what a decision may take', () => {
+  const inputs = { a: members(4_000), b: members(4_000) }
+  const most = WORK_LIMITS.decision + WORK_LIMITS.step
+
+  it('W2: is bounded, whatever there is to do: what is left is owed, and comes to the same', () => {
+    const bounded = driven(COMPARING, inputs)
+    const whole = driven(COMPARING, inputs, UNBOUNDED)
+    expect(Math.max(...whole.steps)).toBeGreaterThan(10 * most)
+    expect(Math.max(...bounded.steps)).toBeLessThanOrEqual(most)
+    expect(bounded.steps.length).toBeGreaterThan(10)
+    expect(said(bounded)).toEqual(said(whole))
+    expect(bounded.state).toMatchObject({
+      phase: 'ended',
+      outcome: { status: 'failed', error: { code: 'loop_limit_exceeded' } },
+    })
+  })
+
+  it('W2: what is small is decided in one go, as ever', () => {
+    expect(driven(COMPARING, { a: members(40), b: members(40) }).steps).toHaveLength(1)
+  })
+
+  it('W2: what is written counts by its size', () => {
+    const workflow: Sketch = {
+      nodes: {
+        loop: { type: 'core.loop', config: { maxIterations: 20 } },
+        body: {
+          type: 'core.setVariable',
+          config: { name: 'copy' },
+          inputs: { value: { type: 'variable', variableName: 'text' } },
+        },
+      },
+      edges: ['loop.body > body', 'body > loop'],
+    }
+    const { steps, state } = driven(workflow, { text: 'x'.repeat(500_000) })
+    expect(steps).toHaveLength(21)
+    expect(state).toMatchObject({ outcome: { status: 'completed' } })
+  })
+
+  it.each([
+    ['less', { step: 500_000, decision: 50_000 }],
+    ['more', { step: 500_000, decision: 5_000_000 }],
+    ['all', UNBOUNDED],
+  ])('W2: told again by rules that may take %s: cut where the log was cut, and the same to the byte', (_what, work) => {
+    const source = driven(COMPARING, inputs)
+    const again = retold(source, COMPARING, work)
+    expect(cuts({ log: again })).toEqual(cuts(source))
+    expect(cuts(source).length).toBeGreaterThan(10)
+    expect(JSON.stringify(shown(again))).toBe(JSON.stringify(shown(source.log)))
+  })
+
+  it('W1: a node that would take more by itself fails, and says so', () => {
+    const { state, steps } = driven(COMPARING, { a: members(40_000), b: members(40_000) })
+    expect(state).toMatchObject({
+      outcome: { status: 'failed', error: { code: 'expression_budget_exceeded' }, failedNodeId: 'loop' },
+    })
+    expect(steps).toHaveLength(1)
+    expect(steps[0]).toBeLessThanOrEqual(most)
+  })
+
+  it('W1: so does one whose inputs only together would', () => {
+    const inputs = Object.fromEntries(
+      Array.from({ length: 20 }, (_, i) => [
+        `p${i}`,
+        { type: 'expression' as const, expression: 'inputs.a == inputs.b' },
+      ]),
+    )
+    const { state, steps } = driven(
+      { nodes: { n: { type: 'core.identity', inputs } } },
+      { a: members(4_000), b: members(4_000) },
+    )
+    expect(state).toMatchObject({ outcome: { error: { code: 'expression_budget_exceeded' } } })
+    expect(Math.max(...steps)).toBeLessThanOrEqual(most)
+  })
+
+  /** Nodes that wait for another while the conditions of their edges are looked at. */
+  const waiting = (n: number): Sketch => ({
+    nodes: {
+      s: { type: 'core.start' },
+      w: { type: 'core.delay', config: { ms: 60_000 } },
+      ...Object.fromEntries(Array.from({ length: n }, (_, i) => [`n${i}`, { type: 'core.noop' }])),
+    },
+    edges: Array.from({ length: n }, (_, i) => [
+      { path: `s > n${i}`, condition: { type: 'expression' as const, expression: 'inputs.a == inputs.b' } },
+      `w > n${i}`,
+    ]).flat(),
+  })
+
+  it('W1 W3: a run whose conditions take more than a decision may fails, and is not looked at for ever', () => {
+    const { state, steps } = driven(waiting(40), inputs)
+    expect(state).toMatchObject({ outcome: { status: 'failed', error: { code: 'step_budget_exceeded' } } })
+    expect(Math.max(...steps)).toBeLessThanOrEqual(most)
+    expect(driven(waiting(2), inputs).state).toMatchObject({ phase: 'active' })
+  })
+
+  it('W3: conditions are looked at once for each state, however often what is owed is asked for', () => {
+    const rules = rulesFor(waiting(2))
+    let looks = 0
+    for (const edge of rules.plan.nodes.flatMap(({ inbound }) => inbound)) {
+      const { condition } = edge
+      if (condition)
+        Object.assign(edge, {
+          condition: (...asked: Parameters<typeof condition>) => {
+            looks += 1
+            return condition(...asked)
+          },
+        })
+    }
+    const { state } = new Scenario(rules).start(inputs)
+    looks = 0
+    for (let i = 0; i < 10; i += 1) expect(pending(rules, state)).toEqual([])
+    expect(looks).toBe(2)
+  })
+})

@@ -1,0 +1,38 @@
+import type { InspectedRun } from '../../engine/api.js'
+import type { StoredEvent } from '../../engine/ports/event-log.js'
+import type { Edge } from '../deps.js'
+
+const PAGE = 500
+
+export type LogReading = Pick<Edge, 'engine' | 'turns' | 'config'>
+
+/**
+ * What there is of a log now, from a sequence on: read page by page, each in a turn of the reader's, so that a long log
+ * keeps nobody waiting.
+ */
+export async function* pagedLog(
+  { engine, turns, config }: LogReading,
+  { tenant, runId }: Pick<InspectedRun, 'tenant' | 'runId'>,
+  from: number,
+): AsyncGenerator<StoredEvent> {
+  let next = from
+  for (;;) {
+    const page = (await engine.readEvents(tenant, runId, next, PAGE, config.limits.maxTurnBytes)) ?? []
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined) return
+    next = last.sequence + 1
+    await turns.next()
+  }
+}
+
+/** All of that at once. */
+export async function wholeLog(
+  edge: LogReading,
+  run: Pick<InspectedRun, 'tenant' | 'runId'>,
+  from: number,
+): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = []
+  for await (const event of pagedLog(edge, run, from)) events.push(event)
+  return events
+}
