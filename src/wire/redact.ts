@@ -23,7 +23,7 @@ const PLAIN: ReadonlySet<string> = new Set(
     ['toolName', 'toolId', 'callId', 'durationMs', 'sequence', 'verbosity', 'argsHash', 'principal'],
     ['invocationId', 'source', 'modelClass', 'resolvedModel', 'resolvedProvider', 'resolvedAgentVersion'],
     ['toolSurfaceCount', 'memoryBound', 'schemaValidated', 'call', 'maxOutputTokens', 'reservedTokens'],
-    ['reservedCostUsd', 'chargedTokens', 'chargedCostUsd', 'provider', 'model', 'inputTokens', 'outputTokens'],
+    ['reservedCostUsd', 'heldTokens', 'heldCostUsd', 'chargedTokens', 'chargedCostUsd', 'provider', 'model', 'inputTokens', 'outputTokens'],
     ['totalTokens', 'cacheReadTokens', 'cacheWriteTokens', 'costEstimateUsd', 'currency', 'cacheHit'],
     ['totalAttempts', 'finalReason', 'stopReason', 'outputTokenCount', 'safetyCategory', 'path'],
     ['effectiveBudget', 'scope', 'dimension', 'consumed', 'remaining', 'percent'],

@@ -90,6 +90,12 @@ const canSpend = ({ nodes }: Plan): boolean => nodes.some(({ type }) => type.han
 
 export const spentBy = ({ spend = NOTHING_SPENT }: Pick<RunBase, 'spend'>): Spend => spend
 
+export const heldBy = ({ held = NOTHING_SPENT }: Pick<RunBase, 'held'>): Spend => held
+
+/** What counts against the ceilings for good: what is spent, and what nobody knows the cost of. */
+export const committedBy = ({ spend = NOTHING_SPENT, held }: Pick<RunBase, 'spend' | 'held'>): Spend =>
+  held ? plus(spend, held) : spend
+
 /** What calls under way may still cost, and what workers under way may still spend. */
 export function setAside({ open, nodes }: Active): Spend {
   let sum = NOTHING_SPENT
@@ -106,8 +112,8 @@ export function setAside({ open, nodes }: Active): Spend {
   return sum
 }
 
-/** What nobody has spent or set aside. */
-export const leftOf = (state: Active): Ceilings => remaining(state.budget ?? {}, plus(spentBy(state), setAside(state)))
+/** What nobody has spent, holds or has set aside. */
+export const leftOf = (state: Active): Ceilings => remaining(state.budget ?? {}, plus(committedBy(state), setAside(state)))
 
 /** What a worker may spend: an equal share of what is left, of all that are to begin. Nothing where nothing is bounded. */
 export function grantFor(state: Active, beginners: number): Ceilings | undefined {
@@ -117,7 +123,7 @@ export function grantFor(state: Active, beginners: number): Ceilings | undefined
 /** Whether a step fits beneath the ceilings: not yet, while others hold what it needs, or not at all. */
 export function roomFor(state: Active, more: Partial<Spend>): 'yes' | 'not-yet' | BudgetDimension {
   const budget = state.budget ?? {}
-  const spend = plus(spentBy(state), more)
+  const spend = plus(committedBy(state), more)
   const over = overspent(spend, budget)
   if (over !== undefined) return over
   return overspent(plus(spend, setAside(state)), budget) === undefined ? 'yes' : 'not-yet'
@@ -132,7 +138,7 @@ export function tellSpend(context: DecisionContext, before: Spend, cause: number
     const limit = ceilingOf(dimension, budget)
     const consumed = amountOf(dimension, spend)
     if (!Number.isFinite(limit) || consumed === amountOf(dimension, before)) continue
-    const left = amountOf(dimension, asSpend(remaining(budget, spend)))
+    const left = amountOf(dimension, asSpend(remaining(budget, committedBy(context.active))))
     context.emit({ type: 'budget.consumed', payload: { dimension, consumed, limit, remaining: left }, cause })
     warn(context, dimension, consumed, limit, cause)
   }
