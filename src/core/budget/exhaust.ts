@@ -114,7 +114,7 @@ function askForMore(
   const { dimension, limit, observed } = shortage
   const most = lessBy(dimension, ceilingOf(dimension, fixedCeilings(context.active)), limit)
   const data = {
-    artifactId: `${context.runId}:budget`,
+    artifactId: 'budget',
     artifactType: 'budget',
     title: `This run has used up its budget (${dimension}). Let it spend more?`,
     ...shortage,

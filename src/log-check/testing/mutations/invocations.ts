@@ -249,7 +249,7 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
       invocationId,
       call: 1,
       attempt: 1,
-      chargedTokens: 1,
+      heldTokens: 1,
     })
   }),
   lost(
@@ -308,8 +308,8 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
       event.payload.reservedCostUsd = 0
     },
   ),
-  changed('L23m', 'a lost call that is charged in part', losses, event => {
-    event.payload.chargedTokens = 1
+  changed('L23m', 'a lost call that is held in part', losses, event => {
+    event.payload.heldTokens = 1
   }),
   mutation(
     'L23m',
