@@ -31,7 +31,7 @@ const handsOver =
     spot.event.payload.phase === phase && isOwn(spot) && spot.run.row.fork?.mode !== 'replay'
 const isBreached = (run: DraftRun): boolean =>
   run.events.filter(({ type }) => type === 'budget.exhausted').length === 1 &&
-  has(run, 'cap.breached') &&
+  run.events.some(({ type, payload }) => type === 'cap.breached' && String(payload.kind).startsWith('budget-')) &&
   run.row.fork?.mode !== 'replay'
 const breachOf = (run: DraftRun) => run.events.find(({ type }) => type === 'cap.breached') as DraftEvent
 const isWhole = ({ event }: Spot): boolean => event.payload.dimension !== 'cost'
@@ -47,7 +47,7 @@ function isRaise({ run, event, at }: Spot): boolean {
 }
 const isRefusal = ({ run, event }: Spot): boolean =>
   event.payload.outcome === 'rejected' &&
-  run.row.fork === null &&
+  run.row.fork?.mode !== 'replay' &&
   run.events.some(
     (other, at) => other.payload.interruptId === event.payload.interruptId && isAboutBudget({ run, event: other, at }),
   )

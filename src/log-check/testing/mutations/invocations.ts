@@ -24,6 +24,8 @@ export const opens = ofType('agent.invocation.started')
 export const closes = ofType('agent.invocation.completed')
 export const requests = ofType('assay.model.requested')
 export const usage = ofType('provider.usage')
+const holds = (spot: Spot): boolean =>
+  ofType('interrupt.requested')(spot) && spot.event.payload.kind === 'low-confidence'
 export const losses = ofType('assay.model.lost')
 const resolves = ofType('agent.promptResolved')
 const composes = ofType('prompt.composed')
@@ -329,7 +331,7 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
       spot.event.payload.confidence = 0.1
     },
   ),
-  mutation('L22i', 'an agent that is sure and held', all(ofType('interrupt.requested'), isLive), spot => {
+  mutation('L22i', 'an agent that is sure and held', all(holds, isLive), spot => {
     ;(previousOfNode(spot) as DraftEvent).payload.confidence = 0.99
   }),
   setsField('L22i', 'a refusal that counts as done', ends('escalated'), 'outcome', 'completed'),
