@@ -1,4 +1,5 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
+import type { BudgetPolicy } from '../../src/core/budget/budget.js'
 import { AuditVerifier } from '../../src/audit/verify.js'
 import { createVerdicts } from '../../src/calibration/verdicts.js'
 import { coreNodeTypes } from '../../src/core/workflow/nodes/registry.js'
@@ -77,6 +78,8 @@ export type HostOptions = {
   readonly performers?: ReadonlyMap<string, Performer>
   /** Who acts in the nodes of agents; without it, one that answers `done`. */
   readonly agents?: Agents
+  /** What any run may spend at most. */
+  readonly budget?: BudgetPolicy
   /** Puts something in front of the real engine. */
   readonly wrap?: (engine: RunEngine) => RunEngine
   readonly deps?: Partial<AppDeps>
@@ -129,7 +132,7 @@ const newEngine = (
   log: Log,
   schemas: SchemaChecker,
   { orchestrator }: HttpConfig,
-  { hostName = 'test', performers, agents = agentsDouble() }: HostOptions,
+  { hostName = 'test', performers, budget, agents = agentsDouble() }: HostOptions,
 ): Engine =>
   new Engine(
     {
@@ -158,7 +161,7 @@ const newEngine = (
         maxDepth: 8,
         maxLoopIterations: 1000,
         transcriptWindow: orchestrator.transcriptWindow,
-        budget: {},
+        budget: budget ?? {},
         confidence: { floor: orchestrator.confidenceFloor, interruptKind: orchestrator.confidenceInterruptKind },
       },
       maxConcurrentEffects: 8,

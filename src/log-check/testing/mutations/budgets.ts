@@ -45,12 +45,6 @@ function isRaise({ run, event, at }: Spot): boolean {
   const told = run.events.slice(0, at).findLast(({ type }) => type !== 'assay.run.forked' && type !== 'replay.diverged')
   return event.type === 'budget.reserved' && told?.type === 'node.resumed'
 }
-const isRefusal = ({ run, event }: Spot): boolean =>
-  event.payload.outcome === 'rejected' &&
-  run.row.fork?.mode !== 'replay' &&
-  run.events.some(
-    (other, at) => other.payload.interruptId === event.payload.interruptId && isAboutBudget({ run, event: other, at }),
-  )
 const asksOnce = (spot: Spot): boolean => isAboutBudget(spot) && isOwn(spot) && spot.run.row.fork?.mode !== 'replay'
 
 export const BUDGET_MUTATIONS: readonly Mutation[] = [
@@ -71,8 +65,10 @@ export const BUDGET_MUTATIONS: readonly Mutation[] = [
     const data = event.payload.data as Record<string, unknown>
     data.observed = data.limit
   }),
-  mutation('L26k', 'work after a person has refused more', all(ofType('interrupt.resolved'), isRefusal), ({ run, at }) => {
-    insert(run, at + 3, 'agent.toolCalled', 'n0', { agentId: 'local.acme.worker', toolName: 't', callId: 'c' })
+  mutation('L26k', 'work after a person has refused more', isRaise, ({ run, event, at }) => {
+    const resolved = run.events.slice(0, at).findLast(({ type }) => type === 'interrupt.resolved') as DraftEvent
+    Object.assign(resolved.payload, { outcome: 'rejected', resumeValue: { action: 'reject' } })
+    remove(run, event)
   }),
   lost('L26f', 'a bounded run that does not say so', reserves),
   mutation('L26f', 'a budget that is reserved twice', reserves, ({ run, event, at }) => {
