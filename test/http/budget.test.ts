@@ -41,8 +41,14 @@ const told = async (runId: string, type: string): Promise<Event['payload'][]> =>
 describe('R-BUDGET-2: configurable.budget', () => {
   test.each([
     [{ maxTokens: 500 }, { maxTokens: 500, maxCostUsd: 1 }],
-    [{ maxTokens: 90_000, maxCostUsd: 0.5 }, { maxTokens: 2_000, maxCostUsd: 0.5 }],
-    [{ maxToolCalls: 3, maxRetries: 0 }, { maxTokens: 2_000, maxCostUsd: 1, maxToolCalls: 3, maxRetries: 0 }],
+    [
+      { maxTokens: 90_000, maxCostUsd: 0.5 },
+      { maxTokens: 2_000, maxCostUsd: 0.5 },
+    ],
+    [
+      { maxToolCalls: 3, maxRetries: 0 },
+      { maxTokens: 2_000, maxCostUsd: 1, maxToolCalls: 3, maxRetries: 0 },
+    ],
   ])('R-BUDGET-2: of %j and what the host allows the least holds, which discovery tells', async (budget, effective) => {
     const { limits } = (await get('/.well-known/openwop')).json
     expect(limits).toMatchObject({ maxBudgetTokens: 2_000, maxBudgetCostUsd: 1 })

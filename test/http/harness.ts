@@ -1,7 +1,7 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import type { BudgetPolicy } from '../../src/core/budget/budget.js'
 import { AuditVerifier } from '../../src/audit/verify.js'
 import { createVerdicts } from '../../src/calibration/verdicts.js'
+import type { BudgetPolicy } from '../../src/core/budget/budget.js'
 import { coreNodeTypes } from '../../src/core/workflow/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
 import type { RunEngine } from '../../src/engine/api.js'

@@ -108,7 +108,8 @@ async function hearApproval(interrupt: AskedInterrupt, { conversation, say }: As
     const line = await conversation.ask(approvalPrompt(interrupt))
     if (line === undefined) return undefined
     const reply = readReply(line, actions)
-    if (reply.is === 'answer') return isRaise(interrupt, reply.value) ? hearAmount(interrupt, conversation) : reply.value
+    if (reply.is === 'answer')
+      return isRaise(interrupt, reply.value) ? hearAmount(interrupt, conversation) : reply.value
     if (reply.is === 'later') return undefined
     if (reply.is === 'show') for (const shown of shownLines(interrupt.kind, interrupt.data)) say(shown)
     if (reply.is === 'refine-how') {

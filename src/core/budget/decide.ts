@@ -124,7 +124,8 @@ export function setAside({ open, nodes }: Active): Spend {
 }
 
 /** What nobody has spent, holds or has set aside. */
-export const leftOf = (state: Active): Ceilings => remaining(state.budget ?? {}, plus(committedBy(state), setAside(state)))
+export const leftOf = (state: Active): Ceilings =>
+  remaining(state.budget ?? {}, plus(committedBy(state), setAside(state)))
 
 /** What a worker may spend: an equal share of what is left, of all that are to begin. Nothing where nothing is bounded. */
 export function grantFor(state: Active, beginners: number): Ceilings | undefined {

@@ -93,7 +93,12 @@ describe('a run whose own ceiling does not let it go on', () => {
 
   it('R-BUDGET-4: a refusal ends it as it would have ended without asking', () => {
     const run = returns(short(), { resultTokens: 0 }).when(refused())
-    expect(run.told().slice(-4)).toEqual(['agent.invocation.completed a', 'node.cancelled a', 'cap.breached a', 'run.failed'])
+    expect(run.told().slice(-4)).toEqual([
+      'agent.invocation.completed a',
+      'node.cancelled a',
+      'cap.breached a',
+      'run.failed',
+    ])
     expect(payloads(run, 'cap.breached')).toMatchObject([{ kind: 'budget-tokens', limit: 300, observed: 404 }])
     expect(payloads(run, 'run.failed')).toMatchObject([{ error: { code: 'budget_exhausted' }, failedNodeId: 'a' }])
     expect(payloads(run, 'budget.exhausted')).toHaveLength(1)
@@ -181,7 +186,9 @@ describe('steps that are more than the state tells', () => {
     expect(run.owed).toEqual([])
     run.now += 5_000
     run.when(more({ maxRetries: 1 }))
-    expect(payloads(run, 'node.retried')).toMatchObject([{ attempt: 1, delayMs: 10, lastError: { code: 'model_failed' } }])
+    expect(payloads(run, 'node.retried')).toMatchObject([
+      { attempt: 1, delayMs: 10, lastError: { code: 'model_failed' } },
+    ])
     says(briefs(run.after(10)), answered())
     expect(statusOf(run.state)).toBe('completed')
   })
@@ -315,7 +322,12 @@ describe('children of a run that asks', () => {
   it('R-BUDGET-4 R-BUDGET-7: what a child was granted, no answer of a person raises', () => {
     const run = new Scenario(rulesFor(agentFlow()))
     const started = { workflowId: 'w', workflowDigest: 'digest', inputs: {}, transport: 'rest', engineVersion: '3' }
-    const own = { ...started, owner: { tenant: 't1' }, grant: { maxTokens: 120 }, configurable: asking({ maxTokens: 120 }) }
+    const own = {
+      ...started,
+      owner: { tenant: 't1' },
+      grant: { maxTokens: 120 },
+      configurable: asking({ maxTokens: 120 }),
+    }
     briefs(run.when({ type: 'StartRun', runId: 'run-1', started: own } as never))
     expect(eventsOf(run, 'interrupt.requested')).toEqual([])
     expect(statusOf(run.state)).toBe('failed')

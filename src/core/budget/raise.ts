@@ -65,7 +65,9 @@ function amountProblems(state: Active, dimension: BudgetDimension, more: Json | 
 function raisedBy(budget: Ceilings, delta: JsonObject): Ceilings {
   const raised = BUDGET_DIMENSIONS.flatMap((dimension): [string, number][] => {
     const more = delta[settingOf(dimension)]
-    return typeof more === 'number' ? [[settingOf(dimension), summed(dimension, ceilingOf(dimension, budget), more)]] : []
+    return typeof more === 'number'
+      ? [[settingOf(dimension), summed(dimension, ceilingOf(dimension, budget), more)]]
+      : []
   })
   return { ...budget, ...Object.fromEntries(raised) }
 }

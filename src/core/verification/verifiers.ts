@@ -29,7 +29,14 @@ export function beginVerifiers(context: DecisionContext, planNode: PlanNode, gat
   // Contract agents §23.2: a spent budget is a hard stop, not a judge that gives no vote.
   const short = roomFor(context.active, LEAST)
   if (short !== 'yes' && short !== 'not-yet')
-    return exhaust(context, planNode, { is: 'verifiers' }, short, plus(committedBy(context.active), LEAST), gating.started)
+    return exhaust(
+      context,
+      planNode,
+      { is: 'verifiers' },
+      short,
+      plus(committedBy(context.active), LEAST),
+      gating.started,
+    )
   for (const [i, k] of verifiersToAsk(bound, gating).entries()) {
     const { agentId, weight } = verifierAt(gate, k)
     const payload = { gateId: gate.gate_id, attempt, verifier: k, agentId, round }
@@ -123,7 +130,13 @@ export function verifierEnded(context: DecisionContext, input: OutcomeOf<'ChildE
       vote: vote?.verdict ?? 'none',
       ...(fault === undefined ? {} : { fault }),
     },
-    secret: { weight, ...(vote ? { vote } : {}), ...(spent ? { spent } : {}), ...(held ? { held } : {}), ...saidBesides(read) },
+    secret: {
+      weight,
+      ...(vote ? { vote } : {}),
+      ...(spent ? { spent } : {}),
+      ...(held ? { held } : {}),
+      ...saidBesides(read),
+    },
     cause: judge.is === 'running' ? judge.began : gating.started,
   })
   tellSpend(context, before, ended)

@@ -4,7 +4,7 @@ import { engineRig, type Rig, register, startRun } from '../../testing/engine-ri
 import { AGENT, agentFlow, answered, tool, wants } from '../../testing/invocations.js'
 import { settled } from '../../testing/manual-clock.js'
 import { MortalHost, never } from '../../testing/mortal-host.js'
-import { logOf, heldOf, onlyRun, payloadsOf, spendOf } from '../../testing/run-logs.js'
+import { heldOf, logOf, onlyRun, payloadsOf, spendOf } from '../../testing/run-logs.js'
 import type { ModelCallRequest } from '../ports/agents.js'
 import type { Store } from '../ports/store.js'
 

@@ -45,7 +45,8 @@ export const budgetRules: readonly Rule[] = [
       const latest = new Map<unknown, number>()
       for (const event of run.events) {
         if (!TOLD.includes(event.type)) continue
-        for (const problem of amountProblems(event, reserveAt(run, event), latest, accounts(run).get(event))) say(problem, event)
+        for (const problem of amountProblems(event, reserveAt(run, event), latest, accounts(run).get(event)))
+          say(problem, event)
       }
     }),
   },

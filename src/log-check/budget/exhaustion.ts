@@ -5,7 +5,17 @@ import { get, number, same, show, text } from '../json.js'
 import { withoutRemarks } from '../story.js'
 import { TERMINAL } from '../walk.js'
 import { raisesOf } from './raises.js'
-import { accountsOf, amountOf, budgetAt, ceilingOf, childOf, DIMENSIONS, heldOf, spentByChild, totalOf } from './spending.js'
+import {
+  accountsOf,
+  amountOf,
+  budgetAt,
+  ceilingOf,
+  childOf,
+  DIMENSIONS,
+  heldOf,
+  spentByChild,
+  totalOf,
+} from './spending.js'
 
 /** How a budget ends a run, and how it is shared with children. */
 export const exhaustionRules: readonly Rule[] = [
@@ -30,9 +40,7 @@ export const exhaustionRules: readonly Rule[] = [
       if (log.input.dialect === 'openwop') return
       exhausted.forEach((event, i) => {
         const next = exhausted[i + 1]?.sequence ?? Number.POSITIVE_INFINITY
-        const isRaised = [...raisesOf(run).keys()].some(
-          ({ sequence }) => sequence > event.sequence && sequence < next,
-        )
+        const isRaised = [...raisesOf(run).keys()].some(({ sequence }) => sequence > event.sequence && sequence < next)
         if (Number.isFinite(next) && !isRaised) say('exhausted twice', exhausted[i + 1])
         for (const [problem, at] of sumProblems(run, event)) say(problem, at)
         if (!isRaised && next === Number.POSITIVE_INFINITY)

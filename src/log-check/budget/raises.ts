@@ -26,7 +26,8 @@ export const raiseRules: readonly Rule[] = [
           for (const problem of answerProblems(run, event, story.slice(place + 1, place + 4))) say(problem, event)
         }
       })
-      for (const [event, raised] of raisesOf(run)) for (const problem of raiseProblems(run, event, raised)) say(problem, event)
+      for (const [event, raised] of raisesOf(run))
+        for (const problem of raiseProblems(run, event, raised)) say(problem, event)
     }),
   },
 ]
@@ -47,8 +48,11 @@ function askingProblems(run: RunLog, before: LoggedEvent | undefined, request: L
   else
     for (const field of ['dimension', 'consumed', 'limit'])
       if (get(data, field) !== before.payload[field])
-        problems.push(`asked about a ${field} of ${show(get(data, field))}, exhausted was ${show(before.payload[field])}`)
-  if ((number(get(data, 'observed')) ?? 0) <= (number(get(data, 'limit')) ?? 0)) problems.push('nothing would be crossed')
+        problems.push(
+          `asked about a ${field} of ${show(get(data, field))}, exhausted was ${show(before.payload[field])}`,
+        )
+  if ((number(get(data, 'observed')) ?? 0) <= (number(get(data, 'limit')) ?? 0))
+    problems.push('nothing would be crossed')
   return problems
 }
 

@@ -63,7 +63,9 @@ export const askingRules: readonly Rule[] = [
         } else if (FOLLOWERS.includes(event.type) && !expected.has(event)) {
           // Several nodes may wait with one question about the budget.
           const request = event.type === 'node.suspended' ? asked.get(event.payload.interruptId) : undefined
-          const problems = request ? disagreements(request, event, ['kind', 'key']) : [`${event.type} without a request`]
+          const problems = request
+            ? disagreements(request, event, ['kind', 'key'])
+            : [`${event.type} without a request`]
           for (const problem of problems) say(problem, event)
         }
       })

@@ -92,12 +92,14 @@ export function ledgerOf(log: readonly StoredEvent[]): Ledger {
         const { consumed, limit, dimension } = told
         if (Number(consumed) > Number(limit)) broken.push(`${sequence}: consumed ${payload}`)
         // What is told as consumed is what calls were billed for, and no more.
-        const [paid, said] = dimension === 'cost' ? [spent.nano, nanoOf(consumed)] : [spent[dimension as 'tokens'], consumed]
+        const [paid, said] =
+          dimension === 'cost' ? [spent.nano, nanoOf(consumed)] : [spent[dimension as 'tokens'], consumed]
         if (paid !== said) broken.push(`${sequence}: consumed ${payload}, paid were ${paid}`)
       }
     }
     for (const [dimension, ceiling] of ceilings) {
-      const sum = spent[dimension] + held[dimension] + [...aside.values()].reduce((total, each) => total + each[dimension], 0)
+      const sum =
+        spent[dimension] + held[dimension] + [...aside.values()].reduce((total, each) => total + each[dimension], 0)
       if (sum > ceiling) broken.push(`${sequence} ${type}: ${dimension} ${sum} of ${ceiling}`)
     }
   }
