@@ -66,10 +66,7 @@ const inDoubt = (hold: Extract<Waiting, { on: 'workers' }>['hold'], asked: Asked
   hold && 'gating' in hold ? { is: 'asking', gating: hold.gating, asked } : undefined
 
 function answered(planNode: PlanNode, node: Waiting, event: Of<'interrupt.resolved'>): Waiting {
-  if (node.halted?.asked) {
-    const { asked: _, ...others } = node.halted
-    return { ...node, halted: others }
-  }
+  if (node.halted?.asked) return released(node, event.at)
   if (node.on === 'person' || node.on === 'agent') {
     const { asked: _, ...others } = node
     return others
