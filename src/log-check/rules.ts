@@ -1,5 +1,6 @@
 import { budgetRules } from './budget/budgets.js'
 import { exhaustionRules } from './budget/exhaustion.js'
+import { raiseRules } from './budget/raises.js'
 import type { Rule } from './checked.js'
 import { forkRules } from './fork/forks.js'
 import { replayRules } from './fork/replays.js'
@@ -75,7 +76,7 @@ export const RULE_GROUPS: readonly { readonly title: string; readonly rules: rea
     ],
   },
   { title: 'Bounds', rules: [...boundRules, ...loopBoundRules] },
-  { title: 'Budgets', rules: [...budgetRules, ...exhaustionRules] },
+  { title: 'Budgets', rules: [...budgetRules, ...exhaustionRules, ...raiseRules] },
   { title: 'Questions to people', rules: [...askingRules, ...answeringRules, ...voteRules, ...tokenRules] },
   { title: 'Forks', rules: [...forkRules, ...replayRules] },
   { title: 'Effects', rules: effectRules },

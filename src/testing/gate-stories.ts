@@ -71,6 +71,7 @@ export type Said = {
   readonly findings?: readonly Omit<Finding, 'finding_id' | 'source'>[]
   readonly confidence?: number
   readonly spent?: Spend
+  readonly held?: Spend
   readonly model?: string
   readonly prompt?: string
 }
@@ -92,7 +93,7 @@ export function voteOf(run: Scenario, childRunId: string, { score = 10, findings
     isAsking(event) && event.nodeId === nodeId ? [event.payload.criteria] : [],
   )
   const scores = said.scores ?? Object.fromEntries((criteria.at(-1) ?? []).map(dimension => [dimension, score]))
-  const { confidence, spent, model, prompt } = said
+  const { confidence, spent, held, model, prompt } = said
   const told = [...findings, ...proofsOf(run, scores, findings)]
   const verification = { result: { scores, findings: told }, ...(confidence === undefined ? {} : { confidence }) }
   return {
@@ -103,6 +104,7 @@ export function voteOf(run: Scenario, childRunId: string, { score = 10, findings
     variables: { verification: verification as unknown as Json },
     hidden: [],
     ...(spent ? { spent } : {}),
+    ...(held ? { held } : {}),
     ...(model === undefined ? {} : { models: [model] }),
     ...(prompt === undefined ? {} : { prompts: [prompt] }),
   }
@@ -182,6 +184,7 @@ type Brought = {
   readonly nodeId?: string
   readonly worker?: number
   readonly spent?: Spend
+  readonly held?: Spend
   /** Of what it has spent: on verifiers of its own. */
   readonly verification?: Spend
   readonly checksum?: string

@@ -28,6 +28,12 @@ export const spendOf = async (engine: Engine, runId: string) => {
   return state === undefined || state.phase === 'absent' ? undefined : state.spend
 }
 
+/** What nobody knows the cost of. */
+export const heldOf = async (engine: Engine, runId: string) => {
+  const state = (await engine.inspect('t1', runId))?.state
+  return state === undefined || state.phase === 'absent' ? undefined : state.held
+}
+
 /** Branches off and lets everything that can happen at once happen. */
 export async function branchOf(engine: Engine, fork: Omit<ForkRun, 'tenant' | 'mode'>): Promise<string> {
   const answer = await engine.fork({ tenant: 't1', mode: 'branch', ...fork })

@@ -197,6 +197,14 @@ describe('R-BUDGET-2: what was spent', () => {
     })
   })
 
+  test('R-BUDGET-3: what nobody knows the cost of is no part of it', () => {
+    const held = { tokens: 1_100, costNano: 10_200_000, toolCalls: 0, retries: 0 }
+    expect(shown({}, { held })).toMatchObject({
+      assay: { spend: { tokens: 0, costUsd: 0 }, held: { tokens: 1_100, costUsd: 0.0102 } },
+      metrics: { openwopCost: { usd: 0 } },
+    })
+  })
+
   test('stands beside the ceilings that hold', () => {
     expect(shown({}, { budget: { maxTokens: 5 } }).assay).toEqual({
       spend: { tokens: 0, costUsd: 0, toolCalls: 0, retries: 0 },

@@ -1,12 +1,13 @@
 import { NOTHING_SPENT, usdOf } from '../core/budget/budget.js'
 import type { WorkerState } from '../core/handoff/state.js'
 import type { Active, Ended, NodeState } from '../core/run/state.js'
-import { invocationOf as atWorkIn, type OnWorkers, questionOf, type Waiting } from '../core/run/waiting.js'
+import { invocationOf as atWorkIn, isSuspended, type OnWorkers, type Waiting } from '../core/run/waiting.js'
 import type { Orchestrator } from '../core/supervisor/state.js'
 import type { Plan, PlanNode } from '../core/workflow/plan.js'
 import type { AgentRef } from './agent-ref.js'
 import { ledgersOf, renderGates } from './render-gates.js'
 import type { LoopSnapshot, NodeSnapshot, RunSnapshot } from './run.js'
+import { spentOf } from './spent.js'
 
 /** What a snapshot tells of agents: who decides, who acts, how the loop stands and what the workers do. */
 
@@ -93,10 +94,10 @@ function decisionOf(decision: Orchestrator['decision']): LoopSnapshot['decision'
 function phaseOf(plan: Plan, state: Existing): LoopSnapshot['phase'] {
   const supervisor = state.nodes[plan.nodes.findIndex(isSupervisor)]
   if (state.phase === 'ended' || (supervisor?.is === 'completed' && supervisor.outputs.route === 'done')) return 'done'
-  if (supervisor?.is === 'waiting') return questionOf(supervisor) === undefined ? 'deciding' : 'suspended'
+  if (supervisor?.is === 'waiting') return isSuspended(supervisor) ? 'suspended' : 'deciding'
   const handing = state.nodes.find(isHandingOver)
   if (handing === undefined) return 'deciding'
-  return questionOf(handing) === undefined ? 'dispatching' : 'suspended'
+  return isSuspended(handing) ? 'suspended' : 'dispatching'
 }
 
 /** At the loop's own hand-off, not at that of a sub-workflow beside it. */
@@ -137,13 +138,18 @@ export function renderInvocation(node: Waiting): Pick<NodeSnapshot, 'invocation'
   return { invocation: { invocationId, agentId, provider, model, phase: PHASES[now.is], modelCalls: calls } }
 }
 
-/** R-BUDGET-2: what the run and its children have spent, and the ceilings they are held to. */
+/** R-BUDGET-2: what the run and its children have spent, what nobody knows the cost of, and the ceilings that hold. */
 export function renderSpend(state: Existing): Pick<RunSnapshot, 'metrics' | 'assay'> {
-  const { spend = NOTHING_SPENT, budget } = state
+  const { spend = NOTHING_SPENT, held, budget } = state
   const gates = renderGates(state)
-  if (spend === NOTHING_SPENT && budget === undefined && gates.length === 0) return {}
+  if (spend === NOTHING_SPENT && held === undefined && budget === undefined && gates.length === 0) return {}
   return {
     metrics: { openwopCost: { usd: usdOf(spend.costNano) } },
-    assay: { spend: ledgersOf(spend, state), ...(budget && { budget }), ...(gates.length > 0 && { gates }) },
+    assay: {
+      spend: ledgersOf(spend, state),
+      ...(held && { held: spentOf(held) }),
+      ...(budget && { budget }),
+      ...(gates.length > 0 && { gates }),
+    },
   }
 }

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../core/json.js'
 import { own, withKey } from '../core/json.js'
 import { MASK } from '../core/run/redaction.js'
 import { type Active, childStatusOf, type Ended, isWaiting, type NodeState } from '../core/run/state.js'
-import { questionOf } from '../core/run/waiting.js'
+import { isSuspended, questionOf } from '../core/run/waiting.js'
 import type { Plan } from '../core/workflow/plan.js'
 import type { InspectedRun } from '../engine/api.js'
 import type { StoredEvent } from '../engine/ports/event-log.js'
@@ -125,7 +125,7 @@ function nodeSnapshot(node: NodeState = { is: 'idle' }): NodeSnapshot {
       return { status: 'pending' }
     case 'waiting':
       return {
-        status: questionOf(node) === undefined ? 'running' : 'suspended',
+        status: isSuspended(node) ? 'suspended' : 'running',
         attempt: node.attempt,
         ...renderHandoff(node),
         ...renderInvocation(node),

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { ON_EXHAUSTION } from '../core/budget/budget.js'
 import type { JsonObject } from '../core/json.js'
 import { AgentRef } from './agent-ref.js'
 import { ID_PATTERNS, RunId, ScopeId, Tag, Timestamp, WorkflowId, WorkId } from './ids.js'
@@ -51,7 +52,7 @@ const RESERVED = {
       modelAllow: Type.Optional(Type.Array(Type.String())),
       modelDeny: Type.Optional(Type.Array(Type.String())),
       thresholdPercent: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
-      onExhaustion: Type.Optional(OneOf(['fail'])),
+      onExhaustion: Type.Optional(OneOf(ON_EXHAUSTION)),
     },
     { ...closed, description: 'What the run may spend at most; the ceilings of the host hold too' },
   ),
@@ -298,6 +299,12 @@ const SpendSnapshot = Type.Object({
     execution: Type.Optional(Spent),
     verification: Type.Optional(Spent),
   }),
+  held: Type.Optional(
+    Type.Object(Spent.properties, {
+      description:
+        'The most that calls without an answer, and children that were let go, may have cost: nobody knows, so it is no part of spend, and counts against the ceilings',
+    }),
+  ),
   budget: Type.Optional(
     Type.Object(
       {

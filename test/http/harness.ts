@@ -1,6 +1,7 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { AuditVerifier } from '../../src/audit/verify.js'
 import { createVerdicts } from '../../src/calibration/verdicts.js'
+import type { BudgetPolicy } from '../../src/core/budget/budget.js'
 import { EQUAL_WEIGHTS } from '../../src/core/quotas.js'
 import { coreNodeTypes } from '../../src/core/workflow/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
@@ -81,6 +82,8 @@ export type HostOptions = {
   readonly agents?: Agents
   /** The gates that runs start with; without it there are none. */
   readonly gates?: Standards
+  /** What any run may spend at most. */
+  readonly budget?: BudgetPolicy
   /** Puts something in front of the real engine. */
   readonly wrap?: (engine: RunEngine) => RunEngine
   readonly deps?: Partial<AppDeps>
@@ -133,7 +136,7 @@ const newEngine = (
   log: Log,
   schemas: SchemaChecker,
   { orchestrator, quotas }: HttpConfig,
-  { hostName = 'test', performers, agents = agentsDouble(), gates = standardsDouble() }: HostOptions,
+  { hostName = 'test', performers, budget, agents = agentsDouble(), gates = standardsDouble() }: HostOptions,
 ): Engine =>
   new Engine(
     {
@@ -162,7 +165,7 @@ const newEngine = (
         maxDepth: 8,
         maxLoopIterations: 1000,
         transcriptWindow: orchestrator.transcriptWindow,
-        budget: {},
+        budget: budget ?? {},
         confidence: { floor: orchestrator.confidenceFloor, interruptKind: orchestrator.confidenceInterruptKind },
       },
       maxConcurrentEffects: 8,

@@ -1,4 +1,5 @@
 import type { AskedInterrupt } from '../../client/wire-shapes.js'
+import { BUDGET_DIMENSIONS, settingOf } from '../../core/budget/budget.js'
 import { type Json, withKey } from '../../core/json.js'
 import { answerCommands, answerFrom, questionsOf } from '../progress/interrupt-text.js'
 import { UsageError } from '../terminal/usage-error.js'
@@ -7,6 +8,7 @@ import { readJson } from './inputs.js'
 /** How `interrupts resolve` says an answer. */
 export type AnswerOptions = {
   readonly accept?: true
+  readonly add: readonly string[]
   readonly reject?: true
   readonly refine?: string
   readonly edit?: string
@@ -26,8 +28,10 @@ export async function answerGiven(interrupt: AskedInterrupt, options: AnswerOpti
   if (value !== undefined) return plainValue(await readJson(value, '--value', stdin), options)
   if (answer.length > 0) return answers(interrupt, options)
   if (interrupt.kind !== 'approval') throw new UsageError(wrongKind(interrupt, 'an approval'))
+  if (options.add.length > 0 && !accept) throw new UsageError('--add goes with --accept')
   return {
     ...(accept && { action: 'accept' }),
+    ...(options.add.length > 0 && { budgetDelta: added(options.add) }),
     ...(reject && { action: 'reject' }),
     ...(refine !== undefined && { action: 'refine', refineFeedback: { scope: 'whole', text: refine } }),
     ...(edit !== undefined && { action: 'edit-accept', editedArtifactData: await readJson(edit, '--edit', stdin) }),
@@ -36,11 +40,23 @@ export async function answerGiven(interrupt: AskedInterrupt, options: AnswerOpti
   }
 }
 
+/** What a run may spend more, by ceiling. */
+function added(given: readonly string[]): Json {
+  const amounts = given.map((text): [string, number] => {
+    const [, setting = '', amount] = /^([^=]+)=(.+)$/.exec(text) ?? []
+    const isKnown = BUDGET_DIMENSIONS.some(dimension => settingOf(dimension) === setting)
+    if (isKnown && Number.isFinite(Number(amount))) return [setting, Number(amount)]
+    const known = BUDGET_DIMENSIONS.map(settingOf).join(', ')
+    throw new UsageError(`--add ${JSON.stringify(text)} is not understood; use ceiling=amount, with one of ${known}`)
+  })
+  return Object.fromEntries(amounts)
+}
+
 const claim = ({ shown }: AnswerOptions) => (shown === undefined ? {} : { shownHash: shown })
 
-function plainValue(value: Json, { feedback, shown }: AnswerOptions): Json {
-  if (feedback === undefined && shown === undefined) return value
-  throw new UsageError('--value is the whole answer; put the feedback and the shownHash into it')
+function plainValue(value: Json, { feedback, shown, add }: AnswerOptions): Json {
+  if (feedback === undefined && shown === undefined && add.length === 0) return value
+  throw new UsageError('--value is the whole answer; put the feedback, the shownHash and the budgetDelta into it')
 }
 
 function answers(interrupt: AskedInterrupt, options: AnswerOptions): Json {

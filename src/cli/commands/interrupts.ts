@@ -67,6 +67,12 @@ function addResolve(interrupts: Command, { terminal }: Cli): void {
     .argument('<runId>')
     .argument('[nodeId]', 'which one, when several are open')
     .option('--accept', 'approve')
+    .option(
+      '--add <ceiling=amount>',
+      'with --accept, where a run has used up its budget: what it may spend more; once for each',
+      collectOption,
+      [],
+    )
     .option('--reject', 'refuse')
     .option('--refine <text>', 'send back, saying what to change')
     .option('--edit <json|@file|->', 'approve this instead of what is shown')

@@ -26,7 +26,9 @@ const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
   'assay.model.requested': told =>
     `model call ${told.call}${Number(told.attempt) > 1 ? `, try ${told.attempt}` : ''}: ${count(told.reservedTokens, 'token')} set aside`,
   'assay.model.lost': told =>
-    `model call ${told.call} was lost with its host; ${count(told.chargedTokens, 'token')} are counted`,
+    told.heldTokens === undefined
+      ? `model call ${told.call} was lost with its host; ${count(told.chargedTokens, 'token')} are counted`
+      : `model call ${told.call} has no answer; what it cost is unknown, ${count(told.heldTokens, 'token')} are held`,
   'provider.usage': told =>
     `${told.provider}:${told.model} ${told.inputTokens} in, ${told.outputTokens} out${costOf(told)}${told.cacheHit ? ', answered before' : ''}`,
   'agent.handoff': told => `${told.fromAgentId} → ${told.toAgentId}`,

@@ -83,6 +83,14 @@ describe('what is shown', () => {
     expect(shellWord('a b')).toBe("'a b'")
   })
 
+  test('R-BUDGET-4: a run that has used up its budget is told with the least that helps', () => {
+    const data = { artifactType: 'budget', title: 't', setting: 'maxTokens', leastDelta: 104 }
+    expect(answerCommands(asked('approval', 'a', { ...data, actions: ['accept', 'reject'] }))).toEqual([
+      'assay interrupts resolve r a --accept --add maxTokens=104',
+      "assay interrupts resolve r a --reject --feedback 'why'",
+    ])
+  })
+
   test('R-CONF-10, R-LOWC-1: a decision in doubt is let pass, sent back or changed, whatever the question is called', () => {
     const held = asked('low-confidence', 'sup', { agentId: 'core.chief', threshold: 0.7, observed: 0.3 })
     const payload = { decision: { kind: 'terminate' }, confidence: 0.3, floor: 0.5 }
@@ -100,10 +108,14 @@ describe('what is shown', () => {
 
 describe('an answer said by options', () => {
   const read = (interrupt: Parameters<typeof answerGiven>[0], options: Partial<AnswerOptions>, stdin = '') =>
-    answerGiven(interrupt, { answer: [], ...options }, async () => stdin)
+    answerGiven(interrupt, { answer: [], add: [], ...options }, async () => stdin)
 
   test.each<[Partial<AnswerOptions>, object]>([
     [{ accept: true }, { action: 'accept' }],
+    [
+      { accept: true, add: ['maxTokens=104', 'maxCostUsd=0.5'] },
+      { action: 'accept', budgetDelta: { maxTokens: 104, maxCostUsd: 0.5 } },
+    ],
     [
       { reject: true, feedback: 'no' },
       { action: 'reject', feedback: 'no' },
@@ -117,6 +129,16 @@ describe('an answer said by options', () => {
     ],
   ])('an approval is answered by %j', async (options, value) => {
     expect(await read(approval, options)).toEqual(value)
+  })
+
+  test.each<[Partial<AnswerOptions>]>([
+    [{ accept: true, add: ['maxTokens'] }],
+    [{ accept: true, add: ['maxTokens=many'] }],
+    [{ accept: true, add: ['maxRounds=1'] }],
+    [{ reject: true, add: ['maxTokens=1'] }],
+    [{ value: '{}', add: ['maxTokens=1'] }],
+  ])('R-BUDGET-4: what is added must be said so that it is understood: %j', async options => {
+    await expect(read(approval, options)).rejects.toThrow(/--add|--value/)
   })
 
   test('answers are text, unless the schema of their question wants something else', async () => {

@@ -96,7 +96,7 @@ export const schemaHint = (schema: Fields): string => printable(`(${JSON.stringi
 /** The commands that answer, the plainest first. */
 export function answerCommands({ runId, nodeId, kind, data }: AskedInterrupt): string[] {
   const command = `assay interrupts resolve ${shellWord(runId)} ${shellWord(nodeId)}`
-  if (kind === 'approval') return actionsOf(data).flatMap(action => approvalFlags(action, command))
+  if (kind === 'approval') return actionsOf(data).flatMap(action => approvalFlags(action, command, data))
   if (kind === 'clarification') {
     return [
       `${command} ${questionsOf(data)
@@ -120,9 +120,13 @@ const DOUBT_ANSWERS = [
   '{"action":"edit-accept","editedArtifactData":{…}}',
 ]
 
-function approvalFlags(action: string, command: string): string[] {
+/** A run that has used up its budget needs to be told how much more it may spend. */
+const added = ({ artifactType, setting, leastDelta }: Fields): string =>
+  artifactType === 'budget' ? ` --add ${shellWord(`${setting}=${leastDelta}`)}` : ''
+
+function approvalFlags(action: string, command: string, data: Fields): string[] {
   const flags: { readonly [action: string]: string } = {
-    accept: '--accept',
+    accept: `--accept${added(data)}`,
     reject: "--reject --feedback 'why'",
     refine: "--refine 'what to change'",
     'edit-accept': '--edit @file.json',

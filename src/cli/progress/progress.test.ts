@@ -217,7 +217,7 @@ describe('an agent at work', () => {
   })
 
   test('a call that was lost, or that nothing came of, does not stay open', () => {
-    const lost = event('assay.model.lost', 'n', { call: 1, attempt: 1, chargedTokens: 900 })
+    const lost = event('assay.model.lost', 'n', { call: 1, attempt: 1, heldTokens: 900 })
     const over = event('agent.invocation.completed', 'n', { agentId: 'a', outcome: 'failed' })
     expect(shown([asked, lost])).toEqual(['  ✗ n: model call 1 → lost'])
     expect(shown([asked, over])).toEqual(['  ✗ n: model call 1 → failed'])
@@ -241,6 +241,11 @@ describe('an agent at work', () => {
     ],
     ['assay.model.requested', { call: 2, attempt: 3, reservedTokens: 7 }, 'model call 2, try 3: 7 tokens set aside'],
     ['assay.model.lost', { call: 2, chargedTokens: 7 }, 'model call 2 was lost with its host; 7 tokens are counted'],
+    [
+      'assay.model.lost',
+      { call: 2, heldTokens: 7 },
+      'model call 2 has no answer; what it cost is unknown, 7 tokens are held',
+    ],
     [
       'provider.usage',
       { provider: 'o', model: 'm', inputTokens: 1, outputTokens: 2, cacheHit: true },

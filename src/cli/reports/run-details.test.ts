@@ -76,6 +76,18 @@ describe('agents', () => {
     ])
   })
 
+  test('R-BUDGET-3: what nobody knows the cost of is told apart', () => {
+    const spend = { tokens: 0, costUsd: 0, toolCalls: 0, retries: 0 }
+    const held = { ...spend, tokens: 1100, costUsd: 0.0102 }
+    expect(spendRows(run({ assay: { spend, held } }))).toEqual([
+      ['tokens', '0'],
+      ['cost', '$0'],
+      ['tool calls', '0'],
+      ['retries', '0'],
+      ['held', '1100 tokens, up to $0.0102: cost unknown'],
+    ])
+  })
+
   test('those at work are listed with their node, their model and how far they are', () => {
     const invocation = { invocationId: 'i', agentId: 'a', provider: 'openai', model: 'm', modelCalls: 2 }
     const nodeStates: RunSnapshot['nodeStates'] = {

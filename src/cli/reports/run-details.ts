@@ -49,7 +49,7 @@ export function loopRows(run: RunSnapshot, discovery: Fields): DetailRow[] {
 /** What the run and its children have spent, each against its ceiling where there is one. */
 export function spendRows({ assay }: RunSnapshot): DetailRow[] {
   if (assay === undefined) return []
-  const { spend, budget = {} } = assay
+  const { spend, held, budget = {} } = assay
   const of = (amount: string, ceiling: number | undefined, text: (most: number) => string = String) =>
     ceiling === undefined ? amount : `${amount} of ${text(ceiling)}`
   return [
@@ -58,8 +58,13 @@ export function spendRows({ assay }: RunSnapshot): DetailRow[] {
     ['tool calls', of(String(spend.toolCalls), budget.maxToolCalls)],
     ['retries', of(String(spend.retries), budget.maxRetries)],
     ...judgingRows(spend.verification),
+    ...heldRows(held),
   ]
 }
+
+/** What nobody knows the cost of is not among what was spent. */
+const heldRows = (held: NonNullable<RunSnapshot['assay']>['held']): DetailRow[] =>
+  held === undefined ? [] : [['held', `${count(held.tokens, 'token')}, up to ${usd(held.costUsd)}: cost unknown`]]
 
 /** R-DWS-28: what of it went to verifiers. */
 const judgingRows = (spent: NonNullable<RunSnapshot['assay']>['spend']['verification']): DetailRow[] =>

@@ -108,7 +108,8 @@ async function hearApproval(interrupt: AskedInterrupt, { conversation, say }: As
     const line = await conversation.ask(approvalPrompt(interrupt))
     if (line === undefined) return undefined
     const reply = readReply(line, actions)
-    if (reply.is === 'answer') return reply.value
+    if (reply.is === 'answer')
+      return isRaise(interrupt, reply.value) ? hearAmount(interrupt, conversation) : reply.value
     if (reply.is === 'later') return undefined
     if (reply.is === 'show') for (const shown of shownLines(interrupt.kind, interrupt.data)) say(shown)
     if (reply.is === 'refine-how') {
@@ -117,6 +118,19 @@ async function hearApproval(interrupt: AskedInterrupt, { conversation, say }: As
       if (text !== '') return refinement(text)
     }
   }
+}
+
+/** Whether a run that has used up its budget is let spend more. */
+const isRaise = ({ data }: AskedInterrupt, { action }: { readonly [name: string]: Json }): boolean =>
+  data.artifactType === 'budget' && action === 'accept'
+
+/** How much more; nothing said is the least that helps. */
+async function hearAmount({ data: { setting, leastDelta } }: AskedInterrupt, conversation: Conversation) {
+  const said = await conversation.ask(`Add how much to ${printable(String(setting))}? (at least ${leastDelta}) `)
+  if (said === undefined) return undefined
+  const amount = said.trim() === '' ? Number(leastDelta) : Number(said)
+  // What is no number is for the host to refuse, and is asked again.
+  return { action: 'accept', budgetDelta: { [String(setting)]: Number.isFinite(amount) ? amount : said.trim() } }
 }
 
 async function hearAnswers({ data }: AskedInterrupt, asking: Asking) {

@@ -173,6 +173,7 @@ describe('a budget as it is written', () => {
   it.each([
     { maxTokens: 1, maxCostUsd: 0, maxToolCalls: 1, maxRetries: 0, thresholdPercent: 80, onExhaustion: 'fail' },
     { modelAllow: ['*'], modelDeny: [] },
+    { maxTokens: 1, onExhaustion: 'interrupt' },
     {},
   ])('R-BUDGET-2: %j is one', budget => {
     expect(budgetProblems(budget, 'budget')).toEqual([])
@@ -188,7 +189,7 @@ describe('a budget as it is written', () => {
     [{ modelAllow: 'gpt' }, 'modelAllow'],
     [{ modelDeny: [''] }, 'modelDeny'],
     [{ thresholdPercent: 101 }, 'thresholdPercent'],
-    [{ onExhaustion: 'interrupt' }, 'onExhaustion'],
+    [{ onExhaustion: 'ask' }, 'onExhaustion'],
     [{ maxIterations: 3 }, 'maxIterations'],
     [{ runTimeoutMs: 3 }, 'runTimeoutMs'],
   ])('R-BUDGET-2 R-BUDGET-6: %j is not, and is told why', (budget, field) => {

@@ -24,10 +24,14 @@ export type Spend = {
   readonly retries: number
 }
 
+export const ON_EXHAUSTION = ['fail', 'interrupt'] as const
+
 export type BudgetPolicy = Ceilings & {
   readonly modelAllow?: readonly string[]
   readonly modelDeny?: readonly string[]
   readonly thresholdPercent?: number
+  /** Whether the run ends, or asks a person, when its own ceiling does not let it go on; `fail` where absent. */
+  readonly onExhaustion?: (typeof ON_EXHAUSTION)[number]
 }
 
 export const NOTHING_SPENT: Spend = { tokens: 0, costNano: 0, toolCalls: 0, retries: 0 }
@@ -61,7 +65,7 @@ const ROWS: { readonly [Dimension in BudgetDimension]: Row } = {
 }
 
 export const capOf = (dimension: BudgetDimension): BudgetCap => ROWS[dimension].cap
-export const settingOf = (dimension: BudgetDimension): string => ROWS[dimension].field
+export const settingOf = (dimension: BudgetDimension): keyof Ceilings => ROWS[dimension].field
 export const amountOf = (dimension: BudgetDimension, spend: Spend): number => ROWS[dimension].of(spend)
 export const ceilingOf = (dimension: BudgetDimension, ceilings: Ceilings): number =>
   ceilings[ROWS[dimension].field] ?? Number.POSITIVE_INFINITY
@@ -69,6 +73,18 @@ export const ceilingOf = (dimension: BudgetDimension, ceilings: Ceilings): numbe
 /** Money is compared as whole billionths too: a ceiling of a tenth of a cent is not a binary fraction. */
 const exact = (dimension: BudgetDimension, amount: number): number =>
   dimension === 'cost' ? Math.round(amount * NANO) : amount
+
+const told = (dimension: BudgetDimension, amount: number): number => (dimension === 'cost' ? usdOf(amount) : amount)
+
+/** Exactly at a ceiling is within it. */
+export const isWithin = (dimension: BudgetDimension, amount: number, ceiling: number): boolean =>
+  exact(dimension, amount) <= exact(dimension, ceiling)
+
+/** `a` and `b` together, or what `a` is more than `b`, as they are told. */
+export const summed = (dimension: BudgetDimension, a: number, b: number): number =>
+  told(dimension, exact(dimension, a) + exact(dimension, b))
+export const lessBy = (dimension: BudgetDimension, a: number, b: number): number =>
+  told(dimension, exact(dimension, a) - exact(dimension, b))
 
 /** The first dimension that would be over its ceiling; exactly at it is not over. */
 export const overspent = (spend: Spend, ceilings: Ceilings): BudgetDimension | undefined =>
@@ -185,7 +201,10 @@ const FIELDS: { readonly [field: string]: readonly [(value: Json) => boolean, st
   modelAllow: [isPatterns, 'a list of at most 100 model names, in which * stands for any text'],
   modelDeny: [isPatterns, 'a list of at most 100 model names, in which * stands for any text'],
   thresholdPercent: [value => isAmount(value) && (value as number) <= 100, 'a number from 0 to 100'],
-  onExhaustion: [value => value === 'fail', '"fail": the run fails; asking a person is not offered here'],
+  onExhaustion: [
+    value => ON_EXHAUSTION.some(known => known === value),
+    '"fail": the run fails, or "interrupt": it asks a person to let it spend more',
+  ],
 }
 
 function isAmount(value: Json): boolean {

@@ -37,6 +37,7 @@ const accounts = (run: Scenario) =>
   )
 
 const spendOf = ({ state }: Scenario) => (state.phase === 'absent' ? undefined : state.spend)
+const heldOf = ({ state }: Scenario) => (state.phase === 'absent' ? undefined : state.held)
 
 describe('a budget', () => {
   it('R-BUDGET-2 R-BUDGET-3: is said once, right after the start: the least of each that was asked for and allowed', () => {
@@ -92,12 +93,12 @@ describe('a budget', () => {
       'tokens 75/10000 9925',
       'cost 0.000375/1 0.999625',
       'retries 1/5 4',
-      'tokens 1264/10000 8736',
-      'cost 0.0108475/1 0.9891525',
-      'tokens 1279/10000 8721',
-      'cost 0.0109225/1 0.9890775',
+      // The call that was lost is held: no cost, and not to be spent again.
+      'tokens 90/10000 8721',
+      'cost 0.00045/1 0.9890775',
     ])
-    expect(spendOf(run)).toEqual({ tokens: 1_279, costNano: 10_922_500, toolCalls: 1, retries: 1 })
+    expect(spendOf(run)).toEqual({ tokens: 90, costNano: 450_000, toolCalls: 1, retries: 1 })
+    expect(heldOf(run)).toEqual({ tokens: 1_189, costNano: 10_472_500, toolCalls: 0, retries: 0 })
   })
 
   it('R-BUDGET-1 R-BUDGET-3: what came from before is told with what it cost then, and not counted', () => {
@@ -238,10 +239,14 @@ describe('a ceiling', () => {
     expect(payloads(run, 'cap.breached')[0]).toMatchObject({ kind: 'budget-retries', limit: 0, observed: 1 })
   })
 
-  it('R-BUDGET-4: a call that was lost counts in full, and its second try needs room of its own', () => {
+  it('R-BUDGET-4: a call that was lost is held in full, and its second try needs room of its own', () => {
     const run = loses(under({ maxTokens: 1_200 }, { inputTokens: 100, maxOutputTokens: 1_000 }))
-    expect(accounts(run)).toEqual(['tokens 1100/1200 100'])
-    expect(payloads(run, 'budget.exhausted')).toEqual([{ dimension: 'tokens', consumed: 1_100, limit: 1_200 }])
+    expect(accounts(run)).toEqual([])
+    expect(payloads(run, 'budget.exhausted')).toEqual([{ dimension: 'tokens', consumed: 0, limit: 1_200 }])
+    expect(payloads(run, 'cap.breached')).toMatchObject([{ kind: 'budget-tokens', limit: 1_200, observed: 1_264 }])
+    const { error } = payloads(run, 'run.failed')[0] as { error: { message: string; details: unknown } }
+    expect(error.message).toContain('holds 1100 for what nobody knows the cost of')
+    expect(error.details).toMatchObject({ consumed: 0, held: 1_100, observed: 1_264 })
   })
 })
 
@@ -316,13 +321,12 @@ describe('two agents at once under one ceiling', () => {
     expect(payloads(run, 'assay.model.requested')).toHaveLength(2)
   })
 
-  it('R-BUDGET-4: when one exhausts the budget, the call of the other counts and its bracket closes too', () => {
+  it('R-BUDGET-4: when one exhausts the budget, the call of the other is held and its bracket closes too', () => {
     const run = both({ maxTokens: 5_000, maxRetries: 0 })
     says(run, UNUSABLE, 'b')
-    expect(run.told().slice(-9)).toEqual([
+    expect(run.told().slice(-8)).toEqual([
       'budget.exhausted',
       'assay.model.lost a',
-      'budget.consumed',
       'agent.invocation.completed a',
       'node.cancelled a',
       'agent.invocation.completed b',
@@ -330,6 +334,7 @@ describe('two agents at once under one ceiling', () => {
       'cap.breached b',
       'run.failed',
     ])
-    expect(spendOf(run)!.tokens).toBe(1_115)
+    expect(spendOf(run)!.tokens).toBe(15)
+    expect(heldOf(run)!.tokens).toBe(1_100)
   })
 })

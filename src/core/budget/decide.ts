@@ -10,27 +10,38 @@
  * | bounded   | budget.reserved                     | a threshold is reached: budget.threshold.crossed, stays; once   |
  * |           |                                     | per dimension                                                   |
  * |           |                                     | a step would cross a ceiling: budget.exhausted, to exhausted    |
- * | exhausted | budget.exhausted                    | cap.breached, run.failed with `budget_exhausted` (`exhaust.ts`) |
+ * | exhausted | budget.exhausted                    | the run asks, and may be let spend more: interrupt.requested,   |
+ * |           |                                     | node.suspended, to asking                                       |
+ * |           |                                     | else: cap.breached, run.failed with `budget_exhausted`          |
+ * |           |                                     | (`exhaust.ts`)                                                  |
+ * | asking    | interrupt.requested                 | accepted: budget.reserved, node.resumed, to bounded             |
+ * |           |                                     | (`raise.ts`)                                                    |
+ * |           |                                     | refused: as exhausted; the rest of the run goes on meanwhile    |
  *
- * | amount             | set aside by           | becomes spent by                                                    |
- * |--------------------|------------------------|---------------------------------------------------------------------|
- * | a model call       | assay.model.requested  | provider.usage: what it took; assay.model.lost: all of it           |
- * | a worker's grant   | dispatch.began         | child.completed, .failed, .cancelled: what it spent; let go while   |
- * |                    |                        | it runs, node.cancelled: all of it                                  |
- * | a verifier's grant | assay.verifier.began   | assay.verifier.ended: what it spent; node.cancelled: as above       |
- * | a tool call        | -                      | agent.toolCalled                                                    |
- * | a retry            | -                      | node.retried, envelope.retry.attempted                              |
+ * | amount             | set aside by          | becomes spent by                           | becomes held by             |
+ * |--------------------|-----------------------|--------------------------------------------|-----------------------------|
+ * | a model call       | assay.model.requested | provider.usage: what it took               | assay.model.lost: all of it |
+ * | a worker's grant   | dispatch.began        | child.completed, .failed, .cancelled: what | the same: what it holds;    |
+ * |                    |                       | it spent                                   | node.cancelled while it     |
+ * |                    |                       |                                            | runs: all of it             |
+ * | a verifier's grant | assay.verifier.began  | assay.verifier.ended: what it spent        | as a worker's               |
+ * | a tool call        | -                     | agent.toolCalled                           | -                           |
+ * | a retry            | -                     | node.retried, envelope.retry.attempted     | -                           |
  *
  *  I1  The ceiling of a dimension is the least of what the run was granted, what it asked for, and what the host and
  *      its ancestors allow. It is written down when the run starts; later settings change nothing, a branch may bring
- *      its own.
- *  I2  Spent and set aside together stay beneath each ceiling. A provider that bills more than was set aside is the
- *      one way over it, and the run ends there.
+ *      its own, and a person who is asked may add to what the run asked for, never to what others allow.
+ *  I2  Spent, held and set aside together stay beneath each ceiling that holds at that time. A provider that bills more
+ *      than was set aside is the one way over it, and nothing is made of its answer unless a person covers it.
  *  I3  Spending is read off events that are there for other reasons (`evolve.ts`): nothing is counted twice, and what
  *      an earlier attempt of a node has paid for is not counted again.
  *  I4  What is set aside is derived from the state, never stored: what is no longer under way is free by itself.
  *  I5  A step that only others' set-asides stand in the way of waits (`not-yet`); a retry is given up instead.
  *  I6  Money is counted in whole billionths of a dollar, so sums are exact; exactly at a ceiling is not over it.
+ *  I7  What nobody knows the cost of is held: it counts against the ceilings, and is told as a cost nowhere. It is not
+ *      let go again, for nobody will ever know.
+ *  I8  A run asks one question about its budget at a time; every other step that a ceiling stops meanwhile waits with it
+ *      (`halted`). An answer takes exactly the steps that were stopped; one that still does not fit asks anew.
  */
 
 import type { DecisionContext, RunLimits } from '../run/decision-context.js'
@@ -90,6 +101,12 @@ const canSpend = ({ nodes }: Plan): boolean => nodes.some(({ type }) => type.han
 
 export const spentBy = ({ spend = NOTHING_SPENT }: Pick<RunBase, 'spend'>): Spend => spend
 
+export const heldBy = ({ held = NOTHING_SPENT }: Pick<RunBase, 'held'>): Spend => held
+
+/** What counts against the ceilings for good: what is spent, and what nobody knows the cost of. */
+export const committedBy = ({ spend = NOTHING_SPENT, held }: Pick<RunBase, 'spend' | 'held'>): Spend =>
+  held ? plus(spend, held) : spend
+
 /** What calls under way may still cost, and what workers under way may still spend. */
 export function setAside({ open, nodes }: Active): Spend {
   let sum = NOTHING_SPENT
@@ -106,8 +123,9 @@ export function setAside({ open, nodes }: Active): Spend {
   return sum
 }
 
-/** What nobody has spent or set aside. */
-export const leftOf = (state: Active): Ceilings => remaining(state.budget ?? {}, plus(spentBy(state), setAside(state)))
+/** What nobody has spent, holds or has set aside. */
+export const leftOf = (state: Active): Ceilings =>
+  remaining(state.budget ?? {}, plus(committedBy(state), setAside(state)))
 
 /** What a worker may spend: an equal share of what is left, of all that are to begin. Nothing where nothing is bounded. */
 export function grantFor(state: Active, beginners: number): Ceilings | undefined {
@@ -117,7 +135,7 @@ export function grantFor(state: Active, beginners: number): Ceilings | undefined
 /** Whether a step fits beneath the ceilings: not yet, while others hold what it needs, or not at all. */
 export function roomFor(state: Active, more: Partial<Spend>): 'yes' | 'not-yet' | BudgetDimension {
   const budget = state.budget ?? {}
-  const spend = plus(spentBy(state), more)
+  const spend = plus(committedBy(state), more)
   const over = overspent(spend, budget)
   if (over !== undefined) return over
   return overspent(plus(spend, setAside(state)), budget) === undefined ? 'yes' : 'not-yet'
@@ -132,7 +150,7 @@ export function tellSpend(context: DecisionContext, before: Spend, cause: number
     const limit = ceilingOf(dimension, budget)
     const consumed = amountOf(dimension, spend)
     if (!Number.isFinite(limit) || consumed === amountOf(dimension, before)) continue
-    const left = amountOf(dimension, asSpend(remaining(budget, spend)))
+    const left = amountOf(dimension, asSpend(remaining(budget, committedBy(context.active))))
     context.emit({ type: 'budget.consumed', payload: { dimension, consumed, limit, remaining: left }, cause })
     warn(context, dimension, consumed, limit, cause)
   }

@@ -35,7 +35,9 @@
  *      it is done.
  */
 
-import { grantFor, spentBy, tellSpend } from '../budget/decide.js'
+import { type BudgetDimension, plus, type Spend } from '../budget/budget.js'
+import { committedBy, grantFor, roomFor, spentBy, tellSpend } from '../budget/decide.js'
+import { exhaust, mayAsk } from '../budget/exhaust.js'
 import type { Json, JsonObject } from '../json.js'
 import { type Failure, failure } from '../problem.js'
 import type { DecisionContext } from '../run/decision-context.js'
@@ -44,7 +46,7 @@ import { settleNode } from '../run/node-lifecycle.js'
 import { maskFailure } from '../run/redaction.js'
 import { type Active, nodeAt } from '../run/state.js'
 import { MAX_VALUE_BYTES, sizeUpTo } from '../run/value-size.js'
-import { type OnWorkers, questionOf } from '../run/waiting.js'
+import { isSuspended, type OnWorkers } from '../run/waiting.js'
 import { nextGate, occurrenceOf, placeOf, subjectOf } from '../verification/attempt.js'
 import { FEEDBACK_INPUT } from '../verification/feedback.js'
 import { type PlanNode, planNodeAt, planNodeOf } from '../workflow/plan.js'
@@ -74,8 +76,8 @@ export function handoffMove(
   index: number,
 ): { node: OnWorkers; worker: number | undefined } | undefined {
   const node = handoffOf(nodeAt(state, index))
-  // While it asks whether to merge, nothing moves but the workers themselves.
-  if (!node || questionOf(node)) return undefined
+  // While it asks whether to merge, or its budget keeps it, nothing moves but the workers themselves.
+  if (!node || isSuspended(node)) return undefined
   const first = node.workers.findIndex(worker => worker.is !== 'done')
   if (first < 0) return { node, worker: undefined }
   // R-ORCH-15: one after the other, or as many as there are at once.
@@ -94,6 +96,8 @@ function begin(context: DecisionContext, planNode: PlanNode, node: OnWorkers, wo
   const { mapped, unset } = mapInputs(termsFor(planNode.node.config, workerId), context.active.variables)
   // One after the other each may have all that is left; those that begin together share it.
   const beginners = node.workers.filter(({ is }) => is === 'pending').length
+  const short = isAskedAbout(context.active)
+  if (short) return exhaust(context, planNode, { is: 'hand-over' }, short, leastWanted(context.active), dueTo(node))
   const grant = grantFor(context.active, node.wait.policy === 'parallel' ? beginners : 1)
   const { feedback = {} } = context.active.gated ?? {}
   const nodeId = planNode.node.id
@@ -108,6 +112,15 @@ function begin(context: DecisionContext, planNode: PlanNode, node: OnWorkers, wo
   context.burden += sizeUpTo(secret.inputs, MAX_VALUE_BYTES)
   recordHandoff(context, planNode, { phase: 'dispatch.began', workerId }, dueTo(node), secret)
 }
+
+/** Where a person may let the run spend more, nobody is sent to work with nothing. */
+function isAskedAbout(state: Active): BudgetDimension | undefined {
+  const room = roomFor(state, LEAST)
+  return room !== 'yes' && room !== 'not-yet' && mayAsk(state, room, leastWanted(state)) ? room : undefined
+}
+
+const LEAST = { tokens: 1, costNano: 1 }
+const leastWanted = (state: Active): Spend => plus(committedBy(state), LEAST)
 
 type Heard<Type extends EffectOutcome['type']> = Extract<EffectOutcome, { type: Type }>
 
@@ -174,8 +187,9 @@ export function childEnded(context: DecisionContext, input: Heard<'ChildEnded'>)
   const { planNode, workerId } = found
   const { succeeded } = found.worker
   const { childRunId, status } = input
-  const spent = input.spent && {
-    spent: input.spent,
+  const spent = (input.spent || input.held) && {
+    ...(input.spent ? { spent: input.spent } : {}),
+    ...(input.held ? { held: input.held } : {}),
     ...(input.verification ? { verification: input.verification } : {}),
   }
   const before = spentBy(context.active)

@@ -43,6 +43,8 @@ export type HandoffSecret =
       /** Agents that its run names. */
       readonly agents?: readonly string[]
       readonly spent?: Spend
+      /** What it may have cost besides, and nobody knows. */
+      readonly held?: Spend
       readonly verification?: Spend
       readonly goalSatisfied?: false
     }
@@ -50,6 +52,8 @@ export type HandoffSecret =
   | { readonly resultHash: string }
   | {
       readonly spent?: Spend
+      /** What it may have cost besides, and nobody knows. */
+      readonly held?: Spend
       readonly verification?: Spend
       /** With `child.completed`: the child says itself that it has not reached its goal. */
       readonly goalSatisfied?: false

@@ -1,3 +1,4 @@
+import type { StoppedStep } from '../budget/state.js'
 import type { JsonObject } from '../json.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { carriesSecret, MASK, maskWithin, secretsOf } from '../run/redaction.js'
@@ -5,14 +6,27 @@ import { isoTime } from '../time.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { Interrupt } from './interrupt.js'
 
-/** Suspends a node that has just started. The key counts the node's questions, so none is ever put twice. */
-export function ask(context: DecisionContext, { node, index }: PlanNode, interrupt: Interrupt, cause: number): void {
+/**
+ * Suspends a node. The key counts the node's questions, so none is ever put twice. `step` is what the node is kept from
+ * by its budget, where it asks about that.
+ */
+export function ask(
+  context: DecisionContext,
+  { node, index }: PlanNode,
+  interrupt: Interrupt,
+  cause: number,
+  step?: StoppedStep,
+): void {
   const { kind, data, resumeSchema, timeoutMs, withheld = [], masked: hidden = [] } = interrupt
   const nodeId = node.id
   const key = `${nodeId}:${context.active.asks[index] ?? 0}`
   const masked = maskData(context, data, hidden)
   const { shown, rest } = parted(masked, withheld)
-  const secret = { ...(masked === data ? {} : { data }), ...(rest ? { withheld: rest } : {}) }
+  const secret = {
+    ...(masked === data ? {} : { data }),
+    ...(rest ? { withheld: rest } : {}),
+    ...(step ? { step } : {}),
+  }
   const requested = context.emitNumbered(sequence => ({
     type: 'interrupt.requested',
     nodeId,

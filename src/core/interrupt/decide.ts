@@ -11,6 +11,9 @@
  * |                                 |                              | failed                                           |
  * | a gate                          | workers, gate: `hold` asking | `gateAnswered`: pass, revise or fail             |
  * | (`verification/escalate.ts`)    |                              |                                                  |
+ * | any node that its budget keeps  | `halted`, wherever it waits  | `budgetAnswered`: the ceiling is raised and the  |
+ * | from a step                     |                              | step taken, or the run ends                      |
+ * | (`budget/exhaust.ts`)           |                              |                                                  |
  *
  * | question | entered by               | left by, to                                                                 |
  * |----------|--------------------------|-----------------------------------------------------------------------------|
@@ -36,6 +39,7 @@
  *      folded from them.
  */
 
+import { budgetAnswered, raiseProblems } from '../budget/raise.js'
 import { editsHidden, mergeAnswered, mergeProblems } from '../handoff/merge.js'
 import { heldAnswered } from '../invocation/conclude.js'
 import { isObject, type Json } from '../json.js'
@@ -145,11 +149,7 @@ function hearAnswer(
   if (judgement.is === 'refused') return judgement.refusal
   const nodeId = planNode.node.id
   const { interruptId } = asked
-  const node = nodeAt(context.active, planNode.index)
-  const problems =
-    judgement.is === 'closed' && !gatingIn(node)
-      ? [...(planNode.type.answerProblems?.(asked, judgement.value) ?? []), ...mergeProblems(node, judgement.value)]
-      : []
+  const problems = judgement.is === 'closed' ? answerProblems(context, planNode, asked, judgement.value) : []
   if (problems.length > 0) return refuse('validation_error', problems.join('; '), { problems })
   if (judgement.vote) {
     const payload = { nodeId, interruptId, ...judgement.vote, by }
@@ -162,6 +162,14 @@ function hearAnswer(
     context.emit({ type: 'assay.interrupt.asked', nodeId, payload: { nodeId, interruptId, by, ...question } })
   }
   return undefined
+}
+
+/** What is wrong with an answer that would close the question, for whoever asked it. */
+function answerProblems(context: DecisionContext, planNode: PlanNode, asked: Asked, value: Json): string[] {
+  if (asked.isBudget) return raiseProblems(context.active, asked, value)
+  const node = nodeAt(context.active, planNode.index)
+  if (gatingIn(node)) return []
+  return [...(planNode.type.answerProblems?.(asked, value) ?? []), ...mergeProblems(node, value)]
 }
 
 /** Nobody answered in time: an approval counts as refused, anything else fails its node. Never the other way round. */
@@ -211,6 +219,9 @@ function close(
     return failAttempt(context, planNode, error, resolved)
   }
   const resolution = { kind, data, value, by, timedOut }
+  // Whoever waits for workers or for a gate may be kept by its budget as well.
+  if (before.is === 'waiting' && before.halted?.asked)
+    return budgetAnswered(context, planNode, before.halted, resolution, resolved)
   const gating = gatingIn(before)
   if (gating) return gateAnswered(context, planNode, gating, resolution, resolved)
   if (before.is === 'waiting' && before.on === 'workers') return mergeAnswered(context, planNode, before, value)

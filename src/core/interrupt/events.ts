@@ -1,3 +1,4 @@
+import type { StoppedStep } from '../budget/state.js'
 import type { Json, JsonObject } from '../json.js'
 import type { ApprovalAction, InterruptKind } from './interrupt.js'
 
@@ -17,9 +18,12 @@ export type InterruptRequested = {
 
 /**
  * `data` where the payload masks some of it; `withheld` are the fields of it that are not in the payload at all, as they
- * are shown to whoever is asked.
+ * are shown to whoever is asked. `step`: the question is about the budget, and what it keeps the node from.
  */
-export type InterruptSecret = { data?: JsonObject; withheld?: JsonObject }
+export type InterruptSecret = { data?: JsonObject; withheld?: JsonObject; step?: StoppedStep }
+
+/** With `node.suspended`, where the node waits with a question about the budget that another one has asked. */
+export type SuspendedSecret = { readonly step: StoppedStep }
 
 export type InterruptResolved = {
   nodeId: string

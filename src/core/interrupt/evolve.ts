@@ -1,3 +1,4 @@
+import type { Halted } from '../budget/state.js'
 import { evolveWorkers } from '../handoff/evolve.js'
 import type { Recorded } from '../run/events.js'
 import type { Review, Waiting } from '../run/waiting.js'
@@ -13,8 +14,11 @@ export function evolveQuestion(
   event: Of<'interrupt.requested' | 'assay.interrupt.voted' | 'interrupt.resolved'>,
 ): Waiting {
   switch (event.type) {
-    case 'interrupt.requested':
-      return asking(node, askedBy(event))
+    case 'interrupt.requested': {
+      const asked = askedBy(event)
+      const { step } = event.secret ?? {}
+      return step ? halted(node, { step, interruptId: asked.interruptId, at: event.at, asked }) : asking(node, asked)
+    }
     case 'assay.interrupt.voted': {
       const { voter, action } = event.payload
       return changed(node, asked => ({ ...asked, votes: [...asked.votes, { voter, action }] }))
@@ -33,6 +37,7 @@ const askedBy = ({ payload, secret, at }: Of<'interrupt.requested'>): Asked => (
   ...(secret?.withheld ? { rest: secret.withheld } : {}),
   ...(payload.resumeSchema === undefined ? {} : { resumeSchema: payload.resumeSchema }),
   ...(payload.timeoutMs === undefined ? {} : { timeoutMs: payload.timeoutMs }),
+  ...(secret?.step ? { isBudget: true } : {}),
   requestedAt: at,
   votes: [],
 })
@@ -61,6 +66,7 @@ const inDoubt = (hold: Extract<Waiting, { on: 'workers' }>['hold'], asked: Asked
   hold && 'gating' in hold ? { is: 'asking', gating: hold.gating, asked } : undefined
 
 function answered(planNode: PlanNode, node: Waiting, event: Of<'interrupt.resolved'>): Waiting {
+  if (node.halted?.asked) return released(node, event.at)
   if (node.on === 'person' || node.on === 'agent') {
     const { asked: _, ...others } = node
     return others
@@ -75,8 +81,24 @@ function answered(planNode: PlanNode, node: Waiting, event: Of<'interrupt.resolv
     : node
 }
 
+/** A node that its budget keeps from its next step. What the host had in hand for one to be tried again is over. */
+export function halted(node: Waiting, stands: Halted): Waiting {
+  if (stands.step.is !== 'retry' || node.on === 'workers' || node.on === 'gate') return { ...node, halted: stands }
+  const { attempt, failures, since, sinceAt, calls } = node
+  const own = { is: 'waiting', attempt, failures, since, sinceAt, ...(calls ? { calls } : {}) } as const
+  return { ...own, on: 'person', wait: { kind: 'interrupt' }, halted: stands }
+}
+
+/** The node goes on; the time in which it could not is not its own. */
+export function released(node: Waiting, at: number): Waiting {
+  if (!node.halted) return node
+  const { halted: before, ...others } = node
+  return { ...others, sinceAt: node.sinceAt + at - before.at }
+}
+
 /** The node, with what it asks changed, if it asks something. */
 export function changed(node: Waiting, change: (asked: Asked) => Asked): Waiting {
+  if (node.halted?.asked) return { ...node, halted: { ...node.halted, asked: change(node.halted.asked) } }
   if (node.on === 'person' || node.on === 'agent') return node.asked ? { ...node, asked: change(node.asked) } : node
   if (node.on === 'gate' && node.hold?.is === 'asking')
     return { ...node, hold: { ...node.hold, asked: change(node.hold.asked) } }

@@ -205,7 +205,7 @@ function judgeApproval(
   if (lacking) return lacking
   if (action === 'ask') return { is: 'open', ...(said.question === undefined ? {} : { question: said.question }) }
   const required = typeof data.requiredApprovals === 'number' ? data.requiredApprovals : 1
-  if (required === 1) return { is: 'closed', value: signed(said, by, at), by }
+  if (required === 1) return { is: 'closed', value: signed(said, by, at, data), by }
   if (action === 'edit-accept')
     return refused('validation_error', `resumeValue.action "edit-accept" cannot be one of ${required} votes`, {
       field: 'resumeValue.action',
@@ -232,12 +232,15 @@ const isOutOfReach = (approvers: Json | undefined, rejects: number, required: nu
   Array.isArray(approvers) && approvers.length - rejects < required
 
 /** Who decided comes from the credential, and only what belongs to the action is kept: nothing else was approved. */
-function signed({ action, feedback, refineFeedback, editedArtifactData }: JsonObject, by: string, at: string): Json {
+function signed(said: JsonObject, by: string, at: string, { artifactType }: JsonObject = {}): Json {
+  const { action, feedback, refineFeedback, editedArtifactData, budgetDelta } = said
+  const raises = action === 'accept' && artifactType === 'budget' && budgetDelta !== undefined
   return {
     action: action!,
     ...(feedback === undefined ? {} : { feedback }),
     ...(action === 'refine' ? { refineFeedback: refineFeedback! } : {}),
     ...(action === 'edit-accept' ? { editedArtifactData: editedArtifactData! } : {}),
+    ...(raises ? { budgetDelta } : {}),
     decidedBy: by,
     decidedAt: at,
   }

@@ -9,5 +9,7 @@ export type Asked = Interrupt & {
   /** The rest of it, for whoever is asked and whoever may read artifacts. */
   readonly rest?: JsonObject
   readonly requestedAt: number
+  /** It is about what the run may spend. */
+  readonly isBudget?: true
   readonly votes: readonly ApprovalVote[]
 }

@@ -110,7 +110,7 @@ const UNPRICED = 'maxCostUsd is bounded and the model has no price; add it to pr
 /** What an agent does next by itself, or undefined when it waits. */
 export function invocationMove(state: Active, index: number): 'tool' | 'model' | 'deny' | undefined {
   const node = nodeAt(state, index)
-  if (node.is !== 'waiting' || node.on !== 'agent' || node.asked) return undefined
+  if (node.is !== 'waiting' || node.on !== 'agent' || node.asked || node.halted) return undefined
   const { invocation } = node
   // A branch may have been made by someone who may do less than whoever started its source.
   if (invocation.now.is === 'using' && isForbidden(state, invocation)) return 'deny'

@@ -124,7 +124,11 @@ export type ModelLost = {
   invocationId: string
   call: number
   attempt: number
-  chargedTokens: number
+  /** What was set aside for it: nobody knows what it cost, so that much is held. */
+  heldTokens?: number
+  heldCostUsd?: number
+  /** In the place of those, in logs of engine versions before 4: told as spent. */
+  chargedTokens?: number
   chargedCostUsd?: number
 }
 

@@ -29,11 +29,11 @@ const requested = (run: Scenario) =>
   eventsOf(run, 'assay.model.requested').map(({ payload: { call, attempt } }) => `${call}.${attempt}`)
 
 describe('a host that dies during a call', () => {
-  it('R-BUDGET-1: the call counts in full, and is made again as a second try of the same', () => {
+  it('R-BUDGET-1: the call is held in full, and is made again as a second try of the same', () => {
     const run = one({ price: { input: 2, output: 10 } })
     loses(run)
     expect(payloads(run, 'assay.model.lost')).toEqual([
-      { nodeId: 'a', invocationId: 'a:1', call: 1, attempt: 1, chargedTokens: 1_100, chargedCostUsd: 0.0102 },
+      { nodeId: 'a', invocationId: 'a:1', call: 1, attempt: 1, heldTokens: 1_100, heldCostUsd: 0.0102 },
     ])
     expect(story(run).slice(-2)).toEqual([
       'assay.model.lost < assay.model.requested',
@@ -52,7 +52,7 @@ describe('a host that dies during a call', () => {
 
   it('a call whose price nobody knows is lost without one', () => {
     const run = loses(one())
-    expect(payloads(run, 'assay.model.lost')[0]).not.toHaveProperty('chargedCostUsd')
+    expect(payloads(run, 'assay.model.lost')[0]).not.toHaveProperty('heldCostUsd')
   })
 
   it('R-EVENT-4: pieces of reasoning that are repeated are not told twice; a second try counts anew', () => {

@@ -1,5 +1,4 @@
 import { usdOf } from '../budget/budget.js'
-import { spentBy, tellSpend } from '../budget/decide.js'
 import { present } from '../present.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import type { EffectOutcome } from '../run/input.js'
@@ -29,7 +28,7 @@ export function closeInvocation(
   return context.emit({ type: 'agent.invocation.completed', nodeId: node.id, payload, cause: cause ?? started })
 }
 
-/** A call whose answer nobody will hear: it may have been billed, so what was set aside for it counts as spent. */
+/** A call whose answer nobody will hear: it may have been billed, so what was set aside for it stays held, as no cost. */
 export function loseCall(
   context: DecisionContext,
   nodeId: string,
@@ -37,12 +36,9 @@ export function loseCall(
   now: Thinking,
 ): number {
   const { call, attempt, tokens, costNano, requested } = now
-  const before = spentBy(context.active)
-  const charged = { chargedTokens: tokens, ...(brief.price ? { chargedCostUsd: usdOf(costNano) } : {}) }
-  const payload = { nodeId, invocationId, call, attempt, ...charged }
-  const lost = context.emit({ type: 'assay.model.lost', nodeId, payload, cause: requested })
-  tellSpend(context, before, lost)
-  return lost
+  const held = { heldTokens: tokens, ...(brief.price ? { heldCostUsd: usdOf(costNano) } : {}) }
+  const payload = { nodeId, invocationId, call, attempt, ...held }
+  return context.emit({ type: 'assay.model.lost', nodeId, payload, cause: requested })
 }
 
 /** R-LIVE-7: a call that nobody waits for any more has its return too; what came of it is not known. */

@@ -1,6 +1,7 @@
 import { costOf, mostCostOf, outputWithin, overspent, plus, usdOf } from '../budget/budget.js'
-import { leftOf, roomFor, setAside, spentBy, tellSpend } from '../budget/decide.js'
+import { committedBy, leftOf, roomFor, setAside, spentBy, tellSpend } from '../budget/decide.js'
 import { exhaust } from '../budget/exhaust.js'
+import type { StoppedStep } from '../budget/state.js'
 import { type Failure, failure } from '../problem.js'
 import { summaryOf } from '../reasoning.js'
 import type { DecisionContext } from '../run/decision-context.js'
@@ -44,9 +45,9 @@ export function requestModelCall(context: DecisionContext, planNode: PlanNode, n
   const maxOutputTokens = Math.max(least, Math.min(invocation.outputTokens, fitting))
   const reservedTokens = inputTokens + maxOutputTokens
   const costNano = mostCostOf(inputTokens, maxOutputTokens, brief.price)
-  const wanted = plus(plus(spentBy(context.active), setAside(context.active)), { tokens: reservedTokens, costNano })
+  const wanted = plus(plus(committedBy(context.active), setAside(context.active)), { tokens: reservedTokens, costNano })
   const dimension = overspent(wanted, context.active.budget ?? {})
-  if (dimension) return exhaust(context, nodeId, dimension, wanted, cause)
+  if (dimension) return exhaust(context, planNode, { is: 'model-call' }, dimension, wanted, cause)
   context.emit({
     type: 'assay.model.requested',
     nodeId,
@@ -135,15 +136,26 @@ function hear(
   const { replyTokens } = reply
   tellUsage(context, planNode, node, reply.usage, requested, kept ? { contents, replyTokens, wanted } : {})
   // A provider that bills more than could be set aside has crossed the ceiling; nothing is built on that.
-  const over = overspent(spentBy(context.active), context.active.budget ?? {})
-  if (over) return exhaust(context, nodeId, over, spentBy(context.active), requested)
+  const spent = committedBy(context.active)
+  const over = overspent(spent, context.active.budget ?? {})
+  if (over) return exhaust(context, planNode, heard(reply, requested), over, spent, requested)
   judge(context, planNode, reply, requested)
 }
+
+/** What is left to make of an answer; calls of tools are in the log already. */
+const heard = ({ said, usage }: ModelReply, requested: number): StoppedStep =>
+  said.kind === 'tools' ? { is: 'tool-call' } : { is: 'answer', said, usage, requested }
 
 const isTooMany = (wanted: ToolWanted, position: number): ToolWanted =>
   position < MAX_CALLS_AT_ONCE ? wanted : { argsHash: wanted.argsHash }
 
-function judge(context: DecisionContext, planNode: PlanNode, { said, usage }: ModelReply, requested: number): void {
+/** Makes something of what a model has said. */
+export function judge(
+  context: DecisionContext,
+  planNode: PlanNode,
+  { said, usage }: Pick<ModelReply, 'said' | 'usage'>,
+  requested: number,
+): void {
   const { brief } = stillWorking(context, planNode).invocation
   const { provider, model } = brief
   const nodeId = planNode.node.id
@@ -191,7 +203,7 @@ function judge(context: DecisionContext, planNode: PlanNode, { said, usage }: Mo
 }
 
 /** R-ENV-2: asks once more while it may, else the node fails for `error`. */
-function askAgain(
+export function askAgain(
   context: DecisionContext,
   planNode: PlanNode,
   reason: EnvelopeReason,
@@ -208,7 +220,10 @@ function askAgain(
   }
   const before = spentBy(context.active)
   const room = roomFor(context.active, { retries: 1 })
-  if (room === 'retries') return exhaust(context, nodeId, 'retries', plus(before, { retries: 1 }), cause)
+  if (room === 'retries') {
+    const step = { is: 'ask-again' as const, reason, error, ...(correction === undefined ? {} : { correction }), cause }
+    return exhaust(context, planNode, step, 'retries', plus(committedBy(context.active), { retries: 1 }), cause)
+  }
   // Workers may need all that is left: nothing is tried again at their cost.
   if (room === 'not-yet') return failAttempt(context, planNode, error, cause)
   const attempted = context.emit({

@@ -94,6 +94,32 @@ const STORIES: { readonly [name: string]: () => Scenario } = {
   'whose time is over': () => one({ settings: { timeoutMs: 50 } }, BUDGET).after(51),
   'whose task does not fit': () => briefs(given(agentFlow()).start(), { taskProblem: 'no' }),
   'that exhausts its budget': () => loses(one({}, { budget: { maxTokens: 1_200, maxCostUsd: 5 } })),
+  'that asks for more, is given some, asks again and is refused': () => {
+    const run = one({}, { budget: { maxTokens: 1_200, onExhaustion: 'interrupt' } })
+    says(run, { said: wants(READ.toolId), usage: { inputTokens: 100, outputTokens: 900 } })
+    returns(run)
+    run.now += 77
+    run.when(answer('a', { action: 'accept', budgetDelta: { maxTokens: 500 } }))
+    says(run, { said: wants(READ.toolId), usage: { inputTokens: 100, outputTokens: 400 } })
+    return returns(run).when(answer('a', { action: 'reject' }))
+  },
+  'that takes more than there is, and is given it': () => {
+    const run = one({}, { budget: { maxTokens: 1_200, onExhaustion: 'interrupt' } })
+    says(run, { said: answered('dear'), usage: { inputTokens: 100, outputTokens: 5_000 } })
+    return run.when(answer('a', { action: 'accept', budgetDelta: { maxTokens: 9_000 } }))
+  },
+  'that asks for retries beside another that waits for them': () => {
+    const again = agentNode({ settings: { maxRetries: 1, retryDelayMs: 5 } })
+    const run = given({ nodes: { f: 'core.parallel', a: again, b: again }, edges: ['f > a', 'f > b'] })
+    run.start({}, { budget: { maxRetries: 0, onExhaustion: 'interrupt' } })
+    briefs(briefs(run), {}, 'b')
+    says(breaks(run, {}, 'b'), UNUSABLE)
+    run.now += 40
+    run.when(answer('b', { action: 'accept', budgetDelta: { maxRetries: 1 } }))
+    run.when(answer('a', { action: 'accept', budgetDelta: { maxRetries: 1 } }))
+    says(briefs(says(run, answered()).after(5), {}, 'b'), answered(), 'b')
+    return run
+  },
   'beside another, one waiting for the other': () => {
     const run = given({ nodes: { f: 'core.parallel', a: agentNode(), b: agentNode() }, edges: ['f > a', 'f > b'] })
     run.start({}, { budget: { maxTokens: 1_150 } })

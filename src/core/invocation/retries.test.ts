@@ -70,10 +70,11 @@ describe('what an earlier attempt of a node has paid for', () => {
     expect(spentBy(run)).toEqual({ tokens: 45, costNano: 0, toolCalls: 2, retries: 1 })
   })
 
-  it('R-BUDGET-1: a call whose answer was lost is a further try of the same, and counts', () => {
+  it('R-BUDGET-1: a call whose answer was lost is a further try of the same, and what it may have cost is held', () => {
     const run = loses(retried())
     breaks(run)
-    expect(spentBy(run)!.tokens).toBe(1_100)
+    expect(spentBy(run)!.tokens).toBe(0)
+    expect(run.state.phase !== 'absent' && run.state.held?.tokens).toBe(1_100)
     again(run)
     expect(owedTo(run, 'call-model')).toMatchObject({ call: 1, attempt: 2 })
     says(run, answered())
@@ -81,6 +82,6 @@ describe('what an earlier attempt of a node has paid for', () => {
       [0, false],
       [15, false],
     ])
-    expect(spentBy(run)!.tokens).toBe(1_115)
+    expect(spentBy(run)!.tokens).toBe(15)
   })
 })

@@ -1,5 +1,5 @@
 import { plus } from '../budget/budget.js'
-import { roomFor, spentBy, tellSpend } from '../budget/decide.js'
+import { committedBy, roomFor, spentBy, tellSpend } from '../budget/decide.js'
 import { exhaust } from '../budget/exhaust.js'
 import { present } from '../present.js'
 import { tellArtifact } from '../run/artifact.js'
@@ -23,6 +23,8 @@ const isPaid = ({ calls: { made, paid } = NO_CALLS }: OnAgent): boolean => made.
 export const mayCallTool = (state: Active, node: OnAgent): boolean =>
   isPaid(node) || roomFor(state, { toolCalls: 1 }) !== 'not-yet'
 
+const oneMore = (state: Active) => plus(committedBy(state), { toolCalls: 1 })
+
 /** R-TOOL-3: every call is told before it is made, by hash. R-TOOL-4: what the principal may not do is not done. */
 export function requestToolCall(
   context: DecisionContext,
@@ -37,7 +39,7 @@ export function requestToolCall(
   const cause = ledTo(invocation)
   const terms = termsOf(brief, wanted.toolId)
   if (!isPaid(node) && roomFor(context.active, { toolCalls: 1 }) === 'toolCalls')
-    return exhaust(context, nodeId, 'toolCalls', plus(spentBy(context.active), { toolCalls: 1 }), cause)
+    return exhaust(context, planNode, { is: 'tool-call' }, 'toolCalls', oneMore(context.active), cause)
   const tool = { agentId: brief.agentId, toolName: terms.toolId, toolId: terms.toolId }
   const { owner } = context.active.started
   const before = spentBy(context.active)

@@ -38,10 +38,13 @@ export function branch(draft: Draft, { configurable, tags, metadata, principalSc
 
 /** The same wait, later, and without what belongs to the source. */
 function moved(before: Waiting, away: number): Waiting {
-  const later = changed({ ...before, sinceAt: before.sinceAt + away }, asked => ({
-    ...asked,
-    requestedAt: asked.requestedAt + away,
-  }))
+  const { halted } = before
+  const shifted = {
+    ...before,
+    sinceAt: before.sinceAt + away,
+    ...(halted ? { halted: { ...halted, at: halted.at + away } } : {}),
+  }
+  const later = changed(shifted, asked => ({ ...asked, requestedAt: asked.requestedAt + away }))
   switch (later.on) {
     case 'agent':
       return { ...later, invocation: { ...later.invocation, inherited: true } }

@@ -8,6 +8,7 @@ import type {
   InterruptResolved,
   InterruptSecret,
   NodeSuspended,
+  SuspendedSecret,
 } from '../interrupt/events.js'
 import type { AgentWanted, ModelRole } from '../invocation/brief.js'
 import type { AgentFact, InvocationFact } from '../invocation/events.js'
@@ -51,7 +52,7 @@ export type RunEvent =
   | NodeFact<'interrupt.requested', InterruptRequested, InterruptSecret>
   | NodeFact<'approval.requested', ApprovalRequested>
   | NodeFact<'clarification.requested', { nodeId: string; questions: Json; interruptId: string }>
-  | NodeFact<'node.suspended', NodeSuspended>
+  | NodeFact<'node.suspended', NodeSuspended, SuspendedSecret>
   | NodeFact<
       'assay.interrupt.voted',
       { nodeId: string; interruptId: string; voter: string; action: string; by: string }

@@ -1,5 +1,5 @@
 import { evolveWorkers, PENDING } from '../handoff/evolve.js'
-import { evolveQuestion } from '../interrupt/evolve.js'
+import { evolveQuestion, halted, released } from '../interrupt/evolve.js'
 import { evolveInvocation } from '../invocation/evolve.js'
 import { type JsonObject, withKey } from '../json.js'
 import { isGateEvent, renewSlots } from '../verification/evolve.js'
@@ -38,6 +38,14 @@ export function evolveNode(plan: Plan, draft: Draft, event: Recorded, planNode: 
       if (before.is === 'waiting') putNode(draft, index, evolveQuestion(planNode, before, event))
       if (event.type === 'interrupt.requested') draft.asks = replaced(draft.asks, index, (draft.asks[index] ?? 0) + 1)
       return event.type === 'assay.interrupt.voted' ? undefined : rest(draft)
+    case 'node.suspended':
+      if (before.is !== 'waiting' || !event.secret) return
+      putNode(draft, index, halted(before, { ...event.secret, interruptId: event.payload.interruptId, at: event.at }))
+      return rest(draft)
+    case 'node.resumed':
+      if (before.is !== 'waiting' || !before.halted) return
+      putNode(draft, index, released(before, event.at))
+      return rest(draft)
     case 'node.retried':
       return retried(draft, index, before, event)
     case 'node.completed':

@@ -1,4 +1,4 @@
-import { chargesOf, evolveSpend, evolveVerification } from '../budget/evolve.js'
+import { chargesOf, evolveHeld, evolveSpend, evolveVerification, paidOf } from '../budget/evolve.js'
 import type { JsonObject } from '../json.js'
 import { absent } from '../present.js'
 import type { Fork } from '../replay/events.js'
@@ -37,11 +37,14 @@ export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
 /** What the event has cost, in the ledgers of the run and at the place whose work it is. */
 function charge(draft: Draft, event: Recorded, node: NodeState | undefined): void {
   const charges = chargesOf(event, node)
-  const spend = evolveSpend(draft, charges)
+  const held = evolveHeld(draft, charges)
+  if (held) draft.held = held
+  const paid = paidOf(charges)
+  const spend = evolveSpend(draft, paid)
   if (spend) draft.spend = spend
-  const verification = spend && evolveVerification(draft, charges)
+  const verification = spend && evolveVerification(draft, paid)
   if (verification) draft.verification = verification
-  const costs = draft.gated && evolveCosts(draft.gated, event, node, charges)
+  const costs = draft.gated && evolveCosts(draft.gated, event, node, paid)
   if (costs && costs !== draft.gated?.costs) regated(draft, { costs })
 }
 

@@ -1,6 +1,6 @@
 import type { Draft } from './draft.js'
 import { childStatusOf, type NodeState, nodeAt } from './state.js'
-import { questionOf, workersOf } from './waiting.js'
+import { isSuspended, workersOf } from './waiting.js'
 
 /** Keeps account of the time in which nothing but someone outside can move the run. */
 export function rest(draft: Draft): void {
@@ -14,5 +14,5 @@ export function rest(draft: Draft): void {
 
 /** One worker that is at work is enough for the run not to rest. */
 const waitsForSomeone = (node: NodeState): boolean =>
-  (questionOf(node) !== undefined || childStatusOf(node) !== undefined) &&
+  (isSuspended(node) || childStatusOf(node) !== undefined) &&
   !workersOf(node).some(worker => worker.is === 'running' && worker.childStatus === undefined)

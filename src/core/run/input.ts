@@ -103,6 +103,8 @@ export type EffectOutcome =
       readonly error?: Failure
       /** With its own children's. */
       readonly spent?: Spend
+      /** What of it nobody knows the cost of, and is no part of `spent`. */
+      readonly held?: Spend
       /** What of that its verifiers spent. */
       readonly verification?: Spend
       /** Agents that its workflow names: nobody is to judge what it did itself. */

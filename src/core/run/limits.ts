@@ -145,6 +145,7 @@ export function nodeDueAt(planNode: PlanNode, node: NodeState, mayStart: boolean
   if (node.is !== 'waiting') return Number.POSITIVE_INFINITY
   const question = questionOf(node)
   if (question) return answerDueAt(planNode, question)
+  if (node.halted) return Number.POSITIVE_INFINITY
   switch (node.on) {
     // The time of a node is for its work; judging it has limits of its own.
     case 'workers':
@@ -162,7 +163,7 @@ export function nodeDueAt(planNode: PlanNode, node: NodeState, mayStart: boolean
 /** When an answer comes too late: by the interrupt's own limit or the node's, whichever is shorter. */
 export function answerDueAt({ timeoutMs, type }: PlanNode, asked: Asked): number {
   // The time of a node that hands work over is its workers' time.
-  const own = type.hands || asked.data.artifactType === GATE_QUESTION ? 0 : timeoutMs
+  const own = type.hands || asked.isBudget || asked.data.artifactType === GATE_QUESTION ? 0 : timeoutMs
   const limits = [asked.timeoutMs ?? 0, own].filter(limit => limit > 0)
   return limits.length === 0 ? Number.POSITIVE_INFINITY : asked.requestedAt + Math.min(...limits)
 }

@@ -37,7 +37,7 @@
 
 import { backoff } from '../backoff.js'
 import { plus } from '../budget/budget.js'
-import { roomFor, spentBy } from '../budget/decide.js'
+import { committedBy, roomFor } from '../budget/decide.js'
 import { exhaust } from '../budget/exhaust.js'
 import { ask } from '../interrupt/ask.js'
 import { closeInvocation } from '../invocation/lifecycle.js'
@@ -113,16 +113,23 @@ export function settleNode(
 /** An attempt failed: try again later while retries are left, else the node has failed. */
 export function failAttempt(context: DecisionContext, planNode: PlanNode, told: Failure, cause: number): void {
   const error = maskFailure(context.active, told)
-  const { node, retry, index } = planNode
   // R-LIVE-16: whatever ends the node ends its agent's work first.
   const due = closeInvocation(context, planNode, 'failed', cause) ?? cause
+  retryOrFail(context, planNode, error, due)
+}
+
+/** What becomes of a node whose attempt has failed. */
+export function retryOrFail(context: DecisionContext, planNode: PlanNode, error: Failure, due: number): void {
+  const { node, retry, index } = planNode
   const before = nodeAt(context.active, index)
   const failures = (before.is === 'waiting' ? before.failures : 0) + 1
   const attempt = before.is === 'waiting' ? before.attempt : 0
   if (error.retryable !== false && failures <= retry.max) {
     const room = roomFor(context.active, { retries: 1 })
-    if (room === 'retries')
-      return exhaust(context, node.id, 'retries', plus(spentBy(context.active), { retries: 1 }), due)
+    if (room === 'retries') {
+      const wanted = plus(committedBy(context.active), { retries: 1 })
+      return exhaust(context, planNode, { is: 'retry', error, cause: due }, 'retries', wanted, due)
+    }
     // Workers may need all that is left: nothing is tried again at their cost.
     if (room === 'not-yet') return failForGood(context, planNode, error, failures, due)
     const { delayMs: firstMs, factor, maxDelayMs: mostMs } = retry

@@ -74,6 +74,8 @@ export type RunBase = {
   readonly models: { readonly [use: string]: ModelName & Pick<Brief, 'promptHash'> }
   /** Its own and its children's, once something of it has been told. */
   readonly spend?: Spend
+  /** What calls that were lost and children that were let go may have cost: nobody knows, so it is no part of `spend`. */
+  readonly held?: Spend
   /** What verifiers have spent: a part of `spend` (R-DWS-28). */
   readonly verification?: Spend
   /** What it may spend, once that has been said. */
@@ -113,6 +115,7 @@ const OUTLASTS_END = {
   agentId: true,
   models: true,
   spend: true,
+  held: true,
   verification: true,
   budget: true,
   warned: false,

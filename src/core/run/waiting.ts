@@ -1,3 +1,4 @@
+import type { Halted } from '../budget/state.js'
 import type { WorkerState } from '../handoff/state.js'
 import type { Asked } from '../interrupt/state.js'
 import type { InvocationState } from '../invocation/state.js'
@@ -18,6 +19,8 @@ type Started = {
   readonly sinceAt: number
   /** What the calls of its agents have come to, over all attempts; absent where there were none. */
   readonly calls?: CallAccount
+  /** Its budget keeps it from its next step, and a person is asked. */
+  readonly halted?: Halted
 }
 
 /** The host itself: a timer, a check, an effect, or nothing at all. An immediate pause stops it. */
@@ -120,6 +123,7 @@ export const NO_CALLS: CallAccount = { made: NOTHING_PAID, paid: NOTHING_PAID }
 /** What a node asks someone outside and nobody has answered yet. */
 export function questionOf(node: NodeState | undefined): Asked | undefined {
   if (node?.is !== 'waiting') return undefined
+  if (node.halted?.asked) return node.halted.asked
   switch (node.on) {
     case 'person':
     case 'agent':
@@ -131,6 +135,10 @@ export function questionOf(node: NodeState | undefined): Asked | undefined {
       return undefined
   }
 }
+
+/** Whether the node waits for someone to answer: itself, or with what another node has asked. */
+export const isSuspended = (node: NodeState | undefined): boolean =>
+  questionOf(node) !== undefined || (node?.is === 'waiting' && node.halted !== undefined)
 
 /** What has become of the workers that a node has handed work to. */
 export const workersOf = (node: NodeState | undefined): readonly WorkerState[] =>

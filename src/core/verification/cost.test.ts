@@ -80,6 +80,16 @@ describe('what work and its judging cost', () => {
     expect(totalOf(run, AT_A)).toEqual({ execution: tokens(40), verification: tokens(65) })
   })
 
+  it('R-DWS-27 R-BUDGET-3: what nobody knows the cost of is held, and is no cost of the work or of its judging', () => {
+    const run = begun([gate('g1', 'a')])
+    works(run, 'free-1', { x: 0 }, { nodeId: 'free' })
+    works(run, 'child-1', { x: 1 }, { spent: tokens(100), held: tokens(900) })
+    judged(run, { spent: tokens(5), held: tokens(70) })
+    expect(attemptsOf(run)).toEqual([['g1', 1, 100, 5]])
+    expect(totalOf(run, AT_A)).toEqual({ execution: tokens(100), verification: tokens(5) })
+    expect(run.state).toMatchObject({ spend: tokens(105), held: tokens(970), verification: tokens(5) })
+  })
+
   it('R-DWS-27: an agent’s calls are the work of its node, attempt by attempt', () => {
     const start = given(agentFlow({ config: { resultVariable: 'got' } })).start({}, undefined, [gate('g1', 'a')])
     const run = judged(says(briefs(start), answered('first')), { ...poor(), spent: tokens(3) })

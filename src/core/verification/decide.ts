@@ -86,7 +86,7 @@ type Move =
 export function gateMove(state: Active, { node: { id } }: PlanNode, told: NodeState): Move | undefined {
   const node = reviewed(told)
   const subject = node && subjectOf(node)
-  if (!node || !subject || !state.gated) return undefined
+  if (!node || !subject || !state.gated || node.halted) return undefined
   // Workers' results are merged by their hand-off.
   if (!node.hold && node.on === 'gate')
     return nextGate(state, id, subject) === undefined ? { do: 'release', node } : undefined

@@ -100,6 +100,8 @@ export type VerifierEndedSecret = {
   readonly vote?: Vote
   readonly weight: number
   readonly spent?: Spend
+  /** What it may have cost besides, and nobody knows. */
+  readonly held?: Spend
   /** With no vote: what it could not judge, and what it found besides. */
   readonly unchecked?: readonly Unchecked[]
   readonly findings?: readonly Finding[]

@@ -1,5 +1,5 @@
 import { plus } from '../budget/budget.js'
-import { grantFor, roomFor, spentBy, tellSpend } from '../budget/decide.js'
+import { committedBy, grantFor, roomFor, spentBy, tellSpend } from '../budget/decide.js'
 import { exhaust } from '../budget/exhaust.js'
 import type { OutcomeOf } from '../invocation/lifecycle.js'
 import { isObject, type Json } from '../json.js'
@@ -17,6 +17,9 @@ import { voteOf } from './voting/vote.js'
 
 /** The verifiers of a case: runs of their own. */
 
+/** Less than that nobody can work with. */
+const LEAST = { tokens: 1, costNano: 1 }
+
 /** Those that are to be asked now begin together. What is left of the budget is shared with those who may yet be asked. */
 export function beginVerifiers(context: DecisionContext, planNode: PlanNode, gating: VerificationAttempt): void {
   const nodeId = planNode.node.id
@@ -25,9 +28,16 @@ export function beginVerifiers(context: DecisionContext, planNode: PlanNode, gat
   const idle = gating.verifiers.filter(({ is }) => is === 'idle').length
   const { attempt, round } = gating
   // Contract agents §23.2: a spent budget is a hard stop, not a judge that gives no vote.
-  const short = roomFor(context.active, { tokens: 1, costNano: 1 })
+  const short = roomFor(context.active, LEAST)
   if (short !== 'yes' && short !== 'not-yet')
-    return exhaust(context, nodeId, short, plus(spentBy(context.active), { tokens: 1, costNano: 1 }), gating.started)
+    return exhaust(
+      context,
+      planNode,
+      { is: 'verifiers' },
+      short,
+      plus(committedBy(context.active), LEAST),
+      gating.started,
+    )
   for (const [i, k] of verifiersToAsk(bound, gating).entries()) {
     const { agentId, weight } = verifierAt(gate, k)
     const payload = { gateId: gate.gate_id, attempt, verifier: k, agentId, round }
@@ -94,7 +104,7 @@ export function verifierRefused(
 
 /** Whether it was a verifier's run that has ended. R-DWS-36: anything but an answer that holds is no vote. */
 export function verifierEnded(context: DecisionContext, input: OutcomeOf<'ChildEnded'>): PlanNode | undefined {
-  const { nodeId, childRunId, status, variables, spent } = input
+  const { nodeId, childRunId, status, variables, spent, held } = input
   const meant = found(context, nodeId, judge => judge.is === 'running' && judge.childRunId === childRunId)
   if (!meant) return undefined
   const { gating, judge, k, planNode } = meant
@@ -121,7 +131,13 @@ export function verifierEnded(context: DecisionContext, input: OutcomeOf<'ChildE
       vote: vote?.verdict ?? 'none',
       ...(fault === undefined ? {} : { fault }),
     },
-    secret: { weight, ...(vote ? { vote } : {}), ...(spent ? { spent } : {}), ...saidBesides(read) },
+    secret: {
+      weight,
+      ...(vote ? { vote } : {}),
+      ...(spent ? { spent } : {}),
+      ...(held ? { held } : {}),
+      ...saidBesides(read),
+    },
     cause: judge.is === 'running' ? judge.began : gating.started,
   })
   tellSpend(context, before, ended)

@@ -104,9 +104,10 @@ function stopWork(draft: ViewDraft): void {
   }
 }
 
-const goesOn = ({ typeId, asked, workers, invocation, staged }: NodeView): boolean =>
+const goesOn = ({ typeId, asked, isHalted, workers, invocation, staged }: NodeView): boolean =>
   (typeId !== undefined && OUTLASTS_PAUSE.has(typeId)) ||
   asked !== undefined ||
+  isHalted === true ||
   workers !== undefined ||
   invocation !== undefined ||
   staged !== undefined

@@ -61,9 +61,12 @@ function changed(draft: ViewDraft, before: NodeView, event: KnownEvent): NodeVie
       const { asked } = before
       return asked ? { ...before, asked: { ...asked, votes: [...asked.votes, { voter, action }] } } : before
     }
+    case 'node.suspended':
+      // It waits with what another node asks.
+      return before.asked ? before : { ...before, isHalted: true }
     case 'interrupt.resolved':
     case 'node.resumed': {
-      const { asked: _, ...others } = before
+      const { asked: _, isHalted: _isHalted, ...others } = before
       return others
     }
     case 'assay.child.status':

@@ -45,6 +45,8 @@ export type RunView = {
   readonly channels: ReadonlyMap<string, ChannelView>
   readonly loop?: LoopView
   readonly spend?: Spend
+  /** What nobody knows the cost of. */
+  readonly held?: Spend
   /** Not all that was spent is told in the events of this run. */
   readonly hasUntoldSpend: boolean
   readonly budget?: Ceilings
@@ -105,6 +107,8 @@ export type NodeView = {
   /** With `core.orchestrator.supervisor`: where its latest decision leads. */
   readonly route?: Json
   readonly asked?: AskedView
+  /** It waits with a question of another node. */
+  readonly isHalted?: true
   /** Children that wait for someone, in the order in which they began to. */
   readonly waiting?: readonly { readonly childRunId: string; readonly status: RunStatus }[]
   /** While it hands work over, in the order in which results are merged. */

@@ -86,10 +86,10 @@ function nodeStates(view: RunView) {
 }
 
 function nodeState(node: NodeView) {
-  const { status, attempt, error, asked, workers, invocation } = node
+  const { status, attempt, error, workers, invocation } = node
   if (isAtWork(node))
     return {
-      status: asked === undefined ? 'running' : 'suspended',
+      status: isSuspended(node) ? 'suspended' : 'running',
       attempt: node.staged === 'run' ? 0 : attempt,
       childRunId: workers?.find(worker => worker.status === 'running')?.childRunId,
       workers: workers?.map(shownWorker),
@@ -98,6 +98,8 @@ function nodeState(node: NodeView) {
   if (status === 'interrupted' || status === 'retrying') return { status, attempt }
   return status === 'failed' ? { status, error } : { status }
 }
+
+const isSuspended = ({ asked, isHalted }: NodeView): boolean => asked !== undefined || isHalted === true
 
 const shownWorker = ({ workerId, status, childRunId }: WorkerView) => ({ workerId, status, childRunId })
 
@@ -153,14 +155,14 @@ const decisionOf = ({ kind, nextWorkerIds, confidence }: JsonObject) => ({
 function phaseOf(view: RunView, { nodeId }: LoopView): string | undefined {
   const supervisor = nodeOf(view, nodeId)
   if (view.endedAt !== undefined) return 'done'
-  if (isAtWork(supervisor)) return supervisor.asked === undefined ? 'deciding' : 'suspended'
+  if (isAtWork(supervisor)) return isSuspended(supervisor) ? 'suspended' : 'deciding'
   if (mayBeSetBack(view, supervisor)) return undefined
   if (supervisor.status === 'completed' && supervisor.route === 'done') return 'done'
   for (const node of view.nodes.values()) {
     if (node.typeId !== 'core.dispatch' || node.status !== 'running') continue
     // Until the first hand-off it may be a dispatch that has nothing to hand over.
     if (node.workers === undefined) return undefined
-    return node.asked === undefined ? 'dispatching' : 'suspended'
+    return isSuspended(node) ? 'suspended' : 'dispatching'
   }
   return 'deciding'
 }
@@ -191,7 +193,7 @@ function criteriaOf(decision: JsonObject | undefined) {
 }
 
 function spendOf(view: RunView) {
-  const { spend, budget, slots, hasUntoldSpend } = view
+  const { spend, held, budget, slots, hasUntoldSpend } = view
   const gates = [...slots.values()].map(({ gateId, nodeId, workerId, target, verdict, label, attempts }) => ({
     gateId,
     nodeId,
@@ -201,12 +203,13 @@ function spendOf(view: RunView) {
     ...(label && { label }),
     attempts,
   }))
-  if (spend === undefined && budget === undefined && gates.length === 0) return {}
+  if (spend === undefined && held === undefined && budget === undefined && gates.length === 0) return {}
   const told = hasUntoldSpend ? undefined : (spend ?? NOTHING_SPENT)
   return {
     metrics: told && { openwopCost: { usd: usdOf(told.costNano) } },
     assay: some({
       ...(told && { spend: spentOf(told) }),
+      ...(told && held && { held: spentOf(held) }),
       ...(budget && { budget }),
       ...(gates.length > 0 && { gates }),
     }),

@@ -10,6 +10,10 @@ export function foldSpend(draft: ViewDraft, event: KnownEvent): void {
   if (isUntold(draft, event)) draft.hasUntoldSpend = true
   const more = spentWith(event)
   if (more !== undefined) draft.spend = plus(draft.spend ?? NOTHING_SPENT, more)
+  if (event.type === 'assay.model.lost' && event.payload.chargedTokens === undefined) {
+    const { heldTokens = 0, heldCostUsd } = event.payload
+    draft.held = plus(draft.held ?? NOTHING_SPENT, { tokens: heldTokens, costNano: nanoOf(heldCostUsd) })
+  }
 }
 
 function spentWith(event: KnownEvent): Partial<Spend> | undefined {
@@ -18,8 +22,11 @@ function spentWith(event: KnownEvent): Partial<Spend> | undefined {
       const { totalTokens = 0, costEstimateUsd, cacheHit } = event.payload
       return cacheHit ? undefined : { tokens: totalTokens, costNano: nanoOf(costEstimateUsd) }
     }
-    case 'assay.model.lost':
-      return { tokens: event.payload.chargedTokens ?? 0, costNano: nanoOf(event.payload.chargedCostUsd) }
+    case 'assay.model.lost': {
+      // In logs of earlier versions it was told as spent.
+      const { chargedTokens, chargedCostUsd } = event.payload
+      return chargedTokens === undefined ? undefined : { tokens: chargedTokens, costNano: nanoOf(chargedCostUsd) }
+    }
     case 'agent.toolCalled':
       return { toolCalls: 1 }
     case 'envelope.retry.attempted':

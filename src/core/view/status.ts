@@ -45,7 +45,8 @@ function childStatus({ workers = [], waiting = [] }: NodeView): RunStatus | unde
 }
 
 /** Whether the node, or a child of it, waits for someone. */
-export const waitsForSomeone = ({ asked, waiting }: NodeView): boolean => asked !== undefined || waiting !== undefined
+export const waitsForSomeone = ({ asked, isHalted, waiting }: NodeView): boolean =>
+  asked !== undefined || isHalted === true || waiting !== undefined
 
 /** A loop or rework may have set the node back since it settled, and it has not been started again. */
 export const mayBeSetBack = ({ setBack }: Pick<RunView, 'setBack'>, node: NodeView): boolean =>

@@ -21,6 +21,7 @@ export const UNTOLD: { readonly [path: string]: string } = {
   metrics: 'what children have spent, and calls that an earlier attempt has paid for',
   assay: 'see `assay.spend`',
   'assay.spend': 'as `metrics`',
+  'assay.held': 'as `metrics`',
   'assay.gates.*.blocking': 'criteria that were not met by their score alone are in the artifact of the verdict',
   'assay.gates.*.cost': 'as `metrics`',
   'assay.gates.*.attemptCosts': 'as `metrics`',

@@ -56,6 +56,7 @@ export function childEndedInput(
     ...(attest && outcome.status === 'completed' ? { checksum: sha256OfJson(outputs) } : {}),
     ...(outcome.status === 'failed' ? { error: outcome.error } : {}),
     ...(child.spend ? { spent: child.spend } : {}),
+    ...(child.held ? { held: child.held } : {}),
     ...(child.verification ? { verification: child.verification } : {}),
     ...(agents.length > 0 ? { agents } : {}),
     ...(models.length > 0 ? { models } : {}),

@@ -4,7 +4,7 @@ import { engineRig, type Rig, register, startRun } from '../../testing/engine-ri
 import { AGENT, agentFlow, answered, tool, wants } from '../../testing/invocations.js'
 import { settled } from '../../testing/manual-clock.js'
 import { MortalHost, never } from '../../testing/mortal-host.js'
-import { logOf, onlyRun, payloadsOf, spendOf } from '../../testing/run-logs.js'
+import { heldOf, logOf, onlyRun, payloadsOf, spendOf } from '../../testing/run-logs.js'
 import type { ModelCallRequest } from '../ports/agents.js'
 import type { Store } from '../ports/store.js'
 
@@ -128,22 +128,22 @@ describe('a host that is stopped in the middle of a call', () => {
     faults['hosts stopped in a call'] += 1
     const next = await rig.host({ agents })
     await rig.clock.advance(2_000)
-    return { agents, log: await logOf(rig, runId), spend: await spendOf(next, runId) }
+    return { agents, log: await logOf(rig, runId), spend: await spendOf(next, runId), held: await heldOf(next, runId) }
   }
 
   it('R-BUDGET-1: the next one tells of the loss, and then makes the call again', async () => {
-    const { agents, log, spend } = await stopped(5_000)
+    const { agents, log, spend, held } = await stopped(5_000)
     expect(log.at(-1)!.type).toBe('run.completed')
-    expect(payloadsOf(log, 'assay.model.lost')).toMatchObject([{ call: 1, attempt: 1, chargedTokens: 1_100 }])
+    expect(payloadsOf(log, 'assay.model.lost')).toMatchObject([{ call: 1, attempt: 1, heldTokens: 1_100 }])
     expect(agents.thoughts).toHaveLength(2)
-    expect(spend!.tokens).toBe(1_115)
+    expect([spend!.tokens, held!.tokens]).toEqual([15, 1_100])
   })
 
   it('R-BUDGET-4: and does not make it where what is left is not enough', async () => {
-    const { agents, log, spend } = await stopped(1_200)
+    const { agents, log, spend, held } = await stopped(1_200)
     expect(log.at(-1)).toMatchObject({ type: 'run.failed', payload: { error: { code: 'budget_exhausted' } } })
     expect(agents.thoughts).toHaveLength(1)
-    expect(spend!.tokens).toBe(1_100)
+    expect([spend, held!.tokens]).toEqual([undefined, 1_100])
   })
 
   it('A1: what is under way may end, and nothing new is begun; the next host goes on from there', async () => {
@@ -241,7 +241,8 @@ describe('a call that was taken back', () => {
     expect(payloadsOf(log, 'assay.model.lost')).toHaveLength(1)
     expect(payloadsOf(log, 'provider.usage').map(({ totalTokens }) => totalTokens)).toEqual([15])
     expect(agents.thoughts).toHaveLength(2)
-    expect((await spendOf(engine, runId))!.tokens).toBe(1_115)
+    expect((await spendOf(engine, runId))!.tokens).toBe(15)
+    expect((await heldOf(engine, runId))!.tokens).toBe(1_100)
   })
 
   const FIRST = { toolId: READ.toolId, argsHash: '1'.repeat(64) }

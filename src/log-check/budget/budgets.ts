@@ -3,6 +3,7 @@ import { invocationOf } from '../invocation/invocations.js'
 import { get, number, show } from '../json.js'
 import { causeOf, oncePerRun } from '../node/node-attempts.js'
 import { withoutRemarks } from '../story.js'
+import { raisesOf } from './raises.js'
 import {
   type Account,
   accountsOf,
@@ -22,11 +23,11 @@ export const budgetRules: readonly Rule[] = [
   {
     id: 'L26f',
     title:
-      'A run that is bounded says so once, directly after it has started, with no more than it was given or asked for',
+      'A run that is bounded says so once, directly after it has started, with no more than it was given or asked for, and again only when a person lets it spend more',
     source: 'agents R-BUDGET-2, R-BUDGET-3',
     assayOnly: true,
     checks: eachRun((run, say) => {
-      const reserved = run.events.filter(({ type }) => type === RESERVED)
+      const reserved = run.events.filter(event => event.type === RESERVED && !raisesOf(run).has(event))
       const first = reserved.find(event => !isRenewed(run, event))
       for (const event of reserved) {
         if (event !== first && !isRenewed(run, event)) say('reserved twice', event)
@@ -38,13 +39,14 @@ export const budgetRules: readonly Rule[] = [
   {
     id: 'L26g',
     title:
-      'What is consumed is told after what was reserved, never falls, and together with what remains makes the limit',
+      'What is consumed is told after what was reserved, never falls, and together with what is held and what remains makes the limit',
     source: 'agents R-BUDGET-3',
     checks: eachRun((run, say) => {
       const latest = new Map<unknown, number>()
       for (const event of run.events) {
         if (!TOLD.includes(event.type)) continue
-        for (const problem of amountProblems(event, reserveAt(run, event), latest)) say(problem, event)
+        for (const problem of amountProblems(event, reserveAt(run, event), latest, accounts(run).get(event)))
+          say(problem, event)
       }
     }),
   },
@@ -70,15 +72,15 @@ export const budgetRules: readonly Rule[] = [
   {
     id: 'L26j',
     title:
-      'What is spent, set aside for calls and given to workers never exceeds a ceiling, unless someone outside took more than they were allowed, and then it is exhausted at once',
+      'What is spent, held, set aside for calls and given to workers never exceeds the ceiling of that time, unless someone outside took more than they were allowed, and then it is exhausted at once',
     source: 'agents R-BUDGET-4, R-BUDGET-7, RELIABILITY F8',
     assayOnly: true,
     checks: eachRun((run, say) => {
       const crossed = new Set<Dimension>()
       let before = NOTHING
-      for (const { event, spent, aside } of accountsOf(run)) {
+      for (const { event, spent, held, aside } of accountsOf(run)) {
         const budget = budgetAt(run, event)
-        const claims = sum(spent, aside)
+        const claims = [spent, held, aside].reduce(sum)
         for (const dimension of DIMENSIONS) {
           const ceiling = ceilingOf(dimension, budget)
           const claimed = claims[dimension]
@@ -148,6 +150,7 @@ function amountProblems(
   event: LoggedEvent,
   reserved: ReturnType<typeof reserveAt>,
   latest: Map<unknown, number>,
+  account: Account | undefined,
 ): string[] {
   const { consumed, limit, remaining } = event.payload
   const dimension = DIMENSIONS.find(one => one === event.payload.dimension)
@@ -162,8 +165,12 @@ function amountProblems(
   const agrees = reserved.atMost ? most <= (ceiling ?? most) : most === ceiling
   if (!agrees) problems.push(`a limit of ${most} ${dimension}, reserved were ${ceiling ?? 'none'}`)
   const left = amountOf(dimension, remaining)
-  if (remaining !== undefined && left !== most - spent && left !== Math.max(0, most - spent))
-    problems.push(`${left} ${dimension} remain of ${most} after ${spent}`)
+  const held = account?.held[dimension] ?? 0
+  const rest = most - spent - held
+  // What a child holds is hidden from a reader without the secrets.
+  const fits = left === rest || left === Math.max(0, rest) || (account?.exact === false && left < rest)
+  if (remaining !== undefined && !fits)
+    problems.push(`${left} ${dimension} remain of ${most} after ${spent}${held > 0 ? `, and ${held} held` : ''}`)
   return problems
 }
 

@@ -1,21 +1,35 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { linksOf, phaseOf } from '../handoff/chains.js'
+import { isBudgetQuestion } from '../interrupt/questions.js'
 import { get, number, same, show, text } from '../json.js'
+import { withoutRemarks } from '../story.js'
 import { TERMINAL } from '../walk.js'
-import { accountsOf, amountOf, budgetAt, ceilingOf, childOf, DIMENSIONS, spentByChild, totalOf } from './spending.js'
+import { raisesOf } from './raises.js'
+import {
+  accountsOf,
+  amountOf,
+  budgetAt,
+  ceilingOf,
+  childOf,
+  DIMENSIONS,
+  heldOf,
+  spentByChild,
+  totalOf,
+} from './spending.js'
 
 /** How a budget ends a run, and how it is shared with children. */
 export const exhaustionRules: readonly Rule[] = [
   {
     id: 'L26k',
-    title: 'A budget that stops a run is told as exhausted first, then as a breach of that dimension; the run fails',
+    title:
+      'A budget that stops a run is told as exhausted first, then as a breach of that dimension; the run fails, unless a person lets it spend more',
     source: 'agents R-BUDGET-4',
     checks: eachRun((run, say, log) => {
       const exhausted = run.events.filter(({ type }) => type === EXHAUSTED)
       for (const event of run.events) {
         const dimension = KINDS.get(text(event.payload.kind) ?? '')
         if (event.type !== 'cap.breached' || dimension === undefined) continue
-        const before = exhausted.find(
+        const before = exhausted.findLast(
           ({ payload, sequence }) => payload.dimension === dimension && sequence < event.sequence,
         )
         if (before === undefined) say(`${dimension} are breached and were not exhausted`, event)
@@ -24,9 +38,14 @@ export const exhaustionRules: readonly Rule[] = [
       }
       // Hosts whose budgets only advise go on.
       if (log.input.dialect === 'openwop') return
-      for (const extra of exhausted.slice(1)) say('exhausted twice', extra)
-      const [first] = exhausted
-      if (first !== undefined) for (const [problem, event] of stopProblems(run, first)) say(problem, event)
+      exhausted.forEach((event, i) => {
+        const next = exhausted[i + 1]?.sequence ?? Number.POSITIVE_INFINITY
+        const isRaised = [...raisesOf(run).keys()].some(({ sequence }) => sequence > event.sequence && sequence < next)
+        if (Number.isFinite(next) && !isRaised) say('exhausted twice', exhausted[i + 1])
+        for (const [problem, at] of sumProblems(run, event)) say(problem, at)
+        if (!isRaised && next === Number.POSITIVE_INFINITY)
+          for (const [problem, at] of stopProblems(run, event)) say(problem, at)
+      })
     }),
   },
   {
@@ -47,6 +66,8 @@ export const exhaustionRules: readonly Rule[] = [
         if (childOf(event) === undefined || event.raw.secret === undefined) continue
         const [told, spent] = [spentByChild(get(event.raw.secret, 'spent')), totalOf(child)]
         if (!same(told, spent)) say(`spent ${show(told)}; its log adds up to ${show(spent)}`, event)
+        const [keeps, held] = [spentByChild(get(event.raw.secret, 'held')), heldOf(child)]
+        if (!same(keeps, held)) say(`holds ${show(keeps)}; its log adds up to ${show(held)}`, event)
       }
     }),
   },
@@ -65,6 +86,8 @@ const KINDS: ReadonlyMap<string, string> = new Map([
 
 /** What may follow in a run whose budget is exhausted. */
 const CLOSING: readonly string[] = [
+  'approval.received',
+  'node.resumed',
   'assay.stop.requested',
   'assay.model.lost',
   'agent.toolReturned',
@@ -80,7 +103,7 @@ const CLOSING: readonly string[] = [
   'run.failed',
 ]
 
-function stopProblems(run: RunLog, exhausted: LoggedEvent): Problem[] {
+function sumProblems(run: RunLog, exhausted: LoggedEvent): Problem[] {
   const problems: Problem[] = []
   const dimension = DIMENSIONS.find(one => one === exhausted.payload.dimension)
   const account = accountsOf(run).find(({ event }) => event === exhausted)
@@ -95,7 +118,26 @@ function stopProblems(run: RunLog, exhausted: LoggedEvent): Problem[] {
     if (ceiling === undefined || limit > ceiling)
       problems.push([`exhausted at ${show(exhausted.payload.limit)}`, exhausted])
   }
-  for (const event of run.events.slice(exhausted.sequence + 1))
+  return problems
+}
+
+/** The answer that a run which asks about its budget goes by, and whether it asks. */
+function answerTo(run: RunLog, exhausted: LoggedEvent): { asks: boolean; resolved?: LoggedEvent | undefined } {
+  const request = withoutRemarks(run).find(({ sequence }) => sequence > exhausted.sequence)
+  if (request?.type !== 'interrupt.requested' || !isBudgetQuestion(request)) return { asks: false }
+  const isAnswer = ({ type, payload }: LoggedEvent) =>
+    type === 'interrupt.resolved' && payload.interruptId === request.payload.interruptId
+  return { asks: true, resolved: run.events.find(isAnswer) }
+}
+
+function stopProblems(run: RunLog, exhausted: LoggedEvent): Problem[] {
+  const problems: Problem[] = []
+  const { dimension } = exhausted.payload
+  const { asks, resolved } = answerTo(run, exhausted)
+  // Until it is answered the rest of the run goes on, and may end in its own way.
+  if (asks && resolved === undefined) return problems
+  const last = resolved ?? exhausted
+  for (const event of run.events.slice(last.sequence + 1))
     if (!CLOSING.includes(event.type)) problems.push([`${event.type} after the budget is exhausted`, event])
   const breach = run.events.find(({ type }) => type === 'cap.breached')
   const end = run.events.find(({ type }) => TERMINAL.includes(type))

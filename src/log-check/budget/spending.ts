@@ -87,13 +87,15 @@ export type Account = {
   readonly event: LoggedEvent
   readonly added: Amounts
   readonly spent: Amounts
+  /** What nobody knows the cost of. */
+  readonly held: Amounts
   /** Set aside for calls under way and for workers at work. */
   readonly aside: Amounts
   /** Nothing that was spent is hidden from this reader. */
   readonly exact: boolean
 }
 
-type Open = { readonly node: string | undefined; readonly amounts: Amounts }
+type Open = { readonly node: string | undefined; readonly amounts: Amounts; readonly isAtWork?: true }
 
 export const accountsOf = oncePerRun((run: RunLog): Account[] => {
   if (!run.events.some(isSpendingEvent)) return []
@@ -102,14 +104,16 @@ export const accountsOf = oncePerRun((run: RunLog): Account[] => {
   const calls = new Map<string | undefined, Amounts>()
   const grants = new Map<Chain | string, Open>()
   let spent = NOTHING
+  let held = NOTHING
   let exact = true
   return run.events.map(event => {
     const added = !sees && isPaidBefore(run, event) ? NOTHING : spentBy(event)
     spent = sum(spent, added)
+    held = [heldBy(event), ...letGo(event, grants)].reduce(sum, held)
     if (!sees && (event.type === 'provider.usage' || isChildEnd(event))) exact = false
     setAside(event, calls, grants, chains.get(event))
     const aside = [...calls.values(), ...[...grants.values()].map(({ amounts }) => amounts)].reduce(sum, NOTHING)
-    const account = { event, added, spent, aside, exact }
+    const account = { event, added, spent, held, aside, exact }
     // A reader without the secrets goes by the sums that the events tell.
     if (event.type === 'budget.consumed' && !exact) spent = { ...spent, ...toldBy(event) }
     return account
@@ -155,6 +159,7 @@ export function spentBy(event: LoggedEvent): Amounts {
       return { ...NOTHING, tokens, cost: nano(payload.costEstimateUsd) }
     }
     case 'assay.model.lost':
+      // Engines before version 4 told it as spent.
       return { ...NOTHING, tokens: number(payload.chargedTokens) ?? 0, cost: nano(payload.chargedCostUsd) }
     case 'agent.toolCalled':
       // An earlier attempt of the node has paid for it.
@@ -169,6 +174,20 @@ export function spentBy(event: LoggedEvent): Amounts {
       return NOTHING
   }
 }
+
+/** What an event leaves of which nobody knows the cost. */
+function heldBy(event: LoggedEvent): Amounts {
+  const { type, payload, raw } = event
+  if (type === 'assay.model.lost')
+    return { ...NOTHING, tokens: number(payload.heldTokens) ?? 0, cost: nano(payload.heldCostUsd) }
+  return isChildEnd(event) ? spentByChild(get(raw.secret, 'held')) : NOTHING
+}
+
+/** Children at work that a node leaves may spend all they were given. */
+const letGo = ({ type, node }: LoggedEvent, grants: ReadonlyMap<unknown, Open>): Amounts[] =>
+  type === 'node.cancelled'
+    ? [...grants.values()].flatMap(open => (open.isAtWork && open.node === node ? [open.amounts] : []))
+    : []
 
 /** Money of a child is told in billionths already. */
 export const spentByChild = (spent: unknown): Amounts => ({
@@ -191,11 +210,18 @@ function setAside(
   if (CLOSES_NODE.includes(type)) for (const [key, open] of grants) if (open.node === node) grants.delete(key)
   if (type === 'assay.verifier.began')
     grants.set(verifierOf(event), { node, amounts: asSpent(fields(get(raw.secret, 'grant'))) })
+  if (type === 'assay.verifier.started') begin(grants, verifierOf(event))
   if (type === 'assay.verifier.ended') grants.delete(verifierOf(event))
   if (chain === undefined) return
   const phase = phaseOf(event)
   if (phase === 'dispatch.began') grants.set(chain, { node, amounts: asSpent(fields(get(raw.secret, 'grant'))) })
+  else if (phase === 'dispatch.succeeded') begin(grants, chain)
   else if (phase === 'dispatch.failed' || isChildEnd(event)) grants.delete(chain)
+}
+
+function begin(grants: Map<Chain | string, Open>, key: Chain | string): void {
+  const open = grants.get(key)
+  if (open) grants.set(key, { ...open, isAtWork: true })
 }
 
 const verifierOf = ({ node, payload }: LoggedEvent): string => `${node}/${String(payload.verifier)}`
@@ -212,6 +238,9 @@ const CLOSES_NODE: readonly string[] = [
 /** All that a run has spent. */
 export const totalOf = (run: RunLog): Amounts =>
   run.events.reduce((spent, event) => sum(spent, spentBy(event)), NOTHING)
+
+/** All that nobody knows the cost of. */
+export const heldOf = (run: RunLog): Amounts => accountsOf(run).at(-1)?.held ?? NOTHING
 
 /** The child whose end an event tells. */
 export const childOf = (event: LoggedEvent): string | undefined =>

@@ -3,7 +3,7 @@ import { fields, get, isFields, same, show, text } from '../json.js'
 import { DISPATCH, nodeAttemptOf } from '../node/node-attempts.js'
 import { withoutRemarks } from '../story.js'
 import { TERMINAL } from '../walk.js'
-import { behindMask, isGateQuestion, type Question, walkQuestions } from './questions.js'
+import { behindMask, isBudgetQuestion, isGateQuestion, type Question, walkQuestions } from './questions.js'
 
 /** Answers, and how they end the waiting of a node. */
 export const answeringRules: readonly Rule[] = [
@@ -97,7 +97,8 @@ function orderProblems(run: RunLog): [string, LoggedEvent][] {
   const expected = new Set<LoggedEvent>()
   story.forEach((event, place) => {
     if (event.type !== 'interrupt.resolved') {
-      if (TOLD.includes(event.type) && !expected.has(event)) problems.push([`${event.type} without an answer`, event])
+      if (TOLD.includes(event.type) && !expected.has(event) && !isOfBudget(run, event))
+        problems.push([`${event.type} without an answer`, event])
       return
     }
     const wanted = [...spellings(event), 'node.resumed']
@@ -109,6 +110,8 @@ function orderProblems(run: RunLog): [string, LoggedEvent][] {
       else if (type === 'node.resumed' && told.payload.interruptId !== event.payload.interruptId)
         problems.push([`${event.node} resumes from ${show(told.payload.interruptId)}`, told])
     })
+    // Whoever waited for its budget goes on with what that kept it from.
+    if (isOfBudget(run, event)) return
     let next = place + 1 + wanted.length
     while (story[next]?.node === event.node && WRITES.includes(story[next]?.type ?? '')) next += 1
     const outcome = story[next]
@@ -121,6 +124,13 @@ function orderProblems(run: RunLog): [string, LoggedEvent][] {
   })
   return problems
 }
+
+/** Whether an event is about a question of the budget, with which several nodes may wait. */
+const isOfBudget = (run: RunLog, { payload: { interruptId } }: LoggedEvent): boolean =>
+  run.events.some(
+    event =>
+      event.type === 'interrupt.requested' && event.payload.interruptId === interruptId && isBudgetQuestion(event),
+  )
 
 /** An answer to a gate's question, or one after which a gate looks at the result. */
 function isOfGate(run: RunLog, resolved: LoggedEvent, next: LoggedEvent | undefined): boolean {

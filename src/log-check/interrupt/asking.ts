@@ -4,7 +4,7 @@ import { DISPATCH, nodeAttemptOf, SUB_WORKFLOW } from '../node/node-attempts.js'
 import { isRemark, withoutRemarks } from '../story.js'
 import { letsPass } from '../verification/verification-attempts.js'
 import { NODE_EVENTS } from '../walk.js'
-import { isGateQuestion, type Question, walkQuestions } from './questions.js'
+import { isBudgetQuestion, isGateQuestion, type Question, walkQuestions } from './questions.js'
 
 /** How a run asks someone outside, and that it waits for the answer. */
 export const askingRules: readonly Rule[] = [
@@ -49,15 +49,25 @@ export const askingRules: readonly Rule[] = [
       // What a worker has cost may be told before anybody is asked about what it brought.
       const story = withoutRemarks(run).filter(({ type }) => !type.startsWith('budget.'))
       const expected = new Set<LoggedEvent>()
+      const asked = new Map<unknown, LoggedEvent>()
       story.forEach((event, place) => {
         if (event.type === 'interrupt.requested') {
           const before = story[place - 1]
-          if (!mayAskAfter(run, event, before)) say(`${event.node} asks after ${before?.type ?? 'nothing'}`, event)
+          // That it follows on the exhaustion of the budget is L26m.
+          if (isBudgetQuestion(event)) asked.set(event.payload.interruptId, event)
+          else if (!mayAskAfter(run, event, before)) say(`${event.node} asks after ${before?.type ?? 'nothing'}`, event)
           const spelling = OLDER.get(text(event.payload.kind) ?? '')
           const [older, suspended] = spelling === undefined ? [undefined, place + 1] : [story[place + 1], place + 2]
           for (const told of [older, story[suspended]]) if (told !== undefined) expected.add(told)
           for (const problem of requestProblems(event, spelling, older, story[suspended])) say(problem, event)
-        } else if (FOLLOWERS.includes(event.type) && !expected.has(event)) say(`${event.type} without a request`, event)
+        } else if (FOLLOWERS.includes(event.type) && !expected.has(event)) {
+          // Several nodes may wait with one question about the budget.
+          const request = event.type === 'node.suspended' ? asked.get(event.payload.interruptId) : undefined
+          const problems = request
+            ? disagreements(request, event, ['kind', 'key'])
+            : [`${event.type} without a request`]
+          for (const problem of problems) say(problem, event)
+        }
       })
     }),
   },

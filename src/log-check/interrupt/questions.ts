@@ -57,9 +57,16 @@ export const isGateQuestion = (request: LoggedEvent): boolean =>
   get(behindMask(request, 'data'), 'artifactType') === 'verification' &&
   get(behindMask(request, 'data'), 'gateId') !== undefined
 
+/** A run asks whether it may spend more. */
+export const isBudgetQuestion = (request: LoggedEvent): boolean =>
+  get(behindMask(request, 'data'), 'artifactType') === 'budget' &&
+  get(behindMask(request, 'data'), 'dimension') !== undefined
+
 /** By the question's own limit or the node's, whichever is shorter. */
-function dueAt(run: RunLog, { payload, node, at }: LoggedEvent): number | undefined {
-  const limits = [number(payload.timeoutMs) ?? 0, run.graph?.nodes.get(node ?? '')?.timeoutMs ?? 0]
+function dueAt(run: RunLog, request: LoggedEvent): number | undefined {
+  const { payload, node, at } = request
+  const ofNode = isBudgetQuestion(request) ? undefined : run.graph?.nodes.get(node ?? '')?.timeoutMs
+  const limits = [number(payload.timeoutMs) ?? 0, ofNode ?? 0]
   const limit = Math.min(...limits.map(ms => (ms > 0 ? ms : Number.POSITIVE_INFINITY)))
   return Number.isFinite(limit) ? at + limit : undefined
 }

@@ -1,5 +1,5 @@
 import { reservesOf } from '../budget/spending.js'
-import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { eachRun, isBefore, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { get, number, show } from '../json.js'
 import { walk } from '../walk.js'
 import { stepsOf } from './invocation-order.js'
@@ -201,12 +201,12 @@ function reserveProblems(run: RunLog, invocation: Invocation): Problem[] {
       open = event
       problems.push(...roomProblems(event, room, input, bounded), ...priceProblems(event, brief, input))
     } else if (type === LOST) {
-      for (const [charged, reserved] of [
-        ['chargedTokens', 'reservedTokens'],
-        ['chargedCostUsd', 'reservedCostUsd'],
-      ] as const)
-        if (payload[charged] !== open?.payload[reserved])
-          problems.push([`${charged} ${show(payload[charged])}; set aside was ${show(open?.payload[reserved])}`, event])
+      const told = payload.chargedTokens === undefined ? 'held' : 'charged'
+      for (const amount of ['Tokens', 'CostUsd']) {
+        const [kept, reserved] = [payload[`${told}${amount}`], open?.payload[`reserved${amount}`]]
+        if (kept !== reserved) problems.push([`${told}${amount} ${show(kept)}; set aside was ${show(reserved)}`, event])
+      }
+      if (told === 'charged' && !isBefore(run, 4)) problems.push(['told as charged, which nobody knows', event])
     } else if (type === USAGE) {
       reply = number(get(raw.secret, 'replyTokens')) ?? 0
       input += reply

@@ -1,5 +1,5 @@
 import type { LoggedEvent, RunLog } from '../checked.js'
-import { behindMask } from '../interrupt/questions.js'
+import { behindMask, isBudgetQuestion } from '../interrupt/questions.js'
 
 export const SUPERVISOR = 'core.orchestrator.supervisor'
 export const DISPATCH = 'core.dispatch'
@@ -67,13 +67,16 @@ export const eventsOfType = (nodeAttempt: NodeAttempt, ...types: readonly string
 
 export const hasCompleted = ({ end }: NodeAttempt): boolean => end?.type === 'node.completed'
 
+/** What it has asked about its own work; a question about the budget is the run's. */
 export const askedIn = (nodeAttempt: NodeAttempt): Asked[] =>
-  eventsOfType(nodeAttempt, 'interrupt.requested').map(request => ({
-    request,
-    resolved: nodeAttempt.events.find(
-      event => event.type === 'interrupt.resolved' && event.payload.interruptId === request.payload.interruptId,
-    ),
-  }))
+  eventsOfType(nodeAttempt, 'interrupt.requested')
+    .filter(request => !isBudgetQuestion(request))
+    .map(request => ({
+      request,
+      resolved: nodeAttempt.events.find(
+        event => event.type === 'interrupt.resolved' && event.payload.interruptId === request.payload.interruptId,
+      ),
+    }))
 
 export const causeOf = ({ raw }: LoggedEvent): string | undefined => raw.causationId ?? undefined
 

@@ -116,8 +116,9 @@ export const INVOCATION_SHAPES: { readonly [type: string]: Shape } = {
     closed: true,
   },
   'assay.model.lost': {
-    required: { nodeId: id, invocationId, call: positive, attempt: positive, chargedTokens: positive },
-    optional: { chargedCostUsd: amount },
+    required: { nodeId: id, invocationId, call: positive, attempt: positive },
+    // Before version 4 of the engine it was said to be charged.
+    optional: { heldTokens: positive, heldCostUsd: amount, chargedTokens: positive, chargedCostUsd: amount },
     closed: true,
   },
   'provider.usage': {

@@ -68,5 +68,6 @@ function budgetFor(choose: Choose): JsonObject {
     ...(chance(choose, 2) ? { maxToolCalls: tools + choose(2) } : {}),
     ...(chance(choose, 2) ? { maxRetries: retries } : {}),
     ...pick<JsonObject>(choose, [{}, { thresholdPercent: 20 }, { thresholdPercent: 50 }]),
+    ...(chance(choose, 3) ? {} : { onExhaustion: 'interrupt' }),
   }
 }

@@ -209,9 +209,12 @@ function answerTo({ kind, data }: OpenInterrupt['asked'], choose: Choose): Json 
   }
   if (kind === 'external-event') return { order: 7, amount: choose(9) }
   const offered = Array.isArray(data.actions) ? (data.actions as string[]) : ['accept', 'reject', 'edit-accept']
-  const action = pick(choose, offered)
+  const isBudget = data.artifactType === 'budget'
+  const action = isBudget && chance(choose, 2) ? 'accept' : pick(choose, offered)
+  const { setting, leastDelta } = data
   return {
     action,
+    ...(isBudget ? { budgetDelta: { [String(setting)]: Number(leastDelta) * (1 + choose(3)) } } : {}),
     ...(action === 'refine' ? { refineFeedback: { scope: 'whole' } } : {}),
     ...(action === 'edit-accept' ? { editedArtifactData: pick<Json>(choose, EDITS) } : {}),
   }

@@ -18,7 +18,7 @@ export type Snapshot = {
   readonly status: string
   readonly variables?: { readonly [name: string]: unknown }
   readonly error?: { readonly code: string; readonly message: string }
-  readonly assay?: { readonly spend?: Spend }
+  readonly assay?: { readonly spend?: Spend; readonly held?: Spend }
 }
 
 type Spend = { readonly tokens: number; readonly costUsd: number; readonly toolCalls: number; readonly retries: number }

@@ -6,7 +6,7 @@ import type { Rig } from '../../../src/testing/engine-rig.js'
 import { settled } from '../../../src/testing/manual-clock.js'
 import { findingsOf, runsIn } from '../../support/stored-runs.js'
 import { countShared, counts, countTold } from './counts.js'
-import { billedTooMuch, ledgerOf, repeated } from './laws.js'
+import { billedTooMuch, budgetOf, ledgerOf, repeated } from './laws.js'
 import { ManyStory, many } from './many.js'
 import { type Foreseen, foresee } from './model.js'
 import { setup } from './setup.js'
@@ -43,7 +43,7 @@ async function found(story: Story): Promise<Foreseen> {
   const row = (await story.rig.store.readRun(null, story.runId))!
   const payloads = log.map(({ type, payload }) => ({ type, payload: JSON.parse(payload) as JsonObject }))
   const { error } = payloads.at(-1)!.payload as { readonly error?: { readonly code: string } }
-  const { spent } = ledgerOf(log)
+  const { spent, held } = ledgerOf(log)
   const told = Object.fromEntries(
     FORESEEN.flatMap(type => {
       const { length } = log.filter(event => event.type === type)
@@ -57,10 +57,25 @@ async function found(story: Story): Promise<Foreseen> {
       type === 'agent.invocation.completed' ? [String(payload.outcome)] : [],
     ),
     ...spent,
+    heldTokens: held.tokens,
+    heldNano: held.nano,
     told,
     thoughts: story.thoughts,
     uses: story.uses,
   }
+}
+
+/** What providers have said that all calls of all runs took, of those that were answered. */
+async function settledIn({ store }: Rig): Promise<[number, number]> {
+  const sums: [number, number] = [0, 0]
+  for (const { runId } of await store.listRuns({ tenant: 't1', limit: 100 }))
+    for (const { type, payload } of await store.readEvents(runId, 0)) {
+      const { totalTokens, costEstimateUsd = 0, cacheHit } = JSON.parse(payload) as JsonObject
+      if (type !== 'provider.usage' || cacheHit === true) continue
+      sums[0] += Number(totalTokens)
+      sums[1] += Math.round(Number(costEstimateUsd) * 1e9)
+    }
+  return sums
 }
 
 const findings = async ({ store }: Rig) => findingsOf(await runsIn(store))
@@ -94,7 +109,7 @@ describe('agents do what the model of the contract foresees', { timeout: 300_000
         countTold(seen, log)
         expect(await found(story)).toEqual(foresee(given))
         expect(ledgerOf(log).broken).toEqual([])
-        expect(billedTooMuch(story.happened, given.budget as JsonObject)).toEqual([])
+        expect(billedTooMuch(story.happened, budgetOf(log))).toEqual([])
         expect(repeated(story.happened)).toEqual([])
         expect(await findings(story.rig)).toEqual([])
         await expectRetold(story.rig)
@@ -109,17 +124,22 @@ describe('agents do what the model of the contract foresees', { timeout: 300_000
         const story = new ManyStory(given, seen)
         await story.tell()
         const runs = await story.rig.store.listRuns({ tenant: 't1', limit: 100 })
+        let allowed: JsonObject = {}
+        const settled = await settledIn(story.rig)
         for (const { runId, parentRunId } of runs) {
           const log = await story.rig.store.readEvents(runId, 0)
           countTold(seen, log)
           countShared(seen, log)
-          const { broken, spent } = ledgerOf(log)
+          const { broken, spent, held } = ledgerOf(log)
           expect(broken, runId).toEqual([])
+          if (parentRunId !== null) continue
+          allowed = budgetOf(log)
           const really = story.happened.reduce((sum, each) => sum + each.tokens, 0)
-          // R-BUDGET-7: what anybody was billed for, the root has spent.
-          if (parentRunId === null) expect(spent.tokens).toBeGreaterThanOrEqual(really)
+          // R-BUDGET-7: what anybody was billed for, the root has spent, or holds; its cost is what was answered.
+          expect(spent.tokens + held.tokens).toBeGreaterThanOrEqual(really)
+          expect([spent.tokens, spent.nano]).toEqual(settled)
         }
-        expect(billedTooMuch(story.happened, given.budget as JsonObject)).toEqual([])
+        expect(billedTooMuch(story.happened, allowed)).toEqual([])
         expect(repeated(story.happened)).toEqual([])
         expect(await findings(story.rig)).toEqual([])
         await expectRetold(story.rig)

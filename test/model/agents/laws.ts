@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/core/json.js'
+import type { Json, JsonObject } from '../../../src/core/json.js'
 import type { StoredEvent } from '../../../src/engine/ports/event-log.js'
 import type { Happened } from './story.js'
 
@@ -23,14 +23,26 @@ export const ceilingsOf = (budget: JsonObject): [keyof Sums, number][] =>
     return typeof ceiling === 'number' ? [[dimension, field === 'maxCostUsd' ? nanoOf(ceiling) : ceiling]] : []
   })
 
-/** Σ spent + Σ set aside for calls + Σ granted to workers, after every event; and what it comes to at the end. */
-export function ledgerOf(log: readonly StoredEvent[]): { readonly broken: string[]; readonly spent: Sums } {
+/** What a run may spend as its log ends. */
+export function budgetOf(log: readonly StoredEvent[]): JsonObject {
+  const told = log.findLast(({ type }) => type === 'budget.reserved')
+  return told === undefined ? {} : ((JSON.parse(told.payload) as JsonObject).effectiveBudget as JsonObject)
+}
+
+type Ledger = { readonly broken: string[]; readonly spent: Sums; readonly held: Sums }
+
+/**
+ * Σ spent + Σ held + Σ set aside for calls + Σ granted to workers, after every event, beneath the ceilings of that time;
+ * and what it comes to at the end.
+ */
+export function ledgerOf(log: readonly StoredEvent[]): Ledger {
   const broken: string[] = []
   const spent = { ...NOTHING }
+  const held = { ...NOTHING }
   const aside = new Map<string, Sums>()
   let ceilings: [keyof Sums, number][] = []
-  const add = (more: Partial<Sums>) => {
-    for (const [dimension, amount] of Object.entries(more)) spent[dimension as keyof Sums] += amount
+  const add = (more: Partial<Sums>, to = spent) => {
+    for (const [dimension, amount] of Object.entries(more)) to[dimension as keyof Sums] += amount
   }
   for (const { sequence, type, nodeId, payload, secret } of log) {
     const told = JSON.parse(payload) as JsonObject
@@ -44,7 +56,7 @@ export function ledgerOf(log: readonly StoredEvent[]): { readonly broken: string
         break
       case 'assay.model.lost':
         aside.delete(`${nodeId}`)
-        add({ tokens: Number(told.chargedTokens), nano: nanoOf(told.chargedCostUsd) })
+        add({ tokens: Number(told.heldTokens), nano: nanoOf(told.heldCostUsd) }, held)
         break
       case 'provider.usage':
         aside.delete(`${nodeId}`)
@@ -70,26 +82,33 @@ export function ledgerOf(log: readonly StoredEvent[]): { readonly broken: string
         }
         if (String(told.phase).startsWith('child.')) {
           aside.delete(worker)
-          const { tokens = 0, costNano = 0, toolCalls = 0, retries = 0 } = (kept.spent ?? {}) as JsonObject
-          add({
-            tokens: Number(tokens),
-            nano: Number(costNano),
-            toolCalls: Number(toolCalls),
-            retries: Number(retries),
-          })
+          add(sumsOf(kept.spent))
+          add(sumsOf(kept.held), held)
         }
         if (told.phase === 'dispatch.failed') aside.delete(worker)
         break
       }
-      case 'budget.consumed':
-        if (Number(told.consumed) > Number(told.limit)) broken.push(`${sequence}: consumed ${payload}`)
+      case 'budget.consumed': {
+        const { consumed, limit, dimension } = told
+        if (Number(consumed) > Number(limit)) broken.push(`${sequence}: consumed ${payload}`)
+        // What is told as consumed is what calls were billed for, and no more.
+        const [paid, said] =
+          dimension === 'cost' ? [spent.nano, nanoOf(consumed)] : [spent[dimension as 'tokens'], consumed]
+        if (paid !== said) broken.push(`${sequence}: consumed ${payload}, paid were ${paid}`)
+      }
     }
     for (const [dimension, ceiling] of ceilings) {
-      const sum = spent[dimension] + [...aside.values()].reduce((total, each) => total + each[dimension], 0)
+      const sum =
+        spent[dimension] + held[dimension] + [...aside.values()].reduce((total, each) => total + each[dimension], 0)
       if (sum > ceiling) broken.push(`${sequence} ${type}: ${dimension} ${sum} of ${ceiling}`)
     }
   }
-  return { broken, spent }
+  return { broken, spent, held }
+}
+
+function sumsOf(told: Json | undefined): Sums {
+  const { tokens = 0, costNano = 0, toolCalls = 0, retries = 0 } = (told ?? {}) as JsonObject
+  return { tokens: Number(tokens), nano: Number(costNano), toolCalls: Number(toolCalls), retries: Number(retries) }
 }
 
 /** What was really billed outside, against what the log allows. */

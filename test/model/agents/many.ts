@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { BudgetPolicy } from '../../../src/core/budget/budget.js'
+import { openInterrupts } from '../../../src/core/interrupt/decide.js'
 import type { ModelSaid, Price } from '../../../src/core/invocation/brief.js'
 import type { JsonObject } from '../../../src/core/json.js'
 import type { AgentFailure, ModelCallRequest } from '../../../src/engine/ports/agents.js'
@@ -11,7 +12,7 @@ import { MortalHost, never } from '../../../src/testing/mortal-host.js'
 import { loopOf, next, terminate } from '../../../src/testing/orchestration.js'
 import type { Sketch } from '../../../src/testing/workflow.js'
 import type { Counts } from './counts.js'
-import { price } from './setup.js'
+import { price, type Raise, raise } from './setup.js'
 import type { Happened } from './story.js'
 
 type Words = 'answered' | 'tools' | 'truncated' | 'unusable' | 'broken'
@@ -24,6 +25,7 @@ export type Many = {
   readonly price: Price | undefined
   readonly inputTokens: number
   readonly maxOutputTokens: number
+  readonly raises: readonly Raise[]
   readonly thoughts: readonly {
     readonly words: Words
     readonly ms: number
@@ -49,12 +51,14 @@ export const many: fc.Arbitrary<Many> = fc.record({
       maxCostUsd: fc.integer({ min: 2, max: 40 }).map(n => n / 1_000),
       maxToolCalls: fc.integer({ min: 1, max: 6 }),
       maxRetries: fc.nat({ max: 3 }),
+      onExhaustion: fc.constantFrom('fail' as const, 'interrupt' as const),
     },
     { requiredKeys: ['maxTokens'] },
   ),
   price: price.filter(told => told !== undefined),
   inputTokens: fc.integer({ min: 50, max: 200 }),
   maxOutputTokens: fc.integer({ min: 50, max: 900 }),
+  raises: fc.array(raise, { maxLength: 5 }),
   thoughts: fc.array(
     fc.record({
       words: fc.constantFrom<Words>(
@@ -82,6 +86,7 @@ export class ManyStory {
   readonly rig: Rig = engineRig()
   readonly happened: Call[] = []
   #host!: MortalHost
+  #raises = 0
   readonly #agents: AgentsDouble
 
   constructor(
@@ -117,8 +122,30 @@ export class ManyStory {
       await settled()
       const rows = await this.rig.store.listRuns({ tenant: 't1', limit: 100 })
       if (rows.every(({ endedAt }) => endedAt !== null)) return
+      for (const { runId, endedAt } of rows) if (endedAt === null) await this.#answer(runId)
     }
     throw new Error('the runs have not come to an end')
+  }
+
+  /** Whoever is asked for more says what the setup says, and refuses in the end. */
+  async #answer(runId: string): Promise<void> {
+    if (this.#host.isDead) return
+    const view = (await this.#host.engine.inspect('t1', runId))!
+    const [open] = openInterrupts(view.plan, view.state)
+    if (open === undefined) return
+    const { times, crash } = this.setup.raises[this.#raises] ?? { times: 0, crash: false }
+    this.#raises += 1
+    if (crash) {
+      this.#host.die()
+      return
+    }
+    const { nodeId, asked } = open
+    const waiting = view.state.phase === 'active' ? view.state.nodes.filter(node => node.is === 'waiting') : []
+    if (waiting.filter(({ halted }) => halted !== undefined).length > 1)
+      this.seen['more: asked for once by several'] += 1
+    const more = { [String(asked.data.setting)]: Number(asked.data.leastDelta) * times }
+    const value = times > 0 ? { action: 'accept', budgetDelta: more } : { action: 'reject' }
+    await this.#host.engine.command('t1', runId, { type: 'resolve', nodeId, value, by: 'ann', via: 'key' })
   }
 
   #workflow(): Sketch {

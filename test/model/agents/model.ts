@@ -11,6 +11,9 @@ export type Foreseen = {
   outcomes: string[]
   tokens: number
   nano: number
+  /** What calls without an answer may have cost: known to nobody, so it is no cost. */
+  heldTokens: number
+  heldNano: number
   toolCalls: number
   retries: number
   /** Events by type. */
@@ -39,6 +42,8 @@ export function foresee(setup: Setup): Foreseen {
     outcomes: [],
     tokens: 0,
     nano: 0,
+    heldTokens: 0,
+    heldNano: 0,
     toolCalls: 0,
     retries: 0,
     told: {},
@@ -56,6 +61,8 @@ export function foresee(setup: Setup): Foreseen {
   return seen
 }
 
+const MOST = Number.POSITIVE_INFINITY
+
 type Said = { readonly thought: Thought; readonly input: number; readonly output: number }
 type Returned = Use
 
@@ -69,11 +76,18 @@ class Foresight {
   #used = 0
   #paidUses = 0
   #isOpen = false
+  /** What holds now; a person may add to it. */
+  readonly #ceilings: { [dimension in 'tokens' | 'nano' | 'toolCalls' | 'retries']: number }
+  #asked = 0
 
   constructor(
     private readonly setup: Setup,
     private readonly seen: Foreseen,
-  ) {}
+  ) {
+    const { maxTokens = MOST, maxCostUsd, maxToolCalls = MOST, maxRetries = MOST } = setup.budget
+    const nano = maxCostUsd === undefined ? MOST : Math.round(maxCostUsd * 1e9)
+    this.#ceilings = { tokens: maxTokens, nano, toolCalls: maxToolCalls, retries: maxRetries }
+  }
 
   node(): void {
     for (let failures = 1; ; failures += 1) {
@@ -102,14 +116,25 @@ class Foresight {
     this.seen.outcomes.push(outcome)
   }
 
-  #exhausted(): never {
+  /** R-BUDGET-4: ends the run, or returns when a person has added to the ceiling. */
+  #need(dimension: 'tokens' | 'nano' | 'toolCalls' | 'retries', wanted: number): void {
+    const over = wanted - this.#ceilings[dimension]
+    if (over <= 0) return
     this.#tell('budget.exhausted')
+    const asks = this.setup.budget.onExhaustion === 'interrupt'
+    if (asks) this.#tell('interrupt.requested')
+    const { times } = (asks && this.setup.raises[this.#asked]) || { times: 0 }
+    this.#asked += 1
+    if (times > 0) {
+      this.#ceilings[dimension] += over * times
+      return
+    }
     this.#close('failed')
     throw new Over('failed', 'budget_exhausted')
   }
 
   #spendRetry(): void {
-    if (this.seen.retries + 1 > (this.setup.budget.maxRetries ?? Number.POSITIVE_INFINITY)) this.#exhausted()
+    this.#need('retries', this.seen.retries + 1)
     this.seen.retries += 1
   }
 
@@ -182,25 +207,27 @@ class Foresight {
     }
   }
 
-  /** Asks until somebody hears the answer; each try that may have been billed counts in full. */
+  /** Asks until somebody hears the answer; each try that may have been billed is held in full. */
   #think(call: number, input: number, room: number): Said {
-    const { setup, seen } = this
-    const { maxTokens = Number.POSITIVE_INFINITY, maxCostUsd } = setup.budget
-    const money = maxCostUsd === undefined ? Number.POSITIVE_INFINITY : Math.round(maxCostUsd * 1e9)
+    const { seen } = this
     for (;;) {
+      const [tokens, money] = [seen.tokens + seen.heldTokens, seen.nano + seen.heldNano]
       const each = this.#nano(0, 1)
-      const byMoney =
-        each === 0 ? Number.POSITIVE_INFINITY : Math.floor((money - seen.nano - this.#nano(input, 0)) / each)
-      const fits = Math.min(room, maxTokens - seen.tokens - input, byMoney)
+      const byMoney = each === 0 ? MOST : Math.floor((this.#ceilings.nano - money - this.#nano(input, 0)) / each)
+      const fits = Math.min(room, this.#ceilings.tokens - tokens - input, byMoney)
       const output = Math.max(Math.min(64, room), fits)
       const nano = this.#nano(input, output)
-      if (seen.tokens + input + output > maxTokens || seen.nano + nano > money) this.#exhausted()
+      const asked = this.#asked
+      this.#need('tokens', tokens + input + output)
+      if (this.#asked === asked) this.#need('nano', money + nano)
+      // With more there is room for a longer answer.
+      if (this.#asked > asked) continue
       this.#tell('assay.model.requested')
       const heard = this.#ask(call, output)
       if (heard !== 'lost' && heard !== 'cancelled') return heard
       this.#tell('assay.model.lost')
-      seen.tokens += input + output
-      seen.nano += nano
+      seen.heldTokens += input + output
+      seen.heldNano += nano
       if (heard === 'cancelled') {
         this.#close('failed')
         throw new Over('cancelled')
@@ -259,7 +286,7 @@ class Foresight {
       const terms = setup.tools[tool]
       if (terms === undefined) continue
       const isPaid = this.#used < this.#paidUses
-      if (!isPaid && seen.toolCalls + 1 > (setup.budget.maxToolCalls ?? Number.POSITIVE_INFINITY)) this.#exhausted()
+      if (!isPaid) this.#need('toolCalls', seen.toolCalls + 1)
       if (!isPaid) seen.toolCalls += 1
       this.#tell('agent.toolCalled')
       const isForbidden = terms.scopes.some(scope => !setup.scopes.includes(scope))

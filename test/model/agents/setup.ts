@@ -48,6 +48,14 @@ export type Use = {
   readonly resultTokens: number
 }
 
+/** How often the least that helps is added, 0 for a refusal; and whether the host dies while it is asked. */
+export type Raise = { readonly times: number; readonly crash: boolean }
+
+export const raise: fc.Arbitrary<Raise> = fc.record({
+  times: fc.constantFrom(0, 1, 1, 2, 7),
+  crash: fc.constantFrom(false, false, true),
+})
+
 export type Setup = {
   readonly tools: readonly ToolTerms[]
   readonly scopes: readonly string[]
@@ -65,6 +73,8 @@ export type Setup = {
   readonly nodeRetries: number
   readonly thoughts: readonly Thought[]
   readonly uses: readonly Use[]
+  /** What a person says each time the run asks for more; who is asked once more refuses. */
+  readonly raises: readonly Raise[]
   readonly verdicts: readonly ('accept' | 'edit-accept' | 'reject' | 'nobody')[]
 }
 
@@ -177,6 +187,7 @@ const budget: fc.Arbitrary<BudgetPolicy> = fc.oneof(
         maxToolCalls: fc.integer({ min: 1, max: 5 }),
         maxRetries: fc.nat({ max: 4 }),
         thresholdPercent: fc.constantFrom(1, 50, 100),
+        onExhaustion: fc.constantFrom('fail' as const, 'interrupt' as const, 'interrupt' as const),
         modelDeny: often<readonly string[]>(['claude-*'], 12, { arbitrary: fc.constant(['*test']), weight: 1 }),
       },
       { requiredKeys: [] },
@@ -204,6 +215,7 @@ const whole: fc.Arbitrary<Setup> = fc.record({
   nodeRetries: fc.nat({ max: 2 }),
   thoughts: fc.array(thought, { minLength: MANY, maxLength: MANY }),
   uses: fc.array(use, { minLength: MANY, maxLength: MANY }),
+  raises: fc.array(raise, { maxLength: 4 }),
   verdicts: fc.array(fc.constantFrom('accept', 'accept', 'edit-accept', 'reject', 'nobody'), {
     minLength: 1,
     maxLength: 1,

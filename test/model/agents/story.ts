@@ -39,6 +39,7 @@ export class Story {
   readonly #agents: Agents
   #thoughts = 0
   #uses = 0
+  #raises = 0
 
   constructor(
     private readonly setup: Setup,
@@ -109,11 +110,33 @@ export class Story {
   }
 
   async #judge(): Promise<void> {
+    const asked = (await this.log()).findLast(({ type }) => type === 'interrupt.requested')!
+    const { data } = JSON.parse(asked.payload) as { readonly data: JsonObject }
+    if (data.artifactType === 'budget') return this.#raise(data)
     const verdict = this.setup.verdicts[0]!
     this.seen[`held: ${verdict}`] += 1
     if (verdict === 'nobody') return this.rig.clock.advance(LIMIT_MS)
     const value = { action: verdict, ...(verdict === 'edit-accept' ? { editedArtifactData: 'edited' } : {}) }
     await this.#host.engine.command('t1', this.runId, { type: 'resolve', nodeId: 'a', value, by: 'ann', via: 'key' })
+  }
+
+  async #raise(data: JsonObject): Promise<void> {
+    // A host that died with its last write still answers from what it knew before.
+    if (this.#host.isDead) return
+    const { times, crash } = this.setup.raises[this.#raises] ?? { times: 0, crash: false }
+    this.#raises += 1
+    if (crash) {
+      this.seen['more: asked for when the host died'] += 1
+      this.#host.die()
+      await this.#boot()
+      await settled()
+    }
+    const more = { [String(data.setting)]: Number(data.leastDelta) * times }
+    const value = times > 0 ? { action: 'accept', budgetDelta: more } : { action: 'reject' }
+    this.seen[times > 0 ? 'more: given' : 'more: refused'] += 1
+    const answer = { type: 'resolve', nodeId: 'a', value, by: 'ann', via: 'key' } as const
+    const heard = await this.#host.engine.command('t1', this.runId, answer)
+    if (!heard.ok) throw new Error(JSON.stringify(heard))
   }
 
   /** Returns when the call is to be answered; never when nobody is left to hear it. */

@@ -21,7 +21,7 @@ import {
 } from '../draft.js'
 import { requests } from './invocations.js'
 
-const reserves = ofType('budget.reserved')
+const reserves = (spot: Spot): boolean => ofType('budget.reserved')(spot) && !isRaise(spot)
 const consumes = ofType('budget.consumed')
 const warns = ofType('budget.threshold.crossed')
 const exhausts = ofType('budget.exhausted')
@@ -30,13 +30,46 @@ const handsOver =
   (spot: Spot): boolean =>
     spot.event.payload.phase === phase && isOwn(spot) && spot.run.row.fork?.mode !== 'replay'
 const isBreached = (run: DraftRun): boolean =>
-  has(run, 'budget.exhausted') && has(run, 'cap.breached') && run.row.fork?.mode !== 'replay'
+  run.events.filter(({ type }) => type === 'budget.exhausted').length === 1 &&
+  run.events.some(({ type, payload }) => type === 'cap.breached' && String(payload.kind).startsWith('budget-')) &&
+  run.row.fork?.mode !== 'replay'
 const breachOf = (run: DraftRun) => run.events.find(({ type }) => type === 'cap.breached') as DraftEvent
 const isWhole = ({ event }: Spot): boolean => event.payload.dimension !== 'cost'
 const budgetOf = (run: DraftRun) => (run.events[1]?.payload.effectiveBudget ?? {}) as Record<string, number>
 const isRoot = (run: DraftRun): boolean => !run.row.fork && run.row.parentRunId === null
 
+const isAboutBudget = ({ event }: Spot): boolean =>
+  event.type === 'interrupt.requested' && (event.payload.data as { artifactType?: string }).artifactType === 'budget'
+/** What is reserved because a person has said yes. */
+function isRaise({ run, event, at }: Spot): boolean {
+  const told = run.events.slice(0, at).findLast(({ type }) => type !== 'assay.run.forked' && type !== 'replay.diverged')
+  return event.type === 'budget.reserved' && told?.type === 'node.resumed'
+}
+const asksOnce = (spot: Spot): boolean => isAboutBudget(spot) && isOwn(spot) && spot.run.row.fork?.mode !== 'replay'
+
 export const BUDGET_MUTATIONS: readonly Mutation[] = [
+  changed('L26m', 'a budget that is raised by more than was said', isRaise, event => {
+    for (const [field, most] of Object.entries(event.payload.effectiveBudget as Record<string, number>))
+      Object.assign(event.payload.effectiveBudget as object, { [field]: most + 1 })
+  }),
+  lost('L26m', 'a yes after which nothing is raised', isRaise),
+  mutation('L26m', 'a run that asks and did not say that it would', all(asksOnce, isPlain), ({ run }) => {
+    const { configurable } = run.events[0]!.payload as { configurable: { budget: Record<string, unknown> } }
+    delete configurable.budget.onExhaustion
+  }),
+  changed('L26m', 'a question about another amount than was exhausted', asksOnce, event => {
+    const data = event.payload.data as Record<string, unknown>
+    data.consumed = Number(data.consumed) + 1
+  }),
+  changed('L26m', 'a question about what crosses nothing', asksOnce, event => {
+    const data = event.payload.data as Record<string, unknown>
+    data.observed = data.limit
+  }),
+  mutation('L26k', 'work after a person has refused more', isRaise, ({ run, event, at }) => {
+    const resolved = run.events.slice(0, at).findLast(({ type }) => type === 'interrupt.resolved') as DraftEvent
+    Object.assign(resolved.payload, { outcome: 'rejected', resumeValue: { action: 'reject' } })
+    remove(run, event)
+  }),
   lost('L26f', 'a bounded run that does not say so', reserves),
   mutation('L26f', 'a budget that is reserved twice', reserves, ({ run, event, at }) => {
     repeat(run, event, at + 1)
@@ -183,7 +216,7 @@ export const BUDGET_MUTATIONS: readonly Mutation[] = [
   runMutation('L26k', 'an exhausted run that fails otherwise', isBreached, run => {
     lastEvent(run).payload.error = { code: 'effect_failed', message: 'no' }
   }),
-  mutation('L26k', 'work after the budget is exhausted', exhausts, ({ run, at }) => {
+  mutation('L26k', 'work after the budget is exhausted', all(exhausts, isLast), ({ run, at }) => {
     insert(run, at + 1, 'agent.toolCalled', 'n0', { agentId: 'local.acme.worker', toolName: 't', callId: 'c' })
   }),
   runMutation('L26k', 'an exhausted run that goes on', isBreached, run => {
@@ -235,6 +268,11 @@ function isSecond(spot: Spot): boolean {
   return spot.run.events
     .slice(0, spot.at)
     .some(({ type, payload }) => type === 'budget.consumed' && payload.dimension === dimension)
+}
+
+/** Nobody is asked. */
+function isLast({ run, at }: Spot): boolean {
+  return run.events[at + 1]?.type !== 'interrupt.requested'
 }
 
 function isPlain({ run }: Spot): boolean {

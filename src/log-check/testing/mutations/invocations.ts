@@ -24,6 +24,8 @@ export const opens = ofType('agent.invocation.started')
 export const closes = ofType('agent.invocation.completed')
 export const requests = ofType('assay.model.requested')
 export const usage = ofType('provider.usage')
+const holds = (spot: Spot): boolean =>
+  ofType('interrupt.requested')(spot) && spot.event.payload.kind === 'low-confidence'
 export const losses = ofType('assay.model.lost')
 const resolves = ofType('agent.promptResolved')
 const composes = ofType('prompt.composed')
@@ -249,7 +251,7 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
       invocationId,
       call: 1,
       attempt: 1,
-      chargedTokens: 1,
+      heldTokens: 1,
     })
   }),
   lost(
@@ -308,8 +310,8 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
       event.payload.reservedCostUsd = 0
     },
   ),
-  changed('L23m', 'a lost call that is charged in part', losses, event => {
-    event.payload.chargedTokens = 1
+  changed('L23m', 'a lost call that is held in part', losses, event => {
+    event.payload.heldTokens = 1
   }),
   mutation(
     'L23m',
@@ -329,7 +331,7 @@ export const INVOCATION_MUTATIONS: readonly Mutation[] = [
       spot.event.payload.confidence = 0.1
     },
   ),
-  mutation('L22i', 'an agent that is sure and held', all(ofType('interrupt.requested'), isLive), spot => {
+  mutation('L22i', 'an agent that is sure and held', all(holds, isLive), spot => {
     ;(previousOfNode(spot) as DraftEvent).payload.confidence = 0.99
   }),
   setsField('L22i', 'a refusal that counts as done', ends('escalated'), 'outcome', 'completed'),

@@ -78,7 +78,12 @@ export const QUESTION_MUTATIONS: readonly Mutation[] = [
   mutation(
     'L28e',
     'a run that ends while it asks',
-    spot => ofType('node.cancelled')(spot) && previousOf(spot)?.type === 'node.suspended' && isEnd(lastEvent(spot.run)),
+    spot =>
+      ofType('node.cancelled')(spot) &&
+      previousOf(spot)?.type === 'node.suspended' &&
+      // Several nodes may wait with what one of them asks.
+      previousOf(spot)?.secret === undefined &&
+      isEnd(lastEvent(spot.run)),
     ({ run, event }) => remove(run, event),
   ),
   mutation('L4a', 'a row that does not say the run waits', waits, ({ run }) => {

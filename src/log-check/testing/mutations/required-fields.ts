@@ -59,7 +59,7 @@ const REQUIRED: readonly (readonly [type: string, ...fields: string[]])[] = [
   ['agent.promptResolved', 'nodeId', 'kind', 'chain', 'resolved', 'agentId'],
   ['prompt.composed', 'nodeId', 'refs', 'kind', 'hash', 'variableHashes'],
   ['assay.model.requested', 'nodeId', 'invocationId', 'call', 'attempt', 'maxOutputTokens', 'reservedTokens'],
-  ['assay.model.lost', 'nodeId', 'invocationId', 'call', 'attempt', 'chargedTokens'],
+  ['assay.model.lost', 'nodeId', 'invocationId', 'call', 'attempt'],
   ['provider.usage', 'provider', 'model', 'inputTokens', 'outputTokens', 'totalTokens', 'nodeId'],
   ['envelope.retry.attempted', 'nodeId', 'attempt', 'reason'],
   ['envelope.retry.exhausted', 'nodeId', 'totalAttempts', 'finalReason'],
