@@ -11,7 +11,7 @@ import { type KeyName, startHttp, type TestHost } from './harness.js'
 
 const HAND = { workflowId: 'writer', outputMapping: { text: 'text' } }
 const WORKFLOWS = [
-  writing('writer'),
+  sketch(writing('writer')),
   sketch({
     id: 'handing',
     nodes: { a: { type: 'core.subWorkflow', config: HAND } },
