@@ -52,25 +52,32 @@ async function asked(workflowId: string): Promise<{ runId: string; asking: strin
 }
 
 async function answer(key: KeyName, runId: string, resumeValue: object) {
-  const reply = await host.call(key, { method: 'POST', url: `/v1/runs/${runId}/interrupts/a`, payload: { resumeValue } })
+  const reply = await host.call(key, {
+    method: 'POST',
+    url: `/v1/runs/${runId}/interrupts/a`,
+    payload: { resumeValue },
+  })
   return [reply.status, reply.json.error ?? reply.json.status]
 }
 
 test.each([
   ['the run whose gate asks', 'handing'],
   ['the run that started it', 'outer'],
-])('R-DWS-29: the key that started %s is refused at a gate that wants a second person; another one passes', async (_which, workflowId) => {
-  const { runId, asking } = await asked(workflowId)
-  expect(asking === runId).toBe(workflowId === 'handing')
-  expect(await answer('alice', asking, { action: 'accept' })).toEqual([403, 'forbidden'])
-  // This key may speak for others, but not to get round that.
-  expect(await answer('alice', asking, { action: 'accept', voter: 'carol' })).toEqual([403, 'forbidden'])
-  const link = await host.call('alice', { method: 'POST', url: `/v1/runs/${asking}/interrupts/a:link` })
-  const payload = { resumeValue: { action: 'accept' } }
-  expect((await host.call(null, { method: 'POST', url: link.json.url, payload })).status).toBe(403)
-  expect((await host.call('alice', { url: `/v1/runs/${asking}` })).json.status).toBe('waiting-approval')
-  expect(await answer('approver', asking, { action: 'accept' })).toEqual([200, 'completed'])
-})
+])(
+  'R-DWS-29: the key that started %s is refused at a gate that wants a second person; another one passes',
+  async (_which, workflowId) => {
+    const { runId, asking } = await asked(workflowId)
+    expect(asking === runId).toBe(workflowId === 'handing')
+    expect(await answer('alice', asking, { action: 'accept' })).toEqual([403, 'forbidden'])
+    // This key may speak for others, but not to get round that.
+    expect(await answer('alice', asking, { action: 'accept', voter: 'carol' })).toEqual([403, 'forbidden'])
+    const link = await host.call('alice', { method: 'POST', url: `/v1/runs/${asking}/interrupts/a:link` })
+    const payload = { resumeValue: { action: 'accept' } }
+    expect((await host.call(null, { method: 'POST', url: link.json.url, payload })).status).toBe(403)
+    expect((await host.call('alice', { url: `/v1/runs/${asking}` })).json.status).toBe('waiting-approval')
+    expect(await answer('approver', asking, { action: 'accept' })).toEqual([200, 'completed'])
+  },
+)
 
 test('R-DWS-29: the key that started the run may refuse what it cannot let pass', async () => {
   const { asking } = await asked('handing')
