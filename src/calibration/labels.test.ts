@@ -37,6 +37,7 @@ describe('R-DWS-26: how it is known whether a result was good', () => {
 
   it.each([
     ['the result changed', entryOf({ votes: GOOD, attempt: 2, result: 'other' })],
+    ['it was held against other sources', entryOf({ votes: GOOD, attempt: 2, sources: 'other' })],
     ['it failed again', entryOf({ votes: BAD, attempt: 2 })],
     ['it was another run', entryOf({ votes: GOOD, attempt: 2, runId: 'run-2' })],
     ['an attempt is missing between them', entryOf({ votes: GOOD, attempt: 3 })],

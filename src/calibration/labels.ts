@@ -26,7 +26,7 @@ export type Digest = {
   /** Where in which run the gate stood: attempts at the same slot follow each other. */
   readonly slot: string
   readonly attempt: number
-  /** The same gate asked about the same result. */
+  /** The same gate asked about the same result, held against the same sources. Begins with the hash of the gate. */
   readonly question: string
   /** Widths of the scales, by dimension, where the record has them. */
   readonly ranges: ReadonlyMap<string, number>
@@ -50,7 +50,7 @@ export type LabelledCase = {
 }
 
 export function digestOf({ runId, record, verified }: Entry): Digest {
-  const { gateId, gateHash, nodeId, workerId, target, attempt, resultHash, criteria } = record
+  const { gateId, gateHash, nodeId, workerId, target, attempt, resultHash, contextHash, criteria } = record
   const votes = record.votes.map(vote => opinionOfVote(vote, criteria))
   const slot = JSON.stringify([runId, gateId, nodeId, workerId ?? null])
   const person = personOf(verified)
@@ -58,7 +58,7 @@ export function digestOf({ runId, record, verified }: Entry): Digest {
     attemptKey: JSON.stringify([slot, target, attempt, resultHash]),
     slot,
     attempt,
-    question: `${gateHash} ${resultHash}`,
+    question: [gateHash, resultHash, ...(contextHash === undefined ? [] : [contextHash])].join(' '),
     ranges: new Map(
       criteria.flatMap(({ dimension, scale }) => (scale === undefined ? [] : [[dimension, scale.max - scale.min]])),
     ),

@@ -141,6 +141,15 @@ describe('R-DWS-26: what is known of a gate’s verifiers', () => {
     expect((await records.standing('acme', 'facts', 'gate')).goodPassed.n).toBe(1)
   })
 
+  it('a result that is held against other sources is another case', async () => {
+    const same = { result: 'one', votes: [{ scores: { correctness: 9 } }], by: 'ada', verdict: 'pass' as const }
+    const sources = [undefined, 'sha256:1', 'sha256:2', 'sha256:2']
+    const { records } = setup(
+      sources.map((one, i) => entryOf({ runId: `run-${i}`, ...same, ...(one === undefined ? {} : { sources: one }) })),
+    )
+    expect((await records.standing('acme', 'facts', 'gate')).goodPassed.n).toBe(3)
+  })
+
   it('keeps tenants apart', async () => {
     const { records, asked } = setup([accepted('run-0')])
     await Promise.all([records.standing('acme', 'facts', 'gate'), records.standing('other', 'facts', 'gate')])

@@ -63,7 +63,7 @@ type End = {
   readonly status?: 'completed' | 'failed' | 'cancelled'
   readonly hidden?: readonly string[]
   readonly checksum?: string
-  readonly error?: { readonly code: string; readonly message: string }
+  readonly error?: { readonly code: string; readonly message: string; readonly details?: JsonObject }
 }
 
 /** A child has ended, with those of its variables that are mapped back. */

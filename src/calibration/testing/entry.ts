@@ -17,6 +17,8 @@ type Sample = {
   readonly attempt?: number
   /** What was judged; the same name is the same result. */
   readonly result?: string
+  /** What it was held against; the same name is the same sources. */
+  readonly sources?: string
   readonly votes: readonly SampleVote[]
   /** Dimensions judged at an earlier attempt only. */
   readonly earlier?: readonly string[]
@@ -34,6 +36,7 @@ export function entryOf({
   runId = 'run-1',
   attempt = 1,
   result = 'r',
+  sources,
   earlier = [],
   by,
   asked,
@@ -64,6 +67,7 @@ export function entryOf({
       nodeId: 'write',
       target: `child-${attempt}`,
       resultHash: result,
+      ...(sources === undefined ? {} : { contextHash: sources }),
       output: { text: 'words' },
       verdict: passes ? 'pass' : 'fail',
       criteria: [

@@ -33,6 +33,11 @@ const HELD: Convergence = {
     { target: 'c-2', verdict: 'fail' },
   ],
 }
+const FORCED: Convergence = {
+  goalSatisfied: false,
+  against: [{ what: 'forced', gateId: 'quality', nodeId: 'hand' }],
+  verdicts: [{ target: 'c-1', verdict: 'pass' }],
+}
 const REACHED: Convergence = { goalSatisfied: true, verdicts: [{ target: 'c-1', verdict: 'pass' }] }
 
 const plain = (lines: readonly string[]) => lines.map(stripVTControlCharacters)
@@ -41,6 +46,14 @@ describe('R-VERIFY-19: a give-up is not taken for success', () => {
   test('it ends with 1, like a failure; a goal that was reached, or that nobody set, with 0', () => {
     expect([UNMET, HELD].map(one => exitCodeOf(run(one)))).toEqual([1, 1])
     expect([REACHED, undefined].map(one => exitCodeOf(run(one)))).toEqual([0, 0])
+  })
+
+  test('a forced pass ends with 1 like any other, unless that, and only that, is allowed', () => {
+    const allowed = (one: Convergence) => exitCodeOf(run(one), { allowForced: true })
+    expect(exitCodeOf(run(FORCED))).toBe(1)
+    expect(allowed(FORCED)).toBe(0)
+    const more: Convergence = { ...FORCED, against: [...FORCED.against!, { what: 'gave-up', nodeId: 'other' }] }
+    expect([more, { ...FORCED, ...UNMET, against: FORCED.against! }, UNMET, HELD].map(allowed)).toEqual([1, 1, 1, 1])
   })
 
   test('what has not ended has not given up', () => {

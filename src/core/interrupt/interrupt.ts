@@ -193,14 +193,12 @@ function judgeApproval(
     const message = `resumeValue.action must be one of ${allowed.join(', ')}, not ${JSON.stringify(action ?? null)}`
     return refused('validation_error', message, { field: 'resumeValue.action' })
   }
-  if (action === 'accept' && Array.isArray(data.mayNotAccept) && data.mayNotAccept.includes(voter))
-    return refused(
-      'forbidden',
-      `"${voter}" started this run, and its gate wants a second person to let a result pass`,
-      {
-        field: 'mayNotAccept',
-      },
-    )
+  // Whose credential carries the answer counts as well: the log names that one.
+  const barred = action === 'accept' ? barredAmong(data, [voter, by]) : undefined
+  if (barred !== undefined) {
+    const message = `"${barred}" started this run, and its gate wants a second person to let a result pass`
+    return refused('forbidden', message, { field: 'mayNotAccept' })
+  }
   const lacking = lackingField(said)
   if (lacking) return lacking
   if (action === 'ask') return { is: 'open', ...(said.question === undefined ? {} : { question: said.question }) }
@@ -223,6 +221,9 @@ function judgeApproval(
   const decider = `quorum:${cast(String(action))}-of-${required}`
   return { is: 'closed', value: signed(said, decider, at), by: decider, vote }
 }
+
+const barredAmong = ({ mayNotAccept }: JsonObject, names: readonly string[]): string | undefined =>
+  Array.isArray(mayNotAccept) ? names.find(name => mayNotAccept.includes(name)) : undefined
 
 const isRejected = (data: JsonObject, rejects: number, required: number): boolean =>
   data.rejectionPolicy === 'majority' ? rejects > Math.floor(required / 2) : true

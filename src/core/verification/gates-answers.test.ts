@@ -240,6 +240,20 @@ describe('who may let a result pass', () => {
     expect(statusOf(run.when(accept('ann')).state)).toBe('completed')
   })
 
+  it('with second_person nor does the key of who started it bring the acceptance of somebody else', () => {
+    const run = asks({ second_person: true })
+    const brought = { ...accept('starter'), voter: 'ann' }
+    expect(run.when(brought).refusal).toMatchObject({ code: 'forbidden', details: { field: 'mayNotAccept' } })
+    expect(statusOf(run.state)).toBe('waiting-approval')
+  })
+
+  it('with second_person not who started the run among those whose votes are counted', () => {
+    const run = asks({ second_person: true, required_approvals: 2 }).when(accept('ann'))
+    expect(run.when(accept('starter')).refusal).toMatchObject({ code: 'forbidden' })
+    expect(statusOf(run.state)).toBe('waiting-approval')
+    expect(statusOf(run.when(accept('bob')).state)).toBe('completed')
+  })
+
   it('without it whoever may answer', () => {
     expect(statusOf(asks({}).when(accept('starter')).state)).toBe('completed')
   })

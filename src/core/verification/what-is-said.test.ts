@@ -227,6 +227,13 @@ describe('a worker that gave up further down', () => {
     })
   })
 
+  it('R-VERIFY-12: nor where a run between them failed for it', () => {
+    const details = { childRunId: 'c-2', childStatus: 'failed', childError: 'verification_failed' }
+    const run = begins(flow(), 'c-1', { nodeId: 'a' })
+    ends(run, 'c-1', {}, { nodeId: 'a', status: 'failed', error: { ...failed, code: 'child_failed', details } })
+    expect(goal(run)).toMatchObject({ goalSatisfied: false, against: [{ what: 'gave-up', nodeId: 'a' }] })
+  })
+
   it('R-VERIFY-12 R-VERIFY-19: a supervisor cannot claim what it was to reach', () => {
     const met = { kind: 'terminate', successCriteria: [{ key: 'inner', met: true }] }
     const run = given(scripted([next('w'), met, met])).start({})

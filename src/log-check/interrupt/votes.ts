@@ -9,7 +9,7 @@ export const voteRules: readonly Rule[] = [
   {
     id: 'L28g',
     title:
-      'Votes are of approvers, one each; the vote that decides closes the approval at once, and nothing else accepts or rejects it',
+      'Votes are of approvers, one each; the vote that decides closes the approval at once, and nothing else accepts or rejects it; nobody accepts who may not',
     source: 'core §7.7',
     assayOnly: true,
     checks: eachRun((run, say) => {
@@ -44,6 +44,7 @@ function voteProblems(question: Question, vote: LoggedEvent, next: LoggedEvent |
   if (approvers.length > 0 && !approvers.includes(voter)) problems.push(`${show(voter)} is no approver`)
   if (!['accept', 'reject'].includes(String(action)) || !list(question.data.actions).includes(action))
     problems.push(`a vote to ${show(action)}`)
+  if (action === 'accept') problems.push(...barredProblems(question, voter, vote.payload.by))
   if (decides(question, vote) && next?.type !== 'interrupt.resolved')
     problems.push('the vote decides, and nothing follows')
   return problems
@@ -58,12 +59,20 @@ function decides(question: Question, vote: LoggedEvent): boolean {
   return question.data.rejectionPolicy !== 'majority' || cast(question, vote) > Math.floor(required(question) / 2)
 }
 
+/** A gate may want a second person: who began the run does not accept its results, by key or by link, for anybody. */
+function barredProblems({ data }: Question, ...names: readonly unknown[]): string[] {
+  const barred = list(data.mayNotAccept)
+  const who = names.find(name => barred.includes(name) || barred.some(one => name === `link:${String(one)}`))
+  return who === undefined ? [] : [`${show(who)} accepts and may not`]
+}
+
 function closingProblems(question: Question, resolved: LoggedEvent, before: LoggedEvent | undefined): string[] {
-  if (question.kind !== 'approval' || required(question) === 1 || isTimeout(resolved)) return []
+  if (question.kind !== 'approval' || isTimeout(resolved)) return []
   const value = behindMask(resolved, 'resumeValue')
   // Readers outside see a mask where the value carries a secret.
   if (!isFields(value)) return []
   const action = value.action
+  if (required(question) === 1) return action === 'accept' ? barredProblems(question, resolved.payload.resolvedBy) : []
   // Sending work back grants nothing, so it needs no votes.
   if (action === 'refine') return []
   const vote = question.votes.at(-1)

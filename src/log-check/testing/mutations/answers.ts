@@ -36,6 +36,16 @@ const byQuorum = all(
     String(event.payload.resolvedBy).startsWith('quorum:') && run.events[at - 1]?.type === 'assay.interrupt.voted',
 )
 
+const accepts = ({ event }: Spot): boolean => event.payload.action === 'accept'
+/** What was asked is told as it is. */
+const isOpenly = (spot: Spot): boolean => requestOf(spot)?.secret?.data === undefined
+/** One person's. */
+const acceptance = all(
+  approvals,
+  isOpenly,
+  spot => answerOf(spot).action === 'accept' && dataOf(spot).requiredApprovals === undefined,
+)
+
 export const ANSWER_MUTATIONS: readonly Mutation[] = [
   mutation('L28c', 'an interrupt that is resolved twice', answers, ({ run, event, at }) => {
     insert(run, at + 1, event.type, event.nodeId, event.payload)
@@ -139,6 +149,20 @@ export const ANSWER_MUTATIONS: readonly Mutation[] = [
       event.payload.voter = 'mallory'
     },
   ),
+  mutation('L28g', 'a vote to accept of someone who may not', all(votes, accepts, isOpenly), spot => {
+    dataOf(spot).mayNotAccept = ['nobody', spot.event.payload.voter]
+  }),
+  mutation('L28g', 'a vote to accept, brought by someone who may not', all(votes, accepts, isOpenly), spot => {
+    dataOf(spot).mayNotAccept = ['nobody']
+    spot.event.payload.by = 'nobody'
+  }),
+  mutation('L28g', 'an acceptance of someone who may not', acceptance, spot => {
+    dataOf(spot).mayNotAccept = ['nobody', spot.event.payload.resolvedBy]
+  }),
+  mutation('L28g', 'an acceptance of someone who may not, through a link', acceptance, spot => {
+    dataOf(spot).mayNotAccept = ['nobody']
+    spot.event.payload.resolvedBy = 'link:nobody'
+  }),
   mutation('L28g', 'a vote for what cannot be voted for', votes, ({ event }) => {
     event.payload.action = 'refine'
   }),
