@@ -41,7 +41,7 @@ vi.mock('pg', () => ({ default: { Client: Connection } }))
 const commit = (runId: string, wakes: string[] = []) => ({ streams: [{ runId }], wakes }) as unknown as Commit
 
 async function connected() {
-  const hints = new Hints({ schema: 's' } as never)
+  const hints = new Hints({ schema: 's', url: 'postgres://127.0.0.1/x' } as never)
   await settled()
   return { hints, connection: made[0]! }
 }
@@ -67,7 +67,7 @@ describe('hints', () => {
   })
 
   test('of before there is a connection are sent when there is one', async () => {
-    const hints = new Hints({ schema: 's' } as never)
+    const hints = new Hints({ schema: 's', url: 'postgres://127.0.0.1/x' } as never)
     hints.committed([commit('early')])
     expect(made[0]!.sent).toEqual([])
     await settled()
@@ -101,7 +101,7 @@ describe('hints', () => {
   test('a connection that fails is given up once and made again once', async () => {
     vi.useFakeTimers()
     try {
-      const hints = new Hints({ schema: 's' } as never)
+      const hints = new Hints({ schema: 's', url: 'postgres://127.0.0.1/x' } as never)
       await vi.advanceTimersByTimeAsync(0)
       const [connection] = made
       connection!.emit('error', new Error('gone'))

@@ -21,9 +21,13 @@ const quiet = { info: () => undefined, warn: () => undefined, error: () => undef
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-purge-'))
 afterAll(() => rmSync(scratch, { recursive: true }))
 let files = 0
+const nextFile = (): string => {
+  files += 1
+  return path.join(scratch, `${files}.db`)
+}
 const STORES: [string, () => Promise<Store>][] = [
   ['memory', async () => new MemoryStore()],
-  ['sqlite', () => openSqliteStore(path.join(scratch, `${(files += 1)}.db`))],
+  ['sqlite', () => openSqliteStore(nextFile())],
 ]
 
 class Died extends Error {}
