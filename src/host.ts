@@ -9,7 +9,7 @@ import { createRecords } from './calibration/records.js'
 import { createVerdicts } from './calibration/verdicts.js'
 import { ensureLocalKey } from './client/local-key.js'
 import { announceServer } from './client/local-server.js'
-import { assertSafeBinding, type Config, ConfigError, storeOf, usableProviders } from './config.js'
+import { assertSafeBinding, type Config, ConfigError, storeOf } from './config.js'
 import { registerFixtures } from './conformance/fixtures.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { ENGINE_VERSION } from './core/run/version.js'
@@ -27,10 +27,10 @@ import { Engine, type EngineOptions } from './engine/runtime/engine.js'
 import { createApp } from './http/app.js'
 import { withConfiguredKeys } from './http/auth/configured-keys.js'
 import { hashKey } from './http/auth/key-cache.js'
-import { httpConfig } from './http/config.js'
 import { definitionShape } from './http/definition-shape.js'
 import type { AgentDirectory } from './http/deps.js'
 import { Serving } from './http/serving.js'
+import { httpSettings } from './http-settings.js'
 import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
 import { createInspector } from './probes/inspector.js'
@@ -363,27 +363,6 @@ const directoryOf = ({ catalog, tools }: AgentHouse): AgentDirectory => ({
   },
   tools: async signal => (await tools.catalogue(signal)).map(describe),
 })
-
-const httpSettings = async (config: Config, unboundedTurns = false) =>
-  httpConfig({
-    version: packageVersion(),
-    engineVersion: Number(ENGINE_VERSION),
-    conformance: config.conformance,
-    production: false,
-    accessLog: config.log.access,
-    allowedHosts: config.allowedHosts,
-    limits: { ...config.limits, ...(unboundedTurns ? { maxTurnBytes: Number.POSITIVE_INFINITY } : {}) },
-    quotas: config.quotas,
-    orchestrator: config.orchestrator,
-    rateLimit: { key: config.rateLimit },
-    durableWebhooks: config.webhooks.durable,
-    agents: {
-      providers: await usableProviders(config),
-      priced: Object.keys(config.agents.prices).length > 0,
-      maxRetries: config.agents.models.maxRetries,
-      budget: config.budget,
-    },
-  })
 
 /** The configured key, or on a loopback address one made for this machine's user. */
 async function configuredKey(config: Config, clock: Clock): Promise<ApiKey> {

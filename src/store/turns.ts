@@ -1,6 +1,6 @@
 import type { Weights } from '../core/quotas.js'
 
-export const weightOf = ({ others, of }: Weights, tenant: string): number =>
+export const weightFor = ({ others, of }: Weights, tenant: string): number =>
   Object.hasOwn(of, tenant) ? (of[tenant] ?? others) : others
 
 /**
@@ -10,7 +10,7 @@ export const weightOf = ({ others, of }: Weights, tenant: string): number =>
 export function inTurns<T>(lists: ReadonlyMap<string, readonly T[]>, weights: Weights, limit: number): T[] {
   const turns: { readonly turn: number; readonly item: T }[] = []
   for (const [tenant, items] of [...lists].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const weight = weightOf(weights, tenant)
+    const weight = weightFor(weights, tenant)
     for (const [i, item] of items.entries()) turns.push({ turn: (i + 1) / weight, item })
   }
   // Sorting is stable: of equal turns the tenant that is first by name.

@@ -162,6 +162,7 @@ export const LAYERS: readonly Layer[] = [
       'link-secrets.ts',
       'package-version.ts',
       'core/json.ts',
+      'core/budget/budget.ts',
       'core/replay/compare.ts',
       'core/view/',
       'calibration/',
@@ -202,6 +203,11 @@ export const LAYERS: readonly Layer[] = [
   { place: 'user-schema/', ours: ['core/', 'digest.ts', 'lru.ts', 'workers/', PORTS], packages: 'any' },
   { place: 'telemetry/', ours: ['core/', PORTS, 'engine/api.ts'], packages: 'any' },
   { place: 'testing/', ours: ['core/', 'digest.ts', 'engine/', 'store/', 'log-check/'], packages: 'any' },
+  {
+    place: 'http-settings.ts',
+    ours: ['config.ts', 'core/run/version.ts', 'http/config.ts', 'package-version.ts'],
+    packages: [],
+  },
   { place: 'host.ts', ours: ['*'], packages: 'any' },
 ]
 

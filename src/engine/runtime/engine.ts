@@ -34,6 +34,7 @@ import { missingRun } from '../queries/missing-run.js'
 import { isReserved, RESERVED } from './agent-workflow.js'
 import { answerFor } from './answer-interrupt.js'
 import { childFullness, unavailable } from './capacity.js'
+import { inputOf } from './command-input.js'
 import { Driver } from './effect-driver.js'
 import { Followers } from './followers.js'
 import { forkRun } from './fork.js'
@@ -390,14 +391,3 @@ export class Engine implements RunEngine {
 const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
   [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
 })
-
-function inputOf(command: Exclude<RunCommand, ResolveInterruptCommand>): Input {
-  switch (command.type) {
-    case 'cancel':
-      return { ...command, type: 'CancelRun' }
-    case 'pause':
-      return { ...command, type: 'PauseRun' }
-    case 'resume':
-      return { ...command, type: 'ResumeRun' }
-  }
-}

@@ -4,7 +4,7 @@ import { Connection, schemaVersion } from './connection.js'
 import { troubleOf } from './driver.js'
 import { SCHEMA_VERSION } from './migrations/index.js'
 import { type BatchReply, TASKS, type Task, type TaskFailure, type WriterSettings } from './tasks.js'
-import { isUnverifiedMerge } from './write-gates.js'
+import { isUnverifiedMerge } from './writes/gates.js'
 
 /** Sizes are a compromise: a longer write-ahead log means fewer, longer pauses to fold it into the database. */
 const PRAGMAS = [

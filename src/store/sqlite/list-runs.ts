@@ -1,10 +1,9 @@
 import type { TenantUsage, Weights } from '../../core/quotas.js'
-import type { ExpiredRuns } from '../../engine/ports/retention.js'
 import type { DueRun, RunQuery } from '../../engine/ports/run-index.js'
 import { inTurns } from '../turns.js'
 import type { SqlValue } from './driver.js'
 import type { Reader } from './reader.js'
-import { tenantsHeldBy } from './write-hosts.js'
+import { tenantsHeldBy } from './writes/hosts.js'
 
 /** Of a run that was purged only its mark is left to be found. */
 export const NOT_PURGED = 'NOT EXISTS (SELECT 1 FROM purged WHERE purged.run_id = runs.run_id)'
@@ -29,20 +28,6 @@ export function listRunsQuery(query: RunQuery): { sql: string; parameters: SqlVa
     sql: `SELECT * FROM runs WHERE ${conditions.join(' AND ')} ORDER BY run_id DESC LIMIT ?`,
     parameters: [...parameters, query.limit],
   }
-}
-
-/** Roots that ended before a time, with an end and an id above those of `after`. */
-export function expiredRootsQuery(query: ExpiredRuns): { sql: string; parameters: SqlValue[] } {
-  const { tenant, exceptTenants = [], workflowId, exceptWorkflows = [], endedBefore, after, limit } = query
-  const sql = `SELECT run_id AS runId, ended_at AS endedAt FROM runs
-    WHERE parent_run_id IS NULL AND ended_at < ?1 AND (ended_at, run_id) > (?2, ?3)
-      AND (?4 IS NULL OR tenant = ?4) AND (?5 IS NULL OR workflow_id = ?5)
-      AND tenant NOT IN (SELECT value FROM json_each(?6)) AND workflow_id NOT IN (SELECT value FROM json_each(?7))
-      AND ${NOT_PURGED}
-    ORDER BY ended_at, run_id LIMIT ?8`
-  const lists = [JSON.stringify(exceptTenants), JSON.stringify(exceptWorkflows)]
-  const from = [after?.endedAt ?? Number.MIN_SAFE_INTEGER, after?.runId ?? '']
-  return { sql, parameters: [endedBefore, ...from, tenant ?? null, workflowId ?? null, ...lists, limit] }
 }
 
 /** Of each tenant the earliest first, tenants in turns. What is looked at is what one tenant may have, times tenants. */

@@ -6,7 +6,6 @@ import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt } from '../../engine/ports/receipts.js'
-import type { PurgedRun } from '../../engine/ports/retention.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import type { Standard } from '../../engine/ports/standards.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
@@ -143,15 +142,4 @@ export const toCheckpoint = (row: SqlRow): Checkpoint => ({
   purged: JSON.parse(row.purged as string) as Checkpoint['purged'],
   hash: row.hash as string,
   signature: row.signature as string,
-})
-
-export const toPurgedRun = (row: SqlRow): PurgedRun => ({
-  runId: row.run_id as string,
-  rootRunId: row.root_run_id as string,
-  tenant: row.tenant as string,
-  length: row.length as number,
-  head: row.head as string,
-  endedAt: row.ended_at as number,
-  purgedAt: row.purged_at as number,
-  checkpoint: row.checkpoint as Int,
 })

@@ -23,11 +23,12 @@ import { checkCommit } from '../check-commit.js'
 import { ClaimTokens, claimToken } from '../claim-tokens.js'
 import { LocalHints } from '../local-hints.js'
 import { prepareDatabase } from './database-file.js'
-import { dueRunsIn, expiredRootsQuery, listRunsQuery, NOT_PURGED, usageIn } from './list-runs.js'
+import { dueRunsIn, listRunsQuery, NOT_PURGED, usageIn } from './list-runs.js'
 import { listVerdictsQuery } from './list-verdicts.js'
 import { packCommit } from './packed.js'
 import { readGateRows } from './read-gates.js'
 import { readLog, readSnapshot } from './read-log.js'
+import { expiredRootsIn, purgedRunIn, unsealedPurgesIn } from './read-purges.js'
 import { Reader } from './reader.js'
 import {
   toCheckpoint,
@@ -35,7 +36,6 @@ import {
   toEvent,
   toKey,
   toOutcome,
-  toPurgedRun,
   toReceipt,
   toRun,
   toStandard,
@@ -342,8 +342,7 @@ export class SqliteStore implements Store {
   }
 
   async expiredRoots(query: ExpiredRuns): Promise<ExpiredRun[]> {
-    const { sql, parameters } = expiredRootsQuery(query)
-    return this.#reader.all(sql, ...parameters).map(row => ({ ...row }) as ExpiredRun)
+    return expiredRootsIn(this.#reader, query)
   }
 
   purgeFamily(rootRunId: string, at: number): Promise<PurgeResult> {
@@ -351,9 +350,7 @@ export class SqliteStore implements Store {
   }
 
   async unsealedPurges(limit: number): Promise<SealedRun[]> {
-    const sql = `SELECT run_id AS runId, length, head FROM purged WHERE checkpoint IS NULL
-                  ORDER BY purged_at, run_id LIMIT ?`
-    return this.#reader.all(sql, limit).map(row => ({ ...row }) as SealedRun)
+    return unsealedPurgesIn(this.#reader, limit)
   }
 
   claimPurge(claim: TaskInput<'claimPurge'>): Promise<string | undefined> {
@@ -365,9 +362,7 @@ export class SqliteStore implements Store {
   }
 
   async readPurged(tenant: string | null, runId: string): Promise<PurgedRun | undefined> {
-    const sql = 'SELECT * FROM purged WHERE run_id = ?1 AND (?2 IS NULL OR tenant = ?2)'
-    const row = this.#reader.get(sql, runId, tenant)
-    return row && toPurgedRun(row)
+    return purgedRunIn(this.#reader, tenant, runId)
   }
 
   onHint(listener: (runId: string) => void): () => void {

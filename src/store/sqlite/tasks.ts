@@ -1,5 +1,5 @@
-import { putCheckpoint } from './write-checkpoints.js'
-import { writeCommit } from './write-commit.js'
+import { putCheckpoint } from './writes/checkpoints.js'
+import { writeCommit } from './writes/commit.js'
 import {
   claimDeliveries,
   deleteWebhook,
@@ -10,12 +10,12 @@ import {
   putWebhookHealth,
   putWebhookSecret,
   retryDelivery,
-} from './write-deliveries.js'
-import { claimOrphans, heartbeat, registerHost, releaseHost } from './write-hosts.js'
-import { abandonEffect, claimEffect, finishEffect, purgeEffects, releaseEffect } from './write-invocations.js'
-import { claimPurge, deletePurged, purgeFamily } from './write-purges.js'
-import { claimReceipt, deleteReceipt, finishReceipt, purgeReceipts, putKey, putWorkflow } from './write-records.js'
-import { deleteStandard, putStandard } from './write-standards.js'
+} from './writes/deliveries.js'
+import { claimOrphans, heartbeat, registerHost, releaseHost } from './writes/hosts.js'
+import { abandonEffect, claimEffect, finishEffect, purgeEffects, releaseEffect } from './writes/invocations.js'
+import { claimPurge, deletePurged, purgeFamily } from './writes/purges.js'
+import { claimReceipt, deleteReceipt, finishReceipt, purgeReceipts, putKey, putWorkflow } from './writes/records.js'
+import { deleteStandard, putStandard } from './writes/standards.js'
 
 /** Everything that writes. Each takes the connection, inside the batch's transaction, and one input. */
 export const TASKS = {

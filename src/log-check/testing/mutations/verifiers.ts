@@ -207,7 +207,7 @@ const stopping: readonly Mutation[] = [
       stopsEarly,
       spot => Number(spot.event.payload.verifier) + 1 < verifiers(spot),
       spot => besides(spot) === undefined,
-      spot => after(spot, ({ type, nodeId }) => nodeId === spot.event.nodeId && type === STARTED) !== undefined,
+      spot => after(spot, ({ nodeId }) => nodeId === spot.event.nodeId)?.type === STARTED,
       ({ event }) => event.payload.round === 1,
     ),
     spot => {

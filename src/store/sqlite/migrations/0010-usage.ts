@@ -1,7 +1,7 @@
 import type { Migration } from '../../migration.js'
 
 /**
- * S13: what each tenant has, and how many runs are below each root. `write-usage.ts` counts the bytes that a commit
+ * S13: what each tenant has, and how many runs are below each root. `writes/usage.ts` counts the bytes that a commit
  * appends; everything else, deletions above all, is counted by triggers, so that no writer can forget it. `runs_open`
  * leads from a host to one tenant's runs in the order of their time, so that tenants can take turns.
  */

@@ -1,10 +1,10 @@
-import type { ApiKey } from '../../engine/ports/keys.js'
-import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
-import type { WorkflowRecord } from '../../engine/ports/workflows.js'
-import { mayReplace } from '../receipt-rules.js'
-import type { Connection } from './connection.js'
-import { packReceipt } from './packed.js'
-import { findReceipt, putReceipt } from './write-commit.js'
+import type { ApiKey } from '../../../engine/ports/keys.js'
+import type { Receipt, ReceiptKey } from '../../../engine/ports/receipts.js'
+import type { WorkflowRecord } from '../../../engine/ports/workflows.js'
+import { mayReplace } from '../../receipt-rules.js'
+import type { Connection } from '../connection.js'
+import { packReceipt } from '../packed.js'
+import { findReceipt, putReceipt } from './commit.js'
 
 /** `claim` names one call of the store, so that repeating it after a writer's death finds its own row. */
 type ReceiptClaim = { receipt: Receipt; now: number; claim: string }

@@ -1,8 +1,8 @@
-import type { StoredQuotas } from '../../core/quotas.js'
-import { isTerminal } from '../../core/run/events.js'
-import { bytesOfTexts, type NewRuns, type OverQuota, quotaRefusal } from '../usage-rules.js'
-import type { Connection } from './connection.js'
-import { EVENT_FIELDS, type PackedStream } from './packed.js'
+import type { StoredQuotas } from '../../../core/quotas.js'
+import { isTerminal } from '../../../core/run/events.js'
+import { bytesOfTexts, type NewRuns, type OverQuota, quotaRefusal } from '../../usage-rules.js'
+import type { Connection } from '../connection.js'
+import { EVENT_FIELDS, type PackedStream } from '../packed.js'
 
 /**
  * S13. Unfinished runs, families, outcomes, and whatever is deleted are counted by triggers. What a commit appends is

@@ -1,6 +1,6 @@
-import type { PurgeResult } from '../../engine/ports/retention.js'
-import type { Connection } from './connection.js'
-import { isAlive } from './write-hosts.js'
+import type { PurgeResult } from '../../../engine/ports/retention.js'
+import type { Connection } from '../connection.js'
+import { isAlive } from './hosts.js'
 
 /** A run with everything below it; a fork is nobody's child. */
 const FAMILY = `WITH RECURSIVE family (run_id) AS (

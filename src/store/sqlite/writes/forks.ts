@@ -1,8 +1,8 @@
-import type { Fork } from '../../core/replay/events.js'
-import { checkFork } from '../fork-rules.js'
-import type { Connection } from './connection.js'
-import { NOT_PURGED } from './list-runs.js'
-import { EVENT_FIELDS, type PackedStream } from './packed.js'
+import type { Fork } from '../../../core/replay/events.js'
+import { checkFork } from '../../fork-rules.js'
+import type { Connection } from '../connection.js'
+import { NOT_PURGED } from '../list-runs.js'
+import { EVENT_FIELDS, type PackedStream } from '../packed.js'
 
 /** Throws when the fork cannot be made; returns when it has ended by what it shares. */
 export function sharedEnd(db: Connection, [runId, , , , , create, events]: PackedStream): number | null {

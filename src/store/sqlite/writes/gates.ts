@@ -1,6 +1,6 @@
-import type { Fork } from '../../core/replay/events.js'
-import type { Connection } from './connection.js'
-import { GATED_FIELDS, type PackedRun } from './packed.js'
+import type { Fork } from '../../../core/replay/events.js'
+import type { Connection } from '../connection.js'
+import { GATED_FIELDS, type PackedRun } from '../packed.js'
 
 /** Before the run's first event is written: its triggers look here (S10). */
 export function writeGated(db: Connection, runId: string, gated: PackedRun[9]): void {

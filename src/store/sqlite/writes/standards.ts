@@ -1,5 +1,5 @@
-import type { NewStandard, StandardKind } from '../../engine/ports/standards.js'
-import type { Connection } from './connection.js'
+import type { NewStandard, StandardKind } from '../../../engine/ports/standards.js'
+import type { Connection } from '../connection.js'
 
 /** What was deleted and comes back as it was has its version again. */
 export function putStandard(db: Connection, standard: NewStandard): number {

@@ -1,9 +1,9 @@
-import type { Delivery, DeliveryResult, Webhook, WebhookHealth } from '../../engine/ports/deliveries.js'
-import type { Connection } from './connection.js'
-import type { SqlValue } from './driver.js'
-import { DELIVERY_FIELDS } from './packed.js'
-import { toDelivery } from './rows.js'
-import { isAlive } from './write-hosts.js'
+import type { Delivery, DeliveryResult, Webhook, WebhookHealth } from '../../../engine/ports/deliveries.js'
+import type { Connection } from '../connection.js'
+import type { SqlValue } from '../driver.js'
+import { DELIVERY_FIELDS } from '../packed.js'
+import { toDelivery } from '../rows.js'
+import { isAlive } from './hosts.js'
 
 export function putWebhook(db: Connection, webhook: Webhook): void {
   db.run(

@@ -1,5 +1,5 @@
-import type { Checkpoint } from '../../engine/ports/audit.js'
-import type { Connection } from './connection.js'
+import type { Checkpoint } from '../../../engine/ports/audit.js'
+import type { Connection } from '../connection.js'
 
 /** A repetition of the checkpoint that has the number is no conflict: the first answer may have been lost. */
 export function putCheckpoint(db: Connection, checkpoint: Checkpoint): boolean {

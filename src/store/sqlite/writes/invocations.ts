@@ -1,7 +1,7 @@
-import type { EffectClaim } from '../../engine/ports/effect-ledger.js'
-import { mayHaveHappened } from '../invocation-rules.js'
-import type { Connection } from './connection.js'
-import { isAlive } from './write-hosts.js'
+import type { EffectClaim } from '../../../engine/ports/effect-ledger.js'
+import { mayHaveHappened } from '../../invocation-rules.js'
+import type { Connection } from '../connection.js'
+import { isAlive } from './hosts.js'
 
 export type ClaimedInvocation =
   | { kind: 'claimed'; again: boolean }

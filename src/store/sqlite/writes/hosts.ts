@@ -1,7 +1,7 @@
-import type { Weights } from '../../core/quotas.js'
-import { WAKE_NOW } from '../../core/run/wake-time.js'
-import { inTurns } from '../turns.js'
-import type { Connection } from './connection.js'
+import type { Weights } from '../../../core/quotas.js'
+import { WAKE_NOW } from '../../../core/run/wake-time.js'
+import { inTurns } from '../../turns.js'
+import type { Connection } from '../connection.js'
 
 export const isAlive = (db: Connection, hostId: string): boolean =>
   db.get('SELECT state FROM hosts WHERE host_id = ?', hostId)?.state === 'alive'
