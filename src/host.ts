@@ -15,7 +15,7 @@ import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { coreNodeTypes } from './core/workflow/nodes/registry.js'
 import { createEgress, type Resolver } from './egress/egress.js'
-import type { Agents } from './engine/ports/agents.js'
+import type { Agents, Vault } from './engine/ports/agents.js'
 import type { Clock, Ids, Random } from './engine/ports/clock.js'
 import type { ApiKey } from './engine/ports/keys.js'
 import type { Log } from './engine/ports/log.js'
@@ -35,6 +35,7 @@ import { packageVersion } from './package-version.js'
 import { createInspector } from './probes/inspector.js'
 import { loadProject } from './project/load-project.js'
 import { loadStandards } from './project/standards.js'
+import { Eraser } from './retention/eraser.js'
 import { Purger } from './retention/purger.js'
 import { redactingLog } from './secrets/redacting-log.js'
 import { createSecrets } from './secrets/secrets.js'
@@ -45,6 +46,7 @@ import { openStore } from './store/open-store.js'
 import { systemClock, systemIds, systemRandom } from './system.js'
 import { createSchemaChecker } from './user-schema/schema-checker.js'
 import { ensureDataKey } from './vault/data-key.js'
+import { createTenantVaults } from './vault/tenant-vaults.js'
 import { createVault } from './vault/vault.js'
 import { Webhooks } from './webhooks/webhooks.js'
 import { renderAgent } from './wire/agents.js'
@@ -80,6 +82,8 @@ const DELIVERY_DRAIN_MS = 1_000
 const SWEEP_MS = 1_000
 const SEAL_MS = 1_000
 const PURGE_MS = 10 * 60_000
+/** For what another host has left; what is asked of this one begins at once. */
+const ERASE_MS = 60_000
 const CACHED_RUNS = 500
 /** What manifests may require of this host. */
 const AGENT_CAPABILITIES: ReadonlySet<string> = new Set([
@@ -137,7 +141,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       standards: checked,
       inspector: inspectorFor(config, ground),
       records,
-      vault: createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data)),
+      vault: await vaultOf(config, ground),
     },
     engineOptions(config),
   )
@@ -151,10 +155,12 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     seal: () => sealer.seal(),
     hostId: () => engine.hostId,
   })
+  const configured = await configuredKey(config, clock)
+  const eraser = new Eraser({ store, clock, log, hostId: () => engine.hostId, configured: [configured.tenant] })
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
-  const edge = { ...(await edgeOf(config, ground, house)), webhooks, standards, verdicts }
+  const edge = { ...(await edgeOf(config, ground, house, configured)), webhooks, standards, verdicts, tenants: eraser }
   const app = createApp({ engine, ...edge, fixtures: () => fixtures })
   opened.push(() => app.close())
   const registerWorkflows = async () => {
@@ -162,7 +168,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     checked.loaded()
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
-  return { engine, app, webhooks, sealer, purger, registerWorkflows }
+  return { engine, app, webhooks, sealer, purger, eraser, registerWorkflows }
 }
 
 /**
@@ -214,6 +220,11 @@ async function furnishAgents(config: Config, ground: Ground, opened: Opened): Pr
   return house
 }
 
+async function vaultOf(config: Config, { store, clock }: Ground): Promise<Vault> {
+  const keys = config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data)
+  return createTenantVaults({ host: createVault(keys), store, clock })
+}
+
 /** Gates look at files of the project's own; a project without any has none to look at. */
 const inspectorFor = ({ project }: Config, { egress, schemas, clock, log }: Ground) =>
   createInspector({
@@ -243,9 +254,9 @@ async function assertSafeKeys(config: Config, store: Store): Promise<void> {
 }
 
 /** What the HTTP edge has besides the engine and what is made with it. */
-async function edgeOf(config: Config, { store, clock, ids, log }: Ground, house: AgentHouse) {
+async function edgeOf(config: Config, { store, clock, ids, log }: Ground, house: AgentHouse, configured: ApiKey) {
   return {
-    keys: withConfiguredKeys(store, [await configuredKey(config, clock)]),
+    keys: withConfiguredKeys(store, [configured]),
     receipts: store,
     audit: new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) }),
     agents: directoryOf(house),
@@ -261,7 +272,7 @@ type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  { engine, app, webhooks, sealer, purger, registerWorkflows }: Composed,
+  { engine, app, webhooks, sealer, purger, eraser, registerWorkflows }: Composed,
   opened: Opened,
   closeAll: () => Promise<void>,
 ): Host {
@@ -275,10 +286,12 @@ function runningHost(
     opened.push(() => sealer.stop())
     opened.push(() => engine.stop(DRAIN_MS))
     opened.push(() => purger.stop())
+    opened.push(() => eraser.stop())
     opened.push(() => webhooks.stop(DELIVERY_DRAIN_MS))
     webhooks.start()
     sealer.start(SEAL_MS)
     purger.start(PURGE_MS)
+    eraser.start(ERASE_MS)
     await registerWorkflows()
     opened.push(await announceServer(config.data, url))
   }

@@ -112,10 +112,12 @@ export function agentsDouble({ agents = { 'local.test.agent': {} }, think, use }
 
 /** Seals nothing, but notices what is opened in the wrong place. */
 export const glassVault: Vault = {
-  seal: (tenant, id, contents) => JSON.stringify([tenant, id, contents]),
-  open(tenant, id, sealed) {
-    const [wasTenant, wasId, contents] = JSON.parse(sealed) as [string, string, Json]
-    if (wasTenant !== tenant || wasId !== id) throw new Error('opened in the wrong place')
-    return contents
-  },
+  of: async tenant => ({
+    seal: (id, contents) => JSON.stringify([tenant, id, contents]),
+    open(id, sealed) {
+      const [wasTenant, wasId, contents] = JSON.parse(sealed) as [string, string, Json]
+      if (wasTenant !== tenant || wasId !== id) throw new Error('opened in the wrong place')
+      return contents
+    },
+  }),
 }

@@ -9,6 +9,7 @@ export const ID_PATTERNS = {
   /** Of a verification within its run. */
   number: '^(0|[1-9][0-9]{0,8})$',
   keyId: '^[A-Za-z0-9_-]{1,128}$',
+  tenant: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$',
   webhookId: '^[A-Za-z0-9_-]{1,128}$',
   nodeId: '^[^\\u0000]{1,128}$',
   agentId: '^[A-Za-z0-9:._-]{1,256}$',

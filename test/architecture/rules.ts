@@ -92,7 +92,12 @@ export const LAYERS: readonly Layer[] = [
     ours: ['core/', 'wire/', 'http/', 'project/document.ts', 'engine/api.ts', PORTS],
     packages: 'any',
   },
-  { place: 'retention/', ours: [], types: [PORTS], packages: ['node:timers/promises'] },
+  {
+    place: 'retention/',
+    ours: ['core/problem.ts', 'engine/runtime/chain.ts'],
+    types: ['engine/api.ts', PORTS],
+    packages: ['node:timers/promises'],
+  },
   { place: 'log-check/', ours: [], packages: ['node:crypto'] },
   { place: 'client/', ours: [], types: ['wire/'], packages: [...NODE, 'eventsource-parser', 'typebox'] },
   {
@@ -124,7 +129,7 @@ export const LAYERS: readonly Layer[] = [
     packages: [...NODE, '@modelcontextprotocol/client'],
   },
   { place: 'secrets/', ours: ['core/'], types: ['agents/settings.ts', PORTS], packages: NODE },
-  { place: 'vault/', ours: ['core/', 'digest.ts'], packages: NODE },
+  { place: 'vault/', ours: ['core/', 'digest.ts', 'lru.ts'], types: [PORTS], packages: NODE },
   { place: 'link-secrets.ts', ours: [], packages: NODE },
   {
     place: 'agents/catalog/',

@@ -18,6 +18,7 @@ import { hashKey } from '../../src/http/auth/key-cache.js'
 import { type HttpConfig, type HttpConfigOverrides, httpConfig } from '../../src/http/config.js'
 import { definitionShape } from '../../src/http/definition-shape.js'
 import type { AppDeps } from '../../src/http/deps.js'
+import { Eraser } from '../../src/retention/eraser.js'
 import { createStandards } from '../../src/standards/standards.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
@@ -100,7 +101,9 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const webhooks = newWebhooks(store, clock, log)
   const standards = createStandards({ store, clock, schemas, plans: () => real.plans })
   const verdicts = createVerdicts({ store, standards, records: recordsDouble(), readRecord: readVerdictIn(store) })
-  const desks = { audit, webhooks, standards, verdicts, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
+  const hostId = () => real.hostId
+  const tenants = new Eraser({ store, clock, log, hostId, configured: ['ops'] })
+  const desks = { audit, tenants, webhooks, standards, verdicts, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
   const deps = { engine, keys: store, receipts: store, ...desks, clock, ids: systemIds, config, log }
   const app = createApp({ ...deps, ...options.deps })
   for (const definition of [noop, slow, secretive]) await real.putWorkflow(null, definition)
@@ -112,6 +115,7 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
     call: (name, request) => call(app, name, request),
     async close() {
       await app.close()
+      await tenants.stop()
       await real.stop(0)
       await schemas.close()
     },

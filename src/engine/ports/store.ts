@@ -9,6 +9,7 @@ import type { ReceiptStore } from './receipts.js'
 import type { RetentionStore } from './retention.js'
 import type { RunIndex } from './run-index.js'
 import type { StandardStore } from './standards.js'
+import type { DataKeyStore, TenantStore } from './tenants.js'
 import type { WorkflowStore } from './workflows.js'
 
 /**
@@ -37,6 +38,9 @@ import type { WorkflowStore } from './workflows.js'
  *      Nothing is found by one, least of all what is stored under the part before the NUL.
  *  S12 a family of runs is purged as a whole: once it is marked, none of its runs is found or forked, and its rows are
  *      deleted only when a checkpoint tells of it. What a fork outside of it shares is never deleted.
+ *  S13 a tenant is erased for good: once it is marked it has no key, and nothing of it is stored any more, whoever asks:
+ *      the write is refused with TenantErased. Its runs are found by the host alone; hashes of their events, and what
+ *      these cover besides content, stay.
  */
 export type Store = DeliveryQueue &
   WebhookStore &
@@ -50,7 +54,9 @@ export type Store = DeliveryQueue &
   StandardStore &
   ReceiptStore &
   EffectLedger &
-  KeyStore & {
+  KeyStore &
+  DataKeyStore &
+  TenantStore & {
     /** Resolves when a small read goes through; rejects with StoreUnavailable otherwise. */
     ping(): Promise<void>
     close(): Promise<void>

@@ -5,6 +5,7 @@ import type { RunRow } from '../../engine/ports/run-index.js'
 import { checkFork } from '../fork-rules.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
 import { addDelivery } from './deliveries.js'
+import { refuseErased } from './erasures.js'
 import { gateRowsAfterAppend } from './gates.js'
 import { readLog } from './log.js'
 import { firstOf, isAlive, type Tables } from './tables.js'
@@ -13,6 +14,8 @@ import { firstOf, isAlive, type Tables } from './tables.js'
 export function applyCommit(tables: Tables, commit: Commit): CommitResult {
   const refusal = refuse(tables, commit)
   if (refusal) return wasApplied(tables, commit) ? { kind: 'committed' } : refusal
+  refuseErased(tables, commit.receipt?.tenant)
+  for (const { create } of commit.streams) refuseErased(tables, create?.tenant)
   for (const stream of commit.streams) checkTerminal(tables, stream)
   const ends = commit.streams.map(stream => sharedEnd(tables, stream))
   const gates = commit.streams.map(stream => gateRowsAfterAppend(tables, stream))

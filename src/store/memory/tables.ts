@@ -8,6 +8,7 @@ import type { Receipt } from '../../engine/ports/receipts.js'
 import type { PurgedRun } from '../../engine/ports/retention.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import type { Standard } from '../../engine/ports/standards.js'
+import type { Erasure } from '../../engine/ports/tenants.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 
 /** Rows are replaced, never changed in place, so they can be handed out as they are. */
@@ -41,6 +42,9 @@ export type Tables = {
   readonly checkpoints: Map<number, Checkpoint>
   /** By run. The lease of a family stands in the row of its root. */
   readonly purged: Map<string, PurgeRow>
+  /** By tenant. */
+  readonly dataKeys: Map<string, string>
+  readonly erasures: Map<string, ErasureRow>
 }
 
 /** What is pending for one subscription of one run. While it is leased, `dueAt` is the end of the lease. */
@@ -70,6 +74,13 @@ export type PurgeRow = PurgedRun & {
   readonly leaseUntil: number
 }
 
+/** Runs up to `uptoRun`, in the order of their ids, have no content left. */
+export type ErasureRow = Erasure & {
+  readonly uptoRun: string
+  readonly leaseHost: string | null
+  readonly leaseUntil: number
+}
+
 export const emptyTables = (): Tables => ({
   runs: new Map(),
   snapshots: new Map(),
@@ -90,6 +101,8 @@ export const emptyTables = (): Tables => ({
   lanes: new Map(),
   checkpoints: new Map(),
   purged: new Map(),
+  dataKeys: new Map(),
+  erasures: new Map(),
 })
 
 export const firstOf = (runId: string, sequence: number): string => `${runId}:${sequence}`

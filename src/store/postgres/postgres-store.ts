@@ -1,5 +1,4 @@
 import type { Json } from '../../core/json.js'
-import { present } from '../../core/present.js'
 import { WAKE_NOW } from '../../core/run/wake-time.js'
 import type { Checkpoint, SealedRun } from '../../engine/ports/audit.js'
 import type * as Delivering from '../../engine/ports/deliveries.js'
@@ -8,17 +7,16 @@ import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/p
 import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
-import type { ExpiredRun, ExpiredRuns, PurgedRun, PurgeResult } from '../../engine/ports/retention.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
 import type { Store } from '../../engine/ports/store.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { ClaimTokens, claimToken } from '../claim-tokens.js'
-import { foundBy } from '../storable-text.js'
 import { CommitBatches } from './commit-batches.js'
-import { Connections, type Row, type Settings, type Statement } from './connections.js'
+import { Connections, type Settings, type Statement } from './connections.js'
 import { Hints } from './hints.js'
+import { PostgresKeeping } from './keeping.js'
 import { migrate } from './migrate.js'
 import { LIST_RUNS, SQL } from './statements.js'
 import { receiptValues, tryValues } from './values.js'
@@ -54,8 +52,7 @@ export async function openPostgresStore(url: string, options: PostgresStoreOptio
 }
 
 /** The store for many hosts: one round trip per append, leases by the database's clock, hints by LISTEN/NOTIFY. */
-export class PostgresStore implements Store {
-  readonly #connections: Connections
+export class PostgresStore extends PostgresKeeping implements Store {
   readonly #batches: CommitBatches
   readonly #hints: Hints
   readonly #tokens = new ClaimTokens()
@@ -63,9 +60,9 @@ export class PostgresStore implements Store {
 
   /** Use `openPostgresStore`; this expects a schema that is up to date. */
   constructor(settings: Settings, commitCalls: number) {
-    this.#connections = new Connections(settings)
+    super(new Connections(settings))
     this.#hints = new Hints(settings)
-    this.#batches = new CommitBatches(this.#connections, commitCalls, commits => this.#hints.committed(commits))
+    this.#batches = new CommitBatches(this.connections, commitCalls, commits => this.#hints.committed(commits))
   }
 
   /** Commits asked for, and the calls that carried them. */
@@ -80,100 +77,100 @@ export class PostgresStore implements Store {
   }
 
   readEvents(runId: string, from: number, limit?: number): Promise<StoredEvent[]> {
-    return this.#readAll(SQL.readEvents, runId, from, limit ?? null)
+    return this.readAll(SQL.readEvents, runId, from, limit ?? null)
   }
 
   readSnapshot(runId: string, upTo: number): Promise<Snapshot | undefined> {
-    return this.#readOne(SQL.readSnapshot, runId, upTo)
+    return this.readOne(SQL.readSnapshot, runId, upTo)
   }
 
   readRun(tenant: string | null, runId: string): Promise<RunRow | undefined> {
-    return this.#readOne(SQL.readRun, runId, tenant)
+    return this.readOne(SQL.readRun, runId, tenant)
   }
 
   listRuns({ tenant, before, workflowId, parentRunId, status, tag, except, limit }: RunQuery): Promise<RunRow[]> {
     const filters = [before, workflowId, parentRunId, status, tag, except].map(value => value ?? null)
-    return this.#readAll(LIST_RUNS, tenant, ...filters, limit)
+    return this.readAll(LIST_RUNS, tenant, ...filters, limit)
   }
 
   async childrenOf(runId: string, limit: number, except: readonly string[] = []): Promise<ChildRow[]> {
-    return (await this.#readAll<ChildRow>(SQL.childrenOf, runId, except, limit)).reverse()
+    return (await this.readAll<ChildRow>(SQL.childrenOf, runId, except, limit)).reverse()
   }
 
   dueRuns(hostId: string, now: number, limit: number): Promise<DueRun[]> {
-    return this.#readAll(SQL.dueRuns, hostId, now, limit)
+    return this.readAll(SQL.dueRuns, hostId, now, limit)
   }
 
   async registerHost({ hostId, hostName, leaseMs }: Parameters<Store['registerHost']>[0]): Promise<void> {
-    const { state } = await this.#answer<{ state: string }>(SQL.registerHost, hostId, hostName, leaseMs)
+    const { state } = await this.answer<{ state: string }>(SQL.registerHost, hostId, hostName, leaseMs)
     if (state !== 'alive') throw new Error(`host ${hostId} was ${state}: register under a new id`)
   }
 
   async heartbeat(hostId: string, leaseMs: number): Promise<boolean> {
-    return (await this.#one(SQL.heartbeat, hostId, leaseMs)) !== undefined
+    return (await this.one(SQL.heartbeat, hostId, leaseMs)) !== undefined
   }
 
   async releaseHost(hostId: string): Promise<void> {
-    await this.#all(SQL.releaseHost, hostId)
+    await this.all(SQL.releaseHost, hostId)
   }
 
   async claimOrphans(hostId: string, _now: number, limit: number): Promise<number> {
-    await this.#all(SQL.fenceExpired, hostId)
-    return (await this.#answer<{ claimed: number }>(SQL.claimOrphans, hostId, WAKE_NOW, limit)).claimed
+    await this.all(SQL.fenceExpired, hostId)
+    return (await this.answer<{ claimed: number }>(SQL.claimOrphans, hostId, WAKE_NOW, limit)).claimed
   }
 
   async putWorkflow({ tenant, workflowId, digest, definition, updatedAt }: WorkflowRecord): Promise<void> {
-    await this.#all(SQL.putWorkflow, tenant ?? '', workflowId, digest, definition, updatedAt)
+    await this.all(SQL.putWorkflow, tenant ?? '', workflowId, digest, definition, updatedAt)
   }
 
   getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {
-    return this.#readOne(SQL.getWorkflow, tenant, workflowId)
+    return this.readOne(SQL.getWorkflow, tenant, workflowId)
   }
 
   listWorkflows(tenant: string): Promise<WorkflowRecord[]> {
-    return this.#readAll(SQL.listWorkflows, tenant)
+    return this.readAll(SQL.listWorkflows, tenant)
   }
 
   async getDefinition(digest: string): Promise<string | undefined> {
-    return (await this.#readOne<{ definition: string }>(SQL.getDefinition, digest))?.definition
+    return (await this.readOne<{ definition: string }>(SQL.getDefinition, digest))?.definition
   }
 
   async putStandard({ tenant, kind, id, hash, body, updatedAt }: NewStandard): Promise<number> {
     const values = [tenant ?? '', kind, id, hash, body, updatedAt]
-    return (await this.#answer<{ version: number }>(SQL.putStandard, ...values)).version
+    return (await this.answer<{ version: number }>(SQL.putStandard, ...values)).version
   }
 
   async deleteStandard({ tenant, kind, id, now }: Parameters<Store['deleteStandard']>[0]): Promise<boolean> {
-    return (await this.#one(SQL.deleteStandard, tenant ?? '', kind, id, now)) !== undefined
+    return (await this.one(SQL.deleteStandard, tenant ?? '', kind, id, now)) !== undefined
   }
 
   listStandards(tenant: string): Promise<Standard[]> {
-    return this.#readAll(SQL.listStandards, tenant)
+    return this.readAll(SQL.listStandards, tenant)
   }
 
   listVerdicts({ tenant, gateId, since = 0, limit }: VerdictQuery): Promise<VerdictRow[]> {
     return gateId === undefined
-      ? this.#readAll(SQL.listVerdicts, tenant, since, limit)
-      : this.#readAll(SQL.listVerdictsOfGate, tenant, since, limit, gateId)
+      ? this.readAll(SQL.listVerdicts, tenant, since, limit)
+      : this.readAll(SQL.listVerdictsOfGate, tenant, since, limit, gateId)
   }
 
   async readGateRows(runId: string): Promise<GateRows> {
     return {
-      gated: await this.#readAll(SQL.readGated, runId),
-      staged: await this.#readAll(SQL.readStaged, runId),
-      verdicts: await this.#readAll(SQL.readJudged, runId),
-      merges: await this.#readAll(SQL.readMerges, runId),
+      gated: await this.readAll(SQL.readGated, runId),
+      staged: await this.readAll(SQL.readStaged, runId),
+      verdicts: await this.readAll(SQL.readJudged, runId),
+      merges: await this.readAll(SQL.readMerges, runId),
     }
   }
 
   getReceipt({ tenant, endpoint, key }: ReceiptKey): Promise<Receipt | undefined> {
-    return this.#readOne(SQL.getReceipt, tenant, endpoint, key)
+    return this.readOne(SQL.getReceipt, tenant, endpoint, key)
   }
 
   async claimReceipt(receipt: Receipt, now: number): Promise<{ claimed: true } | { claimed: false; receipt: Receipt }> {
     const claim = claimToken()
     for (;;) {
-      const claimed = await this.#one(SQL.claimReceipt, ...receiptValues(receipt), claim, now)
+      const claimed = await this.one(SQL.claimReceipt, ...receiptValues(receipt), claim, now)
       if (claimed) return { claimed: true }
       const existing = await this.getReceipt(receipt)
       // Absent: deleted since, so the claim is free again.
@@ -182,11 +179,11 @@ export class PostgresStore implements Store {
   }
 
   async finishReceipt(receipt: Receipt): Promise<void> {
-    await this.#all(SQL.finishReceipt, ...receiptValues(receipt))
+    await this.all(SQL.finishReceipt, ...receiptValues(receipt))
   }
 
   async deleteReceipt({ tenant, endpoint, key }: ReceiptKey): Promise<void> {
-    await this.#all(SQL.deleteReceipt, tenant, endpoint, key)
+    await this.all(SQL.deleteReceipt, tenant, endpoint, key)
   }
 
   purgeReceipts(olderThan: number): Promise<number> {
@@ -198,26 +195,24 @@ export class PostgresStore implements Store {
   }
 
   async releaseEffect(id: string, hostId: string): Promise<void> {
-    await this.#all(SQL.releaseEffect, id, hostId)
+    await this.all(SQL.releaseEffect, id, hostId)
   }
 
   async abandonEffect(id: string, hostId: string): Promise<void> {
-    await this.#all(SQL.abandonEffect, id, hostId)
+    await this.all(SQL.abandonEffect, id, hostId)
   }
 
   async claimEffect(claim: EffectClaim): Promise<ClaimResult> {
     const { id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at } = claim
     const values = [id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at]
-    const claimed = await this.#tokens.use(id, token =>
-      this.#one<{ again: boolean }>(SQL.claimEffect, ...values, token),
-    )
+    const claimed = await this.#tokens.use(id, token => this.one<{ again: boolean }>(SQL.claimEffect, ...values, token))
     if (claimed) return { kind: 'claimed', again: claimed.again }
     const outcome = await this.readEffect(id)
     return outcome === undefined ? { kind: 'in-flight' } : { kind: 'done', outcome }
   }
 
   async finishEffect(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void> {
-    await this.#all(SQL.finishEffect, id, hostId, JSON.stringify(outcome), cacheKey ?? null)
+    await this.all(SQL.finishEffect, id, hostId, JSON.stringify(outcome), cacheKey ?? null)
   }
 
   readEffect(id: string): Promise<Json | undefined> {
@@ -230,56 +225,56 @@ export class PostgresStore implements Store {
 
   async putKey(key: ApiKey): Promise<void> {
     const { keyId, hash, tenant, principal, scopes, test, createdAt, expiresAt, revokedAt } = key
-    await this.#all(SQL.putKey, keyId, hash, tenant, principal, scopes, test, createdAt, expiresAt, revokedAt)
+    await this.all(SQL.putKey, keyId, hash, tenant, principal, scopes, test, createdAt, expiresAt, revokedAt)
   }
 
   listKeys(): Promise<ApiKey[]> {
-    return this.#readAll(SQL.listKeys)
+    return this.readAll(SQL.listKeys)
   }
 
   findKey(hash: string): Promise<ApiKey | undefined> {
-    return this.#readOne(SQL.findKey, hash)
+    return this.readOne(SQL.findKey, hash)
   }
 
   async putWebhook(webhook: Delivering.Webhook): Promise<void> {
     const { webhookId, tenant, url, events, tags, secret, createdAt, health } = webhook
-    await this.#all(SQL.putWebhook, webhookId, tenant, url, events, tags, secret, createdAt, JSON.stringify(health))
+    await this.all(SQL.putWebhook, webhookId, tenant, url, events, tags, secret, createdAt, JSON.stringify(health))
   }
 
   async deleteWebhook(tenant: string, webhookId: string): Promise<boolean> {
-    return (await this.#answer<{ deleted: boolean }>(SQL.deleteWebhook, tenant, webhookId)).deleted
+    return (await this.answer<{ deleted: boolean }>(SQL.deleteWebhook, tenant, webhookId)).deleted
   }
 
   listWebhooks(tenant: string | null): Promise<Delivering.Webhook[]> {
-    return this.#readAll(SQL.listWebhooks, tenant)
+    return this.readAll(SQL.listWebhooks, tenant)
   }
 
   async putWebhookHealth(webhookId: string, health: Delivering.WebhookHealth): Promise<void> {
-    await this.#all(SQL.putWebhookHealth, webhookId, JSON.stringify(health))
+    await this.all(SQL.putWebhookHealth, webhookId, JSON.stringify(health))
   }
 
   claimDeliveries(claim: Parameters<Store['claimDeliveries']>[0]): Promise<Delivering.Delivery[]> {
-    return this.#all(SQL.claimDeliveries, claim.hostId, claimToken(), claim.now, claim.leaseMs, claim.limit)
+    return this.all(SQL.claimDeliveries, claim.hostId, claimToken(), claim.now, claim.leaseMs, claim.limit)
   }
 
   async finishDelivery(done: Parameters<Store['finishDelivery']>[0]): Promise<void> {
-    await this.#all(SQL.finishDelivery, ...tryValues(done), done.state, done.at)
+    await this.all(SQL.finishDelivery, ...tryValues(done), done.state, done.at)
   }
 
   async retryDelivery(again: Parameters<Store['retryDelivery']>[0]): Promise<void> {
-    await this.#all(SQL.retryDelivery, ...tryValues(again), again.dueAt)
+    await this.all(SQL.retryDelivery, ...tryValues(again), again.dueAt)
   }
 
   async postponeDeliveries(webhookId: string, until: number): Promise<void> {
-    await this.#all(SQL.postponeDeliveries, webhookId, until)
+    await this.all(SQL.postponeDeliveries, webhookId, until)
   }
 
   async nextDeliveryAt(): Promise<number | null> {
-    return (await this.#readOne<{ at: number }>(SQL.nextDeliveryAt))?.at ?? null
+    return (await this.readOne<{ at: number }>(SQL.nextDeliveryAt))?.at ?? null
   }
 
   listDeliveries(tenant: string, webhookId: string, limit: number): Promise<Delivering.Delivery[]> {
-    return this.#readAll(SQL.listDeliveries, tenant, webhookId, limit)
+    return this.readAll(SQL.listDeliveries, tenant, webhookId, limit)
   }
 
   purgeDeliveries(olderThan: number): Promise<number> {
@@ -287,54 +282,21 @@ export class PostgresStore implements Store {
   }
 
   unsealedRuns(limit: number): Promise<SealedRun[]> {
-    return this.#readAll(SQL.unsealedRuns, limit)
+    return this.readAll(SQL.unsealedRuns, limit)
   }
 
   async putCheckpoint({ seq, at, keyId, prev, runs, purged, hash, signature }: Checkpoint): Promise<boolean> {
     const runIds = runs.map(({ runId }) => runId)
     const values = [seq, at, keyId, prev, JSON.stringify(runs), hash, signature, runIds, JSON.stringify(purged)]
-    return (await this.#answer<{ stored: boolean }>(SQL.putCheckpoint, ...values)).stored
+    return (await this.answer<{ stored: boolean }>(SQL.putCheckpoint, ...values)).stored
   }
 
   listCheckpoints(from: number, limit: number): Promise<Checkpoint[]> {
-    return this.#readAll(SQL.listCheckpoints, from, limit)
+    return this.readAll(SQL.listCheckpoints, from, limit)
   }
 
   latestCheckpoint(): Promise<Checkpoint | undefined> {
-    return this.#readOne(SQL.latestCheckpoint)
-  }
-
-  expiredRoots(query: ExpiredRuns): Promise<ExpiredRun[]> {
-    const { tenant, exceptTenants = [], workflowId, exceptWorkflows = [], endedBefore, after, limit } = query
-    const from = [after?.endedAt ?? Number.MIN_SAFE_INTEGER, after?.runId ?? '']
-    const filters = [tenant ?? null, workflowId ?? null, exceptTenants, exceptWorkflows]
-    return this.#readAll(SQL.expiredRoots, endedBefore, ...from, ...filters, limit)
-  }
-
-  async purgeFamily(rootRunId: string, at: number): Promise<PurgeResult> {
-    return (await this.#answer<{ result: PurgeResult }>(SQL.purgeFamily, rootRunId, at)).result
-  }
-
-  unsealedPurges(limit: number): Promise<SealedRun[]> {
-    return this.#readAll(SQL.unsealedPurges, limit)
-  }
-
-  async claimPurge({ hostId, now, leaseMs }: Parameters<Store['claimPurge']>[0]): Promise<string | undefined> {
-    return (await this.#answer<{ root: string | null }>(SQL.claimPurge, hostId, now, leaseMs)).root ?? undefined
-  }
-
-  async deletePurged(rootRunId: string, hostId: string, limit: number): Promise<'more' | 'done' | 'lost'> {
-    const { result } = await this.#answer<{ result: 'more' | 'done' | 'lost' }>(
-      SQL.deletePurged,
-      rootRunId,
-      hostId,
-      limit,
-    )
-    return result
-  }
-
-  readPurged(tenant: string | null, runId: string): Promise<PurgedRun | undefined> {
-    return this.#readOne(SQL.readPurged, runId, tenant)
+    return this.readOne(SQL.latestCheckpoint)
   }
 
   onHint(listener: (runId: string) => void): () => void {
@@ -342,48 +304,26 @@ export class PostgresStore implements Store {
   }
 
   async ping(): Promise<void> {
-    await this.#all(SQL.ping)
+    await this.all(SQL.ping)
   }
 
   async close(): Promise<void> {
     await this.#batches.close()
     await this.#hints.close()
-    await this.#connections.close()
+    await this.connections.close()
   }
 
   async #outcome(statement: Statement, ...values: string[]): Promise<Json | undefined> {
-    const outcome = (await this.#readOne<{ outcome: string | null }>(statement, ...values))?.outcome ?? null
+    const outcome = (await this.readOne<{ outcome: string | null }>(statement, ...values))?.outcome ?? null
     return outcome === null ? undefined : (JSON.parse(outcome) as Json)
-  }
-
-  /** By a text that cannot be stored nothing is found (S11). */
-  #readAll<T>(statement: Statement, ...values: unknown[]): Promise<T[]> {
-    return foundBy(() => this.#all<T>(statement, ...values), [])
-  }
-
-  async #readOne<T>(statement: Statement, ...values: unknown[]): Promise<T | undefined> {
-    return (await this.#readAll<T>(statement, ...values))[0]
-  }
-
-  #all<T>(statement: Statement, ...values: unknown[]): Promise<T[]> {
-    return this.#connections.query<T & Row>(statement, values)
   }
 
   /** In steps, so that a large purge holds no lock for long. */
   async #purge(statement: Statement, olderThan: number): Promise<number> {
     let purged = 0
     for (let step = PURGE_STEP; step === PURGE_STEP; purged += step) {
-      step = (await this.#answer<{ purged: number }>(statement, olderThan, PURGE_STEP)).purged
+      step = (await this.answer<{ purged: number }>(statement, olderThan, PURGE_STEP)).purged
     }
     return purged
-  }
-
-  /** Of a statement that always gives a row. */
-  async #answer<T>(statement: Statement, ...values: unknown[]): Promise<T> {
-    return present(await this.#one<T>(statement, ...values), 'row of a statement that always gives one')
-  }
-
-  async #one<T>(statement: Statement, ...values: unknown[]): Promise<T | undefined> {
-    return (await this.#all<T>(statement, ...values))[0]
   }
 }

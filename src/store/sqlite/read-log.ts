@@ -1,7 +1,7 @@
 import type { SqlRow } from './driver.js'
 import type { Reader } from './reader.js'
 
-const COLUMNS = 'e.seq, e.type, e.node_id, e.payload, e.secret, e.cause, e.at, e.input, e.salt, e.hash'
+const COLUMNS = 'e.seq, e.type, e.node_id, e.payload, e.secret, e.cause, e.at, e.input, e.salt, e.hash, e.erased'
 
 const OWN = `SELECT ${COLUMNS} FROM events e WHERE run_id = ? AND seq >= ? ORDER BY seq LIMIT ?`
 

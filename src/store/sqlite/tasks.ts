@@ -10,6 +10,7 @@ import {
   putWebhookHealth,
   retryDelivery,
 } from './write-deliveries.js'
+import { claimErasure, eraseEvents, eraseRun, eraseTenants, finishErasure, putDataKey } from './write-erasures.js'
 import { claimOrphans, heartbeat, registerHost, releaseHost } from './write-hosts.js'
 import { abandonEffect, claimEffect, finishEffect, purgeEffects, releaseEffect } from './write-invocations.js'
 import { claimPurge, deletePurged, purgeFamily } from './write-purges.js'
@@ -48,6 +49,12 @@ export const TASKS = {
   purgeFamily,
   claimPurge,
   deletePurged,
+  putDataKey,
+  eraseTenants,
+  claimErasure,
+  eraseEvents,
+  eraseRun,
+  finishErasure,
   /** Proves that the writer can begin and end a transaction. */
   probe: (_db: unknown, _input: null): void => undefined,
 }
@@ -67,12 +74,13 @@ export type BatchReply = {
 
 /**
  * `unavailable`: nothing is known to be written. Otherwise the task is at fault, and nothing of it is written;
- * `unverified` when that is because it would have merged what no gate has passed, `unstorable` for a text with a NUL.
+ * `unverified` when that is because it would have merged what no gate has passed, `unstorable` for a text with a NUL,
+ * `erased` because the tenant was.
  */
 export type TaskFailure = {
   readonly index: number
   readonly message: string
-  readonly kind: 'unavailable' | 'unverified' | 'unstorable' | 'fault'
+  readonly kind: 'unavailable' | 'unverified' | 'unstorable' | 'erased' | 'fault'
 }
 
 export type WriterSettings = { readonly path: string; readonly maxBytes: number | null }

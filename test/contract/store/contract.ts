@@ -3,6 +3,7 @@ import { type Adapter, withStore } from './adapter.js'
 import { checkpointContract } from './contract/checkpoints.js'
 import { commitContract } from './contract/commit.js'
 import { deliveryContract } from './contract/deliveries.js'
+import { erasureContract } from './contract/erasures.js'
 import { forkContract } from './contract/forks.js'
 import { gateContract } from './contract/gates.js'
 import { hostContract } from './contract/hosts.js'
@@ -16,7 +17,7 @@ import { standardContract } from './contract/standards.js'
 import { textContract } from './contract/text.js'
 import { verdictContract } from './contract/verdicts.js'
 
-/** The Store contract (S1..S12 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
+/** The Store contract (S1..S13 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
 export function storeContract(adapter: Adapter): void {
   describe(`${adapter.name}: store contract`, () => {
     const opened = withStore(adapter)
@@ -34,6 +35,7 @@ export function storeContract(adapter: Adapter): void {
     describe('verdicts', () => verdictContract(opened))
     describe('text', () => textContract(opened))
     describe('purges', () => purgeContract(opened))
+    describe('erasures', () => erasureContract(opened))
     describe('model', () => modelContract(opened))
   })
 }

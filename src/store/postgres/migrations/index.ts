@@ -14,6 +14,7 @@ import { commitGates } from './0012-commit-gates.js'
 import { salts } from './0013-salts.js'
 import { mergedResults } from './0014-merged-results.js'
 import { purges } from './0015-purges.js'
+import { erasures } from './0016-erasures.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   salts,
   mergedResults,
   purges,
+  erasures,
 ]

@@ -7,6 +7,7 @@ import { gates } from './0005-gates.js'
 import { salts } from './0006-salts.js'
 import { mergedResults } from './0007-merged-results.js'
 import { purges } from './0008-purges.js'
+import { erasures } from './0009-erasures.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -18,6 +19,7 @@ export const MIGRATIONS: readonly Migration[] = [
   salts,
   mergedResults,
   purges,
+  erasures,
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version
