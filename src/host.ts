@@ -37,6 +37,7 @@ import { createInspector } from './probes/inspector.js'
 import { createPureProbes, pureProbesHere } from './probes/pure-probes.js'
 import { loadProject } from './project/load-project.js'
 import { loadStandards } from './project/standards.js'
+import { Eraser } from './retention/eraser.js'
 import { Purger } from './retention/purger.js'
 import { redactingLog } from './secrets/redacting-log.js'
 import { createSecrets } from './secrets/secrets.js'
@@ -48,6 +49,7 @@ import { systemClock, systemIds, systemRandom } from './system.js'
 import { sleep } from './timing/sleep.js'
 import { createSchemaChecker } from './user-schema/schema-checker.js'
 import { ensureDataKey } from './vault/data-key.js'
+import { createTenantVaults } from './vault/tenant-vaults.js'
 import { createVault } from './vault/vault.js'
 import { Webhooks } from './webhooks/webhooks.js'
 import { renderAgent } from './wire/agents.js'
@@ -97,6 +99,8 @@ const DELIVERY_DRAIN_MS = 1_000
 const SWEEP_MS = 1_000
 const SEAL_MS = 1_000
 const PURGE_MS = 10 * 60_000
+/** For what another host has left; what is asked of this one begins at once. */
+const ERASE_MS = 60_000
 const CACHED_RUNS = 500
 /** What manifests may require of this host. */
 const AGENT_CAPABILITIES: ReadonlySet<string> = new Set([
@@ -161,7 +165,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       inspector: inspectorFor(config, ground),
       records,
       ...(parts.unbounded?.decisions ? { turns: NO_TURNS } : {}),
-      vault,
+      vault: createTenantVaults({ host: vault, store, clock }),
     },
     engineOptions(config, parts.unbounded),
   )
@@ -175,19 +179,21 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     seal: () => sealer.seal(),
     hostId: () => engine.hostId,
   })
+  const configured = await configuredKey(config, clock)
+  const eraser = new Eraser({ store, clock, log, hostId: () => engine.hostId, configured: [configured.tenant] })
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
-  const edge = { ...(await edgeOf(config, ground, house, parts.unbounded)), webhooks, standards, verdicts }
+  const edge = { ...(await edgeOf(config, ground, house, configured, parts.unbounded)), webhooks, standards, verdicts }
   const serving = new Serving()
-  const app = createApp({ engine, ...edge, serving, fixtures: () => fixtures })
+  const app = createApp({ engine, ...edge, tenants: eraser, serving, fixtures: () => fixtures })
   opened.push(() => app.close())
   const registerWorkflows = async () => {
     await registerProject(config, engine, standards)
     checked.loaded()
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
-  return { engine, app, serving, clock, webhooks, sealer, purger, registerWorkflows }
+  return { engine, app, serving, clock, webhooks, sealer, purger, eraser, registerWorkflows }
 }
 
 /**
@@ -275,10 +281,11 @@ async function edgeOf(
   config: Config,
   { store, clock, ids, log }: Ground,
   house: AgentHouse,
+  configured: ApiKey,
   { streams = false }: Unbounded = {},
 ) {
   return {
-    keys: withConfiguredKeys(store, [await configuredKey(config, clock)]),
+    keys: withConfiguredKeys(store, [configured]),
     receipts: store,
     usage: store,
     audit: new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) }),
@@ -296,7 +303,7 @@ type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  { engine, app, serving, clock, webhooks, sealer, purger, registerWorkflows }: Composed,
+  { engine, app, serving, clock, webhooks, sealer, purger, eraser, registerWorkflows }: Composed,
   opened: Opened,
   closeAll: () => Promise<void>,
 ): Host {
@@ -310,10 +317,12 @@ function runningHost(
     opened.push(() => sealer.stop())
     opened.push(() => engine.stop(DRAIN_MS))
     opened.push(() => purger.stop())
+    opened.push(() => eraser.stop())
     opened.push(() => webhooks.stop(DELIVERY_DRAIN_MS))
     webhooks.start()
     sealer.start(SEAL_MS)
     purger.start(PURGE_MS)
+    eraser.start(ERASE_MS)
     await registerWorkflows()
     serving.open()
     opened.push(await announceServer(config.data, url))

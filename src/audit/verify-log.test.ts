@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../engine/ports/event-log.js'
-import { CHAIN_START, chainHash } from '../engine/runtime/chain.js'
+import { CHAIN_START, chainHash, ERASED, erasedContent } from '../engine/runtime/chain.js'
 import { verifyLog } from './verify-log.js'
 import '../../test/support/seed.js'
 
-type Content = Omit<StoredEvent, 'hash' | 'sequence'>
+type Content = Omit<StoredEvent, 'hash' | 'sequence' | 'erased'>
 
 const text = fc.string({ unit: 'binary', maxLength: 12 })
 const content: fc.Arbitrary<Content> = fc.record({
@@ -25,7 +25,7 @@ function logOf(contents: readonly Content[], older = 0): StoredEvent[] {
   return contents.map((content, sequence) => {
     const event = { ...content, sequence }
     head = sequence < older ? CHAIN_START : chainHash(head, event)
-    return { ...event, hash: head }
+    return { ...event, hash: head, erased: null }
   })
 }
 
@@ -47,6 +47,7 @@ const MUTATIONS: { readonly [Field in keyof StoredEvent]: fc.Arbitrary<StoredEve
   input: fc.option(text),
   salt: fc.option(text),
   hash: fc.oneof(text, fc.constant('')),
+  erased: fc.oneof(text, fc.constant('{}')),
 }
 
 const mutation = fc
@@ -108,7 +109,7 @@ describe('a log that was changed is named at the first place that shows it', () 
     fc.assert(
       fc.property(chains, content, (events, more) => {
         const { length } = events
-        const longer = [...events, { ...more, sequence: length, hash: 'x' }]
+        const longer = [...events, { ...more, sequence: length, hash: 'x', erased: null }]
         expect(verifyLog(longer, expectedOf(events))).toEqual({ kind: 'event-extra', sequence: length })
       }),
     )
@@ -140,6 +141,50 @@ describe('a log that was changed is named at the first place that shows it', () 
         const index = at % events.length
         const forged = logOf(events.with(index, { ...events[index]!, payload: `${events[index]!.payload}!` }))
         expect(verifyLog(forged, expectedOf(events))).toEqual({ kind: 'head-mismatch' })
+      }),
+    )
+  })
+})
+
+describe('a log whose content was erased', () => {
+  const salted = fc
+    .array(content, { minLength: 1, maxLength: 8 })
+    .map(contents => logOf(contents.map(one => ({ ...one, salt: one.salt ?? 'salt' }))))
+  const erasedOf = (events: readonly StoredEvent[]) =>
+    events.map(event => ({ ...event, ...ERASED, erased: erasedContent(event) }))
+
+  test('is a chain as it was, whole or in part', () => {
+    fc.assert(
+      fc.property(chains, fc.nat(), (events, at) => {
+        const erased = erasedOf(events)
+        expect(verifyLog(erased, expectedOf(events))).toBeUndefined()
+        const upto = at % (events.length + 1)
+        expect(verifyLog([...erased.slice(0, upto), ...events.slice(upto)], expectedOf(events))).toBeUndefined()
+      }),
+    )
+  })
+
+  test('and was changed is named, whatever was changed of it', () => {
+    const changed = fc.tuple(salted, fc.nat(), mutation).filter(([events, at, { field, value }]) => {
+      return erasedOf(events)[at % events.length]![field] !== value
+    })
+    fc.assert(
+      fc.property(changed, ([events, at, { field, value }]) => {
+        const [erased, index] = [erasedOf(events), at % events.length]
+        const found = verifyLog(erased.with(index, { ...erased[index]!, [field]: value }), expectedOf(events))
+        expect(found).toBeDefined()
+        if (field !== 'sequence') expect(found).toEqual({ kind: 'event-changed', sequence: index })
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('is not one that says it keeps nothing, where something was kept', () => {
+    fc.assert(
+      fc.property(salted, fc.nat(), (events, at) => {
+        const [erased, sequence] = [erasedOf(events), at % events.length]
+        const bare = erased.with(sequence, { ...erased[sequence]!, type: 'forged', erased: '{}' })
+        expect(verifyLog(bare, expectedOf(events))).toEqual({ kind: 'event-changed', sequence })
       }),
     )
   })

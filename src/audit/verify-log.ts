@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../engine/ports/event-log.js'
-import { CHAIN_START, chainHash } from '../engine/runtime/chain.js'
+import { CHAIN_START, storedHash } from '../engine/runtime/chain.js'
 
 /** What somebody vouches for: the run's row, or a signed checkpoint. */
 export type Expected = { readonly length: number; readonly head: string }
@@ -23,6 +23,10 @@ export type Walk = {
    */
   readonly ifAllLost: string
   readonly ifLastLost: string
+  /** Events whose content was erased. */
+  readonly erased: number
+  /** Those of them of which only the links that follow tell. */
+  readonly unproven: number
 }
 
 export const WALK_START: Walk = {
@@ -31,6 +35,8 @@ export const WALK_START: Walk = {
   older: 0,
   ifAllLost: CHAIN_START,
   ifLastLost: CHAIN_START,
+  erased: 0,
+  unproven: 0,
 }
 
 /** The first thing that is wrong with a whole log. */
@@ -65,17 +71,25 @@ function walkOver(walk: Walk, event: StoredEvent, length: number): Walk | LogAno
   if (walk.next >= length || sequence < walk.next) return { kind: 'event-extra', sequence }
   if (sequence > walk.next) return { kind: 'event-missing', sequence: walk.next }
   if (event.hash === '' && walk.older === walk.next) return walkOverOlder(walk, event)
-  if (chainHash(walk.head, event) === event.hash) return { ...walk, next: walk.next + 1, head: event.hash }
-  const lost = lostHash(walk, previous => chainHash(previous, event) === event.hash)
+  const hash = storedHash(walk.head, event)
+  if (hash === undefined || hash === event.hash) return { ...stepOver(walk, event, hash), head: event.hash }
+  const lost = lostHash(walk, previous => storedHash(previous, event) === event.hash)
   return { kind: 'event-changed', sequence: lost ?? sequence }
 }
 
 const walkOverOlder = (walk: Walk, event: StoredEvent): Walk => ({
-  next: walk.next + 1,
+  ...stepOver(walk, event, CHAIN_START),
   head: CHAIN_START,
   older: walk.older + 1,
-  ifAllLost: chainHash(walk.ifAllLost, event),
-  ifLastLost: chainHash(CHAIN_START, event),
+  ifAllLost: storedHash(walk.ifAllLost, event) ?? CHAIN_START,
+  ifLastLost: storedHash(CHAIN_START, event) ?? CHAIN_START,
+})
+
+const stepOver = (walk: Walk, { erased }: StoredEvent, hash: string | undefined): Walk => ({
+  ...walk,
+  next: walk.next + 1,
+  erased: walk.erased + Number(erased !== null),
+  unproven: walk.unproven + Number(hash === undefined),
 })
 
 /** The first event whose hash was taken away, if what comes after the events without one shows that. */

@@ -8,12 +8,17 @@ export type RunVerdict = {
   readonly events: number
   /** Events without a hash, written before logs were chained. */
   readonly older: number
+  /** Events whose content was erased with their tenant's, and those of them that nothing but their successors prove. */
+  readonly erased: number
+  readonly unproven: number
   readonly anomalies: readonly RunAnomaly[]
 }
 
-type RunAnomaly = (LogAnomaly & { readonly message: string }) | GateAnomaly
+type ErasureAnomaly = { readonly kind: 'content-missing'; readonly message: string }
 
-type LogStore = Pick<Store, 'readRun'> & GateStore
+type RunAnomaly = (LogAnomaly & { readonly message: string }) | GateAnomaly | ErasureAnomaly
+
+type LogStore = Pick<Store, 'readRun' | 'readErasure'> & GateStore
 
 const PAGE = 1000
 
@@ -61,12 +66,24 @@ async function judgeUnsealed(store: LogStore, row: RunRow, { walk, anomaly }: Wa
   return hasGrown ? intact(store, row, walk) : verdict(walk, { kind: 'event-extra', sequence: extra })
 }
 
-/** Of a log that is as it was written: whether what the store derives from it is, too. */
-const intact = async (store: LogStore, row: RunRow, { next, older }: Walk): Promise<RunVerdict> => ({
+/**
+ * Of a log that is as it was written: whether what the store derives from it is, too. Where content was erased nothing
+ * can be derived, and content may be erased only with all that its tenant has.
+ */
+const intact = async (store: LogStore, row: RunRow, { next, older, erased, unproven }: Walk): Promise<RunVerdict> => ({
   events: next,
   older,
-  anomalies: await verifyGateRows(store, row, next),
+  erased,
+  unproven,
+  anomalies: erased === 0 ? await verifyGateRows(store, row, next) : await verifyErasure(store, row, erased),
 })
+
+async function verifyErasure(store: LogStore, { tenant }: RunRow, erased: number): Promise<ErasureAnomaly[]> {
+  if ((await store.readErasure(tenant)) !== undefined) return []
+  return [
+    { kind: 'content-missing', message: `the content of ${erased} events is gone, but its tenant was not erased` },
+  ]
+}
 
 async function walkLog(
   store: LogStore,
@@ -96,6 +113,8 @@ const firstBeyond = async (store: LogStore, runId: string, length: number): Prom
 const verdict = (walk: Walk, anomaly: LogAnomaly, ofHead = ''): RunVerdict => ({
   events: walk.next,
   older: walk.older,
+  erased: walk.erased,
+  unproven: walk.unproven,
   anomalies: [{ ...anomaly, message: describe(anomaly, ofHead) }],
 })
 

@@ -14,6 +14,7 @@ export type AuditedStore = Pick<
   | 'readEvents'
   | 'readRun'
   | 'readPurged'
+  | 'readErasure'
   | 'listRuns'
   | 'listCheckpoints'
   | 'latestCheckpoint'
@@ -35,6 +36,10 @@ export type Integrity = {
   older: number
   /** Runs whose time was over: their rows are gone, or may go, and a checkpoint says so. */
   purged: number
+  /** Runs whose content was erased with their tenant's: what is left of them is as it was written. */
+  erased: number
+  /** Events among theirs that are older than salted digests: only the links that follow tell of them. */
+  unproven: number
   checkpoints: number
   /** Valid ones. */
   signatures: number
@@ -286,6 +291,8 @@ const nothing = (): Integrity => ({
   events: 0,
   older: 0,
   purged: 0,
+  erased: 0,
+  unproven: 0,
   checkpoints: 0,
   signatures: 0,
   anomalies: [],
@@ -323,6 +330,8 @@ function enter(found: Integrity, runId: string, checkpoint: number | undefined, 
   found.runs += 1
   found.events += verdict.events
   found.older += verdict.older
+  found.erased += Number(verdict.erased > 0)
+  found.unproven += verdict.unproven
   for (const anomaly of verdict.anomalies)
     found.anomalies.push({ ...anomaly, ...(checkpoint !== undefined && { checkpoint }), runId })
 }

@@ -11,6 +11,7 @@ import { addRun } from './commands/run.js'
 import { addRuns } from './commands/runs.js'
 import { addServe } from './commands/serve.js'
 import { addStandards } from './commands/standards.js'
+import { addTenants } from './commands/tenants.js'
 import { addTools } from './commands/tools.js'
 import { addVerifiers } from './commands/verifiers.js'
 import { addVerify } from './commands/verify.js'
@@ -74,6 +75,7 @@ const COMMANDS = [
   addTools,
   addWebhooks,
   addKeys,
+  addTenants,
   addVerify,
   addDoctor,
 ]

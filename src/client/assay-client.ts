@@ -34,6 +34,7 @@ import type {
   StandardDocument,
   StandardInfo,
   StandardList,
+  Tenant,
   ToolInfo,
   ToolList,
   VerdictList,
@@ -312,6 +313,14 @@ export class AssayClient {
 
   revokeKey(keyId: string): Promise<unknown> {
     return this.#call({ method: 'DELETE', path: `/v1/keys/${encodeURIComponent(keyId)}` })
+  }
+
+  getTenant(tenant: string): Promise<Tenant> {
+    return this.#call({ path: `/v1/host/assay/tenants/${encodeURIComponent(tenant)}` })
+  }
+
+  eraseTenant(tenant: string): Promise<Tenant> {
+    return this.#write(`/v1/host/assay/tenants/${encodeURIComponent(tenant)}/erase`, { tenant })
   }
 
   #write<T>(path: string, body: unknown): Promise<T> {

@@ -19,6 +19,7 @@ import type {
   RunSnapshot as Snapshot,
 } from '../wire/run.js'
 import type { StandardAnswer, StandardShown } from '../wire/standard.js'
+import type { TenantAnswer } from '../wire/tenant.js'
 import type { ListToolsAnswer, ToolDescriptor } from '../wire/tools.js'
 import type { ListVerificationsAnswer, VerificationAnswer } from '../wire/verification.js'
 import type {
@@ -60,6 +61,7 @@ export type StandardInfo = StandardAnswer
 export type StandardDocument = Static<typeof StandardShown>
 export type StandardList = { readonly [Collection in StandardCollection]?: readonly StandardInfo[] }
 
+export type Tenant = Static<typeof TenantAnswer>
 export type NewKey = Static<typeof CreateKeyBody>
 export type CreatedKey = Static<typeof CreateKeyAnswer>
 export type AuditSlice = AuditAnswer

@@ -159,6 +159,20 @@ export interface StandardsAdmin {
   find(tenant: string, kind: StandardKind, id: string): Promise<Standard | undefined>
 }
 
+/** Tenants as a whole, as the edges manage them. */
+export interface TenantAdmin {
+  /** Begins to erase all of an account: `parts` are the tenants that its data is kept under. */
+  erase(parts: readonly string[]): Promise<Answer<TenantState>>
+  /** Undefined when there never was anything of it. */
+  find(parts: readonly string[]): Promise<TenantState | undefined>
+}
+
+/** `erasing`: nothing of it is made or found any more, and its content is going. */
+export type TenantState =
+  | { readonly state: 'active' }
+  | { readonly state: 'erasing'; readonly askedAt: number }
+  | { readonly state: 'erased'; readonly askedAt: number; readonly erasedAt: number }
+
 /** Proof that logs are as they were written. */
 export interface AuditAdmin {
   /**
@@ -187,6 +201,8 @@ export type AuditPlace = {
     readonly head: string
     readonly ifAllLost: string
     readonly ifLastLost: string
+    readonly erased: number
+    readonly unproven: number
   }
 }
 
@@ -217,6 +233,7 @@ export type AnomalyKind =
   | 'event-changed'
   | 'event-missing'
   | 'event-extra'
+  | 'content-missing'
   | 'head-mismatch'
   | 'run-missing'
   | 'gate-row-missing'

@@ -12,7 +12,7 @@ const Place = Type.Object(
     to: Count,
     walk: Type.Optional(
       Type.Object(
-        { next: Count, older: Count, head: Hash, ifAllLost: Hash, ifLastLost: Hash },
+        { next: Count, older: Count, head: Hash, ifAllLost: Hash, ifLastLost: Hash, erased: Count, unproven: Count },
         { additionalProperties: false },
       ),
     ),

@@ -1,5 +1,5 @@
 import type { Verdicts } from '../calibration/verdicts.js'
-import type { AuditAdmin, RunEngine, StandardsAdmin, WebhookAdmin } from '../engine/api.js'
+import type { AuditAdmin, RunEngine, StandardsAdmin, TenantAdmin, WebhookAdmin } from '../engine/api.js'
 import type { Clock, Ids } from '../engine/ports/clock.js'
 import type { KeyStore } from '../engine/ports/keys.js'
 import type { Log } from '../engine/ports/log.js'
@@ -24,6 +24,7 @@ export type AppDeps = {
   readonly usage: Pick<RunIndex, 'usageOf'>
   readonly webhooks: WebhookAdmin
   readonly standards: StandardsAdmin
+  readonly tenants: TenantAdmin
   readonly verdicts: Verdicts
   readonly agents: AgentDirectory
   /** Secrets of the links that answer interrupts: the first signs, all verify. */

@@ -1,5 +1,6 @@
 import { type Refusal, refuse } from '../core/problem.js'
 import { StoreUnavailable, UnstorableText } from '../engine/ports/event-log.js'
+import { TenantErased } from '../engine/ports/tenants.js'
 import type { HttpConfig } from './config.js'
 import { Refused } from './http-answer.js'
 
@@ -7,6 +8,9 @@ import { Refused } from './http-answer.js'
 export function frameworkRefusal(error: unknown, config: HttpConfig): Refusal | undefined {
   if (error instanceof Refused) return error.refusal
   if (error instanceof StoreUnavailable || nameOf(error) === 'StoreUnavailable') return unavailableAnswer(config)
+  if (error instanceof TenantErased) {
+    return refuse('tenant_erased', 'This tenant was erased; nothing more can be made for it. Use another tenant.')
+  }
   if (error instanceof UnstorableText) {
     const message =
       'A name in the request holds a control character (U+0000 to U+001F), which no name can; send it without.'

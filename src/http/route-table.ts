@@ -19,6 +19,7 @@ import { quotaRoutes } from './routes/quotas.js'
 import { runControlRoutes } from './routes/run-control.js'
 import { runRoutes } from './routes/runs.js'
 import { standardRoutes } from './routes/standards.js'
+import { tenantRoutes } from './routes/tenants.js'
 import { toolRoutes } from './routes/tools.js'
 import { verificationRoutes } from './routes/verifications.js'
 import { webhookRoutes } from './routes/webhooks.js'
@@ -49,6 +50,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...verificationRoutes(edge),
     ...withheldRoutes(edge),
     ...keyRoutes(edge),
+    ...tenantRoutes(edge),
     ...webhookRoutes(edge),
     ...auditRoutes(edge),
     ...quotaRoutes(edge),

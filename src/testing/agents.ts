@@ -11,6 +11,7 @@ import type {
   ToolContents,
   Vault,
 } from '../engine/ports/agents.js'
+import type { DataVault } from '../vault/vault.js'
 
 /** What a double of the agents was asked to do outside, in order. */
 export type Journal = {
@@ -111,11 +112,18 @@ export function agentsDouble({ agents = { 'local.test.agent': {} }, think, use }
 }
 
 /** Seals nothing, but notices what is opened in the wrong place. */
-export const glassVault: Vault = {
+export const glassHostVault: DataVault = {
   seal: (tenant, id, contents) => JSON.stringify([tenant, id, contents]),
   open(tenant, id, sealed) {
     const [wasTenant, wasId, contents] = JSON.parse(sealed) as [string, string, Json]
     if (wasTenant !== tenant || wasId !== id) throw new Error('opened in the wrong place')
     return contents
   },
+}
+
+export const glassVault: Vault = {
+  of: async tenant => ({
+    seal: (id, contents) => glassHostVault.seal(tenant, id, contents),
+    open: (id, sealed) => glassHostVault.open(tenant, id, sealed),
+  }),
 }

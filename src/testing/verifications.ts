@@ -108,5 +108,6 @@ export const rows = (told: readonly Row[], first = 0): StoredEvent[] =>
     at: 1_767_225_600_000 + (first + i) * 1000,
     input: null,
     salt: null,
+    erased: null,
     hash: '',
   }))

@@ -28,15 +28,15 @@ export class DataKeyUnknown extends Error {
   }
 }
 
-const VERSION = 'v1'
+const HOST_VERSION = 'v1'
 const CIPHER = 'aes-256-gcm'
-const KEY_BYTES = 32
+export const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-const SEALED = /^v1\.([0-9a-f]{16})\.([A-Za-z0-9_-]+)$/
+const SEALED = /^(v[0-9])\.([0-9a-f]{16})\.([A-Za-z0-9_-]+)$/
 
-/** The first key seals, all open. */
-export function createVault(keys: readonly Buffer[]): DataVault {
+/** The first key seals, all open. What is sealed names the version, and opens under it alone. */
+export function createVault(keys: readonly Buffer[], version = HOST_VERSION): DataVault {
   if (keys.some(key => key.length !== KEY_BYTES)) throw new Error(`a data key has ${KEY_BYTES} bytes`)
   const byId = new Map(keys.map(key => [keyIdOf(key), key]))
   const [first] = byId
@@ -46,18 +46,18 @@ export function createVault(keys: readonly Buffer[]): DataVault {
     seal(tenant, id, contents) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv(CIPHER, sealingKey, nonce, { authTagLength: TAG_BYTES })
-      cipher.setAAD(belongingTo(tenant, id))
+      cipher.setAAD(belongingTo(version, tenant, id))
       const parts = [nonce, cipher.update(JSON.stringify(contents), 'utf8'), cipher.final(), cipher.getAuthTag()]
-      return `${VERSION}.${sealingId}.${Buffer.concat(parts).toString('base64url')}`
+      return `${version}.${sealingId}.${Buffer.concat(parts).toString('base64url')}`
     },
     open(tenant, id, sealed) {
-      const [, keyId, text] = SEALED.exec(sealed) ?? []
+      const [, named, keyId, text] = SEALED.exec(sealed) ?? []
       const bytes = Buffer.from(text ?? '', 'base64url')
-      if (keyId === undefined || bytes.length < NONCE_BYTES + TAG_BYTES) throw new SealBroken(id)
+      if (named !== version || keyId === undefined || bytes.length < NONCE_BYTES + TAG_BYTES) throw new SealBroken(id)
       const key = byId.get(keyId)
       if (key === undefined) throw new DataKeyUnknown(id, keyId)
       const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
-      decipher.setAAD(belongingTo(tenant, id))
+      decipher.setAAD(belongingTo(version, tenant, id))
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
       const opened = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), finished(decipher, id)]
       return JSON.parse(Buffer.concat(opened).toString('utf8')) as Json
@@ -75,7 +75,8 @@ function finished(decipher: { final(): Buffer }, id: string): Buffer {
 }
 
 /** As JSON, so that no two pairs of tenant and id give the same bytes. */
-const belongingTo = (tenant: string, id: string): Buffer => Buffer.from(JSON.stringify([VERSION, tenant, id]))
+const belongingTo = (version: string, tenant: string, id: string): Buffer =>
+  Buffer.from(JSON.stringify([version, tenant, id]))
 
 /** Says which key it was and nothing of what it is. */
 const keyIdOf = (key: Buffer): string => sha256(Buffer.concat([Buffer.from('assay data key\0'), key])).slice(0, 16)

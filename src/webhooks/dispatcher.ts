@@ -1,10 +1,10 @@
 import type { Egress, EgressAnswer } from '../egress/egress.js'
-import type { Vault } from '../engine/ports/agents.js'
 import type { Clock } from '../engine/ports/clock.js'
 import type { Delivery, DeliveryQueue, DeliveryResult, Webhook, WebhookStore } from '../engine/ports/deliveries.js'
 import type { EventLog } from '../engine/ports/event-log.js'
 import type { Log } from '../engine/ports/log.js'
 import { sleep } from '../timing/sleep.js'
+import type { DataVault } from '../vault/vault.js'
 import { afterFailure, afterSuccess, circuitOf } from './circuit.js'
 import { deliveryRequest } from './delivery-request.js'
 import { nextTry } from './retry-schedule.js'
@@ -38,7 +38,7 @@ export type DispatcherDeps = {
   readonly egress: Egress
   readonly clock: Clock
   readonly log: Log
-  readonly vault: Vault
+  readonly vault: DataVault
   readonly hostId: () => string
   readonly subscriptions: Subscriptions
 }

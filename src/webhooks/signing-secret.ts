@@ -1,5 +1,5 @@
-import type { Vault } from '../engine/ports/agents.js'
 import type { Webhook } from '../engine/ports/deliveries.js'
+import type { DataVault } from '../vault/vault.js'
 
 /**
  * Signing secrets as they stand in the database: sealed, so that whoever reads it cannot sign. Older hosts stored them
@@ -11,11 +11,11 @@ type Subscription = Pick<Webhook, 'tenant' | 'webhookId' | 'secret'>
 
 export const isSealed = ({ secret }: Subscription): boolean => secret.startsWith(SEALED)
 
-export const sealedSecret = (vault: Vault, { tenant, webhookId, secret }: Subscription): string =>
+export const sealedSecret = (vault: DataVault, { tenant, webhookId, secret }: Subscription): string =>
   SEALED + vault.seal(tenant, idOf(webhookId), secret)
 
 /** Throws where it was sealed with a key that this host has not got, or was changed since. */
-export const openSecret = (vault: Vault, webhook: Subscription): string =>
+export const openSecret = (vault: DataVault, webhook: Subscription): string =>
   isSealed(webhook)
     ? String(vault.open(webhook.tenant, idOf(webhook.webhookId), webhook.secret.slice(SEALED.length)))
     : webhook.secret

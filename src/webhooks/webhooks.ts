@@ -3,12 +3,12 @@ import { type Refusal, refuse } from '../core/problem.js'
 import type { Egress } from '../egress/egress.js'
 import type { UrlProblem } from '../egress/target.js'
 import type { Answer, NewWebhook, WebhookAdmin } from '../engine/api.js'
-import type { Vault } from '../engine/ports/agents.js'
 import type { Announcer } from '../engine/ports/announcer.js'
 import type { Clock, Ids } from '../engine/ports/clock.js'
 import type { Delivery, NewDelivery, Webhook } from '../engine/ports/deliveries.js'
 import type { StoredEvent } from '../engine/ports/event-log.js'
 import type { Log } from '../engine/ports/log.js'
+import type { DataVault } from '../vault/vault.js'
 import { HEALTHY } from './circuit.js'
 import { type DeliverySource, Dispatcher, type DispatcherOptions } from './dispatcher.js'
 import { wants, watches } from './match.js'
@@ -22,7 +22,7 @@ export type WebhooksDeps = {
   readonly ids: Ids
   readonly log: Log
   /** Seals signing secrets at rest. */
-  readonly vault: Vault
+  readonly vault: DataVault
   /** This host's present incarnation, under which deliveries are claimed. */
   readonly hostId: () => string
 }

@@ -37,6 +37,7 @@ const AnomalyDoc = Type.Object({
     'event-changed',
     'event-missing',
     'event-extra',
+    'content-missing',
     'head-mismatch',
     'run-missing',
     'gate-row-missing',

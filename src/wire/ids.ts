@@ -9,6 +9,7 @@ export const ID_PATTERNS = {
   /** Of a verification within its run. */
   number: '^(0|[1-9][0-9]{0,8})$',
   keyId: patternOf('keyId'),
+  tenant: patternOf('tenant'),
   webhookId: patternOf('webhookId'),
   nodeId: patternOf('nodeId'),
   agentId: patternOf('agentId'),

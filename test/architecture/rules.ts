@@ -84,7 +84,7 @@ export const LAYERS: readonly Layer[] = [
   {
     place: 'webhooks/',
     ours: ['core/', 'digest.ts', 'timing/', 'wire/render.ts'],
-    types: ['egress/', 'engine/api.ts', PORTS],
+    types: ['egress/', 'engine/api.ts', 'vault/', PORTS],
     packages: ['node:crypto'],
   },
   {
@@ -92,7 +92,12 @@ export const LAYERS: readonly Layer[] = [
     ours: ['core/', 'wire/', 'http/', 'project/document.ts', 'engine/api.ts', PORTS],
     packages: 'any',
   },
-  { place: 'retention/', ours: [], types: [PORTS], packages: ['node:timers/promises'] },
+  {
+    place: 'retention/',
+    ours: ['core/problem.ts', 'engine/runtime/chain.ts'],
+    types: ['engine/api.ts', PORTS],
+    packages: ['node:timers/promises'],
+  },
   { place: 'log-check/', ours: [], packages: ['node:crypto'] },
   { place: 'client/', ours: [], types: ['wire/'], packages: [...NODE, 'eventsource-parser', 'typebox'] },
   {
@@ -131,7 +136,7 @@ export const LAYERS: readonly Layer[] = [
     packages: [...NODE, '@modelcontextprotocol/client'],
   },
   { place: 'secrets/', ours: ['core/'], types: ['agents/settings.ts', PORTS], packages: NODE },
-  { place: 'vault/', ours: ['core/', 'digest.ts'], packages: NODE },
+  { place: 'vault/', ours: ['core/', 'digest.ts', 'lru.ts'], types: [PORTS], packages: NODE },
   { place: 'link-secrets.ts', ours: [], packages: NODE },
   {
     place: 'agents/catalog/',
@@ -202,7 +207,12 @@ export const LAYERS: readonly Layer[] = [
   { place: 'workers/', ours: [], packages: NODE },
   { place: 'user-schema/', ours: ['core/', 'digest.ts', 'lru.ts', 'workers/', PORTS], packages: 'any' },
   { place: 'telemetry/', ours: ['core/', PORTS, 'engine/api.ts'], packages: 'any' },
-  { place: 'testing/', ours: ['core/', 'digest.ts', 'engine/', 'store/', 'log-check/'], packages: 'any' },
+  {
+    place: 'testing/',
+    ours: ['core/', 'digest.ts', 'engine/', 'store/', 'log-check/'],
+    types: ['vault/'],
+    packages: 'any',
+  },
   {
     place: 'http-settings.ts',
     ours: ['config.ts', 'core/run/version.ts', 'http/config.ts', 'package-version.ts'],

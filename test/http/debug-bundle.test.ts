@@ -132,5 +132,6 @@ const filler = (sequence: number): StoredEvent => ({
   at: 0,
   input: null,
   salt: null,
+  erased: null,
   hash: '',
 })

@@ -20,10 +20,11 @@ import { hashKey } from '../../src/http/auth/key-cache.js'
 import { type HttpConfig, type HttpConfigOverrides, httpConfig } from '../../src/http/config.js'
 import { definitionShape } from '../../src/http/definition-shape.js'
 import type { AppDeps } from '../../src/http/deps.js'
+import { Eraser } from '../../src/retention/eraser.js'
 import { createStandards } from '../../src/standards/standards.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
-import { agentsDouble, glassVault } from '../../src/testing/agents.js'
+import { agentsDouble, glassHostVault, glassVault } from '../../src/testing/agents.js'
 import { inspectorDouble, recordsDouble, standardsDouble } from '../../src/testing/verification.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
 import { Webhooks } from '../../src/webhooks/webhooks.js'
@@ -104,7 +105,9 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const webhooks = newWebhooks(store, clock, log)
   const standards = createStandards({ store, clock, schemas, plans: () => real.plans })
   const verdicts = createVerdicts({ store, standards, records: recordsDouble(), readRecord: readVerdictIn(store) })
-  const desks = { audit, webhooks, standards, verdicts, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
+  const hostId = () => real.hostId
+  const tenants = new Eraser({ store, clock, log, hostId, configured: ['ops'] })
+  const desks = { audit, tenants, webhooks, standards, verdicts, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
   const deps = { engine, keys: store, receipts: store, usage: store, ...desks, clock, ids: systemIds, config, log }
   const app = createApp({ ...deps, ...options.deps })
   for (const definition of [noop, slow, secretive]) await real.putWorkflow(null, definition)
@@ -116,6 +119,7 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
     call: (name, request) => call(app, name, request),
     async close() {
       await app.close()
+      await tenants.stop()
       await real.stop(0)
       await schemas.close()
     },
@@ -126,7 +130,7 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
 const newWebhooks = (store: MemoryStore, clock: Clock, log: Log): Webhooks => {
   const resolve = async (name: string) => (name.endsWith('.example') ? ['93.184.216.34'] : [])
   const egress = createEgress({ allowPrivate: false, clock, resolve })
-  const deps = { store, egress, clock, ids: systemIds, log, vault: glassVault, hostId: () => 'nobody' }
+  const deps = { store, egress, clock, ids: systemIds, log, vault: glassHostVault, hostId: () => 'nobody' }
   return new Webhooks(deps, { durable: false, version: '0', engineVersion: '1' })
 }
 

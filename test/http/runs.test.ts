@@ -215,6 +215,7 @@ describe('artifacts', () => {
       at: 0,
       input: null,
       salt: null,
+      erased: null,
       hash: '',
     }
     const other = await startHttp({

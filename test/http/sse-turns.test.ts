@@ -43,6 +43,7 @@ const event = (sequence: number, type: string, bytes: number): StoredEvent => ({
   input: null,
   salt: 's',
   hash: 'h',
+  erased: null,
 })
 
 /** A history of some megabytes: many small events, and one that is larger than any turn. */

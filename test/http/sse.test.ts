@@ -250,6 +250,7 @@ const filler = (sequence: number, bytes: number): StoredEvent => ({
   at: 0,
   input: null,
   salt: null,
+  erased: null,
   hash: '',
 })
 

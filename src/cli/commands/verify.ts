@@ -211,12 +211,15 @@ async function existing(database: Database): Promise<Database> {
 
 function reportIntegrity(terminal: Terminal, found: Integrity, options: Options): void {
   if (options.json) return printJson(terminal, found)
-  const { runs, events, older, purged, checkpoints, signatures, anomalies } = found
+  const { runs, events, older, purged, erased, unproven, checkpoints, signatures, anomalies } = found
   for (const { runId, message } of anomalies) {
     terminal.out(printable(runId === undefined ? message : `run ${runId}: ${message}`))
   }
   if (older > 0) terminal.out(`${older} events are older than the chain; nothing can be said of them`)
   if (purged > 0) terminal.out(`${purged} runs were purged when their retention was over, as their checkpoints tell`)
-  const verdict = anomalies.length === 0 ? pc.green('intact') : pc.red(`${anomalies.length} anomalies`)
+  if (unproven > 0)
+    terminal.out(`${unproven} erased events are older than salted digests; only what follows proves them`)
+  const whole = erased === 0 ? 'intact' : `intact, content of ${erased} runs erased`
+  const verdict = anomalies.length === 0 ? pc.green(whole) : pc.red(`${anomalies.length} anomalies`)
   terminal.out(`${runs} runs, ${events} events, ${checkpoints} checkpoints, ${signatures} valid signatures: ${verdict}`)
 }

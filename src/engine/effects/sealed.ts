@@ -1,6 +1,6 @@
 import type { Json } from '../../core/json.js'
 import type { Failure } from '../../core/problem.js'
-import type { AgentAnswer, AgentFailure } from '../ports/agents.js'
+import type { AgentAnswer, AgentFailure, TenantVault } from '../ports/agents.js'
 import type { LoadedRun } from '../runtime/run-cache.js'
 import type { EffectContext } from './effect-context.js'
 import { type AttemptResult, type ClaimDisposition, type Claiming, runOnce } from './once.js'
@@ -20,6 +20,8 @@ export async function sealedEffect<Told, Contents>(
 ): Promise<{ readonly id: string; readonly outcome: Kept<Told, Contents> } | undefined> {
   const { tenant } = run
   const hostId = context.hostId()
+  // Before anything happens: what has happened must be sealed whatever becomes of the store.
+  const vault = await context.vault.of(tenant)
   let fate: ClaimDisposition = 'keep'
   const done = await runOnce<Kept<Told, Contents>>(context, run, claiming, {
     async perform(id, again, sending) {
@@ -27,8 +29,8 @@ export async function sealedEffect<Told, Contents>(
       fate = tried.claim
       return tried
     },
-    pack: (id, outcome) => ({ id, sealed: context.vault.seal(tenant, id, outcome as unknown as Json) }),
-    unpack: (id, stored) => open<Kept<Told, Contents>>(context, tenant, id, stored) ?? GONE,
+    pack: (id, outcome) => ({ id, sealed: vault.seal(id, outcome as unknown as Json) }),
+    unpack: (id, stored) => open<Kept<Told, Contents>>(context, vault, id, stored) ?? GONE,
   })
   // Only what is stored is what everybody goes by, and only while this host has not been fenced.
   if (done?.outcome.ok && fate === 'keep' && context.hostId() === hostId)
@@ -37,9 +39,9 @@ export async function sealedEffect<Told, Contents>(
 }
 
 /** Undefined when it cannot be opened here: it was sealed with a key that this host does not have. */
-function open<T>({ vault, log }: EffectContext, tenant: string, id: string, stored: Json): T | undefined {
+function open<T>({ log }: EffectContext, vault: TenantVault, id: string, stored: Json): T | undefined {
   try {
-    return vault.open(tenant, id, (stored as { sealed: string }).sealed) as unknown as T
+    return vault.open(id, (stored as { sealed: string }).sealed) as unknown as T
   } catch (error) {
     log.error({ effect: id, error: String(error) }, 'what an agent said cannot be opened')
     return undefined
@@ -57,7 +59,7 @@ export async function contentsOf<Contents>(
   if (recent !== undefined) return recent as Contents
   const stored = await context.store.readEffect(id)
   if (stored === undefined) return undefined
-  const outcome = open<Kept<unknown, Contents>>(context, tenant, id, stored)
+  const outcome = open<Kept<unknown, Contents>>(context, await context.vault.of(tenant), id, stored)
   return outcome?.ok ? outcome.contents : undefined
 }
 
@@ -69,7 +71,8 @@ export async function answeredBefore<Told, Contents>(
 ): Promise<Extract<Kept<Told, Contents>, { ok: true }> | undefined> {
   const stored = await context.store.findAnswer(tenant, cacheKey)
   if (stored === undefined) return undefined
-  const outcome = open<Kept<Told, Contents>>(context, tenant, (stored as { id: string }).id, stored)
+  const vault = await context.vault.of(tenant)
+  const outcome = open<Kept<Told, Contents>>(context, vault, (stored as { id: string }).id, stored)
   return outcome?.ok ? outcome : undefined
 }
 

@@ -158,7 +158,12 @@ export interface Artifacts {
 
 /** Keeps contents so that only this host can read them, and only for the tenant and the effect they belong to. */
 export interface Vault {
-  seal(tenant: string, id: string, contents: Json): string
+  /** With the tenant's own key, made at its first use. Rejects with TenantErased when it can have none any more. */
+  of(tenant: string): Promise<TenantVault>
+}
+
+export interface TenantVault {
+  seal(id: string, contents: Json): string
   /** Throws when the text was changed, belongs elsewhere, or was sealed with a key this host does not have. */
-  open(tenant: string, id: string, sealed: string): Json
+  open(id: string, sealed: string): Json
 }

@@ -119,6 +119,8 @@ export type StoredEvent = {
   readonly salt: string | null
   /** Chains the log: see `chain.ts`. Empty on events that are older than the chain. */
   readonly hash: string
+  /** What is left of the content of an event of a tenant that was erased (`chain.ts`); null while there is content. */
+  readonly erased: string | null
 }
 
 /** A fold of the first `length` events. A cache: nothing is lost with it. */

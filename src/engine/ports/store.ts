@@ -9,6 +9,7 @@ import type { ReceiptStore } from './receipts.js'
 import type { RetentionStore } from './retention.js'
 import type { RunIndex } from './run-index.js'
 import type { StandardStore } from './standards.js'
+import type { DataKeyStore, TenantStore } from './tenants.js'
 import type { WorkflowStore } from './workflows.js'
 
 /**
@@ -41,6 +42,9 @@ import type { WorkflowStore } from './workflows.js'
  *  S13 what a tenant has is counted in the transaction that changes it: its unfinished runs, the bytes of its logs, kept
  *      states and outcomes, and the runs below each root. A commit whose new runs would cross one of its `quotas` is
  *      `over-quota`, also when several that would are made at once; one that creates nothing is never refused for it.
+ *  S14 a tenant is erased for good: once it is marked it has no key, and nothing of it is stored any more, whoever asks:
+ *      the write is refused with TenantErased. Its runs are found by the host alone; hashes of their events, and what
+ *      these cover besides content, stay.
  */
 export type Store = DeliveryQueue &
   WebhookStore &
@@ -54,7 +58,9 @@ export type Store = DeliveryQueue &
   StandardStore &
   ReceiptStore &
   EffectLedger &
-  KeyStore & {
+  KeyStore &
+  DataKeyStore &
+  TenantStore & {
     /** Resolves when a small read goes through; rejects with StoreUnavailable otherwise. */
     ping(): Promise<void>
     close(): Promise<void>

@@ -8,7 +8,7 @@ import '../../../test/support/seed.js'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')
 
-const event: Omit<StoredEvent, 'hash'> = {
+const event: Omit<StoredEvent, 'hash' | 'erased'> = {
   sequence: 3,
   type: 'node.completed',
   nodeId: 'draft',

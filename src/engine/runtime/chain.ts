@@ -29,7 +29,7 @@ export type ContentDigests = {
 }
 
 /** The hash of an event in the form that its salt calls for. */
-export const chainHash = (previous: string, event: Omit<StoredEvent, 'hash'>): string =>
+export const chainHash = (previous: string, event: Omit<StoredEvent, 'hash' | 'erased'>): string =>
   event.salt === null ? unsaltedHash(previous, event) : linkHash(previous, event, contentDigests(event, event.salt))
 
 /** Needs no content: what is left of an event whose content was erased is enough. */
@@ -45,6 +45,44 @@ export const contentDigests = ({ payload, secret, input }: Content, salt: string
   secret: secret === null ? null : digest('secret', salt, secret),
   input: input === null ? null : digest('input', salt, input),
 })
+
+/**
+ * What is kept of an event whose content is erased, as `StoredEvent.erased` holds it. The older form covers the content
+ * itself: nothing of it can be kept, and the event is only known by the links that follow it.
+ */
+export const erasedContent = (event: Content & Pick<StoredEvent, 'salt'>): string =>
+  event.salt === null ? NOTHING_KEPT : JSON.stringify(contentDigests(event, event.salt))
+
+/** What stands in the place of erased content. */
+export const ERASED = { payload: '{}', secret: null, input: null, salt: null } as const
+
+/**
+ * The hash that an event must have by what is stored of it. Undefined where that cannot be told: its content was erased,
+ * and its hash has the older form, which covers the content itself.
+ */
+export function storedHash(previous: string, event: StoredEvent): string | undefined {
+  if (event.erased === null) return chainHash(previous, event)
+  if (!isBlank(event)) return IMPOSSIBLE
+  if (event.erased === NOTHING_KEPT && !event.hash.startsWith(`${FORM}.`)) return undefined
+  const digests = digestsIn(event.erased)
+  return digests === undefined ? IMPOSSIBLE : linkHash(previous, event, digests)
+}
+
+const NOTHING_KEPT = '{}'
+const IMPOSSIBLE = 'no event has this hash'
+
+/** Nothing was put where content was erased. */
+const isBlank = ({ payload, secret, input, salt }: StoredEvent): boolean =>
+  payload === ERASED.payload && secret === null && input === null && salt === null
+
+/** Digests, and nothing else, as they were written down. */
+function digestsIn(erased: string): ContentDigests | undefined {
+  const [, payload, secret, input] = KEPT.exec(erased) ?? []
+  const unquoted = (text = 'null') => (text === 'null' ? null : text.slice(1, -1))
+  return payload === undefined ? undefined : { payload, secret: unquoted(secret), input: unquoted(input) }
+}
+
+const KEPT = /^\{"payload":"([\w-]{43})","secret":(null|"[\w-]{43}"),"input":(null|"[\w-]{43}")\}$/
 
 /** The name keeps equal parts of one event apart. */
 const digest = (part: keyof Content, salt: string, text: string): string => sha256(`${part}\0${salt}\0${text}`)

@@ -18,6 +18,7 @@ export function encodeAll(events: readonly Recorded[], head: string, ids: Pick<I
       at: event.at,
       input: event.input === undefined ? null : JSON.stringify(event.input),
       salt: ids.salt(),
+      erased: null,
       hash: '',
     }
     link.hash = chainHash(previous, link)

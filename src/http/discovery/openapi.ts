@@ -41,7 +41,7 @@ export function refusalsOf(route: Route): ProblemCode[] {
   if (route.body !== undefined) for (const code of BODY_REFUSALS) codes.add(code)
   if (route.query !== undefined) codes.add('validation_error')
   if (route.idempotency !== undefined)
-    for (const code of ['validation_error', ...KEY_REFUSALS] as const) codes.add(code)
+    for (const code of ['validation_error', 'tenant_erased', ...KEY_REFUSALS] as const) codes.add(code)
   return (Object.keys(PROBLEMS) as ProblemCode[]).filter(code => codes.has(code))
 }
 

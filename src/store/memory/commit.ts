@@ -7,6 +7,7 @@ import { checkFork } from '../fork-rules.js'
 import { mayReplace, receiptKey } from '../receipt-rules.js'
 import { bytesOfEvents, bytesOfTexts, newRunsIn, quotaRefusal } from '../usage-rules.js'
 import { addDelivery } from './deliveries.js'
+import { refuseErased } from './erasures.js'
 import { gateRowsAfterAppend } from './gates.js'
 import { readLog } from './log.js'
 import { addTo, firstOf, isAlive, type Tables } from './tables.js'
@@ -15,6 +16,8 @@ import { addTo, firstOf, isAlive, type Tables } from './tables.js'
 export function applyCommit(tables: Tables, commit: Commit): CommitResult {
   const refusal = refuse(tables, commit)
   if (refusal) return wasApplied(tables, commit) ? { kind: 'committed' } : refusal
+  refuseErased(tables, commit.receipt?.tenant)
+  for (const { create } of commit.streams) refuseErased(tables, create?.tenant)
   for (const stream of commit.streams) checkTerminal(tables, stream)
   const ends = commit.streams.map(stream => sharedEnd(tables, stream))
   const gates = commit.streams.map(stream => gateRowsAfterAppend(tables, stream))

@@ -12,6 +12,7 @@ import type { ExpiredRun, ExpiredRuns, PurgedRun, PurgeResult } from '../../engi
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
 import type { Store } from '../../engine/ports/store.js'
+import type { ErasedEvent, EraseResult, Erasure, RunToErase } from '../../engine/ports/tenants.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { LocalHints } from '../local-hints.js'
@@ -21,6 +22,7 @@ import { refuseControls } from '../storable-text.js'
 import * as checkpoints from './checkpoints.js'
 import { applyCommit, usageOf } from './commit.js'
 import * as deliveries from './deliveries.js'
+import * as erasures from './erasures.js'
 import { gateRowsOf, listVerdicts } from './gates.js'
 import * as hosts from './hosts.js'
 import * as invocations from './invocations.js'
@@ -61,7 +63,8 @@ export class MemoryStore implements Store {
 
   async readRun(tenant: string | null, runId: string): Promise<RunRow | undefined> {
     const run = this.#tables.purged.has(runId) ? undefined : this.#tables.runs.get(runId)
-    return tenant === null || run?.tenant === tenant ? run : undefined
+    if (tenant === null) return run
+    return run?.tenant === tenant && !this.#tables.erasures.has(tenant) ? run : undefined
   }
 
   async listRuns(query: RunQuery): Promise<RunRow[]> {
@@ -70,7 +73,7 @@ export class MemoryStore implements Store {
       .visibleRuns(this.#tables)
       .filter(
         run =>
-          (tenant === null || run.tenant === tenant) &&
+          (tenant === null || (run.tenant === tenant && !this.#tables.erasures.has(tenant))) &&
           (status === undefined || status.includes(run.status)) &&
           (workflowId === undefined || run.workflowId === workflowId) &&
           !except.includes(run.workflowId) &&
@@ -118,6 +121,7 @@ export class MemoryStore implements Store {
 
   async putWorkflow({ definition, ...record }: WorkflowRecord): Promise<void> {
     refuseControls(record)
+    erasures.refuseErased(this.#tables, record.tenant)
     const { definitions, workflows } = this.#tables
     if (!definitions.has(record.digest)) definitions.set(record.digest, definition)
     workflows.set(JSON.stringify([record.tenant, record.workflowId]), record)
@@ -144,6 +148,7 @@ export class MemoryStore implements Store {
 
   async putStandard(record: NewStandard): Promise<number> {
     refuseControls(record)
+    erasures.refuseErased(this.#tables, record.tenant)
     return standards.putStandard(this.#tables, record)
   }
 
@@ -171,12 +176,14 @@ export class MemoryStore implements Store {
     refuseControls(receipt)
     const existing = this.#tables.receipts.get(receiptKey(receipt))
     if (existing && !mayReplace(existing, receipt.digest, now)) return { claimed: false, receipt: existing }
+    erasures.refuseErased(this.#tables, receipt.tenant)
     this.#tables.receipts.set(receiptKey(receipt), receipt)
     return { claimed: true }
   }
 
   async finishReceipt(receipt: Receipt): Promise<void> {
     refuseControls(receipt)
+    if (this.#tables.erasures.has(receipt.tenant)) return
     const existing = this.#tables.receipts.get(receiptKey(receipt))
     if (existing?.state === 'pending' && existing.leaseOwner === receipt.leaseOwner) {
       this.#tables.receipts.set(receiptKey(receipt), receipt)
@@ -195,6 +202,7 @@ export class MemoryStore implements Store {
 
   async claimEffect(claim: EffectClaim): Promise<ClaimResult> {
     refuseControls(claim)
+    erasures.refuseErased(this.#tables, claim.tenant)
     return invocations.claimEffect(this.#tables, claim)
   }
 
@@ -224,6 +232,7 @@ export class MemoryStore implements Store {
 
   async putKey(key: ApiKey): Promise<void> {
     refuseControls(key)
+    erasures.refuseErased(this.#tables, key.tenant)
     const known = await this.findKey(key.hash)
     if (known && known.keyId !== key.keyId) throw new Error('another API key has the same hash')
     this.#tables.keys.set(key.keyId, key)
@@ -239,6 +248,7 @@ export class MemoryStore implements Store {
 
   async putWebhook(webhook: Delivering.Webhook): Promise<void> {
     refuseControls(webhook)
+    erasures.refuseErased(this.#tables, webhook.tenant)
     this.#tables.webhooks.set(webhook.webhookId, webhook)
   }
 
@@ -332,6 +342,45 @@ export class MemoryStore implements Store {
 
   async readPurged(tenant: string | null, runId: string): Promise<PurgedRun | undefined> {
     return purges.readPurged(this.#tables, tenant, runId)
+  }
+
+  async readDataKey(tenant: string): Promise<string | undefined> {
+    return this.#tables.dataKeys.get(tenant)
+  }
+
+  async putDataKey(tenant: string, wrapped: string): Promise<string> {
+    refuseControls([tenant, wrapped])
+    return erasures.putDataKey(this.#tables, tenant, wrapped)
+  }
+
+  async eraseTenants(tenants: readonly string[], at: number): Promise<EraseResult> {
+    refuseControls(tenants)
+    return erasures.eraseTenants(this.#tables, tenants, at)
+  }
+
+  async readErasure(name: string): Promise<Erasure | undefined> {
+    const row = this.#tables.erasures.get(name)
+    return row && { tenant: row.tenant, askedAt: row.askedAt, erasedAt: row.erasedAt }
+  }
+
+  async claimErasure(claim: Parameters<Store['claimErasure']>[0]): Promise<string | undefined> {
+    return erasures.claimErasure(this.#tables, claim)
+  }
+
+  async nextToErase(tenant: string): Promise<RunToErase | undefined> {
+    return erasures.nextToErase(this.#tables, tenant)
+  }
+
+  async eraseEvents(erasing: Parameters<Store['eraseRun']>[0], events: readonly ErasedEvent[]): Promise<boolean> {
+    return erasures.eraseEvents(this.#tables, erasing, events)
+  }
+
+  async eraseRun(erasing: Parameters<Store['eraseRun']>[0]): Promise<boolean> {
+    return erasures.eraseRun(this.#tables, erasing)
+  }
+
+  async finishErasure(erasing: Parameters<Store['finishErasure']>[0]): Promise<'more' | 'done' | 'lost'> {
+    return erasures.finishErasure(this.#tables, erasing)
   }
 
   onHint(listener: (runId: string) => void): () => void {

@@ -98,15 +98,21 @@ export function deletePurged(
 }
 
 function deleteRun(tables: Tables, { runId, tenant }: PurgedRun): void {
+  deleteContents(tables, runId, tenant)
+  for (const table of [tables.runs, tables.events, tables.gates, tables.forks]) table.delete(runId)
+  tables.roots.delete(runId)
+  tables.families.delete(runId)
+  for (const key of tables.appends.keys()) if (key.startsWith(`${runId}:`)) tables.appends.delete(key)
+}
+
+/** Kept states and outcomes of a run. */
+export function deleteContents(tables: Tables, runId: string, tenant: string): void {
   for (const { state } of tables.snapshots.get(runId) ?? []) addTo(tables.bytes, tenant, -bytesOfTexts(state))
   for (const { id, outcome } of [...tables.invocations.values()].filter(one => one.runId === runId)) {
     tables.invocations.delete(id)
     addTo(tables.bytes, tenant, -bytesOfTexts(outcome ?? null))
   }
-  for (const table of [tables.runs, tables.events, tables.snapshots, tables.gates, tables.forks]) table.delete(runId)
-  tables.roots.delete(runId)
-  tables.families.delete(runId)
-  for (const key of tables.appends.keys()) if (key.startsWith(`${runId}:`)) tables.appends.delete(key)
+  tables.snapshots.delete(runId)
 }
 
 export function readPurged(tables: Tables, tenant: string | null, runId: string): PurgedRun | undefined {

@@ -8,6 +8,7 @@ import type { Receipt } from '../../engine/ports/receipts.js'
 import type { PurgedRun } from '../../engine/ports/retention.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import type { Standard } from '../../engine/ports/standards.js'
+import type { Erasure } from '../../engine/ports/tenants.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 
 /** Rows are replaced, never changed in place, so they can be handed out as they are. */
@@ -47,6 +48,9 @@ export type Tables = {
   /** The root of each child, and how many are below each root. */
   readonly roots: Map<string, string>
   readonly families: Map<string, number>
+  /** By tenant. */
+  readonly dataKeys: Map<string, string>
+  readonly erasures: Map<string, ErasureRow>
 }
 
 /** What is pending for one subscription of one run. While it is leased, `dueAt` is the end of the lease. */
@@ -76,6 +80,13 @@ export type PurgeRow = PurgedRun & {
   readonly leaseUntil: number
 }
 
+/** Runs up to `uptoRun`, in the order of their ids, have no content left. */
+export type ErasureRow = Erasure & {
+  readonly uptoRun: string
+  readonly leaseHost: string | null
+  readonly leaseUntil: number
+}
+
 export const emptyTables = (): Tables => ({
   runs: new Map(),
   snapshots: new Map(),
@@ -100,6 +111,8 @@ export const emptyTables = (): Tables => ({
   active: new Map(),
   roots: new Map(),
   families: new Map(),
+  dataKeys: new Map(),
+  erasures: new Map(),
 })
 
 export function addTo(counts: Map<string, number>, name: string, change: number): void {

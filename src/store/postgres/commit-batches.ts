@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { type Commit, type CommitResult, StoreUnavailable, UnverifiedMerge } from '../../engine/ports/event-log.js'
+import { TenantErased } from '../../engine/ports/tenants.js'
 import { receiptKey } from '../receipt-rules.js'
 import { type Connections, StatementFault } from './connections.js'
 
@@ -101,7 +102,8 @@ export class CommitBatches {
       if (peers) this.#onPeers(batch.filter((_, i) => answers[i] === null).map(entry => entry.commit))
       for (const [i, entry] of batch.entries()) entry.resolve(answers[i] ?? COMMITTED)
     } catch (error) {
-      if (batch.length > 1 && error instanceof StatementFault) for (const entry of batch) await this.#call([entry])
+      const isSomebodys = error instanceof StatementFault || error instanceof TenantErased
+      if (batch.length > 1 && isSomebodys) for (const entry of batch) await this.#call([entry])
       else for (const entry of batch) entry.reject(unverified(error) ?? error)
     }
   }

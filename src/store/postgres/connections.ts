@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { StoreUnavailable } from '../../engine/ports/event-log.js'
+import { TenantErased } from '../../engine/ports/tenants.js'
 import { refuseControls } from '../storable-text.js'
-import { troubleOf } from './trouble.js'
+import { isOfErased, troubleOf } from './trouble.js'
 
 export type Settings = {
   readonly url: string
@@ -70,7 +71,7 @@ export class Connections {
     this.#pool = this.#open()
   }
 
-  /** Rejects with StoreUnavailable, StatementFault or UnstorableText. */
+  /** Rejects with StoreUnavailable, StatementFault, TenantErased or UnstorableText. */
   async query<R extends Row>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
     refuseControls(values)
     let patience: AbortSignal | undefined
@@ -79,6 +80,7 @@ export class Connections {
         return await this.#try<R>(statement, values, patience !== undefined)
       } catch (error) {
         if (error instanceof StoreUnavailable) throw error
+        if (isOfErased(error)) throw new TenantErased()
         const trouble = troubleOf(error)
         if (trouble === 'fault') throw new StatementFault((error as Error).message, { cause: error })
         patience ??= AbortSignal.timeout(this.#settings.patienceMs)

@@ -8,7 +8,6 @@ import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/p
 import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
-import type { ExpiredRun, ExpiredRuns, PurgedRun, PurgeResult } from '../../engine/ports/retention.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
 import type { Store } from '../../engine/ports/store.js'
@@ -19,6 +18,7 @@ import { countWithin } from '../page-size.js'
 import { CommitBatches } from './commit-batches.js'
 import { Connections, type Settings } from './connections.js'
 import { Hints } from './hints.js'
+import { PostgresKeeping } from './keeping.js'
 import { migrate } from './migrate.js'
 import { probeConnections, probeTables, withSessions } from './probe.js'
 import { Queries } from './queries.js'
@@ -67,9 +67,8 @@ export async function openPostgresStore(url: string, options: PostgresStoreOptio
 }
 
 /** The store for many hosts: one round trip per append, leases by the database's clock, hints by LISTEN/NOTIFY. */
-export class PostgresStore implements Store {
+export class PostgresStore extends PostgresKeeping implements Store {
   readonly #connections: Connections
-  readonly #queries: Queries
   readonly #batches: CommitBatches
   readonly #hints: Hints
   readonly #tokens = new ClaimTokens()
@@ -77,8 +76,9 @@ export class PostgresStore implements Store {
 
   /** Use `openPostgresStore`; this expects a schema that is up to date. */
   constructor(settings: Settings, commitCalls: number) {
-    this.#connections = new Connections(settings)
-    this.#queries = new Queries(this.#connections)
+    const connections = new Connections(settings)
+    super(new Queries(connections))
+    this.#connections = connections
     this.#hints = new Hints(settings)
     this.#batches = new CommitBatches(this.#connections, commitCalls, commits => this.#hints.committed(commits))
   }
@@ -95,112 +95,112 @@ export class PostgresStore implements Store {
   }
 
   async readEvents(runId: string, from: number, limit?: number, maxBytes?: number): Promise<StoredEvent[]> {
-    if (maxBytes === undefined) return this.#queries.readAll(SQL.readEvents, runId, from, limit ?? null)
-    const rows = await this.#queries.readAll<{ readonly bytes: number }>(SQL.readEventSizes, runId, from, limit ?? null)
+    if (maxBytes === undefined) return this.queries.readAll(SQL.readEvents, runId, from, limit ?? null)
+    const rows = await this.queries.readAll<{ readonly bytes: number }>(SQL.readEventSizes, runId, from, limit ?? null)
     const fitting = countWithin(
       rows.map(({ bytes }) => bytes),
       maxBytes,
     )
-    return this.#queries.readAll(SQL.readEvents, runId, from, fitting)
+    return this.queries.readAll(SQL.readEvents, runId, from, fitting)
   }
 
   readSnapshot(runId: string, upTo: number): Promise<Snapshot | undefined> {
-    return this.#queries.readOne(SQL.readSnapshot, runId, upTo)
+    return this.queries.readOne(SQL.readSnapshot, runId, upTo)
   }
 
   readRun(tenant: string | null, runId: string): Promise<RunRow | undefined> {
-    return this.#queries.readOne(SQL.readRun, runId, tenant)
+    return this.queries.readOne(SQL.readRun, runId, tenant)
   }
 
   listRuns({ tenant, before, workflowId, parentRunId, status, tag, except, limit }: RunQuery): Promise<RunRow[]> {
     const filters = [before, workflowId, parentRunId, status, tag, except].map(value => value ?? null)
-    return this.#queries.readAll(LIST_RUNS, tenant, ...filters, limit)
+    return this.queries.readAll(LIST_RUNS, tenant, ...filters, limit)
   }
 
   async childrenOf(runId: string, limit: number, except: readonly string[] = []): Promise<ChildRow[]> {
-    return (await this.#queries.readAll<ChildRow>(SQL.childrenOf, runId, except, limit)).reverse()
+    return (await this.queries.readAll<ChildRow>(SQL.childrenOf, runId, except, limit)).reverse()
   }
 
   dueRuns(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<DueRun[]> {
-    return this.#queries.readAll(SQL.dueRuns, hostId, now, limit, JSON.stringify(weights))
+    return this.queries.readAll(SQL.dueRuns, hostId, now, limit, JSON.stringify(weights))
   }
 
   usageOf(tenant: string): Promise<TenantUsage> {
-    return this.#queries.answer(SQL.usageOf, tenant)
+    return this.queries.answer(SQL.usageOf, tenant)
   }
 
   async registerHost({ hostId, hostName, leaseMs }: Parameters<Store['registerHost']>[0]): Promise<void> {
-    const { state } = await this.#queries.answer<{ state: string }>(SQL.registerHost, hostId, hostName, leaseMs)
+    const { state } = await this.queries.answer<{ state: string }>(SQL.registerHost, hostId, hostName, leaseMs)
     if (state !== 'alive') throw new Error(`host ${hostId} was ${state}: register under a new id`)
   }
 
   async heartbeat(hostId: string, leaseMs: number): Promise<boolean> {
-    return (await this.#queries.one(SQL.heartbeat, hostId, leaseMs)) !== undefined
+    return (await this.queries.one(SQL.heartbeat, hostId, leaseMs)) !== undefined
   }
 
   async releaseHost(hostId: string): Promise<void> {
-    await this.#queries.all(SQL.releaseHost, hostId)
+    await this.queries.all(SQL.releaseHost, hostId)
   }
 
   async claimOrphans(hostId: string, _now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<number> {
-    await this.#queries.all(SQL.foldUsage)
-    await this.#queries.all(SQL.fenceExpired, hostId)
+    await this.queries.all(SQL.foldUsage)
+    await this.queries.all(SQL.fenceExpired, hostId)
     const values = [hostId, WAKE_NOW, limit, JSON.stringify(weights)]
-    return (await this.#queries.answer<{ claimed: number }>(SQL.claimOrphans, ...values)).claimed
+    return (await this.queries.answer<{ claimed: number }>(SQL.claimOrphans, ...values)).claimed
   }
 
   async putWorkflow({ tenant, workflowId, digest, definition, updatedAt }: WorkflowRecord): Promise<void> {
-    await this.#queries.all(SQL.putWorkflow, tenant ?? '', workflowId, digest, definition, updatedAt)
+    await this.queries.all(SQL.putWorkflow, tenant ?? '', workflowId, digest, definition, updatedAt)
   }
 
   getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {
-    return this.#queries.readOne(SQL.getWorkflow, tenant, workflowId)
+    return this.queries.readOne(SQL.getWorkflow, tenant, workflowId)
   }
 
   listWorkflows(tenant: string): Promise<WorkflowRecord[]> {
-    return this.#queries.readAll(SQL.listWorkflows, tenant)
+    return this.queries.readAll(SQL.listWorkflows, tenant)
   }
 
   async getDefinition(digest: string): Promise<string | undefined> {
-    return (await this.#queries.readOne<{ definition: string }>(SQL.getDefinition, digest))?.definition
+    return (await this.queries.readOne<{ definition: string }>(SQL.getDefinition, digest))?.definition
   }
 
   async putStandard({ tenant, kind, id, hash, body, updatedAt }: NewStandard): Promise<number> {
     const values = [tenant ?? '', kind, id, hash, body, updatedAt]
-    return (await this.#queries.answer<{ version: number }>(SQL.putStandard, ...values)).version
+    return (await this.queries.answer<{ version: number }>(SQL.putStandard, ...values)).version
   }
 
   async deleteStandard({ tenant, kind, id, now }: Parameters<Store['deleteStandard']>[0]): Promise<boolean> {
-    return (await this.#queries.one(SQL.deleteStandard, tenant ?? '', kind, id, now)) !== undefined
+    return (await this.queries.one(SQL.deleteStandard, tenant ?? '', kind, id, now)) !== undefined
   }
 
   listStandards(tenant: string): Promise<Standard[]> {
-    return this.#queries.readAll(SQL.listStandards, tenant)
+    return this.queries.readAll(SQL.listStandards, tenant)
   }
 
   listVerdicts({ tenant, gateId, since = 0, limit }: VerdictQuery): Promise<VerdictRow[]> {
     return gateId === undefined
-      ? this.#queries.readAll(SQL.listVerdicts, tenant, since, limit)
-      : this.#queries.readAll(SQL.listVerdictsOfGate, tenant, since, limit, gateId)
+      ? this.queries.readAll(SQL.listVerdicts, tenant, since, limit)
+      : this.queries.readAll(SQL.listVerdictsOfGate, tenant, since, limit, gateId)
   }
 
   async readGateRows(runId: string): Promise<GateRows> {
     return {
-      gated: await this.#queries.readAll(SQL.readGated, runId),
-      staged: await this.#queries.readAll(SQL.readStaged, runId),
-      verdicts: await this.#queries.readAll(SQL.readJudged, runId),
-      merges: await this.#queries.readAll(SQL.readMerges, runId),
+      gated: await this.queries.readAll(SQL.readGated, runId),
+      staged: await this.queries.readAll(SQL.readStaged, runId),
+      verdicts: await this.queries.readAll(SQL.readJudged, runId),
+      merges: await this.queries.readAll(SQL.readMerges, runId),
     }
   }
 
   getReceipt({ tenant, endpoint, key }: ReceiptKey): Promise<Receipt | undefined> {
-    return this.#queries.readOne(SQL.getReceipt, tenant, endpoint, key)
+    return this.queries.readOne(SQL.getReceipt, tenant, endpoint, key)
   }
 
   async claimReceipt(receipt: Receipt, now: number): Promise<{ claimed: true } | { claimed: false; receipt: Receipt }> {
     const claim = claimToken()
     for (;;) {
-      const claimed = await this.#queries.one(SQL.claimReceipt, ...receiptValues(receipt), claim, now)
+      const claimed = await this.queries.one(SQL.claimReceipt, ...receiptValues(receipt), claim, now)
       if (claimed) return { claimed: true }
       const existing = await this.getReceipt(receipt)
       // Absent: deleted since, so the claim is free again.
@@ -209,34 +209,34 @@ export class PostgresStore implements Store {
   }
 
   async finishReceipt(receipt: Receipt): Promise<void> {
-    await this.#queries.all(SQL.finishReceipt, ...receiptValues(receipt))
+    await this.queries.all(SQL.finishReceipt, ...receiptValues(receipt))
   }
 
   async deleteReceipt({ tenant, endpoint, key }: ReceiptKey): Promise<void> {
-    await this.#queries.all(SQL.deleteReceipt, tenant, endpoint, key)
+    await this.queries.all(SQL.deleteReceipt, tenant, endpoint, key)
   }
 
   purgeReceipts(olderThan: number): Promise<number> {
-    return this.#queries.purge(SQL.purgeReceipts, olderThan)
+    return this.queries.purge(SQL.purgeReceipts, olderThan)
   }
 
   purgeEffects(olderThan: number): Promise<number> {
-    return this.#queries.purge(SQL.purgeEffects, olderThan)
+    return this.queries.purge(SQL.purgeEffects, olderThan)
   }
 
   async releaseEffect(id: string, hostId: string): Promise<void> {
-    await this.#queries.all(SQL.releaseEffect, id, hostId)
+    await this.queries.all(SQL.releaseEffect, id, hostId)
   }
 
   async abandonEffect(id: string, hostId: string): Promise<void> {
-    await this.#queries.all(SQL.abandonEffect, id, hostId)
+    await this.queries.all(SQL.abandonEffect, id, hostId)
   }
 
   async claimEffect(claim: EffectClaim): Promise<ClaimResult> {
     const { id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at } = claim
     const values = [id, tenant, runId, nodeId, ordinal, provider, attempt, hostId, at]
     const claimed = await this.#tokens.use(id, token =>
-      this.#queries.one<{ again: boolean }>(SQL.claimEffect, ...values, token),
+      this.queries.one<{ again: boolean }>(SQL.claimEffect, ...values, token),
     )
     if (claimed) return { kind: 'claimed', again: claimed.again }
     const outcome = await this.readEffect(id)
@@ -244,33 +244,33 @@ export class PostgresStore implements Store {
   }
 
   async finishEffect(id: string, hostId: string, outcome: Json, cacheKey?: string): Promise<void> {
-    await this.#queries.all(SQL.finishEffect, id, hostId, JSON.stringify(outcome), cacheKey ?? null)
+    await this.queries.all(SQL.finishEffect, id, hostId, JSON.stringify(outcome), cacheKey ?? null)
   }
 
   readEffect(id: string): Promise<Json | undefined> {
-    return this.#queries.outcome(SQL.readEffect, id)
+    return this.queries.outcome(SQL.readEffect, id)
   }
 
   findAnswer(tenant: string, cacheKey: string): Promise<Json | undefined> {
-    return this.#queries.outcome(SQL.findAnswer, tenant, cacheKey)
+    return this.queries.outcome(SQL.findAnswer, tenant, cacheKey)
   }
 
   async putKey(key: ApiKey): Promise<void> {
     const { keyId, hash, tenant, principal, scopes, test, createdAt, expiresAt, revokedAt } = key
-    await this.#queries.all(SQL.putKey, keyId, hash, tenant, principal, scopes, test, createdAt, expiresAt, revokedAt)
+    await this.queries.all(SQL.putKey, keyId, hash, tenant, principal, scopes, test, createdAt, expiresAt, revokedAt)
   }
 
   listKeys(): Promise<ApiKey[]> {
-    return this.#queries.readAll(SQL.listKeys)
+    return this.queries.readAll(SQL.listKeys)
   }
 
   findKey(hash: string): Promise<ApiKey | undefined> {
-    return this.#queries.readOne(SQL.findKey, hash)
+    return this.queries.readOne(SQL.findKey, hash)
   }
 
   async putWebhook(webhook: Delivering.Webhook): Promise<void> {
     const { webhookId, tenant, url, events, tags, secret, createdAt, health } = webhook
-    await this.#queries.all(
+    await this.queries.all(
       SQL.putWebhook,
       webhookId,
       tenant,
@@ -284,98 +284,65 @@ export class PostgresStore implements Store {
   }
 
   async deleteWebhook(tenant: string, webhookId: string): Promise<boolean> {
-    return (await this.#queries.answer<{ deleted: boolean }>(SQL.deleteWebhook, tenant, webhookId)).deleted
+    return (await this.queries.answer<{ deleted: boolean }>(SQL.deleteWebhook, tenant, webhookId)).deleted
   }
 
   listWebhooks(tenant: string | null): Promise<Delivering.Webhook[]> {
-    return this.#queries.readAll(SQL.listWebhooks, tenant)
+    return this.queries.readAll(SQL.listWebhooks, tenant)
   }
 
   async putWebhookHealth(webhookId: string, health: Delivering.WebhookHealth): Promise<void> {
-    await this.#queries.all(SQL.putWebhookHealth, webhookId, JSON.stringify(health))
+    await this.queries.all(SQL.putWebhookHealth, webhookId, JSON.stringify(health))
   }
 
   async putWebhookSecret(webhookId: string, secret: string): Promise<void> {
-    await this.#queries.all(SQL.putWebhookSecret, webhookId, secret)
+    await this.queries.all(SQL.putWebhookSecret, webhookId, secret)
   }
 
   claimDeliveries(claim: Parameters<Store['claimDeliveries']>[0]): Promise<Delivering.Delivery[]> {
-    return this.#queries.all(SQL.claimDeliveries, claim.hostId, claimToken(), claim.now, claim.leaseMs, claim.limit)
+    return this.queries.all(SQL.claimDeliveries, claim.hostId, claimToken(), claim.now, claim.leaseMs, claim.limit)
   }
 
   async finishDelivery(done: Parameters<Store['finishDelivery']>[0]): Promise<void> {
-    await this.#queries.all(SQL.finishDelivery, ...tryValues(done), done.state, done.at)
+    await this.queries.all(SQL.finishDelivery, ...tryValues(done), done.state, done.at)
   }
 
   async retryDelivery(again: Parameters<Store['retryDelivery']>[0]): Promise<void> {
-    await this.#queries.all(SQL.retryDelivery, ...tryValues(again), again.dueAt)
+    await this.queries.all(SQL.retryDelivery, ...tryValues(again), again.dueAt)
   }
 
   async postponeDeliveries(webhookId: string, until: number): Promise<void> {
-    await this.#queries.all(SQL.postponeDeliveries, webhookId, until)
+    await this.queries.all(SQL.postponeDeliveries, webhookId, until)
   }
 
   async nextDeliveryAt(): Promise<number | null> {
-    return (await this.#queries.readOne<{ at: number }>(SQL.nextDeliveryAt))?.at ?? null
+    return (await this.queries.readOne<{ at: number }>(SQL.nextDeliveryAt))?.at ?? null
   }
 
   listDeliveries(tenant: string, webhookId: string, limit: number): Promise<Delivering.Delivery[]> {
-    return this.#queries.readAll(SQL.listDeliveries, tenant, webhookId, limit)
+    return this.queries.readAll(SQL.listDeliveries, tenant, webhookId, limit)
   }
 
   purgeDeliveries(olderThan: number): Promise<number> {
-    return this.#queries.purge(SQL.purgeDeliveries, olderThan)
+    return this.queries.purge(SQL.purgeDeliveries, olderThan)
   }
 
   unsealedRuns(limit: number): Promise<SealedRun[]> {
-    return this.#queries.readAll(SQL.unsealedRuns, limit)
+    return this.queries.readAll(SQL.unsealedRuns, limit)
   }
 
   async putCheckpoint({ seq, at, keyId, prev, runs, purged, hash, signature }: Checkpoint): Promise<boolean> {
     const runIds = runs.map(({ runId }) => runId)
     const values = [seq, at, keyId, prev, JSON.stringify(runs), hash, signature, runIds, JSON.stringify(purged)]
-    return (await this.#queries.answer<{ stored: boolean }>(SQL.putCheckpoint, ...values)).stored
+    return (await this.queries.answer<{ stored: boolean }>(SQL.putCheckpoint, ...values)).stored
   }
 
   listCheckpoints(from: number, limit: number): Promise<Checkpoint[]> {
-    return this.#queries.readAll(SQL.listCheckpoints, from, limit)
+    return this.queries.readAll(SQL.listCheckpoints, from, limit)
   }
 
   latestCheckpoint(): Promise<Checkpoint | undefined> {
-    return this.#queries.readOne(SQL.latestCheckpoint)
-  }
-
-  expiredRoots(query: ExpiredRuns): Promise<ExpiredRun[]> {
-    const { tenant, exceptTenants = [], workflowId, exceptWorkflows = [], endedBefore, after, limit } = query
-    const from = [after?.endedAt ?? Number.MIN_SAFE_INTEGER, after?.runId ?? '']
-    const filters = [tenant ?? null, workflowId ?? null, exceptTenants, exceptWorkflows]
-    return this.#queries.readAll(SQL.expiredRoots, endedBefore, ...from, ...filters, limit)
-  }
-
-  async purgeFamily(rootRunId: string, at: number): Promise<PurgeResult> {
-    return (await this.#queries.answer<{ result: PurgeResult }>(SQL.purgeFamily, rootRunId, at)).result
-  }
-
-  unsealedPurges(limit: number): Promise<SealedRun[]> {
-    return this.#queries.readAll(SQL.unsealedPurges, limit)
-  }
-
-  async claimPurge({ hostId, now, leaseMs }: Parameters<Store['claimPurge']>[0]): Promise<string | undefined> {
-    return (await this.#queries.answer<{ root: string | null }>(SQL.claimPurge, hostId, now, leaseMs)).root ?? undefined
-  }
-
-  async deletePurged(rootRunId: string, hostId: string, limit: number): Promise<'more' | 'done' | 'lost'> {
-    const { result } = await this.#queries.answer<{ result: 'more' | 'done' | 'lost' }>(
-      SQL.deletePurged,
-      rootRunId,
-      hostId,
-      limit,
-    )
-    return result
-  }
-
-  readPurged(tenant: string | null, runId: string): Promise<PurgedRun | undefined> {
-    return this.#queries.readOne(SQL.readPurged, runId, tenant)
+    return this.queries.readOne(SQL.latestCheckpoint)
   }
 
   onHint(listener: (runId: string) => void): () => void {
@@ -383,7 +350,7 @@ export class PostgresStore implements Store {
   }
 
   async ping(): Promise<void> {
-    await this.#queries.all(SQL.ping)
+    await this.queries.all(SQL.ping)
   }
 
   async close(): Promise<void> {

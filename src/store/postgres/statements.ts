@@ -12,7 +12,7 @@ const RUN = `run_id AS "runId", tenant, workflow_id AS "workflowId", workflow_di
   CASE WHEN source_run_id IS NOT NULL THEN json_build_object('sourceRunId', source_run_id, 'fromSeq', from_seq,
     'mode', fork_mode, 'sourceLength', source_length) END AS fork, head, checkpoint`
 
-const EVENT = 'seq AS sequence, type, node_id AS "nodeId", payload, secret, cause, at, input, salt, hash'
+const EVENT = 'seq AS sequence, type, node_id AS "nodeId", payload, secret, cause, at, input, salt, hash, erased'
 
 const EVENT_SIZE = 'seq AS sequence, octet_length(payload) + coalesce(octet_length(secret), 0) AS bytes'
 
@@ -31,6 +31,11 @@ const CHECKPOINT = 'seq, at, key_id AS "keyId", prev, runs, purged, hash, signat
 
 /** Of a run that was purged only its mark is left to be found. */
 const NOT_PURGED = 'NOT EXISTS (SELECT 1 FROM assay.purged p WHERE p.run_id = runs.run_id)'
+
+/** `null` is every tenant's. A tenant that was erased finds nothing of what is left of its runs (S14). */
+const ofTenant = (parameter: string): string =>
+  `(${parameter}::text IS NULL OR (tenant = ${parameter}
+      AND NOT EXISTS (SELECT 1 FROM assay.erasures e WHERE e.tenant = ${parameter})))`
 
 const WORKFLOW = `nullif(w.tenant, '') AS tenant, w.workflow_id AS "workflowId", w.digest, d.definition,
   w.updated_at AS "updatedAt"`
@@ -67,7 +72,7 @@ export const SQL = named({
         WHERE run_id = p.source_run_id AND length <= least(p.upto, $2) ORDER BY length DESC LIMIT 1) shared
       WHERE p.run_id = $1 AND p.from_seq < $2)
     ORDER BY length DESC LIMIT 1`,
-  readRun: `SELECT ${RUN} FROM assay.runs WHERE run_id = $1 AND ($2::text IS NULL OR tenant = $2) AND ${NOT_PURGED}`,
+  readRun: `SELECT ${RUN} FROM assay.runs WHERE run_id = $1 AND ${ofTenant('$2')} AND ${NOT_PURGED}`,
   childrenOf: `SELECT run_id AS "runId", status FROM assay.runs
     WHERE parent_run_id = $1 AND workflow_id <> ALL ($2::text[]) AND ${NOT_PURGED} ORDER BY run_id DESC LIMIT $3`,
   dueRuns: `SELECT d.run_id AS "runId", d.epoch, d.attempts, d.wake_at AS "wakeAt", d.length
@@ -134,7 +139,8 @@ export const SQL = named({
     RETURNING 1`,
   finishReceipt: `UPDATE assay.receipts SET digest = $4, state = $5, lease_until = $7, status = $8, headers = $9, body = $10,
       at = $11, claim = NULL
-    WHERE tenant = $1 AND endpoint = $2 AND key = $3 AND state = 'pending' AND lease_owner = $6`,
+    WHERE tenant = $1 AND endpoint = $2 AND key = $3 AND state = 'pending' AND lease_owner = $6
+      AND NOT EXISTS (SELECT 1 FROM assay.erasures e WHERE e.tenant = $1)`,
   deleteReceipt: 'DELETE FROM assay.receipts WHERE tenant = $1 AND endpoint = $2 AND key = $3',
   purgeReceipts: `WITH gone AS (DELETE FROM assay.receipts WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM assay.receipts WHERE at < $1 ORDER BY at LIMIT $2)) RETURNING 1)
@@ -216,13 +222,25 @@ export const SQL = named({
       purged_at AS "purgedAt", checkpoint
     FROM assay.purged WHERE run_id = $1 AND ($2::text IS NULL OR tenant = $2)`,
 
+  readDataKey: 'SELECT wrapped FROM assay.tenant_keys WHERE tenant = $1',
+  putDataKey: 'INSERT INTO assay.tenant_keys (tenant, wrapped) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+  eraseTenants: 'SELECT assay.erase_tenants($1, $2) AS runs',
+  readErasure: 'SELECT tenant, asked_at AS "askedAt", erased_at AS "erasedAt" FROM assay.erasures WHERE tenant = $1',
+  claimErasure: 'SELECT assay.claim_erasure($1, $2, $3) AS tenant',
+  nextToErase: `SELECT r.run_id AS "runId", r.from_seq AS "fromSeq", r.length FROM assay.erasures e
+      JOIN assay.runs r ON r.tenant = e.tenant AND r.run_id > e.upto_run
+    WHERE e.tenant = $1 ORDER BY r.run_id LIMIT 1`,
+  eraseEvents: 'SELECT assay.erase_events($1, $2, $3, $4, $5) AS held',
+  eraseRun: 'SELECT assay.erase_run($1, $2, $3) AS held',
+  finishErasure: 'SELECT assay.finish_erasure($1, $2, $3, $4) AS result',
+
   ping: 'SELECT 1',
 })
 
 /** Each filter is off when its parameter is null. Without a name, so that it is planned for the filters in use. */
 export const LIST_RUNS: Statement = {
   text: `SELECT ${RUN} FROM assay.runs
-    WHERE ($1::text IS NULL OR tenant = $1) AND ($2::text IS NULL OR run_id < $2)
+    WHERE ${ofTenant('$1')} AND ($2::text IS NULL OR run_id < $2)
       AND ($3::text IS NULL OR workflow_id = $3) AND ($4::text IS NULL OR parent_run_id = $4)
       AND ($5::text[] IS NULL OR status = ANY ($5)) AND ($6::text IS NULL OR $6 = ANY (tags))
       AND ($7::text[] IS NULL OR workflow_id <> ALL ($7)) AND ${NOT_PURGED}

@@ -29,6 +29,9 @@ const UNAVAILABLE = new Set([
   '42883', // the functions are gone
 ])
 
+/** Something was to be stored of a tenant that was erased (S14): what `refuse_erased` raises. */
+export const isOfErased = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === 'AE410'
+
 export function troubleOf(error: unknown): Trouble {
   // Anything that did not come from the server is about the way to it.
   if (!(error instanceof pg.DatabaseError) || error.code === undefined) return 'retry'

@@ -4,6 +4,7 @@ import { Connection, schemaVersion } from './connection.js'
 import { troubleOf } from './driver.js'
 import { SCHEMA_VERSION } from './migrations/index.js'
 import { type BatchReply, TASKS, type Task, type TaskFailure, type WriterSettings } from './tasks.js'
+import { isOfErased } from './writes/erasures.js'
 import { isUnverifiedMerge } from './writes/gates.js'
 
 /** Sizes are a compromise: a longer write-ahead log means fewer, longer pauses to fold it into the database. */
@@ -78,8 +79,10 @@ export class BatchWriter {
     }
   }
 
+  /** Rolled back if that can be: a statement that has failed may outlive its connection for a while, with its lock. */
   #giveUp(): void {
     this.#suspect = true
+    this.#rollback()
     try {
       this.close()
     } finally {
@@ -109,6 +112,7 @@ export class BatchWriter {
 
 function kindOf(error: unknown): TaskFailure['kind'] {
   if (error instanceof UnstorableText) return 'unstorable'
+  if (isOfErased(messageOf(error))) return 'erased'
   return isUnverifiedMerge(messageOf(error)) ? 'unverified' : 'fault'
 }
 

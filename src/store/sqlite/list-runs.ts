@@ -8,6 +8,9 @@ import { tenantsHeldBy } from './writes/hosts.js'
 /** Of a run that was purged only its mark is left to be found. */
 export const NOT_PURGED = 'NOT EXISTS (SELECT 1 FROM purged WHERE purged.run_id = runs.run_id)'
 
+/** A tenant that was erased finds nothing of what is left of its runs (S14). */
+export const OF_TENANT = 'tenant = ? AND NOT EXISTS (SELECT 1 FROM erasures WHERE erasures.tenant = runs.tenant)'
+
 /** The tenant is part of the query that fetches (S6); `null` is every tenant's. */
 export function listRunsQuery(query: RunQuery): { sql: string; parameters: SqlValue[] } {
   const conditions: string[] = [NOT_PURGED]
@@ -17,7 +20,7 @@ export function listRunsQuery(query: RunQuery): { sql: string; parameters: SqlVa
     conditions.push(condition)
     parameters.push(value)
   }
-  where('tenant = ?', query.tenant ?? undefined)
+  where(OF_TENANT, query.tenant ?? undefined)
   where('run_id < ?', query.before)
   where('workflow_id = ?', query.workflowId)
   where('workflow_id NOT IN (SELECT value FROM json_each(?))', query.except && JSON.stringify(query.except))

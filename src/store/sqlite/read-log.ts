@@ -2,7 +2,7 @@ import { countWithin } from '../page-size.js'
 import type { SqlRow } from './driver.js'
 import type { Reader } from './reader.js'
 
-const COLUMNS = 'e.seq, e.type, e.node_id, e.payload, e.secret, e.cause, e.at, e.input, e.salt, e.hash'
+const COLUMNS = 'e.seq, e.type, e.node_id, e.payload, e.secret, e.cause, e.at, e.input, e.salt, e.hash, e.erased'
 
 /** Found without reading what they are the sizes of. */
 const SIZES = 'octet_length(e.payload) + coalesce(octet_length(e.secret), 0) AS bytes, e.seq'

@@ -58,6 +58,7 @@ export const toEvent = (row: SqlRow): StoredEvent => ({
   input: row.input as Text,
   salt: row.salt as Text,
   hash: row.hash as string,
+  erased: row.erased as Text,
 })
 
 export const toWorkflow = (row: SqlRow): WorkflowRecord => ({

@@ -11,6 +11,7 @@ import {
   putWebhookSecret,
   retryDelivery,
 } from './writes/deliveries.js'
+import { claimErasure, eraseEvents, eraseRun, eraseTenants, finishErasure, putDataKey } from './writes/erasures.js'
 import { claimOrphans, heartbeat, registerHost, releaseHost } from './writes/hosts.js'
 import { abandonEffect, claimEffect, finishEffect, purgeEffects, releaseEffect } from './writes/invocations.js'
 import { claimPurge, deletePurged, purgeFamily } from './writes/purges.js'
@@ -50,6 +51,12 @@ export const TASKS = {
   purgeFamily,
   claimPurge,
   deletePurged,
+  putDataKey,
+  eraseTenants,
+  claimErasure,
+  eraseEvents,
+  eraseRun,
+  finishErasure,
   /** Proves that the writer can begin and end a transaction. */
   probe: (_db: unknown, _input: null): void => undefined,
 }
@@ -69,12 +76,13 @@ export type BatchReply = {
 
 /**
  * `unavailable`: nothing is known to be written. Otherwise the task is at fault, and nothing of it is written;
- * `unverified` when that is because it would have merged what no gate has passed, `unstorable` for a text with a control character.
+ * `unverified` when that is because it would have merged what no gate has passed, `unstorable` for a text with a control character,
+ * `erased` because the tenant was.
  */
 export type TaskFailure = {
   readonly index: number
   readonly message: string
-  readonly kind: 'unavailable' | 'unverified' | 'unstorable' | 'fault'
+  readonly kind: 'unavailable' | 'unverified' | 'unstorable' | 'erased' | 'fault'
 }
 
 export type WriterSettings = { readonly path: string; readonly maxBytes: number | null }

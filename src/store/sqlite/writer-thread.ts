@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { StoreUnavailable, UnstorableText, UnverifiedMerge } from '../../engine/ports/event-log.js'
+import { TenantErased } from '../../engine/ports/tenants.js'
 import { writerUrl } from './driver.js'
 import { type PackedCommit, rowsIn } from './packed.js'
 import type { BatchReply, Task, TaskFailure, TaskInput, TaskName, TaskResult, WriterSettings } from './tasks.js'
@@ -138,6 +139,8 @@ function errorOf({ kind, message }: TaskFailure): Error {
       return new UnverifiedMerge(`no gate has passed what was to be merged: ${message}`)
     case 'unstorable':
       return new UnstorableText()
+    case 'erased':
+      return new TenantErased()
     case 'fault':
       return new Error(message)
   }

@@ -3,6 +3,7 @@ import { type Adapter, withStore } from './adapter.js'
 import { checkpointContract } from './contract/checkpoints.js'
 import { commitContract } from './contract/commit.js'
 import { deliveryContract } from './contract/deliveries.js'
+import { erasureContract } from './contract/erasures.js'
 import { forkContract } from './contract/forks.js'
 import { gateContract } from './contract/gates.js'
 import { hostContract } from './contract/hosts.js'
@@ -17,7 +18,7 @@ import { textContract } from './contract/text.js'
 import { usageContract } from './contract/usage.js'
 import { verdictContract } from './contract/verdicts.js'
 
-/** The Store contract (S1..S13 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
+/** The Store contract (S1..S14 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
 export function storeContract(adapter: Adapter): void {
   describe(`${adapter.name}: store contract`, () => {
     const opened = withStore(adapter)
@@ -36,6 +37,7 @@ export function storeContract(adapter: Adapter): void {
     describe('text', () => textContract(opened))
     describe('purges', () => purgeContract(opened))
     describe('usage', () => usageContract(opened))
+    describe('erasures', () => erasureContract(opened))
     describe('model', () => modelContract(opened))
   })
 }

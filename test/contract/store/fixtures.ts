@@ -23,6 +23,7 @@ export const event = (sequence: number, over: Partial<StoredEvent> = {}): Stored
   input: sequence === 0 ? '{"type":"StartRun"}' : null,
   salt: `salt-${sequence}`,
   hash: `hash-${sequence}`,
+  erased: null,
   ...over,
 })
 

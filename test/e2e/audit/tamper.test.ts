@@ -388,7 +388,17 @@ describe('E27: whatever is changed in the file is named', () => {
 })
 
 describe('what was not changed is found intact', () => {
-  const intact = { runs: 5, events: 30, older: 0, purged: 0, checkpoints: 2, signatures: 2, anomalies: [] }
+  const intact = {
+    runs: 5,
+    events: 30,
+    older: 0,
+    purged: 0,
+    erased: 0,
+    unproven: 0,
+    checkpoints: 2,
+    signatures: 2,
+    anomalies: [],
+  }
 
   test('the database itself', async () => {
     expect(await verify(original)).toEqual(intact)

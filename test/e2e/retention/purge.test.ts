@@ -13,6 +13,7 @@ import { ManualClock } from '../../../src/testing/manual-clock.js'
 import * as f from '../../contract/store/fixtures.js'
 import { headOf, log, write, writeFork } from '../audit/chained-runs.js'
 import { signer } from '../audit/signer.js'
+import { Died, mortal } from './mortal.js'
 
 const DAY = 86_400_000
 const RULES: RetentionRules = { days: 7, tenants: {}, workflows: {} }
@@ -29,28 +30,6 @@ const STORES: [string, () => Promise<Store>][] = [
   ['memory', async () => new MemoryStore()],
   ['sqlite', () => openSqliteStore(nextFile())],
 ]
-
-class Died extends Error {}
-
-/** Lets `calls` calls through and dies before the next, or once that one is done. */
-function mortal(store: Store, calls: number, when: 'before' | 'after'): { store: Store; hasDied: () => boolean } {
-  let made = 0
-  const hasDied = () => made > calls
-  const handler: ProxyHandler<Store> = {
-    get: (target, property) => {
-      const value = Reflect.get(target, property)
-      if (typeof value !== 'function') return value
-      return async (...given: unknown[]) => {
-        made += 1
-        if (made > calls && (when === 'before' || made > calls + 1)) throw new Died()
-        const answer = await value.apply(target, given)
-        if (hasDied()) throw new Died()
-        return answer
-      }
-    },
-  }
-  return { store: new Proxy(store, handler), hasDied }
-}
 
 /** A host that purges, with a hand of its own on the store. */
 async function purgerOn(store: Store, clock: ManualClock, hostId: string): Promise<() => Promise<number>> {

@@ -5,7 +5,7 @@ import type { StoredEvent } from '../../../src/engine/ports/event-log.js'
 import type { Log } from '../../../src/engine/ports/log.js'
 import { MemoryStore } from '../../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../../src/system.js'
-import { glassVault } from '../../../src/testing/agents.js'
+import { glassHostVault } from '../../../src/testing/agents.js'
 import { ManualClock } from '../../../src/testing/manual-clock.js'
 import type { DeliverySource } from '../../../src/webhooks/dispatcher.js'
 import { Webhooks } from '../../../src/webhooks/webhooks.js'
@@ -39,7 +39,7 @@ export async function webhookRig(options: RigOptions = {}) {
   const egress = options.egress ?? createEgress({ allowPrivate: true, clock: systemClock })
   const seen = options.wrapStore?.(store) ?? store
   const webhooks = new Webhooks(
-    { store: seen, egress, clock, ids: systemIds, log, vault: glassVault, hostId: () => hostId },
+    { store: seen, egress, clock, ids: systemIds, log, vault: glassHostVault, hostId: () => hostId },
     { durable, version: '1.2.3', engineVersion: '1' },
   )
   await store.registerHost({ hostId, hostName: hostId, leaseMs: 10 ** 12, now: clock.now() })

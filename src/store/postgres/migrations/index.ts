@@ -16,6 +16,7 @@ import { mergedResults } from './0014-merged-results.js'
 import { purges } from './0015-purges.js'
 import { toolGates } from './0016-tool-gates.js'
 import { usage } from './0017-usage.js'
+import { erasures } from './0018-erasures.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly Migration[] = [
   purges,
   toolGates,
   usage,
+  erasures,
 ]

@@ -9,6 +9,7 @@ import { mergedResults } from './0007-merged-results.js'
 import { purges } from './0008-purges.js'
 import { toolGates } from './0009-tool-gates.js'
 import { usage } from './0010-usage.js'
+import { erasures } from './0011-erasures.js'
 
 /** Ascending; a released step is never edited, a new one is added. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -22,6 +23,7 @@ export const MIGRATIONS: readonly Migration[] = [
   purges,
   toolGates,
   usage,
+  erasures,
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version

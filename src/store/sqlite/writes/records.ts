@@ -5,6 +5,7 @@ import { mayReplace } from '../../receipt-rules.js'
 import type { Connection } from '../connection.js'
 import { packReceipt } from '../packed.js'
 import { findReceipt, putReceipt } from './commit.js'
+import { isErased } from './erasures.js'
 
 /** `claim` names one call of the store, so that repeating it after a writer's death finds its own row. */
 type ReceiptClaim = { receipt: Receipt; now: number; claim: string }
@@ -45,6 +46,7 @@ export function claimReceipt(db: Connection, { receipt, now, claim }: ReceiptCla
 export function finishReceipt(db: Connection, receipt: Receipt): void {
   const { tenant, endpoint, key, leaseOwner } = receipt
   const existing = findReceipt(db, [tenant, endpoint, key])
+  if (isErased(db, tenant)) return
   if (existing?.state === 'pending' && existing.leaseOwner === leaseOwner) putReceipt(db, packReceipt(receipt))
 }
 

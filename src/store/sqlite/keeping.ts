@@ -1,0 +1,99 @@
+import type { SealedRun } from '../../engine/ports/audit.js'
+import { StoreUnavailable } from '../../engine/ports/event-log.js'
+import type { ExpiredRun, ExpiredRuns, PurgedRun, PurgeResult, RetentionStore } from '../../engine/ports/retention.js'
+import type {
+  DataKeyStore,
+  ErasedEvent,
+  EraseResult,
+  Erasing,
+  Erasure,
+  RunToErase,
+  TenantStore,
+} from '../../engine/ports/tenants.js'
+import { expiredRootsIn, purgedRunIn, unsealedPurgesIn } from './read-purges.js'
+import type { Reader } from './reader.js'
+import type { TaskInput, TaskName, TaskResult } from './tasks.js'
+import type { WriterThread } from './writer-thread.js'
+
+/** The part of the store that says how long things are kept: retention of runs, keys and the erasure of tenants. */
+export class SqliteKeeping implements RetentionStore, DataKeyStore, TenantStore {
+  constructor(
+    protected readonly reader: Reader,
+    protected readonly writer: WriterThread,
+  ) {}
+
+  async expiredRoots(query: ExpiredRuns): Promise<ExpiredRun[]> {
+    return expiredRootsIn(this.reader, query)
+  }
+
+  purgeFamily(rootRunId: string, at: number): Promise<PurgeResult> {
+    return this.write('purgeFamily', { rootRunId, at })
+  }
+
+  async unsealedPurges(limit: number): Promise<SealedRun[]> {
+    return unsealedPurgesIn(this.reader, limit)
+  }
+
+  claimPurge(claim: TaskInput<'claimPurge'>): Promise<string | undefined> {
+    return this.write('claimPurge', claim)
+  }
+
+  deletePurged(rootRunId: string, hostId: string, limit: number): Promise<'more' | 'done' | 'lost'> {
+    return this.write('deletePurged', { rootRunId, hostId, limit })
+  }
+
+  async readPurged(tenant: string | null, runId: string): Promise<PurgedRun | undefined> {
+    return purgedRunIn(this.reader, tenant, runId)
+  }
+
+  async readDataKey(tenant: string): Promise<string | undefined> {
+    return this.reader.get('SELECT wrapped FROM tenant_keys WHERE tenant = ?', tenant)?.wrapped as string | undefined
+  }
+
+  putDataKey(tenant: string, wrapped: string): Promise<string> {
+    return this.write('putDataKey', { tenant, wrapped })
+  }
+
+  eraseTenants(tenants: readonly string[], at: number): Promise<EraseResult> {
+    return this.write('eraseTenants', { tenants, at })
+  }
+
+  async readErasure(tenant: string): Promise<Erasure | undefined> {
+    const sql = 'SELECT tenant, asked_at AS askedAt, erased_at AS erasedAt FROM erasures WHERE tenant = ?'
+    const row = this.reader.get(sql, tenant)
+    return row && ({ ...row } as Erasure)
+  }
+
+  claimErasure(claim: TaskInput<'claimErasure'>): Promise<string | undefined> {
+    return this.write('claimErasure', claim)
+  }
+
+  async nextToErase(tenant: string): Promise<RunToErase | undefined> {
+    const sql = `SELECT r.run_id AS runId, r.from_seq AS fromSeq, r.length FROM erasures e
+                   JOIN runs r ON r.tenant = e.tenant AND r.run_id > e.upto_run
+                  WHERE e.tenant = ? ORDER BY r.run_id LIMIT 1`
+    const row = this.reader.get(sql, tenant)
+    return row && ({ ...row } as RunToErase)
+  }
+
+  eraseEvents(erasing: Erasing & { readonly runId: string }, events: readonly ErasedEvent[]): Promise<boolean> {
+    return this.write('eraseEvents', { ...erasing, events })
+  }
+
+  eraseRun(erasing: TaskInput<'eraseRun'>): Promise<boolean> {
+    return this.write('eraseRun', erasing)
+  }
+
+  finishErasure(erasing: TaskInput<'finishErasure'>): Promise<'more' | 'done' | 'lost'> {
+    return this.write('finishErasure', erasing)
+  }
+
+  protected async write<Name extends TaskName>(name: Name, input: TaskInput<Name>): Promise<TaskResult<Name>> {
+    try {
+      return await this.writer.run(name, input)
+    } catch (error) {
+      if (error instanceof StoreUnavailable) this.reader.reopen()
+      throw error
+    }
+  }
+}
