@@ -91,13 +91,15 @@ async function doom(host: HostProcess, story: Story): Promise<boolean> {
 
 /** How much of the record of earlier verdicts a host has read by then. */
 const JUDGES = /"judges":\{[^}]*\}/g
-/** A call that nobody heard the answer of is paid for twice. */
+/** What a call has cost that nobody heard the answer of is held, and it is made again. */
+const HELD = /,"held":\{[^{}]*\}/g
 const COSTS = /"(spent|cost|execution|verification)":\{[^{}]*"tokens"[^{}]*\}/g
 /** Each verifier is given marks of its own, and what is kept sealed has a name from ids. */
 const RANDOM = /"(hash":"sha256|contents":")[^"]*"/g
 
 function talesOf(runs: readonly CheckedRun[], anyOrder = false): Tale[] {
   const text = JSON.stringify(storyOf(runs))
+    .replace(HELD, '')
     .replace(COSTS, '"$1":"-"')
     .replace(RANDOM, '"$1-"')
     .replace(JUDGES, '"judges":"-"')
