@@ -149,6 +149,12 @@ export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promis
     const { keyId } = (await live.call('alice', '/v1/keys', post({ scopes: ['runs:read'] }))).json
     return { url: `/v1/keys/${keyId}`, ask: { method: 'DELETE' } }
   },
+  getTenant: () => ({ url: '/v1/host/assay/tenants/acme', who: 'admin' }),
+  async eraseTenant(p) {
+    const tenant = `gone-${p.next()}`
+    await p.live.call('admin', '/v1/keys', post({ tenant, scopes: ['runs:read'] }))
+    return { url: `/v1/host/assay/tenants/${tenant}/erase`, ask: post({ tenant }), who: 'admin' }
+  },
   listWebhooks: () => ({ url: '/v1/webhooks' }),
   async registerWebhook({ live }) {
     const listed = (await live.call('alice', '/v1/webhooks')).json.webhooks as { webhookId: string }[]
