@@ -2,6 +2,7 @@ import type { AuditStore } from '../engine/ports/audit.js'
 import type { Clock } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
 import type { RetentionStore } from '../engine/ports/retention.js'
+import { Rounds } from '../timing/rounds.js'
 import { signCheckpoint } from './checkpoint.js'
 import type { SigningKey } from './signing-key.js'
 
@@ -18,44 +19,31 @@ type SealerDeps = {
 
 /** Vouches for runs that have ended, and tells of those that are purged. Several hosts may do so on one database: the number of a checkpoint has one winner. */
 export class Sealer {
-  #disarm: () => void = () => undefined
-  #last: Promise<unknown> = Promise.resolve()
-  #stopped = false
+  readonly #rounds: Rounds<number>
 
-  constructor(private readonly deps: SealerDeps) {}
+  constructor(private readonly deps: SealerDeps) {
+    // What could not be sealed is still unsealed at the next attempt.
+    this.#rounds = new Rounds(
+      deps.clock,
+      () => this.#sealAll(),
+      error => deps.log.error({ err: error }, 'runs that have ended could not be sealed; trying again later'),
+    )
+  }
 
   /** Seals every run that has ended or is purged by now, and tells how many. */
   seal(): Promise<number> {
-    // One at a time: two of the same host would only race each other for the next number. Whoever asked for a seal hears
-    // of its failure; the next one in line only waits for it to be over.
-    const sealing = this.#last.then(() => this.#sealAll())
-    this.#last = sealing.catch(() => 0)
-    return sealing
+    return this.#rounds.next()
   }
 
-  /** Seals again and again, `everyMs` after the time before was done. */
   start(everyMs: number): void {
-    this.#disarm = this.deps.clock.after(everyMs, () => {
-      void this.#attempt().then(() => {
-        if (!this.#stopped) this.start(everyMs)
-      })
-    })
+    this.#rounds.start(everyMs)
   }
 
   /** Seals once more, so that nothing that has ended is left for the next start. */
   async stop(): Promise<void> {
-    this.#stopped = true
-    this.#disarm()
-    await this.#attempt()
-  }
-
-  /** What could not be sealed is still unsealed at the next attempt, so a failure is only logged. */
-  async #attempt(): Promise<void> {
-    try {
-      await this.seal()
-    } catch (error) {
-      this.deps.log.error({ err: error }, 'runs that have ended could not be sealed; trying again later')
-    }
+    const stopped = this.#rounds.stop()
+    await this.#rounds.attempt()
+    await stopped
   }
 
   async #sealAll(): Promise<number> {

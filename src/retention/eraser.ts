@@ -6,6 +6,7 @@ import type { Log } from '../engine/ports/log.js'
 import type { Store } from '../engine/ports/store.js'
 import type { RunToErase, TenantStore } from '../engine/ports/tenants.js'
 import { erasedContent } from '../engine/runtime/chain.js'
+import { Rounds } from '../timing/rounds.js'
 
 type EraserDeps = {
   readonly store: TenantStore & Pick<Store, 'readEvents' | 'listKeys' | 'listRuns'>
@@ -25,11 +26,15 @@ const LEASE_MS = 60_000
  * a host dies, the next one goes on.
  */
 export class Eraser implements TenantAdmin {
-  #disarm: () => void = () => undefined
-  #last: Promise<unknown> = Promise.resolve()
-  #stopped = false
+  readonly #rounds: Rounds<void>
 
-  constructor(private readonly deps: EraserDeps) {}
+  constructor(private readonly deps: EraserDeps) {
+    this.#rounds = new Rounds(
+      deps.clock,
+      () => this.#eraseAll(),
+      error => deps.log.error({ err: error }, 'a tenant could not be erased to the end; trying again later'),
+    )
+  }
 
   async erase(parts: readonly string[]): Promise<Answer<TenantState>> {
     const { store, clock, log, configured } = this.deps
@@ -48,7 +53,7 @@ export class Eraser implements TenantAdmin {
       return { ok: false, refusal: refuse('tenant_in_use', message, { openRuns: runs }) }
     }
     log.info({ tenants: parts }, 'a tenant is being erased; its keys are destroyed')
-    void this.work().catch(error => this.#failed(error))
+    void this.#rounds.attempt()
     return { ok: true, value: (await this.find(parts)) ?? { state: 'active' } }
   }
 
@@ -69,32 +74,22 @@ export class Eraser implements TenantAdmin {
 
   /** Erases the content of all tenants that are marked and that no other host is at. */
   work(): Promise<void> {
-    const working = this.#last.then(() => this.#eraseAll())
-    this.#last = working.catch(() => false)
-    return working
+    return this.#rounds.next()
   }
 
-  /** Looks again and again, `everyMs` after the time before was done, for what another host has left. */
+  /** Looks again and again for what another host has left. */
   start(everyMs: number): void {
-    this.#disarm = this.deps.clock.after(everyMs, () => {
-      void this.work()
-        .catch(error => this.#failed(error))
-        .then(() => {
-          if (!this.#stopped) this.start(everyMs)
-        })
-    })
+    this.#rounds.start(everyMs)
   }
 
   /** What is begun is left to the next start, or to another host. */
-  async stop(): Promise<void> {
-    this.#stopped = true
-    this.#disarm()
-    await this.#last
+  stop(): Promise<void> {
+    return this.#rounds.stop()
   }
 
   async #eraseAll(): Promise<void> {
     const { store, clock, hostId } = this.deps
-    while (!this.#stopped) {
+    while (!this.#rounds.isStopped) {
       const tenant = await store.claimErasure({ hostId: hostId(), now: clock.now(), leaseMs: LEASE_MS })
       if (tenant === undefined) return
       await this.#eraseTenant(tenant)
@@ -103,7 +98,7 @@ export class Eraser implements TenantAdmin {
 
   async #eraseTenant(tenant: string): Promise<void> {
     const { store, clock, log, hostId } = this.deps
-    while (!this.#stopped) {
+    while (!this.#rounds.isStopped) {
       const run = await store.nextToErase(tenant)
       if (run !== undefined) {
         if (!(await this.#eraseRun(tenant, run))) return
@@ -118,17 +113,13 @@ export class Eraser implements TenantAdmin {
   /** False when somebody else is at it. What a fork shares is erased with its source. */
   async #eraseRun(tenant: string, { runId, fromSeq, length }: RunToErase): Promise<boolean> {
     const { store, hostId } = this.deps
-    for (let next = fromSeq; next < length && !this.#stopped; next += SLICE) {
+    for (let next = fromSeq; next < length && !this.#rounds.isStopped; next += SLICE) {
       const page = await store.readEvents(runId, next, Math.min(SLICE, length - next))
       const left = page.filter(({ erased }) => erased === null)
       const events = left.map(event => ({ sequence: event.sequence, erased: erasedContent(event) }))
       if (events.length > 0 && !(await store.eraseEvents({ tenant, hostId: hostId(), runId }, events))) return false
       await setImmediate()
     }
-    return this.#stopped || store.eraseRun({ tenant, hostId: hostId(), runId })
-  }
-
-  #failed(error: unknown): void {
-    this.deps.log.error({ err: error }, 'a tenant could not be erased to the end; trying again later')
+    return this.#rounds.isStopped || store.eraseRun({ tenant, hostId: hostId(), runId })
   }
 }

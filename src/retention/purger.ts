@@ -3,6 +3,7 @@ import type { Clock } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
 import type { ExpiredRun, ExpiredRuns } from '../engine/ports/retention.js'
 import type { Store } from '../engine/ports/store.js'
+import { Rounds } from '../timing/rounds.js'
 import { expiredBy, type RetentionRules } from './rules.js'
 
 type PurgerDeps = {
@@ -25,35 +26,28 @@ const LEASE_MS = 60_000
  * and one at a time who deletes its rows. Where a host dies, the next one goes on.
  */
 export class Purger {
-  #disarm: () => void = () => undefined
-  #last: Promise<unknown> = Promise.resolve()
-  #stopped = false
+  readonly #rounds: Rounds<number>
 
-  constructor(private readonly deps: PurgerDeps) {}
+  constructor(private readonly deps: PurgerDeps) {
+    this.#rounds = new Rounds(
+      deps.clock,
+      () => this.#purgeAll(),
+      error => deps.log.error({ err: error }, 'what is due could not be purged; trying again later'),
+    )
+  }
 
   /** Purges what is due by now, and tells how many families were marked. */
   purge(): Promise<number> {
-    const purging = this.#last.then(() => this.#purgeAll())
-    this.#last = purging.catch(() => 0)
-    return purging
+    return this.#rounds.next()
   }
 
-  /** Purges again and again, `everyMs` after the time before was done. */
   start(everyMs: number): void {
-    this.#disarm = this.deps.clock.after(everyMs, () => {
-      void this.purge()
-        .catch(error => this.deps.log.error({ err: error }, 'what is due could not be purged; trying again later'))
-        .then(() => {
-          if (!this.#stopped) this.start(everyMs)
-        })
-    })
+    this.#rounds.start(everyMs)
   }
 
   /** What is begun is left to the next start, or to another host. */
-  async stop(): Promise<void> {
-    this.#stopped = true
-    this.#disarm()
-    await this.#last
+  stop(): Promise<void> {
+    return this.#rounds.stop()
   }
 
   async #purgeAll(): Promise<number> {
@@ -71,23 +65,24 @@ export class Purger {
     let after: ExpiredRun | undefined
     do {
       const page = await store.expiredRoots({ ...rule, ...(after ? { after } : {}), limit: PAGE })
-      for (const { runId } of this.#stopped ? [] : page) {
+      for (const { runId } of this.#rounds.isStopped ? [] : page) {
         const result = await store.purgeFamily(runId, clock.now())
         if (result.kind !== 'purged') continue
         marked += 1
         log.info({ runId, runs: result.runs }, 'purged a family of runs whose retention was over')
       }
       after = page.length < PAGE ? undefined : page.at(-1)
-    } while (after !== undefined && !this.#stopped)
+    } while (after !== undefined && !this.#rounds.isStopped)
     return marked
   }
 
   async #deleteRows(): Promise<void> {
     const { store, clock, hostId } = this.deps
-    while (!this.#stopped) {
+    while (!this.#rounds.isStopped) {
       const root = await store.claimPurge({ hostId: hostId(), now: clock.now(), leaseMs: LEASE_MS })
       if (root === undefined) return
-      while (!this.#stopped && (await store.deletePurged(root, hostId(), SLICE)) === 'more') await setImmediate()
+      while (!this.#rounds.isStopped && (await store.deletePurged(root, hostId(), SLICE)) === 'more')
+        await setImmediate()
     }
   }
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FairQueue, type Share } from './fair-queue.js'
 import '../../test/support/seed.js'
+import { isThorough } from '../../test/support/thorough.js'
 
 const microtasks = async () => {
   for (let i = 0; i < 12; i += 1) await Promise.resolve()
@@ -229,6 +230,6 @@ test('F1–F4: whatever comes and goes, nobody waits for more than a fair number
       expect(one.begun).toHaveLength(added)
       expect(one.queue.load).toEqual({ running: 0, waiting: 0, names: 0 })
     }),
-    { numRuns: process.env.ASSAY_TEST_THOROUGH === '1' ? 3_000 : 300 },
+    { numRuns: isThorough ? 3_000 : 300 },
   )
 })

@@ -94,7 +94,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'retention/',
-    ours: ['core/problem.ts', 'engine/runtime/chain.ts'],
+    ours: ['core/problem.ts', 'engine/runtime/chain.ts', 'timing/'],
     types: ['engine/api.ts', PORTS],
     packages: ['node:timers/promises'],
   },
@@ -183,6 +183,7 @@ export const LAYERS: readonly Layer[] = [
     place: 'audit/',
     ours: [
       'digest.ts',
+      'timing/rounds.ts',
       'core/',
       'engine/api.ts',
       'engine/runtime/chain.ts',

@@ -21,14 +21,11 @@ export async function fillPool(live: LiveHost): Promise<Pool> {
   const judged = await live.start('alice', 'weather', { task: 'Write about snow.' })
   const ended = await live.start('alice', 'hello')
   const other = await live.start('alice', 'hello', { name: 'x' })
-  const { json } = await waitFor(live, judged)
-  void json
+  await live.until('alice', judged, isOver)
   const log = await live.call('alice', `/v1/runs/${judged}/events?streamMode=debug`, { headers: JSON_ONLY })
   const artifactId = /art-\d+/.exec(log.text)?.[0] ?? 'art-0'
   return { live, next: () => ++count, judged, ended, other, artifactId }
 }
-
-const waitFor = async (live: LiveHost, runId: string) => ({ json: await live.until('alice', runId, isOver) })
 
 const JSON_ONLY = { accept: 'application/json' }
 const post = (body: object): Ask => ({ method: 'POST', body })

@@ -6,6 +6,7 @@ import { compareView } from '../../src/testing/view-comparison.js'
 import { renderEvent } from '../../src/wire/render.js'
 import { SEED } from '../support/crash-points.js'
 import { findingsOf, runsIn } from '../support/stored-runs.js'
+import { isThorough } from '../support/thorough.js'
 import { EVENT_TYPES } from './event-types.js'
 import { departuresOf, type History, load, readHistories, runsOf } from './history.js'
 import { replaysOf } from './replays.js'
@@ -17,10 +18,9 @@ const histories = readHistories()
 const isPresent = ({ engineVersion }: History) => engineVersion === ENGINE_VERSION
 const present = [...histories.values()].filter(isPresent)
 
-/** Every cut with `ASSAY_TEST_THOROUGH`, else some: each run of the tests takes others. */
-const isThorough = process.env.ASSAY_TEST_THOROUGH !== undefined
 const CUTS = 6
 
+/** Every cut if it is to be thorough, else some: each run of the tests takes others. */
 function cutsOf({ commits }: History): readonly number[] {
   const step = isThorough ? 1 : Math.max(1, Math.floor(commits.length / CUTS))
   return commits.map((_, i) => i + 1).filter(cut => (cut + SEED) % step === 0)

@@ -5,6 +5,7 @@ import { casesOf, type Digest, digestOf, type Entry, type Truth } from '../../..
 import { ALPHA, trackRecordOf } from '../../../src/calibration/licence.js'
 import { calibrate } from '../../../src/calibration/report.js'
 import { entryOf } from '../../../src/calibration/testing/entry.js'
+import { isThorough } from '../../support/thorough.js'
 
 /**
  * Simulated judges through the modes in which the product comes by labels. `bad`: the share of bad results that a judge
@@ -34,8 +35,6 @@ const ALL = Object.entries(JUDGES).flatMap(([name, judge]) =>
   Object.entries(MODES).map(([mode, choose]) => [name, mode, judge, choose] as const),
 )
 
-/** The whole sweep with `ASSAY_TEST_THOROUGH`. */
-const isThorough = process.env.ASSAY_TEST_THOROUGH !== undefined
 const seed = 26
 const GOOD_WORK = 0.9
 /** As many verdicts, and as many trials, as a record holds. */

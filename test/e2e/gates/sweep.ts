@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { expect } from 'vitest'
 import type { Crash } from '../../support/host-process.js'
+import { isThorough } from '../../support/thorough.js'
 import type { Story } from './stories.js'
 import { type Ending, expectSame, type Place, tell } from './telling.js'
 
@@ -16,10 +17,10 @@ export const boundariesOf = ({ trace }: Pick<Ending, 'trace'>): readonly Crash[]
     { at: i + 1, when: 'after' },
   ])
 
-/** Also at boundaries that differ only in what lies further back: `ASSAY_TEST_THOROUGH=1 npm test -- test/e2e/gates`. */
-const isThorough = process.env.ASSAY_TEST_THOROUGH !== undefined
-
-/** Kills hosts in the middle of stories, and compares what became of them with the same story without a kill. */
+/**
+ * Kills hosts in the middle of stories, and compares what became of them with the same story without a kill. If it is to
+ * be thorough, also at boundaries that differ only in what lies further back.
+ */
 export class Sweep {
   readonly counted = { stories: 0, boundaries: 0, kills: 0, merges: 0 }
   /** Boundaries, by the two writes that they lie between. */

@@ -20,6 +20,7 @@ import { loopOf, next, terminate } from '../../../src/testing/orchestration.js'
 import { gateDocument, intentDocument } from '../../../src/testing/standards.js'
 import { sketch } from '../../../src/testing/workflow.js'
 import '../../support/seed.js'
+import { isThorough } from '../../support/thorough.js'
 import { confusable, folded } from './confusable.js'
 
 const BAD = { scores: { correctness: 1 }, findings: [blocker()] }
@@ -149,4 +150,4 @@ describe.each(Object.keys(STORES))('what runs is what was asked for, over %s', n
   })
 })
 
-const RUNS = process.env.ASSAY_TEST_THOROUGH === '1' ? 5_000 : 120
+const RUNS = isThorough ? 5_000 : 120

@@ -13,6 +13,7 @@ import { Connection } from '../../../src/store/sqlite/connection.js'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.js'
 import { ManualClock } from '../../../src/testing/manual-clock.js'
 import * as f from '../../contract/store/fixtures.js'
+import { isThorough } from '../../support/thorough.js'
 import { chained, write, writeFork } from '../audit/chained-runs.js'
 import { signer } from '../audit/signer.js'
 import { Died, mortal } from './mortal.js'
@@ -26,7 +27,7 @@ afterAll(() => rmSync(scratch, { recursive: true }))
 /** And how many calls lie between two deaths: every one is tried where that costs little, or when asked for. */
 const STORES: [string, () => Promise<Store>, number][] = [
   ['memory', async () => new MemoryStore(), 1],
-  ['sqlite', () => openSqliteStore(path.join(scratch, `${f.id('db')}.db`)), process.env.ASSAY_TEST_THOROUGH ? 1 : 5],
+  ['sqlite', () => openSqliteStore(path.join(scratch, `${f.id('db')}.db`)), isThorough ? 1 : 5],
 ]
 
 const eraserOn = (store: Store, clock: ManualClock, hostId: string): Eraser =>

@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, it } from 'vitest'
+import { isThorough } from '../../support/thorough.js'
 import { wrongIn } from './checks.js'
 import { count, counts, FLOORS } from './counts.js'
 import { foresee } from './model.js'
 import { begin, type Telling, tell, turnOf } from './telling.js'
 import { type World, worlds } from './worlds.js'
 
-/** All worlds with `ASSAY_TEST_THOROUGH`; else one in so many, others with each seed. */
-const isThorough = process.env.ASSAY_TEST_THOROUGH !== undefined
 const SEED = Number(process.env.ASSAY_TEST_SEED ?? 1)
+/** All worlds if it is to be thorough; else one in so many, others with each seed. */
 const ONE_IN = isThorough ? 1 : 8
 
 /** Scattered, so that no place or document is left out because of where it stands in the row. */
