@@ -1,6 +1,6 @@
 import { isObject, type Json, own } from '../core/json.js'
+import { suggestion } from '../core/schema/suggest.js'
 import type { Kind } from './settings.js'
-import { suggestion } from './suggest.js'
 
 /** Settings that have parts: each reader takes one value, or says what is wrong with it and takes none. */
 export type Read<T> = (raw: Json, setting: string, to: Reading) => T | undefined

@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject, own } from '../core/json.js'
 import { patternOf } from '../core/names.js'
+import { suggestion } from '../core/schema/suggest.js'
 import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
 import { MIN_RETENTION_DAYS } from '../retention/rules.js'
-import { suggestion } from './suggest.js'
 
 export type Setting = {
   readonly about: string

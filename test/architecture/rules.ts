@@ -16,14 +16,14 @@ const NODE = ['node:*']
 const PORTS = 'engine/ports/'
 
 export const LAYERS: readonly Layer[] = [
-  { place: 'core/', ours: [], packages: ['@marcbachmann/cel-js', 're2js'] },
+  { place: 'core/', ours: [], packages: ['@marcbachmann/cel-js', 're2js', 'typebox'] },
   { place: 'digest.ts', ours: ['core/json.ts'], packages: ['node:crypto'] },
   { place: 'lru.ts', ours: [], packages: [] },
   { place: 'timing/', ours: [], types: [PORTS], packages: [] },
   { place: 'engine/', ours: ['core/', 'digest.ts', 'lru.ts', 'timing/'], packages: ['node:crypto'] },
   {
     place: 'standards/',
-    ours: ['core/', 'digest.ts', 'lru.ts', 'project/suggest.ts', 'engine/runtime/agent-workflow.ts'],
+    ours: ['core/', 'digest.ts', 'lru.ts', 'engine/runtime/agent-workflow.ts'],
     types: ['engine/api.ts', PORTS],
     packages: ['re2js'],
   },
@@ -105,6 +105,7 @@ export const LAYERS: readonly Layer[] = [
     ours: [
       'core/json.ts',
       'core/names.ts',
+      'core/schema/',
       'core/supervisor/decision.ts',
       'core/invocation/',
       'core/budget/',
