@@ -112,11 +112,11 @@ export const LAYERS: readonly Layer[] = [
       'retention/rules.ts',
     ],
     types: ['agents/settings.ts', 'core/quotas.ts'],
-    packages: [...NODE, 'yaml'],
+    packages: [...NODE, 'typebox', 'yaml'],
   },
   {
     place: 'config.ts',
-    ours: ['core/json.ts', 'core/supervisor/decision.ts', 'core/invocation/', 'core/budget/', 'digest.ts', 'project/'],
+    ours: ['core/json.ts', 'core/schema/', 'core/invocation/', 'core/budget/', 'digest.ts', 'project/'],
     types: ['agents/settings.ts', 'core/quotas.ts', 'retention/rules.ts'],
     packages: NODE,
   },
@@ -154,7 +154,11 @@ export const LAYERS: readonly Layer[] = [
   },
   { place: 'agents/actor.ts', ours: ['core/', 'agents/catalog/catalog-agent.ts'], types: ['agents/'], packages: [] },
   { place: 'package-version.ts', ours: [], packages: NODE },
-  { place: 'cli/commands/serve.ts', ours: ['cli/', 'client/', 'config.ts', 'project/', 'host.ts'], packages: 'any' },
+  {
+    place: 'cli/commands/serve.ts',
+    ours: ['cli/', 'client/', 'config.ts', 'core/schema/', 'project/', 'host.ts'],
+    packages: 'any',
+  },
   {
     place: 'cli/',
     ours: [

@@ -73,8 +73,8 @@ const hasLengthOf = ({ minItems = 0, maxItems = Number.POSITIVE_INFINITY }: Shap
   length >= minItems && length <= maxItems
 
 const demand = (shape: Shape, value: Json): string => {
-  const got = shape['x-unquoted'] ? '' : `; got ${shownValue(value)}`
-  return `must be ${mustBe(shape)}${got}${fixOf(shape, value)}`
+  const secret = shape['x-unquoted'] || shape.items?.['x-unquoted']
+  return `must be ${mustBe(shape)}${secret ? '' : `; got ${shownValue(value)}${fixOf(shape, value)}`}`
 }
 
 /** What a rule written beside the schema says, once its structure is right; nothing where the schema's words do. */
@@ -99,7 +99,7 @@ function explainObject(shape: Shape, value: { readonly [name: string]: Json }, a
 }
 
 const patternShape = (patterns: { readonly [pattern: string]: Shape }, name: string): Shape | undefined =>
-  Object.entries(patterns).find(([pattern]) => new RegExp(pattern).test(name))?.[1]
+  Object.entries(patterns).find(([pattern]) => new RegExp(pattern, 'u').test(name))?.[1]
 
 function unknownName(shape: Shape, name: string, at: string, whole: Whole): string {
   const full = pathTo(at, name)

@@ -3,9 +3,8 @@ export function closestName(name: string, known: readonly string[]): string | un
   const plain = (text: string) => text.toLowerCase().replace(/[-_]/g, '')
   const ranked = known.map(other => ({ other, edits: editDistance(plain(name), plain(other)) }))
   const best = ranked.sort((a, b) => a.edits - b.edits)[0]
-  return best !== undefined && best.edits <= Math.max(1, Math.min(4, Math.floor(name.length / 3)))
-    ? best.other
-    : undefined
+  const most = name.length < 4 ? 1 : Math.max(2, Math.min(4, Math.floor(name.length / 3)))
+  return best !== undefined && best.edits <= most ? best.other : undefined
 }
 
 /** The same as the end of a sentence; all the known names where none is close. */
