@@ -61,7 +61,7 @@ describe('the schema', () => {
     [1, ['tables']],
     [3, ['tables', 'commit', 'hosts']],
     [18, ['tables', 'commit', ...Array.from({ length: 16 }, (_, i) => `step-${i + 3}`)]],
-  ])('of before the baseline, at version %i, is refused, and stays as it was', async (_, names) => {
+  ])('of before the baseline, at version %i, is refused, and stays as it was', async (version, names) => {
     await sql('CREATE SCHEMA assay')
     await sql(MIGRATE.createMigrations)
     await sql('CREATE TABLE runs (run_id text PRIMARY KEY)')
@@ -70,9 +70,9 @@ describe('the schema', () => {
       await sql(`INSERT INTO migrations (version, name) VALUES (${i + 1}, '${name}')`)
     const before = await everything()
     await expect(openPostgresStore(url)).rejects.toThrow(
-      'the schema "assay" of the database was made before the first release of Assay (it begins with "tables" instead ' +
-        'of "baseline"), and there is no upgrade from it. Start the version of Assay that wrote it, or give an empty ' +
-        'database, or another schema.',
+      `the schema "assay" of the database was made by an Assay of before the first release (its schema begins with ` +
+        `"tables" and has come to version ${version}), and cannot be upgraded. Nothing in it was changed. Start the Assay ` +
+        'that wrote it, or move it away or name another with --data or --database, to begin with an empty one.',
     )
     expect(await everything()).toEqual(before)
     await (await openPostgresStore(url, { schema: 'another' })).close()
