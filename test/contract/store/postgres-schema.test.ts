@@ -69,11 +69,13 @@ describe('the schema', () => {
     for (const [i, name] of names.entries())
       await sql(`INSERT INTO migrations (version, name) VALUES (${i + 1}, '${name}')`)
     const before = await everything()
-    await expect(openPostgresStore(url)).rejects.toThrow(
-      `the schema "assay" of the database was made by an Assay of before the first release (its schema begins with ` +
-        `"tables" and has come to version ${version}), and cannot be upgraded. Nothing in it was changed. Start the Assay ` +
-        'that wrote it, or move it away or name another with --data or --database, to begin with an empty one.',
+    const refused = openPostgresStore(url)
+    await expect(refused).rejects.toThrow(/^the schema "assay" of the database was written before the first release/)
+    await expect(refused).rejects.toThrow(`its schema begins with "tables" and has come to version ${version}`)
+    await expect(refused).rejects.toThrow(
+      /cannot be upgraded; nothing in it was changed. Start the Assay that wrote it, or /,
     )
+    await expect(refused).rejects.toThrow(/name another with .*--database/)
     expect(await everything()).toEqual(before)
     await (await openPostgresStore(url, { schema: 'another' })).close()
   })

@@ -4,6 +4,7 @@
 seq, at, key_id AS "keyId", prev, runs, purged, hash, signature
 
 -- name: putCheckpoint
+-- A row has its columns in the order of the table.
 SELECT assay.put_checkpoint(ROW($1, $2, $3, $4, $5, $6, $7, $9)::assay.checkpoints, $8) AS stored
 
 -- name: listCheckpoints

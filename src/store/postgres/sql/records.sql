@@ -22,6 +22,7 @@ SELECT {workflow} FROM assay.workflows w JOIN assay.definitions d USING (digest)
 SELECT definition FROM assay.definitions WHERE digest = $1
 
 -- name: putStandard
+-- A row has its columns in the order of the table.
 SELECT assay.put_standard(ROW($1, $2, $3, NULL, $4, $5, $6, NULL)::assay.standards) AS version
 
 -- name: deleteStandard
