@@ -3,6 +3,7 @@ import { type Commit, type CommitResult, StoreUnavailable, UnverifiedMerge } fro
 import { TenantErased } from '../../engine/ports/tenants.js'
 import { receiptKey } from '../receipt-rules.js'
 import { type Connections, StatementFault } from './connections.js'
+import { SQL } from './statements.js'
 
 type Entry = {
   readonly commit: Commit
@@ -14,11 +15,6 @@ type Entry = {
 }
 
 type Reply = { readonly answers: readonly (CommitResult | null)[]; readonly peers: boolean }
-
-const COMMIT_BATCH = {
-  name: 'assay-commit',
-  text: 'SELECT assay.commit_batch($1::jsonb, $2::text[], $3::text[], $4::text[], $5, $6, $7, $8::text[]) AS reply',
-}
 
 const MAX_BATCH = 128
 const COMMITTED: CommitResult = { kind: 'committed' }
@@ -115,7 +111,7 @@ export class CommitBatches {
     const runIds = commits.flatMap(({ streams, wakes }) => [...streams.map(stream => stream.runId), ...wakes])
     const streams = commits.flatMap(commit => commit.streams)
     const webhooks = commits.flatMap(({ deliveries }) => deliveries?.map(({ webhookId }) => webhookId) ?? [])
-    const rows = await this.#connections.query<{ reply: Reply }>(COMMIT_BATCH, [
+    const rows = await this.#connections.query<{ reply: Reply }>(SQL.commit, [
       JSON.stringify(commits),
       writers,
       names,

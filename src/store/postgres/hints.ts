@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Commit } from '../../engine/ports/event-log.js'
 import { directConfig, type Settings } from './connections.js'
+import { HINTS, SQL } from './statements.js'
 
 type Listener = (runId: string) => void
 
@@ -78,7 +79,7 @@ export class Hints {
     this.#client = client
     this.#pause = 50
     // A connection that died silently is found out by asking.
-    this.#check = setInterval(() => client.query('SELECT 1').catch(() => this.#lost(client)), CHECK_MS).unref()
+    this.#check = setInterval(() => client.query(SQL.ping.text).catch(() => this.#lost(client)), CHECK_MS).unref()
     void this.#send()
   }
 
@@ -104,7 +105,7 @@ export class Hints {
     const payloads = chunked(this.#unsent)
     this.#unsent.clear()
     try {
-      await client.query('SELECT pg_notify($1, p) FROM unnest($2::text[]) p', [this.#channel, payloads])
+      await client.query(HINTS.notify, [this.#channel, payloads])
     } catch {
       this.#lost(client)
     }

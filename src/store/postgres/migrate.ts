@@ -1,12 +1,13 @@
 import pg from 'pg'
-import { stepsFrom } from '../migration.js'
+import { type AppliedStep, refuseOlderLine, stepsFrom } from '../migration.js'
 import { clientConfig, directConfig, type Settings } from './connections.js'
 import { MIGRATIONS } from './migrations/index.js'
 import { NOT_POSTGRES } from './probe.js'
+import { MIGRATE } from './statements.js'
 
 /**
  * Creates the schema if it is absent and applies the missing migrations, in one transaction; hosts take turns. Whatever
- * the connection is told holds for this transaction only, so it may be a pooler's.
+ * the connection is told holds for this transaction only, so it may be a pooler's. What is refused stays as it was.
  */
 export async function migrate(settings: Settings): Promise<void> {
   const { schema } = settings
@@ -15,49 +16,20 @@ export async function migrate(settings: Settings): Promise<void> {
   try {
     await client.query(`BEGIN; SET LOCAL search_path = ${schema}; SET LOCAL synchronous_commit = on;
       SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0`)
-    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`assay.migrate.${schema}`])
-    await createSchema(client, schema)
-    for (const { version, name, sql } of stepsFrom(await appliedVersion(client), MIGRATIONS, 'the database')) {
+    await client.query(MIGRATE.takeTurns, [`assay.migrate.${schema}`])
+    await client.query(MIGRATE.createSchema)
+    await client.query(MIGRATE.createMigrations)
+    const { rows: applied } = await client.query<AppliedStep>(MIGRATE.readApplied)
+    refuseOlderLine(applied, MIGRATIONS, `the schema "${schema}" of the database`)
+    for (const { version, name, sql } of stepsFrom(applied.at(-1)?.version ?? 0, MIGRATIONS, 'the database')) {
       await client.query(sql).catch(refuseStep)
-      await client.query('INSERT INTO migrations (version, name) VALUES ($1, $2)', [version, name])
+      await client.query(MIGRATE.putApplied, [version, name])
     }
-    await pinFunctions(client, schema)
+    await client.query(MIGRATE.pinFunctions)
     await client.query('COMMIT')
   } finally {
     // Ends the transaction too, if something went wrong.
     await client.end()
-  }
-}
-
-async function createSchema(client: pg.Client, schema: string): Promise<void> {
-  // CREATE SCHEMA asks for the right to create one even if it is there.
-  const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])
-  if (rowCount === 0) await client.query(`CREATE SCHEMA ${client.escapeIdentifier(schema)}`)
-  await client.query(`CREATE TABLE IF NOT EXISTS migrations (
-    version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`)
-}
-
-async function appliedVersion(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ version: number }>(
-    'SELECT coalesce(max(version), 0) AS version FROM migrations',
-  )
-  return rows[0]!.version
-}
-
-/**
- * The texts of the steps name things without their schema. So every function looks for them in its own schema, whatever
- * the connection's search path: triggers too. Immutable ones name nothing but what is built in, and are left as they
- * are, so that they can be inlined. A function that a step defines anew loses its setting, so this comes after each.
- */
-async function pinFunctions(client: pg.Client, schema: string): Promise<void> {
-  const { rows } = await client.query<{ signature: string }>(
-    `SELECT p.oid::regprocedure::text AS signature FROM pg_proc p
-      WHERE p.pronamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1) AND p.provolatile <> 'i'
-        AND NOT coalesce(p.proconfig, '{}') @> ARRAY[$2] ORDER BY 1`,
-    [schema, `search_path=${schema}, pg_temp`],
-  )
-  for (const { signature } of rows) {
-    await client.query(`ALTER FUNCTION ${signature} SET search_path = ${schema}, pg_temp`)
   }
 }
 

@@ -22,7 +22,7 @@ import { PostgresKeeping } from './keeping.js'
 import { migrate } from './migrate.js'
 import { probeConnections, probeTables, withSessions } from './probe.js'
 import { Queries } from './queries.js'
-import { LIST_RUNS, SQL } from './statements.js'
+import { SQL } from './statements.js'
 import { receiptValues, tryValues } from './values.js'
 
 export type PostgresStoreOptions = {
@@ -109,12 +109,12 @@ export class PostgresStore extends PostgresKeeping implements Store {
   }
 
   readRun(tenant: string | null, runId: string): Promise<RunRow | undefined> {
-    return this.queries.readOne(SQL.readRun, runId, tenant)
+    return this.queries.readOne(SQL.readRun, tenant, runId)
   }
 
   listRuns({ tenant, before, workflowId, parentRunId, status, tag, except, limit }: RunQuery): Promise<RunRow[]> {
     const filters = [before, workflowId, parentRunId, status, tag, except].map(value => value ?? null)
-    return this.queries.readAll(LIST_RUNS, tenant, ...filters, limit)
+    return this.queries.readAll(SQL.listRuns, tenant, ...filters, limit)
   }
 
   async childrenOf(runId: string, limit: number, except: readonly string[] = []): Promise<ChildRow[]> {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { claimToken } from '../claim-tokens.js'
 import { clientConfig, directConfig, inSchema, type Settings, sessionSettings } from './connections.js'
+import { PROBE } from './statements.js'
 
 export const NOT_POSTGRES =
   'Assay needs PostgreSQL 14 or later itself: databases that only speak its protocol do not keep what it promises.'
@@ -84,17 +85,13 @@ const SHARED_DIRECT =
 /** A pooler hands the connection of one, when its transaction is over, to the other. */
 async function refuseSharedSession([first, second]: readonly [Session, Session], message: string): Promise<void> {
   const mark = claimToken()
-  await first.query(`SELECT set_config('assay.session', $1, false)`, [mark])
-  const { rows } = await second.query(`SELECT current_setting('assay.session', true) AS mark`)
+  await first.query(PROBE.markSession, [mark])
+  const { rows } = await second.query(PROBE.readMark)
   if (rows[0].mark === mark) throw new Error(message)
 }
 
-const COMMIT_SETTINGS = `SELECT current_setting('synchronous_commit') AS "synchronousCommit",
-  current_setting('default_transaction_isolation') AS isolation, current_setting('search_path') AS "searchPath",
-  (current_schemas(true))[1] AS first, pg_my_temp_schema()::regnamespace::text AS temporary`
-
 async function refuseWrongSettings(session: Session): Promise<void> {
-  const { rows } = await session.query(COMMIT_SETTINGS)
+  const { rows } = await session.query(PROBE.readSettings)
   const { synchronousCommit, isolation, searchPath, first, temporary } = rows[0]
   const refuse = (seen: string, why: string, wanted: string) => {
     throw new Error(`the database connection has ${seen}: ${why}. Set it for its role: ALTER ROLE … SET ${wanted}`)
@@ -109,12 +106,10 @@ async function refuseWrongSettings(session: Session): Promise<void> {
     refuse(`search_path = ${searchPath}`, 'another schema comes before pg_catalog', 'search_path = pg_catalog')
 }
 
-const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS got'
-
 /** Whether a lock that one holds is not to be had by the other until it is given back. */
 async function lockIsSeen(holder: Session, other: Session): Promise<boolean> {
   const name = `assay.probe.${claimToken()}`
-  const tryIt = async (session: Session) => (await session.query(TRY_LOCK, [name])).rows[0].got === true
+  const tryIt = async (session: Session) => (await session.query(PROBE.tryLock, [name])).rows[0].got === true
   await holder.query('BEGIN')
   const held = await tryIt(holder)
   const had = await tryIt(other)
@@ -122,17 +117,8 @@ async function lockIsSeen(holder: Session, other: Session): Promise<boolean> {
   return held && !had && (await tryIt(other))
 }
 
-/** An event of no run: `events_guard` has to see it. What is written comes undone either way, as the block fails. */
-const ORPHAN_EVENT = `DO $$
-BEGIN
-  INSERT INTO assay.events (run_id, seq, type, payload, at, epoch) VALUES ('assay.probe', 0, 'probe', '{}', 0, 1);
-  RAISE EXCEPTION 'no trigger has seen it' USING ERRCODE = 'AS001';
-EXCEPTION WHEN check_violation THEN
-  NULL;
-END $$`
-
 async function refuseSilentTrigger(schema: string, session: Session): Promise<void> {
-  await session.query(inSchema(ORPHAN_EVENT, schema)).catch((error: unknown) => {
+  await session.query(inSchema(PROBE.insertOrphan, schema)).catch((error: unknown) => {
     if (!(error instanceof pg.DatabaseError) || error.code !== 'AS001') throw error
     const seen = 'the trigger that guards the log does not see what is written'
     throw new Error(`${seen}: triggers are switched off, or not carried out per statement. ${NOT_POSTGRES}`)
@@ -140,11 +126,10 @@ async function refuseSilentTrigger(schema: string, session: Session): Promise<vo
 }
 
 async function refuseHeldUp(schema: string, first: Session, second: Session): Promise<void> {
-  const row = inSchema('SELECT 1 FROM assay.migrations WHERE version = 1 FOR UPDATE', schema)
   await first.query('BEGIN')
-  await first.query(row)
+  await first.query(inSchema(PROBE.lockStep, schema))
   await second.query(`BEGIN; SET LOCAL lock_timeout = ${QUERY_MS / 2}`)
-  const isSkipped = await second.query(`${row} SKIP LOCKED`).then(
+  const isSkipped = await second.query(inSchema(PROBE.lockStepUnlessLocked, schema)).then(
     ({ rows }) => rows.length === 0,
     error => {
       if (error instanceof pg.DatabaseError) return false

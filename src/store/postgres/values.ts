@@ -1,7 +1,7 @@
 import type { DeliveryResult } from '../../engine/ports/deliveries.js'
 import type { Receipt } from '../../engine/ports/receipts.js'
 
-/** In the order of the columns, as `statements.ts` numbers them. */
+/** In the order in which `sql/records.sql` numbers them. */
 export const receiptValues = (receipt: Receipt): unknown[] => [
   receipt.tenant,
   receipt.endpoint,

@@ -2,10 +2,9 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { StoreUnavailable, UnverifiedMerge } from '../../../src/engine/ports/event-log.js'
 import { openStore } from '../../../src/store/open-store.js'
-import { mergedResults } from '../../../src/store/postgres/migrations/0014-merged-results.js'
 import { MIGRATIONS } from '../../../src/store/postgres/migrations/index.js'
 import { openPostgresStore, type PostgresStoreOptions } from '../../../src/store/postgres/postgres-store.js'
-import { SQL } from '../../../src/store/postgres/statements.js'
+import { HINTS, MIGRATE, PROBE, SQL } from '../../../src/store/postgres/statements.js'
 import { startPostgres, type TestPostgres } from '../../support/postgres.js'
 import { TcpProxy } from '../../support/tcp-proxy.js'
 import { storeContract } from './contract.js'
@@ -17,12 +16,25 @@ let server: TestPostgres
 let database: string
 let schemas = 0
 
+/** The texts of everything that was sent, with `assay` for the schema of each. */
+const sent = new Set<string>()
+const { query } = pg.Client.prototype
+
 beforeAll(async () => {
+  pg.Client.prototype.query = function (this: pg.Client, ...values: [{ text: string } | string]) {
+    const [first] = values
+    const text = typeof first === 'string' ? first : first.text
+    sent.add(text.replace(/\bcontract_\d+\.(?=[a-z_])/g, 'assay.'))
+    return Reflect.apply(query, this, values)
+  }
   server = await startPostgres()
   database = await server.createDatabase()
 })
 
-afterAll(() => server.stop())
+afterAll(async () => {
+  pg.Client.prototype.query = query
+  await server.stop()
+})
 
 storeContract({
   name: 'postgres',
@@ -88,76 +100,13 @@ describe('postgres', () => {
     expect(await sql('SELECT version, name FROM migrations ORDER BY 1')).toEqual(applied)
   })
 
-  /** What the first release wrote: before forks, deliveries and checkpoints, and without hashes. */
-  const writeVersion3 = async (hostId: string, runIds: { open: string; ended: string }) => {
-    const stream = (runId: string, last: string) => {
-      const { head: _, ...old } = f.creation(runId, { events: [f.event(0), f.event(1, { type: last })] })
-      return { ...old, events: old.events.map(({ input: _input, salt: _salt, hash: _hash, ...event }) => event) }
-    }
-    const streams = [stream(runIds.open, 'node.started'), stream(runIds.ended, 'run.completed')]
-    const batch = JSON.stringify([{ ...f.commit(hostId, []), streams }])
-    await sql('CREATE SCHEMA assay')
-    await sql(`CREATE TABLE migrations (
-      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`)
-    for (const { version, name, sql: text } of MIGRATIONS.slice(0, 3)) {
-      await sql(text)
-      await sql(`INSERT INTO migrations (version, name) VALUES (${version}, '${name}')`)
-    }
-    await sql(`SELECT register_host('${hostId}', 'name', ${f.HOUR})`)
-    await sql(`SELECT commit_batch('${batch}', ARRAY['${hostId}'], '{}', '{}')`)
-  }
-
-  it('upgrades a database of version 3: its runs are read, go on and are forked', async () => {
-    const [hostId, open, ended, fork] = [f.id('host'), f.id('run'), f.id('run'), f.id('run')]
-    await writeVersion3(hostId, { open, ended })
-    const store = closing(await openPostgresStore(url))
-    const old = f.events(0, 2).map(event => ({ ...event, input: null, salt: null, hash: '' }))
-    expect(await store.readEvents(open, 0)).toEqual(old)
-    expect(await store.readRun('acme', open)).toMatchObject({ length: 2, fork: null, head: '', checkpoint: null })
-    expect(await store.unsealedRuns(10)).toEqual([])
-
-    const end = f.extension(open, 2, { events: [f.terminal(2)], status: 'completed', epoch: 1 })
-    for (const stream of [end, f.fork(fork, ended, 1, f.events(1, 1))]) {
-      expect(await store.commit(f.commit(hostId, [stream]))).toEqual({ kind: 'committed' })
-    }
-    expect(await store.readEvents(open, 0)).toEqual([...old, f.terminal(2)])
-    expect(await store.readEvents(fork, 0)).toEqual([old[0], f.event(1)])
-    expect(await store.unsealedRuns(10)).toEqual([{ runId: open, length: 3, head: end.head }])
-  })
-
-  it('upgrades the effects of version 3: known ones stay known, and an abandoned one was a first attempt', async () => {
-    const [hostId, open, ended] = [f.id('host'), f.id('run'), f.id('run')]
-    await writeVersion3(hostId, { open, ended })
-    await sql(`INSERT INTO invocations VALUES
-      ('known', '${open}', 'n1', 7, 'http', 'gone', 0, 'token', false, '{"ok":true}'),
-      ('same', '${open}', 'n1', 8, 'http', 'gone', 0, 'token', false, NULL),
-      ('next', '${open}', 'n1', 9, 'http', 'gone', 0, 'token', true, NULL)`)
-    const store = closing(await openPostgresStore(url))
-    expect(await store.readEffect('known')).toEqual({ ok: true })
-    const claim = f.claim(hostId, { runId: open })
-    expect(await store.claimEffect({ ...claim, id: 'same' })).toEqual({ kind: 'claimed', again: true })
-    expect(await store.claimEffect({ ...claim, id: 'next', attempt: 2 })).toEqual({ kind: 'claimed', again: false })
-    await store.claimEffect({ ...claim, id: 'new', ordinal: '3.10' })
-    expect(await sql('SELECT id, tenant, ordinal, attempt FROM invocations ORDER BY id')).toEqual([
-      { id: 'known', tenant: 'acme', ordinal: '7', attempt: 1 },
-      { id: 'new', tenant: 'acme', ordinal: '3.10', attempt: 1 },
-      { id: 'next', tenant: 'acme', ordinal: '9', attempt: 2 },
-      { id: 'same', tenant: 'acme', ordinal: '8', attempt: 1 },
-    ])
-  })
-
   it('looks for an answer in an index', async () => {
     await open()
     const plan = await sql(`EXPLAIN ${SQL.findAnswer.text.replace('$1', "'acme'").replace('$2', "'key'")}`)
     expect(JSON.stringify(plan)).toContain('Index Scan Backward using invocations_answers')
   })
 
-  it('refuses a database that is newer than the program, and a schema name that is none', async () => {
-    await (await openPostgresStore(url)).close()
-    await sql(`INSERT INTO migrations (version, name) VALUES (999, 'from the future')`)
-    await expect(openPostgresStore(url)).rejects.toThrow(
-      /schema version 999, but this version of Assay knows only up to/,
-    )
+  it('refuses a schema name that is none', async () => {
     await expect(openPostgresStore(url, { schema: 'x; DROP TABLE runs' })).rejects.toThrow(/schema/)
   })
 
@@ -268,19 +217,6 @@ describe('postgres', () => {
       }
     }
     expect([...new Set(MERGE_ATTACKS.map(({ constraint }) => constraint))].sort()).toEqual(removed.sort())
-  })
-
-  it('S10 upgrades what runs of version 2 of the rules have left, and lets them go on', async () => {
-    await sql('CREATE SCHEMA assay')
-    await sql(`CREATE TABLE migrations (
-      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`)
-    for (const { version, name, sql: text } of MIGRATIONS.filter(one => one.version < mergedResults.version)) {
-      await sql(text)
-      await sql(`INSERT INTO migrations (version, name) VALUES (${version}, '${name}')`)
-    }
-    await sql(`SELECT register_host('h', 'name', ${f.HOUR})`)
-    for (const statement of g.olderGateRows('{}')) await sql(statement)
-    await g.expectUpgradedGates(await open())
   })
 
   it('looks for verdicts in an index', async () => {
@@ -594,4 +530,14 @@ describe('postgres', () => {
     await hint()
     expect(own.size).toBe(0)
   })
+})
+
+it('every statement was run by these tests', () => {
+  const texts = {
+    ...Object.fromEntries(Object.entries(SQL).map(([name, { text }]) => [name, text])),
+    ...MIGRATE,
+    ...PROBE,
+  }
+  const never = Object.entries({ ...texts, ...HINTS }).filter(([, text]) => !sent.has(text))
+  expect(never.map(([name]) => name)).toEqual([])
 })

@@ -1,41 +1,18 @@
-import type { Migration } from '../../migration.js'
-import { tables } from './0001-tables.js'
-import { commit } from './0002-commit.js'
-import { hosts } from './0003-hosts.js'
-import { forks } from './0004-forks.js'
-import { deliveries } from './0005-deliveries.js'
-import { checkpoints } from './0006-checkpoints.js'
-import { commitForks } from './0007-commit-forks.js'
-import { latestChildren } from './0008-latest-children.js'
-import { answers } from './0009-answers.js'
-import { standards } from './0010-standards.js'
-import { gates } from './0011-gates.js'
-import { commitGates } from './0012-commit-gates.js'
-import { salts } from './0013-salts.js'
-import { mergedResults } from './0014-merged-results.js'
-import { purges } from './0015-purges.js'
-import { toolGates } from './0016-tool-gates.js'
-import { usage } from './0017-usage.js'
-import { erasures } from './0018-erasures.js'
+import { readdirSync } from 'node:fs'
+import { type Migration, readMigrations } from '../../migration.js'
+import { readSql } from '../../sql-file.js'
 
-/** Ascending; a released step is never edited, a new one is added. */
-export const MIGRATIONS: readonly Migration[] = [
-  tables,
-  commit,
-  hosts,
-  forks,
-  deliveries,
-  checkpoints,
-  commitForks,
-  latestChildren,
-  answers,
-  standards,
-  gates,
-  commitGates,
-  salts,
-  mergedResults,
-  purges,
-  toolGates,
-  usage,
-  erasures,
-]
+const BASELINE = new URL('./0001-baseline/', import.meta.url)
+
+/** In several files, by subject, applied in their order. */
+const baseline: Migration = {
+  version: 1,
+  name: 'baseline',
+  sql: readdirSync(BASELINE)
+    .sort()
+    .map(file => readSql(new URL(file, BASELINE)))
+    .join('\n'),
+}
+
+/** Ascending; a released step is never edited, a new one is added: `0002-name.sql`, in this folder. */
+export const MIGRATIONS: readonly Migration[] = [baseline, ...readMigrations(new URL('./', import.meta.url))]

@@ -1,15 +1,32 @@
-import type { Migration } from '../../migration.js'
+-- `commit_batch` applies many commits in one transaction and one round trip; each is answered on its own: null for
+-- committed, else the refusal as the port spells it. The commits of a batch share no run, receipt or scope. The caller
+-- says whether a batch has forks, gates or snapshots, and to which subscriptions it owes deliveries, so that a batch
+-- without them pays nothing for them.
+--
+-- Locks are taken up front and in one order everywhere: writing hosts (shared; whoever fences a host takes it
+-- exclusively, so a fence waits for what is under way and stops what comes after), then the names of things that may
+-- not exist yet (new runs, receipts, scopes), then existing run rows by id, then subscriptions. So batches wait for
+-- each other but never in a circle, and a repetition waits for the lost call it repeats before it looks whether that
+-- call was applied.
+--
+-- The planner knows nothing of what the JSON holds, and a plan made while the tables are small may stay in use when
+-- they are not. So every lookup is written in a form that has one plan only: by index, driven by the JSON.
 
-/**
- * The commit of 0007 with gates (S10): where a new run has any, which the caller says of the batch, they are known
- * before its first event is written, and a fork shares what has come of the source's. The old form is gone, so a host
- * that does not know of gates can no longer write.
- */
-export const commitGates: Migration = {
-  version: 12,
-  name: 'commit-gates',
-  sql: `
-DROP FUNCTION commit_batch(jsonb, text[], text[], text[], boolean, boolean, text[]);
+CREATE FUNCTION end_of(events jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN events->-1->>'type' IN ('run.completed', 'run.failed', 'run.cancelled')
+              THEN (events->-1->>'at')::bigint END
+$$;
+
+-- S4: a repetition of an append whose outcome was not known. A fork may have no event that tells.
+CREATE FUNCTION was_applied(c jsonb) RETURNS boolean LANGUAGE sql AS $$
+  SELECT coalesce((
+    SELECT c->>'appendId' = CASE WHEN s.v->'events' <> '[]'
+      THEN (SELECT e.append_id FROM events e WHERE e.run_id = s.v->>'runId' AND e.seq = (s.v->>'expected')::bigint)
+      ELSE (SELECT r.append_id FROM runs r WHERE r.run_id = s.v->>'runId') END
+      FROM jsonb_array_elements(c->'streams') WITH ORDINALITY AS s(v, i)
+     WHERE s.v->'events' <> '[]' OR s.v ? 'create'
+     ORDER BY s.i LIMIT 1), false)
+$$;
 
 CREATE FUNCTION commit_batch(batch jsonb, writers text[], names text[], run_ids text[], forks boolean,
                              gates boolean, snapshots_kept boolean, webhook_ids text[]) RETURNS jsonb
@@ -58,6 +75,8 @@ BEGIN
     END IF;
   END LOOP;
 
+  refused := within_quotas(batch, refused);
+
   IF forks THEN
     PERFORM share_prefix(s.v->>'runId', s.v->'create'->>'tenant', f.v),
             share_gate_rows(s.v->>'runId', f.v->>'sourceRunId', (f.v->>'fromSeq')::bigint)
@@ -67,8 +86,8 @@ BEGIN
   END IF;
 
   IF gates THEN
-    INSERT INTO gated (run_id, point, node_id, gate_id, worker_id)
-    SELECT s.v->>'runId', g.v->>'point', g.v->>'nodeId', g.v->>'gateId', coalesce(g.v->>'workerId', '')
+    INSERT INTO gated (run_id, point, node_id, gate_id, worker_id, confirm)
+    SELECT s.v->>'runId', g.v->>'point', g.v->>'nodeId', g.v->>'gateId', coalesce(g.v->>'workerId', ''), g.v->>'confirm'
       FROM jsonb_array_elements(batch) WITH ORDINALITY AS b(c, i), jsonb_array_elements(b.c->'streams') AS s(v),
            jsonb_array_elements(s.v->'create'->'gated') AS g(v)
      WHERE refused[b.i] IS NULL;
@@ -111,14 +130,14 @@ BEGIN
     WHERE run_id = s->>'runId';
   END LOOP;
 
-  INSERT INTO events (run_id, seq, type, node_id, payload, secret, cause, at, input, hash, epoch, append_id)
-  SELECT r.run_id, e.sequence, e.type, e."nodeId", e.payload, e.secret, e.cause, e.at, e.input, e.hash, r.epoch,
+  INSERT INTO events (run_id, seq, type, node_id, payload, secret, cause, at, input, salt, hash, epoch, append_id)
+  SELECT r.run_id, e.sequence, e.type, e."nodeId", e.payload, e.secret, e.cause, e.at, e.input, e.salt, e.hash, r.epoch,
          CASE WHEN e.sequence = (s.v->>'expected')::bigint THEN b.c->>'appendId' END
     FROM jsonb_array_elements(batch) WITH ORDINALITY AS b(c, i), jsonb_array_elements(b.c->'streams') AS s(v),
          LATERAL (SELECT run_id, epoch FROM runs WHERE run_id = s.v->>'runId' OFFSET 0) r,
          jsonb_to_recordset(s.v->'events')
            AS e(sequence bigint, type text, "nodeId" text, payload text, secret text, cause bigint, at bigint,
-                input text, hash text)
+                input text, salt text, hash text)
    WHERE refused[b.i] IS NULL;
 
   IF snapshots_kept THEN
@@ -156,5 +175,3 @@ BEGIN
     'answers', to_jsonb(refused),
     'peers', (SELECT count(*) FROM hosts WHERE state = 'alive') > 1);
 END $$;
-`,
-}

@@ -1,22 +1,8 @@
-import type { Migration } from '../../migration.js'
-import { mergedResults } from './0014-merged-results.js'
+-- S13: what each tenant has, and how many runs are below each root, counted by triggers, so that no writer can forget
+-- it. A change is a row of its own in `usage_changes`: a row for each tenant would make all commits of a tenant wait
+-- for each other. `fold_usage`, which every host calls now and then, adds them up; what a tenant has is the sum of both
+-- tables, read at once.
 
-/**
- * S13: what each tenant has, and how many runs are below each root, counted by triggers, so that no writer can forget it.
- * A change is a row of its own in `usage_changes`: a row for each tenant would make all commits of a tenant wait for each
- * other. `fold_usage`, which every host calls now and then, adds them up; what a tenant has is the sum of both tables, read
- * at once.
- *
- * `within_quotas` judges a batch after all other checks. Far from its quota a tenant's batches do not wait for each
- * other: those that are under way at once cannot reach it. Near it they are judged one after the other. The rows of
- * `families` are locked in order, after everything else that a batch locks.
- *
- * `runs_open` leads from a host to one tenant's runs in the order of their time, so that tenants can take turns.
- */
-export const usage: Migration = {
-  version: 17,
-  name: 'usage',
-  sql: `
 CREATE TABLE usage (
   tenant text COLLATE "C" PRIMARY KEY,
   runs   bigint NOT NULL,
@@ -32,27 +18,6 @@ CREATE TABLE families (
   root_run_id text COLLATE "C" PRIMARY KEY,
   runs        bigint NOT NULL
 );
-
-ALTER TABLE runs ADD COLUMN root_run_id text COLLATE "C";
-WITH RECURSIVE family (run_id, root) AS (
-  SELECT run_id, run_id FROM runs WHERE parent_run_id IS NULL
-  UNION ALL
-  SELECT r.run_id, f.root FROM family f JOIN runs r ON r.parent_run_id = f.run_id)
-UPDATE runs SET root_run_id = f.root FROM family f WHERE f.run_id = runs.run_id AND runs.parent_run_id IS NOT NULL;
-INSERT INTO families (root_run_id, runs)
-SELECT root_run_id, count(*) FROM runs WHERE root_run_id IS NOT NULL GROUP BY 1;
-
-INSERT INTO usage (tenant, runs, bytes)
-SELECT tenant, sum(runs), sum(bytes) FROM (
-  SELECT tenant, count(*) FILTER (WHERE ended_at IS NULL) AS runs, 0 AS bytes FROM runs GROUP BY 1
-  UNION ALL
-  SELECT r.tenant, 0, sum(${bytesOf('e.payload', 'e.secret', 'e.input')})
-    FROM events e JOIN runs r USING (run_id) GROUP BY 1
-  UNION ALL
-  SELECT r.tenant, 0, sum(${bytesOf('s.state')}) FROM snapshots s JOIN runs r USING (run_id) GROUP BY 1
-  UNION ALL
-  SELECT tenant, 0, sum(${bytesOf('outcome')}) FROM invocations WHERE outcome IS NOT NULL GROUP BY 1) counted
-GROUP BY 1;
 
 CREATE FUNCTION usage_of(whose text, OUT runs bigint, OUT bytes bigint) LANGUAGE sql STABLE AS $$
   SELECT coalesce(sum(u.runs), 0)::bigint, coalesce(sum(u.bytes), 0)::bigint FROM (
@@ -108,8 +73,48 @@ CREATE TRIGGER runs_usage_end AFTER UPDATE OF ended_at ON runs FOR EACH ROW
   WHEN (OLD.ended_at IS NULL AND NEW.ended_at IS NOT NULL) EXECUTE FUNCTION runs_usage();
 CREATE TRIGGER runs_usage_gone AFTER DELETE ON runs FOR EACH ROW EXECUTE FUNCTION runs_usage();
 
-${counted('events', 'bytes_of_events', bytesOf('t.payload', 't.secret', 't.input'))}
-${counted('snapshots', 'bytes_of_snapshots', bytesOf('t.state'))}
+-- What events and snapshots take up, a statement at a time.
+CREATE FUNCTION bytes_of_events() RETURNS trigger LANGUAGE plpgsql SET jit = off SET enable_seqscan = off AS $$
+BEGIN
+  INSERT INTO usage_changes (tenant, runs, bytes)
+  SELECT r.tenant, 0, sum(coalesce(octet_length(t.payload), 0) + coalesce(octet_length(t.secret), 0)
+                          + coalesce(octet_length(t.input), 0))
+    FROM fresh t, LATERAL (SELECT tenant FROM runs WHERE run_id = t.run_id OFFSET 0) r GROUP BY r.tenant;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER usage_bytes_of_events AFTER INSERT ON events REFERENCING NEW TABLE AS fresh
+  FOR EACH STATEMENT EXECUTE FUNCTION bytes_of_events();
+
+CREATE FUNCTION bytes_of_events_gone() RETURNS trigger LANGUAGE plpgsql SET jit = off SET enable_seqscan = off AS $$
+BEGIN
+  INSERT INTO usage_changes (tenant, runs, bytes)
+  SELECT r.tenant, 0, -sum(coalesce(octet_length(t.payload), 0) + coalesce(octet_length(t.secret), 0)
+                          + coalesce(octet_length(t.input), 0))
+    FROM gone t, LATERAL (SELECT tenant FROM runs WHERE run_id = t.run_id OFFSET 0) r GROUP BY r.tenant;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER usage_bytes_of_events_gone AFTER DELETE ON events REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION bytes_of_events_gone();
+
+CREATE FUNCTION bytes_of_snapshots() RETURNS trigger LANGUAGE plpgsql SET jit = off SET enable_seqscan = off AS $$
+BEGIN
+  INSERT INTO usage_changes (tenant, runs, bytes)
+  SELECT r.tenant, 0, sum(coalesce(octet_length(t.state), 0))
+    FROM fresh t, LATERAL (SELECT tenant FROM runs WHERE run_id = t.run_id OFFSET 0) r GROUP BY r.tenant;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER usage_bytes_of_snapshots AFTER INSERT ON snapshots REFERENCING NEW TABLE AS fresh
+  FOR EACH STATEMENT EXECUTE FUNCTION bytes_of_snapshots();
+
+CREATE FUNCTION bytes_of_snapshots_gone() RETURNS trigger LANGUAGE plpgsql SET jit = off SET enable_seqscan = off AS $$
+BEGIN
+  INSERT INTO usage_changes (tenant, runs, bytes)
+  SELECT r.tenant, 0, -sum(coalesce(octet_length(t.state), 0))
+    FROM gone t, LATERAL (SELECT tenant FROM runs WHERE run_id = t.run_id OFFSET 0) r GROUP BY r.tenant;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER usage_bytes_of_snapshots_gone AFTER DELETE ON snapshots REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION bytes_of_snapshots_gone();
 
 CREATE FUNCTION bytes_of_outcomes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -125,7 +130,13 @@ CREATE TRIGGER bytes_of_outcomes AFTER UPDATE OF outcome ON invocations FOR EACH
 CREATE TRIGGER bytes_of_outcomes_gone AFTER DELETE ON invocations FOR EACH ROW
   WHEN (OLD.outcome IS NOT NULL) EXECUTE FUNCTION bytes_of_outcomes();
 
--- 5,000 is more than all hosts together have under way at once.
+CREATE FUNCTION over_quota(quota text, quotas jsonb, remaining bigint) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+  SELECT jsonb_build_object('kind', 'over-quota', 'quota', quota, 'limit', quotas->quota, 'left', greatest(0, remaining))
+$$;
+
+-- Judges a batch after all other checks. Far from its quota a tenant's batches do not wait for each other: those that
+-- are under way at once cannot reach it; 5,000 is more than all hosts together have under way. Near it they are judged
+-- one after the other. The rows of `families` are locked in order, after everything else that a batch locks.
 CREATE FUNCTION within_quotas(batch jsonb, refused jsonb[]) RETURNS jsonb[] LANGUAGE plpgsql
   SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off AS $$
 DECLARE
@@ -183,78 +194,3 @@ BEGIN
   END LOOP;
   RETURN refused;
 END $$;
-CREATE FUNCTION over_quota(quota text, quotas jsonb, remaining bigint) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
-  SELECT jsonb_build_object('kind', 'over-quota', 'quota', quota, 'limit', quotas->quota, 'left', greatest(0, remaining))
-$$;
-
-DROP INDEX runs_open;
-CREATE INDEX runs_open ON runs (owner, tenant, wake_at, run_id) WHERE ended_at IS NULL;
-
--- Found one by one through the index, so that it costs nothing how many runs each has.
-CREATE FUNCTION tenants_of(holder text) RETURNS SETOF text LANGUAGE sql STABLE AS $$
-  WITH RECURSIVE t(tenant) AS (
-    (SELECT r.tenant FROM runs r WHERE r.owner = holder AND r.ended_at IS NULL ORDER BY r.tenant LIMIT 1)
-    UNION ALL
-    SELECT (SELECT r.tenant FROM runs r WHERE r.owner = holder AND r.ended_at IS NULL AND r.tenant > t.tenant
-             ORDER BY r.tenant LIMIT 1) FROM t WHERE t.tenant IS NOT NULL)
-  SELECT tenant FROM t WHERE tenant IS NOT NULL
-$$;
-CREATE FUNCTION weight_of(weights jsonb, tenant text) RETURNS double precision LANGUAGE sql IMMUTABLE AS $$
-  SELECT coalesce(weights->'of'->>tenant, weights->>'others')::double precision
-$$;
-
-DROP FUNCTION claim_orphans(text, bigint, bigint);
--- More are looked at than are wanted: some may be in the hands of another host that claims.
-CREATE FUNCTION claim_orphans(claimer text, work_owed bigint, at_most bigint, weights jsonb) RETURNS bigint
-  LANGUAGE plpgsql AS $$
-DECLARE
-  claimed bigint;
-BEGIN
-  PERFORM pg_advisory_xact_lock_shared(host_lock(claimer));
-  IF NOT EXISTS (SELECT 1 FROM hosts WHERE host_id = claimer AND state = 'alive') THEN
-    RETURN 0;
-  END IF;
-  WITH found AS MATERIALIZED (
-    SELECT r.run_id, row_number() OVER (PARTITION BY t.tenant ORDER BY r.wake_at NULLS LAST, r.run_id)
-                       / weight_of(weights, t.tenant) AS turn, t.tenant
-      FROM hosts h, LATERAL tenants_of(h.host_id) AS t(tenant),
-           LATERAL (SELECT o.run_id, o.wake_at FROM runs o
-                     WHERE o.owner = h.host_id AND o.ended_at IS NULL AND o.tenant = t.tenant
-                     ORDER BY o.wake_at NULLS LAST, o.run_id LIMIT 4 * at_most) r
-     WHERE h.state <> 'alive'
-     ORDER BY turn, t.tenant LIMIT 4 * at_most),
-  orphans AS MATERIALIZED (
-    SELECT r.run_id, r.wake_at <= work_owed AND h.state = 'fenced' AS interrupted
-      FROM found f JOIN runs r ON r.run_id = f.run_id JOIN hosts h ON h.host_id = r.owner
-     WHERE h.state <> 'alive' AND r.ended_at IS NULL
-     ORDER BY f.turn, f.tenant LIMIT at_most FOR UPDATE OF r SKIP LOCKED)
-  UPDATE runs SET owner = claimer, epoch = epoch + 1, attempts = attempts + CASE WHEN orphans.interrupted THEN 1 ELSE 0 END
-    FROM orphans WHERE runs.run_id = orphans.run_id;
-  GET DIAGNOSTICS claimed = ROW_COUNT;
-  RETURN claimed;
-END $$;
-
-${mergedResults.sql
-  .slice(mergedResults.sql.indexOf('CREATE OR REPLACE FUNCTION commit_batch'))
-  .replace('  IF forks THEN\n', '  refused := within_quotas(batch, refused);\n\n  IF forks THEN\n')}`,
-}
-
-function bytesOf(...columns: readonly string[]): string {
-  return columns.map(column => `coalesce(octet_length(${column}), 0)`).join(' + ')
-}
-
-/** What a table of runs takes up, a statement at a time. */
-function counted(table: string, name: string, bytes: string): string {
-  const change = (rows: string, sign: string) => `
-  INSERT INTO usage_changes (tenant, runs, bytes)
-  SELECT r.tenant, 0, ${sign}sum(${bytes}) FROM ${rows} t,
-         LATERAL (SELECT tenant FROM runs WHERE run_id = t.run_id OFFSET 0) r GROUP BY r.tenant;`
-  const trigger = (when: string, rows: string, suffix: string, sign: string) => `
-CREATE FUNCTION ${name}${suffix}() RETURNS trigger LANGUAGE plpgsql SET jit = off SET enable_seqscan = off AS $$
-BEGIN${change(rows, sign)}
-  RETURN NULL;
-END $$;
-CREATE TRIGGER usage_${name}${suffix} AFTER ${when} ON ${table}
-  REFERENCING ${when === 'INSERT' ? 'NEW' : 'OLD'} TABLE AS ${rows} FOR EACH STATEMENT EXECUTE FUNCTION ${name}${suffix}();`
-  return trigger('INSERT', 'fresh', '', '') + trigger('DELETE', 'gone', '_gone', '-')
-}

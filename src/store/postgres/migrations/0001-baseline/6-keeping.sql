@@ -1,17 +1,22 @@
-import type { Migration } from '../../migration.js'
+-- Checkpoints, which vouch for runs that have ended, and what is left of runs that were purged.
+--
+-- A run that has a row in `purged` is not found any more, whatever is still stored of it; `is_stored` says whether
+-- anything is. The lease of a family stands in the row of its root.
+--
+-- Whoever marks a family locks its runs, and whoever forks a run locks that run against it: a fork is either there
+-- before the family is looked at, or finds it marked. Only ended runs are locked here, in the order in which commits
+-- do.
 
-/**
- * What is left of runs that were purged. A run that has a row here is not found any more, whatever is still stored of
- * it; `is_stored` says whether anything is. The lease of a family stands in the row of its root.
- *
- * Whoever marks a family locks its runs, and whoever forks a run locks that run against it: a fork is either there
- * before the family is looked at, or finds it marked. Only ended runs are locked here, in the order in which commits do.
- */
-export const purges: Migration = {
-  version: 15,
-  name: 'purges',
-  sql: `
-ALTER TABLE checkpoints ADD COLUMN purged json NOT NULL DEFAULT '[]';
+CREATE TABLE checkpoints (
+  seq       bigint PRIMARY KEY CHECK (seq >= 0),
+  at        bigint NOT NULL,
+  key_id    text NOT NULL,
+  prev      text NOT NULL,
+  runs      json NOT NULL,
+  hash      text NOT NULL,
+  signature text NOT NULL,
+  purged    json NOT NULL DEFAULT '[]'
+);
 
 CREATE TABLE purged (
   run_id      text COLLATE "C" PRIMARY KEY,
@@ -29,9 +34,20 @@ CREATE TABLE purged (
 CREATE INDEX purged_unsealed ON purged (purged_at, run_id) WHERE checkpoint IS NULL;
 CREATE INDEX purged_stored ON purged (root_run_id, run_id) WHERE is_stored;
 
-CREATE INDEX runs_ended ON runs (ended_at, run_id) WHERE ended_at IS NOT NULL AND parent_run_id IS NULL;
-CREATE INDEX runs_source ON runs (source_run_id) WHERE source_run_id IS NOT NULL;
-CREATE INDEX invocations_run ON invocations (run_id);
+-- Locks runs in the order in which commits do. True for a repetition: it is what has the number.
+CREATE FUNCTION put_checkpoint(new checkpoints, run_ids text[]) RETURNS boolean LANGUAGE plpgsql
+  SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off AS $$
+BEGIN
+  INSERT INTO checkpoints SELECT new.* ON CONFLICT (seq) DO NOTHING;
+  IF NOT FOUND THEN
+    RETURN (SELECT c.hash = new.hash AND c.signature = new.signature FROM checkpoints c WHERE c.seq = new.seq);
+  END IF;
+  PERFORM 1 FROM runs WHERE run_id = ANY (run_ids) ORDER BY run_id FOR UPDATE;
+  UPDATE runs SET checkpoint = new.seq, unsealed_at = NULL WHERE run_id = ANY (run_ids) AND checkpoint IS NULL;
+  UPDATE purged SET checkpoint = new.seq
+   WHERE run_id IN (SELECT p->>'runId' FROM json_array_elements(new.purged) p) AND checkpoint IS NULL;
+  RETURN true;
+END $$;
 
 CREATE FUNCTION family_of(root text) RETURNS SETOF text LANGUAGE sql STABLE AS $$
   WITH RECURSIVE family (run_id) AS (
@@ -117,36 +133,3 @@ BEGIN
   UPDATE purged SET is_stored = false, lease_host = NULL WHERE run_id = run;
   RETURN CASE WHEN run = root THEN 'done' ELSE 'more' END;
 END $$;
-
-CREATE OR REPLACE FUNCTION share_prefix(run text, tenant_id text, fork jsonb) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  source runs;
-  n bigint := fork->>'fromSeq';
-BEGIN
-  SELECT * INTO source FROM runs WHERE run_id = fork->>'sourceRunId' AND tenant = tenant_id FOR KEY SHARE;
-  IF source.run_id IS NULL OR NOT (fork->>'sourceLength')::bigint BETWEEN n AND source.length
-     OR EXISTS (SELECT 1 FROM purged WHERE run_id = source.run_id) THEN
-    RAISE EXCEPTION 'a fork has a source of its tenant with all the events it names' USING ERRCODE = 'check_violation';
-  END IF;
-  INSERT INTO prefixes (run_id, source_run_id, from_seq, upto)
-  SELECT run, p.source_run_id, p.from_seq, least(p.upto, n) FROM prefixes p
-   WHERE p.run_id = source.run_id AND p.from_seq < n
-   UNION ALL
-  SELECT run, source.run_id, source.from_seq, n WHERE source.from_seq < n;
-END $$;
-
-CREATE OR REPLACE FUNCTION put_checkpoint(new checkpoints, run_ids text[]) RETURNS boolean LANGUAGE plpgsql
-  SET plan_cache_mode = force_generic_plan SET jit = off SET enable_seqscan = off AS $$
-BEGIN
-  INSERT INTO checkpoints SELECT new.* ON CONFLICT (seq) DO NOTHING;
-  IF NOT FOUND THEN
-    RETURN (SELECT c.hash = new.hash AND c.signature = new.signature FROM checkpoints c WHERE c.seq = new.seq);
-  END IF;
-  PERFORM 1 FROM runs WHERE run_id = ANY (run_ids) ORDER BY run_id FOR UPDATE;
-  UPDATE runs SET checkpoint = new.seq, unsealed_at = NULL WHERE run_id = ANY (run_ids) AND checkpoint IS NULL;
-  UPDATE purged SET checkpoint = new.seq
-   WHERE run_id IN (SELECT p->>'runId' FROM json_array_elements(new.purged) p) AND checkpoint IS NULL;
-  RETURN true;
-END $$;
-`,
-}

@@ -1,18 +1,13 @@
-import type { Migration } from '../../migration.js'
+-- Subscriptions and what they are to be told.
+--
+-- A lane is what one subscription is still to be told of one run. It exists as long as something is pending in it and
+-- names the earliest of that, so nothing ever searches among deliveries. `due_at` is when it may be handed out next:
+-- for a lane that is leased, the end of the lease. `claim` names the call that leased it.
+--
+-- Locks, in this order: the subscription's name (shared by commits that add to it; whoever deletes it takes it
+-- exclusively, so that nothing is added to what is gone), a delivery's row, lanes by run. Adding to a lane locks it, so
+-- that it is not deleted as empty at the same time.
 
-/**
- * A lane is what one subscription is still to be told of one run. It exists as long as something is pending in it and
- * names the earliest of that, so nothing ever searches among deliveries. `due_at` is when it may be handed out next:
- * for a lane that is leased, the end of the lease. `claim` names the call that leased it.
- *
- * Locks, in this order: the subscription's name (shared by commits that add to it; whoever deletes it takes it
- * exclusively, so that nothing is added to what is gone), a delivery's row, lanes by run. Adding to a lane locks it, so
- * that it is not deleted as empty at the same time.
- */
-export const deliveries: Migration = {
-  version: 5,
-  name: 'deliveries',
-  sql: `
 CREATE TABLE webhooks (
   webhook_id text COLLATE "C" PRIMARY KEY,
   tenant     text COLLATE "C" NOT NULL,
@@ -141,5 +136,3 @@ BEGIN
   DELETE FROM lanes WHERE webhook_id = webhook;
   RETURN true;
 END $$;
-`,
-}

@@ -1,30 +1,9 @@
-import type { Migration } from '../../migration.js'
-
-/** What belongs to one tenant and is made by a request or a run. */
-const OF_A_TENANT = [
-  'runs',
-  'api_keys',
-  'workflows',
-  'standards',
-  'receipts',
-  'invocations',
-  'webhooks',
-  'tenant_keys',
-] as const
-
-/**
- * S14 is held here: a tenant that has a row in `erasures` gets no other. Whoever inserts reads that table in the same
- * transaction, and whoever marks locks it against all readers: what is inserted is there before runs are counted, or
- * finds the mark.
- *
- * Runs up to `upto_run`, in the order of their ids, have no content left; no run of the tenant comes to be any more, so
- * none is passed over.
- */
-export const erasures: Migration = {
-  version: 18,
-  name: 'erasures',
-  sql: `
-ALTER TABLE events ADD COLUMN erased text;
+-- S14 is held here: a tenant that has a row in `erasures` gets no other row of what a request or a run makes. Whoever
+-- inserts reads that table in the same transaction, and whoever marks locks it against all readers: what is inserted is
+-- there before runs are counted, or finds the mark.
+--
+-- Runs up to `upto_run`, in the order of their ids, have no content left; no run of the tenant comes to be any more, so
+-- none is passed over.
 
 CREATE TABLE tenant_keys (
   tenant  text COLLATE "C" PRIMARY KEY,
@@ -47,10 +26,14 @@ BEGIN
   END IF;
   RETURN NEW;
 END $$;
-${OF_A_TENANT.map(
-  table => `
-CREATE TRIGGER ${table}_of_erased BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION refuse_erased();`,
-).join('')}
+CREATE TRIGGER runs_of_erased BEFORE INSERT ON runs FOR EACH ROW EXECUTE FUNCTION refuse_erased();
+CREATE TRIGGER api_keys_of_erased BEFORE INSERT ON api_keys FOR EACH ROW EXECUTE FUNCTION refuse_erased();
+CREATE TRIGGER workflows_of_erased BEFORE INSERT ON workflows FOR EACH ROW EXECUTE FUNCTION refuse_erased();
+CREATE TRIGGER standards_of_erased BEFORE INSERT ON standards FOR EACH ROW EXECUTE FUNCTION refuse_erased();
+CREATE TRIGGER receipts_of_erased BEFORE INSERT ON receipts FOR EACH ROW EXECUTE FUNCTION refuse_erased();
+CREATE TRIGGER invocations_of_erased BEFORE INSERT ON invocations FOR EACH ROW EXECUTE FUNCTION refuse_erased();
+CREATE TRIGGER webhooks_of_erased BEFORE INSERT ON webhooks FOR EACH ROW EXECUTE FUNCTION refuse_erased();
+CREATE TRIGGER tenant_keys_of_erased BEFORE INSERT ON tenant_keys FOR EACH ROW EXECUTE FUNCTION refuse_erased();
 
 -- How many runs are open; when there are none, the tenants are marked.
 CREATE FUNCTION erase_tenants(names text[], at bigint) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -100,7 +83,8 @@ BEGIN
   END IF;
   -- S13: of what is erased two bytes are left, those of an empty payload.
   INSERT INTO usage_changes (tenant, runs, bytes)
-  SELECT name, 0, sum(2 - octet_length(e.payload) - coalesce(octet_length(e.secret), 0) - coalesce(octet_length(e.input), 0))
+  SELECT name, 0, sum(2 - octet_length(e.payload) - coalesce(octet_length(e.secret), 0)
+                        - coalesce(octet_length(e.input), 0))
     FROM events e
    WHERE e.run_id = run AND e.seq = ANY (seqs) AND e.erased IS NULL
      AND EXISTS (SELECT 1 FROM runs r WHERE r.run_id = run AND r.tenant = name)
@@ -164,5 +148,3 @@ BEGIN
   UPDATE erasures SET erased_at = at, lease_host = NULL WHERE tenant = name;
   RETURN 'done';
 END $$;
-`,
-}
