@@ -4,7 +4,7 @@ import { mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { Worker } from 'node:worker_threads'
+import { BroadcastChannel, Worker } from 'node:worker_threads'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../../src/engine/ports/event-log.js'
 import { openStore } from '../../../src/store/open-store.js'
@@ -43,12 +43,55 @@ const mortalWriter = (workerData: unknown, when: 'before' | 'after', n: number):
     { eval: true, workerData },
   )
 
+/** What the store under contract has run, here or in its writer. */
+const executed = new Set<string>()
+const told = new BroadcastChannel('assay-test-statements').unref()
+told.onmessage = event => executed.add(String((event as MessageEvent).data))
+for (const way of ['run', 'get', 'all'] as const) {
+  const method = Connection.prototype[way] as (this: Connection, ...given: unknown[]) => never
+  Connection.prototype[way] = function (sql: string, ...parameters: unknown[]) {
+    executed.add(sql)
+    return method.call(this, sql, ...parameters)
+  }
+}
+
+/** A writer that tells which statements it runs, each once. */
+const tellingWriter = (workerData: unknown): Worker =>
+  new Worker(
+    `const { BroadcastChannel } = require('node:worker_threads')
+     const channel = new BroadcastChannel('assay-test-statements').unref()
+     const told = new Set()
+     import('${new URL('./connection.js', writerUrl())}').then(({ Connection }) => {
+       for (const way of ['run', 'get', 'all']) {
+         const method = Connection.prototype[way]
+         Connection.prototype[way] = function (sql, ...parameters) {
+           if (!told.has(sql)) channel.postMessage(sql)
+           told.add(sql)
+           return method.call(this, sql, ...parameters)
+         }
+       }
+       return import('${writerUrl()}')
+     })`,
+    { eval: true, workerData },
+  )
+
 storeContract({
   name: 'sqlite',
   open: async () => {
-    const store = await openSqliteStore(await freshPath())
+    const store = await openSqliteStore(await freshPath(), { spawnWriter: tellingWriter })
     return { store, peer: async () => store }
   },
+})
+
+describe('sqlite statements', () => {
+  it('are run by the contract above, every one', async () => {
+    const left = () =>
+      Object.entries(SQL).flatMap(([subject, statements]) =>
+        Object.entries(statements).flatMap(([name, sql]) => (executed.has(sql) ? [] : [`${subject}.${name}`])),
+      )
+    // What writers tell arrives a little later than what they write.
+    await expect.poll(left, { timeout: 20_000 }).toEqual([])
+  })
 })
 
 describe('sqlite', () => {
