@@ -39,8 +39,8 @@ export function refuseOlderLine(applied: readonly AppliedStep[], known: readonly
   const [first] = applied
   if (first === undefined || first.name === known[0]?.name) return
   throw new Error(
-    `${database} was made by an Assay of before the first release (its schema begins with "${first.name}" and has come to ` +
-      `version ${applied.at(-1)?.version}), and cannot be upgraded. Nothing in it was changed. Start the Assay that ` +
-      'wrote it, or move it away or name another with --data or --database, to begin with an empty one.',
+    `${database} was written before the first release of Assay (its schema begins with "${first.name}" and has come to ` +
+      `version ${applied.at(-1)?.version}) and cannot be upgraded; nothing in it was changed. Start the Assay that wrote ` +
+      'it, or begin with an empty database: move this one away, or name another with --data or --database.',
   )
 }

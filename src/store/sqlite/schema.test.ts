@@ -105,9 +105,9 @@ describe('a database of another version', () => {
     const path = older(steps)
     expectRefused(
       path,
-      `${path} was made by an Assay of before the first release (its schema begins with "initial" and has come to version ${steps}), ` +
-        'and cannot be upgraded. Nothing in it was changed. Start the Assay that wrote it, or move it away or name another ' +
-        'with --data or --database, to begin with an empty one.',
+      `${path} was written before the first release of Assay (its schema begins with "initial" and has come to ` +
+        `version ${steps}) and cannot be upgraded; nothing in it was changed. Start the Assay that wrote it, or begin ` +
+        'with an empty database: move this one away, or name another with --data or --database.',
     )
   })
 
