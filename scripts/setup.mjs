@@ -88,12 +88,20 @@ function build() {
   say('building')
   fs.rmSync(buildStamp, { force: true })
   run(process.execPath, [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', at('tsconfig.json')])
+  copyAssets()
+  fs.writeFileSync(buildStamp, digest)
+}
+
+/** One whose source is gone goes: it would be found in its folder, as a migration is. */
+function copyAssets() {
+  for (const name of fs.readdirSync(at('dist'), { recursive: true })) {
+    if (isAsset(name) && !fs.existsSync(at('src', name))) fs.rmSync(at('dist', name))
+  }
   for (const file of sourceFiles().filter(isAsset)) {
     const target = at('dist', path.relative(at('src'), file))
     fs.mkdirSync(path.dirname(target), { recursive: true })
     fs.copyFileSync(file, target)
   }
-  fs.writeFileSync(buildStamp, digest)
 }
 
 const lockDigest = () => sha256(fs.readFileSync(at('package-lock.json')))

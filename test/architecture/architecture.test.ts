@@ -142,6 +142,11 @@ describe('each rule catches its violation', () => {
     ['store/a.ts', 'try { f() } catch (error) { /* why not */ }', 'no error is dropped'],
     ['store/a.ts', 'void f().catch(() => {})', 'no error is dropped'],
     ['store/a.ts', 'void f().catch(() => undefined)', 'no error is dropped'],
+    ['store/sqlite/a.ts', "db.get('SELECT 1 FROM runs')", 'statements stand in .sql files'],
+    ['store/sqlite/a.ts', 'db.run(`\\n  INSERT INTO runs VALUES (?)`)', 'statements stand in .sql files'],
+    ['store/sqlite/writes/a.ts', `db.run(\`\${family} UPDATE runs SET x = 1\`)`, 'statements stand in .sql files'],
+    ['store/sqlite/a.ts', `const sql = \`DELETE FROM \${table}\``, 'statements stand in .sql files'],
+    ['store/sqlite/a.ts', 'db.exec("CREATE TABLE t (a)")', 'statements stand in .sql files'],
   ])('%s: %s', (file, text, rule) => {
     expect(violations(file, text)).toContain(rule)
   })
@@ -165,6 +170,8 @@ describe('no rule cries wolf', () => {
     ['webhooks/a.ts', "import type { Egress } from '../egress/egress.js'"],
     ['cli/commands/serve.ts', "const { createHost } = await import('../../host.js')"],
     ['config.ts', 'const env = process.env'],
+    ['store/sqlite/a.ts', "// SELECT 1 FROM runs\ndb.exec('BEGIN IMMEDIATE')\ndb.exec('PRAGMA secure_delete = ON')"],
+    ['store/sqlite/a.ts', "throw new Error('select another, update it, or delete it from there')"],
     ['store/a.ts', 'try { f() } catch (error) { log.warn({ error }, "kept going") }'],
   ])('%s: %s', (file, text) => {
     expect(violations(file, text)).toEqual([])

@@ -239,6 +239,7 @@ export function check(sources: readonly Source[]): Violation[] {
     ...checkSockets(source),
     ...checkNamedCallers(source),
     ...checkCode(source),
+    ...checkStatements(source),
   ])
 }
 
@@ -369,3 +370,22 @@ const find = (source: Source, rule: string, pattern: RegExp): Violation[] =>
     rule,
     found: match[0].trim(),
   }))
+
+/** Where SQL stands in `.sql` files beside the code. */
+const SQL_IN_FILES = ['store/sqlite/']
+
+/** Modules in which a statement may stand, with the reason. What only sets a connection up (PRAGMA, BEGIN) is none. */
+const MAY_WRITE_SQL: { readonly [file: string]: string } = {}
+
+const STATEMENT =
+  /\b(?:SELECT\s+[\w*('"?:$]|INSERT\s+(?:OR\s+\w+\s+)?INTO\b|UPDATE\s+\S+\s+SET\b|DELETE\s+FROM\b|(?:CREATE|DROP|ALTER)\s+(?:UNIQUE\s+)?(?:TABLE|INDEX|TRIGGER|VIEW|FUNCTION|SCHEMA)\b|WITH\s+(?:RECURSIVE\s+)?\w+[^;]*\bAS\s*\()/g
+
+/** In quotes only: what is left of the text where the code is blank. */
+function checkStatements(source: Source): Violation[] {
+  if (!SQL_IN_FILES.some(place => isIn(source.file, place)) || Object.hasOwn(MAY_WRITE_SQL, source.file)) return []
+  return [...source.text.matchAll(STATEMENT)]
+    .filter(({ index }) => source.code[index] === ' ')
+    .map(({ 0: found, index }) => {
+      return { file: source.file, line: lineOf(source.text, index), rule: 'statements stand in .sql files', found }
+    })
+}

@@ -1,8 +1,8 @@
 import { type BigIntStats, statSync } from 'node:fs'
 import { UnstorableText } from '../../engine/ports/event-log.js'
-import { Connection, schemaVersion } from './connection.js'
+import { appliedSteps, Connection } from './connection.js'
 import { troubleOf } from './driver.js'
-import { SCHEMA_VERSION } from './migrations/index.js'
+import { MIGRATIONS } from './migrations/index.js'
 import { type BatchReply, TASKS, type Task, type TaskFailure, type WriterSettings } from './tasks.js'
 import { isOfErased } from './writes/erasures.js'
 import { isUnverifiedMerge } from './writes/gates.js'
@@ -98,7 +98,7 @@ export class BatchWriter {
     if (this.#connection) throw new Trouble(`${path} was replaced`)
     const connection = new Connection(path, 10_000, PRAGMAS)
     this.#connection = connection
-    if (schemaVersion(connection) !== SCHEMA_VERSION) throw new Trouble(`${path} has not the expected schema`)
+    if (!isMigrated(connection)) throw new Trouble(`${path} has not the expected schema`)
     if (maxBytes !== null) {
       const pageSize = Number(connection.get('PRAGMA page_size')?.page_size)
       connection.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`)
@@ -108,6 +108,11 @@ export class BatchWriter {
     this.#opened = file
     return connection
   }
+}
+
+const isMigrated = (connection: Connection): boolean => {
+  const applied = appliedSteps(connection)
+  return applied.length === MIGRATIONS.length && applied.every(({ name }, i) => name === MIGRATIONS[i]?.name)
 }
 
 function kindOf(error: unknown): TaskFailure['kind'] {

@@ -1,5 +1,7 @@
+import type { AppliedStep } from '../migration.js'
 import { refuseControls } from '../storable-text.js'
 import { type Database, openDatabase, type SqlRow, type SqlValue, type Statement } from './driver.js'
+import { SQL } from './statements.js'
 
 /**
  * One open database with its prepared statements. The package under it cuts text at a NUL, so that a name would find the
@@ -51,8 +53,6 @@ export class Connection {
   }
 }
 
-/** The newest migration in the database; 0 for an empty one. */
-export function schemaVersion(connection: Connection): number {
-  const known = connection.get(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'`)
-  return known ? Number(connection.get('SELECT coalesce(max(version), 0) AS version FROM migrations')?.version) : 0
-}
+/** The steps that the database has taken; none in an empty one. */
+export const appliedSteps = (connection: Connection): AppliedStep[] =>
+  connection.get(SQL.migrations.isBegun) ? (connection.all(SQL.migrations.list) as AppliedStep[]) : []

@@ -1,9 +1,10 @@
 import { mkdirSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { stepsFrom } from '../migration.js'
-import { Connection, schemaVersion } from './connection.js'
+import { refuseOlderLine, stepsFrom } from '../migration.js'
+import { appliedSteps, Connection } from './connection.js'
 import { MIGRATIONS } from './migrations/index.js'
 import { ensurePrivateFile } from './private-file.js'
+import { SQL } from './statements.js'
 
 /** File systems on which SQLite's locks or its shared memory cannot be trusted. */
 const NETWORK_FILESYSTEMS = new Map([
@@ -36,12 +37,11 @@ function refuseNetworkFilesystem(path: string): void {
 function migrate(connection: Connection, path: string): void {
   connection.exec('BEGIN IMMEDIATE')
   try {
-    const steps = stepsFrom(schemaVersion(connection), MIGRATIONS, path)
-    connection.exec(`CREATE TABLE IF NOT EXISTS migrations (
-      version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)`)
-    for (const { version, name, sql } of steps) {
+    const applied = appliedSteps(connection)
+    refuseOlderLine(applied, MIGRATIONS, path)
+    for (const { version, name, sql } of stepsFrom(applied.at(-1)?.version ?? 0, MIGRATIONS, path)) {
       connection.exec(sql)
-      connection.run('INSERT INTO migrations (version, name) VALUES (?, ?)', version, name)
+      connection.run(SQL.migrations.add, version, name)
     }
     connection.exec('COMMIT')
   } catch (error) {

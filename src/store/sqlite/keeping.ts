@@ -10,8 +10,9 @@ import type {
   RunToErase,
   TenantStore,
 } from '../../engine/ports/tenants.js'
-import { expiredRootsIn, purgedRunIn, unsealedPurgesIn } from './read-purges.js'
+import { expiredRootsIn, purgedRunIn } from './read-purges.js'
 import type { Reader } from './reader.js'
+import { SQL } from './statements.js'
 import type { TaskInput, TaskName, TaskResult } from './tasks.js'
 import type { WriterThread } from './writer-thread.js'
 
@@ -31,7 +32,7 @@ export class SqliteKeeping implements RetentionStore, DataKeyStore, TenantStore 
   }
 
   async unsealedPurges(limit: number): Promise<SealedRun[]> {
-    return unsealedPurgesIn(this.reader, limit)
+    return this.reader.all(SQL.purges.unsealed, limit).map(row => ({ ...row }) as SealedRun)
   }
 
   claimPurge(claim: TaskInput<'claimPurge'>): Promise<string | undefined> {
@@ -47,7 +48,7 @@ export class SqliteKeeping implements RetentionStore, DataKeyStore, TenantStore 
   }
 
   async readDataKey(tenant: string): Promise<string | undefined> {
-    return this.reader.get('SELECT wrapped FROM tenant_keys WHERE tenant = ?', tenant)?.wrapped as string | undefined
+    return this.reader.get(SQL.keys.dataKey, tenant)?.wrapped as string | undefined
   }
 
   putDataKey(tenant: string, wrapped: string): Promise<string> {
@@ -59,8 +60,7 @@ export class SqliteKeeping implements RetentionStore, DataKeyStore, TenantStore 
   }
 
   async readErasure(tenant: string): Promise<Erasure | undefined> {
-    const sql = 'SELECT tenant, asked_at AS askedAt, erased_at AS erasedAt FROM erasures WHERE tenant = ?'
-    const row = this.reader.get(sql, tenant)
+    const row = this.reader.get(SQL.erasures.read, tenant)
     return row && ({ ...row } as Erasure)
   }
 
@@ -69,10 +69,7 @@ export class SqliteKeeping implements RetentionStore, DataKeyStore, TenantStore 
   }
 
   async nextToErase(tenant: string): Promise<RunToErase | undefined> {
-    const sql = `SELECT r.run_id AS runId, r.from_seq AS fromSeq, r.length FROM erasures e
-                   JOIN runs r ON r.tenant = e.tenant AND r.run_id > e.upto_run
-                  WHERE e.tenant = ? ORDER BY r.run_id LIMIT 1`
-    const row = this.reader.get(sql, tenant)
+    const row = this.reader.get(SQL.erasures.nextRun, tenant)
     return row && ({ ...row } as RunToErase)
   }
 

@@ -1,139 +1,208 @@
 import type { StoredQuotas } from '../../core/quotas.js'
 import type { Fork } from '../../core/replay/events.js'
-import type { Commit } from '../../engine/ports/event-log.js'
+import type { RunStatus } from '../../core/run/events.js'
+import type { NewDelivery } from '../../engine/ports/deliveries.js'
+import type { Commit, GatedPoint, NewRun, StoredEvent, StreamAppend } from '../../engine/ports/event-log.js'
 import type { Receipt } from '../../engine/ports/receipts.js'
 import type { SqlValue } from './driver.js'
 
 /**
- * A commit as it crosses to the writer thread: arrays of primitives in the order of the SQL parameters. Copying them is
- * several times cheaper than copying objects, and the main thread pays for it on every append.
+ * A commit as it crosses to the writer thread: arrays of primitives, the fields of many events in one. Copying them is
+ * several times cheaper than copying objects, and the main thread pays for it on every append. Only this module knows
+ * their order: `unpackCommit` gives back what `packCommit` was given.
  */
 export type PackedCommit = readonly [
+  /** About how many rows it writes. */
+  rows: number,
   appendId: string,
   hostId: string,
   streams: readonly PackedStream[],
   wakes: readonly string[],
-  receipt: PackedReceipt | null,
-  /** DELIVERY_FIELDS values for each delivery. */
+  receipt: Receipt | null,
   deliveries: readonly SqlValue[],
   quotas: StoredQuotas | null,
 ]
 
-export type PackedStream = readonly [
+type PackedStream = readonly [
   runId: string,
   expected: number,
   epoch: number | null,
-  status: string,
+  status: RunStatus,
   wakeAt: number | null,
   create: PackedRun | null,
-  /** EVENT_FIELDS values for each event. */
   events: readonly SqlValue[],
   head: string,
   snapshot: string | null,
 ]
 
-export type PackedRun = readonly [
+type PackedRun = readonly [
   tenant: string,
   workflowId: string,
   workflowDigest: string,
   parentRunId: string | null,
   parentNodeId: string | null,
   scopeId: string | null,
-  tags: string,
+  tags: readonly string[],
   exclusiveScope: boolean,
   fork: Fork | null,
-  /** GATED_FIELDS values for each gated point. */
   gated: readonly SqlValue[],
 ]
 
-export type PackedReceipt = readonly [
-  tenant: string,
-  endpoint: string,
-  key: string,
-  digest: string,
-  state: string,
-  leaseOwner: string,
-  leaseUntil: number,
-  status: number,
-  headers: string,
-  body: string,
+type PackedEvent = readonly [
+  type: string,
+  nodeId: string | null,
+  payload: string,
+  secret: string | null,
+  cause: number | null,
+  input: string | null,
+  salt: string | null,
+  hash: string,
   at: number,
 ]
 
-/** type, nodeId, payload, secret, cause, input, salt, hash, at */
-export const EVENT_FIELDS = 9
-
-/** gateId, point, nodeId, workerId, confirm */
-export const GATED_FIELDS = 5
-
-/** About how many rows a commit writes. */
-export const rowsIn = ([, , streams]: PackedCommit): number =>
-  streams.reduce((rows, [, , , , , , events]) => rows + 1 + events.length / EVENT_FIELDS, 0)
-
-/** webhookId, runId, sequence, tenant, eventType, at */
-export const DELIVERY_FIELDS = 6
-
-export const packCommit = ({
-  appendId,
-  hostId,
-  streams,
-  wakes,
-  receipt,
-  deliveries = [],
-  quotas,
-}: Commit): PackedCommit => [
-  appendId,
-  hostId,
-  streams.map(packStream),
-  wakes,
-  receipt ? packReceipt(receipt) : null,
-  deliveries.flatMap(one => [one.webhookId, one.runId, one.sequence, one.tenant, one.eventType, one.at]),
-  quotas ?? null,
+type PackedDelivery = readonly [
+  webhookId: string,
+  runId: string,
+  sequence: number,
+  tenant: string,
+  eventType: string,
+  at: number,
 ]
 
-function packStream({
-  runId,
-  expected,
-  epoch,
-  status,
-  wakeAt,
-  create,
-  events,
-  head,
-  snapshot,
-}: Commit['streams'][number]): PackedStream {
-  const fields: SqlValue[] = []
-  for (const event of events) {
-    const { type, nodeId, payload, secret, cause, input, salt, hash, at } = event
-    fields.push(type, nodeId, payload, secret, cause, input, salt, hash, at)
+type PackedPoint = readonly [
+  gateId: string,
+  point: GatedPoint['point'],
+  nodeId: string,
+  workerId: string | null,
+  confirm: GatedPoint['confirm'],
+]
+
+export const rowsIn = ([rows]: PackedCommit): number => rows
+
+export const packCommit = (commit: Commit): PackedCommit => [
+  commit.streams.reduce((rows, { events }) => rows + 1 + events.length, 0),
+  commit.appendId,
+  commit.hostId,
+  commit.streams.map(packStream),
+  commit.wakes,
+  commit.receipt ?? null,
+  (commit.deliveries ?? []).flatMap(packDelivery),
+  commit.quotas ?? null,
+]
+
+export function unpackCommit(packed: PackedCommit): Commit {
+  const [, appendId, hostId, streams, wakes, receipt, deliveries, quotas] = packed
+  return {
+    appendId,
+    hostId,
+    streams: streams.map(unpackStream),
+    wakes,
+    ...(receipt && { receipt }),
+    deliveries: unpackAll(deliveries, 6, unpackDelivery),
+    ...(quotas && { quotas }),
   }
-  const run: PackedRun | null = create
-    ? [
-        create.tenant,
-        create.workflowId,
-        create.workflowDigest,
-        create.parentRunId,
-        create.parentNodeId,
-        create.scopeId,
-        create.tags.length === 0 ? '[]' : JSON.stringify(create.tags),
-        create.exclusiveScope,
-        create.fork,
-        create.gated.flatMap(one => [one.gateId, one.point, one.nodeId, one.workerId ?? '', one.confirm]),
-      ]
-    : null
-  return [runId, expected, epoch, status, wakeAt, run, fields, head, snapshot ?? null]
 }
 
-export const packReceipt = (receipt: Receipt): PackedReceipt => [
-  receipt.tenant,
-  receipt.endpoint,
-  receipt.key,
-  receipt.digest,
-  receipt.state,
-  receipt.leaseOwner,
-  receipt.leaseUntil,
-  receipt.status,
-  JSON.stringify(receipt.headers),
-  receipt.body,
-  receipt.at,
+function packStream(stream: StreamAppend): PackedStream {
+  const { runId, expected, epoch, status, wakeAt, create, head, snapshot } = stream
+  const fields: SqlValue[] = []
+  for (const { type, nodeId, payload, secret, cause, input, salt, hash, at } of stream.events)
+    fields.push(type, nodeId, payload, secret, cause, input, salt, hash, at)
+  return [runId, expected, epoch, status, wakeAt, create ? packRun(create) : null, fields, head, snapshot ?? null]
+}
+
+function unpackStream(packed: PackedStream): StreamAppend {
+  const [runId, expected, epoch, status, wakeAt, create, fields, head, snapshot] = packed
+  return {
+    runId,
+    expected,
+    epoch,
+    status,
+    wakeAt,
+    events: unpackAll(fields, 9, (event: PackedEvent, i) => unpackEvent(event, expected + i)),
+    head,
+    ...(snapshot !== null && { snapshot }),
+    ...(create && { create: unpackRun(create) }),
+  }
+}
+
+function unpackEvent(packed: PackedEvent, sequence: number): StoredEvent {
+  const [type, nodeId, payload, secret, cause, input, salt, hash, at] = packed
+  return { sequence, type, nodeId, payload, secret, cause, at, input, salt, hash, erased: null }
+}
+
+const packRun = (run: NewRun): PackedRun => [
+  run.tenant,
+  run.workflowId,
+  run.workflowDigest,
+  run.parentRunId,
+  run.parentNodeId,
+  run.scopeId,
+  run.tags,
+  run.exclusiveScope,
+  run.fork,
+  run.gated.flatMap(packPoint),
 ]
+
+function unpackRun(packed: PackedRun): NewRun {
+  const [tenant, workflowId, workflowDigest, parentRunId, parentNodeId, scopeId, tags, exclusiveScope, fork, gated] =
+    packed
+  return {
+    tenant,
+    workflowId,
+    workflowDigest,
+    parentRunId,
+    parentNodeId,
+    scopeId,
+    tags,
+    exclusiveScope,
+    fork,
+    gated: unpackAll(gated, 5, unpackPoint),
+  }
+}
+
+const packPoint = ({ gateId, point, nodeId, workerId, confirm }: GatedPoint): PackedPoint => [
+  gateId,
+  point,
+  nodeId,
+  workerId,
+  confirm,
+]
+
+const unpackPoint = ([gateId, point, nodeId, workerId, confirm]: PackedPoint): GatedPoint => ({
+  gateId,
+  point,
+  nodeId,
+  workerId,
+  confirm,
+})
+
+const packDelivery = ({ webhookId, runId, sequence, tenant, eventType, at }: NewDelivery): PackedDelivery => [
+  webhookId,
+  runId,
+  sequence,
+  tenant,
+  eventType,
+  at,
+]
+
+const unpackDelivery = ([webhookId, runId, sequence, tenant, eventType, at]: PackedDelivery): NewDelivery => ({
+  webhookId,
+  runId,
+  sequence,
+  tenant,
+  eventType,
+  at,
+})
+
+/** Of what stands one after the other, `size` fields each. */
+function unpackAll<Packed extends readonly SqlValue[], T>(
+  fields: readonly SqlValue[],
+  size: Packed['length'],
+  unpack: (packed: Packed, index: number) => T,
+): T[] {
+  const unpacked: T[] = []
+  for (let i = 0; i < fields.length; i += size)
+    unpacked.push(unpack(fields.slice(i, i + size) as unknown as Packed, unpacked.length))
+  return unpacked
+}

@@ -1,26 +1,22 @@
 import type { GateRows } from '../../engine/ports/gate-rows.js'
+import type { VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { Reader } from './reader.js'
+import { SQL } from './statements.js'
 
 export function readGateRows(reader: Reader, runId: string): GateRows {
   const rows = (sql: string) => reader.all(sql, runId).map(row => ({ ...row })) as unknown[]
   return {
-    gated: rows(GATED) as GateRows['gated'],
-    staged: rows(STAGED) as GateRows['staged'],
-    verdicts: rows(JUDGED) as GateRows['verdicts'],
-    merges: rows(MERGES) as GateRows['merges'],
+    gated: rows(SQL.gates.gated) as GateRows['gated'],
+    staged: rows(SQL.gates.staged) as GateRows['staged'],
+    verdicts: rows(SQL.gates.verdicts) as GateRows['verdicts'],
+    merges: rows(SQL.gates.merges) as GateRows['merges'],
   }
 }
 
-const GATED = `SELECT gate_id AS gateId, point, node_id AS nodeId, nullif(worker_id, '') AS workerId, confirm
-  FROM gated WHERE run_id = ? ORDER BY point, node_id, gate_id, worker_id`
-
-const STAGED = `SELECT seq AS sequence, gate_id AS gateId, attempt, target, result_hash AS resultHash, point, place,
-    node_id AS nodeId, worker_id AS workerId
-  FROM staged WHERE run_id = ? ORDER BY seq`
-
-const JUDGED = `SELECT seq AS sequence, gate_id AS gateId, target, result_hash AS resultHash, verdict, label, tenant, at
-  FROM verdicts WHERE run_id = ? ORDER BY seq`
-
-const MERGES = `SELECT seq AS sequence, gate_id AS gateId, staged_seq AS staged, target, result_hash AS resultHash,
-    verdict_seq AS judged, verdict, label, confirm, event_hash AS eventHash
-  FROM merges WHERE run_id = ? ORDER BY seq, gate_id`
+export function listVerdicts(reader: Reader, { tenant, gateId, since = 0, limit }: VerdictQuery): VerdictRow[] {
+  const rows =
+    gateId === undefined
+      ? reader.all(SQL.gates.listVerdicts, tenant, since, limit)
+      : reader.all(SQL.gates.listVerdictsOfGate, tenant, since, limit, gateId)
+  return rows.map(row => ({ ...row }) as VerdictRow)
+}

@@ -17,11 +17,10 @@ import { ClaimTokens, claimToken } from '../claim-tokens.js'
 import { LocalHints } from '../local-hints.js'
 import { prepareDatabase } from './database-file.js'
 import { SqliteKeeping } from './keeping.js'
-import { dueRunsIn, listRunsQuery, NOT_PURGED, OF_TENANT, usageIn } from './list-runs.js'
-import { listVerdictsQuery } from './list-verdicts.js'
+import { dueRunsIn, listRunsIn } from './list-runs.js'
 import { packCommit } from './packed.js'
-import { readGateRows } from './read-gates.js'
-import { readLog, readSnapshot } from './read-log.js'
+import { listVerdicts, readGateRows } from './read-gates.js'
+import { readLog } from './read-log.js'
 import { Reader } from './reader.js'
 import {
   toCheckpoint,
@@ -35,8 +34,10 @@ import {
   toWebhook,
   toWorkflow,
 } from './rows.js'
+import { SQL } from './statements.js'
 import type { TaskInput } from './tasks.js'
 import { type SpawnWriter, WriterThread } from './writer-thread.js'
+import { usageIn } from './writes/usage.js'
 
 export type SqliteStoreOptions = {
   /** The database is full at this size; unlimited (up to the disk's own end) when absent. */
@@ -95,26 +96,22 @@ export class SqliteStore extends SqliteKeeping implements Store {
   }
 
   async readSnapshot(runId: string, upTo: number): Promise<Snapshot | undefined> {
-    const row = readSnapshot(this.reader, runId, upTo)
+    const row = this.reader.get(SQL.events.snapshot, runId, upTo)
     return row && { length: row.length as number, state: row.state as string }
   }
 
   async readRun(tenant: string | null, runId: string): Promise<RunRow | undefined> {
-    const sql = `SELECT * FROM runs WHERE run_id = ? AND ${NOT_PURGED}`
-    const row =
-      tenant === null ? this.reader.get(sql, runId) : this.reader.get(`${sql} AND ${OF_TENANT}`, runId, tenant)
+    const row = this.reader.get(SQL.runs.read, runId, tenant)
     return row && toRun(row)
   }
 
   async listRuns(query: RunQuery): Promise<RunRow[]> {
-    const { sql, parameters } = listRunsQuery(query)
-    return this.reader.all(sql, ...parameters).map(toRun)
+    return listRunsIn(this.reader, query).map(toRun)
   }
 
   async childrenOf(runId: string, limit: number, except: readonly string[] = []): Promise<ChildRow[]> {
-    const sql = `SELECT run_id AS runId, status FROM runs WHERE parent_run_id = ? AND ${NOT_PURGED}
-      AND workflow_id NOT IN (SELECT value FROM json_each(?)) ORDER BY run_id DESC LIMIT ?`
-    return (this.reader.all(sql, runId, JSON.stringify(except), limit) as ChildRow[]).reverse()
+    const rows = this.reader.all(SQL.runs.children, runId, JSON.stringify(except), limit)
+    return (rows as ChildRow[]).reverse()
   }
 
   async dueRuns(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<DueRun[]> {
@@ -148,24 +145,16 @@ export class SqliteStore extends SqliteKeeping implements Store {
   }
 
   async getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {
-    const sql = `SELECT w.*, d.definition FROM workflows w JOIN definitions d USING (digest)
-                  WHERE w.tenant IN (?, '') AND w.workflow_id = ? ORDER BY w.tenant DESC LIMIT 1`
-    const row = this.reader.get(sql, tenant, workflowId)
+    const row = this.reader.get(SQL.workflows.get, tenant, workflowId)
     return row && toWorkflow(row)
   }
 
   async listWorkflows(tenant: string): Promise<WorkflowRecord[]> {
-    const sql = `SELECT w.*, d.definition FROM workflows w JOIN definitions d USING (digest)
-                  WHERE w.tenant = ?1 OR (w.tenant = '' AND NOT EXISTS (
-                    SELECT 1 FROM workflows own WHERE own.tenant = ?1 AND own.workflow_id = w.workflow_id))
-                  ORDER BY w.workflow_id`
-    return this.reader.all(sql, tenant).map(toWorkflow)
+    return this.reader.all(SQL.workflows.list, tenant).map(toWorkflow)
   }
 
   async getDefinition(digest: string): Promise<string | undefined> {
-    return this.reader.get('SELECT definition FROM definitions WHERE digest = ?', digest)?.definition as
-      | string
-      | undefined
+    return this.reader.get(SQL.workflows.definition, digest)?.definition as string | undefined
   }
 
   putStandard(record: NewStandard): Promise<number> {
@@ -177,11 +166,7 @@ export class SqliteStore extends SqliteKeeping implements Store {
   }
 
   async listStandards(tenant: string): Promise<Standard[]> {
-    const sql = `SELECT * FROM standards s WHERE tenant IN (?, '') AND deleted_at IS NULL AND version = (
-                    SELECT max(version) FROM standards
-                     WHERE tenant = s.tenant AND kind = s.kind AND id = s.id)
-                  ORDER BY kind, id, tenant`
-    return this.reader.all(sql, tenant).map(toStandard)
+    return this.reader.all(SQL.standards.list, tenant).map(toStandard)
   }
 
   async readGateRows(runId: string): Promise<GateRows> {
@@ -189,13 +174,11 @@ export class SqliteStore extends SqliteKeeping implements Store {
   }
 
   async listVerdicts(query: VerdictQuery): Promise<VerdictRow[]> {
-    const { sql, parameters } = listVerdictsQuery(query)
-    return this.reader.all(sql, ...parameters).map(row => ({ ...row }) as VerdictRow)
+    return listVerdicts(this.reader, query)
   }
 
   async getReceipt({ tenant, endpoint, key }: ReceiptKey): Promise<Receipt | undefined> {
-    const sql = 'SELECT * FROM receipts WHERE tenant = ? AND endpoint = ? AND key = ?'
-    const row = this.reader.get(sql, tenant, endpoint, key)
+    const row = this.reader.get(SQL.receipts.get, tenant, endpoint, key)
     return row && toReceipt(row)
   }
 
@@ -239,12 +222,11 @@ export class SqliteStore extends SqliteKeeping implements Store {
   }
 
   async readEffect(id: string): Promise<Json | undefined> {
-    return toOutcome(this.reader.get('SELECT outcome FROM invocations WHERE id = ?', id))
+    return toOutcome(this.reader.get(SQL.invocations.outcome, id))
   }
 
   async findAnswer(tenant: string, cacheKey: string): Promise<Json | undefined> {
-    const sql = `SELECT outcome FROM invocations WHERE tenant = ? AND cache_key = ? ORDER BY at DESC, id DESC LIMIT 1`
-    return toOutcome(this.reader.get(sql, tenant, cacheKey))
+    return toOutcome(this.reader.get(SQL.invocations.answer, tenant, cacheKey))
   }
 
   putKey(key: ApiKey): Promise<void> {
@@ -252,11 +234,11 @@ export class SqliteStore extends SqliteKeeping implements Store {
   }
 
   async listKeys(): Promise<ApiKey[]> {
-    return this.reader.all('SELECT * FROM api_keys ORDER BY key_id').map(toKey)
+    return this.reader.all(SQL.keys.list).map(toKey)
   }
 
   async findKey(hash: string): Promise<ApiKey | undefined> {
-    const row = this.reader.get('SELECT * FROM api_keys WHERE hash = ?', hash)
+    const row = this.reader.get(SQL.keys.find, hash)
     return row && toKey(row)
   }
 
@@ -269,8 +251,7 @@ export class SqliteStore extends SqliteKeeping implements Store {
   }
 
   async listWebhooks(tenant: string | null): Promise<Webhook[]> {
-    const sql = 'SELECT * FROM webhooks WHERE ?1 IS NULL OR tenant = ?1 ORDER BY created_at, webhook_id'
-    return this.reader.all(sql, tenant).map(toWebhook)
+    return this.reader.all(SQL.webhooks.list, tenant).map(toWebhook)
   }
 
   putWebhookHealth(webhookId: string, health: WebhookHealth): Promise<void> {
@@ -298,13 +279,11 @@ export class SqliteStore extends SqliteKeeping implements Store {
   }
 
   async nextDeliveryAt(): Promise<number | null> {
-    return this.reader.get('SELECT min(due_at) AS at FROM lanes')?.at as number | null
+    return this.reader.get(SQL.deliveries.nextDue)?.at as number | null
   }
 
   async listDeliveries(tenant: string, webhookId: string, limit: number): Promise<Delivery[]> {
-    const sql = `SELECT * FROM deliveries WHERE webhook_id = ? AND tenant = ?
-                  ORDER BY at DESC, run_id DESC, seq DESC LIMIT ?`
-    return this.reader.all(sql, webhookId, tenant, limit).map(toDelivery)
+    return this.reader.all(SQL.deliveries.list, webhookId, tenant, limit).map(toDelivery)
   }
 
   purgeDeliveries(olderThan: number): Promise<number> {
@@ -312,9 +291,7 @@ export class SqliteStore extends SqliteKeeping implements Store {
   }
 
   async unsealedRuns(limit: number): Promise<SealedRun[]> {
-    const sql = `SELECT run_id AS runId, length, head FROM runs
-                  WHERE ended_at IS NOT NULL AND checkpoint IS NULL AND head <> '' ORDER BY ended_at, run_id LIMIT ?`
-    return this.reader.all(sql, limit).map(row => ({ ...row }) as SealedRun)
+    return this.reader.all(SQL.runs.unsealed, limit).map(row => ({ ...row }) as SealedRun)
   }
 
   putCheckpoint(checkpoint: Checkpoint): Promise<boolean> {
@@ -322,12 +299,11 @@ export class SqliteStore extends SqliteKeeping implements Store {
   }
 
   async listCheckpoints(from: number, limit: number): Promise<Checkpoint[]> {
-    const sql = 'SELECT * FROM checkpoints WHERE seq >= ? ORDER BY seq LIMIT ?'
-    return this.reader.all(sql, from, limit).map(toCheckpoint)
+    return this.reader.all(SQL.checkpoints.list, from, limit).map(toCheckpoint)
   }
 
   async latestCheckpoint(): Promise<Checkpoint | undefined> {
-    const row = this.reader.get('SELECT * FROM checkpoints ORDER BY seq DESC LIMIT 1')
+    const row = this.reader.get(SQL.checkpoints.latest)
     return row && toCheckpoint(row)
   }
 
@@ -336,7 +312,7 @@ export class SqliteStore extends SqliteKeeping implements Store {
   }
 
   async ping(): Promise<void> {
-    this.reader.get('SELECT max(version) FROM migrations')
+    this.reader.get(SQL.migrations.list)
   }
 
   /** The writer last: the last connection to leave folds the write-ahead log into the database. */

@@ -15,7 +15,8 @@ import { claimErasure, eraseEvents, eraseRun, eraseTenants, finishErasure, putDa
 import { claimOrphans, heartbeat, registerHost, releaseHost } from './writes/hosts.js'
 import { abandonEffect, claimEffect, finishEffect, purgeEffects, releaseEffect } from './writes/invocations.js'
 import { claimPurge, deletePurged, purgeFamily } from './writes/purges.js'
-import { claimReceipt, deleteReceipt, finishReceipt, purgeReceipts, putKey, putWorkflow } from './writes/records.js'
+import { claimReceipt, deleteReceipt, finishReceipt, purgeReceipts } from './writes/receipts.js'
+import { putKey, putWorkflow } from './writes/records.js'
 import { deleteStandard, putStandard } from './writes/standards.js'
 
 /** Everything that writes. Each takes the connection, inside the batch's transaction, and one input. */

@@ -4,9 +4,6 @@ import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { UnverifiedMerge } from '../../../src/engine/ports/event-log.js'
 import { Connection } from '../../../src/store/sqlite/connection.js'
-import { listVerdictsQuery } from '../../../src/store/sqlite/list-verdicts.js'
-import { mergedResults } from '../../../src/store/sqlite/migrations/0007-merged-results.js'
-import { MIGRATIONS } from '../../../src/store/sqlite/migrations/index.js'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.js'
 import * as f from './fixtures.js'
 import * as g from './gate-fixtures.js'
@@ -139,38 +136,11 @@ describe('sqlite: what holds S10', () => {
     expect(() => db.exec(`UPDATE verdicts SET result_hash = 'other'`)).toThrow(/FOREIGN KEY/)
   })
 
-  it('S10 upgrades what runs of version 2 of the rules have left, and lets them go on', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'assay-sqlite-'))
-    folders.push(folder)
-    const path = join(folder, 'assay.db')
-    const old = new Connection(path, 0, [])
-    old.exec('CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT)')
-    for (const { version, name, sql } of MIGRATIONS.filter(one => one.version < mergedResults.version)) {
-      old.exec(sql)
-      old.run('INSERT INTO migrations (version, name) VALUES (?, ?)', version, name)
-    }
-    old.exec(`INSERT INTO hosts VALUES ('h', 'name', 0, 'alive')`)
-    for (const statement of g.olderGateRows('[]')) old.exec(statement)
-    old.close()
-    const store = await openSqliteStore(path)
-    toClose.push(store)
-    await g.expectUpgradedGates(store)
-  })
-
-  it('finds verdicts, stagings and gates in indexes', async () => {
+  it('finds stagings in an index', async () => {
     const { db } = await database()
-    const plan = (sql: string, ...parameters: (string | number)[]) =>
-      db.all(`EXPLAIN QUERY PLAN ${sql}`, ...parameters).map(({ detail }) => String(detail))
-    for (const [gate, index] of [
-      [{}, 'verdicts_newest'],
-      [{ gateId: 'g' }, 'verdicts_of_gate'],
-    ] as const) {
-      const { sql, parameters } = listVerdictsQuery({ tenant: 'acme', limit: 10, ...gate })
-      const steps = plan(sql, ...(parameters as (string | number)[]))
-      expect(steps).toEqual([expect.stringContaining(`USING INDEX ${index} (`)])
-    }
-    expect(
-      plan(`SELECT max(seq) FROM staged WHERE run_id = 'r' AND gate_id = 'g' AND point = 'run' AND place = ''`)[0],
-    ).toContain('staged_places (run_id=? AND gate_id=? AND point=? AND place=?)')
+    const sql = `SELECT max(seq) FROM staged WHERE run_id = 'r' AND gate_id = 'g' AND point = 'run' AND place = ''`
+    expect(String(db.get(`EXPLAIN QUERY PLAN ${sql}`)?.detail)).toContain(
+      'staged_places (run_id=? AND gate_id=? AND point=? AND place=?)',
+    )
   })
 })

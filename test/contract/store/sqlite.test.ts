@@ -4,14 +4,14 @@ import { mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { Worker } from 'node:worker_threads'
+import { BroadcastChannel, Worker } from 'node:worker_threads'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../../src/engine/ports/event-log.js'
 import { openStore } from '../../../src/store/open-store.js'
 import { Connection } from '../../../src/store/sqlite/connection.js'
 import { writerUrl } from '../../../src/store/sqlite/driver.js'
-import { initial } from '../../../src/store/sqlite/migrations/0001-initial.js'
 import { openSqliteStore, SqliteStore, type SqliteStoreOptions } from '../../../src/store/sqlite/sqlite-store.js'
+import { SQL } from '../../../src/store/sqlite/statements.js'
 import { storeContract } from './contract.js'
 import * as f from './fixtures.js'
 
@@ -43,12 +43,55 @@ const mortalWriter = (workerData: unknown, when: 'before' | 'after', n: number):
     { eval: true, workerData },
   )
 
+/** What the store under contract has run, here or in its writer. */
+const executed = new Set<string>()
+const told = new BroadcastChannel('assay-test-statements').unref()
+told.onmessage = event => executed.add(String((event as MessageEvent).data))
+for (const way of ['run', 'get', 'all'] as const) {
+  const method = Connection.prototype[way] as (this: Connection, ...given: unknown[]) => never
+  Connection.prototype[way] = function (sql: string, ...parameters: unknown[]) {
+    executed.add(sql)
+    return method.call(this, sql, ...parameters)
+  }
+}
+
+/** A writer that tells which statements it runs, each once. */
+const tellingWriter = (workerData: unknown): Worker =>
+  new Worker(
+    `const { BroadcastChannel } = require('node:worker_threads')
+     const channel = new BroadcastChannel('assay-test-statements').unref()
+     const told = new Set()
+     import('${new URL('./connection.js', writerUrl())}').then(({ Connection }) => {
+       for (const way of ['run', 'get', 'all']) {
+         const method = Connection.prototype[way]
+         Connection.prototype[way] = function (sql, ...parameters) {
+           if (!told.has(sql)) channel.postMessage(sql)
+           told.add(sql)
+           return method.call(this, sql, ...parameters)
+         }
+       }
+       return import('${writerUrl()}')
+     })`,
+    { eval: true, workerData },
+  )
+
 storeContract({
   name: 'sqlite',
   open: async () => {
-    const store = await openSqliteStore(await freshPath())
+    const store = await openSqliteStore(await freshPath(), { spawnWriter: tellingWriter })
     return { store, peer: async () => store }
   },
+})
+
+describe('sqlite statements', () => {
+  it('are run by the contract above, every one', async () => {
+    const left = () =>
+      Object.entries(SQL).flatMap(([subject, statements]) =>
+        Object.entries(statements).flatMap(([name, sql]) => (executed.has(sql) ? [] : [`${subject}.${name}`])),
+      )
+    // What writers tell arrives a little later than what they write.
+    await expect.poll(left, { timeout: 20_000 }).toEqual([])
+  })
 })
 
 describe('sqlite', () => {
@@ -116,90 +159,32 @@ describe('sqlite', () => {
     for (const suffix of ['', '-wal', '-shm']) expect((await stat(path + suffix)).mode & 0o777).toBe(0o600)
   })
 
-  it('refuses a database that is newer than the program', async () => {
-    const path = await freshPath()
-    await (await openSqliteStore(path)).close()
-    const connection = new Connection(path, 0, [])
-    connection.exec(`INSERT INTO migrations (version, name) VALUES (999, 'from the future')`)
-    connection.close()
-    await expect(openSqliteStore(path)).rejects.toThrow(
-      /schema version 999, but this version of Assay knows only up to/,
-    )
-  })
-
-  it('upgrades a database of the first version: its runs are read, extended, forked, and not sealed', async () => {
-    const path = await freshPath()
-    const old = new Connection(path, 0, [])
-    old.exec(initial.sql)
-    old.exec(`CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT);
-      INSERT INTO migrations (version, name) VALUES (1, 'initial');
-      INSERT INTO hosts VALUES ('h', 'name', 0, 'alive');`)
-    const insertRun = (runId: string, types: string[], endedAt: number | null) => {
-      old.run(
-        `INSERT INTO runs VALUES (?, 'acme', 'wf', 'd', 'running', NULL, NULL, NULL, '[]', ?, 'h', 1, 0, NULL, 0, 1, ?)`,
-        runId,
-        types.length,
-        endedAt,
-      )
-      for (const [seq, type] of types.entries()) {
-        old.run(`INSERT INTO events VALUES (?, ?, ?, NULL, '{}', NULL, NULL, ?, 1, NULL)`, runId, seq, type, seq)
-      }
-    }
-    insertRun('going', ['run.started', 'node.started'], null)
-    insertRun('ended', ['run.started', 'run.completed'], 1)
-    old.close()
-
-    const store = await open(path)
-    expect(await store.readEvents('going', 1)).toEqual([
-      f.event(1, { nodeId: null, payload: '{}', cause: null, at: 1, salt: null, hash: '' }),
-    ])
-    expect(await store.readRun('acme', 'ended')).toMatchObject({ fork: null, head: '', checkpoint: null, endedAt: 1 })
-    expect(await store.unsealedRuns(10)).toEqual([])
-    const end = f.extension('going', 2, { events: [f.terminal(2)], head: 'chained' })
-    expect((await store.commit(f.commit('h', [end]))).kind).toBe('committed')
-    expect((await store.commit(f.commit('h', [f.fork('fork', 'ended', 1, f.events(1, 1))]))).kind).toBe('committed')
-    expect(await store.readEvents('fork', 0)).toHaveLength(2)
-    expect(await store.unsealedRuns(10)).toEqual([{ runId: 'going', length: 3, head: 'chained' }])
-  })
-
-  it('upgrades the effects of an older version: known ones stay known, and an abandoned one was a first attempt', async () => {
-    const path = await freshPath()
-    const old = new Connection(path, 0, [])
-    old.exec(initial.sql)
-    old.exec(`CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT);
-      INSERT INTO migrations (version, name) VALUES (1, 'initial');
-      INSERT INTO hosts VALUES ('h', 'name', 0, 'alive'), ('gone', 'other', 0, 'fenced');
-      INSERT INTO runs VALUES
-        ('going', 'acme', 'wf', 'd', 'running', NULL, NULL, NULL, '[]', 1, 'h', 1, 0, NULL, 0, 1, NULL);
-      INSERT INTO invocations VALUES
-        ('known', 'going', 'n1', 7, 'http', 'gone', 0, 'token', 0, '{"ok":true}'),
-        ('same', 'going', 'n1', 8, 'http', 'gone', 0, 'token', 0, NULL),
-        ('next', 'going', 'n1', 9, 'http', 'gone', 0, 'token', 1, NULL)`)
-    old.close()
-
-    const store = await open(path)
-    expect(await store.readEffect('known')).toEqual({ ok: true })
-    const claim = f.claim('h', { runId: 'going' })
-    expect(await store.claimEffect({ ...claim, id: 'same' })).toEqual({ kind: 'claimed', again: true })
-    expect(await store.claimEffect({ ...claim, id: 'next', attempt: 2 })).toEqual({ kind: 'claimed', again: false })
-    await store.claimEffect({ ...claim, id: 'new', ordinal: '3.10' })
-    const kept = raw(path).all('SELECT id, tenant, ordinal, attempt FROM invocations ORDER BY id')
-    expect(kept.map(row => ({ ...row }))).toEqual([
-      { id: 'known', tenant: 'acme', ordinal: '7', attempt: 1 },
-      { id: 'new', tenant: 'acme', ordinal: '3.10', attempt: 1 },
-      { id: 'next', tenant: 'acme', ordinal: '9', attempt: 2 },
-      { id: 'same', tenant: 'acme', ordinal: '8', attempt: 1 },
-    ])
-  })
-
-  it('looks for an answer in an index', async () => {
+  it.each([
+    [
+      'an answer',
+      SQL.invocations.answer,
+      /^SEARCH invocations USING INDEX invocations_answers \(tenant=\? AND cache_key=\?\)$/,
+    ],
+    ['runs', SQL.runs.list, /^SEARCH runs USING PRIMARY KEY \(run_id<\?\)$/],
+    ['runs of a tenant', SQL.runs.listOfTenant, /^SEARCH runs USING INDEX runs_tenant \(tenant=\? AND run_id<\?\)$/],
+    [
+      'runs of a parent',
+      SQL.runs.listOfParent,
+      /^SEARCH runs USING INDEX runs_parent \(parent_run_id=\? AND run_id<\?\)$/,
+    ],
+    ['verdicts', SQL.gates.listVerdicts, /^SEARCH verdicts USING INDEX verdicts_newest \(tenant=\? AND at>\?\)$/],
+    [
+      'verdicts of a gate',
+      SQL.gates.listVerdictsOfGate,
+      /^SEARCH verdicts USING INDEX verdicts_of_gate \(tenant=\? AND gate_id=\? AND at>\?\)$/,
+    ],
+  ])('looks for %s in an index, newest first, and sorts nothing', async (_, sql, step) => {
     const path = await freshPath()
     await open(path)
-    const plan = raw(path).all(
-      `EXPLAIN QUERY PLAN SELECT outcome FROM invocations WHERE tenant = 'a' AND cache_key = 'b'
-        ORDER BY at DESC, id DESC LIMIT 1`,
-    )
-    expect(plan.map(({ detail }) => detail)).toEqual([expect.stringContaining('USING INDEX invocations_answers')])
+    const plan = raw(path).all(`EXPLAIN QUERY PLAN ${sql}`)
+    const [first, ...others] = plan.map(({ detail }) => String(detail))
+    expect(first).toMatch(step)
+    expect(others.filter(detail => detail.includes('TEMP B-TREE FOR ORDER BY'))).toEqual([])
   })
 
   it('S9 writes as much for a fork of 10,000 events as for one of 10', async () => {

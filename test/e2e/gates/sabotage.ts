@@ -38,11 +38,11 @@ export const TOOL_UNHELD: Patch = {
 /** The store takes whatever it is given. */
 export const NO_CONSTRAINT: readonly Patch[] = [
   {
-    file: 'store/sqlite/migrations/0009-tool-gates.js',
+    file: 'store/sqlite/migrations/0001-baseline.sql',
     find: /(CREATE TRIGGER gate_events_merge INSTEAD OF INSERT ON gate_events\s+WHEN)/,
   },
   {
-    file: 'store/sqlite/migrations/0007-merged-results.js',
+    file: 'store/sqlite/migrations/0001-baseline.sql',
     find: /(CREATE TRIGGER events_writes AFTER INSERT ON events\s+WHEN)/,
   },
 ].map(patch => ({ ...patch, put: '$1 0 AND' }))

@@ -1,31 +1,19 @@
 import type { Fork } from '../../../core/replay/events.js'
+import type { StreamAppend } from '../../../engine/ports/event-log.js'
 import { checkFork } from '../../fork-rules.js'
 import type { Connection } from '../connection.js'
-import { NOT_PURGED } from '../list-runs.js'
-import { EVENT_FIELDS, type PackedStream } from '../packed.js'
+import { SQL } from '../statements.js'
 
 /** Throws when the fork cannot be made; returns when it has ended by what it shares. */
-export function sharedEnd(db: Connection, [runId, , , , , create, events]: PackedStream): number | null {
-  const fork = create?.[8]
-  if (!fork) return null
-  const source = db.get(
-    `SELECT tenant, length, ended_at AS endedAt FROM runs WHERE run_id = ? AND ${NOT_PURGED}`,
-    fork.sourceRunId,
-  ) as { tenant: string; length: number; endedAt: number | null } | undefined
-  return checkFork({ runId, tenant: create[0], fork, ownEvents: events.length / EVENT_FIELDS }, source)
+export function sharedEnd(db: Connection, { runId, create, events }: StreamAppend): number | null {
+  if (!create?.fork) return null
+  const { tenant, fork } = create
+  const source = db.get(SQL.runs.source, fork.sourceRunId) as Parameters<typeof checkFork>[1]
+  return checkFork({ runId, tenant, fork, ownEvents: events.length }, source)
 }
 
-/** The source's own segments up to the cut, and then the rows of the source itself if the cut reaches them. */
-export function writePrefixes(db: Connection, runId: string, { sourceRunId, fromSeq }: Fork): void {
-  db.run(
-    `INSERT INTO prefixes (run_id, upto, source_run_id, from_seq)
-     SELECT ?1, min(upto, ?3), source_run_id, from_seq FROM prefixes WHERE run_id = ?2 AND from_seq < ?3
-      UNION ALL
-     SELECT ?1, ?3, run_id, from_seq FROM runs WHERE run_id = ?2 AND from_seq < ?3`,
-    runId,
-    sourceRunId,
-    fromSeq,
-  )
+export function shareEvents(db: Connection, runId: string, { sourceRunId, fromSeq }: Fork): void {
+  db.run(SQL.events.share, runId, sourceRunId, fromSeq)
 }
 
 /** Times of the first and the last event that a fork shares. */
@@ -34,14 +22,5 @@ export const sharedTimes = (db: Connection, { sourceRunId, fromSeq }: Fork): { f
   last: timeOf(db, sourceRunId, fromSeq - 1),
 })
 
-function timeOf(db: Connection, runId: string, seq: number): number {
-  const row = db.get(
-    `SELECT at FROM events WHERE run_id = ?1 AND seq = ?2
-      UNION ALL
-     SELECT e.at FROM prefixes p JOIN events e ON e.run_id = p.source_run_id AND e.seq = ?2
-      WHERE p.run_id = ?1 AND p.from_seq <= ?2 AND p.upto > ?2`,
-    runId,
-    seq,
-  )
-  return row!.at as number
-}
+const timeOf = (db: Connection, runId: string, sequence: number): number =>
+  db.get(SQL.events.time, runId, sequence)!.at as number

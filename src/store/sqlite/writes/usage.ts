@@ -1,50 +1,33 @@
-import type { StoredQuotas } from '../../../core/quotas.js'
-import { isTerminal } from '../../../core/run/events.js'
-import { bytesOfTexts, type NewRuns, type OverQuota, quotaRefusal } from '../../usage-rules.js'
+import type { StoredQuotas, TenantUsage } from '../../../core/quotas.js'
+import type { StreamAppend } from '../../../engine/ports/event-log.js'
+import { bytesOfEvents, bytesOfTexts, newRunsIn, type OverQuota, quotaRefusal } from '../../usage-rules.js'
 import type { Connection } from '../connection.js'
-import { EVENT_FIELDS, type PackedStream } from '../packed.js'
+import { SQL } from '../statements.js'
 
-/**
- * S13. Unfinished runs, families, outcomes, and whatever is deleted are counted by triggers. What a commit appends is
- * counted here: once for each stream instead of once for each event.
- */
-export function countBytes(db: Connection, [runId, , , , , , events, , snapshot]: PackedStream): void {
-  let bytes = bytesOfTexts(snapshot)
-  for (let i = 0; i < events.length; i += EVENT_FIELDS)
-    bytes += bytesOfTexts(events[i + 2] as string, events[i + 3] as string | null, events[i + 5] as string | null)
-  if (bytes === 0) return
-  db.run(
-    `INSERT INTO usage (tenant, bytes) SELECT tenant, ? FROM runs WHERE run_id = ?
-     ON CONFLICT (tenant) DO UPDATE SET bytes = bytes + excluded.bytes`,
-    bytes,
-    runId,
-  )
+/** S13: what a commit appends; all else is counted by triggers. */
+export function countBytes(db: Connection, { runId, events, snapshot }: StreamAppend): void {
+  const bytes = bytesOfEvents(events) + bytesOfTexts(snapshot ?? null)
+  if (bytes > 0) db.run(SQL.usage.count, bytes, runId)
 }
 
 /** The run at the top of the family; a run that nobody knows of yet is a root. */
 export const rootOf = (db: Connection, runId: string): string =>
-  (db.get('SELECT coalesce(root_run_id, run_id) AS root FROM runs WHERE run_id = ?', runId)?.root as string) ?? runId
+  (db.get(SQL.runs.root, runId)?.root as string | undefined) ?? runId
+
+export function usageIn(db: Pick<Connection, 'get'>, tenant: string): TenantUsage {
+  const row = db.get(SQL.usage.ofTenant, tenant)
+  return { activeRuns: Number(row?.runs ?? 0), storedBytes: Number(row?.bytes ?? 0) }
+}
 
 export function quotaRefused(
   db: Connection,
-  streams: readonly PackedStream[],
+  streams: readonly StreamAppend[],
   quotas: StoredQuotas,
 ): OverQuota | undefined {
-  const tenant = streams.find(stream => stream[5])?.[5]?.[0]
-  if (tenant === undefined) return undefined
-  const parent = streams.find(stream => stream[5] && stream[5][3] !== null)?.[5]?.[3]
-  const kin =
-    parent == null
-      ? 0
-      : Number(db.get('SELECT runs FROM families WHERE root_run_id = ?', rootOf(db, parent))?.runs ?? 0)
-  const used = db.get('SELECT runs, bytes FROM usage WHERE tenant = ?', tenant)
-  const usage = { activeRuns: Number(used?.runs ?? 0), storedBytes: Number(used?.bytes ?? 0) }
-  return quotaRefusal(quotas, newRuns(streams), usage, kin)
-}
-
-function newRuns(streams: readonly PackedStream[]): NewRuns {
-  const created = streams.filter(stream => stream[5])
-  const roots = created.filter(stream => stream[5]?.[3] === null)
-  const opening = roots.filter(([, , , , , , events]) => !isTerminal(String(events.at(-EVENT_FIELDS) ?? '')))
-  return { roots: roots.length, opening: opening.length, children: created.length - roots.length }
+  const created = streams.flatMap(({ create }) => create ?? [])
+  const [first] = created
+  if (first === undefined) return undefined
+  const parent = created.find(({ parentRunId }) => parentRunId !== null)?.parentRunId
+  const kin = parent == null ? 0 : Number(db.get(SQL.usage.ofFamily, rootOf(db, parent))?.runs ?? 0)
+  return quotaRefusal(quotas, newRunsIn(streams), usageIn(db, first.tenant), kin)
 }
