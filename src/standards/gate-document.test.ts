@@ -9,7 +9,7 @@ import '../../test/support/seed.js'
 const completed = (more: JsonObject = {}, origin: 'project' | 'api' = 'api'): Gate => {
   const read = completeGate(gateDocument(more), origin)
   if (!read.ok) throw new Error(read.problems.join('\n'))
-  return read.gate
+  return read.value
 }
 
 const problemsOf = (document: Json, origin: 'project' | 'api' = 'api'): readonly string[] => {
@@ -78,7 +78,7 @@ describe('a gate is completed', () => {
   test('R-DWS-5: over a tool there is one attempt at each result, and it need not be said', () => {
     for (const gate_behaviour of [{}, { max_attempts: 1 }])
       expect(completeGate(gateDocument({ position: TOOL, gate_behaviour }), 'api')).toMatchObject({
-        gate: { position: TOOL, gate_behaviour: { max_attempts: 1 } },
+        value: { position: TOOL, gate_behaviour: { max_attempts: 1 } },
       })
   })
 
@@ -394,9 +394,9 @@ describe('whatever is sent', () => {
         expect(read.ok || read.problems.length > 0).toBe(true)
         if (!read.ok) return
         taken++
-        const again = completeGate(read.gate as unknown as Json, 'project')
+        const again = completeGate(read.value as unknown as Json, 'project')
         // The text too: its hash is what tells one version from the next.
-        expect(again.ok && JSON.stringify(again.gate)).toBe(JSON.stringify(read.gate))
+        expect(again.ok && JSON.stringify(again.value)).toBe(JSON.stringify(read.value))
       }),
       { numRuns: 1000 },
     )

@@ -10,7 +10,7 @@ describe('an intent', () => {
   test('is completed', () => {
     expect(completeIntent(intentDocument())).toEqual({
       ok: true,
-      intent: { ...intentDocument(), success_criteria: [] },
+      value: { ...intentDocument(), success_criteria: [] },
     })
   })
 
@@ -49,7 +49,7 @@ describe('an intent', () => {
 describe('a knowledge entry', () => {
   test('is taken as it is', () => {
     const document = knowledgeDocument({ url: 'https://example.com/style' })
-    expect(completeKnowledge(document)).toEqual({ ok: true, knowledge: document })
+    expect(completeKnowledge(document)).toEqual({ ok: true, value: document })
   })
 
   test.each<[string, JsonObject, string]>([

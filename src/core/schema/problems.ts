@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
-import { Check, Default, Errors } from 'typebox/value'
+import { Check, Errors } from 'typebox/value'
 import { isObject, type Json, own, utf8Length } from '../json.js'
+import { filledBy } from './filled.js'
 import type { Shape } from './shape.js'
 import { closestName } from './suggest.js'
 import { fixOf, mustBe, pathTo, shownValue } from './words.js'
@@ -29,7 +30,7 @@ export function readAs<T>(schema: TSchema, raw: Json, rules: FurtherRules<T> = (
     }
   const misshapen = schemaProblems(schema, raw)
   if (misshapen.length > 0) return { ok: false, problems: misshapen.slice(0, MOST_TOLD) }
-  const value = Default(schema, structuredCloneOf(raw)) as T
+  const value = filledBy(schema as Shape, raw) as T
   const problems = rules(value)
   return problems.length === 0 ? { ok: true, value } : { ok: false, problems: problems.slice(0, MOST_TOLD) }
 }
@@ -38,9 +39,6 @@ const isDeeper = (value: Json, levels: number): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (levels === 0 || Object.values(value).some(inner => isDeeper(inner, levels - 1)))
-
-/** `Default` fills in where it is told to; what the caller has stays as it is. */
-const structuredCloneOf = (value: Json): Json => JSON.parse(JSON.stringify(value)) as Json
 
 /**
  * Everything that keeps the value from what the schema asks for, each in one sentence: where, what it must be, what it

@@ -13,6 +13,8 @@ export type Shape = {
   readonly items?: Shape
   readonly minItems?: number
   readonly maxItems?: number
+  readonly description?: string
+  readonly default?: unknown
   readonly 'x-must-be'?: string
   readonly 'x-names'?: string
   readonly 'x-unquoted'?: true
