@@ -24,7 +24,7 @@ describe('an intent', () => {
     [
       'a criterion twice',
       { success_criteria: ['a', 'a'].map(key => ({ key, description: 'd' })) },
-      'success_criteria[1].key "a" is already at success_criteria[0]; give each once',
+      'success_criteria has "a" twice; give each once',
     ],
     [
       'a place, though it is no constraint',
@@ -56,7 +56,7 @@ describe('a knowledge entry', () => {
     [
       'too long a text',
       { text: 'x'.repeat(32_769) },
-      'text must be text that is not blank, of at most 32768 characters; got 32769 characters',
+      'text must be text that is not blank, of at most 32768 characters; got text of 32769 characters',
     ],
     [
       'another scheme',

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { Check } from 'typebox/value'
-import { isObject, type Json, own } from '../json.js'
+import { isObject, type Json } from '../json.js'
 import type { Shape } from './shape.js'
 
 /**
@@ -17,7 +17,7 @@ export function filledBy(shape: Shape, value: Json): Json {
   if (Array.isArray(value)) return items ? (value as readonly Json[]).map(item => filledBy(items, item)) : value
   if (!isObject(value) || !properties) return value
   const fields = Object.entries(properties).flatMap(([name, part]): [string, Json][] => {
-    const given = own(value, name) ?? (part.default as Json | undefined)
+    const given = Object.hasOwn(value, name) ? value[name] : (part.default as Json | undefined)
     return given === undefined ? [] : [[name, filledBy(part, given)]]
   })
   const others = Object.entries(value).filter(([name]) => !Object.hasOwn(properties, name))

@@ -106,7 +106,9 @@ function unknownName(shape: Shape, name: string, at: string, whole: Whole): stri
   const known = Object.keys(shape.properties ?? {})
   const close = closestName(name, known)
   if (close !== undefined) return `${full} is not a known field; did you mean ${pathTo(at, close)}?`
-  const [elsewhere] = placesOf(whole.top, name, whole.at).filter(place => place !== full)
+  // Another kind of the same item has it: that is no other place.
+  const here = full.replace(/\[\d+\]/g, '[]')
+  const [elsewhere] = placesOf(whole.top, name, whole.at).filter(place => place !== here)
   if (elsewhere !== undefined) return `${full} is not a known field here; it belongs at ${elsewhere}`
   const list = known.length === 0 ? 'it takes none' : `the known fields are ${known.join(', ')}`
   return `${full} is not a known field; remove it: ${list}`
