@@ -1,4 +1,5 @@
 import type { Json } from '../core/json.js'
+import type { Document } from '../core/schema/problems.js'
 import type { Gate, Intent, Knowledge } from '../core/verification/gate.js'
 import type { StandardKind } from '../engine/ports/standards.js'
 import { completeGate } from './gate-document.js'
@@ -13,17 +14,14 @@ export type Completed =
 /** A document of any kind, completed; or all that is wrong with it. */
 export function completeStandard(kind: StandardKind, document: Json, origin: Origin): Completed {
   switch (kind) {
-    case 'gate': {
-      const read = completeGate(document, origin)
-      return read.ok ? { ok: true, id: read.gate.gate_id, value: read.gate } : read
-    }
-    case 'intent': {
-      const read = completeIntent(document)
-      return read.ok ? { ok: true, id: read.intent.intent_id, value: read.intent } : read
-    }
-    case 'knowledge': {
-      const read = completeKnowledge(document)
-      return read.ok ? { ok: true, id: read.knowledge.entry_id, value: read.knowledge } : read
-    }
+    case 'gate':
+      return withId(completeGate(document, origin), ({ gate_id }) => gate_id)
+    case 'intent':
+      return withId(completeIntent(document), ({ intent_id }) => intent_id)
+    case 'knowledge':
+      return withId(completeKnowledge(document), ({ entry_id }) => entry_id)
   }
 }
+
+const withId = <T extends Gate | Intent | Knowledge>(read: Document<T>, idOf: (value: T) => string): Completed =>
+  read.ok ? { ...read, id: idOf(read.value) } : read

@@ -1,21 +1,9 @@
+import { Type } from 'typebox'
 import { own } from '../core/json.js'
+import { Above, AnyNumber, Closed, Flag, ListOf, May, OneOf, Text } from '../core/schema/kinds.js'
 import type { Criterion, Probe, Scale } from '../core/verification/gate.js'
-import { key, type Origin } from './names.js'
-import { type ProbeWanted, probe } from './probe.js'
-import {
-  anyNumber,
-  flag,
-  list,
-  may,
-  must,
-  object,
-  oneOf,
-  orElse,
-  positive,
-  type Read,
-  refined,
-  text,
-} from './reader.js'
+import { CriterionKey, type Origin } from './names.js'
+import { ProbeSchema, type ProbeWanted, probeProblems } from './probe.js'
 
 /** The host adds these to the keys of a verdict itself (contract agents §23.2, A13). */
 const RESERVED = ['human-override', 'human-confirmed', 'human-accepted', 'no-answer', 'self-verification']
@@ -29,60 +17,81 @@ const USUAL: { readonly [dimension: string]: string } = {
   quality: 'Is it as well made as such work is expected to be?',
 }
 
-const dimension: Read<string> = refined(key, (name, field, problems) => {
-  if (name.startsWith('gate.') || RESERVED.includes(name))
-    problems.push(`${field} ${JSON.stringify(name)} is a key of the host's own; choose another name`)
-  return name
-})
-
-const scale: Read<Scale> = refined(
-  object({ min: must(anyNumber), max: must(anyNumber), type: must(oneOf('integer', 'float')) }),
-  (taken, field, problems) => {
-    const { min, max, type } = taken
-    if (min >= max) problems.push(`${field}.min ${min} must be below ${field}.max ${max}`)
-    if (type === 'integer' && !(Number.isSafeInteger(min) && Number.isSafeInteger(max)))
-      problems.push(`${field} is an integer scale from ${min} to ${max}; give whole numbers, or type: float`)
-    return taken
-  },
+const Dimension = Type.Refine(
+  CriterionKey({ description: 'What is judged; the name appears in the record' }),
+  name => !name.startsWith('gate.') && !RESERVED.includes(name),
+  name => `${JSON.stringify(name)} is a key of the host's own; choose another name`,
 )
 
 /** R-DWS-3 */
-export const criterion = (origin: Origin): Read<Criterion> =>
-  refined(
-    object({
-      dimension: must(dimension),
-      description: may(text(4_000)),
-      scale: must(scale),
-      pass_threshold: must(anyNumber),
-      weight: orElse(positive(1_000_000), 1),
-      evidence_required: orElse(flag, true),
-      probes: orElse(list(probe(origin), 0, 20), []),
-      settled_by_probes: may(flag),
-    }),
-    (taken, field, problems) => {
-      const { probes, settled_by_probes = probes.length > 0 } = taken
-      const usual = own(USUAL, taken.dimension)
-      const description = taken.description ?? usual
-      problems.push(...thresholdProblems(taken.scale, taken.pass_threshold, `${field}.pass_threshold`))
-      if (settled_by_probes && probes.length === 0)
-        problems.push(`${field}.settled_by_probes is true and there are no probes; add probes or leave it out`)
-      return {
-        ...taken,
-        ...(description === undefined ? {} : { description }),
-        probes: probes.map((one, i) => named(one, taken.dimension, i)),
-        settled_by_probes,
-      }
+export const CriterionSchema = Closed({
+  dimension: Dimension,
+  description: May(Text(4_000, { description: 'The question that verifiers answer; the usual dimensions have one' })),
+  scale: Closed(
+    {
+      min: AnyNumber({ description: 'The worst score' }),
+      max: AnyNumber({ description: 'The best score' }),
+      type: OneOf(['integer', 'float'], { description: 'Whole scores only, or any' }),
     },
-  )
+    { description: 'What scores there are' },
+  ),
+  pass_threshold: AnyNumber({ description: 'The least score that passes' }),
+  weight: May(Above(0, 1_000_000, { description: 'What it counts for in the scores that are reported', default: 1 })),
+  evidence_required: May(
+    Flag({ description: 'No finding without evidence, and no low score without a finding', default: true }),
+  ),
+  probes: May(
+    ListOf(ProbeSchema, 0, 20, { description: 'What the host checks itself, before any model is asked', default: [] }),
+  ),
+  settled_by_probes: May(
+    Flag({ description: 'The probes alone decide; true where there are some and nothing is said' }),
+  ),
+})
 
-function thresholdProblems({ min, max, type }: Scale, threshold: number, field: string): string[] {
-  if (threshold < min || threshold > max) return [`${field} ${threshold} is outside its scale, ${min} to ${max}`]
-  if (type === 'integer' && !Number.isSafeInteger(threshold))
-    return [`${field} ${threshold} must be a whole number, as its scale is`]
-  return []
+/** As its author wrote it, with the schema's defaults. */
+export type CriterionWanted = Omit<Criterion, 'probes' | 'settled_by_probes'> & {
+  readonly probes: readonly ProbeWanted[]
+  readonly settled_by_probes?: boolean
 }
 
-const named = (wanted: ProbeWanted, dimension: string, index: number): Probe => ({
-  probe_id: `${dimension}-${index + 1}`,
-  ...wanted,
-})
+export function completeCriterion(wanted: CriterionWanted): Criterion {
+  const { dimension, probes, settled_by_probes = probes.length > 0 } = wanted
+  const description = wanted.description ?? own(USUAL, dimension)
+  return {
+    ...wanted,
+    ...(description === undefined ? {} : { description }),
+    probes: probes.map((probe, i): Probe => ({ probe_id: `${dimension}-${i + 1}`, ...probe })),
+    settled_by_probes,
+  }
+}
+
+/** What no schema can say of a criterion and its probes. */
+export function criterionProblems(criterion: Criterion, field: string, origin: Origin): string[] {
+  const { scale, pass_threshold, probes, settled_by_probes } = criterion
+  return [
+    ...scaleProblems(scale, `${field}.scale`),
+    ...thresholdProblems(scale, pass_threshold, `${field}.pass_threshold`),
+    ...(settled_by_probes && probes.length === 0
+      ? [`${field}.settled_by_probes is true and there are no probes; add probes or leave it out`]
+      : []),
+    ...probes.flatMap((probe, i) => probeProblems(probe, `${field}.probes[${i}]`, origin)),
+  ]
+}
+
+function scaleProblems({ min, max, type }: Scale, field: string): string[] {
+  const isWhole = Number.isSafeInteger(min) && Number.isSafeInteger(max)
+  return [
+    ...(min < max ? [] : [`${field}.min ${min} must be below ${field}.max ${max}; lower it or raise the other`]),
+    ...(type === 'integer' && !isWhole
+      ? [`${field} is an integer scale from ${min} to ${max}; give whole numbers, or type: float`]
+      : []),
+  ]
+}
+
+function thresholdProblems({ min, max, type }: Scale, threshold: number, field: string): string[] {
+  if (threshold < min || threshold > max)
+    return [`${field} ${threshold} is outside its scale, ${min} to ${max}; choose one within`]
+  if (type === 'integer' && !Number.isSafeInteger(threshold))
+    return [`${field} ${threshold} must be a whole number, as its scale is; round it, or set scale.type to float`]
+  return []
+}

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../core/json.js'
 import type { Gate } from '../core/verification/gate.js'
+import { sha256 } from '../digest.js'
 import { gateDocument } from '../testing/standards.js'
 import { completeGate } from './gate-document.js'
 import '../../test/support/seed.js'
@@ -9,7 +10,7 @@ import '../../test/support/seed.js'
 const completed = (more: JsonObject = {}, origin: 'project' | 'api' = 'api'): Gate => {
   const read = completeGate(gateDocument(more), origin)
   if (!read.ok) throw new Error(read.problems.join('\n'))
-  return read.gate
+  return read.value
 }
 
 const problemsOf = (document: Json, origin: 'project' | 'api' = 'api'): readonly string[] => {
@@ -78,7 +79,7 @@ describe('a gate is completed', () => {
   test('R-DWS-5: over a tool there is one attempt at each result, and it need not be said', () => {
     for (const gate_behaviour of [{}, { max_attempts: 1 }])
       expect(completeGate(gateDocument({ position: TOOL, gate_behaviour }), 'api')).toMatchObject({
-        gate: { position: TOOL, gate_behaviour: { max_attempts: 1 } },
+        value: { position: TOOL, gate_behaviour: { max_attempts: 1 } },
       })
   })
 
@@ -123,13 +124,40 @@ describe('a gate is completed', () => {
   })
 })
 
+test.each<[string, JsonObject, string]>([
+  ['a short gate', {}, 'aedfc14c4f992f7880a3ba9755b147a1b6fd32cddb335e1b647bb1c5899f1433'],
+  [
+    'a gate in an order of its own',
+    {
+      context: ['inputs.log', 'knowledge:house-style'],
+      gate_behaviour: { licence: { lower_bound: 0.8 }, approvers: ['ann'], on_fail: 'escalate' },
+      verifier_requirements: { verifiers: ['acme.critic', { weight: 2, agent_id: 'acme.editor' }] },
+      evaluation_criteria: [
+        {
+          probes: [
+            { sources: ['inputs.log'], type: 'citation' },
+            { url: 'https://example.com/', type: 'http', probe_id: 'links' },
+            { value: { b: 1, a: 2 }, type: 'equals', path: '/x' },
+          ],
+          pass_threshold: 1,
+          scale: { type: 'integer', max: 1, min: 0 },
+          dimension: 'quality',
+        },
+      ],
+    },
+    'bcd095f2d308aaf96e4c3b1a23aa989fdd3ed4c0260e9d28eaa3a87d13029723',
+  ],
+])('%s is stored as the same text as ever: another hash would be another version', (_, more, hash) => {
+  expect(sha256(JSON.stringify(completed(more)))).toBe(hash)
+})
+
 describe('R-DWS-32 and the rest of the schema: a gate is refused with the field, the limit, what was seen and what to do', () => {
   test.each<[string, Json, string]>([
     ['no object', [], 'the document must be an object; got a list of 0'],
     [
       'a field that is missing',
       JSON.parse(JSON.stringify({ ...gateDocument(), intent_refs: undefined })),
-      'intent_refs is required; add it',
+      'intent_refs is required: a list of 1 to 50 items; add it',
     ],
     [
       'R-DWS-1: no intent',
@@ -144,7 +172,7 @@ describe('R-DWS-32 and the rest of the schema: a gate is refused with the field,
     [
       'an intent that is named twice',
       gateDocument({ intent_refs: ['a', 'b', 'a'] }),
-      'intent_refs[2] "a" is already at intent_refs[0]; give each once',
+      'intent_refs has "a" twice; give each once',
     ],
     [
       'R-DWS-2: a placement that is not one',
@@ -154,7 +182,7 @@ describe('R-DWS-32 and the rest of the schema: a gate is refused with the field,
     [
       'R-DWS-4, R-DWS-12: a context that is shared',
       gateDocument({ verifier_requirements: { fresh_context: false } }),
-      "verifier_requirements.fresh_context must be true: a verifier never shares the worker's context, and nothing can change that (R-DWS-12); leave it out",
+      "verifier_requirements.fresh_context must be true, or left out: a verifier never shares the worker's context, and nothing can change that (R-DWS-12); got false",
     ],
     [
       'R-DWS-5: no attempt',
@@ -201,12 +229,12 @@ describe('R-DWS-32 and the rest of the schema: a gate is refused with the field,
     [
       'a dimension that is judged twice',
       gateDocument({ evaluation_criteria: [criterion(), criterion()] }),
-      'evaluation_criteria[1].dimension "correctness" is already at evaluation_criteria[0]; give each once',
+      'evaluation_criteria has "correctness" twice; give each once',
     ],
     [
       'R-DWS-3: a scale without room',
       withCriterion({ scale: { min: 5, max: 5, type: 'float' }, pass_threshold: 5 }),
-      'evaluation_criteria[0].scale.min 5 must be below evaluation_criteria[0].scale.max 5',
+      'evaluation_criteria[0].scale.min 5 must be below evaluation_criteria[0].scale.max 5; lower it or raise the other',
     ],
     [
       'an integer scale with fractions',
@@ -216,12 +244,12 @@ describe('R-DWS-32 and the rest of the schema: a gate is refused with the field,
     [
       'a threshold outside the scale',
       withCriterion({ pass_threshold: 6 }),
-      'evaluation_criteria[0].pass_threshold 6 is outside its scale, 1 to 5',
+      'evaluation_criteria[0].pass_threshold 6 is outside its scale, 1 to 5; choose one within',
     ],
     [
       'a fractional threshold on an integer scale',
       withCriterion({ pass_threshold: 3.5 }),
-      'evaluation_criteria[0].pass_threshold 3.5 must be a whole number, as its scale is',
+      'evaluation_criteria[0].pass_threshold 3.5 must be a whole number, as its scale is; round it, or set scale.type to float',
     ],
     [
       'no weight',
@@ -251,7 +279,7 @@ describe('R-DWS-32 and the rest of the schema: a gate is refused with the field,
     [
       'a verifier that is no agent',
       gateDocument({ verifier_requirements: { verifiers: ['critic'] } }),
-      'verifier_requirements.verifiers[0] must be the id of an agent (^[A-Za-z0-9:_-]*\\.[A-Za-z0-9:._-]{1,255}$); got "critic"',
+      'verifier_requirements.verifiers[0] must be the id of an agent (^[A-Za-z0-9:_-]*\\.[A-Za-z0-9:._-]{1,255}$), or an object; got "critic"',
     ],
     [
       'a document that is too long',
@@ -274,13 +302,13 @@ describe('probes', () => {
     [
       'no type',
       {},
-      `${field}.type must be one of json-schema, regex, equals, numeric, file, http, command, citation; got null`,
+      `${field}.type is required: one of json-schema, regex, equals, numeric, file, http, command, citation; add it`,
     ],
     ['no object', 'regex', `${field} must be an object; got "regex"`],
     [
       'another type’s field',
       { type: 'equals', value: 1, pattern: 'x' },
-      `${field}.pattern is not a known field; the known fields are probe_id, type, path, value`,
+      `${field}.pattern is not a known field; remove it: the known fields are probe_id, type, path, value`,
     ],
     [
       'a pattern that RE2 cannot read',
@@ -302,12 +330,12 @@ describe('probes', () => {
     [
       'a way out of the workspace',
       { type: 'file', file: 'a/../../etc/passwd' },
-      `${field}.file "a/../../etc/passwd" must be a path inside the workspace`,
+      `${field}.file must be a path inside the workspace of at most 1024 characters: relative, with / and without ..; got "a/../../etc/passwd"`,
     ],
     [
       'an absolute path',
       { type: 'file', file: '/etc/passwd' },
-      `${field}.file "/etc/passwd" must be a path inside the workspace`,
+      `${field}.file must be a path inside the workspace of at most 1024 characters: relative, with / and without ..; got "/etc/passwd"`,
     ],
     [
       'a size of nothing',
@@ -332,7 +360,7 @@ describe('probes', () => {
     [
       'a long command',
       { type: 'command', command: ['sleep'], timeout_ms: 300_001 },
-      `${field}.timeout_ms must be a whole number from 1 to 300000; got 300001`,
+      `${field}.timeout_ms must be a whole number of milliseconds from 1 to 300000; got 300001`,
     ],
     [
       'no command',
@@ -394,9 +422,9 @@ describe('whatever is sent', () => {
         expect(read.ok || read.problems.length > 0).toBe(true)
         if (!read.ok) return
         taken++
-        const again = completeGate(read.gate as unknown as Json, 'project')
+        const again = completeGate(read.value as unknown as Json, 'project')
         // The text too: its hash is what tells one version from the next.
-        expect(again.ok && JSON.stringify(again.gate)).toBe(JSON.stringify(read.gate))
+        expect(again.ok && JSON.stringify(again.value)).toBe(JSON.stringify(read.value))
       }),
       { numRuns: 1000 },
     )
@@ -406,7 +434,9 @@ describe('whatever is sent', () => {
   test('depth and names that reach for a prototype', () => {
     const deep = JSON.parse(`${'['.repeat(30_000)}${']'.repeat(30_000)}`) as Json
     expect(problemsOf(withProbe({ type: 'equals', value: deep }))).toEqual(['the document nests deeper than 64 levels'])
-    expect(problemsOf(JSON.parse('{"__proto__": {"gate_id": "x"}}'))[0]).toContain('__proto__ is not a known field')
+    expect(problemsOf(JSON.parse('{"__proto__": {"gate_id": "x"}}'))).toContainEqual(
+      expect.stringMatching(/^__proto__ is not a known field/),
+    )
     expect(problemsOf(withProbe({ type: 'constructor' }))[0]).toContain('got "constructor"')
   })
 })

@@ -10,7 +10,7 @@ describe('an intent', () => {
   test('is completed', () => {
     expect(completeIntent(intentDocument())).toEqual({
       ok: true,
-      intent: { ...intentDocument(), success_criteria: [] },
+      value: { ...intentDocument(), success_criteria: [] },
     })
   })
 
@@ -24,7 +24,7 @@ describe('an intent', () => {
     [
       'a criterion twice',
       { success_criteria: ['a', 'a'].map(key => ({ key, description: 'd' })) },
-      'success_criteria[1].key "a" is already at success_criteria[0]; give each once',
+      'success_criteria has "a" twice; give each once',
     ],
     [
       'a place, though it is no constraint',
@@ -49,14 +49,14 @@ describe('an intent', () => {
 describe('a knowledge entry', () => {
   test('is taken as it is', () => {
     const document = knowledgeDocument({ url: 'https://example.com/style' })
-    expect(completeKnowledge(document)).toEqual({ ok: true, knowledge: document })
+    expect(completeKnowledge(document)).toEqual({ ok: true, value: document })
   })
 
   test.each<[string, JsonObject, string]>([
     [
       'too long a text',
       { text: 'x'.repeat(32_769) },
-      'text must be text that is not blank, of at most 32768 characters; got 32769 characters',
+      'text must be text that is not blank, of at most 32768 characters; got text of 32769 characters',
     ],
     [
       'another scheme',

@@ -1,25 +1,22 @@
 import { RE2JS } from 're2js'
-import { isObject, type Json, own } from '../core/json.js'
-import type { Probe } from '../core/verification/gate.js'
-import { type Origin, probeId } from './names.js'
+import { Type } from 'typebox'
+import { own } from '../core/json.js'
 import {
-  anyNumber,
-  anyObject,
-  anything,
-  flag,
-  list,
-  matching,
-  may,
-  must,
-  object,
-  oneOf,
-  orElse,
-  type Read,
-  refined,
-  text,
-  webAddress,
-  whole,
-} from './reader.js'
+  AnyNumber,
+  AnyObject,
+  Closed,
+  Flag,
+  ListOf,
+  Matching,
+  May,
+  Milliseconds,
+  Text,
+  TextWhere,
+  Whole,
+} from '../core/schema/kinds.js'
+import type { Probe } from '../core/verification/gate.js'
+import { PublicAddress } from './address.js'
+import { type Origin, ProbeId } from './names.js'
 
 /** A probe as its author wrote it: the host names those that have no name. */
 export type ProbeWanted = Probe extends infer P
@@ -29,116 +26,67 @@ export type ProbeWanted = Probe extends infer P
   : never
 
 const MOST_BYTES = 1024 ** 4
-const DEFAULT_COMMAND_MS = 30_000
 const MOST_COMMAND_MS = 300_000
 
-const pointer = matching(/^(\/([^~\0]|~[01])*)?$/, 'a JSON pointer such as /report/title, or "" for the whole output')
+const Pointer = (description: string) =>
+  Matching(/^(\/([^~\0]|~[01])*)?$/, 'a JSON pointer such as /report/title, or "" for the whole output', {
+    description,
+  })
+const PATH = { path: May(Pointer('Where in the output to look; all of it where left out')) }
 
-/** Patterns run on a linear-time engine, so it is that engine which must be able to read them. */
-const pattern: Read<string> = refined(text(1_000), (source, field, problems) => {
-  try {
-    RE2JS.compile(source)
-    return source
-  } catch (error) {
-    problems.push(`${field} cannot be read as a pattern (RE2 syntax): ${String(error).split('\n', 1)[0]}`)
-    return undefined
-  }
-})
+const isInside = (file: string): boolean =>
+  /\S/.test(file) && file.length <= 1024 && !/^[/\\]|^[A-Za-z]:|[\\\0]/.test(file) && !file.split('/').includes('..')
 
-const relativePath: Read<string> = refined(text(1024), (file, field, problems) => {
-  const isInside = !/^[/\\]|^[A-Za-z]:|[\\\0]/.test(file) && !file.split('/').includes('..')
-  if (!isInside)
-    problems.push(
-      `${field} ${JSON.stringify(file)} must be a path inside the workspace: relative, with / and without ..`,
-    )
-  return file
-})
+const probeOf = <const T extends Probe['type'], Fields extends Parameters<typeof Closed>[0]>(type: T, fields: Fields) =>
+  Closed({
+    probe_id: May(ProbeId({ description: 'What the record calls it; its dimension and a number where left out' })),
+    type: Type.Literal(type, { description: 'What is checked' }),
+    ...fields,
+  })
 
-const named = { probe_id: may(probeId) }
-const bytes = whole(0, MOST_BYTES)
-
-/** One reader per type; each knows its own fields and no others. */
-const PROBES = {
-  'json-schema': object({
-    ...named,
-    type: must(oneOf('json-schema')),
-    path: may(pointer),
-    schema: must(anyObject),
+/** Each type knows its own fields and no others. */
+export const ProbeSchema = Type.Union([
+  probeOf('json-schema', { ...PATH, schema: AnyObject({ description: 'What the value must fit' }) }),
+  probeOf('regex', {
+    ...PATH,
+    pattern: Text(1_000, { description: 'What must be found, in RE2 syntax' }),
+    absent: May(Flag({ description: 'It must not be found', default: false })),
   }),
-  regex: object({
-    ...named,
-    type: must(oneOf('regex')),
-    path: may(pointer),
-    pattern: must(pattern),
-    absent: orElse(flag, false),
+  probeOf('equals', { ...PATH, value: Type.Unknown({ description: 'What the value must be' }) }),
+  probeOf('numeric', {
+    ...PATH,
+    min: May(AnyNumber({ description: 'The least it may be' })),
+    max: May(AnyNumber({ description: 'The most it may be' })),
   }),
-  equals: object({ ...named, type: must(oneOf('equals')), path: may(pointer), value: must(anything) }),
-  numeric: refined(
-    object({
-      ...named,
-      type: must(oneOf('numeric')),
-      path: may(pointer),
-      min: may(anyNumber),
-      max: may(anyNumber),
-    }),
-    (probe, field, problems) => {
-      if (probe.min === undefined && probe.max === undefined)
-        problems.push(`${field} must have a min, a max or both; add one`)
-      problems.push(...disordered(probe, 'min', 'max', field))
-      return probe
-    },
-  ),
-  file: refined(
-    object({
-      ...named,
-      type: must(oneOf('file')),
-      file: must(relativePath),
-      exists: orElse(flag, true),
-      sha256: may(matching(/^[0-9a-f]{64}$/, '64 lower-case hex digits')),
-      min_bytes: may(bytes),
-      max_bytes: may(bytes),
-    }),
-    (probe, field, problems) => {
-      const { exists, sha256, min_bytes, max_bytes } = probe
-      if (!exists && [sha256, min_bytes, max_bytes].some(rule => rule !== undefined))
-        problems.push(`${field} says that the file must not exist; remove sha256, min_bytes and max_bytes`)
-      problems.push(...disordered(probe, 'min_bytes', 'max_bytes', field))
-      return probe
-    },
-  ),
-  http: refined(
-    object({
-      ...named,
-      type: must(oneOf('http')),
-      url: may(webAddress),
-      path: may(pointer),
-      status: orElse(list(whole(100, 599), 1, 20), [200]),
-      body_pattern: may(pattern),
-    }),
-    (probe, field, problems) => {
-      if ((probe.url === undefined) === (probe.path === undefined))
-        problems.push(`${field} must have either a url or a path to where addresses stand in the output`)
-      return probe
-    },
-  ),
-  command: object({
-    ...named,
-    type: must(oneOf('command')),
-    command: must(list(text(4096), 1, 50)),
-    exit_code: orElse(whole(0, 255), 0),
-    timeout_ms: orElse(whole(1, MOST_COMMAND_MS), DEFAULT_COMMAND_MS),
+  probeOf('file', {
+    file: TextWhere(
+      'a path inside the workspace of at most 1024 characters: relative, with / and without ..',
+      isInside,
+      { description: 'The file, from the workspace' },
+    ),
+    exists: May(Flag({ description: 'Whether it must be there', default: true })),
+    sha256: May(Matching(/^[0-9a-f]{64}$/, '64 lower-case hex digits', { description: 'The digest it must have' })),
+    min_bytes: May(Whole(0, MOST_BYTES, { description: 'The least it may take' })),
+    max_bytes: May(Whole(0, MOST_BYTES, { description: 'The most it may take' })),
   }),
-  citation: object({
-    ...named,
-    type: must(oneOf('citation')),
-    path: may(pointer),
-    sources_path: may(pointer),
-    pattern: may(pattern),
-    sources: may(list(text(512), 1, 20)),
+  probeOf('http', {
+    url: May(PublicAddress({ description: 'The address to ask' })),
+    path: May(Pointer('Where in the output addresses stand; each is asked')),
+    status: May(ListOf(Whole(100, 599), 1, 20, { description: 'Answers that count', default: [200] })),
+    body_pattern: May(Text(1_000, { description: 'What must be found in the answer, in RE2 syntax' })),
   }),
-} satisfies { readonly [Type in Probe['type']]: Read<Extract<ProbeWanted, { readonly type: Type }>> }
-
-const TYPES = Object.keys(PROBES)
+  probeOf('command', {
+    command: ListOf(Text(4096), 1, 50, { description: 'The program and its arguments; no shell is asked' }),
+    exit_code: May(Whole(0, 255, { description: 'How it must end', default: 0 })),
+    timeout_ms: May(Milliseconds(1, MOST_COMMAND_MS, { description: 'How long it may take', default: 30_000 })),
+  }),
+  probeOf('citation', {
+    ...PATH,
+    sources_path: May(Pointer('Where in the output the sources stand')),
+    pattern: May(Text(1_000, { description: 'How a citation is written, in RE2 syntax' })),
+    sources: May(ListOf(Text(512), 1, 20, { description: "Entries of the gate's own context to look them up in" })),
+  }),
+])
 
 /** Probes that reach what belongs to all tenants, and why. */
 const OPERATORS_ONLY: { readonly [type: string]: string } = {
@@ -146,28 +94,56 @@ const OPERATORS_ONLY: { readonly [type: string]: string } = {
   file: 'looks at files that all tenants share',
 }
 
-export const probe =
-  (origin: Origin): Read<ProbeWanted> =>
-  (raw, field, problems) => {
-    const type = isObject(raw) ? raw.type : undefined
-    const read = typeof type === 'string' ? own<Read<ProbeWanted>>(PROBES, type) : undefined
-    if (read === undefined) return noProbe(raw, field, problems)
-    const reason = origin === 'project' ? undefined : own(OPERATORS_ONLY, String(type))
-    if (reason === undefined) return read(raw, field, problems)
-    problems.push(
-      `${field}.type "${type}" ${reason}, so it is taken from the project folder only; put the gate into gates/ there`,
-    )
-    return undefined
+/** What no schema can say of a probe. */
+export function probeProblems(probe: Probe, field: string, origin: Origin): string[] {
+  const reason = origin === 'project' ? undefined : own(OPERATORS_ONLY, probe.type)
+  if (reason !== undefined)
+    return [
+      `${field}.type "${probe.type}" ${reason}, so it is taken from the project folder only; put the gate into gates/ there`,
+    ]
+  switch (probe.type) {
+    case 'regex':
+    case 'citation':
+      return patternProblems(probe.pattern, `${field}.pattern`)
+    case 'numeric':
+      return [
+        ...(probe.min === undefined && probe.max === undefined
+          ? [`${field} must have a min, a max or both; add one`]
+          : []),
+        ...disordered(probe, 'min', 'max', field),
+      ]
+    case 'file':
+      return [
+        ...(!probe.exists && [probe.sha256, probe.min_bytes, probe.max_bytes].some(rule => rule !== undefined)
+          ? [`${field} says that the file must not exist; remove sha256, min_bytes and max_bytes`]
+          : []),
+        ...disordered(probe, 'min_bytes', 'max_bytes', field),
+      ]
+    case 'http':
+      return [
+        ...((probe.url === undefined) === (probe.path === undefined)
+          ? [`${field} must have either a url or a path to where addresses stand in the output`]
+          : []),
+        ...patternProblems(probe.body_pattern, `${field}.body_pattern`),
+      ]
+    default:
+      return []
   }
-
-function noProbe(raw: Json, field: string, problems: string[]): undefined {
-  if (isObject(raw)) oneOf(...TYPES)(raw.type ?? null, `${field}.type`, problems)
-  else anyObject(raw, field, problems)
-  return undefined
 }
 
-function disordered(probe: { readonly [name: string]: unknown }, low: string, high: string, field: string): string[] {
-  const [least, most] = [probe[low], probe[high]]
+/** Patterns run on a linear-time engine, so it is that engine which must be able to read them. */
+function patternProblems(source: string | undefined, field: string): string[] {
+  if (source === undefined) return []
+  try {
+    RE2JS.compile(source)
+    return []
+  } catch (error) {
+    return [`${field} cannot be read as a pattern (RE2 syntax): ${String(error).split('\n', 1)[0]}`]
+  }
+}
+
+function disordered(probe: object, low: string, high: string, field: string): string[] {
+  const { [low]: least, [high]: most } = probe as { readonly [name: string]: unknown }
   const isSo = typeof least === 'number' && typeof most === 'number' && least > most
   return isSo ? [`${field}.${low} ${least} is above ${field}.${high} ${most}; swap them`] : []
 }

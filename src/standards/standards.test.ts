@@ -101,11 +101,11 @@ describe('registering', () => {
     expect(await refusalOf('acme', 'intent', { intent_id: 'x', type: 'wish', title: 'X' })).toEqual({
       code: 'validation_error',
       message:
-        'intent "x": type must be one of strategic, operational, constraint; got "wish" (and 1 more: see details.problems).',
+        'intent "x": statement is required: text that is not blank, of at most 16384 characters; add it (and 1 more: see details.problems).',
       details: {
         problems: [
+          'statement is required: text that is not blank, of at most 16384 characters; add it',
           'type must be one of strategic, operational, constraint; got "wish"',
-          'statement is required; add it',
         ],
       },
     })

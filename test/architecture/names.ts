@@ -8,10 +8,8 @@ const PROGRAMS = ['client/', 'log-check/', 'store/memory/', 'store/sqlite/', 'st
 
 /** Modules whose names may be met twice, with the reason. */
 const EXCEPTIONS: { readonly [file: string]: string } = {
-  'agents/catalog/fields.ts': 'reads manifests: the small words of a reader (text, flag, list)',
-  'project/reading.ts': 'reads files of a project: the same small words',
+  'project/reading.ts': 'reads files of a project: the small words of a reader (text, flag, list)',
   'project/settings.ts': 'reads settings: the same small words',
-  'standards/reader.ts': 'reads gates and intents: the same small words',
 }
 
 const EXPORTED = /^export (?:abstract )?(?:async )?(?:function\*?|class|interface|type|const|let|enum) (\w+)/gm

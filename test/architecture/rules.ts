@@ -25,7 +25,7 @@ export const LAYERS: readonly Layer[] = [
     place: 'standards/',
     ours: ['core/', 'digest.ts', 'lru.ts', 'engine/runtime/agent-workflow.ts'],
     types: ['engine/api.ts', PORTS],
-    packages: ['re2js'],
+    packages: ['re2js', 'typebox'],
   },
   { place: 'store/postgres/', ours: ['store/', 'core/', PORTS], packages: [...NODE, 'pg'] },
   { place: 'store/', ours: ['core/', PORTS], packages: [...NODE, '@photostructure/sqlite'] },
@@ -143,7 +143,7 @@ export const LAYERS: readonly Layer[] = [
     place: 'agents/catalog/',
     ours: ['core/', 'digest.ts', 'agents/prompts/', 'project/document.ts'],
     types: [PORTS],
-    packages: [...NODE, 'semver'],
+    packages: [...NODE, 'semver', 'typebox'],
   },
   { place: 'agents/prompts/', ours: ['core/', 'digest.ts', 'agents/markers.ts'], packages: [] },
   {

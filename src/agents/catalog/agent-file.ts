@@ -71,7 +71,7 @@ function completed(given: JsonObject, { home: { idPrefix }, file }: Here): JsonO
   const name = path.basename(file, path.extname(file))
   const word = wordOf(name)
   const agentId = idPrefix === undefined || word === undefined ? {} : { agentId: `${idPrefix}.${word}` }
-  return { ...agentId, persona: given.label ?? name, ...given }
+  return { ...agentId, persona: typeof given.label === 'string' ? given.label : name, ...given }
 }
 
 /** A file with the prompt, or a template of a library. */

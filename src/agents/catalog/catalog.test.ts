@@ -112,36 +112,36 @@ describe('manifests', () => {
   })
 
   test.each<[string, object, RegExp]>([
-    ['an unknown field', { tools: [] }, /tools is not a field here; remove it, or use one of agentId, persona/],
+    ['an unknown field', { tools: [] }, /tools is not a known field; remove it: the known fields are agentId, persona/],
     [
       'an id without a tier',
       { agentId: 'writer' },
-      /agentId must be a tier .* such as local\.acme\.writer.*; it is "writer"/,
+      /agentId must be a tier .* such as local\.acme\.writer.*; got "writer"/,
     ],
     ['an id of the host', { agentId: 'host:writer' }, /agentId must be a tier/],
-    [
-      'an id too long',
-      { agentId: `local.a.${'b'.repeat(300)}` },
-      /256 characters at most; it is text of 308 characters/,
-    ],
-    ['an empty persona', { persona: '' }, /persona must be text of 1 to 200 characters; it is ""/],
-    ['no class', { modelClass: undefined }, /modelClass is missing; add it/],
-    ['a class of AgentRef', { modelClass: 'chat' }, /modelClass must be one of reasoning, writing, .*; it is "chat"/],
+    ['an id too long', { agentId: `local.a.${'b'.repeat(300)}` }, /256 characters at most; got text of 308 characters/],
+    ['an empty persona', { persona: '' }, /persona must be text of 1 to 200 characters; got ""/],
+    ['no class', { modelClass: undefined }, /modelClass is required: one of reasoning, writing, .*; add it/],
+    ['a class of AgentRef', { modelClass: 'chat' }, /modelClass must be one of reasoning, writing, .*; got "chat"/],
     ['two prompts', { systemPromptRef: 'p.md' }, /systemPrompt and systemPromptRef are both there; keep one/],
-    ['no prompt', { systemPrompt: undefined }, /systemPrompt is missing; write it here/],
+    ['no prompt', { systemPrompt: undefined }, /systemPrompt is required; write it here/],
     [
       'an endless prompt',
       { systemPrompt: 'x'.repeat(65_537) },
-      /systemPrompt must be text of 1 to 65536 .*; it is text of 65537/,
+      /systemPrompt must be text of 1 to 65536 .*; got text of 65537/,
     ],
-    ['a tool without a scope', { toolAllowlist: ['read'] }, /toolAllowlist\[0\] must be SCOPE:TOOL, .*; it is "read"/],
+    ['a tool without a scope', { toolAllowlist: ['read'] }, /toolAllowlist\[0\] must be SCOPE:TOOL, .*; got "read"/],
     [
       'tools that are no list',
       { toolAllowlist: 'mcp:a.b' },
-      /toolAllowlist must be a list of at most 256; it is "mcp:a.b"/,
+      /toolAllowlist must be a list of at most 256 items; got "mcp:a.b"; write \["mcp:a.b"\]/,
     ],
-    ['a capability twice', { requiresCapabilities: ['a', 'a'] }, /requiresCapabilities has "a" twice; keep one/],
-    ['a memory that does not exist', { memoryShape: { short: true } }, /memoryShape\.short is not a field here/],
+    ['a capability twice', { requiresCapabilities: ['a', 'a'] }, /requiresCapabilities has "a" twice; give each once/],
+    [
+      'a memory that does not exist',
+      { memoryShape: { short: true } },
+      /memoryShape\.short is not a known field; remove it/,
+    ],
     [
       'a memory that is not a flag',
       { memoryShape: { longTerm: 'yes' } },
@@ -150,9 +150,9 @@ describe('manifests', () => {
     [
       'a threshold beyond 1',
       { confidence: { defaultThreshold: 70 } },
-      /confidence\.defaultThreshold must be a number from 0 to 1; it is 70/,
+      /confidence\.defaultThreshold must be a number from 0 to 1; got 70/,
     ],
-    ['a handoff that is text', { handoff: 'task.json' }, /handoff must be an object; it is "task\.json"/],
+    ['a handoff that is text', { handoff: 'task.json' }, /handoff must be an object; got "task\.json"/],
     ['a label too long', { label: 'l'.repeat(101) }, /label must be text of 1 to 100/],
     ['a description too long', { description: 'd'.repeat(501) }, /description must be text of 0 to 500/],
     [
@@ -163,7 +163,7 @@ describe('manifests', () => {
     [
       'an override of no kind',
       { promptOverrides: { assistant: 'prompt:a' } },
-      /promptOverrides\.assistant is not a field/,
+      /promptOverrides\.assistant is not a known field/,
     ],
     [
       'an override that is no reference',
@@ -205,7 +205,7 @@ describe('manifests', () => {
       /in the front matter and below it; keep one/,
     ],
     ['with a prompt and a reference', '---\nmodelClass: general\nsystemPromptRef: a.md\n---\nb', /are both there/],
-    ['with no prompt', '---\nmodelClass: general\n---\n \n', /systemPrompt is missing/],
+    ['with no prompt', '---\nmodelClass: general\n---\n \n', /systemPrompt is required; write it here, below/],
     ['with a hostile key', '---\n__proto__: {}\n---\nx', /__proto__ is not allowed/],
   ])('a Markdown file %s is refused', async (_what, text, problem) => {
     write('agents/w.md', text)
@@ -214,7 +214,9 @@ describe('manifests', () => {
 
   test('a file whose name gives no id must say one', async () => {
     write('agents/42.yaml', 'modelClass: general\nsystemPrompt: x')
-    expect((await open()).problems()).toEqual(['agents/42.yaml: agentId is missing; add it'])
+    expect((await open()).problems()).toEqual([
+      expect.stringMatching(/^agents\/42\.yaml: agentId is required: a tier .* local\.acme\.writer, .*; add it$/),
+    ])
   })
 
   test('all problems of a file are told at once', async () => {
@@ -323,12 +325,12 @@ describe('packs', () => {
   })
 
   test.each<[string, object, RegExp]>([
-    ['an unknown field', { nodes: [] }, /pack\.json: nodes is not a field here/],
+    ['an unknown field', { nodes: [] }, /pack\.json: nodes is not a known field/],
     ['a name without a tier', { name: 'desk' }, /pack\.json: name must be a tier/],
-    ['a version that is none', { version: '1' }, /pack\.json: version must be a version such as 1\.2\.3; it is "1"/],
+    ['a version that is none', { version: '1' }, /pack\.json: version must be a version such as 1\.2\.3; got "1"/],
     ['an agent outside', { agents: ['../../agents/w.json'] }, /pack\.json: agents\[0\] must be the path of a/],
     ['an agent that is not there', { agents: ['no.json'] }, /packs\/p\/no\.json: there is no such file/],
-    ['an agent that must say its id', { agents: ['b.md'] }, /packs\/p\/b\.md: agentId is missing/],
+    ['an agent that must say its id', { agents: ['b.md'] }, /packs\/p\/b\.md: agentId is required: a tier/],
     [
       'a range that is none',
       { peerDependencies: { a: { version: 'new' } } },
@@ -415,22 +417,30 @@ describe('memory', () => {
 
 describe('prompt files', () => {
   test.each<[string, object, RegExp]>([
-    ['of no kind', { kind: undefined }, /prompts\/p\.json: kind is missing; add it/],
+    [
+      'of no kind',
+      { kind: undefined },
+      /prompts\/p\.json: kind is required: one of system, user, few-shot, schema-hint; add it/,
+    ],
     [
       'of an unknown kind',
       { kind: 'assistant' },
-      /kind must be one of system, user, few-shot, schema-hint; it is "assistant"/,
+      /kind must be one of system, user, few-shot, schema-hint; got "assistant"/,
     ],
-    ['without text', { text: '' }, /text must be text of 1 to 65536 characters; it is ""/],
-    ['too long', { text: 'x'.repeat(65_537) }, /it is text of 65537 characters/],
+    ['without text', { text: '' }, /text must be text of 1 to 65536 characters; got ""/],
+    ['too long', { text: 'x'.repeat(65_537) }, /got text of 65537 characters/],
     ['with a bad id', { templateId: 'P' }, /templateId must be a-z/],
     ['with a bad version', { version: 'one' }, /version must be a version such as 1\.0\.0/],
     [
       'with a secret',
       { variables: [{ name: 'k', type: 'string', required: true, source: 'secret' }] },
-      /variables\[0\]\.source is "secret"; secrets are not put into prompts/,
+      /variables\[0\]\.source must be one of input, variable, context \(secrets are not put into prompts.*; got "secret"/,
     ],
-    ['with a variable of no type', { variables: [{ name: 'k', required: true }] }, /variables\[0\]\.type is missing/],
+    [
+      'with a variable of no type',
+      { variables: [{ name: 'k', required: true }] },
+      /variables\[0\]\.type is required: one of string, /,
+    ],
     [
       'with a name that has dots',
       { variables: [{ name: 'a.b', type: 'string', required: true }] },

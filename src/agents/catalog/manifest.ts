@@ -1,8 +1,23 @@
+import { Type } from 'typebox'
 import { MODEL_CLASSES, type ModelClass, PROMPT_KINDS } from '../../core/invocation/brief.js'
-import type { Json, JsonObject } from '../../core/json.js'
-import { isNamed } from '../../core/names.js'
-import { parseRef, REF_RULE, TEMPLATE_ID } from '../prompts/ref.js'
-import { type Check, closed, distinct, flag, listOf, numberFrom, oneOf, shown, text, textOf } from './fields.js'
+import type { JsonObject } from '../../core/json.js'
+import { isNamed, LONGEST_AGENT_ID, patternOf } from '../../core/names.js'
+import {
+  type Annotations,
+  AnyObject,
+  Characters,
+  Closed,
+  DistinctBy,
+  Flag,
+  ListOf,
+  Matching,
+  May,
+  NumberFrom,
+  OneOf,
+  TextWhere,
+} from '../../core/schema/kinds.js'
+import { schemaProblems } from '../../core/schema/problems.js'
+import { REF_PATTERN, REF_RULE, TEMPLATE_ID, VERSION } from '../prompts/ref.js'
 
 /** Contract agents §14.1, with what an author may leave out filled in. */
 export type AgentManifest = {
@@ -33,54 +48,98 @@ export type MemoryShape = {
 /** Longer ones are not prompts but documents. */
 export const MAX_PROMPT = 65_536
 
-const NAME_RULE = 'a tier (core, vendor, community, private, local) and two or more names, such as local.acme.writer'
+const NAME_RULE = `a tier (core, vendor, community, private, local) and two or more names, such as local.acme.writer, ${LONGEST_AGENT_ID} characters at most`
 
-export const packageName: Check = text(`${NAME_RULE}, 256 characters at most`, name => isNamed('packageName', name))
+export const PackageName = (more: Annotations = {}) =>
+  TextWhere(NAME_RULE, name => isNamed('packageName', name), { pattern: patternOf('packageName'), ...more })
 
-const promptRef: Check = (value: Json, field: string) =>
-  parseRef(value) === undefined ? [`${field} must be ${REF_RULE}; it is ${shown(value)}`] : []
+export const Capabilities = (description: string) =>
+  DistinctBy(ListOf(Characters(1, 256), 0, 100, { description }), name => name)
 
-const path = textOf(1, 1024)
+const BesidePath = (description: string) => Characters(1, 1024, { description })
 
-const toolId = text(
-  'SCOPE:TOOL, such as mcp:files.read',
-  id => /^[^\s:]+:\S+$/.test(id) && id.length <= 256 && isNamed('toolId', id),
+const ToolId = TextWhere(
+  'SCOPE:TOOL, such as mcp:files.read, 256 characters at most',
+  id => id.length <= 256 && isNamed('toolId', id),
+  { pattern: '^[^\\s:]+:\\S+$' },
 )
 
-export const capabilities = distinct(listOf(textOf(1, 256), 100))
+const PromptRefSchema = Type.Union(
+  [
+    Type.String({ pattern: REF_PATTERN.source }),
+    Closed({
+      templateId: Matching(TEMPLATE_ID, 'the id of a template', { description: 'Which template' }),
+      libraryId: May(Matching(TEMPLATE_ID, 'the name of a library', { description: 'Of which library' })),
+      version: May(Matching(VERSION, 'a version such as 1.0.0', { description: 'The latest where left out' })),
+      variableOverrides: May(AnyObject({ description: 'Values of its variables' })),
+    }),
+  ],
+  { 'x-must-be': REF_RULE },
+)
 
-const FIELDS = closed(
-  {
-    agentId: packageName,
-    persona: textOf(1, 200),
-    modelClass: oneOf(MODEL_CLASSES),
-    systemPrompt: textOf(1, MAX_PROMPT),
-    systemPromptRef: path,
-    evalSuiteRef: path,
-    toolAllowlist: listOf(toolId, 256),
-    requiresCapabilities: capabilities,
-    memoryShape: closed({ scratchpad: flag, conversation: flag, longTerm: flag }),
-    confidence: closed({ defaultThreshold: numberFrom(0, 1) }),
-    handoff: closed({ taskSchemaRef: path, returnSchemaRef: path }),
-    label: textOf(1, 100),
-    description: textOf(0, 500),
-    promptLibraryRef: text('the name of a prompt library: a-z, 0-9, . _ -, 128 characters at most', id =>
-      TEMPLATE_ID.test(id),
+/** An agent's file as people write it: those of a project need neither an id nor a persona. */
+export const AgentFileSchema = Closed({
+  agentId: May(PackageName({ description: "Who it is; of a project's own agents made from the file's name" })),
+  persona: May(Characters(1, 200, { description: "Who it speaks as; the label or the file's name where left out" })),
+  modelClass: OneOf(MODEL_CLASSES, { description: 'What kind of model it needs' }),
+  systemPrompt: May(Characters(1, MAX_PROMPT, { description: 'What it is told; in a .md file what stands below' })),
+  systemPromptRef: May(BesidePath('In place of systemPrompt: a file beside or below, or a template as prompt:ID')),
+  evalSuiteRef: May(BesidePath('A file with examples to evaluate it by')),
+  toolAllowlist: May(ListOf(ToolId, 0, 256, { description: 'The tools it may use; none where left out' })),
+  requiresCapabilities: May(Capabilities('What the host must provide')),
+  memoryShape: May(
+    Closed(
+      {
+        scratchpad: May(Flag({ description: 'Notes within a run' })),
+        conversation: May(Flag({ description: 'What was said before within a run' })),
+        longTerm: May(Flag({ description: 'What outlasts a run; not kept here, so the agent is shown degraded' })),
+      },
+      { description: 'What it remembers' },
     ),
-    promptOverrides: closed(Object.fromEntries(PROMPT_KINDS.map(kind => [kind, promptRef]))),
-  },
-  ['agentId', 'persona', 'modelClass'],
-)
+  ),
+  confidence: May(
+    Closed(
+      {
+        defaultThreshold: May(
+          NumberFrom(0, 1, { description: 'A result less sure than this is shown to a person first' }),
+        ),
+      },
+      { description: 'How sure it must be' },
+    ),
+  ),
+  handoff: May(
+    Closed(
+      {
+        taskSchemaRef: May(BesidePath('A JSON Schema of what it is given')),
+        returnSchemaRef: May(BesidePath('A JSON Schema of what it brings back')),
+      },
+      { description: 'What goes in and what comes out' },
+    ),
+  ),
+  label: May(Characters(1, 100, { description: 'What people call it' })),
+  description: May(Characters(0, 500, { description: 'What it is for' })),
+  promptLibraryRef: May(
+    Matching(TEMPLATE_ID, 'the name of a prompt library: a-z, 0-9, . _ -, 128 characters at most', {
+      description: 'Where its templates are looked for first',
+    }),
+  ),
+  promptOverrides: May(
+    Closed(Object.fromEntries(PROMPT_KINDS.map(kind => [kind, May(PromptRefSchema)])), {
+      description: 'Templates in place of those that would be used, by kind',
+    }),
+  ),
+})
 
 /** What is wrong with a manifest; none when it is an AgentManifest. */
 export function manifestProblems(given: JsonObject): readonly string[] {
   const both = given.systemPrompt !== undefined && given.systemPromptRef !== undefined
   const neither = given.systemPrompt === undefined && given.systemPromptRef === undefined
   return [
-    ...FIELDS(given, ''),
+    ...(given.agentId === undefined ? [`agentId is required: ${NAME_RULE}; add it`] : []),
+    ...schemaProblems(AgentFileSchema, given),
     ...(both ? ['systemPrompt and systemPromptRef are both there; keep one of them'] : []),
     ...(neither
-      ? ['systemPrompt is missing; write it here, below the front matter, or name its file in systemPromptRef']
+      ? ['systemPrompt is required; write it here, below the front matter, or name its file in systemPromptRef']
       : []),
   ]
 }

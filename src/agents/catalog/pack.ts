@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../core/json.js'
-import { closed, distinct, flag, listOf, mapOf, text, textOf } from './fields.js'
-import { capabilities, packageName } from './manifest.js'
+import { Characters, Closed, DistinctBy, Flag, ListOf, MapOf, May, TextWhere } from '../../core/schema/kinds.js'
+import { schemaProblems } from '../../core/schema/problems.js'
+import { Capabilities, PackageName } from './manifest.js'
 import { pathProblem, readObject, type SourceFolder } from './source-folder.js'
 import { refuseIf } from './unusable.js'
 import { isRange, isVersion, RANGE_RULE } from './versions.js'
@@ -20,27 +21,35 @@ export type Peer = { readonly version?: string; readonly optional?: boolean }
 
 const AGENT_FILE = /\.(ya?ml|json|md)$/
 
-const agentFile = text(
+const AgentPath = TextWhere(
   'the path of a .yaml, .yml, .json or .md file in the pack',
   file => AGENT_FILE.test(file) && pathProblem(file) === undefined,
 )
 
-const FIELDS = closed(
-  {
-    name: packageName,
-    version: text('a version such as 1.2.3', isVersion),
-    description: textOf(0, 1024),
-    agents: distinct(listOf(agentFile, 1_000)),
-    peerDependencies: mapOf(closed({ version: text(RANGE_RULE, isRange), optional: flag })),
-    requiresCapabilities: capabilities,
-  },
-  ['name', 'version'],
-)
+const PeerSchema = Closed({
+  version: May(TextWhere(RANGE_RULE, isRange, { description: 'Which versions will do; any where left out' })),
+  optional: May(Flag({ description: 'Missed but not needed' })),
+})
+
+export const PackSchema = Closed({
+  name: PackageName({ description: 'What other packs name it by' }),
+  version: TextWhere('a version such as 1.2.3', isVersion, { description: 'Which one this is' }),
+  description: May(Characters(0, 1024, { description: 'What it is for' })),
+  agents: May(
+    DistinctBy(ListOf(AgentPath, 0, 1_000, { description: 'The files of its agents, from its folder' }), file => file),
+  ),
+  peerDependencies: May(
+    MapOf(/^/, 'the name of a pack or of a capability', PeerSchema, {
+      description: 'Packs and capabilities it needs, by name',
+    }),
+  ),
+  requiresCapabilities: May(Capabilities('What the host must provide')),
+})
 
 /** Throws when `pack.json` is not as it should be; see `problemsOf`. */
 export async function readPack(folder: SourceFolder): Promise<Pack> {
   const given = await readObject(folder, 'pack.json')
-  refuseIf(packFile(folder), FIELDS(given, ''))
+  refuseIf(packFile(folder), schemaProblems(PackSchema, given))
   const { name, version, agents, peerDependencies, requiresCapabilities } = given as PackFile
   return {
     name,

@@ -88,7 +88,7 @@ describe('a catalogue that watches', () => {
     await comes(() => catalog.get('local.acme.v')?.systemPrompt === 'V2.')
     expect(prompt()).toBe('One.')
     expect(catalog.get('local.acme.w')?.manifest.modelClass).toBe('general')
-    expect(logged).toEqual([expect.stringMatching(/^agents\/w\.yaml: modelClass must be one of .* it is "smart"$/)])
+    expect(logged).toEqual([expect.stringMatching(/^agents\/w\.yaml: modelClass must be one of .* got "smart"$/)])
     write('agents/w.yaml', 'agentId: local.acme.w\nmodelClass: coding\nsystemPromptRef: p/w.md')
     await comes(() => prompt() === 'Two.')
     expect(catalog.problems()).toEqual([])

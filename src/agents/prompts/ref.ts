@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../../core/json.js'
-import { patternOf } from '../../core/names.js'
+import { NAMES, patternOf } from '../../core/names.js'
 
 /** Which template is meant (contract agents §16), whichever of the two spellings was used. */
 export type PromptRef = {
@@ -12,6 +12,9 @@ export type PromptRef = {
 
 export const TEMPLATE_ID = new RegExp(patternOf('promptId'))
 export const VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/
+
+/** The stringy form. */
+export const REF_PATTERN = new RegExp(`^prompt:${NAMES.promptId}(?:@${VERSION.source.slice(1, -1)})?$`)
 
 export const REF_RULE =
   'prompt:ID or prompt:ID@VERSION, or an object with templateId and perhaps libraryId, version, variableOverrides'
@@ -40,12 +43,9 @@ export const refText = ({ templateId, version }: Pick<PromptRef, 'templateId' | 
   version === undefined ? `prompt:${templateId}` : `prompt:${templateId}@${version}`
 
 function parseText(text: string): PromptRef | undefined {
-  if (!text.startsWith('prompt:')) return undefined
-  const [templateId, ...versions] = text.slice('prompt:'.length).split('@')
-  const [version] = versions
-  if (versions.length > 1 || !matches(templateId, TEMPLATE_ID)) return undefined
-  if (version === undefined) return { templateId }
-  return VERSION.test(version) ? { templateId, version } : undefined
+  if (!REF_PATTERN.test(text)) return undefined
+  const [templateId = '', version] = text.slice('prompt:'.length).split('@')
+  return version === undefined ? { templateId } : { templateId, version }
 }
 
 const matches = (value: Json | undefined, pattern: RegExp): value is string =>

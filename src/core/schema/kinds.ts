@@ -18,12 +18,42 @@ export type Annotations = {
 
 /** Text with something in it. */
 export const Text = (most: number, more: Annotations = {}) =>
-  Type.String({
-    pattern: '\\S',
-    maxLength: most,
-    'x-must-be': `text that is not blank, of at most ${most} characters`,
-    ...more,
-  })
+  NoLonger(
+    most,
+    Type.String({
+      pattern: '\\S',
+      maxLength: most,
+      'x-must-be': `text that is not blank, of at most ${most} characters`,
+      ...more,
+    }),
+  )
+
+/** Text of a length, blank or not. */
+export const Characters = (least: number, most: number, more: Annotations = {}) =>
+  NoLonger(
+    most,
+    Type.String({
+      minLength: least,
+      maxLength: most,
+      'x-must-be': `text of ${least} to ${most} characters`,
+      ...more,
+    }),
+  )
+
+/** `maxLength` counts what is seen, and any number of accents is seen as one letter. This counts what is stored. */
+const NoLonger = <Schema extends TSchema>(most: number, schema: Schema): Schema =>
+  Type.Refine(
+    schema,
+    text => (text as string).length <= most,
+    () => '',
+  ) as Schema
+
+/** Text that only a function can tell; `what` names it. */
+export const TextWhere = (
+  what: string,
+  isIt: (text: string) => boolean,
+  more: Annotations & { readonly pattern?: string } = {},
+) => Type.Refine(Type.String({ 'x-must-be': what, ...more }), isIt, () => '')
 
 /** Text of one form; `what` names it. */
 export const Matching = (pattern: RegExp, what: string, more: Annotations = {}) =>
@@ -43,6 +73,8 @@ export const Whole = (min: number, max: number = Number.MAX_SAFE_INTEGER, more: 
 
 export const Milliseconds = (min: number, max: number, more: Annotations = {}) =>
   Whole(min, max, { 'x-must-be': `a whole number of milliseconds from ${min} to ${max}`, 'x-unit': 'ms', ...more })
+
+export const AnyNumber = (more: Annotations = {}) => Type.Number({ 'x-must-be': 'a number', ...more })
 
 export const NumberFrom = (min: number, max: number, more: Annotations = {}) =>
   Type.Number({ minimum: min, maximum: max, 'x-must-be': `a number from ${min} to ${max}`, ...more })
@@ -86,6 +118,9 @@ function twice(items: readonly unknown[], of: (item: unknown) => unknown): unkno
 /** An object with these fields and no others. */
 export const Closed = <Fields extends TProperties>(fields: Fields, more: Annotations = {}) =>
   Type.Object(fields, { additionalProperties: false, 'x-must-be': 'an object', ...more })
+
+/** An object of which nothing is known here. */
+export const AnyObject = (more: Annotations = {}) => Type.Object({}, { 'x-must-be': 'an object', ...more })
 
 /** An object whose names the author chose; `what` says which names there can be. */
 export const MapOf = <Item extends TSchema>(

@@ -98,7 +98,7 @@ describe('what is wrong with a document', () => {
     [
       'a field of another kind',
       { probes: [{ kind: 'regex', pattern: 'x', url: 'x' }] },
-      'probes[0].url is not a known field here; it belongs at probes[].url',
+      'probes[0].url is not a known field; remove it: the known fields are kind, pattern',
     ],
     [
       'the same twice',
@@ -125,6 +125,11 @@ describe('what is wrong with a document', () => {
       'the second of two',
       { either: ['a', 'too long'] },
       'either[1] must be text that is not blank, of at most 5 characters; got "too long"',
+    ],
+    [
+      'letters under any number of accents',
+      { labels: { a: `e${'\u0301'.repeat(10)}` } },
+      'labels.a must be text that is not blank, of at most 10 characters; got "e\u0301',
     ],
     ['a long text', { id: 'x'.repeat(70).toUpperCase() }, 'id must be a name (^[a-z]+$); got text of 70 characters'],
   ])('%s', (_, more, problem) => {

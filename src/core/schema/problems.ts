@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
-import { Check, Default, Errors } from 'typebox/value'
+import { Check, Errors } from 'typebox/value'
 import { isObject, type Json, own, utf8Length } from '../json.js'
+import { filledBy } from './filled.js'
 import type { Shape } from './shape.js'
 import { closestName } from './suggest.js'
 import { fixOf, mustBe, pathTo, shownValue } from './words.js'
@@ -29,7 +30,7 @@ export function readAs<T>(schema: TSchema, raw: Json, rules: FurtherRules<T> = (
     }
   const misshapen = schemaProblems(schema, raw)
   if (misshapen.length > 0) return { ok: false, problems: misshapen.slice(0, MOST_TOLD) }
-  const value = Default(schema, structuredCloneOf(raw)) as T
+  const value = filledBy(schema as Shape, raw) as T
   const problems = rules(value)
   return problems.length === 0 ? { ok: true, value } : { ok: false, problems: problems.slice(0, MOST_TOLD) }
 }
@@ -38,9 +39,6 @@ const isDeeper = (value: Json, levels: number): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (levels === 0 || Object.values(value).some(inner => isDeeper(inner, levels - 1)))
-
-/** `Default` fills in where it is told to; what the caller has stays as it is. */
-const structuredCloneOf = (value: Json): Json => JSON.parse(JSON.stringify(value)) as Json
 
 /**
  * Everything that keeps the value from what the schema asks for, each in one sentence: where, what it must be, what it
@@ -108,7 +106,9 @@ function unknownName(shape: Shape, name: string, at: string, whole: Whole): stri
   const known = Object.keys(shape.properties ?? {})
   const close = closestName(name, known)
   if (close !== undefined) return `${full} is not a known field; did you mean ${pathTo(at, close)}?`
-  const [elsewhere] = placesOf(whole.top, name, whole.at).filter(place => place !== full)
+  // Another kind of the same item has it: that is no other place.
+  const here = full.replace(/\[\d+\]/g, '[]')
+  const [elsewhere] = placesOf(whole.top, name, whole.at).filter(place => place !== here)
   if (elsewhere !== undefined) return `${full} is not a known field here; it belongs at ${elsewhere}`
   const list = known.length === 0 ? 'it takes none' : `the known fields are ${known.join(', ')}`
   return `${full} is not a known field; remove it: ${list}`
