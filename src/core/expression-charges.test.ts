@@ -61,6 +61,12 @@ describe('what an expression takes', () => {
     ['what is compared by <=', '"x" + "y" <= inputs.a', text, 1 / 4],
     ['what is compared by >', '"x" + "y" > inputs.a', text, 1 / 4],
     ['what is compared by >=', '"x" + "y" >= inputs.a', text, 1 / 4],
+    [
+      'an object of texts',
+      '[1] + [2] == inputs.a',
+      n => Object.fromEntries(list(n).map(i => [`k${100 + i}`, 'abcd'])),
+      28,
+    ],
     ['a list of texts', '[1] + [2] == inputs.a', n => list(n).map(() => 'abcd'), 3],
     ['a list of lists', '[1] + [2] == inputs.a', n => list(n).map(() => [1, 2]), 4],
     ['a text that is joined, on the left', 'inputs.a + inputs.b', text, 1 / 4],
