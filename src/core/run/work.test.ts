@@ -45,7 +45,7 @@ function driven(workflow: Sketch, inputs: JsonObject, work: WorkLimits = WORK_LI
   let state: RunState = { phase: 'absent' }
   const log: Recorded[] = []
   const steps: number[] = []
-  for (let owed = true; owed && steps.length < 1_000; ) {
+  for (let owed = true; owed && steps.length < 100; ) {
     const decision = decide(rules, state, input)
     if (!decision.ok) throw new Error(decision.refusal.message)
     state = decision.state
