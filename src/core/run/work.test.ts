@@ -57,6 +57,14 @@ function driven(workflow: Sketch, inputs: JsonObject, work: WorkLimits = WORK_LI
   return { log, steps, state }
 }
 
+/** How it ended, in few words: what is compared is printed where it differs, and the data is large. */
+const endOf = ({ state }: Driven): readonly string[] => {
+  if (state.phase !== 'ended') return [state.phase]
+  const { outcome } = state
+  if (outcome.status !== 'failed') return [outcome.status]
+  return [outcome.status, outcome.error.code, ...(outcome.failedNodeId === undefined ? [] : [outcome.failedNodeId])]
+}
+
 const said = ({ log }: Pick<Driven, 'log'>) => log.map(event => ({ ...event, input: undefined }))
 const cuts = ({ log }: Pick<Driven, 'log'>) =>
   log.flatMap(({ input, sequence }) => (input?.type === 'Continue' ? [sequence] : []))
@@ -84,11 +92,8 @@ describe('what a decision may take', () => {
     expect(Math.max(...whole.steps)).toBeGreaterThan(10 * most)
     expect(Math.max(...bounded.steps)).toBeLessThanOrEqual(most)
     expect(bounded.steps.length).toBeGreaterThan(10)
-    expect(said(bounded)).toEqual(said(whole))
-    expect(bounded.state).toMatchObject({
-      phase: 'ended',
-      outcome: { status: 'failed', error: { code: 'loop_limit_exceeded' } },
-    })
+    expect(JSON.stringify(said(bounded)) === JSON.stringify(said(whole))).toBe(true)
+    expect(endOf(bounded)).toEqual(['failed', 'loop_limit_exceeded', 'loop'])
   })
 
   it('W2: what is small is decided in one go, as ever', () => {
@@ -107,9 +112,9 @@ describe('what a decision may take', () => {
       },
       edges: ['loop.body > body', 'body > loop'],
     }
-    const { steps, state } = driven(workflow, { text: 'x'.repeat(500_000) })
-    expect(steps).toHaveLength(21)
-    expect(state).toMatchObject({ outcome: { status: 'completed' } })
+    const story = driven(workflow, { text: 'x'.repeat(500_000) })
+    expect(story.steps).toHaveLength(21)
+    expect(endOf(story)).toEqual(['completed'])
   })
 
   it.each([
@@ -121,16 +126,14 @@ describe('what a decision may take', () => {
     const again = retold(source, COMPARING, work)
     expect(cuts({ log: again })).toEqual(cuts(source))
     expect(cuts(source).length).toBeGreaterThan(10)
-    expect(JSON.stringify(shown(again))).toBe(JSON.stringify(shown(source.log)))
+    expect(JSON.stringify(shown(again)) === JSON.stringify(shown(source.log))).toBe(true)
   })
 
   it('W1: a node that would take more by itself fails, and says so', () => {
-    const { state, steps } = driven(COMPARING, { a: members(40_000), b: members(40_000) })
-    expect(state).toMatchObject({
-      outcome: { status: 'failed', error: { code: 'expression_budget_exceeded' }, failedNodeId: 'loop' },
-    })
-    expect(steps).toHaveLength(1)
-    expect(steps[0]).toBeLessThanOrEqual(most)
+    const story = driven(COMPARING, { a: members(40_000), b: members(40_000) })
+    expect(endOf(story)).toEqual(['failed', 'expression_budget_exceeded', 'loop'])
+    expect(story.steps).toHaveLength(1)
+    expect(story.steps[0]).toBeLessThanOrEqual(most)
   })
 
   it('W1: so does one whose inputs only together would', () => {
@@ -140,12 +143,12 @@ describe('what a decision may take', () => {
         { type: 'expression' as const, expression: 'inputs.a == inputs.b' },
       ]),
     )
-    const { state, steps } = driven(
+    const story = driven(
       { nodes: { n: { type: 'core.identity', inputs } } },
       { a: members(4_000), b: members(4_000) },
     )
-    expect(state).toMatchObject({ outcome: { error: { code: 'expression_budget_exceeded' } } })
-    expect(Math.max(...steps)).toBeLessThanOrEqual(most)
+    expect(endOf(story)).toEqual(['failed', 'expression_budget_exceeded', 'n'])
+    expect(Math.max(...story.steps)).toBeLessThanOrEqual(most)
   })
 
   /** Nodes that wait for another while the conditions of their edges are looked at. */
@@ -162,10 +165,10 @@ describe('what a decision may take', () => {
   })
 
   it('W1 W3: a run whose conditions take more than a decision may fails, and is not looked at for ever', () => {
-    const { state, steps } = driven(waiting(40), inputs)
-    expect(state).toMatchObject({ outcome: { status: 'failed', error: { code: 'step_budget_exceeded' } } })
-    expect(Math.max(...steps)).toBeLessThanOrEqual(most)
-    expect(driven(waiting(2), inputs).state).toMatchObject({ phase: 'active' })
+    const story = driven(waiting(40), inputs)
+    expect(endOf(story).slice(0, 2)).toEqual(['failed', 'step_budget_exceeded'])
+    expect(Math.max(...story.steps)).toBeLessThanOrEqual(most)
+    expect(endOf(driven(waiting(2), inputs))).toEqual(['active'])
   })
 
   it('W3: conditions are looked at once for each state, however often what is owed is asked for', () => {
