@@ -134,6 +134,8 @@ describe('what a decision may take', () => {
     expect(endOf(story)).toEqual(['failed', 'expression_budget_exceeded', 'loop'])
     expect(story.steps).toHaveLength(1)
     expect(story.steps[0]).toBeLessThanOrEqual(most)
+    // What was refused is counted all the same.
+    expect(story.steps[0]).toBeGreaterThanOrEqual(WORK_LIMITS.step)
   })
 
   it('W1: so does one whose inputs only together would', () => {
@@ -143,12 +145,23 @@ describe('what a decision may take', () => {
         { type: 'expression' as const, expression: 'inputs.a == inputs.b' },
       ]),
     )
-    const story = driven(
-      { nodes: { n: { type: 'core.identity', inputs } } },
-      { a: members(4_000), b: members(4_000) },
-    )
+    const story = driven({ nodes: { n: { type: 'core.identity', inputs } } }, { a: members(4_000), b: members(4_000) })
     expect(endOf(story)).toEqual(['failed', 'expression_budget_exceeded', 'n'])
     expect(Math.max(...story.steps)).toBeLessThanOrEqual(most)
+  })
+
+  it('W1: the look at whether a node may start and its start are steps of their own', () => {
+    const same = 'inputs.a == inputs.b'
+    const workflow: Sketch = {
+      nodes: {
+        s: { type: 'core.start' },
+        n: { type: 'core.identity', inputs: { p: { type: 'expression', expression: same } } },
+      },
+      edges: [{ path: 's > n', condition: { type: 'expression', expression: same } }],
+    }
+    const story = driven(workflow, { a: members(11_000), b: members(11_000) })
+    expect(story.steps.reduce((sum, n) => sum + n, 0)).toBeGreaterThan(WORK_LIMITS.step)
+    expect(endOf(story)).toEqual(['completed'])
   })
 
   /** Nodes that wait for another while the conditions of their edges are looked at. */
