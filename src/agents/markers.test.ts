@@ -1,5 +1,7 @@
+import '../../test/support/seed.js'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { withoutMarker } from './markers.js'
+import { type Characters, withoutMarker } from './markers.js'
 import { fenced } from './prompts/untrusted.js'
 
 describe('text from outside', () => {
@@ -18,17 +20,82 @@ describe('text from outside', () => {
     expect(withoutMarker(text, 'UNTRUSTED')).toBe(escaped)
   })
 
-  // Each would keep a quadratic reader busy for hours.
-  test.each([
-    ['spaces', ' '.repeat(3_000_000)],
-    ['slashes', '/'.repeat(3_000_000)],
-    ['invisible characters', '\u200b'.repeat(3_000_000)],
-    ['nearly the word', 'UNTRUSTE'.repeat(400_000)],
-    ['nearly the word, stretched', `U${'\u200b'.repeat(1_500_000)}N${'\u200b'.repeat(1_500_000)}`],
-    ['openings', '< '.repeat(1_500_000)],
-  ])('takes time by its length, whatever it is: %s', (_, hostile) => {
-    const text = `<${hostile}`
-    expect(withoutMarker(text, 'UNTRUSTED')).toBe(text)
-    expect(withoutMarker(`${text}</UNTRUSTED>`, 'UNTRUSTED')).toBe(`${text}&lt;/UNTRUSTED>`)
+  const HOSTILE: readonly [string, (n: number) => string][] = [
+    ['spaces', n => ' '.repeat(n)],
+    ['slashes', n => '/'.repeat(n)],
+    ['invisible characters', n => '\u200b'.repeat(n)],
+    ['nearly the word', n => 'UNTRUSTE'.repeat(n / 8)],
+    ['nearly the word, stretched', n => `U${'\u200b'.repeat(n / 2)}N${'\u200b'.repeat(n / 2)}`],
+    ['openings', n => '< '.repeat(n / 2)],
+    ['openings of nearly the word', n => '<UNTRUSTE'.repeat(n / 9)],
+    ['the word', n => '<UNTRUSTED'.repeat(n / 10)],
+    ['the word, far from its bracket', n => `${'/ '.repeat(n / 2)}UNTRUSTED`],
+    ['nothing', n => 'x'.repeat(n)],
+  ]
+
+  test.each(HOSTILE)('R-PROMPT-5: is read once, whatever it is: %s', (_, hostile) => {
+    const visits = (n: number) => {
+      const text = counted(`<${hostile(n)}`)
+      withoutMarker(text, 'UNTRUSTED')
+      return text.visits()
+    }
+    // To look for a bracket, to read what follows it, and to copy: each at most once, and twice where a letter differs.
+    for (const n of [900, 90_000]) {
+      expect(visits(n)).toBeLessThanOrEqual(4 * n + 20)
+      expect(visits(2 * n)).toBeLessThanOrEqual(2 * visits(n) + 20)
+    }
+  })
+
+  test('R-PROMPT-5: is escaped exactly where a bracket, a gap and the word stand, in any text', () => {
+    const opening = /<(?=[\s\p{Cf}/]*U\p{Cf}*N\p{Cf}*T\p{Cf}*R\p{Cf}*U\p{Cf}*S\p{Cf}*T\p{Cf}*E\p{Cf}*D)/giu
+    const parts = [
+      '<UNTRUSTED',
+      '<',
+      '/',
+      ' ',
+      '\n',
+      '\u200b',
+      '\u{e0001}',
+      '\ud800',
+      'x',
+      'é',
+      'UNTRUSTED',
+      'unTRU',
+      '\u017fted',
+      'UNTRU',
+    ]
+    let escaped = 0
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...parts), { maxLength: 14 }), chosen => {
+        const text = chosen.join('')
+        const expected = text.replace(opening, '&lt;')
+        expect(withoutMarker(text, 'UNTRUSTED')).toBe(expected)
+        escaped += Number(expected !== text)
+      }),
+      { numRuns: 5_000 },
+    )
+    expect(escaped).toBeGreaterThan(500)
   })
 })
+
+/** A text that counts the characters which are looked at in it. */
+function counted(text: string): Characters & { visits(): number } {
+  let visits = 0
+  return {
+    length: text.length,
+    indexOf(sought, from = 0) {
+      const found = text.indexOf(sought, from)
+      visits += (found === -1 ? text.length : found + 1) - from
+      return found
+    },
+    codePointAt(at) {
+      visits += 1
+      return text.codePointAt(at)
+    },
+    slice(from = 0, to = text.length) {
+      visits += to - from
+      return text.slice(from, to)
+    },
+    visits: () => visits,
+  }
+}

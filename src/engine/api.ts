@@ -133,10 +133,17 @@ export type MakeReceipt = (view: InspectedRun) => Receipt
 export interface WebhookAdmin {
   register(tenant: string, wanted: NewWebhook): Promise<Answer<Webhook>>
   remove(tenant: string, webhookId: string): Promise<boolean>
-  list(tenant: string): Promise<Webhook[]>
+  list(tenant: string): Promise<ListedWebhook[]>
   /** What was delivered lately, newest first; undefined when the tenant has no such subscription. */
   deliveries(tenant: string, webhookId: string, limit: number): Promise<Delivery[] | undefined>
 }
+
+/** `secret` is undefined where it cannot be opened here: nothing can be delivered then, and `why` says the reason. */
+export type ListedWebhook = Omit<Webhook, 'secret'> &
+  ({ readonly secret: string } | { readonly secret: undefined; readonly why: UnreadableSecret })
+
+/** The host lacks the data key that the secret was sealed with, or the sealed secret was changed. */
+export type UnreadableSecret = 'data-key-missing' | 'secret-changed'
 
 export type NewWebhook = {
   readonly url: string

@@ -87,8 +87,8 @@ function lastAnswers(app: FastifyInstance, clock: Clock): Promise<void> {
 const CLOSE = { connection: 'close' }
 
 /** An answer as bytes, for requests that Node does not hand on. */
-function rawAnswer({ status, body }: HttpAnswer): string {
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
+function rawAnswer({ status, body }: HttpAnswer, headers = ''): string {
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}Connection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
   return head + body
 }
 
@@ -96,6 +96,11 @@ function newServer(edge: Edge): FastifyInstance {
   const app = openServer(edge)
   app.server.on('checkExpectation', ({ socket }: IncomingMessage) => {
     socket.end(rawAnswer(problem(UNEXPECTED)))
+  })
+  app.server.on('connect', (_request, socket) => {
+    // Node no longer listens to it: who goes away before the answer must not take the host along.
+    socket.on('error', () => socket.destroy())
+    socket.end(rawAnswer(problem(NO_PROXY), 'Allow: \r\n'))
   })
   return app
 }
@@ -105,6 +110,8 @@ const UNEXPECTED = refuse(
   'The Expect header asks for something other than 100-continue, which is all there is; leave it out.',
   { field: 'Expect' },
 )
+
+const NO_PROXY = refuse('method_not_allowed', 'CONNECT is for proxies, and this host is none; send the request itself.')
 
 function openServer({ config }: Edge): FastifyInstance {
   return fastify({

@@ -42,6 +42,8 @@ test('parts of the pattern times characters: a long search is never made in the 
     { probe_id: 'c', type: 'citation' },
     subjectOf('a', { knowledge: [{ entry_id: 'k', title: '', text: 'a'.repeat(MOST_STEPS_HERE) }] }),
   )
+  const value = 'a'.repeat(MOST_STEPS_HERE)
+  await pool.run({ probe_id: 'c', type: 'citation' }, subjectOf('a', { context: [{ ref: 'run.source', value }] }))
   expect(ranHere).not.toHaveBeenCalled()
 })
 

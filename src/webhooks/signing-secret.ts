@@ -1,5 +1,6 @@
+import type { UnreadableSecret } from '../engine/api.js'
 import type { Webhook } from '../engine/ports/deliveries.js'
-import type { DataVault } from '../vault/vault.js'
+import { DataKeyUnknown, type DataVault, SealBroken } from '../vault/vault.js'
 
 /**
  * Signing secrets as they stand in the database: sealed, so that whoever reads it cannot sign. Older hosts stored them
@@ -19,6 +20,19 @@ export const openSecret = (vault: DataVault, webhook: Subscription): string =>
   isSealed(webhook)
     ? String(vault.open(webhook.tenant, idOf(webhook.webhookId), webhook.secret.slice(SEALED.length)))
     : webhook.secret
+
+type Opened = { readonly secret: string } | { readonly secret: undefined; readonly why: UnreadableSecret }
+
+/** The same for who only lists: one that does not open is no reason to show none. */
+export function openedSecret(vault: DataVault, webhook: Subscription): Opened {
+  try {
+    return { secret: openSecret(vault, webhook) }
+  } catch (error) {
+    if (error instanceof DataKeyUnknown) return { secret: undefined, why: 'data-key-missing' }
+    if (error instanceof SealBroken) return { secret: undefined, why: 'secret-changed' }
+    throw error
+  }
+}
 
 /** The vault keeps other things under ids of its own. */
 const idOf = (webhookId: string): string => `webhook ${webhookId}`

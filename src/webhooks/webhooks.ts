@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Refusal, refuse } from '../core/problem.js'
 import type { Egress } from '../egress/egress.js'
 import type { UrlProblem } from '../egress/target.js'
-import type { Answer, NewWebhook, WebhookAdmin } from '../engine/api.js'
+import type { Answer, ListedWebhook, NewWebhook, WebhookAdmin } from '../engine/api.js'
 import type { Announcer } from '../engine/ports/announcer.js'
 import type { Clock, Ids } from '../engine/ports/clock.js'
 import type { Delivery, NewDelivery, Webhook } from '../engine/ports/deliveries.js'
@@ -12,7 +12,7 @@ import type { DataVault } from '../vault/vault.js'
 import { HEALTHY } from './circuit.js'
 import { type DeliverySource, Dispatcher, type DispatcherOptions } from './dispatcher.js'
 import { wants, watches } from './match.js'
-import { isSealed, openSecret, sealedSecret } from './signing-secret.js'
+import { isSealed, openedSecret, sealedSecret } from './signing-secret.js'
 import { Subscriptions } from './subscriptions.js'
 
 export type WebhooksDeps = {
@@ -107,9 +107,9 @@ export class Webhooks implements WebhookAdmin, Announcer {
     return removed
   }
 
-  async list(tenant: string): Promise<Webhook[]> {
+  async list(tenant: string): Promise<ListedWebhook[]> {
     const { store, vault } = this.deps
-    return (await store.listWebhooks(tenant)).map(webhook => ({ ...webhook, secret: openSecret(vault, webhook) }))
+    return (await store.listWebhooks(tenant)).map(webhook => ({ ...webhook, ...openedSecret(vault, webhook) }))
   }
 
   async deliveries(tenant: string, webhookId: string, limit: number): Promise<Delivery[] | undefined> {

@@ -29,9 +29,10 @@ export const CreateWebhookBody = Type.Object(
   closed,
 )
 
+const Fingerprint = Type.String({ description: 'The first 8 hex digits of the SHA-256 of the secret' })
+
 const Subscription = {
   webhookId: Type.String(),
-  secretFingerprint: Type.String({ description: 'The first 8 hex digits of the SHA-256 of the secret' }),
   url: Type.String(),
   events: Type.Array(Type.String()),
   tags: Type.Array(Type.String()),
@@ -40,6 +41,7 @@ const Subscription = {
 
 export const CreateWebhookAnswer = Type.Object({
   ...Subscription,
+  secretFingerprint: Fingerprint,
   secret: Type.Optional(
     Type.String({ description: 'Shown in this answer only; a replay under the same Idempotency-Key leaves it out' }),
   ),
@@ -48,7 +50,12 @@ export type CreateWebhookAnswer = Static<typeof CreateWebhookAnswer>
 
 export const WebhookAnswer = Type.Object({
   ...Subscription,
-  state: OneOf(['active', 'failed'], { description: 'After too many failures nothing more is sent' }),
+  secretFingerprint: Type.Union([Fingerprint, Type.Null()]),
+  state: OneOf(['active', 'failed', 'undeliverable'], {
+    description:
+      'failed: after too many failures nothing more is sent. undeliverable: nothing is, because its secret cannot be opened',
+  }),
+  reason: Type.Optional(Type.String({ description: 'Why it is undeliverable, and what to do' })),
   circuit: Type.Object({
     state: OneOf(['closed', 'open', 'half-open']),
     openUntil: Type.Union([Timestamp, Type.Null()]),

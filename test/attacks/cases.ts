@@ -105,7 +105,7 @@ export const CASES: { readonly [number: number]: Case } = {
     name: 'text that ends its own fence',
     elsewhere: [
       ['src/agents/markers.test.ts', 'stands between marks and cannot write them'],
-      ['src/agents/markers.test.ts', 'takes time by its length'],
+      ['src/agents/markers.test.ts', 'is read once, whatever it is'],
     ],
   },
   37: { block: 'c-agents', name: 'memory entries over their limits', notApplicable: NO_MEMORY },

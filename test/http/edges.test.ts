@@ -1,3 +1,4 @@
+import net from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { asking, registerAsking } from './asking.js'
 import { type KeyName, keyRecord, node, startHttp, type TestHost, workflow } from './harness.js'
@@ -72,6 +73,23 @@ describe('attack 61: headers that Node answers by itself, or takes the first of'
       message: expect.any(String),
       details: { field: 'Expect' },
     })
+  })
+
+  test('CONNECT is 405 in the envelope, and the connection is closed', async () => {
+    host = await startHttp()
+    const port = await listen(host.app)
+    for (const target of ['evil.example:443', '/v1/runs', '*']) {
+      const reply = await sendRaw(port, `CONNECT ${target} HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n`)
+      expect([target, statusOf(reply)]).toEqual([target, 405])
+      expect(reply).toMatch(/^connection: close\r\ncontent-type: application\/json/im)
+      expect(bodyOf(reply)).toEqual({ error: 'method_not_allowed', message: expect.any(String) })
+    }
+    // Whoever goes away before the answer takes nothing along.
+    const gone = net.connect(port, '127.0.0.1', () =>
+      gone.end('CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', () => gone.resetAndDestroy()),
+    )
+    await new Promise(resolve => gone.once('close', resolve))
+    expect(statusOf(await sendRaw(port, request('Host: x\r\n')))).toBe(200)
   })
 
   test('two Host headers are 400, also where they agree', async () => {

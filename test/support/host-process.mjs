@@ -12,6 +12,7 @@ const [, , folder] = process.argv
 const build = folder === undefined ? new URL('../../dist/', import.meta.url) : pathToFileURL(`${folder}/`)
 const { loadConfig } = await import(new URL('config.js', build).href)
 const { createHost } = await import(new URL('host.js', build).href)
+const { systemClock } = await import(new URL('system.js', build).href)
 
 let host
 let writes
@@ -36,6 +37,13 @@ const counting = (store, { counted }) =>
     },
   })
 
+/** A clock that is ahead, and on which what is done once a minute or more rarely is done several times a second. */
+const aheadBy = aheadMs => ({
+  ...systemClock,
+  now: () => systemClock.now() + aheadMs,
+  after: (ms, callback) => systemClock.after(ms >= 60_000 ? 200 : ms, callback),
+})
+
 /** What a commit is about. */
 const namesIn = ({ streams = [] }) =>
   streams.map(({ events }) =>
@@ -48,7 +56,7 @@ process.on('SIGTERM', async () => {
 })
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { overrides, env, cwd, arm, ...faults } = JSON.parse(line)
+  const { overrides, env, cwd, arm, aheadMs, ...faults } = JSON.parse(line)
   writes = 0
   trace = []
   crash = arm ?? faults.crash
@@ -58,6 +66,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   }
   host = await createHost(loadConfig(overrides, env, cwd), {
     wrapStore: store => counting(store, faults),
+    ...(aheadMs !== undefined && { clock: aheadBy(aheadMs) }),
     performers: new Map([['decider', decider]]),
   })
   await host.start()

@@ -16,6 +16,8 @@ export type HostSettings = {
   readonly counted?: readonly string[]
   readonly leaseMs?: number
   readonly hostName?: string
+  /** Its clock is ahead by so much, and what it does once in minutes it does several times a second. */
+  readonly aheadMs?: number
   readonly limits?: { readonly maxPoisonAttempts?: number }
   /** Further settings, by their path. */
   readonly settings?: { readonly [setting: string]: string }
@@ -103,6 +105,7 @@ export class HostProcess {
       hostName = 'host',
       under = [],
       limits,
+      aheadMs,
       settings: further = {},
       env = {},
       build,
@@ -119,7 +122,7 @@ export class HostProcess {
       ...further,
     }
     const started = (under.length === 0 ? idleWith(build) : undefined) ?? startProcess(under, build)
-    started.child.stdin!.write(`${JSON.stringify({ overrides, env, cwd: data, crash, counted })}\n`)
+    started.child.stdin!.write(`${JSON.stringify({ overrides, env, cwd: data, crash, counted, aheadMs })}\n`)
     return new HostProcess(started, settings)
   }
 

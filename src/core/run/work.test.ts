@@ -45,7 +45,7 @@ function driven(workflow: Sketch, inputs: JsonObject, work: WorkLimits = WORK_LI
   let state: RunState = { phase: 'absent' }
   const log: Recorded[] = []
   const steps: number[] = []
-  for (let owed = true; owed && steps.length < 1_000; ) {
+  for (let owed = true; owed && steps.length < 100; ) {
     const decision = decide(rules, state, input)
     if (!decision.ok) throw new Error(decision.refusal.message)
     state = decision.state
@@ -55,6 +55,14 @@ function driven(workflow: Sketch, inputs: JsonObject, work: WorkLimits = WORK_LI
     input = { type: 'Continue', now: 1_000 }
   }
   return { log, steps, state }
+}
+
+/** How it ended, in few words: what is compared is printed where it differs, and the data is large. */
+const endOf = ({ state }: Driven): readonly string[] => {
+  if (state.phase !== 'ended') return [state.phase]
+  const { outcome } = state
+  if (outcome.status !== 'failed') return [outcome.status]
+  return [outcome.status, outcome.error.code, ...(outcome.failedNodeId === undefined ? [] : [outcome.failedNodeId])]
 }
 
 const said = ({ log }: Pick<Driven, 'log'>) => log.map(event => ({ ...event, input: undefined }))
@@ -84,11 +92,8 @@ describe('what a decision may take', () => {
     expect(Math.max(...whole.steps)).toBeGreaterThan(10 * most)
     expect(Math.max(...bounded.steps)).toBeLessThanOrEqual(most)
     expect(bounded.steps.length).toBeGreaterThan(10)
-    expect(said(bounded)).toEqual(said(whole))
-    expect(bounded.state).toMatchObject({
-      phase: 'ended',
-      outcome: { status: 'failed', error: { code: 'loop_limit_exceeded' } },
-    })
+    expect(JSON.stringify(said(bounded)) === JSON.stringify(said(whole))).toBe(true)
+    expect(endOf(bounded)).toEqual(['failed', 'loop_limit_exceeded', 'loop'])
   })
 
   it('W2: what is small is decided in one go, as ever', () => {
@@ -107,9 +112,9 @@ describe('what a decision may take', () => {
       },
       edges: ['loop.body > body', 'body > loop'],
     }
-    const { steps, state } = driven(workflow, { text: 'x'.repeat(500_000) })
-    expect(steps).toHaveLength(21)
-    expect(state).toMatchObject({ outcome: { status: 'completed' } })
+    const story = driven(workflow, { text: 'x'.repeat(500_000) })
+    expect(story.steps).toHaveLength(21)
+    expect(endOf(story)).toEqual(['completed'])
   })
 
   it.each([
@@ -121,16 +126,16 @@ describe('what a decision may take', () => {
     const again = retold(source, COMPARING, work)
     expect(cuts({ log: again })).toEqual(cuts(source))
     expect(cuts(source).length).toBeGreaterThan(10)
-    expect(JSON.stringify(shown(again))).toBe(JSON.stringify(shown(source.log)))
+    expect(JSON.stringify(shown(again)) === JSON.stringify(shown(source.log))).toBe(true)
   })
 
   it('W1: a node that would take more by itself fails, and says so', () => {
-    const { state, steps } = driven(COMPARING, { a: members(40_000), b: members(40_000) })
-    expect(state).toMatchObject({
-      outcome: { status: 'failed', error: { code: 'expression_budget_exceeded' }, failedNodeId: 'loop' },
-    })
-    expect(steps).toHaveLength(1)
-    expect(steps[0]).toBeLessThanOrEqual(most)
+    const story = driven(COMPARING, { a: members(40_000), b: members(40_000) })
+    expect(endOf(story)).toEqual(['failed', 'expression_budget_exceeded', 'loop'])
+    expect(story.steps).toHaveLength(1)
+    expect(story.steps[0]).toBeLessThanOrEqual(most)
+    // What was refused is counted all the same.
+    expect(story.steps[0]).toBeGreaterThanOrEqual(WORK_LIMITS.step)
   })
 
   it('W1: so does one whose inputs only together would', () => {
@@ -140,12 +145,23 @@ describe('what a decision may take', () => {
         { type: 'expression' as const, expression: 'inputs.a == inputs.b' },
       ]),
     )
-    const { state, steps } = driven(
-      { nodes: { n: { type: 'core.identity', inputs } } },
-      { a: members(4_000), b: members(4_000) },
-    )
-    expect(state).toMatchObject({ outcome: { error: { code: 'expression_budget_exceeded' } } })
-    expect(Math.max(...steps)).toBeLessThanOrEqual(most)
+    const story = driven({ nodes: { n: { type: 'core.identity', inputs } } }, { a: members(4_000), b: members(4_000) })
+    expect(endOf(story)).toEqual(['failed', 'expression_budget_exceeded', 'n'])
+    expect(Math.max(...story.steps)).toBeLessThanOrEqual(most)
+  })
+
+  it('W1: the look at whether a node may start and its start are steps of their own', () => {
+    const same = 'inputs.a == inputs.b'
+    const workflow: Sketch = {
+      nodes: {
+        s: { type: 'core.start' },
+        n: { type: 'core.identity', inputs: { p: { type: 'expression', expression: same } } },
+      },
+      edges: [{ path: 's > n', condition: { type: 'expression', expression: same } }],
+    }
+    const story = driven(workflow, { a: members(11_000), b: members(11_000) })
+    expect(story.steps.reduce((sum, n) => sum + n, 0)).toBeGreaterThan(WORK_LIMITS.step)
+    expect(endOf(story)).toEqual(['completed'])
   })
 
   /** Nodes that wait for another while the conditions of their edges are looked at. */
@@ -162,10 +178,10 @@ describe('what a decision may take', () => {
   })
 
   it('W1 W3: a run whose conditions take more than a decision may fails, and is not looked at for ever', () => {
-    const { state, steps } = driven(waiting(40), inputs)
-    expect(state).toMatchObject({ outcome: { status: 'failed', error: { code: 'step_budget_exceeded' } } })
-    expect(Math.max(...steps)).toBeLessThanOrEqual(most)
-    expect(driven(waiting(2), inputs).state).toMatchObject({ phase: 'active' })
+    const story = driven(waiting(40), inputs)
+    expect(endOf(story).slice(0, 2)).toEqual(['failed', 'step_budget_exceeded'])
+    expect(Math.max(...story.steps)).toBeLessThanOrEqual(most)
+    expect(endOf(driven(waiting(2), inputs))).toEqual(['active'])
   })
 
   it('W3: conditions are looked at once for each state, however often what is owed is asked for', () => {

@@ -1,5 +1,6 @@
 import { type Refusal, refuse } from '../../core/problem.js'
 import { sha256 } from '../../digest.js'
+import type { ListedWebhook, UnreadableSecret } from '../../engine/api.js'
 import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
 import {
   CreateWebhookAnswer,
@@ -61,7 +62,7 @@ const registerWebhook = (edge: Edge): Route =>
         throw new Error('a registration replayed a receipt that was not asked for')
       }
       const { secret } = answer.value
-      const shown = renderSubscription(answer.value)
+      const shown = { ...renderSubscription(answer.value), secretFingerprint: fingerprintOf(secret) }
       return { ...json(201, { ...shown, secret }, NO_STORE), remembered: JSON.stringify(shown) }
     },
   })
@@ -111,21 +112,31 @@ function membershipRefusal(caller: Caller, tenantId: string | undefined, field: 
 
 const iso = (at: number): string => new Date(at).toISOString()
 
-const renderSubscription = ({ webhookId, secret, url, events, tags, createdAt }: Webhook): CreateWebhookAnswer => ({
+const fingerprintOf = (secret: string): string => sha256(secret).slice(0, 8)
+
+const renderSubscription = ({ webhookId, url, events, tags, createdAt }: Omit<Webhook, 'secret'>) => ({
   webhookId,
-  secretFingerprint: sha256(secret).slice(0, 8),
   url,
   events: [...events],
   tags: [...tags],
   createdAt: iso(createdAt),
 })
 
-function renderWebhook(webhook: Webhook, now: number): WebhookAnswer {
+const WHY: { readonly [why in UnreadableSecret]: string } = {
+  'data-key-missing':
+    'its signing secret was sealed with a data key that this host does not have; start the host with that key (ASSAY_DATA_KEY, or data.key of the data folder), or remove the subscription and make it again',
+  'secret-changed':
+    'its sealed signing secret was changed in the database and does not open; remove the subscription and make it again',
+}
+
+function renderWebhook(webhook: ListedWebhook, now: number): WebhookAnswer {
   const { state, openUntil, consecutiveFailures } = webhook.health
   const isOpen = openUntil !== null && now < openUntil
   return {
     ...renderSubscription(webhook),
-    state,
+    ...(webhook.secret === undefined
+      ? { secretFingerprint: null, state: 'undeliverable', reason: WHY[webhook.why] }
+      : { secretFingerprint: fingerprintOf(webhook.secret), state }),
     circuit: {
       state: isOpen ? 'open' : openUntil === null ? 'closed' : 'half-open',
       openUntil: openUntil === null ? null : iso(openUntil),

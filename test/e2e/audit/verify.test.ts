@@ -1,10 +1,12 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { signCheckpoint } from '../../../src/audit/checkpoint.js'
 import { Sealer } from '../../../src/audit/sealer.js'
 import type { SigningKey } from '../../../src/audit/signing-key.js'
 import { keyIdOf } from '../../../src/audit/signing-key.js'
 import { AuditVerifier } from '../../../src/audit/verify.js'
 import type { AuditPlace, AuditReport } from '../../../src/engine/api.js'
+import type { Checkpoint } from '../../../src/engine/ports/audit.js'
 import { MemoryStore } from '../../../src/store/memory/memory-store.js'
 import { ManualClock } from '../../../src/testing/manual-clock.js'
 import * as f from '../../contract/store/fixtures.js'
@@ -170,6 +172,60 @@ describe('verify, a slice at a time', () => {
     expect(all.reports[0]).toMatchObject({ checkpointsValid: true, chainValid: true })
     expect(all.reports[0]?.checkpoints).toHaveLength(1)
     expect((await slices({ tenant: 'acme' })).reads[0]).toBeGreaterThanOrEqual(4)
+  })
+
+  test('of one tenant looks up no more runs of others than a slice may, one checkpoint at a time', async () => {
+    for (let i = 0; i < 6_000; i += 1)
+      await write(store, hostId, { runId: `run-${i}`, events: log(1), tenant: 'others' })
+    await seal()
+    const [readRun, list] = [store.readRun.bind(store), store.listCheckpoints.bind(store)]
+    let work = 0
+    const pages: number[] = []
+    store.readRun = (tenant, runId) => {
+      work += 1
+      return readRun(tenant, runId)
+    }
+    store.listCheckpoints = async (from, limit) => {
+      pages.push(limit)
+      return list(from, limit)
+    }
+    let seen = 0
+    for (let place: AuditPlace | undefined; ; ) {
+      work = 0
+      const report = await verifier.verify({ from: 0, tenant: 'mine', ...(place && { place }) })
+      seen += work
+      // What a checkpoint lists is hashed: 500 runs are worth 50 that are looked up. What is begun with one is read.
+      expect(work + 51 * report.checkpoints.length).toBeLessThanOrEqual(5_000 + 50)
+      place = report.next
+      if (place === undefined) break
+    }
+    expect(seen).toBe(6_000)
+    expect(new Set(pages)).toEqual(new Set([1]))
+  })
+
+  test('looks at no more checkpoints in one slice than it may, though they cover no run', async () => {
+    const all: Checkpoint[] = []
+    for (let i = 0; i < 6_000; i += 1) all.push(signCheckpoint(all.at(-1), i, { runs: [], purged: [] }, key))
+    store.listCheckpoints = async (from, limit) => all.slice(from, from + limit)
+    store.latestCheckpoint = async () => all.at(-1)
+    const { reports } = await slices()
+    expect(reports.map(({ checkpoints }) => checkpoints.length)).toEqual([5_000, 1_000])
+    expect(reports.flatMap(({ anomalies }) => anomalies)).toEqual([])
+  })
+
+  test('lets everything else have its turn after each hundred runs, though the store never waits', async () => {
+    for (let i = 0; i < 500; i += 1) await write(store, hostId, { runId: `run-${i}`, events: log(1), tenant: 'others' })
+    await seal()
+    let turns = 0
+    let isOver = false
+    const count = () => {
+      turns += 1
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    await verifier.verify({ from: 0, tenant: 'mine' })
+    isOver = true
+    expect(turns).toBeGreaterThanOrEqual(5)
   })
 
   async function sealRunsNamed(name: string, count: number, length: number): Promise<void> {

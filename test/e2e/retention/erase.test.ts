@@ -17,6 +17,7 @@ import { isThorough } from '../../support/thorough.js'
 import { chained, write, writeFork } from '../audit/chained-runs.js'
 import { signer } from '../audit/signer.js'
 import { Died, mortal } from './mortal.js'
+import { emptyStores } from './stores.js'
 
 const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
 const CANARY = 'CNRY-of-acme'
@@ -24,11 +25,8 @@ const PARTS = ['acme', 'acme~test']
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-erase-'))
 afterAll(() => rmSync(scratch, { recursive: true }))
-/** And how many calls lie between two deaths: every one is tried where that costs little, or when asked for. */
-const STORES: [string, () => Promise<Store>, number][] = [
-  ['memory', async () => new MemoryStore(), 1],
-  ['sqlite', () => openSqliteStore(path.join(scratch, `${f.id('db')}.db`)), isThorough ? 1 : 5],
-]
+/** How many calls lie between two deaths: every one is tried where that costs little, or when asked for. */
+const STRIDES = { memory: 1, sqlite: isThorough ? 1 : 5, postgres: isThorough ? 1 : 5 }
 
 const eraserOn = (store: Store, clock: ManualClock, hostId: string): Eraser =>
   new Eraser({ store, clock, log: quiet, hostId: () => hostId, configured: ['default'] })
@@ -81,7 +79,9 @@ async function expectErased(store: Store, others: string): Promise<void> {
   expect((await store.readErasure('acme'))?.erasedAt).not.toBeNull()
 }
 
-describe.each(STORES)('on %s', (_name, openStore, stride) => {
+describe.each(emptyStores())('on $name', ({ name, open: openStore }) => {
+  const stride = STRIDES[name]
+
   test('a tenant is erased, and what is left of it is intact', async () => {
     const store = await openStore()
     const { clock, hostId, others } = await world(store)
@@ -97,7 +97,7 @@ describe.each(STORES)('on %s', (_name, openStore, stride) => {
     await store.close()
   })
 
-  test('wherever a host dies, the log verifies and the next host finishes', { timeout: 120_000 }, async () => {
+  test('S14: wherever a host dies, the log verifies and the next host finishes', { timeout: 120_000 }, async () => {
     let deaths = 0
     const sizes = new Set<number>()
     for (const when of ['before', 'after'] as const)

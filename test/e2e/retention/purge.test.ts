@@ -1,35 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import os from 'node:os'
-import path from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Sealer } from '../../../src/audit/sealer.js'
 import { AuditVerifier } from '../../../src/audit/verify.js'
 import type { Store } from '../../../src/engine/ports/store.js'
 import { Purger } from '../../../src/retention/purger.js'
 import type { RetentionRules } from '../../../src/retention/rules.js'
 import { MemoryStore } from '../../../src/store/memory/memory-store.js'
-import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.js'
 import { ManualClock } from '../../../src/testing/manual-clock.js'
 import * as f from '../../contract/store/fixtures.js'
+import { isThorough } from '../../support/thorough.js'
 import { headOf, log, write, writeFork } from '../audit/chained-runs.js'
 import { signer } from '../audit/signer.js'
 import { Died, mortal } from './mortal.js'
+import { emptyStores } from './stores.js'
 
 const DAY = 86_400_000
 const RULES: RetentionRules = { days: 7, tenants: {}, workflows: {} }
 const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
-
-const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-purge-'))
-afterAll(() => rmSync(scratch, { recursive: true }))
-let files = 0
-const nextFile = (): string => {
-  files += 1
-  return path.join(scratch, `${files}.db`)
-}
-const STORES: [string, () => Promise<Store>][] = [
-  ['memory', async () => new MemoryStore()],
-  ['sqlite', () => openSqliteStore(nextFile())],
-]
 
 /** A host that purges, with a hand of its own on the store. */
 async function purgerOn(store: Store, clock: ManualClock, hostId: string): Promise<() => Promise<number>> {
@@ -81,7 +67,12 @@ const intact = async (store: Store) => {
   return found
 }
 
-describe.each(STORES)('on %s', (_name, openStore) => {
+/** How many calls lie between two deaths: every one is tried where that costs little, or when asked for. */
+const STRIDES = { memory: 1, sqlite: 1, postgres: isThorough ? 1 : 3 }
+
+describe.each(emptyStores())('on $name', ({ name, open: openStore }) => {
+  const stride = STRIDES[name]
+
   test('whole families go when their time is over, a fork before what it shares; the audit knows them as purged', async () => {
     const store = await openStore()
     const { clock, hostId, families } = await world(store)
@@ -98,13 +89,13 @@ describe.each(STORES)('on %s', (_name, openStore) => {
     await store.close()
   })
 
-  test('wherever a host dies, nothing is half gone for readers, and the next host finishes', {
+  test('S12: wherever a host dies, nothing is half gone for readers, and the next host finishes', {
     timeout: 120_000,
   }, async () => {
     let deaths = 0
     const sizes = new Set<number>()
     for (const when of ['before', 'after'] as const)
-      for (let calls = 0; ; calls += 1) {
+      for (let calls = 0; ; calls += stride) {
         const store = await openStore()
         const { clock, hostId, families } = await world(store)
         await (await purgerOn(store, clock, hostId))()
@@ -128,7 +119,7 @@ describe.each(STORES)('on %s', (_name, openStore) => {
       }
     // Also in the middle of a log, whose 700 events go in two slices.
     expect([...sizes].sort()).toEqual([0, 200, 700])
-    expect(deaths).toBeGreaterThan(20)
+    expect(deaths).toBeGreaterThanOrEqual(Math.ceil(21 / stride))
   })
 
   test('of two hosts that purge at once each family has one who marks it', async () => {
@@ -137,9 +128,9 @@ describe.each(STORES)('on %s', (_name, openStore) => {
     await (await purgerOn(store, clock, hostId))()
     const both = [await purgerOn(store, clock, hostId), await purgerOn(store, clock, await f.host(store))]
     const marked = await Promise.all(both.map(purge => purge()))
-    expect(marked.reduce((sum, one) => sum + one, 0)).toBe(2)
     clock.skip(DAY)
-    for (const purge of both) await purge()
+    for (const purge of both) marked.push(await purge())
+    expect(marked.reduce((sum, one) => sum + one, 0)).toBe(families.length)
     expect(await visible(store, families)).toEqual([false, false, false])
     expect(await intact(store)).toMatchObject({ purged: 5 })
     await store.close()

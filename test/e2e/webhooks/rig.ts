@@ -7,6 +7,7 @@ import { MemoryStore } from '../../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../../src/system.js'
 import { glassHostVault } from '../../../src/testing/agents.js'
 import { ManualClock } from '../../../src/testing/manual-clock.js'
+import type { DataVault } from '../../../src/vault/vault.js'
 import type { DeliverySource } from '../../../src/webhooks/dispatcher.js'
 import { Webhooks } from '../../../src/webhooks/webhooks.js'
 import { creation, event, extension } from '../../contract/store/fixtures.js'
@@ -21,6 +22,7 @@ export type RigOptions = {
   /** Share these to be a second host on the same data. */
   readonly store?: MemoryStore
   readonly clock?: ManualClock
+  readonly vault?: DataVault
 }
 
 export type Rig = Awaited<ReturnType<typeof webhookRig>>
@@ -32,6 +34,7 @@ export async function webhookRig(options: RigOptions = {}) {
     store = new MemoryStore(),
     clock = new ManualClock(),
     hostId = `host-${randomUUID()}`,
+    vault = glassHostVault,
   } = options
   const lines: string[] = []
   const note = (fields: object, message: string) => void lines.push(JSON.stringify({ ...fields, message }))
@@ -39,7 +42,7 @@ export async function webhookRig(options: RigOptions = {}) {
   const egress = options.egress ?? createEgress({ allowPrivate: true, clock: systemClock })
   const seen = options.wrapStore?.(store) ?? store
   const webhooks = new Webhooks(
-    { store: seen, egress, clock, ids: systemIds, log, vault: glassHostVault, hostId: () => hostId },
+    { store: seen, egress, clock, ids: systemIds, log, vault, hostId: () => hostId },
     { durable, version: '1.2.3', engineVersion: '1' },
   )
   await store.registerHost({ hostId, hostName: hostId, leaseMs: 10 ** 12, now: clock.now() })

@@ -64,6 +64,23 @@ export function purgeContract(open: () => Promise<Opened>): void {
     expect(await store.purgeFamily(root, f.T0 + 60)).toEqual({ kind: 'gone' })
   })
 
+  it('S12 S13 counts no run below a root that is gone', async () => {
+    const { store } = await open()
+    const hostId = await f.host(store)
+    const { root } = await family(store, hostId)
+    const most = Number.MAX_SAFE_INTEGER
+    const quotas = { activeRuns: most, storedBytes: most, childrenPerRoot: 3 }
+    const below = () => {
+      const child = f.creation(f.id('run'), {}, { parentRunId: root, parentNodeId: 'n1' })
+      return store.commit(f.commit(hostId, [child], { quotas }))
+    }
+    expect(await below()).toEqual({ kind: 'over-quota', quota: 'childrenPerRoot', limit: 3, left: 0 })
+    await store.purgeFamily(root, f.T0)
+    await seal(store)
+    await deleteAll(store, hostId, 100)
+    expect(await below()).toEqual({ kind: 'committed' })
+  })
+
   it('S12 deletes nothing before a checkpoint tells of it, and then everything, a slice at a time', async () => {
     const { store } = await open()
     const hostId = await f.host(store)

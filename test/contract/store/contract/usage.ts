@@ -164,19 +164,20 @@ export function usageContract(open: () => Promise<Opened>): void {
     const names = new Map<string, string>()
     const due = async (tenant: string, wakeAt: number) =>
       names.set(await f.created(store, hostId, { wakeAt }, { tenant }), `${tenant}${wakeAt}`)
-    for (let i = 1; i <= 6; i += 1) await due('a', i)
+    for (let i = 2; i <= 7; i += 1) await due('a', i)
+    // Of equal turns the tenant that is first by name, whose run is not the earliest.
     for (const [tenant, at] of [
-      ['c', 8],
+      ['c', 1],
       ['b', 9],
-      ['b', 7],
+      ['b', 8],
     ] as const)
       await due(tenant, at)
     const order = async (limit: number, weights?: { others: number; of: { [tenant: string]: number } }) =>
       (await store.dueRuns(hostId, 10, limit, weights)).map(({ runId }) => names.get(runId)).join(' ')
-    expect(await order(20)).toBe('a1 b7 c8 a2 b9 a3 a4 a5 a6')
-    expect(await order(3)).toBe('a1 b7 c8')
-    expect(await order(20, { others: 1, of: { a: 2 } })).toBe('a1 a2 b7 c8 a3 a4 b9 a5 a6')
-    expect(await order(4, { others: 4, of: { a: 1 } })).toBe('b7 c8 b9 a1')
+    expect(await order(20)).toBe('a2 b8 c1 a3 b9 a4 a5 a6 a7')
+    expect(await order(3)).toBe('a2 b8 c1')
+    expect(await order(20, { others: 1, of: { a: 2 } })).toBe('a2 a3 b8 c1 a4 a5 b9 a6 a7')
+    expect(await order(4, { others: 4, of: { a: 1 } })).toBe('b8 c1 b9 a2')
   })
 
   it('Q8 claims what a host has left in turns of tenants', async () => {
