@@ -20,7 +20,8 @@ export function readContract(root) {
   const contract = { requirements: new Map(), marks: new Map(), sections: new Set(), untested: new Map(), problems: [] }
   const folder = path.join(root, PAGES)
   const pages = fs.existsSync(folder) ? fs.readdirSync(folder).filter(name => name.endsWith('.md')) : []
-  for (const page of pages.sort()) readPage(contract, `${PAGES}/${page}`, fs.readFileSync(path.join(folder, page), 'utf8'))
+  for (const page of pages.sort())
+    readPage(contract, `${PAGES}/${page}`, fs.readFileSync(path.join(folder, page), 'utf8'))
   const rules = path.join(root, 'docs/reference/log-rules.md')
   if (fs.existsSync(rules)) {
     for (const [, rule] of fs.readFileSync(rules, 'utf8').matchAll(/^\| (L\d+[a-z]?) /gm))
@@ -37,7 +38,12 @@ function readPage(contract, page, text) {
   for (const [, mark] of text.matchAll(/^## ([A-Z]\d{1,2})\. /gm)) state(contract, mark, page)
   let columns = []
   for (const line of text.split('\n')) {
-    const cells = line.startsWith('|') ? line.slice(1, line.lastIndexOf('|')).split('|').map(cell => cell.trim()) : []
+    const cells = line.startsWith('|')
+      ? line
+          .slice(1, line.lastIndexOf('|'))
+          .split('|')
+          .map(cell => cell.trim())
+      : []
     if (cells.length === 0) columns = []
     else if (columns.length === 0) columns = cells
     else if (!/^-+$/.test(cells[0])) readRow(contract, page, columns, cells)
@@ -51,9 +57,16 @@ function readRow(contract, page, columns, [first, ...others]) {
   else if (columns[0] === 'Id' && columns[1] === 'Strength') {
     const [, strength, notYet] = STRENGTH.exec(others[0]) ?? []
     if (strength === undefined) contract.problems.push(`${page}: ${first} is “${others[0]}”, not MUST, SHOULD or MAY`)
-    if (!others[1] || others.length !== 3) contract.problems.push(`${page}: ${first} has not the four columns of its table`)
+    if (!others[1] || others.length !== 3)
+      contract.problems.push(`${page}: ${first} has not the four columns of its table`)
     if (contract.requirements.has(first)) contract.problems.push(`${page}: ${first} is said twice`)
-    contract.requirements.set(first, { id: first, strength, built: !notYet, sentence: others[1], page: page.slice('docs/'.length) })
+    contract.requirements.set(first, {
+      id: first,
+      strength,
+      built: !notYet,
+      sentence: others[1],
+      page: page.slice('docs/'.length),
+    })
   }
 }
 
@@ -92,7 +105,9 @@ function untested({ requirements, untested }, found) {
     const isTested = found.has(id)
     const isListed = untested.has(id)
     if (isDemanded && !isTested && !isListed)
-      problems.push(`${id} (docs/${page}) is a MUST without a test: name it in the title of one, or list it with a reason in ${UNTESTED}`)
+      problems.push(
+        `${id} (docs/${page}) is a MUST without a test: name it in the title of one, or list it with a reason in ${UNTESTED}`,
+      )
     if (isListed && isTested) problems.push(`${id} is listed in ${UNTESTED} and has a test: take it off the list`)
     if (isListed && !isDemanded) problems.push(`${id} is listed in ${UNTESTED} and needs no test: take it off the list`)
     if (!built && isTested) problems.push(`${id} (docs/${page}) is marked “not yet” and has a test: take the mark away`)
@@ -108,9 +123,14 @@ function titleProblems({ marks }, file, title) {
   const named = marksOf(title)
   const unknown = named.filter(mark => /^[A-Z]\d/.test(mark) && !marks.has(mark))
   return [
-    ...unknown.map(mark => `${file}: “${title}” names ${mark}, which is stated nowhere: neither in ${PAGES} nor at the head of a file`),
+    ...unknown.map(
+      mark =>
+        `${file}: “${title}” names ${mark}, which is stated nowhere: neither in ${PAGES} nor at the head of a file`,
+    ),
     ...(named.length > MOST_IDS
-      ? [`${file}: “${title}” names ${named.length} ids; ${MOST_IDS} is the most: give them to the tests that show each`]
+      ? [
+          `${file}: “${title}” names ${named.length} ids; ${MOST_IDS} is the most: give them to the tests that show each`,
+        ]
       : []),
   ]
 }
@@ -125,7 +145,9 @@ function textProblems({ requirements, sections }, file, text) {
     if (groups.foreign) continue
     const places = groups.text ? [groups.text] : ['core', 'agents']
     if (!places.some(place => sections.has(`${place} §${groups.section}`)))
-      problems.add(`${file}: ${groups.text ?? ''} §${groups.section} is not listed in ${PAGES}/sections.md`)
+      problems.add(
+        `${file}: ${groups.text ? `${groups.text} ` : ''}§${groups.section} is not listed in ${PAGES}/sections.md`,
+      )
   }
   return [...problems]
 }
@@ -134,6 +156,8 @@ function textProblems({ requirements, sections }, file, text) {
 function readPages(root) {
   const docs = path.join(root, 'docs')
   const names = fs.existsSync(docs) ? fs.readdirSync(docs, { recursive: true }) : []
-  const pages = names.filter(name => name.endsWith('.md') && name !== 'requirements.md').map(name => path.join('docs', name))
+  const pages = names
+    .filter(name => name.endsWith('.md') && name !== 'requirements.md')
+    .map(name => path.join('docs', name))
   return pages.map(page => [page.split(path.sep).join('/'), fs.readFileSync(path.join(root, page), 'utf8')])
 }

@@ -48,11 +48,14 @@ export function renderRequirements(found, contract) {
   ]
   const marks = [...found.keys()].filter(mark => !mark.startsWith('R-') && !mark.includes('§'))
   for (const mark of marks.sort(compareMarks))
-    lines.push(`| ${mark} | ${[...(contract.marks.get(mark) ?? [])].map(linked).join(', ')} | ${testsOf(found.get(mark))} |`)
+    lines.push(
+      `| ${mark} | ${[...(contract.marks.get(mark) ?? [])].map(linked).join(', ')} | ${testsOf(found.get(mark))} |`,
+    )
   return `${lines.join('\n')}\n`
 }
 
-const linked = place => (place.startsWith('docs/') ? `[${path.basename(place, '.md')}](${place.slice(5)})` : `\`${place}\``)
+const linked = place =>
+  place.startsWith('docs/') ? `[${path.basename(place, '.md')}](${place.slice(5)})` : `\`${place}\``
 
 /** How many there are, and the files that have most of them. */
 function testsOf(tests) {

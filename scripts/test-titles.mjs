@@ -17,7 +17,8 @@ export function titlesOf(text) {
     const call = callAt(tokens, i)
     if (call === undefined) continue
     titles.push(call.title)
-    for (const row of call.rows) titles.push(PLACE.test(call.title) ? call.title.replace(PLACE, () => row) : `${call.title}: ${row}`)
+    for (const row of call.rows)
+      titles.push(PLACE.test(call.title) ? call.title.replace(PLACE, () => row) : `${call.title}: ${row}`)
   }
   return titles
 }
@@ -54,7 +55,9 @@ function afterTypes(tokens, open) {
 function rowsOf(tokens, from, to) {
   const inside = tokens.slice(from + 1, to)
   const constants = inside.filter(({ kind }) => kind === 'word').flatMap(({ text }) => initializer(tokens, text))
-  return [...inside, ...constants].filter(({ kind, text }) => kind === 'string' && REQUIREMENT.test(text)).map(({ text }) => text)
+  return [...inside, ...constants]
+    .filter(({ kind, text }) => kind === 'string' && REQUIREMENT.test(text))
+    .map(({ text }) => text)
 }
 
 /** The tokens of `const NAME = …` where that is a literal. */
@@ -81,7 +84,25 @@ const WORD = /[\w$]+/y
 const QUOTED = /'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"/y
 const PATTERN = /\/(?![*/])(?:[^\\/[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y
 /** After one of these a slash begins a pattern; after anything else it divides. */
-const BEFORE_PATTERN = new Set(['(', ',', '=', ':', '[', '!', '&', '|', '?', '{', '}', ';', '>', '+', 'return', 'case', undefined])
+const BEFORE_PATTERN = new Set([
+  '(',
+  ',',
+  '=',
+  ':',
+  '[',
+  '!',
+  '&',
+  '|',
+  '?',
+  '{',
+  '}',
+  ';',
+  '>',
+  '+',
+  'return',
+  'case',
+  undefined,
+])
 
 function tokensOf(text) {
   const tokens = []
@@ -101,7 +122,8 @@ function tokensOf(text) {
       const end = templateEnd(text, i + 1)
       tokens.push({ kind: 'string', text: unescaped(text.slice(i + 1, end)) })
       i = end + 1
-    } else if (!(BEFORE_PATTERN.has(tokens.at(-1)?.text) && take(PATTERN))) tokens.push({ kind: 'mark', text: text[i++] })
+    } else if (!(BEFORE_PATTERN.has(tokens.at(-1)?.text) && take(PATTERN)))
+      tokens.push({ kind: 'mark', text: text[i++] })
   }
   return tokens
 }

@@ -365,7 +365,7 @@ describe('a replay of what has no end', () => {
 })
 
 describe('a replay under other rules', () => {
-  it('R-REPLAY-10 reports the first difference before it goes on, and ends all the same', () => {
+  it('R-REPLAY-10 R-FORK-6 reports the first difference before it goes on, and ends all the same', () => {
     const run = given({
       nodes: { a: { type: 'core.identity', inputs: { payload: { type: 'static', value: 1 } } }, d: delayed(5) },
       edges: ['a > d'],
