@@ -459,7 +459,10 @@ describe('inputs, variables, channels', () => {
   })
 
   it('R-REST-6: tags and metadata change nothing of what a run does', () => {
-    const nodes = { choose: { type: 'core.conditional', config: { expression: 'inputs.n > 3' } }, big: 'core.noop' }
+    const nodes = {
+      choose: { type: 'core.conditional', config: { expression: 'variables.n > 3 && inputs.n > 3' } },
+      big: 'core.noop',
+    }
     const workflow = { nodes, edges: ['choose.true > big'] }
     const plain = given(workflow).start({ n: 5 })
     const { payload } = plain.log[0] as Extract<Recorded, { type: 'run.started' }>
