@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../src/engine/ports/event-log.js'
+import { httpConfig } from '../../src/http/config.js'
 import { overriding } from './fake-engine.js'
 import { startHttp, type TestHost } from './harness.js'
 import { framesOf, listen, openStream } from './sockets.js'
@@ -153,6 +154,7 @@ describe('event streams (contract core §6)', () => {
     const stream = await openStream(await listen(host.app), `/v1/runs/${await start('slow')}/events`)
     await stream.until(/:keepalive\n\n/)
     stream.close()
+    expect(httpConfig().timeouts.keepAliveCommentMs).toBeLessThanOrEqual(30_000)
   })
 
   test('E63: streams per key are capped with 429; one that closes makes room', async () => {

@@ -170,7 +170,7 @@ const said = (log: readonly Recorded[]) =>
   )
 
 describe.each(Object.entries(STORIES))('a run %s', (_name, tell) => {
-  it('R-REPLAY-5 R-REPLAY-7 R-REPLAY-11 is retold byte for byte from every sequence', () => {
+  it('R-REPLAY-5 R-REPLAY-7 R-REPLAY-11 R-FORK-2 R-FORK-4 is retold byte for byte from every sequence', () => {
     const run = tell()
     expect(run.state.phase).toBe('ended')
     for (let fromSeq = 0; fromSeq <= run.log.length; fromSeq += 1)

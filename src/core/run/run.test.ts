@@ -60,7 +60,7 @@ describe('scheduling', () => {
   })
 
   it.each(['all_success', 'none_failed'] as const)(
-    'R-FLOW-3: %s does not: the run fails with the node',
+    'R-FLOW-3 R-LOG-5: %s does not: the run fails with the node',
     triggerRule => {
       const run = given({ nodes: { f: 'core.fail', t: 'core.noop' }, edges: [{ path: 'f > t', triggerRule }] }).start()
       expect(run.told()).toEqual(['run.started', 'node.started f', 'node.failed f', 'run.failed'])
@@ -556,7 +556,9 @@ describe('inputs, variables, channels', () => {
       channels: { c: { reducer, ...(initial === undefined ? {} : { default: initial }) } },
     }).start()
     expect(run.state).toMatchObject({ channels: { c: expected }, outcome: { status: 'completed' } })
-    expect(run.log.filter(({ type }) => type === 'channel.written')).toHaveLength(writes.length)
+    const written = run.log.filter(({ type }) => type === 'channel.written')
+    expect(written.map(({ payload }) => payload)).toMatchObject(writes.map(value => ({ channel: 'c', value, reducer })))
+    expect(written).toHaveLength(writes.length)
   })
 
   it('core §9.4 R-CHAN-2: entries age out at the next write, and maxSize drops the oldest', () => {
