@@ -85,7 +85,7 @@ describe('authentication', () => {
     expect((await host.call('alice', { url: '/v1/runs' })).json.runs).toHaveLength(1)
   })
 
-  test('A8 R-AUTH-8: identity headers change nothing; X-Force-Engine-Version needs a test key', async () => {
+  test('A8 R-AUTH-8 R-REST-26: identity headers change nothing; X-Force-Engine-Version needs a test key', async () => {
     host = await startHttp()
     const ask = (key: 'alice' | 'tester', headers: object) =>
       host.call(key, { method: 'POST', url: '/v1/runs', payload: { workflowId: 'noop' }, headers: { ...headers } })

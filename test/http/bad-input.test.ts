@@ -266,7 +266,7 @@ describe('messages say what to do', () => {
     [{ workflowId: 'noop', callbackUrl: 'https://x' }, /^body\.callbackUrl is not supported by this host yet/],
     [{ workflowId: 'noop', residency: { region: 'eu' } }, /^body\.residency is not supported/],
     [{ workflowId: 'noop', configurable: { mockProvider: {} } }, /^body\.configurable\.mockProvider\.id must be/],
-  ])('%j', async (payload, message) => {
+  ])('R-REST-23 R-REST-24: %j', async (payload, message) => {
     const reply = await post(JSON.stringify(payload))
     expect([reply.status, reply.json.error]).toEqual([400, 'validation_error'])
     expect(reply.json.message).toMatch(message)

@@ -50,7 +50,7 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     expect((await pause(a)).headers['openwop-idempotent-replay']).toBe('true')
   })
 
-  test('both spellings of cancel are one operation', async () => {
+  test('R-REST-25: both spellings of cancel are one operation', async () => {
     host = await startHttp()
     const { runId } = (await create({ workflowId: 'slow' }, 'a')).json
     const cancel = (path: string) =>
@@ -168,10 +168,19 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     expect(JSON.stringify(receipt)).not.toContain(first.json.key)
   })
 
-  test.each(['', ' ', 'a b', 'x'.repeat(256), 'naïve'])('a key like %j is 400', async key => {
+  test.each(['', ' ', 'a b', 'x'.repeat(256), 'naïve'])('R-IDEM-8: a key like %j is 400', async key => {
     host = await startHttp()
     const reply = await create({ workflowId: 'noop' }, key)
     expect([reply.status, reply.json.error]).toEqual([400, 'validation_error'])
+  })
+
+  test('R-IDEM-9: keys stand in no log, of what is done, repeated or refused', async () => {
+    host = await startHttp({ config: { accessLog: true } })
+    await create({ workflowId: 'noop' }, 'CNRY-key')
+    await create({ workflowId: 'noop' }, 'CNRY-key')
+    expect((await create({ workflowId: 'slow' }, 'CNRY-key')).status).toBe(409)
+    expect(host.lines.length).toBeGreaterThan(2)
+    expect(JSON.stringify(host.lines)).not.toContain('CNRY')
   })
 
   test('R-IDEM-7: GET neither needs nor honours it', async () => {

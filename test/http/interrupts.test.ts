@@ -137,7 +137,7 @@ describe('answering with a key', () => {
     expect(told(await leavesOpen(runId, () => answer(runId, value)))).toEqual([400, 'validation_error'])
   })
 
-  test('the body is closed', async () => {
+  test('R-REST-24: the body is closed', async () => {
     const runId = await start('approve')
     for (const payload of [{}, { resumeValue: { action: 'accept' }, decidedBy: 'x' }, []]) {
       const url = `/v1/runs/${runId}/interrupts/gate`
@@ -258,7 +258,7 @@ describe('votes', () => {
 })
 
 describe('links', () => {
-  test('show what is asked, are never cached or passed on, and answer once', async () => {
+  test('R-ASK-5: show what is asked, are never cached or passed on, and answer once', async () => {
     const runId = await start('approve')
     const made = await link(runId, { expiresInSeconds: 120 })
     expect([made.status, made.json]).toEqual([

@@ -197,7 +197,7 @@ describe('controlling runs', () => {
     expect((await post('/v1/runs:bulk-cancel', { runIds: Array(101).fill('a') })).json.details.maxRunIds).toBe(100)
   })
 
-  test.each(['/cancel', ':pause', ':resume'])('%s refuses unknown members', async verb => {
+  test.each(['/cancel', ':pause', ':resume'])('R-REST-24: %s refuses unknown members', async verb => {
     const { statusUrl } = (await create({ workflowId: 'noop' })).json
     expect((await post(`${statusUrl}${verb}`, { nope: 1 })).json.error).toBe('validation_error')
   })

@@ -157,7 +157,7 @@ describe('event streams (contract core §6)', () => {
     expect(httpConfig().timeouts.keepAliveCommentMs).toBeLessThanOrEqual(30_000)
   })
 
-  test('E63: streams per key are capped with 429; one that closes makes room', async () => {
+  test('E63 R-SSE-8: streams per key are capped with 429; one that closes makes room', async () => {
     host = await startHttp({ config: { limits: { maxStreamsPerKey: 2 } } })
     const port = await listen(host.app)
     const path = `/v1/runs/${await start('slow')}/events`
