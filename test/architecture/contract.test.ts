@@ -146,3 +146,20 @@ test('the page that is generated has one row for each id, with its sentence and 
     '| S10 | `src/a.ts` | 1: `test/a.test.ts` |',
   ])
 })
+
+test('every link of these pages leads somewhere', () => {
+  const docs = path.join(repository, 'docs')
+  const pages = [
+    'conformance.md',
+    'requirements.md',
+    ...fs.readdirSync(path.join(docs, 'contract')).map(name => `contract/${name}`),
+  ]
+  const links = pages.flatMap(page =>
+    [...fs.readFileSync(path.join(docs, page), 'utf8').matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, to = '']) => ({
+      page,
+      to,
+    })),
+  )
+  expect(links.length).toBeGreaterThan(100)
+  expect(links.filter(({ page, to }) => !fs.existsSync(path.join(docs, path.dirname(page), to)))).toEqual([])
+})
