@@ -135,10 +135,12 @@ function titleProblems({ marks }, file, title) {
   ]
 }
 
-const CITED = /(?<foreign>Spec \d+ |RFC \d+ |RELIABILITY )?(?:(?<text>core|agents) )?§(?<section>\d+(?:\.\d+)*)/g
+const CITED = /(?<foreign>Spec \d+ |RFC \d+ )?(?:(?<text>core|agents) )?§(?<section>\d+(?:\.\d+)*)/g
 
-function textProblems({ requirements, sections }, file, text) {
+function textProblems({ requirements, marks, sections }, file, text) {
   const problems = new Set()
+  for (const [, mark] of text.matchAll(/§[\d.]+ ([A-Z]\d{1,2})\b/g))
+    if (!marks.has(mark)) problems.add(`${file}: ${mark} is stated nowhere: see ${PAGES}/readings.md`)
   for (const [id] of text.matchAll(/\bR-[A-Z]+-\d+[a-z]?\b/g))
     if (!requirements.has(id)) problems.add(`${file}: ${id} is on no page of ${PAGES}`)
   for (const { groups } of text.matchAll(CITED)) {

@@ -113,11 +113,12 @@ describe('the contract and the tests', () => {
     write('docs/contract/sections.md', '| Section | About |\n|---|---|\n| core §1 | discovery |')
     write(
       'src/a.ts',
-      `/**\n *  Z1  Holds.\n *\n * ${id(9)}, core ${section(1)}, agents ${section(1)}, RFC 1 ${section(8)}.\n */`,
+      `/**\n *  Z1  Holds.\n *\n * ${id(9)}, core ${section(1)}, agents ${section(1)} Y9, RFC 1 ${section(8)}.\n */`,
     )
     write('test/a.test.ts', `test('Z1 Z2: holds (${section(1)}, ${section(7)})', () => {})`)
     expect(problems()).toEqual([
       expect.stringContaining('names Z2, which is stated nowhere'),
+      'src/a.ts: Y9 is stated nowhere: see docs/contract/readings.md',
       `src/a.ts: ${id(9)} is on no page of docs/contract`,
       `src/a.ts: agents ${section(1)} is not listed in docs/contract/sections.md`,
       `test/a.test.ts: ${section(7)} is not listed in docs/contract/sections.md`,
