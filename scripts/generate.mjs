@@ -2,11 +2,14 @@
  * Writes the files that follow from others; `--check` writes nothing and fails when one is out of date.
  *
  *   src/core/workflow/nodes/registry.ts   from the files beside it: adding a node type means adding one file
- *   docs/requirements.md         from test titles
+ *   docs/requirements.md         from docs/contract and test titles
+ *
+ * `--check` also says where the contract and the tests do not meet (`contract.mjs`).
  */
 import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { contractProblems, readContract } from './contract.mjs'
 import { collectRequirements, readTests, renderRequirements } from './requirements.mjs'
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
@@ -35,7 +38,7 @@ export function generated(folder = root) {
   const nodes = fs.readdirSync(path.join(folder, 'src/core/workflow/nodes'))
   return new Map([
     ['src/core/workflow/nodes/registry.ts', renderRegistry(nodes)],
-    ['docs/requirements.md', renderRequirements(collectRequirements(readTests(folder)))],
+    ['docs/requirements.md', renderRequirements(collectRequirements(readTests(folder)), readContract(folder))],
   ])
 }
 
@@ -58,8 +61,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const check = process.argv.includes('--check')
   const stale = generate({ check })
   for (const file of stale) process.stdout.write(check ? `${file} is out of date\n` : `wrote ${file}\n`)
-  if (check && stale.length > 0) {
-    process.stdout.write('run `npm run generate` and commit the result\n')
-    process.exitCode = 1
-  }
+  if (check && stale.length > 0) process.stdout.write('run `npm run generate` and commit the result\n')
+  const problems = check ? contractProblems(root) : []
+  for (const problem of problems) process.stdout.write(`${problem}\n`)
+  if (check && stale.length + problems.length > 0) process.exitCode = 1
 }

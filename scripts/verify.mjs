@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { contractProblems } from './contract.mjs'
 import { generate } from './generate.mjs'
 import { root, SetupFailed, setup } from './setup.mjs'
 
@@ -26,6 +27,7 @@ async function main() {
   const results = [await timed('setup', runSetup)]
   if (results[0].failed === 0) {
     results.push(await timed('generated files', checkGenerated))
+    results.push(await timed('contract and tests', checkContract))
     for (const [name, ...command] of STATIC_CHECKS) results.push(await timed(name, () => runCheck(command)))
     results.push(await timed('tests', runTests))
   }
@@ -63,6 +65,11 @@ async function runSetup() {
 function checkGenerated() {
   const stale = generate({ check: true })
   return verdict(stale.length === 0, `out of date: ${stale.join(', ')}\nrun \`npm run generate\``)
+}
+
+function checkContract() {
+  const problems = contractProblems(root)
+  return verdict(problems.length === 0, problems.join('\n'))
 }
 
 async function runCheck(command) {

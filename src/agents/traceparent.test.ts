@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { traceparentOf } from './traceparent.js'
 
-test('R-XHOST-8: an effect always has the same trace context, and every other effect another one', () => {
+test('an effect always has the same trace context, and every other effect another one', () => {
   const one = traceparentOf('AXuHlDgJZTCEL8wRpZmUdVOt_iVjgwVg_Q1qsbIGT-4')
   expect(one).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
   expect(one).toBe(traceparentOf('AXuHlDgJZTCEL8wRpZmUdVOt_iVjgwVg_Q1qsbIGT-4'))

@@ -4,7 +4,7 @@ import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
 /** What the HTTP edge needs to know. `host.ts` fills it from the configuration; tests take the defaults. */
 export type HttpConfig = {
   readonly version: string
-  /** Integer in discovery, decimal string in events (contract core §13.21). */
+  /** Integer in discovery, decimal string in events (contract core §13 no. 21). */
   readonly engineVersion: number
   readonly conformance: boolean
   /** Ids accepted in `configurable.mockProvider.id`, for test keys. */

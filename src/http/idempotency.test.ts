@@ -32,14 +32,17 @@ async function leases(...answers: readonly HttpAnswer[]): Promise<(readonly [sta
 const refused = (code: ProblemCode): HttpAnswer => problem(refuse(code, 'no'))
 
 describe('I3: what is remembered under an Idempotency-Key', () => {
-  test.each(NEVER)('I3: %s never is: the same key tries again, and what comes of that is remembered', async code => {
-    const { status } = PROBLEMS[code]
-    expect(await leases(refused(code), json(201, {}), json(200, {}))).toEqual([
-      [status, false],
-      [201, false],
-      [201, true],
-    ])
-  })
+  test.each(NEVER)(
+    'I3 R-IDEM-3: %s never is: the same key tries again, and what comes of that is remembered',
+    async code => {
+      const { status } = PROBLEMS[code]
+      expect(await leases(refused(code), json(201, {}), json(200, {}))).toEqual([
+        [status, false],
+        [201, false],
+        [201, true],
+      ])
+    },
+  )
 
   test.each(FINAL)('I3: %s is: it would not change', async code => {
     const { status } = PROBLEMS[code]

@@ -248,7 +248,7 @@ test('L7d, L7f: a supervisor leads its loop, wherever the definition lists it; a
   }
 })
 
-test('L30a: the identity of an effect is the contract’s', () => {
+test('L30a R-EFFECT-1: the identity of an effect is the contract’s', () => {
   const call = { nodeId: 'n1', ordinal: 0, provider: 'openai:chat' }
   expect(identityOf('t1', 'run_1', call)).toBe('AXuHlDgJZTCEL8wRpZmUdVOt_iVjgwVg_Q1qsbIGT-4')
 })

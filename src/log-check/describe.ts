@@ -10,8 +10,9 @@ export function describeRules(): string {
     '',
     'The checker reads stored events, run rows and definitions only, and shares no code with the engine. Rules marked ★',
     'hold for Assay’s own logs; the others for logs of every OpenWOP host. A rule that needs something which was not given',
-    '(a definition, a row, a snapshot, the child’s log) finds nothing. `core §n` is the wire contract, `RELIABILITY` the',
-    'reliability design, `ports` the store contract in `src/engine/ports/`.',
+    '(a definition, a row, a snapshot, the child’s log) finds nothing. Sections and ids are those of',
+    '[the contract](../contract/README.md), `faults` is one of its pages, `decision` one of `docs/decisions`, `ports` the',
+    'store contract in `src/engine/ports/`.',
   ]
   for (const group of RULE_GROUPS) {
     lines.push('', `## ${group.title}`, '', '| Rule | Promise | Source |', '|---|---|---|')

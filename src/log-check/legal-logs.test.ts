@@ -30,7 +30,7 @@ function expectLegal(input: CheckInput): void {
 const typesTold = new Set<string>()
 
 test.each(Object.keys(STORY_KINDS) as StoryKind[])(
-  'L1–L33: a story of %s that the engine has told has no findings',
+  'L1 R-LOG-1 R-LOG-2 R-LOG-3–L33: a story of %s that the engine has told has no findings',
   async kind => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), async seed => {

@@ -17,7 +17,7 @@ const failing = (times: readonly number[], from: WebhookHealth = HEALTHY): Webho
   times.reduce((health, at) => afterFailure(health, at), from)
 
 describe('the circuit of a subscription', () => {
-  it('B1: stays closed for three failures in a row and opens for an hour at the fourth', () => {
+  it('B1 R-HOOK-4: stays closed for three failures in a row and opens for an hour at the fourth', () => {
     const three = failing([T, T + 1, T + 2])
     expect([three.openUntil, three.consecutiveFailures, circuitOf(three, T + 3)]).toEqual([null, 3, 'closed'])
     const four = afterFailure(three, T + 3)
@@ -58,7 +58,7 @@ describe('the circuit of a subscription', () => {
     expect(failing([T, T, T, T, T + 1000, T + 2000]).openUntil).toBe(T + OPEN_MS)
   })
 
-  it('B4: the hundredth failure within seven days ends the subscription, and success does not bring it back', () => {
+  it('B4 R-HOOK-4: the hundredth failure within seven days ends the subscription, and success does not bring it back', () => {
     const times = (count: number, step: number) => Array.from({ length: count }, (_, i) => T + i * step)
     expect([FAILURES_TO_END, WINDOW_MS]).toEqual([100, 604_800_000])
     expect(failing(times(99, 1000)).state).toBe('active')

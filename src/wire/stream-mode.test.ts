@@ -14,7 +14,7 @@ describe('which modes carry what (contract core §6)', () => {
     'runOrchestrator.decided',
     'core.workflowChain.event',
     'core.workflowChain.confidence-escalated',
-  ])('%s is in updates, moves values, and is in debug', type => {
+  ])('R-SSE-3: %s is in updates, moves values, and is in debug', type => {
     expect([admits(['updates'], type), admits(['values'], type), admits(['debug'], type)]).toEqual([true, true, true])
     expect(admits(['messages'], type)).toBe(false)
   })
@@ -27,12 +27,12 @@ describe('which modes carry what (contract core §6)', () => {
     'assay.interrupt.voted',
     'assay.interrupt.asked',
     'assay.run.forked',
-  ])('%s is in debug only', type => {
+  ])('R-SSE-3: %s is in debug only', type => {
     expect(admits(['debug'], type)).toBe(true)
     expect(admits(['updates'], type) || admits(['values'], type) || admits(['messages'], type)).toBe(false)
   })
 
-  test('a batch does not hold back that somebody is asked', () => {
+  test('R-SSE-4: a batch does not hold back that somebody is asked', () => {
     expect(FLUSHES.has('node.suspended')).toBe(true)
   })
 })

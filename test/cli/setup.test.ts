@@ -15,7 +15,7 @@ beforeEach(() => {
   calls = at('calls.log')
   for (const folder of ['scripts', 'src/core/workflow/nodes', 'fake', 'test'])
     fs.mkdirSync(at(folder), { recursive: true })
-  for (const name of ['setup', 'generate', 'requirements', 'build']) {
+  for (const name of ['setup', 'generate', 'contract', 'requirements', 'test-titles', 'build']) {
     fs.copyFileSync(path.join(repository, `scripts/${name}.mjs`), at(`scripts/${name}.mjs`))
   }
   write('package.json', '{"type": "module"}')
@@ -139,28 +139,5 @@ export const coreNodeTypes: readonly NodeType[] = [
     expect(generate('--check')).toMatchObject({ status: 0, stdout: '' })
     write('src/core/workflow/nodes/new.ts', '')
     expect(generate('--check').stdout).toContain('src/core/workflow/nodes/registry.ts is out of date')
-  })
-
-  test('requirements come from test titles, each mark with its file and promise', () => {
-    write(
-      'src/x.test.ts',
-      `describe('core §4.1: keys', () => {
-        test('S10 and S2, R-HANDOFF-3a: one | promise', () => {})
-        test.each([1])("L7 \${x} isn't lost", () => {})
-        it.skipIf(a)(\`core §4.1 again\`, () => {})
-      })
-      const notATitle = 'R-OTHER-1'`,
-    )
-    generate()
-    const rows = fs.readFileSync(at('docs/requirements.md'), 'utf8').split('\n').slice(7)
-    expect(rows).toEqual([
-      '| core §4.1 | `src/x.test.ts` | core §4.1 again |',
-      '| core §4.1 | `src/x.test.ts` | core §4.1: keys |',
-      `| L7 | \`src/x.test.ts\` | L7 \${x} isn't lost |`,
-      '| R-HANDOFF-3a | `src/x.test.ts` | S10 and S2, R-HANDOFF-3a: one \\| promise |',
-      '| S2 | `src/x.test.ts` | S10 and S2, R-HANDOFF-3a: one \\| promise |',
-      '| S10 | `src/x.test.ts` | S10 and S2, R-HANDOFF-3a: one \\| promise |',
-      '',
-    ])
   })
 })

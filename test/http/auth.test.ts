@@ -9,7 +9,7 @@ afterEach(() => host.close())
 const get = (authorization: string) => host.call(null, { url: '/v1/runs', headers: { authorization } })
 
 describe('authentication', () => {
-  test('A1: anything but one well-formed bearer key is 401 with a challenge', async () => {
+  test('A1 R-AUTH-1: anything but one well-formed bearer key is 401 with a challenge', async () => {
     host = await startHttp()
     const good = secretOf('alice')
     for (const header of ['', 'Bearer', 'Bearer ', `Basic ${good}`, `bearer  ${good}`, good, `Bearer ${good} x`]) {
@@ -31,7 +31,7 @@ describe('authentication', () => {
     expect(reply).toMatch(/^HTTP\/1.1 401/)
   })
 
-  test('A2/A4: a near miss is 401, and neither the answer nor the log repeats it', async () => {
+  test('A2/A4 R-AUTH-1: a near miss is 401, and neither the answer nor the log repeats it', async () => {
     host = await startHttp({ config: { accessLog: true } })
     const good = secretOf('alice')
     for (const key of [
@@ -47,14 +47,14 @@ describe('authentication', () => {
     }
   })
 
-  test('A2: keys are stored as digests only', async () => {
+  test('A2 R-AUTH-2: keys are stored as digests only', async () => {
     host = await startHttp()
     const keys = await host.store.listKeys()
     expect(JSON.stringify(keys)).not.toContain(secretOf('alice'))
     expect(keys.map(key => key.hash)).toContain(hashKey(secretOf('alice')))
   })
 
-  test('A3: an expired key is key_expired, a revoked one key_revoked', async () => {
+  test('A3 R-AUTH-3: an expired key is key_expired, a revoked one key_revoked', async () => {
     host = await startHttp()
     await host.store.putKey({ ...keyRecord('alice'), expiresAt: 1 })
     expect((await host.call('alice', { url: '/v1/runs' })).json.error).toBe('key_expired')
@@ -63,7 +63,7 @@ describe('authentication', () => {
     expect([reply.status, reply.json.error]).toEqual([401, 'key_revoked'])
   })
 
-  test('A3: revoking a key refuses it at once and ends its open streams', async () => {
+  test('A3 R-AUTH-3: revoking a key refuses it at once and ends its open streams', async () => {
     host = await startHttp({ config: { timeouts: { keyRecheckMs: 20 } } })
     const created = await host.call('alice', { method: 'POST', url: '/v1/runs', payload: { workflowId: 'slow' } })
     const port = await listen(host.app)
@@ -74,7 +74,7 @@ describe('authentication', () => {
     expect((await host.call('reader', { url: '/v1/runs' })).json.error).toBe('key_revoked')
   })
 
-  test('A6: test keys and live keys of one tenant do not see each other’s runs', async () => {
+  test('A6 R-AUTH-6: test keys and live keys of one tenant do not see each other’s runs', async () => {
     host = await startHttp()
     const create = { method: 'POST', url: '/v1/runs', payload: { workflowId: 'noop' } } as const
     const live = (await host.call('alice', create)).json.statusUrl
@@ -85,7 +85,7 @@ describe('authentication', () => {
     expect((await host.call('alice', { url: '/v1/runs' })).json.runs).toHaveLength(1)
   })
 
-  test('A8: identity headers change nothing; X-Force-Engine-Version needs a test key', async () => {
+  test('A8 R-AUTH-8 R-REST-26: identity headers change nothing; X-Force-Engine-Version needs a test key', async () => {
     host = await startHttp()
     const ask = (key: 'alice' | 'tester', headers: object) =>
       host.call(key, { method: 'POST', url: '/v1/runs', payload: { workflowId: 'noop' }, headers: { ...headers } })
@@ -106,7 +106,7 @@ describe('authentication', () => {
     expect((await ask('tester', { 'x-force-engine-version': '1' })).status).toBe(201)
   })
 
-  test('the access log has run id, tenant, status, code and correlation id, and no key material', async () => {
+  test('R-TRACE-3: the access log has run id, tenant, status, code and correlation id, and no key material', async () => {
     host = await startHttp({ config: { accessLog: true } })
     await host.call('alice', { url: '/v1/runs/unknown-run' })
     const line = host.lines.find(({ message }) => message === 'request')

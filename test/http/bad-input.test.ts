@@ -76,7 +76,7 @@ describe('names that a database could take for others', () => {
 })
 
 describe('E53: size and pace', () => {
-  test('a body over the limit is 413 with the limit, by Content-Length and chunked alike', async () => {
+  test('R-DISC-6: a body over the limit is 413 with the limit, by Content-Length and chunked alike', async () => {
     const big = JSON.stringify({ workflowId: 'noop', inputs: { a: 'x'.repeat(100_000) } })
     const reply = await post(big)
     expect([reply.status, reply.json.error, reply.json.details]).toEqual([413, 'payload_too_large', { limit: 100_000 }])
@@ -194,7 +194,7 @@ describe('E56: schemas that users bring are bounded', () => {
     expect([400, 422]).toContain(reply.status)
   })
 
-  test('a pattern that backtracks for ever does not hold up the host', async () => {
+  test('R-REST-5: a pattern that backtracks for ever does not hold up the host', async () => {
     const configurableSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } }
     const payload = JSON.stringify({ ...(spare as object), id: 'redos', configurableSchema })
     const registered = await post(payload, {}, '/v1/workflows')
@@ -234,7 +234,7 @@ describe('E61: headers', () => {
     ['10,000 headers', `${plain}${'a: b\r\n'.repeat(10_000)}\r\n`, 431],
     ['a request line of rubbish', 'HELLO\r\n\r\n', 400],
     ['a NUL in a header', `${plain}X-A: a\0b\r\n\r\n`, 400],
-  ])('%s is refused with the closed envelope', async (_, bytes, status) => {
+  ])('R-ERR-1: %s is refused with the closed envelope', async (_, bytes, status) => {
     const reply = await sendRaw(port, bytes)
     expect(reply).toMatch(new RegExp(`^HTTP/1.1 ${status}`))
     expect(Object.keys(bodyOf(reply)).sort()).toEqual(['error', 'message'])
@@ -266,7 +266,7 @@ describe('messages say what to do', () => {
     [{ workflowId: 'noop', callbackUrl: 'https://x' }, /^body\.callbackUrl is not supported by this host yet/],
     [{ workflowId: 'noop', residency: { region: 'eu' } }, /^body\.residency is not supported/],
     [{ workflowId: 'noop', configurable: { mockProvider: {} } }, /^body\.configurable\.mockProvider\.id must be/],
-  ])('%j', async (payload, message) => {
+  ])('R-REST-23 R-REST-24: %j', async (payload, message) => {
     const reply = await post(JSON.stringify(payload))
     expect([reply.status, reply.json.error]).toEqual([400, 'validation_error'])
     expect(reply.json.message).toMatch(message)
@@ -285,7 +285,7 @@ describe('one mutated field of a valid request', () => {
   }
   const json = fc.jsonValue({ maxDepth: 4 })
 
-  test('is a documented 4xx or accepted, never 5xx', async () => {
+  test('R-ERR-4: is a documented 4xx or accepted, never 5xx', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...Object.keys(valid), 'extra', 'mode', 'tenantId'),
@@ -312,7 +312,7 @@ describe('one mutated field of a valid request', () => {
     )
   })
 
-  test('any query and any path are 200, 400, 404 or 405, never 5xx', async () => {
+  test('R-ERR-4: any query and any path are 200, 400, 404 or 405, never 5xx', async () => {
     const word = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 40 }),
       fc.constantFrom('..', '%00', '/', ':pause', '__proto__'),

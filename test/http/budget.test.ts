@@ -65,7 +65,7 @@ describe('R-BUDGET-2: configurable.budget', () => {
     [{ thresholdPercent: 101 }, 'thresholdPercent'],
     [{ modelDeny: 'gpt' }, 'modelDeny'],
     [{ onExhaustion: 'ask' }, 'onExhaustion'],
-  ])('R-BUDGET-2 R-BUDGET-6: is closed: %j is refused by the name of its field', async (budget, field) => {
+  ])('R-BUDGET-2 R-BUDGET-6 R-REST-5: is closed: %j is refused by the name of its field', async (budget, field) => {
     const reply = await post('/v1/runs', { agentId: WRITER, configurable: { budget } })
     expect([reply.status, reply.json.error]).toEqual([400, 'validation_error'])
     expect(reply.json.message).toContain(`configurable.budget.${field}`)

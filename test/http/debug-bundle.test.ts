@@ -26,7 +26,7 @@ const bundle = (runId: string, query = '') => host.call('alice', { url: `/v1/run
 const SCHEMA = '/work/shared/openwop/schemas/debug-bundle.schema.json'
 
 describe('the debug bundle', () => {
-  test('has the snapshot and every event of the log, and is never cached', async () => {
+  test('R-REST-14: has the snapshot and every event of the log, and is never cached', async () => {
     const runId = await start('noop', { tags: ['t'] })
     const reply = await bundle(runId)
     expect([reply.status, reply.headers['cache-control']]).toEqual([200, 'no-store'])
@@ -63,7 +63,7 @@ describe('the debug bundle', () => {
       expect(validate((await bundle(runId)).json), JSON.stringify(validate.errors)).toBe(true)
   })
 
-  test('has nothing of what went in, came out, was asked or was answered', async () => {
+  test('R-REST-14: has nothing of what went in, came out, was asked or was answered', async () => {
     const secret = 'sk-CNRY0123456789abcdefghij'
     const plain = 'CNRY just a sentence somebody wrote'
     const inputs = { payload: secret, other: { deep: [plain] }, [secret]: 1 }
@@ -108,7 +108,7 @@ describe('the debug bundle', () => {
     for (const bad of ['-1', 'x', '1.5']) expect((await bundle(runId, `?maxEvents=${bad}`)).status).toBe(400)
   })
 
-  test('E70: 100,000 events are at most 8 MB, and the answer says that it was cut', async () => {
+  test('E70 R-REST-14: 100,000 events are at most 8 MB, and the answer says that it was cut', async () => {
     const events = Array.from({ length: 100_000 }, (_, sequence) => filler(sequence))
     const other = await startHttp({ wrap: overriding(() => ({ readEvents: async () => events })) })
     const created = await other.call('alice', { method: 'POST', url: '/v1/runs', payload: { workflowId: 'noop' } })

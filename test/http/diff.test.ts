@@ -55,7 +55,7 @@ describe('two runs compared', () => {
     expect((await diff(c, d)).json.stateDiff).toEqual({ variables: { greeting: { a: 'hi', b: 'hello' } } })
   })
 
-  test('a run in flight is compared as far as it has come, and the answer says so', async () => {
+  test('R-REST-13: a run in flight is compared as far as it has come, and the answer says so', async () => {
     const [a, b] = [await start('approve'), await start('approve')]
     await answer(b, { action: 'accept' })
     const { json } = await diff(a, b)

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => host.close())
 
 describe('discovery (contract core §1)', () => {
-  test('is public JSON with the required fields and families at the root', async () => {
+  test('R-DISC-1 R-DISC-2 R-DISC-6: is public JSON with the required fields and families at the root', async () => {
     const reply = await host.call(null, { url: '/.well-known/openwop' })
     expect(reply.status).toBe(200)
     expect(reply.headers['cache-control']).toBe('public, max-age=300')
@@ -39,15 +39,16 @@ describe('discovery (contract core §1)', () => {
     expect(reply.json.limits.maxRequestBodyBytes).toBe(1024 * 1024)
     expect(reply.json.capabilities.idempotency).toEqual(reply.json.idempotency)
     expect(reply.text).not.toContain('"edit"')
+    expect(reply.text).not.toMatch(/acme|beta|ask_|alice/)
   })
 
-  test('its ETag answers 304, also with Cache-Control: no-cache', async () => {
+  test('R-DISC-3: its ETag answers 304, also with Cache-Control: no-cache', async () => {
     const { etag } = (await host.call(null, { url: '/.well-known/openwop' })).headers as { etag: string }
     const headers = { 'if-none-match': etag, 'cache-control': 'no-cache' }
     expect((await host.call(null, { url: '/.well-known/openwop', headers })).status).toBe(304)
   })
 
-  test('fixtures are advertised in conformance mode only', async () => {
+  test('R-DISC-4: fixtures are advertised in conformance mode only', async () => {
     const plain = await startHttp({ deps: { fixtures: () => ['conformance-noop'] } })
     const { json } = await plain.call(null, { url: '/.well-known/openwop' })
     expect([json.fixtures, json.conformance]).toEqual([undefined, undefined])
@@ -157,22 +158,25 @@ describe('discovery (contract core §1)', () => {
     await configured.close()
   })
 
-  test.skipIf(!hasProtocolSchemas)('document, snapshot, events and errors satisfy the protocol’s schemas', async () => {
-    const check = (name: string, value: unknown) => expect(schemaErrors(name, value)).toEqual([])
-    check('capabilities', (await host.call(null, { url: '/.well-known/openwop' })).json)
-    await registerAsking(host)
-    for (const workflowId of ['noop', 'approve', 'clarify', 'event']) {
-      const created = await host.call('alice', { method: 'POST', url: '/v1/runs', payload: { workflowId } })
-      check('run-snapshot', (await host.call('alice', { url: created.json.statusUrl })).json)
-      for (const event of (await host.call('alice', { url: `${created.json.eventsUrl}/poll` })).json.events)
-        check('run-event', event)
-    }
-    check('error-envelope', (await host.call(null, { url: '/v1/runs' })).json)
-  })
+  test.skipIf(!hasProtocolSchemas)(
+    'R-LOG-3 R-RUN-1 R-ERR-1: document, snapshot, events and errors satisfy the protocol’s schemas',
+    async () => {
+      const check = (name: string, value: unknown) => expect(schemaErrors(name, value)).toEqual([])
+      check('capabilities', (await host.call(null, { url: '/.well-known/openwop' })).json)
+      await registerAsking(host)
+      for (const workflowId of ['noop', 'approve', 'clarify', 'event']) {
+        const created = await host.call('alice', { method: 'POST', url: '/v1/runs', payload: { workflowId } })
+        check('run-snapshot', (await host.call('alice', { url: created.json.statusUrl })).json)
+        for (const event of (await host.call('alice', { url: `${created.json.eventsUrl}/poll` })).json.events)
+          check('run-event', event)
+      }
+      check('error-envelope', (await host.call(null, { url: '/v1/runs' })).json)
+    },
+  )
 })
 
 describe('OpenAPI', () => {
-  test('describes every route of the table from the schemas that check requests', async () => {
+  test('R-DISC-5: describes every route of the table from the schemas that check requests', async () => {
     const { json } = await host.call(null, { url: '/v1/openapi.json' })
     expect(json.openapi).toMatch(/^3\.[1-9]/)
     for (const route of host.app.routeTable) {

@@ -29,20 +29,23 @@ afterAll(() => host.close())
 
 const READS = ['', '/events', '/events/poll', '/debug-bundle', '/verifications', '/withheld', ':diff?against=RUN']
 
-test.each(READS)('a purged run is 410 run_expired at GET /v1/runs/{id}%s, for its tenant alone', async path => {
-  const url = `/v1/runs/${runId}${path.replace('RUN', runId)}`
-  const reply = await host.call('alice', { url })
-  expect([reply.status, reply.json.error]).toEqual([410, 'run_expired'])
-  expect(reply.json.details).toMatchObject({ runId, endedAt: expect.any(String), purgedAt: expect.any(String) })
-  const [foreign, unknown] = [
-    await host.call('bob', { url }),
-    await host.call('bob', { url: url.replaceAll(runId, `${runId.slice(0, -1)}0`) }),
-  ]
-  expect([foreign.status, foreign.text]).toEqual([unknown.status, unknown.text])
-  expect(foreign.status).toBe(404)
-})
+test.each(READS)(
+  'R-REST-27: a purged run is 410 run_expired at GET /v1/runs/{id}%s, for its tenant alone',
+  async path => {
+    const url = `/v1/runs/${runId}${path.replace('RUN', runId)}`
+    const reply = await host.call('alice', { url })
+    expect([reply.status, reply.json.error]).toEqual([410, 'run_expired'])
+    expect(reply.json.details).toMatchObject({ runId, endedAt: expect.any(String), purgedAt: expect.any(String) })
+    const [foreign, unknown] = [
+      await host.call('bob', { url }),
+      await host.call('bob', { url: url.replaceAll(runId, `${runId.slice(0, -1)}0`) }),
+    ]
+    expect([foreign.status, foreign.text]).toEqual([unknown.status, unknown.text])
+    expect(foreign.status).toBe(404)
+  },
+)
 
-test.each(['replay', 'branch'])('a %s of a purged run is refused with the reason', async mode => {
+test.each(['replay', 'branch'])('R-FORK-8: a %s of a purged run is refused with the reason', async mode => {
   const payload = { mode, fromSeq: 0 }
   const reply = await host.call('alice', { method: 'POST', url: `/v1/runs/${runId}:fork`, payload })
   expect([reply.status, reply.json.error]).toEqual([410, 'run_expired'])

@@ -39,7 +39,7 @@ const call = async (url: string, init: object = {}): Promise<Any> => {
   return (await fetch(`${host?.url}${url}`, { headers, ...init })).json()
 }
 
-test('R-CAP-3: what a host has taken of a suite is advertised and can be run, what it refused is logged', async () => {
+test('R-CAP-3 R-DISC-4: what a host has taken of a suite is advertised and can be run, what it refused is logged', async () => {
   const suite = path.join(folder, 'suite')
   writeFileSync(path.join(suite, 'a.json'), JSON.stringify(workflow('suite-noop', [node('n', 'core.noop')])))
   writeFileSync(path.join(suite, 'b.json'), JSON.stringify(workflow('suite-odd', [node('n', 'core.nonsense')])))
@@ -53,7 +53,7 @@ test('R-CAP-3: what a host has taken of a suite is advertised and can be run, wh
   expect((await call(run.statusUrl)).status).toBe('completed')
 })
 
-test('R-CAP-3: core.delay waits for config.durationMs, as the suite spells it', async () => {
+test('R-CAP-3 R-FLOW-4: core.delay waits for config.durationMs, as the suite spells it', async () => {
   const suite = path.join(folder, 'suite')
   const late = workflow('suite-late', [node('n', 'core.delay', { config: { durationMs: 3_600_000 } })])
   writeFileSync(path.join(suite, 'a.json'), JSON.stringify(late))

@@ -34,7 +34,7 @@ const ended = async (runId: string): Promise<string> => {
 }
 
 describe('a replay', () => {
-  test('of a completed run completes with the same log, and leaves the source as it is', async () => {
+  test('R-FORK-1 R-FORK-4: of a completed run completes with the same log, and leaves the source as it is', async () => {
     const source = await start('counted', { inputs: { n: 5 }, tags: ['t'], metadata: { m: 1 } })
     const before = await log(source)
     const reply = await fork(source, { mode: 'replay' })
@@ -59,7 +59,7 @@ describe('a replay', () => {
     expect(await log(source)).toEqual(before)
   })
 
-  test('says where it comes from, belongs to the same owner, and is nobody’s child', async () => {
+  test('R-FORK-1: says where it comes from, belongs to the same owner, and is nobody’s child', async () => {
     const parent = await start('mother')
     await expect.poll(async () => (await snapshot(parent)).status, { timeout: 5000 }).toBe('waiting-approval')
     const child = (await snapshot(parent)).childRuns[0].runId
@@ -75,7 +75,7 @@ describe('a replay', () => {
     expect((await snapshot(parent)).childRuns).toHaveLength(1)
   })
 
-  test('hears the answers the source heard, and asks nobody', async () => {
+  test('R-ASK-1: hears the answers the source heard, and asks nobody', async () => {
     const source = await start('approve')
     await answer(source, { action: 'accept' })
     const { runId } = (await fork(source, { mode: 'replay' })).json
@@ -83,7 +83,7 @@ describe('a replay', () => {
     expect((await diff(source, runId)).divergedAtSeq).toBe(null)
   })
 
-  test('takes no overlay, not even a small one', async () => {
+  test('R-FORK-3: takes no overlay, not even a small one', async () => {
     const source = await start('counted')
     expect((await fork(source, { mode: 'replay', runOptionsOverlay: {} })).status).toBe(201)
     const reply = await fork(source, { mode: 'replay', runOptionsOverlay: { tags: ['x'] } })
@@ -92,7 +92,7 @@ describe('a replay', () => {
 })
 
 describe('a branch', () => {
-  test('shares the log before fromSeq, takes the overlay, and goes on by itself', async () => {
+  test('R-FORK-2: shares the log before fromSeq, takes the overlay, and goes on by itself', async () => {
     const source = await start('approve', { metadata: { m: 1 } })
     await answer(source, { action: 'reject' })
     const events = await log(source)
@@ -111,7 +111,7 @@ describe('a branch', () => {
     expect(stateDiff.status).toEqual({ a: 'failed', b: 'completed' })
   })
 
-  test('needs fromSeq', async () => {
+  test('R-FORK-3: needs fromSeq', async () => {
     const reply = await fork(await start('counted'), { mode: 'branch' })
     expect([reply.status, reply.json.details.field]).toEqual([400, 'body.fromSeq'])
   })
@@ -147,7 +147,7 @@ describe('E66: forks that are refused', () => {
     [{ mode: 'replay', owner: { tenant: 'beta' } }, 400, 'validation_error'],
     [{ mode: 'replay', fromSeq: 1_000_000 }, 422, 'invalid_from_seq'],
     [{ mode: 'branch', fromSeq: 1e300 }, 422, 'invalid_from_seq'],
-  ])('%j is %i %s, and the source is as it was', async (payload, status, error) => {
+  ])('R-FORK-3: %j is %i %s, and the source is as it was', async (payload, status, error) => {
     const source = await start('counted')
     const before = await log(source)
     const runs = (await host.call('alice', { url: '/v1/runs?limit=200' })).json.runs.length
@@ -157,7 +157,7 @@ describe('E66: forks that are refused', () => {
     expect((await host.call('alice', { url: '/v1/runs?limit=200' })).json.runs).toHaveLength(runs)
   })
 
-  test('the end of the log is the last place to cut, and one more is too far', async () => {
+  test('R-FORK-3: the end of the log is the last place to cut, and one more is too far', async () => {
     const source = await start('counted')
     const { length } = await log(source)
     expect((await fork(source, { mode: 'replay', fromSeq: length })).status).toBe(201)
@@ -165,7 +165,7 @@ describe('E66: forks that are refused', () => {
     expect([beyond.status, beyond.json.details]).toEqual([422, { sourceRunId: source, fromSeq: length + 1, length }])
   })
 
-  test('an unknown run, and a foreign one, are 404 before their log is looked at', async () => {
+  test('R-FORK-3: an unknown run, and a foreign one, are 404 before their log is looked at', async () => {
     const source = await start('counted')
     const foreign = await fork(source, { mode: 'replay', fromSeq: 1_000_000 }, {}, 'bob')
     const absent = await fork('never', { mode: 'replay' }, {}, 'bob')
@@ -229,7 +229,7 @@ test('the same Idempotency-Key gives the same fork; with another body it is 409'
   expect([other.status, other.json.error]).toEqual([409, 'idempotency_key_mismatch'])
 })
 
-test('E67: a replay repeats no effect, a branch does', async () => {
+test('E67 R-FORK-5: a replay repeats no effect, a branch does', async () => {
   const calls: string[] = []
   const performer = {
     perform: async ({ id }: { id: string }) => {

@@ -13,7 +13,7 @@ const create = (payload: object = { workflowId: 'noop' }, key = 'k1') =>
 const runCount = async () => (await host.call('alice', { url: '/v1/runs' })).json.runs.length
 
 describe('Idempotency-Key (contract core §4.1)', () => {
-  test('I3: a repetition gets the first answer verbatim, marked as a replay; the first is not marked', async () => {
+  test('I3 R-IDEM-2: a repetition gets the first answer verbatim, marked as a replay; the first is not marked', async () => {
     host = await startHttp()
     const first = await create()
     const second = await create()
@@ -23,7 +23,7 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     expect(await runCount()).toBe(1)
   })
 
-  test('I1: the digest ignores key order and white space, and nothing else', async () => {
+  test('I1 R-IDEM-1 R-IDEM-4: the digest ignores key order and white space, and nothing else', async () => {
     host = await startHttp()
     const send = (payload: string) =>
       host.call('alice', {
@@ -39,7 +39,7 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     expect(other.text).not.toContain(first.json.runId)
   })
 
-  test('I1: one key on two runs is a mismatch, never the other run’s answer', async () => {
+  test('I1 R-IDEM-1 R-IDEM-4: one key on two runs is a mismatch, never the other run’s answer', async () => {
     host = await startHttp()
     const a = (await create({ workflowId: 'slow' }, 'a')).json.runId
     const b = (await create({ workflowId: 'slow' }, 'b')).json.runId
@@ -50,7 +50,7 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     expect((await pause(a)).headers['openwop-idempotent-replay']).toBe('true')
   })
 
-  test('both spellings of cancel are one operation', async () => {
+  test('R-REST-25: both spellings of cancel are one operation', async () => {
     host = await startHttp()
     const { runId } = (await create({ workflowId: 'slow' }, 'a')).json
     const cancel = (path: string) =>
@@ -60,7 +60,7 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     expect([second.text, second.headers['openwop-idempotent-replay']]).toEqual([first.text, 'true'])
   })
 
-  test('I4: of many duplicates at once exactly one executes and all get its answer', async () => {
+  test('I4 R-IDEM-5: of many duplicates at once exactly one executes and all get its answer', async () => {
     host = await startHttp()
     const replies = await Promise.all(Array.from({ length: 50 }, () => create()))
     expect(new Set(replies.map(reply => reply.text)).size).toBe(1)
@@ -84,7 +84,7 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     await other.close()
   })
 
-  test('I3: 400, 401 and 403 are not remembered: the corrected request goes through', async () => {
+  test('I3 R-IDEM-3: 400, 401 and 403 are not remembered: the corrected request goes through', async () => {
     host = await startHttp()
     expect((await create({ workflowId: 'not-there' })).json.error).toBe('validation_error')
     expect((await create({ workflowId: 'noop', tenantId: 'beta' })).json.error).toBe('forbidden')
@@ -103,7 +103,7 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     expect([second.text, second.headers['openwop-idempotent-replay']]).toEqual([first.text, 'true'])
   })
 
-  test('I3: 5xx are not replayed; the same key tries again and the later success is what is remembered', async () => {
+  test('I3 R-IDEM-3: 5xx are not replayed; the same key tries again and the later success is what is remembered', async () => {
     const faults = [new StoreUnavailable('down'), new Error('bug')]
     host = await startHttp({
       wrap: overriding(engine => ({
@@ -121,7 +121,7 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     expect((await create()).text).toBe(success.text)
   })
 
-  test('I4: while another process holds the claim the answer is 409 with Retry-After', async () => {
+  test('I4 R-IDEM-5: while another process holds the claim the answer is 409 with Retry-After', async () => {
     host = await startHttp()
     const register = () =>
       host.call('alice', { method: 'POST', url: '/v1/workflows', payload: spare, headers: { 'idempotency-key': 'w' } })
@@ -137,7 +137,7 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     expect(refused.headers['retry-after']).toBe(String(refused.json.details.retryAfter))
   })
 
-  test('I4: a claim whose lease is over is taken over', async () => {
+  test('I4 R-IDEM-6: a claim whose lease is over is taken over', async () => {
     host = await startHttp()
     const key = { tenant: 'acme', endpoint: 'POST /v1/workflows', key: 'w' }
     const payload = spare
@@ -168,13 +168,22 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     expect(JSON.stringify(receipt)).not.toContain(first.json.key)
   })
 
-  test.each(['', ' ', 'a b', 'x'.repeat(256), 'naïve'])('a key like %j is 400', async key => {
+  test.each(['', ' ', 'a b', 'x'.repeat(256), 'naïve'])('R-IDEM-8: a key like %j is 400', async key => {
     host = await startHttp()
     const reply = await create({ workflowId: 'noop' }, key)
     expect([reply.status, reply.json.error]).toEqual([400, 'validation_error'])
   })
 
-  test('GET neither needs nor honours it', async () => {
+  test('R-IDEM-9: keys stand in no log, of what is done, repeated or refused', async () => {
+    host = await startHttp({ config: { accessLog: true } })
+    await create({ workflowId: 'noop' }, 'CNRY-key')
+    await create({ workflowId: 'noop' }, 'CNRY-key')
+    expect((await create({ workflowId: 'slow' }, 'CNRY-key')).status).toBe(409)
+    expect(host.lines.length).toBeGreaterThan(2)
+    expect(JSON.stringify(host.lines)).not.toContain('CNRY')
+  })
+
+  test('R-IDEM-7: GET neither needs nor honours it', async () => {
     host = await startHttp()
     const list = () => host.call('alice', { url: '/v1/runs', headers: { 'idempotency-key': 'x' } })
     expect((await list()).json.runs).toHaveLength(0)

@@ -34,7 +34,7 @@ const decoded = (text: string): LinkPayload =>
   JSON.parse(Buffer.from(text.split('.')[0] as string, 'base64url').toString())
 
 describe('the snapshot of a waiting run', () => {
-  test('names the node and what it asks; only a key that may answer gets the link', async () => {
+  test('R-RUN-2: names the node and what it asks; only a key that may answer gets the link', async () => {
     const runId = await start('approve')
     const seen = await snapshot(runId)
     expect(seen).toMatchObject({
@@ -74,7 +74,7 @@ describe('the snapshot of a waiting run', () => {
     })
   })
 
-  test('shows nothing that the run keeps secret, neither here nor through a link', async () => {
+  test('R-RUN-4: shows nothing that the run keeps secret, neither here nor through a link', async () => {
     const runId = await start('discreet', { inputs: { token: 'CNRY-secret-value' } })
     const { text, json } = await host.call('alice', { url: `/v1/runs/${runId}` })
     const { interruptToken } = json.interrupt
@@ -94,7 +94,7 @@ describe('the snapshot of a waiting run', () => {
 })
 
 describe('answering with a key', () => {
-  test('200 with the status after it; who decided comes from the credential, whatever the body claims', async () => {
+  test('R-ASK-2: 200 with the status after it; who decided comes from the credential, whatever the body claims', async () => {
     const runId = await start('approve')
     const reply = await answer(runId, { action: 'accept', decidedBy: 'mallory', feedback: 'fine' })
     expect([reply.status, reply.json]).toEqual([200, { runId, nodeId: 'gate', status: 'completed' }])
@@ -102,7 +102,7 @@ describe('answering with a key', () => {
     expect(received.payload).toMatchObject({ action: 'accept', decidedBy: 'alice' })
   })
 
-  test('a second answer is 409; a run, node or interrupt that never was is 404', async () => {
+  test('R-ASK-4: a second answer is 409; a run, node or interrupt that never was is 404', async () => {
     const runId = await start('approve')
     expect((await answer(runId, { action: 'accept' })).status).toBe(200)
     expect(told(await answer(runId, { action: 'reject' }))).toEqual([409, 'interrupt_already_resolved'])
@@ -132,12 +132,12 @@ describe('answering with a key', () => {
     ['clarify', 'an answer that was not asked for', { answers: { q1: 1, q2: 2 } }],
     ['clarify', 'an answer off its schema', { answers: { q1: 'many' } }],
     ['approve', 'a voter that is no name', { action: 'accept', voter: 7 }],
-  ])('%s: %s is 400, and the interrupt stays open', async (workflowId, _, value) => {
+  ])('R-ASK-3: %s: %s is 400, and the interrupt stays open', async (workflowId, _, value) => {
     const runId = await start(workflowId)
     expect(told(await leavesOpen(runId, () => answer(runId, value)))).toEqual([400, 'validation_error'])
   })
 
-  test('the body is closed', async () => {
+  test('R-REST-24: the body is closed', async () => {
     const runId = await start('approve')
     for (const payload of [{}, { resumeValue: { action: 'accept' }, decidedBy: 'x' }, []]) {
       const url = `/v1/runs/${runId}/interrupts/gate`
@@ -168,7 +168,7 @@ describe('answering with a key', () => {
     expect((await answer(other, { answers: [{ id: 'q1', answer: 3 }] })).json.status).toBe('completed')
   })
 
-  test('an external event must match the correlation: 422, and the run still waits', async () => {
+  test('R-ASK-8: an external event must match the correlation: 422, and the run still waits', async () => {
     const runId = await start('event')
     expect((await snapshot(runId)).status).toBe('waiting-external')
     const wrong = await leavesOpen(runId, () => answer(runId, { orderId: 'o-2' }))
@@ -192,7 +192,7 @@ describe('answering with a key', () => {
     expect(usedAgain.headers['openwop-idempotent-replay']).toBe('true')
   })
 
-  test('a paused run takes no answer, and takes it after it was resumed', async () => {
+  test('R-REST-12: a paused run takes no answer, and takes it after it was resumed', async () => {
     const runId = await start('approve')
     const verb = (name: string) => host.call('alice', { method: 'POST', url: `/v1/runs/${runId}:${name}` })
     expect((await verb('pause')).status).toBe(202)
@@ -206,7 +206,7 @@ describe('votes', () => {
   const vote = (runId: string, voter: string, action = 'accept', key: 'alice' | 'approver' = 'alice') =>
     answer(runId, { action, voter }, key)
 
-  test('three voters through one key that may speak for others', async () => {
+  test('R-ASK-7: three voters through one key that may speak for others', async () => {
     const runId = await start('quorum')
     expect((await vote(runId, 'v1')).json.status).toBe('waiting-approval')
     expect((await vote(runId, 'v1')).json.status).toBe('waiting-approval')
@@ -224,7 +224,7 @@ describe('votes', () => {
     expect([status, interrupt.votes]).toEqual(['waiting-approval', [{ voter: 'approver', action: 'accept' }]])
   })
 
-  test('a majority of rejections fails the run; a single veto does when that is the rule', async () => {
+  test('R-ASK-7: a majority of rejections fails the run; a single veto does when that is the rule', async () => {
     const runId = await start('quorum')
     expect((await vote(runId, 'v1', 'reject')).json.status).toBe('waiting-approval')
     expect((await vote(runId, 'v2', 'reject')).json.status).toBe('failed')
@@ -258,7 +258,7 @@ describe('votes', () => {
 })
 
 describe('links', () => {
-  test('show what is asked, are never cached or passed on, and answer once', async () => {
+  test('R-ASK-5: show what is asked, are never cached or passed on, and answer once', async () => {
     const runId = await start('approve')
     const made = await link(runId, { expiresInSeconds: 120 })
     expect([made.status, made.json]).toEqual([
@@ -288,7 +288,7 @@ describe('links', () => {
     expect(told(await look(made.json.token))).toEqual([409, 'interrupt_already_resolved'])
   })
 
-  test('B42: a link for looking does not answer', async () => {
+  test('B42 R-ASK-5: a link for looking does not answer', async () => {
     const runId = await start('approve')
     const { json } = await link(runId, { intent: 'inspect' })
     expect((await look(json.token)).json.intent).toBe('inspect')
@@ -317,7 +317,7 @@ describe('links', () => {
     expect(told(await link(runId))).toEqual([409, 'interrupt_already_resolved'])
   })
 
-  test('cannot answer where a bearer key is demanded', async () => {
+  test('R-ASK-10: cannot answer where a bearer key is demanded', async () => {
     const runId = await start('bearer')
     expect(told(await leavesOpen(runId, () => link(runId)))).toEqual([403, 'auth_elevation_required'])
     const shown = await token(runId)
@@ -355,7 +355,7 @@ describe('links', () => {
   })
 })
 
-describe('B39: tokens that were not given out', () => {
+describe('B39 R-ASK-4 R-ASK-5: tokens that were not given out', () => {
   const resigned = (payload: object) => {
     const part = Buffer.from(JSON.stringify(payload)).toString('base64url')
     return `${part}.${createHmac('sha256', TOKEN_SECRET).update(part).digest('base64url')}`
@@ -426,7 +426,7 @@ describe('time', () => {
     }
   }
 
-  test('B40: a link ends after half an hour, the interrupt does not', () =>
+  test('B40 R-ASK-4 R-ASK-5: a link ends after half an hour, the interrupt does not', () =>
     onClock(async clock => {
       const runId = await start('approve')
       const through = await token(runId)
@@ -438,7 +438,7 @@ describe('time', () => {
       expect((await use(await token(runId))).status).toBe(200)
     }))
 
-  test('B40: a link never outlives the time to answer, and nobody answering counts as no', () =>
+  test('B40 R-ASK-5 R-ASK-6: a link never outlives the time to answer, and nobody answering counts as no', () =>
     onClock(async clock => {
       const runId = await start('hurried')
       const { interrupt } = await snapshot(runId)
@@ -471,7 +471,7 @@ describe('time', () => {
 })
 
 describe('races', () => {
-  test('fifty answers at once: one is taken, the others are 409', async () => {
+  test('R-ASK-4: fifty answers at once: one is taken, the others are 409', async () => {
     const runId = await start('approve')
     const through = await token(runId)
     const replies = await Promise.all(
@@ -519,7 +519,7 @@ describe('a parent of a run that waits', () => {
     await expect.poll(async () => (await snapshot(parent)).status, { timeout: 5000 }).toBe('completed')
   })
 
-  test('cancelled, takes the child with it: what the child asked is gone', async () => {
+  test('R-ASK-9: cancelled, takes the child with it: what the child asked is gone', async () => {
     const { parent, child } = await family()
     const through = await token(child)
     await cancel(parent)

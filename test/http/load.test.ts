@@ -12,7 +12,7 @@ const create = { method: 'POST', url: '/v1/runs', payload: { workflowId: 'noop' 
 describe('E62: rate limits', () => {
   const slowly = { requestsPerSecond: 1, burst: 3 }
 
-  test('a key over its rate is 429 with Retry-After, before its scope is looked at; others are not affected', async () => {
+  test('R-AUTH-7 R-ERR-3: a key over its rate is 429 with Retry-After, before its scope is looked at; others are not affected', async () => {
     host = await startHttp({ config: { rateLimit: { key: slowly } } })
     for (let i = 0; i < 3; i++) expect((await host.call('reader', create)).status).toBe(403)
     const reply = await host.call('reader', create)
@@ -41,7 +41,7 @@ describe('E62: capacity', () => {
     expect(reply.headers['retry-after']).toBe(String(reply.json.details.retryAfter))
   }
 
-  test('requests beyond the in-flight cap are 503; open streams count; health still answers', async () => {
+  test('R-ERR-3: requests beyond the in-flight cap are 503; open streams count; health still answers', async () => {
     host = await startHttp({ config: { limits: { maxInflightRequests: 2 } } })
     const path = (await host.call('alice', { ...create, payload: { workflowId: 'slow' } })).json.eventsUrl
     const port = await listen(host.app)
@@ -69,7 +69,7 @@ describe('E62: capacity', () => {
 })
 
 describe('faults of the host', () => {
-  test('a store that cannot be reached is 503 with Retry-After, also while looking up a key', async () => {
+  test('R-ERR-3: a store that cannot be reached is 503 with Retry-After, also while looking up a key', async () => {
     const down = async (): Promise<never> => {
       throw new StoreUnavailable('postgres://user:secret@db/assay refused')
     }
@@ -85,7 +85,7 @@ describe('faults of the host', () => {
     await blind.close()
   })
 
-  test('a bug is 500 with a correlation id that the log has too, and nothing internal', async () => {
+  test('R-ERR-2: a bug is 500 with a correlation id that the log has too, and nothing internal', async () => {
     const bug = new Error('CNRY /srv/assay/src/engine.ts password=hunter2')
     host = await startHttp({
       wrap: overriding(() => ({

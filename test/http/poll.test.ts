@@ -13,7 +13,7 @@ const start = async (workflowId: string): Promise<string> =>
 const poll = (runId: string, query = '') => host.call('alice', { url: `/v1/runs/${runId}/events/poll${query}` })
 
 describe('poll (contract core §2.1)', () => {
-  test('without parameters it is the whole log, in the union of both documented bodies', async () => {
+  test('R-REST-7: without parameters it is the whole log, in the union of both documented bodies', async () => {
     const runId = await start('noop')
     const { json } = await poll(runId)
     expect(json).toMatchObject({ runId, isComplete: true, isTerminal: true, lastEventSeq: 3, runStatus: 'completed' })
@@ -27,7 +27,7 @@ describe('poll (contract core §2.1)', () => {
     })
   })
 
-  test('lastSequence is exclusive, `since` means the same, and past the end is 200 and empty', async () => {
+  test('R-REST-7: lastSequence is exclusive, `since` means the same, and past the end is 200 and empty', async () => {
     const runId = await start('noop')
     for (const query of ['?lastSequence=1', '?since=1']) {
       expect((await poll(runId, query)).json.events.map((event: { sequence: number }) => event.sequence)).toEqual([
@@ -40,7 +40,7 @@ describe('poll (contract core §2.1)', () => {
     }
   })
 
-  test('repeated polls of an ended run are identical', async () => {
+  test('R-REST-7: repeated polls of an ended run are identical', async () => {
     const runId = await start('noop')
     expect((await poll(runId)).text).toBe((await poll(runId)).text)
   })

@@ -15,7 +15,7 @@ afterAll(() => host.close())
 const page = (name: string) => fileURLToPath(new URL(`../../docs/reference/${name}`, import.meta.url))
 
 describe('reference pages say what the code does (`vitest -u` rewrites them)', () => {
-  test('errors.md lists every code of the two tables', async () => {
+  test('R-ERR-5: errors.md lists every code of the two tables', async () => {
     await expect(describeErrors()).toMatchFileSnapshot(page('errors.md'))
   })
 

@@ -104,7 +104,7 @@ describe('every route is accounted for', () => {
     expect(registered.sort()).toEqual(expected.sort())
   })
 
-  test('without a key every protected route is 401, before anything else is looked at', async () => {
+  test('R-AUTH-1 R-REST-15: without a key every protected route is 401, before anything else is looked at', async () => {
     for (const row of keyed()) {
       const reply = await ask(null, row)
       expect([row.operation, reply.status, reply.json.error]).toEqual([row.operation, 401, 'unauthenticated'])
@@ -112,7 +112,7 @@ describe('every route is accounted for', () => {
     }
   })
 
-  test('a key without the scope gets 403 that names it, and no other scope stands in', async () => {
+  test('R-AUTH-4: a key without the scope gets 403 that names it, and no other scope stands in', async () => {
     for (const row of keyed().filter(({ access }) => access !== 'authenticated')) {
       const key = row.access === 'runs:cancel' ? 'reader' : 'canceller'
       const reply = await ask(key, row)
@@ -122,7 +122,7 @@ describe('every route is accounted for', () => {
     }
   })
 
-  test('with the scope no route is 401, 403 or 5xx; what is not provided is 501', async () => {
+  test('R-REST-20: with the scope no route is 401, 403 or 5xx; what is not provided is 501', async () => {
     for (const row of host.app.routeTable) {
       const reply = await ask(row.access === 'tenants:manage' ? 'operator' : 'alice', row)
       const said = `${row.operation} ${reply.text}`
@@ -142,7 +142,7 @@ describe('every route is accounted for', () => {
     expect((await host.call('alice', { method: 'DELETE', url: '/v1/runs' })).headers.allow).toBe('POST, GET')
   })
 
-  test.each(['/runs', '/runs/abc', '/workflows/x', '/keys'])('%s without /v1 is 400', async url => {
+  test.each(['/runs', '/runs/abc', '/workflows/x', '/keys'])('R-REST-1: %s without /v1 is 400', async url => {
     const reply = await host.call('alice', { url })
     expect([reply.status, reply.json.error]).toEqual([400, 'unsupported_version'])
   })
@@ -155,7 +155,7 @@ describe('every route is accounted for', () => {
     },
   )
 
-  test('A9: test seams are absent unless they are mounted, with and without a key', async () => {
+  test('A9 R-SEAM-1: test seams are absent unless they are mounted, with and without a key', async () => {
     for (const key of [null, 'alice'] as const) {
       const reply = await host.call(key, { method: 'POST', url: '/v1/host/sample/test/reset', payload: {} })
       expect(reply.status).toBe(404)

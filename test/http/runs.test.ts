@@ -28,7 +28,7 @@ const post = (url: string, payload?: object) =>
 const get = (url: string, headers: object = {}) => host.call('alice', { url, headers: { ...headers } })
 
 describe('creating runs', () => {
-  test('201 with runId, status, eventsUrl and statusUrl; undeclared inputs are tolerated', async () => {
+  test('R-REST-2: 201 with runId, status, eventsUrl and statusUrl; undeclared inputs are tolerated', async () => {
     const reply = await create({ workflowId: 'noop', inputs: { whatever: 1 } })
     const { runId } = reply.json
     expect(reply.status).toBe(201)
@@ -51,7 +51,7 @@ describe('creating runs', () => {
     expect([reply.status, reply.json.error]).toEqual([501, 'capability_not_provided'])
   })
 
-  test('mockProvider: 403 for a live key, 400 for an unknown id, 201 for a known one', async () => {
+  test('R-REST-16: mockProvider: 403 for a live key, 400 for an unknown id, 201 for a known one', async () => {
     const ask = (id: string, key: 'alice' | 'tester') =>
       create({ workflowId: 'noop', configurable: { mockProvider: { id } } }, key)
     const live = await ask('stream-text', 'alice')
@@ -61,7 +61,7 @@ describe('creating runs', () => {
     expect((await ask('stream-text', 'tester')).status).toBe(201)
   })
 
-  test('X-Dedup: enforce refuses a second active run of the scope', async () => {
+  test('R-REST-18: X-Dedup: enforce refuses a second active run of the scope', async () => {
     const ask = () => create({ workflowId: 'slow', scopeId: 'one' }, 'alice', { 'x-dedup': 'enforce' })
     const first = await ask()
     const second = await ask()
@@ -103,7 +103,7 @@ describe('reading runs', () => {
     expect(json.engineVersion).toBeUndefined()
   })
 
-  test('ETag: unchanged is 304, a change is not', async () => {
+  test('R-RUN-5: ETag: unchanged is 304, a change is not', async () => {
     const { statusUrl } = (await create({ workflowId: 'slow' })).json
     const { etag } = (await get(statusUrl)).headers as { etag: string }
     const same = await get(statusUrl, { 'if-none-match': etag })
@@ -112,7 +112,7 @@ describe('reading runs', () => {
     expect((await get(statusUrl, { 'if-none-match': etag })).status).toBe(200)
   })
 
-  test('R-ORCH-20: a parent lists its children, a child names its parent, and the parent’s ETag moves with the child', async () => {
+  test('R-ORCH-20 R-RUN-3: a parent lists its children, a child names its parent, and the parent’s ETag moves with the child', async () => {
     const { runId, statusUrl } = (await create({ workflowId: 'parent' })).json
     await expect.poll(async () => (await get(statusUrl)).json.childRuns, { timeout: 5000 }).toHaveLength(1)
     const before = await get(statusUrl)
@@ -156,7 +156,7 @@ describe('reading runs', () => {
 })
 
 describe('controlling runs', () => {
-  test('cancel: cancelling or cancelled, again cancelled; an ended run is 409 run_terminal with its status', async () => {
+  test('R-REST-8: cancel: cancelling or cancelled, again cancelled; an ended run is 409 run_terminal with its status', async () => {
     const { statusUrl, runId } = (await create({ workflowId: 'slow' })).json
     const reply = await post(`${statusUrl}/cancel`, { reason: 'enough' })
     expect(reply.status).toBe(200)
@@ -168,7 +168,7 @@ describe('controlling runs', () => {
     expect([late.status, late.json.error, late.json.details.runStatus]).toEqual([409, 'run_terminal', 'completed'])
   })
 
-  test('pause and resume: 202, then 409 with details.runStatus', async () => {
+  test('R-REST-11: pause and resume: 202, then 409 with details.runStatus', async () => {
     const { statusUrl, runId } = (await create({ workflowId: 'slow' })).json
     const paused = await post(`${statusUrl}:pause`, { drainPolicy: 'immediate' })
     expect([paused.status, paused.json]).toEqual([202, { runId, status: 'paused', pausedAt: expect.any(String) }])
@@ -181,7 +181,7 @@ describe('controlling runs', () => {
     await post(`${statusUrl}/cancel`)
   })
 
-  test('bulk cancel answers per id in the order asked, and validates its list', async () => {
+  test('R-REST-10: bulk cancel answers per id in the order asked, and validates its list', async () => {
     const a = (await create({ workflowId: 'slow' })).json.runId
     const b = (await create({ workflowId: 'noop' })).json.runId
     const { json } = await post('/v1/runs:bulk-cancel', { runIds: [b, a, 'unknown'] })
@@ -197,14 +197,14 @@ describe('controlling runs', () => {
     expect((await post('/v1/runs:bulk-cancel', { runIds: Array(101).fill('a') })).json.details.maxRunIds).toBe(100)
   })
 
-  test.each(['/cancel', ':pause', ':resume'])('%s refuses unknown members', async verb => {
+  test.each(['/cancel', ':pause', ':resume'])('R-REST-24: %s refuses unknown members', async verb => {
     const { statusUrl } = (await create({ workflowId: 'noop' })).json
     expect((await post(`${statusUrl}${verb}`, { nope: 1 })).json.error).toBe('validation_error')
   })
 })
 
 describe('artifacts', () => {
-  test('the content is read by the id of its event, and is never sniffed', async () => {
+  test('R-REST-15: the content is read by the id of its event, and is never sniffed', async () => {
     const event = {
       sequence: 7,
       type: 'artifact.created',

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../src/engine/ports/event-log.js'
+import { httpConfig } from '../../src/http/config.js'
 import { overriding } from './fake-engine.js'
 import { startHttp, type TestHost } from './harness.js'
 import { framesOf, listen, openStream } from './sockets.js'
@@ -16,7 +17,7 @@ const events = async (runId: string, query = '', headers: object = {}) =>
 const types = (text: string) => framesOf(text).map(frame => frame.event)
 
 describe('event streams (contract core §6)', () => {
-  test('a finished run is sent from the start and then closed', async () => {
+  test('R-SSE-1: a finished run is sent from the start and then closed', async () => {
     host = await startHttp()
     const reply = await events(await start('noop'))
     expect(reply.headers['content-type']).toBe('text/event-stream')
@@ -29,7 +30,7 @@ describe('event streams (contract core §6)', () => {
     })
   })
 
-  test('debug carries every event, messages none of these, and a union the sum', async () => {
+  test('R-SSE-3: debug carries every event, messages none of these, and a union the sum', async () => {
     host = await startHttp()
     const runId = await start('noop')
     const all = ['run.started', 'node.started', 'node.completed', 'run.completed']
@@ -38,7 +39,7 @@ describe('event streams (contract core §6)', () => {
     expect(types((await events(runId, '?streamMode=updates,debug')).text)).toEqual(all)
   })
 
-  test('live: what happens later arrives without gap or repetition, and the end closes the stream', async () => {
+  test('R-SSE-1: live: what happens later arrives without gap or repetition, and the end closes the stream', async () => {
     host = await startHttp()
     const runId = await start('slow')
     const stream = await openStream(await listen(host.app), `/v1/runs/${runId}/events?streamMode=debug`)
@@ -49,7 +50,7 @@ describe('event streams (contract core §6)', () => {
     expect(frames.at(-1)?.event).toBe('run.cancelled')
   })
 
-  test('values: a snapshot after each transition, the last one terminal', async () => {
+  test('R-SSE-7: values: a snapshot after each transition, the last one terminal', async () => {
     host = await startHttp()
     const runId = await start('slow')
     const stream = await openStream(await listen(host.app), `/v1/runs/${runId}/events?streamMode=values`)
@@ -61,7 +62,7 @@ describe('event streams (contract core §6)', () => {
     expect(frames.at(-1)?.data).toMatchObject({ status: 'cancelled', atSeq: frames.at(-1)?.id })
   })
 
-  test('Last-Event-ID continues with the next sequence; at or past the end of an ended run it just closes', async () => {
+  test('R-SSE-2: Last-Event-ID continues with the next sequence; at or past the end of an ended run it just closes', async () => {
     host = await startHttp()
     const runId = await start('noop')
     expect(types((await events(runId, '?streamMode=debug', { 'last-event-id': '1' })).text)).toEqual([
@@ -102,7 +103,7 @@ describe('event streams (contract core §6)', () => {
     expect([reply.status, reply.json.error]).toEqual([400, 'validation_error'])
   })
 
-  test('bufferMs gathers events into batches, loses none and does not wait for the last', async () => {
+  test('R-SSE-4: bufferMs gathers events into batches, loses none and does not wait for the last', async () => {
     host = await startHttp()
     const runId = await start('noop')
     const reply = await events(runId, '?streamMode=debug&bufferMs=5000')
@@ -130,7 +131,7 @@ describe('event streams (contract core §6)', () => {
     ['?bufferMs=-1', 'validation_error'],
     ['?bufferMs=1.5', 'validation_error'],
     ['?bufferMs=abc', 'validation_error'],
-  ])('E63: %s is 400 %s, whatever Accept says', async (query, code) => {
+  ])('E63 R-SSE-3 R-SSE-4: %s is 400 %s, whatever Accept says', async (query, code) => {
     host = await startHttp()
     const runId = await start('noop')
     for (const accept of ['text/event-stream', 'application/json']) {
@@ -142,20 +143,21 @@ describe('event streams (contract core §6)', () => {
     }
   })
 
-  test('Accept: application/json gets the whole log as JSON', async () => {
+  test('R-SSE-6: Accept: application/json gets the whole log as JSON', async () => {
     host = await startHttp()
     const reply = await events(await start('noop'), '', { accept: 'application/json' })
     expect(reply.json.events.map((event: { sequence: number }) => event.sequence)).toEqual([0, 1, 2, 3])
   })
 
-  test('a quiet stream says :keepalive', async () => {
+  test('R-SSE-5: a quiet stream says :keepalive', async () => {
     host = await startHttp({ config: { timeouts: { keepAliveCommentMs: 10, keyRecheckMs: 10 } } })
     const stream = await openStream(await listen(host.app), `/v1/runs/${await start('slow')}/events`)
     await stream.until(/:keepalive\n\n/)
     stream.close()
+    expect(httpConfig().timeouts.keepAliveCommentMs).toBeLessThanOrEqual(30_000)
   })
 
-  test('E63: streams per key are capped with 429; one that closes makes room', async () => {
+  test('E63 R-SSE-8: streams per key are capped with 429; one that closes makes room', async () => {
     host = await startHttp({ config: { limits: { maxStreamsPerKey: 2 } } })
     const port = await listen(host.app)
     const path = `/v1/runs/${await start('slow')}/events`

@@ -31,7 +31,7 @@ describe('tenants see nothing of each other', () => {
     ['GET', '/debug-bundle'],
     ['GET', ':diff?against=x'],
   ] as [method: 'GET' | 'POST', rest: string, payload?: object][])(
-    'B10: %s /v1/runs/{id}%s of another tenant is byte for byte like one that never was',
+    'B10 R-AUTH-5: %s /v1/runs/{id}%s of another tenant is byte for byte like one that never was',
     async (method, rest, payload) => {
       const more = payload === undefined ? {} : { payload }
       const foreign = await host.call('bob', { method, url: `/v1/runs/${runId}${rest}`, ...more })
@@ -64,7 +64,7 @@ describe('tenants see nothing of each other', () => {
     expect([stolen.status, stolen.json.error]).toEqual([400, 'validation_error'])
   })
 
-  test('B12: a tenantId that is not the key’s is 403; the stored owner is the credential’s', async () => {
+  test('B12 R-AUTH-8: a tenantId that is not the key’s is 403; the stored owner is the credential’s', async () => {
     const ask = (tenantId: string) =>
       host.call('bob', { method: 'POST', url: '/v1/runs', payload: { workflowId: 'noop', tenantId } })
     expect((await ask('acme')).json.error).toBe('forbidden')

@@ -12,7 +12,7 @@ const postKey = (payload: object, key: 'alice' | 'tester' | 'bob' = 'alice') =>
   host.call(key, { method: 'POST', url: '/v1/keys', payload })
 
 describe('workflows', () => {
-  test('201 when new, 200 when replaced, and read back verbatim with an ETag', async () => {
+  test('R-REST-19: 201 when new, 200 when replaced, and read back verbatim with an ETag', async () => {
     const created = await put('spare', spare)
     expect([created.status, created.json.workflowId, created.json.shared]).toEqual([201, 'spare', false])
     expect((await put('spare', { ...spare, name: 'again' })).status).toBe(200)
@@ -38,7 +38,7 @@ describe('workflows', () => {
     expect([400, 422]).toContain((await ask(unknownType)).status)
   })
 
-  test('a definition with an unknown member is 400 that names it', async () => {
+  test('R-FLOW-1: a definition with an unknown member is 400 that names it', async () => {
     const reply = await put('spare', { ...spare, color: 'red' })
     expect(reply.json).toMatchObject({ error: 'validation_error', details: { field: 'body.color' } })
   })

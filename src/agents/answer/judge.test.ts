@@ -163,7 +163,7 @@ describe('reasoning', () => {
   })
 })
 
-test('A4: a known secret is nowhere in what is told and kept', async () => {
+test('A4 R-ENV-5: a known secret is nowhere in what is told and kept', async () => {
   const replies: [Partial<Spoken>, BriefContents][] = [
     [{ text: SECRET, reasoning: SECRET, carry: { s: SECRET } }, plain],
     [{ text: `{"result": {"s": "${SECRET}"}, "confidence": 1, "reasoning": "${SECRET}"}` }, wrapped],

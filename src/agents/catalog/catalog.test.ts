@@ -409,7 +409,7 @@ describe('memory', () => {
     [{ scratchpad: true, conversation: true }, false, []],
     [{ longTerm: false }, false, []],
     [{ scratchpad: true, longTerm: true }, true, ['long-term-durability']],
-  ])('R-MANIF-2: %j is degraded: %s %j', async (memoryShape, memoryDegraded, degradedMemoryDimensions) => {
+  ])('R-MANIF-2 R-MEM-23: %j is degraded: %s %j', async (memoryShape, memoryDegraded, degradedMemoryDimensions) => {
     write('agents/w.json', { ...MANIFEST, memoryShape })
     expect((await open()).list()[0]).toMatchObject({ memoryDegraded, degradedMemoryDimensions })
   })

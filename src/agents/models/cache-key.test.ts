@@ -22,7 +22,7 @@ const FULL: SemanticRequest = {
 }
 
 describe('R-REPLAY-16: recipe v2', () => {
-  test('the check vectors of the contract (core §8.6)', () => {
+  test('R-FORK-7: the check vectors of the contract (core §8.6)', () => {
     expect(cacheKey(HI, 'v2')).toBe('69343d2be2121991a9f7499b8444ac19f7a979f4857838e5d30676de04a0cc00')
     expect(cacheKey(FULL, 'v2')).toBe('8e3d1c08ae7b4eee683b1be5f769c8bb2fc7731a04fb16efabf5bb7ad3a5eefa')
   })

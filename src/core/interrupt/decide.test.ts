@@ -20,7 +20,7 @@ const answer = (value: JsonObject, by = 'ann', more: JsonObject = {}) => ({
 })
 
 describe('asking', () => {
-  it('suspends the node and says what is asked, once', () => {
+  it('R-ASK-1 R-ASK-2: suspends the node and says what is asked, once', () => {
     const run = given(gate({ title: 'Ship it?' })).start()
     expect(run.told()).toEqual([
       'run.started',
@@ -36,7 +36,7 @@ describe('asking', () => {
     })
   })
 
-  it('goes on when it is accepted, with who decided taken from the credential', () => {
+  it('R-ASK-2: goes on when it is accepted, with who decided taken from the credential', () => {
     const run = given(gate())
       .start()
       .when(answer({ action: 'accept', decidedBy: 'somebody else' }))
@@ -68,7 +68,7 @@ describe('asking', () => {
     expect(statusOf(wired.state)).toBe('completed')
   })
 
-  it('is answered once', () => {
+  it('R-ASK-4: is answered once', () => {
     const run = given(gate())
       .start()
       .when(answer({ action: 'accept' }))
@@ -81,7 +81,7 @@ describe('asking', () => {
   it.each<[string, JsonObject, string]>([
     ['an action that is not offered', { action: 'refine' }, 'validation_error'],
     ['no action', {}, 'validation_error'],
-  ])('refuses %s and stays open', (_what, value, code) => {
+  ])('R-ASK-3: refuses %s and stays open', (_what, value, code) => {
     const run = given(gate()).start().when(answer(value))
     expect(run.refusal?.code).toBe(code)
     expect(run.log).toHaveLength(5)
@@ -95,7 +95,7 @@ describe('asking', () => {
     expect(run.log).toHaveLength(5)
   })
 
-  it('needs what the action needs', () => {
+  it('R-ASK-3: needs what the action needs', () => {
     const actions = { actions: ['refine', 'edit-accept', 'ask'] }
     expect(
       given(gate(actions))
@@ -120,7 +120,7 @@ describe('asking', () => {
     })
   })
 
-  it('counts votes, one per voter', () => {
+  it('R-ASK-7: counts votes, one per voter', () => {
     const run = given(gate({ requiredApprovals: 2 })).start()
     run.when(answer({ action: 'accept' }, 'ann')).when(answer({ action: 'accept' }, 'ann'))
     expect(run.told(5)).toEqual(['assay.interrupt.voted gate'])
@@ -131,7 +131,7 @@ describe('asking', () => {
     expect(statusOf(run.state)).toBe('completed')
   })
 
-  it('is rejected by one veto, or by a majority', () => {
+  it('R-ASK-7: is rejected by one veto, or by a majority', () => {
     const veto = given(gate({ requiredApprovals: 3 }))
       .start()
       .when(answer({ action: 'reject' }, 'ann'))
@@ -151,7 +151,7 @@ describe('asking', () => {
     expect(statusOf(run.when(answer({ action: 'accept' }, 'ann')).state)).toBe('completed')
   })
 
-  it('fails closed when nobody answers in time', () => {
+  it('R-ASK-6: fails closed when nobody answers in time', () => {
     const run = given(gate({ timeoutMs: 500 })).start()
     expect(run.wakeAt).toBe(1_500)
     run.after(500)
@@ -179,7 +179,7 @@ describe('asking', () => {
     expect(statusOf(run.when(answer({ action: 'accept' })).state)).toBe('completed')
   })
 
-  it('stays open through a pause, and is not answered during it', () => {
+  it('R-REST-12: stays open through a pause, and is not answered during it', () => {
     const run = given(gate()).start().when({ type: 'PauseRun', drainPolicy: 'immediate' })
     expect(statusOf(run.state)).toBe('paused')
     expect(run.when(answer({ action: 'accept' })).refusal?.code).toBe('run_paused')
@@ -198,7 +198,7 @@ describe('asking', () => {
     expect(cascade.when(answer({ action: 'accept' })).refusal?.code).toBe('interrupt_gone')
   })
 
-  it('takes links only where the workflow allows them', () => {
+  it('R-ASK-10: takes links only where the workflow allows them', () => {
     const run = given(gate({ profile: 'openwop-interrupt-auth-required' })).start()
     expect(run.when(answer({ action: 'accept' }, 'ann', { via: 'token' })).refusal?.code).toBe(
       'auth_elevation_required',
@@ -322,7 +322,7 @@ describe('masking what is asked', () => {
 })
 
 describe('other kinds', () => {
-  it('a clarification wants every question answered, in either spelling', () => {
+  it('R-ASK-11: a clarification wants every question answered, in either spelling', () => {
     const ask = () =>
       given({
         nodes: { gate: { type: 'core.clarificationGate', config: { questions: [{ id: 'q1', question: 'Colour?' }] } } },
@@ -336,7 +336,7 @@ describe('other kinds', () => {
     })
   })
 
-  it('an external event must match its correlation', () => {
+  it('R-ASK-8 R-ASK-11: an external event must match its correlation', () => {
     const data = { eventType: 'paid', correlation: { order: 7 } }
     const run = given({
       nodes: { gate: { type: 'core.interrupt', config: { kind: 'external-event', data, timeoutMs: 100 } } },

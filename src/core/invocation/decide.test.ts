@@ -127,7 +127,7 @@ describe('an invocation, from its brief to its result', () => {
     ])
   })
 
-  it('R-LIVE-15: the result is the output of the node and, if asked for, a variable', () => {
+  it('R-LIVE-9 R-LIVE-15: the result is the output of the node and, if asked for, a variable', () => {
     const run = one({ resultVariable: 'found' })
     briefs(run)
     says(run, answered({ n: 1 }, 0.9))

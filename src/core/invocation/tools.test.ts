@@ -183,7 +183,7 @@ describe('tools that a model may not call', () => {
     expect(owedTo(run, 'call-model')!.invocation.rounds[0]!.wanted[16]).toEqual({ argsHash: HASH })
   })
 
-  it('R-TOOL-4 R-LIVE-31: without the scope it is told, forbidden, and not called', () => {
+  it('R-TOOL-4 R-LIVE-7 R-LIVE-31: without the scope it is told, forbidden, and not called', () => {
     const run = withTools([tool('mcp:files.write', { scopes: ['files:read', 'files:write'] }), READ])
     says(run, wants('mcp:files.write', READ.toolId))
     const { payload, cause } = eventsOf(run, 'agent.toolReturned')[0]!
@@ -256,7 +256,7 @@ describe('tools that a model may not call', () => {
 })
 
 describe('rounds', () => {
-  it('R-LIVE-9: an agent that comes to no answer within its rounds has failed', () => {
+  it('an agent that comes to no answer within its rounds has failed', () => {
     const run = atWork(given(agentFlow()), { tools: [READ], maxRounds: 2 })
     for (let n = 0; n < 2; n += 1) returns(says(run, wants(READ.toolId)))
     expect(story(run).slice(-4)).toEqual([

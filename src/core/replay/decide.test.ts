@@ -170,7 +170,7 @@ const said = (log: readonly Recorded[]) =>
   )
 
 describe.each(Object.entries(STORIES))('a run %s', (_name, tell) => {
-  it('R-REPLAY-5 R-REPLAY-7 R-REPLAY-11 is retold byte for byte from every sequence', () => {
+  it('R-REPLAY-5 R-REPLAY-7 R-REPLAY-11 R-FORK-2 R-FORK-4 is retold byte for byte from every sequence', () => {
     const run = tell()
     expect(run.state.phase).toBe('ended')
     for (let fromSeq = 0; fromSeq <= run.log.length; fromSeq += 1)
@@ -365,7 +365,7 @@ describe('a replay of what has no end', () => {
 })
 
 describe('a replay under other rules', () => {
-  it('R-REPLAY-10 reports the first difference before it goes on, and ends all the same', () => {
+  it('R-REPLAY-10 R-FORK-6 reports the first difference before it goes on, and ends all the same', () => {
     const run = given({
       nodes: { a: { type: 'core.identity', inputs: { payload: { type: 'static', value: 1 } } }, d: delayed(5) },
       edges: ['a > d'],

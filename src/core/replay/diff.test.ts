@@ -7,13 +7,13 @@ const ended = (...words: string[]) => ({ events: log(...words), ended: true })
 const open = (...words: string[]) => ({ events: log(...words), ended: false })
 
 describe('two logs', () => {
-  test('that say the same do not differ, whatever their clocks and ids', () => {
+  test('R-REST-13: that say the same do not differ, whatever their clocks and ids', () => {
     const said = (runId: string) => [{ sequence: 0, type: 'x', payload: { runId, requestedAt: runId, kind: 'k' } }]
     const diff = diffLogs({ events: said('r1'), ended: true }, { events: said('r2'), ended: true }, 10)
     expect(diff).toEqual({ divergedAtSeq: null, eventDiffs: [], truncated: false })
   })
 
-  test('differ by sequence: changed, removed, added', () => {
+  test('R-REST-13: differ by sequence: changed, removed, added', () => {
     const ops = (a: string[], b: string[]) =>
       diffLogs(ended(...a), ended(...b), 10).eventDiffs.map(({ seq, op }) => [seq, op])
     expect(ops(['a', 'b', 'c'], ['a', 'x', 'c'])).toEqual([[1, 'changed']])
@@ -22,7 +22,7 @@ describe('two logs', () => {
     expect(diffLogs(ended('a', 'b'), ended('a'), 10).divergedAtSeq).toBe(1)
   })
 
-  test('what an unfinished log does not have yet is no difference, and the answer says it is a prefix', () => {
+  test('R-REST-13: what an unfinished log does not have yet is no difference, and the answer says it is a prefix', () => {
     expect(diffLogs(open('a'), ended('a', 'b'), 10)).toEqual({ divergedAtSeq: null, eventDiffs: [], truncated: true })
     expect(diffLogs(open('a', 'b'), ended('a'), 10).eventDiffs).toHaveLength(1)
     expect(diffLogs(open('a', 'b'), open('a'), 10).eventDiffs).toEqual([])

@@ -13,7 +13,7 @@ describe('the time in which nothing but someone outside can move the run', () =>
     settings: { timeout: 1_000 },
   }
 
-  it('core §10: every wait counts, the second on top of the first', () => {
+  it('core §10 R-LIMIT-5: every wait counts, the second on top of the first', () => {
     const run = given(asksTwice).start()
     run.now += 50_000
     run.when(answer('first', { action: 'accept' }))
@@ -24,7 +24,7 @@ describe('the time in which nothing but someone outside can move the run', () =>
     expect(run.after(1_000).state).toMatchObject({ outcome: { status: 'completed' } })
   })
 
-  it('core §10: a pause counts like a question', () => {
+  it('core §10 R-LIMIT-5: a pause counts like a question', () => {
     const run = given(asksTwice).start()
     run.now += 50_000
     run.when(answer('first', { action: 'accept' })).when(answer('second', { action: 'accept' }))

@@ -4,7 +4,7 @@ import { given } from '../../testing/given-when-then.js'
 const sleeping = { nodes: { d: { type: 'core.delay', config: { ms: 9_000 } } }, settings: { timeout: 200 } }
 
 describe('the time that a workflow gives itself', () => {
-  it('core §10: settings.timeout trips after its limit, never at it', () => {
+  it('core §10 R-LIMIT-3: settings.timeout trips after its limit, never at it', () => {
     const run = given(sleeping).start()
     expect(run.wakeAt).toBe(1_201)
     expect(run.after(200).log).toHaveLength(2)
@@ -25,7 +25,7 @@ describe('the time that a workflow gives itself', () => {
     expect(answeredAfter(201).state).toMatchObject({ outcome: { error: { code: 'run_timeout' } } })
   })
 
-  it('core §10: the limit moves by exactly the time that a pause took', () => {
+  it('core §10 R-LIMIT-5: the limit moves by exactly the time that a pause took', () => {
     const run = given(sleeping).start().when({ type: 'PauseRun', drainPolicy: 'immediate' })
     run.now += 1_000
     run.when({ type: 'ResumeRun' })

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { given } from '../../testing/given-when-then.js'
+import type { Recorded } from './events.js'
+import { statusOf } from './state.js'
 
 describe('scheduling', () => {
-  it('core §5.4: a no-op run goes from start to end in one decision', () => {
+  it('core §5.4 R-LOG-5: a no-op run goes from start to end in one decision', () => {
     const run = given({ nodes: { a: 'core.noop' } }).start()
     expect(run.told()).toEqual(['run.started', 'node.started a', 'node.completed a', 'run.completed'])
     expect(run.state).toMatchObject({ phase: 'ended', outcome: { status: 'completed', outputs: {} } })
@@ -38,7 +40,7 @@ describe('scheduling', () => {
     expect(run.state).toMatchObject({ outcome: { outputs: { results: { big: {} } } } })
   })
 
-  it('all_success skips a node whose source was skipped, and the skip spreads', () => {
+  it('R-FLOW-3: all_success skips a node whose source was skipped, and the skip spreads', () => {
     const edges = [{ path: 'a > b', condition: { type: 'expression' as const, expression: 'false' } }, 'b > c']
     const run = given({ nodes: { a: 'core.noop', b: 'core.noop', c: 'core.noop' }, edges }).start()
     expect(run.told().slice(3)).toEqual(['node.skipped b', 'node.skipped c', 'run.completed'])
@@ -48,7 +50,7 @@ describe('scheduling', () => {
     ['any_success', ['a', 'f'], 'node.completed t'],
     ['all_complete', ['a', 'f'], 'node.completed t'],
     ['any_failed', ['a', 'f'], 'node.completed t'],
-  ] as const)('%s lets a failure pass', (triggerRule, sources, expected) => {
+  ] as const)('R-FLOW-3: %s lets a failure pass', (triggerRule, sources, expected) => {
     const run = given({
       nodes: { a: 'core.noop', f: 'core.fail', t: 'core.noop' },
       edges: sources.map(source => ({ path: `${source} > t`, triggerRule })),
@@ -57,13 +59,16 @@ describe('scheduling', () => {
     expect(run.state).toMatchObject({ phase: 'ended', outcome: { status: 'completed' } })
   })
 
-  it.each(['all_success', 'none_failed'] as const)('%s does not: the run fails with the node', triggerRule => {
-    const run = given({ nodes: { f: 'core.fail', t: 'core.noop' }, edges: [{ path: 'f > t', triggerRule }] }).start()
-    expect(run.told()).toEqual(['run.started', 'node.started f', 'node.failed f', 'run.failed'])
-    expect(run.state).toMatchObject({
-      outcome: { status: 'failed', failedNodeId: 'f', error: { code: 'conformance_test_failure' } },
-    })
-  })
+  it.each(['all_success', 'none_failed'] as const)(
+    'R-FLOW-3 R-LOG-5: %s does not: the run fails with the node',
+    triggerRule => {
+      const run = given({ nodes: { f: 'core.fail', t: 'core.noop' }, edges: [{ path: 'f > t', triggerRule }] }).start()
+      expect(run.told()).toEqual(['run.started', 'node.started f', 'node.failed f', 'run.failed'])
+      expect(run.state).toMatchObject({
+        outcome: { status: 'failed', failedNodeId: 'f', error: { code: 'conformance_test_failure' } },
+      })
+    },
+  )
 
   it('a tolerated failure whose handler never ran fails the run after all', () => {
     const run = given({
@@ -81,7 +86,7 @@ describe('scheduling', () => {
     expect(run.told()).toEqual(['run.started', 'node.skipped a', 'run.completed'])
   })
 
-  it('a node type whose capability is missing never executes', () => {
+  it('R-REST-4: a node type whose capability is missing never executes', () => {
     const run = given({ nodes: { a: 'conformance.requiresMissing' } }).start()
     expect(run.state).toMatchObject({ outcome: { status: 'failed', error: { code: 'capability_not_provided' } } })
     expect(JSON.stringify(run.log)).toContain('conformance.never-provided')
@@ -160,7 +165,7 @@ describe('loops', () => {
 })
 
 describe('retries and timers', () => {
-  it('a failed attempt is retried after its backoff, and the delay grows', () => {
+  it('R-FLOW-5: a failed attempt is retried after its backoff, and the delay grows', () => {
     const run = given({
       nodes: { f: { type: 'core.fail', config: { failures: 2 }, settings: { maxRetries: 3, retryDelayMs: 100 } } },
     }).start()
@@ -179,7 +184,7 @@ describe('retries and timers', () => {
     ).toEqual([0, 1, 2])
   })
 
-  it('retries end: the node fails with the number of attempts made', () => {
+  it('R-FLOW-5: retries end: the node fails with the number of attempts made', () => {
     const run = given({ nodes: { f: { type: 'core.fail', settings: { maxRetries: 1, retryDelayMs: 5 } } } })
       .start()
       .after(5)
@@ -222,7 +227,7 @@ describe('bounds', () => {
     edges: ['a > b', 'b > c', 'c > d'],
   }
 
-  it('core §10: one node too many never starts, and the breach directly precedes the failure', () => {
+  it('core §10 R-LIMIT-1 R-LIMIT-2: one node too many never starts, and the breach directly precedes the failure', () => {
     const run = given(chain).start({}, { recursionLimit: 3 })
     expect(run.told().filter(text => text.startsWith('node.started'))).toHaveLength(3)
     expect(run.told().slice(-2)).toEqual(['cap.breached d', 'run.failed'])
@@ -230,11 +235,11 @@ describe('bounds', () => {
     expect(run.state).toMatchObject({ outcome: { error: { code: 'recursion_limit_exceeded' } } })
   })
 
-  it('core §10: exactly as many nodes as allowed is fine', () => {
+  it('core §10 R-LIMIT-2: exactly as many nodes as allowed is fine', () => {
     expect(given(chain).start({}, { recursionLimit: 4 }).state).toMatchObject({ outcome: { status: 'completed' } })
   })
 
-  it('core §10: the run timeout trips after its limit, never at it', () => {
+  it('core §10 R-LIMIT-3: the run timeout trips after its limit, never at it', () => {
     const run = given({ nodes: { d: { type: 'core.delay', config: { ms: 9_000 } } } }).start({}, { runTimeoutMs: 100 })
     expect(run.wakeAt).toBe(1_101)
     expect(run.after(100).log).toHaveLength(2)
@@ -253,11 +258,14 @@ describe('bounds', () => {
     expect(run.state).toMatchObject({ outcome: { error: { code: 'run_timeout' } } })
   })
 
-  it.each([0, -1, 1.5, '7', null, 2 ** 53])('a malformed bound is refused at creation: %s', recursionLimit => {
-    expect(given(chain).start({}, { recursionLimit }).refusal).toMatchObject({ code: 'validation_error' })
-  })
+  it.each([0, -1, 1.5, '7', null, 2 ** 53])(
+    'R-LIMIT-4: a malformed bound is refused at creation: %s',
+    recursionLimit => {
+      expect(given(chain).start({}, { recursionLimit }).refusal).toMatchObject({ code: 'validation_error' })
+    },
+  )
 
-  it("the workflow's own timeout does not count the time a run was paused", () => {
+  it("R-LIMIT-5: the workflow's own timeout does not count the time a run was paused", () => {
     const run = given({ nodes: { d: { type: 'core.delay', config: { ms: 150 } } }, settings: { timeout: 200 } }).start()
     run.when({ type: 'PauseRun', drainPolicy: 'immediate' })
     run.now += 1_000
@@ -284,7 +292,24 @@ describe('cancel, pause, resume', () => {
     expect(done.refusal).toMatchObject({ code: 'run_terminal', details: { runStatus: 'completed' } })
   })
 
-  it('an immediate pause stops at once; the interrupted node starts as a fresh attempt', () => {
+  const ended = {
+    completed: () => given({ nodes: { a: 'core.noop' } }).start(),
+    failed: () => given({ nodes: { a: 'core.fail' } }).start(),
+    cancelled: () => given(sleeping).start().when({ type: 'CancelRun', by: 'me' }),
+  }
+
+  it.each(['completed', 'failed', 'cancelled'] as const)('R-RUN-1: a run that has %s stays so, whatever comes', end => {
+    const run = ended[end]()
+    const { length } = run.log
+    run.when({ type: 'CancelRun', by: 'me' })
+    run.when({ type: 'PauseRun', drainPolicy: 'immediate' })
+    run.when({ type: 'ResumeRun' })
+    run.when({ type: 'Continue' })
+    expect(run.after(1_000).log).toHaveLength(length)
+    expect(statusOf(run.state)).toBe(end)
+  })
+
+  it('R-REST-11: an immediate pause stops at once; the interrupted node starts as a fresh attempt', () => {
     const run = given(sleeping).start().when({ type: 'PauseRun', drainPolicy: 'immediate' })
     expect(run.log.at(-1)).toMatchObject({ type: 'run.paused', payload: { drainPolicy: 'immediate' } })
     expect(run.after(1_000).log).toHaveLength(3)
@@ -301,7 +326,7 @@ describe('cancel, pause, resume', () => {
     expect(run.log.at(-1)).toMatchObject({ type: 'run.paused', payload: { drainPolicy: 'immediate' } })
   })
 
-  it('a draining pause lets the current node end first and starts nothing new', () => {
+  it('R-REST-11: a draining pause lets the current node end first and starts nothing new', () => {
     const run = given(sleeping).start().when({ type: 'PauseRun', drainPolicy: 'drain-current-node' })
     run.after(500)
     expect(run.told().slice(2)).toEqual(['assay.pause.requested', 'node.completed d', 'run.paused'])
@@ -309,7 +334,7 @@ describe('cancel, pause, resume', () => {
     expect(run.told().slice(-3)).toEqual(['node.started b', 'node.completed b', 'run.completed'])
   })
 
-  it('a second pause, and a resume of what is not paused, are refused with the status', () => {
+  it('R-REST-11: a second pause, and a resume of what is not paused, are refused with the status', () => {
     const run = given(sleeping).start()
     expect(run.when({ type: 'ResumeRun' }).refusal).toMatchObject({
       code: 'run_not_paused',
@@ -348,7 +373,7 @@ describe('children', () => {
   const ended = (status: string, variables = {}) =>
     ({ type: 'ChildEnded', nodeId: 'sub', childRunId: 'c1', status, variables, hidden: [] }) as never
 
-  it('core §9.2: inputs are mapped once, when the node starts', () => {
+  it('core §9.2 R-SUB-2: inputs are mapped once, when the node starts', () => {
     expect(parent({ inputMapping: { theirs: 'mine', gone: 'absent' } }).owed).toEqual([
       {
         kind: 'start-child',
@@ -365,7 +390,7 @@ describe('children', () => {
     ])
   })
 
-  it('core §9.2: outputs are mapped only from a completed child, and what it never set stays untouched', () => {
+  it('core §9.2 R-SUB-3: outputs are mapped only from a completed child, and what it never set stays untouched', () => {
     const run = dispatched({ outputMapping: { mine: 'result', other: 'unset' } }).when(
       ended('completed', { result: 42 }),
     )
@@ -376,7 +401,7 @@ describe('children', () => {
     expect(run.told()).not.toContain('variable.changed other')
   })
 
-  it('core §9.2: a failed child fails its parent, or is absorbed', () => {
+  it('core §9.2 R-SUB-4: a failed child fails its parent, or is absorbed', () => {
     expect(dispatched().when(ended('failed')).state).toMatchObject({
       outcome: { status: 'failed', error: { code: 'child_failed' } },
     })
@@ -389,7 +414,7 @@ describe('children', () => {
     })
   })
 
-  it('core §9.2: a cancel waits for the child to end, and asks it to', () => {
+  it('core §9.2 R-SUB-5: a cancel waits for the child to end, and asks it to', () => {
     const run = dispatched().when({ type: 'CancelRun', by: 'me' })
     expect(run.state).toMatchObject({ phase: 'active', mode: { kind: 'stopping' } })
     expect(run.owed.map(({ kind }) => kind)).toEqual(['cancel-child', 'watch-child'])
@@ -402,7 +427,7 @@ describe('children', () => {
     ])
   })
 
-  it('core §9.2: a child that must not be cancelled is left alone', () => {
+  it('core §9.2 R-SUB-5: a child that must not be cancelled is left alone', () => {
     const run = dispatched({ propagateCancellation: false }).when({ type: 'CancelRun', by: 'me' })
     expect(run.state).toMatchObject({ phase: 'ended' })
   })
@@ -422,7 +447,7 @@ describe('children', () => {
 })
 
 describe('inputs, variables, channels', () => {
-  it('core §2.1: undeclared inputs are welcome, defaults satisfy required, wrong types do not', () => {
+  it('core §2.1 R-REST-3: undeclared inputs are welcome, defaults satisfy required, wrong types do not', () => {
     const variables = [
       { name: 'n', type: 'number' as const, required: true, defaultValue: 7 },
       { name: 's', type: 'string' as const, required: true },
@@ -433,7 +458,22 @@ describe('inputs, variables, channels', () => {
     expect(run().start({ s: 1 }).refusal?.message).toContain('inputs.s must be of type string')
   })
 
-  it('a value reaches a node from a variable, an expression, a connection and a constant', () => {
+  it('R-REST-6: tags and metadata change nothing of what a run does', () => {
+    const nodes = {
+      choose: { type: 'core.conditional', config: { expression: 'variables.n > 3 && inputs.n > 3' } },
+      big: 'core.noop',
+    }
+    const workflow = { nodes, edges: ['choose.true > big'] }
+    const plain = given(workflow).start({ n: 5 })
+    const { payload } = plain.log[0] as Extract<Recorded, { type: 'run.started' }>
+    const started = { ...payload, tags: ['urgent'], metadata: { n: 1 } }
+    const labelled = given(workflow).when({ type: 'StartRun', runId: 'run-1', started })
+    expect(labelled.log[0]).toMatchObject({ payload: { tags: ['urgent'], metadata: { n: 1 } } })
+    expect(labelled.log.slice(1)).toEqual(plain.log.slice(1))
+    expect(plain.log.at(-1)).toMatchObject({ type: 'run.completed' })
+  })
+
+  it('R-FLOW-2: a value reaches a node from a variable, an expression, a connection and a constant', () => {
     const run = given({
       nodes: {
         a: { type: 'core.identity', inputs: { payload: { type: 'variable', variableName: 'who' } } },
@@ -452,7 +492,7 @@ describe('inputs, variables, channels', () => {
     expect(run.state).toMatchObject({ outcome: { outputs: { text: 'hello you', sum: 3, fixed: [1] } } })
   })
 
-  it('a missing value fails the node with what to do, unless it is optional', () => {
+  it('R-FLOW-2: a missing value fails the node with what to do, unless it is optional', () => {
     const run = (optional: boolean) =>
       given({
         nodes: {
@@ -463,7 +503,7 @@ describe('inputs, variables, channels', () => {
     expect(run(true).state).toMatchObject({ outcome: { status: 'completed' } })
   })
 
-  it('sensitive values are masked in the log and still usable by nodes', () => {
+  it('R-LOG-4: sensitive values are masked in the log and still usable by nodes', () => {
     const run = given({
       nodes: {
         a: { type: 'core.identity', inputs: { payload: { type: 'variable', variableName: 'key' } } },
@@ -505,7 +545,7 @@ describe('inputs, variables, channels', () => {
       [{ messageId: 'm', t: 1 }],
     ],
     ['vendor.acme.own', undefined, [1, 2], 2],
-  ] as const)('core §9.4: the %s reducer folds writes in order', (reducer, initial, writes, expected) => {
+  ] as const)('core §9.4 R-CHAN-1: the %s reducer folds writes in order', (reducer, initial, writes, expected) => {
     const nodes = Object.fromEntries(
       writes.map((value, i) => [`w${i}`, { type: 'core.channelWrite', config: { channelName: 'c', value } as never }]),
     )
@@ -516,10 +556,12 @@ describe('inputs, variables, channels', () => {
       channels: { c: { reducer, ...(initial === undefined ? {} : { default: initial }) } },
     }).start()
     expect(run.state).toMatchObject({ channels: { c: expected }, outcome: { status: 'completed' } })
-    expect(run.log.filter(({ type }) => type === 'channel.written')).toHaveLength(writes.length)
+    const written = run.log.filter(({ type }) => type === 'channel.written')
+    expect(written.map(({ payload }) => payload)).toMatchObject(writes.map(value => ({ channel: 'c', value, reducer })))
+    expect(written).toHaveLength(writes.length)
   })
 
-  it('core §9.4: entries age out at the next write, and maxSize drops the oldest', () => {
+  it('core §9.4 R-CHAN-2: entries age out at the next write, and maxSize drops the oldest', () => {
     const nodes = {
       w0: { type: 'core.channelWrite', config: { channelName: 'c', value: 'old' } },
       d: { type: 'core.delay', config: { ms: 200 } },
@@ -535,7 +577,7 @@ describe('inputs, variables, channels', () => {
     expect(capped.state).toMatchObject({ channels: { c: ['new'] } })
   })
 
-  it('core §9.4: access lists, reducer types and channel names used as variables are enforced', () => {
+  it('core §9.4 R-CHAN-3: access lists, reducer types and channel names used as variables are enforced', () => {
     const write = (channels: object, value: unknown = 1) =>
       given({
         nodes: { w: { type: 'core.channelWrite', config: { channelName: 'c', value } as never } },
@@ -557,7 +599,7 @@ describe('inputs, variables, channels', () => {
     expect(set.state).toMatchObject({ outcome: { error: { code: 'validation_error' } } })
   })
 
-  it('core §9.4: a channel with a schema has every write checked before it is made', () => {
+  it('core §9.4 R-CHAN-4: a channel with a schema has every write checked before it is made', () => {
     const run = given({
       nodes: { w: { type: 'core.channelWrite', config: { channelName: 'c', value: 1 } } },
       channels: { c: { reducer: 'append', schema: { type: 'string' } } },
@@ -659,7 +701,7 @@ describe('effects', () => {
       'assay.conformance',
     ]).start()
 
-  it('core §4.2: an effect is owed until it is answered, with the same ordinal on a retry', () => {
+  it('core §4.2 R-EFFECT-1: an effect is owed until it is answered, with the same ordinal on a retry', () => {
     const run = calling()
     expect(run.owed).toMatchObject([{ kind: 'call-provider', ordinal: 0, since: 1 }])
     run
@@ -675,7 +717,7 @@ describe('effects', () => {
     expect(run.state).toMatchObject({ outcome: { status: 'completed', outputs: { result: 'ok' } } })
   })
 
-  it('core §4.2: each pass of a loop is an effect of its own', () => {
+  it('core §4.2 R-EFFECT-1: each pass of a loop is an effect of its own', () => {
     const run = given(
       {
         nodes: { loop: { type: 'core.loop', config: { maxIterations: 2 } }, s: 'core.conformance.side-effect' },

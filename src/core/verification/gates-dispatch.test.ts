@@ -137,7 +137,7 @@ describe('a gate over what a dispatch brings back', () => {
 describe('a gate and the approval of a merge', () => {
   const approved = { outputAttestation: { requireApproval: true, checksum: true } }
 
-  it('R-ATTEST-8 R-ATTEST-9 A7: verdict, harvest, question, merge', () => {
+  it('R-ATTEST-9 A7: verdict, harvest, question, merge', () => {
     const run = works(sub([gate()], approved), 'child-1', { x: 1 }, { checksum: 'c0ffee' })
     expect(statusOf(run.state)).toBe('running')
     const from = run.log.length

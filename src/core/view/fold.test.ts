@@ -23,7 +23,7 @@ const folded = (...events: PublicEvent[]): RunView => events.reduce(foldEvent, e
 const started = event(0, 'run.started', undefined, { workflowId: 'w', inputs: { x: 1 }, owner: { tenant: 't' } })
 
 describe('a run folded from its public events', () => {
-  test('passes over types that it does not know, but counts them', () => {
+  test('R-LOG-7: passes over types that it does not know, but counts them', () => {
     const view = folded(started, event(1, 'vendor.new.thing', 'a', { nodeId: 'a' }), event(2, 'node.started', 'a'))
     expect(view.length).toBe(3)
     expect(viewSnapshot(view)).toMatchObject({ status: 'running', nodeStates: { a: { status: 'running' } } })

@@ -81,13 +81,13 @@ describe('compiling a workflow', () => {
       { nodes: { a: 'core.noop' }, variables: [{ name: 'x', type: 'string' }], channels: { x: { reducer: 'append' } } },
       'is also a channel',
     ],
-  ])('%s is refused with what to change', (_name, workflow, message) => {
+  ])('R-FLOW-1: %s is refused with what to change', (_name, workflow, message) => {
     const result = build(workflow)
     expect(isPlan(result)).toBe(false)
     expect(result).toMatchObject({ code: 'validation_error', message: expect.stringContaining(message) })
   })
 
-  it('core §2.1: a node type that needs a capability names it', () => {
+  it('core §2.1 R-REST-4: a node type that needs a capability names it', () => {
     expect(build({ nodes: { c: 'core.conversationGate' } })).toMatchObject({
       code: 'capability_required',
       details: { requiredCapability: 'conversationPrimitive', offendingTypeId: 'core.conversationGate', nodeId: 'c' },

@@ -45,19 +45,19 @@ const throwsAfter = () =>
   })
 
 describe('an effect that breaks off (contract core §4.2)', () => {
-  it('core §4.2: after sending, its claim is left: the next try is told that it may have happened', async () => {
+  it('core §4.2 R-EFFECT-3: after sending, its claim is left: the next try is told that it may have happened', async () => {
     await expect(throwsAfter()).rejects.toThrow('the line went dead')
     expect(await succeeds()).toMatchObject({ outcome: 'done' })
     expect(again).toEqual([false, true])
   })
 
-  it('core §4.2: before sending, its claim is released: the next try is as good as the first', async () => {
+  it('core §4.2 R-EFFECT-3: before sending, its claim is released: the next try is as good as the first', async () => {
     await expect(throwsBefore()).rejects.toThrow('no request could be made')
     expect(await succeeds()).toMatchObject({ outcome: 'done' })
     expect(again).toEqual([false, false])
   })
 
-  it('core §4.2: what may have happened once stays so, also when the next try never comes to sending', async () => {
+  it('core §4.2 R-EFFECT-3: what may have happened once stays so, also when the next try never comes to sending', async () => {
     await expect(throwsAfter()).rejects.toThrow('the line went dead')
     await expect(throwsBefore()).rejects.toThrow('no request could be made')
     await succeeds()
@@ -79,13 +79,13 @@ describe('an effect that breaks off (contract core §4.2)', () => {
 })
 
 describe('an effect that has an outcome', () => {
-  it('core §4.2: is not tried again, whoever asks', async () => {
+  it('core §4.2 R-EFFECT-2: is not tried again, whoever asks', async () => {
     const first = await succeeds()
     expect(await throwsAfter()).toEqual(first)
     expect(again).toEqual([false])
   })
 
-  it('core §4.2: that could not be stored keeps it, and only the storing is tried again', async () => {
+  it('core §4.2 R-EFFECT-2: that could not be stored keeps it, and only the storing is tried again', async () => {
     const { finishEffect } = store
     store.finishEffect = async () => {
       throw new StoreUnavailable('down')

@@ -5,6 +5,7 @@ import { engineRig, register, startRun } from '../../testing/engine-rig.js'
 import { AGENT, agentFlow, answered, tool, wants } from '../../testing/invocations.js'
 import { LIMITS } from '../../testing/limits.js'
 import { branchOf, logOf, payloadsOf } from '../../testing/run-logs.js'
+import type { Commit } from '../ports/event-log.js'
 
 const SEND = tool('x:send', { scopes: ['mail'] })
 
@@ -87,4 +88,32 @@ describe('tools that the principal of a run may not use', () => {
       expect(agents.uses).toHaveLength(uses)
     },
   )
+})
+
+describe('what an agent brings from below', () => {
+  it('R-LIVE-22 R-ATTEST-8: is attested and harvested after its invocation has ended', async () => {
+    const rig = engineRig()
+    const told: string[] = []
+    const store = new Proxy(rig.store, {
+      get: (target, name) => {
+        if (name === 'commit')
+          return (commit: Commit) => {
+            const events = commit.streams.flatMap(({ events }) => events)
+            told.push(...events.map(({ type, payload }) => (JSON.parse(payload).phase as string | undefined) ?? type))
+            return target.commit(commit)
+          }
+        const value = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const engine = await rig.host({ agents: agentsDouble(), store })
+    const outputAttestation = { checksum: true }
+    await register(engine, handing('top', AGENT, { outputMapping: { got: 'result' }, outputAttestation }))
+    const runId = await startRun(engine, 'top')
+    await rig.clock.advance(2_000)
+    const ends = ['agent.invocation.completed', 'child.completed', 'output.harvested']
+    expect(told.filter(type => ends.includes(type))).toEqual(ends)
+    const harvested = payloadsOf(await logOf(rig, runId), 'core.workflowChain.event').at(-1)
+    expect(harvested).toMatchObject({ phase: 'output.harvested', attestation: { algorithm: 'sha256' } })
+  })
 })

@@ -191,7 +191,7 @@ describe('an agent by itself', () => {
     })
   })
 
-  it('R-BUDGET-7 R-LIVE-22: is a worker: its own run within what it was granted, counted to the parent and the root', async () => {
+  it('R-BUDGET-7: is a worker: its own run within what it was granted, counted to the parent and the root', async () => {
     const rig = engineRig()
     const agents = agentsDouble({
       agents: { 'local.one.agent': {}, 'local.two.agent': {} },

@@ -20,7 +20,7 @@ const event: Omit<StoredEvent, 'hash' | 'erased'> = {
   salt: 'c2FsdC1vZi10aGUtZXZlbnQ',
 }
 
-describe('RELIABILITY L33: the form of a link', () => {
+describe('L33: the form of a link', () => {
   test('is that of its description: fixed fields and salted digests, under a name', () => {
     const part = (name: string, text: string) => sha256([name, 'c2FsdC1vZi10aGUtZXZlbnQ', text].join('\0'))
     const digests = [part('payload', event.payload), part('secret', '{"outputs":{"text":"hello"}}'), '']

@@ -51,7 +51,7 @@ describe('one host', () => {
     expect(await status(engine, runId)).toBe('completed')
   })
 
-  it('core §9.2: a sub-workflow runs as a child with its own log, linked both ways', async () => {
+  it('core §9.2 R-SUB-1: a sub-workflow runs as a child with its own log, linked both ways', async () => {
     const { clock, host, store } = engineRig()
     const engine = await host()
     await register(engine, sleeper, nested)
@@ -83,7 +83,7 @@ describe('one host', () => {
     })
   })
 
-  it("core §9.2: an input mapped from a variable without a value is unset in the child, whatever the child's default", async () => {
+  it("core §9.2 R-SUB-2: an input mapped from a variable without a value is unset in the child, whatever the child's default", async () => {
     const { host, store } = engineRig()
     const engine = await host()
     const child = {
@@ -98,7 +98,7 @@ describe('one host', () => {
     expect((await engine.inspect('t1', run!.runId))?.state).not.toMatchObject({ variables: { x: 'baked-in' } })
   })
 
-  it('core §9.2: a cancel reaches the child first, then ends the parent', async () => {
+  it('core §9.2 R-SUB-5 R-ASK-9: a cancel reaches the child first, then ends the parent', async () => {
     const { host, store } = engineRig()
     const engine = await host()
     await register(engine, sleeper, nested)
@@ -116,7 +116,7 @@ describe('one host', () => {
     })
   })
 
-  it("core §9.2: an unknown child workflow, and another tenant's, fail the node alike", async () => {
+  it("core §9.2 R-SUB-6: an unknown child workflow, and another tenant's, fail the node alike", async () => {
     const { host } = engineRig()
     const engine = await host()
     await register(engine, nested)
@@ -265,7 +265,7 @@ describe('several hosts and crashes', () => {
     expect(await status(peer, runId)).toBe('completed')
   })
 
-  it('core §4.2: an effect whose result was stored is not performed again after a crash', async () => {
+  it('core §4.2 R-EFFECT-2: an effect whose result was stored is not performed again after a crash', async () => {
     const { clock, host, store } = engineRig()
     const performed: string[] = []
     const performer = journaling(performed, async () => ({ ok: true, output: 'done' }))
@@ -280,7 +280,7 @@ describe('several hosts and crashes', () => {
     expect(performed).toHaveLength(1)
   })
 
-  it('core §4.2: a keyed effect that was cut short is repeated under the same identity; a never-repeatable one is not', async () => {
+  it('core §4.2 R-EFFECT-1 R-EFFECT-4: a keyed effect that was cut short is repeated under the same identity; a never-repeatable one is not', async () => {
     for (const [repeat, count, end] of [
       ['keyed', 2, 'completed'],
       ['never', 1, 'failed'],

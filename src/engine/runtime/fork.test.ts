@@ -121,7 +121,7 @@ describe('fork', () => {
     expect(answer).toMatchObject({ ok: false, refusal: { code } })
   })
 
-  it('R-REPLAY-13 tells no subscriber of a replay, and every subscriber of a branch', async () => {
+  it('R-REPLAY-13 R-FORK-5 tells no subscriber of a replay, and every subscriber of a branch', async () => {
     const rig = engineRig()
     const announced: string[] = []
     const announcer = {

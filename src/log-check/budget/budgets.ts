@@ -73,7 +73,7 @@ export const budgetRules: readonly Rule[] = [
     id: 'L26j',
     title:
       'What is spent, held, set aside for calls and given to workers never exceeds the ceiling of that time, unless someone outside took more than they were allowed, and then it is exhausted at once',
-    source: 'agents R-BUDGET-4, R-BUDGET-7, RELIABILITY F8',
+    source: 'agents R-BUDGET-4, R-BUDGET-7, faults F8',
     assayOnly: true,
     checks: eachRun((run, say) => {
       const crossed = new Set<Dimension>()

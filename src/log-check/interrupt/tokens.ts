@@ -6,7 +6,7 @@ export const tokenRules: readonly Rule[] = [
   {
     id: 'L28i',
     title: 'No payload carries a token with which an interrupt can be answered',
-    source: 'core §7.5, RELIABILITY L28',
+    source: 'core §7.5',
     checks: eachRun((run, say) => {
       for (const event of run.events) {
         if (carriesToken(JSON.stringify(event.raw.payload) ?? '')) say(`${event.type} carries a token`, event)

@@ -8,7 +8,7 @@ export const agentRules: readonly Rule[] = [
     id: 'L23a',
     title:
       'Every return of a tool is caused by a call before it, with the same id, tool and agent, and has an outcome or an error; a call returns once, before its node completes',
-    source: 'agents R-EVENT-2, RELIABILITY L23',
+    source: 'agents R-EVENT-2',
     checks: eachRun((run, say) => {
       for (const nodeAttempt of nodeAttemptsOf(run))
         for (const [problem, event] of toolProblems(nodeAttempt)) say(problem, event)

@@ -19,7 +19,7 @@ export const bracketRules: readonly Rule[] = [
     id: 'L23',
     title:
       'An invocation is opened once and closed at most once, later, by the same node and for the same agent; when its node settles or its run ends it is closed',
-    source: 'agents R-LIVE-16, R-LIVE-19, RELIABILITY L23',
+    source: 'agents R-LIVE-16, R-LIVE-19',
     checks: eachRun((run, say) => {
       for (const [problem, event] of pairProblems(run)) say(problem, event)
       for (const { completed, nodeAttempt, started } of invocationsOf(run)) {

@@ -11,7 +11,7 @@ export const modelCallRules: readonly Rule[] = [
     id: 'L23g',
     title:
       'Calls of a model count 1, 2, 3 … within an invocation, and tries of a call that was lost 1, 2, 3 …; there are no more than the brief allows',
-    source: 'agents §14.3, RELIABILITY F8',
+    source: 'agents §14.3, faults F8',
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const invocation of invocationsOf(run))

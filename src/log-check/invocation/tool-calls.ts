@@ -11,7 +11,7 @@ export const toolCallRules: readonly Rule[] = [
     id: 'L23j',
     title:
       'An agent uses tools of its surface only: those its brief names, and never more different ones than were counted',
-    source: 'agents R-TOOL-1, R-TOOL-2, R-LIVE-6, RELIABILITY L23',
+    source: 'agents R-TOOL-1, R-TOOL-2, R-LIVE-6',
     checks: eachRun((run, say) => {
       for (const { events, started, brief } of invocationsOf(run)) {
         const surface = brief && new Set(list(brief.tools).map(tool => get(tool, 'toolId')))

@@ -19,7 +19,7 @@ export const runLifecycleRules: readonly Rule[] = [
   {
     id: 'L4a',
     title: 'The row of a run is what its log says: status, length, end, parent',
-    source: 'RELIABILITY L4',
+    source: 'core §5.2',
     checks: eachRun((run, say, log) => {
       for (const problem of rowProblems(run, log.input.dialect !== 'openwop')) say(problem)
     }),

@@ -7,7 +7,7 @@ export const hashChainRules: readonly Rule[] = [
     id: 'L33',
     title:
       'The hash of an event chains it to all before; events without a hash are older than the chain and come first, links of an older form before newer ones',
-    source: 'RELIABILITY L33',
+    source: 'decision 0007',
     assayOnly: true,
     checks: eachRun((run, say) => {
       let previous = ''
@@ -24,7 +24,7 @@ export const hashChainRules: readonly Rule[] = [
   {
     id: 'L33a',
     title: 'The head of a run is the hash of its last event',
-    source: 'RELIABILITY L33',
+    source: 'decision 0007',
     assayOnly: true,
     checks: eachRun((run, say) => {
       const head = run.run.row?.head

@@ -6,7 +6,7 @@ export const viewRules: readonly Rule[] = [
   {
     id: 'L11',
     title: 'A log is the same wherever it is read',
-    source: 'RELIABILITY L11',
+    source: 'core §2.1, §6',
     checks: eachRun((run, say) => {
       for (const [name, read] of Object.entries(run.run.views ?? {})) {
         const count = run.events.length

@@ -17,7 +17,7 @@ export const contentFreeRules: readonly Rule[] = [
   {
     id: 'L31f',
     title: 'Events without content have no room for any: no text in them is longer than a name',
-    source: 'agents R-LIVE-17, R-BUDGET-3, R-VERIFY-5, RELIABILITY L31',
+    source: 'agents R-LIVE-17, R-BUDGET-3, R-VERIFY-5',
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const event of run.events) {

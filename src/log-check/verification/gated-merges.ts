@@ -31,7 +31,7 @@ export const gatedMergeRules: readonly Rule[] = [
   {
     id: 'L24b',
     title: 'After a verdict of fail or revise the result is not merged until a later pass over the same result',
-    source: 'agents R-VERIFY-11, R-VERIFY-21, RELIABILITY L24',
+    source: 'agents R-VERIFY-11, R-VERIFY-21',
     checks: eachRun((run, say) => {
       const verdicts = new Map<LoggedEvent, unknown>()
       for (const event of run.events) {

@@ -18,7 +18,7 @@ export const goalRules: readonly Rule[] = [
   {
     id: 'L25',
     title: 'A run whose orchestrator ended it with a criterion that is not met has not reached its goal',
-    source: 'agents R-VERIFY-19, RELIABILITY L25',
+    source: 'agents R-VERIFY-19',
     checks: eachRun((run, say) => {
       const end = run.events.find(({ type }) => type === 'run.completed')
       if (end?.payload.goalSatisfied === true && criteriaOf(run)?.some(isMissed))

@@ -23,7 +23,7 @@ export const verdictRules: readonly Rule[] = [
   {
     id: 'L24',
     title: 'A verdict is over a result that is there: a decision of an agent, a child of this run, or a call of a tool',
-    source: 'agents §11.1, RELIABILITY L24',
+    source: 'agents §11.1',
     checks: eachRun((run, say) => {
       for (const event of run.events) {
         const { type, payload } = event

@@ -110,7 +110,7 @@ describe('postgres', () => {
     await expect(openPostgresStore(url, { schema: 'x; DROP TABLE runs' })).rejects.toThrow(/schema/)
   })
 
-  it('S5 the database itself refuses what no log may hold', async () => {
+  it('S5 R-LOG-1 R-LOG-2 the database itself refuses what no log may hold', async () => {
     const store = await open()
     const hostId = await f.host(store)
     const runId = await f.created(store, hostId, { events: [f.event(0), f.terminal(1)], status: 'completed' })

@@ -220,7 +220,7 @@ describe('sqlite', () => {
     insert(open1, 1)()
   })
 
-  it('S5 the database itself refuses what no log may hold', async () => {
+  it('S5 R-LOG-1 R-LOG-2 the database itself refuses what no log may hold', async () => {
     const path = await freshPath()
     const store = await open(path)
     const hostId = await f.host(store)

@@ -1,4 +1,4 @@
-/** Markers that are planted in one place and looked for in every other (RELIABILITY §8). */
+/** Markers that are planted in one place and looked for in every other. */
 
 /** `must`: else nothing was looked at. `may`: whoever reads this has a right to it. `never`: a leak. */
 export type Verdict = 'must' | 'may' | 'never'

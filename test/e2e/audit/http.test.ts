@@ -46,7 +46,7 @@ const ask = (query: string, name: 'alice' | 'bob' | 'reader' | null = 'alice') =
   host.call(name, { url: `/v1/audit/verify${query}` })
 
 describe('GET /v1/audit/verify', () => {
-  test('says what was checked and what is wrong', async () => {
+  test('R-REST-22: says what was checked and what is wrong', async () => {
     const { status, json } = await ask('?fromSeq=0&toSeq=1')
     expect(status).toBe(200)
     expect(json).toMatchObject({ fromSeq: 0, toSeq: 1, chainValid: false, checkpointsValid: true })

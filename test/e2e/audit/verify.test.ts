@@ -50,7 +50,7 @@ describe('verify', () => {
     })
   })
 
-  test('covers the range asked for, both ends included, without the runs', async () => {
+  test('R-REST-22: covers the range asked for, both ends included, without the runs', async () => {
     await sealRuns(45)
     const report = await verifier.verify({ from: 3, to: 42 })
     expect(report).toMatchObject({ fromSeq: 3, toSeq: 42, chainValid: true, checkpointsValid: true, anomalies: [] })

@@ -17,7 +17,7 @@ afterEach(async () => {
 })
 
 describe('tools of an MCP server over streamable HTTP', () => {
-  test('are listed and called through the egress client, under the effect id and a trace', async () => {
+  test('R-XHOST-8 R-EFFECT-5: are listed and called through the egress client, under the effect id and a trace', async () => {
     await start()
     expect(await rig.ids(['mcp:web.echo', 'mcp:web.Echo', 'mcp:web.toString'])).toEqual([
       'mcp:web.echo',

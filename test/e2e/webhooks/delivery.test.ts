@@ -57,7 +57,7 @@ function holding(): { behave: Behaviour; open: () => number; release: () => void
 }
 
 describe('a delivery', () => {
-  test('says what happened, under the headers and the signature of the contract', async () => {
+  test('R-HOOK-3: says what happened, under the headers and the signature of the contract', async () => {
     const rig = await rigWith()
     const sink = await sinkWith()
     const webhook = await rig.subscribe(sink.url, { events: ['run.started'] })
@@ -116,7 +116,7 @@ describe('a delivery', () => {
     expect([sink.received.length, rig.clock.now()]).toEqual([20, before])
   })
 
-  test('tenant, type and tags decide who is told; other tenants never are', async () => {
+  test('R-HOOK-5: tenant, type and tags decide who is told; other tenants never are', async () => {
     const rig = await rigWith()
     const [mine, theirs] = [await sinkWith(), await sinkWith()]
     const all = await rig.subscribe(mine.url)
@@ -568,7 +568,7 @@ describe('subscriptions', () => {
     expect(sink.connections).toBe(0)
   })
 
-  test('a name that turns private after registration is not delivered to', async () => {
+  test('R-HOOK-2: a name that turns private after registration is not delivered to', async () => {
     const sink = await sinkWith()
     let address = '93.184.216.34'
     const egress = createEgress({ allowPrivate: false, clock: systemClock, resolve: async () => [address] })

@@ -55,15 +55,18 @@ describe('what is let out', () => {
     expect(new Set(PRIVATE_HOSTS).size).toBeGreaterThanOrEqual(40)
   })
 
-  test.each(PRIVATE_HOSTS)('G1: %s is refused at registration and at delivery, without a connection', async host => {
-    const sink = await sinkWith()
-    const egress = guarded()
-    for (const url of [`https://${host}/x`, `https://${host}:${sink.port}/x`]) {
-      expect((await egress.check(url))?.code).toBe('blocked-address')
-      expect(await egress.send(post(url))).toMatchObject({ ok: false, code: 'blocked-address' })
-    }
-    expect(sink.connections).toBe(0)
-  })
+  test.each(PRIVATE_HOSTS)(
+    'G1 R-HOOK-2: %s is refused at registration and at delivery, without a connection',
+    async host => {
+      const sink = await sinkWith()
+      const egress = guarded()
+      for (const url of [`https://${host}/x`, `https://${host}:${sink.port}/x`]) {
+        expect((await egress.check(url))?.code).toBe('blocked-address')
+        expect(await egress.send(post(url))).toMatchObject({ ok: false, code: 'blocked-address' })
+      }
+      expect(sink.connections).toBe(0)
+    },
+  )
 
   test.each([
     ['http://sink.example/', 'refused-url'],
@@ -172,7 +175,7 @@ describe('what comes back', () => {
     expect(await egressWith().send(post(sink.url))).toMatchObject({ ok: true, status })
   })
 
-  test.each([301, 302, 307, 308])('G4: redirect %i is a status, not a way', async status => {
+  test.each([301, 302, 307, 308])('G4 R-HOOK-2: redirect %i is a status, not a way', async status => {
     const other = await sinkWith()
     const sink = await sinkWith(answering(status, { location: other.url }))
     expect(await egressWith().send(post(sink.url))).toMatchObject({ ok: true, status })

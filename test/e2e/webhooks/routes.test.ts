@@ -18,7 +18,7 @@ const remove = (key: KeyName, id: string, query = '') =>
   host.call(key, { method: 'DELETE', url: `/v1/webhooks/${id}${query}` })
 
 describe('registering a webhook', () => {
-  test('201 with the secret, shown this once', async () => {
+  test('R-HOOK-1: 201 with the secret, shown this once', async () => {
     const made = await register({ url: URL, events: ['run.*', 'node.failed'], tags: ['a'] })
     expect(made.status).toBe(201)
     const { webhookId, secret, secretFingerprint, ...rest } = made.json
@@ -53,7 +53,7 @@ describe('registering a webhook', () => {
     expect(receipt?.body).not.toContain(secret)
   })
 
-  test.each(PRIVATE_HOSTS)('https://%s/ is 400 webhook_url_rejected', async name => {
+  test.each(PRIVATE_HOSTS)('R-HOOK-2: https://%s/ is 400 webhook_url_rejected', async name => {
     const reply = await register({ url: `https://${name}/`, events: ['*'] })
     expect([reply.status, reply.json.error]).toEqual([400, 'webhook_url_rejected'])
   })
@@ -102,7 +102,7 @@ describe('registering a webhook', () => {
     expect(reply.text).not.toContain('mine')
   })
 
-  test('for another tenant it is 403; naming the own one changes nothing', async () => {
+  test('R-HOOK-1: for another tenant it is 403; naming the own one changes nothing', async () => {
     const foreign = await register({ url: URL, events: ['*'], tenantId: 'beta' })
     expect([foreign.status, foreign.json.error]).toEqual([403, 'tenant_membership_required'])
     expect((await register({ url: URL, events: ['*'], tenantId: 'acme' })).status).toBe(201)
@@ -112,7 +112,7 @@ describe('registering a webhook', () => {
 })
 
 describe('subscriptions of a tenant', () => {
-  test('are removed once; then, and for others, they are unknown', async () => {
+  test('R-HOOK-6: are removed once; then, and for others, they are unknown', async () => {
     const { webhookId } = (await register({ url: URL, events: ['*'] })).json
     const unknown = [404, 'subscription_not_found']
     for (const [key, id] of [

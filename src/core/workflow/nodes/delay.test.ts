@@ -9,7 +9,7 @@ it.each([
   [{ durationMs: 50 }, 1_050],
   [{ ms: 60 }, 1_060],
   [{ delayMs: 40, durationMs: 50 }, 1_040],
-])('R-CAP-3: %j is waited for until %d', (config, due) => {
+])('R-CAP-3 R-FLOW-4: %j is waited for until %d', (config, due) => {
   const run = given(flow(config)).start()
   expect(run.wakeAt).toBe(due)
   run.after(due - 1_000)

@@ -32,7 +32,7 @@ export function readContract(open: () => Promise<Opened>): void {
     expect(await read(5, 100)).toEqual([])
   })
 
-  it('S6 shows a run, its place in lists and its children to its tenant only', async () => {
+  it('S6 R-AUTH-5: shows a run, its place in lists and its children to its tenant only', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
     const runId = await f.created(store, hostId, {}, { tenant: 'acme', tags: ['t'], workflowId: 'w' })
