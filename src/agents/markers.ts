@@ -1,12 +1,12 @@
 /** What is asked of a text: where a character stands next, what stands at a place, and a part of it. */
-export type Characters = Pick<string, 'indexOf' | 'codePointAt' | 'slice' | 'length'>
+export type TextLike = Pick<string, 'indexOf' | 'codePointAt' | 'slice' | 'length'>
 
 /**
  * The text with every opening of that mark escaped. Spaces, slashes and invisible characters are looked past, because a
  * model does not read as strictly as a parser. Takes time by the length of the text, whatever it is: it is read forwards
  * once, since neither what may stand before the word nor the word itself holds an opening bracket.
  */
-export function withoutMarker(text: Characters, word: 'UNTRUSTED' | 'OUTPUT'): string {
+export function withoutMarker(text: TextLike, word: 'UNTRUSTED' | 'OUTPUT'): string {
   let escaped = ''
   let done = 0
   for (let at = text.indexOf('<'); at !== -1; ) {
@@ -28,7 +28,7 @@ const lettersOf = (word: string): RegExp[] => [...word].map(letter => new RegExp
 const LETTERS = { UNTRUSTED: lettersOf('UNTRUSTED'), OUTPUT: lettersOf('OUTPUT') }
 
 /** Whether the word stands there, with invisible characters between its letters, and how far was read to know. */
-function wordAt(text: Characters, start: number, letters: readonly RegExp[]): { isThere: boolean; end: number } {
+function wordAt(text: TextLike, start: number, letters: readonly RegExp[]): { isThere: boolean; end: number } {
   let at = start
   for (const letter of letters) {
     at = past(text, at, INVISIBLE)
@@ -40,7 +40,7 @@ function wordAt(text: Characters, start: number, letters: readonly RegExp[]): { 
 }
 
 /** The first place from `at` on where something else stands. */
-function past(text: Characters, at: number, skipped: RegExp): number {
+function past(text: TextLike, at: number, skipped: RegExp): number {
   for (let next = at; ; ) {
     const char = charAt(text, next)
     if (!skipped.test(char)) return next
@@ -49,7 +49,7 @@ function past(text: Characters, at: number, skipped: RegExp): number {
 }
 
 /** Empty at the end. */
-function charAt(text: Characters, at: number): string {
+function charAt(text: TextLike, at: number): string {
   const code = text.codePointAt(at)
   return code === undefined ? '' : String.fromCodePoint(code)
 }

@@ -83,7 +83,7 @@ export const LAYERS: readonly Layer[] = [
   { place: 'egress/', ours: [], types: [PORTS], packages: NODE },
   {
     place: 'webhooks/',
-    ours: ['core/', 'digest.ts', 'timing/', 'wire/render.ts'],
+    ours: ['core/', 'digest.ts', 'timing/', 'vault/vault.ts', 'wire/render.ts'],
     types: ['egress/', 'engine/api.ts', 'vault/', PORTS],
     packages: ['node:crypto'],
   },
