@@ -1,7 +1,7 @@
 import '../../test/support/seed.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Characters, withoutMarker } from './markers.js'
+import { type TextLike, withoutMarker } from './markers.js'
 import { fenced } from './prompts/untrusted.js'
 
 describe('text from outside', () => {
@@ -79,7 +79,7 @@ describe('text from outside', () => {
 })
 
 /** A text that counts the characters which are looked at in it. */
-function counted(text: string): Characters & { visits(): number } {
+function counted(text: string): TextLike & { visits(): number } {
   let visits = 0
   return {
     length: text.length,

@@ -68,6 +68,13 @@ describe('setup', () => {
     expect(called()).toEqual(['npm', 'tsc', 'tsc', 'npm'])
   })
 
+  test('what was copied beside the code goes with its source', () => {
+    setup()
+    fs.rmSync(at('src/query.sql'))
+    expect(setup().status).toBe(0)
+    expect(fs.existsSync(at('dist/query.sql'))).toBe(false)
+  })
+
   test('takes over what `npm install` by hand has installed', () => {
     spawnSync('npm', ['install'], { cwd: clone, env: env() })
     fs.rmSync(calls)

@@ -1,5 +1,5 @@
-import { expect } from 'vitest'
-import { type GatedPoint, type NewRun, type StoredEvent, UnverifiedMerge } from '../../../src/engine/ports/event-log.js'
+
+import type { GatedPoint, NewRun, StoredEvent, } from '../../../src/engine/ports/event-log.js'
 import type { Store } from '../../../src/engine/ports/store.js'
 import * as f from './fixtures.js'
 
