@@ -36,7 +36,7 @@ function reachable(entries, fileOf) {
   for (const name of reached) {
     const text = fs.readFileSync(path.join(dist, name), 'utf8')
     for (const [, , wanted] of text.matchAll(/(['"`])(\.{1,2}\/[^'"`\s]+\.js)\1/g)) {
-      const file = fileOf(path.posix.join(path.posix.dirname(name), wanted))
+      const file = fileOf(path.posix.relative('dist', path.posix.join('dist', path.posix.dirname(name), wanted)))
       if (fs.existsSync(path.join(dist, file))) reached.add(file)
     }
   }
