@@ -83,7 +83,11 @@ function configOf({ script, env = {}, settings, port = 0, project }: TestHostOpt
   const scripted = { provider: 'scripted', model: 'scripted' }
   const models = {
     ...agents.models,
-    ...{ worker: scripted, supervisor: scripted, verifier: scripted, classes: {}, script: file },
+    worker: scripted,
+    supervisor: scripted,
+    verifier: scripted,
+    classes: {},
+    script: file,
     providers: { scripted: { kind: 'scripted' as const } },
   }
   return { ...config, agents: { ...agents, models } }

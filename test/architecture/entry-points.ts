@@ -18,7 +18,12 @@ export function entryPoints(): EntryPoint[] {
   )
 }
 
-export type PublicName = { readonly name: string; readonly own: string; readonly module: string; readonly isType: boolean }
+export type PublicName = {
+  readonly name: string
+  readonly own: string
+  readonly module: string
+  readonly isType: boolean
+}
 
 const EXPORTS = /^export (type )?\{([^}]*)\} from '([^']+)'$/gm
 

@@ -187,7 +187,9 @@ describe('the programs of the guide, compiled', () => {
     const { code, stdout, stderr } = await observe(spawn(process.execPath, ['out/host.js'], program)).done
     expect(stderr).toBe('')
     expect(code).toBe(0)
-    const decided = [...stdout.matchAll(/^decided (.*)$/gm)].map(([, payload]) => JSON.parse(payload as string).decision)
+    const decided = [...stdout.matchAll(/^decided (.*)$/gm)].map(
+      ([, payload]) => JSON.parse(payload as string).decision,
+    )
     expect(decided.map(({ kind }) => kind)).toEqual(['next-worker', 'terminate'])
     expect(stdout).toMatch(/\ncompleted \{"queue":"billing"\}\n$/)
     expect(fs.existsSync(path.join(home, 'embedded-data/assay.db'))).toBe(true)
