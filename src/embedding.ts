@@ -72,15 +72,12 @@ export async function embedHost({ log, providers = {}, ...options }: HostOptions
 }
 
 /** Settings by name, as `loadConfig` takes them; a name that is none is refused. */
-export function overridesOf({ settings = {}, env: _env, port, ...named }: Omit<HostOptions, 'log' | 'providers'>) {
+export function overridesOf({ settings = {}, env: _env, ...named }: Omit<HostOptions, 'log' | 'providers'>): Overrides {
   const known = Object.keys(SETTINGS)
   const strange = Object.keys(settings).filter(name => !known.includes(name))
   if (strange.length > 0)
     throw new ConfigError(
       strange.map(name => `settings: ${JSON.stringify(name)} is not a setting${suggestion(name, known, 'settings')}`),
     )
-  const given = { ...settings, ...named, ...(port !== undefined && { port }) }
-  return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, typeof value === 'number' ? String(value) : value]),
-  ) satisfies Overrides
+  return { ...settings, ...named }
 }

@@ -65,7 +65,7 @@ describe('an embedded host', () => {
     const refused = embedHost({ data, settings: { 'limits.maxDept': 3, nonsense: true } })
     await expect(refused).rejects.toThrow(ConfigError)
     await expect(refused).rejects.toThrow('settings: "limits.maxDept" is not a setting; did you mean limits.maxDepth?')
-    await expect(embedHost({ data, port: 99_999 })).rejects.toThrow(/^port: "99999" .* use an integer from 0 to 65535/)
+    await expect(embedHost({ data, port: 99_999 })).rejects.toThrow(/^port: 99999 .* use an integer from 0 to 65535/)
     expect(fs.existsSync(data)).toBe(false)
   })
 })
