@@ -4,16 +4,18 @@ import path from 'node:path'
 import type { AgentSettings, SecretRef } from './agents/settings.js'
 import type { BudgetPolicy } from './core/budget/budget.js'
 import type { ModelName } from './core/invocation/brief.js'
-import { isObject, type Json, type JsonObject, own } from './core/json.js'
+import { isObject, type JsonObject, own } from './core/json.js'
 import type { QuotasOf, Weights } from './core/quotas.js'
-import { LOWEST_FLOOR } from './core/supervisor/decision.js'
+import { schemaProblems } from './core/schema/problems.js'
 import { sha256 } from './digest.js'
 import { agentSettings, type Environment } from './project/agent-defaults.js'
-import { type AgentSections, readAgentSections } from './project/agent-settings.js'
+import { agentSections, type GivenSections } from './project/agent-settings.js'
 import { isProjectFolder, readConfigFile } from './project/config-file.js'
+import { configFileProblems } from './project/config-schema.js'
 import { DocumentError } from './project/document.js'
+import { modelNamed } from './project/model-name.js'
 import { quotasWithin, weightsWithin } from './project/quotas.js'
-import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, unknownSettings, variableOf } from './project/settings.js'
+import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, valueOfText, variableOf } from './project/settings.js'
 import type { RetentionRules } from './retention/rules.js'
 
 /**
@@ -126,18 +128,18 @@ export function loadConfig(overrides: Overrides = {}, env: Environment = process
   const file = readFile(project, problems)
   const settings = new Map<string, Taken>()
   for (const setting of Object.keys(SETTINGS)) {
-    const taken = given(setting) ?? fromFile(setting, file, problems)
+    const taken = given(setting) ?? fromFile(setting, file)
     if (taken !== undefined) settings.set(setting, taken)
   }
   if (settings.has('fixtures') && !isOn(settings, 'conformance'))
     problems.push('fixtures: only conformance mode registers fixtures; add --conformance, or leave fixtures out')
-  const sections = fromSections(file, problems)
+  const folder = file === undefined ? (project ?? cwd) : path.dirname(file.file)
+  const sections = agentSections((file?.settings ?? {}) as GivenSections, folder)
   const agents = agentSettings(sections, modelsOf(settings), env, { project, watch: isOn(settings, 'watch') }, problems)
   if (problems.length > 0) throw new ConfigError([...new Set(problems)])
-  const folder = file === undefined ? (project ?? cwd) : path.dirname(file.file)
   return build(settings, project, cwd, {
     agents,
-    budget: Object.freeze(sections.budget ?? {}),
+    budget: Object.freeze(sections.budget),
     readSecret: ref => readSecret(ref, env, folder),
   })
 }
@@ -162,24 +164,19 @@ function fromFlagsOrEnvironment(
   return undefined
 }
 
-function fromFile(setting: string, file: File | undefined, problems: string[]): Taken | undefined {
-  if (file === undefined) return undefined
+/** The shape of the file has been looked at as a whole. */
+function fromFile(setting: string, file: File | undefined): Taken | undefined {
+  if (file === undefined || SETTINGS[setting]?.inFile === false) return undefined
   const [head = '', tail] = setting.split('.')
   const section = own(file.settings, head)
-  const raw = tail === undefined ? section : isObject(section) ? own(section, tail) : undefined
-  if (raw === undefined || SETTINGS[setting]?.inFile === false) return undefined
-  return take(setting, raw, file.file, path.dirname(file.file), problems)
+  const value = tail === undefined ? section : isObject(section) ? own(section, tail) : undefined
+  return value === undefined ? undefined : { value, base: path.dirname(file.file) }
 }
-
-const fromSections = (file: File | undefined, problems: string[]): AgentSections =>
-  file === undefined
-    ? {}
-    : readAgentSections(file.settings, { file: file.file, folder: path.dirname(file.file), problems })
 
 const isOn = (settings: ReadonlyMap<string, Taken>, setting: string): boolean => settings.get(setting)?.value === true
 
 function modelsOf(settings: ReadonlyMap<string, Taken>) {
-  const model = (role: string) => settings.get(`models.${role}`)?.value as ModelName | undefined
+  const model = (role: string): ModelName | undefined => modelNamed(String(settings.get(`models.${role}`)?.value))
   return { worker: model('worker'), supervisor: model('supervisor'), verifier: model('verifier') }
 }
 
@@ -208,15 +205,19 @@ export async function usableProviders({
   return providers.flatMap(([name, { apiKey }], i) => (apiKey === undefined || keys[i] !== undefined ? [name] : []))
 }
 
-const UNQUOTED = ['apiKey', 'database', 'databaseDirectUrl', 'tokenSecrets', 'dataKey']
-
-function take(setting: string, raw: Json, source: string, base: string, problems: string[]): Taken | undefined {
-  const { parse, allowed } = SETTINGS[setting] as Setting
-  const value = parse(raw)
-  if (value !== undefined) return { value, base }
-  const shown = UNQUOTED.includes(setting) ? 'the value' : JSON.stringify(raw)
-  problems.push(`${setting}: ${shown} (from ${source}) is not allowed; use ${allowed}`)
-  return undefined
+/** Flags and variables are text; a program gives values. */
+function take(
+  setting: string,
+  raw: string | number | boolean,
+  source: string,
+  base: string,
+  problems: string[],
+): Taken | undefined {
+  const { schema } = SETTINGS[setting] as Setting
+  const value = typeof raw === 'string' ? valueOfText(schema, raw) : raw
+  const found = schemaProblems(schema, value, setting)
+  problems.push(...found.map(problem => `${source}: ${problem}`))
+  return found.length === 0 ? { value, base } : undefined
 }
 
 function projectFolder(given: Taken | undefined, cwd: string): string | undefined {
@@ -228,8 +229,9 @@ function readFile(project: string | undefined, problems: string[]): File | undef
   if (project === undefined) return undefined
   try {
     const found = readConfigFile(project)
-    if (found !== undefined) problems.push(...unknownSettings(found.file, found.settings))
-    return found
+    const wrong = found === undefined ? [] : configFileProblems(found.settings)
+    problems.push(...wrong.map(problem => `${found?.file}: ${problem}`))
+    return wrong.length === 0 ? found : undefined
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error
     problems.push(error.message)
@@ -243,77 +245,58 @@ function build(
   cwd: string,
   nested: Pick<Config, 'agents' | 'budget' | 'readSecret'>,
 ): Config {
-  const get = <T>(setting: string, otherwise: T): T => (settings.get(setting)?.value as T | undefined) ?? otherwise
+  /** As the caller's type says: schema and type are two views of one setting. */
+  const get = <T>(setting: string): T => (settings.get(setting)?.value ?? SETTINGS[setting]?.schema.default) as T
+  const section = <T>(name: string): T => {
+    const inside = Object.keys(SETTINGS).filter(setting => setting.startsWith(`${name}.`))
+    const values = inside.map((setting): [string, unknown] => [setting.slice(name.length + 1), get(setting)])
+    return Object.freeze(Object.fromEntries(values.filter(([, value]) => value !== undefined))) as T
+  }
   const folder = (taken: Taken | undefined) => taken && path.resolve(taken.base, String(taken.value))
   const data = folder(settings.get('data')) ?? path.resolve(cwd, '.assay')
-  const limits = limitsFrom(get)
+  const limits = section<LimitSettings>('limits')
   const quota = (name: string) => settings.get(`quotas.${name}`)?.value
-  return Object.freeze({
-    host: get('host', DEFAULT_HOST),
-    port: get('port', 4100),
-    allowedHosts: allowedHosts(get('host', DEFAULT_HOST), get('allowedHosts', '')),
+  const config: Config = {
+    host: get('host'),
+    port: get('port'),
+    allowedHosts: allowedHosts(get('host'), listed(settings, 'allowedHosts')),
     data,
     database: databaseOf(settings, data),
     project,
-    apiKey: get<string | undefined>('apiKey', undefined),
-    tokenSecrets: get('tokenSecrets', '')
-      .split(',')
-      .filter(secret => secret !== ''),
-    conformance: get('conformance', false),
+    apiKey: get('apiKey'),
+    tokenSecrets: listed(settings, 'tokenSecrets'),
+    conformance: get('conformance'),
     fixtures: folder(settings.get('fixtures')),
     // Only one live host holds a data folder, so machine and folder name it, and name it again after a restart.
-    hostName: get('hostName', `${os.hostname()}-${sha256(data).slice(0, 8)}`),
-    leaseMs: get('leaseMs', 10_000),
+    hostName: get<string | undefined>('hostName') ?? `${os.hostname()}-${sha256(data).slice(0, 8)}`,
+    leaseMs: get('leaseMs'),
     limits,
     quotas: quotasWithin(limits, quota),
     weights: weightsWithin(quota),
-    orchestrator: Object.freeze({
-      confidenceFloor: get('orchestrator.confidenceFloor', LOWEST_FLOOR),
-      confidenceInterruptKind: get('orchestrator.confidenceInterruptKind', 'approval'),
-      transcriptWindow: get('orchestrator.transcriptWindow', 200),
-    }),
-    retention: Object.freeze({
-      ...(settings.has('retention.days') && { days: get('retention.days', 0) }),
-      tenants: get('retention.tenants', {}),
-      workflows: get('retention.workflows', {}),
-    }),
-    rateLimit: Object.freeze({
-      requestsPerSecond: get('rateLimit.requestsPerSecond', 20_000),
-      burst: get('rateLimit.burst', 40_000),
-    }),
-    webhooks: Object.freeze({
-      durable: get('webhooks.durable', true),
-      allowPrivate: get('webhooks.allowPrivate', false),
-    }),
-    tools: Object.freeze({ allowPrivate: get('tools.allowPrivate', false) }),
-    probes: Object.freeze({ allowPrivate: get('probes.allowPrivate', false) }),
+    orchestrator: section('orchestrator'),
+    retention: section('retention'),
+    rateLimit: section('rateLimit'),
+    webhooks: section('webhooks'),
+    tools: section('tools'),
+    probes: section('probes'),
     ...nested,
-    dataKeys: get<readonly Buffer[]>('dataKey', []),
-    log: Object.freeze({ level: get<LogLevel>('log.level', 'info'), access: get('log.access', false) }),
-  })
+    dataKeys: listed(settings, 'dataKey').map(key => Buffer.from(key, 'base64')),
+    log: section('log'),
+  }
+  return Object.freeze(config)
 }
 
-const DEFAULT_HOST = '127.0.0.1'
+/** Several in one text, separated by commas. */
+const listed = (settings: ReadonlyMap<string, Taken>, setting: string): readonly string[] =>
+  String(settings.get(setting)?.value ?? '')
+    .split(',')
+    .filter(item => item !== '')
 
 /** A page in a browser reaches whatever this machine can, under names of its own: on a loopback address always checked. */
-function allowedHosts(host: string, names: string): readonly string[] | undefined {
-  const configured = names.split(',').filter(name => name !== '')
+function allowedHosts(host: string, configured: readonly string[]): readonly string[] | undefined {
   if (configured.length === 0 && !isLoopback(host)) return undefined
   return [...new Set(['localhost', '127.0.0.1', '::1', host, ...configured])]
 }
-
-const limitsFrom = (get: <T>(setting: string, otherwise: T) => T): LimitSettings =>
-  Object.freeze({
-    maxNodeExecutions: get('limits.maxNodeExecutions', 100_000),
-    maxRunDurationMs: get('limits.maxRunDurationMs', 31 * 24 * 60 * 60 * 1000),
-    maxLoopIterations: get('limits.maxLoopIterations', 10_000),
-    maxRequestBodyBytes: get('limits.maxRequestBodyBytes', 1024 * 1024),
-    maxConcurrentEffects: get('limits.maxConcurrentEffects', 64),
-    maxDepth: get('limits.maxDepth', 16),
-    maxPoisonAttempts: get('limits.maxPoisonAttempts', 5),
-    maxActiveRuns: get('limits.maxActiveRuns', 100_000),
-    maxInflightRequests: get('limits.maxInflightRequests', 2_000),
-  })
 
 function databaseOf(settings: ReadonlyMap<string, Taken>, data: string): Database {
   const taken = settings.get('database')

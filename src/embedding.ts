@@ -1,11 +1,11 @@
 import type { Connection } from './client/http-call.js'
 import { ensureLocalKey } from './client/local-key.js'
 import { ConfigError, loadConfig, type Overrides } from './config.js'
+import { suggestion } from './core/schema/suggest.js'
 import type { Log } from './engine/ports/log.js'
 import type { Performer } from './engine/ports/performer.js'
 import { createHost } from './host.js'
 import { SETTINGS } from './project/settings.js'
-import { suggestion } from './project/suggest.js'
 
 /**
  * What a program may say of the host that it embeds. What it leaves out is found where `assay serve` finds it: in the

@@ -1,7 +1,7 @@
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { canonicalJson, type Json } from './json.js'
+import { describe, expect, test } from 'vitest'
+import { canonicalJson, type Json, utf8Length } from './json.js'
 
 /** Values of JSON as they are in memory: text that is well formed, numbers that are finite, names that look like numbers. */
 const text = fc.string({ unit: 'binary' })
@@ -74,3 +74,12 @@ const reversed = (value: Json): Json => {
       .map(([key, item]) => [key, reversed(item)]),
   )
 }
+
+describe('utf8Length', () => {
+  test.each(['', 'plain', 'é', '\u07ff\u0800', '漢字', '😀 and é', '\ud83d alone'])(
+    'of %j is what an encoder gives',
+    text => {
+      expect(utf8Length(text)).toBe(new TextEncoder().encode(text).length)
+    },
+  )
+})

@@ -53,3 +53,10 @@ export function at(value: Json | undefined, path: string): Json | undefined {
   }
   return current
 }
+
+/** How many bytes the text takes in UTF-8. */
+export const utf8Length = (text: string): number =>
+  text
+    .replace(/[\u0080-\u07ff]/g, 'aa')
+    .replace(/[\ud800-\udbff][\udc00-\udfff]/g, 'aaaa')
+    .replace(/[\u0800-\uffff]/g, 'aaa').length

@@ -3,8 +3,10 @@ import path from 'node:path'
 import type { AgentSettings, ModelSettings, ProviderSettings } from '../agents/settings.js'
 import type { ModelName } from '../core/invocation/brief.js'
 import { own } from '../core/json.js'
+import { WebAddress } from '../core/schema/kinds.js'
+import { schemaProblems } from '../core/schema/problems.js'
 import type { AgentSections } from './agent-settings.js'
-import { modelName, url } from './settings.js'
+import { modelNamed } from './model-name.js'
 
 /** What agents go by where nobody has said otherwise. */
 
@@ -22,27 +24,20 @@ const VARIABLES = {
 } as const
 
 export function agentSettings(
-  { models = {}, prices = {}, tools = {} }: AgentSections,
+  { models, prices, tools }: AgentSections,
   chosen: Chosen,
   env: Environment,
   place: { readonly project: string | undefined; readonly watch: boolean },
   problems: string[],
 ): AgentSettings {
-  const providers = { ...knownProviders(env, problems), ...withDefaults(models.providers ?? {}, env) }
+  const providers = { ...knownProviders(env, problems), ...completed(models.providers, env) }
   const worker = chosen.worker ?? whoAnswers(env, problems)
   const settings: ModelSettings = {
     worker,
     supervisor: chosen.supervisor ?? worker,
     verifier: chosen.verifier ?? worker,
-    classes: models.classes ?? {},
+    ...models,
     providers,
-    maxOutputTokens: models.maxOutputTokens ?? 4096,
-    timeoutMs: models.timeoutMs ?? 120_000,
-    maxTries: models.maxTries ?? 4,
-    maxRounds: models.maxRounds ?? 20,
-    maxRetries: models.maxRetries ?? 2,
-    reuseAnswers: models.reuseAnswers ?? false,
-    cacheKeyRecipe: models.cacheKeyRecipe ?? 'v2',
     script: models.script ?? scriptIn(place.project),
   }
   problems.push(...strangers(chosen, settings))
@@ -50,13 +45,7 @@ export function agentSettings(
     ...place,
     models: Object.freeze(settings),
     prices,
-    tools: Object.freeze({
-      mcp: tools.mcp ?? {},
-      rules: tools.rules ?? {},
-      httpAllow: tools.httpAllow ?? [],
-      timeoutMs: tools.timeoutMs ?? 30_000,
-      maxResultBytes: tools.maxResultBytes ?? 65_536,
-    }),
+    tools: Object.freeze(tools),
   })
 }
 
@@ -71,10 +60,10 @@ function whoAnswers(env: Environment, problems: string[]): ModelName {
   const { openai, anthropic, google } = VARIABLES
   if (env[openai.key] || env[openai.url]) {
     const wanted = `openai:${env[openai.model] || 'gpt-5-mini'}`
-    const name = modelName.parse(wanted) as ModelName | undefined
+    const name = modelNamed(wanted)
     if (name === undefined)
       problems.push(
-        `models.worker: ${JSON.stringify(env[openai.model])} (from ${openai.model}) is not the name of a model`,
+        `${openai.model}: ${JSON.stringify(env[openai.model])} is not the name of a model; use one such as gpt-5-mini`,
       )
     return name ?? SCRIPTED
   }
@@ -85,8 +74,12 @@ function whoAnswers(env: Environment, problems: string[]): ModelName {
 function knownProviders(env: Environment, problems: string[]): { readonly [name: string]: ProviderSettings } {
   const { openai, anthropic, google } = VARIABLES
   const baseUrl = env[openai.url] || undefined
-  if (baseUrl !== undefined && url.parse(baseUrl) === undefined)
-    problems.push(`models.providers.openai.baseUrl: the value (from ${openai.url}) is not allowed; use ${url.allowed}`)
+  if (baseUrl !== undefined)
+    problems.push(
+      ...schemaProblems(WebAddress(), baseUrl, 'models.providers.openai.baseUrl').map(
+        problem => `${openai.url}: ${problem}`,
+      ),
+    )
   return {
     openai: {
       kind: 'openai',
@@ -101,7 +94,7 @@ function knownProviders(env: Environment, problems: string[]): { readonly [name:
 }
 
 /** What a file leaves unsaid of a known provider is as it would be without the file. */
-function withDefaults(
+function completed(
   given: { readonly [name: string]: ProviderSettings },
   env: Environment,
 ): { readonly [name: string]: ProviderSettings } {

@@ -1,20 +1,33 @@
 import path from 'node:path'
+import { Type } from 'typebox'
 import type { SecretRef } from '../agents/settings.js'
-import { isObject, type Json } from '../core/json.js'
-import { type Read, type Reading, refuseValue } from './reading.js'
+import { Closed, MapOf, Matching } from '../core/schema/kinds.js'
 
 const HOW = '{ env: VARIABLE } or { file: PATH }, which say where the secret is; it is never written down here'
 
 /** R-EVENT-6: a secret is named in a file, never told. */
-export const secretRef: Read<SecretRef> = (raw, setting, to) =>
-  refIn(raw, to) ?? refuseValue(raw, setting, to, HOW, true)
+export const SecretRefSchema = Type.Union(
+  [
+    Closed({ env: Matching(/^[A-Za-z_][A-Za-z0-9_]{0,255}$/, 'the name of a variable') }),
+    Closed({ file: Matching(/^[^\0]{1,4096}$/, 'a file path') }),
+  ],
+  { 'x-must-be': HOW, 'x-unquoted': true },
+)
 
-function refIn(raw: Json, { folder }: Reading): SecretRef | undefined {
-  if (!isObject(raw) || Object.keys(raw).length !== 1) return undefined
-  if (typeof raw.env === 'string' && /^[A-Za-z_][A-Za-z0-9_]{0,255}$/.test(raw.env)) return { env: raw.env }
-  if (typeof raw.file !== 'string' || !/^[^\0]{1,4096}$/.test(raw.file)) return undefined
-  return { file: path.resolve(folder, raw.file) }
-}
+/** Paths start at the folder of the file that names them. */
+export const placedSecret = (ref: SecretRef, folder: string): SecretRef =>
+  'file' in ref ? { file: path.resolve(folder, ref.file) } : ref
+
+/** Headers, or variables of a process, by name: text, or where a secret is. */
+export const TextsOrSecrets = (names: RegExp, what: string) =>
+  MapOf(
+    names,
+    what,
+    Type.Union(
+      [Matching(/^[^\0\r\n]{0,4096}$/, 'one line of text', { 'x-must-be': 'one line of text' }), SecretRefSchema],
+      { 'x-must-be': `one line of text, or ${HOW}`, 'x-unquoted': true },
+    ),
+  )
 
 /** What is called so holds a secret: `Authorization`, `X-API-Key`, `GITHUB_TOKEN`, `dbPassword`. */
 const SECRET_WORDS =
@@ -25,9 +38,10 @@ const wordsOf = (name: string): string[] =>
     .toLowerCase()
     .split(/[^a-z0-9]+/)
 
-/** A header or a variable: text, unless its name says that it is a secret. */
-export function textOrSecret(raw: Json, setting: string, to: Reading, name: string): string | SecretRef | undefined {
-  if (typeof raw !== 'string') return secretRef(raw, setting, to)
-  if (wordsOf(name).some(word => SECRET_WORDS.test(word))) return refuseValue(raw, setting, to, HOW, true)
-  return /^[^\0\r\n]{0,4096}$/.test(raw) ? raw : refuseValue(raw, setting, to, 'one line of text', true)
-}
+/** Those whose name says that they are secrets, and that are written down all the same. */
+export const plainSecrets = (given: { readonly [name: string]: string | SecretRef }, at: string): string[] =>
+  Object.entries(given).flatMap(([name, value]) =>
+    typeof value === 'string' && wordsOf(name).some(word => SECRET_WORDS.test(word))
+      ? [`${at}.${name} must be ${HOW}`]
+      : [],
+  )

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, own } from '../core/json.js'
-import { suggestion } from '../project/suggest.js'
+import { suggestion } from '../core/schema/suggest.js'
 
 /** Takes a value that a person wrote, or says what is wrong with it and takes none. Never throws. */
 export type Read<T> = (raw: Json, field: string, problems: string[]) => T | undefined

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { patternOf } from '../core/names.js'
-import { OneOf } from './one-of.js'
+import { OneOf } from '../core/schema/kinds.js'
 
 /** Who acts (contract agents §13.1). */
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { OneOf } from '../core/schema/kinds.js'
 import { RunId } from './ids.js'
-import { OneOf } from './one-of.js'
 
 const Seq = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 

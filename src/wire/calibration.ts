@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { OneOf } from '../core/schema/kinds.js'
 import { RESULT_LABELS } from '../core/verification/label.js'
 import { RunId, Timestamp } from './ids.js'
-import { OneOf } from './one-of.js'
 import { ContextDoc, DWS_VERDICTS, VERDICTS } from './verification.js'
 
 const Count = Type.Integer({ minimum: 0 })

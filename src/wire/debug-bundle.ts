@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
+import { OneOf } from '../core/schema/kinds.js'
 import { RunEventDoc } from './event.js'
 import { Timestamp } from './ids.js'
-import { OneOf } from './one-of.js'
 
 export const BUNDLE_VERSION = '1.0'
 export const MAX_BUNDLE_BYTES = 8 * 1024 * 1024

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
+import { OneOf } from '../core/schema/kinds.js'
 import { RunEventDoc } from './event.js'
 import { RunId } from './ids.js'
-import { OneOf } from './one-of.js'
 
 /** Differences between two logs that one answer lists. */
 export const MAX_EVENT_DIFFS = 1000

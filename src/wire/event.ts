@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { OneOf } from '../core/schema/kinds.js'
 import { RunId, Timestamp } from './ids.js'
-import { OneOf } from './one-of.js'
 import { RUN_STATUSES } from './run.js'
 
 export const RunEventDoc = Type.Object({

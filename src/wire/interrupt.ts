@@ -3,8 +3,8 @@ import type { OpenInterrupt } from '../core/interrupt/decide.js'
 import { INTERRUPT_KINDS } from '../core/interrupt/interrupt.js'
 import type { Json, JsonObject } from '../core/json.js'
 import { patternOf } from '../core/names.js'
+import { OneOf } from '../core/schema/kinds.js'
 import { ID_PATTERNS, RunId, Timestamp } from './ids.js'
-import { OneOf } from './one-of.js'
 
 const closed = { additionalProperties: false }
 const JsonMap = Type.Unsafe<JsonObject>({ type: 'object' })

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { patternOf } from '../core/names.js'
+import { OneOf } from '../core/schema/kinds.js'
 import { Timestamp } from './ids.js'
-import { OneOf } from './one-of.js'
 
 /** The protocol's minimum vocabulary, then ours. No scope implies another (contract core §3.1). */
 export const SCOPES = [

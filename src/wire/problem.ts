@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { PROBLEMS } from '../core/problem.js'
-import { OneOf } from './one-of.js'
+import { OneOf } from '../core/schema/kinds.js'
 
 /** Closed: nothing but these three at the top level (contract core §3.2). */
 export const ErrorEnvelope = Type.Object(

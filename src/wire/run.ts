@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { ON_EXHAUSTION } from '../core/budget/budget.js'
 import type { JsonObject } from '../core/json.js'
+import { OneOf } from '../core/schema/kinds.js'
 import { AgentRef } from './agent-ref.js'
 import { ID_PATTERNS, RunId, ScopeId, Tag, Timestamp, WorkflowId, WorkId } from './ids.js'
 import { InterruptDoc } from './interrupt.js'
-import { OneOf } from './one-of.js'
 import { Convergence, GateSnapshot, Spent } from './verification.js'
 
 export const RUN_STATUSES = [

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { OneOf } from '../core/schema/kinds.js'
 import { Timestamp } from './ids.js'
-import { OneOf } from './one-of.js'
 
 export const EraseTenantBody = Type.Object(
   { tenant: Type.String({ minLength: 1, maxLength: 64, description: 'The name of the tenant once more' }) },

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { JsonObject } from '../core/json.js'
-import { OneOf } from './one-of.js'
+import { OneOf } from '../core/schema/kinds.js'
 
 const closed = { additionalProperties: false }
 const Schema = Type.Unsafe<JsonObject>({ type: 'object', description: 'A JSON Schema' })

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
+import { OneOf } from '../core/schema/kinds.js'
 import { RESULT_LABELS } from '../core/verification/label.js'
 import { CLASSIFICATIONS, EVIDENCE_TYPES } from '../core/verification/voting/judgement.js'
 import { RunId, Timestamp } from './ids.js'
-import { OneOf } from './one-of.js'
 
 const Amount = Type.Number({ minimum: 0 })
 const Count = Type.Integer({ minimum: 0 })

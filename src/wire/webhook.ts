@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { OneOf } from '../core/schema/kinds.js'
 import { RunId, Tag, Timestamp } from './ids.js'
-import { OneOf } from './one-of.js'
 
 const closed = { additionalProperties: false }
 const TenantId = Type.Optional(

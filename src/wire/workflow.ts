@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
 import type { JsonObject } from '../core/json.js'
 import { patternOf } from '../core/names.js'
+import { OneOf } from '../core/schema/kinds.js'
 import { AgentPin } from './agent-ref.js'
 import { ID_PATTERNS, NodeId, PartName, Tag } from './ids.js'
-import { OneOf } from './one-of.js'
 
 /** The shape of a workflow definition (contract core §9). What it means is checked by the engine when it compiles it. */
 

@@ -16,14 +16,14 @@ const NODE = ['node:*']
 const PORTS = 'engine/ports/'
 
 export const LAYERS: readonly Layer[] = [
-  { place: 'core/', ours: [], packages: ['@marcbachmann/cel-js', 're2js'] },
+  { place: 'core/', ours: [], packages: ['@marcbachmann/cel-js', 're2js', 'typebox'] },
   { place: 'digest.ts', ours: ['core/json.ts'], packages: ['node:crypto'] },
   { place: 'lru.ts', ours: [], packages: [] },
   { place: 'timing/', ours: [], types: [PORTS], packages: [] },
   { place: 'engine/', ours: ['core/', 'digest.ts', 'lru.ts', 'timing/'], packages: ['node:crypto'] },
   {
     place: 'standards/',
-    ours: ['core/', 'digest.ts', 'lru.ts', 'project/suggest.ts', 'engine/runtime/agent-workflow.ts'],
+    ours: ['core/', 'digest.ts', 'lru.ts', 'engine/runtime/agent-workflow.ts'],
     types: ['engine/api.ts', PORTS],
     packages: ['re2js'],
   },
@@ -105,17 +105,18 @@ export const LAYERS: readonly Layer[] = [
     ours: [
       'core/json.ts',
       'core/names.ts',
+      'core/schema/',
       'core/supervisor/decision.ts',
       'core/invocation/',
       'core/budget/',
       'retention/rules.ts',
     ],
     types: ['agents/settings.ts', 'core/quotas.ts'],
-    packages: [...NODE, 'yaml'],
+    packages: [...NODE, 'typebox', 'yaml'],
   },
   {
     place: 'config.ts',
-    ours: ['core/json.ts', 'core/supervisor/decision.ts', 'core/invocation/', 'core/budget/', 'digest.ts', 'project/'],
+    ours: ['core/json.ts', 'core/schema/', 'core/invocation/', 'core/budget/', 'digest.ts', 'project/'],
     types: ['agents/settings.ts', 'core/quotas.ts', 'retention/rules.ts'],
     packages: NODE,
   },
@@ -153,7 +154,11 @@ export const LAYERS: readonly Layer[] = [
   },
   { place: 'agents/actor.ts', ours: ['core/', 'agents/catalog/catalog-agent.ts'], types: ['agents/'], packages: [] },
   { place: 'package-version.ts', ours: [], packages: NODE },
-  { place: 'cli/commands/serve.ts', ours: ['cli/', 'client/', 'config.ts', 'project/', 'host.ts'], packages: 'any' },
+  {
+    place: 'cli/commands/serve.ts',
+    ours: ['cli/', 'client/', 'config.ts', 'core/schema/', 'project/', 'host.ts'],
+    packages: 'any',
+  },
   {
     place: 'cli/',
     ours: [
@@ -228,7 +233,7 @@ export const LAYERS: readonly Layer[] = [
   { place: 'host.ts', ours: ['*'], packages: 'any' },
   {
     place: 'embedding.ts',
-    ours: ['client/', 'config.ts', 'host.ts', 'project/'],
+    ours: ['client/', 'config.ts', 'core/schema/', 'host.ts', 'project/'],
     types: [PORTS],
     packages: [],
   },

@@ -339,7 +339,7 @@ describe('wrong usage', () => {
 
   test.each([
     [['frobnicate'], /unknown command/],
-    [['serve', '--port', 'http'], /port: "http" \(from --port\) is not allowed; use an integer/],
+    [['serve', '--port', 'http'], /--port: port must be a whole number from 0 to 65535; got "http"/],
     [['serve', '--host', '0.0.0.0', '--port', '0', '--database', 'memory:'], /no key is configured; set ASSAY_API_KEY/],
   ])('%j exits 2 and says what to change', async (args, message) => {
     const cwd = temporaryFolder()

@@ -1,7 +1,9 @@
+import fs from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeErrors } from '../../src/http/discovery/describe-errors.js'
 import { describeRoutes } from '../../src/http/discovery/describe-routes.js'
+import { settingTables, withTables } from '../../src/project/describe-settings.js'
 import { startHttp, type TestHost } from './harness.js'
 
 let host: TestHost
@@ -15,6 +17,11 @@ const page = (name: string) => fileURLToPath(new URL(`../../docs/reference/${nam
 describe('reference pages say what the code does (`vitest -u` rewrites them)', () => {
   test('errors.md lists every code of the two tables', async () => {
     await expect(describeErrors()).toMatchFileSnapshot(page('errors.md'))
+  })
+
+  test('configuration.md lists every setting', async () => {
+    const text = fs.readFileSync(page('configuration.md'), 'utf8')
+    await expect(withTables(text, settingTables())).toMatchFileSnapshot(page('configuration.md'))
   })
 
   test('http.md lists every route of the table', async () => {

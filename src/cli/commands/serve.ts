@@ -4,7 +4,8 @@ import { type Command, Option } from 'commander'
 import pc from 'picocolors'
 import { localKeyFile } from '../../client/local-key.js'
 import { type Config, loadConfig, type Overrides } from '../../config.js'
-import { flagOf, SETTINGS } from '../../project/settings.js'
+import { mustBe } from '../../core/schema/words.js'
+import { flagOf, SETTINGS, type Setting } from '../../project/settings.js'
 import type { Cli } from '../cli.js'
 import { EXIT } from '../terminal/exit-code.js'
 import { explainError, StartRefused } from '../terminal/explain.js'
@@ -50,11 +51,15 @@ const isBug = (error: unknown): boolean =>
   !(error instanceof Error) || [TypeError, RangeError, ReferenceError, SyntaxError].some(kind => error instanceof kind)
 
 function optionFor(setting: string): Option {
-  const { about, allowed } = SETTINGS[setting] as { about: string; allowed: string }
+  const { schema } = SETTINGS[setting] as Setting
   const name = `--${flagOf(setting)}`
-  const option = new Option(allowed === 'true or false' ? `${name} [yes]` : `${name} <value>`, `${about} (${allowed})`)
+  const about = `${plainText(schema.description ?? '')} (${mustBe(schema)})`
+  const option = new Option(schema.type === 'boolean' ? `${name} [yes]` : `${name} <value>`, about)
   return setting.includes('.') ? option.hideHelp() : option
 }
+
+/** Without the marks that only a page shows. */
+const plainText = (markdown: string): string => markdown.replace(/`/g, '').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
 
 /** The flags that were given, by setting. */
 function overridesFrom(command: Command): Overrides {

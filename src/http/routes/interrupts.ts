@@ -3,6 +3,7 @@ import { findOpen } from '../../core/interrupt/decide.js'
 import { isObject, own } from '../../core/json.js'
 import { isNamed } from '../../core/names.js'
 import { type Refusal, refuse } from '../../core/problem.js'
+import { OneOf } from '../../core/schema/kinds.js'
 import type { InspectedRun, ResolveInterruptCommand } from '../../engine/api.js'
 import {
   LinkAnswer,
@@ -12,7 +13,6 @@ import {
   ResolveAnswer,
   ResolveBody,
 } from '../../wire/interrupt.js'
-import { OneOf } from '../../wire/one-of.js'
 import { lacksScope } from '../auth/authenticator.js'
 import type { Caller } from '../auth/key-cache.js'
 import { readCursor, writeCursor } from '../cursor.js'
