@@ -108,8 +108,8 @@ export type OrchestratorSettings = {
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Flags as the command line gives them, by setting path (`port`, `limits.maxDepth`, …). */
-export type Overrides = { readonly [setting: string]: string | boolean | undefined }
+/** Settings as the command line or an embedding program gives them, by path (`port`, `limits.maxDepth`, …). */
+export type Overrides = { readonly [setting: string]: string | number | boolean | undefined }
 
 /** Something is wrong with the configuration; each problem names the setting, its source, its value and what is allowed. */
 export class ConfigError extends Error {
@@ -205,10 +205,10 @@ export async function usableProviders({
   return providers.flatMap(([name, { apiKey }], i) => (apiKey === undefined || keys[i] !== undefined ? [name] : []))
 }
 
-/** Flags and variables are text. */
+/** Flags and variables are text; a program gives values. */
 function take(
   setting: string,
-  raw: string | boolean,
+  raw: string | number | boolean,
   source: string,
   base: string,
   problems: string[],

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { type Follow, followEvents } from './follow-events.js'
 import { type Call, type Connection, callJson } from './http-call.js'
 import type {
@@ -49,6 +48,7 @@ import type {
   WorkflowList,
 } from './wire-shapes.js'
 
+/** Which runs are listed. */
 export type RunFilter = {
   readonly status?: string
   readonly workflowId?: string
@@ -66,6 +66,7 @@ export type RunFilter = {
 export class AssayClient {
   constructor(readonly connection: Connection) {}
 
+  /** What this host is and can do, as the protocol has every host say it. */
   discover(): Promise<Fields> {
     return this.#call({ path: '/.well-known/openwop' })
   }
@@ -75,7 +76,8 @@ export class AssayClient {
     return this.#call({ path: '/healthz' })
   }
 
-  createRun(request: RunRequest, idempotencyKey: string = randomUUID()): Promise<CreatedRun> {
+  /** Starts a run of a workflow or an agent. With a key of your own the same call again finds the run that the first one made. */
+  createRun(request: RunRequest, idempotencyKey: string = crypto.randomUUID()): Promise<CreatedRun> {
     return this.#call({
       method: 'POST',
       path: '/v1/runs',
@@ -85,7 +87,7 @@ export class AssayClient {
   }
 
   /** Gives work to the agent that the message mentions. */
-  chat(request: ChatRequest, idempotencyKey: string = randomUUID()): Promise<ChatStarted> {
+  chat(request: ChatRequest, idempotencyKey: string = crypto.randomUUID()): Promise<ChatStarted> {
     return this.#call({
       method: 'POST',
       path: '/v1/host/assay/chat',
@@ -94,10 +96,12 @@ export class AssayClient {
     })
   }
 
+  /** A run as it is now: status, variables, outputs, and what it waits for. */
   getRun(runId: string): Promise<RunSnapshot> {
     return this.#call({ path: run(runId) })
   }
 
+  /** One page of the runs that the key can see, newest first. */
   listRuns(filter: RunFilter = {}): Promise<RunPage> {
     return this.#call({ path: '/v1/runs', query: filter })
   }
@@ -121,18 +125,22 @@ export class AssayClient {
     return events
   }
 
+  /** The log as it grows, in order, until the run ends. It rides out restarts of the server. */
   followEvents(runId: string, options?: Follow): AsyncGenerator<RunEventDoc, void, undefined> {
     return followEvents(this.connection, runId, options)
   }
 
+  /** Asks a run to end. It has ended when its log says so. */
   cancelRun(runId: string, reason?: string): Promise<{ runId: string; status: RunStatus }> {
     return this.#write(`${run(runId)}/cancel`, { ...(reason !== undefined && { reason }) })
   }
 
+  /** Has a run take no further step until it is resumed. */
   pauseRun(runId: string, options: { reason?: string; drainPolicy?: string } = {}): Promise<Fields> {
     return this.#write(`${run(runId)}:pause`, options)
   }
 
+  /** Lets a paused run go on. */
   resumeRun(runId: string, reason?: string): Promise<Fields> {
     return this.#write(`${run(runId)}:resume`, { ...(reason !== undefined && { reason }) })
   }
@@ -142,6 +150,7 @@ export class AssayClient {
     return this.#call({ path: '/v1/interrupts', query })
   }
 
+  /** The same, page by page. */
   async *allInterrupts(): AsyncGenerator<OpenInterrupt, void, undefined> {
     for (let cursor: string | undefined; ; ) {
       const page = await this.listInterrupts(cursor === undefined ? {} : { cursor })
@@ -161,14 +170,17 @@ export class AssayClient {
     return this.#call({ method: 'POST', path: `${interrupt(runId, nodeId)}:link`, body: request })
   }
 
+  /** A run that shares the beginning of another: told again from its log, or going on by itself. */
   forkRun(runId: string, request: ForkRequest): Promise<ForkedRun> {
     return this.#write(`${run(runId)}:fork`, request)
   }
 
+  /** Where the logs of two runs differ. */
   diffRuns(runId: string, against: string): Promise<RunDiff> {
     return this.#call({ path: `${run(runId)}:diff`, query: { against } })
   }
 
+  /** A run with everything that helps to find out what happened, without what is confidential. */
   debugBundle(runId: string): Promise<DebugBundle> {
     return this.#call({ path: `${run(runId)}/debug-bundle` })
   }
@@ -188,6 +200,7 @@ export class AssayClient {
     return this.#call({ path: `${run(runId)}/withheld`, query: { from } })
   }
 
+  /** Who is told of events. */
   listWebhooks(): Promise<WebhookList> {
     return this.#call({ path: '/v1/webhooks' })
   }
@@ -197,34 +210,42 @@ export class AssayClient {
     return this.#call({ method: 'POST', path: '/v1/webhooks', body: webhook })
   }
 
+  /** Ends a subscription. */
   removeWebhook(webhookId: string): Promise<unknown> {
     return this.#call({ method: 'DELETE', path: webhook(webhookId) })
   }
 
+  /** What was delivered to a subscriber lately, newest first. */
   listDeliveries(webhookId: string, limit?: number): Promise<WebhookDeliveries> {
     return this.#call({ path: `${webhook(webhookId)}/deliveries`, query: { limit } })
   }
 
+  /** The agents that this host knows. */
   listAgents(): Promise<AgentList> {
     return this.#call({ path: '/v1/agents' })
   }
 
+  /** One agent: who it is, what it uses, and what it lacks. */
   getAgent(agentId: string): Promise<AgentInfo> {
     return this.#call({ path: `/v1/agents/${encodeURIComponent(agentId)}` })
   }
 
+  /** The tools that agents may be given. */
   listTools(): Promise<ToolList> {
     return this.#call({ path: '/v1/tools' })
   }
 
+  /** One tool, with the schema of its input. */
   getTool(toolId: string): Promise<ToolInfo> {
     return this.#call({ path: `/v1/tools/${encodeURIComponent(toolId)}` })
   }
 
+  /** The workflows that can be run. */
   listWorkflows(): Promise<WorkflowList> {
     return this.#call({ path: '/v1/workflows' })
   }
 
+  /** The definition of a workflow. */
   getWorkflow(workflowId: string): Promise<Fields> {
     return this.#call({ path: `/v1/workflows/${encodeURIComponent(workflowId)}` })
   }
@@ -243,10 +264,12 @@ export class AssayClient {
     return this.#write('/v1/workflows:validate', definition)
   }
 
+  /** Gates, intents or knowledge: the tenant's own and those of the project. */
   listStandards(collection: StandardCollection): Promise<StandardList> {
     return this.#call({ path: standard(collection) })
   }
 
+  /** One document of them. */
   getStandard(collection: StandardCollection, id: string): Promise<StandardDocument> {
     return this.#call({ path: standard(collection, id) })
   }
@@ -256,6 +279,7 @@ export class AssayClient {
     return this.#write(standard(collection), document)
   }
 
+  /** Removes a document that was registered over HTTP. */
   removeStandard(collection: StandardCollection, id: string): Promise<unknown> {
     return this.#call({ method: 'DELETE', path: standard(collection, id) })
   }
@@ -303,28 +327,33 @@ export class AssayClient {
     }
   }
 
+  /** Whose key this client uses, and what it may do. */
   ownKey(): Promise<OwnKey> {
     return this.#call({ path: '/v1/host/assay/key' })
   }
 
+  /** The keys of the tenant, without the keys themselves. */
   listKeys(): Promise<KeyList> {
     return this.#call({ path: '/v1/keys' })
   }
 
+  /** From now on the key opens nothing. */
   revokeKey(keyId: string): Promise<unknown> {
     return this.#call({ method: 'DELETE', path: `/v1/keys/${encodeURIComponent(keyId)}` })
   }
 
+  /** Whether a tenant is there, is being erased, or was. */
   getTenant(tenant: string): Promise<Tenant> {
     return this.#call({ path: `/v1/host/assay/tenants/${encodeURIComponent(tenant)}` })
   }
 
+  /** Begins to erase everything of a tenant. There is no way back. */
   eraseTenant(tenant: string): Promise<Tenant> {
     return this.#write(`/v1/host/assay/tenants/${encodeURIComponent(tenant)}/erase`, { tenant })
   }
 
   #write<T>(path: string, body: unknown): Promise<T> {
-    return this.#call({ method: 'POST', path, body, headers: { 'idempotency-key': randomUUID() } })
+    return this.#call({ method: 'POST', path, body, headers: { 'idempotency-key': crypto.randomUUID() } })
   }
 
   #call<T>(call: Call): Promise<T> {

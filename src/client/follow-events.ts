@@ -3,6 +3,7 @@ import { AssayError } from './assay-error.js'
 import { type Connection, open, pause } from './http-call.js'
 import type { RunEventDoc } from './wire-shapes.js'
 
+/** From where a log is followed, and for how long. */
 export type Follow = {
   /** First sequence wanted; 0 is the beginning of the log. */
   readonly from?: number

@@ -1,14 +1,16 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { AssayError, errorFrom } from './assay-error.js'
 
+/** Where a host is, and who asks. */
 export type Connection = {
   /** `http://127.0.0.1:4100`, without a path. */
   readonly url: string
+  /** Of this host: `assay keys create` makes one, and that of a local host is in `local-key` of its data folder. */
   readonly key?: string | undefined
   /** Which tenant to look into, for a key that manages tenants; its own if there is none. */
   readonly tenant?: string
   /** Sees every response before it is read. */
   readonly observe?: (response: Response) => void
+  /** How long a call may take, 30 s by default; streams have no limit. */
   readonly timeoutMs?: number
 }
 
@@ -77,8 +79,17 @@ async function send(connection: Connection, url: URL, init: RequestInit): Promis
 }
 
 /** Rejects with the signal's reason when it aborts first. */
-export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { ...(signal && { signal }) }).catch(error => {
-    throw signal?.aborted ? signal.reason : error
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    if (signal?.aborted) abort()
+    else signal?.addEventListener('abort', abort, { once: true })
   })
 }

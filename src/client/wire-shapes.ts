@@ -32,71 +32,115 @@ import type { CheckWorkflowAnswer, ListWorkflowsAnswer, WorkflowAnswer } from '.
 
 /** The wire's types under the client's names: types only, so that no schema is loaded to make a call. */
 
+/** A document whose fields are not typed here. */
 export type Fields = { readonly [name: string]: unknown }
 export type WireError = { readonly code: string; readonly message: string; readonly details?: Fields }
 
+/** Where a run is on its way. */
 export type RunStatus = (typeof RUN_STATUSES)[number]
+/** A run as it is now. */
 export type RunSnapshot = Snapshot
+/** A page of runs; `nextCursor` is null on the last one. */
 export type RunPage = Static<typeof ListRunsAnswer>
+/** A run as lists show it. */
 export type RunRow = RunPage['runs'][number]
+/** What is to be run: a workflow or an agent, with its inputs and options. */
 export type RunRequest = CreateRunBody
+/** A run that was begun. */
 export type CreatedRun = Static<typeof CreateRunAnswer>
+/** An event of a run's log. */
 export type RunEventDoc = Readonly<Static<typeof EventSchema>>
 
+/** A message that mentions an agent. */
 export type ChatRequest = ChatBody
+/** The run of the agent that was mentioned. */
 export type ChatStarted = Static<typeof ChatAnswer>
 
+/** An agent as the inventory has it. */
 export type AgentInfo = Static<typeof AgentInventoryEntry>
+/** The agents that a host knows. */
 export type AgentList = Static<typeof ListAgentsAnswer>
+/** A tool that agents may be given. */
 export type ToolInfo = Static<typeof ToolDescriptor>
+/** The tools that agents may be given. */
 export type ToolList = Static<typeof ListToolsAnswer>
 
+/** A registered workflow, without its definition. */
 export type WorkflowInfo = Static<typeof WorkflowAnswer>
+/** The workflows that can be run. */
 export type WorkflowList = Static<typeof ListWorkflowsAnswer>
+/** What the host makes of a definition that it was shown. */
 export type WorkflowCheck = Static<typeof CheckWorkflowAnswer>
 
 /** What work is held to, by the name of its collection. */
 export type StandardCollection = 'gates' | 'intents' | 'knowledge'
+/** A gate, an intent or knowledge that is registered, without its content. */
 export type StandardInfo = StandardAnswer
+/** The same with its content. */
 export type StandardDocument = Static<typeof StandardShown>
+/** What is registered, under the name of its collection. */
 export type StandardList = { readonly [Collection in StandardCollection]?: readonly StandardInfo[] }
 
+/** Whether a tenant is there, is being erased, or was. */
 export type Tenant = Static<typeof TenantAnswer>
+/** A key to be made: for whom, what it may do, until when. */
 export type NewKey = Static<typeof CreateKeyBody>
+/** A key that was made, with the key itself. */
 export type CreatedKey = Static<typeof CreateKeyAnswer>
+/** What was found in a part of the checkpoints. */
 export type AuditSlice = AuditAnswer
+/** The keys of a tenant, without the keys themselves. */
 export type KeyList = Static<typeof ListKeysAnswer>
+/** Whose key asks, and what it may do. */
 export type OwnKey = Static<typeof OwnKeyAnswer>
 
+/** A page of open questions; `nextCursor` is null on the last one. */
 export type InterruptPage = Static<typeof ListInterruptsAnswer>
+/** A question that waits for an answer. */
 export type OpenInterrupt = InterruptPage['interrupts'][number]
 /** An interrupt as a run's log tells it; what only the server knows may be missing. */
 export type AskedInterrupt = Omit<OpenInterrupt, 'shownHash'> & { readonly shownHash?: string }
+/** What an answer has led to. */
 export type InterruptAnswered = Static<typeof ResolveAnswer> & { readonly status: RunStatus }
+/** For what a link is good, for whom, and how long. */
 export type LinkRequest = {
   readonly expiresInSeconds?: number
   readonly intent?: InterruptLink['intent']
   readonly subject?: string
 }
+/** A link that was made. */
 export type InterruptLink = Static<typeof LinkAnswer>
 
+/** How a run is to be forked, and from which event on. */
 export type ForkRequest = ForkBody
+/** A run that shares the beginning of another. */
 export type ForkedRun = Static<typeof ForkAnswer>
+/** Where the logs of two runs differ. */
 export type RunDiff = Static<typeof DiffAnswer>
 export type EventDiff = RunDiff['eventDiffs'][number]
+/** A run with everything that helps to find out what happened. */
 export type DebugBundle = Static<typeof BundleSchema>
 
+/** What gates have made of a run's results. */
 export type VerificationList = Static<typeof ListVerificationsAnswer>
+/** What the log of a run keeps from its readers, and why. */
 export type WithheldList = Static<typeof WithheldAnswer>
 export type VerificationRow = VerificationList['verifications'][number]
+/** One judgement of a gate, with votes, evidence and findings. */
 export type Verification = VerificationAnswer
 
+/** How good the judges of a gate have been. */
 export type Calibration = CalibrationAnswer
 export type Estimate = Static<typeof EstimateDoc>
+/** What a gate has said of which results. */
 export type VerdictList = Static<typeof ListVerdictsAnswer>
 export type JudgedResult = VerdictList['verdicts'][number]
 
+/** Who is to be told of which events. */
 export type NewWebhook = Static<typeof CreateWebhookBody>
+/** A subscription that was made, with its secret. */
 export type WebhookCreated = Static<typeof CreateWebhookAnswer>
+/** Who is told of events. */
 export type WebhookList = Static<typeof ListWebhooksAnswer>
+/** What was delivered to a subscriber. */
 export type WebhookDeliveries = Static<typeof ListDeliveriesAnswer>

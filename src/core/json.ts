@@ -1,6 +1,8 @@
 /** JSON values, and the two ways user-named keys may be touched without ever reaching a prototype. */
 
+/** A value of JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+/** An object of JSON. */
 export type JsonObject = { readonly [key: string]: Json }
 
 export const isObject = (value: unknown): value is JsonObject =>

@@ -11,14 +11,17 @@ export class ManualClock implements Clock {
     this.#start = start
   }
 
+  /** Wall time in milliseconds, as far as it was moved. */
   now(): number {
     return this.#now
   }
 
+  /** How far it was moved. */
   monotonic(): number {
     return this.#now - this.#start
   }
 
+  /** Calls back when it has been moved by `ms`; returns a function that takes it back. */
   after(ms: number, callback: () => void): () => void {
     const timer = { at: this.#now + Math.max(ms, 0), callback }
     this.#timers.push(timer)

@@ -214,6 +214,12 @@ export const LAYERS: readonly Layer[] = [
   { place: 'user-schema/', ours: ['core/', 'digest.ts', 'lru.ts', 'workers/', PORTS], packages: 'any' },
   { place: 'telemetry/', ours: ['core/', PORTS, 'engine/api.ts'], packages: 'any' },
   {
+    place: 'testing/test-host.ts',
+    ours: ['testing/', 'client/', 'config.ts', 'embedding.ts', 'host.ts'],
+    types: ['core/json.ts'],
+    packages: NODE,
+  },
+  {
     place: 'testing/',
     ours: ['core/', 'digest.ts', 'engine/', 'store/', 'log-check/'],
     types: ['vault/'],
@@ -225,6 +231,14 @@ export const LAYERS: readonly Layer[] = [
     packages: [],
   },
   { place: 'host.ts', ours: ['*'], packages: 'any' },
+  {
+    place: 'embedding.ts',
+    ours: ['client/', 'config.ts', 'core/schema/', 'host.ts', 'project/'],
+    types: [PORTS],
+    packages: [],
+  },
+  // The entry points of the package: they have no code of their own, and nothing here is built on them.
+  { place: 'index.ts', ours: ['config.ts', 'embedding.ts'], types: ['client/', 'core/json.ts', PORTS], packages: [] },
 ]
 
 /** Modules that the operator wrote as tools are found in a folder, so their names cannot be known here. */

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -73,6 +73,26 @@ export async function until(running: Running, pattern: RegExp, timeoutMs = 100_0
     running.child.on('exit', () => fail('the process ended'))
     look()
   })
+}
+
+/** What git has of this repository, as it is now: what a clone would have. */
+export function copyRepository(target: string): void {
+  const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
+    cwd: repository,
+    encoding: 'utf8',
+  })
+  for (const name of listed.split('\0').filter(name => name !== '' && fs.existsSync(path.join(repository, name)))) {
+    fs.cpSync(path.join(repository, name), path.join(target, name))
+  }
+}
+
+/** npm, its shell and the server: whatever a failed test has left of those that were started `detached`. */
+export function endGroup({ child }: Running, signal: NodeJS.Signals = 'SIGKILL'): void {
+  try {
+    process.kill(-(child.pid as number), signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }
 
 export type Server = {

@@ -76,7 +76,8 @@ const withProject = (config: Config): Config =>
   config.project === undefined
     ? { ...config, project: examples, agents: { ...config.agents, project: examples } }
     : config
-const examples = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../examples/hello')
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
+const examples = path.join(root, 'examples/hello')
 
 /** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
 function stopSignal(terminal: Terminal): Promise<void> {
@@ -103,11 +104,25 @@ function banner(config: Config, url: string): string {
     `${pc.bold('assay')} is serving at ${pc.cyan(url)}`,
     line('data', config.data),
     line('database', stored),
-    line('workflows', config.project === undefined ? 'none' : path.join(config.project, 'workflows')),
+    line('workflows', workflowsOf(config)),
     line('model', modelOf(config)),
     line('key', key),
-    line('try', config.project === examples ? 'bin/assay run hello --wait' : 'assay workflows list'),
+    line('try', `${commandHere()} ${config.project === examples ? 'run hello --wait' : 'workflows list'}`),
   ].join('\n')
+}
+
+function workflowsOf({ project }: Config): string {
+  if (project === undefined) return 'none'
+  const folder = path.join(project, 'workflows')
+  return project === examples ? `${folder} (examples; --project FOLDER serves yours)` : folder
+}
+
+/** What to type in this folder to get this very program: the file of a clone, or what an installation offers. */
+function commandHere(): string {
+  const [folder, installed] = root.split(`${path.sep}node_modules${path.sep}`)
+  if (installed === undefined) return path.relative('', path.join(root, 'bin/assay'))
+  const isInstalledHere = !path.relative(folder as string, process.cwd()).startsWith('..')
+  return isInstalledHere ? 'npx assay' : 'assay'
 }
 
 function modelOf({ agents }: Config): string {

@@ -22,6 +22,7 @@ export type TranscriptEvent = {
   readonly payload: Json
 }
 
+/** What came of an effect. What is `retryable` is tried again as the node's retry policy has it. */
 export type EffectAnswer =
   | { readonly ok: true; readonly output: Json }
   | { readonly ok: false; readonly code: string; readonly message: string; readonly retryable: boolean }
