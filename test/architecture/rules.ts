@@ -386,7 +386,7 @@ const find = (source: Source, rule: string, pattern: RegExp): Violation[] =>
   }))
 
 /** Where SQL stands in `.sql` files beside the code. */
-const SQL_IN_FILES = ['store/sqlite/']
+const SQL_IN_FILES = ['store/sqlite/', 'store/postgres/']
 
 /** Modules in which a statement may stand, with the reason. What only sets a connection up (PRAGMA, BEGIN) is none. */
 const MAY_WRITE_SQL: { readonly [file: string]: string } = {}
