@@ -5,6 +5,7 @@ import { Closed, MapOf, May, Milliseconds, Text } from './kinds.js'
 test('an editor is given the words of the schema, and nothing that only we read', () => {
   const schema = Closed({
     name: Text(9, { description: 'who it is' }),
+    required: May(Text(5)),
     wait: May(Milliseconds(0, 5, { default: 1 })),
     labels: May(MapOf(/^a$/, 'the letter a', Text(3))),
   })

@@ -13,10 +13,18 @@ function described(value: Json): Json {
   const { 'x-must-be': mustBe, 'x-names': names, 'x-unquoted': _secret, 'x-unit': _unit, ...rest } = value
   const parts = [rest.description, mustBe, names].filter(part => typeof part === 'string')
   const inner = Object.fromEntries(
-    Object.entries(rest).map(([key, item]) => [key, isData(key) ? item : described(item)]),
+    Object.entries(rest).map(([key, item]) => [
+      key,
+      isData(key) ? item : NAMED.includes(key) ? each(item) : described(item),
+    ]),
   )
   return parts.length === 0 ? inner : { ...inner, description: parts.join(': ') }
 }
+
+/** Keywords whose names are the author's: a field may be called `required`. */
+const NAMED = ['properties', 'patternProperties']
+const each = (fields: Json): Json =>
+  Object.fromEntries(Object.entries(fields as JsonObject).map(([name, field]) => [name, described(field)]))
 
 /** Keywords whose value is data, not schema. */
 const isData = (key: string): boolean => ['enum', 'const', 'default', 'required', 'examples'].includes(key)

@@ -40,7 +40,7 @@ export const Characters = (least: number, most: number, more: Annotations = {}) 
     }),
   )
 
-/** `maxLength` counts what is seen, and any number of accents is seen as one letter. This counts what is stored. */
+/** `maxLength` counts code points. Limits are meant as text has its length here, where many a code point is two. */
 const NoLonger = <Schema extends TSchema>(most: number, schema: Schema): Schema =>
   Type.Refine(
     schema,
