@@ -43,6 +43,7 @@ export const LAYERS: readonly Layer[] = [
       'engine/queries/shown-hash.ts',
       'engine/queries/verifications.ts',
       'engine/queries/withheld.ts',
+      'webhooks/circuit.ts',
       PORTS,
     ],
     types: ['calibration/verdicts.ts'],

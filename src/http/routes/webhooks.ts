@@ -2,6 +2,7 @@ import { type Refusal, refuse } from '../../core/problem.js'
 import { sha256 } from '../../digest.js'
 import type { ListedWebhook, UnreadableSecret } from '../../engine/api.js'
 import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
+import { circuitOf } from '../../webhooks/circuit.js'
 import {
   CreateWebhookAnswer,
   CreateWebhookBody,
@@ -131,14 +132,13 @@ const WHY: { readonly [why in UnreadableSecret]: string } = {
 
 function renderWebhook(webhook: ListedWebhook, now: number): WebhookAnswer {
   const { state, openUntil, consecutiveFailures } = webhook.health
-  const isOpen = openUntil !== null && now < openUntil
   return {
     ...renderSubscription(webhook),
     ...(webhook.secret === undefined
       ? { secretFingerprint: null, state: 'undeliverable', reason: WHY[webhook.why] }
       : { secretFingerprint: fingerprintOf(webhook.secret), state }),
     circuit: {
-      state: isOpen ? 'open' : openUntil === null ? 'closed' : 'half-open',
+      state: circuitOf(webhook.health, now),
       openUntil: openUntil === null ? null : iso(openUntil),
       consecutiveFailures,
     },

@@ -1,5 +1,4 @@
-
-import type { GatedPoint, NewRun, StoredEvent, } from '../../../src/engine/ports/event-log.js'
+import type { GatedPoint, NewRun, StoredEvent } from '../../../src/engine/ports/event-log.js'
 import type { Store } from '../../../src/engine/ports/store.js'
 import * as f from './fixtures.js'
 

@@ -44,6 +44,12 @@ export function deliveryContract(open: () => Promise<Opened>): void {
     expect(await store.listWebhooks('other')).toEqual([foreign])
     expect(await store.listWebhooks('')).toEqual([])
     expect(await store.listWebhooks(null)).toEqual([old, young, foreign])
+    const together = ['whk-b', 'whk-c', 'whk-a'].map(webhookId =>
+      f.webhook({ webhookId, tenant: 'same', createdAt: f.T0 }),
+    )
+    for (const webhook of together) await store.putWebhook(webhook)
+    expect((await store.listWebhooks('same')).map(one => one.webhookId)).toEqual(['whk-a', 'whk-b', 'whk-c'])
+    for (const { webhookId } of together) await store.deleteWebhook('same', webhookId)
 
     const health = { state: 'failed', consecutiveFailures: 3, openUntil: f.T0, failures: [f.T0, f.T0 + 1] } as const
     await store.putWebhookHealth(old.webhookId, health)
