@@ -146,6 +146,38 @@ describe('a host that is stopped in the middle of a call', () => {
     expect([spend, held!.tokens]).toEqual([undefined, 1_100])
   })
 
+  it.each([
+    [SEND, 1, 'effect_outcome_unknown'],
+    [READ, 2, undefined],
+  ])('A1: a call of $0.toolId that was cut short is made $1 time(s) in all', async (used, times, code) => {
+    const rig = engineRig()
+    const agents = agentsDouble({
+      agents: { [AGENT]: { tools: [used] } },
+      think: ({ rounds }) => ({ said: rounds.length === 0 ? wants(used.toolId) : answered() }),
+      use: ({ signal }, nth) =>
+        nth > 1
+          ? { status: 'ok', durationMs: 1, resultTokens: 1 }
+          : new Promise(resolve =>
+              signal.addEventListener('abort', () => resolve({ status: 'error', durationMs: 1, resultTokens: 1 })),
+            ),
+    })
+    const engine = await rig.host({ agents })
+    await register(engine, agentFlow({}, { id: 'w' }))
+    const runId = await startRun(engine, 'w', { inputs: { task: 't' } })
+    expect(agents.uses).toHaveLength(1)
+    const stopping = engine.stop(10_000)
+    await rig.clock.advance(11_000)
+    await stopping
+    faults['hosts stopped in a call'] += 1
+    await rig.host({ agents })
+    await rig.clock.advance(10_000)
+    expect(agents.uses).toHaveLength(times)
+    const end = (await logOf(rig, runId)).at(-1)!
+    expect(end).toMatchObject(
+      code === undefined ? { type: 'run.completed' } : { type: 'run.failed', payload: { error: { code } } },
+    )
+  })
+
   it('A1: what is under way may end, and nothing new is begun; the next host goes on from there', async () => {
     const rig = engineRig()
     const agents = agentsDouble({
