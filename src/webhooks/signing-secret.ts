@@ -1,6 +1,6 @@
 import type { UnreadableSecret } from '../engine/api.js'
 import type { Webhook } from '../engine/ports/deliveries.js'
-import { DataKeyUnknown, type DataVault, SealBroken } from '../vault/vault.js'
+import type { DataVault } from '../vault/vault.js'
 
 /**
  * Signing secrets as they stand in the database: sealed, so that whoever reads it cannot sign. Older hosts stored them
@@ -28,11 +28,17 @@ export function openedSecret(vault: DataVault, webhook: Subscription): Opened {
   try {
     return { secret: openSecret(vault, webhook) }
   } catch (error) {
-    if (error instanceof DataKeyUnknown) return { secret: undefined, why: 'data-key-missing' }
-    if (error instanceof SealBroken) return { secret: undefined, why: 'secret-changed' }
-    throw error
+    const why = error instanceof Error ? UNREADABLE.get(error.name) : undefined
+    if (why === undefined) throw error
+    return { secret: undefined, why }
   }
 }
+
+/** What a vault throws, by its name. */
+const UNREADABLE: ReadonlyMap<string, UnreadableSecret> = new Map([
+  ['DataKeyUnknown', 'data-key-missing'],
+  ['SealBroken', 'secret-changed'],
+])
 
 /** The vault keeps other things under ids of its own. */
 const idOf = (webhookId: string): string => `webhook ${webhookId}`

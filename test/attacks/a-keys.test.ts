@@ -1,6 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect } from 'vitest'
+import { sha256 } from '../../src/digest.js'
+import type { KeyStore } from '../../src/engine/ports/keys.js'
+import { KeyCache } from '../../src/http/auth/key-cache.js'
+import { systemClock } from '../../src/system.js'
+import { keyRecord } from '../http/harness.js'
 import { sendRaw } from '../http/sockets.js'
 import { attack } from './cases.js'
 import { type LiveHost, type Reply, startLiveHost } from './live-host.js'
@@ -47,6 +52,29 @@ attack(2, async () => {
   for (const file of readdirSync(live.data).filter(name => name.startsWith('assay.db')))
     expect(readFileSync(path.join(live.data, file)).includes(good)).toBe(false)
 })
+
+attack(
+  2,
+  async () => {
+    const good = live.keyOf('alice')
+    const asked: string[] = []
+    const record = { ...keyRecord('alice'), hash: sha256(good) }
+    // Answers whatever is asked with the key, as a store that looks up by a part of it would.
+    const findKey = async (digest: string) => {
+      asked.push(digest)
+      return record
+    }
+    const keys = new KeyCache({ findKey } as unknown as KeyStore, systemClock)
+    const tried = Array.from({ length: good.length }, (_, n) => good.slice(0, n) + '~'.repeat(good.length - n))
+    for (const key of tried) expect(await keys.identify(`Bearer ${key}`)).toMatchObject({ ok: false })
+    expect(await keys.identify(`Bearer ${good}`)).toMatchObject({ ok: true })
+    // One look-up each, by nothing but a digest: however much of a key is right, what is compared is as wrong as ever.
+    expect(asked).toEqual([...tried, good].map(key => sha256(key)))
+    const alike = asked.slice(0, -1).map(digest => [...digest].findIndex((char, i) => char !== record.hash[i]))
+    expect(Math.max(...alike)).toBeLessThan(8)
+  },
+  'is compared by its digest, so that no time tells how much of it is right',
+)
 
 attack(3, async () => {
   const expiresAt = new Date(Date.now() + 150).toISOString()

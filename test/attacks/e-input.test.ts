@@ -1,7 +1,12 @@
-import { readdirSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { temporaryFolder } from '../cli/assay-process.js'
+import { writeProject } from '../crash/process/workflows.js'
 import { node, workflow } from '../http/harness.js'
 import { openStream, sendRaw } from '../http/sockets.js'
+import { HostProcess } from '../support/host-process.js'
 import { attack } from './cases.js'
 import { type Ask, isOver, type LiveHost, type Reply, startLiveHost } from './live-host.js'
 
@@ -18,6 +23,15 @@ afterEach(async () => {
   expect(errors).toEqual([])
   expect((await live.call(null, '/healthz')).status).toBe(200)
 })
+
+const hasStrace = (() => {
+  try {
+    execFileSync('strace', ['-f', '-o', '/dev/null', 'true'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+})()
 
 const told = ({ status, json }: Reply) => [status, json?.error]
 const post = (body: object): Ask => ({ method: 'POST', body })
@@ -142,8 +156,9 @@ attack(58, async () => {
   expect(put.status).toBeOneOf([200, 201, 400])
 })
 
-attack(59, async () => {
-  const names = [
+/** Paths out of the folder, wherever a path takes a name. */
+const climbing = (runId: string): string[] =>
+  [
     '..%2f..%2fetc%2fpasswd',
     '%252e%252e%252fpasswd',
     '..%5c..%5cwin.ini',
@@ -152,19 +167,20 @@ attack(59, async () => {
     'CON',
     '%c0%ae%c0%ae',
     'a'.repeat(3000),
-  ]
+  ].flatMap(name => [
+    `/v1/runs/${runId}/artifacts/${name}`,
+    `/v1/workflows/${name}`,
+    `/v1/host/assay/gates/${name}`,
+    `/v1/agents/${name}`,
+  ])
+
+attack(59, async () => {
   const runId = await live.start('alice', 'hello')
-  for (const name of names)
-    for (const url of [
-      `/v1/runs/${runId}/artifacts/${name}`,
-      `/v1/workflows/${name}`,
-      `/v1/host/assay/gates/${name}`,
-      `/v1/agents/${name}`,
+  for (const url of climbing(runId))
+    expect([url.slice(0, 80), (await live.call('alice', url)).status]).toEqual([
+      url.slice(0, 80),
+      expect.toBeOneOf([400, 404]),
     ])
-      expect([url.slice(0, 80), (await live.call('alice', url)).status]).toEqual([
-        url.slice(0, 80),
-        expect.toBeOneOf([400, 404]),
-      ])
   const probes = [{ type: 'file', file: '../../data/local-key' }]
   expect(
     (
@@ -176,6 +192,32 @@ attack(59, async () => {
     ).status,
   ).toBe(400)
   expect(readdirSync(live.folder).sort()).toEqual(['data', 'project'])
+})
+
+test.runIf(hasStrace)('attack 59: paths out of the folder, as the system sees it (needs strace)', async () => {
+  const folder = temporaryFolder()
+  const [data, trace] = [path.join(folder, 'data'), path.join(folder, 'trace')]
+  const under = ['strace', '-f', '-y', '-o', trace, '-e', 'trace=open,openat,connect']
+  const host = await HostProcess.spawn({
+    data,
+    database: `sqlite:${data}/assay.db`,
+    project: writeProject(folder, 'linear'),
+    under,
+  })
+  const { runId } = (await host.call('POST', '/v1/runs', { workflowId: 'linear' })).body
+  const before = readFileSync(trace, 'utf8').length
+  for (const url of climbing(runId)) expect((await host.call('GET', url)).status).toBeOneOf([400, 404])
+  // What it does open is seen: its database is its own.
+  expect((await host.call('POST', '/v1/runs', { workflowId: 'linear' })).status).toBe(201)
+  const seen = readFileSync(trace, 'utf8')
+  await host.finish()
+  expect(seen.slice(0, before)).toContain(`${data}/assay.db`)
+  const lines = seen.slice(before).split('\n')
+  const opened = lines.flatMap(line => /open(?:at)?\(.*?"([^"]*)"/.exec(line)?.[1] ?? [])
+  const own = [folder, process.cwd(), realpathSync('node_modules'), '/proc/self', '/proc/meminfo', '/sys/fs/cgroup']
+  expect(opened.filter(file => !own.some(root => file.startsWith(root)))).toEqual([])
+  expect(lines.filter(line => /connect\(.*AF_INET/.test(line))).toEqual([])
+  rmSync(folder, { recursive: true })
 })
 
 attack(61, async () => {

@@ -62,7 +62,9 @@ attack(71, () => {
   const root = path.resolve(import.meta.dirname, '../..')
   const read = (file: string) => JSON.parse(fs.readFileSync(path.join(root, file), 'utf8'))
   const { packages } = read('package-lock.json') as {
-    packages: { [name: string]: { resolved?: string; integrity?: string; link?: boolean } }
+    packages: {
+      [name: string]: { resolved?: string; integrity?: string; link?: boolean; dev?: boolean; license?: string }
+    }
   }
   // Without `resolved` it is the registry of whoever installs; the hash says what must come from there.
   const foreign = Object.entries(packages).filter(
@@ -71,10 +73,16 @@ attack(71, () => {
   )
   expect(foreign).toEqual([])
   expect(Object.keys(packages).length).toBeGreaterThan(100)
+  // What is shipped with us may be passed on as we are: nothing that asks for more than its notice.
+  const shipped = Object.entries(packages).filter(([name, { dev }]) => name !== '' && dev !== true)
+  expect(shipped.length).toBeGreaterThan(50)
+  expect(shipped.filter(([, { license }]) => !PERMISSIVE.has(license ?? '')).map(([name]) => name)).toEqual([])
   const { dependencies, devDependencies } = read('package.json') as { [kind: string]: { [name: string]: string } }
   for (const version of Object.values({ ...dependencies, ...devDependencies }))
     expect(version).toMatch(/^\d+\.\d+\.\d+(-[\w.]+)?$/)
 })
+
+const PERMISSIVE = new Set(['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '(AFL-2.1 OR BSD-3-Clause)'])
 
 attack(72, async () => {
   await live.call('alice', '/v1/webhooks', post({ url: 'https://r.example/', events: ['assay.nothing'] }))

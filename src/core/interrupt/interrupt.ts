@@ -222,6 +222,13 @@ function judgeApproval(
   return { is: 'closed', value: signed(said, decider, at), by: decider, vote }
 }
 
+/**
+ * Whether a link that one person's credential made for another may answer: who may not let a result pass may not hand out
+ * the acceptance of somebody else either, whom nobody but the maker of the link has named.
+ */
+export const mayHandOut = ({ shown }: { readonly shown: JsonObject }, maker: string, subject: string): boolean =>
+  subject === maker || barredAmong(shown, [maker]) === undefined
+
 const barredAmong = ({ mayNotAccept }: JsonObject, names: readonly string[]): string | undefined =>
   Array.isArray(mayNotAccept) ? names.find(name => mayNotAccept.includes(name)) : undefined
 

@@ -5,6 +5,7 @@ import { engineRig } from '../../testing/engine-rig.js'
 import { AGENT } from '../../testing/invocations.js'
 import { sketch } from '../../testing/workflow.js'
 import { agentWorkflow, RESERVED } from './agent-workflow.js'
+import { HOST_WORKFLOW_IDS } from './host-workflows.js'
 
 const MINE = { mine: 'core.noop' }
 
@@ -34,9 +35,13 @@ describe('the workflow that is one agent', () => {
 
   it.each([null, 't1'])('has a name that is reserved: another workflow under it is refused to %s', async tenant => {
     const engine = await engineRig().host({ agents: agentsDouble() })
-    const definition = sketch({ id: `${RESERVED}local-test-agent`, nodes: MINE })
-    for (const answer of [await engine.putWorkflow(tenant, definition), await engine.checkWorkflow(tenant, definition)])
-      expect(answer).toMatchObject({ ok: false, refusal: { code: 'validation_error', details: { field: 'id' } } })
+    const definitions = [`${RESERVED}local-test-agent`, ...HOST_WORKFLOW_IDS].map(id => sketch({ id, nodes: MINE }))
+    for (const definition of definitions)
+      for (const answer of [
+        await engine.putWorkflow(tenant, definition),
+        await engine.checkWorkflow(tenant, definition),
+      ])
+        expect(answer).toMatchObject({ ok: false, refusal: { code: 'validation_error', details: { field: 'id' } } })
   })
 
   it('has a name of its own for each agent, also where they differ only in dots, dashes or case', () => {

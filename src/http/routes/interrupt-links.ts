@@ -1,4 +1,5 @@
 import { findOpen, type OpenInterrupt } from '../../core/interrupt/decide.js'
+import { mayHandOut } from '../../core/interrupt/interrupt.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { ResolveInterruptCommand } from '../../engine/api.js'
 import { LinkedInterrupt, ResolveAnswer, ResolveBody } from '../../wire/interrupt.js'
@@ -7,7 +8,7 @@ import type { Edge } from '../deps.js'
 import { type HttpAnswer, json, problem } from '../http-answer.js'
 import { hashOf, type LinkPayload, linkedDoc, readToken } from '../interrupt-link.js'
 import { type Route, route } from '../route.js'
-import { ANSWER_REFUSALS, KEY_ONLY, resolved } from './interrupts.js'
+import { ANSWER_REFUSALS, KEY_ONLY, OWN_RUN, resolved } from './interrupts.js'
 
 /** Answering without a key: the token in the path is the credential, so it is repeated nowhere. */
 export const interruptLinkRoutes = (edge: Edge): Route[] => [lookThroughLink(edge), answerThroughLink(edge)]
@@ -106,6 +107,7 @@ async function answerFor(
   if (misshapen !== undefined) return misshapen
   if (link.shownHash !== hashOf(open)) return CHANGED
   const who = link.subject ?? link.issuer
+  if (!mayHandOut(open.asked, link.issuer, who)) return OWN_RUN
   const { nodeId, interruptId } = link
   return { type: 'resolve', nodeId, interruptId, value: body.resumeValue, by: `link:${who}`, voter: who, via: 'token' }
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { findOpen } from '../../core/interrupt/decide.js'
+import { mayHandOut } from '../../core/interrupt/interrupt.js'
 import { isObject, own } from '../../core/json.js'
 import { isNamed } from '../../core/names.js'
 import { type Refusal, refuse } from '../../core/problem.js'
@@ -132,11 +133,19 @@ const makeLink = (edge: Edge): Route =>
       const open = findOpen(view.plan, view.state, { nodeId: params.nodeId, via: 'key' }, now)
       if ('code' in open) return problem(open)
       if (open.keyOnly && intent === 'resolve') return problem(KEY_ONLY)
+      if (intent === 'resolve' && !mayHandOut(open.asked, caller.principal, subject ?? caller.principal))
+        return problem(OWN_RUN)
       const terms = { intent, issuer: caller.principal, expiresAt: now + expiresInSeconds * 1000 }
       const link = linkTo(edge, view.runId, open, subject === undefined ? terms : { ...terms, subject })
       return json(201, link, { 'cache-control': 'no-store' })
     },
   })
+
+export const OWN_RUN = refuse(
+  'forbidden',
+  'Whoever started this run cannot make a link with which somebody else lets its result pass: its gate wants a second person. Make one for looking only (intent inspect), have somebody else make it, or let that person answer with a key.',
+  { field: 'mayNotAccept' },
+)
 
 export const KEY_ONLY = refuse(
   'auth_elevation_required',

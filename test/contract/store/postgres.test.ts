@@ -81,6 +81,19 @@ describe('postgres', () => {
     expect(store.counters.transactions).toBeLessThan(10)
   })
 
+  it('S13 adds up what tenants have, again and again, without changing it', async () => {
+    const store = await open()
+    const hostId = await f.host(store)
+    for (let i = 1; i <= 3; i += 1) {
+      await f.created(store, hostId)
+      const before = await store.usageOf('acme')
+      expect(before.activeRuns).toBe(i)
+      await sql('SELECT assay.fold_usage()')
+      expect(await sql('SELECT 1 FROM usage_changes')).toEqual([])
+      expect(await store.usageOf('acme')).toEqual(before)
+    }
+  })
+
   it('keeps everything over a reopen', async () => {
     const first = await openPostgresStore(url)
     const hostId = await f.host(first)
