@@ -8,7 +8,7 @@ test('whoever asks again stands behind all the others', async () => {
   const order: string[] = []
   const taker = async (name: string, times: number) => {
     for (let i = 0; i < times; i += 1) {
-      await turns.next()
+      await turns.next(name)
       order.push(name)
     }
   }
@@ -19,7 +19,7 @@ test('whoever asks again stands behind all the others', async () => {
 test('one turn for each turn of the event loop, so that everything else gets its own', async () => {
   const turns = new Turns()
   let taken = 0
-  for (let i = 0; i < 10; i += 1) void turns.next().then(() => (taken += 1))
+  for (let i = 0; i < 10; i += 1) void turns.next('a').then(() => (taken += 1))
   const seen: number[] = []
   for (let i = 0; i < 12; i += 1) {
     await loopTurn()

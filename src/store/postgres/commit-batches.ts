@@ -9,6 +9,7 @@ type Entry = {
   /** What no other commit of the same batch may touch. */
   readonly own: readonly string[]
   readonly wakes: readonly string[]
+  readonly characters: number
   readonly resolve: (result: CommitResult) => void
   readonly reject: (error: unknown) => void
 }
@@ -21,12 +22,14 @@ const COMMIT_BATCH = {
 }
 
 const MAX_BATCH = 128
+/** What is longer by itself is a batch of its own. */
+const MAX_CHARACTERS = 768 * 1_024
 const COMMITTED: CommitResult = { kind: 'committed' }
 
 /**
  * Group commit over the network: commits that arrive while calls are under way share the next call. A batch holds
  * commits that share nothing but the runs they wake, and no two calls under way touch the same run, receipt or scope,
- * so they do not wait for each other's row locks.
+ * so they do not wait for each other's row locks. What does not fit waits, and tenants take turns.
  */
 export class CommitBatches {
   readonly #connections: Connections
@@ -51,7 +54,8 @@ export class CommitBatches {
     if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
     return new Promise((resolve, reject) => {
       const wakes = commit.wakes.map(runName)
-      this.#queue.push({ commit, own: ownNames(commit), wakes, resolve, reject })
+      const characters = commit.streams.reduce((sum, stream) => sum + charactersIn(stream), 0)
+      this.#queue.push({ commit, own: ownNames(commit), wakes, characters, resolve, reject })
       this.#send()
     })
   }
@@ -82,15 +86,18 @@ export class CommitBatches {
   #take(): Entry[] {
     const batch: Entry[] = []
     const [own, woken] = [new Set<string>(), new Set<string>()]
-    this.#queue = this.#queue.filter(entry => {
-      const taken = (name: string) => this.#busy.has(name) || own.has(name)
-      if (batch.length === MAX_BATCH || entry.wakes.some(taken)) return true
-      if (entry.own.some(name => taken(name) || woken.has(name))) return true
+    let characters = 0
+    const taken = (name: string) => this.#busy.has(name) || own.has(name)
+    for (const entry of inTurns(this.#queue)) {
+      if (batch.length === MAX_BATCH || (batch.length > 0 && characters + entry.characters > MAX_CHARACTERS)) break
+      if (entry.wakes.some(taken) || entry.own.some(name => taken(name) || woken.has(name))) continue
       for (const name of entry.own) own.add(name)
       for (const name of entry.wakes) woken.add(name)
+      characters += entry.characters
       batch.push(entry)
-      return false
-    })
+    }
+    const sent = new Set(batch)
+    this.#queue = this.#queue.filter(entry => !sent.has(entry))
     for (const name of [...own, ...woken]) this.#busy.add(name)
     return batch
   }
@@ -135,6 +142,24 @@ function unverified(error: unknown): UnverifiedMerge | undefined {
   if (!(cause instanceof pg.DatabaseError) || cause.table !== 'merges') return undefined
   return new UnverifiedMerge(`no gate has passed what was to be merged: ${cause.message}`, { cause })
 }
+
+/** In order of arrival, as long as there is one tenant; otherwise each comes after those before which less waits. */
+function inTurns(queue: readonly Entry[]): readonly Entry[] {
+  const before = new Map<string, number>()
+  const turns = queue.map(entry => {
+    const { tenant = '' } = entry.commit
+    const turn = before.get(tenant) ?? 0
+    before.set(tenant, turn + 1 + entry.characters)
+    return { entry, turn }
+  })
+  return before.size <= 1 ? queue : turns.sort((a, b) => a.turn - b.turn).map(({ entry }) => entry)
+}
+
+const charactersIn = ({ events, snapshot = '' }: Commit['streams'][number]): number =>
+  events.reduce(
+    (sum, { payload, secret, input }) => sum + payload.length + (secret?.length ?? 0) + (input?.length ?? 0),
+    snapshot.length,
+  )
 
 const runName = (runId: string): string => `run ${runId}`
 

@@ -17,6 +17,7 @@ export type PackedCommit = readonly [
   /** DELIVERY_FIELDS values for each delivery. */
   deliveries: readonly SqlValue[],
   quotas: StoredQuotas | null,
+  tenant: string,
 ]
 
 export type PackedStream = readonly [
@@ -70,6 +71,15 @@ export const GATED_FIELDS = 5
 export const rowsIn = ([, , streams]: PackedCommit): number =>
   streams.reduce((rows, [, , , , , , events]) => rows + 1 + events.length / EVENT_FIELDS, 0)
 
+/** About how many characters it writes. */
+export const charactersIn = ([, , streams, , receipt]: PackedCommit): number =>
+  streams.reduce(
+    (sum, [, , , , , , events, , snapshot]) => sum + (snapshot?.length ?? 0) + events.reduce(addLength, 0),
+    receipt?.[9].length ?? 0,
+  )
+
+const addLength = (sum: number, value: SqlValue): number => (typeof value === 'string' ? sum + value.length : sum)
+
 /** webhookId, runId, sequence, tenant, eventType, at */
 export const DELIVERY_FIELDS = 6
 
@@ -81,6 +91,7 @@ export const packCommit = ({
   receipt,
   deliveries = [],
   quotas,
+  tenant = '',
 }: Commit): PackedCommit => [
   appendId,
   hostId,
@@ -89,6 +100,7 @@ export const packCommit = ({
   receipt ? packReceipt(receipt) : null,
   deliveries.flatMap(one => [one.webhookId, one.runId, one.sequence, one.tenant, one.eventType, one.at]),
   quotas ?? null,
+  tenant,
 ]
 
 function packStream({
