@@ -10,6 +10,7 @@ import type { Store } from '../engine/ports/store.js'
 import type { Inspector, Records, Standards } from '../engine/ports/verification.js'
 import { Engine, type EngineDeps, type EngineOptions } from '../engine/runtime/engine.js'
 import { MemoryStore } from '../store/memory/memory-store.js'
+import type { TurnTaking } from '../timing/turns.js'
 import { agentsDouble, glassVault } from './agents.js'
 import { LIMITS } from './limits.js'
 import { ManualClock, settled } from './manual-clock.js'
@@ -54,6 +55,7 @@ export type Rig = {
       readonly standards?: Standards
       readonly inspector?: Inspector
       readonly records?: Records
+      readonly turns?: TurnTaking
     },
   ): Promise<Engine>
 }
@@ -73,7 +75,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
     clock,
     ids,
     async host(given = {}) {
-      const { performers = new Map(), store: seen = store, announcer, schemas = NO_SCHEMAS, agents, ...more } = given
+      const { performers = new Map(), store: seen = store, announcer, schemas = NO_SCHEMAS, agents, turns, ...more } = given
       const {
         standards = standardsDouble(),
         inspector = inspectorDouble(),
@@ -96,6 +98,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         inspector,
         records,
         ...(announcer ? { announcer } : {}),
+        ...(turns ? { turns } : {}),
       }
       const engine = new Engine(deps, {
         hostName: 'host',

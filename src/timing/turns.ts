@@ -57,8 +57,9 @@ export class Turns implements TurnTaking {
     const isFull = this.#spent >= ROUND_STEPS
     this.#spent = 0
     if (!isFull) this.#waiting.take(TURN_STEPS)?.()
-    if (this.#waiting.size > 0) this.#arm()
-    else if (!isFull) this.#waiting.settle()
+    // A round in which nobody waits, and nobody had much, leaves nothing to be made up for.
+    if (isFull || this.#waiting.size > 0) this.#arm()
+    else this.#waiting.settle()
   }
 }
 

@@ -10,6 +10,8 @@ type Entry = {
   readonly own: readonly string[]
   readonly wakes: readonly string[]
   readonly characters: number
+  /** Where it stands among those of all tenants: after as much as its tenant has asked for before it. */
+  readonly turn: number
   readonly resolve: (result: CommitResult) => void
   readonly reject: (error: unknown) => void
 }
@@ -36,6 +38,10 @@ export class CommitBatches {
   readonly #maxCalls: number
   readonly #onPeers: (commits: readonly Commit[]) => void
   readonly #busy = new Set<string>()
+  /** By tenant: where its next commit stands, counted from when nothing was under way. */
+  readonly #turns = new Map<string, number>()
+  /** The turn that was taken last. */
+  #now = 0
   #queue: Entry[] = []
   #calls = 0
   #idle: (() => void) | undefined
@@ -55,7 +61,8 @@ export class CommitBatches {
     return new Promise((resolve, reject) => {
       const wakes = commit.wakes.map(runName)
       const characters = commit.streams.reduce((sum, stream) => sum + charactersIn(stream), 0)
-      this.#queue.push({ commit, own: ownNames(commit), wakes, characters, resolve, reject })
+      const turn = this.#turnOf(commit.tenant ?? '', characters)
+      this.#queue.push({ commit, own: ownNames(commit), wakes, characters, turn, resolve, reject })
       this.#send()
     })
   }
@@ -88,18 +95,27 @@ export class CommitBatches {
     const [own, woken] = [new Set<string>(), new Set<string>()]
     let characters = 0
     const taken = (name: string) => this.#busy.has(name) || own.has(name)
-    for (const entry of inTurns(this.#queue)) {
+    for (const entry of this.#queue.toSorted((a, b) => a.turn - b.turn)) {
       if (batch.length === MAX_BATCH || (batch.length > 0 && characters + entry.characters > MAX_CHARACTERS)) break
       if (entry.wakes.some(taken) || entry.own.some(name => taken(name) || woken.has(name))) continue
       for (const name of entry.own) own.add(name)
       for (const name of entry.wakes) woken.add(name)
       characters += entry.characters
+      this.#now = Math.max(this.#now, entry.turn)
       batch.push(entry)
     }
     const sent = new Set(batch)
     this.#queue = this.#queue.filter(entry => !sent.has(entry))
     for (const name of [...own, ...woken]) this.#busy.add(name)
     return batch
+  }
+
+  /** Tenants have had about equally much, by size; what one has not asked for in time is not saved up. */
+  #turnOf(tenant: string, characters: number): number {
+    if (this.#queue.length === 0 && this.#calls === 0) this.#turns.clear()
+    const turn = Math.max(this.#now, this.#turns.get(tenant) ?? 0)
+    this.#turns.set(tenant, turn + 1 + characters)
+    return turn
   }
 
   /** A fault is somebody's bug; alone, it is that one's only. */
@@ -141,18 +157,6 @@ function unverified(error: unknown): UnverifiedMerge | undefined {
   const cause = error instanceof StatementFault ? error.cause : undefined
   if (!(cause instanceof pg.DatabaseError) || cause.table !== 'merges') return undefined
   return new UnverifiedMerge(`no gate has passed what was to be merged: ${cause.message}`, { cause })
-}
-
-/** In order of arrival, as long as there is one tenant; otherwise each comes after those before which less waits. */
-function inTurns(queue: readonly Entry[]): readonly Entry[] {
-  const before = new Map<string, number>()
-  const turns = queue.map(entry => {
-    const { tenant = '' } = entry.commit
-    const turn = before.get(tenant) ?? 0
-    before.set(tenant, turn + 1 + entry.characters)
-    return { entry, turn }
-  })
-  return before.size <= 1 ? queue : turns.sort((a, b) => a.turn - b.turn).map(({ entry }) => entry)
 }
 
 const charactersIn = ({ events, snapshot = '' }: Commit['streams'][number]): number =>
