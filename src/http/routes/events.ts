@@ -61,7 +61,7 @@ const BEYOND_LOG = refuse(
 async function isBeyondLog({ engine }: Edge, view: InspectedRun, after: number): Promise<boolean> {
   if (isOver(view) || after < lengthOf(view)) return false
   // Another host may have written since this view was taken.
-  return (await engine.readEvents(view.tenant, view.runId, after))?.length === 0
+  return (await engine.readEvents(view.tenant, view.runId, after, 1))?.length === 0
 }
 
 /** Mode and buffer are judged before Accept is looked at, and Last-Event-ID after both (contract core §6). */
