@@ -89,6 +89,8 @@ export type Unbounded = {
   readonly streams?: boolean
   /** That long probes are done elsewhere. */
   readonly probes?: boolean
+  /** How often an address may ask without a valid key. */
+  readonly strangers?: boolean
 }
 
 const UNBOUNDED_WORK = { step: Number.POSITIVE_INFINITY, decision: Number.POSITIVE_INFINITY }
@@ -283,7 +285,7 @@ async function edgeOf(
   { store, clock, ids, log, turns }: Ground,
   house: AgentHouse,
   configured: ApiKey,
-  { streams = false }: Unbounded = {},
+  unbounded: Unbounded = {},
 ) {
   return {
     keys: withConfiguredKeys(store, [configured]),
@@ -295,8 +297,8 @@ async function edgeOf(
     clock,
     ids,
     log,
-    config: await httpSettings(config, streams),
-    turns: streams ? NO_TURNS : turns,
+    config: await httpSettings(config, unbounded),
+    turns: unbounded.streams ? NO_TURNS : turns,
   }
 }
 

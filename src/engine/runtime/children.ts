@@ -71,6 +71,7 @@ export function commitWithChildren(
   born?: PendingWrite,
   room?: Room,
 ): { readonly decided: DecidedStep; readonly children: readonly PendingWrite[] } {
+  const { decision: maxSteps } = before.rules.limits.work ?? WORK_LIMITS
   const events = [...first.events]
   const children = new Map<string, PendingWrite>()
   let { state } = first
@@ -109,7 +110,7 @@ export function commitWithChildren(
     }
   }
   if (born) adopt(born)
-  while (total < MAX_EVENTS && characters < MAX_CHARACTERS && steps < WORK_LIMITS.decision) {
+  while (total < MAX_EVENTS && characters < MAX_CHARACTERS && steps < maxSteps) {
     const effect = pending(before.rules, state).find(owed => owed.kind === 'start-child')
     if (effect?.kind !== 'start-child') break
     const plan = spawner.plans.known(before.tenant, effect.workflowId)
