@@ -117,9 +117,9 @@ async function attacked({ url, attacker }, attack) {
       void again(() => call(url, `ask_${String(i).padEnd(43, 'x')}`, 'GET', '/v1/runs'))
     return end
   }
-  for (const [kind, document] of attack.standards ?? []) await put(url, attacker, `/v1/host/assay/${kind}`, document)
   const definitions = [...(attack.also ?? []), attack.workflow ?? loop('attack', undefined, 'inputs.t', 2_500)]
   for (const definition of definitions) await put(url, attacker, '/v1/workflows', definition)
+  for (const [kind, document] of attack.standards ?? []) await put(url, attacker, `/v1/host/assay/${kind}`, document)
   const start = inputs => call(url, attacker, 'POST', '/v1/runs', { workflowId: 'attack', inputs })
   if (attack.readers === undefined) {
     if (attack.runs !== undefined) for (let i = 0; i < attack.runs; i += 1) await start(attack.inputs)

@@ -5,6 +5,7 @@ import { decide, type Rules } from '../../core/run/decide.js'
 import { wakeAt } from '../../core/run/effects.js'
 import type { RunInput } from '../../core/run/input.js'
 import { isWaiting, type RunState, statusOf } from '../../core/run/state.js'
+import { STEPS_PER_BYTE } from '../../core/work-limits.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { Answer, InspectedRun, MakeReceipt } from '../api.js'
 import type { TurnTaking } from '../../timing/turns.js'
@@ -368,7 +369,9 @@ function step(
     ...(snapshot === undefined ? {} : { snapshot }),
   }
   const wakes = parentToWake(before.state, state)
-  return { slot, loaded, stored, wakes, steps, append: create ? { ...append, create } : append }
+  // What a run is given is told as well, and nothing of its rules counts that.
+  const given = create ? (stored[0]?.payload.length ?? 0) * STEPS_PER_BYTE : 0
+  return { slot, loaded, stored, wakes, steps: steps + given, append: create ? { ...append, create } : append }
 }
 
 /** A parent looks when its child ends, begins to wait for someone, or no longer does. Nobody is a fork's parent. */
