@@ -128,7 +128,10 @@ async function attacked({ url, attacker }, attack) {
   }
   const { runId } = JSON.parse((await start(attack.workflow ? {} : { t: 'x'.repeat(2_000) })).text)
   // A history is read when it is over; what goes on is followed.
-  while (!attack.workflow && JSON.parse((await call(url, attacker, 'GET', `/v1/runs/${runId}`)).text).status === 'running')
+  while (
+    !attack.workflow &&
+    JSON.parse((await call(url, attacker, 'GET', `/v1/runs/${runId}`)).text).status === 'running'
+  )
     await sleep(50)
   const open = () => {
     if (over) return
@@ -191,7 +194,8 @@ const mb = bytes => (bytes / 1_048_576).toFixed(0).padStart(5)
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter(name => !(name in ATTACKS))
-if (unknown.length > 0) throw new Error(`no such resource: ${unknown.join(', ')}; there are ${Object.keys(ATTACKS).join(', ')}`)
+if (unknown.length > 0)
+  throw new Error(`no such resource: ${unknown.join(', ')}; there are ${Object.keys(ATTACKS).join(', ')}`)
 const load = loadavg().map(n => n.toFixed(1))
 console.log(`load of the machine before: ${load.join(' ')}; the longest answer to another tenant, in ms; memory in MB`)
 console.log(

@@ -143,21 +143,25 @@ const SHORT_BODY = 16 * 1024
 function addJsonParser(app: FastifyInstance, { config, turns }: Edge): void {
   const wrongType = (message: string) => new Refused(refuse('unsupported_media_type', message))
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
-    const encoding = request.headers['content-encoding']
-    if (encoding !== undefined && encoding !== 'identity')
-      throw wrongType('Request bodies must not be compressed; leave out Content-Encoding.')
-    const charset = /charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
-    if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw wrongType('Request bodies must be UTF-8.')
-    if (bytes.length >= SHORT_BODY) {
-      const { tenant } = request.caller ?? NOBODY
-      await turns.room(tenant)
-      turns.spent(tenant, bytes.length * STEPS_PER_BYTE)
-    }
-    const parsed = parseJsonBody(bytes, config.limits)
-    if (!parsed.ok) throw new Refused(parsed.refusal)
-    return parsed.value
-  })
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, bytes: Buffer) => {
+      const encoding = request.headers['content-encoding']
+      if (encoding !== undefined && encoding !== 'identity')
+        throw wrongType('Request bodies must not be compressed; leave out Content-Encoding.')
+      const charset = /charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
+      if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw wrongType('Request bodies must be UTF-8.')
+      if (bytes.length >= SHORT_BODY) {
+        const { tenant } = request.caller ?? NOBODY
+        await turns.room(tenant)
+        turns.spent(tenant, bytes.length * STEPS_PER_BYTE)
+      }
+      const parsed = parseJsonBody(bytes, config.limits)
+      if (!parsed.ok) throw new Refused(parsed.refusal)
+      return parsed.value
+    },
+  )
 }
 
 function addRoutes(app: FastifyInstance, edge: Edge): void {

@@ -75,7 +75,15 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
     clock,
     ids,
     async host(given = {}) {
-      const { performers = new Map(), store: seen = store, announcer, schemas = NO_SCHEMAS, agents, turns, ...more } = given
+      const {
+        performers = new Map(),
+        store: seen = store,
+        announcer,
+        schemas = NO_SCHEMAS,
+        agents,
+        turns,
+        ...more
+      } = given
       const {
         standards = standardsDouble(),
         inspector = inspectorDouble(),

@@ -10,7 +10,8 @@ function linesOf(...things: readonly Thing[]): FairLines<Thing> {
   return lines
 }
 
-const many = (name: string, cost: number, count: number): Thing[] => Array.from({ length: count }, () => ({ name, cost }))
+const many = (name: string, cost: number, count: number): Thing[] =>
+  Array.from({ length: count }, () => ({ name, cost }))
 
 function drained(lines: FairLines<Thing>): Thing[] {
   const taken: Thing[] = []

@@ -45,7 +45,9 @@ beforeAll(async () => {
   expect(made.status).toBe(201)
 })
 afterAll(() => host.close())
-beforeEach(() => void (reads.length = 0))
+beforeEach(() => {
+  reads.length = 0
+})
 
 const { log } = asking(() => host)
 

@@ -11,8 +11,7 @@ type Log = { readonly events: readonly ComparedEvent[]; readonly ended: boolean 
 function diffLogs(a: Log, b: Log, most: number): LogDiff<ComparedEvent> {
   const [ours, theirs] = [a, b].map(({ events, ended }) => ({ length: events.length, ended })) as [never, never]
   const comparison = new LogComparison<ComparedEvent>(ours, theirs, (_diff, listed) => listed < most)
-  for (let seq = 0; seq < comparison.length; seq += 1)
-    if (!comparison.compare(seq, a.events[seq], b.events[seq])) break
+  for (let seq = 0; seq < comparison.length; seq += 1) if (!comparison.compare(seq, a.events[seq], b.events[seq])) break
   return comparison.found
 }
 

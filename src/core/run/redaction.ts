@@ -32,7 +32,7 @@ export function secretsOf({
   for (const name of hidden.variables) values.push(own(variables, name) ?? null)
   for (const name of hidden.channels) values.push(own(channels, name) ?? null)
   const known = gathered.get(hidden)
-  if (known !== undefined && known.values.every((value, i) => value === values[i])) return known.secrets
+  if (known?.values.every((value, i) => value === values[i])) return known.secrets
   const secrets = secretsIn(values)
   gathered.set(hidden, { values, secrets })
   return secrets

@@ -9,13 +9,17 @@ describe('R-EVENT-6: secrets are looked for', () => {
     const letters = fc.string({ minLength: 1, maxLength: 6, unit: fc.constantFrom('a', 'b', 'é', '\u{1f511}') })
     let [found, missed] = [0, 0]
     fc.assert(
-      fc.property(fc.array(letters, { minLength: 5, maxLength: 30 }), fc.array(letters, { maxLength: 8 }), (texts, parts) => {
-        const text = parts.join('')
-        const expected = texts.some(sought => text.includes(sought))
-        if (expected) found += 1
-        else missed += 1
-        expect(holdsAny(texts)(text)).toBe(expected)
-      }),
+      fc.property(
+        fc.array(letters, { minLength: 5, maxLength: 30 }),
+        fc.array(letters, { maxLength: 8 }),
+        (texts, parts) => {
+          const text = parts.join('')
+          const expected = texts.some(sought => text.includes(sought))
+          if (expected) found += 1
+          else missed += 1
+          expect(holdsAny(texts)(text)).toBe(expected)
+        },
+      ),
       { numRuns: 2_000 },
     )
     expect(Math.min(found, missed)).toBeGreaterThan(50)
