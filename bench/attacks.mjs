@@ -153,8 +153,8 @@ export const ATTACKS = {
   'effects at once': {
     settings: { 'quotas.effectsAtOnce': 64 },
     isTimedToEnd: true,
-    runs: 200,
-    workflow: workflow('attack', { a: { type: 'core.conformance.side-effect', config: { ms: 3_000 } } }),
+    runs: 80,
+    workflow: workflow('attack', { a: { type: 'core.conformance.side-effect', config: { ms: 8_000 } } }),
     inputs: {},
   },
   streams: { unbounded: { streams: true }, workflow: ticking, readers: 250, reads: true },

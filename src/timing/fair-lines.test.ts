@@ -25,22 +25,22 @@ function drained(lines: FairLines<Thing>): Thing[] {
 const namesIn = (things: readonly Thing[]): string => things.map(({ name }) => name).join('')
 
 describe('who is next', () => {
-  test('L1: what costs the same is taken by turns, whoever came first and however much each has waiting', () => {
+  test('T4: what costs the same is taken by turns, whoever came first and however much each has waiting', () => {
     expect(namesIn(drained(linesOf(...many('a', 1, 6), ...many('b', 1, 2), ...many('c', 1, 2))))).toBe('abcabcaaaa')
   })
 
-  test('L1: who has had much in one go waits until the others have had as much', () => {
+  test('T4: who has had much in one go waits until the others have had as much', () => {
     expect(namesIn(drained(linesOf(...many('a', 10, 3), ...many('b', 1, 12))))).toBe('abbbbbbbbbbabba')
   })
 
-  test('L2: turns that were missed are not made up for', () => {
+  test('T5: turns that were missed are not made up for', () => {
     const lines = linesOf(...many('a', 5, 4))
     drained(lines)
     for (const thing of [...many('a', 5, 2), ...many('b', 5, 4)]) lines.add(thing.name, thing)
     expect(namesIn(drained(lines))).toBe('bababb')
   })
 
-  test('L3: whoever brings one large thing at a time stands behind the others each time', () => {
+  test('T6: whoever brings one large thing at a time stands behind the others each time', () => {
     const lines = linesOf({ name: 'a', cost: 100 }, ...many('b', 1, 3))
     const order: string[] = []
     for (let i = 0; i < 6; i += 1) {
@@ -52,7 +52,7 @@ describe('who is next', () => {
     expect(order.join('')).toBe('abbbaa')
   })
 
-  test('L1: what came out only afterwards counts as well', () => {
+  test('T4: what came out only afterwards counts as well', () => {
     const lines = linesOf(...many('a', 1, 3), ...many('b', 1, 3))
     expect(lines.take(1)?.name).toBe('a')
     lines.charge('a', 10)
@@ -72,7 +72,7 @@ describe('who is next', () => {
 })
 
 /** Two who both have something waiting have had, since then, the same but for what one of them had in one go. */
-test('L1–L3: however large their things are, nobody who waits is ahead of another by more than one thing each', () => {
+test('T4–T6: however large their things are, nobody who waits is ahead of another by more than one thing each', () => {
   const names = fc.constantFrom('a', 'b', 'c')
   const step = fc.oneof(fc.record({ add: names, cost: fc.integer({ min: 1, max: 50 }) }), fc.constant('take' as const))
   fc.assert(

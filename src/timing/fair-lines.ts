@@ -11,9 +11,9 @@ const MAX_IDLE_LINES = 1_000
  * Things that wait for something scarce, in a line for each name. Those of one name are taken in order of arrival; between
  * names the next is of the one that has had least, as its things were charged.
  *
- *  L1  who has had less goes first, however much the others have waiting and whoever came first.
- *  L2  what was not used is not saved up: who comes back after a while has the next turn, not all those that were missed.
- *  L3  what was had in one go is made up for: whoever comes back before the others have had as much stands behind them.
+ *  T4  who has had less goes first, however much the others have waiting and whoever came first.
+ *  T5  what was not used is not saved up: who comes back after a while has the next turn, not all those that were missed.
+ *  T6  what was had in one go is made up for: whoever comes back before the others have had as much stands behind them.
  */
 export class FairLines<Item> {
   readonly #lines = new Map<string, Line<Item>>()
