@@ -10,7 +10,6 @@ import type { Store } from '../engine/ports/store.js'
 import type { Inspector, Records, Standards } from '../engine/ports/verification.js'
 import { Engine, type EngineDeps, type EngineOptions } from '../engine/runtime/engine.js'
 import { MemoryStore } from '../store/memory/memory-store.js'
-import type { TurnTaking } from '../timing/turns.js'
 import { agentsDouble, glassVault } from './agents.js'
 import { LIMITS } from './limits.js'
 import { ManualClock, settled } from './manual-clock.js'
@@ -55,7 +54,7 @@ export type Rig = {
       readonly standards?: Standards
       readonly inspector?: Inspector
       readonly records?: Records
-      readonly turns?: TurnTaking
+      readonly turns?: NonNullable<EngineDeps['turns']>
     },
   ): Promise<Engine>
 }

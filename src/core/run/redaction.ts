@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject, own, sameJson } from '../json.js'
 import type { Failure } from '../problem.js'
+import { type HoldsAny, holdsAny } from '../secret-texts.js'
 import type { WorkflowNode } from '../workflow/definition.js'
 import type { Plan } from '../workflow/plan.js'
-import { type HoldsAny, holdsAny } from './secret-texts.js'
 import type { RunBase } from './state.js'
 
 export const MASK = '[REDACTED]'

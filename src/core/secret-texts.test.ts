@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../json.js'
-import { carriesSecret, secretsIn } from './redaction.js'
+import type { Json } from './json.js'
+import { carriesSecret, secretsIn } from './run/redaction.js'
 import { holdsAny } from './secret-texts.js'
 
 describe('R-EVENT-6: secrets are looked for', () => {
