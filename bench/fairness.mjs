@@ -6,88 +6,16 @@ import http from 'node:http'
 import { createServer } from 'node:net'
 import { loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { ATTACKS, loop, workflow } from './attacks.mjs'
 
+const IDLE_SECONDS = 3
 const SECONDS = 6
+/** For runs of the attacker to come to their end once nobody starts more. */
+const SETTLE_MS = 15_000
 const here = name => fileURLToPath(new URL(name, import.meta.url))
-const members = n => Object.fromEntries(Array.from({ length: n }, (_, i) => [`key${i}`, `value${i}`]))
-const letters = n => Array.from({ length: n }, (_, i) => 'ab'[(Math.imul(i, 2_654_435_761) >>> 13) & 1]).join('')
-const numbers = n => Array.from({ length: n }, (_, i) => i)
-
-const workflow = (id, nodes, edges = []) => ({
-  id,
-  name: id,
-  version: '1.0',
-  nodes: Object.entries(nodes).map(([nodeId, { type, config = {}, inputs = {} }], i) => ({
-    id: nodeId,
-    typeId: type,
-    name: nodeId,
-    position: { x: i * 100, y: 0 },
-    config,
-    inputs,
-  })),
-  edges: edges.map(([from, to, sourceOutput], i) => ({
-    id: `e${i}`,
-    sourceNodeId: from,
-    targetNodeId: to,
-    ...(sourceOutput ? { sourceOutput } : {}),
-  })),
-  triggers: [],
-  variables: [],
-  metadata: {},
-  settings: {},
-})
-const loop = (id, condition, value, passes) =>
-  workflow(
-    id,
-    {
-      loop: { type: 'core.loop', config: { ...(condition ? { condition } : {}), maxIterations: passes } },
-      body: {
-        type: 'core.setVariable',
-        config: { name: 'x' },
-        inputs: { value: { type: 'expression', expression: value } },
-      },
-    },
-    [
-      ['loop', 'body', 'body'],
-      ['body', 'loop'],
-    ],
-  )
-const one = (id, expression) =>
-  workflow(id, { a: { type: 'core.identity', inputs: { v: { type: 'expression', expression } } } })
-
-/** What the attacker does, and which bound is there for it. */
-const RESOURCES = {
-  'regular expressions': {
-    unbounded: { decisions: true },
-    workflow: one('attack', 'inputs.t.matches(inputs.p)'),
-    // Each state of it leads to two others: the engine cannot keep them, and goes through all parts for each character.
-    inputs: { t: letters(100_000), p: '[ab]*a[ab]{600}[yz]$' },
-  },
-  loops: {
-    unbounded: { decisions: true },
-    workflow: loop('attack', 'inputs.a == inputs.b', 'inputs.a == inputs.b', 100),
-    inputs: { a: members(8_000), b: members(8_000) },
-  },
-  'deep JSON': {
-    unbounded: { decisions: true },
-    workflow: one('attack', 'inputs.l.map(x, inputs.m).size() == 0 ? [] : inputs.l.map(x, inputs.m)'),
-    inputs: { l: numbers(400), m: members(2_000) },
-  },
-  'long texts': {
-    unbounded: { decisions: true },
-    workflow: one('attack', 'inputs.l.all(x, inputs.t.size() > 0)'),
-    inputs: { l: numbers(500), t: 'x'.repeat(800_000) },
-  },
-  'huge outputs': {
-    unbounded: { decisions: true },
-    workflow: loop('attack', undefined, 'inputs.t', 60),
-    inputs: { t: 'x'.repeat(900_000) },
-  },
-  histories: { unbounded: { streams: true }, readers: 20, reads: true },
-  'slow readers': { unbounded: { streams: true }, readers: 20, reads: false },
-}
 
 const children = new Set()
 process.on('exit', () => {
@@ -117,136 +45,189 @@ function call(url, key, method, where, payload) {
   })
 }
 
-async function started(unbounded) {
+async function put(url, key, where, document) {
+  const answer = await call(url, key, 'POST', where, document)
+  if (answer.status >= 300) throw new Error(answer.text)
+  return JSON.parse(answer.text)
+}
+
+async function started(unbounded = {}, settings = {}) {
   const data = mkdtempSync(path.join(tmpdir(), 'assay-fair-'))
   const port = await freePort()
-  const child = fork(here('./fair-host.mjs'), [data, String(port), JSON.stringify(unbounded)], {
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  })
-  children.add(child)
-  await new Promise((resolve, reject) =>
-    child.once('message', resolve).once('exit', () => reject(new Error('the host ended'))),
+  const child = fork(
+    here('./fair-host.mjs'),
+    [data, String(port), JSON.stringify(unbounded), JSON.stringify(settings)],
+    { execArgv: ['--expose-gc'], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] },
   )
+  children.add(child)
+  const heard = () =>
+    new Promise((resolve, reject) => {
+      const gone = () => reject(new Error('the host ended'))
+      child.once('exit', gone).once('message', message => {
+        child.off('exit', gone)
+        resolve(message)
+      })
+    })
+  await heard()
   const url = `http://127.0.0.1:${port}`
   const key = readFileSync(path.join(data, 'local-key'), 'utf8').trim()
   const tenant = async name => {
-    const scopes = ['runs:create', 'runs:read', 'workflows:write']
-    const made = await call(url, key, 'POST', '/v1/keys', { tenant: name, scopes })
-    if (made.status !== 201) throw new Error(made.text)
-    return JSON.parse(made.text).key
+    const scopes = ['runs:create', 'runs:read', 'workflows:write', 'manifest:read']
+    return (await put(url, key, '/v1/keys', { tenant: name, scopes })).key
   }
   const [attacker, other] = [await tenant('attacker'), await tenant('other')]
-  await put(url, other, workflow('noop', { a: { type: 'core.noop' } }))
+  await put(url, other, '/v1/workflows', workflow('noop', { a: { type: 'core.noop' } }))
+  const effect = { type: 'core.conformance.side-effect', config: { ms: 1 } }
+  await put(url, other, '/v1/workflows', workflow('effect', { a: effect }))
   const stop = async () => {
+    children.delete(child)
     const gone = new Promise(resolve => child.once('exit', resolve))
     child.kill('SIGKILL')
     await gone
     rmSync(data, { recursive: true, force: true })
   }
-  const rss = () =>
-    Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))[1]) / 1024)
-  return { url, attacker, other, stop, rss }
+  const rss = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))[1]) * 1024
+  /** What is left after a collection of garbage. */
+  const memory = () => {
+    child.send('collect')
+    return heard()
+  }
+  return { url, attacker, other, stop, rss, memory }
 }
 
-async function put(url, key, definition) {
-  const answer = await call(url, key, 'POST', '/v1/workflows', definition)
-  if (answer.status >= 300) throw new Error(answer.text)
-}
-
-async function seenByOther({ url, other }, seconds) {
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    here('./other-tenant.mjs'),
-    url,
-    other,
-    String(seconds),
-  ])
+async function seenByOther({ url, other }, seconds, { isTimedToEnd }) {
+  const args = [here('./other-tenant.mjs'), url, other, String(seconds), isTimedToEnd ? 'effect' : 'noop']
+  const { stdout } = await promisify(execFile)(process.execPath, args)
   return JSON.parse(stdout)
 }
 
 /** Begins the attack; what is returned ends it. */
-async function attacked({ url, attacker }, resource) {
+async function attacked({ url, attacker }, attack) {
   let over = false
   const sockets = []
-  if (resource.readers === undefined) {
-    await put(url, attacker, resource.workflow)
-    const again = async () => {
-      while (!over)
-        await call(url, attacker, 'POST', '/v1/runs', { workflowId: 'attack', inputs: resource.inputs }).catch(
-          () => undefined,
-        )
-    }
-    void again()
-    void again()
-  } else {
-    await put(url, attacker, loop('attack', undefined, 'inputs.t', 2_500))
-    const made = await call(url, attacker, 'POST', '/v1/runs', {
-      workflowId: 'attack',
-      inputs: { t: 'x'.repeat(2_000) },
-    })
-    const { runId } = JSON.parse(made.text)
-    for (;;) {
-      const { text } = await call(url, attacker, 'GET', `/v1/runs/${runId}`)
-      if (JSON.parse(text).status !== 'running') break
-      await new Promise(resolve => setTimeout(resolve, 50))
-    }
-    const open = () => {
-      if (over) return
-      const request = http.get(
-        `${url}/v1/runs/${runId}/events?streamMode=debug`,
-        { headers: { authorization: `Bearer ${attacker}` }, agent: false },
-        response => {
-          if (resource.reads) response.resume()
-          response.on('end', open)
-          response.on('error', () => undefined)
-        },
-      )
-      request.on('error', () => undefined)
-      sockets.push(request)
-    }
-    for (let i = 0; i < resource.readers; i += 1) open()
-  }
-  return () => {
+  const end = () => {
     over = true
     for (const socket of sockets) socket.destroy()
   }
+  const again = async request => {
+    while (!over) await request().catch(() => undefined)
+  }
+  if (attack.strangers !== undefined) {
+    for (let i = 0; i < attack.strangers; i += 1)
+      void again(() => call(url, `ask_${String(i).padEnd(43, 'x')}`, 'GET', '/v1/runs'))
+    return end
+  }
+  const definitions = [...(attack.also ?? []), attack.workflow ?? loop('attack', undefined, 'inputs.t', 2_500)]
+  for (const definition of definitions) await put(url, attacker, '/v1/workflows', definition)
+  for (const [kind, document] of attack.standards ?? []) await put(url, attacker, `/v1/host/assay/${kind}`, document)
+  const start = inputs => call(url, attacker, 'POST', '/v1/runs', { workflowId: 'attack', inputs })
+  if (attack.readers === undefined) {
+    if (attack.runs !== undefined) for (let i = 0; i < attack.runs; i += 1) await start(attack.inputs)
+    else for (let i = 0; i < 2; i += 1) void again(() => start(attack.inputs))
+    return end
+  }
+  const { runId } = JSON.parse((await start(attack.workflow ? {} : { t: 'x'.repeat(2_000) })).text)
+  // A history is read when it is over; what goes on is followed.
+  while (
+    !attack.workflow &&
+    JSON.parse((await call(url, attacker, 'GET', `/v1/runs/${runId}`)).text).status === 'running'
+  )
+    await sleep(50)
+  const open = () => {
+    if (over) return
+    const request = http.get(
+      `${url}/v1/runs/${runId}/events?streamMode=debug`,
+      { headers: { authorization: `Bearer ${attacker}` }, agent: false },
+      response => {
+        if (attack.reads) response.resume()
+        response.on('end', open)
+        response.on('error', () => undefined)
+      },
+    )
+    request.on('error', () => undefined)
+    sockets.push(request)
+  }
+  for (let i = 0; i < attack.readers; i += 1) open()
+  return end
 }
 
-const worst = figures => Math.max(figures.read.max, figures.create.max, figures.healthz.max)
-const show = figures => ['read', 'create', 'healthz'].map(name => figures[name].max.toFixed(0).padStart(6)).join(' ')
+/** Until the attacker's runs have ended, or for so long. */
+async function settled({ url, attacker }) {
+  const until = Date.now() + SETTLE_MS
+  while (Date.now() < until) {
+    const { used } = JSON.parse((await call(url, attacker, 'GET', '/v1/quotas')).text)
+    if (used.activeRuns === 0) return
+    await sleep(200)
+  }
+}
+
+/** Idle, attacked, and what memory the attack has cost. */
+async function measuredBounded(attack) {
+  const host = await started()
+  const idle = await seenByOther(host, IDLE_SECONDS, attack)
+  const before = await host.memory()
+  let peak = host.rss()
+  const sampling = setInterval(() => (peak = Math.max(peak, host.rss())), 50)
+  const end = await attacked(host, attack)
+  const bounded = await seenByOther(host, SECONDS, attack)
+  end()
+  await settled(host)
+  clearInterval(sampling)
+  const after = await host.memory()
+  await host.stop()
+  return { idle, bounded, memory: { before, peak, after } }
+}
+
+async function measuredUnbounded(attack) {
+  const host = await started(attack.unbounded, attack.settings)
+  const end = await attacked(host, attack)
+  const figures = await seenByOther(host, SECONDS, attack)
+  end()
+  await host.stop()
+  return figures
+}
+
+const NAMES = ['read', 'create', 'healthz']
+const worst = figures => Math.max(...NAMES.map(name => figures[name].max))
+const show = figures => NAMES.map(name => figures[name].max.toFixed(0).padStart(6)).join('')
+const mb = bytes => (bytes / 1_048_576).toFixed(0).padStart(5)
 
 const wanted = process.argv.slice(2)
-const names = Object.keys(RESOURCES).filter(name => wanted.length === 0 || wanted.includes(name))
+const unknown = wanted.filter(name => !(name in ATTACKS))
+if (unknown.length > 0)
+  throw new Error(`no such resource: ${unknown.join(', ')}; there are ${Object.keys(ATTACKS).join(', ')}`)
+const load = loadavg().map(n => n.toFixed(1))
+console.log(`load of the machine before: ${load.join(' ')}; the longest answer to another tenant, in ms; memory in MB`)
 console.log(
-  `load of the machine before: ${loadavg()
-    .map(n => n.toFixed(1))
-    .join(' ')}; longest answer in ms to another tenant's read, create, GET /healthz`,
+  [
+    'resource            ',
+    'idle: read create health',
+    'attacked              ',
+    'beyond idle',
+    'bound taken away      ',
+    'times',
+    'resident: before, peak, after',
+    'held: before, after',
+  ].join('  '),
 )
-console.log(
-  'resource              idle                  attacked              bound taken away      times  MB before, after',
-)
-for (const name of names) {
-  const resource = RESOURCES[name]
-  const measured = []
-  const memory = []
-  for (const unbounded of [{}, resource.unbounded]) {
-    const host = await started(unbounded)
-    if (measured.length === 0) {
-      measured.push(await seenByOther(host, 3))
-      memory.push(host.rss())
-    }
-    const end = await attacked(host, resource)
-    measured.push(await seenByOther(host, SECONDS))
-    end()
-    if (measured.length === 2) {
-      await seenByOther(host, 3)
-      memory.push(host.rss())
-    }
-    await host.stop()
-  }
-  const [idle, bounded, free] = measured
-  const times = (worst(free) / worst(bounded)).toFixed(1)
+for (const [name, attack] of Object.entries(ATTACKS)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
+  const { idle, bounded, memory } = await measuredBounded(attack)
+  const free = await measuredUnbounded(attack)
+  const beyond = Math.max(...NAMES.map(one => bounded[one].max - idle[one].max))
+  const { before, peak, after } = memory
   console.log(
-    `${name.padEnd(20)} ${[idle, bounded, free].map(show).join('  ')}  ${times.padStart(5)}  ${memory.join(', ')}${bounded.refused ? ` (${bounded.refused} refused)` : ''}`,
+    [
+      name.padEnd(20),
+      `      ${show(idle)}`,
+      `    ${show(bounded)}`,
+      beyond.toFixed(0).padStart(11),
+      `    ${show(free)}`,
+      (worst(free) / worst(bounded)).toFixed(1).padStart(5),
+      `${mb(before.rss)}${mb(peak)}${mb(after.rss)}`.padStart(29),
+      `${mb(before.held)}${mb(after.held)}`.padStart(19),
+      bounded.refused > 0 ? `${bounded.refused} refused` : '',
+    ].join('  '),
   )
 }
 process.exit(0)

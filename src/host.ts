@@ -47,6 +47,7 @@ import { lockDataFolder } from './store/data-lock.js'
 import { openStore } from './store/open-store.js'
 import { systemClock, systemIds, systemRandom } from './system.js'
 import { sleep } from './timing/sleep.js'
+import { NO_TURNS, Turns } from './timing/turns.js'
 import { createSchemaChecker } from './user-schema/schema-checker.js'
 import { ensureDataKey } from './vault/data-key.js'
 import { createTenantVaults } from './vault/tenant-vaults.js'
@@ -88,10 +89,11 @@ export type Unbounded = {
   readonly streams?: boolean
   /** That long probes are done elsewhere. */
   readonly probes?: boolean
+  /** How often an address may ask without a valid key. */
+  readonly strangers?: boolean
 }
 
 const UNBOUNDED_WORK = { step: Number.POSITIVE_INFINITY, decision: Number.POSITIVE_INFINITY }
-const NO_TURNS = { next: () => Promise.resolve() }
 
 const DRAIN_MS = 10_000
 /** Deliveries that are cut short are simply made again. */
@@ -137,7 +139,7 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
 /** Opens the parts from the ground up, noting how each is closed. */
 async function compose(config: Config, parts: HostParts, opened: Opened) {
   const ground = await layGround(config, parts, opened)
-  const { store, clock, ids, log, schemas, egress } = ground
+  const { store, clock, ids, log, schemas, egress, turns } = ground
   const house = await furnishAgents(config, ground, opened)
   const vault = createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data))
   const webhooks: Webhooks = new Webhooks(
@@ -164,7 +166,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       standards: checked,
       inspector: inspectorFor(config, ground),
       records,
-      ...(parts.unbounded?.decisions ? { turns: NO_TURNS } : {}),
+      turns: parts.unbounded?.decisions ? NO_TURNS : turns,
       vault: createTenantVaults({ host: vault, store, clock }),
     },
     engineOptions(config, parts.unbounded),
@@ -228,7 +230,8 @@ async function layGround(config: Config, parts: HostParts, opened: Opened) {
   opened.push(() => {
     for (const way of Object.values(egress)) way.close()
   })
-  return { clock, ids, random: parts.random ?? systemRandom, store, schemas, pure, secrets, log, egress }
+  const turns = new Turns()
+  return { clock, ids, random: parts.random ?? systemRandom, store, schemas, pure, secrets, log, egress, turns }
 }
 
 type Ground = Awaited<ReturnType<typeof layGround>>
@@ -279,10 +282,10 @@ async function assertSafeKeys(config: Config, store: Store): Promise<void> {
 /** What the HTTP edge has besides the engine and what is made with it. */
 async function edgeOf(
   config: Config,
-  { store, clock, ids, log }: Ground,
+  { store, clock, ids, log, turns }: Ground,
   house: AgentHouse,
   configured: ApiKey,
-  { streams = false }: Unbounded = {},
+  unbounded: Unbounded = {},
 ) {
   return {
     keys: withConfiguredKeys(store, [configured]),
@@ -294,8 +297,8 @@ async function edgeOf(
     clock,
     ids,
     log,
-    config: await httpSettings(config, streams),
-    ...(streams ? { turns: NO_TURNS } : {}),
+    config: await httpSettings(config, unbounded),
+    turns: unbounded.streams ? NO_TURNS : turns,
   }
 }
 

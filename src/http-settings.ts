@@ -3,8 +3,13 @@ import { ENGINE_VERSION } from './core/run/version.js'
 import { httpConfig } from './http/config.js'
 import { packageVersion } from './package-version.js'
 
+/** Bounds of the edge that are taken away, to measure what they are there for. */
+type Unbounded = { readonly streams?: boolean; readonly strangers?: boolean }
+
+const NO_RATE = { requestsPerSecond: 0, burst: 1 }
+
 /** What of the configuration the HTTP edge goes by. */
-export const httpSettings = async (config: Config, unboundedTurns = false) =>
+export const httpSettings = async (config: Config, unbounded: Unbounded = {}) =>
   httpConfig({
     version: packageVersion(),
     engineVersion: Number(ENGINE_VERSION),
@@ -12,10 +17,10 @@ export const httpSettings = async (config: Config, unboundedTurns = false) =>
     production: false,
     accessLog: config.log.access,
     allowedHosts: config.allowedHosts,
-    limits: { ...config.limits, ...(unboundedTurns ? { maxTurnBytes: Number.POSITIVE_INFINITY } : {}) },
+    limits: { ...config.limits, ...(unbounded.streams ? { maxTurnBytes: Number.POSITIVE_INFINITY } : {}) },
     quotas: config.quotas,
     orchestrator: config.orchestrator,
-    rateLimit: { key: config.rateLimit },
+    rateLimit: { key: config.rateLimit, ...(unbounded.strangers ? { anonymous: NO_RATE } : {}) },
     durableWebhooks: config.webhooks.durable,
     agents: {
       providers: await usableProviders(config),

@@ -6,7 +6,7 @@ import { sleep } from '../timing/sleep.js'
 import { Turns } from '../timing/turns.js'
 import { recordAccess } from './access-log.js'
 import { Admission } from './admission.js'
-import { Authenticator } from './auth/authenticator.js'
+import { Authenticator, NOBODY } from './auth/authenticator.js'
 import { KeyCache } from './auth/key-cache.js'
 import type { AppDeps, Edge } from './deps.js'
 import { connectionRefusal, frameworkRefusal, unavailableAnswer } from './framework-error.js'
@@ -142,24 +142,33 @@ function openServer({ config }: Edge): FastifyInstance {
   })
 }
 
-function addJsonParser(app: FastifyInstance, { config }: Edge): void {
+/** What it takes to read a byte of JSON and to look at what it says, in steps. */
+const STEPS_PER_BYTE = 1.5
+/** Shorter bodies are read at once. */
+const SHORT_BODY = 16 * 1024
+
+function addJsonParser(app: FastifyInstance, { config, turns }: Edge): void {
   const wrongType = (message: string) => new Refused(refuse('unsupported_media_type', message))
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    const encoding = request.headers['content-encoding']
-    if (encoding !== undefined && encoding !== 'identity') {
-      done(wrongType('Request bodies must not be compressed; leave out Content-Encoding.'), undefined)
-      return
-    }
-    const charset = /charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
-    if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
-      done(wrongType('Request bodies must be UTF-8.'), undefined)
-      return
-    }
-    const parsed = parseJsonBody(bytes as Buffer, config.limits)
-    if (parsed.ok) done(null, parsed.value)
-    else done(new Refused(parsed.refusal), undefined)
-  })
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, bytes: Buffer) => {
+      const encoding = request.headers['content-encoding']
+      if (encoding !== undefined && encoding !== 'identity')
+        throw wrongType('Request bodies must not be compressed; leave out Content-Encoding.')
+      const charset = /charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
+      if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw wrongType('Request bodies must be UTF-8.')
+      if (bytes.length >= SHORT_BODY) {
+        const { tenant } = request.caller ?? NOBODY
+        await turns.room(tenant)
+        turns.spent(tenant, bytes.length * STEPS_PER_BYTE)
+      }
+      const parsed = parseJsonBody(bytes, config.limits)
+      if (!parsed.ok) throw new Refused(parsed.refusal)
+      return parsed.value
+    },
+  )
 }
 
 function addRoutes(app: FastifyInstance, edge: Edge): void {

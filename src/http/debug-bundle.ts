@@ -1,6 +1,5 @@
 import type { Json } from '../core/json.js'
 import type { InspectedRun } from '../engine/api.js'
-import type { StoredEvent } from '../engine/ports/event-log.js'
 import type { ChildRow } from '../engine/ports/run-index.js'
 import { BUNDLE_VERSION } from '../wire/debug-bundle.js'
 import { redactPayload, redactSnapshot, type Scrub, scrubber } from '../wire/redact.js'
@@ -8,19 +7,22 @@ import { renderEvent, renderSnapshot } from '../wire/render.js'
 import type { Edge } from './deps.js'
 import { IMPLEMENTATION } from './discovery/discovery.js'
 import { waitingFor } from './run-snapshot.js'
+import { pagedLog } from './streaming/paged-log.js'
 
 type Bounds = { readonly maxEvents: number; readonly maxBytes: number }
 
 type Fitting = { readonly docs: readonly string[]; readonly cut?: string }
 
-/** Everything needed to see what went wrong with a run, and nothing of what it was about. At most `maxBytes` long. */
-export function renderBundle(
+/**
+ * Everything needed to see what went wrong with a run, and nothing of what it was about. At most `maxBytes` long; the log is
+ * read page by page, and no further than fits.
+ */
+export async function renderBundle(
   edge: Edge,
   view: InspectedRun,
   children: readonly ChildRow[],
-  events: readonly StoredEvent[],
   bounds: Bounds,
-): string {
+): Promise<string> {
   const scrub = scrubber(contentOf(view))
   const head = {
     bundleVersion: BUNDLE_VERSION,
@@ -31,7 +33,7 @@ export function renderBundle(
     redactionApplied: true,
     redactionMode: 'mask',
   }
-  const { docs, cut } = fitting(edge, view.runId, events, scrub, {
+  const { docs, cut } = await fitting(edge, view, scrub, {
     ...bounds,
     maxBytes: bounds.maxBytes - Buffer.byteLength(JSON.stringify(head)) - ROOM_FOR_THE_REST,
   })
@@ -46,13 +48,13 @@ export function renderBundle(
 const ROOM_FOR_THE_REST = 512
 
 /** Events from the first on, until the next would be one too many. */
-function fitting(edge: Edge, runId: string, events: readonly StoredEvent[], scrub: Scrub, bounds: Bounds): Fitting {
+async function fitting(edge: Edge, view: InspectedRun, scrub: Scrub, bounds: Bounds): Promise<Fitting> {
   const docs: string[] = []
   let bytes = 0
-  for (const event of events) {
+  for await (const event of pagedLog(edge, view, 0)) {
     if (docs.length >= bounds.maxEvents) return { docs, cut: 'events_truncated_to_max_events' }
     const payload = JSON.stringify(redactPayload(JSON.parse(event.payload) as Json, scrub))
-    const doc = renderEvent(runId, { ...event, payload }, edge)
+    const doc = renderEvent(view.runId, { ...event, payload }, edge)
     bytes += Buffer.byteLength(doc) + 1
     if (bytes > bounds.maxBytes) return { docs, cut: 'events_truncated_to_size_cap' }
     docs.push(doc)

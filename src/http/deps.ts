@@ -35,7 +35,7 @@ export type AppDeps = {
   readonly log: Log
   /** Closed while the host starts or stops; without it, requests are always taken. */
   readonly serving?: Serving
-  /** Whose turn it is among readers of logs; first come, first served, when absent. */
+  /** Whose turn it is among tenants that read much, or send much; its own, when absent. */
   readonly turns?: TurnTaking
   /** Conformance workflows that are registered by now; advertised in conformance mode only. */
   readonly fixtures?: () => readonly string[]
@@ -57,7 +57,7 @@ export type Edge = AppDeps & {
   readonly keyCache: KeyCache
   readonly idempotency: Idempotency
   readonly streams: StreamRegistry
-  /** Readers of logs take turns. */
+  /** Readers of logs take turns, and so do those who send long bodies. */
   readonly turns: TurnTaking
   /** `config.engineVersion` as events spell it. */
   readonly engineVersion: string

@@ -54,6 +54,7 @@ export type Rig = {
       readonly standards?: Standards
       readonly inspector?: Inspector
       readonly records?: Records
+      readonly turns?: NonNullable<EngineDeps['turns']>
     },
   ): Promise<Engine>
 }
@@ -73,7 +74,15 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
     clock,
     ids,
     async host(given = {}) {
-      const { performers = new Map(), store: seen = store, announcer, schemas = NO_SCHEMAS, agents, ...more } = given
+      const {
+        performers = new Map(),
+        store: seen = store,
+        announcer,
+        schemas = NO_SCHEMAS,
+        agents,
+        turns,
+        ...more
+      } = given
       const {
         standards = standardsDouble(),
         inspector = inspectorDouble(),
@@ -96,6 +105,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         inspector,
         records,
         ...(announcer ? { announcer } : {}),
+        ...(turns ? { turns } : {}),
       }
       const engine = new Engine(deps, {
         hostName: 'host',

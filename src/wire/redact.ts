@@ -81,8 +81,8 @@ function textsIn(given: readonly Json[]): string[] {
   const queue = [...given]
   for (let value = queue.pop(); value !== undefined && texts.size <= MOST_TEXTS; value = queue.pop()) {
     if (typeof value === 'string' && value.length >= SHORTEST_TEXT) texts.add(value)
-    else if (Array.isArray(value)) queue.push(...value)
-    else if (isObject(value)) queue.push(...Object.values(value))
+    else if (typeof value === 'object' && value !== null)
+      for (const item of Array.isArray(value) ? value : Object.values(value)) queue.push(item)
   }
   return [...texts]
 }

@@ -27,8 +27,8 @@ export const LAYERS: readonly Layer[] = [
     types: ['engine/api.ts', PORTS],
     packages: ['re2js', 'typebox'],
   },
-  { place: 'store/postgres/', ours: ['store/', 'core/', PORTS], packages: [...NODE, 'pg'] },
-  { place: 'store/', ours: ['core/', PORTS], packages: [...NODE, '@photostructure/sqlite'] },
+  { place: 'store/postgres/', ours: ['store/', 'core/', 'timing/', PORTS], packages: [...NODE, 'pg'] },
+  { place: 'store/', ours: ['core/', 'timing/', PORTS], packages: [...NODE, '@photostructure/sqlite'] },
   { place: 'wire/', ours: ['core/'], types: ['engine/api.ts', PORTS], packages: ['typebox'] },
   {
     place: 'http/',

@@ -65,16 +65,18 @@ async function readers(count: number, modes: Subscription['modes'], turnBytes = 
   const turns = new Turns()
   let turn = 0
   const counted: TurnTaking = {
-    async next() {
-      await turns.next()
+    async next(name) {
+      await turns.next(name)
       turn += 1
     },
+    room: name => turns.room(name),
+    spent: (name, steps) => turns.spent(name, steps),
   }
   const texts = await Promise.all(
     Array.from({ length: count }, async (_, reader) => {
       const raw = new Reader(bytes => given.push({ reader, bytes, turn }))
       const limits = { maxBufferBytes: 1_048_576, stallMs: 30_000, turnBytes }
-      const connection = new SseConnection(raw as unknown as ServerResponse, systemClock, limits, counted)
+      const connection = new SseConnection(raw as unknown as ServerResponse, systemClock, limits, counted, 't')
       const asked: Subscription = { tenant: 't', runId: 'r', modes, bufferMs, after: -1, resumed: false }
       await streamRun({} as RunEngine, systemClock, '3', connection, asked, source())
       return raw.text

@@ -14,8 +14,8 @@ export type EventDiff<Event> =
   | { readonly seq: number; readonly op: 'removed'; readonly a: Event }
   | { readonly seq: number; readonly op: 'added'; readonly b: Event }
 
-/** A log from its first event on; one that has not ended may still become longer. */
-export type ComparedLog<Event> = { readonly events: readonly Event[]; readonly ended: boolean }
+/** A log by how long it is; one that has not ended may still become longer. */
+export type ComparedLog = { readonly length: number; readonly ended: boolean }
 
 export type LogDiff<Event> = {
   readonly divergedAtSeq: number | null
@@ -28,27 +28,38 @@ export type LogDiff<Event> = {
  * How two logs differ, event by event (contract core §2.1 :diff). What one log has beyond the end of the other is a
  * difference only when that other has ended: otherwise it may still get there.
  */
-export function diffLogs<Event extends ComparedEvent>(
-  a: ComparedLog<Event>,
-  b: ComparedLog<Event>,
-  maxDiffs: number,
-): LogDiff<Event> {
-  const length = Math.max(a.ended ? b.events.length : 0, b.ended ? a.events.length : 0, shorter(a, b))
-  const eventDiffs: EventDiff<Event>[] = []
-  let truncated = !(a.ended && b.ended)
-  for (let seq = 0; seq < length; seq += 1) {
-    const diff = diffAt(seq, a.events[seq], b.events[seq])
-    if (diff === undefined) continue
-    if (eventDiffs.length === maxDiffs) {
-      truncated = true
-      break
-    }
-    eventDiffs.push(diff)
-  }
-  return { divergedAtSeq: eventDiffs[0]?.seq ?? null, eventDiffs, truncated }
-}
+export class LogComparison<Event extends ComparedEvent> {
+  /** As many events are compared, from the first on. */
+  readonly length: number
+  readonly #diffs: EventDiff<Event>[] = []
+  #truncated: boolean
 
-const shorter = (a: ComparedLog<unknown>, b: ComparedLog<unknown>): number => Math.min(a.events.length, b.events.length)
+  /** `fits` says whether one more difference can be listed. */
+  constructor(
+    a: ComparedLog,
+    b: ComparedLog,
+    private readonly fits: (diff: EventDiff<Event>, listed: number) => boolean,
+  ) {
+    this.length = Math.max(a.ended ? b.length : 0, b.ended ? a.length : 0, Math.min(a.length, b.length))
+    this.#truncated = !(a.ended && b.ended)
+  }
+
+  /** The next events of both, as far as they have any. False when there is nothing more to be found out. */
+  compare(seq: number, a: Event | undefined, b: Event | undefined): boolean {
+    const diff = diffAt(seq, a, b)
+    if (diff === undefined) return true
+    if (!this.fits(diff, this.#diffs.length)) {
+      this.#truncated = true
+      return false
+    }
+    this.#diffs.push(diff)
+    return true
+  }
+
+  get found(): LogDiff<Event> {
+    return { divergedAtSeq: this.#diffs[0]?.seq ?? null, eventDiffs: this.#diffs, truncated: this.#truncated }
+  }
+}
 
 function diffAt<Event extends ComparedEvent>(
   seq: number,

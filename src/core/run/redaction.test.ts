@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { given } from '../../testing/given-when-then.js'
 import type { Json } from '../json.js'
-import { carriesSecret, MASK, maskWithin } from './redaction.js'
+import { carriesSecret, MASK, maskWithin, secretsIn } from './redaction.js'
 
-const secrets = { texts: ['hunter22'], exact: ['hunter22', 'pin', 7] }
+const secrets = secretsIn(['hunter22', 'pin', 7])
 
 describe('R-EVENT-6: what carries a secret', () => {
   it.each<[string, Json]>([

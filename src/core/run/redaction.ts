@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject, own, sameJson } from '../json.js'
 import type { Failure } from '../problem.js'
+import { type HoldsAny, holdsAny } from '../secret-texts.js'
 import type { WorkflowNode } from '../workflow/definition.js'
 import type { Plan } from '../workflow/plan.js'
 import type { RunBase } from './state.js'
@@ -13,6 +14,7 @@ export const MASK = '[REDACTED]'
 type Secrets = {
   /** Hidden wherever they stand within a text. */
   readonly texts: readonly string[]
+  readonly isIn: HoldsAny
   /** Hidden where they stand alone: too short or too plain to look for inside other values. */
   readonly exact: readonly Json[]
 }
@@ -26,24 +28,37 @@ export function secretsOf({
   channels,
 }: Pick<RunBase, 'hidden' | 'variables' | 'channels'>): Secrets | undefined {
   if (hidden.variables.length === 0 && hidden.channels.length === 0) return undefined
-  const texts = new Set<string>()
-  const exact: Json[] = []
-  const queue: Json[] = []
-  for (const name of hidden.variables) queue.push(own(variables, name) ?? null)
-  for (const name of hidden.channels) queue.push(own(channels, name) ?? null)
-  for (const value of queue) if (value !== null && typeof value !== 'boolean' && value !== '') exact.push(value)
+  const values: Json[] = []
+  for (const name of hidden.variables) values.push(own(variables, name) ?? null)
+  for (const name of hidden.channels) values.push(own(channels, name) ?? null)
+  const known = gathered.get(hidden)
+  if (known?.values.every((value, i) => value === values[i])) return known.secrets
+  const secrets = secretsIn(values)
+  gathered.set(hidden, { values, secrets })
+  return secrets
+}
+
+/** Values are never changed: as long as those hidden are the same ones, so are the secrets. */
+const gathered = new WeakMap<RunBase['hidden'], { readonly values: readonly Json[]; readonly secrets: Secrets }>()
+
+/** The secrets that are in hidden values. */
+export function secretsIn(values: readonly Json[]): Secrets {
+  const exact = values.filter(value => value !== null && typeof value !== 'boolean' && value !== '')
+  const found = new Set<string>()
+  const queue = [...values]
   for (let value = queue.pop(); value !== undefined; value = queue.pop()) {
-    if (typeof value === 'string' && value.length >= SHORTEST_TEXT) texts.add(value)
-    if (Array.isArray(value)) queue.push(...value)
-    else if (isObject(value)) queue.push(...Object.values(value))
+    if (typeof value === 'string' && value.length >= SHORTEST_TEXT) found.add(value)
+    if (typeof value !== 'object' || value === null) continue
+    for (const item of Array.isArray(value) ? value : Object.values(value)) queue.push(item)
   }
-  return { texts: [...texts], exact }
+  const texts = [...found]
+  return { texts, exact, isIn: holdsAny(texts) }
 }
 
 export function carriesSecret(value: Json, secrets: Secrets | undefined): boolean {
   if (secrets === undefined) return false
   if (secrets.exact.some(secret => sameJson(value, secret))) return true
-  if (typeof value === 'string') return secrets.texts.some(text => value.includes(text))
+  if (typeof value === 'string') return secrets.isIn(value)
   if (Array.isArray(value)) return value.some(item => carriesSecret(item, secrets))
   return (
     isObject(value) &&
@@ -79,7 +94,9 @@ export function maskOutputs(
 export function maskFailure(state: RunBase, error: Failure): Failure {
   const secrets = secretsOf(state)
   if (secrets === undefined) return error
-  const message = secrets.texts.reduce((text, secret) => text.replaceAll(secret, MASK), error.message)
+  const message = secrets.isIn(error.message)
+    ? secrets.texts.reduce((text, secret) => text.replaceAll(secret, MASK), error.message)
+    : error.message
   if (error.details === undefined || !carriesSecret(error.details, secrets)) return { ...error, message }
   const { details: _details, ...rest } = error
   return { ...rest, message }

@@ -1,7 +1,7 @@
 import { termsFor } from '../handoff/mapping.js'
 import { handedTo, handoffOf } from '../handoff/state.js'
 import { type Json, own, sameJson } from '../json.js'
-import { carriesSecret, MASK, maskWithin, secretsOf } from '../run/redaction.js'
+import { carriesSecret, MASK, maskWithin, secretsIn, secretsOf } from '../run/redaction.js'
 import { type Active, type NodeState, nodeAt, type RunBase } from '../run/state.js'
 import { invocationOf, workersOf } from '../run/waiting.js'
 import type { WorkflowNode } from '../workflow/definition.js'
@@ -206,7 +206,7 @@ export function isHidden(state: Active, planNode: PlanNode, subject: StagedSubje
   return subject.point === 'run' ? carriesSecret(shown, MASKED) : !sameJson(shown, subject.result)
 }
 
-const MASKED = { texts: [MASK], exact: [] }
+const MASKED = secretsIn([MASK])
 
 /**
  * R-VERIFY-12: places whose latest verdict is not a pass, and that the same worker has not made up for when the work was

@@ -14,13 +14,13 @@ import type { PerformEffect } from './effect-context.js'
  * Goes on with a replay that its first commit did not finish. It is told again from its beginning, which gives the same
  * events, and what is not in its log yet is appended.
  */
-export const replay: PerformEffect<'replay'> = async (context, { rules, runId, state }, { fork }, signal) => {
+export const replay: PerformEffect<'replay'> = async (context, { rules, runId, tenant, state }, { fork }, signal) => {
   const replay = await openReplay(context.store, rules, fork, runId)
   const known = state.phase === 'absent' ? 0 : state.next
   for (let events = nextBatch(replay, known); events !== undefined; events = nextBatch(replay, known)) {
     if (signal.aborted) return undefined
     if (events.length > 0) await context.runs.submit(runId, { type: 'Retold', events }, { asHolder: true })
-    await context.turns.next()
+    await context.turns.next(tenant)
   }
   // Cannot be, by the rules; if it is, the run must not be told again for ever.
   if (replay.state.phase === 'active') return { input: { type: 'CancelRun', by: 'host', reason: 'replay-has-no-end' } }

@@ -39,6 +39,8 @@ export type Commit = {
   readonly appendId: string
   /** The writing host's incarnation. */
   readonly hostId: string
+  /** Whose runs these are: where writes have to wait, tenants take turns. Absent for what is the host's own. */
+  readonly tenant?: string
   readonly streams: readonly StreamAppend[]
   /** Other runs that must be looked at, because of what is written here. */
   readonly wakes: readonly string[]

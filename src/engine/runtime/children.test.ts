@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../core/json.js'
+import { WORK_LIMITS } from '../../core/work-limits.js'
 import { engineRig, register, startRun } from '../../testing/engine-rig.js'
 import { LIMITS } from '../../testing/limits.js'
 import type { Sketch } from '../../testing/workflow.js'
+import { NO_TURNS } from '../../timing/turns.js'
 import type { Commit } from '../ports/event-log.js'
 import type { Performer, TranscriptEvent } from '../ports/performer.js'
 import type { Store } from '../ports/store.js'
@@ -97,6 +99,32 @@ describe('a run and its children', () => {
     expect(await engine.inspect('t1', runId)).toMatchObject({ status: 'completed' })
     const sizes = commits.map(({ streams }) => streams.reduce((sum, { events }) => sum + events.length, 0))
     expect(Math.max(...sizes)).toBeLessThan(1_200)
+  })
+
+  it('W2: so are workers that take long to begin: a commit carries no more than a decision may take', async () => {
+    const rig = engineRig()
+    const { store, commits } = watched(rig.store)
+    const spent: number[] = []
+    const counting = { ...NO_TURNS, spent: (_tenant: string, steps: number) => void spent.push(steps) }
+    const engine = await rig.host({ store, turns: counting })
+    const expression = '[1, 2].all(i, variables.long.size() > 0)'
+    const slow: Sketch = {
+      id: 'slow',
+      nodes: { a: { type: 'core.identity', inputs: { v: { type: 'expression', expression } } } },
+      variables: [{ name: 'long', type: 'string', defaultValue: 'x'.repeat(200_000) }],
+    }
+    await register(engine, slow, orchestrated(turns(1, ...Array(12).fill('slow')), { fanOutPolicy: 'parallel' }))
+    await startRun(engine, 'boss')
+    commits.length = 0
+    spent.length = 0
+    const runId = await startRun(engine, 'boss')
+    await rig.clock.advance(1)
+    expect(await engine.inspect('t1', runId)).toMatchObject({ status: 'completed' })
+    expect(await rig.store.childrenOf(runId, 100)).toHaveLength(12)
+    // A child's first decision, and what its parent makes of it, may go over by as much as one decision takes.
+    expect(Math.max(...spent)).toBeLessThan(2 * WORK_LIMITS.decision)
+    expect(Math.max(...spent)).toBeGreaterThan(100_000)
+    expect(commits.length).toBeGreaterThan(1)
   })
 
   it('a host that is full starts no child, and the supervisor is told why', async () => {

@@ -6,6 +6,7 @@ import { MAX_EVENTS } from '../../core/run/decision-context.js'
 import { type Effect, pending } from '../../core/run/effects.js'
 import type { RunInput } from '../../core/run/input.js'
 import type { BoundGate } from '../../core/verification/gate.js'
+import { WORK_LIMITS } from '../../core/work-limits.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import type { EffectOf } from '../effects/effect-context.js'
 import { childEndedInput } from '../effects/watch-child.js'
@@ -61,7 +62,7 @@ export function startChild(
 
 /**
  * Goes on with a run for as long as it only hands work over: its children are started, and heard of when they end at
- * once, in the commit of the decision that wants them. The log is the same as if each had been a commit of its own.
+ * once, in the commit of the decision that wants them, until they have taken what one decision may. The log is the same as if each had been a commit of its own.
  */
 export function commitWithChildren(
   spawner: ChildSpawner,
@@ -70,16 +71,18 @@ export function commitWithChildren(
   born?: PendingWrite,
   room?: Room,
 ): { readonly decided: DecidedStep; readonly children: readonly PendingWrite[] } {
+  const { decision: maxSteps } = before.rules.limits.work ?? WORK_LIMITS
   const events = [...first.events]
   const children = new Map<string, PendingWrite>()
   let { state } = first
-  let [total, characters] = [events.length, 0]
+  let [total, characters, steps] = [events.length, 0, first.steps ?? 0]
   const hear = (input: Input): void => {
     const decision = decide(before.rules, state, { ...input, now: spawner.clock.now() } as RunInput)
     if (!decision.ok) throw new Error(`a run refused to hear of its child: ${decision.refusal.message}`)
     events.push(...decision.events)
     total += decision.events.length
     state = decision.state
+    steps += decision.steps ?? 0
   }
   const adopt = (child: PendingWrite): void => {
     const watch = pending(before.rules, state).find(effect => isWatching(effect, child.append.runId))
@@ -107,7 +110,7 @@ export function commitWithChildren(
     }
   }
   if (born) adopt(born)
-  while (total < MAX_EVENTS && characters < MAX_CHARACTERS) {
+  while (total < MAX_EVENTS && characters < MAX_CHARACTERS && steps < maxSteps) {
     const effect = pending(before.rules, state).find(owed => owed.kind === 'start-child')
     if (effect?.kind !== 'start-child') break
     const plan = spawner.plans.known(before.tenant, effect.workflowId)
@@ -118,11 +121,12 @@ export function commitWithChildren(
       room && children.size >= room.children
         ? { input: childRefusedInput(effect, room.refused) }
         : startChild(spawner, { ...before, state }, effect, plan, gates, children.size)
+    steps += child?.steps ?? 0
     hear(input)
     if (child) adopt(child)
     else hearEnds()
   }
-  return { decided: { ok: true, events, state }, children: [...children.values()] }
+  return { decided: { ok: true, events, state, steps }, children: [...children.values()] }
 }
 
 const isWatching = (effect: Effect, childRunId: string): boolean =>

@@ -194,7 +194,7 @@ function performEffect(
   switch (effect.kind) {
     case 'continue':
       // What has been decided in one go before is not gone on with at the cost of everybody else.
-      return context.turns.next().then(() => ({ input: { type: 'Continue' } }))
+      return context.turns.next(run.tenant).then(() => ({ input: { type: 'Continue' }, options: { inTurn: true } }))
     case 'start-child':
       return performStartChild(context, run, effect, signal)
     case 'watch-child':

@@ -65,7 +65,7 @@ export type EngineDeps = {
   readonly standards: Standards
   readonly inspector: Inspector
   readonly records: Records
-  /** Whose turn it is among runs that have much to do; first come, first served, when absent. */
+  /** Whose turn it is among tenants whose runs have much to do; its own, when absent. */
   readonly turns?: TurnTaking
 }
 
@@ -128,6 +128,7 @@ export class Engine implements RunEngine {
       recent.clear()
     })
     this.#followers = new Followers(store, clock)
+    const turns = deps.turns ?? new Turns()
     this.#runs = new RunWriter({
       store,
       clock,
@@ -141,6 +142,7 @@ export class Engine implements RunEngine {
       quotas: options.quotas,
       fullness: childFullness(this.#cache, options),
       log: deps.log,
+      turns,
       written: written => this.#written(written),
     })
     this.#driver = new Driver(
@@ -164,7 +166,7 @@ export class Engine implements RunEngine {
         records: deps.records,
         recent,
         reuseAnswers: options.reuseAnswers,
-        turns: deps.turns ?? new Turns(),
+        turns,
       },
       // A host that is leaving lets what is under way come to its end, and begins nothing.
       { ...options, mayWork: () => this.#lease.isFirm && this.#phase === 'running' },

@@ -1,14 +1,13 @@
-import { fold } from '../../core/decider.js'
 import { type Failure, type Refusal, refuse } from '../../core/problem.js'
 import type { QuotasOf } from '../../core/quotas.js'
 import { inherited } from '../../core/replay/fork.js'
 import { decide, type Rules } from '../../core/run/decide.js'
 import { wakeAt } from '../../core/run/effects.js'
-import type { Recorded } from '../../core/run/events.js'
-import { evolve } from '../../core/run/evolve.js'
 import type { RunInput } from '../../core/run/input.js'
 import { isWaiting, type RunState, statusOf } from '../../core/run/state.js'
+import { STEPS_PER_BYTE } from '../../core/work-limits.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
+import type { TurnTaking } from '../../timing/turns.js'
 import type { Answer, InspectedRun, MakeReceipt } from '../api.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { Clock, Ids } from '../ports/clock.js'
@@ -22,7 +21,8 @@ import type { Standards } from '../ports/verification.js'
 import { afterOverQuota, quotasFor, type Room, retried } from './capacity.js'
 import { CHAIN_START } from './chain.js'
 import { type ChildSpawner, commitWithChildren } from './children.js'
-import { decode, encodeAll } from './encode.js'
+import { encodeAll } from './encode.js'
+import { foldLog } from './fold-log.js'
 import { gatedPoints } from './gated-points.js'
 import type { HostLease } from './host-lease.js'
 import { HOST_WORKFLOW_IDS } from './host-workflows.js'
@@ -41,6 +41,8 @@ export type PendingWrite = {
   readonly stored: readonly StoredEvent[]
   /** The parent, if it must look at what has become of this run. */
   readonly wakes: readonly string[]
+  /** What it took to decide. */
+  readonly steps: number
 }
 
 export type Written = Pick<PendingWrite, 'slot' | 'loaded' | 'stored' | 'wakes'>
@@ -51,6 +53,8 @@ export type SubmitOptions = {
   readonly receipt?: MakeReceipt
   /** Only if this host holds the run: outcomes are the holder's to report. */
   readonly asHolder?: boolean
+  /** Whoever puts it has waited for the turn in which it is decided. */
+  readonly inTurn?: boolean
   /** Born in the same commit, if the run then knows of it; what to put to the run instead when there is no room for it. */
   readonly child?: { readonly born: PendingWrite; readonly refused: (error: Failure) => Input }
 }
@@ -83,6 +87,7 @@ export class RunWriter {
       quotas: QuotasOf
       fullness: ChildSpawner['fullness']
       log: Log
+      turns: TurnTaking
       /** Told of everything that has become durable, in commit order per run. */
       written: (written: Written) => void
     },
@@ -105,6 +110,7 @@ export class RunWriter {
     const slot = this.deps.cache.enter(runId)
     return slot.runExclusive(() =>
       retried<Answer<InspectedRun>>(runId, async room => {
+        await this.deps.turns.room(input.started.owner.tenant)
         const fresh = this.#fresh(slot, input, plan, 0)
         if ('code' in fresh) return { ok: false, refusal: fresh }
         const create = newRun(input, plan, exclusiveScope)
@@ -168,6 +174,7 @@ export class RunWriter {
         const loaded = await this.load(slot)
         if (!loaded || (options.tenant !== undefined && loaded.tenant !== options.tenant)) return undefined
         if (options.asHolder && loaded.epoch === null) return undefined
+        if (options.inTurn !== true) await this.deps.turns.room(loaded.tenant)
         const { child: asked, receipt } = options
         const child = room?.children === 0 ? undefined : asked?.born
         const heard = asked && room && !child ? asked.refused(room.refused) : input
@@ -210,6 +217,7 @@ export class RunWriter {
       before.epoch === null
         ? { decided: first, children: [] }
         : commitWithChildren(this.spawner, before, first, child, room)
+    this.deps.turns.spent(before.tenant, decided.steps ?? 0)
     const own = step(this.deps.ids, slot, before, decided, create)
     const commit = () => this.#commit([own, ...children], receipt?.(inspectedRun(own.loaded)))
     return children.reduce((inner, born) => () => born.slot.runExclusive(inner), commit)()
@@ -241,15 +249,9 @@ export class RunWriter {
     const plan = known?.rules.plan ?? (await plans.pinned(row.workflowDigest))
     // What was folded before stays true: a log only grows.
     const before = known?.state ?? (await this.#kept(row))
-    const rows = await store.readEvents(slot.runId, before.phase === 'absent' ? 0 : before.next)
-    const apply = (state: RunState, event: Recorded) => evolve(plan, state, event)
-    const state = fold(
-      apply,
-      before,
-      rows.map(event => decode(slot.runId, event)),
-    )
+    const { state, last } = await foldLog(this.deps, row, plan, before)
     const epoch = row.owner === lease.hostId ? row.epoch : null
-    const head = rows.at(-1)?.hash ?? known?.head ?? row.head
+    const head = last?.hash ?? known?.head ?? row.head
     const kept = known?.kept ?? (before.phase === 'absent' ? 0 : before.next)
     const rules = this.deps.rules(plan)
     const loaded: LoadedRun = { runId: slot.runId, tenant: row.tenant, rules, state, head, kept, epoch }
@@ -274,6 +276,7 @@ export class RunWriter {
     const commit = {
       appendId: `${lease.hostId}.${this.#commits}`,
       hostId: lease.hostId,
+      tenant: steps[0]!.loaded.tenant,
       streams: steps.map(({ append }) => append),
       wakes: steps.flatMap(({ wakes }) => wakes),
       ...(receipt ? { receipt } : {}),
@@ -345,7 +348,7 @@ function step(
   ids: Ids,
   slot: RunSlot,
   before: LoadedRun,
-  { events, state }: DecidedStep,
+  { events, state, steps = 0 }: DecidedStep,
   create?: NewRun,
 ): PendingWrite {
   const { rules, runId, epoch } = before
@@ -366,7 +369,9 @@ function step(
     ...(snapshot === undefined ? {} : { snapshot }),
   }
   const wakes = parentToWake(before.state, state)
-  return { slot, loaded, stored, wakes, append: create ? { ...append, create } : append }
+  // What a run is given is told as well, and nothing of its rules counts that.
+  const given = create ? (stored[0]?.payload.length ?? 0) * STEPS_PER_BYTE : 0
+  return { slot, loaded, stored, wakes, steps: steps + given, append: create ? { ...append, create } : append }
 }
 
 /** A parent looks when its child ends, begins to wait for someone, or no longer does. Nobody is a fork's parent. */

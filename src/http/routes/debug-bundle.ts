@@ -17,10 +17,8 @@ export const debugBundleRoutes = (edge: Edge): Route[] => [
     refusals: ['validation_error', 'not_found', 'run_expired'],
     async handle({ caller, params, query }) {
       const view = await edge.engine.inspect(caller.tenant, params.runId)
-      const events = view && (await edge.engine.readEvents(caller.tenant, params.runId, 0))
-      if (view === undefined || events === undefined)
-        return problem(await edge.engine.missing(caller.tenant, params.runId))
-      const body = renderBundle(edge, view, await childRunsOf(edge.engine, view), events, {
+      if (view === undefined) return problem(await edge.engine.missing(caller.tenant, params.runId))
+      const body = await renderBundle(edge, view, await childRunsOf(edge.engine, view), {
         maxEvents: query.maxEvents ?? Number.POSITIVE_INFINITY,
         maxBytes: MAX_BUNDLE_BYTES,
       })

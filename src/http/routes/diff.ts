@@ -1,13 +1,15 @@
 import type { Json, JsonObject } from '../../core/json.js'
 import { isNamed } from '../../core/names.js'
-import { type ComparedEvent, diffLogs, diffStates, type EventDiff } from '../../core/replay/diff.js'
+import { type ComparedEvent, diffStates, type EventDiff, LogComparison, type LogDiff } from '../../core/replay/diff.js'
 import type { InspectedRun } from '../../engine/api.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
-import { DiffAnswer, DiffQuery, MAX_EVENT_DIFFS } from '../../wire/diff.js'
+import { DiffAnswer, DiffQuery, MAX_DIFF_CHARACTERS, MAX_EVENT_DIFFS } from '../../wire/diff.js'
 import { renderEvent, renderSnapshot } from '../../wire/render.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, problem } from '../http-answer.js'
 import { type Route, route } from '../route.js'
+import { pagedLog } from '../streaming/paged-log.js'
+import { isOver, lengthOf } from '../streaming/poll.js'
 
 export const diffRoutes = (edge: Edge): Route[] => [
   route({
@@ -20,8 +22,8 @@ export const diffRoutes = (edge: Edge): Route[] => [
     responses: { 200: { description: 'The differences', schema: DiffAnswer } },
     refusals: ['validation_error', 'not_found', 'run_expired'],
     async handle({ caller, params, query }) {
-      const a = await readRun(edge, caller.tenant, params.runId)
-      const b = isNamed('runId', query.against) ? await readRun(edge, caller.tenant, query.against) : undefined
+      const a = await edge.engine.inspect(caller.tenant, params.runId)
+      const b = isNamed('runId', query.against) ? await edge.engine.inspect(caller.tenant, query.against) : undefined
       if (a !== undefined && b !== undefined) return rendered(edge, a, b)
       return problem(await edge.engine.missing(caller.tenant, a === undefined ? params.runId : query.against))
     },
@@ -29,16 +31,9 @@ export const diffRoutes = (edge: Edge): Route[] => [
 ]
 
 type Entry = ComparedEvent & { readonly stored: StoredEvent }
-type Read = { readonly view: InspectedRun; readonly events: readonly Entry[]; readonly ended: boolean }
 
-async function readRun({ engine }: Edge, tenant: string, runId: string): Promise<Read | undefined> {
-  const view = await engine.inspect(tenant, runId)
-  const stored = view && (await engine.readEvents(tenant, runId, 0))
-  if (view === undefined || stored === undefined) return undefined
-  // The log may have grown since the view was taken; the two must tell of the same moment.
-  const length = view.state.phase === 'absent' ? 0 : view.state.next
-  return { view, events: stored.slice(0, length).map(entry), ended: view.state.phase === 'ended' }
-}
+/** What two runs say must be of the moment at which they were looked at, however long their logs are by now. */
+const comparedLog = (view: InspectedRun) => ({ length: lengthOf(view), ended: isOver(view) })
 
 const entry = (stored: StoredEvent): Entry => ({
   sequence: stored.sequence,
@@ -48,9 +43,32 @@ const entry = (stored: StoredEvent): Entry => ({
   stored,
 })
 
-function rendered(edge: Edge, a: Read, b: Read): HttpAnswer {
-  const { divergedAtSeq, eventDiffs, truncated } = diffLogs(a, b, MAX_EVENT_DIFFS)
-  const docOf = ({ view }: Read, { stored }: Entry) => renderEvent(view.runId, stored, edge)
+/** Reads both logs page by page, side by side; of what is the same in both nothing is kept. */
+async function compared(edge: Edge, a: InspectedRun, b: InspectedRun): Promise<LogDiff<Entry>> {
+  let characters = 0
+  const comparison = new LogComparison<Entry>(comparedLog(a), comparedLog(b), (diff, listed) => {
+    characters += sizeOf('a' in diff ? diff.a : undefined) + sizeOf('b' in diff ? diff.b : undefined)
+    return listed < MAX_EVENT_DIFFS && (listed === 0 || characters <= MAX_DIFF_CHARACTERS)
+  })
+  const logs = [a, b].map(view => ({ length: lengthOf(view), events: pagedLog(edge, view, 0) }))
+  try {
+    for (let seq = 0; seq < comparison.length; seq += 1) {
+      const [ours, theirs] = await Promise.all(
+        logs.map(async ({ length, events }) => (seq < length ? (await events.next()).value : undefined)),
+      )
+      if (!comparison.compare(seq, ours && entry(ours), theirs && entry(theirs))) break
+    }
+  } finally {
+    for (const { events } of logs) await events.return(undefined)
+  }
+  return comparison.found
+}
+
+const sizeOf = (event: Entry | undefined): number => event?.stored.payload.length ?? 0
+
+async function rendered(edge: Edge, a: InspectedRun, b: InspectedRun): Promise<HttpAnswer> {
+  const { divergedAtSeq, eventDiffs, truncated } = await compared(edge, a, b)
+  const docOf = ({ runId }: InspectedRun, { stored }: Entry) => renderEvent(runId, stored, edge)
   const diffText = (diff: EventDiff<Entry>) =>
     [
       `{"seq":${diff.seq},"op":"${diff.op}"`,
@@ -59,12 +77,12 @@ function rendered(edge: Edge, a: Read, b: Read): HttpAnswer {
     ].join(',')
   const stateDiff = JSON.stringify(diffStates(stateOf(a), stateOf(b)))
   const diffs = eventDiffs.map(diff => `${diffText(diff)}}`).join(',')
-  const body = `{"a":"${a.view.runId}","b":"${b.view.runId}","divergedAtSeq":${divergedAtSeq},"eventDiffs":[${diffs}],"stateDiff":${stateDiff}${truncated ? ',"truncated":true' : ''}}`
+  const body = `{"a":"${a.runId}","b":"${b.runId}","divergedAtSeq":${divergedAtSeq},"eventDiffs":[${diffs}],"stateDiff":${stateDiff}${truncated ? ',"truncated":true' : ''}}`
   return { status: 200, body, headers: { 'cache-control': 'no-store' } }
 }
 
 /** As a snapshot shows it, so that what is masked there is masked here. */
-const stateOf = ({ view }: Read): JsonObject => {
+const stateOf = (view: InspectedRun): JsonObject => {
   const { status, variables = {}, channels = {} } = renderSnapshot(view)
   return { status, variables, channels }
 }

@@ -61,7 +61,7 @@ const BEYOND_LOG = refuse(
 async function isBeyondLog({ engine }: Edge, view: InspectedRun, after: number): Promise<boolean> {
   if (isOver(view) || after < lengthOf(view)) return false
   // Another host may have written since this view was taken.
-  return (await engine.readEvents(view.tenant, view.runId, after))?.length === 0
+  return (await engine.readEvents(view.tenant, view.runId, after, 1))?.length === 0
 }
 
 /** Mode and buffer are judged before Accept is looked at, and Last-Event-ID after both (contract core §6). */
@@ -100,7 +100,7 @@ async function openStream(edge: Edge, call: Call, view: InspectedRun, asked: Ask
   if (refusal !== undefined) return problem(refusal)
   const { maxStreamBufferBytes: maxBufferBytes, maxTurnBytes: turnBytes } = edge.config.limits
   const limits = { maxBufferBytes, turnBytes, stallMs: edge.config.timeouts.streamStallMs }
-  const connection = new SseConnection(call.reply.raw, edge.clock, limits, edge.turns)
+  const connection = new SseConnection(call.reply.raw, edge.clock, limits, edge.turns, view.tenant)
   const remove = edge.streams.add({ caller: call.caller, ping: () => connection.ping(), close: () => connection.end() })
   try {
     // A resume point past the end starts at the end, so that the run's ending is still seen.

@@ -22,7 +22,7 @@ export async function* pagedLog(
     const last = page.at(-1)
     if (last === undefined) return
     next = last.sequence + 1
-    await turns.next()
+    await turns.next(tenant)
   }
 }
 

@@ -31,6 +31,8 @@ export class SseConnection {
     private readonly clock: Clock,
     private readonly limits: SseLimits,
     private readonly turns: TurnTaking,
+    /** Whose reader it is. */
+    private readonly tenant: string,
   ) {
     // Who left before there was anything to write is not told of a second time.
     if (raw.destroyed) this.#aborted.abort()
@@ -79,7 +81,7 @@ export class SseConnection {
   async #send(): Promise<void> {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       for (let at = 0; at < first.length; at += this.turnBytes) {
-        await this.turns.next()
+        await this.turns.next(this.tenant)
         if (this.signal.aborted) return this.#drop()
         this.raw.write(first.subarray(at, at + this.turnBytes))
         await this.#room()

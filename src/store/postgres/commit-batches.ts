@@ -10,6 +10,9 @@ type Entry = {
   /** What no other commit of the same batch may touch. */
   readonly own: readonly string[]
   readonly wakes: readonly string[]
+  readonly characters: number
+  /** Where it stands among those of all tenants: after as much as its tenant has asked for before it. */
+  readonly turn: number
   readonly resolve: (result: CommitResult) => void
   readonly reject: (error: unknown) => void
 }
@@ -17,18 +20,24 @@ type Entry = {
 type Reply = { readonly answers: readonly (CommitResult | null)[]; readonly peers: boolean }
 
 const MAX_BATCH = 128
+/** What is longer by itself is a batch of its own. */
+const MAX_CHARACTERS = 768 * 1_024
 const COMMITTED: CommitResult = { kind: 'committed' }
 
 /**
  * Group commit over the network: commits that arrive while calls are under way share the next call. A batch holds
  * commits that share nothing but the runs they wake, and no two calls under way touch the same run, receipt or scope,
- * so they do not wait for each other's row locks.
+ * so they do not wait for each other's row locks. What does not fit waits, and tenants take turns.
  */
 export class CommitBatches {
   readonly #connections: Connections
   readonly #maxCalls: number
   readonly #onPeers: (commits: readonly Commit[]) => void
   readonly #busy = new Set<string>()
+  /** By tenant: where its next commit stands, counted from when nothing was under way. */
+  readonly #turns = new Map<string, number>()
+  /** The turn that was taken last. */
+  #now = 0
   #queue: Entry[] = []
   #calls = 0
   #idle: (() => void) | undefined
@@ -47,7 +56,9 @@ export class CommitBatches {
     if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
     return new Promise((resolve, reject) => {
       const wakes = commit.wakes.map(runName)
-      this.#queue.push({ commit, own: ownNames(commit), wakes, resolve, reject })
+      const characters = commit.streams.reduce((sum, stream) => sum + charactersIn(stream), 0)
+      const turn = this.#turnOf(commit.tenant ?? '', characters)
+      this.#queue.push({ commit, own: ownNames(commit), wakes, characters, turn, resolve, reject })
       this.#send()
     })
   }
@@ -78,17 +89,29 @@ export class CommitBatches {
   #take(): Entry[] {
     const batch: Entry[] = []
     const [own, woken] = [new Set<string>(), new Set<string>()]
-    this.#queue = this.#queue.filter(entry => {
-      const taken = (name: string) => this.#busy.has(name) || own.has(name)
-      if (batch.length === MAX_BATCH || entry.wakes.some(taken)) return true
-      if (entry.own.some(name => taken(name) || woken.has(name))) return true
+    let characters = 0
+    const taken = (name: string) => this.#busy.has(name) || own.has(name)
+    for (const entry of this.#queue.toSorted((a, b) => a.turn - b.turn)) {
+      if (batch.length === MAX_BATCH || (batch.length > 0 && characters + entry.characters > MAX_CHARACTERS)) break
+      if (entry.wakes.some(taken) || entry.own.some(name => taken(name) || woken.has(name))) continue
       for (const name of entry.own) own.add(name)
       for (const name of entry.wakes) woken.add(name)
+      characters += entry.characters
+      this.#now = Math.max(this.#now, entry.turn)
       batch.push(entry)
-      return false
-    })
+    }
+    const sent = new Set(batch)
+    this.#queue = this.#queue.filter(entry => !sent.has(entry))
     for (const name of [...own, ...woken]) this.#busy.add(name)
     return batch
+  }
+
+  /** Tenants have had about equally much, by size; what one has not asked for in time is not saved up. */
+  #turnOf(tenant: string, characters: number): number {
+    if (this.#queue.length === 0 && this.#calls === 0) this.#turns.clear()
+    const turn = Math.max(this.#now, this.#turns.get(tenant) ?? 0)
+    this.#turns.set(tenant, turn + 1 + characters)
+    return turn
   }
 
   /** A fault is somebody's bug; alone, it is that one's only. */
@@ -131,6 +154,12 @@ function unverified(error: unknown): UnverifiedMerge | undefined {
   if (!(cause instanceof pg.DatabaseError) || cause.table !== 'merges') return undefined
   return new UnverifiedMerge(`no gate has passed what was to be merged: ${cause.message}`, { cause })
 }
+
+const charactersIn = ({ events, snapshot = '' }: Commit['streams'][number]): number =>
+  events.reduce(
+    (sum, { payload, secret, input }) => sum + payload.length + (secret?.length ?? 0) + (input?.length ?? 0),
+    snapshot.length,
+  )
 
 const runName = (runId: string): string => `run ${runId}`
 

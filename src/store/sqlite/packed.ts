@@ -12,8 +12,10 @@ import type { SqlValue } from './driver.js'
  * their order: `unpackCommit` gives back what `packCommit` was given.
  */
 export type PackedCommit = readonly [
-  /** About how many rows it writes. */
+  /** About how many rows it writes, and how many characters. */
   rows: number,
+  characters: number,
+  tenant: string,
   appendId: string,
   hostId: string,
   streams: readonly PackedStream[],
@@ -79,8 +81,24 @@ type PackedPoint = readonly [
 
 export const rowsIn = ([rows]: PackedCommit): number => rows
 
+export const charactersIn = ([, characters]: PackedCommit): number => characters
+
+export const tenantIn = ([, , tenant]: PackedCommit): string => tenant
+
+const charactersOf = ({ streams, receipt }: Commit): number =>
+  streams.reduce(
+    (sum, { snapshot, events }) =>
+      events.reduce(
+        (inside, { payload, secret, input }) => inside + payload.length + (secret?.length ?? 0) + (input?.length ?? 0),
+        sum + (snapshot?.length ?? 0),
+      ),
+    receipt?.body.length ?? 0,
+  )
+
 export const packCommit = (commit: Commit): PackedCommit => [
   commit.streams.reduce((rows, { events }) => rows + 1 + events.length, 0),
+  charactersOf(commit),
+  commit.tenant ?? '',
   commit.appendId,
   commit.hostId,
   commit.streams.map(packStream),
@@ -91,7 +109,7 @@ export const packCommit = (commit: Commit): PackedCommit => [
 ]
 
 export function unpackCommit(packed: PackedCommit): Commit {
-  const [, appendId, hostId, streams, wakes, receipt, deliveries, quotas] = packed
+  const [, , tenant, appendId, hostId, streams, wakes, receipt, deliveries, quotas] = packed
   return {
     appendId,
     hostId,
@@ -100,6 +118,7 @@ export function unpackCommit(packed: PackedCommit): Commit {
     ...(receipt && { receipt }),
     deliveries: unpackAll(deliveries, 6, unpackDelivery),
     ...(quotas && { quotas }),
+    tenant,
   }
 }
 

@@ -2,20 +2,36 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { StoreUnavailable, UnstorableText, UnverifiedMerge } from '../../engine/ports/event-log.js'
 import { TenantErased } from '../../engine/ports/tenants.js'
+import { FairLines } from '../../timing/fair-lines.js'
 import { writerUrl } from './driver.js'
-import { type PackedCommit, rowsIn } from './packed.js'
+import { charactersIn, type PackedCommit, rowsIn, tenantIn } from './packed.js'
 import type { BatchReply, Task, TaskFailure, TaskInput, TaskName, TaskResult, WriterSettings } from './tasks.js'
 
 type Waiter = { readonly resolve: (value: never) => void; readonly reject: (error: Error) => void }
 type Batch = { readonly tasks: Task[]; readonly waiters: Waiter[] }
+/** A task that waits, and how much it writes, in rows. */
+type Waiting = { readonly task: Task; readonly waiter: Waiter; readonly rows: number }
 
 /**
  * One transaction is kept this short, in rows or so: a flood of writes must not delay those that come after it, and
- * while one is written the callers of the one before prepare the next.
+ * while one is written the callers of the one before prepare the next. What is longer by itself is written alone.
  */
 const MAX_ROWS = 768
 
-const rowsOf = ([name, input]: Task): number => (name === 'commit' ? rowsIn(input as PackedCommit) : 1)
+/** Characters that take as long to write as a row does besides them. */
+const CHARACTERS_PER_ROW = 1_024
+
+const rowsOf = ([name, input]: Task): number => {
+  if (name === 'commit') {
+    const commit = input as PackedCommit
+    return rowsIn(commit) + charactersIn(commit) / CHARACTERS_PER_ROW
+  }
+  const { outcome } = Object(input) as { readonly outcome?: unknown }
+  return 1 + (typeof outcome === 'string' ? outcome.length / CHARACTERS_PER_ROW : 0)
+}
+
+/** Whose write it is; the host's own have a line of their own. */
+const lineOf = ([name, input]: Task): string => (name === 'commit' ? tenantIn(input as PackedCommit) : '')
 
 export type SpawnWriter = (settings: WriterSettings) => Worker
 
@@ -24,7 +40,8 @@ const spawnWriter: SpawnWriter = settings =>
 
 /**
  * Group commit. Tasks that arrive while a batch is with the writer form the next batch, which leaves the moment the
- * writer answers: no timer, so a lone write waits for nothing.
+ * writer answers: no timer, so a lone write waits for nothing. What does not fit into one batch waits in turns: tenants have
+ * had about equally much of what was written, by size, since there was a queue.
  *
  * A writer that dies is replaced when there is work. The batch it held is sent once more: its transaction died with
  * it or was committed, and every task finds out which (commits by their append id, claims by their own token).
@@ -33,7 +50,7 @@ export class WriterThread {
   readonly #settings: WriterSettings
   readonly #spawn: SpawnWriter
   #worker: Worker | undefined
-  #next: Batch = { tasks: [], waiters: [] }
+  readonly #next = new FairLines<Waiting>()
   #sent: Batch | undefined
   #sentTwice = false
   #closed = false
@@ -48,8 +65,8 @@ export class WriterThread {
   run<Name extends TaskName>(name: Name, input: TaskInput<Name>): Promise<TaskResult<Name>> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
     return new Promise<TaskResult<Name>>((resolve, reject) => {
-      this.#next.tasks.push([name, input])
-      this.#next.waiters.push({ resolve, reject })
+      const task: Task = [name, input]
+      this.#next.add(lineOf(task), { task, waiter: { resolve, reject }, rows: rowsOf(task) })
       if (this.#sent === undefined) this.#send()
     })
   }
@@ -71,10 +88,16 @@ export class WriterThread {
   }
 
   #send(): void {
-    const { tasks, waiters } = this.#next
-    let count = 0
-    for (let rows = 0; count < tasks.length && rows < MAX_ROWS; count += 1) rows += rowsOf(tasks[count]!)
-    this.#sent = { tasks: tasks.splice(0, count), waiters: waiters.splice(0, count) }
+    const batch: Batch = { tasks: [], waiters: [] }
+    let rows = 0
+    for (let [, first] = this.#next.first() ?? []; first !== undefined; [, first] = this.#next.first() ?? []) {
+      if (rows > 0 && rows + first.rows > MAX_ROWS) break
+      this.#next.take(first.rows)
+      batch.tasks.push(first.task)
+      batch.waiters.push(first.waiter)
+      rows += first.rows
+    }
+    this.#sent = batch
     this.#sentTwice = false
     this.#post(this.#sent.tasks)
   }
@@ -125,7 +148,8 @@ export class WriterThread {
     const waiters = this.#sent?.waiters ?? []
     this.#sent = undefined
     // Before the callers run, so that the writer works while they do.
-    if (this.#next.tasks.length > 0) this.#send()
+    if (this.#next.size > 0) this.#send()
+    else this.#next.settle()
     waiters.forEach(settle)
     if (this.#sent === undefined) this.#idle?.()
   }
