@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
-import { charactersIn, type PackedCommit, packCommit } from './packed.js'
+import { charactersIn, type PackedCommit, packCommit, unpackCommit } from './packed.js'
 import type { Task } from './tasks.js'
 import { WriterThread } from './writer-thread.js'
 
