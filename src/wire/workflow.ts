@@ -2,6 +2,8 @@ import { type Static, Type } from 'typebox'
 import type { JsonObject } from '../core/json.js'
 import { patternOf } from '../core/names.js'
 import { OneOf } from '../core/schema/kinds.js'
+import { REDUCER } from '../core/workflow/fields.js'
+import { WorkflowSettingsSchema } from '../core/workflow/settings.js'
 import { AgentPin } from './agent-ref.js'
 import { ID_PATTERNS, NodeId, PartName, Tag } from './ids.js'
 
@@ -135,11 +137,9 @@ const AccessList = Type.Optional(
   }),
 )
 
-const REDUCERS = '^(replace|append|merge|counter|votes|feedback|message|vendor\\.[a-z][a-z0-9_-]*\\.[a-z][a-z0-9_-]*)$'
-
 const Channel = Type.Object(
   {
-    reducer: Type.String({ pattern: REDUCERS }),
+    reducer: Type.String({ pattern: REDUCER.source }),
     schema: Type.Optional(JsonMap),
     schemaVersion: Type.Optional(Type.Integer({ minimum: 1 })),
     compatibleWith: Type.Optional(Type.Array(Type.Integer({ minimum: 1 }), { uniqueItems: true })),
@@ -163,13 +163,6 @@ const Metadata = Type.Object({
   ),
 })
 
-const Settings = Type.Object({
-  timeout: Type.Optional(Type.Integer({ minimum: 0 })),
-  maxRetries: Type.Optional(Type.Integer({ minimum: 0 })),
-  logLevel: Type.Optional(OneOf(['debug', 'info', 'warn', 'error'])),
-  maxLoopbackIterations: Type.Optional(Type.Integer({ minimum: 1 })),
-})
-
 export const WorkflowDefinitionBody = Type.Object(
   {
     id: Type.String({ pattern: ID_PATTERNS.workflowId }),
@@ -180,7 +173,7 @@ export const WorkflowDefinitionBody = Type.Object(
     triggers: Type.Array(Trigger),
     variables: Type.Array(Variable),
     metadata: Metadata,
-    settings: Settings,
+    settings: WorkflowSettingsSchema,
     description: Text,
     type: Text,
     isActive: Flag,
