@@ -26,7 +26,10 @@ export const APPROVAL_OPTIONS = {
   ),
   approversList: May(
     DistinctBy(
-      ListOf(SomeText(), 1, 1_000, { description: 'Principals who may answer; whoever has the scope, where absent' }),
+      ListOf(SomeText(), 1, 100_000, {
+        description: 'Principals who may answer; whoever has the scope, where absent',
+        'x-must-be': 'a list of at least one name',
+      }),
       itself,
     ),
   ),
@@ -55,7 +58,10 @@ const QUESTION = {
 
 const questionsOf = (question: TSchema) =>
   DistinctBy(
-    ListOf(question, 1, 1_000, { description: 'What is asked, each with an id of its own' }),
+    ListOf(question, 1, 100_000, {
+      description: 'What is asked, each with an id of its own',
+      'x-must-be': 'a list of at least one question',
+    }),
     item => isObject(item as JsonObject) && (item as JsonObject).id,
   )
 

@@ -63,14 +63,20 @@ export const DecisionSchema = Type.Union(
       reason: May(SomeText({ description: 'Why it ends' })),
       confidence,
       successCriteria: May(
-        ListOf(Closed({ key: SomeText(), met: Flag() }), 0, 10_000, { description: 'Which criteria are met' }),
+        ListOf(Closed({ key: SomeText(), met: Flag() }), 0, 100_000, {
+          description: 'Which criteria are met',
+          'x-must-be': 'a list of {key, met}',
+        }),
       ),
     }),
     Kind('clarify', {
       prompt: May(SomeText({ description: 'What is asked of a person' })),
       questions: May(
         DistinctBy(
-          ListOf(Question, 1, 1_000, { description: 'What is asked, one by one' }),
+          ListOf(Question, 1, 100_000, {
+            description: 'What is asked, one by one',
+            'x-must-be': 'a list of at least one question',
+          }),
           item => isObject(item as Json) && (item as JsonObject).id,
         ),
       ),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { isObject, type Json, type JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
-import { Closed, ListOf, Matching, May, NumberFrom, Text } from '../schema/kinds.js'
+import { Closed, ListOf, May, NumberFrom, Text } from '../schema/kinds.js'
 import { Cel, SomeText, Timeout } from '../workflow/fields.js'
 import type { NodeContext, Permit } from '../workflow/node-type.js'
 import { DecisionSchema, type OrchestratorDecision } from './decision.js'
@@ -28,9 +28,7 @@ export const SupervisorConfig = Closed({
       'x-must-be': 'the text that tells the supervisor how to decide',
     }),
   ),
-  model: May(
-    Matching(/^[^:]+:.+$/, 'provider:model, such as openai:gpt-5-mini', { description: 'The model that decides' }),
-  ),
+  model: May(SomeText({ description: 'The model that decides: provider:model, such as openai:gpt-5-mini' })),
   toolAllowlist: May(ListOf(SomeText(), 0, 1_000, { description: 'Ids of tools that it may use' })),
   agentId: May(Text(256, { description: 'The agent that decides, in place of prompt; or who the supervisor is' })),
   rules: May(
@@ -55,11 +53,13 @@ export const SupervisorConfig = Closed({
 /** What is wrong with the sources in a supervisor's configuration; each entry names the field and the fix. */
 export function sourceProblems(config: JsonObject, permit: Permit): string[] {
   const problems = [...scriptProblems(config, permit), ...ruleProblems(config.rules)]
-  const { prompt, agentId, provider } = config
+  const { prompt, agentId, provider, model } = config
   if (typeof provider === 'string' && permit.providers?.has(provider) === false)
     problems.push(`config.provider "${provider}" is not configured on this host; name one that is, or use rules`)
   if (isAgent(config) && prompt !== undefined && agentId !== undefined)
     problems.push('config has prompt and agentId; keep one of them')
+  if (isAgent(config) && typeof model === 'string' && !model.includes(':'))
+    problems.push(`config.model must be provider:model, such as openai:gpt-5-mini; got ${JSON.stringify(model)}`)
   const sources = [isScripted(config), config.rules !== undefined, provider !== undefined, isAgent(config)].filter(
     Boolean,
   ).length

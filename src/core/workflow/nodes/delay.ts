@@ -11,9 +11,6 @@ const requested = ({ inputs, config }: Pick<NodeContext, 'inputs' | 'config'>) =
 
 const isDelay = (ms: Json): ms is number => typeof ms === 'number' && ms >= 0 && ms <= YEAR_MS
 
-/** The protocol's texts spell it in three ways, and each of them is heeded. */
-const SPELLINGS = ['delayMs', 'durationMs', 'ms'] as const
-
 const Delay = (description: string) =>
   May(
     NumberFrom(0, YEAR_MS, {
@@ -32,10 +29,6 @@ export const delayNode: NodeType = {
     durationMs: Delay('The same under another name'),
     ms: Delay('The same under a third'),
   }),
-  check: ({ config }) => {
-    const given = SPELLINGS.filter(name => config[name] !== undefined)
-    return given.length > 1 ? [`config has ${given.join(' and ')}, which are one length; keep one of them`] : []
-  },
   start: ctx => {
     const ms = requested(ctx)
     if (!isDelay(ms)) {
