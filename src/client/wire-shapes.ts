@@ -28,7 +28,7 @@ import type {
   ListDeliveriesAnswer,
   ListWebhooksAnswer,
 } from '../wire/webhook.js'
-import type { CheckWorkflowAnswer, ListWorkflowsAnswer, WorkflowAnswer } from '../wire/workflow.js'
+import type { CheckWorkflowAnswer, ListWorkflowsAnswer, RegisteredWorkflowAnswer } from '../wire/workflow.js'
 
 /** The wire's types under the client's names: types only, so that no schema is loaded to make a call. */
 
@@ -51,7 +51,7 @@ export type AgentList = Static<typeof ListAgentsAnswer>
 export type ToolInfo = Static<typeof ToolDescriptor>
 export type ToolList = Static<typeof ListToolsAnswer>
 
-export type WorkflowInfo = Static<typeof WorkflowAnswer>
+export type WorkflowInfo = Static<typeof RegisteredWorkflowAnswer>
 export type WorkflowList = Static<typeof ListWorkflowsAnswer>
 export type WorkflowCheck = Static<typeof CheckWorkflowAnswer>
 

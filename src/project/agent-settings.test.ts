@@ -258,7 +258,7 @@ describe('what is wrong is named, with its source, its value and what is allowed
       'tools: { httpAllow: "https://a" }',
       'tools.httpAllow: the value (from FILE) is not allowed; use a list of at most 1000 items',
     ],
-    ['budget: { maxTokens: 0 }', 'budget.maxTokens: (from FILE) must be a whole number, 1 or more, not 0'],
+    ['budget: { maxTokens: 0 }', 'budget.maxTokens: (from FILE) must be a whole number, 1 or more; got 0'],
     ['budget: { maxTokns: 5 }', 'budget.maxTokns: (from FILE) is not a setting; did you mean budget.maxTokens?'],
     ['budget: 5', 'budget: (from FILE) must be an object of settings'],
     ['dataKey: abc', 'dataKey: (from FILE) cannot be set in a file; use ASSAY_DATA_KEY'],

@@ -193,11 +193,22 @@ export const WorkflowDefinitionBody = Type.Object(
 )
 export type WorkflowDefinitionBody = Static<typeof WorkflowDefinitionBody>
 
-export const WorkflowAnswer = Type.Object({
+const WorkflowAnswer = Type.Object({
   workflowId: Type.String(),
   digest: Type.String(),
   shared: Type.Boolean({ description: 'Comes with the project and belongs to every tenant' }),
   updatedAt: Type.String({ format: 'date-time' }),
 })
+const Warnings = Type.Optional(
+  Type.Array(Type.String(), {
+    description:
+      'What may well be a mistake, each with the place and the fix: names that the workflow does not declare, settings that nothing reads, agents, workflows and tools that are not there now. Absent when there is nothing to say',
+  }),
+)
+export const RegisteredWorkflowAnswer = Type.Object({ ...WorkflowAnswer.properties, warnings: Warnings })
 export const ListWorkflowsAnswer = Type.Object({ workflows: Type.Array(WorkflowAnswer) })
-export const CheckWorkflowAnswer = Type.Object({ valid: Type.Literal(true), digest: Type.String() })
+export const CheckWorkflowAnswer = Type.Object({
+  valid: Type.Literal(true),
+  digest: Type.String(),
+  warnings: Warnings,
+})

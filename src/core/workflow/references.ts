@@ -58,9 +58,11 @@ export function unknownInCondition(
 /** What is read of the run's inputs and variables, with the place that reads it. */
 export type Read = Reference & { readonly at: string }
 
+export const readsOfExpression = (at: string, source: string): Read[] => readsOf(source).map(read => ({ ...read, at }))
+
 export function readsOfCondition(at: string, { type, left, expression }: EdgeCondition): Read[] {
   if (expression !== undefined && (type ?? 'expression') === 'expression')
-    return readsOf(expression).map(read => ({ ...read, at: `${at}.condition.expression` }))
+    return readsOfExpression(`${at}.condition.expression`, expression)
   const [root = '', member] = left?.split('.') ?? []
   return EDGE_ROOTS.includes(root) && member !== undefined ? [{ root, member, at: `${at}.condition.left` }] : []
 }
