@@ -18,7 +18,6 @@ import type {
   ResolveInterruptCommand,
   RunCommand,
   RunEngine,
-  WorkflowDoubts,
 } from '../api.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Announcer } from '../ports/announcer.js'
@@ -300,10 +299,7 @@ export class Engine implements RunEngine {
     return this.#followers.follow(runId, from, signal)
   }
 
-  async putWorkflow(
-    tenant: string | null,
-    definition: unknown,
-  ): Promise<Answer<{ record: WorkflowRecord; created: boolean } & WorkflowDoubts>> {
+  putWorkflow: RunEngine['putWorkflow'] = async (tenant, definition) => {
     const checked = await this.#checked(definition)
     if ('code' in checked) return { ok: false, refusal: checked }
     const workflowId = checked.plan.definition.id
@@ -313,17 +309,12 @@ export class Engine implements RunEngine {
     return { ok: true, value: { record, created: !before, ...(await doubtsOf(checked.plan, known, this.deps.agents)) } }
   }
 
-  async checkWorkflow(
-    tenant: string | null,
-    definition: unknown,
-  ): Promise<Answer<{ digest: string } & WorkflowDoubts>> {
+  checkWorkflow: RunEngine['checkWorkflow'] = async (tenant, definition) => {
     const checked = await this.#checked(definition)
     if ('code' in checked) return { ok: false, refusal: checked }
     const known = await this.deps.store.listWorkflows(tenant ?? '')
-    return {
-      ok: true,
-      value: { digest: checked.plan.digest, ...(await doubtsOf(checked.plan, known, this.deps.agents)) },
-    }
+    const doubts = await doubtsOf(checked.plan, known, this.deps.agents)
+    return { ok: true, value: { digest: checked.plan.digest, ...doubts } }
   }
 
   async #checked(definition: unknown): Promise<{ plan: Plan; text: string } | Refusal> {
