@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { JsonObject } from '../core/json.js'
-import { ConfigurableSchema } from '../core/run/configurable.js'
 import { OneOf } from '../core/schema/kinds.js'
+import { ConfigurableSchema } from '../core/workflow/configurable.js'
 import { AgentRef } from './agent-ref.js'
 import { ID_PATTERNS, RunId, ScopeId, Tag, Timestamp, WorkflowId, WorkId } from './ids.js'
 import { InterruptDoc } from './interrupt.js'

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeErrors } from '../../src/http/discovery/describe-errors.js'
+import { describeNodes } from '../../src/http/discovery/describe-nodes.js'
 import { describeRoutes } from '../../src/http/discovery/describe-routes.js'
 import { startHttp, type TestHost } from './harness.js'
 
@@ -15,6 +16,10 @@ const page = (name: string) => fileURLToPath(new URL(`../../docs/reference/${nam
 describe('reference pages say what the code does (`vitest -u` rewrites them)', () => {
   test('errors.md lists every code of the two tables', async () => {
     await expect(describeErrors()).toMatchFileSnapshot(page('errors.md'))
+  })
+
+  test('nodes.md lists every node type and every field of its configuration', async () => {
+    await expect(describeNodes()).toMatchFileSnapshot(page('nodes.md'))
   })
 
   test('http.md lists every route of the table', async () => {

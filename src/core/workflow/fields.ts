@@ -28,7 +28,7 @@ export const SomeText = (more: Annotations = {}) =>
 export const Cel = (description: string) => Text(4_096, { description, 'x-must-be': 'a CEL expression' })
 
 /** Of a variable, channel or port. */
-export const PartName = (what: string, more: Annotations = {}) =>
+export const PartField = (what: string, more: Annotations = {}) =>
   Type.String({
     pattern: patternOf('part'),
     'x-must-be': `${what}, of at most 256 characters`,
@@ -40,7 +40,7 @@ export const WorkName = (more: Annotations = {}) =>
 
 /** Names of variables by names of variables. */
 export const VariableMap = (what: string, more: Annotations = {}) =>
-  MapOf(new RegExp(patternOf('part')), 'the name of a variable', PartName('the name of a variable'), {
+  MapOf(new RegExp(patternOf('part')), 'the name of a variable', PartField('the name of a variable'), {
     'x-must-be': `an object that maps ${what}`,
     ...more,
   })

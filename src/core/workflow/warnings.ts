@@ -48,10 +48,10 @@ function undeclared(definition: WorkflowDefinition, reads: readonly Read[]): str
 }
 
 /** Somebody or something that a workflow names and that is no part of it. */
-export type Named = { readonly at: string; readonly kind: 'agent' | 'work' | 'tool'; readonly name: string }
+export type Mention = { readonly at: string; readonly kind: 'agent' | 'work' | 'tool'; readonly name: string }
 
 /** Everything outside of itself that the workflow is known to need: whether it is there, only the host can say. */
-export function namedIn({ definition: { nodes: own }, nodes }: Plan): Named[] {
+export function namedIn({ definition: { nodes: own }, nodes }: Plan): Mention[] {
   const ids = own.map(({ id }) => `nodes["${id}"]`)
   return nodes.flatMap(({ node, type, index }) => {
     const at = ids[index] ?? ''
@@ -68,14 +68,14 @@ export function namedIn({ definition: { nodes: own }, nodes }: Plan): Named[] {
   })
 }
 
-function namedAgent(at: string, node: WorkflowNode): Named[] {
+function namedAgent(at: string, node: WorkflowNode): Mention[] {
   const pinned = agentOf(node)
   const name = pinned ?? node.config.agentId
   const field = pinned === undefined ? 'config.agentId' : 'agent.agentId'
   return typeof name === 'string' ? [{ at: `${at}.${field}`, kind: 'agent', name }] : []
 }
 
-function namedBySupervisor(at: string, config: JsonObject): Named[] {
+function namedBySupervisor(at: string, config: JsonObject): Mention[] {
   const { agentId, prompt, rules, mockDispatchPlan, mockDecisions, toolAllowlist } = config
   const decisions = [
     ...listOf(rules).map((rule, i): [string, Json] => [
@@ -90,7 +90,7 @@ function namedBySupervisor(at: string, config: JsonObject): Named[] {
       ? [{ at: `${at}.config.agentId`, kind: 'agent' as const, name: agentId }]
       : []),
     ...listOf(toolAllowlist).map(
-      (name): Named => ({ at: `${at}.config.toolAllowlist`, kind: 'tool', name: String(name) }),
+      (name): Mention => ({ at: `${at}.config.toolAllowlist`, kind: 'tool', name: String(name) }),
     ),
     ...decisions.flatMap(([field, decision]) =>
       isObject(decision)
@@ -102,11 +102,11 @@ function namedBySupervisor(at: string, config: JsonObject): Named[] {
 
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
 const keysOf = (value: Json | undefined): string[] => (isObject(value) ? Object.keys(value) : [])
-const work = (at: string, name: Json | undefined): Named[] =>
+const work = (at: string, name: Json | undefined): Mention[] =>
   typeof name === 'string' ? [{ at, kind: 'work', name }] : []
 
 /** What a refusal or a warning says of names that nothing has. */
-export function unknownNamed({ at, kind, name }: Named, known: readonly string[]): string {
+export function unknownNamed({ at, kind, name }: Mention, known: readonly string[]): string {
   const what = { agent: 'agent', work: 'workflow or agent', tool: 'tool' }[kind]
   const close = closestName(name, known)
   const fix = close === undefined ? `add it, or name one that is there` : `did you mean ${close}?`

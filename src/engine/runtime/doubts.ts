@@ -1,6 +1,6 @@
 import { isAgentId } from '../../core/names.js'
 import type { Plan } from '../../core/workflow/plan.js'
-import { type Named, namedIn, unknownNamed, warningsOf } from '../../core/workflow/warnings.js'
+import { type Mention, namedIn, unknownNamed, warningsOf } from '../../core/workflow/warnings.js'
 import type { WorkflowDoubts } from '../api.js'
 import type { Agents } from '../ports/agents.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
@@ -23,7 +23,7 @@ async function unknownIn(
   const absent = named.filter(
     ({ kind, name }) => kind !== 'tool' && !(kind === 'agent' ? agents.knows(name) : isKnown(name)),
   )
-  const known = ({ kind }: Named) => (kind === 'agent' ? agents.names() : [...workflows, ...agents.names()])
+  const known = ({ kind }: Mention) => (kind === 'agent' ? agents.names() : [...workflows, ...agents.names()])
   const tools = named.filter(({ kind }) => kind === 'tool')
   const lacking =
     tools.length === 0

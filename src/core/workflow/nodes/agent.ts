@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject, own } from '../../json.js'
 import { present } from '../../present.js'
 import { Closed, ListOf, May } from '../../schema/kinds.js'
 import { ratificationProblems } from '../../supervisor/hold.js'
-import { PartName, PromptRefField, SomeText, Timeout } from '../fields.js'
+import { PartField, PromptRefField, SomeText, Timeout } from '../fields.js'
 import { completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
 import { agentOf } from '../supervisor-loop.js'
 
@@ -15,7 +15,9 @@ export const agentNode: NodeType = {
   config: Closed({
     agentId: May(SomeText({ description: 'The agent, where the node pins none' })),
     resultVariable: May(
-      PartName('the name of the variable that takes the result', { description: 'The variable that takes the result' }),
+      PartField('the name of the variable that takes the result', {
+        description: 'The variable that takes the result',
+      }),
     ),
     timeoutMs: May(Timeout('How long a person may take whom the agent is not sure enough to do without')),
     systemPromptRef: May(PromptRefField('In place of the system prompt of the agent')),

@@ -1,14 +1,14 @@
 import type { Json } from '../../json.js'
 import { failure } from '../../problem.js'
 import { Closed, Matching, May, Milliseconds } from '../../schema/kinds.js'
-import { Anything, PartName, REDUCER, YEAR_MS } from '../fields.js'
+import { Anything, PartField, REDUCER, YEAR_MS } from '../fields.js'
 import { completed, failedStep, type NodeContext, type NodeStep, type NodeType } from '../node-type.js'
 
 export const channelWriteNode: NodeType = {
   typeId: 'core.channelWrite',
   about: 'Writes its input `value`, else config.value, to a channel; the reducer of the channel folds it in.',
   config: Closed({
-    channelName: PartName('the name of a channel', { description: 'Which channel is written to' }),
+    channelName: PartField('the name of a channel', { description: 'Which channel is written to' }),
     value: May(Anything({ description: 'The value, where no port `value` brings one' })),
     reducer: May(
       Matching(REDUCER, 'the name of a reducer', {

@@ -1,14 +1,14 @@
 import { own } from '../../json.js'
 import { failure } from '../../problem.js'
 import { Closed, May } from '../../schema/kinds.js'
-import { Anything, PartName } from '../fields.js'
+import { Anything, PartField } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
 export const getVariableNode: NodeType = {
   typeId: 'core.getVariable',
   about: 'Gives a variable of the run as its output `value`.',
   config: Closed({
-    name: PartName('the name of the variable to read', { description: 'Which variable is read' }),
+    name: PartField('the name of the variable to read', { description: 'Which variable is read' }),
     default: May(Anything({ description: 'Stands in for a variable that is not set; without it the node fails' })),
   }),
   start: ({ config, variables }) => {

@@ -1,13 +1,13 @@
 import { failure } from '../../problem.js'
 import { Closed, May } from '../../schema/kinds.js'
-import { Anything, PartName } from '../fields.js'
+import { Anything, PartField } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
 export const setVariableNode: NodeType = {
   typeId: 'core.setVariable',
   about: 'Sets a variable of the run to its input `value`, else to config.value.',
   config: Closed({
-    name: PartName('the name of the variable to set', { description: 'Which variable is set' }),
+    name: PartField('the name of the variable to set', { description: 'Which variable is set' }),
     value: May(Anything({ description: 'The value, where no port `value` brings one' })),
   }),
   check: ({ config, inputs }) =>

@@ -2,7 +2,7 @@ import { BudgetSchema } from '../budget/budget.js'
 import type { JsonObject } from '../json.js'
 import { Closed, May, Milliseconds, NumberFrom, OneOf, Text, Whole } from '../schema/kinds.js'
 import { schemaProblems } from '../schema/problems.js'
-import { Open } from '../workflow/fields.js'
+import { Open } from './fields.js'
 
 const Temperature = (description: string) => May(NumberFrom(0, 2, { description }))
 const Count = (description: string) => May(Whole(1, Number.MAX_SAFE_INTEGER, { description }))
