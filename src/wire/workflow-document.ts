@@ -6,13 +6,9 @@ import { WorkflowDefinitionBody } from './workflow.js'
 const nodeOf = (properties: object) => ({
   properties: { ...properties, settings: NodeSettingsSchema },
   required: ['id', 'typeId'],
-  // By name: an object with a literal of this keyword would look like a promise.
-  allOf: coreNodeTypes.map(({ typeId, config }) =>
-    Object.fromEntries([
-      ['if', { properties: { typeId: { const: typeId } }, required: ['typeId'] }],
-      ['then', { properties: { config } }],
-    ]),
-  ),
+  allOf: coreNodeTypes.map(({ typeId, config }) => ({
+    anyOf: [{ not: { properties: { typeId: { const: typeId } } } }, { properties: { config } }],
+  })),
 })
 
 function documentOf({ nodes, edges, ...others }: typeof WorkflowDefinitionBody.properties): TSchema {
