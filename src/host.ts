@@ -35,8 +35,7 @@ import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
 import { createInspector } from './probes/inspector.js'
 import { createPureProbes, pureProbesHere } from './probes/pure-probes.js'
-import { loadProject } from './project/load-project.js'
-import { loadStandards } from './project/standards.js'
+import { type Registrar, registerProject } from './project/register.js'
 import { Eraser } from './retention/eraser.js'
 import { Purger } from './retention/purger.js'
 import { redactingLog } from './secrets/redacting-log.js'
@@ -191,7 +190,10 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   const app = createApp({ engine, ...edge, tenants: eraser, serving, fixtures: () => fixtures })
   opened.push(() => app.close())
   const registerWorkflows = async () => {
-    await registerProject(config, engine, standards)
+    if (config.project !== undefined) {
+      const problems = await registerProject(config.project, registrarOf(engine, standards, house, log))
+      if (problems.length > 0) throw new ConfigError(problems)
+    }
     checked.loaded()
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
@@ -373,6 +375,7 @@ const directoryOf = ({ catalog, tools }: AgentHouse): AgentDirectory => ({
     const agent = catalog.get(agentId)
     return agent && renderAgent(agent)
   },
+  toolsLacking: async (toolIds, signal) => new Set((await tools.lacking(toolIds, signal)).map(({ toolId }) => toolId)),
   tools: async signal => (await tools.catalogue(signal)).map(describe),
 })
 
@@ -385,14 +388,16 @@ async function configuredKey(config: Config, clock: Clock): Promise<ApiKey> {
   return { ...granted, createdAt: clock.now(), expiresAt: null, revokedAt: null }
 }
 
-async function registerProject(config: Config, engine: Engine, standards: StandardsRegistry): Promise<void> {
-  if (config.project === undefined) return
-  const problems: string[] = []
-  for (const { file, definition } of (await loadProject(config.project)).workflows) {
-    const answer = await engine.putWorkflow(null, definition)
-    if (!answer.ok && 'refusal' in answer) problems.push(`${file}: ${answer.refusal.message}`)
-  }
-  // After the workflows, which gates must fit.
-  if (problems.length === 0) problems.push(...(await standards.share(await loadStandards(config.project))))
-  if (problems.length > 0) throw new ConfigError(problems)
-}
+const NEVER = new AbortController().signal
+
+/** What a project is registered with; agents of packs are not its own. */
+const registrarOf = (engine: Engine, standards: StandardsRegistry, house: AgentHouse, log: Log): Registrar => ({
+  engine,
+  agents: house.catalog
+    .list()
+    .filter(({ packName }) => packName.startsWith('local.'))
+    .map(({ manifest: { agentId, toolAllowlist = [] } }) => ({ agentId, toolAllowlist })),
+  toolsLacking: toolIds => house.tools.lacking(toolIds, NEVER),
+  share: found => standards.share(found),
+  log,
+})

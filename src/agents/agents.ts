@@ -44,6 +44,8 @@ export async function createAgents(deps: AgentDeps): Promise<AgentHouse> {
   const models = createModels({ ...deps, egress: deps.egress.configured, settings: modelSettings, prices })
   const agents: Agents = {
     knows: agentId => catalog.get(agentId) !== undefined,
+    names: () => catalog.list().map(({ manifest }) => manifest.agentId),
+    lacking: (toolIds, signal) => tools.lacking(toolIds, signal),
     prepare: createBriefs({ catalog, models, tools, schemas, secrets, limits: modelSettings, ids, log }),
     callModel: ask => models.callModel(ask),
     callTool: ask => tools.use(ask),

@@ -48,6 +48,7 @@ const TEMPLATES: readonly PromptTemplate[] = [
 
 let agents: CatalogAgent[]
 let tools: HostTool[]
+let unreachable = false
 let asked: { choose: unknown[]; surface: unknown[] }
 let logged: string[]
 let broken: Error | undefined
@@ -57,6 +58,7 @@ beforeEach(async () => {
   agents = [agent()]
   tools = []
   asked = { choose: [], surface: [] }
+  unreachable = false
   logged = []
   broken = undefined
   await secrets.resolve({ env: 'WORD' })
@@ -87,6 +89,7 @@ function brief(more: Partial<PrepareAgentRequest> = {}) {
         if (broken) throw broken
         return tools
       },
+      lacking: async toolIds => toolIds.map(toolId => ({ toolId, why: unreachable ? 'unavailable' : 'unknown' })),
     },
     schemas: {
       check: async (schema: JsonObject, value: Json) =>
@@ -231,10 +234,7 @@ describe('tools', () => {
   })
 
   test('R-TOOL-1, R-LIVE-6: only tools that the allowlist names letter by letter', async () => {
-    const lookAlike = 'mcp:fіles.read'
-    agents = [
-      agent({ toolAllowlist: ['mcp:files.write', lookAlike, 'mcp:none', 'mcp:files_write', 'mcp:files.write'] }),
-    ]
+    agents = [agent({ toolAllowlist: ['mcp:files.write', 'mcp:files_write', 'mcp:files.write'] })]
     tools = ['mcp:files.read', 'mcp:files.write', 'mcp:files_write', 'mcp:FILES.WRITE', 'mcp:files.write.all'].map(tool)
     const { told, contents } = await briefed()
     expect(told.tools.map(({ toolId }) => toolId)).toEqual(['mcp:files.write', 'mcp:files_write'])
@@ -243,8 +243,23 @@ describe('tools', () => {
       { ...described('mcp:files_write'), name: 'mcp_files_write_2' },
     ])
     expect(contents.system).toContain('Call tools first')
-    expect(logged).toEqual([JSON.stringify({ agentId: 'local.acme.Writer', missing: [lookAlike, 'mcp:none'].sort() })])
   })
+
+  test.each(['mcp:fіles.read', 'mcp:FILES.READ', 'mcp:files.read ', 'mcp:none'])(
+    'R-TOOL-2: without its tool %j an agent does nothing: no look-alike stands in for it',
+    async toolId => {
+      agents = [agent({ toolAllowlist: ['mcp:files.write', toolId] })]
+      tools = ['mcp:files.read', 'mcp:files.write'].map(tool)
+      expect(await brief()).toMatchObject({
+        ok: false,
+        code: 'unknown_tool',
+        message: expect.stringContaining(JSON.stringify(toolId)),
+        retryable: false,
+      })
+      unreachable = true
+      expect(await brief()).toMatchObject({ ok: false, code: 'tool_unavailable', retryable: true })
+    },
+  )
 
   const described = (toolId: string) => ({
     toolId,

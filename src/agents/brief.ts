@@ -7,6 +7,7 @@ import type {
   BriefContents,
   PrepareAgentRequest,
   ToolContentsOfBrief,
+  ToolLacking,
 } from '../engine/ports/agents.js'
 import type { Ids } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
@@ -31,7 +32,7 @@ import type { Tools } from './tools/tools.js'
 export type BriefDeps = {
   readonly catalog: Pick<Catalog, 'get' | 'prompt'>
   readonly models: Pick<Models, 'choose' | 'priceOf' | 'toolName'>
-  readonly tools: Pick<Tools, 'surface'>
+  readonly tools: Pick<Tools, 'surface' | 'lacking'>
   readonly schemas: Pick<SchemaChecker, 'check'>
   readonly secrets: Pick<Secrets, 'redact'>
   readonly limits: Pick<ModelSettings, 'maxOutputTokens' | 'maxRounds' | 'maxRetries'>
@@ -76,9 +77,10 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
   const prompts = promptsFor(deps, ask, actor)
   if (!prompts.ok) return failed(prompts.code, prompts.message)
 
-  const surface = allowedOf(await tools.surface(actor.toolAllowlist, ask.signal), actor, deps.log)
+  const surface = allowedOf(await tools.surface(actor.toolAllowlist, ask.signal), actor)
+  if (surface.missing.length > 0) return lackingTools(await tools.lacking(surface.missing, ask.signal), surface.missing)
   const problem = actor.taskSchema && (await schemas.check(actor.taskSchema, ask.task))
-  const contents = contentsFor(deps, ask, actor, prompts, surface)
+  const contents = contentsFor(deps, ask, actor, prompts, surface.tools)
   const told: Brief = {
     agentId: actor.agentId,
     ...(actor.version !== undefined && { version: actor.version }),
@@ -89,7 +91,7 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
       .filter(isWorthTelling),
     composed: compositionOf(prompts, contents, value => deps.secrets.redact.json(value)),
     ...(role === 'verifier' && { promptHash: rubricHash(verifierRubric(prompts.system.prompt?.text ?? '')) }),
-    tools: surface.map(({ terms }) => terms),
+    tools: surface.tools.map(({ terms }) => terms),
     memoryBound: actor.memoryBound,
     ...(problem !== undefined && { taskProblem: deps.secrets.redact.text(problem) }),
     checksResult: contents.returnSchema !== undefined,
@@ -151,12 +153,25 @@ function valuesOf({ task, variables }: PrepareAgentRequest) {
 }
 
 /** R-TOOL-1, R-TOOL-2: whatever the source of tools answers, only what the allowlist names letter by letter is there. */
-function allowedOf(tools: readonly HostTool[], { agentId, toolAllowlist }: Actor, log: Log): readonly HostTool[] {
+function allowedOf(tools: readonly HostTool[], { toolAllowlist }: Actor) {
   const allowed = new Map(tools.map(tool => [tool.terms.toolId, tool]))
   const wanted = [...new Set(toolAllowlist)].sort()
-  const missing = wanted.filter(toolId => !allowed.has(toolId))
-  if (missing.length > 0) log.warn({ agentId, missing }, 'an agent may use tools that are not there')
-  return wanted.flatMap(toolId => allowed.get(toolId) ?? [])
+  return {
+    tools: wanted.flatMap(toolId => allowed.get(toolId) ?? []),
+    missing: wanted.filter(toolId => !allowed.has(toolId)),
+  }
+}
+
+/** An agent does nothing without a tool that it was given: its answer would be taken for one that used it. */
+function lackingTools(lacking: readonly ToolLacking[], missing: readonly string[]): AgentFailure {
+  const unknown = lacking.find(({ why }) => why === 'unknown')
+  if (unknown !== undefined) {
+    const fix = unknown.close === undefined ? 'assay tools lists those there are' : `did you mean ${unknown.close}?`
+    const message = `toolAllowlist names ${JSON.stringify(unknown.toolId)}, and there is no such tool here; ${fix}`
+    return failed('unknown_tool', message)
+  }
+  const ids = missing.map(toolId => JSON.stringify(toolId)).join(', ')
+  return failed('tool_unavailable', `the server of ${ids} does not answer; see that it runs`, true)
 }
 
 function contentsFor(

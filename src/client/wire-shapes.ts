@@ -28,7 +28,7 @@ import type {
   ListDeliveriesAnswer,
   ListWebhooksAnswer,
 } from '../wire/webhook.js'
-import type { CheckWorkflowAnswer, ListWorkflowsAnswer, WorkflowAnswer } from '../wire/workflow.js'
+import type { CheckWorkflowAnswer, ListWorkflowsAnswer, RegisteredWorkflowAnswer } from '../wire/workflow.js'
 
 /** The wire's types under the client's names: types only, so that no schema is loaded to make a call. */
 
@@ -66,7 +66,7 @@ export type ToolInfo = Static<typeof ToolDescriptor>
 export type ToolList = Static<typeof ListToolsAnswer>
 
 /** A registered workflow, without its definition. */
-export type WorkflowInfo = Static<typeof WorkflowAnswer>
+export type WorkflowInfo = Static<typeof RegisteredWorkflowAnswer>
 /** The workflows that can be run. */
 export type WorkflowList = Static<typeof ListWorkflowsAnswer>
 /** What the host makes of a definition that it was shown. */

@@ -1,10 +1,9 @@
 import fs from 'node:fs/promises'
 import path from 'node:path'
-import { isObject } from '../core/json.js'
+import { isObject, type Json } from '../core/json.js'
 import type { RunEngine } from '../engine/api.js'
 import type { Log } from '../engine/ports/log.js'
 import { DocumentError, readDocument } from '../project/document.js'
-import { ignoredKeys } from './config-keys.js'
 
 type Registry = Pick<RunEngine, 'putWorkflow'>
 
@@ -37,6 +36,16 @@ async function register(file: string, engine: Registry, before: ReadonlyMap<stri
   if ('refusal' in answer) return { reason: answer.refusal.message }
   if (!answer.ok) throw new Error('the engine replayed a receipt that was not asked for')
   return { id: answer.value.record.workflowId }
+}
+
+/** Whatever a fixture asks of the host beyond its nodes and this host does not do. */
+const UNHEEDED_METADATA = ['requiresAgentId']
+
+/** Its nodes cannot ask for what nothing would come of: no key of a configuration is taken that is not heeded. */
+function ignoredKeys(definition: unknown): string[] {
+  const metadata = isObject(definition as Json) ? (definition as { metadata?: Json }).metadata : undefined
+  const asked = isObject(metadata ?? null) ? Object.keys(metadata as object) : []
+  return asked.filter(key => UNHEEDED_METADATA.includes(key)).map(key => `metadata.${key}`)
 }
 
 function noDocument(error: unknown): DocumentError {

@@ -1,5 +1,6 @@
 import { Environment } from '@marcbachmann/cel-js'
 import { type SyntaxNode, withCharges } from './expression-charges.js'
+import { type Reference, referencesIn } from './expression-references.js'
 import type { Json, JsonObject } from './json.js'
 import { Meter, searchSteps, weightOf } from './meter.js'
 import { matchesPattern } from './pattern.js'
@@ -92,6 +93,10 @@ const metered = environment
     meter.charge(searchSteps(widest, lengthOf(value)))
     return value
   })
+
+/** What a text that can be parsed reads. Worked out when it is asked for: only registration does. */
+export const readsOf = (source: string): Reference[] =>
+  referencesIn(environment.parse(source).ast as unknown as SyntaxNode)
 
 /** Parses an expression, or says why it cannot be one. */
 export function parseExpression(source: string): Expression | { readonly problem: string } {

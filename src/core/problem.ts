@@ -109,6 +109,8 @@ export const FAILURES = {
   merge_rejected: 'A person did not let the results of a worker be merged',
   replay_source_missing: 'A replay came to something of which its source recorded no outcome',
   unknown_agent: 'No agent of that name, or version, is installed here',
+  unknown_tool: 'An agent is to use a tool that is not there',
+  tool_unavailable: 'The server of a tool that an agent is to use does not answer',
   handoff_task_schema_violation: 'The task does not fit the task schema of the agent',
   handoff_return_schema_violation: 'The result does not fit the return schema of the agent',
   agent_rounds_exceeded: 'An agent called its model as often as it may without coming to an answer',

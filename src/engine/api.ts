@@ -49,9 +49,12 @@ export interface RunEngine {
   ): Promise<AsyncIterable<readonly StoredEvent[]> | undefined>
 
   /** Checks, compiles and stores a definition. `tenant: null` shares it with every tenant. */
-  putWorkflow(tenant: string | null, definition: unknown): Promise<Answer<{ record: WorkflowRecord; created: boolean }>>
+  putWorkflow(
+    tenant: string | null,
+    definition: unknown,
+  ): Promise<Answer<{ record: WorkflowRecord; created: boolean } & WorkflowDoubts>>
   /** Everything `putWorkflow` would check, writing nothing. */
-  checkWorkflow(tenant: string | null, definition: unknown): Promise<Answer<{ digest: string }>>
+  checkWorkflow(tenant: string | null, definition: unknown): Promise<Answer<{ digest: string } & WorkflowDoubts>>
   getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined>
   listWorkflows(tenant: string): Promise<WorkflowRecord[]>
 
@@ -252,3 +255,10 @@ export type AnomalyKind =
   | 'checkpoint-missing'
   | 'signature-invalid'
   | 'key-unknown'
+
+/** What may be wrong with a workflow that is taken all the same. Each entry names the place and the fix. */
+export type WorkflowDoubts = {
+  readonly warnings: readonly string[]
+  /** Agents, workflows and tools that it names and that are not there now: its runs would fail. */
+  readonly unknown: readonly string[]
+}

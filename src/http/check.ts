@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats'
 import type { TSchema } from 'typebox'
 import type { Json } from '../core/json.js'
 import { type Refusal, refuse } from '../core/problem.js'
+import { closestName } from '../core/schema/suggest.js'
 
 /** Never coerces, never removes, never fills in defaults. The schemas are ours, so they need no check of their own. */
 const ajv = new Ajv2020({ strict: false, verbose: true, allErrors: false, discriminator: false, validateSchema: false })
@@ -56,7 +57,7 @@ function demand(error: ErrorObject): string {
     case 'required':
       return 'is required; add it'
     case 'additionalProperties':
-      return `is not a known field; remove it. Known fields: ${Object.keys(parentSchema?.properties ?? {}).join(', ')}`
+      return unknownField(String(params.additionalProperty), Object.keys(parentSchema?.properties ?? {}))
     case 'type':
       return `must be of type ${params.type}`
     case 'enum':
@@ -86,6 +87,12 @@ function demand(error: ErrorObject): string {
     default:
       return 'does not have the documented shape'
   }
+}
+
+function unknownField(name: string, known: readonly string[]): string {
+  const close = closestName(name, known)
+  const fix = close === undefined ? 'remove it' : `did you mean ${close}?`
+  return `is not a known field; ${fix}${close === undefined ? '.' : ''} Known fields: ${known.join(', ')}`
 }
 
 /** Users' own data and anything named like a secret is described, never quoted. */

@@ -48,6 +48,8 @@ export interface AgentDirectory {
   /** Sorted by id. */
   list(): readonly AgentInventoryEntry[]
   get(agentId: string): AgentInventoryEntry | undefined
+  /** Those of these tools that are not there, or whose server does not answer. */
+  toolsLacking(toolIds: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>
   /** Those of servers that cannot be reached now are left out. */
   tools(signal: AbortSignal): Promise<readonly ToolDescriptor[]>
 }

@@ -246,7 +246,7 @@ describe('what is wrong is named, with its source, its value and what is allowed
       'FILE: tools.rules["mcp:a.b"].repeat must be one of safe, keyed, never; got "often"',
     ],
     ['tools: { httpAllow: "https://a" }', 'FILE: tools.httpAllow must be a list of at most 1000 items'],
-    ['budget: { maxTokens: 0 }', 'FILE: budget.maxTokens must be a whole number, 1 or more, not 0'],
+    ['budget: { maxTokens: 0 }', 'FILE: budget.maxTokens must be a whole number, 1 or more; got 0'],
     ['budget: { maxTokns: 5 }', 'FILE: budget.maxTokns is not a known field; did you mean budget.maxTokens?'],
     ['budget: 5', 'FILE: budget must be an object; got 5'],
     [

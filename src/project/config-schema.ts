@@ -1,25 +1,14 @@
-import { type TProperties, type TSchema, Type } from 'typebox'
-import { type BudgetPolicy, budgetProblems } from '../core/budget/budget.js'
+import type { TProperties, TSchema } from 'typebox'
+import { BudgetSchema } from '../core/budget/budget.js'
 import type { Json, JsonObject } from '../core/json.js'
 import { Closed, May } from '../core/schema/kinds.js'
 import { schemaProblems } from '../core/schema/problems.js'
 import { type GivenSections, MODEL_PARTS, PricesSchema, sectionProblems, TOOL_PARTS } from './agent-settings.js'
 import { SETTINGS, variableOf } from './settings.js'
 
-const BUDGET_FIELDS = [
-  'maxTokens',
-  'maxCostUsd',
-  'maxToolCalls',
-  'maxRetries',
-  'modelAllow',
-  'modelDeny',
-  'thresholdPercent',
-] as const satisfies readonly (keyof BudgetPolicy)[]
-
-/** What a budget may be is for the core to say: a run may bring one too. */
-const Budget = Closed(Object.fromEntries(BUDGET_FIELDS.map(name => [name, May(Type.Unknown())])), {
-  description: 'what every run of this host may spend at most',
-})
+/** What a run may bring as well, but for what is to happen when it is used up: that is for the run to say. */
+const { onExhaustion: _, ...BUDGET_FIELDS } = BudgetSchema.properties
+const Budget = Closed(BUDGET_FIELDS, { description: 'what every run of this host may spend at most' })
 
 /** The whole of `assay.config.*`: the settings by section, and those that have parts of their own. */
 export const ConfigSchema = ((): TSchema => {
@@ -44,6 +33,5 @@ export function configFileProblems(settings: JsonObject): string[] {
   const misplaced = outside.map(name => `${name} cannot be set in a file; use ${variableOf(name)}`)
   const misshapen = schemaProblems(ConfigSchema, rest as Json)
   if (misshapen.length > 0) return [...misplaced, ...misshapen]
-  const budget = settings.budget === undefined ? [] : budgetProblems(settings.budget, 'budget')
-  return [...misplaced, ...budget, ...sectionProblems(rest as GivenSections)]
+  return [...misplaced, ...sectionProblems(rest as GivenSections)]
 }

@@ -73,6 +73,8 @@ export function agentsDouble({ agents = { 'local.test.agent': {} }, think, use }
   return {
     ...journal,
     knows: agentId => Object.hasOwn(agents, agentId),
+    names: () => Object.keys(agents),
+    lacking: async () => [],
     async prepare(ask) {
       journal.briefs.push(ask)
       const { agentId } = ask.agent

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { ON_EXHAUSTION } from '../core/budget/budget.js'
 import type { JsonObject } from '../core/json.js'
 import { OneOf } from '../core/schema/kinds.js'
+import { ConfigurableSchema } from '../core/workflow/configurable.js'
 import { AgentRef } from './agent-ref.js'
 import { ID_PATTERNS, RunId, ScopeId, Tag, Timestamp, WorkflowId, WorkId } from './ids.js'
 import { InterruptDoc } from './interrupt.js'
@@ -32,41 +32,11 @@ const Reason = Type.Optional(Type.String({ maxLength: 512 }))
 
 const Tags = Type.Array(Tag, { maxItems: 100 })
 
-/** What the host itself understands of a run's options. The core judges it, so that it is described here and not checked. */
-const RESERVED = {
-  ai: Type.Object(
-    {
-      provider: Type.Optional(Type.String()),
-      model: Type.Optional(Type.String()),
-      temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
-      maxOutputTokens: Type.Optional(Type.Integer({ minimum: 1 })),
-    },
-    { ...closed, description: 'The model that agents of this run use, in place of what the host would choose' },
-  ),
-  budget: Type.Object(
-    {
-      maxTokens: Type.Optional(Type.Integer({ minimum: 1 })),
-      maxCostUsd: Type.Optional(Type.Number({ minimum: 0 })),
-      maxToolCalls: Type.Optional(Type.Integer({ minimum: 1 })),
-      maxRetries: Type.Optional(Type.Integer({ minimum: 0 })),
-      modelAllow: Type.Optional(Type.Array(Type.String())),
-      modelDeny: Type.Optional(Type.Array(Type.String())),
-      thresholdPercent: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
-      onExhaustion: Type.Optional(OneOf(ON_EXHAUSTION)),
-    },
-    { ...closed, description: 'What the run may spend at most; the ceilings of the host hold too' },
-  ),
-  reasoningVerbosity: OneOf(['summary', 'full', 'off']),
-  recursionLimit: Type.Integer({ minimum: 1 }),
-  runTimeoutMs: Type.Integer({ minimum: 1 }),
-  maxLoopIterations: Type.Integer({ minimum: 1 }),
-  escalationThreshold: Type.Number({ minimum: 0, maximum: 1 }),
-}
-
+/** The core judges it, for a child's and a fork's options too, so that the schema is shown here and not checked. */
 const Configurable = Type.Unsafe<JsonObject>({
   type: 'object',
   description: 'Options of the run. The host understands those of x-reserved; others are for the workflow.',
-  'x-reserved': RESERVED,
+  'x-reserved': ConfigurableSchema.properties,
 })
 
 export const CreateRunBody = Type.Object(

@@ -2,6 +2,8 @@ import { type Static, Type } from 'typebox'
 import type { JsonObject } from '../core/json.js'
 import { patternOf } from '../core/names.js'
 import { OneOf } from '../core/schema/kinds.js'
+import { REDUCER } from '../core/workflow/fields.js'
+import { WorkflowSettingsSchema } from '../core/workflow/settings.js'
 import { AgentPin } from './agent-ref.js'
 import { ID_PATTERNS, NodeId, PartName, Tag } from './ids.js'
 
@@ -135,11 +137,9 @@ const AccessList = Type.Optional(
   }),
 )
 
-const REDUCERS = '^(replace|append|merge|counter|votes|feedback|message|vendor\\.[a-z][a-z0-9_-]*\\.[a-z][a-z0-9_-]*)$'
-
 const Channel = Type.Object(
   {
-    reducer: Type.String({ pattern: REDUCERS }),
+    reducer: Type.String({ pattern: REDUCER.source }),
     schema: Type.Optional(JsonMap),
     schemaVersion: Type.Optional(Type.Integer({ minimum: 1 })),
     compatibleWith: Type.Optional(Type.Array(Type.Integer({ minimum: 1 }), { uniqueItems: true })),
@@ -163,13 +163,6 @@ const Metadata = Type.Object({
   ),
 })
 
-const Settings = Type.Object({
-  timeout: Type.Optional(Type.Integer({ minimum: 0 })),
-  maxRetries: Type.Optional(Type.Integer({ minimum: 0 })),
-  logLevel: Type.Optional(OneOf(['debug', 'info', 'warn', 'error'])),
-  maxLoopbackIterations: Type.Optional(Type.Integer({ minimum: 1 })),
-})
-
 export const WorkflowDefinitionBody = Type.Object(
   {
     id: Type.String({ pattern: ID_PATTERNS.workflowId }),
@@ -180,7 +173,7 @@ export const WorkflowDefinitionBody = Type.Object(
     triggers: Type.Array(Trigger),
     variables: Type.Array(Variable),
     metadata: Metadata,
-    settings: Settings,
+    settings: WorkflowSettingsSchema,
     description: Text,
     type: Text,
     isActive: Flag,
@@ -200,11 +193,22 @@ export const WorkflowDefinitionBody = Type.Object(
 )
 export type WorkflowDefinitionBody = Static<typeof WorkflowDefinitionBody>
 
-export const WorkflowAnswer = Type.Object({
+const WorkflowAnswer = Type.Object({
   workflowId: Type.String(),
   digest: Type.String(),
   shared: Type.Boolean({ description: 'Comes with the project and belongs to every tenant' }),
   updatedAt: Type.String({ format: 'date-time' }),
 })
+const Warnings = Type.Optional(
+  Type.Array(Type.String(), {
+    description:
+      'What may well be a mistake, each with the place and the fix: names that the workflow does not declare, settings that nothing reads, agents, workflows and tools that are not there now. Absent when there is nothing to say',
+  }),
+)
+export const RegisteredWorkflowAnswer = Type.Object({ ...WorkflowAnswer.properties, warnings: Warnings })
 export const ListWorkflowsAnswer = Type.Object({ workflows: Type.Array(WorkflowAnswer) })
-export const CheckWorkflowAnswer = Type.Object({ valid: Type.Literal(true), digest: Type.String() })
+export const CheckWorkflowAnswer = Type.Object({
+  valid: Type.Literal(true),
+  digest: Type.String(),
+  warnings: Warnings,
+})

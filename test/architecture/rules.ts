@@ -112,7 +112,7 @@ export const LAYERS: readonly Layer[] = [
       'core/budget/',
       'retention/rules.ts',
     ],
-    types: ['agents/settings.ts', 'core/quotas.ts'],
+    types: ['agents/settings.ts', 'core/quotas.ts', 'engine/api.ts', PORTS],
     packages: [...NODE, 'typebox', 'yaml'],
   },
   {

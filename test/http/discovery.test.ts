@@ -130,7 +130,12 @@ describe('discovery (contract core §1)', () => {
 
   test('R-MANIF-1, R-LIVE-1: agents of manifests are claimed as soon as there is one, and both claims go together', async () => {
     let agents = directoryOf([])
-    const directory = { list: () => agents.list(), get: () => undefined, tools: async () => [] }
+    const directory = {
+      list: () => agents.list(),
+      get: () => undefined,
+      toolsLacking: async () => new Set<string>(),
+      tools: async () => [],
+    }
     const empty = await startHttp({ deps: { agents: directory } })
     const claims = async () => (await empty.call(null, { url: '/.well-known/openwop' })).json.agents
     expect(await claims()).not.toHaveProperty('manifestRuntime')

@@ -1,5 +1,6 @@
+import { closestName } from '../../core/schema/suggest.js'
 import type { Egress } from '../../egress/egress.js'
-import type { Artifacts, ToolCallRequest } from '../../engine/ports/agents.js'
+import type { Artifacts, ToolCallRequest, ToolLacking } from '../../engine/ports/agents.js'
 import type { Clock } from '../../engine/ports/clock.js'
 import type { Log } from '../../engine/ports/log.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
@@ -10,6 +11,7 @@ import type { HostTool, Tool, ToolSource } from './host-tool.js'
 import { loadLocalTools } from './local/local-tools.js'
 import { createRateLimit } from './rate-limit.js'
 import { type Used, useTool } from './use.js'
+import { within } from './within.js'
 
 export type ToolDeps = {
   readonly settings: ToolSettings
@@ -35,11 +37,15 @@ async function serversOf(deps: ToolDeps): Promise<readonly ToolSource[]> {
   return createMcpSources({ ...deps, egress: deps.egress.configured })
 }
 
+const PATIENCE_MS = 5_000
+
 export interface Tools {
   /** The tools whose ids are exactly these, in this order; the others are not there (R-TOOL-1, R-TOOL-2). */
   surface(allowlist: readonly string[], signal: AbortSignal): Promise<readonly HostTool[]>
   /** All there are now, sorted by id. */
   catalogue(signal: AbortSignal): Promise<readonly HostTool[]>
+  /** Those of these ids that are no tool now, and why; a server that is slow to answer counts as one that does not. */
+  lacking(toolIds: readonly string[], signal: AbortSignal, patienceMs?: number): Promise<readonly ToolLacking[]>
   use(ask: ToolCallRequest): Promise<Used>
   /** What the operator should know: servers that cannot be reached, modules and settings that are no good. */
   problems(): readonly string[]
@@ -61,7 +67,25 @@ export async function createTools(deps: ToolDeps): Promise<Tools> {
     return undefined
   }
 
+  async function lack(toolId: string, signal: AbortSignal): Promise<ToolLacking[]> {
+    const source = sources.find(one => one.owns(toolId))
+    if (source === undefined) return [{ toolId, why: 'unknown' }]
+    const tools = await source.tools(signal)
+    if (tools === undefined) return [{ toolId, why: 'unavailable' }]
+    const close = closestName(toolId, [...tools.keys()])
+    return tools.has(toolId) ? [] : [{ toolId, why: 'unknown', ...(close !== undefined && { close }) }]
+  }
+
   return {
+    async lacking(toolIds, signal, patienceMs = PATIENCE_MS) {
+      const found = await Promise.all(
+        [...new Set(toolIds)].map(async toolId => {
+          const ended = await within(deps.clock, patienceMs, signal, inner => lack(toolId, inner))
+          return ended.kind === 'done' ? ended.value : [{ toolId, why: 'unavailable' as const }]
+        }),
+      )
+      return found.flat()
+    },
     async surface(allowlist, signal) {
       const found = await Promise.all([...new Set(allowlist)].map(toolId => find(toolId, signal)))
       return found.filter(tool => typeof tool === 'object').map(({ shown }) => shown)

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
+import type { WorkflowCheck } from '../../client/wire-shapes.js'
 import { readDefinition } from '../../project/load-project.js'
 import type { Cli } from '../cli.js'
-import { printJson, printTable } from '../terminal/terminal.js'
+import { printable, printJson, printTable, type Terminal } from '../terminal/terminal.js'
 import { UsageError } from '../terminal/usage-error.js'
 import { connect, type GlobalOptions } from './connect.js'
 
@@ -39,6 +40,7 @@ export function addWorkflows(program: Command, { terminal }: Cli): void {
         const answer = await client.putWorkflow(String(definition.id), definition)
         if (options.json) printJson(terminal, answer)
         else terminal.out(`${answer.workflowId} registered`)
+        printWarnings(terminal, file, answer)
       }
     })
 
@@ -53,8 +55,14 @@ export function addWorkflows(program: Command, { terminal }: Cli): void {
         const answer = await client.checkWorkflow(await definitionFrom(file))
         if (options.json) printJson(terminal, { file, ...answer })
         else terminal.out(`${file} ok`)
+        printWarnings(terminal, file, answer)
       }
     })
+}
+
+/** Beside the answer, so that a program that reads it is not disturbed. */
+function printWarnings(terminal: Terminal, file: string, { warnings = [] }: Pick<WorkflowCheck, 'warnings'>): void {
+  for (const warning of warnings) terminal.note(`${file}: warning: ${printable(warning)}`)
 }
 
 async function definitionFrom(file: string) {

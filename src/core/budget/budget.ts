@@ -1,5 +1,8 @@
+import { Type } from 'typebox'
 import type { ModelName, Price, Usage } from '../invocation/brief.js'
-import { isObject, type Json, type JsonObject, own } from '../json.js'
+import { isObject, type Json, type JsonObject } from '../json.js'
+import { Closed, ListOf, May, NumberFrom, OneOf, Whole } from '../schema/kinds.js'
+import { schemaProblems } from '../schema/problems.js'
 
 /** What a run may spend (contract agents §18). Time and turns are bounded elsewhere (R-BUDGET-6). */
 
@@ -193,41 +196,38 @@ export function matchesModel(pattern: string, name: string): boolean {
   return name.length - last.length >= at && name.endsWith(last)
 }
 
-const FIELDS: { readonly [field: string]: readonly [(value: Json) => boolean, string] } = {
-  maxTokens: [value => Number.isSafeInteger(value) && (value as number) >= 1, 'a whole number, 1 or more'],
-  maxCostUsd: [value => isAmount(value) && (value as number) <= 1_000_000, 'a number from 0 to 1000000'],
-  maxToolCalls: [value => Number.isSafeInteger(value) && (value as number) >= 1, 'a whole number, 1 or more'],
-  maxRetries: [value => Number.isSafeInteger(value) && (value as number) >= 0, 'a whole number, 0 or more'],
-  modelAllow: [isPatterns, 'a list of at most 100 model names, in which * stands for any text'],
-  modelDeny: [isPatterns, 'a list of at most 100 model names, in which * stands for any text'],
-  thresholdPercent: [value => isAmount(value) && (value as number) <= 100, 'a number from 0 to 100'],
-  onExhaustion: [
-    value => ON_EXHAUSTION.some(known => known === value),
-    '"fail": the run fails, or "interrupt": it asks a person to let it spend more',
-  ],
-}
-
-function isAmount(value: Json): boolean {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0
-}
-
-function isPatterns(value: Json): boolean {
-  return (
-    Array.isArray(value) &&
-    value.length <= 100 &&
-    value.every(item => typeof item === 'string' && item !== '' && item.length <= 256)
+const ModelPatterns = (description: string) =>
+  ListOf(
+    Type.String({ minLength: 1, maxLength: 256, 'x-must-be': 'the name of a model, in which * stands for any text' }),
+    0,
+    100,
+    { description, 'x-must-be': 'a list of at most 100 model names, in which * stands for any text' },
   )
-}
+
+export const BudgetSchema = Closed(
+  {
+    maxTokens: May(Whole(1, Number.MAX_SAFE_INTEGER, { description: 'Tokens, of all calls together' })),
+    maxCostUsd: May(NumberFrom(0, 1_000_000, { description: 'US dollars' })),
+    maxToolCalls: May(Whole(1, Number.MAX_SAFE_INTEGER, { description: 'Calls of tools' })),
+    maxRetries: May(Whole(0, Number.MAX_SAFE_INTEGER, { description: 'Calls of models that are made again' })),
+    modelAllow: May(ModelPatterns('Models that may be called; every one, where absent')),
+    modelDeny: May(ModelPatterns('Models that may not be called, whatever modelAllow says')),
+    thresholdPercent: May(
+      NumberFrom(0, 100, { description: 'From which share on the run says how much it has spent' }),
+    ),
+    onExhaustion: May(
+      OneOf(ON_EXHAUSTION, {
+        description: 'What happens at a ceiling',
+        default: 'fail',
+        'x-must-be': '"fail": the run fails, or "interrupt": it asks a person to let it spend more',
+      }),
+    ),
+  },
+  { description: 'What the run may spend at most; the ceilings of the host hold too' },
+)
 
 /** Everything wrong with a budget; each entry names the field and what it must be. */
-export function budgetProblems(value: Json, field: string): string[] {
-  if (!isObject(value)) return [`${field} must be an object of ${Object.keys(FIELDS).join(', ')}`]
-  return Object.entries(value).flatMap(([name, item]) => {
-    const known = own(FIELDS, name)
-    if (known === undefined) return [`${field}.${name} is not known; known: ${Object.keys(FIELDS).join(', ')}`]
-    return known[0](item) ? [] : [`${field}.${name} must be ${known[1]}, not ${JSON.stringify(item)}`]
-  })
-}
+export const budgetProblems = (value: Json, field: string): string[] => schemaProblems(BudgetSchema, value, field)
 
 /** A budget that was found to be one. */
 export const policyOf = (value: Json | undefined): BudgetPolicy =>

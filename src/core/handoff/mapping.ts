@@ -59,18 +59,6 @@ export function mapInputs(
   return { mapped: Object.fromEntries(mapped), unset }
 }
 
-export const isMap = (value: Json | undefined): boolean =>
-  value === undefined || (isObject(value) && Object.values(value).every(name => typeof name === 'string'))
-
-/** Everything wrong with the terms in a node's configuration; each entry names the field and the fix. */
-export function termProblems(config: JsonObject): string[] {
-  return [
-    ...(isMap(config.inputMapping) ? [] : ['config.inputMapping must map child variables to parent variables']),
-    ...(isMap(config.outputMapping) ? [] : ['config.outputMapping must map parent variables to child variables']),
-    ...attestationProblems(config.outputAttestation),
-  ]
-}
-
 /** R-MEM-3: what would be isolated does not exist, and a setting that does nothing is not taken. */
 export const memoryProblems = ({ memoryScopeIsolation }: JsonObject, { memory }: Permit): string[] =>
   memoryScopeIsolation === undefined || memory
@@ -90,25 +78,4 @@ export function targetProblems(config: JsonObject, isChannel: (name: string) => 
       .filter(isChannel)
       .map(name => `config.${field}: "${name}" is a channel; map to a variable`),
   )
-}
-
-const ATTESTATION: { readonly [field: string]: readonly [(value: Json) => boolean, string] } = {
-  checksum: [value => typeof value === 'boolean', 'true or false'],
-  requireApproval: [value => typeof value === 'boolean', 'true or false'],
-  algorithm: [value => value === 'sha256', '"sha256"'],
-  timeoutMs: [value => Number.isSafeInteger(value) && Number(value) >= 1, 'a whole number, 1 or more'],
-  principalScope: [
-    value => Array.isArray(value) && value.every(scope => typeof scope === 'string' && scope !== ''),
-    'a list of scopes',
-  ],
-}
-
-function attestationProblems(attestation: Json | undefined): string[] {
-  if (attestation === undefined) return []
-  if (!isObject(attestation)) return ['config.outputAttestation must be an object']
-  return Object.entries(attestation).flatMap(([field, value]) => {
-    const rule = own(ATTESTATION, field)
-    if (rule === undefined) return [`config.outputAttestation.${field} is not known; leave it out`]
-    return rule[0](value) ? [] : [`config.outputAttestation.${field} must be ${rule[1]}`]
-  })
 }

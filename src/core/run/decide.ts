@@ -33,12 +33,13 @@ import { isoTime } from '../time.js'
 import { misplaced } from '../verification/attempt.js'
 import { inspected } from '../verification/decide.js'
 import { verifierEnded, verifierRefused, verifierStarted } from '../verification/verifiers.js'
+import { configurableProblems } from '../workflow/configurable.js'
 import { type Plan, type PlanNode, planNodeAt, planNodeOf } from '../workflow/plan.js'
 import { DecisionContext, type RunLimits } from './decision-context.js'
 import type { Recorded, StopRequested } from './events.js'
 import type { RecordedInput, RunInput } from './input.js'
 import { inputProblems } from './inputs.js'
-import { boundProblems, durationBreach } from './limits.js'
+import { durationBreach } from './limits.js'
 import { beginNode, failAttempt, settleNode } from './node-lifecycle.js'
 import { maskInputs } from './redaction.js'
 import { advance } from './schedule.js'
@@ -115,7 +116,7 @@ function start(
   const { gates = [] } = input
   const problems = [
     ...inputProblems(plan, started.inputs),
-    ...boundProblems(started.configurable ?? {}),
+    ...configurableProblems(started.configurable ?? {}),
     ...gates.flatMap(bound => misplaced(plan, bound)),
   ]
   if (problems.length > 0) return { ok: false, refusal: refuse('validation_error', problems.join('; '), { problems }) }

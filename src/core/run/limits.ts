@@ -1,6 +1,4 @@
-import { budgetProblems } from '../budget/budget.js'
 import type { Asked } from '../interrupt/state.js'
-import { isObject, type Json, type JsonObject } from '../json.js'
 import { failure } from '../problem.js'
 import { GATE_QUESTION } from '../verification/record.js'
 import type { Plan, PlanNode } from '../workflow/plan.js'
@@ -8,48 +6,6 @@ import type { RunLimits } from './decision-context.js'
 import type { StopRequested } from './events.js'
 import type { Active, NodeState } from './state.js'
 import { heldUntil, questionOf } from './waiting.js'
-
-/** Everything wrong with the bounds in `configurable`. Above a ceiling is not wrong: the ceiling holds (core §10). */
-export function boundProblems(configurable: JsonObject): string[] {
-  const problems: string[] = []
-  for (const name of ['recursionLimit', 'runTimeoutMs', 'maxLoopIterations', 'maxTokens'])
-    if (Object.hasOwn(configurable, name) && !isPositiveInteger(configurable[name]))
-      problems.push(`configurable.${name} must be a whole number, 1 or more, not ${JSON.stringify(configurable[name])}`)
-  const { temperature, escalationThreshold } = configurable
-  if (temperature !== undefined && !isBetween(temperature, 0, 2))
-    problems.push('configurable.temperature must be a number from 0 to 2')
-  if (escalationThreshold !== undefined && !isBetween(escalationThreshold, 0, 1))
-    problems.push('configurable.escalationThreshold must be a number from 0 to 1')
-  return [...problems, ...agentProblems(configurable)]
-}
-
-/** What a run may say about its agents: their models, what they may spend, how much of their reasoning is told. */
-function agentProblems({ ai, budget, reasoningVerbosity }: JsonObject): string[] {
-  return [
-    ...(ai === undefined ? [] : aiProblems(ai)),
-    ...(budget === undefined ? [] : budgetProblems(budget, 'configurable.budget')),
-    ...(reasoningVerbosity === undefined || ['summary', 'full', 'off'].includes(reasoningVerbosity as string)
-      ? []
-      : ['configurable.reasoningVerbosity must be summary, full or off']),
-  ]
-}
-
-function aiProblems(ai: Json): string[] {
-  if (!isObject(ai)) return ['configurable.ai must be an object of provider, model, temperature, maxOutputTokens']
-  return Object.entries(ai).flatMap(([name, value]) => {
-    const field = `configurable.ai.${name}`
-    const isName = typeof value === 'string' && value !== '' && value.length <= 256
-    if (name === 'provider' || name === 'model') return isName ? [] : [`${field} must be a text of 1 to 256 characters`]
-    if (name === 'temperature') return isBetween(value, 0, 2) ? [] : [`${field} must be a number from 0 to 2`]
-    if (name === 'maxOutputTokens')
-      return isPositiveInteger(value) ? [] : [`${field} must be a whole number, 1 or more`]
-    return [`${field} is not known; known: provider, model, temperature, maxOutputTokens`]
-  })
-}
-
-const isPositiveInteger = (value: Json | undefined): boolean => Number.isSafeInteger(value) && (value as number) >= 1
-const isBetween = (value: Json, low: number, high: number): boolean =>
-  typeof value === 'number' && value >= low && value <= high
 
 const lowered = (state: Active, name: string, ceiling: number): number => {
   const wanted = state.started.configurable?.[name]

@@ -38,32 +38,28 @@ describe('what a decision may say', () => {
     ['nothing', undefined, 'd must be an object with a kind'],
     ['a text', 'terminate', 'd must be an object with a kind'],
     ['a list', [{ kind: 'terminate' }], 'd must be an object with a kind'],
-    ['no kind', {}, 'd.kind must be one of next-worker, terminate, clarify, escalate, ask-user, not null'],
-    ['an unknown kind', { kind: 'delegate' }, 'not "delegate"'],
-    ['a kind that every object has', { kind: 'toString' }, 'not "toString"'],
-    ['a kind that is no text', { kind: 7 }, 'not 7'],
-    ['no workers', { kind: 'next-worker' }, 'd.nextWorkerIds is missing'],
+    ['no kind', {}, 'd.kind is required: one of next-worker, terminate, clarify, escalate, ask-user; add it'],
+    ['an unknown kind', { kind: 'delegate' }, 'clarify, escalate, ask-user; got "delegate"'],
+    ['a kind that every object has', { kind: 'toString' }, 'got "toString"'],
+    ['a kind that is no text', { kind: 7 }, 'got 7'],
+    ['no workers', { kind: 'next-worker' }, 'd.nextWorkerIds is required: a list of 1 to 100 items; add it'],
     [
       'an empty list of workers',
       { kind: 'next-worker', nextWorkerIds: [] },
       'd.nextWorkerIds must be a list of 1 to 100',
     ],
-    ['a worker without a name', { kind: 'next-worker', nextWorkerIds: ['a', ''] }, 'd.nextWorkerIds must be'],
-    ['a worker whose name holds a NUL', { kind: 'next-worker', nextWorkerIds: ['a\0'] }, 'd.nextWorkerIds must be'],
-    ['a worker that is no text', { kind: 'next-worker', nextWorkerIds: [1] }, 'd.nextWorkerIds must be'],
+    ['a worker without a name', { kind: 'next-worker', nextWorkerIds: ['a', ''] }, 'd.nextWorkerIds[1] must be'],
+    ['a worker whose name holds a NUL', { kind: 'next-worker', nextWorkerIds: ['a\0'] }, 'd.nextWorkerIds[0] must be'],
+    ['a worker that is no text', { kind: 'next-worker', nextWorkerIds: [1] }, 'd.nextWorkerIds[0] must be'],
     [
       'a worker with too long a name',
       { kind: 'next-worker', nextWorkerIds: ['x'.repeat(257)] },
-      'd.nextWorkerIds must be',
+      'd.nextWorkerIds[0] must be',
     ],
     ['more workers than one turn may name', { kind: 'next-worker', nextWorkerIds: Array(101).fill('a') }, '1 to 100'],
     ['workers that are no list', { kind: 'next-worker', nextWorkerIds: 'a' }, 'd.nextWorkerIds must be'],
-    ['an empty reason', { kind: 'terminate', reason: '' }, 'd.reason must be a text'],
-    [
-      'criteria that are no list',
-      { kind: 'terminate', successCriteria: {} },
-      'd.successCriteria must be a list of {key, met}',
-    ],
+    ['an empty reason', { kind: 'terminate', reason: '' }, 'd.reason must be text that is not empty'],
+    ['criteria that are no list', { kind: 'terminate', successCriteria: {} }, 'd.successCriteria must be a list'],
     [
       'a criterion without a key',
       { kind: 'terminate', successCriteria: [{ key: '', met: true }] },
@@ -79,19 +75,19 @@ describe('what a decision may say', () => {
       { kind: 'terminate', successCriteria: [{ key: 'k', met: true, why: 'w' }] },
       'd.successCriteria',
     ],
-    ['an empty prompt', { kind: 'clarify', prompt: '' }, 'd.prompt must be a text'],
-    ['no question at all', { kind: 'clarify', questions: [] }, 'd.questions must be a list of {id, question, schema?}'],
-    ['a question without an id', { kind: 'clarify', questions: [{ question: '?' }] }, 'd.questions must be'],
-    ['a question without a text', { kind: 'clarify', questions: [{ id: 'q' }] }, 'd.questions must be'],
+    ['an empty prompt', { kind: 'clarify', prompt: '' }, 'd.prompt must be text that is not empty'],
+    ['no question at all', { kind: 'clarify', questions: [] }, 'd.questions must be a list of at least one'],
+    ['a question without an id', { kind: 'clarify', questions: [{ question: '?' }] }, 'd.questions[0].id is required'],
+    ['a question without a text', { kind: 'clarify', questions: [{ id: 'q' }] }, 'd.questions[0].question is required'],
     [
       'a question that says more',
       { kind: 'clarify', questions: [{ id: 'q', question: '?', hint: 'h' }] },
-      'd.questions must be',
+      'd.questions[0].hint is not a known field',
     ],
     [
       'a schema that is none',
       { kind: 'clarify', questions: [{ id: 'q', question: '?', schema: 1 }] },
-      'd.questions must be',
+      'd.questions[0].schema must be a JSON Schema object',
     ],
     [
       'two questions with one id',
@@ -102,12 +98,12 @@ describe('what a decision may say', () => {
           { id: 'q', question: '!' },
         ],
       },
-      'each with its own id',
+      'has "q" twice',
     ],
-    ['an empty title', { kind: 'escalate', title: '' }, 'd.title must be a text'],
-    ['an empty reason to escalate', { kind: 'escalate', reason: '' }, 'd.reason must be a text'],
-    ['ask-user without a prompt', { kind: 'ask-user' }, 'd.prompt is missing'],
-    ['ask-user with an empty prompt', { kind: 'ask-user', prompt: '' }, 'd.prompt must be a text'],
+    ['an empty title', { kind: 'escalate', title: '' }, 'd.title must be text that is not empty'],
+    ['an empty reason to escalate', { kind: 'escalate', reason: '' }, 'd.reason must be text that is not empty'],
+    ['ask-user without a prompt', { kind: 'ask-user' }, 'd.prompt is required'],
+    ['ask-user with an empty prompt', { kind: 'ask-user', prompt: '' }, 'd.prompt must be text that is not empty'],
   ])('R-ORCH-1: %s is refused', (_what, value, message) => {
     expect(problems(value)).toEqual([expect.stringContaining(message)])
     expect(isDecision(value)).toBe(false)
@@ -121,7 +117,7 @@ describe('what a decision may say', () => {
     [{ kind: 'ask-user', prompt: 'p', confidence: 1 }],
   ])('R-ORCH-1: is closed per kind: %j', decision => {
     expect(problems(decision)).toEqual([
-      expect.stringMatching(/^d\.\w+ is not part of a [\w-]+ decision; leave it out$/),
+      expect.stringMatching(/^d\.\w+ is not a known field; remove it: the known fields are kind, /),
     ])
   })
 
@@ -131,7 +127,9 @@ describe('what a decision may say', () => {
 
   it.each([-0.001, 1.001, '0.5', null, true])('R-CONF-1: a confidence of %j is refused', confidence => {
     for (const decision of [{ kind: 'next-worker', nextWorkerIds: ['a'] }, { kind: 'terminate' }, { kind: 'clarify' }])
-      expect(problems({ ...decision, confidence })).toEqual(['d.confidence must be a number from 0 to 1'])
+      expect(problems({ ...decision, confidence })).toEqual([
+        expect.stringContaining('d.confidence must be a number from 0 to 1; got '),
+      ])
   })
 
   it.each([0, 0.5, 1])('R-CONF-1: a confidence of %j is one', confidence => {

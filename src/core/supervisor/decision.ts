@@ -1,5 +1,8 @@
-import { isObject, type Json, type JsonObject, own } from '../json.js'
-import { isWorkId, WORK_ID_RULE } from '../names.js'
+import { type TProperties, Type } from 'typebox'
+import { isObject, type Json, type JsonObject } from '../json.js'
+import { Closed, DistinctBy, Flag, ListOf, May, NumberFrom } from '../schema/kinds.js'
+import { schemaProblems } from '../schema/problems.js'
+import { Anything, SchemaField, SomeText, WorkName } from '../workflow/fields.js'
 
 /** What an orchestrator may decide in one turn (contract agents §3.2). */
 export type OrchestratorDecision =
@@ -39,77 +42,60 @@ export type ConfidencePolicy = {
 /** Below which an agent's own decision is held, unless the run or the agent's manifest says otherwise (R-LOWC-4). */
 export const DEFAULT_THRESHOLD = 0.7
 
-type Field = (value: Json, name: string) => string[]
-
-const must =
-  (holds: (value: Json) => boolean, what: string): Field =>
-  (value, name) =>
-    holds(value) ? [] : [`${name} must be ${what}`]
-
-const isText = (value: Json): value is string => typeof value === 'string' && value !== ''
-const isShare = (value: Json): boolean => typeof value === 'number' && value >= 0 && value <= 1
-
-const text = must(isText, 'a text')
-const confidence = must(isShare, 'a number from 0 to 1')
-const workers = must(
-  value =>
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.length <= MAX_WORKERS &&
-    value.every(id => isText(id) && isWorkId(id)),
-  `a list of 1 to 100 names, each ${WORK_ID_RULE}`,
-)
-const criteria = must(
-  value =>
-    Array.isArray(value) &&
-    value.every(
-      item =>
-        isObject(item) && isText(item.key ?? null) && typeof item.met === 'boolean' && Object.keys(item).length === 2,
-    ),
-  'a list of {key, met}',
-)
-const questions = must(
-  value =>
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.every(
-      item =>
-        isObject(item) &&
-        isText(item.id ?? null) &&
-        isText(item.question ?? null) &&
-        (item.schema === undefined || isObject(item.schema)) &&
-        Object.keys(item).every(key => ['id', 'question', 'schema'].includes(key)),
-    ) &&
-    new Set(value.map(item => (isObject(item) ? item.id : null))).size === value.length,
-  'a list of {id, question, schema?}, at least one, each with its own id',
-)
-
 /** Workers that one decision may name at most. */
 const MAX_WORKERS = 100
 
-const KINDS: { readonly [kind: string]: { readonly [field: string]: Field | readonly [Field] } } = {
-  'next-worker': { nextWorkerIds: [workers], confidence },
-  terminate: { reason: text, confidence, successCriteria: criteria },
-  clarify: { prompt: text, questions, confidence },
-  escalate: { reason: text, title: text, artifact: () => [], confidence },
-  'ask-user': { prompt: [text] },
-}
+const Kind = <const Name extends OrchestratorDecision['kind']>(kind: Name, fields: TProperties) =>
+  Closed({ kind: Type.Literal(kind), ...fields })
 
-/** R-ORCH-1: everything wrong with a decision; each entry names the field and the fix. */
-export function decisionProblems(value: Json | undefined, field: string): string[] {
-  if (!isObject(value)) return [`${field} must be an object with a kind`]
-  const known = typeof value.kind === 'string' ? own(KINDS, value.kind) : undefined
-  if (known === undefined)
-    return [`${field}.kind must be one of ${Object.keys(KINDS).join(', ')}, not ${JSON.stringify(value.kind ?? null)}`]
-  const unknown = Object.keys(value).filter(name => name !== 'kind' && own(known, name) === undefined)
-  const wrong = Object.entries(known).flatMap(([name, rule]) => {
-    const given = own(value, name)
-    const [check, required] = Array.isArray(rule) ? [rule[0] as Field, true] : [rule as Field, false]
-    if (given === undefined) return required ? [`${field}.${name} is missing`] : []
-    return check(given, `${field}.${name}`)
-  })
-  return [...wrong, ...unknown.map(name => `${field}.${name} is not part of a ${value.kind} decision; leave it out`)]
-}
+const confidence = May(NumberFrom(0, 1, { description: 'How sure the orchestrator is' }))
+
+const Question = Closed({ id: SomeText(), question: SomeText(), schema: May(SchemaField()) })
+
+/** R-ORCH-1 */
+export const DecisionSchema = Type.Union(
+  [
+    Kind('next-worker', {
+      nextWorkerIds: ListOf(WorkName(), 1, MAX_WORKERS, { description: 'Who works next, in this order' }),
+      confidence,
+    }),
+    Kind('terminate', {
+      reason: May(SomeText({ description: 'Why it ends' })),
+      confidence,
+      successCriteria: May(
+        ListOf(Closed({ key: SomeText(), met: Flag() }), 0, 100_000, {
+          description: 'Which criteria are met',
+          'x-must-be': 'a list of {key, met}',
+        }),
+      ),
+    }),
+    Kind('clarify', {
+      prompt: May(SomeText({ description: 'What is asked of a person' })),
+      questions: May(
+        DistinctBy(
+          ListOf(Question, 1, 100_000, {
+            description: 'What is asked, one by one',
+            'x-must-be': 'a list of at least one question',
+          }),
+          item => isObject(item as Json) && (item as JsonObject).id,
+        ),
+      ),
+      confidence,
+    }),
+    Kind('escalate', {
+      reason: May(SomeText({ description: 'Why a person has to look' })),
+      title: May(SomeText({ description: 'What at, in a line' })),
+      artifact: May(Anything({ description: 'What at' })),
+      confidence,
+    }),
+    Kind('ask-user', { prompt: SomeText({ description: 'What is asked of a person' }) }),
+  ],
+  { 'x-must-be': 'an object with a kind' },
+)
+
+/** Everything wrong with a decision; each entry names the field and the fix. */
+export const decisionProblems = (value: Json | undefined, field: string): string[] =>
+  schemaProblems(DecisionSchema, value ?? null, field)
 
 export const isDecision = (value: Json | undefined): value is OrchestratorDecision & JsonObject =>
   decisionProblems(value, '').length === 0

@@ -1,8 +1,10 @@
-import { timeoutProblems } from '../interrupt/interrupt.js'
+import { Type } from 'typebox'
 import { isObject, type Json, type JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
+import { Closed, ListOf, May, NumberFrom, Text } from '../schema/kinds.js'
+import { Cel, SomeText, Timeout } from '../workflow/fields.js'
 import type { NodeContext, Permit } from '../workflow/node-type.js'
-import { decisionProblems, type OrchestratorDecision } from './decision.js'
+import { DecisionSchema, type OrchestratorDecision } from './decision.js'
 
 /** Where a supervisor's decisions come from (contract agents §3.3). */
 const SCRIPTS = ['mockDispatchPlan', 'mockDecisions']
@@ -16,20 +18,51 @@ export const BUILT_IN_PLAN: readonly (OrchestratorDecision & JsonObject)[] = [
 
 export const isScripted = (config: JsonObject): boolean => MOCKS.some(name => config[name] !== undefined)
 
-/** Everything wrong with the sources in a supervisor's configuration; each entry names the field and the fix. */
+const Script = (description: string) => May(ListOf(DecisionSchema, 0, 10_000, { description }))
+
+export const SupervisorConfig = Closed({
+  prompt: May(
+    Type.String({
+      pattern: '\\S',
+      description: 'Tells a model how to decide',
+      'x-must-be': 'the text that tells the supervisor how to decide',
+    }),
+  ),
+  model: May(SomeText({ description: 'The model that decides: provider:model, such as openai:gpt-5-mini' })),
+  toolAllowlist: May(ListOf(SomeText(), 0, 1_000, { description: 'Ids of tools that it may use' })),
+  agentId: May(Text(256, { description: 'The agent that decides, in place of prompt; or who the supervisor is' })),
+  rules: May(
+    ListOf(
+      Closed({
+        when: May(Cel('Whether the rule applies to this turn; `iteration`, `workers` and `answer` can be read too')),
+        decide: DecisionSchema,
+      }),
+      1,
+      1_000,
+      { description: 'The first that applies decides; the last has no when' },
+    ),
+  ),
+  provider: May(SomeText({ description: 'Somebody configured on the host who decides' })),
+  timeoutMs: May(Timeout('How long a person may take who is asked')),
+  mockDispatchPlan: Script('For conformance runs: one decision each turn'),
+  mockDecisions: Script('The same under another name'),
+  mockConfidence: May(NumberFrom(0, 1, { description: 'For conformance runs: how sure it is of mockPendingDecision' })),
+  mockPendingDecision: May(DecisionSchema),
+})
+
+/** What is wrong with the sources in a supervisor's configuration; each entry names the field and the fix. */
 export function sourceProblems(config: JsonObject, permit: Permit): string[] {
-  const problems = [...scriptProblems(config, permit), ...ruleProblems(config.rules), ...timeoutProblems(config)]
-  if (config.provider !== undefined && (typeof config.provider !== 'string' || config.provider === ''))
-    problems.push('config.provider must name who decides')
-  else if (typeof config.provider === 'string' && permit.providers?.has(config.provider) === false)
-    problems.push(`config.provider "${config.provider}" is not configured on this host; name one that is, or use rules`)
-  if (isAgent(config)) problems.push(...agentProblems(config))
-  const sources = [
-    isScripted(config),
-    config.rules !== undefined,
-    config.provider !== undefined,
-    isAgent(config),
-  ].filter(Boolean).length
+  const problems = [...scriptProblems(config, permit), ...ruleProblems(config.rules)]
+  const { prompt, agentId, provider, model } = config
+  if (typeof provider === 'string' && permit.providers?.has(provider) === false)
+    problems.push(`config.provider "${provider}" is not configured on this host; name one that is, or use rules`)
+  if (isAgent(config) && prompt !== undefined && agentId !== undefined)
+    problems.push('config has prompt and agentId; keep one of them')
+  if (isAgent(config) && typeof model === 'string' && !model.includes(':'))
+    problems.push(`config.model must be provider:model, such as openai:gpt-5-mini; got ${JSON.stringify(model)}`)
+  const sources = [isScripted(config), config.rules !== undefined, provider !== undefined, isAgent(config)].filter(
+    Boolean,
+  ).length
   if (sources > 1)
     problems.push('config has more than one source of decisions; keep prompt, agentId, rules, provider or the script')
   if (sources === 0 && !permit.builtInPlan)
@@ -43,65 +76,26 @@ export function sourceProblems(config: JsonObject, permit: Permit): string[] {
 export const isAgent = (config: JsonObject): boolean =>
   config.agentId !== undefined || (config.prompt !== undefined && config.provider === undefined)
 
-function agentProblems(config: JsonObject): string[] {
-  const { prompt, agentId, model, toolAllowlist } = config
-  const isText = (value: Json | undefined) => value === undefined || (typeof value === 'string' && value.trim() !== '')
-  const isList =
-    toolAllowlist === undefined ||
-    (Array.isArray(toolAllowlist) && toolAllowlist.every(item => typeof item === 'string' && item !== ''))
-  return [
-    ...(isText(prompt) ? [] : ['config.prompt must be the text that tells the supervisor how to decide']),
-    ...(isText(agentId) ? [] : ['config.agentId must name an agent']),
-    ...(prompt !== undefined && agentId !== undefined ? ['config has prompt and agentId; keep one of them'] : []),
-    ...(isText(model) && (model === undefined || (model as string).includes(':'))
-      ? []
-      : ['config.model must be provider:model, such as openai:gpt-5-mini']),
-    ...(isList ? [] : ['config.toolAllowlist must be a list of tool ids']),
-  ]
-}
-
 /** R-ORCH-11 */
 function scriptProblems(config: JsonObject, { mocks }: Permit): string[] {
-  const given = MOCKS.filter(name => config[name] !== undefined)
-  if (given.length > 0 && !mocks)
+  const [given] = MOCKS.filter(name => config[name] !== undefined)
+  if (given !== undefined && !mocks)
     return [
-      `config.${given[0]} is for conformance runs only; use config.rules, name the workflow conformance-… or start the host with --conformance`,
+      `config.${given} is for conformance runs only; use config.rules, name the workflow conformance-… or start the host with --conformance`,
     ]
-  const scripts = SCRIPTS.flatMap(name => {
-    const script = config[name]
-    if (script === undefined) return []
-    if (!Array.isArray(script)) return [`config.${name} must be a list of decisions`]
-    return script.flatMap((decision: Json, i) => decisionProblems(decision, `config.${name}[${i}]`))
-  })
   const { mockConfidence, mockPendingDecision } = config
-  if (mockConfidence === undefined && mockPendingDecision === undefined) return scripts
-  const isShare = typeof mockConfidence === 'number' && mockConfidence >= 0 && mockConfidence <= 1
-  return [
-    ...scripts,
-    ...(isShare ? [] : ['config.mockConfidence must be a number from 0 to 1, with config.mockPendingDecision']),
-    ...decisionProblems(mockPendingDecision, 'config.mockPendingDecision'),
-  ]
+  return (mockConfidence === undefined) === (mockPendingDecision === undefined)
+    ? []
+    : ['config.mockConfidence and config.mockPendingDecision belong together; give both or neither']
 }
 
 function ruleProblems(rules: Json | undefined): string[] {
-  if (rules === undefined) return []
-  if (!Array.isArray(rules) || rules.length === 0) return ['config.rules must be a list of {when, decide}']
-  const problems = rules.flatMap((rule: Json, i) => {
-    const field = `config.rules[${i}]`
-    if (!isObject(rule)) return [`${field} must be {when, decide}`]
-    const unknown = Object.keys(rule).filter(name => name !== 'when' && name !== 'decide')
-    return [
-      ...unknown.map(name => `${field}.${name} is not known; a rule has when and decide`),
-      ...(rule.when === undefined || typeof rule.when === 'string' ? [] : [`${field}.when must be a CEL expression`]),
-      ...decisionProblems(rule.decide, `${field}.decide`),
-    ]
-  })
-  const last = rules.at(-1)
-  if (isObject(last) && last.when !== undefined)
-    problems.push(
-      `config.rules[${rules.length - 1}] is the last and must have no when, so that every turn has a decision`,
-    )
-  return problems
+  const last = Array.isArray(rules) ? rules.at(-1) : undefined
+  return isObject(last) && last.when !== undefined
+    ? [
+        `config.rules[${(rules as readonly Json[]).length - 1}] is the last and must have no when, so that every turn has a decision`,
+      ]
+    : []
 }
 
 const nameOf = (rule: number): string => `rules[${rule}].when`

@@ -51,7 +51,11 @@ describe('compiling a workflow', () => {
       },
       'node "gone" does not exist',
     ],
-    ['a configuration its node type refuses', { nodes: { a: 'core.subWorkflow' } }, 'config.workflowId must name'],
+    [
+      'a configuration its node type refuses',
+      { nodes: { a: 'core.subWorkflow' } },
+      'config.workflowId is required: the id of a workflow',
+    ],
     [
       'a loop nobody leads back to',
       { nodes: { l: { type: 'core.loop', config: { maxIterations: 1 } }, a: 'core.noop' }, edges: ['l.body > a'] },

@@ -1,13 +1,18 @@
 import { type Expression, parseExpression } from '../expression.js'
 import { targetProblems } from '../handoff/mapping.js'
-import { own } from '../json.js'
+import { type JsonObject, own } from '../json.js'
 import { type Refusal, refuse } from '../problem.js'
 import { isOfType } from '../run/inputs.js'
+import { Closed } from '../schema/kinds.js'
+import { schemaProblems } from '../schema/problems.js'
+import { suggestion } from '../schema/suggest.js'
 import { compileCondition } from './condition.js'
 import type { NodeSettings, WorkflowDefinition, WorkflowEdge, WorkflowNode } from './definition.js'
 import { circleOf, findBodies, findCycle } from './loops.js'
 import type { NodeType, Permit } from './node-type.js'
 import type { Plan, PlanEdge, PlanNode, Retry } from './plan.js'
+import { unknownInCondition, unknownNames } from './references.js'
+import { NodeSettingsSchema, settingProblems, triggerProblems, WorkflowSettingsSchema } from './settings.js'
 import { agentOf, castOf, orchestrationProblems, returnEdges } from './supervisor-loop.js'
 
 export type NodeTypes = ReadonlyMap<string, NodeType>
@@ -41,7 +46,7 @@ export function compile(definition: WorkflowDefinition, digest: string, workshop
   const graph = drawnGraph(definition, indexOf, workshop.nodeTypes)
   if (Array.isArray(graph)) return invalid(definition, graph)
   const channels = new Map(Object.entries(definition.channels ?? {}))
-  const problems = [...graph.problems]
+  const problems = [...graph.problems, ...(workshop.accepted ? [] : documentProblems(definition, indexOf))]
   const nodes = compileNodes({ definition, indexOf, channels, workshop }, graph, problems)
   if (problems.length > 0) return invalid(definition, problems)
   return {
@@ -54,6 +59,18 @@ export function compile(definition: WorkflowDefinition, digest: string, workshop
     entry: nodes.filter(node => node.inbound.every(edge => edge.back)).map(node => node.index),
   }
 }
+
+/** What is wrong with the parts that are no nodes. */
+const documentProblems = (
+  { settings, triggers, edges }: WorkflowDefinition,
+  indexOf: ReadonlyMap<string, number>,
+): string[] => [
+  ...settingProblems(WorkflowSettingsSchema, settings as JsonObject, 'settings'),
+  ...triggerProblems(triggers),
+  ...edges.flatMap(({ id, condition }) =>
+    condition === undefined ? [] : unknownInCondition(condition, indexOf).map(problem => `edges["${id}"].${problem}`),
+  ),
+]
 
 /** What is too much, and names that stand for two things. */
 function nameProblems(definition: WorkflowDefinition): string[] {
@@ -153,18 +170,28 @@ function compileNodes(
   return definition.nodes.map((node, index): PlanNode => {
     const problem = (text: string) => problems.push(`nodes["${node.id}"].${text}`)
     const type = workshop.nodeTypes.get(node.typeId)
-    if (!type) problem(`typeId "${node.typeId}" is not known here; known: ${[...workshop.nodeTypes.keys()].join(', ')}`)
-    for (const text of workshop.accepted ? [] : configProblems(node, type, permit, channels)) problem(text)
+    const checked = workshop.accepted === undefined
+    if (!type)
+      problem(
+        `typeId "${node.typeId}" is not known here${suggestion(node.typeId, [...workshop.nodeTypes.keys()], 'node types')}`,
+      )
+    else if (checked) for (const text of configProblems(node, type, permit, channels)) problem(text)
     for (const [port, value] of Object.entries(node.inputs))
       if (value.type === 'connection' && !indexOf.has(value.nodeId))
-        problem(`inputs.${port}: node "${value.nodeId}" does not exist`)
+        problem(
+          `inputs.${port}: node "${value.nodeId}" does not exist${suggestion(value.nodeId, [...indexOf.keys()], 'nodes')}`,
+        )
+    const expressions = parseExpressions(node, type, problem)
+    for (const [name, { source }] of checked ? expressions : [])
+      for (const text of unknownNames(source, name.startsWith('config.') ? (type?.reads ?? []) : [], indexOf))
+        problem(`${name} ${text}`)
     return {
       index,
       node,
       type: type ?? UNKNOWN,
       inbound: inbound.get(index) ?? [],
       outbound: outbound.get(index) ?? [],
-      expressions: parseExpressions(node, type, problem),
+      expressions,
       agentId: type?.role === 'supervisor' ? undefined : agentOf(node),
       supervised: supervised?.has(index) === true,
       body: [...(bodies.get(index) ?? [])],
@@ -185,21 +212,26 @@ function groupBy(edges: readonly PlanEdge[], end: (edge: PlanEdge) => number): M
 }
 
 /** Not asked of a definition that was accepted before: a check that came later must not stop its runs. */
-const configProblems = (
+function configProblems(
   node: WorkflowNode,
-  type: NodeType | undefined,
+  type: NodeType,
   permit: Permit,
   channels: ReadonlyMap<string, unknown>,
-): string[] => [
-  ...(type?.check?.(node, permit) ?? []),
-  ...settingProblems(node.settings ?? {}),
-  ...(type?.hands ? targetProblems(node.config, name => channels.has(name)) : []),
-]
+): string[] {
+  const misshapen = schemaProblems(type.config, node.config, 'config')
+  return [
+    ...(misshapen.length > 0 ? misshapen : (type.check?.(node, permit) ?? [])),
+    ...settingProblems(NodeSettingsSchema, (node.settings ?? {}) as JsonObject, 'settings'),
+    ...(type.hands ? targetProblems(node.config, name => channels.has(name)) : []),
+  ]
+}
 
 export const isPlan = (result: Plan | Refusal): result is Plan => 'definition' in result
 
 const UNKNOWN: NodeType = {
   typeId: 'unknown',
+  about: 'Stands where a type would, while everything that is wrong is found.',
+  config: Closed({}),
   start: () => {
     throw new Error('a plan with an unknown node type was run')
   },
@@ -214,10 +246,12 @@ function compileEdge(
 ): PlanEdge[] {
   const source = indexOf.get(edge.sourceNodeId)
   const target = indexOf.get(edge.targetNodeId)
-  if (source === undefined)
-    problems.push(`edges["${edge.id}"].sourceNodeId: node "${edge.sourceNodeId}" does not exist`)
-  if (target === undefined)
-    problems.push(`edges["${edge.id}"].targetNodeId: node "${edge.targetNodeId}" does not exist`)
+  const missing = (end: 'sourceNodeId' | 'targetNodeId') =>
+    problems.push(
+      `edges["${edge.id}"].${end}: node "${edge[end]}" does not exist${suggestion(edge[end], [...indexOf.keys()], 'nodes')}`,
+    )
+  if (source === undefined) missing('sourceNodeId')
+  if (target === undefined) missing('targetNodeId')
   const condition = edge.condition && compileCondition(edge.condition)
   if (typeof condition === 'object') problems.push(`edges["${edge.id}"].${condition.problem}`)
   if (source === undefined || target === undefined || typeof condition === 'object') return []
@@ -298,26 +332,6 @@ function variableProblems({ variables }: WorkflowDefinition): string[] {
 function repeated(where: string, names: readonly string[]): string[] {
   const twice = new Set(names.filter((name, i) => names.indexOf(name, i + 1) >= 0))
   return [...twice].map(name => `${where}: "${name}" is there twice; give each its own name`)
-}
-
-/** The protocol leaves a node's settings free; those that are read must be what they are read as. */
-const SETTINGS: { readonly [name in keyof NodeSettings]-?: readonly [low: number, high: number, whole: boolean] } = {
-  timeoutMs: [0, 366 * 86_400_000, true],
-  maxRetries: [0, 1_000, true],
-  retryDelayMs: [0, 366 * 86_400_000, true],
-  retryMaxDelayMs: [0, 366 * 86_400_000, true],
-  retryBackoffFactor: [1, 100, false],
-}
-
-function settingProblems(settings: NodeSettings): string[] {
-  return Object.entries(SETTINGS).flatMap(([name, [low, high, whole]]) => {
-    const value: unknown = settings[name as keyof NodeSettings]
-    const fits = typeof value === 'number' && value >= low && value <= high && (!whole || Number.isInteger(value))
-    if (value === undefined || fits) return []
-    return [
-      `settings.${name} must be a ${whole ? 'whole ' : ''}number from ${low} to ${high}, not ${JSON.stringify(value)}`,
-    ]
-  })
 }
 
 const retryOf = (settings: NodeSettings, definition: WorkflowDefinition): Retry => ({

@@ -1,3 +1,4 @@
+import type { TSchema } from 'typebox'
 import type { Expression, ExpressionScope } from '../expression.js'
 import type { WorkerResult } from '../handoff/state.js'
 import type { Interrupt, Resolution } from '../interrupt/interrupt.js'
@@ -19,16 +20,22 @@ import type { TriggerRule, WorkflowNode } from './definition.js'
  */
 export type NodeType = {
   readonly typeId: string
+  /** What it does, as the reference says it. */
+  readonly about: string
+  /** Its configuration. What is not in here is refused when a workflow is registered. */
+  readonly config: TSchema
   /** Its part in the orchestrator's loop. */
   readonly role?: 'supervisor' | 'dispatch'
   /** Hands work to workers, each of which is a run of its own. */
   readonly hands?: true
   /** Has an agent do a task, which calls models and tools. */
   readonly invokes?: true
-  /** What is wrong with this node's configuration; each entry names the field and the fix. */
+  /** What no schema can say: of several fields together, of the ports, of the host. Asked of a configuration that fits. */
   check?(node: WorkflowNode, permit: Permit): readonly string[]
   /** CEL sources in the configuration, by name; parsed when the workflow is registered. */
   expressions?(config: JsonObject): { readonly [name: string]: string }
+  /** What these can read besides what every expression can. */
+  readonly reads?: readonly string[]
   /** Ports of which only one is chosen per completion; edges from the others are dead. */
   readonly ports?: readonly string[]
   chosenPort?(outputs: JsonObject): string

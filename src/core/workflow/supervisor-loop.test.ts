@@ -124,16 +124,20 @@ describe('the source of a supervisor’s decisions', () => {
       'config has more than one source of decisions',
     ],
     ['rules and a script', loopOf({ rules: [{ decide: terminate }], mockDispatchPlan: [] }), 'more than one source'],
-    ['a provider without a name', loopOf({ provider: '' }), 'config.provider must name who decides'],
-    ['a provider that is no name', loopOf({ provider: 7 }), 'config.provider must name who decides'],
-    ['rules that are no list', ruled({}), 'config.rules must be a list of {when, decide}'],
-    ['no rules at all', ruled([]), 'config.rules must be a list of {when, decide}'],
-    ['a rule that is none', ruled(['x', { decide: terminate }]), 'config.rules[0] must be {when, decide}'],
-    ['a rule with more', ruled([{ decide: terminate, otherwise: 1 }]), 'config.rules[0].otherwise is not known'],
+    ['a provider without a name', loopOf({ provider: '' }), 'config.provider must be text that is not empty'],
+    ['a provider that is no name', loopOf({ provider: 7 }), 'config.provider must be text that is not empty'],
+    ['rules that are no list', ruled({}), 'config.rules must be a list of 1 to 1000 items'],
+    ['no rules at all', ruled([]), 'config.rules must be a list of 1 to 1000 items'],
+    ['a rule that is none', ruled(['x', { decide: terminate }]), 'config.rules[0] must be an object'],
+    [
+      'a rule with more',
+      ruled([{ decide: terminate, otherwise: 1 }]),
+      'config.rules[0].otherwise is not a known field',
+    ],
     [
       'a rule that decides nothing',
       ruled([{ when: 'true' }, { decide: terminate }]),
-      'config.rules[0].decide must be an object',
+      'config.rules[0].decide is required: an object with a kind',
     ],
     [
       'a rule with a bad decision',
@@ -155,11 +159,7 @@ describe('the source of a supervisor’s decisions', () => {
       ruled([{ when: 'true', decide: terminate }]),
       'config.rules[0] is the last and must have no when',
     ],
-    [
-      'a script that is no list',
-      loopOf({ mockDispatchPlan: {} }),
-      'config.mockDispatchPlan must be a list of decisions',
-    ],
+    ['a script that is no list', loopOf({ mockDispatchPlan: {} }), 'config.mockDispatchPlan must be a list'],
     [
       'a script with a bad decision',
       loopOf({ mockDecisions: [terminate, { kind: 'x' }] }),
@@ -168,12 +168,12 @@ describe('the source of a supervisor’s decisions', () => {
     [
       'a held decision without a confidence',
       loopOf({ mockPendingDecision: terminate }),
-      'config.mockConfidence must be a number from 0 to 1',
+      'config.mockConfidence and config.mockPendingDecision belong together',
     ],
     [
       'a confidence without a decision',
       loopOf({ mockConfidence: 0.2 }),
-      'config.mockPendingDecision must be an object',
+      'config.mockConfidence and config.mockPendingDecision belong together',
     ],
     [
       'a confidence out of range',
@@ -220,37 +220,41 @@ describe('the source of a supervisor’s decisions', () => {
 
 describe('the configuration of a dispatch', () => {
   it.each<[string, JsonObject, string]>([
-    ['an unknown field', { fanout: 1 }, 'config.fanout is not known; known: askUserRouting, workerDispatchModel'],
-    ['a field that every object has', { toString: 1 }, 'config.toString is not known'],
+    [
+      'an unknown field',
+      { fanout: 1 },
+      'config.fanout is not a known field; remove it: the known fields are askUserRouting, workerDispatchModel',
+    ],
+    ['a field that every object has', { toString: 1 }, 'config.toString is not a known field'],
     [
       'conversation',
       { askUserRouting: 'conversation' },
-      'config.askUserRouting "conversation" needs conversationPrimitive',
+      '"conversation" needs conversationPrimitive, which this host does not have',
     ],
-    ['another routing', { askUserRouting: 'mail' }, 'config.askUserRouting must be "clarification" or "auto"'],
-    ['another model', { workerDispatchModel: 'thread' }, 'config.workerDispatchModel must be "child-run"'],
-    ['another policy', { fanOutPolicy: 'race' }, 'config.fanOutPolicy must be "sequential" or "reject" or "parallel"'],
+    ['another routing', { askUserRouting: 'mail' }, 'config.askUserRouting must be one of clarification, auto'],
+    ['another model', { workerDispatchModel: 'thread' }, 'config.workerDispatchModel must be child-run'],
+    ['another policy', { fanOutPolicy: 'race' }, 'config.fanOutPolicy must be one of sequential, reject, parallel'],
     ['a cap of zero', { iterationCap: 0 }, 'config.iterationCap must be a whole number, 1 or more'],
     ['half a turn', { iterationCap: 1.5 }, 'config.iterationCap must be a whole number'],
     [
       'inputs that are no map',
       { inputMapping: ['x'] },
-      'config.inputMapping must map child variables to parent variables',
+      'config.inputMapping must be an object that maps child variables to parent variables',
     ],
     [
       'outputs that map to numbers',
       { outputMapping: { x: 1 } },
-      'config.outputMapping must map parent variables to child variables',
+      'config.outputMapping.x must be the name of a variable',
     ],
     [
       'inputs per worker that are no maps',
       { perWorkerInputMappings: { a: 'x' } },
-      'config.perWorkerInputMappings must be an object of mappings',
+      'config.perWorkerInputMappings.a must be an object that maps',
     ],
     [
       'outputs per worker that are no maps',
       { perWorkerOutputMappings: { a: { x: 1 } } },
-      'config.perWorkerOutputMappings must be',
+      'config.perWorkerOutputMappings.a.x must be the name of a variable',
     ],
     ['an unknown isolation', { memoryScopeIsolation: 'shared' }, 'has no memory of agents yet'],
     ['a memory of its own', { memoryScopeIsolation: 'isolated' }, 'has no memory of agents yet'],
@@ -260,11 +264,15 @@ describe('the configuration of a dispatch', () => {
       'config.propagateCancellation must be true or false',
     ],
     ['an attestation that is none', { outputAttestation: true }, 'config.outputAttestation must be an object'],
-    ['an unknown field of it', { outputAttestation: { hash: true } }, 'config.outputAttestation.hash is not known'],
+    [
+      'an unknown field of it',
+      { outputAttestation: { hash: true } },
+      'config.outputAttestation.hash is not a known field',
+    ],
     [
       'another algorithm',
       { outputAttestation: { algorithm: 'md5' } },
-      'config.outputAttestation.algorithm must be "sha256"',
+      'config.outputAttestation.algorithm must be sha256',
     ],
     [
       'a checksum that is no switch',
@@ -279,7 +287,7 @@ describe('the configuration of a dispatch', () => {
     [
       'scopes that are no list',
       { outputAttestation: { principalScope: 'a' } },
-      'outputAttestation.principalScope must be a list of scopes',
+      'outputAttestation.principalScope must be a list',
     ],
   ])('R-ORCH-13: %s is refused', (_what, config, message) => {
     expect(build(dispatching(config))).toMatchObject({
@@ -325,13 +333,13 @@ describe('the configuration of a dispatch', () => {
       message: expect.stringContaining('"log" is a channel'),
     })
     expect(build(sub({ outputAttestation: { hash: 1 } }))).toMatchObject({
-      message: expect.stringContaining('hash is not known'),
+      message: expect.stringContaining('hash is not a known field'),
     })
     expect(build(sub({ onChildFailure: 'ignore' }))).toMatchObject({
       message: expect.stringContaining('onChildFailure must be'),
     })
     expect(build(sub({ waitForCompletion: false }))).toMatchObject({
-      message: expect.stringContaining('waitForCompletion: false'),
+      message: expect.stringContaining('waitForCompletion must be true, or left out: false is not supported'),
     })
     expect(isPlan(build(sub({ outputAttestation: { checksum: true } })) as never)).toBe(true)
   })

@@ -27,12 +27,24 @@ import type { TranscriptEvent } from './performer.js'
 export interface Agents {
   /** Whether an agent of that name is installed. */
   knows(agentId: string): boolean
+  /** All that are, to find the one that a misspelt name was meant for. */
+  names(): readonly string[]
+  /** Those of these ids that are no tool on this host now, and why. */
+  lacking(toolIds: readonly string[], signal: AbortSignal): Promise<readonly ToolLacking[]>
   /** Resolves the agent, its model, prompts and tools, and checks the task. Calls no model and no tool. */
   prepare(ask: PrepareAgentRequest): Promise<AgentAnswer<Brief, BriefContents>>
   callModel(ask: ModelCallRequest): Promise<AgentAnswer<ModelReply, ModelCallContents>>
   callTool(ask: ToolCallRequest): Promise<AgentAnswer<ToolReply, ToolContents>>
   /** The key under which the answer to this request may be found again (contract core §8.6), 64 hex digits. */
   keyOf(ask: ModelCallRequest): string
+}
+
+export type ToolLacking = {
+  readonly toolId: string
+  /** `unavailable`: its server does not answer, so that nobody can say whether it has the tool. */
+  readonly why: 'unknown' | 'unavailable'
+  /** The tool that was probably meant. */
+  readonly close?: string
 }
 
 export type AgentAnswer<Told, Contents> =

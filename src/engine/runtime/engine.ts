@@ -35,6 +35,7 @@ import { isReserved, RESERVED } from './agent-workflow.js'
 import { answerFor } from './answer-interrupt.js'
 import { childFullness, unavailable } from './capacity.js'
 import { inputOf } from './command-input.js'
+import { doubtsOf } from './doubts.js'
 import { Driver } from './effect-driver.js'
 import { Followers } from './followers.js'
 import { forkRun } from './fork.js'
@@ -300,22 +301,22 @@ export class Engine implements RunEngine {
     return this.#followers.follow(runId, from, signal)
   }
 
-  async putWorkflow(
-    tenant: string | null,
-    definition: unknown,
-  ): Promise<Answer<{ record: WorkflowRecord; created: boolean }>> {
+  putWorkflow: RunEngine['putWorkflow'] = async (tenant, definition) => {
     const checked = await this.#checked(definition)
     if ('code' in checked) return { ok: false, refusal: checked }
     const workflowId = checked.plan.definition.id
-    const before = (await this.deps.store.listWorkflows(tenant ?? '')).some(
-      known => known.workflowId === workflowId && known.tenant === tenant,
-    )
-    return { ok: true, value: { record: await this.#plans.put(tenant, checked), created: !before } }
+    const known = await this.deps.store.listWorkflows(tenant ?? '')
+    const before = known.some(one => one.workflowId === workflowId && one.tenant === tenant)
+    const record = await this.#plans.put(tenant, checked)
+    return { ok: true, value: { record, created: !before, ...(await doubtsOf(checked.plan, known, this.deps.agents)) } }
   }
 
-  async checkWorkflow(_tenant: string | null, definition: unknown): Promise<Answer<{ digest: string }>> {
+  checkWorkflow: RunEngine['checkWorkflow'] = async (tenant, definition) => {
     const checked = await this.#checked(definition)
-    return 'code' in checked ? { ok: false, refusal: checked } : { ok: true, value: { digest: checked.plan.digest } }
+    if ('code' in checked) return { ok: false, refusal: checked }
+    const known = await this.deps.store.listWorkflows(tenant ?? '')
+    const doubts = await doubtsOf(checked.plan, known, this.deps.agents)
+    return { ok: true, value: { digest: checked.plan.digest, ...doubts } }
   }
 
   async #checked(definition: unknown): Promise<{ plan: Plan; text: string } | Refusal> {

@@ -5,8 +5,8 @@ import type { Fork } from '../../core/replay/events.js'
 import { branchOff, inherited, narrowedScope, type Overlay, startOf } from '../../core/replay/fork.js'
 import { decide, type Rules } from '../../core/run/decide.js'
 import type { Recorded } from '../../core/run/events.js'
-import { boundProblems } from '../../core/run/limits.js'
 import type { RunState } from '../../core/run/state.js'
+import { configurableProblems } from '../../core/workflow/configurable.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { Answer, ForkRun, InspectedRun, MakeReceipt, RunOptions } from '../api.js'
 import { nextBatch, openReplay } from '../effects/replay.js'
@@ -112,7 +112,7 @@ async function overlayProblem(
   { configurable }: RunOptions,
 ): Promise<Refusal | undefined> {
   if (configurable === undefined) return undefined
-  const problems = boundProblems(configurable)
+  const problems = configurableProblems(configurable)
   if (problems.length > 0) return refuse('validation_error', problems.join('; '), { field: 'runOptionsOverlay' })
   const problem = definition.configurableSchema && (await schemas.check(definition.configurableSchema, configurable))
   if (problem === undefined) return undefined

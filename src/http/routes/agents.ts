@@ -3,6 +3,7 @@ import { AgentInventoryEntry, ListAgentsAnswer } from '../../wire/agents.js'
 import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'
 import { type Route, route } from '../route.js'
+import { whileConnected } from './while-connected.js'
 
 const NO_AGENT = problem(refuse('not_found', 'No such agent; GET /v1/agents lists them all.'))
 
@@ -18,8 +19,8 @@ const listAgents = (edge: Edge): Route =>
     access: 'manifest:read',
     responses: { 200: { description: 'The agents, by id', schema: ListAgentsAnswer } },
     refusals: [],
-    handle() {
-      const agents = edge.agents.list()
+    async handle({ reply }) {
+      const agents = await withLacking(edge, edge.agents.list(), reply.raw)
       return json(200, { agents, total: agents.length })
     },
   })
@@ -33,8 +34,24 @@ const getAgent = (edge: Edge): Route =>
     access: 'manifest:read',
     responses: { 200: { description: 'The agent', schema: AgentInventoryEntry } },
     refusals: ['not_found'],
-    handle({ params }) {
-      const agent = edge.agents.get(params.agentId)
-      return agent === undefined ? NO_AGENT : json(200, agent)
+    async handle({ params, reply }) {
+      const found = edge.agents.get(params.agentId)
+      if (found === undefined) return NO_AGENT
+      const [agent] = await withLacking(edge, [found], reply.raw)
+      return json(200, agent ?? found)
     },
   })
+
+/** An agent without one of its tools is not given work to do without it, so readers see which it lacks. */
+async function withLacking(
+  edge: Edge,
+  agents: readonly AgentInventoryEntry[],
+  socket: NodeJS.EventEmitter,
+): Promise<AgentInventoryEntry[]> {
+  const wanted = agents.flatMap(({ toolAllowlist }) => toolAllowlist)
+  const lacking = await whileConnected(socket, signal => edge.agents.toolsLacking(wanted, signal))
+  return agents.map(agent => {
+    const tools = agent.toolAllowlist.filter(toolId => lacking.has(toolId))
+    return tools.length === 0 ? agent : { ...agent, degraded: [...(agent.degraded ?? []), ...tools] }
+  })
+}

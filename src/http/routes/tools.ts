@@ -3,6 +3,7 @@ import { ListToolsAnswer, ToolDescriptor } from '../../wire/tools.js'
 import type { Edge } from '../deps.js'
 import { json, problem } from '../http-answer.js'
 import { type Route, route } from '../route.js'
+import { whileConnected } from './while-connected.js'
 
 const NO_TOOL = problem(refuse('not_found', 'No such tool; GET /v1/tools lists them all.'))
 
@@ -39,15 +40,8 @@ const getTool = (edge: Edge): Route =>
     },
   })
 
-/** Servers are asked for their tools; nobody waits for that any more when the reader has gone. */
+/** Servers are asked for their tools. */
 async function known({ agents }: Edge, socket: NodeJS.EventEmitter): Promise<readonly ToolDescriptor[]> {
-  const gone = new AbortController()
-  const leave = () => gone.abort()
-  socket.once('close', leave)
-  try {
-    const tools = await agents.tools(gone.signal)
-    return tools.toSorted((a, b) => (a.toolId < b.toolId ? -1 : 1))
-  } finally {
-    socket.off('close', leave)
-  }
+  const tools = await whileConnected(socket, signal => agents.tools(signal))
+  return tools.toSorted((a, b) => (a.toolId < b.toolId ? -1 : 1))
 }

@@ -1,10 +1,10 @@
 import { type Refusal, refuse } from '../../core/problem.js'
-import type { Answer } from '../../engine/api.js'
+import type { Answer, WorkflowDoubts } from '../../engine/api.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import {
   CheckWorkflowAnswer,
   ListWorkflowsAnswer,
-  WorkflowAnswer,
+  RegisteredWorkflowAnswer,
   WorkflowDefinitionBody,
 } from '../../wire/workflow.js'
 import type { Caller } from '../auth/key-cache.js'
@@ -105,21 +105,29 @@ const validateWorkflow = (edge: Edge): Route =>
     refusals: WRITE_REFUSALS,
     async handle({ caller, body }) {
       const answer = await edge.engine.checkWorkflow(caller.tenant, body)
-      return answer.ok ? json(200, { valid: true, digest: answer.value.digest }) : problem(refusalIn(answer))
+      if (!answer.ok) return problem(refusalIn(answer))
+      return json(200, { valid: true, digest: answer.value.digest, ...warningsIn(answer.value) })
     },
   })
 
 const registered = {
-  201: { description: 'Registered', schema: WorkflowAnswer },
-  200: { description: 'Replaced; running runs keep the definition they started with', schema: WorkflowAnswer },
+  201: { description: 'Registered', schema: RegisteredWorkflowAnswer },
+  200: {
+    description: 'Replaced; running runs keep the definition they started with',
+    schema: RegisteredWorkflowAnswer,
+  },
 } as const
 
 async function register(edge: Edge, caller: Caller, definition: WorkflowDefinitionBody): Promise<HttpAnswer> {
   const answer = await edge.engine.putWorkflow(caller.tenant, definition)
   if (!answer.ok) return problem(refusalIn(answer))
   const { record, created } = answer.value
-  return json(created ? 201 : 200, renderRecord(record), { location: `/v1/workflows/${record.workflowId}` })
+  const body = { ...renderRecord(record), ...warningsIn(answer.value) }
+  return json(created ? 201 : 200, body, { location: `/v1/workflows/${record.workflowId}` })
 }
+
+const warningsIn = ({ unknown, warnings }: WorkflowDoubts) =>
+  unknown.length + warnings.length === 0 ? {} : { warnings: [...unknown, ...warnings] }
 
 const renderRecord = (record: WorkflowRecord) => ({
   workflowId: record.workflowId,

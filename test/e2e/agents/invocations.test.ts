@@ -35,7 +35,6 @@ beforeAll(async () => {
           'mcp:web.put',
           'mcp:web.fail',
           'mcp:web.torrent',
-          'mcp:files.missing',
         ],
         handoff: { returnSchemaRef: 'schemas/note.json' },
         confidence: { defaultThreshold: 0.5 },
@@ -113,8 +112,6 @@ describe('R-LIVE-16, R-LIVE-19: an invocation from its first event to its last',
     for (const { headers } of requests) expect(headers.authorization).toBe(`Bearer ${KEY}`)
     expect(requests[1]!.body.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'tool'])
     expect(requests[1]!.body.messages.at(-1)!.content).toBe('<UNTRUSTED tool="mcp:web.put">put was called</UNTRUSTED>')
-    // The allowlist names a tool that no server has: it is simply not there (R-TOOL-2).
-    expect(requests[0]!.body.tools!.map(tool => tool.function.name)).not.toContain('mcp_files_missing')
     const [read, put] = world.toolCalls()
     expect(read).toMatchObject({ name: 'read', args: { path: 'a' } })
     expect(put).toMatchObject({ name: 'put', args: { key: 'k' }, headers: { authorization: WEB_TOKEN } })

@@ -1,15 +1,31 @@
-import { timeoutProblems } from '../../interrupt/interrupt.js'
 import { isObject, type Json, type JsonObject, own } from '../../json.js'
 import { present } from '../../present.js'
+import { Closed, ListOf, May } from '../../schema/kinds.js'
 import { ratificationProblems } from '../../supervisor/hold.js'
+import { PartField, PromptRefField, SomeText, Timeout } from '../fields.js'
 import { completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
 import { agentOf } from '../supervisor-loop.js'
 
-/** Has an agent of the catalogue do a task (contract agents §14.3). Its result is the node's. */
+/** Contract agents §14.3. */
 export const agentNode: NodeType = {
   typeId: 'core.agent',
   invokes: true,
-  check: node => [...agentProblems(node), ...configProblems(node.config)],
+  about:
+    'Has an agent of the catalogue do a task: its input `task`, else all its inputs, else those of the run. The outputs are `result`, `agentId` and perhaps `confidence`.',
+  config: Closed({
+    agentId: May(SomeText({ description: 'The agent, where the node pins none' })),
+    resultVariable: May(
+      PartField('the name of the variable that takes the result', {
+        description: 'The variable that takes the result',
+      }),
+    ),
+    timeoutMs: May(Timeout('How long a person may take whom the agent is not sure enough to do without')),
+    systemPromptRef: May(PromptRefField('In place of the system prompt of the agent')),
+    userPromptRef: May(PromptRefField('Puts the task into words')),
+    schemaHintPromptRef: May(PromptRefField('Puts the output schema into words')),
+    fewShotPromptRefs: May(ListOf(PromptRefField('An example'), 0, 100, { description: 'Examples, in this order' })),
+  }),
+  check: node => (nameOf(node) === undefined ? ['agent.agentId must name the agent that does the task'] : []),
   start: ctx => {
     const { node, config, ordinal } = ctx
     const version = isObject(node.agent as Json | undefined) ? (node.agent as JsonObject).version : undefined
@@ -38,23 +54,7 @@ export const agentNode: NodeType = {
 const nameOf = (node: NodeContext['node']): string | undefined =>
   agentOf(node) ?? (typeof node.config.agentId === 'string' ? node.config.agentId : undefined)
 
-const agentProblems = (node: NodeContext['node']): string[] =>
-  nameOf(node) === undefined ? ['agent.agentId must name the agent that does the task'] : []
-
 const REFS = ['systemPromptRef', 'userPromptRef', 'schemaHintPromptRef', 'fewShotPromptRefs']
-const KNOWN = ['agentId', 'resultVariable', 'timeoutMs', ...REFS]
-
-function configProblems(config: JsonObject): string[] {
-  const unknown = Object.keys(config).filter(name => !KNOWN.includes(name))
-  const { resultVariable } = config
-  return [
-    ...unknown.map(name => `config.${name} is not known; known: ${KNOWN.join(', ')}`),
-    ...(resultVariable === undefined || (typeof resultVariable === 'string' && resultVariable !== '')
-      ? []
-      : ['config.resultVariable must name the variable that takes the result']),
-    ...timeoutProblems(config),
-  ]
-}
 
 const promptRefs = (config: JsonObject): JsonObject =>
   Object.fromEntries(

@@ -1,10 +1,12 @@
-import { approvalProblems, interruptProblems, timeoutProblems } from '../../interrupt/interrupt.js'
+import { APPROVAL_OPTIONS, approvalProblems, askingProblems, WAITING } from '../../interrupt/asking-schema.js'
 import { isObject, type JsonObject } from '../../json.js'
 import { failure } from '../../problem.js'
+import { Closed, May, OneOf } from '../../schema/kinds.js'
+import { Anything, SomeText } from '../fields.js'
 import { completed, failedStep, type NodeContext, type NodeType } from '../node-type.js'
 import { notApproved } from './interrupt.js'
 
-const PROFILE = 'openwop-interrupt-auth-required'
+const PROFILES = ['openwop-interrupt-auth-required', 'openwop-interrupt-quorum'] as const
 
 const asked = ({ node, config, inputs, ordinal }: NodeContext): JsonObject => {
   const { profile: _profile, timeoutMs: _timeout, resumeSchema: _schema, ...given } = { ...config, ...inputs }
@@ -17,27 +19,29 @@ const asked = ({ node, config, inputs, ordinal }: NodeContext): JsonObject => {
   }
 }
 
-/**
- * Waits until a person approves (contract core §7). A refusal fails the node, unless an edge leaves the port `reject`;
- * work that is sent back leaves by `refine`, and fails the node when other nodes wait for an approval instead. Nobody
- * answering in time counts as a refusal.
- */
+/** Contract core §7. */
 export const approvalGateNode: NodeType = {
   typeId: 'core.approvalGate',
   ports: ['output', 'reject', 'refine'],
-  check: ({ config }) => [
-    ...approvalProblems(config, 'config'),
-    ...timeoutProblems(config),
-    ...(config.profile === undefined || config.profile === PROFILE || config.profile === 'openwop-interrupt-quorum'
-      ? []
-      : [`config.profile is not known here; leave it out or use "${PROFILE}"`]),
-  ],
+  about:
+    'Waits until a person approves. A refusal fails the node, unless an edge leaves the port `reject`; work that is sent back leaves by `refine`, and fails the node when other nodes wait for an approval instead. Nobody answering in time counts as a refusal. Input ports stand in place of the fields of the same name.',
+  config: Closed({
+    title: May(SomeText({ description: 'What is to be approved, in a line; the name of the node where absent' })),
+    description: May(SomeText({ description: 'More about it' })),
+    artifactId: May(SomeText({ description: 'By which the answer names what was approved' })),
+    artifactType: May(SomeText({ description: 'What kind of thing it is', default: 'approval' })),
+    artifactData: May(Anything({ description: 'What is to be approved' })),
+    ...APPROVAL_OPTIONS,
+    profile: May(OneOf(PROFILES, { description: 'The profile of the protocol that the gate is written for' })),
+    ...WAITING,
+  }),
+  check: ({ config }) => approvalProblems(config, 'config'),
   chosenPort: ({ action }) => (action === 'reject' || action === 'refine' ? action : 'output'),
   start: ctx => {
     const { resumeSchema, timeoutMs } = ctx.config
     const data = asked(ctx)
     // What arrives through ports was not there to be looked at when the workflow was registered.
-    const problems = interruptProblems('approval', data, 'data')
+    const problems = askingProblems('approval', data, 'data')
     if (problems.length > 0) return failedStep(failure('invalid_input', problems.join('; '), { retryable: false }))
     return {
       kind: 'asking',

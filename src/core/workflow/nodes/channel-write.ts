@@ -1,16 +1,26 @@
 import type { Json } from '../../json.js'
 import { failure } from '../../problem.js'
+import { Closed, Matching, May, Milliseconds } from '../../schema/kinds.js'
+import { Anything, PartField, REDUCER, YEAR_MS } from '../fields.js'
 import { completed, failedStep, type NodeContext, type NodeStep, type NodeType } from '../node-type.js'
 
-/** Writes one value to a channel; the channel's reducer folds it in. */
 export const channelWriteNode: NodeType = {
   typeId: 'core.channelWrite',
-  check: ({ config, inputs }) => [
-    ...(typeof config.channelName === 'string' && config.channelName.length > 0
+  about: 'Writes its input `value`, else config.value, to a channel; the reducer of the channel folds it in.',
+  config: Closed({
+    channelName: PartField('the name of a channel', { description: 'Which channel is written to' }),
+    value: May(Anything({ description: 'The value, where no port `value` brings one' })),
+    reducer: May(
+      Matching(REDUCER, 'the name of a reducer', {
+        description: 'For a channel that the workflow does not declare; a declared one has its own',
+      }),
+    ),
+    ttlMs: May(Milliseconds(1, YEAR_MS, { description: 'How long the entry stays in the channel' })),
+  }),
+  check: ({ config, inputs }) =>
+    'value' in inputs || 'value' in config
       ? []
-      : ['config.channelName must name a channel']),
-    ...('value' in inputs || 'value' in config ? [] : ['give the value as inputs.value or config.value']),
-  ],
+      : ['config.value is missing; give the value as inputs.value or config.value'],
   start: ctx => {
     const value = ctx.inputs.value ?? ctx.config.value
     if (value === undefined)

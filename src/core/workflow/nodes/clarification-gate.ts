@@ -1,11 +1,17 @@
-import { questionProblems, timeoutProblems } from '../../interrupt/interrupt.js'
+import { Questions, WAITING } from '../../interrupt/asking-schema.js'
 import { isObject } from '../../json.js'
+import { Closed, May } from '../../schema/kinds.js'
+import { SomeText } from '../fields.js'
 import { completed, type NodeType } from '../node-type.js'
 
-/** Puts questions to a person; the answers, by question id, are its output. */
 export const clarificationGateNode: NodeType = {
   typeId: 'core.clarificationGate',
-  check: ({ config }) => [...questionProblems(config.questions, 'config.questions'), ...timeoutProblems(config)],
+  about: 'Puts questions to a person; the answers, by question id, are its output `answers`.',
+  config: Closed({
+    questions: Questions,
+    contextType: May(SomeText({ description: 'What the questions are about, for whoever shows them' })),
+    timeoutMs: WAITING.timeoutMs,
+  }),
   start: ({ config }) => ({
     kind: 'asking',
     interrupt: {

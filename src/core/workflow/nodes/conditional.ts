@@ -1,12 +1,15 @@
 import { failure } from '../../problem.js'
+import { Closed } from '../../schema/kinds.js'
+import { Cel } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
-/** Chooses its `true` or `false` port by an expression. */
 export const conditionalNode: NodeType = {
   typeId: 'core.conditional',
+  about: 'Chooses its port `true` or `false` by an expression.',
+  config: Closed({ expression: Cel('Gives true or false') }),
   ports: ['true', 'false'],
   chosenPort: outputs => String(outputs.branch),
-  check: ({ config }) => (typeof config.expression === 'string' ? [] : ['config.expression must be a CEL expression']),
+  reads: ['iteration'],
   expressions: config => ({ expression: String(config.expression) }),
   start: ctx => {
     const result = ctx.expression('expression').evaluate(ctx.scope)

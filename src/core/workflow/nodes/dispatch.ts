@@ -1,53 +1,41 @@
-import { isMap, memoryProblems, termProblems } from '../../handoff/mapping.js'
-import { isObject, type Json, type JsonObject, own } from '../../json.js'
-import { isWorkId } from '../../names.js'
+import { memoryProblems } from '../../handoff/mapping.js'
+import { TERMS, WORKER_TERMS } from '../../handoff/terms-schema.js'
 import { present } from '../../present.js'
 import { failure } from '../../problem.js'
+import { Closed, May, OneOf, Whole } from '../../schema/kinds.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
-type Rule = readonly [(value: Json) => boolean, string]
-
-const isOneOf = (...values: readonly string[]): Rule => [
-  value => values.includes(value as string),
-  values.map(value => `"${value}"`).join(' or '),
-]
-
-const maps: Rule = [
-  value => isObject(value) && Object.entries(value).every(([id, map]) => isWorkId(id) && isObject(map) && isMap(map)),
-  'an object of mappings by workflow id',
-]
-
-/** R-ORCH-13: the whole configuration; `parallel` and `outputAttestation` are Assay's own. */
-const FIELDS: { readonly [field: string]: Rule } = {
-  askUserRouting: isOneOf('clarification', 'auto'),
-  workerDispatchModel: isOneOf('child-run'),
-  fanOutPolicy: isOneOf('sequential', 'reject', 'parallel'),
-  iterationCap: [value => Number.isSafeInteger(value) && Number(value) >= 1, 'a whole number, 1 or more'],
-  inputMapping: [() => true, ''],
-  outputMapping: [() => true, ''],
-  outputAttestation: [() => true, ''],
-  perWorkerInputMappings: maps,
-  perWorkerOutputMappings: maps,
-  memoryScopeIsolation: [() => true, ''],
-  propagateCancellation: [value => typeof value === 'boolean', 'true or false'],
-}
-
-function fieldProblems(config: JsonObject): string[] {
-  return Object.entries(config).flatMap(([field, value]) => {
-    if (field === 'askUserRouting' && value === 'conversation')
-      return ['config.askUserRouting "conversation" needs conversationPrimitive, which this host does not have']
-    const rule = own(FIELDS, field)
-    if (rule === undefined) return [`config.${field} is not known; known: ${Object.keys(FIELDS).join(', ')}`]
-    return rule[0](value) ? [] : [`config.${field} must be ${rule[1]}`]
-  })
-}
-
-/** Hands the supervisor's decision to the workers it names, each a child run, and gives control back (§3.4). */
+/** Contract agents §3.4. */
 export const dispatchNode: NodeType = {
   typeId: 'core.dispatch',
   role: 'dispatch',
   hands: true,
-  check: ({ config }, permit) => [...fieldProblems(config), ...termProblems(config), ...memoryProblems(config, permit)],
+  about:
+    "Hands the supervisor's decision to the workers it names, each a run of its own, and gives control back. Its outputs are those of the last worker.",
+  // R-ORCH-13: the whole configuration; `parallel` and `outputAttestation` are Assay's own.
+  config: Closed({
+    askUserRouting: May(
+      OneOf(['clarification', 'auto'], {
+        description: 'How a question of the supervisor reaches a person',
+        default: 'auto',
+        'x-must-be':
+          'one of clarification, auto ("conversation" needs conversationPrimitive, which this host does not have)',
+      }),
+    ),
+    workerDispatchModel: May(OneOf(['child-run'], { description: 'The only one', default: 'child-run' })),
+    fanOutPolicy: May(
+      OneOf(['sequential', 'reject', 'parallel'], {
+        description: 'What is done with a decision that names several workers',
+        default: 'sequential',
+      }),
+    ),
+    iterationCap: May(
+      Whole(1, Number.MAX_SAFE_INTEGER, { description: 'How often this node may hand over in one run' }),
+    ),
+    ...TERMS,
+    ...WORKER_TERMS,
+  }),
+  check: ({ config }, permit) => memoryProblems(config, permit),
   start: ({ config, inputs, supervised, orchestrator }) => {
     if (!supervised || !orchestrator?.owed || orchestrator.decision.kind !== 'next-worker') {
       const message =

@@ -1,8 +1,10 @@
+import { Closed } from '../../schema/kinds.js'
 import { completed, type NodeType } from '../node-type.js'
 
-/** Where a workflow ends; its inputs become the run's outputs. */
 export const endNode: NodeType = {
   typeId: 'core.end',
+  about: 'Where a workflow ends; its inputs become the outputs of the run.',
+  config: Closed({}),
   defaultRule: 'none_failed',
   start: ({ inputs }) => completed(inputs),
 }

@@ -1,12 +1,20 @@
+import { Closed, Flag, May, Whole } from '../../schema/kinds.js'
+import { SomeText } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
-/** Fails on purpose: always, or only the first `failures` attempts, to try out retries. */
 export const failNode: NodeType = {
   typeId: 'core.fail',
-  check: ({ config }) =>
-    config.failures === undefined || (Number.isInteger(config.failures) && (config.failures as number) >= 0)
-      ? []
-      : ['config.failures must be a whole number of attempts to fail, 0 or more'],
+  about: 'Fails on purpose: always, or only the first attempts, to try out retries.',
+  config: Closed({
+    code: May(SomeText({ description: 'The code of the failure', default: 'conformance_test_failure' })),
+    message: May(SomeText({ description: 'Its message', default: 'Intentional conformance failure' })),
+    retryable: May(Flag({ description: 'Whether it may be tried again', default: true })),
+    failures: May(
+      Whole(0, Number.MAX_SAFE_INTEGER, {
+        description: 'How many attempts fail before one succeeds; all, where absent',
+      }),
+    ),
+  }),
   start: ({ config, failures }) => {
     if (typeof config.failures === 'number' && failures >= config.failures) return completed({ attempts: failures + 1 })
     return failedStep({

@@ -1,12 +1,9 @@
-import {
-  INTERRUPT_KINDS,
-  type Interrupt,
-  type InterruptKind,
-  interruptProblems,
-  timeoutProblems,
-} from '../../interrupt/interrupt.js'
+import { askingProblems, WAITING } from '../../interrupt/asking-schema.js'
+import { INTERRUPT_KINDS, type Interrupt, type InterruptKind } from '../../interrupt/interrupt.js'
 import { isObject, type JsonObject } from '../../json.js'
 import { failure } from '../../problem.js'
+import { Closed, May, OneOf } from '../../schema/kinds.js'
+import { AnyObject } from '../fields.js'
 import { completed, failedStep, type NodeContext, type NodeStep, type NodeType } from '../node-type.js'
 
 const dataOf = ({ config, inputs }: Pick<NodeContext, 'config' | 'inputs'>): JsonObject => ({
@@ -14,20 +11,23 @@ const dataOf = ({ config, inputs }: Pick<NodeContext, 'config' | 'inputs'>): Jso
   ...inputs,
 })
 
-/** Waits for an answer of any kind; input ports add to the data that is shown. */
 export const interruptNode: NodeType = {
   typeId: 'core.interrupt',
-  check: ({ config, inputs }) => [
-    ...(INTERRUPT_KINDS.some(kind => kind === config.kind)
+  about: 'Waits for an answer of any kind, its output `resumeValue`. Input ports add to the data that is shown.',
+  config: Closed({
+    kind: OneOf(INTERRUPT_KINDS, { description: 'What is asked for' }),
+    data: May(AnyObject({ description: 'What is shown to whoever answers; what it needs depends on the kind' })),
+    ...WAITING,
+  }),
+  // What ports bring is looked at when it has come.
+  check: ({ config, inputs }) =>
+    Object.keys(inputs).length > 0
       ? []
-      : [`config.kind must be one of ${INTERRUPT_KINDS.join(', ')}, not ${JSON.stringify(config.kind ?? null)}`]),
-    ...(Object.keys(inputs).length > 0 ? [] : interruptProblems(config.kind, config.data ?? {}, 'config.data')),
-    ...timeoutProblems(config),
-  ],
+      : askingProblems(config.kind as InterruptKind, isObject(config.data) ? config.data : {}, 'config.data'),
   start: ctx => {
     const { kind, resumeSchema, timeoutMs } = ctx.config
     const data = dataOf(ctx)
-    const problems = interruptProblems(kind, data, 'data')
+    const problems = askingProblems(kind as InterruptKind, data, 'data')
     if (problems.length > 0) return failedStep(failure('invalid_input', problems.join('; '), { retryable: false }))
     const interrupt: Interrupt = {
       kind: kind as InterruptKind,

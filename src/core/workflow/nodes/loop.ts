@@ -1,27 +1,28 @@
 import { failure } from '../../problem.js'
+import { Closed, May, Whole } from '../../schema/kinds.js'
+import { Cel } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
-/**
- * Runs its body while a condition holds. Its `body` port leads into the body, whose last nodes have an edge back to
- * this node; its `done` port leads on. `iteration` counts the passes already made.
- */
 export const loopNode: NodeType = {
   typeId: 'core.loop',
+  about:
+    'Runs its body while a condition holds. Its port `body` leads into the body, whose last nodes have an edge back to this node; its port `done` leads on.',
+  config: Closed({
+    condition: May(Cel('Holds as long as the body is to run again; `iteration` counts the passes already made')),
+    maxIterations: May(
+      Whole(1, Number.MAX_SAFE_INTEGER, {
+        description: 'Passes at most; settings.maxLoopbackIterations of the workflow where absent',
+      }),
+    ),
+  }),
   ports: ['body', 'done'],
   loops: true,
   chosenPort: outputs => (outputs.continue === true ? 'body' : 'done'),
-  check: ({ config }) => [
-    ...(config.condition === undefined || typeof config.condition === 'string'
-      ? []
-      : ['config.condition must be a CEL expression']),
-    ...(config.maxIterations === undefined ||
-    (Number.isInteger(config.maxIterations) && Number(config.maxIterations) >= 1)
-      ? []
-      : ['config.maxIterations must be a whole number, 1 or more']),
-    ...(config.condition === undefined && config.maxIterations === undefined
-      ? ['give config.condition, config.maxIterations or both']
-      : []),
-  ],
+  check: ({ config }) =>
+    config.condition === undefined && config.maxIterations === undefined
+      ? ['config says nothing of when to end; give config.condition, config.maxIterations or both']
+      : [],
+  reads: ['iteration'],
   expressions: config => (typeof config.condition === 'string' ? { condition: config.condition } : {}),
   start: ctx => {
     const { config, iteration, maxLoopbackIterations } = ctx

@@ -203,50 +203,50 @@ describe('a scripted agent that is not sure', () => {
 
 describe('registering a scripted agent', () => {
   it.each<[string, JsonObject, string]>([
-    ['an unknown key', { mockThought: 1 }, 'config.mockThought is not known; known: agentId, mockReasoning'],
-    ['an agent id that is too short', { agentId: 'ab' }, 'config.agentId must be a text of 3 to 256 characters'],
+    ['an unknown key', { mockThought: 1 }, 'config.mockThought is not a known field'],
+    ['an agent id that is too short', { agentId: 'ab' }, 'config.agentId must be text of 3 to 256 characters'],
     ['a confidence out of range', { mockConfidence: 1.1 }, 'config.mockConfidence must be a number from 0 to 1'],
     [
       'a tool call without result and error',
       { mockToolCalls: [{ toolId: 't' }] },
-      'config.mockToolCalls must be a list of {toolId',
+      'config.mockToolCalls[0] must have either a result or an error',
     ],
     [
       'a tool call with both',
       { mockToolCalls: [{ toolId: 't', result: 1, error: 2 }] },
-      'config.mockToolCalls must be',
+      'config.mockToolCalls[0] must have either',
     ],
-    ['a tool call without a tool', { mockToolCalls: [{ result: 1 }] }, 'config.mockToolCalls must be'],
+    ['a tool call without a tool', { mockToolCalls: [{ result: 1 }] }, 'config.mockToolCalls[0].toolId is required'],
     [
       'a tool call with an unknown key',
       { mockToolCalls: [{ toolId: 't', result: 1, x: 1 }] },
-      'config.mockToolCalls must be',
+      'config.mockToolCalls[0].x is not a known field',
     ],
     [
       'a duration below zero',
       { mockToolCalls: [{ toolId: 't', result: 1, durationMs: -1 }] },
-      'config.mockToolCalls must be',
+      'config.mockToolCalls[0].durationMs must be a number, 0 or more; got -1',
     ],
     ['calls that are no list', { mockToolCalls: {} }, 'config.mockToolCalls must be'],
+    ['reasoning without a summary', { mockReasoning: { trace: 't' } }, 'config.mockReasoning.summary is required'],
     [
-      'reasoning without a summary',
-      { mockReasoning: { trace: 't' } },
-      'config.mockReasoning must be true or an object with summary',
+      'reasoning with an unknown key',
+      { mockReasoning: { summary: 's', x: 1 } },
+      'config.mockReasoning.x is not a known field',
     ],
-    ['reasoning with an unknown key', { mockReasoning: { summary: 's', x: 1 } }, 'config.mockReasoning must be'],
     [
       'chunks that are no texts',
       { mockReasoning: { summary: 's', streamChunks: [1] } },
-      'config.mockReasoning must be',
+      'config.mockReasoning.streamChunks[0] must be text',
     ],
-    ['a handoff to nobody', { mockHandoff: {} }, 'config.mockHandoff must be an object with toAgentId'],
-    ['a handoff with an unknown key', { mockHandoff: { toAgentId: 'core.x', x: 1 } }, 'config.mockHandoff must be'],
+    ['a handoff to nobody', { mockHandoff: {} }, 'config.mockHandoff.toAgentId is required'],
     [
-      'a decision without one',
-      { mockDecision: { confidence: 1 } },
-      'config.mockDecision must be an object with decision',
+      'a handoff with an unknown key',
+      { mockHandoff: { toAgentId: 'core.x', x: 1 } },
+      'config.mockHandoff.x is not a known field',
     ],
-    ['a decision too sure', { mockDecision: { decision: 1, confidence: 2 } }, 'config.mockDecision must be'],
+    ['a decision without one', { mockDecision: { confidence: 1 } }, 'config.mockDecision.decision is required'],
+    ['a decision too sure', { mockDecision: { decision: 1, confidence: 2 } }, 'config.mockDecision.confidence must be'],
   ])('R-MOCK-3: %s is refused', (_what, config, message) => {
     expect(() => given(agent(config))).toThrow(message)
   })

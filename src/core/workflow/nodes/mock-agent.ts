@@ -1,22 +1,81 @@
+import { Type } from 'typebox'
 import { type ToolError, toolError } from '../../invocation/tool-codes.js'
-import { isObject, type Json, type JsonObject, own } from '../../json.js'
+import { isObject, type Json, type JsonObject } from '../../json.js'
 import { summaryOf } from '../../reasoning.js'
+import { Closed, Flag, ListOf, May, NumberFrom } from '../../schema/kinds.js'
 import { type AgentOpinion, hold, ratification, ratificationProblems, tellOpinion } from '../../supervisor/hold.js'
+import { Anything, SomeText } from '../fields.js'
 import { type AgentSaid, completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
 import { agentOf } from '../supervisor-loop.js'
 import { notApproved } from './interrupt.js'
 
-/** A conformance node that says what its configuration says an agent would (contract agents §13.3). */
+const AgentName = (description: string) =>
+  Type.String({ minLength: 3, maxLength: 256, 'x-must-be': 'text of 3 to 256 characters', description })
+
+const Count = (description: string) => Type.Number({ minimum: 0, 'x-must-be': 'a number, 0 or more', description })
+
+/** R-MOCK-3: a call that brings back neither a result nor an error, or both, is not one. */
+const ToolCall = Type.Refine(
+  Closed({
+    toolId: SomeText({ description: 'Which tool' }),
+    arguments: May(Anything({ description: 'What it is given' })),
+    result: May(Anything({ description: 'What it brings back' })),
+    error: May(Anything({ description: 'What went wrong' })),
+    durationMs: May(Count('How long it takes')),
+  }),
+  call => (call.result === undefined) !== (call.error === undefined),
+  () => 'must have either a result or an error; give one of them',
+)
+
+/** Contract agents §13.3. */
 export const mockAgentNode: NodeType = {
   typeId: 'core.conformance.mock-agent',
-  check: ({ config }, { mocks }) => [
-    ...(mocks
+  about: 'For conformance runs: says what its configuration says that an agent would.',
+  config: Closed({
+    agentId: May(AgentName('Who speaks')),
+    mockReasoning: May(
+      Type.Union(
+        [
+          Flag(),
+          Closed({
+            summary: SomeText({ description: 'The reasoning in a line' }),
+            trace: May(SomeText({ description: 'The whole of it' })),
+            tokenCount: May(Count('What it took')),
+            streamChunks: May(ListOf(Type.String(), 1, 10_000, { description: 'The parts in which it is told' })),
+          }),
+        ],
+        { description: 'What it says it thought', 'x-must-be': 'true, or an object with summary' },
+      ),
+    ),
+    mockToolCalls: May(ListOf(ToolCall, 0, 10_000, { description: 'The tools it says it called' })),
+    mockHandoff: May(
+      Closed(
+        {
+          toAgentId: AgentName('To whom'),
+          reason: May(SomeText({ description: 'Why' })),
+          context: May(Anything({ description: 'What goes with it' })),
+        },
+        { description: 'A hand-over that it tells of' },
+      ),
+    ),
+    mockDecision: May(
+      Closed(
+        {
+          decision: Anything({ description: 'What it decides' }),
+          confidence: May(NumberFrom(0, 1, { description: 'How sure it is' })),
+          reasoning: May(SomeText({ description: 'Why' })),
+        },
+        { description: 'What it decides' },
+      ),
+    ),
+    mockConfidence: May(NumberFrom(0, 1, { description: 'How sure it is of a decision that is not shown' })),
+  }),
+  check: (_node, { mocks }) =>
+    mocks
       ? []
       : [
           'typeId core.conformance.mock-agent is for conformance runs only; name the workflow conformance-… or start the host with --conformance',
-        ]),
-    ...objectProblems(config, CONFIG, 'config'),
-  ],
+        ],
   start: ctx => {
     const agentId = identityOf(ctx)
     const said = [...reasoning(ctx, agentId), ...toolCalls(ctx, agentId), ...handoff(ctx, agentId)]
@@ -102,57 +161,4 @@ function opinionOf(
   const confidence = told?.confidence ?? mockConfidence
   const decision: Json = told?.decision ?? { kind: 'mock' }
   return { agentId, decision, ...(typeof confidence === 'number' ? { confidence } : {}) }
-}
-
-type Field = readonly [(value: Json) => boolean, string]
-type Fields = { readonly [name: string]: Field }
-
-const text: Field = [value => typeof value === 'string' && value !== '', 'a text']
-const anything: Field = [() => true, '']
-const share: Field = [value => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1']
-const count: Field = [value => typeof value === 'number' && value >= 0, 'a number, 0 or more']
-const texts: Field = [
-  value => Array.isArray(value) && value.length > 0 && value.every(item => typeof item === 'string'),
-  'a list of texts',
-]
-const agentId: Field = [
-  value => typeof value === 'string' && value.length >= 3 && value.length <= 256,
-  'a text of 3 to 256 characters',
-]
-const shaped = (fields: Fields, required: readonly string[]): Field => [
-  value =>
-    isObject(value) &&
-    required.every(name => value[name] !== undefined) &&
-    objectProblems(value, fields, '').length === 0,
-  `an object with ${required.join(', ') || 'known fields'} and at most ${Object.keys(fields).join(', ')}`,
-]
-
-const REASONING = shaped({ summary: text, trace: text, tokenCount: count, streamChunks: texts }, ['summary'])
-const TOOL_CALL: Fields = { toolId: text, arguments: anything, result: anything, error: anything, durationMs: count }
-
-/** R-MOCK-3: a call that brings back neither a result nor an error, or both, is not one. */
-const isToolCall = (call: Json): boolean =>
-  isObject(call) &&
-  objectProblems(call, TOOL_CALL, '').length === 0 &&
-  call.toolId !== undefined &&
-  (call.result === undefined) !== (call.error === undefined)
-
-const CONFIG: Fields = {
-  agentId,
-  mockReasoning: [value => typeof value === 'boolean' || REASONING[0](value), `true or ${REASONING[1]}`],
-  mockToolCalls: [
-    value => Array.isArray(value) && value.every(isToolCall),
-    'a list of {toolId, arguments?, result or error, durationMs?}',
-  ],
-  mockHandoff: shaped({ toAgentId: agentId, reason: text, context: anything }, ['toAgentId']),
-  mockDecision: shaped({ decision: anything, confidence: share, reasoning: text }, ['decision']),
-  mockConfidence: share,
-}
-
-function objectProblems(value: JsonObject, fields: Fields, at: string): string[] {
-  return Object.entries(value).flatMap(([name, item]) => {
-    const field = own(fields, name)
-    if (field === undefined) return [`${at}.${name} is not known; known: ${Object.keys(fields).join(', ')}`]
-    return field[0](item) ? [] : [`${at}.${name} must be ${field[1]}`]
-  })
 }

@@ -1,4 +1,9 @@
+import { Closed } from '../../schema/kinds.js'
 import { completed, type NodeType } from '../node-type.js'
 
-/** Fans out: every edge that leaves it starts its own branch. */
-export const parallelNode: NodeType = { typeId: 'core.parallel', start: ({ inputs }) => completed(inputs) }
+export const parallelNode: NodeType = {
+  typeId: 'core.parallel',
+  about: 'Fans out: every edge that leaves it starts its own branch. Its inputs are its outputs.',
+  config: Closed({}),
+  start: ({ inputs }) => completed(inputs),
+}

@@ -1,12 +1,19 @@
 import { failure } from '../../problem.js'
+import { Closed, May } from '../../schema/kinds.js'
+import { Anything, PartField } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
 export const setVariableNode: NodeType = {
   typeId: 'core.setVariable',
-  check: ({ config, inputs }) => [
-    ...(typeof config.name === 'string' && config.name.length > 0 ? [] : ['config.name must name the variable to set']),
-    ...('value' in inputs || 'value' in config ? [] : ['give the value as inputs.value or config.value']),
-  ],
+  about: 'Sets a variable of the run to its input `value`, else to config.value.',
+  config: Closed({
+    name: PartField('the name of the variable to set', { description: 'Which variable is set' }),
+    value: May(Anything({ description: 'The value, where no port `value` brings one' })),
+  }),
+  check: ({ config, inputs }) =>
+    'value' in inputs || 'value' in config
+      ? []
+      : ['config.value is missing; give the value as inputs.value or config.value'],
   start: ({ config, inputs }) => {
     const value = inputs.value ?? config.value
     if (value === undefined)

@@ -1,4 +1,9 @@
+import { Closed } from '../../schema/kinds.js'
 import { completed, type NodeType } from '../node-type.js'
 
-/** Where a workflow begins; its outputs are the run's inputs. */
-export const startNode: NodeType = { typeId: 'core.start', start: ({ runInputs }) => completed(runInputs) }
+export const startNode: NodeType = {
+  typeId: 'core.start',
+  about: 'Where a workflow begins; its outputs are the inputs of the run.',
+  config: Closed({}),
+  start: ({ runInputs }) => completed(runInputs),
+}

@@ -1,28 +1,35 @@
-import { memoryProblems, termProblems } from '../../handoff/mapping.js'
-import { isWorkId, WORK_ID_RULE } from '../../names.js'
+import { Type } from 'typebox'
+import { memoryProblems } from '../../handoff/mapping.js'
+import { TERMS } from '../../handoff/terms-schema.js'
 import { present } from '../../present.js'
 import { failure } from '../../problem.js'
+import { Closed, May, OneOf } from '../../schema/kinds.js'
+import { WorkName } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
 /** Runs another workflow as a child with a log of its own (contract core §9.2): a hand-off to one worker. */
 export const subWorkflowNode: NodeType = {
   typeId: 'core.subWorkflow',
   hands: true,
-  check: ({ config }, permit) => [
-    ...(typeof config.workflowId === 'string' && isWorkId(config.workflowId)
-      ? []
-      : [`config.workflowId must name the child: ${WORK_ID_RULE}; it is ${JSON.stringify(config.workflowId ?? null)}`]),
-    ...(config.waitForCompletion === undefined || config.waitForCompletion === true
-      ? []
-      : ['config.waitForCompletion: false is not supported; leave it out']),
-    ...(config.onChildFailure === undefined ||
-    config.onChildFailure === 'fail-parent' ||
-    config.onChildFailure === 'absorb'
-      ? []
-      : ['config.onChildFailure must be "fail-parent" or "absorb"']),
-    ...termProblems(config),
-    ...memoryProblems(config, permit),
-  ],
+  about:
+    'Runs another workflow, or an agent, as a child with a log of its own. Its outputs are `childRunId` and `childStatus`; what the child leaves comes through outputMapping.',
+  config: Closed({
+    workflowId: WorkName({ description: 'The child' }),
+    waitForCompletion: May(
+      Type.Literal(true, {
+        description: 'A parent always waits',
+        'x-must-be': 'true, or left out: false is not supported',
+      }),
+    ),
+    onChildFailure: May(
+      OneOf(['fail-parent', 'absorb'], {
+        description: 'Whether this node fails when the child does',
+        default: 'fail-parent',
+      }),
+    ),
+    ...TERMS,
+  }),
+  check: ({ config }, permit) => memoryProblems(config, permit),
   start: ({ config, inputs }) => ({
     kind: 'waiting',
     wait: { kind: 'handoff', workers: [String(config.workflowId)], policy: 'sequential', inputs },

@@ -13,6 +13,7 @@ import {
   isScripted,
   ruleExpressions,
   ruleFor,
+  SupervisorConfig,
   sourceProblems,
 } from '../../supervisor/sources.js'
 import {
@@ -47,7 +48,11 @@ export const supervisorNode: NodeType = {
   invokes: true,
   loops: true,
   chosenPort: ({ route }) => (route === 'body' || route === 'again' ? route : 'done'),
+  about:
+    "Takes the turns of the orchestrator's loop, one decision each. Its decisions come from a model (prompt or agentId), from rules or from a provider. A decision leads into the body of the loop, to a person, or out by the port `done`.",
+  config: SupervisorConfig,
   check: ({ config }, permit) => sourceProblems(config, permit),
+  reads: ['iteration', 'workers', 'answer'],
   expressions: ruleExpressions,
   start: ctx => {
     const { config } = ctx

@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../../json.js'
 import { failure } from '../../problem.js'
+import { Closed } from '../../schema/kinds.js'
 import { HOST_VERIFIER } from '../../verification/gate.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
@@ -14,6 +15,8 @@ export const VERIFICATION = 'verification'
  */
 export const verifyNode: NodeType = {
   typeId: 'assay.verify',
+  about: 'For the host alone: has an agent judge what a gate holds back.',
+  config: Closed({}),
   invokes: true,
   // R-DWS-12: a workflow of one's own around it could give a verifier more than its bundle.
   check: () => ['typeId assay.verify is for the host alone; put a gate at the node whose work is to be verified'],
