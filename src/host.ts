@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { pino } from 'pino'
+import { directoryOf } from './agent-directory.js'
 import { type AgentHouse, createAgents } from './agents/agents.js'
-import { describe } from './agents/tools/descriptor.js'
 import { Sealer } from './audit/sealer.js'
 import { ensureSigningKey, readTrustedKeys } from './audit/signing-key.js'
 import { AuditVerifier } from './audit/verify.js'
@@ -28,7 +28,6 @@ import { createApp } from './http/app.js'
 import { withConfiguredKeys } from './http/auth/configured-keys.js'
 import { hashKey } from './http/auth/key-cache.js'
 import { definitionShape } from './http/definition-shape.js'
-import type { AgentDirectory } from './http/deps.js'
 import { Serving } from './http/serving.js'
 import { httpSettings } from './http-settings.js'
 import { ensureLinkSecrets } from './link-secrets.js'
@@ -52,7 +51,6 @@ import { ensureDataKey } from './vault/data-key.js'
 import { createTenantVaults } from './vault/tenant-vaults.js'
 import { createVault } from './vault/vault.js'
 import { Webhooks } from './webhooks/webhooks.js'
-import { renderAgent } from './wire/agents.js'
 import { SCOPES } from './wire/key.js'
 
 /** A host that can be started once and stopped once. */
@@ -366,17 +364,6 @@ const runLimits = ({ limits, orchestrator, budget }: Config): EngineOptions['lim
   budget,
   transcriptWindow: orchestrator.transcriptWindow,
   confidence: { floor: orchestrator.confidenceFloor, interruptKind: orchestrator.confidenceInterruptKind },
-})
-
-/** What of the agents the HTTP edge may know. */
-const directoryOf = ({ catalog, tools }: AgentHouse): AgentDirectory => ({
-  list: () => catalog.list().map(renderAgent),
-  get(agentId) {
-    const agent = catalog.get(agentId)
-    return agent && renderAgent(agent)
-  },
-  toolsLacking: async (toolIds, signal) => new Set((await tools.lacking(toolIds, signal)).map(({ toolId }) => toolId)),
-  tools: async signal => (await tools.catalogue(signal)).map(describe),
 })
 
 /** The configured key, or on a loopback address one made for this machine's user. */

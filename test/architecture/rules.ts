@@ -227,6 +227,12 @@ export const LAYERS: readonly Layer[] = [
     packages: 'any',
   },
   {
+    place: 'agent-directory.ts',
+    ours: ['agents/tools/descriptor.ts', 'wire/agents.ts'],
+    types: ['agents/agents.ts', 'http/deps.ts'],
+    packages: [],
+  },
+  {
     place: 'http-settings.ts',
     ours: ['config.ts', 'core/run/version.ts', 'http/config.ts', 'package-version.ts'],
     packages: [],

@@ -12,12 +12,14 @@ import { ConfigSchema } from '../../src/project/config-schema.js'
 import { GateSchema } from '../../src/standards/gate-document.js'
 import { IntentSchema } from '../../src/standards/intent-document.js'
 import { KnowledgeSchema } from '../../src/standards/knowledge-document.js'
+import { WorkflowDocument } from '../../src/wire/workflow-document.js'
 
 const root = path.resolve(import.meta.dirname, '../..')
 
 /** What a person writes, with the files of the examples that are one. */
 const SCHEMAS: readonly (readonly [name: string, title: string, schema: TSchema, files: RegExp])[] = [
   ['config', 'assay.config.yaml of an Assay project', ConfigSchema, /\/assay\.config\.(ya?ml|json)$/],
+  ['workflow', 'A workflow of an Assay project', WorkflowDocument, /^examples\/[^/]+\/workflows\/[^/]+\.(ya?ml|json)$/],
   ['gate', 'A gate of an Assay project', GateSchema, /^examples\/[^/]+\/gates\/[^/]+\.(ya?ml|json)$/],
   ['intent', 'An intent of an Assay project', IntentSchema, /^examples\/[^/]+\/intents\/[^/]+\.(ya?ml|json)$/],
   ['knowledge', 'Knowledge of an Assay project', KnowledgeSchema, /^examples\/[^/]+\/knowledge\/[^/]+\.(ya?ml|json)$/],

@@ -1,8 +1,8 @@
 import { type TSchema, Type } from 'typebox'
 import { isObject, type JsonObject } from '../json.js'
-import { Closed, DistinctBy, ListOf, May, NumberFrom, OneOf, Whole } from '../schema/kinds.js'
+import { AnyObject, Closed, DistinctBy, ListOf, May, NumberFrom, OneOf, Whole } from '../schema/kinds.js'
 import { schemaProblems } from '../schema/problems.js'
-import { AnyObject, Anything, Open, SchemaField, SomeText, Timeout } from '../workflow/fields.js'
+import { Anything, Open, SchemaField, SomeText, Timeout } from '../workflow/fields.js'
 import { APPROVAL_ACTIONS, type InterruptKind } from './interrupt.js'
 
 /** What may be asked of people (contract core §7), as a configuration or a port says it. */

@@ -1,4 +1,5 @@
 import { type Static, type TProperties, type TSchema, type TUnsafe, Type } from 'typebox'
+import type { JsonObject } from '../json.js'
 
 /**
  * What documents that people write are made of: TypeBox schemas that also say in words what they take. The words are
@@ -120,7 +121,8 @@ export const Closed = <Fields extends TProperties>(fields: Fields, more: Annotat
   Type.Object(fields, { additionalProperties: false, 'x-must-be': 'an object', ...more })
 
 /** An object of which nothing is known here. */
-export const AnyObject = (more: Annotations = {}) => Type.Object({}, { 'x-must-be': 'an object', ...more })
+export const AnyObject = (more: Annotations = {}) =>
+  Type.Unsafe<JsonObject>({ type: 'object', 'x-must-be': 'an object', ...more })
 
 /** An object whose names the author chose; `what` says which names there can be. */
 export const MapOf = <Item extends TSchema>(

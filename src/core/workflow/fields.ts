@@ -1,7 +1,7 @@
 import { type TProperties, Type } from 'typebox'
-import type { Json, JsonObject } from '../json.js'
+import type { Json } from '../json.js'
 import { LONGEST_AGENT_ID, patternOf, WORK_ID, WORK_ID_RULE } from '../names.js'
-import { type Annotations, MapOf, Matching, Milliseconds, Text } from '../schema/kinds.js'
+import { type Annotations, AnyObject, MapOf, Matching, Milliseconds, Text } from '../schema/kinds.js'
 
 /** What configurations of nodes are made of, besides what every document is made of. */
 
@@ -9,10 +9,6 @@ export const YEAR_MS = 365 * 24 * 3_600_000
 
 /** Any value of JSON. */
 export const Anything = (more: Annotations = {}) => Type.Unsafe<Json>({ 'x-must-be': 'a value', ...more })
-
-/** An object with whatever members its author likes. */
-export const AnyObject = (more: Annotations = {}) =>
-  Type.Unsafe<JsonObject>({ type: 'object', 'x-must-be': 'an object', ...more })
 
 /** An object of which only some members are ours to say. */
 export const Open = <Fields extends TProperties>(fields: Fields, more: Annotations = {}) =>
@@ -35,7 +31,7 @@ export const PartField = (what: string, more: Annotations = {}) =>
     ...more,
   })
 
-export const WorkName = (more: Annotations = {}) =>
+export const WorkIdField = (more: Annotations = {}) =>
   Type.String({ pattern: WORK_ID, maxLength: LONGEST_AGENT_ID, 'x-must-be': WORK_ID_RULE, ...more })
 
 /** Names of variables by names of variables. */

@@ -2,8 +2,7 @@ import { askingProblems, WAITING } from '../../interrupt/asking-schema.js'
 import { INTERRUPT_KINDS, type Interrupt, type InterruptKind } from '../../interrupt/interrupt.js'
 import { isObject, type JsonObject } from '../../json.js'
 import { failure } from '../../problem.js'
-import { Closed, May, OneOf } from '../../schema/kinds.js'
-import { AnyObject } from '../fields.js'
+import { AnyObject, Closed, May, OneOf } from '../../schema/kinds.js'
 import { completed, failedStep, type NodeContext, type NodeStep, type NodeType } from '../node-type.js'
 
 const dataOf = ({ config, inputs }: Pick<NodeContext, 'config' | 'inputs'>): JsonObject => ({
