@@ -2,7 +2,8 @@ import { Type } from 'typebox'
 import { isObject, type Json, type JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
 import { Closed, ListOf, May, NumberFrom, Text } from '../schema/kinds.js'
-import { Cel, SomeText, Timeout } from '../workflow/fields.js'
+import { schemaProblems } from '../schema/problems.js'
+import { Anything, Cel, SomeText, Timeout } from '../workflow/fields.js'
 import type { NodeContext, Permit } from '../workflow/node-type.js'
 import { DecisionSchema, type OrchestratorDecision } from './decision.js'
 
@@ -20,14 +21,10 @@ export const isScripted = (config: JsonObject): boolean => MOCKS.some(name => co
 
 const Script = (description: string) => May(ListOf(DecisionSchema, 0, 10_000, { description }))
 
+const PromptText = Type.String({ pattern: '\\S', 'x-must-be': 'the text that tells the supervisor how to decide' })
+
 export const SupervisorConfig = Closed({
-  prompt: May(
-    Type.String({
-      pattern: '\\S',
-      description: 'Tells a model how to decide',
-      'x-must-be': 'the text that tells the supervisor how to decide',
-    }),
-  ),
+  prompt: May(Anything({ description: 'Text that tells a model how to decide; a provider is given whatever it is' })),
   model: May(SomeText({ description: 'The model that decides: provider:model, such as openai:gpt-5-mini' })),
   toolAllowlist: May(ListOf(SomeText(), 0, 1_000, { description: 'Ids of tools that it may use' })),
   agentId: May(Text(256, { description: 'The agent that decides, in place of prompt; or who the supervisor is' })),
@@ -56,6 +53,7 @@ export function sourceProblems(config: JsonObject, permit: Permit): string[] {
   const { prompt, agentId, provider, model } = config
   if (typeof provider === 'string' && permit.providers?.has(provider) === false)
     problems.push(`config.provider "${provider}" is not configured on this host; name one that is, or use rules`)
+  if (isAgent(config) && prompt !== undefined) problems.push(...schemaProblems(PromptText, prompt, 'config.prompt'))
   if (isAgent(config) && prompt !== undefined && agentId !== undefined)
     problems.push('config has prompt and agentId; keep one of them')
   if (isAgent(config) && typeof model === 'string' && !model.includes(':'))
