@@ -143,7 +143,13 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     { store, egress: egress.webhooks, clock, ids, log, vault, hostId: () => engine.hostId },
     { durable: config.webhooks.durable, version: packageVersion(), engineVersion: ENGINE_VERSION },
   )
-  const standards = createStandards({ store, clock, schemas, plans: () => engine.plans })
+  const standards = createStandards({
+    store,
+    clock,
+    schemas,
+    returnSchema: agentId => house.catalog.get(agentId)?.returnSchema,
+    plans: () => engine.plans,
+  })
   const checked = onceLoaded(standards)
   const readRecord = readVerdictIn(store)
   const records = createRecords({ store, clock, readRecord, readTrial: readTrialIn(store) })

@@ -1,5 +1,6 @@
 import { type Gate, HOST_VERIFIER } from '../core/verification/gate.js'
 import { gateSourceProblems } from './gate-sources.js'
+import { outputPathProblems } from './output-paths.js'
 import { positionProblems } from './position.js'
 import type { StandardsDeps } from './standards.js'
 import { missingOf, type StandardsSnapshot } from './standards-snapshot.js'
@@ -9,7 +10,7 @@ export async function gateProblems(
   gate: Gate,
   tenant: string,
   shelf: StandardsSnapshot,
-  { plans, schemas }: Pick<StandardsDeps, 'plans' | 'schemas'>,
+  { plans, schemas, returnSchema }: Pick<StandardsDeps, 'plans' | 'schemas' | 'returnSchema'>,
 ): Promise<string[]> {
   const { workflow_id } = gate.position
   const plan = await plans().named(tenant, workflow_id)
@@ -17,7 +18,11 @@ export async function gateProblems(
     ...missingOf(gate, shelf.find).map(problem => `${problem}; register it first`),
     ...(plan === undefined
       ? [`position.workflow_id: there is no workflow or agent ${JSON.stringify(workflow_id)}; register it first`]
-      : [...positionProblems(gate, plan), ...gateSourceProblems(gate, plan, shelf.gatesOf(workflow_id))]),
+      : [
+          ...positionProblems(gate, plan),
+          ...gateSourceProblems(gate, plan, shelf.gatesOf(workflow_id)),
+          ...(returnSchema === undefined ? [] : outputPathProblems(gate, plan, returnSchema)),
+        ]),
   ]
   for (const [i, { agent_id }] of gate.verifier_requirements.verifiers.entries())
     if (agent_id !== HOST_VERIFIER && (await plans().named(tenant, agent_id)) === undefined)

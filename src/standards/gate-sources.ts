@@ -141,7 +141,8 @@ function pathProblems({ position, evaluation_criteria, exit_values = [] }: Gate,
   )
 }
 
-const pathsOf = (probe: Probe): string[] =>
+/** Where in the output a probe looks. */
+export const pathsOf = (probe: Probe): string[] =>
   ['path', 'sources_path'].flatMap(field => {
     const path = (probe as { readonly [name: string]: unknown })[field]
     return typeof path === 'string' ? [path] : []

@@ -13,6 +13,7 @@ import { completeStandard } from './complete.js'
 import { gateProblems } from './gate-problems.js'
 import { gateSourceProblems } from './gate-sources.js'
 import type { Origin } from './names.js'
+import type { ReturnSchemas } from './output-paths.js'
 import { positionProblems } from './position.js'
 import { eachOf, inUse, invalid, shared, unknown } from './refusals.js'
 import { createStandardsCache } from './standards-cache.js'
@@ -22,6 +23,8 @@ export type StandardsDeps = {
   readonly store: Pick<Store, 'putStandard' | 'deleteStandard' | 'listStandards'>
   readonly clock: Pick<Clock, 'now' | 'monotonic'>
   readonly schemas: Pick<SchemaChecker, 'inspect'>
+  /** What agents' results are held to; unknown when absent. */
+  readonly returnSchema?: ReturnSchemas
   /** Of workflows and agents. Asked for late: the engine that has them is made with what is made here. */
   readonly plans: () => {
     named(tenant: string, workflowId: string): Promise<Plan | undefined>

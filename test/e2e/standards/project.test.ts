@@ -9,8 +9,10 @@ import { freePort } from '../../support/free-port.js'
 
 const WORKFLOW = `
 nodes:
-  - { id: write, typeId: core.agent, config: { agentId: acme.writer, resultVariable: report } }
+  - { id: write, typeId: core.agent, config: { agentId: local.acme.writer, resultVariable: report } }
 `
+
+const AGENT = '---\nagentId: local.acme.writer\nmodelClass: writing\n---\nWrite the report.\n'
 
 const GATE = `
 name: The report is right
@@ -43,6 +45,7 @@ const write = (file: string, text: string) => {
 beforeEach(() => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'assay-standards-'))
   write('project/workflows/newsroom.yaml', WORKFLOW)
+  write('project/agents/writer.md', AGENT)
   write('project/gates/report.yaml', GATE)
   write('project/intents/true-reports.yaml', INTENT)
   write('project/knowledge/house-style.md', '# House style\n\nShort sentences.\n')
@@ -87,6 +90,27 @@ const ids = async (collection: string): Promise<string[]> => {
 }
 
 describe('the standards of a project', () => {
+  test('a probe looks where the agent’s return schema lets something stand, or the host does not start', async () => {
+    const schema = { type: 'object', properties: { text: { type: 'string' } }, additionalProperties: false }
+    write('project/agents/schemas/report.json', JSON.stringify(schema))
+    write(
+      'project/agents/reporter.md',
+      '---\nagentId: local.acme.reporter\nmodelClass: writing\nhandoff:\n  returnSchemaRef: schemas/report.json\n---\nWrite.\n',
+    )
+    write('project/workflows/newsroom.yaml', WORKFLOW.replace('local.acme.writer', 'local.acme.reporter'))
+    const probing = (at: string) =>
+      GATE.replace('{ type: command, command: [make, check] }', `{ type: regex, path: ${at}, pattern: x }`)
+    write('project/gates/report.yaml', probing('/result/text'))
+    await expect(start()).rejects.toMatchObject({
+      problems: [
+        'gates/report.yaml: gate "report": probe builds-1 of builds: path /result/text leads nowhere by the return schema of agent local.acme.reporter; it has /text.',
+      ],
+    })
+    write('project/gates/report.yaml', probing('/text'))
+    await start()
+    expect(await ids('gates')).toEqual(['report'])
+  })
+
   test('are there when the host starts, shared with everybody, and go with their files', async () => {
     await start()
     const { code, out } = await assay('gates', 'list')
