@@ -22,14 +22,17 @@ export async function foldLog(
   { runId, tenant, length }: Pick<RunRow, 'runId' | 'tenant' | 'length'>,
   plan: Plan,
   before: RunState,
-): Promise<{ readonly state: RunState; readonly last: StoredEvent | undefined }> {
+): Promise<{ readonly state: RunState; readonly last: StoredEvent | undefined; readonly characters: number }> {
   const apply = (state: RunState, event: Recorded) => evolve(plan, state, event)
   let state = before
   let last: StoredEvent | undefined
+  let characters = 0
   for (let next = nextOf(before); ; next = nextOf(state)) {
     await turns.room(tenant)
     const page = await store.readEvents(runId, next, PAGE, PAGE_BYTES)
-    turns.spent(tenant, page.reduce((sum, event) => sum + sizeOf(event), 0) * STEPS_PER_BYTE_READ)
+    const read = page.reduce((sum, event) => sum + charactersOf(event), 0)
+    turns.spent(tenant, read * STEPS_PER_BYTE_READ)
+    characters += read
     state = fold(
       apply,
       state,
@@ -37,11 +40,12 @@ export async function foldLog(
     )
     last = page.at(-1) ?? last
     // It may have grown since; what has come to it by now is not missed by anybody who knows of this row.
-    if (page.length === 0 || nextOf(state) >= length) return { state, last }
+    if (page.length === 0 || nextOf(state) >= length) return { state, last, characters }
   }
 }
 
 const nextOf = (state: RunState): number => (state.phase === 'absent' ? 0 : state.next)
 
-const sizeOf = ({ payload, secret, input }: StoredEvent): number =>
+/** Of what an event says. */
+export const charactersOf = ({ payload, secret, input }: StoredEvent): number =>
   payload.length + (secret?.length ?? 0) + (input?.length ?? 0)

@@ -65,7 +65,7 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   if (!first.ok) return refused(first.refusal)
   const [last] = fromSeq === 0 ? [] : await deps.store.readEvents(sourceRunId, fromSeq - 1, 1)
   const head = fromSeq === 0 ? CHAIN_START : present(last, `event ${fromSeq - 1} of run ${sourceRunId}`).hash
-  const before = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq }
+  const before = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq, characters: 0 }
   const gated = await gatedIn(deps.store, source, plan, first.state)
   return deps.runs.fork(before, first, newRun(source, gated, first.state, fork), receipt)
 }

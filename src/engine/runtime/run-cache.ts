@@ -11,6 +11,8 @@ export type LoadedRun = {
   readonly head: string
   /** How long the log was when its state was last kept (see snapshot.ts). */
   readonly kept: number
+  /** About how much of memory it takes: the characters of what was folded since its state was last kept. */
+  readonly characters: number
   /** The claim under which this host writes; null when another host holds the run. */
   readonly epoch: number | null
 }
@@ -47,9 +49,13 @@ export class RunSlot {
   }
 }
 
+/** Characters of all runs in memory together: many small runs are worth having at hand, a few huge ones are not. */
+const MOST_CHARACTERS = 64 * 1_048_576
+
 /**
- * Runs in memory, least recently used first. What is dropped is read again from the log when it is needed. Not an
- * `Lru`: a run at work is never dropped, however long ago it was entered, so there may be more than there is room for.
+ * Runs in memory, least recently used first: so many, and of so many characters in all. What is dropped is read again
+ * from the log when it is needed. Not an `Lru`: a run at work is never dropped, however long ago it was entered, so there
+ * may be more than there is room for.
  */
 export class RunCache {
   readonly #cells = new Map<string, RunSlot>()
@@ -59,7 +65,12 @@ export class RunCache {
   /** The slot entered last: entering it once more moves nothing. */
   #latest: RunSlot | undefined
 
-  constructor(private readonly capacity: number) {}
+  #characters = 0
+
+  constructor(
+    private readonly capacity: number,
+    private readonly mostCharacters = MOST_CHARACTERS,
+  ) {}
 
   get(runId: string): RunSlot | undefined {
     return this.#cells.get(runId)
@@ -70,7 +81,7 @@ export class RunCache {
     const known = this.#cells.get(runId)
     if (known && known === this.#latest) return known
     if (known) this.#cells.delete(runId)
-    else if (this.#cells.size >= this.capacity) this.#evict()
+    else if (this.#cells.size >= this.capacity) this.#evict(this.capacity - 1)
     const slot = known ?? new RunSlot(runId)
     this.#cells.set(runId, slot)
     this.#latest = slot
@@ -84,13 +95,18 @@ export class RunCache {
       for (const effect of slot.inFlight.values()) effect.abort()
     }
     this.#cells.clear()
+    this.#characters = 0
     this.#active.clear()
     this.#perTenant.clear()
   }
 
   /** Replaces what is known of a run; undefined when only the log knows. */
   put(slot: RunSlot, loaded: LoadedRun | undefined): void {
+    // A slot that was dropped is nobody's any more, and counts for nothing.
+    if (this.#cells.get(slot.runId) === slot)
+      this.#characters += (loaded?.characters ?? 0) - (slot.loaded?.characters ?? 0)
     slot.loaded = loaded
+    if (this.#characters > this.mostCharacters) this.#evict(this.capacity)
     this.#count(slot.runId, loaded?.state.phase === 'active' ? loaded.tenant : undefined)
   }
 
@@ -122,11 +138,12 @@ export class RunCache {
     return [...this.#cells.values()].filter(slot => !slot.isIdle)
   }
 
-  #evict(): void {
+  #evict(room: number): void {
     for (const [runId, slot] of this.#cells) {
-      if (this.#cells.size < this.capacity) return
+      if (this.#cells.size <= room && this.#characters <= this.mostCharacters) return
       if (!slot.isIdle) continue
       this.#cells.delete(runId)
+      this.#characters -= slot.loaded?.characters ?? 0
       this.#count(runId, undefined)
     }
   }

@@ -22,7 +22,7 @@ import { afterOverQuota, quotasFor, type Room, retried } from './capacity.js'
 import { CHAIN_START } from './chain.js'
 import { type ChildSpawner, commitWithChildren } from './children.js'
 import { encodeAll } from './encode.js'
-import { foldLog } from './fold-log.js'
+import { charactersOf, foldLog } from './fold-log.js'
 import { gatedPoints } from './gated-points.js'
 import type { HostLease } from './host-lease.js'
 import { HOST_WORKFLOW_IDS } from './host-workflows.js'
@@ -144,7 +144,7 @@ export class RunWriter {
     const decided = decide(rules, state, { ...input, now: Math.max(this.deps.clock.now(), notBefore) })
     if (!decided.ok) return decided.refusal
     const { tenant } = input.started.owner
-    return { before: { runId, tenant, rules, state, head: CHAIN_START, kept: 0, epoch: 1 }, decided }
+    return { before: { runId, tenant, rules, state, head: CHAIN_START, kept: 0, characters: 0, epoch: 1 }, decided }
   }
 
   /** Writes the beginning of a fork: `decided` holds its first own events, if it has any yet. */
@@ -249,12 +249,13 @@ export class RunWriter {
     const plan = known?.rules.plan ?? (await plans.pinned(row.workflowDigest))
     // What was folded before stays true: a log only grows.
     const before = known?.state ?? (await this.#kept(row))
-    const { state, last } = await foldLog(this.deps, row, plan, before)
+    const { state, last, characters: read } = await foldLog(this.deps, row, plan, before)
     const epoch = row.owner === lease.hostId ? row.epoch : null
     const head = last?.hash ?? known?.head ?? row.head
     const kept = known?.kept ?? (before.phase === 'absent' ? 0 : before.next)
     const rules = this.deps.rules(plan)
-    const loaded: LoadedRun = { runId: slot.runId, tenant: row.tenant, rules, state, head, kept, epoch }
+    const characters = (known?.characters ?? 0) + read
+    const loaded: LoadedRun = { runId: slot.runId, tenant: row.tenant, rules, state, head, kept, characters, epoch }
     cache.put(slot, loaded)
     return loaded
   }
@@ -357,7 +358,9 @@ function step(
   const keep = state.phase === 'active' && isTimeToKeep(state, before.kept)
   const snapshot = keep ? snapshotOf(state) : undefined
   const kept = keep ? state.next : before.kept
-  const loaded = { ...before, state, head, kept }
+  const written = stored.reduce((sum, event) => sum + charactersOf(event), 0)
+  const characters = snapshot?.length ?? before.characters + written
+  const loaded = { ...before, state, head, kept, characters }
   const append = {
     runId,
     expected: events[0]?.sequence ?? (state.phase === 'absent' ? 0 : state.next),
