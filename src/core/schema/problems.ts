@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import { Check, Errors } from 'typebox/value'
 import { isObject, type Json, own, utf8Length } from '../json.js'
 import { filledBy } from './filled.js'
+import { firstFew, MOST_TOLD } from './first-few.js'
 import type { Shape } from './shape.js'
 import { closestName } from './suggest.js'
 import { fixOf, mustBe, pathTo, shownValue } from './words.js'
@@ -15,8 +16,6 @@ export type Document<T> =
 export type FurtherRules<T> = (value: T) => readonly string[]
 
 const LIMITS = { bytes: 64 * 1024, depth: 64 }
-/** More than anybody mends in one go. */
-const MOST_TOLD = 20
 
 /** Reads a whole document. `T` is what the schema and its defaults make of it. */
 export function readAs<T>(schema: TSchema, raw: Json, rules: FurtherRules<T> = () => []): Document<T> {
@@ -61,7 +60,7 @@ function explain(shape: Shape, value: Json, at: string, whole: Whole): string[] 
   if (shape.items && Array.isArray(value) && hasLengthOf(shape, value)) {
     const items = shape.items
     const given: readonly Json[] = value
-    const problems = given.flatMap((item, i) => explain(items, item, `${at}[${i}]`, whole))
+    const problems = firstFew(given, (item, i) => explain(items, item, `${at}[${i}]`, whole))
     if (problems.length > 0) return problems
   }
   return [`${at || 'the document'} ${refinement(shape, value) ?? demand(shape, value)}`]
@@ -87,7 +86,7 @@ function explainObject(shape: Shape, value: { readonly [name: string]: Json }, a
   const missing = required
     .filter(name => own(value, name) === undefined)
     .map(name => `${inside(name)} is required: ${mustBe(own(properties, name) ?? {})}; add it`)
-  const given = Object.entries(value).flatMap(([name, item]) => {
+  const given = firstFew(Object.entries(value), ([name, item]) => {
     const known = own(properties, name) ?? patternShape(patternProperties, name)
     if (known) return explain(known, item, inside(name), whole)
     if (shape.additionalProperties !== false) return []

@@ -3,6 +3,7 @@ import { targetProblems } from '../handoff/mapping.js'
 import { type JsonObject, own } from '../json.js'
 import { type Refusal, refuse } from '../problem.js'
 import { isOfType } from '../run/inputs.js'
+import { firstFew } from '../schema/first-few.js'
 import { Closed } from '../schema/kinds.js'
 import { schemaProblems } from '../schema/problems.js'
 import { suggestion } from '../schema/suggest.js'
@@ -31,6 +32,9 @@ export type Workshop = {
 const GATED: { readonly [typeId: string]: string } = {
   'core.conversationGate': 'conversationPrimitive',
 }
+
+/** Problems that a refusal lists; when there are so many, nothing further is looked at. */
+const MOST_TOLD = 50
 
 const LIMITS = { nodes: 2_000, edges: 10_000, loops: 100 }
 
@@ -67,7 +71,7 @@ const documentProblems = (
 ): string[] => [
   ...settingProblems(WorkflowSettingsSchema, settings as JsonObject, 'settings'),
   ...triggerProblems(triggers),
-  ...edges.flatMap(({ id, condition }) =>
+  ...firstFew(edges, ({ id, condition }) =>
     condition === undefined ? [] : unknownInCondition(condition, indexOf).map(problem => `edges["${id}"].${problem}`),
   ),
 ]
@@ -170,18 +174,19 @@ function compileNodes(
   return definition.nodes.map((node, index): PlanNode => {
     const problem = (text: string) => problems.push(`nodes["${node.id}"].${text}`)
     const type = workshop.nodeTypes.get(node.typeId)
-    const checked = workshop.accepted === undefined
-    if (!type)
+    const isFull = problems.length >= MOST_TOLD
+    const checked = workshop.accepted === undefined && !isFull
+    if (!type && !isFull)
       problem(
         `typeId "${node.typeId}" is not known here${suggestion(node.typeId, [...workshop.nodeTypes.keys()], 'node types')}`,
       )
-    else if (checked) for (const text of configProblems(node, type, permit, channels)) problem(text)
-    for (const [port, value] of Object.entries(node.inputs))
+    else if (type && checked) for (const text of configProblems(node, type, permit, channels)) problem(text)
+    for (const [port, value] of isFull ? [] : Object.entries(node.inputs))
       if (value.type === 'connection' && !indexOf.has(value.nodeId))
         problem(
           `inputs.${port}: node "${value.nodeId}" does not exist${suggestion(value.nodeId, [...indexOf.keys()], 'nodes')}`,
         )
-    const expressions = parseExpressions(node, type, problem)
+    const expressions = isFull ? new Map<string, Expression>() : parseExpressions(node, type, problem)
     for (const [name, { source }] of checked ? expressions : [])
       for (const text of unknownNames(source, name.startsWith('config.') ? (type?.reads ?? []) : [], indexOf))
         problem(`${name} ${text}`)
@@ -244,6 +249,7 @@ function compileEdge(
   nodeTypes: NodeTypes,
   problems: string[],
 ): PlanEdge[] {
+  if (problems.length >= MOST_TOLD) return []
   const source = indexOf.get(edge.sourceNodeId)
   const target = indexOf.get(edge.targetNodeId)
   const missing = (end: 'sourceNodeId' | 'targetNodeId') =>
@@ -343,7 +349,7 @@ const retryOf = (settings: NodeSettings, definition: WorkflowDefinition): Retry 
 
 const invalid = (definition: WorkflowDefinition, problems: readonly string[]): Refusal =>
   refuse('validation_error', `workflow "${definition.id}": ${problems.slice(0, 5).join('; ')}`, {
-    problems: problems.slice(0, 50),
+    problems: problems.slice(0, MOST_TOLD),
   })
 
 function capabilityRequired(node: WorkflowNode): Refusal {

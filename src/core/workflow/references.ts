@@ -39,8 +39,9 @@ const step = (id: string): string => (/^[A-Za-z_]\w*$/.test(id) ? `.${id}` : `["
 
 function unknownNode(id: string | undefined, nodeIds: ReadonlyMap<string, unknown>): string[] {
   if (id === undefined || nodeIds.has(id)) return []
-  const close = closestName(id, [...nodeIds.keys()])
-  const fix = close === undefined ? suggestion(id, [...nodeIds.keys()], 'nodes') : `; did you mean nodes${step(close)}?`
+  const known = [...nodeIds.keys()]
+  const close = closestName(id, known)
+  const fix = close === undefined ? suggestion(id, known, 'nodes') : `; did you mean nodes${step(close)}?`
   return [`reads nodes${step(id)}, and there is no such node${fix}`]
 }
 

@@ -1,5 +1,6 @@
 import type { TObject } from 'typebox'
 import type { JsonObject } from '../json.js'
+import { MOST_TOLD } from '../schema/first-few.js'
 import { May, Milliseconds, NumberFrom, OneOf, Whole } from '../schema/kinds.js'
 import { schemaProblems } from '../schema/problems.js'
 import { closestName } from '../schema/suggest.js'
@@ -55,7 +56,9 @@ export const settingWarnings = (schema: TObject, settings: JsonObject, at: strin
   )
 
 const unread = (schema: TObject, settings: JsonObject): string[] =>
-  Object.keys(settings).filter(name => !Object.hasOwn(schema.properties, name))
+  Object.keys(settings)
+    .filter(name => !Object.hasOwn(schema.properties, name))
+    .slice(0, MOST_TOLD)
 
 /** Kinds of triggers that this host serves: a run begins when somebody asks for it. */
 const SERVED = ['manual']

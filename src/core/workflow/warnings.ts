@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../json.js'
+import { firstFew } from '../schema/first-few.js'
 import { closestName } from '../schema/suggest.js'
 import type { WorkflowDefinition, WorkflowNode } from './definition.js'
 import type { Plan } from './plan.js'
@@ -37,7 +38,7 @@ const portReads = ({ id, inputs }: WorkflowNode): Read[] =>
 function undeclared(definition: WorkflowDefinition, reads: readonly Read[]): string[] {
   const inputs = new Set(definition.variables.map(({ name }) => name))
   const variables = variablesOf(definition)
-  return reads.flatMap(({ root, member, at }) => {
+  return firstFew(reads, ({ root, member, at }) => {
     if (member === undefined) return []
     const known = root === 'variables' ? variables : root === 'inputs' || root === 'input' ? inputs : undefined
     if (known === undefined || known.has(member)) return []

@@ -1,4 +1,5 @@
 import { isAgentId } from '../../core/names.js'
+import { firstFew } from '../../core/schema/first-few.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { type Mention, namedIn, unknownNamed, warningsOf } from '../../core/workflow/warnings.js'
 import type { WorkflowDoubts } from '../api.js'
@@ -33,8 +34,8 @@ async function unknownIn(
           NEVER,
         )
   return [
-    ...absent.map(one => unknownNamed(one, known(one))),
-    ...tools.flatMap(one => {
+    ...firstFew(absent, one => [unknownNamed(one, known(one))]),
+    ...firstFew(tools, one => {
       const found = lacking.find(({ toolId, why }) => toolId === one.name && why === 'unknown')
       return found ? [unknownNamed(one, found.close === undefined ? [] : [found.close])] : []
     }),
