@@ -30,7 +30,7 @@ export async function foldLog(
   for (let next = nextOf(before); ; next = nextOf(state)) {
     await turns.room(tenant)
     const page = await store.readEvents(runId, next, PAGE, PAGE_BYTES)
-    const read = page.reduce((sum, event) => sum + charactersOf(event), 0)
+    const read = charactersOf(page)
     turns.spent(tenant, read * STEPS_PER_BYTE_READ)
     characters += read
     state = fold(
@@ -46,6 +46,9 @@ export async function foldLog(
 
 const nextOf = (state: RunState): number => (state.phase === 'absent' ? 0 : state.next)
 
-/** Of what an event says. */
-export const charactersOf = ({ payload, secret, input }: StoredEvent): number =>
-  payload.length + (secret?.length ?? 0) + (input?.length ?? 0)
+/** Of what events say. */
+export const charactersOf = (events: readonly StoredEvent[]): number =>
+  events.reduce(
+    (sum, { payload, secret, input }) => sum + payload.length + (secret?.length ?? 0) + (input?.length ?? 0),
+    0,
+  )

@@ -358,8 +358,7 @@ function step(
   const keep = state.phase === 'active' && isTimeToKeep(state, before.kept)
   const snapshot = keep ? snapshotOf(state) : undefined
   const kept = keep ? state.next : before.kept
-  const written = stored.reduce((sum, event) => sum + charactersOf(event), 0)
-  const characters = snapshot?.length ?? before.characters + written
+  const characters = snapshot?.length ?? before.characters + charactersOf(stored)
   const loaded = { ...before, state, head, kept, characters }
   const append = {
     runId,

@@ -38,7 +38,7 @@ const AGENTS: readonly [string, PrepareAgentRequest['agent']][] = [
     'one that was described with tools',
     {
       agentId: 'assay.verifier',
-      inline: { systemPrompt: 'Mind the commas.', toolAllowlist: ['assay:artifact.read', 'assay:artifact.list'] },
+      inline: { systemPrompt: 'Mind the commas.', toolAllowlist: ['assay:artifact.create', 'assay:http.get'] },
     },
   ],
   ['one of the catalogue', { agentId: CRITIC }],

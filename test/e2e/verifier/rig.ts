@@ -41,7 +41,7 @@ const CRITIC_MANIFEST = {
   persona: 'Critic',
   modelClass: 'writing',
   systemPrompt: 'Mind the commas.',
-  toolAllowlist: ['assay:artifact.read', 'assay:artifact.list'],
+  toolAllowlist: ['assay:artifact.create', 'assay:http.get'],
   memoryShape: { scratchpad: true, conversation: true },
   confidence: { defaultThreshold: 0.99 },
   handoff: { taskSchemaRef: 'schemas/never.json', returnSchemaRef: 'schemas/never.json' },
