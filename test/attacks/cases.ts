@@ -125,7 +125,7 @@ export const CASES: { readonly [number: number]: Case } = {
   40: {
     block: 'd-links',
     name: 'an expired token',
-    elsewhere: [['test/http/interrupts.test.ts', 'B40: a link ends after half an hour']],
+    elsewhere: [['test/http/interrupts.test.ts', 'B40 R-ASK-4 R-ASK-5: a link ends after half an hour']],
   },
   42: { block: 'd-links', name: 'a token for looking that answers' },
   43: { block: 'd-links', name: 'an answer that does not fit the question' },
@@ -202,7 +202,7 @@ export const CASES: { readonly [number: number]: Case } = {
   63: {
     block: 'e-input',
     name: 'streams without end or of no kind',
-    elsewhere: [['test/http/sse.test.ts', 'E63: streams per key are capped']],
+    elsewhere: [['test/http/sse.test.ts', 'E63 R-SSE-8: streams per key are capped']],
   },
   64: {
     block: 'e-input',
