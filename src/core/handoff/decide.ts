@@ -109,7 +109,9 @@ function begin(context: DecisionContext, planNode: PlanNode, node: OnWorkers, wo
     ...(grant ? { grant } : {}),
     ...(again ? { withheld: { [FEEDBACK_INPUT]: again as unknown as Json } } : {}),
   }
-  context.burden += sizeUpTo(secret.inputs, MAX_VALUE_BYTES)
+  const bytes = sizeUpTo(secret.inputs, MAX_VALUE_BYTES)
+  context.burden += bytes
+  context.chargeBytes(bytes)
   recordHandoff(context, planNode, { phase: 'dispatch.began', workerId }, dueTo(node), secret)
 }
 

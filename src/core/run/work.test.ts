@@ -203,3 +203,32 @@ describe('what a decision may take', () => {
     expect(looks).toBe(2)
   })
 })
+
+/** Each child is given both objects: what is handed over is told, hashed and stored for each of them. */
+const HANDING: Sketch = {
+  nodes: Object.fromEntries(
+    Array.from({ length: 40 }, (_, i) => [
+      `child${i}`,
+      { type: 'core.subWorkflow', config: { workflowId: 'worker', inputMapping: { a: 'a', b: 'b' } } },
+    ]),
+  ),
+}
+
+describe('work that is handed over', () => {
+  const inputs = { a: members(4_000), b: members(4_000) }
+  const began = ({ log }: Pick<Driven, 'log'>) =>
+    log.filter(({ payload }) => 'phase' in payload && payload.phase === 'dispatch.began').length
+
+  it('W2: is charged by what it carries, so that a decision hands over a part, and the next ones the rest', () => {
+    const run = driven(HANDING, inputs)
+    expect(run.steps.length).toBeGreaterThan(5)
+    expect(Math.max(...run.steps)).toBeLessThan(WORK_LIMITS.decision + WORK_LIMITS.step)
+    expect(cuts(run)).toHaveLength(run.steps.length - 1)
+    expect(said(run)).toEqual(said(driven(HANDING, inputs, UNBOUNDED)))
+    expect(began(run)).toBe(40)
+  })
+
+  it('W2: what carries little is handed over at once', () => {
+    expect(driven(HANDING, { a: {}, b: {} }).steps).toHaveLength(1)
+  })
+})

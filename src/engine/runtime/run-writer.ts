@@ -5,7 +5,6 @@ import { decide, type Rules } from '../../core/run/decide.js'
 import { wakeAt } from '../../core/run/effects.js'
 import type { RunInput } from '../../core/run/input.js'
 import { isWaiting, type RunState, statusOf } from '../../core/run/state.js'
-import { STEPS_PER_BYTE } from '../../core/work-limits.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { TurnTaking } from '../../timing/turns.js'
 import type { Answer, InspectedRun, MakeReceipt } from '../api.js'
@@ -217,8 +216,8 @@ export class RunWriter {
       before.epoch === null
         ? { decided: first, children: [] }
         : commitWithChildren(this.spawner, before, first, child, room)
-    this.deps.turns.spent(before.tenant, decided.steps ?? 0)
     const own = step(this.deps.ids, slot, before, decided, create)
+    this.deps.turns.spent(before.tenant, own.steps)
     const commit = () => this.#commit([own, ...children], receipt?.(inspectedRun(own.loaded)))
     return children.reduce((inner, born) => () => born.slot.runExclusive(inner), commit)()
   }
@@ -345,6 +344,8 @@ const newRun = (
 
 export type DecidedStep = Extract<ReturnType<typeof decide>, { ok: true }>
 
+/** Encoded, hashed and handed over; the rules count only what they tell. */
+const STEPS_PER_CHARACTER = 2
 function step(
   ids: Ids,
   slot: RunSlot,
@@ -358,8 +359,8 @@ function step(
   const keep = state.phase === 'active' && isTimeToKeep(state, before.kept)
   const snapshot = keep ? snapshotOf(state) : undefined
   const kept = keep ? state.next : before.kept
-  const characters = snapshot?.length ?? before.characters + charactersOf(stored)
-  const loaded = { ...before, state, head, kept, characters }
+  const written = charactersOf(stored)
+  const loaded = { ...before, state, head, kept, characters: snapshot?.length ?? before.characters + written }
   const append = {
     runId,
     expected: events[0]?.sequence ?? (state.phase === 'absent' ? 0 : state.next),
@@ -371,9 +372,8 @@ function step(
     ...(snapshot === undefined ? {} : { snapshot }),
   }
   const wakes = parentToWake(before.state, state)
-  // What a run is given is told as well, and nothing of its rules counts that.
-  const given = create ? (stored[0]?.payload.length ?? 0) * STEPS_PER_BYTE : 0
-  return { slot, loaded, stored, wakes, steps: steps + given, append: create ? { ...append, create } : append }
+  const taken = steps + written * STEPS_PER_CHARACTER
+  return { slot, loaded, stored, wakes, steps: taken, append: create ? { ...append, create } : append }
 }
 
 /** A parent looks when its child ends, begins to wait for someone, or no longer does. Nobody is a fork's parent. */
