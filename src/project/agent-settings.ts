@@ -1,10 +1,10 @@
 import path from 'node:path'
-import type { Static, TSchema } from 'typebox'
-import { Clean, Default } from 'typebox/value'
+import type { Static, TObject } from 'typebox'
 import type { AgentSettings, McpServer, ModelSettings, ProviderSettings } from '../agents/settings.js'
 import type { BudgetPolicy } from '../core/budget/budget.js'
 import { MODEL_CLASSES, type Price } from '../core/invocation/brief.js'
 import { type JsonObject, own } from '../core/json.js'
+import { filledBy } from '../core/schema/filled.js'
 import {
   Closed,
   Flag,
@@ -18,6 +18,7 @@ import {
   WebAddress,
   Whole,
 } from '../core/schema/kinds.js'
+import type { Shape } from '../core/schema/shape.js'
 import { ModelNameText, modelNamed } from './model-name.js'
 import { placedSecret, plainSecrets, SecretRefSchema, TextsOrSecrets } from './secret-ref.js'
 
@@ -153,11 +154,10 @@ export type AgentSections = Pick<AgentSettings, 'prices' | 'tools'> & {
 }
 
 /** What is a flag as well (`models.worker`, `tools.allowPrivate`) is read with those. */
-const withDefaults = <Section extends TSchema>(
-  section: Section,
-  given: Static<Section>,
-): WithDefaults<Static<Section>> =>
-  Default(section, Clean(section, structuredClone(given))) as WithDefaults<Static<Section>>
+function withDefaults<Section extends TObject>(section: Section, given: object): WithDefaults<Static<Section>> {
+  const own = Object.entries(given).filter(([name]) => Object.hasOwn(section.properties, name))
+  return filledBy(section as Shape, Object.fromEntries(own)) as unknown as WithDefaults<Static<Section>>
+}
 
 type Optional = 'classes' | 'providers' | 'script' | 'mcp' | 'rules' | 'httpAllow'
 type WithDefaults<T> = Required<Omit<T, Optional>> & Pick<T, Optional & keyof T>

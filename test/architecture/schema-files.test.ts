@@ -56,7 +56,11 @@ describe('schemas for editors (`vitest -u` rewrites them)', () => {
   test.each(SCHEMAS)(
     '%s.schema.json takes what the examples say, and refuses a misspelt field',
     (name, title, schema, files) => {
-      const validate = new Ajv({ strict: false }).compile(fileSchema(schema, title))
+      const validate = new Ajv({ strict: false, allErrors: true }).compile(fileSchema(schema, title))
+      validate({ misspelt: 1 })
+      expect(validate.errors).toContainEqual(
+        expect.objectContaining({ keyword: 'additionalProperties', instancePath: '' }),
+      )
       const found = examples.filter(file => files.test(file))
       for (const file of found) {
         const document = documentIn(file) as object

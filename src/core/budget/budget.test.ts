@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { schemaProblems } from '../schema/problems.js'
 import {
-  budgetProblems,
+  BudgetSchema,
   costOf,
   leastOf,
   matchesModel,
@@ -176,7 +177,7 @@ describe('a budget as it is written', () => {
     { maxTokens: 1, onExhaustion: 'interrupt' },
     {},
   ])('R-BUDGET-2: %j is one', budget => {
-    expect(budgetProblems(budget, 'budget')).toEqual([])
+    expect(schemaProblems(BudgetSchema, budget, 'budget')).toEqual([])
   })
 
   it.each([
@@ -193,10 +194,10 @@ describe('a budget as it is written', () => {
     [{ maxIterations: 3 }, 'maxIterations'],
     [{ runTimeoutMs: 3 }, 'runTimeoutMs'],
   ])('R-BUDGET-2 R-BUDGET-6: %j is not, and is told why', (budget, field) => {
-    expect(budgetProblems(budget, 'budget')).toEqual([expect.stringContaining(`budget.${field}`)])
+    expect(schemaProblems(BudgetSchema, budget, 'budget')).toEqual([expect.stringContaining(`budget.${field}`)])
   })
 
   it('R-BUDGET-2: what is no object is none', () => {
-    for (const value of [null, 1, 'x', []]) expect(budgetProblems(value, 'budget')).toHaveLength(1)
+    for (const value of [null, 1, 'x', []]) expect(schemaProblems(BudgetSchema, value, 'budget')).toHaveLength(1)
   })
 })

@@ -2,7 +2,6 @@ import { Type } from 'typebox'
 import type { ModelName, Price, Usage } from '../invocation/brief.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
 import { Closed, ListOf, May, NumberFrom, OneOf, Whole } from '../schema/kinds.js'
-import { schemaProblems } from '../schema/problems.js'
 
 /** What a run may spend (contract agents §18). Time and turns are bounded elsewhere (R-BUDGET-6). */
 
@@ -225,9 +224,6 @@ export const BudgetSchema = Closed(
   },
   { description: 'What the run may spend at most; the ceilings of the host hold too' },
 )
-
-/** Everything wrong with a budget; each entry names the field and what it must be. */
-export const budgetProblems = (value: Json, field: string): string[] => schemaProblems(BudgetSchema, value, field)
 
 /** A budget that was found to be one. */
 export const policyOf = (value: Json | undefined): BudgetPolicy =>
