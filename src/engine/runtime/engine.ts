@@ -38,7 +38,7 @@ import { inputOf } from './command-input.js'
 import { doubtsOf } from './doubts.js'
 import { Driver } from './effect-driver.js'
 import { Followers } from './followers.js'
-import { forkRun } from './fork.js'
+import { type ForkDeps, forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
 import { HOST_WORKFLOW_IDS } from './host-workflows.js'
 import { Plans } from './plans.js'
@@ -101,7 +101,7 @@ export class Engine implements RunEngine {
   readonly #runs: RunWriter
   readonly #driver: Driver
   readonly #followers: Followers
-  readonly #rules: (plan: Plan) => Rules
+  readonly #forks: ForkDeps
   #phase: 'new' | 'running' | 'draining' | 'stopped' = 'new'
   #sweptAt = Number.NEGATIVE_INFINITY
   #purgedAt = Number.NEGATIVE_INFINITY
@@ -119,7 +119,6 @@ export class Engine implements RunEngine {
       rulesByPlan.set(plan, known)
       return known
     }
-    this.#rules = rules
     const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()) }
     this.#plans = new Plans(store, clock, schemas, workshop, definitionShape, id => deps.agents.knows(id))
     this.#cache = new RunCache(options.cachedRuns)
@@ -146,6 +145,7 @@ export class Engine implements RunEngine {
       turns,
       written: written => this.#written(written),
     })
+    this.#forks = { ...deps, plans: this.#plans, runs: this.#runs, rules, turns }
     this.#driver = new Driver(
       {
         store,
@@ -246,7 +246,7 @@ export class Engine implements RunEngine {
   async fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
-    return forkRun({ ...this.deps, plans: this.#plans, runs: this.#runs, rules: this.#rules }, request, receipt)
+    return forkRun(this.#forks, request, receipt)
   }
 
   async tenantOf(runId: string): Promise<string | undefined> {
@@ -260,7 +260,7 @@ export class Engine implements RunEngine {
     command: ResolveInterruptCommand,
   ): Promise<Input | Refusal | undefined> {
     const view = await this.inspect(tenant, runId)
-    return view && answerFor(this.deps, this.#rules(view.plan), view, command)
+    return view && answerFor(this.deps, this.#forks.rules(view.plan), view, command)
   }
 
   async inspect(tenant: string, runId: string): Promise<InspectedRun | undefined> {
