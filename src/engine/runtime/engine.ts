@@ -302,7 +302,7 @@ export class Engine implements RunEngine {
   }
 
   putWorkflow: RunEngine['putWorkflow'] = async (tenant, definition) => {
-    const checked = await this.#checked(definition)
+    const checked = await this.#checked(tenant, definition)
     if ('code' in checked) return { ok: false, refusal: checked }
     const workflowId = checked.plan.definition.id
     const known = await this.deps.store.listWorkflows(tenant ?? '')
@@ -312,15 +312,15 @@ export class Engine implements RunEngine {
   }
 
   checkWorkflow: RunEngine['checkWorkflow'] = async (tenant, definition) => {
-    const checked = await this.#checked(definition)
+    const checked = await this.#checked(tenant, definition)
     if ('code' in checked) return { ok: false, refusal: checked }
     const known = await this.deps.store.listWorkflows(tenant ?? '')
     const doubts = await doubtsOf(checked.plan, known, this.deps.agents)
     return { ok: true, value: { digest: checked.plan.digest, ...doubts } }
   }
 
-  async #checked(definition: unknown): Promise<{ plan: Plan; text: string } | Refusal> {
-    const checked = await this.#plans.check(definition)
+  async #checked(tenant: string | null, definition: unknown): Promise<{ plan: Plan; text: string } | Refusal> {
+    const checked = await this.#plans.check(definition, tenant)
     if ('code' in checked || !isReserved(checked.plan.definition.id)) return checked
     const message = `the id ${checked.plan.definition.id} is for a workflow of the host's own, as are ids that begin with ${RESERVED}; give it another id`
     return refuse('validation_error', message, { field: 'id' })

@@ -60,7 +60,7 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   if (!source) return refused(await missingRun(deps.store, tenant, sourceRunId, fromSeq))
   if (fromSeq > source.length) return refused(beyondLog(source, fromSeq))
   const plan = await deps.plans.pinned(source.workflowDigest)
-  const misfit = await overlayProblem(deps, plan, overlay)
+  const misfit = await overlayProblem(deps, tenant, plan, overlay)
   if (misfit) return refused(misfit)
 
   const fork: Fork = { sourceRunId, fromSeq, mode, sourceLength: source.length }
@@ -121,13 +121,15 @@ async function branched(
 
 async function overlayProblem(
   { schemas }: ForkDeps,
+  tenant: string,
   { definition }: Plan,
   { configurable }: RunOptions,
 ): Promise<Refusal | undefined> {
   if (configurable === undefined) return undefined
   const problems = configurableProblems(configurable)
   if (problems.length > 0) return refuse('validation_error', problems.join('; '), { field: 'runOptionsOverlay' })
-  const problem = definition.configurableSchema && (await schemas.check(definition.configurableSchema, configurable))
+  const problem =
+    definition.configurableSchema && (await schemas.check(definition.configurableSchema, configurable, tenant))
   if (problem === undefined) return undefined
   const message = `runOptionsOverlay.configurable does not fit the workflow's configurableSchema: ${problem}`
   return refuse('validation_error', message, { field: 'runOptionsOverlay.configurable' })
