@@ -79,7 +79,7 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
 
   const surface = allowedOf(await tools.surface(actor.toolAllowlist, ask.signal), actor)
   if (surface.missing.length > 0) return lackingTools(await tools.lacking(surface.missing, ask.signal), surface.missing)
-  const problem = actor.taskSchema && (await schemas.check(actor.taskSchema, ask.task))
+  const problem = actor.taskSchema && (await schemas.check(actor.taskSchema, ask.task, ask.tenant))
   const contents = contentsFor(deps, ask, actor, prompts, surface.tools)
   const told: Brief = {
     agentId: actor.agentId,

@@ -2,14 +2,15 @@ import type { Decision } from '../../core/decider.js'
 import { present } from '../../core/present.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { Fork } from '../../core/replay/events.js'
-import { branchOff, inherited, narrowedScope, type Overlay, startOf } from '../../core/replay/fork.js'
+import { branchOff, CutFinder, inherited, narrowedScope, type Overlay, startOf } from '../../core/replay/fork.js'
 import { decide, type Rules } from '../../core/run/decide.js'
 import type { Recorded } from '../../core/run/events.js'
 import type { RunState } from '../../core/run/state.js'
 import { configurableProblems } from '../../core/workflow/configurable.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
+import type { TurnTaking } from '../../timing/turns.js'
 import type { Answer, ForkRun, InspectedRun, MakeReceipt, RunOptions } from '../api.js'
-import { nextBatch, openReplay } from '../effects/replay.js'
+import { openReplay } from '../effects/replay.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { GatedPoint, NewRun } from '../ports/event-log.js'
 import type { RunRow } from '../ports/run-index.js'
@@ -20,6 +21,7 @@ import { CHAIN_START } from './chain.js'
 import { decode } from './encode.js'
 import { gatedPoints } from './gated-points.js'
 import type { Plans } from './plans.js'
+import { logPages } from './read-log.js'
 import type { DecidedStep, RunWriter } from './run-writer.js'
 import { keptState } from './snapshot.js'
 
@@ -31,11 +33,15 @@ export type ForkDeps = {
   readonly plans: Plans
   readonly runs: RunWriter
   readonly rules: (plan: Plan) => Rules
+  readonly turns: TurnTaking
 }
 
+type NewFork = { readonly runId: string; readonly tenant: string }
+
 /**
- * A new run that shares the beginning of another (contract core §8). The source is only read. Checks come in this order:
- * is it there, is the cut inside its log, do the options fit.
+ * A new run that shares the beginning of another (contract core §8). The source is only read, page by page, in turns of its
+ * tenant, and no further than this first commit needs. Checks come in this order: is it there, is the cut inside its log,
+ * do the options fit.
  */
 export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
   try {
@@ -54,14 +60,14 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   if (!source) return refused(await missingRun(deps.store, tenant, sourceRunId, fromSeq))
   if (fromSeq > source.length) return refused(beyondLog(source, fromSeq))
   const plan = await deps.plans.pinned(source.workflowDigest)
-  const misfit = await overlayProblem(deps, plan, overlay)
+  const misfit = await overlayProblem(deps, tenant, plan, overlay)
   if (misfit) return refused(misfit)
 
   const fork: Fork = { sourceRunId, fromSeq, mode, sourceLength: source.length }
   const rules = deps.rules(plan)
   const runId = deps.ids.run()
   const begin = mode === 'replay' ? replayed : branched
-  const first = await begin(deps, rules, fork, runId, { ...overlay, ...(scopes ? { scopes } : {}) })
+  const first = await begin(deps, rules, fork, { runId, tenant }, { ...overlay, ...(scopes ? { scopes } : {}) })
   if (!first.ok) return refused(first.refusal)
   const [last] = fromSeq === 0 ? [] : await deps.store.readEvents(sourceRunId, fromSeq - 1, 1)
   const head = fromSeq === 0 ? CHAIN_START : present(last, `event ${fromSeq - 1} of run ${sourceRunId}`).hash
@@ -79,27 +85,34 @@ async function gatedIn(store: Store, { runId }: RunRow, plan: Plan, state: RunSt
 }
 
 /** As much of a replay as goes into one commit; the driver tells the rest. */
-async function replayed({ store }: ForkDeps, rules: Rules, fork: Fork, runId: string): Promise<DecidedStep> {
-  const replay = await openReplay(store, rules, fork, runId)
-  const events = nextBatch(replay, fork.fromSeq) ?? []
+async function replayed(deps: ForkDeps, rules: Rules, fork: Fork, run: NewFork): Promise<DecidedStep> {
+  const replay = await openReplay(deps, rules, fork, run)
+  const events = (await replay.next(fork.fromSeq)) ?? []
   return { ok: true, events, state: replay.state }
 }
 
 async function branched(
-  { store, clock }: ForkDeps,
+  deps: ForkDeps,
   rules: Rules,
   fork: Fork,
-  runId: string,
+  { runId, tenant }: NewFork,
   overlay: Overlay,
 ): Promise<Decision<RunState, Recorded>> {
   const { sourceRunId, fromSeq } = fork
-  const kept = (await keptState(store, sourceRunId, fromSeq)) ?? { phase: 'absent' }
+  const kept = (await keptState(deps.store, sourceRunId, fromSeq)) ?? { phase: 'absent' }
   const from = kept.phase === 'absent' ? 0 : kept.next
-  const rows = await store.readEvents(sourceRunId, from, Math.max(fromSeq, 1) - from)
-  const log = rows.map(row => decode(sourceRunId, row))
-  const now = clock.now()
-  if (fromSeq > 0) return branchOff(rules, inherited(kept, runId, fork), runId, log, overlay, now)
-  const start = startOf(present(log[0], `event of run ${sourceRunId}`), runId, now)
+  const finder = new CutFinder(rules, inherited(kept, runId, fork), runId)
+  let next = from
+  for await (const page of logPages(deps, { runId: sourceRunId, tenant }, from, Math.max(fromSeq, 1))) {
+    finder.read(page.map(row => decode(sourceRunId, row)))
+    next += page.length
+  }
+  if (next < Math.max(fromSeq, 1)) throw new Error(`the log of run ${sourceRunId} ends before event ${fromSeq - 1}`)
+  const { before, shared } = finder.cut
+  await deps.turns.room(tenant)
+  const now = deps.clock.now()
+  if (fromSeq > 0) return branchOff(rules, before, runId, shared, overlay, now)
+  const start = startOf(present(shared[0], `event of run ${sourceRunId}`), runId, now)
   const { configurable, scopes, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
   const started = { ...start.started, ...others, ...merged, ...narrowedScope(start.started, scopes) }
@@ -108,13 +121,15 @@ async function branched(
 
 async function overlayProblem(
   { schemas }: ForkDeps,
+  tenant: string,
   { definition }: Plan,
   { configurable }: RunOptions,
 ): Promise<Refusal | undefined> {
   if (configurable === undefined) return undefined
   const problems = configurableProblems(configurable)
   if (problems.length > 0) return refuse('validation_error', problems.join('; '), { field: 'runOptionsOverlay' })
-  const problem = definition.configurableSchema && (await schemas.check(definition.configurableSchema, configurable))
+  const problem =
+    definition.configurableSchema && (await schemas.check(definition.configurableSchema, configurable, tenant))
   if (problem === undefined) return undefined
   const message = `runOptionsOverlay.configurable does not fit the workflow's configurableSchema: ${problem}`
   return refuse('validation_error', message, { field: 'runOptionsOverlay.configurable' })

@@ -63,7 +63,7 @@ export class Plans {
     if (!this.isAgent(agentId)) return undefined
     const known = this.#byAgent.get(agentId)
     if (known) return known
-    const checked = await this.check(agentWorkflow(agentId))
+    const checked = await this.check(agentWorkflow(agentId), null)
     if (!('plan' in checked)) throw new Error(`the workflow of agent ${agentId} is not one: ${checked.message}`)
     await this.put(null, checked)
     this.#byAgent.set(agentId, checked.plan)
@@ -109,7 +109,7 @@ export class Plans {
   }
 
   /** Everything that is checked before a definition is accepted. */
-  async check(value: unknown): Promise<{ plan: Plan; text: string } | Refusal> {
+  async check(value: unknown, tenant: string | null): Promise<{ plan: Plan; text: string } | Refusal> {
     const misshapen = this.shape(value)
     if (misshapen) return misshapen
     const definition = value as WorkflowDefinition
@@ -117,7 +117,7 @@ export class Plans {
     const plan = compile(definition, sha256(text), this.workshop)
     if (!isPlan(plan)) return plan
     for (const [field, schema] of schemasOf(definition)) {
-      const problem = await this.schemas.inspect(schema)
+      const problem = await this.schemas.inspect(schema, tenant)
       if (problem !== undefined)
         return refuse('validation_error', `workflow "${definition.id}": ${field} ${problem}`, { field })
     }
