@@ -29,6 +29,8 @@
  *  I5  Where today's rules no longer decide the shared part as it is (NonDeterminismError), its events stand and the
  *      run goes on from their fold.
  *  I6  A cancel of the source is not heard: what was cancelled is told as far as it is known.
+ *  I7  A decision is made by the definition that was in force when the source made it; `assay.run.forked` says where a
+ *      branch has put another in its place. The fold goes by what no branch can change, so it needs no such care.
  */
 
 import type { WorkerState } from '../handoff/state.js'
@@ -67,15 +69,23 @@ export class Replay {
   /** Which start of which node an input of the source answers, by the sequence of that start. */
   readonly #starts = new Map<number, Start>()
   readonly #source: ReadonlyMap<number, Recorded>
+  /** The sequence that the decision under way has in the source; beyond its end it has none. */
+  #place = Number.POSITIVE_INFINITY
+  readonly #definitions: readonly Definition[]
 
-  /** `base` is a state of the fork, `log` what of the source's it has not heard of, as far as it may know it. */
+  /**
+   * `base` is a state of the fork, `log` what of the source's it has not heard of, as far as it may know it. `rules` are
+   * those at its end; `earlier` has those of definitions that were in force before, by digest.
+   */
   constructor(
     private readonly rules: Rules,
     base: RunState,
     fork: Fork,
     private readonly runId: string,
     log: readonly Recorded[],
+    private readonly earlier: ReadonlyMap<string, Rules> = new Map(),
   ) {
+    this.#definitions = definitionsIn(base, log)
     const own = log.filter(({ sequence }) => sequence >= fork.fromSeq)
     const before = log.slice(0, log.length - own.length)
     this.#source = new Map(own.map(event => [event.sequence, event]))
@@ -85,6 +95,7 @@ export class Replay {
     this.#state = cut.before
     this.#first = beginning ? startOf(beginning, runId, beginning.at) : cut.input
     this.#shared = cut.shared
+    if (this.#first) this.#place = cut.shared[0]?.sequence ?? 0
     this.#noteStarts(base, log)
   }
 
@@ -113,7 +124,7 @@ export class Replay {
     this.#first = undefined
     try {
       const guide = new ReplayGuide({ shared, original: sequence => this.#source.get(sequence) })
-      const decision = decideLive(this.rules, this.#state, input, guide)
+      const decision = decideLive(this.#rules, this.#state, input, guide)
       if (!guide.isDone) throw new NonDeterminismError('the shared part holds more than its last decision')
       if (!decision.ok) return []
       this.#steps += decision.steps ?? 0
@@ -127,8 +138,14 @@ export class Replay {
     }
   }
 
+  get #rules(): Rules {
+    const digest = this.#definitions.findLast(({ from }) => from <= this.#place)?.digest
+    return (digest === undefined ? undefined : this.earlier.get(digest)) ?? this.rules
+  }
+
   #nextInput(): Live | undefined {
     if (this.#first) return this.#first
+    this.#place = Number.POSITIVE_INFINITY
     if (this.#state.phase !== 'active') return undefined
     return this.#recorded(this.#state) ?? this.#beyond(this.#state)
   }
@@ -144,6 +161,7 @@ export class Replay {
       const input = this.#addressed(state, step) ?? this.#late(state, step)
       if (input === undefined) continue
       this.#queue.splice(i, 1)
+      this.#place = step.sequence
       return { ...input, now: step.at } as Live
     }
     return undefined
@@ -253,6 +271,26 @@ export class Replay {
       this.#starts.set(event.sequence, { nodeId: event.nodeId, ordinal, attempt, since: event.sequence })
     }
   }
+}
+
+/** A definition, and the first event of the first decision that was made by it. */
+type Definition = { readonly from: number; readonly digest: string }
+
+/** Which definitions a log was told by, in order. */
+export function definitionsIn(base: RunState, log: readonly Recorded[]): readonly Definition[] {
+  const known = base.phase === 'absent' ? [] : [{ from: 0, digest: base.started.workflowDigest }]
+  let decision = 0
+  return log.reduce<Definition[]>((found, { sequence, type, payload, input }, at) => {
+    if (input !== undefined) decision = sequence
+    if (type === 'run.started') found.push({ from: 0, digest: payload.workflowDigest })
+    if (type === 'assay.run.forked' && payload.workflowDigest !== undefined) {
+      // What follows without having heard anything is the rest of the decision that the cut went through.
+      const next = log[at + 1]
+      const from = next === undefined || next.input !== undefined ? sequence + 1 : decision
+      found.push({ from, digest: payload.workflowDigest })
+    }
+    return found
+  }, known)
 }
 
 const isTimer = (node: Waiting): boolean => node.on === 'host' && node.wait.kind === 'timer'

@@ -1,21 +1,20 @@
-import { Replay } from '../../core/replay/decide.js'
+import { definitionsIn, Replay } from '../../core/replay/decide.js'
 import type { Fork } from '../../core/replay/events.js'
 import { inherited } from '../../core/replay/fork.js'
 import type { Rules } from '../../core/run/decide.js'
 import { MAX_EVENTS } from '../../core/run/decision-context.js'
 import type { Recorded } from '../../core/run/events.js'
 import { WORK_LIMITS } from '../../core/work-limits.js'
-import type { Store } from '../ports/store.js'
 import { decode } from '../runtime/encode.js'
 import { keptState } from '../runtime/snapshot.js'
-import type { PerformEffect } from './effect-context.js'
+import type { EffectContext, PerformEffect } from './effect-context.js'
 
 /**
  * Goes on with a replay that its first commit did not finish. It is told again from its beginning, which gives the same
  * events, and what is not in its log yet is appended.
  */
 export const replay: PerformEffect<'replay'> = async (context, { rules, runId, tenant, state }, { fork }, signal) => {
-  const replay = await openReplay(context.store, rules, fork, runId)
+  const replay = await openReplay(context, rules, fork, runId)
   const known = state.phase === 'absent' ? 0 : state.next
   for (let events = nextBatch(replay, known); events !== undefined; events = nextBatch(replay, known)) {
     if (signal.aborted) return undefined
@@ -28,13 +27,29 @@ export const replay: PerformEffect<'replay'> = async (context, { rules, runId, t
 }
 
 /** A replay at the point where it parts from its source. */
-export async function openReplay(store: Store, rules: Rules, fork: Fork, runId: string): Promise<Replay> {
+export async function openReplay(
+  { store, ...deps }: Pick<EffectContext, 'store' | 'plans' | 'rules'>,
+  rules: Rules,
+  fork: Fork,
+  runId: string,
+): Promise<Replay> {
   const { sourceRunId, fromSeq, sourceLength } = fork
   const kept = (await keptState(store, sourceRunId, fromSeq)) ?? { phase: 'absent' }
   const from = kept.phase === 'absent' ? 0 : kept.next
   const rows = await store.readEvents(sourceRunId, from, sourceLength - from)
   const log = rows.map(row => decode(sourceRunId, row))
-  return new Replay(rules, inherited(kept, runId, fork), fork, runId, log)
+  const earlier = await rulesOf(deps, definitionsIn(kept, log))
+  return new Replay(rules, inherited(kept, runId, fork), fork, runId, log, earlier)
+}
+
+async function rulesOf(
+  { plans, rules }: Pick<EffectContext, 'plans' | 'rules'>,
+  definitions: readonly { readonly digest: string }[],
+): Promise<ReadonlyMap<string, Rules>> {
+  // Most logs were told by one definition, which is the one that the replay is pinned to.
+  if (definitions.length < 2) return new Map()
+  const known = definitions.map(async ({ digest }) => [digest, rules(await plans.pinned(digest))] as const)
+  return new Map(await Promise.all(known))
 }
 
 /**

@@ -10,6 +10,7 @@ import { configurableProblems } from '../../core/workflow/configurable.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { Answer, ForkRun, InspectedRun, MakeReceipt, RunOptions } from '../api.js'
 import { nextBatch, openReplay } from '../effects/replay.js'
+import type { Agents } from '../ports/agents.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { GatedPoint, NewRun } from '../ports/event-log.js'
 import type { RunRow } from '../ports/run-index.js'
@@ -18,10 +19,10 @@ import type { Store } from '../ports/store.js'
 import { missingRun } from '../queries/missing-run.js'
 import { CHAIN_START } from './chain.js'
 import { decode } from './encode.js'
+import { type Changed, changedBy, type Past, planAt, readPast } from './fork-changes.js'
 import { gatedPoints } from './gated-points.js'
 import type { Plans } from './plans.js'
 import type { DecidedStep, RunWriter } from './run-writer.js'
-import { keptState } from './snapshot.js'
 
 export type ForkDeps = {
   readonly store: Store
@@ -29,6 +30,7 @@ export type ForkDeps = {
   readonly ids: Ids
   readonly schemas: SchemaChecker
   readonly plans: Plans
+  readonly agents: Pick<Agents, 'knows'>
   readonly runs: RunWriter
   readonly rules: (plan: Plan) => Rules
 }
@@ -49,25 +51,32 @@ export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeRe
 }
 
 async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
-  const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, scopes } = request
+  const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, set, scopes } = request
   const source = await deps.store.readRun(tenant, sourceRunId)
   if (!source) return refused(await missingRun(deps.store, tenant, sourceRunId, fromSeq))
   if (fromSeq > source.length) return refused(beyondLog(source, fromSeq))
-  const plan = await deps.plans.pinned(source.workflowDigest)
-  const misfit = await overlayProblem(deps, plan, overlay)
+  const past = mode === 'branch' ? await readPast(deps.store, source, fromSeq) : undefined
+  const before = past ? await planAt(deps.plans, source, past) : await deps.plans.pinned(source.workflowDigest)
+  const misfit = await overlayProblem(deps, before, overlay)
   if (misfit) return refused(misfit)
 
+  const runId = deps.ids.run()
+  const place = { plan: before, tenant, runId, fromSeq }
+  const changed: Changed | Refusal =
+    past && set ? await changedBy(deps, place, past, set, overlay) : { plan: before, overlay }
+  if ('code' in changed) return refused(changed)
+  const { plan } = changed
   const fork: Fork = { sourceRunId, fromSeq, mode, sourceLength: source.length }
   const rules = deps.rules(plan)
-  const runId = deps.ids.run()
-  const begin = mode === 'replay' ? replayed : branched
-  const first = await begin(deps, rules, fork, runId, { ...overlay, ...(scopes ? { scopes } : {}) })
+  const first = past
+    ? branched(deps, rules, fork, runId, past, { ...changed.overlay, ...(scopes ? { scopes } : {}) })
+    : await replayed(deps, rules, fork, runId)
   if (!first.ok) return refused(first.refusal)
   const [last] = fromSeq === 0 ? [] : await deps.store.readEvents(sourceRunId, fromSeq - 1, 1)
   const head = fromSeq === 0 ? CHAIN_START : present(last, `event ${fromSeq - 1} of run ${sourceRunId}`).hash
-  const before = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq, characters: 0 }
+  const begun = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq, characters: 0 }
   const gated = await gatedIn(deps.store, source, plan, first.state)
-  return deps.runs.fork(before, first, newRun(source, gated, first.state, fork), receipt)
+  return deps.runs.fork(begun, first, newRun(source, plan, gated, first.state, fork), receipt)
 }
 
 /** A fork is held to what its source was, however little of the source it has told so far. */
@@ -79,30 +88,28 @@ async function gatedIn(store: Store, { runId }: RunRow, plan: Plan, state: RunSt
 }
 
 /** As much of a replay as goes into one commit; the driver tells the rest. */
-async function replayed({ store }: ForkDeps, rules: Rules, fork: Fork, runId: string): Promise<DecidedStep> {
-  const replay = await openReplay(store, rules, fork, runId)
+async function replayed(deps: ForkDeps, rules: Rules, fork: Fork, runId: string): Promise<DecidedStep> {
+  const replay = await openReplay(deps, rules, fork, runId)
   const events = nextBatch(replay, fork.fromSeq) ?? []
   return { ok: true, events, state: replay.state }
 }
 
-async function branched(
-  { store, clock }: ForkDeps,
+function branched(
+  { clock }: ForkDeps,
   rules: Rules,
   fork: Fork,
   runId: string,
+  { kept, log }: Past,
   overlay: Overlay,
-): Promise<Decision<RunState, Recorded>> {
+): Decision<RunState, Recorded> {
   const { sourceRunId, fromSeq } = fork
-  const kept = (await keptState(store, sourceRunId, fromSeq)) ?? { phase: 'absent' }
-  const from = kept.phase === 'absent' ? 0 : kept.next
-  const rows = await store.readEvents(sourceRunId, from, Math.max(fromSeq, 1) - from)
-  const log = rows.map(row => decode(sourceRunId, row))
   const now = clock.now()
   if (fromSeq > 0) return branchOff(rules, inherited(kept, runId, fork), runId, log, overlay, now)
   const start = startOf(present(log[0], `event of run ${sourceRunId}`), runId, now)
-  const { configurable, scopes, ...others } = overlay
+  const { configurable, scopes, atRest: _, changed, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
-  const started = { ...start.started, ...others, ...merged, ...narrowedScope(start.started, scopes) }
+  const names = changed && { changed: [...new Set([...(start.started.changed ?? []), ...changed])] }
+  const started = { ...start.started, ...others, ...merged, ...names, ...narrowedScope(start.started, scopes) }
   return decide(rules, { phase: 'absent', fork }, { ...start, started })
 }
 
@@ -122,7 +129,8 @@ async function overlayProblem(
 
 /** Ownership is the source's; a fork is nobody's child. */
 function newRun(
-  { tenant, workflowId, workflowDigest, scopeId }: RunRow,
+  { tenant, workflowId, scopeId }: RunRow,
+  { digest: workflowDigest }: Plan,
   gated: readonly GatedPoint[],
   state: RunState,
   fork: Fork,
