@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import pc from 'picocolors'
 import type { AssayClient } from '../../client/assay-client.js'
 import type { EventDiff, RunDiff, RunEventDoc } from '../../client/wire-shapes.js'
+import type { JsonObject } from '../../core/json.js'
 import type { Cli } from '../cli.js'
 import { followRun, watchRun } from '../progress/watch.js'
 import { diffLines, eventPair, isEqual, isPersonsStop, isSameStory } from '../reports/diff.js'
@@ -31,20 +32,27 @@ function addFork(runs: Command, { terminal, exit }: Cli): void {
     .description('branch off: a new run with the same beginning that goes on by itself, with real effects')
     .argument('<runId>')
     .requiredOption('--from <sequence>', 'first event that is not shared', wholeNumber)
-    .option('--set <name=value|@file>', 'a run option to change, such as recursionLimit=50', collectOption, [])
+    .option(
+      '--set <name=value|@file>',
+      'what to change: a run option, agents.ID.model, agents.ID.modelClass, or nodes.ID.config.FIELD; may be repeated',
+      collectOption,
+      [],
+    )
     .option('--tag <tag>', 'label the branch', collectOption, [])
     .option('-f, --follow', 'show every event as it happens, and wait for the end')
     .action(async (runId: string, _options, command: Command) => {
       const { from, set, tag, follow, json, ...options } = command.optsWithGlobals<ForkOptions>()
       const client = await connect(options)
+      const { options: configurable, changes } = sorted(await readInputs(set, terminal.readStdin, '--set'))
       const overlay = {
-        ...(set.length > 0 && { configurable: await readInputs(set, terminal.readStdin, '--set') }),
+        ...(Object.keys(configurable).length > 0 && { configurable }),
         ...(tag.length > 0 && { tags: [...tag] }),
       }
       const fork = await client.forkRun(runId, {
         mode: 'branch',
         fromSeq: from,
         ...(Object.keys(overlay).length > 0 && { runOptionsOverlay: overlay }),
+        ...(Object.keys(changes).length > 0 && { assay: { set: changes } }),
       })
       if (follow) {
         const watching = { title: `branch ${fork.runId}`, quiet: json === true, json: json === true }
@@ -53,7 +61,18 @@ function addFork(runs: Command, { terminal, exit }: Cli): void {
       if (json) return printJson(terminal, fork)
       terminal.out(fork.runId)
       terminal.note(pc.dim(`follow it with: assay runs follow ${fork.runId}`))
+      terminal.note(pc.dim(`then compare: assay runs compare ${runId} ${fork.runId}`))
     })
+}
+
+/** Names of agents and nodes are changes of the branch; whatever else there is, is an option of its run. */
+function sorted(set: JsonObject): { readonly options: JsonObject; readonly changes: JsonObject } {
+  const isChange = ([name]: [string, unknown]) => /^(agents|nodes)\./.test(name)
+  const entries = Object.entries(set)
+  return {
+    options: Object.fromEntries(entries.filter(entry => !isChange(entry))),
+    changes: Object.fromEntries(entries.filter(isChange)),
+  }
 }
 
 type ReplayOptions = GlobalOptions & { readonly from?: number; readonly check?: true }
