@@ -5,6 +5,7 @@ import type { EventDiff, RunDiff, RunEventDoc } from '../../client/wire-shapes.j
 import type { JsonObject } from '../../core/json.js'
 import type { Cli } from '../cli.js'
 import { followRun, watchRun } from '../progress/watch.js'
+import { comparisonLines } from '../reports/comparison.js'
 import { diffLines, eventPair, isEqual, isPersonsStop, isSameStory } from '../reports/diff.js'
 import { EXIT, exitCodeOf } from '../terminal/exit-code.js'
 import { printable, printJson } from '../terminal/terminal.js'
@@ -12,11 +13,12 @@ import { connect, type GlobalOptions } from './connect.js'
 import { readInputs } from './inputs.js'
 import { collectOption, wholeNumber } from './options.js'
 
-/** Going back in a run: a branch lives on from there, a replay tells it again, a diff compares. */
+/** Going back in a run: a branch lives on from there, a replay tells it again, a diff and a comparison hold two against each other. */
 export function addForks(runs: Command, cli: Cli): void {
   addFork(runs, cli)
   addReplay(runs, cli)
   addDiff(runs, cli)
+  addCompare(runs, cli)
 }
 
 type ForkOptions = GlobalOptions & {
@@ -142,5 +144,20 @@ function addDiff(runs: Command, { terminal, exit }: Cli): void {
       if (json) printJson(terminal, diff)
       else for (const line of diffLines(diff)) terminal.out(line)
       exit(isEqual(diff) ? EXIT.ok : EXIT.failed)
+    })
+}
+
+function addCompare(runs: Command, { terminal, exit }: Cli): void {
+  runs
+    .command('compare')
+    .description('what two runs with a common past did after it, step by step, with cost; exit code 1 when they differ')
+    .argument('<a>', 'run id')
+    .argument('<b>', 'run id, such as that of a fork of a')
+    .action(async (a: string, b: string, _options, command: Command) => {
+      const { json, ...options } = command.optsWithGlobals<GlobalOptions>()
+      const comparison = await (await connect(options)).compareRuns(a, b)
+      if (json) printJson(terminal, comparison)
+      else for (const line of comparisonLines(comparison)) terminal.out(line)
+      exit(comparison.equal ? EXIT.ok : EXIT.failed)
     })
 }
