@@ -25,6 +25,7 @@ export type {
   NewWebhook,
   OpenInterrupt,
   OwnKey,
+  RunComparison,
   RunDiff,
   RunEventDoc,
   RunPage,

@@ -104,6 +104,8 @@ export type ForkRun = {
   readonly fromSeq: number
   /** Only for a branch: what the fork does otherwise than its source. */
   readonly overlay?: RunOptions
+  /** The same, of its agents and nodes: `agents.ID.model`, `nodes.ID.config.FIELD` (core/replay/changes.ts). */
+  readonly set?: JsonObject
   /** What the credential may do; a branch may do no more. */
   readonly scopes?: readonly string[]
 }

@@ -31,6 +31,8 @@
  *  I6  A cancel of the source is not heard: what was cancelled is told as far as it is known.
  *  I7  What is told does not depend on how much of the source is read at a time; of what has been read, no more is kept
  *      than is still to be heard or compared.
+ *  I8  A decision is made by the definition that was in force when the source made it; `assay.run.forked` says where a
+ *      branch has put another in its place. The fold goes by what no branch can change, so it needs no such care.
  */
 
 import type { WorkerState } from '../handoff/state.js'
@@ -45,6 +47,7 @@ import { questionOf, verifiersIn, type Waiting, workersOf } from '../run/waiting
 import { pendingInspection } from '../verification/decide.js'
 import type { VerifierState } from '../verification/state.js'
 import { planNodeAt } from '../workflow/plan.js'
+import { Definitions } from './definitions.js'
 import type { Fork } from './events.js'
 import { CutFinder, retold, startOf } from './fork.js'
 import { NonDeterminismError, ReplayGuide } from './guide.js'
@@ -81,17 +84,25 @@ export class Replay {
   readonly #starts = new Map<number, Start>()
   /** How often a node has been started anew. */
   readonly #fresh = new Map<string, number>()
+  /** The sequence that the decision under way has in the source; beyond its end it has none. */
+  #place = Number.POSITIVE_INFINITY
+  readonly #definitions: Definitions
 
-  /** `base` is a state of the fork, `log` the beginning of what of the source's it has not heard of. */
+  /**
+   * `base` is a state of the fork, `log` the beginning of what of the source's it has not heard of. `rules` are those at
+   * its end; `earlier` has those of the definitions that were in force before, by digest, as far as they have been read of.
+   */
   constructor(
     private readonly rules: Rules,
     base: RunState,
     private readonly fork: Fork,
     private readonly runId: string,
     log: readonly Recorded[] = [],
+    private readonly earlier: ReadonlyMap<string, Rules> = new Map(),
   ) {
     this.#source = new Source(fork.fromSeq, fork.sourceLength, base.phase === 'absent' ? 0 : base.next)
     this.#cut = new CutFinder(rules, base, runId)
+    this.#definitions = new Definitions(base)
     this.#state = base
     this.#noteStartsOf(base)
     this.read(log)
@@ -121,6 +132,7 @@ export class Replay {
   read(log: readonly Recorded[]): void {
     const { fromSeq } = this.fork
     this.#source.read(log)
+    this.#definitions.read(log)
     this.#noteStarts(log)
     if (this.#cut !== undefined) {
       this.#cut.read(log.filter(({ sequence }) => sequence < fromSeq))
@@ -135,6 +147,7 @@ export class Replay {
     this.#state = cut.before
     this.#first = beginning ? startOf(beginning, this.runId, beginning.at) : cut.input
     this.#shared = cut.shared
+    if (this.#first) this.#place = cut.shared[0]?.sequence ?? 0
   }
 
   /** The events of the next decision, if it led to any; undefined when everything has been told. */
@@ -149,7 +162,7 @@ export class Replay {
     const shared = this.#first ? this.#shared : []
     try {
       const guide = new ReplayGuide({ shared, original: this.#source.at })
-      const decision = decideLive(this.rules, this.#state, input, guide)
+      const decision = decideLive(this.#rules, this.#state, input, guide)
       if (!guide.isDone) throw new NonDeterminismError('the shared part holds more than its last decision')
       this.#settle()
       if (!decision.ok) return []
@@ -176,8 +189,18 @@ export class Replay {
     this.#again = undefined
   }
 
+  /** A branch may have put its definition in force in the midst of a decision, so that has to be read to its end. */
+  get #rules(): Rules {
+    if (this.#place === Number.POSITIVE_INFINITY) return this.rules
+    if (this.#definitions.isOpen(this.#place) && !this.#source.isWhole)
+      throw new SourceShort(`the decision at event ${this.#place} has not been read to its end yet`)
+    const digest = this.#definitions.at(this.#place)
+    return (digest === undefined ? undefined : this.earlier.get(digest)) ?? this.rules
+  }
+
   #nextInput(): Live | undefined {
     if (this.#first) return this.#first
+    this.#place = Number.POSITIVE_INFINITY
     if (this.#state.phase !== 'active') return undefined
     const recorded = this.#recorded(this.#state)
     if (recorded !== undefined) return recorded
@@ -197,6 +220,7 @@ export class Replay {
       const input = this.#addressed(state, step) ?? this.#late(state, step)
       if (input === undefined) continue
       this.#source.take(i)
+      this.#place = step.sequence
       return { ...input, now: step.at } as Live
     }
     return undefined

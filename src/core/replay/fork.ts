@@ -9,9 +9,11 @@ import type { Fork, RunForked } from './events.js'
 import { NonDeterminismError, ReplayGuide } from './guide.js'
 
 /** What a branch does otherwise than its source. */
-export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata'> & {
+export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata' | 'changed' | 'workflowDigest'> & {
   /** What whoever asks for the branch may do. */
   readonly scopes?: readonly string[]
+  /** The cut goes between two decisions: nothing is half decided, by whichever definition. */
+  readonly atRest?: boolean
 }
 
 /** R-ATTEST-6: a branch may do what its source could and whoever made it can. */
@@ -112,7 +114,7 @@ export function branchOff(
   base: RunState,
   runId: string,
   events: readonly Recorded[],
-  { scopes, ...overlay }: Overlay,
+  { scopes, atRest = false, ...overlay }: Overlay,
   now: number,
 ): Decision<RunState, Recorded> {
   const whole = retold(rules, base, runId, events)
@@ -127,7 +129,7 @@ export function branchOff(
     const narrowed = narrowedScope(state.started, scopes)
     context.note({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay, ...narrowed } })
   }
-  const finished = finish(rules, cutOf(rules, base, runId, events), announce)
+  const finished = atRest ? undefined : finish(rules, cutOf(rules, base, runId, events), announce)
   if (finished) return gone(rules, finished, runId, now)
   // Nothing was half decided, or the rules have changed since: go on from the state that the log tells.
   const context = new DecisionContext(rules.plan, rules.limits, whole, runId, now)

@@ -1,4 +1,5 @@
 import { Replay } from '../../core/replay/decide.js'
+import { digestIn } from '../../core/replay/definitions.js'
 import type { Fork } from '../../core/replay/events.js'
 import { inherited } from '../../core/replay/fork.js'
 import type { Rules } from '../../core/run/decide.js'
@@ -8,11 +9,10 @@ import type { RunState } from '../../core/run/state.js'
 import { WORK_LIMITS } from '../../core/work-limits.js'
 import type { TurnTaking } from '../../timing/turns.js'
 import type { StoredEvent } from '../ports/event-log.js'
-import type { Store } from '../ports/store.js'
 import { decode } from '../runtime/encode.js'
 import { logPages } from '../runtime/read-log.js'
 import { keptState } from '../runtime/snapshot.js'
-import type { PerformEffect } from './effect-context.js'
+import type { EffectContext, PerformEffect } from './effect-context.js'
 
 /**
  * Goes on with a replay that its first commit did not finish. It is told again from its beginning, which gives the same
@@ -31,9 +31,11 @@ export const replay: PerformEffect<'replay'> = async (context, { rules, runId, t
   return undefined
 }
 
+type ReplayDeps = Pick<EffectContext, 'store' | 'turns' | 'plans' | 'rules'>
+
 /** A replay at the point where it parts from its source. Nothing of the source has been read but a state it has kept. */
 export async function openReplay(
-  deps: { readonly store: Store; readonly turns: TurnTaking },
+  deps: ReplayDeps,
   rules: Rules,
   fork: Fork,
   { runId, tenant }: { readonly runId: string; readonly tenant: string },
@@ -42,7 +44,25 @@ export async function openReplay(
   const kept = (await keptState(deps.store, sourceRunId, fromSeq)) ?? { phase: 'absent' }
   const from = kept.phase === 'absent' ? 0 : kept.next
   const pages = logPages(deps, { runId: sourceRunId, tenant }, from, sourceLength)
-  return new Retelling(new Replay(rules, inherited(kept, runId, fork), fork, runId), fork, tenant, pages, deps.turns)
+  const earlier = new EarlierRules(deps, rules)
+  if (kept.phase !== 'absent') await earlier.know(kept.started.workflowDigest)
+  const replay = new Replay(rules, inherited(kept, runId, fork), fork, runId, [], earlier.known)
+  return new Retelling(replay, fork, tenant, pages, earlier, deps.turns)
+}
+
+/** Most logs were told by one definition, which is the one that the replay is pinned to; a branch may have had others. */
+class EarlierRules {
+  readonly known = new Map<string, Rules>()
+
+  constructor(
+    private readonly deps: Pick<EffectContext, 'plans' | 'rules'>,
+    private readonly latest: Rules,
+  ) {}
+
+  async know(digest: string): Promise<void> {
+    if (digest === this.latest.plan.digest || this.known.has(digest)) return
+    this.known.set(digest, this.deps.rules(await this.deps.plans.pinned(digest)))
+  }
 }
 
 /** A replay and the log that it is told by: a page of that is read when the replay cannot be told further without it. */
@@ -52,6 +72,7 @@ class Retelling {
     private readonly fork: Fork,
     private readonly tenant: string,
     private readonly pages: AsyncGenerator<readonly StoredEvent[], void, void>,
+    private readonly earlier: EarlierRules,
     private readonly turns: TurnTaking,
   ) {}
 
@@ -84,6 +105,9 @@ class Retelling {
     const { sourceRunId } = this.fork
     const { value: page } = await this.pages.next()
     if (!page) throw new Error(`the log of run ${sourceRunId} ends before event ${this.fork.sourceLength - 1}`)
-    this.replay.read(page.map(row => decode(sourceRunId, row)))
+    const log = page.map(row => decode(sourceRunId, row))
+    // The replay may be told by them as soon as it has read of them.
+    for (const digest of log.map(digestIn)) if (digest !== undefined) await this.earlier.know(digest)
+    this.replay.read(log)
   }
 }

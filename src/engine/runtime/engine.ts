@@ -305,7 +305,7 @@ export class Engine implements RunEngine {
     const checked = await this.#checked(tenant, definition)
     if ('code' in checked) return { ok: false, refusal: checked }
     const workflowId = checked.plan.definition.id
-    const known = await this.deps.store.listWorkflows(tenant ?? '')
+    const known = await this.#plans.list(tenant ?? '')
     const before = known.some(one => one.workflowId === workflowId && one.tenant === tenant)
     const record = await this.#plans.put(tenant, checked)
     return { ok: true, value: { record, created: !before, ...(await doubtsOf(checked.plan, known, this.deps.agents)) } }
@@ -314,7 +314,7 @@ export class Engine implements RunEngine {
   checkWorkflow: RunEngine['checkWorkflow'] = async (tenant, definition) => {
     const checked = await this.#checked(tenant, definition)
     if ('code' in checked) return { ok: false, refusal: checked }
-    const known = await this.deps.store.listWorkflows(tenant ?? '')
+    const known = await this.#plans.list(tenant ?? '')
     const doubts = await doubtsOf(checked.plan, known, this.deps.agents)
     return { ok: true, value: { digest: checked.plan.digest, ...doubts } }
   }
@@ -331,7 +331,7 @@ export class Engine implements RunEngine {
   }
 
   listWorkflows(tenant: string): Promise<WorkflowRecord[]> {
-    return this.deps.store.listWorkflows(tenant)
+    return this.#plans.list(tenant)
   }
 
   health(): Health {

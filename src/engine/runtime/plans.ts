@@ -16,6 +16,8 @@ import { hostWorkflow } from './host-workflows.js'
 /** How long a workflow registered through another host may go unnoticed here; twice that for a child's. */
 const FRESH_MS = 1_000
 const KEPT_PLANS = 500
+/** No workflow can be called so; what is kept under it belongs to its tenant, and goes with it. */
+const NAMELESS = '~'
 
 /** Compiled workflows: by name for new runs, by digest for runs under way. Both are caches of the store. */
 export class Plans {
@@ -131,6 +133,19 @@ export class Plans {
     for (const name of this.#byName.keys()) if (name.endsWith(`\0${workflowId}`)) this.#byName.delete(name)
     this.#byDigest.set(plan.digest, plan)
     return record
+  }
+
+  /** Keeps what a branch has changed: a definition of the tenant's that no new run can be started by. */
+  async keep(tenant: string, { plan, text }: { plan: Plan; text: string }): Promise<void> {
+    const workflowId = `${NAMELESS}${plan.digest}`
+    const record = { tenant, workflowId, digest: plan.digest, definition: text, updatedAt: this.clock.now() }
+    await this.store.putWorkflow(record)
+    this.#byDigest.set(plan.digest, plan)
+  }
+
+  /** Those that have a name, which others can be looked up by. */
+  async list(tenant: string): Promise<WorkflowRecord[]> {
+    return (await this.store.listWorkflows(tenant)).filter(({ workflowId }) => !workflowId.startsWith(NAMELESS))
   }
 
   #compiled(digest: string, text: string): Plan {
