@@ -56,23 +56,31 @@ const spentOf = ({ tokens, costNano, toolCalls, retries }: Spend) => ({
 })
 
 function pairDoc({ nodeId, time, differs, a, b }: StepPair): Comparison['steps'][number] {
-  const shown = differs.some(what => what === 'outputs' || what.startsWith('only'))
   return {
     nodeId,
     time,
     differs: [...differs],
-    ...(a && { a: stepDoc(a, shown) }),
-    ...(b && { b: stepDoc(b, shown) }),
+    ...(a && { a: stepDoc(a, differs) }),
+    ...(b && { b: stepDoc(b, differs) }),
   }
 }
 
-const stepDoc = ({ began, status, attempts, error, models, verdicts, outputs, spent }: Step, shown: boolean) => ({
-  sequence: began,
-  status,
-  attempts,
-  ...(error !== undefined && { error }),
-  models: [...models],
-  verdicts: verdicts.map(verdict => ({ ...verdict })),
-  ...(shown && outputs && JSON.stringify(outputs).length <= MAX_OUTPUTS_SHOWN && { outputs }),
-  spent: spentOf(spent),
-})
+function stepDoc(step: Step, differs: StepPair['differs']) {
+  const { began, status, attempts, error, models, verdicts, spent } = step
+  const isAlone = differs.some(what => what.startsWith('only'))
+  const shown = (['outputs', 'variables'] as const).flatMap(part => {
+    const value = step[part]
+    const isWanted = value !== undefined && (isAlone || differs.includes(part))
+    return isWanted && JSON.stringify(value).length <= MAX_OUTPUTS_SHOWN ? [[part, value] as const] : []
+  })
+  return {
+    sequence: began,
+    status,
+    attempts,
+    ...(error !== undefined && { error }),
+    models: [...models],
+    verdicts: verdicts.map(verdict => ({ ...verdict })),
+    ...Object.fromEntries(shown),
+    spent: spentOf(spent),
+  }
+}

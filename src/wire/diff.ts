@@ -59,6 +59,10 @@ const Side = Type.Object({
   spent: Type.Object(Spent.properties, { description: 'After the shared part, with workers and verifiers' }),
 })
 
+const Shown = Type.Record(Type.String(), Type.Unknown(), {
+  description: `As the log shows them; only where they differ, and up to ${MAX_OUTPUTS_SHOWN} characters`,
+})
+
 const StepSide = Type.Object({
   sequence: Type.Integer({ minimum: 0, description: 'Of the event that began it' }),
   status: OneOf(['open', 'completed', 'failed', 'skipped', 'cancelled']),
@@ -68,11 +72,8 @@ const StepSide = Type.Object({
   verdicts: Type.Array(
     Type.Object({ gateId: Type.String(), verdict: Type.String(), label: Type.Optional(Type.String()) }),
   ),
-  outputs: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
-      description: `As the log shows them; only where they differ, and up to ${MAX_OUTPUTS_SHOWN} characters`,
-    }),
-  ),
+  outputs: Type.Optional(Shown),
+  variables: Type.Optional(Shown),
   spent: Spent,
 })
 
@@ -87,7 +88,9 @@ export const CompareAnswer = Type.Object(
       Type.Object({
         nodeId: Type.String(),
         time: Type.Integer({ minimum: 1, description: 'Which time the node works after the shared part' }),
-        differs: Type.Array(OneOf(['only a', 'only b', 'status', 'outputs', 'error', 'verdict', 'attempts', 'model'])),
+        differs: Type.Array(
+          OneOf(['only a', 'only b', 'status', 'outputs', 'variables', 'error', 'verdict', 'attempts', 'model']),
+        ),
         a: Type.Optional(StepSide),
         b: Type.Optional(StepSide),
       }),

@@ -18,7 +18,7 @@ export function comparisonLines(comparison: RunComparison): string[] {
     ...sideLines('a', a),
     ...sideLines('b', b),
     sharedEvents > 0
-      ? `the same past: ${sharedEvents} events; what follows is after it`
+      ? `the same past: ${counted(sharedEvents, 'event')}; what follows is after it`
       : 'they have no past in common, and are compared from the beginning',
     '',
     ...rows.flatMap(pair => pairLines(pair, width)),
@@ -29,6 +29,8 @@ export function comparisonLines(comparison: RunComparison): string[] {
     equal ? pc.green('every step came out alike') : pc.yellow(`${differing(steps)} of ${steps.length} steps differ`),
   ]
 }
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
 const differing = (steps: readonly Pair[]): number => steps.filter(({ differs }) => differs.length > 0).length
 
@@ -55,8 +57,12 @@ function pairLines(pair: Pair, width: number): string[] {
   const told = a && b ? `${stepText(a)} → ${stepText(b)}` : `${stepText(a ?? b)}, ${differs.join()}`
   return [
     `${mark} ${name}  ${told}${costText(a, b)}${what === '' ? '' : `  [${what}]`}`,
-    ...(a && b && differs.includes('model') ? [`    model    ${cut(a.models.join())} → ${cut(b.models.join())}`] : []),
-    ...(differs.includes('outputs') ? [`    a  ${outputsText(a)}`, `    b  ${outputsText(b)}`] : []),
+    ...(a && b && differs.includes('model') ? [`    model  ${cut(a.models.join())} → ${cut(b.models.join())}`] : []),
+    ...(['outputs', 'variables'] as const).flatMap(part =>
+      differs.includes(part)
+        ? [`    ${part} a  ${shownText(a?.[part])}`, `    ${part} b  ${shownText(b?.[part])}`]
+        : [],
+    ),
   ]
 }
 
@@ -68,8 +74,7 @@ function stepText(step: Step | undefined): string {
   return printable([status, ...(error === undefined ? [] : [error]), ...words, ...tries].join(', '))
 }
 
-const outputsText = (step: Step | undefined): string =>
-  step?.outputs === undefined ? '(not shown here)' : cut(JSON.stringify(step.outputs))
+const shownText = (value: unknown): string => (value === undefined ? '(too long to show)' : cut(JSON.stringify(value)))
 
 function costText(a: Step | undefined, b: Step | undefined): string {
   const [before, after] = [a?.spent.tokens ?? 0, b?.spent.tokens ?? 0]
@@ -77,7 +82,7 @@ function costText(a: Step | undefined, b: Step | undefined): string {
   return pc.dim(before === after ? `  ${after} tokens` : `  ${before} → ${after} tokens`)
 }
 
-const MOST_CHARACTERS = 100
+const MOST_CHARACTERS = 96
 
 const cut = (text: string): string => {
   const line = printable(text)

@@ -29,6 +29,7 @@ function told(lines: readonly Line[]): Recorded[] {
     for (let attempt = 0; attempt < tries; attempt += 1) say('node.started', node, { attempt })
     say('agent.invocation.started', node, { resolvedProvider: 'p', resolvedModel: model })
     say('provider.usage', node, { totalTokens: tokens, costEstimateUsd: tokens / 1_000 })
+    say('variable.changed', node, { name: 'v', next: tokens % 2 })
     if (verdict) say('dws.verification.verdict_rendered', node, { gateId: 'g', dwsVerdict: verdict })
     if (end === 'completed') say('node.completed', node, { outputs: { value } })
     if (end === 'failed') say('node.failed', node, { error: { code: 'effect_failed' }, attempts: tries })
@@ -59,8 +60,10 @@ const lines = fc
 
 /** The same said in another way: by node, the lists of what happened to it. */
 function modelOf(a: readonly Line[], b: readonly Line[]) {
-  const looks = ({ tries, end, value, model, verdict }: Line) =>
-    end === 'skipped' ? 'skipped' : [tries, end, end === 'completed' ? value : '-', model, verdict ?? '-'].join(' ')
+  const looks = ({ tries, end, value, tokens, model, verdict }: Line) =>
+    end === 'skipped'
+      ? 'skipped'
+      : [tries, end, end === 'completed' ? value : '-', tokens % 2, model, verdict ?? '-'].join(' ')
   const pairs = new Map<string, boolean>()
   for (const node of ['a', 'b', 'c']) {
     const [ours, theirs] = [a, b].map(all => all.filter(one => one.node === node).map(looks)) as [string[], string[]]

@@ -13,7 +13,7 @@ export const sharedLength = (a: Ancestry, b: Ancestry): number =>
   )
 
 /** In what the same step of two runs differs. */
-export type StepDifference = 'status' | 'outputs' | 'error' | 'verdict' | 'attempts' | 'model'
+export type StepDifference = 'status' | 'outputs' | 'variables' | 'error' | 'verdict' | 'attempts' | 'model'
 
 export type StepPair = {
   readonly nodeId: string
@@ -77,10 +77,12 @@ function numbered(steps: readonly Step[]): readonly Numbered[] {
 function differencesOf(a: Step, b: Step): StepDifference[] {
   const isSame: readonly [StepDifference, boolean][] = [
     ['status', a.status === b.status],
-    ['outputs', sameJson(a.outputs, b.outputs)],
+    // What only one has come to says the status.
+    ['outputs', !(a.outputs && b.outputs) || sameJson(a.outputs, b.outputs)],
+    ['variables', sameJson(a.variables, b.variables)],
     ['error', a.error === b.error],
     ['verdict', sameJson(a.verdicts, b.verdicts)],
-    ['attempts', a.attempts === b.attempts],
+    ['attempts', a.attempts === b.attempts || a.attempts * b.attempts === 0],
     ['model', sameJson(a.models, b.models)],
   ]
   return isSame.flatMap(([name, same]) => (same ? [] : [name]))

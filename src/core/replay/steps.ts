@@ -1,6 +1,6 @@
 import { NOTHING_SPENT, plus, type Spend } from '../budget/budget.js'
 import { chargesOf } from '../budget/evolve.js'
-import type { JsonObject } from '../json.js'
+import { type JsonObject, withKey } from '../json.js'
 import type { Recorded } from '../run/events.js'
 import type { ResultLabel } from '../verification/label.js'
 
@@ -15,6 +15,8 @@ export type Step = {
   /** Tries, counted from 1; none of a step that was passed over. */
   readonly attempts: number
   readonly outputs?: JsonObject
+  /** What it made of variables, by name, as the log shows it. */
+  readonly variables: JsonObject
   /** Code of the failure that ended it. */
   readonly error?: string
   /** The latest word of each gate about it. */
@@ -99,6 +101,7 @@ export class StepFold {
       began,
       status: 'open',
       attempts,
+      variables: {},
       verdicts: [],
       models: [],
       spent: NOTHING_SPENT,
@@ -124,6 +127,8 @@ function changedBy(step: Step, event: Recorded, counts: boolean): Step {
   switch (event.type) {
     case 'node.started':
       return { ...paid, status: 'open', attempts: event.payload.attempt + 1 }
+    case 'variable.changed':
+      return { ...paid, variables: withKey(step.variables, event.payload.name, event.payload.next) }
     case 'agent.invocation.started': {
       const { resolvedProvider, resolvedModel } = event.payload
       return { ...paid, models: [...new Set([...step.models, `${resolvedProvider}:${resolvedModel}`])] }
