@@ -2,6 +2,7 @@ import path from 'node:path'
 import { pino } from 'pino'
 import { directoryOf } from './agent-directory.js'
 import { type AgentHouse, createAgents } from './agents/agents.js'
+import { erasureMarks } from './audit/erasure-mark.js'
 import { Sealer } from './audit/sealer.js'
 import { ensureSigningKey, readTrustedKeys } from './audit/signing-key.js'
 import { AuditVerifier } from './audit/verify.js'
@@ -175,7 +176,8 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     engineOptions(config, parts.unbounded),
   )
   await assertSafeKeys(config, store)
-  const sealer = new Sealer({ store, clock, log, key: await ensureSigningKey(config.data) })
+  const key = await ensureSigningKey(config.data)
+  const sealer = new Sealer({ store, clock, log, key })
   const purger = new Purger({
     store,
     clock,
@@ -185,7 +187,8 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     hostId: () => engine.hostId,
   })
   const configured = await configuredKey(config, clock)
-  const eraser = new Eraser({ store, clock, log, hostId: () => engine.hostId, configured: [configured.tenant] })
+  const marks = erasureMarks(key, () => readTrustedKeys(config.data))
+  const eraser = new Eraser({ store, clock, log, hostId: () => engine.hostId, configured: [configured.tenant], marks })
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []

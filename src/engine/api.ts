@@ -246,6 +246,7 @@ export type AnomalyKind =
   | 'event-missing'
   | 'event-extra'
   | 'content-missing'
+  | 'erasure-forged'
   | 'head-mismatch'
   | 'run-missing'
   | 'gate-row-missing'

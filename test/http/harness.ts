@@ -1,4 +1,5 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
+import { erasureMarks } from '../../src/audit/erasure-mark.js'
 import { AuditVerifier } from '../../src/audit/verify.js'
 import { createVerdicts } from '../../src/calibration/verdicts.js'
 import type { BudgetPolicy } from '../../src/core/budget/budget.js'
@@ -29,6 +30,7 @@ import { inspectorDouble, recordsDouble, standardsDouble } from '../../src/testi
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
 import { Webhooks } from '../../src/webhooks/webhooks.js'
 import { SCOPES } from '../../src/wire/key.js'
+import { signer } from '../e2e/audit/signer.js'
 import { directoryOf } from './agent-directory.js'
 
 /** Everything within one tenant. */
@@ -106,7 +108,14 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const standards = createStandards({ store, clock, schemas, plans: () => real.plans })
   const verdicts = createVerdicts({ store, standards, records: recordsDouble(), readRecord: readVerdictIn(store) })
   const hostId = () => real.hostId
-  const tenants = new Eraser({ store, clock, log, hostId, configured: ['ops'] })
+  const tenants = new Eraser({
+    store,
+    clock,
+    log,
+    hostId,
+    configured: ['ops'],
+    marks: erasureMarks(signer.key, async () => signer.trusted),
+  })
   const desks = { audit, tenants, webhooks, standards, verdicts, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
   const deps = { engine, keys: store, receipts: store, usage: store, ...desks, clock, ids: systemIds, config, log }
   const app = createApp({ ...deps, ...options.deps })

@@ -63,6 +63,9 @@ export const ConfigurableSchema = Open(
   { description: 'Options of the run. What is not among these is for the workflow.' },
 )
 
-/** Everything wrong with the options that the host understands; each entry names the field and what it must be. */
-export const configurableProblems = (configurable: JsonObject): string[] =>
-  schemaProblems(ConfigurableSchema, configurable, 'configurable')
+/**
+ * Everything wrong with the options that the host understands; each entry names the field and what it must be. Most runs
+ * have no options, and none is needed.
+ */
+export const configurableProblems = (configurable: JsonObject | undefined): string[] =>
+  configurable === undefined ? [] : schemaProblems(ConfigurableSchema, configurable, 'configurable')

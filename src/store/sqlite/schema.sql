@@ -67,7 +67,7 @@ CREATE TABLE erasures (
   upto_run    TEXT NOT NULL DEFAULT '',
   lease_host  TEXT,
   lease_until INTEGER
-) WITHOUT ROWID;
+, key_id TEXT, signature TEXT) WITHOUT ROWID;
 
 CREATE TABLE events (
   run_id    TEXT NOT NULL REFERENCES runs (run_id),
