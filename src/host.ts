@@ -382,7 +382,7 @@ async function configuredKey(config: Config, clock: Clock): Promise<ApiKey> {
   const hash = hashKey(config.apiKey ?? (await ensureLocalKey(config.data)))
   const keyId = `${name}-${hash.slice(0, 8)}`
   const granted = { keyId, hash, tenant: 'default', principal: name, scopes: SCOPES, test: false }
-  return { ...granted, createdAt: clock.now(), expiresAt: null, revokedAt: null }
+  return { ...granted, createdAt: clock.now(), expiresAt: null, revokedAt: null, madeBy: [] }
 }
 
 const NEVER = new AbortController().signal

@@ -201,6 +201,7 @@ export const keyRecord = (name: KeyName, clock: Clock = systemClock): ApiKey => 
   createdAt: clock.now(),
   expiresAt: null,
   revokedAt: null,
+  madeBy: [],
 })
 
 const recordingLog = (lines: LogLine[]): Log => ({

@@ -11,6 +11,7 @@ CREATE TABLE assay.api_keys (
   created_at bigint NOT NULL,
   expires_at bigint,
   revoked_at bigint,
+  made_by jsonb NOT NULL DEFAULT '[]'::jsonb,
   CONSTRAINT api_keys_hash_key UNIQUE (hash),
   CONSTRAINT api_keys_pkey PRIMARY KEY (key_id)
 );

@@ -11,7 +11,7 @@ CREATE TABLE api_keys (
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
   revoked_at INTEGER
-) WITHOUT ROWID;
+, made_by TEXT NOT NULL DEFAULT '[]') WITHOUT ROWID;
 
 CREATE TRIGGER api_keys_of_erased BEFORE INSERT ON api_keys
 WHEN EXISTS (SELECT 1 FROM erasures WHERE tenant = NEW.tenant) BEGIN

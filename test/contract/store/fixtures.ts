@@ -116,6 +116,7 @@ export const apiKey = (over: Partial<ApiKey> = {}): ApiKey => ({
   createdAt: T0,
   expiresAt: null,
   revokedAt: null,
+  madeBy: [],
   ...over,
 })
 

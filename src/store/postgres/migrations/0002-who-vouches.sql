@@ -26,3 +26,7 @@ BEGIN
      FROM (SELECT * FROM webhooks WHERE tenant = ANY (names) ORDER BY webhook_id) w;
   RETURN 0;
 END $$;
+
+-- Through whom a key came to be: who made the key that made it, and so on, the first one first. Empty for keys that no other
+-- key has made, and for those that are older.
+ALTER TABLE api_keys ADD COLUMN made_by jsonb NOT NULL DEFAULT '[]';
