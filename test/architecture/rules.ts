@@ -41,6 +41,7 @@ export const LAYERS: readonly Layer[] = [
       'engine/api.ts',
       'engine/queries/artifacts.ts',
       'engine/queries/shown-hash.ts',
+      'engine/queries/steps.ts',
       'engine/queries/verifications.ts',
       'engine/queries/withheld.ts',
       'webhooks/circuit.ts',

@@ -133,6 +133,7 @@ export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promis
     who: null,
   }),
   diffRuns: p => ({ url: `/v1/runs/${p.ended}:diff?against=${p.other}` }),
+  compareRuns: p => ({ url: `/v1/host/assay/runs/${p.ended}/comparison?against=${p.other}` }),
   getDebugBundle: p => ({ url: `/v1/runs/${p.judged}/debug-bundle` }),
   getArtifact: p => ({ url: `/v1/runs/${p.judged}/artifacts/${p.artifactId}` }),
   listVerifications: p => ({ url: `/v1/runs/${p.judged}/verifications` }),

@@ -64,6 +64,7 @@ const MATRIX: { readonly [operation: string]: string } = {
   linkInterrupt: 'approvals:respond',
   inspectInterruptByToken: 'token',
   resolveInterruptByToken: 'token',
+  compareRuns: 'runs:read',
   diffRuns: 'runs:read',
   getDebugBundle: 'runs:read',
   listAnnotations: 'runs:read',

@@ -51,7 +51,7 @@ import { Definitions } from './definitions.js'
 import type { Fork } from './events.js'
 import { CutFinder, retold, startOf } from './fork.js'
 import { NonDeterminismError, ReplayGuide } from './guide.js'
-import { Source, SourceShort, type Step } from './source.js'
+import { type HeardInput, Source, SourceShort } from './source.js'
 
 type Live = Exclude<RunInput, { type: 'Retold' }>
 
@@ -227,7 +227,7 @@ export class Replay {
   }
 
   /** The input as this run would hear it now, or undefined when it does not wait for it. */
-  #addressed(state: Active, { input }: Step): RecordedInput | undefined {
+  #addressed(state: Active, { input }: HeardInput): RecordedInput | undefined {
     switch (input.type) {
       case 'ResolveInterrupt': {
         const node = this.#node(state, input.nodeId)
@@ -285,7 +285,7 @@ export class Replay {
   }
 
   /** Whatever came, it told the source that its time was over. */
-  #late(state: Active, { at }: Step): RecordedInput | undefined {
+  #late(state: Active, { at }: HeardInput): RecordedInput | undefined {
     const { plan, limits } = this.rules
     const over = state.mode.kind !== 'stopping' && durationBreach(plan, state, limits, at)
     return over ? { type: 'TimeCame' } : undefined

@@ -2,7 +2,7 @@ import type { Recorded } from '../run/events.js'
 import type { RecordedInput } from '../run/input.js'
 
 /** What a replay's source heard, and with which of its events that stands. */
-export type Step = { readonly sequence: number; readonly at: number; readonly input: RecordedInput }
+export type HeardInput = { readonly sequence: number; readonly at: number; readonly input: RecordedInput }
 
 /** Thrown inside a decision that looks at what of its source has not been read yet. It is made again when that has been. */
 export class SourceShort extends Error {
@@ -15,7 +15,7 @@ export class SourceShort extends Error {
  */
 export class Source {
   readonly #events = new Map<number, Recorded>()
-  #heard: Step[] = []
+  #heard: HeardInput[] = []
   /** Whether what comes later is not heard any more. */
   #isOver = false
 
@@ -36,7 +36,7 @@ export class Source {
   }
 
   /** What was heard and has not been told, in order. */
-  get heard(): readonly Step[] {
+  get heard(): readonly HeardInput[] {
     return this.#heard
   }
 

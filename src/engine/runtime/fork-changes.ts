@@ -133,7 +133,7 @@ async function definitionOf(plans: Plans, tenant: string, plan: Plan, { nodes }:
   if ('code' in checked) {
     const names = nodes.map(({ name }) => name).join(', ')
     const { field } = isObject(checked.details) ? checked.details : {}
-    return refuse(checked.code, `assay.set (${names}): ${checked.message}`, { ...(field ? { field } : {}) })
+    return refuse(checked.code, `assay.set (${names}): ${checked.message}`, field ? { field } : {})
   }
   await plans.keep(tenant, checked)
   return checked.plan

@@ -4,7 +4,7 @@ import type { Clock } from '../../engine/ports/clock.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
 import { renderEvent } from '../../wire/render.js'
 import { admits, CHUNK_EVENT, FLUSHES, type StreamMode } from '../../wire/stream-mode.js'
-import { snapshotOfRun } from '../run-snapshot.js'
+import { snapshotOfRun } from '../documents/run-snapshot.js'
 import type { SseConnection } from './sse-connection.js'
 
 /** What the reader asked for. `after` is the highest sequence it has; −1 for none. */

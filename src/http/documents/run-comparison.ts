@@ -1,12 +1,12 @@
 import type { Static } from 'typebox'
-import { type Spend, usdOf } from '../core/budget/budget.js'
-import { compareSteps, labelsOf, type StepPair, sharedLength } from '../core/replay/comparison.js'
-import type { Step, SteppedRun } from '../core/replay/steps.js'
-import type { InspectedRun } from '../engine/api.js'
-import { ancestryOf, stepsIn } from '../engine/queries/steps.js'
-import { type CompareAnswer, MAX_OUTPUTS_SHOWN, MAX_STEPS } from '../wire/diff.js'
-import type { Edge } from './deps.js'
-import { pagedLog } from './streaming/paged-log.js'
+import { type Spend, usdOf } from '../../core/budget/budget.js'
+import { compareSteps, labelsOf, type StepPair, sharedLength } from '../../core/replay/comparison.js'
+import type { Step, SteppedRun } from '../../core/replay/steps.js'
+import type { InspectedRun } from '../../engine/api.js'
+import { ancestryOf, stepsIn } from '../../engine/queries/steps.js'
+import { type CompareAnswer, MAX_OUTPUTS_SHOWN, MAX_STEPS } from '../../wire/diff.js'
+import type { Edge } from '../deps.js'
+import { pagedLog } from '../streaming/paged-log.js'
 
 type Comparison = Static<typeof CompareAnswer>
 

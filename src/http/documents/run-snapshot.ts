@@ -1,11 +1,11 @@
-import type { Plan } from '../core/workflow/plan.js'
-import { sha256 } from '../digest.js'
-import type { InspectedRun, RunEngine } from '../engine/api.js'
-import type { ChildRow } from '../engine/ports/run-index.js'
-import type { InterruptDoc } from '../wire/interrupt.js'
-import { renderSnapshot } from '../wire/render.js'
-import type { RunSnapshot } from '../wire/run.js'
-import { asksOf, interruptDoc } from './interrupt-link.js'
+import type { Plan } from '../../core/workflow/plan.js'
+import { sha256 } from '../../digest.js'
+import type { InspectedRun, RunEngine } from '../../engine/api.js'
+import type { ChildRow } from '../../engine/ports/run-index.js'
+import type { InterruptDoc } from '../../wire/interrupt.js'
+import { renderSnapshot } from '../../wire/render.js'
+import type { RunSnapshot } from '../../wire/run.js'
+import { asksOf, interruptDoc } from '../interrupt-link.js'
 
 /** Children that a snapshot shows; `GET /v1/runs?parentRunId=` lists them all. */
 const SHOWN_CHILDREN = 100

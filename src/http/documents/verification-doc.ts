@@ -1,10 +1,10 @@
-import { NOTHING_SPENT, plus } from '../core/budget/budget.js'
-import { labelTold, type PassLabel, type ResultLabel } from '../core/verification/label.js'
-import type { VerificationRecord } from '../core/verification/record.js'
-import type { Classification } from '../core/verification/voting/judgement.js'
-import type { Verification } from '../engine/queries/verifications.js'
-import { spentOf } from '../wire/spent.js'
-import type { VerificationSummary } from '../wire/verification.js'
+import { NOTHING_SPENT, plus } from '../../core/budget/budget.js'
+import { labelTold, type PassLabel, type ResultLabel } from '../../core/verification/label.js'
+import type { VerificationRecord } from '../../core/verification/record.js'
+import type { Classification } from '../../core/verification/voting/judgement.js'
+import type { Verification } from '../../engine/queries/verifications.js'
+import { spentOf } from '../../wire/spent.js'
+import type { VerificationSummary } from '../../wire/verification.js'
 
 /** An attempt at a gate as readers see it. */
 

@@ -1,13 +1,13 @@
-import type { Json } from '../core/json.js'
-import type { InspectedRun } from '../engine/api.js'
-import type { ChildRow } from '../engine/ports/run-index.js'
-import { BUNDLE_VERSION } from '../wire/debug-bundle.js'
-import { redactPayload, redactSnapshot, type Scrub, scrubber } from '../wire/redact.js'
-import { renderEvent, renderSnapshot } from '../wire/render.js'
-import type { Edge } from './deps.js'
-import { IMPLEMENTATION } from './discovery/discovery.js'
+import type { Json } from '../../core/json.js'
+import type { InspectedRun } from '../../engine/api.js'
+import type { ChildRow } from '../../engine/ports/run-index.js'
+import { BUNDLE_VERSION } from '../../wire/debug-bundle.js'
+import { redactPayload, redactSnapshot, type Scrub, scrubber } from '../../wire/redact.js'
+import { renderEvent, renderSnapshot } from '../../wire/render.js'
+import type { Edge } from '../deps.js'
+import { IMPLEMENTATION } from '../discovery/discovery.js'
+import { pagedLog } from '../streaming/paged-log.js'
 import { waitingFor } from './run-snapshot.js'
-import { pagedLog } from './streaming/paged-log.js'
 
 type Bounds = { readonly maxEvents: number; readonly maxBytes: number }
 
