@@ -51,16 +51,18 @@ export const loop = (id, condition, value, passes) =>
   )
 const one = (id, source) => workflow(id, { a: { type: 'core.identity', inputs: { v: expression(source) } } })
 
-/** A run that tells a few events every millisecond. */
+/** A run that tells a few events every millisecond, one of them with all of its text. */
 const ticking = workflow(
   'attack',
   {
     loop: { type: 'core.loop', config: { maxIterations: 100_000 } },
-    body: { type: 'core.delay', config: { delayMs: 1 } },
+    body: { type: 'core.setVariable', config: { name: 'x' }, inputs: { value: expression('inputs.t') } },
+    pause: { type: 'core.delay', config: { delayMs: 1 } },
   },
   [
     ['loop', 'body', 'body'],
-    ['body', 'loop'],
+    ['body', 'pause'],
+    ['pause', 'loop'],
   ],
 )
 
@@ -78,7 +80,7 @@ const gate = {
       dimension: 'form',
       scale: { min: 0, max: 1, type: 'integer' },
       pass_threshold: 1,
-      probes: [{ type: 'regex', path: '/variables/x', pattern: PATTERN }],
+      probes: numbers(10).map(i => ({ type: 'regex', path: '/variables/x', pattern: PATTERN.replace('600', 600 - i) })),
     },
   ],
   verifier_requirements: {},
@@ -89,7 +91,8 @@ const intent = { intent_id: 'true', type: 'operational', title: 'True', statemen
 
 /**
  * `unbounded` (a part of `createHost`) or `settings` take the bound away. The attack is runs of `workflow`, again and again
- * by `callers` at once, or `runs` of them and no more; or `readers` of one run's log; or `strangers` without a valid key.
+ * by `callers` at once, or `runs` of them and no more; or `readers` of one run's log; or `strangers` without a valid key. `measure`
+ * says what the bound is there for, if not for the time that others wait.
  */
 export const ATTACKS = {
   'regular expressions': {
@@ -99,7 +102,7 @@ export const ATTACKS = {
   },
   loops: {
     unbounded: { decisions: true },
-    workflow: loop('attack', 'inputs.a == inputs.b', 'inputs.a == inputs.b', 100),
+    workflow: loop('attack', 'inputs.a == inputs.b', 'inputs.a == inputs.b', 400),
     inputs: { a: members(8_000), b: members(8_000) },
   },
   'deep JSON': {
@@ -119,7 +122,7 @@ export const ATTACKS = {
   },
   recursion: {
     unbounded: { decisions: true },
-    also: [one('worker', '[1, 2].all(x, inputs.a == inputs.b)')],
+    also: [one('worker', `[${numbers(40)}].all(x, inputs.a == inputs.b)`)],
     workflow: workflow(
       'attack',
       Object.fromEntries(
@@ -157,8 +160,14 @@ export const ATTACKS = {
     workflow: workflow('attack', { a: { type: 'core.conformance.side-effect', config: { ms: 8_000 } } }),
     inputs: {},
   },
-  streams: { unbounded: { streams: true }, workflow: ticking, readers: 250, reads: true },
-  histories: { unbounded: { streams: true }, readers: 20, reads: true },
-  'slow readers': { unbounded: { streams: true }, readers: 20, reads: false },
-  'wrong keys': { unbounded: { strangers: true }, strangers: 40 },
+  streams: { unbounded: { streams: true }, workflow: ticking, readers: 990, reads: true, text: 25_000 },
+  histories: { unbounded: { streams: true }, readers: 250, reads: true, text: 6_000 },
+  'slow readers': {
+    unbounded: { streams: true, buffers: true },
+    readers: 25,
+    reads: false,
+    text: 16_000,
+    measure: 'memory',
+  },
+  'wrong keys': { unbounded: { strangers: true }, strangers: 100, measure: 'guesses' },
 }

@@ -15,6 +15,8 @@ const IDLE_SECONDS = 3
 const SECONDS = 6
 /** For runs of the attacker to come to their end once nobody starts more. */
 const SETTLE_MS = 15_000
+/** A key may not have more than 256. */
+const STREAMS_OF_KEY = 250
 const here = name => fileURLToPath(new URL(name, import.meta.url))
 
 const children = new Set()
@@ -76,6 +78,7 @@ async function started(unbounded = {}, settings = {}) {
     return (await put(url, key, '/v1/keys', { tenant: name, scopes })).key
   }
   const [attacker, other] = [await tenant('attacker'), await tenant('other')]
+  const more = () => tenant('attacker')
   await put(url, other, '/v1/workflows', workflow('noop', { a: { type: 'core.noop' } }))
   const effect = { type: 'core.conformance.side-effect', config: { ms: 1 } }
   await put(url, other, '/v1/workflows', workflow('effect', { a: effect }))
@@ -92,7 +95,7 @@ async function started(unbounded = {}, settings = {}) {
     child.send('collect')
     return heard()
   }
-  return { url, attacker, other, stop, rss, memory }
+  return { url, attacker, other, more, stop, rss, memory }
 }
 
 async function seenByOther({ url, other }, seconds, { isTimedToEnd }) {
@@ -101,20 +104,31 @@ async function seenByOther({ url, other }, seconds, { isTimedToEnd }) {
   return JSON.parse(stdout)
 }
 
-/** Begins the attack; what is returned ends it. */
-async function attacked({ url, attacker }, attack) {
+/** Begins the attack; what is returned ends it, and says what it came to, beside the time that others have waited. */
+async function attacked({ url, attacker, more, rss }, attack) {
   let over = false
+  let guesses = 0
+  const began = performance.now()
+  let [before, peak] = [rss(), 0]
+  const sampling = setInterval(() => (peak = Math.max(peak, rss())), 50)
   const sockets = []
   const end = () => {
     over = true
+    clearInterval(sampling)
     for (const socket of sockets) socket.destroy()
+    return { guesses: (guesses * 1_000) / (performance.now() - began), grown: peak - before }
   }
   const again = async request => {
     while (!over) await request().catch(() => undefined)
   }
   if (attack.strangers !== undefined) {
-    for (let i = 0; i < attack.strangers; i += 1)
-      void again(() => call(url, `ask_${String(i).padEnd(43, 'x')}`, 'GET', '/v1/runs'))
+    let keys = 0
+    const guess = async () => {
+      keys += 1
+      const { status } = await call(url, `ask_${String(keys).padStart(43, 'x')}`, 'GET', '/v1/runs')
+      if (status === 401) guesses += 1
+    }
+    for (let i = 0; i < attack.strangers; i += 1) void again(guess)
     return end
   }
   const definitions = [...(attack.also ?? []), attack.workflow ?? loop('attack', undefined, 'inputs.t', 2_500)]
@@ -126,28 +140,34 @@ async function attacked({ url, attacker }, attack) {
     else for (let i = 0; i < 2; i += 1) void again(() => start(attack.inputs))
     return end
   }
-  const { runId } = JSON.parse((await start(attack.workflow ? {} : { t: 'x'.repeat(2_000) })).text)
+  const { runId } = JSON.parse((await start({ t: 'x'.repeat(attack.text) })).text)
   // A history is read when it is over; what goes on is followed.
   while (
     !attack.workflow &&
     JSON.parse((await call(url, attacker, 'GET', `/v1/runs/${runId}`)).text).status === 'running'
   )
     await sleep(50)
-  const open = () => {
+  const open = key => {
     if (over) return
     const request = http.get(
       `${url}/v1/runs/${runId}/events?streamMode=debug`,
-      { headers: { authorization: `Bearer ${attacker}` }, agent: false },
+      { headers: { authorization: `Bearer ${key}` }, agent: false },
       response => {
         if (attack.reads) response.resume()
-        response.on('end', open)
+        response.on('end', () => setTimeout(open, response.statusCode === 200 ? 0 : 1_000, key))
         response.on('error', () => undefined)
       },
     )
     request.on('error', () => undefined)
     sockets.push(request)
   }
-  for (let i = 0; i < attack.readers; i += 1) open()
+  before = rss()
+  peak = 0
+  let key = attacker
+  for (let i = 0; i < attack.readers; i += 1) {
+    if (i % STREAMS_OF_KEY === STREAMS_OF_KEY - 1) key = await more()
+    open(key)
+  }
   return end
 }
 
@@ -170,25 +190,31 @@ async function measuredBounded(attack) {
   const sampling = setInterval(() => (peak = Math.max(peak, host.rss())), 50)
   const end = await attacked(host, attack)
   const bounded = await seenByOther(host, SECONDS, attack)
-  end()
+  const came = end()
   await settled(host)
   clearInterval(sampling)
   const after = await host.memory()
   await host.stop()
-  return { idle, bounded, memory: { before, peak, after } }
+  return { idle, bounded: { ...bounded, ...came }, memory: { before, peak, after } }
 }
 
 async function measuredUnbounded(attack) {
   const host = await started(attack.unbounded, attack.settings)
   const end = await attacked(host, attack)
   const figures = await seenByOther(host, SECONDS, attack)
-  end()
+  const came = end()
   await host.stop()
-  return figures
+  return { ...figures, ...came }
 }
 
 const NAMES = ['read', 'create', 'healthz']
 const worst = figures => Math.max(...NAMES.map(name => figures[name].max))
+/** What the bound is there for: the longest answer, unless an attack is on something else. */
+const MEASURES = {
+  answers: { of: worst, show: ms => `${ms.toFixed(0)} ms` },
+  memory: { of: ({ grown }) => grown, show: bytes => `${mb(bytes).trim()} MB` },
+  guesses: { of: ({ guesses }) => guesses, show: rate => `${rate.toFixed(0)} keys/s` },
+}
 const show = figures => NAMES.map(name => figures[name].max.toFixed(0).padStart(6)).join('')
 const mb = bytes => (bytes / 1_048_576).toFixed(0).padStart(5)
 
@@ -216,6 +242,7 @@ for (const [name, attack] of Object.entries(ATTACKS)) {
   const free = await measuredUnbounded(attack)
   const beyond = Math.max(...NAMES.map(one => bounded[one].max - idle[one].max))
   const { before, peak, after } = memory
+  const { of, show: shown } = MEASURES[attack.measure ?? 'answers']
   console.log(
     [
       name.padEnd(20),
@@ -223,9 +250,10 @@ for (const [name, attack] of Object.entries(ATTACKS)) {
       `    ${show(bounded)}`,
       beyond.toFixed(0).padStart(11),
       `    ${show(free)}`,
-      (worst(free) / worst(bounded)).toFixed(1).padStart(5),
+      (of(free) / of(bounded)).toFixed(1).padStart(5),
       `${mb(before.rss)}${mb(peak)}${mb(after.rss)}`.padStart(29),
       `${mb(before.held)}${mb(after.held)}`.padStart(19),
+      attack.measure === undefined ? '' : `${shown(of(bounded))} → ${shown(of(free))}`,
       bounded.refused > 0 ? `${bounded.refused} refused` : '',
     ].join('  '),
   )

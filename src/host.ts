@@ -85,6 +85,8 @@ export type Unbounded = {
   readonly decisions?: boolean
   /** What readers of logs get in a turn, and that they take turns. */
   readonly streams?: boolean
+  /** What is kept for a reader that does not take it. */
+  readonly buffers?: boolean
   /** That long probes are done elsewhere. */
   readonly probes?: boolean
   /** How often an address may ask without a valid key. */

@@ -4,7 +4,7 @@ import { httpConfig } from './http/config.js'
 import { packageVersion } from './package-version.js'
 
 /** Bounds of the edge that are taken away, to measure what they are there for. */
-type Unbounded = { readonly streams?: boolean; readonly strangers?: boolean }
+type Unbounded = { readonly streams?: boolean; readonly buffers?: boolean; readonly strangers?: boolean }
 
 const NO_RATE = { requestsPerSecond: 0, burst: 1 }
 
@@ -17,7 +17,11 @@ export const httpSettings = async (config: Config, unbounded: Unbounded = {}) =>
     production: false,
     accessLog: config.log.access,
     allowedHosts: config.allowedHosts,
-    limits: { ...config.limits, ...(unbounded.streams ? { maxTurnBytes: Number.POSITIVE_INFINITY } : {}) },
+    limits: {
+      ...config.limits,
+      ...(unbounded.streams ? { maxTurnBytes: Number.POSITIVE_INFINITY } : {}),
+      ...(unbounded.buffers ? { maxStreamBufferBytes: Number.POSITIVE_INFINITY } : {}),
+    },
     quotas: config.quotas,
     orchestrator: config.orchestrator,
     rateLimit: { key: config.rateLimit, ...(unbounded.strangers ? { anonymous: NO_RATE } : {}) },

@@ -135,6 +135,33 @@ describe.each(emptyStores())('on $name', ({ name, open: openStore }) => {
     expect(await intact(store)).toMatchObject({ purged: 5 })
     await store.close()
   })
+
+  test('S12: of two hosts that purge at once one dies, wherever: nothing is half gone, and the other finishes', {
+    timeout: 120_000,
+  }, async () => {
+    let deaths = 0
+    for (let calls = 0; ; calls += 3 * stride) {
+      const store = await openStore()
+      const { clock, hostId, families } = await world(store)
+      await (await purgerOn(store, clock, hostId))()
+      const doomed = mortal(store, calls, calls % 2 === 0 ? 'before' : 'after')
+      const dying = await purgerOn(doomed.store, clock, hostId)
+      const living = await purgerOn(store, clock, await f.host(store))
+      await Promise.all([dying().catch(error => expect(error).toBeInstanceOf(Died)), living()])
+      const isOver = !doomed.hasDied()
+      deaths += Number(!isOver)
+      await visible(store, families)
+      await intact(store)
+      clock.skip(DAY)
+      for (let i = 0; i < 2; i += 1) await living()
+      expect(await visible(store, families)).toEqual([false, false, false])
+      for (const runId of families.flat()) expect(await store.readEvents(runId, 0), runId).toEqual([])
+      expect(await intact(store)).toMatchObject({ runs: 0, purged: 5 })
+      await store.close()
+      if (isOver) break
+    }
+    expect(deaths).toBeGreaterThan(1)
+  })
 })
 
 describe('what only looks like a purge is found', () => {
