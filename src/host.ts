@@ -284,11 +284,8 @@ const engineOptions = (config: Config, unbounded: Unbounded = {}): EngineOptions
 })
 
 async function assertSafeKeys(config: Config, store: Store): Promise<void> {
-  const stored = await store.listKeys()
-  assertSafeBinding(
-    config,
-    stored.some(key => key.revokedAt === null),
-  )
+  const usable = (await store.listKeys()).some(key => key.revokedAt === null)
+  assertSafeBinding(config, usable)
 }
 
 /** What the HTTP edge has besides the engine and what is made with it. */
