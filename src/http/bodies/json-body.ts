@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import { type Refusal, refuse } from '../core/problem.js'
-import { endOfString } from '../core/repeated-key.js'
-import type { HttpLimits } from './config.js'
+import { type Refusal, refuse } from '../../core/problem.js'
+import { endOfString } from '../../core/repeated-key.js'
+import type { HttpLimits } from '../config.js'
 
 export type ParsedBody =
   | { readonly ok: true; readonly value: unknown }

@@ -1,6 +1,6 @@
-import { refuse } from '../../core/problem.js'
-import { problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
+import { refuse } from '../../../core/problem.js'
+import { problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
 
 const ABSENT = problem(refuse('capability_not_provided', 'This host does not keep annotations of runs.'))
 

@@ -1,7 +1,7 @@
-import { QuotasAnswer } from '../../wire/quotas.js'
-import type { Edge } from '../deps.js'
-import { json } from '../http-answer.js'
-import { type Route, route } from '../route.js'
+import { QuotasAnswer } from '../../../wire/quotas.js'
+import type { Edge } from '../../deps.js'
+import { json } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
 
 /** What the caller's tenant may have, and what it has. Only whoever operates the host can change it. */
 export const quotaRoutes = (edge: Edge): Route[] => [

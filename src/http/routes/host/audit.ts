@@ -1,10 +1,10 @@
-import { refuse } from '../../core/problem.js'
-import type { AuditAnomaly, AuditRange, AuditReport } from '../../engine/api.js'
-import { AuditAnswer, AuditQuery } from '../../wire/audit.js'
-import { readAuditCursor, writeAuditCursor } from '../audit-cursor.js'
-import type { Edge } from '../deps.js'
-import { json, problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
+import { refuse } from '../../../core/problem.js'
+import type { AuditAnomaly, AuditRange, AuditReport } from '../../../engine/api.js'
+import { AuditAnswer, AuditQuery } from '../../../wire/audit.js'
+import { readAuditCursor, writeAuditCursor } from '../../audit-cursor.js'
+import type { Edge } from '../../deps.js'
+import { json, problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
 
 /**
  * Checkpoints span all tenants; which runs they cover is told to nobody. Logs of the caller's tenant are followed, so much

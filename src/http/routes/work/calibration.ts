@@ -1,12 +1,17 @@
-import type { JudgedVerdict } from '../../calibration/verdicts.js'
-import { type Refusal, refuse } from '../../core/problem.js'
-import type { Gate } from '../../core/verification/gate.js'
-import { demandsOf, holds } from '../../core/verification/voting/licence.js'
-import { CalibrationAnswer, CalibrationQuery, ListVerdictsAnswer, ListVerdictsQuery } from '../../wire/calibration.js'
-import type { Edge } from '../deps.js'
-import { json, problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
-import { labelOf } from '../verification-doc.js'
+import type { JudgedVerdict } from '../../../calibration/verdicts.js'
+import { type Refusal, refuse } from '../../../core/problem.js'
+import type { Gate } from '../../../core/verification/gate.js'
+import { demandsOf, holds } from '../../../core/verification/voting/licence.js'
+import {
+  CalibrationAnswer,
+  CalibrationQuery,
+  ListVerdictsAnswer,
+  ListVerdictsQuery,
+} from '../../../wire/calibration.js'
+import type { Edge } from '../../deps.js'
+import { json, problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
+import { labelOf } from '../../verification-doc.js'
 
 /** How good the judges of a gate have been, and what they said of what. */
 export const calibrationRoutes = (edge: Edge): Route[] => [getCalibration(edge), listVerdicts(edge)]

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
-import type { Edge } from '../deps.js'
-import { discoveryDocument, type Present, type StaticDocument, staticDocument } from '../discovery/discovery.js'
-import { openApiDocument } from '../discovery/openapi.js'
-import { etagMatches } from '../etag.js'
-import { unavailableAnswer } from '../framework-error.js'
-import { type HttpAnswer, json, problem } from '../http-answer.js'
-import { type Call, type Route, route } from '../route.js'
+import type { Edge } from '../../deps.js'
+import { discoveryDocument, type Present, type StaticDocument, staticDocument } from '../../discovery/discovery.js'
+import { openApiDocument } from '../../discovery/openapi.js'
+import { etagMatches } from '../../etag.js'
+import { unavailableAnswer } from '../../framework-error.js'
+import { type HttpAnswer, json, problem } from '../../http-answer.js'
+import { type Call, type Route, route } from '../../route.js'
 
 /** What anybody may read: who this host is, how to talk to it, and whether it is well. */
 export const metaRoutes = (edge: Edge, table: () => readonly Route[]): Route[] => [

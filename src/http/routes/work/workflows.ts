@@ -1,17 +1,17 @@
-import { type Refusal, refuse } from '../../core/problem.js'
-import type { Answer, WorkflowDoubts } from '../../engine/api.js'
-import type { WorkflowRecord } from '../../engine/ports/workflows.js'
+import { type Refusal, refuse } from '../../../core/problem.js'
+import type { Answer, WorkflowDoubts } from '../../../engine/api.js'
+import type { WorkflowRecord } from '../../../engine/ports/workflows.js'
 import {
   CheckWorkflowAnswer,
   ListWorkflowsAnswer,
   RegisteredWorkflowAnswer,
   WorkflowDefinitionBody,
-} from '../../wire/workflow.js'
-import type { Caller } from '../auth/key-cache.js'
-import type { Edge } from '../deps.js'
-import { etagMatches } from '../etag.js'
-import { type HttpAnswer, json, problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
+} from '../../../wire/workflow.js'
+import type { Caller } from '../../auth/key-cache.js'
+import type { Edge } from '../../deps.js'
+import { etagMatches } from '../../etag.js'
+import { type HttpAnswer, json, problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
 
 const NO_WORKFLOW = refuse('not_found', 'No such workflow, or it is not visible to this key.')
 

@@ -1,10 +1,10 @@
-import { refuse } from '../../core/problem.js'
-import type { TenantState } from '../../engine/api.js'
-import { EraseTenantBody, TenantAnswer } from '../../wire/tenant.js'
-import { tenantOf } from '../auth/key-cache.js'
-import type { Edge } from '../deps.js'
-import { json, problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
+import { refuse } from '../../../core/problem.js'
+import type { TenantState } from '../../../engine/api.js'
+import { EraseTenantBody, TenantAnswer } from '../../../wire/tenant.js'
+import { tenantOf } from '../../auth/key-cache.js'
+import type { Edge } from '../../deps.js'
+import { json, problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
 
 /** Tenants as a whole, for whoever runs the host. */
 export const tenantRoutes = (edge: Edge): Route[] => [getTenant(edge), eraseTenant(edge)]

@@ -1,8 +1,8 @@
-import { type Withheld, withheldIn } from '../../engine/queries/withheld.js'
-import { WithheldAnswer, WithheldQuery } from '../../wire/event.js'
-import type { Edge } from '../deps.js'
-import { json, problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
+import { type Withheld, withheldIn } from '../../../engine/queries/withheld.js'
+import { WithheldAnswer, WithheldQuery } from '../../../wire/event.js'
+import type { Edge } from '../../deps.js'
+import { json, problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
 
 const PRIVATE = { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' }
 

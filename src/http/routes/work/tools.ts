@@ -1,8 +1,8 @@
-import { refuse } from '../../core/problem.js'
-import { ListToolsAnswer, ToolDescriptor } from '../../wire/tools.js'
-import type { Edge } from '../deps.js'
-import { json, problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
+import { refuse } from '../../../core/problem.js'
+import { ListToolsAnswer, ToolDescriptor } from '../../../wire/tools.js'
+import type { Edge } from '../../deps.js'
+import { json, problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
 import { whileConnected } from './while-connected.js'
 
 const NO_TOOL = problem(refuse('not_found', 'No such tool; GET /v1/tools lists them all.'))

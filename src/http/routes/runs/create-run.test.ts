@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { InspectedRun } from '../../engine/api.js'
+import type { InspectedRun } from '../../../engine/api.js'
 import { createdBody } from './create-run.js'
 
 test.each([

@@ -1,6 +1,6 @@
-import { isNamed } from '../../core/names.js'
-import { NO_RUN } from '../../core/problem.js'
-import type { InspectedRun, RunCommand } from '../../engine/api.js'
+import { isNamed } from '../../../core/names.js'
+import { NO_RUN } from '../../../core/problem.js'
+import type { InspectedRun, RunCommand } from '../../../engine/api.js'
 import {
   BulkCancelAnswer,
   BulkCancelBody,
@@ -11,11 +11,11 @@ import {
   PauseBody,
   ResumeAnswer,
   ResumeBody,
-} from '../../wire/run.js'
-import type { Caller } from '../auth/key-cache.js'
-import type { Edge } from '../deps.js'
-import { type HttpAnswer, json } from '../http-answer.js'
-import { type Call, type Route, route } from '../route.js'
+} from '../../../wire/run.js'
+import type { Caller } from '../../auth/key-cache.js'
+import type { Edge } from '../../deps.js'
+import { type HttpAnswer, json } from '../../http-answer.js'
+import { type Call, type Route, route } from '../../route.js'
 
 export const runControlRoutes = (edge: Edge): Route[] => [
   cancel(edge, '/v1/runs/{runId}/cancel', 'cancelRun'),

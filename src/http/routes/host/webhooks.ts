@@ -1,8 +1,8 @@
-import { type Refusal, refuse } from '../../core/problem.js'
-import { sha256 } from '../../digest.js'
-import type { ListedWebhook, UnreadableSecret } from '../../engine/api.js'
-import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
-import { circuitOf } from '../../webhooks/circuit.js'
+import { type Refusal, refuse } from '../../../core/problem.js'
+import { sha256 } from '../../../digest.js'
+import type { ListedWebhook, UnreadableSecret } from '../../../engine/api.js'
+import type { Delivery, Webhook } from '../../../engine/ports/deliveries.js'
+import { circuitOf } from '../../../webhooks/circuit.js'
 import {
   CreateWebhookAnswer,
   CreateWebhookBody,
@@ -12,11 +12,11 @@ import {
   ListWebhooksAnswer,
   RemoveWebhookQuery,
   type WebhookAnswer,
-} from '../../wire/webhook.js'
-import type { Caller } from '../auth/key-cache.js'
-import type { Edge } from '../deps.js'
-import { json, problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
+} from '../../../wire/webhook.js'
+import type { Caller } from '../../auth/key-cache.js'
+import type { Edge } from '../../deps.js'
+import { json, problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
 
 export const webhookRoutes = (edge: Edge): Route[] => [
   listWebhooks(edge),

@@ -1,15 +1,21 @@
-import type { Json, JsonObject } from '../../core/json.js'
-import { isNamed } from '../../core/names.js'
-import { type ComparedEvent, diffStates, type EventDiff, LogComparison, type LogDiff } from '../../core/replay/diff.js'
-import type { InspectedRun } from '../../engine/api.js'
-import type { StoredEvent } from '../../engine/ports/event-log.js'
-import { DiffAnswer, DiffQuery, MAX_DIFF_CHARACTERS, MAX_EVENT_DIFFS } from '../../wire/diff.js'
-import { renderEvent, renderSnapshot } from '../../wire/render.js'
-import type { Edge } from '../deps.js'
-import { type HttpAnswer, problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
-import { pagedLog } from '../streaming/paged-log.js'
-import { isOver, lengthOf } from '../streaming/poll.js'
+import type { Json, JsonObject } from '../../../core/json.js'
+import { isNamed } from '../../../core/names.js'
+import {
+  type ComparedEvent,
+  diffStates,
+  type EventDiff,
+  LogComparison,
+  type LogDiff,
+} from '../../../core/replay/diff.js'
+import type { InspectedRun } from '../../../engine/api.js'
+import type { StoredEvent } from '../../../engine/ports/event-log.js'
+import { DiffAnswer, DiffQuery, MAX_DIFF_CHARACTERS, MAX_EVENT_DIFFS } from '../../../wire/diff.js'
+import { renderEvent, renderSnapshot } from '../../../wire/render.js'
+import type { Edge } from '../../deps.js'
+import { type HttpAnswer, problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
+import { pagedLog } from '../../streaming/paged-log.js'
+import { isOver, lengthOf } from '../../streaming/poll.js'
 
 export const diffRoutes = (edge: Edge): Route[] => [
   route({

@@ -1,9 +1,9 @@
-import { DebugBundle, DebugBundleQuery, MAX_BUNDLE_BYTES } from '../../wire/debug-bundle.js'
-import { renderBundle } from '../debug-bundle.js'
-import type { Edge } from '../deps.js'
-import { problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
-import { childRunsOf } from '../run-snapshot.js'
+import { DebugBundle, DebugBundleQuery, MAX_BUNDLE_BYTES } from '../../../wire/debug-bundle.js'
+import { renderBundle } from '../../debug-bundle.js'
+import type { Edge } from '../../deps.js'
+import { problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
+import { childRunsOf } from '../../run-snapshot.js'
 
 export const debugBundleRoutes = (edge: Edge): Route[] => [
   route({

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox'
-import { type Refusal, refuse } from '../../core/problem.js'
-import type { ApiKey } from '../../engine/ports/keys.js'
-import { CreateKeyAnswer, CreateKeyBody, type KeyAnswer, ListKeysAnswer, OwnKeyAnswer } from '../../wire/key.js'
-import { type Caller, mintKey } from '../auth/key-cache.js'
-import type { Edge } from '../deps.js'
-import { json, problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
+import { type Refusal, refuse } from '../../../core/problem.js'
+import type { ApiKey } from '../../../engine/ports/keys.js'
+import { CreateKeyAnswer, CreateKeyBody, type KeyAnswer, ListKeysAnswer, OwnKeyAnswer } from '../../../wire/key.js'
+import { type Caller, mintKey } from '../../auth/key-cache.js'
+import type { Edge } from '../../deps.js'
+import { json, problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
 
 /**
  * Keys of the caller's own account, and with `tenants:manage` of every account. A key can hand on no more than it has:

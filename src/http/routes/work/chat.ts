@@ -1,11 +1,11 @@
-import type { Answer, CreateRun, InspectedRun, MakeReceipt } from '../../engine/api.js'
-import { ChatAnswer, ChatBody } from '../../wire/run.js'
-import type { Edge } from '../deps.js'
-import { type HttpAnswer, problem } from '../http-answer.js'
-import { type Mentioned, mentionIn } from '../mention.js'
-import { mockProviderRefusal } from '../mock-provider.js'
-import { type Call, type Route, route } from '../route.js'
-import { capacityRefusal, createdBody } from './create-run.js'
+import type { Answer, CreateRun, InspectedRun, MakeReceipt } from '../../../engine/api.js'
+import { ChatAnswer, ChatBody } from '../../../wire/run.js'
+import type { Edge } from '../../deps.js'
+import { type HttpAnswer, problem } from '../../http-answer.js'
+import { type Mentioned, mentionIn } from '../../mention.js'
+import { mockProviderRefusal } from '../../mock-provider.js'
+import { type Call, type Route, route } from '../../route.js'
+import { capacityRefusal, createdBody } from '../runs/create-run.js'
 
 /** R-LIVE-23, R-LIVE-25: a message to an agent is a run of that agent, like any other. */
 export const chatRoutes = (edge: Edge): Route[] => [chat(edge)]

@@ -1,9 +1,9 @@
-import { refuse } from '../../core/problem.js'
-import { artifactIn, sequenceOf } from '../../engine/queries/artifacts.js'
-import { ArtifactAnswer } from '../../wire/event.js'
-import type { Edge } from '../deps.js'
-import { json, problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
+import { refuse } from '../../../core/problem.js'
+import { artifactIn, sequenceOf } from '../../../engine/queries/artifacts.js'
+import { ArtifactAnswer } from '../../../wire/event.js'
+import type { Edge } from '../../deps.js'
+import { json, problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
 
 const NO_ARTIFACT = refuse('not_found', 'No such artifact, or it is not visible to this key.')
 

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
-import type { JsonObject } from '../../core/json.js'
-import { refuse } from '../../core/problem.js'
-import type { Standard, StandardKind } from '../../engine/ports/standards.js'
+import type { JsonObject } from '../../../core/json.js'
+import { refuse } from '../../../core/problem.js'
+import type { Standard, StandardKind } from '../../../engine/ports/standards.js'
 import {
   ListGatesAnswer,
   ListIntentsAnswer,
@@ -9,10 +9,10 @@ import {
   StandardAnswer,
   StandardBody,
   StandardShown,
-} from '../../wire/standard.js'
-import type { Edge } from '../deps.js'
-import { json, problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
+} from '../../../wire/standard.js'
+import type { Edge } from '../../deps.js'
+import { json, problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
 
 /** Gates, intents and knowledge are kept the same way; here is what tells them apart. */
 type Collection = {

@@ -1,8 +1,8 @@
-import { refuse } from '../../core/problem.js'
-import { AgentInventoryEntry, ListAgentsAnswer } from '../../wire/agents.js'
-import type { Edge } from '../deps.js'
-import { json, problem } from '../http-answer.js'
-import { type Route, route } from '../route.js'
+import { refuse } from '../../../core/problem.js'
+import { AgentInventoryEntry, ListAgentsAnswer } from '../../../wire/agents.js'
+import type { Edge } from '../../deps.js'
+import { json, problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
 import { whileConnected } from './while-connected.js'
 
 const NO_AGENT = problem(refuse('not_found', 'No such agent; GET /v1/agents lists them all.'))

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
-import { findOpen } from '../../core/interrupt/decide.js'
-import { mayHandOut } from '../../core/interrupt/interrupt.js'
-import { isObject, own } from '../../core/json.js'
-import { isNamed } from '../../core/names.js'
-import { type Refusal, refuse } from '../../core/problem.js'
-import { OneOf } from '../../core/schema/kinds.js'
-import type { InspectedRun, ResolveInterruptCommand } from '../../engine/api.js'
+import { findOpen } from '../../../core/interrupt/decide.js'
+import { mayHandOut } from '../../../core/interrupt/interrupt.js'
+import { isObject, own } from '../../../core/json.js'
+import { isNamed } from '../../../core/names.js'
+import { type Refusal, refuse } from '../../../core/problem.js'
+import { OneOf } from '../../../core/schema/kinds.js'
+import type { InspectedRun, ResolveInterruptCommand } from '../../../engine/api.js'
 import {
   LinkAnswer,
   ListInterruptsAnswer,
@@ -13,12 +13,12 @@ import {
   Person,
   ResolveAnswer,
   ResolveBody,
-} from '../../wire/interrupt.js'
-import { lacksScope } from '../auth/authenticator.js'
-import type { Caller } from '../auth/key-cache.js'
-import { readCursor, writeCursor } from '../cursor.js'
-import type { Edge } from '../deps.js'
-import { type HttpAnswer, json, problem } from '../http-answer.js'
+} from '../../../wire/interrupt.js'
+import { lacksScope } from '../../auth/authenticator.js'
+import type { Caller } from '../../auth/key-cache.js'
+import { readCursor, writeCursor } from '../../cursor.js'
+import type { Edge } from '../../deps.js'
+import { type HttpAnswer, json, problem } from '../../http-answer.js'
 import {
   asksOf,
   DEFAULT_LINK_SECONDS,
@@ -27,8 +27,8 @@ import {
   linkTo,
   MAX_LINK_SECONDS,
   MIN_LINK_SECONDS,
-} from '../interrupt-link.js'
-import { type Route, route } from '../route.js'
+} from '../../interrupt-link.js'
+import { type Route, route } from '../../route.js'
 
 export const interruptRoutes = (edge: Edge): Route[] => [listInterrupts(edge), resolveInterrupt(edge), makeLink(edge)]
 

@@ -1,13 +1,13 @@
-import type { Json, JsonObject } from '../../core/json.js'
-import { type Refusal, refuse } from '../../core/problem.js'
-import type { CreateRun, InspectedRun, RunRequest } from '../../engine/api.js'
-import { CreateRunAnswer, CreateRunBody, MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from '../../wire/run.js'
-import type { Caller } from '../auth/key-cache.js'
-import type { Edge } from '../deps.js'
-import { unavailableAnswer } from '../framework-error.js'
-import { type HttpAnswer, json, problem } from '../http-answer.js'
-import { mockProviderRefusal } from '../mock-provider.js'
-import { type Call, type Route, route } from '../route.js'
+import type { Json, JsonObject } from '../../../core/json.js'
+import { type Refusal, refuse } from '../../../core/problem.js'
+import type { CreateRun, InspectedRun, RunRequest } from '../../../engine/api.js'
+import { CreateRunAnswer, CreateRunBody, MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from '../../../wire/run.js'
+import type { Caller } from '../../auth/key-cache.js'
+import type { Edge } from '../../deps.js'
+import { unavailableAnswer } from '../../framework-error.js'
+import { type HttpAnswer, json, problem } from '../../http-answer.js'
+import { mockProviderRefusal } from '../../mock-provider.js'
+import { type Call, type Route, route } from '../../route.js'
 
 export const createRun = (edge: Edge): Route =>
   route({
