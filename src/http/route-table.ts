@@ -8,6 +8,9 @@ import { tenantRoutes } from './routes/host/tenants.js'
 import { webhookRoutes } from './routes/host/webhooks.js'
 import { interruptLinkRoutes } from './routes/interrupts/interrupt-links.js'
 import { interruptRoutes } from './routes/interrupts/interrupts.js'
+import { memoryRoutes } from './routes/journal/memory.js'
+import { streamRoutes } from './routes/journal/stream.js'
+import { workspaceRoutes } from './routes/journal/workspace.js'
 import { annotationRoutes } from './routes/runs/annotations.js'
 import { artifactRoutes } from './routes/runs/artifacts.js'
 import { debugBundleRoutes } from './routes/runs/debug-bundle.js'
@@ -49,6 +52,9 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...artifactRoutes(edge),
     ...verificationRoutes(edge),
     ...withheldRoutes(edge),
+    ...memoryRoutes(edge),
+    ...workspaceRoutes(edge),
+    ...streamRoutes(edge),
     ...keyRoutes(edge),
     ...tenantRoutes(edge),
     ...webhookRoutes(edge),

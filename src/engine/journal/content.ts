@@ -6,7 +6,7 @@ import type { Content } from '../ports/journal.js'
 
 /**
  * How words get into the journal and out of it. Whoever writes there, an agent, a node or a key, comes through here: what
- * the host knows to be secret is taken out first (SR-1, WSR-1), and only then is anything hashed, sealed or stored.
+ * the host knows to be secret is taken out first (SR-1, WSR-1), and only then is anything sealed, hashed or stored.
  */
 export type ContentDeps = {
   readonly vault: Vault
@@ -21,7 +21,7 @@ export type NewContent = {
   readonly runId: string | null
 }
 
-/** What a write tells of: the content to be stored first, its hash, and its size as it is stored before sealing. */
+/** What a write tells of: the content to be stored first, the hash of its body as it is stored, and its size before sealing. */
 export type KeptContent = { readonly content: Content; readonly hash: string; readonly bytes: number }
 
 /** R-MEM-15: text without secrets, plain where it is to be found by its words, else sealed for its tenant. */
@@ -31,9 +31,8 @@ export async function keepText(
 ): Promise<KeptContent> {
   const redacted = deps.redact.text(text)
   const body = Buffer.from(redacted)
-  const told = { hash: sha256(body), bytes: body.length }
-  if (plain) return { ...told, content: { ...about, body, text: searchable(redacted), sealed: false } }
-  return { ...told, content: await sealed(deps, about, { text: redacted }) }
+  if (!plain) return told(await sealed(deps, about, { text: redacted }), body.length)
+  return told({ ...about, body, text: searchable(redacted), sealed: false }, body.length)
 }
 
 /** R-MEM-15: tags are stored as they are told, so they are redacted like content. */
@@ -51,9 +50,10 @@ export async function keepFile(
   const seen = bytes.toString('latin1')
   // What only looks like a credential is there by chance in enough files.
   if (deps.redact.text(seen) !== withoutCredentials(seen)) return SECRET_INSIDE
-  const told = { hash: sha256(body), bytes: body.length }
-  return { ...told, content: await sealed(deps, about, { base64: bytes.toString('base64') }) }
+  return told(await sealed(deps, about, { base64: bytes.toString('base64') }), body.length)
 }
+
+const told = (content: Content, bytes: number): KeptContent => ({ content, hash: sha256(content.body), bytes })
 
 const SECRET_INSIDE = refuse(
   'validation_error',

@@ -1,5 +1,5 @@
 import type { JournalView, Space } from '../../core/journal/place.js'
-import { type Refusal, refuse } from '../../core/problem.js'
+import type { Refusal } from '../../core/problem.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { Content, Journal, JournalKeeping, WriteRow } from '../ports/journal.js'
 import { type ContentDeps, openContent } from './content.js'
@@ -18,7 +18,7 @@ export type Wanted = { readonly scope: string } | { readonly at: Moment }
 
 export type Found<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal }
 
-export const found = <T>(value: T): Found<T> => ({ ok: true, value })
+export const got = <T>(value: T): Found<T> => ({ ok: true, value })
 export const refused = (refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } => ({ ok: false, refusal })
 
 export async function viewWanted(deps: DeskDeps, tenant: string, space: Space, wanted: Wanted): Promise<ViewFound> {
@@ -40,11 +40,3 @@ export async function bytesOf(deps: DeskDeps, tenant: string, row: WriteRow): Pr
 
 const contentOf = async ({ store }: DeskDeps, tenant: string, row: WriteRow): Promise<Content | undefined> =>
   row.contentId === null ? undefined : store.readContent(tenant, row.contentId)
-
-/** Which setting is full, how large it is, and who can raise it. */
-export const overSetting = (setting: string, limit: number, things: string): Refusal =>
-  refuse(
-    'quota_exceeded',
-    `Refused: this tenant may have ${limit} ${things} (${setting}); remove some, or have whoever operates this host raise it.`,
-    { scope: 'tenant', quota: setting, limit, raisedBy: 'operator', setting },
-  )

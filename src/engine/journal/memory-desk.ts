@@ -1,9 +1,9 @@
-import { type Refusal, refuse } from '../../core/problem.js'
+import { refuse } from '../../core/problem.js'
 import { sha256 } from '../../digest.js'
 import type { Key, OutsideWrite, ScopeRow, WriteRow } from '../ports/journal.js'
 import { entriesIn, entryIn, foundIn } from '../queries/journal-view.js'
 import { type KeptContent, keepTags, keepText } from './content.js'
-import { bytesOf, type DeskDeps, type Found, found, refused, viewNow, viewWanted, type Wanted } from './desk.js'
+import { bytesOf, type DeskDeps, type Found, got, refused, viewNow, viewWanted, type Wanted } from './desk.js'
 
 /** A tenant's memory, as the edges look at it and look after it. What runs do with it is theirs. */
 export interface MemoryAdmin {
@@ -58,14 +58,14 @@ export function createMemoryDesk(deps: DeskDeps, settings: { readonly fullText: 
         : await entriesIn(store, tenant, 'memory', seen.view, query)
       const entries: MemoryShown[] = []
       for (const row of rows) entries.push(await shown(tenant, seen.scope, row))
-      return found(entries)
+      return got(entries)
     },
 
     async get(tenant, wanted, key) {
       const seen = await viewWanted(deps, tenant, 'memory', wanted)
       if (!seen.ok) return refused(seen.refusal)
       const row = await entryIn(store, tenant, 'memory', seen.view, key)
-      return row ? found(await shown(tenant, seen.scope, row)) : refused(NO_ENTRY)
+      return row ? got(await shown(tenant, seen.scope, row)) : refused(NO_ENTRY)
     },
 
     scopes: (tenant, limit, after) => store.listScopes(tenant, 'memory', limit, after),
@@ -75,7 +75,7 @@ export function createMemoryDesk(deps: DeskDeps, settings: { readonly fullText: 
       const copies = row ? await store.copiesOf(tenant, row) : []
       const written = row && (await store.writeOutside(tenant, [forgetting(deps, scope, key)], null))
       const destroyed = destroy ? await store.destroyContent(tenant, 'memory', scope, key) : 0
-      return written?.kind === 'written' || destroyed > 0 ? found({ copies, destroyed }) : refused(NO_ENTRY)
+      return written?.kind === 'written' || destroyed > 0 ? got({ copies, destroyed }) : refused(NO_ENTRY)
     },
 
     consolidate: (tenant, scope, ref) => consolidate(deps, settings, tenant, scope, ref),
@@ -119,7 +119,7 @@ async function consolidate(
 ): Promise<Found<Consolidated>> {
   for (let tried = 0; tried < TRIES; tried += 1) {
     const { writes, ...done } = await passOver(deps, settings, tenant, scope, ref)
-    if (writes.length === 0) return found(done)
+    if (writes.length === 0) return got(done)
     const payload = {
       memoryRef: ref,
       inputCount: done.inputCount,
@@ -129,7 +129,7 @@ async function consolidate(
     }
     const event = { type: 'agent.memory.consolidated', payload: JSON.stringify(payload), at: deps.clock.now() }
     const result = await deps.store.writeOutside(tenant, writes, event)
-    if (result.kind === 'written') return found(done)
+    if (result.kind === 'written') return got(done)
   }
   return refused(BUSY)
 }
@@ -148,13 +148,13 @@ async function passOver(
   const groups = new Map<string, WriteRow[]>()
   const anew: OutsideWrite[] = []
   for (const row of rows) {
-    const bytes = await bytesOf(deps, tenant, row)
-    const text = bytes && deps.redact.text(bytes.toString('utf8'))
+    const before = (await bytesOf(deps, tenant, row))?.toString('utf8')
+    const text = before === undefined ? undefined : deps.redact.text(before)
     const tags = keepTags(deps, row.tags)
     // What was destroyed says nothing, and so the same as nothing else.
     const says = text === undefined ? `gone ${row.id}` : JSON.stringify([sha256(text), [...tags].sort()])
     groups.set(says, [...(groups.get(says) ?? []), row])
-    if (text === undefined || (sha256(text) === row.hash && String(tags) === String(row.tags))) continue
+    if (text === undefined || (text === before && String(tags) === String(row.tags))) continue
     const about = { tenant, contentId: deps.ids.unique(), runId: null }
     anew.push(storing(deps, row, scope, tags, await keepText(deps, { ...about, text, plain: fullText })))
   }
@@ -182,7 +182,7 @@ const storing = (
   { ref, id, expiresAt }: WriteRow,
   scope: string,
   tags: readonly string[],
-  { content, hash }: KeptContent,
+  { content, hash, bytes }: KeptContent,
 ): OutsideWrite => ({
   space: 'memory',
   scope,
@@ -194,14 +194,7 @@ const storing = (
   expiresAt,
   content,
   hash,
+  bytes,
   contentType: null,
   ifMatch: null,
 })
-
-/** An entry that is too long, with both sizes. */
-export const entryTooLong = (bytes: number, limit: number): Refusal =>
-  refuse(
-    'validation_error',
-    `content takes ${bytes} bytes; an entry of memory may have ${limit} (memory.maxEntryBytes). Put less into it, or write a file of the workspace.`,
-    { field: 'content', limit, bytes },
-  )

@@ -1,13 +1,13 @@
 import type { JournalView } from '../../core/journal/place.js'
 import { WORKSPACE_SCOPE } from '../../core/journal/place.js'
-import { isNamed } from '../../core/names.js'
+import { fileTooLarge, overSetting, pathRefusal, versionConflict } from '../../core/journal/refusals.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { overQuota, type QuotasOf } from '../../core/quotas.js'
 import type { OutsideWrite, WriteRow } from '../ports/journal.js'
 import type { RunIndex } from '../ports/run-index.js'
 import { entriesIn, entryIn } from '../queries/journal-view.js'
 import { type KeptContent, keepFile } from './content.js'
-import { bytesOf, type DeskDeps, type Found, found, overSetting, refused, viewNow, viewWanted } from './desk.js'
+import { bytesOf, type DeskDeps, type Found, got, refused, viewNow, viewWanted } from './desk.js'
 import type { Moment } from './moment.js'
 
 /** A tenant's workspace (contract agents §19), as the edges read and write it. */
@@ -16,7 +16,7 @@ export interface WorkspaceAdmin {
   list(tenant: string, query: FilesQuery): Promise<Found<readonly WriteRow[]>>
   read(tenant: string, path: string, which?: { version?: number; at?: Moment }): Promise<Found<FileRead>>
   /** Version 1 where the path is new. */
-  write(tenant: string, file: FileWrite): Promise<Found<{ readonly version: number; readonly at: number }>>
+  write(tenant: string, file: FileWrite): Promise<Found<FileWritten>>
   remove(tenant: string, path: string, ifMatch: IfMatch): Promise<Found<{ readonly version: number }>>
 }
 
@@ -31,6 +31,9 @@ export type FileWrite = {
   readonly ifMatch: IfMatch
 }
 
+/** `bytes` may be fewer than were sent, where a secret was taken out. */
+export type FileWritten = { readonly version: number; readonly at: number; readonly bytes: number }
+
 /** The version that the file must have: 0 where there must be none, `any` where there must be one. */
 export type IfMatch = number | 'any' | null
 
@@ -40,9 +43,6 @@ export type WorkspaceLimits = { readonly maxFileBytes: number; readonly maxFiles
 const keyOf = (path: string) => ({ ref: '', id: path })
 
 const NO_FILE = refuse('not_found', 'No such file, or it is not visible to this key.')
-
-export const PATH_RULE =
-  '1 to 256 of A-Z a-z 0-9 . _ / and -, first a letter or digit, without .. or empty parts, such as reports/2026.md'
 
 export function createWorkspaceDesk(
   deps: DeskDeps & { readonly usage: Pick<RunIndex, 'usageOf'>; readonly quotas: QuotasOf },
@@ -56,9 +56,9 @@ export function createWorkspaceDesk(
     (await entryIn(store, tenant, 'workspace', await now(tenant), keyOf(path)))?.version ?? 0
   /** Null where anything will do. */
   const demanded = async (tenant: string, path: string, ifMatch: IfMatch): Promise<Found<number | null>> => {
-    if (ifMatch !== 'any') return found(ifMatch)
+    if (ifMatch !== 'any') return got(ifMatch)
     const version = await currentVersion(tenant, path)
-    return version > 0 ? found(version) : refused(conflict(path, ifMatch, 0))
+    return version > 0 ? got(version) : refused(versionConflict(path, ifMatch, 0))
   }
   const roomFor = async (tenant: string, path: string): Promise<Refusal | undefined> => {
     const { storedBytes } = deps.quotas(tenant)
@@ -67,9 +67,7 @@ export function createWorkspaceDesk(
     const [scope] = await store.listScopes(tenant, 'workspace', 1)
     // It is first where there is anything in it: no name is shorter.
     const files = scope?.scope === WORKSPACE_SCOPE ? scope.entries : 0
-    return files < limits.maxFiles
-      ? undefined
-      : overSetting('workspace.maxFiles', limits.maxFiles, 'files')
+    return files < limits.maxFiles ? undefined : overSetting('workspace.maxFiles', limits.maxFiles, 'files')
   }
 
   return {
@@ -77,7 +75,7 @@ export function createWorkspaceDesk(
       const view = await seen(tenant, at)
       if (!view.ok) return refused(view.refusal)
       const rows = await entriesIn(store, tenant, 'workspace', view.view, query)
-      return found(rows.sort((a, b) => (a.id < b.id ? -1 : 1)))
+      return got(rows.sort((a, b) => (a.id < b.id ? -1 : 1)))
     },
 
     async read(tenant, path, { version, at } = {}) {
@@ -89,11 +87,13 @@ export function createWorkspaceDesk(
           ? row
           : await rowOfVersion(deps, tenant, path, version, view.view)
       const body = wanted && (await bytesOf(deps, tenant, wanted))
-      return wanted && body ? found({ row: wanted, body }) : refused(NO_FILE)
+      return wanted && body ? got({ row: wanted, body }) : refused(NO_FILE)
     },
 
     async write(tenant, { path, body, contentType, ifMatch }) {
-      const wrong = pathRefusal(path) ?? tooLarge(body.length, limits.maxFileBytes)
+      const wrong =
+        pathRefusal(path) ??
+        (body.length > limits.maxFileBytes ? fileTooLarge(body.length, limits.maxFileBytes) : undefined)
       if (wrong) return refused(wrong)
       const demand = await demanded(tenant, path, ifMatch)
       if (!demand.ok) return demand
@@ -104,8 +104,8 @@ export function createWorkspaceDesk(
       const at = deps.clock.now()
       const write = putting(path, contentType, kept, demand.value, at)
       const result = await store.writeOutside(tenant, [write], null)
-      if (result.kind === 'written') return found({ version: result.rows[0]?.version ?? 1, at })
-      return refused(result.kind === 'conflict' ? conflict(path, ifMatch, result.currentVersion) : NO_FILE)
+      if (result.kind === 'written') return got({ version: result.rows[0]?.version ?? 1, at, bytes: kept.bytes })
+      return refused(result.kind === 'conflict' ? versionConflict(path, ifMatch, result.currentVersion) : NO_FILE)
     },
 
     async remove(tenant, path, ifMatch) {
@@ -113,8 +113,8 @@ export function createWorkspaceDesk(
       if (!demand.ok) return demand
       const write = { ...REMOVING, id: path, ifMatch: demand.value, at: deps.clock.now() }
       const result = await store.writeOutside(tenant, [write], null)
-      if (result.kind === 'written') return found({ version: result.rows[0]?.version ?? 1 })
-      return refused(result.kind === 'conflict' ? conflict(path, ifMatch, result.currentVersion) : NO_FILE)
+      if (result.kind === 'written') return got({ version: result.rows[0]?.version ?? 1 })
+      return refused(result.kind === 'conflict' ? versionConflict(path, ifMatch, result.currentVersion) : NO_FILE)
     },
   }
 }
@@ -154,33 +154,7 @@ const REMOVING: Omit<OutsideWrite, 'id' | 'at' | 'ifMatch'> = {
 const putting = (
   path: string,
   contentType: string,
-  { content, hash }: KeptContent,
+  { content, hash, bytes }: KeptContent,
   ifMatch: number | null,
   at: number,
-): OutsideWrite => ({ ...REMOVING, id: path, op: 'put', content, hash, contentType, ifMatch, at })
-
-/** What may be the path of a file; undefined where it is one. */
-export const pathRefusal = (path: string): Refusal | undefined =>
-  isNamed('filePath', path)
-    ? undefined
-    : refuse('validation_error', `path must be ${PATH_RULE}; got ${JSON.stringify(path.slice(0, 64))}.`, {
-        field: 'path',
-        limit: 256,
-      })
-
-/** A file that is too large, with both sizes. */
-export const tooLarge = (size: number, limit: number): Refusal | undefined =>
-  size <= limit
-    ? undefined
-    : refuse(
-        'workspace_too_large',
-        `The file has ${size} bytes; a file of the workspace may have ${limit} (workspace.maxFileBytes). Send less, or have whoever operates this host raise it.`,
-        { limit, size },
-      )
-
-const conflict = (path: string, ifMatch: IfMatch, currentVersion: number): Refusal => {
-  const wanted = ifMatch === 'any' ? 'a version of it was to be there' : `If-Match asks for version ${ifMatch}`
-  const is = currentVersion === 0 ? 'there is no such file now' : `its version is ${currentVersion} now`
-  const message = `File ${path} was not changed: ${wanted}, and ${is}. Read it again, and send the version that you saw.`
-  return refuse('workspace_conflict', message, { path, currentVersion })
-}
+): OutsideWrite => ({ ...REMOVING, id: path, op: 'put', content, hash, bytes, contentType, ifMatch, at })

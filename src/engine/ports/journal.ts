@@ -118,6 +118,8 @@ export type OutsideWrite = Key & {
   readonly expiresAt: number | null
   readonly content: Content | null
   readonly hash: string | null
+  /** Before it was sealed; the length of the body when absent. */
+  readonly bytes?: number
   readonly contentType: string | null
   readonly ifMatch: number | null
 }

@@ -73,7 +73,12 @@ function toldOutside(journal: JournalTables, tenant: string, outside: OutsideWri
   const { events, writes: sequence } = journal.streams.get(tenant) ?? { events: [], writes: 0 }
   journal.streams.set(tenant, { events, writes: sequence + 1 })
   const place = { tenant, runId: `tenant:${tenant}`, sequence, nodeId: '', agentId: null, since: 0, seen: 0 }
-  return { ...told, ...place, contentId: content?.contentId ?? null, bytes: content?.body.byteLength ?? 0 }
+  return {
+    ...told,
+    ...place,
+    contentId: content?.contentId ?? null,
+    bytes: outside.bytes ?? content?.body.byteLength ?? 0,
+  }
 }
 
 export function scopesOf(journal: JournalTables, tenant: string, space: Space, after?: string): ScopeRow[] {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../core/json.js'
 import { type Refusal, refuse } from '../../../core/problem.js'
-import type { CreateRun, InspectedRun, RunRequest } from '../../../engine/api.js'
+import type { CreateRun, InspectedRun, MakeReceipt, RunRequest } from '../../../engine/api.js'
 import { CreateRunAnswer, CreateRunBody, MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from '../../../wire/run.js'
 import type { Caller } from '../../auth/key-cache.js'
 import type { Edge } from '../../deps.js'
@@ -8,6 +8,7 @@ import { unavailableAnswer } from '../../framework-error.js'
 import { type HttpAnswer, json, problem } from '../../http-answer.js'
 import { mockProviderRefusal } from '../../mock-provider.js'
 import { type Call, type Route, route } from '../../route.js'
+import { putBack, takeIn } from './uploads.js'
 
 export const createRun = (edge: Edge): Route =>
   route({
@@ -17,6 +18,7 @@ export const createRun = (edge: Edge): Route =>
     summary: 'Start a run of a registered workflow, or of an agent',
     access: 'runs:create',
     body: CreateRunBody,
+    formBytes: edge.config.workspace.maxFileBytes + edge.config.limits.maxRequestBodyBytes,
     idempotency: 'commit',
     headers: [
       { name: 'X-Dedup', description: '`enforce` refuses a second active run of the same scopeId' },
@@ -32,15 +34,26 @@ export const createRun = (edge: Edge): Route =>
       'run_already_active',
       'capability_required',
       'capability_not_provided',
+      'workspace_too_large',
       'service_unavailable',
     ],
     handle(call) {
       const refusal = refusalOfRequest(edge, call)
       if (refusal !== undefined) return problem(refusal)
-      const request = toCreateRun(call)
-      return edge.idempotency.commit(call.keyed, receipt => edge.engine.create(request, receipt), renderCreated)
+      return edge.idempotency.commit(call.keyed, receipt => createWithFiles(edge, call, receipt), renderCreated)
     },
   })
+
+/** Files that came along are written first, and removed again where no run is made of them. */
+async function createWithFiles(edge: Edge, call: Call<CreateRunBody>, receipt: MakeReceipt | undefined) {
+  const request = toCreateRun(call)
+  const taken = await takeIn(edge, call.caller, request.inputs, call.uploads)
+  if ('code' in taken) return { ok: false, refusal: taken } as const
+  const inputs = { ...request.inputs, ...taken.inputs }
+  const answer = await edge.engine.create({ ...request, inputs }, receipt)
+  if (!answer.ok) await putBack(edge, call.caller, taken.files)
+  return answer
+}
 
 /** A run may have ended within its first commit; the protocol's answer still says how it began. */
 export const createdBody = ({ runId, status }: InspectedRun) => ({

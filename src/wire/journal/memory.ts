@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { ScopeId, Tag, Timestamp } from './ids.js'
+import { ScopeId, Tag, Timestamp } from '../ids.js'
 
 const LONGEST_REF = 1500
 
@@ -121,5 +121,7 @@ export const StreamAnswer = Type.Object({
       timestamp: Timestamp,
     }),
   ),
-  next: Type.Integer({ description: 'What to give as `after` for those that come later' }),
+  next: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'What to give as `after` for those that come later; null while there are none',
+  }),
 })
