@@ -15,6 +15,7 @@ import type {
   WriteName,
   WriteRow,
 } from '../../engine/ports/journal.js'
+import { claimToken } from '../claim-tokens.js'
 import { packContent } from '../journal-content.js'
 import { entriesAt, entryAt, searchAt } from '../journal-reads.js'
 import { SqliteKeeping } from './keeping.js'
@@ -58,7 +59,7 @@ export class SqliteJournal extends SqliteKeeping implements Journal, JournalKeep
 
   writeOutside(tenant: string, writes: readonly OutsideWrite[], event: StreamEvent | null): Promise<OutsideResult> {
     const packed = writes.map(({ content, ...write }) => ({ ...write, content: content && packContent(content) }))
-    return this.write('writeOutside', { tenant, writes: packed, event })
+    return this.write('writeOutside', { tenant, writes: packed, event, token: claimToken() })
   }
 
   async readTenantEvents(tenant: string, from: number, limit: number): Promise<TenantEvent[]> {

@@ -592,6 +592,7 @@ CREATE TABLE journal_writes (
   content_type TEXT,
   if_match     INTEGER,
   seen         INTEGER NOT NULL,
+  token        TEXT,
   UNIQUE (run_id, seq)
 );
 
@@ -602,6 +603,8 @@ CREATE INDEX journal_writes_contents ON journal_writes (tenant, content_id) WHER
 CREATE INDEX journal_writes_expiry ON journal_writes (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE INDEX journal_writes_keys ON journal_writes (tenant, space, ref, id);
+
+CREATE INDEX journal_writes_tokens ON journal_writes (token) WHERE token IS NOT NULL;
 
 CREATE TRIGGER journal_writes_gone AFTER DELETE ON journal_writes BEGIN
   DELETE FROM journal_layers WHERE write_id = OLD.write_id;

@@ -108,7 +108,7 @@ export const SQL = {
     'countOutside',
     'addOutside',
     'publish',
-    'positionOf',
+    'writtenBy',
     'tell',
     'tenantEvents',
     'copies',

@@ -18,7 +18,8 @@ CREATE TABLE journal_contents (
 );
 CREATE INDEX journal_contents_run ON journal_contents (run_id) WHERE run_id IS NOT NULL;
 
--- One for each event that tells of a write; those outside of runs have the run_id `tenant:` and the tenant.
+-- One for each event that tells of a write; those outside of runs have the run_id `tenant:` and the tenant, and the token of
+-- the call that made them, by which a repetition knows its own.
 CREATE TABLE journal_writes (
   write_id     INTEGER PRIMARY KEY,
   run_id       TEXT NOT NULL,
@@ -41,12 +42,14 @@ CREATE TABLE journal_writes (
   content_type TEXT,
   if_match     INTEGER,
   seen         INTEGER NOT NULL,
+  token        TEXT,
   UNIQUE (run_id, seq)
 );
 CREATE INDEX journal_writes_attempts ON journal_writes (run_id, node_id, since, seq);
 CREATE INDEX journal_writes_keys ON journal_writes (tenant, space, ref, id);
 CREATE INDEX journal_writes_contents ON journal_writes (tenant, content_id) WHERE content_id IS NOT NULL;
 CREATE INDEX journal_writes_expiry ON journal_writes (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX journal_writes_tokens ON journal_writes (token) WHERE token IS NOT NULL;
 
 -- What a run sees of its own, from event seq on and, if it left, up to left_seq. `scope` is where it gets its position when
 -- this run publishes it; isolated says that nobody above reads there.

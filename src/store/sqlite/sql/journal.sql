@@ -107,15 +107,16 @@ ON CONFLICT (tenant) DO UPDATE SET writes = writes + 1 RETURNING writes - 1 AS s
 
 -- name: addOutside
 INSERT INTO journal_writes (run_id, seq, tenant, space, scope, ref, id, op, node_id, since, tags, at, expires_at,
-                            content_id, hash, bytes, content_type, if_match, seen)
-VALUES ('tenant:' || ?1, ?2, ?1, ?3, ?4, ?5, ?6, ?7, '', 0, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0)
+                            content_id, hash, bytes, content_type, if_match, seen, token)
+VALUES ('tenant:' || ?1, ?2, ?1, ?3, ?4, ?5, ?6, ?7, '', 0, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0, ?16)
 RETURNING write_id AS writeId;
 
 -- name: publish
 INSERT INTO journal_publishing (write_id, scope, at) VALUES (?, ?, ?);
 
--- name: positionOf
-SELECT j.pos AS position, j.version FROM journal j WHERE j.write_id = ?;
+-- name: writtenBy
+SELECT j.pos AS position, j.version FROM journal_writes w JOIN journal j ON j.write_id = w.write_id
+ WHERE w.token = ? ORDER BY w.seq;
 
 -- name: tell
 INSERT INTO tenant_events (tenant, seq, type, payload, at)

@@ -25,25 +25,33 @@ export function keepContent(db: Connection, { content }: { readonly content: Pac
 /** `content`: as it was packed. */
 export type PackedWrite = Omit<OutsideWrite, 'content'> & { readonly content: PackedContent | null }
 
-/** All or none: what was written before a refusal is undone. */
+/** All or none: what was written before a refusal is undone. A call that was repeated finds what it has written. */
 export function writeOutside(
   db: Connection,
-  { tenant, writes, event }: { tenant: string; writes: readonly PackedWrite[]; event: StreamEvent | null },
+  call: { tenant: string; writes: readonly PackedWrite[]; event: StreamEvent | null; token: string },
 ): OutsideResult {
+  const { tenant, writes, event, token } = call
+  const before = rowsBy(db, token)
+  if (before.length > 0) return { kind: 'written', rows: before }
   db.exec('SAVEPOINT outside')
-  const rows: { position: number; version: number | null }[] = []
   for (const write of writes) {
     const refused = refusalOf(db, tenant, write)
     if (refused) {
       db.exec('ROLLBACK TO outside; RELEASE outside')
       return refused
     }
-    rows.push(writeOne(db, tenant, write))
+    writeOne(db, tenant, write, token)
   }
   if (event) db.run(SQL.journal.tell, tenant, event.type, event.payload, event.at)
   db.exec('RELEASE outside')
-  return { kind: 'written', rows }
+  return { kind: 'written', rows: rowsBy(db, token) }
 }
+
+const rowsBy = (db: Connection, token: string) =>
+  db.all(SQL.journal.writtenBy, token).map(({ position, version }) => ({
+    position: position as number,
+    version: version as number | null,
+  }))
 
 function refusalOf(
   db: Connection,
@@ -60,7 +68,7 @@ function refusalOf(
   return undefined
 }
 
-function writeOne(db: Connection, tenant: string, write: PackedWrite): { position: number; version: number | null } {
+function writeOne(db: Connection, tenant: string, write: PackedWrite, token: string): void {
   const { space, scope, ref, id, op, tags, at, expiresAt, content, hash, contentType, ifMatch } = write
   if (content) keepContent(db, { content })
   const { sequence } = db.get(SQL.journal.countOutside, tenant)!
@@ -81,10 +89,9 @@ function writeOne(db: Connection, tenant: string, write: PackedWrite): { positio
     content?.body.byteLength ?? 0,
     contentType,
     ifMatch,
+    token,
   )!
   db.run(SQL.journal.publish, writeId!, scope, at)
-  const { position, version } = db.get(SQL.journal.positionOf, writeId!)!
-  return { position: position as number, version: version as number | null }
 }
 
 export function collectJournal(
