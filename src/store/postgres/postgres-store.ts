@@ -6,7 +6,6 @@ import type * as Delivering from '../../engine/ports/deliveries.js'
 import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.js'
 import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { GateRows } from '../../engine/ports/gate-rows.js'
-import type { Journal, JournalKeeping } from '../../engine/ports/journal.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
@@ -19,7 +18,7 @@ import { countWithin } from '../page-size.js'
 import { CommitBatches } from './commit-batches.js'
 import { Connections, type Settings } from './connections.js'
 import { Hints } from './hints.js'
-import { PostgresKeeping } from './keeping.js'
+import { PostgresJournal } from './journal.js'
 import { migrate } from './migrate.js'
 import { probeConnections, probeTables, withSessions } from './probe.js'
 import { Queries } from './queries.js'
@@ -67,10 +66,8 @@ export async function openPostgresStore(url: string, options: PostgresStoreOptio
   return new PostgresStore(settings, options.commitCalls ?? 2)
 }
 
-export interface PostgresStore extends Journal, JournalKeeping {}
-
 /** The store for many hosts: one round trip per append, leases by the database's clock, hints by LISTEN/NOTIFY. */
-export class PostgresStore extends PostgresKeeping implements Store {
+export class PostgresStore extends PostgresJournal implements Store {
   readonly #connections: Connections
   readonly #batches: CommitBatches
   readonly #hints: Hints
