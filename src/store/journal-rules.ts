@@ -35,6 +35,8 @@ export type FamilyRun = {
   readonly parentRunId: string | null
   readonly parentNodeId: string | null
   readonly isReplay: boolean
+  /** Its log ends with `run.completed`, which its gates at the exit must have passed (S10). */
+  readonly isCompleted: boolean
   readonly gated: readonly GatedPoint[]
   /** Whose events `[from, upto)` are shared as its own, where it is a fork. */
   readonly shared: readonly { readonly runId: string; readonly from: number; readonly upto: number }[]
@@ -168,6 +170,7 @@ function leftBy(family: Family, run: FamilyRun, { nodeId, payload }: StoredEvent
   const isOwn = child.parentRunId === run.runId
   if (!isOwn && !run.shared.some(({ runId }) => runId === child.parentRunId)) return []
   if ((phase === 'output.harvested') !== holds(run, nodeId, child.workflowId)) return []
+  if (hasExitGate(child) && !child.isCompleted) return []
   const left = layerNow(family, child)
   if (isOwn) return left
   const scope = forkScope(run.runId)

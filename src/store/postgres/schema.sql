@@ -567,8 +567,8 @@ CREATE FUNCTION assay.enter_layer(run text, n bigint, node text, happened bigint
   AS md5:6bc3969b6beeed1fee788d2c242c8cc4;
 CREATE FUNCTION assay.erase_events(name text, eraser text, run text, seqs bigint[], left_over text[]) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:0dc4150ffd6e234ab233962085e63f8b;
-CREATE FUNCTION assay.erase_journal(name text, at_most bigint) RETURNS bigint[] LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
-  AS md5:bb2996e8b31c7a37c51a049ec0f7f9e0;
+CREATE FUNCTION assay.erase_journal(whose text, at_most bigint) RETURNS bigint[] LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:2ba81e483f90c68ba874c628d5720427;
 CREATE FUNCTION assay.erase_run(name text, eraser text, run text) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:78197462c51cf332029cf3801ddbfd44;
 CREATE FUNCTION assay.erase_tenants(names text[], at bigint) RETURNS bigint LANGUAGE plpgsql SET search_path=assay, pg_temp
@@ -668,7 +668,7 @@ CREATE FUNCTION assay.shared_end(run text, inherited bigint) RETURNS bigint LANG
 CREATE FUNCTION assay.take_attempt(e assay.events) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:835e99f7ec55517426f753abb05f1dc1;
 CREATE FUNCTION assay.take_child(e assay.events, whose text) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
-  AS md5:79fd6b85907f014a55e8c130ec351a4f;
+  AS md5:b980c460dcff1dde862c3c5c5b1007c7;
 CREATE FUNCTION assay.take_exit(e assay.events) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:a2249cd6c98eaec06f361f8224250643;
 CREATE FUNCTION assay.take_rework(e assay.events) RETURNS void LANGUAGE sql SET search_path=assay, pg_temp

@@ -396,6 +396,9 @@ CREATE TRIGGER journal_events_child INSTEAD OF INSERT ON journal_events WHEN NEW
            WHERE c.run_id = NEW.payload ->> 'childRunId' AND c.parent_node_id = NEW.node_id
              AND (c.parent_run_id = NEW.run_id OR (NOT l.isolated AND EXISTS (
                SELECT 1 FROM prefixes p WHERE p.run_id = NEW.run_id AND p.source_run_id = c.parent_run_id)))
+             -- Past a gate at its exit there is only one way out.
+             AND (NOT EXISTS (SELECT 1 FROM gated g WHERE g.run_id = c.run_id AND g.point = 'run')
+                  OR EXISTS (SELECT 1 FROM events e WHERE e.run_id = c.run_id AND e.type = 'run.completed'))
              AND NEW.payload ->> 'phase' = CASE WHEN EXISTS (
                SELECT 1 FROM gated g WHERE g.run_id = NEW.run_id AND g.point = 'harvest' AND g.node_id = NEW.node_id
                   AND g.worker_id IN ('', c.workflow_id)) THEN 'output.harvested' ELSE 'child.completed' END) a

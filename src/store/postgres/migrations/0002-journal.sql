@@ -323,7 +323,10 @@ BEGIN
        SELECT 1 FROM prefixes p WHERE p.run_id = e.run_id AND p.source_run_id = child.parent_run_id))
      OR (said->>'phase' = 'output.harvested') <> EXISTS (
        SELECT 1 FROM gated g WHERE g.run_id = e.run_id AND g.point = 'harvest' AND g.node_id = e.node_id
-          AND g.worker_id IN ('', child.workflow_id)) THEN
+          AND g.worker_id IN ('', child.workflow_id))
+     -- Past a gate at its exit there is only one way out.
+     OR (EXISTS (SELECT 1 FROM gated g WHERE g.run_id = child.run_id AND g.point = 'run') AND NOT EXISTS (
+       SELECT 1 FROM events t WHERE t.run_id = child.run_id AND t.type = 'run.completed')) THEN
     RETURN;
   END IF;
   PERFORM enter_layer(e.run_id, e.seq, e.node_id, e.at, array_agg(l.write_id ORDER BY l.seq, l.ord),
@@ -571,29 +574,29 @@ BEGIN
 END $$;
 
 -- Of an erased tenant a limited number at a time; how many of each kind were deleted.
-CREATE FUNCTION erase_journal(name text, at_most bigint) RETURNS bigint[] LANGUAGE plpgsql
+CREATE FUNCTION erase_journal(whose text, at_most bigint) RETURNS bigint[] LANGUAGE plpgsql
   SET jit = off SET enable_seqscan = off AS $$
 DECLARE
   counts bigint[] := '{}';
   n bigint;
 BEGIN
   DELETE FROM journal WHERE ctid = ANY (ARRAY(
-    SELECT j.ctid FROM journal_scopes s JOIN journal j ON j.scope_id = s.scope_id WHERE s.tenant = name LIMIT at_most));
+    SELECT j.ctid FROM journal_scopes s JOIN journal j ON j.scope_id = s.scope_id WHERE s.tenant = whose LIMIT at_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   counts := counts || n;
   DELETE FROM journal_writes WHERE write_id = ANY (ARRAY(
     SELECT w.write_id FROM journal_writes w
-     WHERE w.tenant = name AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.write_id = w.write_id) LIMIT at_most));
+     WHERE w.tenant = whose AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.write_id = w.write_id) LIMIT at_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   counts := counts || n;
   DELETE FROM journal_contents WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM journal_contents WHERE tenant = name LIMIT at_most));
+    SELECT ctid FROM journal_contents WHERE tenant = whose LIMIT at_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   counts := counts || n;
-  DELETE FROM tenant_events WHERE ctid = ANY (ARRAY(SELECT ctid FROM tenant_events WHERE tenant = name LIMIT at_most));
+  DELETE FROM tenant_events WHERE ctid = ANY (ARRAY(SELECT ctid FROM tenant_events WHERE tenant = whose LIMIT at_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   counts := counts || n;
-  DELETE FROM journal_reads WHERE ctid = ANY (ARRAY(SELECT ctid FROM journal_reads WHERE tenant = name LIMIT at_most));
+  DELETE FROM journal_reads WHERE ctid = ANY (ARRAY(SELECT ctid FROM journal_reads WHERE tenant = whose LIMIT at_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   RETURN counts || n;
 END $$;

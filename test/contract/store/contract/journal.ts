@@ -261,6 +261,18 @@ export function journalContract(open: () => Promise<Opened>): void {
       expect(await store.heads('acme', j.SCOPE)).toEqual({ memory: 2, workspace: 0 })
     })
 
+    it('S15 of a child is not passed by what its parent says of it', async () => {
+      const { start, put, tell, said } = await opened()
+      const parent = await start()
+      const child = await start({ parentRunId: parent, parentNodeId: 'n1', gated: [j.gate('run')] })
+      await put(child, 'held')
+      expect(await tell(parent, j.chained('child.completed', child))).toEqual(COMMITTED)
+      expect([await said(), await said(j.ownOf(parent))]).toEqual([undefined, undefined])
+      await tell(child, staged('run'), judged('pass'), merge('run'))
+      expect(await tell(parent, j.chained('child.completed', child))).toEqual(COMMITTED)
+      expect([await said(), await said(j.ownOf(parent))]).toEqual(['held', 'held'])
+    })
+
     it('S15 publishes nothing while a gate further up stands', async () => {
       const { store, start, put, tell, said } = await opened()
       const root = await start({ gated: [j.gate('harvest')] })
