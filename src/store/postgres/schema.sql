@@ -606,7 +606,9 @@ CREATE FUNCTION assay.holds_erasure(name text, eraser text) RETURNS boolean LANG
 CREATE FUNCTION assay.host_lock(host_id text) RETURNS bigint LANGUAGE sql IMMUTABLE
   AS md5:5d211115479ffc4f6b5843d2680d83c6;
 CREATE FUNCTION assay.is_held_above(run text) RETURNS boolean LANGUAGE plpgsql STABLE SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
-  AS md5:52bf6bfb57c5051fd3dd58075507529a;
+  AS md5:8a69ead019049c42344295f4b5e09b3a;
+CREATE FUNCTION assay.is_worker(worker text, workflow text) RETURNS boolean LANGUAGE sql IMMUTABLE
+  AS md5:c6cfb271b07b8b792a850d22289527e1;
 CREATE FUNCTION assay.journal_dense() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:6aaaa61202c5e633e03c81a9894b0a02;
 CREATE FUNCTION assay.journal_gone() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
@@ -668,7 +670,7 @@ CREATE FUNCTION assay.shared_end(run text, inherited bigint) RETURNS bigint LANG
 CREATE FUNCTION assay.take_attempt(e assay.events) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:835e99f7ec55517426f753abb05f1dc1;
 CREATE FUNCTION assay.take_child(e assay.events, whose text) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
-  AS md5:b980c460dcff1dde862c3c5c5b1007c7;
+  AS md5:d77483580657683bd8e4e20ded8360dd;
 CREATE FUNCTION assay.take_exit(e assay.events) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:a2249cd6c98eaec06f361f8224250643;
 CREATE FUNCTION assay.take_rework(e assay.events) RETURNS void LANGUAGE sql SET search_path=assay, pg_temp

@@ -154,7 +154,7 @@ export function journalReadContract(open: () => Promise<Opened>): void {
   })
 
   describe('files', () => {
-    it('R-WS-2 S15 have versions, which a removal counts on, and tell the tenant of each', async () => {
+    it('S15 have versions, which a removal counts on, and tell the tenant of each', async () => {
       const { store, start, put, tell, said } = await opened()
       const runId = await start()
       await put(runId, 'one', j.file({ at: f.T0 + 7 }))
