@@ -1,4 +1,4 @@
-import { sha256 } from '../digest.js'
+import { hash } from 'node:crypto'
 import type { Content } from '../engine/ports/journal.js'
 import { wordsOf } from './journal-words.js'
 
@@ -10,11 +10,14 @@ export type PackedContent = Omit<Content, 'text'> & {
   readonly words: readonly string[] | null
 }
 
+/** What the event of a write must name (S15). */
+export const hashOfBody = (body: Uint8Array): string => hash('sha256', body)
+
 export function packContent({ text, body, ...content }: Content): PackedContent {
   const bytes = text === null ? null : new TextEncoder().encode(text)
   const textIsBody = bytes !== null && Buffer.compare(bytes, body) === 0
   const words = text === null ? null : wordsOf(text)
-  return { ...content, hash: sha256(body), textIsBody, text: textIsBody ? null : bytes, words, body }
+  return { ...content, hash: hashOfBody(body), textIsBody, text: textIsBody ? null : bytes, words, body }
 }
 
 /** What a row holds of it, besides its names. */

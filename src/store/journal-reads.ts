@@ -2,7 +2,15 @@ import type { Reach, Space } from '../core/journal/place.js'
 import type { EntriesPage, EntriesQuery, Key, SearchQuery, WriteRow } from '../engine/ports/journal.js'
 import { fitOf, type Wanted, wantedIn } from './journal-words.js'
 
-/** What reads of the journal are put together from: what a store finds in its own indexes. */
+/**
+ * What a reach answers (docs/design/journal.md), put together from what a store finds in its own indexes.
+ *
+ *  J1  What is answered depends on recorded anchors alone: whatever others write, forget or let expire later, the same
+ *      read has the same answer, as long as it is not below the horizon.
+ *  J2  A row of one tenant is found by queries for that tenant alone.
+ *  J3  When something expires is said by its event; no read changes it.
+ */
+
 export type JournalRows = {
   /**
    * What the runs of a reach see of their own, of one key or all: run by run, the latest to enter first. Also what is hidden

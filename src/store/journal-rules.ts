@@ -35,6 +35,8 @@ export type FamilyRun = {
   readonly parentRunId: string | null
   readonly parentNodeId: string | null
   readonly isReplay: boolean
+  /** Its log ends with `run.completed`, which its gates at the exit must have passed (S10). */
+  readonly isCompleted: boolean
   readonly gated: readonly GatedPoint[]
   /** Whose events `[from, upto)` are shared as its own, where it is a fork. */
   readonly shared: readonly { readonly runId: string; readonly from: number; readonly upto: number }[]
@@ -128,11 +130,24 @@ const isNodeGated = ({ gated }: FamilyRun, nodeId: string | null): boolean =>
 const hasExitGate = ({ gated }: FamilyRun): boolean => gated.some(({ point }) => point === 'run')
 
 /** Whether a gate of the parent stands between it and a child. */
-const holds = ({ gated }: FamilyRun, nodeId: string | null, workerId: string): boolean =>
+const holds = ({ gated }: FamilyRun, nodeId: string | null, workflowId: string): boolean =>
   gated.some(
     gate =>
-      gate.point === 'harvest' && gate.nodeId === nodeId && (gate.workerId === null || gate.workerId === workerId),
+      gate.point === 'harvest' &&
+      gate.nodeId === nodeId &&
+      (gate.workerId === null || isWorker(gate.workerId, workflowId)),
   )
+
+/**
+ * Whether a run of that workflow may be that worker's. A worker is a workflow, or an agent, for which the host makes one
+ * (`agentWorkflow` in the engine): its name is the agent's, with a hash where that alone would not tell agents apart.
+ */
+export function isWorker(workerId: string, workflowId: string): boolean {
+  if (workerId === workflowId) return true
+  const plain = `assay-agent-${workerId.replaceAll('.', '-')}`
+  const isPlain = !/[^a-z0-9.]/.test(workerId)
+  return (isPlain && workflowId === plain) || workflowId.slice(0, -13) === plain.toLowerCase().slice(0, 100)
+}
 
 const isOpen = (family: Family, run: FamilyRun): boolean => !hasExitGate(run) && isOpenAbove(family, run)
 
@@ -161,13 +176,16 @@ const nameOf = ({ runId, sequence }: WriteName): WriteName => ({ runId, sequence
 
 /** What a child has left for its parent, once nothing stands between them. A branch takes it from its source's children. */
 function leftBy(family: Family, run: FamilyRun, { nodeId, payload }: StoredEvent): LayerEntry[] {
-  const { phase, childRunId } = JSON.parse(payload) as { phase?: string; childRunId?: string }
+  const { phase, workerId = '', childRunId } = JSON.parse(payload) as { [name: string]: string | undefined }
   if ((phase !== 'child.completed' && phase !== 'output.harvested') || childRunId === undefined) return []
   const child = family.run(childRunId)
   if (child?.tenant !== run.tenant || child.parentNodeId !== nodeId) return []
   const isOwn = child.parentRunId === run.runId
   if (!isOwn && !run.shared.some(({ runId }) => runId === child.parentRunId)) return []
-  if ((phase === 'output.harvested') !== holds(run, nodeId, child.workflowId)) return []
+  const isHeld = holds(run, nodeId, child.workflowId)
+  // Gates are asked by the worker that the event names (S10): it must be the child's.
+  if ((phase === 'output.harvested') !== isHeld || (isHeld && !isWorker(workerId, child.workflowId))) return []
+  if (hasExitGate(child) && !child.isCompleted) return []
   const left = layerNow(family, child)
   if (isOwn) return left
   const scope = forkScope(run.runId)

@@ -40,8 +40,11 @@ export function writeJournal(tables: Tables, commit: Commit): Conflict | undefin
   return allOrNothing(tables.journal, work, conflict => conflict !== undefined)
 }
 
+const isCompletion = ({ type }: StoredEvent): boolean => type === 'run.completed'
+
 function familyIn(tables: Tables, { streams }: Commit): Family {
   const created = new Map(streams.flatMap(({ runId, create }) => (create ? [[runId, create] as const] : [])))
+  const completed = new Set(streams.flatMap(({ runId, events }) => (events.some(isCompletion) ? runId : [])))
   return {
     run: runId => {
       const row = created.get(runId) ?? tables.runs.get(runId)
@@ -54,6 +57,7 @@ function familyIn(tables: Tables, { streams }: Commit): Family {
         parentRunId,
         parentNodeId,
         isReplay: fork?.mode === 'replay',
+        isCompleted: completed.has(runId) || tables.events.get(runId)?.at(-1)?.type === 'run.completed',
         gated: created.get(runId)?.gated ?? gateRowsOf(tables, runId).gated,
         shared: sharedBy(tables, fork),
       }

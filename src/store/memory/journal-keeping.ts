@@ -1,6 +1,6 @@
 import { forkScope, runScope, SPACES, type Space } from '../../core/journal/place.js'
-import { sha256 } from '../../digest.js'
 import type { Content, Key, OutsideResult, OutsideWrite, ScopeRow, StreamEvent } from '../../engine/ports/journal.js'
+import { hashOfBody } from '../journal-content.js'
 import { keyOf } from '../journal-reads.js'
 import type { ToldWrite } from '../journal-rules.js'
 import { isInLayer, publishAt, tellTenant } from './journal-commit.js'
@@ -22,7 +22,7 @@ import { addTo, type Tables } from './tables.js'
 export function keepContent(tables: Tables, content: Content): void {
   const key = contentKey(content.tenant, content.contentId)
   if (tables.journal.contents.has(key)) return
-  tables.journal.contents.set(key, { ...content, hash: sha256(content.body) })
+  tables.journal.contents.set(key, { ...content, hash: hashOfBody(content.body) })
   addTo(tables.bytes, content.tenant, content.body.byteLength)
 }
 

@@ -567,8 +567,8 @@ CREATE FUNCTION assay.enter_layer(run text, n bigint, node text, happened bigint
   AS md5:6bc3969b6beeed1fee788d2c242c8cc4;
 CREATE FUNCTION assay.erase_events(name text, eraser text, run text, seqs bigint[], left_over text[]) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:0dc4150ffd6e234ab233962085e63f8b;
-CREATE FUNCTION assay.erase_journal(name text, at_most bigint) RETURNS bigint[] LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
-  AS md5:bb2996e8b31c7a37c51a049ec0f7f9e0;
+CREATE FUNCTION assay.erase_journal(whose text, at_most bigint) RETURNS bigint[] LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:2ba81e483f90c68ba874c628d5720427;
 CREATE FUNCTION assay.erase_run(name text, eraser text, run text) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:78197462c51cf332029cf3801ddbfd44;
 CREATE FUNCTION assay.erase_tenants(names text[], at bigint) RETURNS bigint LANGUAGE plpgsql SET search_path=assay, pg_temp
@@ -606,7 +606,9 @@ CREATE FUNCTION assay.holds_erasure(name text, eraser text) RETURNS boolean LANG
 CREATE FUNCTION assay.host_lock(host_id text) RETURNS bigint LANGUAGE sql IMMUTABLE
   AS md5:5d211115479ffc4f6b5843d2680d83c6;
 CREATE FUNCTION assay.is_held_above(run text) RETURNS boolean LANGUAGE plpgsql STABLE SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
-  AS md5:52bf6bfb57c5051fd3dd58075507529a;
+  AS md5:8a69ead019049c42344295f4b5e09b3a;
+CREATE FUNCTION assay.is_worker(worker text, workflow text) RETURNS boolean LANGUAGE sql IMMUTABLE
+  AS md5:c6cfb271b07b8b792a850d22289527e1;
 CREATE FUNCTION assay.journal_dense() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:6aaaa61202c5e633e03c81a9894b0a02;
 CREATE FUNCTION assay.journal_gone() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
@@ -668,7 +670,7 @@ CREATE FUNCTION assay.shared_end(run text, inherited bigint) RETURNS bigint LANG
 CREATE FUNCTION assay.take_attempt(e assay.events) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:835e99f7ec55517426f753abb05f1dc1;
 CREATE FUNCTION assay.take_child(e assay.events, whose text) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
-  AS md5:79fd6b85907f014a55e8c130ec351a4f;
+  AS md5:d77483580657683bd8e4e20ded8360dd;
 CREATE FUNCTION assay.take_exit(e assay.events) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:a2249cd6c98eaec06f361f8224250643;
 CREATE FUNCTION assay.take_rework(e assay.events) RETURNS void LANGUAGE sql SET search_path=assay, pg_temp

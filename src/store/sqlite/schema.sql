@@ -245,6 +245,13 @@ CREATE TABLE gated (
   PRIMARY KEY (run_id, point, node_id, gate_id, worker_id)
 ) WITHOUT ROWID;
 
+CREATE VIEW gated_children AS
+SELECT g.run_id, g.node_id, c.run_id AS child_run_id
+  FROM gated g JOIN runs c
+    ON g.point = 'harvest' AND (g.worker_id = '' OR (g.worker_id = c.workflow_id
+      OR (c.workflow_id = 'assay-agent-' || replace(g.worker_id, '.', '-') AND g.worker_id NOT GLOB '*[^a-z0-9.]*')
+      OR substr(c.workflow_id, 1, length(c.workflow_id) - 13) = substr('assay-agent-' || lower(replace(g.worker_id, '.', '-')), 1, 100)));
+
 CREATE VIEW gated_work AS
 SELECT g.run_id, g.node_id, g.point, s.seq,
        (SELECT verdict FROM verdicts v
@@ -396,9 +403,16 @@ CREATE TRIGGER journal_events_child INSTEAD OF INSERT ON journal_events WHEN NEW
            WHERE c.run_id = NEW.payload ->> 'childRunId' AND c.parent_node_id = NEW.node_id
              AND (c.parent_run_id = NEW.run_id OR (NOT l.isolated AND EXISTS (
                SELECT 1 FROM prefixes p WHERE p.run_id = NEW.run_id AND p.source_run_id = c.parent_run_id)))
-             AND NEW.payload ->> 'phase' = CASE WHEN EXISTS (
-               SELECT 1 FROM gated g WHERE g.run_id = NEW.run_id AND g.point = 'harvest' AND g.node_id = NEW.node_id
-                  AND g.worker_id IN ('', c.workflow_id)) THEN 'output.harvested' ELSE 'child.completed' END) a
+             -- Past a gate at its exit there is only one way out.
+             AND (NOT EXISTS (SELECT 1 FROM gated g WHERE g.run_id = c.run_id AND g.point = 'run')
+                  OR EXISTS (SELECT 1 FROM events e WHERE e.run_id = c.run_id AND e.type = 'run.completed'))
+             -- Gates are asked by the worker that the event names (S10): it must be the child's.
+             AND CASE WHEN EXISTS (SELECT 1 FROM gated_children g WHERE g.run_id = NEW.run_id AND g.node_id = NEW.node_id
+                                      AND g.child_run_id = c.run_id)
+                 THEN NEW.payload ->> 'phase' = 'output.harvested' AND ((NEW.payload ->> 'workerId') = c.workflow_id
+                   OR (c.workflow_id = 'assay-agent-' || replace(NEW.payload ->> 'workerId', '.', '-') AND (NEW.payload ->> 'workerId') NOT GLOB '*[^a-z0-9.]*')
+                   OR substr(c.workflow_id, 1, length(c.workflow_id) - 13) = substr('assay-agent-' || lower(replace(NEW.payload ->> 'workerId', '.', '-')), 1, 100))
+                 ELSE NEW.payload ->> 'phase' = 'child.completed' END) a
    ORDER BY a.seq, a.ord;
 END;
 
@@ -778,8 +792,8 @@ END;
 CREATE TRIGGER runs_held AFTER INSERT ON runs WHEN NEW.parent_run_id IS NOT NULL
   AND (EXISTS (SELECT 1 FROM journal_held WHERE run_id = NEW.parent_run_id)
     OR EXISTS (SELECT 1 FROM gated WHERE run_id = NEW.parent_run_id AND point = 'run')
-    OR EXISTS (SELECT 1 FROM gated WHERE run_id = NEW.parent_run_id AND point = 'harvest'
-                  AND node_id = NEW.parent_node_id AND worker_id IN ('', NEW.workflow_id))
+    OR EXISTS (SELECT 1 FROM gated_children WHERE run_id = NEW.parent_run_id AND node_id = NEW.parent_node_id
+                  AND child_run_id = NEW.run_id)
     OR NOT EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.parent_run_id)) BEGIN
   INSERT INTO journal_held (run_id) VALUES (NEW.run_id);
 END;

@@ -9,6 +9,9 @@ import { gateContract } from './contract/gates.js'
 import { hostContract } from './contract/hosts.js'
 import { invocationContract } from './contract/invocations.js'
 import { journalContract } from './contract/journal.js'
+import { journalKeepingContract } from './contract/journal-keeping.js'
+import { journalModelContract } from './contract/journal-model.js'
+import { journalReadContract } from './contract/journal-reads.js'
 import { mergedResultContract } from './contract/merged-results.js'
 import { modelContract } from './contract/model.js'
 import { purgeContract } from './contract/purges.js'
@@ -40,6 +43,9 @@ export function storeContract(adapter: Adapter): void {
     describe('usage', () => usageContract(opened))
     describe('erasures', () => erasureContract(opened))
     describe('journal', () => journalContract(opened))
+    describe('journal, read', () => journalReadContract(opened))
+    describe('journal, kept', () => journalKeepingContract(opened))
+    describe('journal, model', () => journalModelContract(opened))
     describe('model', () => modelContract(opened))
   })
 }

@@ -218,6 +218,14 @@ BEGIN
 END $$;
 CREATE TRIGGER journal_dense BEFORE INSERT ON journal FOR EACH ROW EXECUTE FUNCTION journal_dense();
 
+-- Whether a run of that workflow may be that worker's. A worker is a workflow, or an agent, for which the host makes one: its
+-- name is the agent's, with a hash where that alone would not tell agents apart.
+CREATE FUNCTION is_worker(worker text, workflow text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT worker = workflow
+      OR (workflow = 'assay-agent-' || replace(worker, '.', '-') AND worker !~ '[^a-z0-9.]')
+      OR left(workflow, greatest(length(workflow) - 13, 0)) = left('assay-agent-' || lower(replace(worker, '.', '-') COLLATE "C"), 100)
+$$;
+
 -- Whether a gate stands between a run and its scopes further up: before its parent, at that one's exit, or above it.
 CREATE FUNCTION is_held_above(run text) RETURNS boolean LANGUAGE plpgsql STABLE SET jit = off SET enable_seqscan = off AS $$
 DECLARE
@@ -233,7 +241,7 @@ BEGIN
     END IF;
     IF EXISTS (SELECT 1 FROM gated g WHERE g.run_id = r.parent_run_id
                   AND (g.point = 'run' OR (g.point = 'harvest' AND g.node_id = r.parent_node_id
-                                           AND g.worker_id IN ('', r.workflow_id)))) THEN
+                                           AND (g.worker_id = '' OR is_worker(g.worker_id, r.workflow_id))))) THEN
       RETURN true;
     END IF;
     SELECT parent_run_id, parent_node_id, workflow_id INTO r FROM runs WHERE run_id = r.parent_run_id;
@@ -312,6 +320,7 @@ DECLARE
   said jsonb := readable(e.payload);
   child runs;
   is_own boolean;
+  is_held boolean;
 BEGIN
   IF said->>'phase' NOT IN ('child.completed', 'output.harvested')
      OR NOT EXISTS (SELECT 1 FROM journal_layers WHERE run_id = said->>'childRunId') THEN
@@ -319,11 +328,16 @@ BEGIN
   END IF;
   SELECT * INTO child FROM runs WHERE run_id = said->>'childRunId' AND tenant = whose AND parent_node_id = e.node_id;
   is_own := child.parent_run_id = e.run_id;
+  is_held := EXISTS (SELECT 1 FROM gated g WHERE g.run_id = e.run_id AND g.point = 'harvest' AND g.node_id = e.node_id
+                        AND (g.worker_id = '' OR is_worker(g.worker_id, child.workflow_id)));
   IF child.run_id IS NULL OR (NOT is_own AND NOT EXISTS (
        SELECT 1 FROM prefixes p WHERE p.run_id = e.run_id AND p.source_run_id = child.parent_run_id))
-     OR (said->>'phase' = 'output.harvested') <> EXISTS (
-       SELECT 1 FROM gated g WHERE g.run_id = e.run_id AND g.point = 'harvest' AND g.node_id = e.node_id
-          AND g.worker_id IN ('', child.workflow_id)) THEN
+     OR (said->>'phase' = 'output.harvested') <> is_held
+     -- Gates are asked by the worker that the event names (S10): it must be the child's.
+     OR (is_held AND is_worker(said->>'workerId', child.workflow_id) IS NOT TRUE)
+     -- Past a gate at its exit there is only one way out.
+     OR (EXISTS (SELECT 1 FROM gated g WHERE g.run_id = child.run_id AND g.point = 'run') AND NOT EXISTS (
+       SELECT 1 FROM events t WHERE t.run_id = child.run_id AND t.type = 'run.completed')) THEN
     RETURN;
   END IF;
   PERFORM enter_layer(e.run_id, e.seq, e.node_id, e.at, array_agg(l.write_id ORDER BY l.seq, l.ord),
@@ -571,29 +585,29 @@ BEGIN
 END $$;
 
 -- Of an erased tenant a limited number at a time; how many of each kind were deleted.
-CREATE FUNCTION erase_journal(name text, at_most bigint) RETURNS bigint[] LANGUAGE plpgsql
+CREATE FUNCTION erase_journal(whose text, at_most bigint) RETURNS bigint[] LANGUAGE plpgsql
   SET jit = off SET enable_seqscan = off AS $$
 DECLARE
   counts bigint[] := '{}';
   n bigint;
 BEGIN
   DELETE FROM journal WHERE ctid = ANY (ARRAY(
-    SELECT j.ctid FROM journal_scopes s JOIN journal j ON j.scope_id = s.scope_id WHERE s.tenant = name LIMIT at_most));
+    SELECT j.ctid FROM journal_scopes s JOIN journal j ON j.scope_id = s.scope_id WHERE s.tenant = whose LIMIT at_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   counts := counts || n;
   DELETE FROM journal_writes WHERE write_id = ANY (ARRAY(
     SELECT w.write_id FROM journal_writes w
-     WHERE w.tenant = name AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.write_id = w.write_id) LIMIT at_most));
+     WHERE w.tenant = whose AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.write_id = w.write_id) LIMIT at_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   counts := counts || n;
   DELETE FROM journal_contents WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM journal_contents WHERE tenant = name LIMIT at_most));
+    SELECT ctid FROM journal_contents WHERE tenant = whose LIMIT at_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   counts := counts || n;
-  DELETE FROM tenant_events WHERE ctid = ANY (ARRAY(SELECT ctid FROM tenant_events WHERE tenant = name LIMIT at_most));
+  DELETE FROM tenant_events WHERE ctid = ANY (ARRAY(SELECT ctid FROM tenant_events WHERE tenant = whose LIMIT at_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   counts := counts || n;
-  DELETE FROM journal_reads WHERE ctid = ANY (ARRAY(SELECT ctid FROM journal_reads WHERE tenant = name LIMIT at_most));
+  DELETE FROM journal_reads WHERE ctid = ANY (ARRAY(SELECT ctid FROM journal_reads WHERE tenant = whose LIMIT at_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   RETURN counts || n;
 END $$;

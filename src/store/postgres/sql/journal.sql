@@ -25,20 +25,26 @@ SELECT {write}, CASE WHEN $6 THEN c.words END AS words
     WHERE l.run_id = r.v->>'runId' AND l.tenant = $1 AND l.space = $2 AND l.scope = $3
       AND l.seq < (r.v->>'before')::bigint AND (l.left_seq IS NULL OR l.left_seq >= (r.v->>'before')::bigint)
       AND ($7::text IS NULL OR (l.ref = $7 AND l.id = $8::text)) OFFSET 0) l
-  JOIN assay.journal_writes w ON w.write_id = l.write_id
-  LEFT JOIN assay.journal_contents c ON $6 AND c.tenant = w.tenant AND c.content_id = w.content_id
-  LEFT JOIN assay.journal j ON j.write_id = w.write_id AND j.scope_id = (
-    SELECT s.scope_id FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND s.scope = $3)
+  CROSS JOIN LATERAL (SELECT * FROM assay.journal_writes k WHERE k.write_id = l.write_id OFFSET 0) w
+  LEFT JOIN LATERAL (SELECT k.words FROM assay.journal_contents k
+                      WHERE $6 AND k.tenant = w.tenant AND k.content_id = w.content_id OFFSET 0) c ON true
+  LEFT JOIN LATERAL (
+    SELECT k.pos, k.version FROM assay.journal k WHERE k.write_id = w.write_id AND k.scope_id = (
+      SELECT s.scope_id FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND s.scope = $3) OFFSET 0) j ON true
  WHERE j.pos IS NULL OR j.pos > $4
  ORDER BY r.i, l.seq DESC, l.ord DESC
 
+
+-- part: its_write
+-- Looked up one by one, whatever the planner thinks of how many there are.
+CROSS JOIN LATERAL (SELECT * FROM assay.journal_writes k WHERE k.write_id = j.write_id OFFSET 0) w
 
 -- part: of_scope
 -- One number, looked up once.
 j.scope_id = (SELECT s.scope_id FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND s.scope = $3)
 
 -- name: publishedEntry
-SELECT {write} FROM assay.journal j JOIN assay.journal_writes w ON w.write_id = j.write_id
+SELECT {write} FROM assay.journal j {its_write}
  WHERE {of_scope} AND j.ref = $5 AND j.id = $6 AND j.pos <= $4 ORDER BY j.pos DESC LIMIT 1
 
 -- part: fits
@@ -47,18 +53,18 @@ SELECT {write} FROM assay.journal j JOIN assay.journal_writes w ON w.write_id = 
 
 -- part: superseded
 -- Those that were the latest at the anchor $4, and are not any more: as many as were superseded since.
-(SELECT {write} FROM assay.journal j JOIN assay.journal_writes w ON w.write_id = j.write_id
+(SELECT {write} FROM assay.journal j {its_write}
   WHERE {of_scope} AND j.until > $4 AND j.pos <= $4 AND j.pos < $5 AND {fits} ORDER BY j.pos DESC LIMIT $9)
 
 -- name: listEntries
-(SELECT {write} FROM assay.journal j JOIN assay.journal_writes w ON w.write_id = j.write_id
+(SELECT {write} FROM assay.journal j {its_write}
   WHERE {of_scope} AND j.until IS NULL AND j.pos <= $4 AND j.pos < $5 AND {fits} ORDER BY j.pos DESC LIMIT $9)
 UNION ALL
 {superseded}
 ORDER BY position DESC LIMIT $9
 
 -- name: listEntriesOfRef
-(SELECT {write} FROM assay.journal j JOIN assay.journal_writes w ON w.write_id = j.write_id
+(SELECT {write} FROM assay.journal j {its_write}
   WHERE {of_scope} AND j.until IS NULL AND j.ref = $6 AND j.pos <= $4 AND j.pos < $5 AND {fits}
   ORDER BY j.pos DESC LIMIT $9)
 UNION ALL
@@ -67,7 +73,7 @@ ORDER BY position DESC LIMIT $9
 
 -- name: listEntriesOfPrefix
 -- By keys: those that begin so are sorted, and no others are looked at.
-SELECT {write} FROM assay.journal j JOIN assay.journal_writes w ON w.write_id = j.write_id
+SELECT {write} FROM assay.journal j {its_write}
  WHERE {of_scope} AND j.ref = $6 AND j.id >= $7 AND j.id < $7 || U&'\+10FFFF'
    AND j.pos <= $4 AND j.pos < $5 AND (j.until IS NULL OR j.until > $4) AND {fits}
  ORDER BY j.pos DESC LIMIT $9
@@ -79,9 +85,11 @@ SELECT {write}, c.words
  CROSS JOIN LATERAL (
    SELECT t.pos FROM assay.journal_terms t
     WHERE t.terms @> (($5::text[]) || assay.scope_term(s.scope_id)) AND t.scope_id = s.scope_id AND t.pos <= $4 OFFSET 0) t
-  JOIN assay.journal j ON j.scope_id = s.scope_id AND j.pos = t.pos AND (j.until IS NULL OR j.until > $4)
-  JOIN assay.journal_writes w ON w.write_id = j.write_id
-  LEFT JOIN assay.journal_contents c ON c.tenant = w.tenant AND c.content_id = w.content_id
+ CROSS JOIN LATERAL (SELECT * FROM assay.journal k WHERE k.scope_id = s.scope_id AND k.pos = t.pos
+                        AND (k.until IS NULL OR k.until > $4) OFFSET 0) j
+  {its_write}
+  LEFT JOIN LATERAL (SELECT k.words FROM assay.journal_contents k
+                      WHERE k.tenant = w.tenant AND k.content_id = w.content_id OFFSET 0) c ON true
  WHERE ($6::text IS NULL OR j.ref = $6) AND ($7::text IS NULL OR $7 = ANY (w.tags))
  ORDER BY j.pos DESC LIMIT $8
 
@@ -97,7 +105,7 @@ SELECT run_id AS "runId" FROM assay.runs WHERE tenant = $1 AND run_id IN (
 
 -- name: listScopes
 SELECT s.scope, s.head, s.horizon,
-       (SELECT count(*) FROM assay.journal j JOIN assay.journal_writes w ON w.write_id = j.write_id
+       (SELECT count(*) FROM assay.journal j {its_write}
          WHERE j.scope_id = s.scope_id AND j.until IS NULL AND w.op = 'put') AS entries
   FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND ($3::text IS NULL OR s.scope > $3)
  ORDER BY s.scope LIMIT $4

@@ -141,14 +141,23 @@ CREATE TRIGGER tenant_events_counted AFTER INSERT ON tenant_events BEGIN
 END;
 
 
+-- Which children a gate of a run stands before. A worker is a workflow, or an agent, for which the host makes one: its name is
+-- the agent's, with a hash where that alone would not tell agents apart.
+CREATE VIEW gated_children AS
+SELECT g.run_id, g.node_id, c.run_id AS child_run_id
+  FROM gated g JOIN runs c
+    ON g.point = 'harvest' AND (g.worker_id = '' OR (g.worker_id = c.workflow_id
+      OR (c.workflow_id = 'assay-agent-' || replace(g.worker_id, '.', '-') AND g.worker_id NOT GLOB '*[^a-z0-9.]*')
+      OR substr(c.workflow_id, 1, length(c.workflow_id) - 13) = substr('assay-agent-' || lower(replace(g.worker_id, '.', '-')), 1, 100)));
+
 -- Runs between which and their scopes a gate further up stands: before their parent, at its exit, or above it. Gates of a
 -- run are there before it has children, and never change.
 CREATE TABLE journal_held (run_id TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TRIGGER runs_held AFTER INSERT ON runs WHEN NEW.parent_run_id IS NOT NULL
   AND (EXISTS (SELECT 1 FROM journal_held WHERE run_id = NEW.parent_run_id)
     OR EXISTS (SELECT 1 FROM gated WHERE run_id = NEW.parent_run_id AND point = 'run')
-    OR EXISTS (SELECT 1 FROM gated WHERE run_id = NEW.parent_run_id AND point = 'harvest'
-                  AND node_id = NEW.parent_node_id AND worker_id IN ('', NEW.workflow_id))
+    OR EXISTS (SELECT 1 FROM gated_children WHERE run_id = NEW.parent_run_id AND node_id = NEW.parent_node_id
+                  AND child_run_id = NEW.run_id)
     OR NOT EXISTS (SELECT 1 FROM runs WHERE run_id = NEW.parent_run_id)) BEGIN
   INSERT INTO journal_held (run_id) VALUES (NEW.run_id);
 END;
@@ -157,9 +166,10 @@ CREATE TRIGGER runs_held_gone AFTER DELETE ON runs BEGIN
 END;
 INSERT INTO journal_held (run_id)
 WITH RECURSIVE held (run_id) AS (
-  SELECT r.run_id FROM runs r JOIN gated g ON g.run_id = r.parent_run_id
-   WHERE g.point = 'run'
-      OR (g.point = 'harvest' AND g.node_id = r.parent_node_id AND g.worker_id IN ('', r.workflow_id))
+  SELECT r.run_id FROM runs r JOIN gated g ON g.run_id = r.parent_run_id AND g.point = 'run'
+   UNION
+  SELECT r.run_id FROM runs r JOIN gated_children g
+      ON g.run_id = r.parent_run_id AND g.node_id = r.parent_node_id AND g.child_run_id = r.run_id
    UNION
   SELECT r.run_id FROM held h JOIN runs r ON r.parent_run_id = h.run_id)
 SELECT run_id FROM held;
@@ -322,9 +332,16 @@ CREATE TRIGGER journal_events_child INSTEAD OF INSERT ON journal_events WHEN NEW
            WHERE c.run_id = NEW.payload ->> 'childRunId' AND c.parent_node_id = NEW.node_id
              AND (c.parent_run_id = NEW.run_id OR (NOT l.isolated AND EXISTS (
                SELECT 1 FROM prefixes p WHERE p.run_id = NEW.run_id AND p.source_run_id = c.parent_run_id)))
-             AND NEW.payload ->> 'phase' = CASE WHEN EXISTS (
-               SELECT 1 FROM gated g WHERE g.run_id = NEW.run_id AND g.point = 'harvest' AND g.node_id = NEW.node_id
-                  AND g.worker_id IN ('', c.workflow_id)) THEN 'output.harvested' ELSE 'child.completed' END) a
+             -- Past a gate at its exit there is only one way out.
+             AND (NOT EXISTS (SELECT 1 FROM gated g WHERE g.run_id = c.run_id AND g.point = 'run')
+                  OR EXISTS (SELECT 1 FROM events e WHERE e.run_id = c.run_id AND e.type = 'run.completed'))
+             -- Gates are asked by the worker that the event names (S10): it must be the child's.
+             AND CASE WHEN EXISTS (SELECT 1 FROM gated_children g WHERE g.run_id = NEW.run_id AND g.node_id = NEW.node_id
+                                      AND g.child_run_id = c.run_id)
+                 THEN NEW.payload ->> 'phase' = 'output.harvested' AND ((NEW.payload ->> 'workerId') = c.workflow_id
+                   OR (c.workflow_id = 'assay-agent-' || replace(NEW.payload ->> 'workerId', '.', '-') AND (NEW.payload ->> 'workerId') NOT GLOB '*[^a-z0-9.]*')
+                   OR substr(c.workflow_id, 1, length(c.workflow_id) - 13) = substr('assay-agent-' || lower(replace(NEW.payload ->> 'workerId', '.', '-')), 1, 100))
+                 ELSE NEW.payload ->> 'phase' = 'child.completed' END) a
    ORDER BY a.seq, a.ord;
 END;
 

@@ -32,15 +32,15 @@ SELECT {row}, CASE WHEN ?6 THEN c.words END AS words
 -- name: ownOfKey
 {ownRows} AND l.ref = ?7 AND l.id = ?8 ORDER BY r.key, l.seq DESC, l.ord DESC LIMIT 1;
 
--- part: inScope
-FROM journal_scopes s CROSS JOIN journal j ON j.scope_id = s.scope_id
+-- The index is named where another would fit as well and lead past what was superseded.
 
 -- part: ofScope
 s.tenant = ?1 AND s.space = ?2 AND s.scope = ?3
 
 -- name: published
 -- The latest of a key, as of a position.
-SELECT {row} {inScope} JOIN journal_writes w ON w.write_id = j.write_id
+SELECT {row}
+  FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_keys ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
  WHERE {ofScope} AND j.ref = ?5 AND j.id = ?6 AND j.pos <= ?4 ORDER BY j.pos DESC LIMIT 1;
 
 -- part: fits
@@ -50,14 +50,16 @@ SELECT {row} {inScope} JOIN journal_writes w ON w.write_id = j.write_id
 -- part: superseded
 -- Those that were the latest at the anchor ?4, and are not any more: as many as were superseded since.
 SELECT * FROM (
-  SELECT {row} {inScope} JOIN journal_writes w ON w.write_id = j.write_id
+  SELECT {row}
+  FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_keys ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
    WHERE {ofScope} AND j.until > ?4 AND j.pos <= ?4 AND j.pos < ?5 AND {fits}
    ORDER BY j.pos DESC LIMIT ?9)
 
 -- name: listed
 -- The latest of all keys as of a position, highest first; below position ?5.
 SELECT * FROM (
-  SELECT {row} {inScope} JOIN journal_writes w ON w.write_id = j.write_id
+  SELECT {row}
+    FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_live ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
    WHERE {ofScope} AND j.until IS NULL AND j.pos <= min(?4, ?5 - 1) AND {fits}
    ORDER BY j.pos DESC LIMIT ?9)
  UNION ALL
@@ -66,7 +68,8 @@ SELECT * FROM (
 
 -- name: listedOfRef
 SELECT * FROM (
-  SELECT {row} {inScope} JOIN journal_writes w ON w.write_id = j.write_id
+  SELECT {row}
+    FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_live_refs ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
    WHERE {ofScope} AND j.until IS NULL AND j.ref = ?6 AND j.pos <= min(?4, ?5 - 1) AND {fits}
    ORDER BY j.pos DESC LIMIT ?9)
  UNION ALL
@@ -75,7 +78,8 @@ SELECT * FROM (
 
 -- name: listedOfPrefix
 -- By keys: those that begin so are sorted, and no others are looked at.
-SELECT {row} {inScope} JOIN journal_writes w ON w.write_id = j.write_id
+SELECT {row}
+  FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_keys ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
  WHERE {ofScope} AND j.ref = ?6 AND j.id >= ?7 AND j.id < ?7 || char(1114111)
    AND j.pos <= min(?4, ?5 - 1) AND (j.until IS NULL OR j.until > ?4) AND {fits}
  ORDER BY j.pos DESC LIMIT ?9;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { forkScope, runScope } from '../../../../src/core/journal/place.js'
 import { MissingContent } from '../../../../src/engine/ports/event-log.js'
+import { agentWorkflow } from '../../../../src/engine/runtime/agent-workflow.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
 import { harvest, judged, merge, staged } from '../gate-fixtures.js'
@@ -151,7 +152,7 @@ export function journalContract(open: () => Promise<Opened>): void {
   })
 
   describe('children', () => {
-    it('S15 R-MEM-4 where no gate holds them are seen by all at once, and by their parent when they have completed', async () => {
+    it('S15 where no gate holds them are seen by all at once, and by their parent when they have completed', async () => {
       const { store, start, put, tell, said } = await opened()
       const parent = await start()
       const child = await start({ parentRunId: parent, parentNodeId: 'n1' })
@@ -195,6 +196,26 @@ export function journalContract(open: () => Promise<Opened>): void {
       expect(await said(j.ownOf(parent))).toBe('two')
     })
 
+    it.each(['plain.agent9', 'core:Helper', `a.${'long.'.repeat(30)}`])(
+      'S15 are held by a gate before the agent %s, whatever the host calls its workflow',
+      async agentId => {
+        const { start, put, tell, said } = await opened()
+        const parent = await start({ gated: [j.gate('harvest', { workerId: agentId })] })
+        const child = await start({ parentRunId: parent, parentNodeId: 'n1', workflowId: agentWorkflow(agentId).id })
+        const other = await start({ parentRunId: parent, parentNodeId: 'n1', workflowId: agentWorkflow('other').id })
+        await put(child, 'held')
+        await put(other, 'free', { id: 'b' })
+        expect([await said(), await said({}, 'b')]).toEqual([undefined, 'free'])
+        const judging = [
+          staged('harvest', { target: child, workerId: agentId }),
+          judged('pass', { target: child }),
+          harvest({ workerId: agentId, childRunId: child }),
+        ]
+        expect(await tell(parent, ...judging)).toEqual(COMMITTED)
+        expect(await said()).toBe('held')
+      },
+    )
+
     it('S15 leave nothing to a run that is not their parent, or by a node that is not theirs', async () => {
       const { start, put, tell, said } = await opened()
       const gated = [j.gate('run')]
@@ -208,7 +229,7 @@ export function journalContract(open: () => Promise<Opened>): void {
       expect(await said()).toBe(undefined)
     })
 
-    it('R-MEM-3 that are isolated write where nobody above reads', async () => {
+    it('that are isolated write where nobody above reads', async () => {
       const { store, start, put, tell, said } = await opened()
       const parent = await start()
       const child = await start({ parentRunId: parent, parentNodeId: 'n1' })
@@ -261,6 +282,18 @@ export function journalContract(open: () => Promise<Opened>): void {
       expect(await store.heads('acme', j.SCOPE)).toEqual({ memory: 2, workspace: 0 })
     })
 
+    it('S15 of a child is not passed by what its parent says of it', async () => {
+      const { start, put, tell, said } = await opened()
+      const parent = await start()
+      const child = await start({ parentRunId: parent, parentNodeId: 'n1', gated: [j.gate('run')] })
+      await put(child, 'held')
+      expect(await tell(parent, j.chained('child.completed', child))).toEqual(COMMITTED)
+      expect([await said(), await said(j.ownOf(parent))]).toEqual([undefined, undefined])
+      await tell(child, staged('run'), judged('pass'), merge('run'))
+      expect(await tell(parent, j.chained('child.completed', child))).toEqual(COMMITTED)
+      expect([await said(), await said(j.ownOf(parent))]).toEqual(['held', 'held'])
+    })
+
     it('S15 publishes nothing while a gate further up stands', async () => {
       const { store, start, put, tell, said } = await opened()
       const root = await start({ gated: [j.gate('harvest')] })
@@ -279,7 +312,7 @@ export function journalContract(open: () => Promise<Opened>): void {
   })
 
   describe('forks', () => {
-    it('S15 R-MEM-21 a replay tells of writes and writes nothing, whether their content is left or not', async () => {
+    it('S15 a replay tells of writes and writes nothing, whether their content is left or not', async () => {
       const { store, hostId, start, put, keep, said } = await opened()
       const source = await start()
       await put(source, 'one')
@@ -294,7 +327,7 @@ export function journalContract(open: () => Promise<Opened>): void {
       expect(await store.heads('acme', j.SCOPE)).toEqual({ memory: 1, workspace: 0 })
     })
 
-    it('S15 R-MEM-8 a branch has what its source held at a node, and what its children left, in a scope of its own', async () => {
+    it('S15 a branch has what its source held at a node, and what its children left, in a scope of its own', async () => {
       const { store, hostId, start, put, tell, said } = await opened()
       const gated = [j.gate('node'), j.gate('harvest', { nodeId: 'n2' })]
       const source = await start({ gated })
