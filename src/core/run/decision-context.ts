@@ -1,6 +1,7 @@
 import type { BudgetPolicy } from '../budget/budget.js'
 import type { Evaluated, Expression, ExpressionScope } from '../expression.js'
 import { Meter } from '../meter.js'
+import { type Failure, failure } from '../problem.js'
 import type { ReplayGuide } from '../replay/guide.js'
 import type { ConfidencePolicy } from '../supervisor/decision.js'
 import { STEPS_PER_BYTE, WORK_LIMITS, type WorkLimits } from '../work-limits.js'
@@ -40,6 +41,8 @@ export class DecisionContext {
   meter: Meter
   /** What the steps before it have taken. */
   #worked = 0
+  /** What led to this decision, also after its first event. */
+  private readonly heardFirst: RecordedInput | undefined
 
   constructor(
     readonly plan: Plan,
@@ -52,6 +55,7 @@ export class DecisionContext {
     /** For a fork: what the log it comes from has said already. */
     private readonly guide?: ReplayGuide,
   ) {
+    this.heardFirst = heard
     this.at = state.phase === 'absent' ? now : Math.max(now, state.lastAt)
     this.meter = new Meter(this.#work.step)
   }
@@ -105,6 +109,15 @@ export class DecisionContext {
     const sequence = this.#append(guide.asRecorded(this, event(this.#next)))
     guide.remark(this)
     return sequence
+  }
+
+  /** Why the event that would be told now cannot be: the store has refused it once (R-WS-2). */
+  get conflict(): Failure | undefined {
+    const { conflict } = this.heardFirst ?? {}
+    if (conflict === undefined || conflict.sequence !== this.#next) return undefined
+    const { path, currentVersion } = conflict
+    const message = `file "${path}" was changed meanwhile; its version is ${currentVersion} now: read it again, then write`
+    return failure('workspace_conflict', message, { retryable: true, details: { path, currentVersion } })
   }
 
   get #next(): number {

@@ -215,11 +215,11 @@ function completeNode(context: DecisionContext, planNode: PlanNode, outputs: Jso
 }
 
 /** What its gates have let pass, where the node's result waited for them. */
-function passedBy({ active }: DecisionContext, { node, index }: PlanNode): { resultHash?: string } {
+function passedBy({ active }: DecisionContext, { node, index }: PlanNode): { resultHash?: string; since?: number } {
   const before = nodeAt(active, index)
   if (before.is !== 'waiting' || before.on !== 'gate' || before.point !== 'node') return {}
   const resultHash = judgedHash(active, node.id, { point: 'node' })
-  return resultHash === undefined ? {} : { resultHash }
+  return resultHash === undefined ? {} : { resultHash, since: before.since }
 }
 
 /** Writes one event and returns its sequence, or says why it must not be written. */
