@@ -5,12 +5,16 @@ import type { Reach, Space } from '../../core/journal/place.js'
  * is what else the host needs. Every read takes a tenant, and finds nothing of another's (S6).
  */
 export interface Journal {
-  /** How far the scopes have come: anchors. 0 where nothing was published. */
+  /** How far the scopes have come: anchors. 0 where nothing was published. A branch has a workspace of its own. */
   heads(
     tenant: string,
     memoryScope: string | undefined,
+    workspaceScope?: string,
   ): Promise<{ readonly memory: number; readonly workspace: number }>
-  /** Stores content before an event tells of it. The same id again changes nothing. */
+  /**
+   * Stores content before an event tells of it. The same id again changes nothing. The event's `hash` is the SHA-256 of
+   * the body as it is stored, in hex: of what is sealed, where it is.
+   */
   keepContent(content: Content): Promise<void>
   /** Undefined when it is gone, or another tenant's. */
   readContent(tenant: string, contentId: string): Promise<Content | undefined>

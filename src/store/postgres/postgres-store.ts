@@ -6,6 +6,7 @@ import type * as Delivering from '../../engine/ports/deliveries.js'
 import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.js'
 import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { GateRows } from '../../engine/ports/gate-rows.js'
+import type { Journal, JournalKeeping } from '../../engine/ports/journal.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
@@ -65,6 +66,8 @@ export async function openPostgresStore(url: string, options: PostgresStoreOptio
   })
   return new PostgresStore(settings, options.commitCalls ?? 2)
 }
+
+export interface PostgresStore extends Journal, JournalKeeping {}
 
 /** The store for many hosts: one round trip per append, leases by the database's clock, hints by LISTEN/NOTIFY. */
 export class PostgresStore extends PostgresKeeping implements Store {
