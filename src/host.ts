@@ -17,11 +17,13 @@ import { coreNodeTypes } from './core/workflow/nodes/registry.js'
 import { createEgress, type Resolver } from './egress/egress.js'
 import type { Agents } from './engine/ports/agents.js'
 import type { Clock, Ids, Random } from './engine/ports/clock.js'
+import type { JournalDesk } from './engine/ports/desk.js'
 import type { ApiKey } from './engine/ports/keys.js'
 import type { Log } from './engine/ports/log.js'
 import type { Performer } from './engine/ports/performer.js'
 import type { Store } from './engine/ports/store.js'
 import { artifactsIn } from './engine/queries/artifacts.js'
+import { createDesk } from './engine/queries/journal-desk.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
 import { createApp } from './http/app.js'
@@ -110,6 +112,8 @@ const AGENT_CAPABILITIES: ReadonlySet<string> = new Set([
   'prompts',
 ])
 
+const DESK_SETTINGS = { maxBytes: { memory: 65_536, workspace: 8 * 1_048_576 }, fullText: true }
+
 /** How each part that was opened is closed, in the order of the opening. */
 type Opened = (() => unknown)[]
 
@@ -137,8 +141,10 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
 async function compose(config: Config, parts: HostParts, opened: Opened) {
   const ground = await layGround(config, parts, opened)
   const { store, clock, ids, log, schemas, egress, turns } = ground
-  const house = await furnishAgents(config, ground, opened)
   const vault = createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data))
+  const vaults = createTenantVaults({ host: vault, store, clock })
+  const desk = createDesk({ store, vault: vaults, redact: ground.secrets.redact.text, settings: DESK_SETTINGS })
+  const house = await furnishAgents(config, ground, desk, opened)
   const webhooks: Webhooks = new Webhooks(
     { store, egress: egress.webhooks, clock, ids, log, vault, hostId: () => engine.hostId },
     { durable: config.webhooks.durable, version: packageVersion(), engineVersion: ENGINE_VERSION },
@@ -170,7 +176,8 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       inspector: inspectorFor(config, ground),
       records,
       turns: parts.unbounded?.decisions ? NO_TURNS : turns,
-      vault: createTenantVaults({ host: vault, store, clock }),
+      vault: vaults,
+      desk,
     },
     engineOptions(config, parts.unbounded),
   )
@@ -242,13 +249,14 @@ async function layGround(config: Config, parts: HostParts, opened: Opened) {
 
 type Ground = Awaited<ReturnType<typeof layGround>>
 
-async function furnishAgents(config: Config, ground: Ground, opened: Opened): Promise<AgentHouse> {
+async function furnishAgents(config: Config, ground: Ground, desk: JournalDesk, opened: Opened): Promise<AgentHouse> {
   const { store, ...others } = ground
   const house = await createAgents({
     ...others,
     settings: config.agents,
     capabilities: AGENT_CAPABILITIES,
     artifacts: artifactsIn(store),
+    desk,
   })
   opened.push(() => house.close())
   const unusable = house.problems()

@@ -8,6 +8,7 @@ import type { Performer } from '../engine/ports/performer.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Store } from '../engine/ports/store.js'
 import type { Inspector, Records, Standards } from '../engine/ports/verification.js'
+import { createDesk, type DeskSettings } from '../engine/queries/journal-desk.js'
 import { Engine, type EngineDeps, type EngineOptions } from '../engine/runtime/engine.js'
 import { MemoryStore } from '../store/memory/memory-store.js'
 import { agentsDouble, glassVault } from './agents.js'
@@ -59,6 +60,8 @@ export type Rig = {
   ): Promise<Engine>
 }
 
+export const DESK_SETTINGS: DeskSettings = { maxBytes: { memory: 65_536, workspace: 1_048_576 }, fullText: true }
+
 /** Every value fits. */
 const NO_SCHEMAS: SchemaChecker = {
   inspect: async () => undefined,
@@ -101,6 +104,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         definitionShape: () => undefined,
         agents: agents ?? agentsDouble({ agents: {} }),
         vault: glassVault,
+        desk: createDesk({ store: seen, vault: glassVault, redact: text => text, settings: DESK_SETTINGS }),
         standards,
         inspector,
         records,

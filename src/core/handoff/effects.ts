@@ -37,7 +37,11 @@ export function handoffEffects(
       const gates =
         outputs.length === 0 ? [] : blockingGatesAt(state, nodeId, { point: 'harvest', workerId: workflowId })
       const given = { inputs, hiddenInputs, unset, timeoutMs, principalScope, grant }
-      const more = { ...(withheld ? { withheld } : {}), ...(gates.length > 0 ? { gatedBy: gates } : {}), ...isolation(config) }
+      const more = {
+        ...(withheld ? { withheld } : {}),
+        ...(gates.length > 0 ? { gatedBy: gates } : {}),
+        ...isolation(config),
+      }
       return [{ kind: 'start-child', nodeId, since, worker: k, workflowId, ...given, ...more }]
     }
     if (worker.is !== 'running') return []

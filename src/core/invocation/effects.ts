@@ -27,11 +27,7 @@ export function prepareAgentEffect(plan: Plan, state: Active, planNode: PlanNode
 }
 
 /** The one call that is under way; nothing while a person is asked. */
-export function invocationEffects(
-  state: Active,
-  planNode: PlanNode,
-  node: OnAgent,
-): Effect[] {
+export function invocationEffects(state: Active, planNode: PlanNode, node: OnAgent): Effect[] {
   const { wait, since, invocation, asked } = node
   if (asked) return []
   const nodeId = planNode.node.id

@@ -127,7 +127,12 @@ export function toolAnswered(
   const { result } = answer
   // What a tool keeps for the run is the agent's own work, and stands before the gates of the agent.
   const isGated =
-    gates.isGated && reply.status === 'ok' && !reply.artifact && !reply.entry && result !== undefined && !isTooLarge(result)
+    gates.isGated &&
+    reply.status === 'ok' &&
+    !reply.artifact &&
+    !reply.entry &&
+    result !== undefined &&
+    !isTooLarge(result)
   const returned = context.emit({
     type: 'agent.toolReturned',
     nodeId: planNode.node.id,

@@ -34,7 +34,7 @@ export function writeEntry(
   const place = context.active.journal?.[space]
   const node = nodeAt(context.active, index)
   if (place === undefined || node.is !== 'waiting') return NO_PLACE[space]
-  const conflict = context.conflict
+  const conflict = space === 'workspace' ? context.conflictAt('write', { nodeId }) : undefined
   if (conflict) return conflict
   let id = made.id ?? ''
   context.emitNumbered(sequence => {
@@ -60,7 +60,12 @@ export function writeEntry(
   return { id }
 }
 
-type Named = { readonly ref: string; readonly id: string; readonly nodeId: string; readonly agentId: string | undefined }
+type Named = {
+  readonly ref: string
+  readonly id: string
+  readonly nodeId: string
+  readonly agentId: string | undefined
+}
 
 /** R-MEM-20: names, and nothing of what was written. */
 function told(space: EntryMade['space'], op: EntryMade['op'], { ref, id, nodeId, agentId }: Named) {

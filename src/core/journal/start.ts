@@ -1,7 +1,16 @@
 import type { Active } from '../run/state.js'
 import type { Plan } from '../workflow/plan.js'
 import { type Anchors } from './entry.js'
-import { branchPlace, childPlace, type LayerBefore, type Place, type Places, rootPlace, runScope, WORKSPACE_SCOPE } from './place.js'
+import {
+  branchPlace,
+  childPlace,
+  type LayerBefore,
+  type Place,
+  type Places,
+  rootPlace,
+  runScope,
+  WORKSPACE_SCOPE,
+} from './place.js'
 
 /** Whether a run of this plan, or a child of it, can touch memory or files, or a gate looks at them. */
 export const usesJournal = ({ nodes }: Plan, isGated: boolean): boolean =>
@@ -27,7 +36,8 @@ export function childPlaces(
   isIsolated: boolean,
 ): Places {
   const parent = { runId: parentRunId, before: next }
-  const memory = journal?.memory && (isIsolated ? rootPlace(runScope(childRunId), 0) : childPlace(journal.memory, parent))
+  const memory =
+    journal?.memory && (isIsolated ? rootPlace(runScope(childRunId), 0) : childPlace(journal.memory, parent))
   const workspace = journal?.workspace && childPlace(journal.workspace, parent)
   return { ...(memory ? { memory } : {}), ...(workspace ? { workspace } : {}) }
 }

@@ -8,7 +8,7 @@ import { STEPS_PER_BYTE, WORK_LIMITS, type WorkLimits } from '../work-limits.js'
 import type { Plan } from '../workflow/plan.js'
 import type { Recorded, RunEvent } from './events.js'
 import { evolve } from './evolve.js'
-import type { RecordedInput } from './input.js'
+import type { FileConflict, RecordedInput } from './input.js'
 import type { Active, RunState } from './state.js'
 
 /** Ceilings of the host; a run's own configuration can only lower them. */
@@ -111,12 +111,13 @@ export class DecisionContext {
     return sequence
   }
 
-  /** Why the event that would be told now cannot be: the store has refused it once (R-WS-2). */
-  get conflict(): Failure | undefined {
+  /** Why nothing can be merged or written there: the store has refused it once. Nothing of it may be told (R-WS-2). */
+  conflictAt(point: FileConflict['point'], place: Pick<FileConflict, 'nodeId' | 'childRunId'>): Failure | undefined {
     const { conflict } = this.heardFirst ?? {}
-    if (conflict === undefined || conflict.sequence !== this.#next) return undefined
+    if (conflict?.point !== point || conflict.nodeId !== place.nodeId || conflict.childRunId !== place.childRunId)
+      return undefined
     const { path, currentVersion } = conflict
-    const message = `file "${path}" was changed meanwhile; its version is ${currentVersion} now: read it again, then write`
+    const message = `file "${path}" was changed by somebody else meanwhile; its version is ${currentVersion} now: read it again, then write`
     return failure('workspace_conflict', message, { retryable: true, details: { path, currentVersion } })
   }
 

@@ -18,8 +18,14 @@ export type RecordedInput = (Exclude<Command, { type: 'StartRun' }> | EffectOutc
   readonly conflict?: FileConflict
 }
 
-/** `sequence`: of the event that would have published the file. */
-export type FileConflict = { readonly sequence: number; readonly path: string; readonly currentVersion: number }
+/** Where the file would have been published, and which version it has. */
+export type FileConflict = {
+  readonly path: string
+  readonly currentVersion: number
+  readonly point: 'write' | 'harvest' | 'node' | 'run'
+  readonly nodeId?: string
+  readonly childRunId?: string
+}
 
 /** A person or a client asks; may be refused. */
 export type Command =

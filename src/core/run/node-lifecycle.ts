@@ -162,6 +162,8 @@ function applyStep(context: DecisionContext, planNode: PlanNode, step: NodeStep,
   if (step.kind === 'waiting') throw new Error(`node ${planNode.node.id} may not wait twice`)
   const oversized = oversizedPart(context, step)
   if (oversized) return failAttempt(context, planNode, oversized, cause)
+  const conflict = step.kind === 'completed' ? context.conflictAt('node', { nodeId: planNode.node.id }) : undefined
+  if (conflict) return failAttempt(context, planNode, conflict, cause)
   let latest = cause
   for (const write of step.writes ?? []) {
     const done = applyWrite(context, planNode, write, latest)
