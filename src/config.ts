@@ -52,6 +52,8 @@ export type Config = {
   readonly orchestrator: OrchestratorSettings
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly retention: RetentionRules
+  readonly memory: MemorySettings
+  readonly workspace: WorkspaceSettings
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
   readonly webhooks: { readonly durable: boolean; readonly allowPrivate: boolean }
   /** Whether `assay:http.get` may fetch from this machine and its network, also without TLS. */
@@ -104,6 +106,22 @@ export type OrchestratorSettings = {
   readonly confidenceInterruptKind: string
   /** Latest events of its run that a deciding provider is shown. */
   readonly transcriptWindow: number
+}
+
+export type MemorySettings = {
+  readonly enabled: boolean
+  /** Content is kept plain, to be found by its words. */
+  readonly fullText: boolean
+  readonly maxEntryBytes: number
+  readonly maxScopeEntries: number
+  /** How long what was replaced, forgotten or expired is kept; for ever when absent. Of files, too. */
+  readonly retentionDays?: number
+}
+
+export type WorkspaceSettings = {
+  readonly enabled: boolean
+  readonly maxFileBytes: number
+  readonly maxFiles: number
 }
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -275,6 +293,8 @@ function build(
     weights: weightsWithin(quota),
     orchestrator: section('orchestrator'),
     retention: section('retention'),
+    memory: section('memory'),
+    workspace: section('workspace'),
     rateLimit: section('rateLimit'),
     webhooks: section('webhooks'),
     tools: section('tools'),

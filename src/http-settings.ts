@@ -21,6 +21,8 @@ export const httpSettings = async (config: Config, unbounded: Unbounded = {}) =>
     quotas: config.quotas,
     orchestrator: config.orchestrator,
     rateLimit: { key: config.rateLimit, ...(unbounded.strangers ? { anonymous: NO_RATE } : {}) },
+    memory: config.memory,
+    workspace: config.workspace,
     durableWebhooks: config.webhooks.durable,
     agents: {
       providers: await usableProviders(config),

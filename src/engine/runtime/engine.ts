@@ -209,7 +209,7 @@ export class Engine implements RunEngine {
   }
 
   /** What a new run of a workflow, or agent, would be made of. */
-  get plans(): Pick<Plans, 'named' | 'known'> {
+  get plans(): Pick<Plans, 'named' | 'known' | 'pinned'> {
     return this.#plans
   }
 

@@ -4,7 +4,7 @@ import type { HttpConfig } from '../config.js'
 
 /** What discovery claims of agents, models, tools and spending (contract agents §2). */
 export const agentFamilies = (config: HttpConfig, hasAgents: boolean): object => ({
-  agents: { ...AGENTS, ...(hasAgents && MANIFEST_AGENTS) },
+  agents: { ...AGENTS, ...(hasAgents && MANIFEST_AGENTS), ...(config.memory.enabled && LONG_TERM) },
   toolHooks: { supported: true, prePostEvents: true, perToolAuthorization: true, perToolRateLimit: true },
   toolCatalog: { supported: true, sources: ['mcp', 'host-extension'], sessionLifecycle: false },
   providerUsage: { supported: true, costEstimates: config.agents.priced, currency: 'USD' },
@@ -48,6 +48,12 @@ const AGENTS = {
   dispatchMapping: true,
   subRunAttestation: true,
   reasoning: { verbosity: 'summary', tokenLimit: SUMMARY_TOKENS, streaming: true },
+}
+
+/** R-CAP-11, R-MEM-16: what is consolidated is long-term memory, and secrets are taken out of all of it. */
+const LONG_TERM = {
+  memoryBackends: ['long-term'],
+  memoryConsolidation: { supported: true, schedule: 'on-demand' },
 }
 
 /** R-MANIF-1, R-CAP-10: a host that claims the floor lists at least one agent. */
