@@ -15,6 +15,7 @@ import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { coreNodeTypes } from './core/workflow/nodes/registry.js'
 import { createEgress, type Resolver } from './egress/egress.js'
+import { createRunDesk } from './engine/journal/run-desk.js'
 import type { Agents } from './engine/ports/agents.js'
 import type { Clock, Ids, Random } from './engine/ports/clock.js'
 import type { JournalDesk } from './engine/ports/desk.js'
@@ -23,7 +24,6 @@ import type { Log } from './engine/ports/log.js'
 import type { Performer } from './engine/ports/performer.js'
 import type { Store } from './engine/ports/store.js'
 import { artifactsIn } from './engine/queries/artifacts.js'
-import { createDesk } from './engine/queries/journal-desk.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
 import { createApp } from './http/app.js'
@@ -143,7 +143,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   const { store, clock, ids, log, schemas, egress, turns } = ground
   const vault = createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data))
   const vaults = createTenantVaults({ host: vault, store, clock })
-  const desk = createDesk({ store, vault: vaults, redact: ground.secrets.redact.text, settings: DESK_SETTINGS })
+  const desk = createRunDesk({ store, vault: vaults, redact: ground.secrets.redact, settings: DESK_SETTINGS })
   const house = await furnishAgents(config, ground, desk, opened)
   const webhooks: Webhooks = new Webhooks(
     { store, egress: egress.webhooks, clock, ids, log, vault, hostId: () => engine.hostId },

@@ -1,6 +1,7 @@
 import { EQUAL_WEIGHTS, noQuotas } from '../core/quotas.js'
 import { coreNodeTypes } from '../core/workflow/nodes/registry.js'
 import type { RunRequest } from '../engine/api.js'
+import { createRunDesk, type DeskSettings } from '../engine/journal/run-desk.js'
 import type { Agents } from '../engine/ports/agents.js'
 import type { Announcer } from '../engine/ports/announcer.js'
 import type { Ids } from '../engine/ports/clock.js'
@@ -8,7 +9,6 @@ import type { Performer } from '../engine/ports/performer.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Store } from '../engine/ports/store.js'
 import type { Inspector, Records, Standards } from '../engine/ports/verification.js'
-import { createDesk, type DeskSettings } from '../engine/queries/journal-desk.js'
 import { Engine, type EngineDeps, type EngineOptions } from '../engine/runtime/engine.js'
 import { MemoryStore } from '../store/memory/memory-store.js'
 import { agentsDouble, glassVault } from './agents.js'
@@ -104,7 +104,12 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         definitionShape: () => undefined,
         agents: agents ?? agentsDouble({ agents: {} }),
         vault: glassVault,
-        desk: createDesk({ store: seen, vault: glassVault, redact: text => text, settings: DESK_SETTINGS }),
+        desk: createRunDesk({
+          store: seen,
+          vault: glassVault,
+          redact: { text: text => text },
+          settings: DESK_SETTINGS,
+        }),
         standards,
         inspector,
         records,

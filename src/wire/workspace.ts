@@ -24,7 +24,10 @@ const about = {
 export const FileInfo = Type.Object({ ...about, size: Type.Integer() })
 export type FileInfo = Static<typeof FileInfo>
 
-export const ListFilesAnswer = Type.Object({ files: Type.Array(FileInfo), truncated: Type.Optional(Type.Literal(true)) })
+export const ListFilesAnswer = Type.Object({
+  files: Type.Array(FileInfo),
+  truncated: Type.Optional(Type.Literal(true)),
+})
 
 export const GetFileQuery = Type.Object({
   version: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),

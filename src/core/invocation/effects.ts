@@ -1,5 +1,5 @@
-import { isObject, type Json } from '../json.js'
 import { deskOf } from '../journal/effects.js'
+import { isObject, type Json } from '../json.js'
 import { present } from '../present.js'
 import type { Effect } from '../run/effects.js'
 import { secretsOf } from '../run/redaction.js'

@@ -12,13 +12,13 @@
  *  J5  Nobody writes into a space that the run has no place in.
  */
 
+import type { OutcomeOf } from '../invocation/lifecycle.js'
 import { type Failure, failure } from '../problem.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import type { RunEvent } from '../run/events.js'
 import { failAttempt, settleNode } from '../run/node-lifecycle.js'
 import { nodeAt } from '../run/state.js'
 import type { PlanNode } from '../workflow/plan.js'
-import type { OutcomeOf } from '../invocation/lifecycle.js'
 import type { EntriesRead, EntryMade } from './entry.js'
 import type { WriteSecret } from './events.js'
 

@@ -1,6 +1,6 @@
 import type { Active } from '../run/state.js'
 import type { Plan } from '../workflow/plan.js'
-import { type Anchors } from './entry.js'
+import type { Anchors } from './entry.js'
 import {
   branchPlace,
   childPlace,

@@ -1,6 +1,6 @@
 import type { Brief } from '../../core/invocation/brief.js'
-import { modelUse } from '../../core/run/evolve-node.js'
 import type { Anchors } from '../../core/journal/entry.js'
+import { modelUse } from '../../core/run/evolve-node.js'
 import type { BriefContents } from '../ports/agents.js'
 import type { EffectContext, EffectOf, PerformEffect } from './effect-context.js'
 import { errorOf, sealedEffect } from './sealed.js'

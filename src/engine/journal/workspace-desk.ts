@@ -67,9 +67,7 @@ export function createWorkspaceDesk(
     const [scope] = await store.listScopes(tenant, 'workspace', 1)
     // It is first where there is anything in it: no name is shorter.
     const files = scope?.scope === WORKSPACE_SCOPE ? scope.entries : 0
-    return files < limits.maxFiles
-      ? undefined
-      : overSetting('workspace.maxFiles', limits.maxFiles, 'files')
+    return files < limits.maxFiles ? undefined : overSetting('workspace.maxFiles', limits.maxFiles, 'files')
   }
 
   return {

@@ -2,10 +2,10 @@ import type { EntriesRead } from '../../core/journal/entry.js'
 import type { Space } from '../../core/journal/place.js'
 import { isoTime } from '../../core/time.js'
 import { sha256 } from '../../digest.js'
-import type { Vault } from '../ports/agents.js'
 import type { EntryShown, EntryWanted, JournalDesk, Looked, Prepared, Seat } from '../ports/desk.js'
-import type { Content, Journal, WriteRow } from '../ports/journal.js'
-import { entriesIn, entryIn, foundIn } from './journal-view.js'
+import type { Journal, WriteRow } from '../ports/journal.js'
+import { entriesIn, entryIn, foundIn } from '../queries/journal-view.js'
+import { type ContentDeps, keepTags, keepText, openContent, textOfBytes } from './content.js'
 
 export type DeskSettings = {
   /** Bytes of an entry of memory, and of a file, at most. */
@@ -14,18 +14,13 @@ export type DeskSettings = {
   readonly fullText: boolean
 }
 
-export type DeskDeps = {
-  readonly store: Journal
-  readonly vault: Vault
-  readonly redact: (text: string) => string
-  readonly settings: DeskSettings
-}
+export type RunDeskDeps = ContentDeps & { readonly store: Journal; readonly settings: DeskSettings }
 
 const MAX_TAGS = 32
 const MAX_TAG = 256
 const MAX_LIST = 200
 
-export const createDesk = (deps: DeskDeps): JournalDesk => ({
+export const createRunDesk = (deps: RunDeskDeps): JournalDesk => ({
   async read(seat, space, key) {
     const place = seat.desk[space]
     if (!place) return none(space)
@@ -73,23 +68,20 @@ export const wordsOf = (query: string): string[] => [
 ]
 
 async function prepared(
-  { store, vault, redact, settings }: DeskDeps,
+  deps: RunDeskDeps,
   seat: Seat,
   wanted: EntryWanted,
 ): Promise<Prepared> {
+  const { store, settings } = deps
   const { space, ref, id, ttlSeconds, ifMatch } = wanted
   const { tenant, runId } = seat
   const place = seat.desk[space]
   if (!place) return none(space)
   const problem = problemOf(wanted, settings)
   if (problem !== undefined) return { ok: false, message: problem }
-  const text = redact(wanted.content)
-  const tags = wanted.tags.map(redact)
-  const body = new TextEncoder().encode(text)
   const contentId = `${seat.id}.entry`
-  const isPlain = settings.fullText
-  const sealed = isPlain ? body : new TextEncoder().encode((await vault.of(tenant)).seal(contentId, text))
-  const content: Content = { contentId, tenant, runId, body: sealed, text: isPlain ? text : null, sealed: !isPlain }
+  const plain = space === 'memory' && settings.fullText
+  const { content, hash, bytes } = await keepText(deps, { tenant, runId, contentId, text: wanted.content, plain })
   await store.keepContent(content)
   const before =
     space === 'workspace' && id !== undefined ? await entryIn(store, tenant, space, place.view, { ref, id }) : undefined
@@ -104,11 +96,11 @@ async function prepared(
     ref,
     ...(id === undefined ? {} : { id }),
     op: 'put' as const,
-    tags,
+    tags: keepTags(deps, wanted.tags),
     ...(ttlSeconds === undefined ? {} : { ttlMs: ttlSeconds * 1000 }),
     contentId,
-    hash: sha256(sealed),
-    bytes: body.byteLength,
+    hash,
+    bytes,
     contentType: wanted.contentType ?? null,
     ifMatch: ifMatch ?? null,
     seen,
@@ -130,7 +122,7 @@ function problemOf({ space, content, tags, ttlSeconds }: EntryWanted, { maxBytes
 
 /** What was found, in words. What is gone on purpose is left out. */
 async function shown(
-  { store, vault }: DeskDeps,
+  deps: RunDeskDeps,
   tenant: string,
   space: Space,
   rows: readonly WriteRow[],
@@ -138,9 +130,11 @@ async function shown(
   const entries: EntryShown[] = []
   const read: WriteRow[] = []
   for (const row of rows) {
-    const content = row.contentId === null ? undefined : await store.readContent(tenant, row.contentId)
+    const content = row.contentId === null ? undefined : await deps.store.readContent(tenant, row.contentId)
     if (content === undefined) continue
-    entries.push(entryShown(row, await textOf(vault, content)))
+    const text = textOfBytes(await openContent(deps, content))
+    if (text === undefined) continue
+    entries.push(entryShown(row, text))
     read.push(row)
   }
   const told: EntriesRead = {
@@ -151,12 +145,7 @@ async function shown(
   return { ok: true, entries, read: told }
 }
 
-export async function textOf(vault: Vault, { body, sealed, tenant, contentId }: Content): Promise<string> {
-  const text = new TextDecoder().decode(body)
-  return sealed ? String((await vault.of(tenant)).open(contentId, text)) : text
-}
-
-export const entryShown = (row: WriteRow, content: string): EntryShown => ({
+const entryShown = (row: WriteRow, content: string): EntryShown => ({
   id: row.id,
   ref: row.ref,
   content,
