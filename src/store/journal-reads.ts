@@ -1,19 +1,24 @@
 import type { Reach, Space } from '../core/journal/place.js'
 import type { EntriesPage, EntriesQuery, Key, SearchQuery, WriteRow } from '../engine/ports/journal.js'
-import { fitOf, wantedWords } from './journal-words.js'
+import { fitOf, type Wanted, wantedIn } from './journal-words.js'
 
 /** What reads of the journal are put together from: what a store finds in its own indexes. */
 export type JournalRows = {
   /**
    * What the runs of a reach see of their own, of one key or all: run by run, the latest to enter first. Also what is hidden
-   * by another of them.
+   * by another of them. Words are asked for only where they are needed.
    */
-  own(tenant: string, space: Space, reach: Reach, key: Key | undefined): Promise<readonly FoundRow[]>
+  own(
+    tenant: string,
+    space: Space,
+    reach: Reach,
+    of: { readonly key?: Key; readonly withWords: boolean },
+  ): Promise<readonly FoundRow[]>
   /** The latest row of a key in the scope, as of the anchor. */
   published(tenant: string, space: Space, reach: Reach, key: Key): Promise<WriteRow | undefined>
   /** The latest of each key that fits, as of the anchor and with a position below `below`: the highest first. */
   listed(tenant: string, space: Space, reach: Reach, query: ListQuery): Promise<readonly WriteRow[]>
-  /** The same of puts that have all the words, with what they are found by. */
+  /** The same of puts that are found by all the words, the first of them the longest. */
   matching(
     tenant: string,
     space: Space,
@@ -22,8 +27,8 @@ export type JournalRows = {
   ): Promise<readonly FoundRow[]>
 }
 
-/** `words`: what it is found by, as one line. */
-export type FoundRow = { readonly row: WriteRow; readonly words: string }
+/** `words`: those of the text; null where there is none. */
+export type FoundRow = { readonly row: WriteRow; readonly words: readonly string[] | null }
 
 export type ListQuery = {
   readonly ref?: string
@@ -43,7 +48,7 @@ export async function entryAt(
   reach: Reach,
   key: Key,
 ): Promise<WriteRow | undefined> {
-  const [own] = reach.runs.length === 0 ? [] : await rows.own(tenant, space, reach, key)
+  const [own] = reach.runs.length === 0 ? [] : await rows.own(tenant, space, reach, { key, withWords: false })
   return own?.row ?? rows.published(tenant, space, reach, key)
 }
 
@@ -56,7 +61,7 @@ export async function entriesAt(
 ): Promise<EntriesPage> {
   const place = placeIn(after)
   if (place === undefined) return { rows: [] }
-  const own = await ownOf(rows, tenant, space, reach)
+  const own = await ownOf(rows, tenant, space, reach, false)
   const found: { row: WriteRow; cursor: string }[] = []
   for (const [i, { row }] of own.entries())
     if (i >= place.own && fits(row, query)) found.push({ row, cursor: `own:${i + 1}` })
@@ -83,47 +88,82 @@ export async function searchAt(
   reach: Reach,
   { words, limit, ...query }: SearchQuery,
 ): Promise<WriteRow[]> {
-  const wanted = wantedWords(words)
-  if (wanted === undefined) return []
-  const own = await ownOf(rows, tenant, space, reach)
-  const found = ranked(
-    own.filter(({ row }) => row.op === 'put' && fits(row, query)),
-    wanted,
-  )
+  const own = await ownOf(rows, tenant, space, reach, words.length > 0)
   const hidden = new Set(own.map(({ row }) => keyOf(row)))
-  if (wanted.length > 0 && found.length < limit) {
-    const some = await rows.matching(tenant, space, reach, { ...query, words: wanted, limit: RANKED + hidden.size })
-    found.push(
-      ...ranked(
-        some.filter(({ row }) => !hidden.has(keyOf(row))),
-        wanted,
-      ),
-    )
+  const fitting = own.filter(({ row }) => row.op === 'put' && fits(row, query))
+  const more = (missing: number) =>
+    words.length === 0
+      ? newest(rows, tenant, space, reach, query, missing, hidden)
+      : best(rows, tenant, space, reach, query, wantedIn(words), hidden)
+  const found = words.length === 0 ? fitting.map(({ row }) => row) : ranked(fitting, wantedIn(words))
+  return found.length < limit
+    ? [...found, ...(await more(limit - found.length))].slice(0, limit)
+    : found.slice(0, limit)
+}
+
+type Filter = Pick<ListQuery, 'ref' | 'tag'>
+
+/** Of the newest that have the words in their text, or as tags where there is none. */
+async function best(
+  rows: JournalRows,
+  tenant: string,
+  space: Space,
+  reach: Reach,
+  query: Filter,
+  wanted: Wanted,
+  hidden: ReadonlySet<string>,
+): Promise<WriteRow[]> {
+  const limit = RANKED + hidden.size
+  const found: FoundRow[] = []
+  for (const words of [wanted.words, wanted.tags]) {
+    if (words === undefined) continue
+    const longestFirst = words.toSorted((a, b) => b.length - a.length)
+    found.push(...(await rows.matching(tenant, space, reach, { ...query, words: longestFirst, limit })))
   }
-  let below = Number.MAX_SAFE_INTEGER
-  while (wanted.length === 0 && found.length < limit) {
+  const seen = found.filter(({ row }) => !hidden.has(keyOf(row)))
+  const newestFirst = seen.sort((a, b) => (b.row.position ?? 0) - (a.row.position ?? 0))
+  return ranked(newestFirst.slice(0, RANKED), wanted)
+}
+
+async function newest(
+  rows: JournalRows,
+  tenant: string,
+  space: Space,
+  reach: Reach,
+  query: Filter,
+  limit: number,
+  hidden: ReadonlySet<string>,
+): Promise<WriteRow[]> {
+  const found: WriteRow[] = []
+  for (let below = Number.MAX_SAFE_INTEGER; found.length < limit; ) {
     const page = await rows.listed(tenant, space, reach, { ...query, below, limit })
     found.push(...page.filter(row => row.op === 'put' && !hidden.has(keyOf(row))))
     if (page.length < limit) break
     below = page.at(-1)?.position ?? 0
   }
-  return found.slice(0, limit)
+  return found
 }
 
 /** Each key once. */
-async function ownOf(rows: JournalRows, tenant: string, space: Space, reach: Reach): Promise<FoundRow[]> {
+async function ownOf(
+  rows: JournalRows,
+  tenant: string,
+  space: Space,
+  reach: Reach,
+  withWords: boolean,
+): Promise<FoundRow[]> {
   if (reach.runs.length === 0) return []
   const seen = new Map<string, FoundRow>()
-  for (const found of await rows.own(tenant, space, reach, undefined)) {
+  for (const found of await rows.own(tenant, space, reach, { withWords })) {
     const key = keyOf(found.row)
     if (!seen.has(key)) seen.set(key, found)
   }
   return [...seen.values()]
 }
 
-function ranked(found: readonly FoundRow[], wanted: readonly string[]): WriteRow[] {
+function ranked(found: readonly FoundRow[], wanted: Wanted): WriteRow[] {
   const fitting = found.flatMap(({ row, words }) => {
-    const fit = fitOf(words, wanted)
+    const fit = fitOf({ words, tags: row.tags }, wanted)
     return fit === undefined ? [] : [{ row, fit }]
   })
   return fitting.sort((a, b) => b.fit - a.fit).map(({ row }) => row)

@@ -209,7 +209,6 @@ export function purgeJournal(tables: Tables, runId: string, tenant: string): voi
 function dropScope(tables: Tables, scope: Scope): void {
   deleteScope(tables.journal, scope)
   for (const { write } of scope.rows) {
-    if (isPublished(tables.journal, write)) continue
     forgetLayers(tables.journal, entry => isSameWrite(entry.write, write) && entry.scope === scope.scope)
     dropUnused(tables, write)
   }

@@ -2,7 +2,7 @@ import type { Space } from '../../core/journal/place.js'
 import type { Content, Key, TenantEvent, WriteName, WriteRow } from '../../engine/ports/journal.js'
 import { keyOf } from '../journal-reads.js'
 import type { LayerRow, ToldWrite } from '../journal-rules.js'
-import { indexedWords } from '../journal-words.js'
+import { wordsOf } from '../journal-words.js'
 import { RevertibleMap } from './revertible-map.js'
 
 /** The journal in memory. Rows are replaced, never changed in place. */
@@ -96,15 +96,17 @@ export const publishedIn = ({ rows }: Scope, write: WriteName): Published | unde
 export const latestOf = ({ rows }: Scope, key: Key): Published | undefined =>
   rows.findLast(({ write }) => keyOf(write) === keyOf(key))
 
+/** Those of the text; null where there is none. */
 export const wordsOfWrite = (
   { contents }: JournalTables,
-  { tenant, contentId, op, tags }: Pick<ToldWrite, 'tenant' | 'contentId' | 'op' | 'tags'>,
-): string => {
-  if (op === 'forget') return ''
-  return indexedWords(contents.get(contentKey(tenant, contentId ?? ''))?.text ?? null, tags)
+  { tenant, contentId }: Pick<ToldWrite, 'tenant' | 'contentId'>,
+): readonly string[] | null => {
+  const text = contents.get(contentKey(tenant, contentId ?? ''))?.text ?? null
+  return text === null ? null : wordsOf(text)
 }
 
 export function toRow(write: ToldWrite, scope: string, published: Published | undefined): WriteRow {
   const { tenant: _tenant, since: _since, ifMatch: _ifMatch, seen: _seen, ...row } = write
-  return { ...row, scope, position: published?.position ?? null, version: published?.version ?? null }
+  const nodeId = write.nodeId === '' ? null : write.nodeId
+  return { ...row, nodeId, scope, position: published?.position ?? null, version: published?.version ?? null }
 }

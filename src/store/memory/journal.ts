@@ -16,7 +16,7 @@ import type {
   WriteRow,
 } from '../../engine/ports/journal.js'
 import { entriesAt, entryAt, type FoundRow, fits, type JournalRows, keyOf, searchAt } from '../journal-reads.js'
-import { fitOf } from '../journal-words.js'
+import { tagWord } from '../journal-words.js'
 import { refuseControls } from '../storable-text.js'
 import { refuseErased } from './erasures.js'
 import { collect, destroy, keepContent, scopesOf, writeOutside } from './journal-keeping.js'
@@ -119,7 +119,7 @@ function rowsIn({ journal }: Tables): JournalRows {
     words: wordsOfWrite(journal, row.write),
   })
   return {
-    own: async (tenant, space, reach, key) =>
+    own: async (tenant, space, reach, { key }) =>
       reach.runs.flatMap(({ runId, before }) =>
         (journal.layers.get(runId) ?? []).toReversed().flatMap(({ write: name, scope, seq, left }) => {
           const write = writeNamed(journal, name)
@@ -145,7 +145,10 @@ function rowsIn({ journal }: Tables): JournalRows {
       asOf(tenant, space, reach)
         .filter(({ write }) => write.op === 'put')
         .map(row => found(row, reach.scope))
-        .filter(one => fits(one.row, query) && fitOf(one.words, words) !== undefined)
+        .filter(one => {
+          const terms = new Set(one.words ?? one.row.tags.map(tagWord))
+          return fits(one.row, query) && words.every(word => terms.has(word))
+        })
         .slice(0, limit),
   }
 }

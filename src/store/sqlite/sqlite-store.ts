@@ -6,7 +6,6 @@ import type { Delivery, Webhook, WebhookHealth } from '../../engine/ports/delive
 import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.js'
 import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { GateRows } from '../../engine/ports/gate-rows.js'
-import type { Journal, JournalKeeping } from '../../engine/ports/journal.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
 import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
@@ -17,7 +16,7 @@ import { checkCommit } from '../check-commit.js'
 import { ClaimTokens, claimToken } from '../claim-tokens.js'
 import { LocalHints } from '../local-hints.js'
 import { prepareDatabase } from './database-file.js'
-import { SqliteKeeping } from './keeping.js'
+import { SqliteJournal } from './journal.js'
 import { dueRunsIn, listRunsIn } from './list-runs.js'
 import { packCommit } from './packed.js'
 import { listVerdicts, readGateRows } from './read-gates.js'
@@ -63,10 +62,8 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions 
   return store
 }
 
-export interface SqliteStore extends Journal, JournalKeeping {}
-
 /** The embedded store: SQLite in WAL mode with full sync, one writer thread with group commit, reads on the side. */
-export class SqliteStore extends SqliteKeeping implements Store {
+export class SqliteStore extends SqliteJournal implements Store {
   readonly #hints = new LocalHints()
   readonly #tokens = new ClaimTokens()
   #commits = 0
