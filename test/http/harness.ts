@@ -6,6 +6,7 @@ import { EQUAL_WEIGHTS } from '../../src/core/quotas.js'
 import { coreNodeTypes } from '../../src/core/workflow/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
 import type { RunEngine } from '../../src/engine/api.js'
+import { createRunDesk } from '../../src/engine/journal/run-desk.js'
 import type { Agents } from '../../src/engine/ports/agents.js'
 import type { Clock } from '../../src/engine/ports/clock.js'
 import type { ApiKey } from '../../src/engine/ports/keys.js'
@@ -25,6 +26,7 @@ import { createStandards } from '../../src/standards/standards.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
 import { agentsDouble, glassHostVault, glassVault } from '../../src/testing/agents.js'
+import { DESK_SETTINGS } from '../../src/testing/engine-rig.js'
 import { inspectorDouble, recordsDouble, standardsDouble } from '../../src/testing/verification.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
 import { Webhooks } from '../../src/webhooks/webhooks.js'
@@ -155,6 +157,7 @@ const newEngine = (
       definitionShape,
       agents,
       vault: glassVault,
+      desk: createRunDesk({ store, vault: glassVault, redact: { text: text => text }, settings: DESK_SETTINGS }),
       standards: gates,
       inspector: inspectorDouble(),
       records: recordsDouble(),

@@ -67,11 +67,7 @@ export const wordsOf = (query: string): string[] => [
   ...new Set((query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, 32)),
 ]
 
-async function prepared(
-  deps: RunDeskDeps,
-  seat: Seat,
-  wanted: EntryWanted,
-): Promise<Prepared> {
+async function prepared(deps: RunDeskDeps, seat: Seat, wanted: EntryWanted): Promise<Prepared> {
   const { store, settings } = deps
   const { space, ref, id, ttlSeconds, ifMatch } = wanted
   const { tenant, runId } = seat
@@ -121,12 +117,7 @@ function problemOf({ space, content, tags, ttlSeconds }: EntryWanted, { maxBytes
 }
 
 /** What was found, in words. What is gone on purpose is left out. */
-async function shown(
-  deps: RunDeskDeps,
-  tenant: string,
-  space: Space,
-  rows: readonly WriteRow[],
-): Promise<Looked> {
+async function shown(deps: RunDeskDeps, tenant: string, space: Space, rows: readonly WriteRow[]): Promise<Looked> {
   const entries: EntryShown[] = []
   const read: WriteRow[] = []
   for (const row of rows) {
