@@ -14,9 +14,11 @@ import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { coreNodeTypes } from './core/workflow/nodes/registry.js'
 import { createMemoryDesk } from './engine/journal/memory-desk.js'
+import { createRunDesk, type DeskSettings } from './engine/journal/run-desk.js'
 import { createWorkspaceDesk } from './engine/journal/workspace-desk.js'
 import type { Vault } from './engine/ports/agents.js'
 import type { Clock } from './engine/ports/clock.js'
+import type { JournalDesk } from './engine/ports/desk.js'
 import type { ApiKey } from './engine/ports/keys.js'
 import type { Log } from './engine/ports/log.js'
 import type { Performer } from './engine/ports/performer.js'
@@ -102,9 +104,15 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
 async function compose(config: Config, parts: HostParts, opened: Opened) {
   const ground = await layGround(config, parts, opened)
   const { store, clock, ids, log, schemas, egress, turns } = ground
-  const house = await furnishAgents(config, ground, opened)
   const vault = createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data))
   const tenantVault = createTenantVaults({ host: vault, store, clock })
+  const desk = createRunDesk({
+    store,
+    vault: tenantVault,
+    redact: ground.secrets.redact,
+    settings: deskSettings(config),
+  })
+  const house = await furnishAgents(config, ground, desk, opened)
   const webhooks: Webhooks = new Webhooks(
     { store, egress: egress.webhooks, clock, ids, log, vault, hostId: () => engine.hostId },
     { durable: config.webhooks.durable, version: packageVersion(), engineVersion: ENGINE_VERSION },
@@ -137,6 +145,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       records,
       turns: parts.unbounded?.decisions ? NO_TURNS : turns,
       vault: tenantVault,
+      desk,
     },
     engineOptions(config, parts.unbounded),
   )
@@ -172,13 +181,19 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   return { engine, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }
 }
 
-async function furnishAgents(config: Config, ground: Ground, opened: Opened): Promise<AgentHouse> {
+const deskSettings = ({ memory, workspace }: Config): DeskSettings => ({
+  maxBytes: { memory: memory.maxEntryBytes, workspace: workspace.maxFileBytes },
+  fullText: memory.fullText,
+})
+
+async function furnishAgents(config: Config, ground: Ground, desk: JournalDesk, opened: Opened): Promise<AgentHouse> {
   const { store, ...others } = ground
   const house = await createAgents({
     ...others,
     settings: config.agents,
     capabilities: AGENT_CAPABILITIES,
     artifacts: artifactsIn(store),
+    desk,
   })
   opened.push(() => house.close())
   const unusable = house.problems()

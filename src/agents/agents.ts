@@ -1,5 +1,6 @@
 import type { Agents, Artifacts } from '../engine/ports/agents.js'
 import type { Clock, Ids, Random } from '../engine/ports/clock.js'
+import type { JournalDesk } from '../engine/ports/desk.js'
 import type { Log } from '../engine/ports/log.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Secrets } from '../secrets/secrets.js'
@@ -22,6 +23,7 @@ export type AgentDeps = {
   readonly capabilities: ReadonlySet<string>
   /** What agents of a run may read of it. */
   readonly artifacts?: Artifacts | undefined
+  readonly desk?: JournalDesk | undefined
 }
 
 /** Everything agents are made of, opened together and closed together. */

@@ -105,6 +105,8 @@ export const FAILURES = {
   loop_limit_exceeded: 'The loop reached its iteration bound',
   validation_error: 'A value broke the declared schema, type or size',
   channel_access_denied: 'The channel does not admit this node',
+  workspace_conflict: 'A file was changed by somebody else since the run saw it',
+  memory_refused: 'Memory could not be read or written as the node asked',
   value_too_large: 'A node gave or wrote a value over the size limit',
   effect_failed: 'An outside effect failed for good',
   effect_outcome_unknown: 'A never-repeatable effect was interrupted; its outcome is not known',

@@ -1,6 +1,7 @@
 import { EQUAL_WEIGHTS, noQuotas } from '../core/quotas.js'
 import { coreNodeTypes } from '../core/workflow/nodes/registry.js'
 import type { RunRequest } from '../engine/api.js'
+import { createRunDesk, type DeskSettings } from '../engine/journal/run-desk.js'
 import type { Agents } from '../engine/ports/agents.js'
 import type { Announcer } from '../engine/ports/announcer.js'
 import type { Ids } from '../engine/ports/clock.js'
@@ -59,6 +60,8 @@ export type Rig = {
   ): Promise<Engine>
 }
 
+export const DESK_SETTINGS: DeskSettings = { maxBytes: { memory: 65_536, workspace: 1_048_576 }, fullText: true }
+
 /** Every value fits. */
 const NO_SCHEMAS: SchemaChecker = {
   inspect: async () => undefined,
@@ -101,6 +104,12 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         definitionShape: () => undefined,
         agents: agents ?? agentsDouble({ agents: {} }),
         vault: glassVault,
+        desk: createRunDesk({
+          store: seen,
+          vault: glassVault,
+          redact: { text: text => text },
+          settings: DESK_SETTINGS,
+        }),
         standards,
         inspector,
         records,

@@ -7,6 +7,7 @@ import { coreNodeTypes } from '../../src/core/workflow/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
 import type { RunEngine } from '../../src/engine/api.js'
 import { createMemoryDesk } from '../../src/engine/journal/memory-desk.js'
+import { createRunDesk } from '../../src/engine/journal/run-desk.js'
 import { createWorkspaceDesk } from '../../src/engine/journal/workspace-desk.js'
 import type { Agents } from '../../src/engine/ports/agents.js'
 import type { Clock } from '../../src/engine/ports/clock.js'
@@ -28,6 +29,7 @@ import { createStandards } from '../../src/standards/standards.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
 import { agentsDouble, glassHostVault, glassVault } from '../../src/testing/agents.js'
+import { DESK_SETTINGS } from '../../src/testing/engine-rig.js'
 import { inspectorDouble, recordsDouble, standardsDouble } from '../../src/testing/verification.js'
 import { NO_TURNS } from '../../src/timing/turns.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
@@ -179,6 +181,7 @@ const newEngine = (
       definitionShape,
       agents,
       vault: glassVault,
+      desk: createRunDesk({ store, vault: glassVault, redact: { text: text => text }, settings: DESK_SETTINGS }),
       standards: gates,
       inspector: inspectorDouble(),
       records: recordsDouble(),

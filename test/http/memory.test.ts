@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { manualClock } from '../../src/testing/manual-clock.js'
+import { ManualClock } from '../../src/testing/manual-clock.js'
 import { type HostOptions, type KeyName, startHttp, type TestHost } from './harness.js'
 import { entry, listed, MEMORY, type Remembered, remember } from './journal-fixtures.js'
 
@@ -61,7 +61,7 @@ describe('entries of memory', () => {
 
   test('that have expired are nowhere to be found', async () => {
     await host.close()
-    const clock = manualClock(1_000_000)
+    const clock = new ManualClock(1_000_000)
     await start({ clock })
     await put({ id: 'a', text: 'snow', at: 1_000_000, expiresAt: 1_000_500 })
     expect([await ids({}), await ids({ q: 'snow' })]).toEqual([['a'], ['a']])
@@ -135,7 +135,7 @@ describe('R-MEM-22: consolidation', () => {
 
   test('keeps the one that lasts longest, and leaves out what has expired', async () => {
     await host.close()
-    const clock = manualClock(1_000_000)
+    const clock = new ManualClock(1_000_000)
     await start({ clock })
     await put({ id: 'lasting', text: 'snow', at: 1_000_000 })
     await put({ id: 'newer', text: 'snow', at: 1_000_001, expiresAt: 2_000_000 })

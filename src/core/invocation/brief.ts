@@ -1,3 +1,4 @@
+import type { EntriesRead, EntryMade } from '../journal/entry.js'
 import type { Json } from '../json.js'
 import type { RepeatPolicy } from '../run/events.js'
 
@@ -164,6 +165,10 @@ export type ToolReply = {
   readonly code?: string
   /** What the run is to keep as an artifact of its own. */
   readonly artifact?: ArtifactMade
+  /** What it is to write into memory or workspace. */
+  readonly entry?: EntryMade
+  /** What of these the tool has read. */
+  readonly read?: EntriesRead
 }
 
 export type ArtifactMade = { readonly artifactType: string; readonly content: Json }

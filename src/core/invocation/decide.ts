@@ -41,6 +41,7 @@
 
 import { modelProblem } from '../budget/budget.js'
 import { policies } from '../budget/decide.js'
+import { noteRead } from '../journal/decide.js'
 import { type Failure, failure } from '../problem.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { failAttempt } from '../run/node-lifecycle.js'
@@ -61,7 +62,7 @@ export function briefed(
   const before = nodeAt(context.active, planNode.index)
   if (before.is !== 'waiting' || before.on !== 'brief') return
   if (!answer.ok) return failAttempt(context, planNode, answer.error, since)
-  const { brief, contents } = answer
+  const { brief, contents, anchors, read } = answer
   const nodeId = planNode.node.id
   const started = context.emit({
     type: 'agent.invocation.started',
@@ -78,7 +79,7 @@ export function briefed(
       toolSurfaceCount: brief.tools.length,
       memoryBound: brief.memoryBound,
     },
-    secret: { brief, contents },
+    secret: { brief, contents, ...(anchors ? { anchors } : {}) },
     cause: since,
   })
   for (const { kind, chain, resolved } of brief.prompts) {
@@ -86,6 +87,7 @@ export function briefed(
     context.emit({ type: 'agent.promptResolved', nodeId, payload, cause: started })
   }
   context.emit({ type: 'prompt.composed', nodeId, payload: { nodeId, ...brief.composed }, cause: started })
+  if (read) noteRead(context, planNode, read, started, brief.agentId)
   const problem = briefProblem(context, brief)
   if (problem) failAttempt(context, planNode, problem, started)
 }

@@ -1,3 +1,4 @@
+import type { Anchors } from '../journal/entry.js'
 import type { Json } from '../json.js'
 import type { NodeFact } from '../run/events.js'
 import type { Brief, Composition, ModelClass, PromptResolution, ToolWanted } from './brief.js'
@@ -52,7 +53,7 @@ export type ToolReturnedSecret = {
 
 /** One agent at work on one task (contract agents §14.3, §16, §17). All of these are free of content. */
 export type InvocationFact =
-  | NodeFact<'agent.invocation.started', InvocationStarted, { brief: Brief; contents: string }>
+  | NodeFact<'agent.invocation.started', InvocationStarted, { brief: Brief; contents: string; anchors?: Anchors }>
   | NodeFact<'agent.promptResolved', { nodeId: string; agentId: string } & PromptResolution>
   | NodeFact<'prompt.composed', { nodeId: string } & Composition>
   /** A model is called: what the call may cost is set aside before it is made. */

@@ -181,6 +181,7 @@ export class Replay {
       case 'ModelLost':
       case 'ToolAnswered':
       case 'EffectAnswered':
+      case 'JournalUsed':
       case 'SourceMissing':
         return this.#ofStart(state, input)
       default:

@@ -27,6 +27,8 @@ import { briefed } from '../invocation/decide.js'
 import { loseCalls } from '../invocation/lifecycle.js'
 import { modelAnswered, modelLost, modelReasoned } from '../invocation/model-call.js'
 import { toolAnswered } from '../invocation/tool-call.js'
+import { journalUsed } from '../journal/decide.js'
+import { hasPlace } from '../journal/effects.js'
 import { failure, type Refusal, refuse } from '../problem.js'
 import type { ReplayGuide } from '../replay/guide.js'
 import { isoTime } from '../time.js'
@@ -131,11 +133,13 @@ function start(
   const { shown, secret } = maskInputs(plan, started.inputs, input.hiddenInputs ?? [])
   const recorded = guide === undefined ? withPolicies(started, plan, limits) : started
   const pinned = gates.map(({ gate, version, hash }) => ({ gateId: gate.gate_id, version, hash }))
-  const { withheld } = input
+  const { withheld, journal } = input
+  const memoryScope = journal?.memory?.scope
   const unseen = {
     ...(secret ? { inputs: secret } : {}),
     ...(withheld ? { withheld } : {}),
     ...(gates.length > 0 ? { gates } : {}),
+    ...(journal && hasPlace(journal) ? { journal } : {}),
   }
   context.emit({
     type: 'run.started',
@@ -144,6 +148,7 @@ function start(
       inputs: shown,
       ...(withheld ? { withheld: Object.keys(withheld) } : {}),
       ...(gates.length > 0 ? { gates: pinned } : {}),
+      ...(memoryScope === undefined ? {} : { memoryScope }),
     },
     ...(Object.keys(unseen).length > 0 ? { secret: unseen } : {}),
   })
@@ -321,6 +326,11 @@ function applyToNode(
     case 'ToolAnswered': {
       const planNode = waiting(context, input.nodeId, input.since)
       if (planNode) applyAgentOutcome(context, planNode, input)
+      return
+    }
+    case 'JournalUsed': {
+      const planNode = waiting(context, input.nodeId, input.since)
+      if (planNode) journalUsed(context, planNode, input)
       return
     }
     case 'EffectAnswered': {

@@ -3,6 +3,8 @@ import { handoffEffects } from '../handoff/effects.js'
 import type { AiOverride, ModelName, ModelRole } from '../invocation/brief.js'
 import { invocationEffects, prepareAgentEffect } from '../invocation/effects.js'
 import type { InvocationState } from '../invocation/state.js'
+import { deskOf } from '../journal/effects.js'
+import type { Desk, JournalUse } from '../journal/entry.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Fork } from '../replay/events.js'
 import { verificationEffects } from '../verification/effects.js'
@@ -40,6 +42,8 @@ export type Effect =
       readonly withheld?: JsonObject
       /** Blocking gates that have to pass what the child leaves. */
       readonly gatedBy?: readonly string[]
+      /** It has a memory of its own. */
+      readonly isolated?: true
       /** Not a worker: it judges what one has brought. */
       readonly verifier?: true
     }
@@ -110,6 +114,15 @@ export type Effect =
       readonly models: { readonly [use: string]: ModelName }
       /** What was found in the agent's last result, where that was sent back. */
       readonly feedback?: Feedback
+      readonly desk: Desk
+    }
+  | {
+      readonly kind: 'use-journal'
+      readonly nodeId: string
+      readonly since: number
+      readonly ordinal: number
+      readonly use: JournalUse
+      readonly desk: Desk
     }
   | {
       readonly kind: 'call-model'
@@ -138,6 +151,7 @@ export type Effect =
       readonly contents: string
       /** A gate is to see what it brings. */
       readonly gated: boolean
+      readonly desk: Desk
     }
   | { readonly kind: 'continue'; readonly since: number }
   /** Go on telling what the source of this replay went through. */
@@ -161,7 +175,7 @@ export function pending({ plan, limits }: Outlook, state: RunState): readonly Ef
 function owedTo(rules: Pick<Rules, 'plan'>, state: Active, planNode: PlanNode, node: Waiting): Effect[] {
   switch (node.on) {
     case 'host':
-      return owedByHost(planNode, node)
+      return owedByHost(state, planNode, node)
     case 'person':
       return []
     case 'workers':
@@ -178,7 +192,12 @@ function owedTo(rules: Pick<Rules, 'plan'>, state: Active, planNode: PlanNode, n
   }
 }
 
-function owedByHost({ node: { id: nodeId } }: PlanNode, { wait, since }: OnHost): Effect[] {
+function owedByHost(state: Active, { node: { id: nodeId } }: PlanNode, node: OnHost): Effect[] {
+  const { wait, since } = node
+  if (wait.kind === 'journal') {
+    const { use, ordinal } = wait
+    return [{ kind: 'use-journal', nodeId, since, ordinal, use, desk: deskOf(state, node) }]
+  }
   if (wait.kind === 'check') return [{ kind: 'check-schema', nodeId, since, schema: wait.schema, value: wait.value }]
   if (wait.kind !== 'effect') return []
   const { kind: _, ...asked } = wait

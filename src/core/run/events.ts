@@ -12,6 +12,7 @@ import type {
 } from '../interrupt/events.js'
 import type { AgentWanted, ModelRole } from '../invocation/brief.js'
 import type { AgentFact, InvocationFact } from '../invocation/events.js'
+import type { JournalUse } from '../journal/entry.js'
 import type { JournalFact } from '../journal/events.js'
 import type { Places } from '../journal/place.js'
 import type { Json, JsonObject } from '../json.js'
@@ -39,7 +40,7 @@ export type RunEvent =
   | Fact<'run.resumed', { reason?: string }>
   | Fact<'assay.pause.requested', { drainPolicy: DrainPolicy; reason?: string }>
   | Fact<'assay.stop.requested', StopRequested>
-  | Fact<'assay.run.forked', RunForked>
+  | Fact<'assay.run.forked', RunForked, { journal?: Places }>
   | Fact<'replay.diverged', ReplayDiverged>
   | NodeFact<'node.started', { nodeId: string; typeId: string; attempt: number }, { wait: Wait }>
   | NodeFact<'node.dispatched', { childRunId: string; childWorkflowId: string }>
@@ -135,7 +136,12 @@ export type RunStartedSecret = {
 }
 
 /** Real values of outputs that are masked; where gates have judged the node's result, the hash of what they let pass. */
-export type CompletedSecret = { outputs?: JsonObject; resultHash?: string }
+export type CompletedSecret = {
+  outputs?: JsonObject
+  resultHash?: string
+  /** Where gates have judged it: under which start the work was done that is merged here. */
+  since?: number
+}
 
 export type DrainPolicy = 'immediate' | 'drain-current-node'
 
@@ -192,6 +198,8 @@ export type Wait =
   | { readonly kind: 'interrupt' }
   /** For a value to be checked against a schema its author wrote. */
   | { readonly kind: 'check'; readonly schema: JsonObject; readonly value: Json }
+  /** For something of memory to be read or written. */
+  | { readonly kind: 'journal'; readonly use: JournalUse; readonly ordinal: number }
   | Handoff
   | Invoking
   | Judging

@@ -1,6 +1,7 @@
 import { evolveWorkers, PENDING } from '../handoff/evolve.js'
 import { evolveQuestion, halted, released } from '../interrupt/evolve.js'
 import { evolveInvocation } from '../invocation/evolve.js'
+import { moveAnchors } from '../journal/evolve.js'
 import { type JsonObject, withKey } from '../json.js'
 import { isGateEvent, renewSlots } from '../verification/evolve.js'
 import { heeded, regated, trialOf } from '../verification/evolve-rework.js'
@@ -145,7 +146,8 @@ function ofAgent(draft: Draft, index: number, before: NodeState, event: Recorded
   const { sequence } = event
   if (event.type === 'agent.decided') regated(draft, { latest: { target: `${draft.runId}:${sequence}`, sequence } })
   if (before.is !== 'waiting') return
-  const { brief } = (event.type === 'agent.invocation.started' && event.secret) || {}
+  const { brief, anchors } = (event.type === 'agent.invocation.started' && event.secret) || {}
+  if (anchors) moveAnchors(draft, anchors)
   if (brief && before.on === 'brief' && !namesModel(before.wait)) {
     const use = modelUse(before.wait.role, brief.modelClass)
     const { provider, model, promptHash } = brief

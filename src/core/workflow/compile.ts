@@ -150,12 +150,11 @@ function cycleProblems({ nodes }: WorkflowDefinition, edges: readonly PlanEdge[]
 
 /** What the definition may do here. What was accepted before may do what it could then. */
 function permitFor({ id }: WorkflowDefinition, { accepted, capabilities, providers }: Workshop): Permit {
-  if (accepted) return { mocks: true, builtInPlan: true, memory: true }
+  if (accepted) return { mocks: true, builtInPlan: true }
   const conformance = capabilities.has('assay.conformance')
   return {
     mocks: conformance || id.startsWith('conformance-'),
     builtInPlan: conformance,
-    memory: false,
     ...(providers ? { providers } : {}),
   }
 }

@@ -6,6 +6,7 @@ import type { Lru } from '../../lru.js'
 import type { TurnTaking } from '../../timing/turns.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Clock, Ids } from '../ports/clock.js'
+import type { JournalDesk } from '../ports/desk.js'
 import type { Log } from '../ports/log.js'
 import type { Performer } from '../ports/performer.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
@@ -32,6 +33,7 @@ export type EffectContext = {
   readonly unstored: Map<string, Unstored>
   readonly agents: Agents
   readonly vault: Vault
+  readonly desk: JournalDesk
   readonly standards: Standards
   readonly inspector: Inspector
   readonly records: Records

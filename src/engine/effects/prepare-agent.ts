@@ -1,7 +1,8 @@
 import type { Brief } from '../../core/invocation/brief.js'
+import type { Anchors } from '../../core/journal/entry.js'
 import { modelUse } from '../../core/run/evolve-node.js'
 import type { BriefContents } from '../ports/agents.js'
-import type { PerformEffect } from './effect-context.js'
+import type { EffectContext, EffectOf, PerformEffect } from './effect-context.js'
 import { errorOf, sealedEffect } from './sealed.js'
 import { readTranscript } from './transcript.js'
 
@@ -31,7 +32,23 @@ export const prepareAgent: PerformEffect<'prepare-agent'> = async (context, run,
   if (told === undefined) return undefined
   const { id, outcome } = told
   const answer = outcome.ok
-    ? { ok: true as const, brief: outcome.told, contents: id }
+    ? { ok: true as const, brief: outcome.told, contents: id, ...(await anchorsOf(context, run.tenant, effect)) }
     : { ok: false as const, error: errorOf(outcome) }
   return { input: { type: 'AgentBriefed', nodeId, since, answer } }
+}
+
+/** R-STATE-5: how far its scopes have come when a turn of an orchestrator begins; the run goes by it from then on. */
+async function anchorsOf(
+  { store }: EffectContext,
+  tenant: string,
+  { wait: { role }, desk }: EffectOf<'prepare-agent'>,
+): Promise<{ anchors?: Anchors }> {
+  if (role !== 'supervisor' || (!desk.memory && !desk.workspace)) return {}
+  const heads = await store.heads(tenant, desk.memory?.scope, desk.workspace?.scope)
+  return {
+    anchors: {
+      ...(desk.memory ? { memory: heads.memory } : {}),
+      ...(desk.workspace ? { workspace: heads.workspace } : {}),
+    },
+  }
 }

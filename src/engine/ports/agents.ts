@@ -9,6 +9,7 @@ import type {
   ToolReply,
   Usage,
 } from '../../core/invocation/brief.js'
+import type { Desk } from '../../core/journal/entry.js'
 import type { Json, JsonObject } from '../../core/json.js'
 import type { ArtifactCreated } from '../../core/run/events.js'
 import type { Feedback } from '../../core/verification/voting/judgement.js'
@@ -154,6 +155,8 @@ export type ToolCallRequest = {
   readonly id: string
   readonly toolId: string
   readonly args: Json
+  /** What of memory and workspace is seen from where the agent works. */
+  readonly desk: Desk
   readonly signal: AbortSignal
 }
 

@@ -12,6 +12,7 @@ import { gatherEvidence } from '../effects/gather-evidence.js'
 import { prepareAgent } from '../effects/prepare-agent.js'
 import { replay } from '../effects/replay.js'
 import { performStartChild } from '../effects/start-child.js'
+import { useJournal } from '../effects/use-journal.js'
 import { watchChild } from '../effects/watch-child.js'
 import type { DueRun } from '../ports/run-index.js'
 import type { LoadedRun, RunSlot } from './run-cache.js'
@@ -213,6 +214,8 @@ function performEffect(
       return callModel(context, run, effect, signal)
     case 'call-tool':
       return callTool(context, run, effect, signal)
+    case 'use-journal':
+      return useJournal(context, run, effect, signal)
     case 'replay':
       return replay(context, run, effect, signal)
   }

@@ -1,3 +1,5 @@
+import type { Places } from '../../core/journal/place.js'
+import { memoryScopeOf, rootPlaces, usesJournal } from '../../core/journal/start.js'
 import type { Json } from '../../core/json.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { QuotasOf, Weights } from '../../core/quotas.js'
@@ -22,6 +24,7 @@ import type {
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { Clock, Ids } from '../ports/clock.js'
+import type { JournalDesk } from '../ports/desk.js'
 import type { StoredEvent } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
 import type { Performer } from '../ports/performer.js'
@@ -63,6 +66,8 @@ export type EngineDeps = {
   readonly announcer?: Announcer
   readonly agents: Agents
   readonly vault: Vault
+  /** How nodes and agents use memory and files. */
+  readonly desk: JournalDesk
   readonly standards: Standards
   readonly inspector: Inspector
   readonly records: Records
@@ -162,6 +167,7 @@ export class Engine implements RunEngine {
         unstored: new Map(),
         agents: deps.agents,
         vault: deps.vault,
+        desk: deps.desk,
         standards: deps.standards,
         inspector: deps.inspector,
         records: deps.records,
@@ -220,13 +226,21 @@ export class Engine implements RunEngine {
     const runId = ids.run()
     const { inputs, ...withheld } = partedInputs(request, plan)
     const started = startedWith(request, plan, inputs)
+    const journal = await this.#placesFor(runId, request, plan, gates.length > 0)
     return this.#runs.create(
       runId,
-      { type: 'StartRun', runId, started, ...withheld, ...(gates.length > 0 ? { gates } : {}) },
+      { type: 'StartRun', runId, started, ...withheld, ...(gates.length > 0 ? { gates } : {}), ...journal },
       plan,
       request.exclusiveScope ?? false,
       receipt,
     )
+  }
+
+  /** Where a new run stands in memory and workspace, if it, or anybody who works for it, can touch them. */
+  async #placesFor(runId: string, request: CreateRun, plan: Plan, isGated: boolean): Promise<{ journal?: Places }> {
+    if (HOST_WORKFLOW_IDS.includes(plan.definition.id) || !usesJournal(plan, isGated)) return {}
+    const scope = memoryScopeOf(runId, request)
+    return { journal: rootPlaces(scope, await this.deps.store.heads(request.tenant, scope)) }
   }
 
   async command(

@@ -3,7 +3,7 @@ import type { QuotasOf } from '../../core/quotas.js'
 import { inherited } from '../../core/replay/fork.js'
 import { decide, type Rules } from '../../core/run/decide.js'
 import { wakeAt } from '../../core/run/effects.js'
-import type { RunInput } from '../../core/run/input.js'
+import type { FileConflict, RunInput } from '../../core/run/input.js'
 import { isWaiting, type RunState, statusOf } from '../../core/run/state.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { TurnTaking } from '../../timing/turns.js'
@@ -26,6 +26,7 @@ import { gatedPoints } from './gated-points.js'
 import type { HostLease } from './host-lease.js'
 import { HOST_WORKFLOW_IDS } from './host-workflows.js'
 import type { Plans } from './plans.js'
+import { conflictOf, PublishRefused } from './publish-conflict.js'
 import type { LoadedRun, RunCache, RunSlot } from './run-cache.js'
 import { isTimeToKeep, keptState, snapshotOf } from './snapshot.js'
 
@@ -168,6 +169,7 @@ export class RunWriter {
    */
   submit(runId: string, input: Input, options: SubmitOptions = {}): Promise<Answer<InspectedRun> | undefined> {
     const slot = this.deps.cache.enter(runId)
+    let conflict: FileConflict | undefined
     return slot.runExclusive(() =>
       retried<Answer<InspectedRun> | undefined>(runId, async room => {
         const loaded = await this.load(slot)
@@ -177,12 +179,18 @@ export class RunWriter {
         const { child: asked, receipt } = options
         const child = room?.children === 0 ? undefined : asked?.born
         const heard = asked && room && !child ? asked.refused(room.refused) : input
-        const decision = decide(loaded.rules, loaded.state, { ...heard, now: this.deps.clock.now() } as RunInput)
+        const known = conflict && { conflict }
+        const now = this.deps.clock.now()
+        const decision = decide(loaded.rules, loaded.state, { ...heard, ...known, now } as RunInput)
         if (!decision.ok) return { ok: false, refusal: decision.refusal }
         if (decision.events.length === 0) return { ok: true, value: inspectedRun(loaded) }
-        return this.#commitFamily(slot, loaded, decision, receipt, { child, room }).catch(error =>
-          error instanceof UnverifiedMerge ? this.#quarantine(slot, error) : Promise.reject(error),
-        )
+        return this.#commitFamily(slot, loaded, decision, receipt, { child, room }).catch(error => {
+          if (error instanceof UnverifiedMerge) return this.#quarantine(slot, error)
+          if (!(error instanceof PublishRefused)) throw error
+          // Decided again, the run knows of it, and a second refusal at the same place cannot come.
+          conflict = error.conflict
+          return 'again' as const
+        })
       }),
     )
   }
@@ -300,6 +308,7 @@ export class RunWriter {
     if (result.kind === 'receipt-exists') return { ok: false, replay: result.receipt }
     if (result.kind === 'scope-active') return { ok: false, refusal: scopeActive(result.runId) }
     if (result.kind === 'over-quota') return afterOverQuota(result)
+    if (result.kind === 'workspace-conflict') throw new PublishRefused(conflictOf(result, commit.streams))
     // The claim moved, or the whole host was fenced: find out which before deciding anew.
     if (result.kind === 'fenced') await lease.renew()
     return 'again'

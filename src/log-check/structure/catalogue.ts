@@ -279,7 +279,14 @@ const SHAPES: { readonly [type: string]: Shape } = {
   'lease.renewed': lease,
   'lease.lost': lease,
   'lease.handed-off': { required: { leaseId: id, fromHost: words, toHost: words } },
-  'memory.written': { required: { memoryRef: id, memoryId: id }, optional: { nodeId: id, tags: texts } },
+  'memory.written': { required: { memoryRef: id, memoryId: id }, optional: { nodeId: id, agentId: id, tags: texts } },
+  'assay.memory.forgotten': { required: { memoryRef: id, memoryId: id, nodeId: id }, optional: { agentId: id } },
+  'assay.file.written': { required: { path: id, nodeId: id }, optional: { agentId: id } },
+  'assay.file.removed': { required: { path: id, nodeId: id }, optional: { agentId: id } },
+  'assay.journal.read': {
+    required: { nodeId: id, space: oneOf('memory', 'workspace'), entries: count },
+    optional: { agentId: id },
+  },
 }
 
 export const shapeOf = (type: string): Shape | undefined => (Object.hasOwn(SHAPES, type) ? SHAPES[type] : undefined)

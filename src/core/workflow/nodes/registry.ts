@@ -14,6 +14,8 @@ import { identityNode } from './identity.js'
 import { interruptNode } from './interrupt.js'
 import { judgeNode } from './judge.js'
 import { loopNode } from './loop.js'
+import { memoryGetNode } from './memory-get.js'
+import { memoryPutNode } from './memory-put.js'
 import { mergeNode } from './merge.js'
 import { mockAgentNode } from './mock-agent.js'
 import { noopNode } from './noop.js'
@@ -41,6 +43,8 @@ export const coreNodeTypes: readonly NodeType[] = [
   interruptNode,
   judgeNode,
   loopNode,
+  memoryGetNode,
+  memoryPutNode,
   mergeNode,
   mockAgentNode,
   noopNode,
