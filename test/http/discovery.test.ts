@@ -79,7 +79,7 @@ describe('discovery (contract core §1)', () => {
     expect(Object.keys(json.capabilities).sort()).toEqual(families.sort())
   })
 
-  test('R-CAP-3, R-CAP-4, R-CAP-5, R-CAP-8, R-VERIFY-1, R-VERIFY-20: the loop is claimed with its settings, and nothing beyond version 2', async () => {
+  test('R-CAP-3, R-CAP-4, R-CAP-5, R-CAP-8, R-VERIFY-1, R-VERIFY-20, R-MEM-6: the loop is claimed with its settings, and nothing beyond version 2', async () => {
     const orchestrator = {
       confidenceFloor: 0.8,
       confidenceInterruptKind: 'x-host-acme-review',
@@ -93,6 +93,7 @@ describe('discovery (contract core §1)', () => {
         version: 2,
         confidenceEscalationFloor: 0.8,
         confidenceEscalationInterruptKind: 'x-host-acme-review',
+        crossChildMemoryConcurrency: 'strict',
       },
     })
     expect(json.extensions.verification).toMatchObject({
@@ -118,6 +119,8 @@ describe('discovery (contract core §1)', () => {
       subRunAttestation: true,
       reasoning: { verbosity: 'summary', tokenLimit: 512, streaming: true },
       manifestRuntime: { supported: true, handoffValidation: true, installScope: 'host' },
+      memoryBackends: ['long-term'],
+      memoryConsolidation: { supported: true, schedule: 'on-demand' },
       liveRuntime: {
         supported: true,
         structuredOutput: true,

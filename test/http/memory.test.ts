@@ -65,7 +65,7 @@ describe('entries of memory', () => {
     await start({ clock })
     await put({ id: 'a', text: 'snow', at: 1_000_000, expiresAt: 1_000_500 })
     expect([await ids({}), await ids({ q: 'snow' })]).toEqual([['a'], ['a']])
-    clock.advance(500)
+    await clock.advance(500)
     expect([await ids({}), await ids({ q: 'snow' })]).toEqual([[], []])
     const query = { ref: 'notes', scope: 'team' }
     expect((await host.call('alice', { url: entry('a', query) })).status).toBe(404)
@@ -140,7 +140,7 @@ describe('R-MEM-22: consolidation', () => {
     await put({ id: 'lasting', text: 'snow', at: 1_000_000 })
     await put({ id: 'newer', text: 'snow', at: 1_000_001, expiresAt: 2_000_000 })
     await put({ id: 'over', text: 'snow', at: 1_000_002, expiresAt: 1_000_100 })
-    clock.advance(1_000)
+    await clock.advance(1_000)
     expect((await consolidate()).json).toMatchObject({ inputCount: 2, outputCount: 1, mergedIds: ['newer'] })
     expect(await ids({})).toEqual(['lasting'])
   })
