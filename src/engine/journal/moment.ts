@@ -14,8 +14,8 @@ import { charactersOf } from '../runtime/fold-log.js'
 import type { Plans } from '../runtime/plans.js'
 import { keptState } from '../runtime/snapshot.js'
 
-/** A place in the log of a run: what a node saw that began there. */
-export type Moment = { readonly runId: string; readonly seq: number }
+/** A place in the log of a run: what a node saw that began there, or what one would see that began now. */
+export type Moment = { readonly runId: string; readonly seq: number | 'end' }
 
 export type MomentDeps = {
   readonly store: Store & Pick<JournalKeeping, 'horizonOf'>
@@ -39,9 +39,11 @@ export async function viewOfRun(deps: MomentDeps, tenant: string, space: Space, 
   }
 }
 
-async function seenAt(deps: MomentDeps, tenant: string, space: Space, { runId, seq }: Moment): Promise<ViewFound> {
+async function seenAt(deps: MomentDeps, tenant: string, space: Space, moment: Moment): Promise<ViewFound> {
+  const { runId } = moment
   const row = await deps.store.readRun(tenant, runId)
   if (!row) return refused(await missingRun(deps.store, tenant, runId))
+  const seq = moment.seq === 'end' ? row.length : moment.seq
   if (seq < 1 || seq > row.length) return refused(outsideLog(row, seq))
   // What a fork shares is its source's, and so is all that a replay tells.
   if (row.fork && (seq <= row.fork.fromSeq || row.fork.mode === 'replay')) {

@@ -69,7 +69,7 @@ export class PostgresJournal extends PostgresKeeping implements Journal, Journal
     refuseControls(event)
     const sent = writes.map(({ content, ...write }) => {
       refuseControls(write)
-      return { ...write, bytes: content?.body.byteLength ?? 0, content: content && sendable(content) }
+      return { ...write, bytes: write.bytes ?? content?.body.byteLength ?? 0, content: content && sendable(content) }
     })
     const values = [tenant, JSON.stringify(sent), JSON.stringify(event), claimToken()]
     return (await this.queries.answer<{ result: OutsideResult }>(SQL.writeOutside, ...values)).result

@@ -3,12 +3,13 @@ import { ScopeId, Tag, Timestamp } from '../ids.js'
 
 const LONGEST_REF = 1500
 
-/** `RUN:SEQ`. */
-export const AT_PATTERN = '^([A-Za-z0-9_-]{1,128}):(0|[1-9][0-9]{0,14})$'
+/** `RUN:SEQ`, or `RUN:end`. */
+export const AT_PATTERN = '^([A-Za-z0-9_-]{1,128}):(0|[1-9][0-9]{0,14}|end)$'
 export const At = Type.String({
   pattern: AT_PATTERN,
   maxLength: 256,
-  description: '`RUN:SEQ`: as the run saw it before that event of its log; as it is now, when absent',
+  description:
+    '`RUN:SEQ`: as the run saw it before that event of its log, `RUN:end`: after all there is of it; as it is now, when absent',
 })
 
 const Ref = Type.String({ maxLength: LONGEST_REF, description: 'Only entries under this `memoryRef`' })

@@ -4,10 +4,10 @@ import type { Moment } from '../../../engine/journal/moment.js'
 import { AT_PATTERN } from '../../../wire/journal/memory.js'
 import { type HttpAnswer, problem } from '../../http-answer.js'
 
-/** `RUN:SEQ`, which the schema of the query has looked at. */
+/** `RUN:SEQ` or `RUN:end`, which the schema of the query has looked at. */
 export function momentOf(at: string): Moment {
   const [, runId = '', seq] = new RegExp(AT_PATTERN).exec(at) ?? []
-  return { runId, seq: Number(seq) }
+  return { runId, seq: seq === 'end' ? 'end' : Number(seq) }
 }
 
 /** A scope as it is now, or what a run saw of its own. */

@@ -36,7 +36,7 @@ export async function takeIn(
     const taken =
       Object.hasOwn(given, upload.name) || upload.name === '__proto__'
         ? twice(upload.name)
-        : await valueOf(edge, caller, upload, folder)
+        : await takenFrom(edge, caller, upload, folder)
     if (isRefusal(taken)) {
       await putBack(edge, caller, files)
       return taken
@@ -59,7 +59,7 @@ type Value = { readonly value: Json; readonly file?: string }
 
 const isRefusal = (taken: Value | Refusal): taken is Refusal => 'code' in taken
 
-async function valueOf(edge: Edge, caller: Caller, upload: Upload, folder: string): Promise<Value | Refusal> {
+async function takenFrom(edge: Edge, caller: Caller, upload: Upload, folder: string): Promise<Value | Refusal> {
   const { name, fileName, contentType, body } = upload
   if (/^application\/json\b/i.test(contentType) || fileName.endsWith('.json')) {
     const parsed = parseJsonBody(body, edge.config.limits)

@@ -86,7 +86,7 @@ function writeOne(db: Connection, tenant: string, write: PackedWrite, token: str
     expiresAt,
     content?.contentId ?? null,
     hash,
-    content?.body.byteLength ?? 0,
+    write.bytes ?? content?.body.byteLength ?? 0,
     contentType,
     ifMatch,
     token,

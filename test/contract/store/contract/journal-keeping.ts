@@ -45,6 +45,18 @@ export function journalKeepingContract(open: () => Promise<Opened>): void {
       expect(await store.readTenantEvents('acme', 0, 10)).toHaveLength(1)
     })
 
+    it('have the size that their writer says, which what is sealed does not show', async () => {
+      const { store } = await opened()
+      const sizes = [j.outside(j.content('sealed'), { bytes: 2 }), j.outside(j.content('plain'), { id: 'b' })]
+      await store.writeOutside('acme', sizes, null)
+      const reach = { scope: j.SCOPE, upTo: 2, runs: [] }
+      const { rows } = await store.entriesAt('acme', 'memory', reach, { limit: 10 })
+      expect(rows.map(({ id, bytes }) => [id, bytes])).toEqual([
+        ['b', 5],
+        ['a', 2],
+      ])
+    })
+
     it('of files keep to versions, also to those of runs', async () => {
       const { store, start, put } = await opened()
       const file = (text: string | null, over = {}) =>
