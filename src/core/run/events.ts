@@ -12,6 +12,8 @@ import type {
 } from '../interrupt/events.js'
 import type { AgentWanted, ModelRole } from '../invocation/brief.js'
 import type { AgentFact, InvocationFact } from '../invocation/events.js'
+import type { JournalFact } from '../journal/events.js'
+import type { Places } from '../journal/place.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
 import type { ReplayDiverged, RunForked } from '../replay/events.js'
@@ -48,6 +50,7 @@ export type RunEvent =
   | InvocationFact
   | GateFact
   | BudgetFact
+  | JournalFact
   | NodeFact<'assay.child.status', { nodeId: string; childRunId: string; status: RunStatus }>
   | NodeFact<'interrupt.requested', InterruptRequested, InterruptSecret>
   | NodeFact<'approval.requested', ApprovalRequested>
@@ -93,6 +96,8 @@ export type RunStarted = {
   owner: { tenant: string; principal?: string }
   configurable?: JsonObject
   scopeId?: string
+  /** Where its memory is; absent where it has none. */
+  memoryScope?: string
   tags?: readonly string[]
   metadata?: JsonObject
   parentRunId?: string
@@ -123,7 +128,13 @@ export type RunStarted = {
  * Real values of inputs that are declared `sensitive`, what the host gave besides the inputs, and the gates in full.
  * `withheld` is not among the run's variables.
  */
-export type RunStartedSecret = { inputs?: JsonObject; withheld?: JsonObject; gates?: readonly BoundGate[] }
+export type RunStartedSecret = {
+  inputs?: JsonObject
+  withheld?: JsonObject
+  gates?: readonly BoundGate[]
+  /** Where it stands in the journal at its start. */
+  journal?: Places
+}
 
 /** Real values of outputs that are masked; where gates have judged the node's result, the hash of what they let pass. */
 export type CompletedSecret = { outputs?: JsonObject; resultHash?: string }
