@@ -32,8 +32,9 @@ const SUITES = {
   ],
 }
 
-/** A test that hangs fails after this; tests that hang outside of any are ended after the other. */
+/** A test that waits too long fails after this; what never comes to wait is ended after the others. */
 const TEST_MS = 60_000
+const NEAR_LIMIT_MS = 3 * 60_000
 const LIMIT_MS = 10 * 60_000
 const MOST_NEAR = 30
 
@@ -224,14 +225,15 @@ async function judge(copy, sources, mutant) {
   const put = content => fs.writeFileSync(path.join(copy, file), content)
   put(text.slice(0, start) + becomes + text.slice(end))
   let heard = { state: 'passed' }
-  let run = []
-  for (const suites of [near, ...SUITES[area](file)]) {
-    if (heard.state !== 'passed' || suites.length === 0) continue
-    run = suites
-    heard = await runTests(copy, suites)
+  let last = {}
+  const wider = SUITES[area](file).map(suites => ({ suites, limit: LIMIT_MS }))
+  for (const stage of [{ suites: near, limit: NEAR_LIMIT_MS }, ...wider]) {
+    if (heard.state !== 'passed' || stage.suites.length === 0) continue
+    last = stage
+    heard = await runTests(copy, stage)
   }
   put(text)
-  const alone = await withoutMutant(copy, heard, run)
+  const alone = await withoutMutant(copy, heard, last)
   const state = alone.state === 'passed' ? VERDICTS[heard.state] : 'unclear'
   const seconds = Math.round((performance.now() - began) / 1000)
   const why = heard.state === 'late' ? 'does not end' : (heard.test ?? heard.output)
@@ -240,9 +242,9 @@ async function judge(copy, sources, mutant) {
 }
 
 /** What failed, or did not end, must pass without the mutant: on a busy machine tests are late for other reasons. */
-function withoutMutant(copy, heard, run) {
-  if (heard.state === 'failed') return runTests(copy, [heard.file], heard.test)
-  return heard.state === 'late' ? runTests(copy, run) : { state: 'passed' }
+function withoutMutant(copy, heard, stage) {
+  if (heard.state === 'failed') return runTests(copy, { ...stage, suites: [heard.file] }, heard.test)
+  return heard.state === 'late' ? runTests(copy, stage) : { state: 'passed' }
 }
 
 /** Unit tests of the same folder, and those that import the file themselves or through one other; nearest first. */
@@ -260,14 +262,14 @@ const importsOf = (file, text) =>
     ([, name]) => `${path.posix.join(path.dirname(file), name)}.ts`,
   )
 
-async function runTests(copy, filters, name) {
+async function runTests(copy, { suites, limit }, name) {
   const report = path.join(path.dirname(copy), 'report.json')
   fs.rmSync(report, { force: true })
   const only = name === undefined ? [] : ['--testNamePattern', `^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`]
   const projects = ['--project=unit', '--project=system']
   const how = ['--bail=1', `--testTimeout=${TEST_MS}`, '--passWithNoTests', '--reporter=json', `--outputFile=${report}`]
   const vitest = path.join(copy, 'node_modules', 'vitest', 'vitest.mjs')
-  const { code, output } = await run(copy, [vitest, 'run', ...projects, ...how, ...only, ...filters])
+  const { code, output } = await run(copy, [vitest, 'run', ...projects, ...how, ...only, ...suites], limit)
   if (code === undefined) return { state: 'late' }
   if (!fs.existsSync(report)) return { state: 'broken', output: output.trim().split('\n').at(-1) }
   const { testResults } = JSON.parse(fs.readFileSync(report, 'utf8'))
@@ -282,21 +284,21 @@ async function runTests(copy, filters, name) {
 /** Ends what is running, with all that it has started. */
 let stop = () => undefined
 
-/** Resolves with no code when it took too long. */
-function run(copy, args) {
+/** Resolves with no code when it took longer than `limitMs`. */
+function run(copy, args, limitMs) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
     let [output, isLate] = ['', false]
     for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += chunk))
     stop = () => process.kill(-child.pid, 'SIGKILL')
-    const limit = setTimeout(() => {
+    const timer = setTimeout(() => {
       isLate = true
       stop()
-    }, LIMIT_MS)
+    }, limitMs)
     child.on('error', reject)
     child.on('close', code => {
       stop = () => undefined
-      clearTimeout(limit)
+      clearTimeout(timer)
       resolve({ code: isLate ? undefined : code, output })
     })
   })

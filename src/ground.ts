@@ -67,9 +67,10 @@ export async function layGround(config: Config, parts: HostParts, opened: Opened
   const database = await openStore(...storeOf(config.database))
   opened.push(() => database.close())
   const store = parts.wrapStore?.(database) ?? database
-  const schemas = createSchemaChecker()
+  const weightOf = (tenant: string) => config.quotas(tenant).weight
+  const schemas = createSchemaChecker({ weightOf })
   opened.push(() => schemas.close())
-  const pure = parts.unbounded?.probes ? pureProbesHere(clock) : createPureProbes(clock)
+  const pure = parts.unbounded?.probes ? pureProbesHere(clock) : createPureProbes(clock, weightOf)
   opened.push(() => pure.close())
   const secrets = createSecrets(config.readSecret)
   const log = redactingLog(parts.log ?? pino({ level: config.log.level }, pino.destination(2)), secrets.redact)

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { directoryOf } from './agent-directory.js'
 import { type AgentHouse, createAgents } from './agents/agents.js'
+import { erasureMarks } from './audit/erasure-mark.js'
 import { Sealer } from './audit/sealer.js'
 import { ensureSigningKey, readTrustedKeys } from './audit/signing-key.js'
 import { AuditVerifier } from './audit/verify.js'
@@ -150,7 +151,8 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     engineOptions(config, parts.unbounded),
   )
   await assertSafeKeys(config, store)
-  const sealer = new Sealer({ store, clock, log, key: await ensureSigningKey(config.data) })
+  const key = await ensureSigningKey(config.data)
+  const sealer = new Sealer({ store, clock, log, key })
   const purger = new Purger({
     store,
     clock,
@@ -161,7 +163,8 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   })
   const collector = new JournalCollector({ store, clock, log, days: config.memory.retentionDays })
   const configured = await configuredKey(config, clock)
-  const eraser = new Eraser({ store, clock, log, hostId: () => engine.hostId, configured: [configured.tenant] })
+  const marks = erasureMarks(key, () => readTrustedKeys(config.data))
+  const eraser = new Eraser({ store, clock, log, hostId: () => engine.hostId, configured: [configured.tenant], marks })
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
@@ -336,7 +339,7 @@ async function configuredKey(config: Config, clock: Clock): Promise<ApiKey> {
   const hash = hashKey(config.apiKey ?? (await ensureLocalKey(config.data)))
   const keyId = `${name}-${hash.slice(0, 8)}`
   const granted = { keyId, hash, tenant: 'default', principal: name, scopes: SCOPES, test: false }
-  return { ...granted, createdAt: clock.now(), expiresAt: null, revokedAt: null }
+  return { ...granted, createdAt: clock.now(), expiresAt: null, revokedAt: null, madeBy: [] }
 }
 
 const NEVER = new AbortController().signal

@@ -1,5 +1,5 @@
 import type { Brief, PromptResolution } from '../core/invocation/brief.js'
-import { isObject, type Json, type JsonObject } from '../core/json.js'
+import { isObject, type Json, type JsonObject, own } from '../core/json.js'
 import type { Bundle } from '../core/verification/bundle.js'
 import type {
   AgentFailure,
@@ -63,11 +63,15 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
   const actor = actorOf(ask.agent, role, catalog)
   if (actor === undefined) return unknownAgent(ask, catalog)
 
-  const fixed = ask.fixed(actor.modelClass)
+  // The run may name the model of an agent at work, never that of one that judges.
+  const said = role === 'verifier' ? undefined : own(ai.agents ?? {}, actor.agentId)
+  const modelClass = said?.modelClass ?? actor.modelClass
+  const fixed = ask.fixed(modelClass)
   const chosen = models.choose({
     role,
-    modelClass: actor.modelClass,
+    modelClass,
     ai,
+    ...(said?.model !== undefined && { ownModel: said.model }),
     ...(actor.model !== undefined && { inlineModel: actor.model }),
     ...(fixed && { fixed }),
   })
@@ -79,12 +83,12 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
 
   const surface = allowedOf(await tools.surface(actor.toolAllowlist, ask.signal), actor)
   if (surface.missing.length > 0) return lackingTools(await tools.lacking(surface.missing, ask.signal), surface.missing)
-  const problem = actor.taskSchema && (await schemas.check(actor.taskSchema, ask.task))
+  const problem = actor.taskSchema && (await schemas.check(actor.taskSchema, ask.task, ask.tenant))
   const contents = contentsFor(deps, ask, actor, prompts, surface.tools)
   const told: Brief = {
     agentId: actor.agentId,
     ...(actor.version !== undefined && { version: actor.version }),
-    modelClass: actor.modelClass,
+    modelClass,
     ...chosen.name,
     prompts: slotsOf(prompts)
       .map(({ resolution }) => resolution)

@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { RunRow } from '../engine/ports/run-index.js'
 import type { Store } from '../engine/ports/store.js'
+import { judgeErasure } from './erasure-mark.js'
+import type { TrustedKeys } from './signing-key.js'
 import { type GateAnomaly, type GateStore, verifyGateRows } from './verify-gates.js'
 import { atEnd, type Expected, isAnomaly, type LogAnomaly, WALK_START, type Walk, walkOn } from './verify-log.js'
 
@@ -14,11 +16,17 @@ export type RunVerdict = {
   readonly anomalies: readonly RunAnomaly[]
 }
 
-type ErasureAnomaly = { readonly kind: 'content-missing'; readonly message: string }
+type ErasureAnomaly = {
+  readonly kind: 'content-missing' | 'erasure-forged' | 'key-unknown'
+  readonly message: string
+}
 
 type RunAnomaly = (LogAnomaly & { readonly message: string }) | GateAnomaly | ErasureAnomaly
 
 type LogStore = Pick<Store, 'readRun' | 'readErasure'> & GateStore
+
+/** Where logs are, and whose signatures are believed. */
+type Grounds = { readonly store: LogStore; readonly keys: () => Promise<TrustedKeys> }
 
 const PAGE = 1000
 
@@ -27,14 +35,14 @@ const PAGE = 1000
  * it is held to its row.
  */
 export async function verifyPart(
-  store: LogStore,
+  grounds: Grounds,
   row: RunRow,
   sealed: Expected | undefined,
   { from = WALK_START, atMost }: { readonly from?: Walk; readonly atMost: number },
 ): Promise<RunVerdict | Walk> {
-  const walked = await walkLog(store, row.runId, sealed ?? row, from, atMost)
+  const walked = await walkLog(grounds.store, row.runId, sealed ?? row, from, atMost)
   if (walked.isPart) return walked.walk
-  return sealed ? judgeSealed(store, row, sealed, walked) : judgeUnsealed(store, row, walked)
+  return sealed ? judgeSealed(grounds, row, sealed, walked) : judgeUnsealed(grounds, row, walked)
 }
 
 export const isVerdict = (result: RunVerdict | Walk): result is RunVerdict => 'anomalies' in result
@@ -43,46 +51,53 @@ type Walked = { readonly walk: Walk; readonly anomaly?: LogAnomaly | undefined; 
 
 /** Checks a log against what was sealed, and what the row says against that too. */
 async function judgeSealed(
-  store: LogStore,
+  grounds: Grounds,
   row: RunRow,
   sealed: Expected,
   { walk, anomaly }: Walked,
 ): Promise<RunVerdict> {
   if (anomaly !== undefined) return verdict(walk, anomaly, 'the log does not end as it was sealed: it was written anew')
-  const extra = await firstBeyond(store, row.runId, sealed.length)
+  const extra = await firstBeyond(grounds.store, row.runId, sealed.length)
   if (extra !== undefined) return verdict(walk, { kind: 'event-extra', sequence: extra })
   if (row.length !== sealed.length || row.head !== sealed.head)
     return verdict(walk, { kind: 'head-mismatch' }, 'the run’s record is not as it was sealed')
-  return intact(store, row, walk)
+  return intact(grounds, row, walk)
 }
 
 /** Checks a log nobody has sealed yet: that it is a chain, and ends where the row says. It may grow meanwhile. */
-async function judgeUnsealed(store: LogStore, row: RunRow, { walk, anomaly }: Walked): Promise<RunVerdict> {
+async function judgeUnsealed(grounds: Grounds, row: RunRow, { walk, anomaly }: Walked): Promise<RunVerdict> {
+  const { store } = grounds
   if (anomaly !== undefined) return verdict(walk, anomaly, 'the log does not end where the run’s record says')
   const extra = await firstBeyond(store, row.runId, row.length)
-  if (extra === undefined) return intact(store, row, walk)
+  if (extra === undefined) return intact(grounds, row, walk)
   const later = await store.readRun(null, row.runId)
   const hasGrown = later !== undefined && later.length > row.length
-  return hasGrown ? intact(store, row, walk) : verdict(walk, { kind: 'event-extra', sequence: extra })
+  return hasGrown ? intact(grounds, row, walk) : verdict(walk, { kind: 'event-extra', sequence: extra })
 }
 
 /**
  * Of a log that is as it was written: whether what the store derives from it is, too. Where content was erased nothing
  * can be derived, and content may be erased only with all that its tenant has.
  */
-const intact = async (store: LogStore, row: RunRow, { next, older, erased, unproven }: Walk): Promise<RunVerdict> => ({
-  events: next,
-  older,
-  erased,
-  unproven,
-  anomalies: erased === 0 ? await verifyGateRows(store, row, next) : await verifyErasure(store, row, erased),
-})
+async function intact(grounds: Grounds, row: RunRow, walk: Walk): Promise<RunVerdict> {
+  const { next, older, erased, unproven } = walk
+  const rows = erased === 0 ? await verifyGateRows(grounds.store, row, next) : []
+  return { events: next, older, erased, unproven, anomalies: [...rows, ...(await verifyErasure(grounds, row, erased))] }
+}
 
-async function verifyErasure(store: LogStore, { tenant }: RunRow, erased: number): Promise<ErasureAnomaly[]> {
-  if ((await store.readErasure(tenant)) !== undefined) return []
-  return [
-    { kind: 'content-missing', message: `the content of ${erased} events is gone, but its tenant was not erased` },
-  ]
+/** What is gone must have been erased, and what is said to be erased must be so because somebody asked for it. */
+async function verifyErasure({ store, keys }: Grounds, { tenant }: RunRow, erased: number): Promise<ErasureAnomaly[]> {
+  const erasure = await store.readErasure(tenant)
+  const gone = `the content of ${erased} events is gone`
+  if (erasure === undefined)
+    return erased === 0 ? [] : [{ kind: 'content-missing', message: `${gone}, but its tenant was not erased` }]
+  const trouble = judgeErasure(erasure, await keys())
+  if (trouble === undefined) return []
+  const what = erased === 0 ? 'its tenant is marked as erased' : gone
+  if (trouble === 'key-unknown')
+    return [{ kind: trouble, message: `${what}, signed with key ${erasure.keyId}, which is not known here` }]
+  const lacks = trouble === 'unsigned' ? 'is not signed' : `bears no signature of key ${erasure.keyId}`
+  return [{ kind: 'erasure-forged', message: `${what}, but the mark of its tenant’s erasure ${lacks}` }]
 }
 
 async function walkLog(

@@ -197,7 +197,7 @@ export class AuditVerifier implements AuditAdmin {
       return { work: 1 }
     }
     if (tenant !== undefined && row.tenant !== tenant) return { work: 1 }
-    const result = await verifyPart(store, row, sealed, { atMost: work, ...(from && { from }) })
+    const result = await verifyPart(this.deps, row, sealed, { atMost: work, ...(from && { from }) })
     if (!isVerdict(result)) return { work: result.next - (from?.next ?? 0), walk: result }
     enter(found, runId, checkpoint, result)
     return { work: 1 + result.events - (from?.next ?? 0) }
@@ -232,7 +232,7 @@ export class AuditVerifier implements AuditAdmin {
       const message = `checkpoint ${row.checkpoint}, which should cover the run, does not`
       found.anomalies.push({ ...ofCheckpoint('checkpoint-missing', row.checkpoint, message), runId })
     }
-    const result = await verifyPart(this.deps.store, row, undefined, { atMost: Number.POSITIVE_INFINITY })
+    const result = await verifyPart(this.deps, row, undefined, { atMost: Number.POSITIVE_INFINITY })
     if (isVerdict(result)) enter(found, runId, undefined, result)
   }
 

@@ -23,6 +23,7 @@ import type {
   NewWebhook,
   OpenInterrupt,
   OwnKey,
+  RunComparison,
   RunDiff,
   RunEventDoc,
   RunPage,
@@ -192,6 +193,11 @@ export class AssayClient {
   /** Where the logs of two runs differ. */
   diffRuns(runId: string, against: string): Promise<RunDiff> {
     return this.#call({ path: `${run(runId)}:diff`, query: { against } })
+  }
+
+  /** What two runs with a common past did after it, how they ended, and what each has cost. */
+  compareRuns(runId: string, against: string): Promise<RunComparison> {
+    return this.#call({ path: `/v1/host/assay/runs/${encodeURIComponent(runId)}/comparison`, query: { against } })
   }
 
   /** A run with everything that helps to find out what happened, without what is confidential. */

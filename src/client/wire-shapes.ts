@@ -3,7 +3,7 @@ import type { AgentInventoryEntry, ListAgentsAnswer } from '../wire/agents.js'
 import type { AuditAnswer } from '../wire/audit.js'
 import type { CalibrationAnswer, EstimateDoc, ListVerdictsAnswer } from '../wire/calibration.js'
 import type { DebugBundle as BundleSchema } from '../wire/debug-bundle.js'
-import type { DiffAnswer } from '../wire/diff.js'
+import type { CompareAnswer, DiffAnswer } from '../wire/diff.js'
 import type { RunEventDoc as EventSchema, WithheldAnswer } from '../wire/event.js'
 import type { LinkAnswer, ListInterruptsAnswer, ResolveAnswer } from '../wire/interrupt.js'
 import type {
@@ -126,6 +126,8 @@ export type ForkedRun = Static<typeof ForkAnswer>
 /** Where the logs of two runs differ. */
 export type RunDiff = Static<typeof DiffAnswer>
 export type EventDiff = RunDiff['eventDiffs'][number]
+/** What two runs with a common past did after it, step by step. */
+export type RunComparison = Static<typeof CompareAnswer>
 /** A run with everything that helps to find out what happened. */
 export type DebugBundle = Static<typeof BundleSchema>
 

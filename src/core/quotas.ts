@@ -14,8 +14,8 @@ import { type Refusal, refuse } from './problem.js'
  *  Q6  `storedBytes`: what the logs of a tenant, their kept states and what was said in them take up; a new run or fork
  *      of a tenant that has as much gets 429. What runs goes on, with its children.
  *  Q7  `effectsAtOnce`: effects of a tenant that a host performs at once; the next one waits.
- *  Q8  `weight`: where places for effects, and runs to claim or to look at, are scarce, tenants take turns in proportion
- *      to it.
+ *  Q8  `weight`: where places for effects or in a pool of workers, and runs to claim or to look at, are scarce, tenants take
+ *      turns in proportion to it.
  */
 export type TenantQuotas = {
   readonly requestsInFlight: number

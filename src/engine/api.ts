@@ -104,6 +104,8 @@ export type ForkRun = {
   readonly fromSeq: number
   /** Only for a branch: what the fork does otherwise than its source. */
   readonly overlay?: RunOptions
+  /** The same, of its agents and nodes: `agents.ID.model`, `nodes.ID.config.FIELD` (core/replay/changes.ts). */
+  readonly set?: JsonObject
   /** What the credential may do; a branch may do no more. */
   readonly scopes?: readonly string[]
 }
@@ -244,6 +246,7 @@ export type AnomalyKind =
   | 'event-missing'
   | 'event-extra'
   | 'content-missing'
+  | 'erasure-forged'
   | 'head-mismatch'
   | 'run-missing'
   | 'gate-row-missing'

@@ -23,7 +23,7 @@ const NOT_RUN: ReadonlySet<number> = new Set([126, 127])
  */
 export async function probeCommand(
   probe: ProbeOf<'command'>,
-  { output, signal }: ProbeSubject,
+  { tenant, output, signal }: ProbeSubject,
   means: Means,
 ): Promise<ProbeFinding> {
   const { project, commands, searchPath, clock } = means
@@ -32,7 +32,7 @@ export async function probeCommand(
   // Without a word the shell that sets the limits would itself end well.
   if (probe.command.length === 0) return probeUnavailable(probe.probe_id, 'the command of this probe is empty')
   const input = JSON.stringify(output)
-  return commands(() =>
+  return commands.run(tenant, () =>
     inOwnFolder(means, async home => {
       const file = path.join(home, 'output.json')
       await writeFile(file, input, { mode: 0o600 })

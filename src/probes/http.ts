@@ -24,7 +24,7 @@ const MAX_BYTES = 1024 * 1024
 export async function probeHttp(probe: ProbeOf<'http'>, subject: ProbeSubject, means: Means): Promise<ProbeFinding> {
   const { body_pattern: pattern } = probe
   // Whatever a pattern is searched in, a text without a character is long enough to find out whether it is one.
-  if (pattern !== undefined && (await search(pattern, '', subject.signal, means)) === 'unavailable') {
+  if (pattern !== undefined && (await search(pattern, '', subject, means)) === 'unavailable') {
     return probeUnavailable(probe.probe_id, 'the pattern of this probe cannot be read')
   }
   const ref = refOf(probe)
@@ -33,7 +33,7 @@ export async function probeHttp(probe: ProbeOf<'http'>, subject: ProbeSubject, m
   if (urls.length === 0) return says('failed', ref, 'has no address of a web page')
   if (urls.length > MAX_URLS) return says('failed', ref, `has ${urls.length} addresses; at most ${MAX_URLS} are asked`)
   const slots = createSemaphore(AT_A_TIME)
-  return allOf(await Promise.all(urls.map(url => slots(() => ask(url, probe, pattern, subject.signal, means)))))
+  return allOf(await Promise.all(urls.map(url => slots(() => ask(url, probe, pattern, subject, means)))))
 }
 
 function urlsOf({ url, path }: ProbeOf<'http'>, { output }: ProbeSubject): readonly string[] | undefined {
@@ -46,7 +46,7 @@ async function ask(
   url: string,
   { status }: ProbeOf<'http'>,
   pattern: string | undefined,
-  signal: AbortSignal,
+  subject: ProbeSubject,
   means: Means,
 ): Promise<ProbeFinding> {
   const answer = await means.egress.send({
@@ -57,7 +57,7 @@ async function ask(
     headers: { accept: '*/*', 'accept-encoding': 'identity' },
     timeoutMs: TIMEOUT_MS,
     maxResponseBytes: MAX_BYTES,
-    signal,
+    signal: subject.signal,
   })
   const ref = shown(url)
   if (!answer.ok) return says(FAILURES[answer.code], ref, answer.message)
@@ -66,13 +66,13 @@ async function ask(
     return says(outcome, ref, `answers ${answer.status}; it must answer ${status.join(' or ')}`)
   }
   if (pattern === undefined) return says('held', ref, `answers ${answer.status}`)
-  return searchBody(ref, answer, text => search(pattern, text, signal, means))
+  return searchBody(ref, answer, text => search(pattern, text, subject, means))
 }
 
 /** Where long searches are done, as if the text were what a worker has brought. */
-async function search(pattern: string, output: string, signal: AbortSignal, { pure }: Means) {
+async function search(pattern: string, output: string, { tenant, signal }: ProbeSubject, { pure }: Means) {
   const probe = { probe_id: 'body_pattern', type: 'regex', pattern, absent: false } as const
-  return (await pure.run(probe, { output, knowledge: [], signal })).outcome
+  return (await pure.run(probe, { tenant, output, knowledge: [], signal })).outcome
 }
 
 async function searchBody(

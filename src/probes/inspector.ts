@@ -2,6 +2,7 @@ import path from 'node:path'
 import { setImmediate as othersTurn } from 'node:timers/promises'
 import type { Probe } from '../core/verification/gate.js'
 import type { Inspector } from '../engine/ports/verification.js'
+import { FairQueue } from '../timing/fair-queue.js'
 import { createSemaphore } from '../timing/semaphore.js'
 import { probeCommand } from './command.js'
 import { probeFile } from './file.js'
@@ -25,7 +26,9 @@ const AT_A_TIME = 4
  *  I3  Results stand in the order of the criteria and of their probes, whichever is done first.
  */
 export function createInspector({ searchPath = DEFAULT_PATH, ...deps }: InspectorDeps): Inspector {
-  const means: Means = { ...deps, searchPath, commands: createSemaphore(AT_A_TIME) }
+  // One place is left to whoever comes next, however long the commands of one tenant take.
+  const share = () => ({ weight: 1, atOnce: AT_A_TIME - 1 })
+  const means: Means = { ...deps, searchPath, commands: new FairQueue(AT_A_TIME, share) }
 
   async function attempt(probe: Probe, subject: ProbeSubject, runId: string): Promise<ProbeFinding> {
     // Searches keep the processor to themselves, each for a while; many in a row would stop everything else.
@@ -43,8 +46,8 @@ export function createInspector({ searchPath = DEFAULT_PATH, ...deps }: Inspecto
   }
 
   return {
-    inspect({ runId, bound, dimensions, output, hidden, context = [], signal }) {
-      const shown: ProbeSubject = { output, knowledge: bound.knowledge, context, signal }
+    inspect({ tenant, runId, bound, dimensions, output, hidden, context = [], signal }) {
+      const shown: ProbeSubject = { tenant, output, knowledge: bound.knowledge, context, signal }
       const look = async (probe: Probe): Promise<ProbeFinding> => {
         if (hidden === undefined || LEAVES_HOST.has(probe.type)) return attempt(probe, shown, runId)
         return unquoted(await attempt(probe, { ...shown, output: hidden }, runId))

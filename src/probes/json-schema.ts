@@ -13,16 +13,16 @@ import {
 
 export async function probeJsonSchema(
   probe: ProbeOf<'json-schema'>,
-  { output }: ProbeSubject,
+  { tenant, output }: ProbeSubject,
   { schemas }: Means,
 ): Promise<ProbeFinding> {
   const value = valueAt(output, probe.path)
   const ref = refOf(probe)
   if (value === undefined) return nothingAt(ref, output)
-  const problem = await schemas.check(probe.schema, value)
+  const problem = await schemas.check(probe.schema, value, tenant)
   if (problem === undefined) return found('held', evidence('comparison', ref, 'conforms to the schema'))
   // Whose fault it is: a schema that is unacceptable, or was ended because it took too long, says nothing of the value.
-  const fault = await schemas.inspect(probe.schema)
+  const fault = await schemas.inspect(probe.schema, tenant)
   return fault === undefined
     ? found('failed', evidence('comparison', ref, problem))
     : probeUnavailable(probe.probe_id, `the schema of this probe cannot be used: ${fault}`)

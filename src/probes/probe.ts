@@ -6,7 +6,7 @@ import type { Egress } from '../egress/egress.js'
 import type { Clock } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
-import type { Semaphore } from '../timing/semaphore.js'
+import type { FairQueue } from '../timing/fair-queue.js'
 import { valueAt } from './pointer.js'
 
 /** A probe of one type. */
@@ -14,6 +14,8 @@ export type ProbeOf<T extends Probe['type']> = Extract<Probe, { readonly type: T
 
 /** What is looked at. */
 export type ProbeSubject = {
+  /** For whom. */
+  readonly tenant: string
   readonly output: Json
   readonly knowledge: readonly Knowledge[]
   /** What the gate names of the run. */
@@ -32,7 +34,8 @@ export type Means = {
   readonly workspace: string | undefined
   /** Where commands are looked for. */
   readonly searchPath: string
-  readonly commands: Semaphore
+  /** Commands of all tenants wait here for a place. */
+  readonly commands: Pick<FairQueue, 'run'>
   readonly clock: Clock
   readonly log: Log
 }

@@ -1,7 +1,7 @@
 import { partsOf } from '../core/pattern.js'
 import { sizeUpTo } from '../core/run/value-size.js'
 import type { Clock } from '../engine/ports/clock.js'
-import { WorkerPool } from '../workers/pool.js'
+import { type WeightOf, WorkerPool } from '../workers/pool.js'
 import { type ProbeSubject, type PureProbe, type PureProbes, probeUnavailable } from './probe.js'
 import type { ProbeAnswer, ProbeJob } from './probe-job.js'
 import { runPure } from './run-pure.js'
@@ -18,12 +18,13 @@ export const MOST_STEPS_HERE = 50_000
 const TIMEOUT_MS = 3_000
 
 /** What takes long is done in a worker, under limits; what does not is done here, because to hand it over takes longer. */
-export function createPureProbes(clock: Clock, size = 1): PureProbes {
+export function createPureProbes(clock: Clock, weightOf?: WeightOf, size = 2): PureProbes {
   const pool = new WorkerPool<ProbeJob, ProbeAnswer>({
     file: WORKER_FILE,
     size,
     timeoutMs: TIMEOUT_MS,
     name: 'pool of probes',
+    ...(weightOf ? { weightOf } : {}),
   })
   return {
     async run(probe, subject) {
@@ -31,7 +32,7 @@ export function createPureProbes(clock: Clock, size = 1): PureProbes {
       const { output, knowledge, context } = subject
       const text = JSON.stringify(probe)
       const job = { probe: text, subject: JSON.stringify({ output, knowledge, context }) }
-      const answer = await pool.run(job, text)
+      const answer = await pool.run(job, text, subject.tenant)
       if (answer.kind === 'found') return answer.finding
       return probeUnavailable(
         probe.probe_id,

@@ -4,7 +4,7 @@ import type { Answer, TenantAdmin, TenantState } from '../engine/api.js'
 import type { Clock } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
 import type { Store } from '../engine/ports/store.js'
-import type { RunToErase, TenantStore } from '../engine/ports/tenants.js'
+import type { ErasureMark, ErasureMarks, RunToErase, TenantStore } from '../engine/ports/tenants.js'
 import { erasedContent } from '../engine/runtime/chain.js'
 import { Rounds } from '../timing/rounds.js'
 
@@ -15,6 +15,7 @@ type EraserDeps = {
   readonly hostId: () => string
   /** Tenants whose keys come from the configuration: they would be there again at the next request. */
   readonly configured: readonly string[]
+  readonly marks: ErasureMarks
 }
 
 /** Events, or other rows, per transaction: what else is written waits no longer than that takes. */
@@ -37,7 +38,7 @@ export class Eraser implements TenantAdmin {
   }
 
   async erase(parts: readonly string[]): Promise<Answer<TenantState>> {
-    const { store, clock, log, configured } = this.deps
+    const { store, log, configured } = this.deps
     const kept = parts.find(part => configured.includes(part))
     if (kept !== undefined) {
       const message = `Tenant "${kept}" is that of the key this host is configured with, which would go on working; only tenants whose keys were made later can be erased. To be rid of this one, stop the host and delete its database.`
@@ -46,7 +47,7 @@ export class Eraser implements TenantAdmin {
     if ((await this.find(parts)) === undefined) {
       return { ok: false, refusal: refuse('not_found', 'There is nothing of a tenant of that name.') }
     }
-    const result = await store.eraseTenants(parts, clock.now())
+    const result = await store.eraseTenants(await Promise.all(parts.map(part => this.#markOf(part))))
     if (result.kind === 'open') {
       const { runs } = result
       const message = `${runs} of the tenant's runs have not ended; cancel them, or wait for their end, and ask again.`
@@ -55,6 +56,16 @@ export class Eraser implements TenantAdmin {
     log.info({ tenants: parts }, 'a tenant is being erased; its keys are destroyed')
     void this.#rounds.attempt()
     return { ok: true, value: (await this.find(parts)) ?? { state: 'active' } }
+  }
+
+  /** The one it has, if that proves anything; a new one is of now. */
+  async #markOf(tenant: string): Promise<ErasureMark> {
+    const { store, clock, marks } = this.deps
+    const known = await store.readErasure(tenant)
+    if (known === undefined || known.keyId === null || known.signature === null) return marks.sign(tenant, clock.now())
+    const { askedAt, keyId, signature } = known
+    const isProof = (await marks.judge(known)) !== 'signature-invalid'
+    return isProof ? { tenant, askedAt, keyId, signature } : marks.sign(tenant, clock.now())
   }
 
   async find(parts: readonly string[]): Promise<TenantState | undefined> {
@@ -92,8 +103,18 @@ export class Eraser implements TenantAdmin {
     while (!this.#rounds.isStopped) {
       const tenant = await store.claimErasure({ hostId: hostId(), now: clock.now(), leaseMs: LEASE_MS })
       if (tenant === undefined) return
-      await this.#eraseTenant(tenant)
+      if (await this.#isMeant(tenant)) await this.#eraseTenant(tenant)
     }
+  }
+
+  /** Whether somebody has asked for it. What a row alone says is no reason to destroy anything; its lease keeps it from being claimed again at once. */
+  async #isMeant(tenant: string): Promise<boolean> {
+    const { store, log, marks } = this.deps
+    const erasure = await store.readErasure(tenant)
+    const trouble = erasure && (await marks.judge(erasure))
+    if (trouble === undefined || trouble === 'key-unknown') return true
+    log.error({ tenant, trouble }, 'a tenant is marked as erased, but nobody vouches for it: nothing of it is erased')
+    return false
   }
 
   async #eraseTenant(tenant: string): Promise<void> {

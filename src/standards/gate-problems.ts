@@ -32,7 +32,7 @@ export async function gateProblems(
   for (const { dimension, probes } of gate.evaluation_criteria)
     for (const probe of probes) {
       if (probe.type !== 'json-schema') continue
-      const problem = await schemas.inspect(probe.schema)
+      const problem = await schemas.inspect(probe.schema, tenant)
       if (problem !== undefined)
         problems.push(`evaluation_criteria: probe ${probe.probe_id} of ${dimension}: schema ${problem}`)
     }

@@ -39,7 +39,7 @@ describe('schemas users write', () => {
     [{ recursionLimit: 3, when: 'now' }, 'when must match format "date-time"'],
     [7, 'the value must be object'],
   ])('%j is judged: %s', async (value, problem) => {
-    expect(await checker.check(GOOD, value)).toBe(problem)
+    expect(await checker.check(GOOD, value, 't1')).toBe(problem)
   })
 
   test.each<[string, JsonObject, RegExp]>([
@@ -49,8 +49,8 @@ describe('schemas users write', () => {
     ['another dialect', { $schema: 'http://json-schema.org/draft-07/schema#' }, /^is not of the dialect/],
     ['an asynchronous schema', { $async: true, type: 'object' }, /^uses \$async/],
   ])('%s is refused with the reason', async (_what, schema, problem) => {
-    expect(await checker.inspect(schema)).toMatch(problem)
-    expect(await checker.check(schema, {})).toMatch(/^the schema /)
+    expect(await checker.inspect(schema, 't1')).toMatch(problem)
+    expect(await checker.check(schema, {}, 't1')).toMatch(/^the schema /)
   })
 
   test('names that look like keywords are only names, and data is only data', async () => {
@@ -64,18 +64,18 @@ describe('schemas users write', () => {
       default: { $ref: 'http://nowhere' },
       enum: [{ $ref: 'http://nowhere', $data: 1 }],
     }
-    expect(await checker.inspect(schema)).toBeUndefined()
-    expect(await checker.check(schema, { $ref: 'http://nowhere', $data: 1 })).toBeUndefined()
+    expect(await checker.inspect(schema, 't1')).toBeUndefined()
+    expect(await checker.check(schema, { $ref: 'http://nowhere', $data: 1 }, 't1')).toBeUndefined()
   })
 
   test('two schemas with one $id do not meet', async () => {
-    expect(await checker.check({ $id: 'urn:acme:x', type: 'string' }, 'a')).toBeUndefined()
-    expect(await checker.check({ $id: 'urn:acme:x', type: 'number' }, 'a')).toBe('the value must be number')
+    expect(await checker.check({ $id: 'urn:acme:x', type: 'string' }, 'a', 't1')).toBeUndefined()
+    expect(await checker.check({ $id: 'urn:acme:x', type: 'number' }, 'a', 't1')).toBe('the value must be number')
   })
 
   test('attack 55: __proto__ as a name is data', async () => {
     const schema = JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}},"required":["__proto__"]}')
-    expect(await checker.check(schema, JSON.parse('{"__proto__":"x"}'))).toBeUndefined()
+    expect(await checker.check(schema, JSON.parse('{"__proto__":"x"}'), 't1')).toBeUndefined()
     expect(({} as { admin?: unknown }).admin).toBeUndefined()
   })
 })
@@ -146,9 +146,9 @@ const BOMBS: [string, JsonObject, Json, RegExp][] = [
 
 describe('attack 56: a schema bomb is refused, harms nobody, and the next schema is judged as ever', () => {
   test.each(BOMBS)('%s', async (_what, schema, value, problem) => {
-    await checker.check(GOOD, { recursionLimit: 1 })
+    await checker.check(GOOD, { recursionLimit: 1 }, 't1')
     let over = false
-    const answer = checker.check(schema, value).finally(() => {
+    const answer = checker.check(schema, value, 't1').finally(() => {
       over = true
     })
     // Unless it is refused on sight, the event loop goes on turning while the schema has a thread to itself.
@@ -157,17 +157,17 @@ describe('attack 56: a schema bomb is refused, harms nobody, and the next schema
     const refused = await answer
     expect(refused).toMatch(problem)
     if (refused === undefined || TIME.test(refused)) expect(turns).toBeGreaterThan(10)
-    expect(await checker.check(GOOD, { recursionLimit: 3 })).toBeUndefined()
-    expect(await checker.check(GOOD, { recursionLimit: 0 })).toBe('recursionLimit must be >= 1')
+    expect(await checker.check(GOOD, { recursionLimit: 3 }, 't1')).toBeUndefined()
+    expect(await checker.check(GOOD, { recursionLimit: 0 }, 't1')).toBe('recursionLimit must be >= 1')
   })
 
   test('while one worker is held up another goes on', async () => {
-    const slow = checker.check({ pattern: '^(a+)+$' }, `${'a'.repeat(40)}!`)
+    const slow = checker.check({ pattern: '^(a+)+$' }, `${'a'.repeat(40)}!`, 't1')
     let over = false
     slow.then(() => {
       over = true
     })
-    expect(await checker.check(GOOD, { recursionLimit: 3 })).toBeUndefined()
+    expect(await checker.check(GOOD, { recursionLimit: 3 }, 't1')).toBeUndefined()
     // The second worker may have had to start; then the bomb is over too, and nothing can be said.
     if (!over) expect(await slow).toMatch(TIME)
     await slow
@@ -176,18 +176,20 @@ describe('attack 56: a schema bomb is refused, harms nobody, and the next schema
 
 describe('workers', () => {
   test('many checks at once are all answered', async () => {
-    const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => checker.check(GOOD, { recursionLimit: i })))
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => checker.check(GOOD, { recursionLimit: i }, 't1')),
+    )
     expect(answers.filter(answer => answer !== undefined)).toEqual(['recursionLimit must be >= 1'])
   })
 
   test('a checker that is closed rejects: it has no opinion on any schema', async () => {
     const own = createSchemaChecker({ workers: 1 })
-    const open = own.check(GOOD, { recursionLimit: 1 })
-    const waiting = own.check(GOOD, { recursionLimit: 2 })
+    const open = own.check(GOOD, { recursionLimit: 1 }, 't1')
+    const waiting = own.check(GOOD, { recursionLimit: 2 }, 't1')
     const both = Promise.allSettled([open, waiting])
     await own.close()
     for (const result of await both) expect(result.status).toBe('rejected')
-    await expect(own.inspect({})).rejects.toThrow('closed')
+    await expect(own.inspect({}, 't1')).rejects.toThrow('closed')
   })
 
   test('closing a checker that was never used starts nothing', async () => {
@@ -197,7 +199,7 @@ describe('workers', () => {
   test('an idle worker does not keep the process alive, a waiting check does', () => {
     const script = `
       import { createSchemaChecker } from ${JSON.stringify(built)}
-      console.log(await createSchemaChecker().check({ type: 'string' }, 1))`
+      console.log(await createSchemaChecker().check({ type: 'string' }, 1, null))`
     const printed = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
       encoding: 'utf8',
       timeout: 10_000,

@@ -1,14 +1,15 @@
 import type { Json, JsonObject } from '../core/json.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
-import { WorkerPool } from '../workers/pool.js'
+import { type WeightOf, WorkerPool } from '../workers/pool.js'
 import type { Job, JobAnswer } from './job.js'
 import { limitProblem, sizeProblem } from './limits.js'
 
 export type SchemaCheckerOptions = {
   /** How long one schema may keep a worker, from when the worker gets it. */
   readonly timeoutMs?: number
-  /** While one worker is held up by a hostile schema, the others go on. */
+  /** While one worker is held up by a hostile schema, the others go on; one tenant has at most all but one of them. */
   readonly workers?: number
+  readonly weightOf?: WeightOf
 }
 
 /** Threads cannot run TypeScript on Node 20, so from `src` (tests) the compiled worker in `dist` is used. */
@@ -18,23 +19,25 @@ const WORKER_FILE = import.meta.url.endsWith('.ts')
 
 const TOO_MUCH = 'took too long or too much memory'
 
-export function createSchemaChecker({ timeoutMs = 250, workers = 2 }: SchemaCheckerOptions = {}): SchemaChecker {
-  const desk = new WorkerPool<Job, JobAnswer>({ file: WORKER_FILE, size: workers, timeoutMs, name: 'schema checker' })
+export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaChecker {
+  const { timeoutMs = 250, workers = 3, ...more } = options
+  const pool = { file: WORKER_FILE, size: workers, timeoutMs, name: 'schema checker', ...more }
+  const desk = new WorkerPool<Job, JobAnswer>(pool)
   const read = schemaReader()
   return {
-    async inspect(schema) {
+    async inspect(schema, tenant) {
       const { text, problem } = read(schema)
       if (problem !== undefined) return problem
-      const outcome = await desk.run({ schema: text }, text)
+      const outcome = await desk.run({ schema: text }, text, tenant)
       if (outcome.kind === 'killed') return `${TOO_MUCH} to compile`
       return outcome.kind === 'bad-schema' ? outcome.problem : undefined
     },
-    async check(schema, value) {
+    async check(schema, value, tenant) {
       const { text, problem } = read(schema)
       if (problem !== undefined) return `the schema ${problem}`
       const rendered = render(value)
       if (rendered === undefined) return 'the value is nested too deeply'
-      const outcome = await desk.run({ schema: text, value: rendered }, text)
+      const outcome = await desk.run({ schema: text, value: rendered }, text, tenant)
       if (outcome.kind === 'killed') return `the schema or the value ${TOO_MUCH} to check`
       if (outcome.kind === 'bad-schema') return `the schema ${outcome.problem}`
       return outcome.kind === 'bad-value' ? outcome.problem : undefined

@@ -43,7 +43,7 @@ it('what was sealed before tenants had keys still opens', async () => {
 it('once the key is destroyed nothing that it has sealed opens, and there is no other', async () => {
   const { store, clock, vaults } = rig()
   const sealed = (await vaults.of('acme')).seal('effect', CONTENTS)
-  await store.eraseTenants(['acme'], 0)
+  await store.eraseTenants([{ tenant: 'acme', askedAt: 0, keyId: 'k', signature: 's' }])
   await expect(rig(store).vaults.of('acme')).rejects.toThrow(TenantErased)
   clock.skip(10_000)
   await expect(vaults.of('acme')).rejects.toThrow(TenantErased)

@@ -38,6 +38,7 @@ const AnomalyDoc = Type.Object({
     'event-missing',
     'event-extra',
     'content-missing',
+    'erasure-forged',
     'head-mismatch',
     'run-missing',
     'gate-row-missing',

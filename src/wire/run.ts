@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { JsonObject } from '../core/json.js'
+import { MAX_CHANGES } from '../core/replay/changes.js'
 import { OneOf } from '../core/schema/kinds.js'
 import { ConfigurableSchema } from '../core/workflow/configurable.js'
 import { AgentRef } from './agent-ref.js'
@@ -102,6 +103,21 @@ export const ForkBody = Type.Object(
       Type.Object(
         { configurable: Type.Optional(JsonMap), tags: Type.Optional(Tags), metadata: Type.Optional(JsonMap) },
         { ...closed, description: 'What a branch does otherwise than its source; a replay takes none' },
+      ),
+    ),
+    assay: Type.Optional(
+      Type.Object(
+        {
+          set: Type.Optional(
+            Type.Unsafe<JsonObject>({
+              type: 'object',
+              maxProperties: MAX_CHANGES,
+              description:
+                'What a branch changes of its agents and nodes, by name: agents.ID.model, agents.ID.modelClass, or nodes.ID.config.FIELD, which needs workflows:write as well',
+            }),
+          ),
+        },
+        { ...closed, description: 'What this host does beyond the protocol; a replay takes none of it' },
       ),
     ),
   },

@@ -1,33 +1,53 @@
+import { FairQueue } from '../timing/fair-queue.js'
 import { KILLED, type Killed, PoolWorker } from './pool-worker.js'
 
 export type PoolOptions = {
   /** What the threads run: a compiled module that serves jobs (`serve-jobs.ts`). */
   readonly file: URL
-  /** While one worker is held up by a hostile job, the others go on. */
+  /** While one worker is held up by a hostile job, the others go on: two at least, one of them for everybody else. */
   readonly size: number
   /** How long one job may keep a worker, in CPU time from when the worker gets it. */
   readonly timeoutMs: number
   /** For what is said when it is closed. */
   readonly name: string
+  /** A tenant's turns, in proportion to others'; where absent, all have the same. */
+  readonly weightOf?: WeightOf
 }
+
+export type WeightOf = (tenant: string) => number
+
+/** Whose the jobs of the host itself are: no tenant has this name. */
+const HOST = ''
 
 const BARRED_MS = 10_000
 
-/** Hands jobs to idle workers in order of arrival; workers are started when first needed and replaced when gone. */
+/**
+ * Hands jobs to idle workers; workers are started when first needed and replaced when gone.
+ *
+ *  P1  where jobs wait, tenants take turns (`fair-queue.ts`), however many jobs each has waiting; those of one tenant are in
+ *      order of arrival.
+ *  P2  no tenant has all the workers: one is left to whoever comes next, however long the jobs of the others take.
+ */
 export class WorkerPool<Job, Answer> {
   readonly #idle: PoolWorker<Job, Answer>[] = []
   readonly #all = new Set<PoolWorker<Job, Answer>>()
-  readonly #waiting: (() => void)[] = []
+  readonly #places: FairQueue
   readonly #barred = new Set<string>()
-  #busy = 0
   #closed = false
 
-  constructor(private readonly options: PoolOptions) {}
+  constructor(private readonly options: PoolOptions) {
+    const { size, weightOf = () => 1 } = options
+    const atOnce = Math.max(1, size - 1)
+    this.#places = new FairQueue(size, name => ({ weight: name === HOST ? 1 : weightOf(name), atOnce }))
+  }
 
-  /** `blamed` is what a job that held up a worker is known by: others like it are not begun for a while. */
-  async run(job: Job, blamed: string): Promise<Answer | Killed> {
+  /**
+   * `blamed` is what a job that held up a worker is known by: others like it are not begun for a while. `tenant` is for whom
+   * it is done; null for the host itself.
+   */
+  async run(job: Job, blamed: string, tenant: string | null): Promise<Answer | Killed> {
     if (this.#barred.has(blamed)) return KILLED
-    const outcome = await this.#run(job, blamed)
+    const outcome = await this.#places.run(tenant ?? HOST, () => this.#run(job, blamed))
     if (outcome === KILLED) this.#bar(blamed)
     return outcome
   }
@@ -39,22 +59,13 @@ export class WorkerPool<Job, Answer> {
   }
 
   async #run(job: Job, blamed: string): Promise<Answer | Killed> {
-    if (this.#busy >= this.options.size) await new Promise<void>(resolve => this.#waiting.push(resolve))
-    else this.#busy += 1
-    try {
-      this.#refuseIfClosed()
-      // It may have been found out while this job stood in line.
-      if (this.#barred.has(blamed)) return KILLED
-      const worker = this.#take()
-      const outcome = await worker.run(job, this.options.timeoutMs).finally(() => this.#giveBack(worker))
-      this.#refuseIfClosed()
-      return outcome
-    } finally {
-      // The place passes to the next in line, or becomes free.
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#busy -= 1
-      else next()
-    }
+    this.#refuseIfClosed()
+    // It may have been found out while this job stood in line.
+    if (this.#barred.has(blamed)) return KILLED
+    const worker = this.#take()
+    const outcome = await worker.run(job, this.options.timeoutMs).finally(() => this.#giveBack(worker))
+    this.#refuseIfClosed()
+    return outcome
   }
 
   async close(): Promise<void> {

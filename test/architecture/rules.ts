@@ -212,7 +212,7 @@ export const LAYERS: readonly Layer[] = [
     types: ['egress/', PORTS],
     packages: [...NODE, 're2js'],
   },
-  { place: 'workers/', ours: [], packages: NODE },
+  { place: 'workers/', ours: ['timing/'], packages: NODE },
   { place: 'user-schema/', ours: ['core/', 'digest.ts', 'lru.ts', 'workers/', PORTS], packages: 'any' },
   { place: 'telemetry/', ours: ['core/', PORTS, 'engine/api.ts'], packages: 'any' },
   {

@@ -134,6 +134,48 @@ describe('runs diff', () => {
   })
 })
 
+describe('runs compare', () => {
+  const guide = fs.readFileSync(path.resolve('docs/guides/time-travel.md'), 'utf8')
+  const [, workflow = ''] = /With this workflow:\n\n```yaml\n([\s\S]*?)```/.exec(guide) ?? []
+  const [, output = ''] = /assay runs compare A B\n```\n\n```\n([\s\S]*?)```/.exec(guide) ?? []
+
+  test('the guide’s example prints what the guide shows, and exits 1 because the runs differ', async () => {
+    const file = path.join(folder, 'greeting.yaml')
+    fs.writeFileSync(file, workflow)
+    expect(await server.assay('workflows', 'put', file)).toMatchObject({ code: 0 })
+    const a = await completed('greeting')
+    const change = ['--from', '1', '--set', 'nodes.greet.config.value=Goodbye']
+    const b = String((await server.json('runs', 'fork', a, ...change)).value.runId)
+    expect(await server.assay('runs', 'follow', b)).toMatchObject({ code: 0 })
+    const { code, stdout } = await server.assay('runs', 'compare', a, b)
+    expect(stdout.replaceAll(a, 'A').replaceAll(b, 'B')).toBe(output)
+    expect(code).toBe(1)
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(120)
+    const { value } = await server.json('runs', 'compare', a, b)
+    expect(value).toMatchObject({
+      a: { runId: a, status: 'completed', changed: [] },
+      b: { runId: b, status: 'completed', changed: ['nodes.greet.config.value'] },
+      sharedEvents: 1,
+      equal: false,
+    })
+  })
+
+  test('a branch without a change comes out alike, and exits 0', async () => {
+    const a = await completed('hello', '-i', 'name=Ada')
+    const b = String((await server.json('runs', 'fork', a, '--from', '1')).value.runId)
+    const { code, stdout } = await server.assay('runs', 'compare', a, b)
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('every step came out alike') })
+    expect(await server.assay('runs', 'compare', a, 'nothing')).toMatchObject({ code: 2 })
+  })
+
+  test('a change that cannot be made is refused with what to do', async () => {
+    const a = await completed('hello')
+    const { code, stderr } = await server.assay('runs', 'fork', a, '--from', '1', '--set', 'agents.nobody.model=x')
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/agents\.nobody\.model.*names no agent of this host/)
+  })
+})
+
 test('runs bundle saves how a run went', async () => {
   const id = await completed('hello')
   const file = path.join(folder, 'bundle.json')

@@ -122,6 +122,12 @@ describe('R-DWS-26: what a gate has said', () => {
     expect((await get('alice', 'facts', 'verdicts', '?limit=1')).json.verdicts).toHaveLength(1)
   })
 
+  test('since a time, and fifty unless more or fewer are asked for', async () => {
+    const { json } = await get('alice', 'facts', 'verdicts', '?since=2026-01-03T00:00:00Z')
+    expect(json.verdicts.map((one: { runId: string }) => one.runId)).toEqual(['run-3', 'run-2'])
+    expect(asked.at(-1)?.limit).toBe(50)
+  })
+
   test('R-SEC-2: results are content: who may only read manifests or runs is refused', async () => {
     const reply = await get('reader', 'facts', 'verdicts')
     expect([reply.status, reply.json.details]).toEqual([403, { scopeRequired: 'artifacts:read' }])

@@ -87,3 +87,43 @@ describe('a branch of a run whose tools its key may not use', () => {
     expect(agents.uses).toHaveLength(used)
   })
 })
+
+describe('a branch that changes its agents and nodes', () => {
+  const fork = (runId: string, payload: object, key: KeyName | 'narrow' = 'alice') =>
+    host.call(nameOf(key), { method: 'POST', url: `/v1/runs/${runId}:fork`, payload, ...as(key) })
+  const change = { 'nodes.a.config.resultVariable': 'got' }
+
+  test('R-FORK-3: a replay takes no change', async () => {
+    const runId = await started('alice')
+    const reply = await fork(runId, { mode: 'replay', assay: { set: change } })
+    expect(reply.status).toBe(400)
+    expect(reply.json).toMatchObject({ error: 'validation_error', details: { field: 'body.assay.set' } })
+    expect(reply.json.message).toMatch(/is for a branch; a replay does what its source did/)
+  })
+
+  test('settings of a node are changed by whoever may change workflows; a model by whoever may start runs', async () => {
+    const runId = await started('alice')
+    await told(runId)
+    const model = { [`agents.${AGENT}.model`]: 'openai:gpt-other' }
+    const body = (set: object) => ({ mode: 'branch', fromSeq: 1, assay: { set } })
+    expect(await fork(runId, body(change), 'narrow')).toMatchObject({ status: 403, json: { error: 'forbidden' } })
+    expect(await fork(runId, body(model), 'narrow')).toMatchObject({ status: 201 })
+    const reply = await fork(runId, body({ ...change, ...model }))
+    expect(reply.status).toBe(201)
+    const events = await told(reply.json.runId)
+    expect(events.find(({ type }) => type === 'assay.run.forked')).toMatchObject({
+      payload: { changed: ['nodes.a.config.resultVariable', `agents.${AGENT}.model`] },
+    })
+    expect(events).toContainEqual(expect.objectContaining({ type: 'variable.changed' }))
+    const list = await host.call('alice', { url: '/v1/workflows' })
+    expect(list.json.workflows.map(({ workflowId }: { workflowId: string }) => workflowId)).toContain('archivist')
+    expect(JSON.stringify(list.json)).not.toContain('~')
+  })
+
+  test('names the field that is wrong, and what to do', async () => {
+    const runId = await started('alice')
+    const reply = await fork(runId, { mode: 'branch', fromSeq: 1, assay: { set: { 'nodes.b.config.x': 1 } } })
+    expect(reply).toMatchObject({ status: 400, json: { details: { field: 'assay.set["nodes.b.config.x"]' } } })
+    expect(reply.json.message).toMatch(/NODE one of a$/)
+  })
+})

@@ -1,4 +1,5 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
+import { erasureMarks } from '../../src/audit/erasure-mark.js'
 import { AuditVerifier } from '../../src/audit/verify.js'
 import { createVerdicts } from '../../src/calibration/verdicts.js'
 import type { BudgetPolicy } from '../../src/core/budget/budget.js'
@@ -35,6 +36,7 @@ import { NO_TURNS } from '../../src/timing/turns.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
 import { Webhooks } from '../../src/webhooks/webhooks.js'
 import { SCOPES } from '../../src/wire/key.js'
+import { signer } from '../e2e/audit/signer.js'
 import { directoryOf } from './agent-directory.js'
 
 /** Everything within one tenant. */
@@ -114,7 +116,14 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const standards = createStandards({ store, clock, schemas, plans: () => real.plans })
   const verdicts = createVerdicts({ store, standards, records: recordsDouble(), readRecord: readVerdictIn(store) })
   const hostId = () => real.hostId
-  const tenants = new Eraser({ store, clock, log, hostId, configured: ['ops'] })
+  const tenants = new Eraser({
+    store,
+    clock,
+    log,
+    hostId,
+    configured: ['ops'],
+    marks: erasureMarks(signer.key, async () => signer.trusted),
+  })
   const desks = { audit, tenants, webhooks, standards, verdicts, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
   const secrets = createSecretRegister()
   const parts = { store, clock, ids: systemIds, turns: NO_TURNS, vault: glassVault, redact: secrets.redact }
@@ -219,6 +228,7 @@ export const keyRecord = (name: KeyName, clock: Clock = systemClock): ApiKey => 
   createdAt: clock.now(),
   expiresAt: null,
   revokedAt: null,
+  madeBy: [],
 })
 
 const recordingLog = (lines: LogLine[]): Log => ({

@@ -31,7 +31,7 @@ const spoken = (over: Partial<Spoken>): Spoken => ({
 })
 
 const judged = (over: Partial<Spoken>, brief = plain, verbosity: 'full' | 'summary' | 'off' = 'full') =>
-  judgeReply(spoken(over), { brief, verbosity }, { schemas, secrets })
+  judgeReply(spoken(over), { tenant: 't1', brief, verbosity }, { schemas, secrets })
 const said = async (over: Partial<Spoken>, brief = plain) => (await judged(over, brief)).told.said
 
 describe('answers', () => {

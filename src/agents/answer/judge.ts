@@ -22,7 +22,7 @@ const MOST_CALLS_READ = 2 * MAX_CALLS_AT_ONCE
  */
 export async function judgeReply(
   spoken: Spoken,
-  { brief, verbosity }: Pick<ModelCallRequest, 'brief' | 'verbosity'>,
+  { tenant, brief, verbosity }: Pick<ModelCallRequest, 'tenant' | 'brief' | 'verbosity'>,
   { schemas, secrets }: { readonly schemas: SchemaChecker; readonly secrets: Secrets },
 ): Promise<JudgedReply> {
   const { redact } = secrets
@@ -53,10 +53,10 @@ export async function judgeReply(
     return tell({ kind: 'unusable', reason: 'schema-violation', problem })
   }
   if (spoken.calls.length > 0) {
-    const calls = await readCalls(spoken.calls, brief, { schemas, redact })
+    const calls = await readCalls(spoken.calls, brief, { schemas, redact, tenant })
     return tell({ kind: 'tools', calls: calls.map(call => call.wanted) }, calls)
   }
-  const { said, reasoning } = await readAnswer(spoken.text, brief, schemas)
+  const { said, reasoning } = await readAnswer(spoken.text, brief, { schemas, tenant })
   return tell(said, [], reasoning)
 }
 

@@ -15,7 +15,11 @@ export type ReadAnswer = {
  * A text as the answer it was asked to be. What is checked is what is told: nothing is mended after the check, and a
  * value that breaks the schema never leaves here (R-MANIF-7, R-LIVE-11).
  */
-export async function readAnswer(text: string, brief: BriefContents, schemas: SchemaChecker): Promise<ReadAnswer> {
+export async function readAnswer(
+  text: string,
+  brief: BriefContents,
+  { schemas, tenant }: { readonly schemas: SchemaChecker; readonly tenant: string },
+): Promise<ReadAnswer> {
   const clean = cleanText(text)
   if (!brief.wrapped && brief.returnSchema === undefined) {
     if (clean.trim() === '') return parseError('The answer was empty')
@@ -26,7 +30,7 @@ export async function readAnswer(text: string, brief: BriefContents, schemas: Sc
   const unwrapped = brief.wrapped ? unwrap(found.value) : { result: found.value }
   if ('problem' in unwrapped) return violation(unwrapped.problem)
   const { result, confidence, reasoning } = unwrapped
-  const problem = brief.returnSchema && (await schemas.check(brief.returnSchema, result))
+  const problem = brief.returnSchema && (await schemas.check(brief.returnSchema, result, tenant))
   if (problem !== undefined)
     return violation(`${brief.wrapped ? 'result' : 'The answer'} breaks its schema: ${problem}`)
   return {

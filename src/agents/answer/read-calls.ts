@@ -9,6 +9,8 @@ import { cleanJson, cleanText } from './clean.js'
 import { isDeeperThan } from './find-json.js'
 import type { SpokenCall } from './spoken.js'
 
+type ReadDeps = { readonly schemas: SchemaChecker; readonly redact: Redactor; readonly tenant: string }
+
 export type ReadCall = { readonly wanted: ToolWanted; readonly kept: ModelCallContents['calls'][number] }
 
 /**
@@ -18,7 +20,7 @@ export type ReadCall = { readonly wanted: ToolWanted; readonly kept: ModelCallCo
 export async function readCalls(
   calls: readonly SpokenCall[],
   brief: BriefContents,
-  deps: { readonly schemas: SchemaChecker; readonly redact: Redactor },
+  deps: ReadDeps,
 ): Promise<readonly ReadCall[]> {
   const ids = new Set<string>()
   const read: ReadCall[] = []
@@ -34,13 +36,17 @@ async function readCall(
   { name, input }: SpokenCall,
   id: string,
   brief: BriefContents,
-  { schemas, redact }: { readonly schemas: SchemaChecker; readonly redact: Redactor },
+  { schemas, redact, tenant }: ReadDeps,
 ): Promise<ReadCall> {
   const tool = brief.tools.find(one => one.name === name)
   const given = argumentsOf(input)
   const args = redact.json('args' in given ? given.args : {})
   const problem =
-    'problem' in given ? given.problem : tool === undefined ? undefined : await schemas.check(tool.inputSchema, args)
+    'problem' in given
+      ? given.problem
+      : tool === undefined
+        ? undefined
+        : await schemas.check(tool.inputSchema, args, tenant)
   return {
     wanted: {
       ...(tool === undefined ? undefined : { toolId: tool.toolId }),

@@ -101,7 +101,7 @@ async function schemaAt(ref: string | undefined, field: string, here: Here): Pro
   const { home, schemas } = here
   const file = pathOf(ref, field, here)
   const schema = await readObject(home.folder, file)
-  const problem = await schemas.inspect(schema)
+  const problem = await schemas.inspect(schema, null)
   return problem === undefined ? schema : refuseManifest(shownName({ home, file }), `the schema ${problem}`)
 }
 

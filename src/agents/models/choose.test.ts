@@ -38,6 +38,8 @@ describe('R-LIVE-3', () => {
     ['a class of workers', { modelClass: 'coding' }, 'anthropic:c'],
     ['a class means nothing for others', { role: 'supervisor', modelClass: 'coding' }, 'openai:s'],
     ['what the run has used before', { modelClass: 'coding', fixed }, 'openai:before'],
+    ['what the run says of this agent alone', { ownModel: 'anthropic:x', ai: { model: 'y' }, fixed }, 'anthropic:x'],
+    ['a model alone is of the provider it would have', { ownModel: 'x', ai: { provider: 'anthropic' } }, 'anthropic:x'],
     ['what the workflow says', { fixed, inlineModel: 'anthropic:x' }, 'anthropic:x'],
     ['a model without its provider', { inlineModel: 'x' }, 'openai:x'],
     ['what the run was told', { fixed, inlineModel: 'x', ai: { model: 'anthropic:y' } }, 'anthropic:y'],

@@ -7,6 +7,8 @@ export type ModelWanted = {
   readonly modelClass: ModelClass
   readonly ai: AiOverride
   readonly inlineModel?: string
+  /** What the run names for this agent alone. */
+  readonly ownModel?: string
   readonly fixed?: ModelName
 }
 
@@ -15,15 +17,16 @@ export type ModelChoice =
   | { readonly ok: false; readonly code: string; readonly message: string }
 
 /**
- * R-LIVE-3: what the run was told to use, then what the workflow says, then what this run has used for the same role
+ * R-LIVE-3: what the run was told to use, first of all for this very agent, then what the workflow says, then what this run has used for the same role
  * and class before, and only then what the host is set to now.
  */
 export function choose(want: ModelWanted, settings: ModelSettings): ModelChoice {
-  const { role, modelClass, ai, inlineModel, fixed } = want
+  const { role, modelClass, ai, inlineModel, ownModel, fixed } = want
   const byClass = role === 'worker' ? settings.classes[modelClass] : undefined
   const base = fixed ?? byClass ?? settings[role]
   const inline = inlineModel === undefined ? base : named(inlineModel, base.provider)
-  const { provider, model } = overridden(inline, ai)
+  const general = overridden(inline, ai)
+  const { provider, model } = ownModel === undefined ? general : named(ownModel, general.provider)
   if (model === undefined) return no(`say which model of ${shown(provider)} to use: configurable.ai.model`)
   const known = own(settings.providers, provider)
   if (known === undefined) {

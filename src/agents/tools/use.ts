@@ -50,7 +50,9 @@ async function call(deps: UseDeps, ask: ToolCallRequest, timeoutMs: number, sign
   if (tool === 'unavailable') return no('tool_unavailable')
   const { args } = ask
   // The surface may have changed since the brief, with which the model's arguments were checked.
-  const problem = isObject(args) ? await schemas.check(tool.shown.inputSchema, args) : 'the arguments must be an object'
+  const problem = isObject(args)
+    ? await schemas.check(tool.shown.inputSchema, args, ask.tenant)
+    : 'the arguments must be an object'
   if (problem !== undefined) return no('tool_arguments_invalid', problem)
   const { ratePerMinute } = own(settings.rules, ask.toolId) ?? {}
   if (ratePerMinute !== undefined) {
@@ -69,13 +71,18 @@ async function call(deps: UseDeps, ask: ToolCallRequest, timeoutMs: number, sign
     timeoutMs,
     maxBytes: settings.maxResultBytes + LONGEST_SECRET,
   })
-  return checked(deps, tool, said)
+  return checked(deps, tool, said, ask.tenant)
 }
 
 /** Holds a result to the schema that the tool promises. */
-async function checked({ schemas }: UseDeps, { shown: { outputSchema } }: Tool, said: ToolSaid): Promise<ToolSaid> {
+async function checked(
+  { schemas }: UseDeps,
+  { shown: { outputSchema } }: Tool,
+  said: ToolSaid,
+  tenant: string,
+): Promise<ToolSaid> {
   if (!said.ok || said.value === undefined || outputSchema === undefined) return said
-  const problem = await schemas.check(outputSchema, said.value)
+  const problem = await schemas.check(outputSchema, said.value, tenant)
   return problem === undefined ? said : no('tool_result_invalid', problem)
 }
 

@@ -2,8 +2,10 @@ import type { Command } from 'commander'
 import pc from 'picocolors'
 import type { AssayClient } from '../../client/assay-client.js'
 import type { EventDiff, RunDiff, RunEventDoc } from '../../client/wire-shapes.js'
+import type { JsonObject } from '../../core/json.js'
 import type { Cli } from '../cli.js'
 import { followRun, watchRun } from '../progress/watch.js'
+import { comparisonLines } from '../reports/comparison.js'
 import { diffLines, eventPair, isEqual, isPersonsStop, isSameStory } from '../reports/diff.js'
 import { EXIT, exitCodeOf } from '../terminal/exit-code.js'
 import { printable, printJson } from '../terminal/terminal.js'
@@ -11,11 +13,12 @@ import { connect, type GlobalOptions } from './connect.js'
 import { readInputs } from './inputs.js'
 import { collectOption, wholeNumber } from './options.js'
 
-/** Going back in a run: a branch lives on from there, a replay tells it again, a diff compares. */
+/** Going back in a run: a branch lives on from there, a replay tells it again, a diff and a comparison hold two against each other. */
 export function addForks(runs: Command, cli: Cli): void {
   addFork(runs, cli)
   addReplay(runs, cli)
   addDiff(runs, cli)
+  addCompare(runs, cli)
 }
 
 type ForkOptions = GlobalOptions & {
@@ -31,20 +34,27 @@ function addFork(runs: Command, { terminal, exit }: Cli): void {
     .description('branch off: a new run with the same beginning that goes on by itself, with real effects')
     .argument('<runId>')
     .requiredOption('--from <sequence>', 'first event that is not shared', wholeNumber)
-    .option('--set <name=value|@file>', 'a run option to change, such as recursionLimit=50', collectOption, [])
+    .option(
+      '--set <name=value|@file>',
+      'what to change: a run option, agents.ID.model, agents.ID.modelClass, or nodes.ID.config.FIELD; may be repeated',
+      collectOption,
+      [],
+    )
     .option('--tag <tag>', 'label the branch', collectOption, [])
     .option('-f, --follow', 'show every event as it happens, and wait for the end')
     .action(async (runId: string, _options, command: Command) => {
       const { from, set, tag, follow, json, ...options } = command.optsWithGlobals<ForkOptions>()
       const client = await connect(options)
+      const { options: configurable, changes } = sorted(await readInputs(set, terminal.readStdin, '--set'))
       const overlay = {
-        ...(set.length > 0 && { configurable: await readInputs(set, terminal.readStdin, '--set') }),
+        ...(Object.keys(configurable).length > 0 && { configurable }),
         ...(tag.length > 0 && { tags: [...tag] }),
       }
       const fork = await client.forkRun(runId, {
         mode: 'branch',
         fromSeq: from,
         ...(Object.keys(overlay).length > 0 && { runOptionsOverlay: overlay }),
+        ...(Object.keys(changes).length > 0 && { assay: { set: changes } }),
       })
       if (follow) {
         const watching = { title: `branch ${fork.runId}`, quiet: json === true, json: json === true }
@@ -53,7 +63,18 @@ function addFork(runs: Command, { terminal, exit }: Cli): void {
       if (json) return printJson(terminal, fork)
       terminal.out(fork.runId)
       terminal.note(pc.dim(`follow it with: assay runs follow ${fork.runId}`))
+      terminal.note(pc.dim(`then compare: assay runs compare ${runId} ${fork.runId}`))
     })
+}
+
+/** Names of agents and nodes are changes of the branch; whatever else there is, is an option of its run. */
+function sorted(set: JsonObject): { readonly options: JsonObject; readonly changes: JsonObject } {
+  const isChange = ([name]: [string, unknown]) => /^(agents|nodes)\./.test(name)
+  const entries = Object.entries(set)
+  return {
+    options: Object.fromEntries(entries.filter(entry => !isChange(entry))),
+    changes: Object.fromEntries(entries.filter(isChange)),
+  }
 }
 
 type ReplayOptions = GlobalOptions & { readonly from?: number; readonly check?: true }
@@ -123,5 +144,20 @@ function addDiff(runs: Command, { terminal, exit }: Cli): void {
       if (json) printJson(terminal, diff)
       else for (const line of diffLines(diff)) terminal.out(line)
       exit(isEqual(diff) ? EXIT.ok : EXIT.failed)
+    })
+}
+
+function addCompare(runs: Command, { terminal, exit }: Cli): void {
+  runs
+    .command('compare')
+    .description('what two runs with a common past did after it, step by step, with cost; exit code 1 when they differ')
+    .argument('<a>', 'run id')
+    .argument('<b>', 'run id, such as that of a fork of a')
+    .action(async (a: string, b: string, _options, command: Command) => {
+      const { json, ...options } = command.optsWithGlobals<GlobalOptions>()
+      const comparison = await (await connect(options)).compareRuns(a, b)
+      if (json) printJson(terminal, comparison)
+      else for (const line of comparisonLines(comparison)) terminal.out(line)
+      exit(comparison.equal ? EXIT.ok : EXIT.failed)
     })
 }

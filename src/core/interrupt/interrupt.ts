@@ -162,6 +162,9 @@ function signed(said: JsonObject, by: string, at: string, { artifactType }: Json
   }
 }
 
+/** Whether an answer lets pass what is asked about. */
+export const accepts = (value: Json): boolean => normalised(value)?.action === 'accept'
+
 /** Old clients say `decision`; they mean an action. */
 function normalised(value: Json): JsonObject | undefined {
   if (!isObject(value)) return undefined

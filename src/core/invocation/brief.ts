@@ -179,4 +179,6 @@ export type AiOverride = {
   readonly model?: string
   readonly temperature?: number
   readonly maxOutputTokens?: number
+  /** Of single agents: before all else that is said of models. Who judges is not among them. */
+  readonly agents?: { readonly [agentId: string]: { readonly model?: string; readonly modelClass?: ModelClass } }
 }

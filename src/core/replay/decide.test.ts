@@ -4,7 +4,7 @@ import { isTerminal, type Recorded } from '../run/events.js'
 import { type RunState, statusOf } from '../run/state.js'
 import { Replay } from './decide.js'
 import type { Fork } from './events.js'
-import { branchOff, inherited, retold } from './fork.js'
+import { branchOff, CutFinder, cutOf, inherited, retold } from './fork.js'
 
 const answer = (nodeId: string, value: object, by = 'ann') =>
   ({ type: 'ResolveInterrupt', nodeId, value, by, via: 'key', shownHash: 'h' }) as never
@@ -152,6 +152,26 @@ function replayedFrom(run: Scenario, known: number, fromSeq: number): Recorded[]
   return [...run.log.slice(0, fromSeq), ...own]
 }
 
+/** The same, with so many events of the source read whenever the replay is short of them, and how many it kept at most. */
+function replayedInBits(run: Scenario, fromSeq: number, size: number): { log: Recorded[]; kept: number } {
+  const fork = forkOf(run.log, fromSeq, 'replay')
+  const replay = new Replay(run.rules, { phase: 'absent', fork }, fork, 'run-2')
+  const own: Recorded[] = []
+  let [read, kept, isTold] = [0, 0, false]
+  while (!isTold)
+    if (replay.isShort) {
+      replay.read(run.log.slice(read, read + size))
+      expect(read).toBeLessThan(run.log.length)
+      read += size
+    } else {
+      const told = replay.next()
+      kept = Math.max(kept, replay.kept)
+      isTold = told === undefined
+      own.push(...(told ?? []))
+    }
+  return { log: [...run.log.slice(0, fromSeq), ...own], kept }
+}
+
 function replayed(run: Scenario, fromSeq: number): Recorded[] {
   const fork = forkOf(run.log, fromSeq, 'replay')
   const replay = new Replay(run.rules, { phase: 'absent', fork }, fork, 'run-2', run.log)
@@ -183,6 +203,29 @@ describe.each(Object.entries(STORIES))('a run %s', (_name, tell) => {
     for (const known of [...kept, run.log.length])
       for (let fromSeq = known; fromSeq <= run.log.length; fromSeq += 1)
         expect(said(replayedFrom(run, known, fromSeq)), `from ${fromSeq}, known ${known}`).toEqual(said(run.log))
+  })
+
+  it('I7: is retold the same however little of it is read at a time, also where its inputs or its rules are gone', () => {
+    const run = tell()
+    const stranger = { ...run, rules: run.rules, log: run.log.map(withoutInput) } as Scenario
+    for (let fromSeq = 0; fromSeq <= run.log.length; fromSeq += 1)
+      for (const size of [1, 2, 7]) {
+        expect(said(replayedInBits(run, fromSeq, size).log), `from ${fromSeq}, by ${size}`).toEqual(said(run.log))
+        const whole = replayed(stranger, fromSeq)
+        expect(replayedInBits(stranger, fromSeq, size).log, `from ${fromSeq}, by ${size}`).toEqual(whole)
+      }
+  })
+
+  it('the cut is found the same however little of the log is read at a time', () => {
+    const run = tell()
+    for (const log of [run.log, run.log.map(withoutInput)])
+      for (let fromSeq = 1; fromSeq <= log.length; fromSeq += 1) {
+        const finder = new CutFinder(run.rules, { phase: 'absent' }, 'run-3')
+        for (const event of log.slice(0, fromSeq)) finder.read([event])
+        expect(finder.cut).toEqual(cutOf(run.rules, { phase: 'absent' }, 'run-3', log.slice(0, fromSeq)))
+        const whole = retold(run.rules, finder.cut.before, 'run-3', finder.cut.shared)
+        expect(whole).toEqual(retold(run.rules, { phase: 'absent' }, 'run-3', log.slice(0, fromSeq)))
+      }
   })
 
   it('can be branched off at every sequence, and the branch can be retold', () => {
@@ -252,6 +295,20 @@ describe('a log that is older than its inputs', () => {
       }
     },
   )
+})
+
+describe('I7: a long source', () => {
+  it('is kept only as far as it has been read and not told', () => {
+    const run = given({
+      nodes: { loop: { type: 'core.loop', config: { maxIterations: 200 } }, d: delayed(5) },
+      edges: ['loop.body > d', 'd > loop'],
+    }).start()
+    while (run.state.phase === 'active') run.after(5)
+    expect(run.log.length).toBeGreaterThan(800)
+    const { log, kept } = replayedInBits(run, 0, 20)
+    expect(said(log)).toEqual(said(run.log))
+    expect(kept).toBeLessThanOrEqual(40)
+  })
 })
 
 describe('a long branch', () => {

@@ -29,6 +29,10 @@
  *  I5  Where today's rules no longer decide the shared part as it is (NonDeterminismError), its events stand and the
  *      run goes on from their fold.
  *  I6  A cancel of the source is not heard: what was cancelled is told as far as it is known.
+ *  I7  What is told does not depend on how much of the source is read at a time; of what has been read, no more is kept
+ *      than is still to be heard or compared.
+ *  I8  A decision is made by the definition that was in force when the source made it; `assay.run.forked` says where a
+ *      branch has put another in its place. The fold goes by what no branch can change, so it needs no such care.
  */
 
 import type { WorkerState } from '../handoff/state.js'
@@ -43,49 +47,65 @@ import { questionOf, verifiersIn, type Waiting, workersOf } from '../run/waiting
 import { pendingInspection } from '../verification/decide.js'
 import type { VerifierState } from '../verification/state.js'
 import { planNodeAt } from '../workflow/plan.js'
+import { Definitions } from './definitions.js'
 import type { Fork } from './events.js'
-import { cutOf, retold, startOf } from './fork.js'
+import { CutFinder, retold, startOf } from './fork.js'
 import { NonDeterminismError, ReplayGuide } from './guide.js'
+import { Source, SourceShort, type Step } from './source.js'
 
-type Step = { readonly sequence: number; readonly at: number; readonly input: RecordedInput }
 type Live = Exclude<RunInput, { type: 'Retold' }>
 
 /** How far a replay goes on by itself: a source that waits in a loop would go on for ever. */
 const MAX_TIMERS_BEYOND = 1_000
 
-/** One replay. It takes as long as the rules need, not as long as its source took (R-REPLAY-5, R-REPLAY-11). */
+/** For looking at one of the inputs that are left. */
+const STEPS_PER_LOOK = 5
+
+/**
+ * One replay. It takes as long as the rules need, not as long as its source took (R-REPLAY-5, R-REPLAY-11). The source is
+ * handed to it bit by bit (`read`), whenever it `isShort` of it.
+ */
 export class Replay {
   #state: RunState
-  #queue: Step[]
   /** What it has taken so far. */
   #steps = 0
   /** Timers that went off where the source's log has ended. */
   #timers = 0
-  readonly #shared: readonly Recorded[]
+  readonly #source: Source
+  /** Where the shared part is cut, until it has been read. */
+  #cut: CutFinder | undefined
+  #shared: readonly Recorded[] = []
   /** The decision that the cut goes through, until it has been made again. */
   #first: Live | undefined
+  /** Heard already, but not decided for want of something to compare with. */
+  #again: Live | undefined
+  #isShort = false
   /** Which start of which node an input of the source answers, by the sequence of that start. */
   readonly #starts = new Map<number, Start>()
-  readonly #source: ReadonlyMap<number, Recorded>
+  /** How often a node has been started anew. */
+  readonly #fresh = new Map<string, number>()
+  /** The sequence that the decision under way has in the source; beyond its end it has none. */
+  #place = Number.POSITIVE_INFINITY
+  readonly #definitions: Definitions
 
-  /** `base` is a state of the fork, `log` what of the source's it has not heard of, as far as it may know it. */
+  /**
+   * `base` is a state of the fork, `log` the beginning of what of the source's it has not heard of. `rules` are those at
+   * its end; `earlier` has those of the definitions that were in force before, by digest, as far as they have been read of.
+   */
   constructor(
     private readonly rules: Rules,
     base: RunState,
-    fork: Fork,
+    private readonly fork: Fork,
     private readonly runId: string,
-    log: readonly Recorded[],
+    log: readonly Recorded[] = [],
+    private readonly earlier: ReadonlyMap<string, Rules> = new Map(),
   ) {
-    const own = log.filter(({ sequence }) => sequence >= fork.fromSeq)
-    const before = log.slice(0, log.length - own.length)
-    this.#source = new Map(own.map(event => [event.sequence, event]))
-    this.#queue = own.flatMap(({ sequence, at, input }) => (input === undefined ? [] : [{ sequence, at, input }]))
-    const beginning = base.phase === 'absent' && before.length === 0 ? own[0] : undefined
-    const cut = cutOf(rules, base, runId, before)
-    this.#state = cut.before
-    this.#first = beginning ? startOf(beginning, runId, beginning.at) : cut.input
-    this.#shared = cut.shared
-    this.#noteStarts(base, log)
+    this.#source = new Source(fork.fromSeq, fork.sourceLength, base.phase === 'absent' ? 0 : base.next)
+    this.#cut = new CutFinder(rules, base, runId)
+    this.#definitions = new Definitions(base)
+    this.#state = base
+    this.#noteStartsOf(base)
+    this.read(log)
   }
 
   /** What has been told so far amounts to this. */
@@ -93,57 +113,114 @@ export class Replay {
     return this.#state
   }
 
-  /** Steps that its decisions have taken so far. */
+  /** Steps that its decisions have taken so far, and the looking for what to tell next. */
   get steps(): number {
     return this.#steps
   }
 
-  /** The events of the next decision; undefined when everything has been told. */
-  next(): readonly Recorded[] | undefined {
-    for (;;) {
-      const input = this.#nextInput()
-      if (input === undefined) return undefined
-      const events = this.#hear(input)
-      if (events.length > 0) return events
+  /** Whether more of the source has to be read before it can be said what comes next. */
+  get isShort(): boolean {
+    return this.#isShort
+  }
+
+  /** How many events of the source are kept. */
+  get kept(): number {
+    return this.#source.kept
+  }
+
+  /** What comes next in the source. */
+  read(log: readonly Recorded[]): void {
+    const { fromSeq } = this.fork
+    this.#source.read(log)
+    this.#definitions.read(log)
+    this.#noteStarts(log)
+    if (this.#cut !== undefined) {
+      this.#cut.read(log.filter(({ sequence }) => sequence < fromSeq))
+      if (this.#source.next >= Math.max(fromSeq, 1)) this.#beginAt(this.#cut)
     }
+    this.#isShort = this.#cut !== undefined
+  }
+
+  #beginAt({ cut }: CutFinder): void {
+    this.#cut = undefined
+    const beginning = this.fork.fromSeq === 0 ? this.#source.at(0) : undefined
+    this.#state = cut.before
+    this.#first = beginning ? startOf(beginning, this.runId, beginning.at) : cut.input
+    this.#shared = cut.shared
+    if (this.#first) this.#place = cut.shared[0]?.sequence ?? 0
+  }
+
+  /** The events of the next decision, if it led to any; undefined when everything has been told. */
+  next(): readonly Recorded[] | undefined {
+    if (this.#isShort) throw new Error('more of the source has to be read first')
+    const input = this.#again ?? this.#nextInput()
+    if (input !== undefined) return this.#hear(input)
+    return this.#isShort ? [] : undefined
   }
 
   #hear(input: Live): readonly Recorded[] {
     const shared = this.#first ? this.#shared : []
-    this.#first = undefined
     try {
-      const guide = new ReplayGuide({ shared, original: sequence => this.#source.get(sequence) })
-      const decision = decideLive(this.rules, this.#state, input, guide)
+      const guide = new ReplayGuide({ shared, original: this.#source.at })
+      const decision = decideLive(this.#rules, this.#state, input, guide)
       if (!guide.isDone) throw new NonDeterminismError('the shared part holds more than its last decision')
+      this.#settle()
       if (!decision.ok) return []
       this.#steps += decision.steps ?? 0
       this.#state = decision.state
+      if (decision.state.phase !== 'absent') this.#source.forgetBefore(decision.state.next)
       return decision.events
     } catch (error) {
+      if (error instanceof SourceShort) {
+        this.#again = input
+        this.#isShort = true
+        return []
+      }
       if (!(error instanceof NonDeterminismError)) throw error
       // The rules have changed since, or the log is older than its inputs: go on from what the shared part tells.
+      this.#settle()
       this.#state = retold(this.rules, this.#state, this.runId, shared)
       return []
     }
   }
 
+  #settle(): void {
+    this.#first = undefined
+    this.#again = undefined
+  }
+
+  /** A branch may have put its definition in force in the midst of a decision, so that has to be read to its end. */
+  get #rules(): Rules {
+    if (this.#place === Number.POSITIVE_INFINITY) return this.rules
+    if (this.#definitions.isOpen(this.#place) && !this.#source.isWhole)
+      throw new SourceShort(`the decision at event ${this.#place} has not been read to its end yet`)
+    const digest = this.#definitions.at(this.#place)
+    return (digest === undefined ? undefined : this.earlier.get(digest)) ?? this.rules
+  }
+
   #nextInput(): Live | undefined {
     if (this.#first) return this.#first
+    this.#place = Number.POSITIVE_INFINITY
     if (this.#state.phase !== 'active') return undefined
-    return this.#recorded(this.#state) ?? this.#beyond(this.#state)
+    const recorded = this.#recorded(this.#state)
+    if (recorded !== undefined) return recorded
+    this.#isShort = !this.#source.isAllHeard
+    return this.#isShort ? undefined : this.#beyond(this.#state)
   }
 
   /** The earliest of the source's remaining inputs that this run can hear. */
   #recorded(state: Active): Live | undefined {
-    for (const [i, step] of this.#queue.entries()) {
+    for (const [i, step] of this.#source.heard.entries()) {
+      this.#steps += STEPS_PER_LOOK
       // A person stopped the source; what they stopped is told as far as it is known (contract core §8.4).
       if (step.input.type === 'CancelRun') {
-        this.#queue = this.#queue.slice(0, i)
+        this.#source.closeAt(i)
         return undefined
       }
       const input = this.#addressed(state, step) ?? this.#late(state, step)
       if (input === undefined) continue
-      this.#queue.splice(i, 1)
+      this.#source.take(i)
+      this.#place = step.sequence
       return { ...input, now: step.at } as Live
     }
     return undefined
@@ -237,20 +314,22 @@ export class Replay {
     return index === undefined ? undefined : state.nodes[index]
   }
 
-  #noteStarts(base: RunState, log: readonly Recorded[]): void {
-    const fresh = new Map<string, number>()
-    if (base.phase === 'active')
-      for (const { index, node } of this.rules.plan.nodes) {
-        fresh.set(node.id, base.starts[index] ?? 0)
-        const start = startOfNode(this.rules, base, node.id)
-        if (start) this.#starts.set(start.since, start)
-      }
+  #noteStartsOf(base: RunState): void {
+    if (base.phase !== 'active') return
+    for (const { index, node } of this.rules.plan.nodes) {
+      this.#fresh.set(node.id, base.starts[index] ?? 0)
+      const start = startOfNode(this.rules, base, node.id)
+      if (start) this.#starts.set(start.since, start)
+    }
+  }
+
+  #noteStarts(log: readonly Recorded[]): void {
     for (const event of log) {
       const isRework = event.type === 'assay.rework.began' && event.payload.point === 'node'
       if (event.type !== 'node.started' && !isRework) continue
       const attempt = event.type === 'node.started' ? event.payload.attempt : 0
-      const ordinal = (fresh.get(event.nodeId) ?? 0) + (attempt === 0 ? 1 : 0)
-      fresh.set(event.nodeId, ordinal)
+      const ordinal = (this.#fresh.get(event.nodeId) ?? 0) + (attempt === 0 ? 1 : 0)
+      this.#fresh.set(event.nodeId, ordinal)
       this.#starts.set(event.sequence, { nodeId: event.nodeId, ordinal, attempt, since: event.sequence })
     }
   }

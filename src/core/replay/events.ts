@@ -9,6 +9,10 @@ export type RunForked = {
   configurable?: JsonObject
   tags?: readonly string[]
   metadata?: JsonObject
+  /** Names of what the branch changes of its source; models are in `configurable`, other values in its definition. */
+  changed?: readonly string[]
+  /** SHA-256 of the definition that it goes by from here on, where that is another. */
+  workflowDigest?: string
 }
 
 /** Said once, directly before the first event that is not as the source has it (contract core §8.5). */

@@ -12,7 +12,8 @@ import type { RunForked } from './events.js'
  * The run goes on as one of its own: between the event it was cut at and now, time stood still. Children belong to the
  * source; those it still waits for are started anew.
  */
-export function branch(draft: Draft, { configurable, tags, metadata, principalScope }: RunForked, away: number): void {
+export function branch(draft: Draft, forked: RunForked, away: number): void {
+  const { configurable, tags, metadata, principalScope, workflowDigest } = forked
   const { configurable: before } = draft.started
   draft.started = {
     ...draft.started,
@@ -20,6 +21,7 @@ export function branch(draft: Draft, { configurable, tags, metadata, principalSc
     ...(tags === undefined ? {} : { tags }),
     ...(metadata === undefined ? {} : { metadata }),
     ...(principalScope === undefined ? {} : { principalScope }),
+    ...(workflowDigest === undefined ? {} : { workflowDigest }),
   }
   // Whoever branches off may let the run spend more, or less; what it has spent stays spent.
   if (configurable?.budget !== undefined) draft.budget = ceilingsOf(draft)

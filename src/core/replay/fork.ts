@@ -10,11 +10,13 @@ import type { Fork, RunForked } from './events.js'
 import { NonDeterminismError, ReplayGuide } from './guide.js'
 
 /** What a branch does otherwise than its source. */
-export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata'> & {
+export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata' | 'changed' | 'workflowDigest'> & {
   /** What whoever asks for the branch may do. */
   readonly scopes?: readonly string[]
   /** The run that wrote what the source tells of, where the source is a replay and wrote nothing itself. */
   readonly writer?: string
+  /** The cut goes between two decisions: nothing is half decided, by whichever definition. */
+  readonly atRest?: boolean
 }
 
 /** R-ATTEST-6: a branch may do what its source could and whoever made it can. */
@@ -35,14 +37,47 @@ export type Cut = {
 
 /** `events` are those before the cut that `base` has not heard of. */
 export function cutOf(rules: Rules, base: RunState, runId: string, events: readonly Recorded[]): Cut {
-  const last = events.findLastIndex(event => event.input !== undefined)
-  const first = events[0]
-  if (base.phase === 'absent' && last <= 0 && first !== undefined)
-    return { before: base, input: startOf(first, runId, first.at), shared: events }
-  if (last < 0) return { before: retold(rules, base, runId, events), input: undefined, shared: [] }
-  const before = retold(rules, base, runId, events.slice(0, last))
-  const { input, at } = events[last]!
-  return { before, input: { ...(input as RecordedInput), now: at } as Cut['input'], shared: events.slice(last) }
+  const finder = new CutFinder(rules, base, runId)
+  finder.read(events)
+  return finder.cut
+}
+
+/** Finds the cut in a log that is read bit by bit: no more of it is kept than the decision that the cut may go through. */
+export class CutFinder {
+  #before: RunState
+  #shared: Recorded[] = []
+
+  constructor(
+    private readonly rules: Rules,
+    base: RunState,
+    private readonly runId: string,
+  ) {
+    this.#before = base
+  }
+
+  /** What comes next before the cut. */
+  read(events: readonly Recorded[]): void {
+    for (const event of events) {
+      const isFirst = this.#before.phase === 'absent' && this.#shared.length === 0
+      if (event.input !== undefined) this.#fold()
+      if (event.input !== undefined || isFirst || this.#shared.length > 0) this.#shared.push(event)
+      else this.#before = retold(this.rules, this.#before, this.runId, [event])
+    }
+  }
+
+  /** Where everything before the cut has been read. */
+  get cut(): Cut {
+    const [before, shared] = [this.#before, this.#shared]
+    const [first] = shared
+    if (first === undefined) return { before, input: undefined, shared }
+    if (before.phase === 'absent') return { before, input: startOf(first, this.runId, first.at), shared }
+    return { before, input: { ...(first.input as RecordedInput), now: first.at } as Cut['input'], shared }
+  }
+
+  #fold(): void {
+    this.#before = retold(this.rules, this.#before, this.runId, this.#shared)
+    this.#shared = []
+  }
 }
 
 /** What a run had come to, as the state of a fork that shares it. */
@@ -83,7 +118,7 @@ export function branchOff(
   base: RunState,
   runId: string,
   events: readonly Recorded[],
-  { scopes, writer, ...overlay }: Overlay,
+  { scopes, writer, atRest = false, ...overlay }: Overlay,
   now: number,
 ): Decision<RunState, Recorded> {
   const whole = retold(rules, base, runId, events)
@@ -101,7 +136,7 @@ export function branchOff(
     const secret = journal && { secret: { journal: branchPlaces(journal, runId, source, lastAt) } }
     context.note({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay, ...narrowed }, ...secret })
   }
-  const finished = finish(rules, cutOf(rules, base, runId, events), announce)
+  const finished = atRest ? undefined : finish(rules, cutOf(rules, base, runId, events), announce)
   if (finished) return gone(rules, finished, runId, now)
   // Nothing was half decided, or the rules have changed since: go on from the state that the log tells.
   const context = new DecisionContext(rules.plan, rules.limits, whole, runId, now)
@@ -127,11 +162,15 @@ function finish(rules: Rules, { before, input, shared }: Cut, parted: (context: 
 /** A decision of its own, so that a replay of the branch is told it as one. */
 function gone(
   rules: Rules,
-  { events, state }: { readonly events: readonly Recorded[]; readonly state: RunState },
+  {
+    events,
+    state,
+    steps = 0,
+  }: { readonly events: readonly Recorded[]; readonly state: RunState; readonly steps?: number },
   runId: string,
   now: number,
 ): Decision<RunState, Recorded> {
   const context = new DecisionContext(rules.plan, rules.limits, state, runId, now, { type: 'Continue' })
   if (state.phase === 'active') goOn(rules, context)
-  return { ok: true, events: [...events, ...context.events], state: context.state }
+  return { ok: true, events: [...events, ...context.events], state: context.state, steps: steps + context.worked }
 }

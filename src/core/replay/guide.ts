@@ -119,4 +119,4 @@ export class ReplayGuide {
 const NAMES_RUN = /^(core\.workflowChain\.|dws\.|agent\.verified$|assay\.result\.)/
 
 /** Said about a log by whoever made it, not decided by its rules. */
-const isRemark = ({ type }: Recorded): boolean => type === 'assay.run.forked' || type === 'replay.diverged'
+export const isRemark = ({ type }: Recorded): boolean => type === 'assay.run.forked' || type === 'replay.diverged'

@@ -118,7 +118,7 @@ function start(
   const { gates = [] } = input
   const problems = [
     ...inputProblems(plan, started.inputs),
-    ...configurableProblems(started.configurable ?? {}),
+    ...configurableProblems(started.configurable),
     ...gates.flatMap(bound => misplaced(plan, bound)),
   ]
   if (problems.length > 0) return { ok: false, refusal: refuse('validation_error', problems.join('; '), { problems }) }

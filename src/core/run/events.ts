@@ -121,6 +121,8 @@ export type RunStarted = {
   gatedBy?: readonly string[]
   /** Names of what the host gave it besides its inputs; no reader of the log sees the values. */
   withheld?: readonly string[]
+  /** Of a branch from the very beginning: names of what it changes of its source. */
+  changed?: readonly string[]
 }
 
 /**

@@ -2,7 +2,7 @@ import { evolveWorkers, PENDING } from '../handoff/evolve.js'
 import { evolveQuestion, halted, released } from '../interrupt/evolve.js'
 import { evolveInvocation } from '../invocation/evolve.js'
 import { moveAnchors } from '../journal/evolve.js'
-import { type JsonObject, withKey } from '../json.js'
+import { isObject, type JsonObject, own, withKey } from '../json.js'
 import { isGateEvent, renewSlots } from '../verification/evolve.js'
 import { heeded, regated, trialOf } from '../verification/evolve-rework.js'
 import { evolveGate, noteGoal } from '../verification/evolve-run.js'
@@ -148,7 +148,7 @@ function ofAgent(draft: Draft, index: number, before: NodeState, event: Recorded
   if (before.is !== 'waiting') return
   const { brief, anchors } = (event.type === 'agent.invocation.started' && event.secret) || {}
   if (anchors) moveAnchors(draft, anchors)
-  if (brief && before.on === 'brief' && !namesModel(before.wait)) {
+  if (brief && before.on === 'brief' && !namesModel(before.wait) && !hasOwnModel(draft, brief.agentId)) {
     const use = modelUse(before.wait.role, brief.modelClass)
     const { provider, model, promptHash } = brief
     draft.models = { ...draft.models, [use]: { provider, model, ...(promptHash === undefined ? {} : { promptHash }) } }
@@ -159,6 +159,13 @@ function ofAgent(draft: Draft, index: number, before: NodeState, event: Recorded
 
 /** What a workflow names for one agent of its own is no choice for others. */
 const namesModel = ({ agent }: Invoking): boolean => 'inline' in agent && agent.inline.model !== undefined
+
+/** Nor is what the run names for one agent alone. */
+function hasOwnModel({ started: { configurable = {} } }: Draft, agentId: string): boolean {
+  const agents = isObject(configurable.ai) ? configurable.ai.agents : undefined
+  const said = isObject(agents) ? own(agents, agentId) : undefined
+  return isObject(said) && said.model !== undefined
+}
 
 /** R-LIVE-3: within a run, one role and class of agent has one model. */
 export const modelUse = (role: string, modelClass: string): string => `${role}:${modelClass}`

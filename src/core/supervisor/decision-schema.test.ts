@@ -11,7 +11,7 @@ describe('R-ORCH-1: what a model is asked for is what is then accepted', () => {
 
   test.each(names)('a worker called %j', async name => {
     const decision = { kind: 'next-worker', nextWorkerIds: ['a', name] }
-    const fits = (await schemas.check(DECISION_SCHEMA, decision)) === undefined
+    const fits = (await schemas.check(DECISION_SCHEMA, decision, 't1')) === undefined
     expect(fits).toBe(isDecision(decision))
   })
 })

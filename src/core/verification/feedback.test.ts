@@ -79,6 +79,11 @@ describe('how good an attempt was', () => {
     expect(of({ ...unjudged, findings: [finding('p', 'blocking')] })).toEqual({ attempt: 1, blocking: 1, score: 0 })
   })
 
+  it('a criterion whose threshold is the least score is held by every score', () => {
+    const lenient = gate([criterion('a', { scale: { min: 1, max: 5, type: 'integer' }, pass_threshold: 1 })])
+    expect(attemptStanding(lenient, 1, judgement({ verdict: 'pass', scores: { a: 1 } })).score).toBe(1)
+  })
+
   it('R-DWS-23: an attempt judged only by what had failed compares with one judged by everything', () => {
     const first = attemptStanding(GATE, 1, judgement({ failed: ['b'], scores: { a: 1, b: 1, p: 1 } }))
     const second = attemptStanding(GATE, 2, judgement({ failed: ['b'], scores: { b: 2 } }))

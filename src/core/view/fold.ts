@@ -114,7 +114,7 @@ const goesOn = ({ typeId, asked, isHalted, workers, invocation, staged }: NodeVi
 
 /** The run goes on as one of its own: time stood still since it was cut, and children are started anew. */
 function branch(draft: ViewDraft, { payload, timestamp }: KnownOf<'assay.run.forked'>, before = timestamp): void {
-  const { configurable, tags, metadata, principalScope } = payload
+  const { configurable, tags, metadata, principalScope, workflowDigest } = payload
   const { started = {} } = draft
   const away = Date.parse(timestamp) - Date.parse(before)
   draft.isBranch = true
@@ -124,6 +124,7 @@ function branch(draft: ViewDraft, { payload, timestamp }: KnownOf<'assay.run.for
     ...(tags && { tags }),
     ...(metadata && { metadata }),
     ...(principalScope && { principalScope }),
+    ...(workflowDigest && { workflowDigest }),
   }
   if (configurable?.budget !== undefined) draft.budget = ceilingsOf(draft.started)
   draft.awayMs += away

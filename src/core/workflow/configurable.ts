@@ -1,6 +1,8 @@
 import { BudgetSchema } from '../budget/budget.js'
+import { MODEL_CLASSES } from '../invocation/brief.js'
 import type { JsonObject } from '../json.js'
-import { Closed, May, Milliseconds, NumberFrom, OneOf, Text, Whole } from '../schema/kinds.js'
+import { patternOf } from '../names.js'
+import { Closed, MapOf, May, Milliseconds, NumberFrom, OneOf, Text, Whole } from '../schema/kinds.js'
 import { schemaProblems } from '../schema/problems.js'
 import { Open } from './fields.js'
 
@@ -20,6 +22,19 @@ export const ConfigurableSchema = Open(
           model: May(Text(256, { description: 'Which of its models' })),
           temperature: Temperature('How freely it answers'),
           maxOutputTokens: Count('Tokens of one answer'),
+          agents: May(
+            MapOf(
+              new RegExp(patternOf('actorId')),
+              'the id of an agent',
+              Closed({
+                model: May(
+                  Text(256, { description: 'Its model, as provider:model, or of the provider it would have' }),
+                ),
+                modelClass: May(OneOf(MODEL_CLASSES, { description: 'Its class, in place of that of its manifest' })),
+              }),
+              { description: 'Models of single agents, by id; verifiers keep theirs' },
+            ),
+          ),
         },
         { description: 'The model that agents of this run use, in place of what the host would choose' },
       ),
@@ -48,6 +63,9 @@ export const ConfigurableSchema = Open(
   { description: 'Options of the run. What is not among these is for the workflow.' },
 )
 
-/** Everything wrong with the options that the host understands; each entry names the field and what it must be. */
-export const configurableProblems = (configurable: JsonObject): string[] =>
-  schemaProblems(ConfigurableSchema, configurable, 'configurable')
+/**
+ * Everything wrong with the options that the host understands; each entry names the field and what it must be. Most runs
+ * have no options, and none is needed.
+ */
+export const configurableProblems = (configurable: JsonObject | undefined): string[] =>
+  configurable === undefined ? [] : schemaProblems(ConfigurableSchema, configurable, 'configurable')

@@ -10,7 +10,7 @@ import type { RunRow } from '../ports/run-index.js'
 import type { Store } from '../ports/store.js'
 import { missingRun } from '../queries/missing-run.js'
 import { decode } from '../runtime/encode.js'
-import { charactersOf } from '../runtime/fold-log.js'
+import { charactersOf } from '../runtime/read-log.js'
 import type { Plans } from '../runtime/plans.js'
 import { keptState } from '../runtime/snapshot.js'
 

@@ -16,4 +16,11 @@ export type ApiKey = {
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly revokedAt: number | null
+  /**
+   * Through whom it came to be, the first one first: who made the key that made the key that made it. Empty where no other
+   * key has made it, or nobody noted it.
+   */
+  readonly madeBy: readonly KeyMaker[]
 }
+
+export type KeyMaker = { readonly tenant: string; readonly principal: string }

@@ -20,8 +20,8 @@ export interface DataKeyStore {
  * chain (`chain.ts`) and from which nobody can tell what was there.
  */
 export interface TenantStore {
-  /** Marks all of these tenants, or none, and deletes their keys. Those that are marked already stay as they are. */
-  eraseTenants(tenants: readonly string[], at: number): Promise<EraseResult>
+  /** Marks all of these tenants, or none, and deletes their keys. One that is marked already gets this mark in its place. */
+  eraseTenants(marks: readonly ErasureMark[]): Promise<EraseResult>
   readErasure(tenant: string): Promise<Erasure | undefined>
   /** Leases a tenant that is marked and has content left; not again before the lease is over or its host was fenced. */
   claimErasure(claim: { hostId: string; now: number; leaseMs: number }): Promise<string | undefined>
@@ -41,9 +41,28 @@ export type Erasing = { readonly tenant: string; readonly hostId: string }
 /** `open`: so many of their runs have not ended. */
 export type EraseResult = { readonly kind: 'marked' } | { readonly kind: 'open'; readonly runs: number }
 
+/** That somebody who may has asked for it, signed by the host that was asked: no row alone makes a tenant an erased one. */
+export type ErasureMark = {
+  readonly tenant: string
+  readonly askedAt: number
+  /** Which key signed: fingerprint of its public half. */
+  readonly keyId: string
+  readonly signature: string
+}
+
+/** Makes and judges those. */
+export interface ErasureMarks {
+  sign(tenant: string, askedAt: number): ErasureMark
+  /** Why a row proves nothing; undefined when it does. */
+  judge(erasure: Erasure): Promise<'unsigned' | 'key-unknown' | 'signature-invalid' | undefined>
+}
+
 export type Erasure = {
   readonly tenant: string
   readonly askedAt: number
+  /** Null, both, on rows that are older than signatures. */
+  readonly keyId: string | null
+  readonly signature: string | null
   /** Null while there is content left. */
   readonly erasedAt: number | null
 }

@@ -15,7 +15,7 @@ import type { Input } from './run-writer.js'
 export async function answerFor(
   { clock, schemas }: { readonly clock: Clock; readonly schemas: SchemaChecker },
   rules: Rules,
-  { plan, state }: InspectedRun,
+  { tenant, plan, state }: InspectedRun,
   command: ResolveInterruptCommand,
 ): Promise<Input | Refusal> {
   const { type: _, value, ...answer } = command
@@ -35,7 +35,7 @@ export async function answerFor(
   const trial = decide(rules, state, { ...input, now: clock.now() })
   if (!trial.ok) return trial.refusal
   for (const [schema, part, field] of schemasFor(open.asked, said)) {
-    const problem = await schemas.check(schema, part)
+    const problem = await schemas.check(schema, part, tenant)
     if (problem !== undefined)
       return refuse('validation_error', `${field} does not fit its schema: ${problem}`, { field })
   }

@@ -41,7 +41,7 @@ import { inputOf } from './command-input.js'
 import { doubtsOf } from './doubts.js'
 import { Driver } from './effect-driver.js'
 import { Followers } from './followers.js'
-import { forkRun } from './fork.js'
+import { type ForkDeps, forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
 import { HOST_WORKFLOW_IDS } from './host-workflows.js'
 import { Plans } from './plans.js'
@@ -106,7 +106,7 @@ export class Engine implements RunEngine {
   readonly #runs: RunWriter
   readonly #driver: Driver
   readonly #followers: Followers
-  readonly #rules: (plan: Plan) => Rules
+  readonly #forks: ForkDeps
   #phase: 'new' | 'running' | 'draining' | 'stopped' = 'new'
   #sweptAt = Number.NEGATIVE_INFINITY
   #purgedAt = Number.NEGATIVE_INFINITY
@@ -124,7 +124,6 @@ export class Engine implements RunEngine {
       rulesByPlan.set(plan, known)
       return known
     }
-    this.#rules = rules
     const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()) }
     this.#plans = new Plans(store, clock, schemas, workshop, definitionShape, id => deps.agents.knows(id))
     this.#cache = new RunCache(options.cachedRuns)
@@ -151,6 +150,7 @@ export class Engine implements RunEngine {
       turns,
       written: written => this.#written(written),
     })
+    this.#forks = { ...deps, plans: this.#plans, runs: this.#runs, rules, turns }
     this.#driver = new Driver(
       {
         store,
@@ -260,7 +260,7 @@ export class Engine implements RunEngine {
   async fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
-    return forkRun({ ...this.deps, plans: this.#plans, runs: this.#runs, rules: this.#rules }, request, receipt)
+    return forkRun(this.#forks, request, receipt)
   }
 
   async tenantOf(runId: string): Promise<string | undefined> {
@@ -274,7 +274,7 @@ export class Engine implements RunEngine {
     command: ResolveInterruptCommand,
   ): Promise<Input | Refusal | undefined> {
     const view = await this.inspect(tenant, runId)
-    return view && answerFor(this.deps, this.#rules(view.plan), view, command)
+    return view && answerFor(this.deps, this.#forks.rules(view.plan), view, command)
   }
 
   async inspect(tenant: string, runId: string): Promise<InspectedRun | undefined> {
@@ -316,25 +316,25 @@ export class Engine implements RunEngine {
   }
 
   putWorkflow: RunEngine['putWorkflow'] = async (tenant, definition) => {
-    const checked = await this.#checked(definition)
+    const checked = await this.#checked(tenant, definition)
     if ('code' in checked) return { ok: false, refusal: checked }
     const workflowId = checked.plan.definition.id
-    const known = await this.deps.store.listWorkflows(tenant ?? '')
+    const known = await this.#plans.list(tenant ?? '')
     const before = known.some(one => one.workflowId === workflowId && one.tenant === tenant)
     const record = await this.#plans.put(tenant, checked)
     return { ok: true, value: { record, created: !before, ...(await doubtsOf(checked.plan, known, this.deps.agents)) } }
   }
 
   checkWorkflow: RunEngine['checkWorkflow'] = async (tenant, definition) => {
-    const checked = await this.#checked(definition)
+    const checked = await this.#checked(tenant, definition)
     if ('code' in checked) return { ok: false, refusal: checked }
-    const known = await this.deps.store.listWorkflows(tenant ?? '')
+    const known = await this.#plans.list(tenant ?? '')
     const doubts = await doubtsOf(checked.plan, known, this.deps.agents)
     return { ok: true, value: { digest: checked.plan.digest, ...doubts } }
   }
 
-  async #checked(definition: unknown): Promise<{ plan: Plan; text: string } | Refusal> {
-    const checked = await this.#plans.check(definition)
+  async #checked(tenant: string | null, definition: unknown): Promise<{ plan: Plan; text: string } | Refusal> {
+    const checked = await this.#plans.check(definition, tenant)
     if ('code' in checked || !isReserved(checked.plan.definition.id)) return checked
     const message = `the id ${checked.plan.definition.id} is for a workflow of the host's own, as are ids that begin with ${RESERVED}; give it another id`
     return refuse('validation_error', message, { field: 'id' })
@@ -345,7 +345,7 @@ export class Engine implements RunEngine {
   }
 
   listWorkflows(tenant: string): Promise<WorkflowRecord[]> {
-    return this.deps.store.listWorkflows(tenant)
+    return this.#plans.list(tenant)
   }
 
   health(): Health {

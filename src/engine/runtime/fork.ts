@@ -2,14 +2,16 @@ import type { Decision } from '../../core/decider.js'
 import { present } from '../../core/present.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { Fork } from '../../core/replay/events.js'
-import { branchOff, inherited, narrowedScope, type Overlay, startOf } from '../../core/replay/fork.js'
+import { branchOff, narrowedScope, type Overlay, startOf } from '../../core/replay/fork.js'
 import { decide, type Rules } from '../../core/run/decide.js'
 import type { Recorded } from '../../core/run/events.js'
 import type { RunState } from '../../core/run/state.js'
 import { configurableProblems } from '../../core/workflow/configurable.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
+import type { TurnTaking } from '../../timing/turns.js'
 import type { Answer, ForkRun, InspectedRun, MakeReceipt, RunOptions } from '../api.js'
-import { nextBatch, openReplay } from '../effects/replay.js'
+import { openReplay } from '../effects/replay.js'
+import type { Agents } from '../ports/agents.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { GatedPoint, NewRun } from '../ports/event-log.js'
 import type { RunRow } from '../ports/run-index.js'
@@ -18,10 +20,10 @@ import type { Store } from '../ports/store.js'
 import { missingRun } from '../queries/missing-run.js'
 import { CHAIN_START } from './chain.js'
 import { decode } from './encode.js'
+import { type Changed, changedBy, type Past, planAt, readPast } from './fork-changes.js'
 import { gatedPoints } from './gated-points.js'
 import type { Plans } from './plans.js'
 import type { DecidedStep, RunWriter } from './run-writer.js'
-import { keptState } from './snapshot.js'
 
 export type ForkDeps = {
   readonly store: Store
@@ -29,13 +31,18 @@ export type ForkDeps = {
   readonly ids: Ids
   readonly schemas: SchemaChecker
   readonly plans: Plans
+  readonly agents: Pick<Agents, 'knows'>
   readonly runs: RunWriter
   readonly rules: (plan: Plan) => Rules
+  readonly turns: TurnTaking
 }
 
+type NewFork = { readonly runId: string; readonly tenant: string }
+
 /**
- * A new run that shares the beginning of another (contract core §8). The source is only read. Checks come in this order:
- * is it there, is the cut inside its log, do the options fit.
+ * A new run that shares the beginning of another (contract core §8). The source is only read, page by page, in turns of its
+ * tenant, and no further than this first commit needs. Checks come in this order: is it there, is the cut inside its log,
+ * do the options fit.
  */
 export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
   try {
@@ -49,25 +56,35 @@ export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeRe
 }
 
 async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
-  const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, scopes } = request
+  const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, set, scopes } = request
   const source = await deps.store.readRun(tenant, sourceRunId)
   if (!source) return refused(await missingRun(deps.store, tenant, sourceRunId, fromSeq))
   if (fromSeq > source.length) return refused(beyondLog(source, fromSeq))
-  const plan = await deps.plans.pinned(source.workflowDigest)
-  const misfit = await overlayProblem(deps, plan, overlay)
+  const latest = await deps.plans.pinned(source.workflowDigest)
+  // No branch changes what options must be like: any definition of the run's will do.
+  const misfit = await overlayProblem(deps, tenant, latest, overlay)
   if (misfit) return refused(misfit)
 
-  const fork: Fork = { sourceRunId, fromSeq, mode, sourceLength: source.length }
-  const rules = deps.rules(plan)
   const runId = deps.ids.run()
-  const begin = mode === 'replay' ? replayed : branched
-  const first = await begin(deps, rules, fork, runId, { ...overlay, ...(scopes ? { scopes } : {}) })
+  const fork: Fork = { sourceRunId, fromSeq, mode, sourceLength: source.length }
+  const past = mode === 'branch' ? await readPast(deps, deps.rules(latest), source, { runId, fork }) : undefined
+  const before = past ? await planAt(deps.plans, source, past) : latest
+  const place = { plan: before, tenant, runId, fromSeq }
+  const changed: Changed | Refusal =
+    past && set ? await changedBy(deps, place, past, set, overlay) : { plan: before, overlay }
+  if ('code' in changed) return refused(changed)
+  const { plan } = changed
+  const rules = deps.rules(plan)
+  const run = { runId, tenant }
+  const first = past
+    ? await branched(deps, rules, fork, run, past, { ...changed.overlay, ...(scopes ? { scopes } : {}) })
+    : await replayed(deps, rules, fork, run)
   if (!first.ok) return refused(first.refusal)
   const [last] = fromSeq === 0 ? [] : await deps.store.readEvents(sourceRunId, fromSeq - 1, 1)
   const head = fromSeq === 0 ? CHAIN_START : present(last, `event ${fromSeq - 1} of run ${sourceRunId}`).hash
-  const before = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq, characters: 0 }
+  const begun = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq, characters: 0 }
   const gated = await gatedIn(deps.store, source, plan, first.state)
-  return deps.runs.fork(before, first, newRun(source, gated, first.state, fork), receipt)
+  return deps.runs.fork(begun, first, newRun(source, plan, gated, first.state, fork), receipt)
 }
 
 /** A fork is held to what its source was, however little of the source it has told so far. */
@@ -79,42 +96,43 @@ async function gatedIn(store: Store, { runId }: RunRow, plan: Plan, state: RunSt
 }
 
 /** As much of a replay as goes into one commit; the driver tells the rest. */
-async function replayed({ store }: ForkDeps, rules: Rules, fork: Fork, runId: string): Promise<DecidedStep> {
-  const replay = await openReplay(store, rules, fork, runId)
-  const events = nextBatch(replay, fork.fromSeq) ?? []
+async function replayed(deps: ForkDeps, rules: Rules, fork: Fork, run: NewFork): Promise<DecidedStep> {
+  const replay = await openReplay(deps, rules, fork, run)
+  const events = (await replay.next(fork.fromSeq)) ?? []
   return { ok: true, events, state: replay.state }
 }
 
 async function branched(
-  { store, clock }: ForkDeps,
+  deps: ForkDeps,
   rules: Rules,
   fork: Fork,
-  runId: string,
+  { runId, tenant }: NewFork,
+  { cut: { before, shared } }: Past,
   overlay: Overlay,
 ): Promise<Decision<RunState, Recorded>> {
   const { sourceRunId, fromSeq } = fork
-  const kept = (await keptState(store, sourceRunId, fromSeq)) ?? { phase: 'absent' }
-  const from = kept.phase === 'absent' ? 0 : kept.next
-  const rows = await store.readEvents(sourceRunId, from, Math.max(fromSeq, 1) - from)
-  const log = rows.map(row => decode(sourceRunId, row))
-  const now = clock.now()
-  if (fromSeq > 0) return branchOff(rules, inherited(kept, runId, fork), runId, log, overlay, now)
-  const start = startOf(present(log[0], `event of run ${sourceRunId}`), runId, now)
-  const { configurable, scopes, ...others } = overlay
+  await deps.turns.room(tenant)
+  const now = deps.clock.now()
+  if (fromSeq > 0) return branchOff(rules, before, runId, shared, overlay, now)
+  const start = startOf(present(shared[0], `event of run ${sourceRunId}`), runId, now)
+  const { configurable, scopes, atRest: _, changed, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
-  const started = { ...start.started, ...others, ...merged, ...narrowedScope(start.started, scopes) }
+  const names = changed && { changed: [...new Set([...(start.started.changed ?? []), ...changed])] }
+  const started = { ...start.started, ...others, ...merged, ...names, ...narrowedScope(start.started, scopes) }
   return decide(rules, { phase: 'absent', fork }, { ...start, started })
 }
 
 async function overlayProblem(
   { schemas }: ForkDeps,
+  tenant: string,
   { definition }: Plan,
   { configurable }: RunOptions,
 ): Promise<Refusal | undefined> {
   if (configurable === undefined) return undefined
   const problems = configurableProblems(configurable)
   if (problems.length > 0) return refuse('validation_error', problems.join('; '), { field: 'runOptionsOverlay' })
-  const problem = definition.configurableSchema && (await schemas.check(definition.configurableSchema, configurable))
+  const problem =
+    definition.configurableSchema && (await schemas.check(definition.configurableSchema, configurable, tenant))
   if (problem === undefined) return undefined
   const message = `runOptionsOverlay.configurable does not fit the workflow's configurableSchema: ${problem}`
   return refuse('validation_error', message, { field: 'runOptionsOverlay.configurable' })
@@ -122,7 +140,8 @@ async function overlayProblem(
 
 /** Ownership is the source's; a fork is nobody's child. */
 function newRun(
-  { tenant, workflowId, workflowDigest, scopeId }: RunRow,
+  { tenant, workflowId, scopeId }: RunRow,
+  { digest: workflowDigest }: Plan,
   gated: readonly GatedPoint[],
   state: RunState,
   fork: Fork,

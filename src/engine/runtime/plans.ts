@@ -16,6 +16,8 @@ import { hostWorkflow } from './host-workflows.js'
 /** How long a workflow registered through another host may go unnoticed here; twice that for a child's. */
 const FRESH_MS = 1_000
 const KEPT_PLANS = 500
+/** No workflow can be called so; what is kept under it belongs to its tenant, and goes with it. */
+const NAMELESS = '~'
 
 /** Compiled workflows: by name for new runs, by digest for runs under way. Both are caches of the store. */
 export class Plans {
@@ -63,7 +65,7 @@ export class Plans {
     if (!this.isAgent(agentId)) return undefined
     const known = this.#byAgent.get(agentId)
     if (known) return known
-    const checked = await this.check(agentWorkflow(agentId))
+    const checked = await this.check(agentWorkflow(agentId), null)
     if (!('plan' in checked)) throw new Error(`the workflow of agent ${agentId} is not one: ${checked.message}`)
     await this.put(null, checked)
     this.#byAgent.set(agentId, checked.plan)
@@ -109,7 +111,7 @@ export class Plans {
   }
 
   /** Everything that is checked before a definition is accepted. */
-  async check(value: unknown): Promise<{ plan: Plan; text: string } | Refusal> {
+  async check(value: unknown, tenant: string | null): Promise<{ plan: Plan; text: string } | Refusal> {
     const misshapen = this.shape(value)
     if (misshapen) return misshapen
     const definition = value as WorkflowDefinition
@@ -117,7 +119,7 @@ export class Plans {
     const plan = compile(definition, sha256(text), this.workshop)
     if (!isPlan(plan)) return plan
     for (const [field, schema] of schemasOf(definition)) {
-      const problem = await this.schemas.inspect(schema)
+      const problem = await this.schemas.inspect(schema, tenant)
       if (problem !== undefined)
         return refuse('validation_error', `workflow "${definition.id}": ${field} ${problem}`, { field })
     }
@@ -131,6 +133,19 @@ export class Plans {
     for (const name of this.#byName.keys()) if (name.endsWith(`\0${workflowId}`)) this.#byName.delete(name)
     this.#byDigest.set(plan.digest, plan)
     return record
+  }
+
+  /** Keeps what a branch has changed: a definition of the tenant's that no new run can be started by. */
+  async keep(tenant: string, { plan, text }: { plan: Plan; text: string }): Promise<void> {
+    const workflowId = `${NAMELESS}${plan.digest}`
+    const record = { tenant, workflowId, digest: plan.digest, definition: text, updatedAt: this.clock.now() }
+    await this.store.putWorkflow(record)
+    this.#byDigest.set(plan.digest, plan)
+  }
+
+  /** Those that have a name, which others can be looked up by. */
+  async list(tenant: string): Promise<WorkflowRecord[]> {
+    return (await this.store.listWorkflows(tenant)).filter(({ workflowId }) => !workflowId.startsWith(NAMELESS))
   }
 
   #compiled(digest: string, text: string): Plan {

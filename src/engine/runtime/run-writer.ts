@@ -21,12 +21,12 @@ import { afterOverQuota, quotasFor, type Room, retried } from './capacity.js'
 import { CHAIN_START } from './chain.js'
 import { type ChildSpawner, commitWithChildren } from './children.js'
 import { encodeAll } from './encode.js'
-import { charactersOf, foldLog } from './fold-log.js'
 import { gatedPoints } from './gated-points.js'
 import type { HostLease } from './host-lease.js'
 import { HOST_WORKFLOW_IDS } from './host-workflows.js'
 import type { Plans } from './plans.js'
 import { conflictOf, PublishRefused } from './publish-conflict.js'
+import { charactersOf, foldLog } from './read-log.js'
 import type { LoadedRun, RunCache, RunSlot } from './run-cache.js'
 import { isTimeToKeep, keptState, snapshotOf } from './snapshot.js'
 
@@ -225,7 +225,6 @@ export class RunWriter {
         ? { decided: first, children: [] }
         : commitWithChildren(this.spawner, before, first, child, room)
     const own = step(this.deps.ids, slot, before, decided, create)
-    this.deps.turns.spent(before.tenant, own.steps)
     const commit = () => this.#commit([own, ...children], receipt?.(inspectedRun(own.loaded)))
     return children.reduce((inner, born) => () => born.slot.runExclusive(inner), commit)()
   }
@@ -280,6 +279,7 @@ export class RunWriter {
   ): Promise<Answer<InspectedRun> | Room | 'again'> {
     const { store, lease, cache } = this.deps
     this.#commits += 1
+    for (const { loaded, steps: taken } of steps) this.deps.turns.spent(loaded.tenant, taken)
     const deliveries = this.#deliveriesOf(steps)
     const commit = {
       appendId: `${lease.hostId}.${this.#commits}`,

@@ -23,9 +23,9 @@ export async function planFor(plans: Pick<Plans, 'named'>, request: CreateRun): 
 export async function configurableProblem(
   schemas: SchemaChecker,
   { definition: { configurableSchema } }: Plan,
-  { configurable = {} }: CreateRun,
+  { tenant, configurable = {} }: CreateRun,
 ): Promise<Refusal | undefined> {
-  const problem = configurableSchema && (await schemas.check(configurableSchema, configurable))
+  const problem = configurableSchema && (await schemas.check(configurableSchema, configurable, tenant))
   if (problem === undefined) return undefined
   return refuse('validation_error', `configurable does not fit the workflow's configurableSchema: ${problem}`)
 }

@@ -7,7 +7,7 @@ import { type Sketch, sketch } from '../../testing/workflow.js'
 import { NO_TURNS, Turns, type TurnTaking } from '../../timing/turns.js'
 import type { StoredEvent } from '../ports/event-log.js'
 import { decode } from './encode.js'
-import { foldLog } from './fold-log.js'
+import { charactersOf, foldLog } from './read-log.js'
 
 const loop = (id: string, passes: number): Sketch => ({
   id,
@@ -120,7 +120,109 @@ describe('T1: a log that is read from its beginning', () => {
     const bytes = pages.map(page => page.reduce((sum, { payload }) => sum + payload.length, 0))
     expect(bytes.length).toBeGreaterThan(5)
     expect(Math.max(...bytes)).toBeLessThanOrEqual(256 * 1024)
-    // Before each page, and never two pages for one.
-    expect(asked).toEqual(pages.map((_, i) => ['t1', i]))
+    // Before each page is folded, and never two pages for one.
+    expect(asked).toEqual(pages.map((_, i) => ['t1', i + 1]))
+  })
+})
+
+describe('T1: a run that is forked', () => {
+  const PAGE_BYTES = 256 * 1024
+
+  /** What is read of the store, in the turn in which it is read: no more than a page, and never two for one turn. */
+  async function forkRig() {
+    const rig = engineRig()
+    const engine = await rig.host()
+    await register(engine, loop('attack', 60))
+    const runId = await startRun(engine, 'attack', { inputs: { text: 'x'.repeat(60_000) } })
+    await expect.poll(async () => (await engine.inspect('t1', runId))?.status).toBe('completed')
+    const log = await rig.store.readEvents(runId, 0)
+    const turnsTaken: { readonly tenant: string; bytes: number; reads: number }[] = []
+    const store = new Proxy(rig.store, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name)
+        if (name !== 'readEvents') return typeof value === 'function' ? value.bind(target) : value
+        return async (...range: Parameters<typeof target.readEvents>) => {
+          const page = await target.readEvents(...range)
+          const turn = turnsTaken.at(-1)
+          if (turn && range[0] === runId && range[2] !== 1) {
+            turn.bytes += charactersOf(page)
+            turn.reads += 1
+          }
+          return page
+        }
+      },
+    })
+    const taken = (tenant: string) => {
+      turnsTaken.push({ tenant, bytes: 0, reads: 0 })
+      return Promise.resolve()
+    }
+    let steps = 0
+    const spent = (_tenant: string, more: number) => {
+      steps += more
+    }
+    const turns: TurnTaking = { next: taken, room: taken, spent }
+    const second = await rig.host({ hostName: 'second', store, turns })
+    return { rig, second, runId, log, turnsTaken, steps: () => steps }
+  }
+
+  it('a branch reads its source in turns, a page in each, and is charged for it', async () => {
+    const { rig, second, runId, log, turnsTaken, steps } = await forkRig()
+    const size = charactersOf(log)
+    expect(size).toBeGreaterThan(3_000_000)
+    const fork = await second.fork({ tenant: 't1', runId, mode: 'branch', fromSeq: log.length - 1 })
+    if (!fork.ok) throw new Error('refused')
+    expect(fork.value.status).toBe('completed')
+    expect((await rig.store.readEvents(fork.value.runId, 0)).slice(0, log.length - 1)).toEqual(log.slice(0, -1))
+    const reading = turnsTaken.filter(({ reads }) => reads > 0)
+    expect(reading.length).toBeGreaterThanOrEqual(12)
+    expect(Math.max(...reading.map(({ bytes }) => bytes))).toBeLessThanOrEqual(PAGE_BYTES)
+    expect(Math.max(...reading.map(({ reads }) => reads))).toBe(1)
+    expect(steps()).toBeGreaterThanOrEqual(charactersOf(log.slice(0, -1)))
+  })
+
+  it('a replay reads its source in turns, and no further ahead than it is told', async () => {
+    const { rig, second, runId, log, turnsTaken } = await forkRig()
+    const fork = await second.fork({ tenant: 't1', runId, mode: 'replay', fromSeq: 0 })
+    if (!fork.ok) throw new Error('refused')
+    const opened = turnsTaken.reduce((sum, { bytes }) => sum + bytes, 0)
+    expect(opened).toBeLessThan(charactersOf(log) / 2)
+    await expect.poll(async () => (await second.inspect('t1', fork.value.runId))?.status).toBe('completed')
+    const told = await rig.store.readEvents(fork.value.runId, 0)
+    expect(told.map(({ type, payload }) => [type, payload])).toEqual(log.map(({ type, payload }) => [type, payload]))
+    expect(Math.max(...turnsTaken.map(({ bytes }) => bytes))).toBeLessThanOrEqual(PAGE_BYTES)
+    expect(Math.max(...turnsTaken.map(({ reads }) => reads))).toBe(1)
+  })
+
+  it('forks of one tenant’s long run keep another’s new run waiting for a page, not for a log', async () => {
+    const { rig, runId, log } = await forkRig()
+    const turns = new Turns()
+    const done: [string, number][] = []
+    const noting: TurnTaking = {
+      next: tenant => turns.next(tenant),
+      room: tenant => turns.room(tenant),
+      spent: (tenant, steps) => {
+        done.push([tenant, steps])
+        turns.spent(tenant, steps)
+      },
+    }
+    const engine = await rig.host({ hostName: 'third', turns: noting })
+    expect(await engine.putWorkflow(null, sketch({ id: 'noop', nodes: { a: 'core.noop' } }))).toMatchObject({
+      ok: true,
+    })
+    const forks = Array.from({ length: 6 }, (_, i) =>
+      engine.fork({ tenant: 't1', runId, mode: i % 2 ? 'branch' : 'replay', fromSeq: log.length - 1 }),
+    )
+    for (let i = 0; i < 5; i += 1) {
+      const before = done.length
+      const create = { tenant: 'b', principal: 'p', workflowId: 'noop', inputs: {}, transport: 'rest' } as const
+      expect(await engine.create(create)).toMatchObject({ ok: true })
+      const waited = done.slice(
+        before,
+        done.findIndex(([tenant], at) => at >= before && tenant === 'b'),
+      )
+      expect(waited.reduce((sum, [, steps]) => sum + steps, 0)).toBeLessThanOrEqual(3 * PAGE_BYTES)
+    }
+    expect(done.at(-1)?.[0]).toBe('b')
+    for (const fork of await Promise.all(forks)) expect(fork).toMatchObject({ ok: true })
   })
 })

@@ -29,6 +29,7 @@ export const NOBODY: Caller = {
   test: false,
   hash: '',
   expiresAt: null,
+  madeBy: [],
 }
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="assay"' }

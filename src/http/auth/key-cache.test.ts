@@ -27,6 +27,7 @@ const put = (more: Partial<ApiKey> = {}) =>
     createdAt: clock.now(),
     expiresAt: null,
     revokedAt: null,
+    madeBy: [],
     ...more,
   })
 

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { sha256 } from '../../digest.js'
 import type { Clock } from '../../engine/ports/clock.js'
-import type { ApiKey, KeyStore } from '../../engine/ports/keys.js'
+import type { ApiKey, KeyMaker, KeyStore } from '../../engine/ports/keys.js'
 import { Lru } from '../../lru.js'
 
 /** Who is asking. `tenant` is where its data lives: a test key's data is kept apart from its account's live data. */
@@ -16,6 +16,8 @@ export type Caller = {
   readonly hash: string
   /** When the key ends; null for one that does not. */
   readonly expiresAt: number | null
+  /** Through whom the key came to be. */
+  readonly madeBy: readonly KeyMaker[]
 }
 
 export type Identity =
@@ -27,6 +29,9 @@ export const TEST_PREFIX = 'ask_test_'
 
 /** `~` cannot be part of an account's name, so no live tenant is ever a test tenant. */
 export const tenantOf = (key: Pick<ApiKey, 'tenant' | 'test'>): string => (key.test ? `${key.tenant}~test` : key.tenant)
+
+/** Whose keys open a tenant: an account has its live data and that of its test keys. */
+export const accountOf = (tenant: string): string => tenant.replace(/~test$/, '')
 
 export const hashKey = (key: string): string => sha256(key)
 
@@ -110,4 +115,5 @@ const callerOf = (key: ApiKey): Caller => ({
   test: key.test,
   hash: key.hash,
   expiresAt: key.expiresAt,
+  madeBy: key.madeBy,
 })

@@ -40,6 +40,22 @@ export const forkRules: readonly Rule[] = [
     }),
   },
   {
+    id: 'L29f',
+    title: 'Only a branch that names a setting of a node as changed goes by another definition than its source',
+    source: 'core §8.2',
+    assayOnly: true,
+    checks: eachRun((run, say, log) => {
+      const source = sourceOf(run, log)
+      const first = run.events[0]
+      const isFresh = run.fork?.mode === 'branch' && run.fork.fromSeq === 0
+      if (source && isFresh && first && isOther(run, source) && !changesNode(first))
+        say('another definition, and no node is said to be changed', first)
+      for (const event of run.events)
+        if (event.type === 'assay.run.forked' && event.payload.workflowDigest !== undefined && !changesNode(event))
+          say('another definition, and no node is said to be changed', event)
+    }),
+  },
+  {
     id: 'L29d',
     title: 'A fork’s source exists, belongs to the same tenant, runs the same workflow, and reaches the cut',
     source: 'core §8.1, §8.2',
@@ -61,6 +77,12 @@ const isCut = (run: RunLog, { mode, fromSeq }: CheckedFork): boolean =>
 
 const announces = ({ type, payload }: LoggedEvent, fork: CheckedFork): boolean =>
   type === 'assay.run.forked' && payload.sourceRunId === fork.sourceRunId && payload.fromSeq === fork.fromSeq
+
+const isOther = (run: RunLog, source: RunLog): boolean =>
+  get(run.started, 'workflowDigest') !== get(source.started, 'workflowDigest')
+
+const changesNode = ({ payload: { changed } }: LoggedEvent): boolean =>
+  Array.isArray(changed) && changed.some(name => typeof name === 'string' && /^nodes\..+\.config\./.test(name))
 
 const saysOtherwise = (source: RunLog | undefined, { sequence, type }: LoggedEvent): boolean =>
   source !== undefined && source.events[sequence]?.type !== type
@@ -95,7 +117,9 @@ function sourceProblems(run: RunLog, fork: CheckedFork, source: RunLog): string[
   if (fromSeq < 0 || fromSeq > sourceLength || sourceLength > source.events.length)
     problems.push(`cut at ${fromSeq} of ${sourceLength} events; the source has ${source.events.length}`)
   if (run.tenant !== source.tenant) problems.push(`tenant ${run.tenant}, but its source belongs to ${source.tenant}`)
-  for (const field of ['workflowId', 'workflowDigest']) {
+  // A branch from the very beginning says itself what it has changed (L29f).
+  const isFresh = fork.mode === 'branch' && fromSeq === 0
+  for (const field of isFresh ? ['workflowId'] : ['workflowId', 'workflowDigest']) {
     const [ours, theirs] = [get(run.started, field), get(source.started, field)]
     if (ours !== theirs) problems.push(`${field} is ${show(ours)}, the source's ${show(theirs)}`)
   }

@@ -98,6 +98,7 @@ const SHAPES: { readonly [type: string]: Shape } = {
       parentNodeId: id,
       gatedBy: texts,
       withheld: texts,
+      changed: texts,
     },
     assay: ['workflowDigest', 'inputs', 'transport', 'engineVersion', 'owner'],
   },
@@ -183,7 +184,14 @@ const SHAPES: { readonly [type: string]: Shape } = {
   'node.cancelled': { required: { nodeId: id }, optional: { reason: words }, assay: ['reason'] },
   'assay.run.forked': {
     required: { sourceRunId: id, fromSeq: positive },
-    optional: { configurable: object, tags: texts, metadata: object },
+    optional: {
+      configurable: object,
+      tags: texts,
+      metadata: object,
+      principalScope: texts,
+      changed: texts,
+      workflowDigest: filled,
+    },
     closed: true,
   },
   'assay.child.status': {

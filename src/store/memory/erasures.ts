@@ -2,6 +2,7 @@ import {
   type ErasedEvent,
   type EraseResult,
   type Erasing,
+  type ErasureMark,
   type RunToErase,
   TenantErased,
 } from '../../engine/ports/tenants.js'
@@ -23,12 +24,13 @@ export function putDataKey(tables: Tables, tenant: string, wrapped: string): str
   return kept
 }
 
-export function eraseTenants(tables: Tables, tenants: readonly string[], at: number): EraseResult {
+export function eraseTenants(tables: Tables, marks: readonly ErasureMark[]): EraseResult {
+  const tenants = marks.map(({ tenant }) => tenant)
   const open = [...tables.open].filter(runId => tenants.includes(tables.runs.get(runId)?.tenant ?? ''))
   if (open.length > 0) return { kind: 'open', runs: open.length }
-  for (const tenant of tenants) {
-    if (!tables.erasures.has(tenant))
-      tables.erasures.set(tenant, { tenant, askedAt: at, erasedAt: null, uptoRun: '', leaseHost: null, leaseUntil: 0 })
+  for (const { tenant, ...mark } of marks) {
+    const known = tables.erasures.get(tenant) ?? { erasedAt: null, uptoRun: '', leaseHost: null, leaseUntil: 0 }
+    tables.erasures.set(tenant, { ...known, tenant, ...mark })
     tables.dataKeys.delete(tenant)
     for (const key of tables.keys.values()) if (key.tenant === tenant) tables.keys.delete(key.keyId)
     for (const { webhookId } of tables.webhooks.values()) deleteWebhook(tables, tenant, webhookId)

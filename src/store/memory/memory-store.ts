@@ -12,7 +12,7 @@ import type { ExpiredRun, ExpiredRuns, PurgedRun, PurgeResult } from '../../engi
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
 import type { Store } from '../../engine/ports/store.js'
-import type { ErasedEvent, EraseResult, Erasure, RunToErase } from '../../engine/ports/tenants.js'
+import type { ErasedEvent, EraseResult, Erasure, ErasureMark, RunToErase } from '../../engine/ports/tenants.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { LocalHints } from '../local-hints.js'
@@ -352,14 +352,16 @@ export class MemoryStore extends MemoryJournal implements Store {
     return erasures.putDataKey(this.tables, tenant, wrapped)
   }
 
-  async eraseTenants(tenants: readonly string[], at: number): Promise<EraseResult> {
-    refuseControls(tenants)
-    return erasures.eraseTenants(this.tables, tenants, at)
+  async eraseTenants(marks: readonly ErasureMark[]): Promise<EraseResult> {
+    refuseControls(marks.map(({ tenant }) => tenant))
+    return erasures.eraseTenants(this.tables, marks)
   }
 
   async readErasure(name: string): Promise<Erasure | undefined> {
     const row = this.tables.erasures.get(name)
-    return row && { tenant: row.tenant, askedAt: row.askedAt, erasedAt: row.erasedAt }
+    if (row === undefined) return undefined
+    const { tenant, askedAt, erasedAt, keyId, signature } = row
+    return { tenant, askedAt, erasedAt, keyId, signature }
   }
 
   async claimErasure(claim: Parameters<Store['claimErasure']>[0]): Promise<string | undefined> {

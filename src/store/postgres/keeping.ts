@@ -6,6 +6,7 @@ import type {
   EraseResult,
   Erasing,
   Erasure,
+  ErasureMark,
   RunToErase,
   TenantStore,
 } from '../../engine/ports/tenants.js'
@@ -56,8 +57,14 @@ export class PostgresKeeping implements RetentionStore, DataKeyStore, TenantStor
     return (await this.readDataKey(tenant)) ?? wrapped
   }
 
-  async eraseTenants(tenants: readonly string[], at: number): Promise<EraseResult> {
-    const { runs } = await this.queries.answer<{ runs: number }>(SQL.eraseTenants, tenants, at)
+  async eraseTenants(marks: readonly ErasureMark[]): Promise<EraseResult> {
+    const { runs } = await this.queries.answer<{ runs: number }>(
+      SQL.eraseTenants,
+      marks.map(({ tenant }) => tenant),
+      marks.map(({ askedAt }) => askedAt),
+      marks.map(({ keyId }) => keyId),
+      marks.map(({ signature }) => signature),
+    )
     return runs === 0 ? { kind: 'marked' } : { kind: 'open', runs }
   }
 

@@ -257,7 +257,18 @@ export class PostgresStore extends PostgresJournal implements Store {
 
   async putKey(key: ApiKey): Promise<void> {
     const { keyId, hash, tenant, principal, scopes, test, createdAt, expiresAt, revokedAt } = key
-    await this.queries.all(SQL.putKey, keyId, hash, tenant, principal, scopes, test, createdAt, expiresAt, revokedAt)
+    const times = [createdAt, expiresAt, revokedAt]
+    await this.queries.all(
+      SQL.putKey,
+      keyId,
+      hash,
+      tenant,
+      principal,
+      scopes,
+      test,
+      ...times,
+      JSON.stringify(key.madeBy),
+    )
   }
 
   listKeys(): Promise<ApiKey[]> {

@@ -11,6 +11,7 @@ CREATE TABLE assay.api_keys (
   created_at bigint NOT NULL,
   expires_at bigint,
   revoked_at bigint,
+  made_by jsonb NOT NULL DEFAULT '[]'::jsonb,
   CONSTRAINT api_keys_hash_key UNIQUE (hash),
   CONSTRAINT api_keys_pkey PRIMARY KEY (key_id)
 );
@@ -62,6 +63,8 @@ CREATE TABLE assay.erasures (
   upto_run text COLLATE "C" NOT NULL DEFAULT ''::text,
   lease_host text COLLATE "C",
   lease_until bigint,
+  key_id text,
+  signature text,
   CONSTRAINT erasures_pkey PRIMARY KEY (tenant),
   CONSTRAINT erasures_tenant_check CHECK ((tenant <> ''::text))
 );
@@ -571,8 +574,8 @@ CREATE FUNCTION assay.erase_journal(whose text, at_most bigint) RETURNS bigint[]
   AS md5:2ba81e483f90c68ba874c628d5720427;
 CREATE FUNCTION assay.erase_run(name text, eraser text, run text) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:78197462c51cf332029cf3801ddbfd44;
-CREATE FUNCTION assay.erase_tenants(names text[], at bigint) RETURNS bigint LANGUAGE plpgsql SET search_path=assay, pg_temp
-  AS md5:ad4a0c743b8d4ac0a7f0caff68a2ba67;
+CREATE FUNCTION assay.erase_tenants(names text[], asked bigint[], keys text[], signatures text[]) RETURNS bigint LANGUAGE plpgsql SET search_path=assay, pg_temp
+  AS md5:868d38e0e62f2fc3513eb0a2310fac95;
 CREATE FUNCTION assay.event_of(run text, n bigint) RETURNS SETOF assay.events LANGUAGE sql STABLE SET search_path=assay, pg_temp
   AS md5:be8a510cc5c54d79473af9e50df4bdfa;
 CREATE FUNCTION assay.events_gates() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp

@@ -7,6 +7,7 @@ import type {
   EraseResult,
   Erasing,
   Erasure,
+  ErasureMark,
   RunToErase,
   TenantStore,
 } from '../../engine/ports/tenants.js'
@@ -55,8 +56,8 @@ export class SqliteKeeping implements RetentionStore, DataKeyStore, TenantStore 
     return this.write('putDataKey', { tenant, wrapped })
   }
 
-  eraseTenants(tenants: readonly string[], at: number): Promise<EraseResult> {
-    return this.write('eraseTenants', { tenants, at })
+  eraseTenants(marks: readonly ErasureMark[]): Promise<EraseResult> {
+    return this.write('eraseTenants', marks)
   }
 
   async readErasure(tenant: string): Promise<Erasure | undefined> {

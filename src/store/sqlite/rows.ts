@@ -4,7 +4,7 @@ import type { RunStatus } from '../../core/run/events.js'
 import type { Checkpoint } from '../../engine/ports/audit.js'
 import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
-import type { ApiKey } from '../../engine/ports/keys.js'
+import type { ApiKey, KeyMaker } from '../../engine/ports/keys.js'
 import type { Receipt } from '../../engine/ports/receipts.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import type { Standard } from '../../engine/ports/standards.js'
@@ -107,6 +107,7 @@ export const toKey = (row: SqlRow): ApiKey => ({
   createdAt: row.created_at as number,
   expiresAt: row.expires_at as Int,
   revokedAt: row.revoked_at as Int,
+  madeBy: JSON.parse(row.made_by as string) as KeyMaker[],
 })
 
 export const toWebhook = (row: SqlRow): Webhook => ({

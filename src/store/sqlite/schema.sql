@@ -11,7 +11,7 @@ CREATE TABLE api_keys (
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
   revoked_at INTEGER
-) WITHOUT ROWID;
+, made_by TEXT NOT NULL DEFAULT '[]') WITHOUT ROWID;
 
 CREATE TRIGGER api_keys_of_erased BEFORE INSERT ON api_keys
 WHEN EXISTS (SELECT 1 FROM erasures WHERE tenant = NEW.tenant) BEGIN
@@ -67,7 +67,7 @@ CREATE TABLE erasures (
   upto_run    TEXT NOT NULL DEFAULT '',
   lease_host  TEXT,
   lease_until INTEGER
-) WITHOUT ROWID;
+, key_id TEXT, signature TEXT) WITHOUT ROWID;
 
 CREATE TABLE events (
   run_id    TEXT NOT NULL REFERENCES runs (run_id),

@@ -6,6 +6,7 @@ import type { Commit, NewRun, StoredEvent, StreamAppend } from '../../../src/eng
 import type { ApiKey } from '../../../src/engine/ports/keys.js'
 import type { Receipt } from '../../../src/engine/ports/receipts.js'
 import type { Store } from '../../../src/engine/ports/store.js'
+import type { ErasureMark } from '../../../src/engine/ports/tenants.js'
 
 /** A whole number of milliseconds in the past, so that nothing a test writes lies in the future. */
 export const T0 = 1_700_000_000_000
@@ -115,6 +116,7 @@ export const apiKey = (over: Partial<ApiKey> = {}): ApiKey => ({
   createdAt: T0,
   expiresAt: null,
   revokedAt: null,
+  madeBy: [],
   ...over,
 })
 
@@ -130,6 +132,13 @@ export const fork = (
   const head = `hash-${fromSeq + own.length - 1}`
   return creation(runId, { expected: fromSeq, events: own, head, ...over.stream }, { fork: origin, ...over.run })
 }
+
+export const mark = (tenant: string, askedAt = T0): ErasureMark => ({
+  tenant,
+  askedAt,
+  keyId: 'key-1',
+  signature: 'signed',
+})
 
 export const webhook = (over: Partial<Webhook> = {}): Webhook => ({
   webhookId: id('webhook'),

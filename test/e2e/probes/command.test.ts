@@ -7,7 +7,7 @@ import type { Clock } from '../../../src/engine/ports/clock.js'
 import { probeCommand } from '../../../src/probes/command.js'
 import type { Means, ProbeOf } from '../../../src/probes/probe.js'
 import { ManualClock } from '../../../src/testing/manual-clock.js'
-import { createSemaphore } from '../../../src/timing/semaphore.js'
+import { FairQueue } from '../../../src/timing/fair-queue.js'
 import { detailsOf, meansOf, subjectOf } from './rig.js'
 
 const project = mkdtempSync(path.join(os.tmpdir(), 'assay-command-'))
@@ -171,7 +171,7 @@ test('memory is limited, and interpreters run all the same', async () => {
 
 test('only so many commands run at a time', async () => {
   const { clock } = untimed()
-  const commands = createSemaphore(1)
+  const commands = new FairQueue(1, () => ({ weight: 1, atOnce: 1 }))
   const caller = new AbortController()
   const first = sh('echo $$ > first; exec sleep 600', { clock, commands, signal: caller.signal })
   await pidIn(inProject('first'))

@@ -8,9 +8,10 @@ import { createInspector } from '../../../src/probes/inspector.js'
 import type { Means, ProbeFinding, ProbeSubject } from '../../../src/probes/probe.js'
 import { pureProbesHere } from '../../../src/probes/pure-probes.js'
 import { systemClock } from '../../../src/system.js'
-import { createSemaphore } from '../../../src/timing/semaphore.js'
+import { FairQueue } from '../../../src/timing/fair-queue.js'
 
 export const subjectOf = (output: Json, more: Partial<ProbeSubject> = {}): ProbeSubject => ({
+  tenant: 't1',
   output,
   knowledge: [],
   signal: new AbortController().signal,
@@ -25,7 +26,7 @@ export const meansOf = (means: Partial<Means> = {}): Means => ({
   project: undefined,
   workspace: undefined,
   searchPath: '/usr/local/bin:/usr/bin:/bin',
-  commands: createSemaphore(4),
+  commands: new FairQueue(4, () => ({ weight: 1, atOnce: 4 })),
   clock: systemClock,
   log: unused<Log>('log'),
   ...means,

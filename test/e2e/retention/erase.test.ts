@@ -2,10 +2,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { erasureMarks, signErasure } from '../../../src/audit/erasure-mark.js'
 import { Sealer } from '../../../src/audit/sealer.js'
 import { AuditVerifier } from '../../../src/audit/verify.js'
 import type { StoredEvent } from '../../../src/engine/ports/event-log.js'
 import type { Store } from '../../../src/engine/ports/store.js'
+import type { Erasure, ErasureMark } from '../../../src/engine/ports/tenants.js'
 import { ERASED, erasedContent } from '../../../src/engine/runtime/chain.js'
 import { Eraser } from '../../../src/retention/eraser.js'
 import { MemoryStore } from '../../../src/store/memory/memory-store.js'
@@ -22,6 +24,8 @@ import { emptyStores } from './stores.js'
 const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
 const CANARY = 'CNRY-of-acme'
 const PARTS = ['acme', 'acme~test']
+const MARKS = PARTS.map(part => signErasure(part, f.T0, signer.key))
+const MAKER = erasureMarks(signer.key, async () => signer.trusted)
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-erase-'))
 afterAll(() => rmSync(scratch, { recursive: true }))
@@ -29,7 +33,7 @@ afterAll(() => rmSync(scratch, { recursive: true }))
 const STRIDES = { memory: 1, sqlite: isThorough ? 1 : 5, postgres: isThorough ? 1 : 5 }
 
 const eraserOn = (store: Store, clock: ManualClock, hostId: string): Eraser =>
-  new Eraser({ store, clock, log: quiet, hostId: () => hostId, configured: ['default'] })
+  new Eraser({ store, clock, log: quiet, hostId: () => hostId, configured: ['default'], marks: MAKER })
 
 const logOf = (length: number, said: string): StoredEvent[] =>
   chained(
@@ -104,7 +108,7 @@ describe.each(emptyStores())('on $name', ({ name, open: openStore }) => {
       for (let calls = 0; ; calls += stride) {
         const store = await openStore()
         const { clock, hostId, others } = await world(store)
-        await store.eraseTenants(PARTS, f.T0)
+        await store.eraseTenants(MARKS)
         const doomed = mortal(store, calls, when)
         await eraserOn(doomed.store, clock, hostId)
           .work()
@@ -127,7 +131,7 @@ describe.each(emptyStores())('on $name', ({ name, open: openStore }) => {
   test('two hosts that erase at once come to the same end', async () => {
     const store = await openStore()
     const { clock, hostId, others } = await world(store)
-    await store.eraseTenants(PARTS, f.T0)
+    await store.eraseTenants(MARKS)
     const both = [eraserOn(store, clock, hostId), eraserOn(store, clock, await f.host(store))]
     await Promise.all(both.map(eraser => eraser.work()))
     await expectErased(store, others)
@@ -147,7 +151,7 @@ test('no row of the database holds what the tenant said, and after VACUUM no byt
   const { clock, hostId } = await world(store)
   const db = new Connection(file, 5_000, [])
   expect(rowsIn(db).split(CANARY).length).toBeGreaterThan(2_000)
-  await store.eraseTenants(PARTS, f.T0)
+  await store.eraseTenants(MARKS)
   await eraserOn(store, clock, hostId).work()
   await store.close()
   const rows = rowsIn(db)
@@ -182,7 +186,7 @@ describe('what only looks like an erasure is found', () => {
     const store = new MemoryStore()
     const { clock, hostId } = await world(store)
     if (erased) {
-      await store.eraseTenants(PARTS, f.T0)
+      await store.eraseTenants(MARKS)
       await eraserOn(store, clock, hostId).work()
     }
     const seen = new Proxy(store, {
@@ -219,5 +223,75 @@ describe('what only looks like an erasure is found', () => {
   test('an event that was erased although its tenant was not', async () => {
     const found = await audited(event => ({ ...ERASED, erased: erasedContent(event) }), false)
     expect(found).toEqual(['content-missing run-c undefined'])
+  })
+})
+
+describe('an erasure that nobody asked for', () => {
+  const unsigned = { keyId: null, signature: null } as const
+  const [asked] = MARKS as [ErasureMark, ErasureMark]
+  const FORGED: readonly [string, Partial<Erasure>][] = [
+    ['a row without a signature', unsigned],
+    ['a signature that is made up', { keyId: signer.key.keyId, signature: asked.signature.replace(/^./, 'A') }],
+    ['the signature of another tenant’s erasure', signErasure('rival', f.T0, signer.key)],
+    ['the signature of another moment', { ...signErasure('acme', f.T0 + 1, signer.key), askedAt: f.T0 }],
+    ['the signature of a checkpoint', { keyId: signer.key.keyId, signature: signer.key.sign('hash') }],
+  ]
+
+  /** Erased by the host itself, and then the row as somebody has put it there. */
+  async function forged(mark: Partial<Erasure>, isErased: boolean) {
+    const store = new MemoryStore()
+    const { clock, hostId } = await world(store)
+    await store.eraseTenants(MARKS)
+    if (isErased) await eraserOn(store, clock, hostId).work()
+    const seen = new Proxy(store, {
+      get: (target, property) => {
+        const value = Reflect.get(target, property)
+        if (property !== 'readErasure') return typeof value === 'function' ? value.bind(target) : value
+        return async (tenant: string) => {
+          const erasure = await target.readErasure(tenant)
+          return tenant === 'acme' && erasure ? { ...erasure, ...mark, tenant } : erasure
+        }
+      },
+    })
+    return { store: seen as Store, clock, hostId }
+  }
+
+  test.each(FORGED)('is named, whatever is gone: %s', async (_what, mark) => {
+    const { store } = await forged(mark, true)
+    const { anomalies } = await verified(store)
+    expect(anomalies.map(({ kind, runId }) => `${kind} ${runId}`).sort()).toEqual(
+      ['run-a', 'run-b', 'run-d'].map(runId => `erasure-forged ${runId}`),
+    )
+    expect(anomalies[0]?.message).toMatch(/^the content of \d+ events is gone, but the mark of its tenant’s erasure /)
+  })
+
+  test.each(FORGED)('is named before anything is gone, and leads to nothing: %s', async (_what, mark) => {
+    const { store, clock, hostId } = await forged(mark, false)
+    await eraserOn(store, clock, hostId).work()
+    expect(JSON.stringify(await store.readEvents('run-a', 0))).toContain(CANARY)
+    expect(JSON.stringify(await store.readEvents('run-c', 0))).not.toContain(CANARY)
+    const { anomalies } = await verified(store)
+    expect(anomalies.filter(({ kind }) => kind === 'erasure-forged').map(({ runId }) => runId)).toHaveLength(3)
+  })
+
+  test('one that another host signed, whose key is not known here, is named as that', async () => {
+    const { store } = await forged({ keyId: 'somebody', signature: asked.signature }, true)
+    const { anomalies } = await verified(store)
+    expect(anomalies.map(({ kind }) => kind)).toEqual(Array(3).fill('key-unknown'))
+  })
+
+  test('asking for it again signs what was not signed, and leaves a good mark as it is', async () => {
+    const store = new MemoryStore()
+    const { clock, hostId, others } = await world(store)
+    const eraser = eraserOn(store, clock, hostId)
+    await store.eraseTenants([{ ...asked, signature: 'made up' }])
+    expect(await eraser.erase(PARTS)).toMatchObject({ ok: true })
+    await eraser.work()
+    await expectErased(store, others)
+    const first = await store.readErasure('acme')
+    clock.skip(1_000)
+    expect(await eraser.erase(PARTS)).toMatchObject({ ok: true, value: { state: 'erased' } })
+    expect(await store.readErasure('acme')).toEqual(first)
+    await eraser.stop()
   })
 })

@@ -36,7 +36,7 @@ test.each<JsonObject>([
   { type: 'object', properties: { __proto__x: { type: 'string' } }, required: ['__proto__x'] },
 ])('%j', async schema => {
   const value = minimalValue(schema)
-  expect(await schemas.check(schema, value)).toBeUndefined()
+  expect(await schemas.check(schema, value, 't1')).toBeUndefined()
 })
 
 test('a schema that refers to itself has an end', () => {

@@ -73,7 +73,7 @@ async function readTool({ clock, schemas }: LocalDeps, file: string, ext: string
   if (!read.ok) return read
   for (const key of ['inputSchema', 'outputSchema'] as const) {
     const schema = read.declaration[key]
-    const problem = schema && (await schemas.inspect(schema))
+    const problem = schema && (await schemas.inspect(schema, null))
     if (problem !== undefined) return no(`${key} ${problem}`)
   }
   return read

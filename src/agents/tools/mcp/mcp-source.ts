@@ -105,7 +105,7 @@ async function makeTools(
 
 async function problemOf({ schemas }: McpDeps, { name, inputSchema }: McpTool): Promise<string | undefined> {
   if (!isToolName(name)) return 'has a name with other characters than letters, digits and . _ / -'
-  const problem = await schemas.inspect(inOurDialect(inputSchema as JsonObject))
+  const problem = await schemas.inspect(inOurDialect(inputSchema as JsonObject), null)
   return problem && `has an input schema that ${problem}`
 }
 
@@ -117,7 +117,7 @@ async function toolOf(
 ): Promise<Tool> {
   const { name, annotations: hints = {}, title = hints.title } = listed
   const outputSchema = isObject(listed.outputSchema) ? inOurDialect(listed.outputSchema) : undefined
-  const checksOutput = outputSchema !== undefined && (await schemas.inspect(outputSchema)) === undefined
+  const checksOutput = outputSchema !== undefined && (await schemas.inspect(outputSchema, null)) === undefined
   const readOnly = hints.readOnlyHint === true
   const safetyTier: SafetyTier = readOnly ? 'read' : 'write'
   const repeat = readOnly || hints.idempotentHint === true ? 'safe' : 'never'

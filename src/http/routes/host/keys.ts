@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { type Refusal, refuse } from '../../../core/problem.js'
-import type { ApiKey } from '../../../engine/ports/keys.js'
+import type { ApiKey, KeyMaker } from '../../../engine/ports/keys.js'
 import { CreateKeyAnswer, CreateKeyBody, type KeyAnswer, ListKeysAnswer, OwnKeyAnswer } from '../../../wire/key.js'
 import { type Caller, mintKey } from '../../auth/key-cache.js'
 import type { Edge } from '../../deps.js'
@@ -70,6 +70,7 @@ const createKey = (edge: Edge): Route =>
         createdAt: now,
         expiresAt,
         revokedAt: null,
+        madeBy: lineageFrom(caller),
       }
       await edge.keys.putKey(record)
       const shown = renderKey(record)
@@ -95,6 +96,12 @@ const revokeKey = (edge: Edge): Route =>
       return { status: 204, body: '' }
     },
   })
+
+/** Nobody twice: what counts is who is among them. */
+function lineageFrom({ account: tenant, principal, madeBy }: Caller): KeyMaker[] {
+  const isKnown = madeBy.some(maker => maker.tenant === tenant && maker.principal === principal)
+  return isKnown ? [...madeBy] : [...madeBy, { tenant, principal }]
+}
 
 /** What the wanted key would have and its maker has not. */
 function beyondCaller(caller: Caller, wanted: Static<typeof CreateKeyBody>, test: boolean): Refusal | undefined {

@@ -3,6 +3,8 @@ import { mayHandOut } from '../../../core/interrupt/interrupt.js'
 import { type Refusal, refuse } from '../../../core/problem.js'
 import type { ResolveInterruptCommand } from '../../../engine/api.js'
 import { LinkedInterrupt, ResolveAnswer, ResolveBody } from '../../../wire/interrupt.js'
+import { accountOf } from '../../auth/key-cache.js'
+import { notSecond } from '../../auth/second-person.js'
 import { compileCheck, type ShapeCheck } from '../../check.js'
 import type { Edge } from '../../deps.js'
 import { type HttpAnswer, json, problem } from '../../http-answer.js'
@@ -108,6 +110,10 @@ async function answerFor(
   if (link.shownHash !== hashOf(open)) return CHANGED
   const who = link.subject ?? link.issuer
   if (!mayHandOut(open.asked, link.issuer, who)) return OWN_RUN
+  const account = accountOf(found.tenant)
+  const brought = [...new Set([link.issuer, who])].map(principal => ({ account, principal }))
+  const puppet = await notSecond(edge.keys, open.asked.shown, body.resumeValue, brought)
+  if (puppet !== undefined) return puppet
   const { nodeId, interruptId } = link
   return { type: 'resolve', nodeId, interruptId, value: body.resumeValue, by: `link:${who}`, voter: who, via: 'token' }
 }

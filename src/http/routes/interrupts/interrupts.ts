@@ -16,6 +16,7 @@ import {
 } from '../../../wire/interrupt.js'
 import { lacksScope } from '../../auth/authenticator.js'
 import type { Caller } from '../../auth/key-cache.js'
+import { notSecond } from '../../auth/second-person.js'
 import { readCursor, writeCursor } from '../../cursor.js'
 import type { Edge } from '../../deps.js'
 import { type HttpAnswer, json, problem } from '../../http-answer.js'
@@ -74,11 +75,33 @@ const resolveInterrupt = (edge: Edge): Route =>
       }
       return edge.idempotency.commit(
         keyed,
-        receipt => edge.engine.command(caller.tenant, runId, answer, receipt),
+        async receipt => {
+          const said = await fromSecond(edge, caller, runId, answer)
+          if ('code' in said) return { ok: false, refusal: said }
+          return edge.engine.command(caller.tenant, runId, said, receipt)
+        },
         resolved(nodeId),
       )
     },
   })
+
+/** The answer to exactly what is asked now, unless that wants somebody else to let it pass. */
+async function fromSecond(
+  edge: Edge,
+  { tenant, account, principal, madeBy }: Caller,
+  runId: string,
+  answer: ResolveInterruptCommand,
+): Promise<ResolveInterruptCommand | Refusal> {
+  const view = await edge.engine.inspect(tenant, runId)
+  const open = view && findOpen(view.plan, view.state, { nodeId: answer.nodeId, via: 'key' }, edge.clock.now())
+  // Whatever is wrong with it is for the run to say.
+  if (open === undefined || 'code' in open) return answer
+  const { voter } = answer
+  const named = voter === undefined || voter === principal ? [] : [{ account, principal: voter }]
+  const brought = [{ account, principal, madeBy }, ...named]
+  const refusal = await notSecond(edge.keys, open.asked.shown, answer.value, brought)
+  return refusal ?? { ...answer, interruptId: open.asked.interruptId }
+}
 
 /** Whose vote it is: the key's own, unless the key may speak for others and the answer names somebody. */
 function voterIn(caller: Caller, value: ResolveBody['resumeValue']): string | Refusal | undefined {
@@ -135,11 +158,18 @@ const makeLink = (edge: Edge): Route =>
       if (open.keyOnly && intent === 'resolve') return problem(KEY_ONLY)
       if (intent === 'resolve' && !mayHandOut(open.asked, caller.principal, subject ?? caller.principal))
         return problem(OWN_RUN)
+      const { account, principal, madeBy } = caller
+      const isForOther = intent === 'resolve' && subject !== undefined && subject !== principal
+      const puppet =
+        isForOther && (await notSecond(edge.keys, open.asked.shown, ACCEPT, [{ account, principal, madeBy }]))
+      if (puppet) return problem(puppet)
       const terms = { intent, issuer: caller.principal, expiresAt: now + expiresInSeconds * 1000 }
       const link = linkTo(edge, view.runId, open, subject === undefined ? terms : { ...terms, subject })
       return json(201, link, { 'cache-control': 'no-store' })
     },
   })
+
+const ACCEPT = { action: 'accept' }
 
 export const OWN_RUN = refuse(
   'forbidden',

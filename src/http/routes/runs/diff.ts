@@ -1,23 +1,32 @@
 import type { Json, JsonObject } from '../../../core/json.js'
 import { isNamed } from '../../../core/names.js'
-import {
-  type ComparedEvent,
-  diffStates,
-  type EventDiff,
-  LogComparison,
-  type LogDiff,
-} from '../../../core/replay/diff.js'
+import { type ComparedEvent, diffStates, type EventDiff, LogComparison, type LogDiff } from '../../../core/replay/diff.js'
 import type { InspectedRun } from '../../../engine/api.js'
 import type { StoredEvent } from '../../../engine/ports/event-log.js'
-import { DiffAnswer, DiffQuery, MAX_DIFF_CHARACTERS, MAX_EVENT_DIFFS } from '../../../wire/diff.js'
+import { CompareAnswer, DiffAnswer, DiffQuery, MAX_DIFF_CHARACTERS, MAX_EVENT_DIFFS } from '../../../wire/diff.js'
 import { renderEvent, renderSnapshot } from '../../../wire/render.js'
 import type { Edge } from '../../deps.js'
-import { type HttpAnswer, problem } from '../../http-answer.js'
+import { type HttpAnswer, json, problem } from '../../http-answer.js'
 import { type Route, route } from '../../route.js'
+import { comparisonOf } from '../../run-comparison.js'
 import { pagedLog } from '../../streaming/paged-log.js'
 import { isOver, lengthOf } from '../../streaming/poll.js'
 
 export const diffRoutes = (edge: Edge): Route[] => [
+  route({
+    method: 'GET',
+    path: '/v1/host/assay/runs/{runId}/comparison',
+    operation: 'compareRuns',
+    summary: 'What two runs with a common past did after it, step by step, how they ended, and what each has cost',
+    access: 'runs:read',
+    query: DiffQuery,
+    responses: { 200: { description: 'The comparison', schema: CompareAnswer } },
+    refusals: ['validation_error', 'not_found', 'run_expired'],
+    handle: ({ caller, params, query }) =>
+      withBoth(edge, caller.tenant, params.runId, query.against, async (a, b) =>
+        json(200, await comparisonOf(edge, a, b), { 'cache-control': 'no-store' }),
+      ),
+  }),
   route({
     method: 'GET',
     path: '/v1/runs/{runId}:diff',
@@ -27,14 +36,23 @@ export const diffRoutes = (edge: Edge): Route[] => [
     query: DiffQuery,
     responses: { 200: { description: 'The differences', schema: DiffAnswer } },
     refusals: ['validation_error', 'not_found', 'run_expired'],
-    async handle({ caller, params, query }) {
-      const a = await edge.engine.inspect(caller.tenant, params.runId)
-      const b = isNamed('runId', query.against) ? await edge.engine.inspect(caller.tenant, query.against) : undefined
-      if (a !== undefined && b !== undefined) return rendered(edge, a, b)
-      return problem(await edge.engine.missing(caller.tenant, a === undefined ? params.runId : query.against))
-    },
+    handle: ({ caller, params, query }) =>
+      withBoth(edge, caller.tenant, params.runId, query.against, (a, b) => rendered(edge, a, b)),
   }),
 ]
+
+async function withBoth(
+  { engine }: Edge,
+  tenant: string,
+  runId: string,
+  against: string,
+  answer: (a: InspectedRun, b: InspectedRun) => Promise<HttpAnswer>,
+): Promise<HttpAnswer> {
+  const a = await engine.inspect(tenant, runId)
+  const b = isNamed('runId', against) ? await engine.inspect(tenant, against) : undefined
+  if (a !== undefined && b !== undefined) return answer(a, b)
+  return problem(await engine.missing(tenant, a === undefined ? runId : against))
+}
 
 type Entry = ComparedEvent & { readonly stored: StoredEvent }
 

@@ -1,6 +1,8 @@
+import type { JsonObject } from '../../../core/json.js'
 import { type Refusal, refuse } from '../../../core/problem.js'
 import type { ForkRun, InspectedRun } from '../../../engine/api.js'
 import { ForkAnswer, ForkBody } from '../../../wire/run.js'
+import { lacksScope } from '../../auth/authenticator.js'
 import type { Caller } from '../../auth/key-cache.js'
 import type { Edge } from '../../deps.js'
 import { type HttpAnswer, json, problem } from '../../http-answer.js'
@@ -21,6 +23,7 @@ export const forkRoutes = (edge: Edge): Route[] => [
     responses: { 201: { description: 'The fork is durable and has started', schema: ForkAnswer } },
     refusals: [
       'validation_error',
+      'forbidden',
       'unsupported_mock_provider',
       'mock_provider_forbidden',
       'not_found',
@@ -38,17 +41,23 @@ export const forkRoutes = (edge: Edge): Route[] => [
 ]
 
 const OVERLAY = 'body.runOptionsOverlay'
+const SET = 'body.assay.set'
 
 function refusalOf(
   edge: Edge,
   caller: Caller,
-  { mode, fromSeq, runOptionsOverlay = {} }: ForkBody,
+  { mode, fromSeq, runOptionsOverlay = {}, assay: { set = {} } = {} }: ForkBody,
 ): Refusal | undefined {
   if (mode === 'replay') {
-    if (Object.keys(runOptionsOverlay).length === 0) return undefined
-    const message = `${OVERLAY} is for a branch; a replay does what its source did. Leave it out.`
-    return refuse('validation_error', message, { field: OVERLAY })
+    const given = [...(Object.keys(runOptionsOverlay).length > 0 ? [OVERLAY] : []), ...(hasNames(set) ? [SET] : [])]
+    const [field] = given
+    if (field === undefined) return undefined
+    const message = `${field} is for a branch; a replay does what its source did. Leave it out, or fork with mode branch.`
+    return refuse('validation_error', message, { field })
   }
+  // Whoever changes a workflow for one run must be allowed to change it for all.
+  if (Object.keys(set).some(name => name.startsWith('nodes.')) && !caller.scopes.has('workflows:write'))
+    return lacksScope('workflows:write')
   if (fromSeq === undefined) {
     const message = 'body.fromSeq is required for a branch; add the sequence of the first event that is not shared.'
     return refuse('validation_error', message, { field: 'body.fromSeq' })
@@ -59,6 +68,8 @@ function refusalOf(
   )
 }
 
+const hasNames = (set: JsonObject | undefined): set is JsonObject => set !== undefined && Object.keys(set).length > 0
+
 const toForkRun = ({ caller, params, body }: Call<ForkBody>): ForkRun => ({
   tenant: caller.tenant,
   scopes: [...caller.scopes].sort(),
@@ -66,6 +77,7 @@ const toForkRun = ({ caller, params, body }: Call<ForkBody>): ForkRun => ({
   mode: body.mode,
   fromSeq: body.fromSeq ?? 0,
   ...(body.runOptionsOverlay === undefined ? {} : { overlay: body.runOptionsOverlay }),
+  ...(hasNames(body.assay?.set) ? { set: body.assay.set } : {}),
 })
 
 const rendered =

@@ -15,6 +15,9 @@ import {
 } from '../draft.js'
 
 const isFork = (run: DraftRun): boolean => run.row.fork !== null
+/** A branch that shares nothing with its source begins as a run of its own. */
+const isBeginning = ({ row: { fork } }: DraftRun): boolean => fork?.mode === 'branch' && fork.fromSeq === 0
+const isCutFork = (run: DraftRun): boolean => isFork(run) && !isBeginning(run)
 const isReplay = (run: DraftRun): boolean => run.row.fork?.mode === 'replay'
 const isShared = (spot: Spot): boolean => !isOwn(spot)
 const cuts = (spot: Spot): boolean => ofType('assay.run.forked')(spot) && isOwn(spot) && !isReplay(spot.run)
@@ -192,8 +195,17 @@ export const FORK_MUTATIONS: readonly Mutation[] = [
   runMutation('L29d', 'a fork of another workflow', isFork, run => {
     firstEvent(run).payload.workflowId = 'other'
   }),
-  runMutation('L29d', 'a fork of another version of the workflow', isFork, run => {
+  runMutation('L29d', 'a fork of another version of the workflow', isCutFork, run => {
     firstEvent(run).payload.workflowDigest = 'e'.repeat(64)
+  }),
+  runMutation('L29f', 'a branch from the beginning by another version, and nothing is changed', isBeginning, run => {
+    firstEvent(run).payload.workflowDigest = 'e'.repeat(64)
+  }),
+  mutation('L29f', 'a branch by another definition, and nothing is changed', cuts, ({ event }) => {
+    event.payload.workflowDigest = 'e'.repeat(64)
+  }),
+  mutation('L29f', 'a branch by another definition, and only a model is changed', cuts, ({ event }) => {
+    Object.assign(event.payload, { workflowDigest: 'e'.repeat(64), changed: ['agents.local.test.agent.model'] })
   }),
   runMutation('L29d', 'a fork of nothing', isFork, (run, draft) => {
     draft.runs = draft.runs.filter(other => other.runId !== run.row.fork?.sourceRunId)

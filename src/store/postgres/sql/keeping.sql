@@ -37,10 +37,11 @@ SELECT wrapped FROM assay.tenant_keys WHERE tenant = $1
 INSERT INTO assay.tenant_keys (tenant, wrapped) VALUES ($1, $2) ON CONFLICT DO NOTHING
 
 -- name: eraseTenants
-SELECT assay.erase_tenants($1, $2) AS runs
+SELECT assay.erase_tenants($1, $2, $3, $4) AS runs
 
 -- name: readErasure
-SELECT tenant, asked_at AS "askedAt", erased_at AS "erasedAt" FROM assay.erasures WHERE tenant = $1
+SELECT tenant, asked_at AS "askedAt", erased_at AS "erasedAt", key_id AS "keyId", signature
+  FROM assay.erasures WHERE tenant = $1
 
 -- name: claimErasure
 SELECT assay.claim_erasure($1, $2, $3) AS tenant

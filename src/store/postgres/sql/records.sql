@@ -103,14 +103,14 @@ SELECT count(*) AS purged FROM gone
 
 -- part: key
 key_id AS "keyId", hash, tenant, principal, scopes, test, created_at AS "createdAt", expires_at AS "expiresAt",
-  revoked_at AS "revokedAt"
+  revoked_at AS "revokedAt", made_by AS "madeBy"
 
 -- name: putKey
-INSERT INTO assay.api_keys (key_id, hash, tenant, principal, scopes, test, created_at, expires_at, revoked_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+INSERT INTO assay.api_keys (key_id, hash, tenant, principal, scopes, test, created_at, expires_at, revoked_at, made_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (key_id) DO UPDATE SET hash = excluded.hash, tenant = excluded.tenant, principal = excluded.principal,
   scopes = excluded.scopes, test = excluded.test, created_at = excluded.created_at, expires_at = excluded.expires_at,
-  revoked_at = excluded.revoked_at
+  revoked_at = excluded.revoked_at, made_by = excluded.made_by
 
 -- name: listKeys
 SELECT {key} FROM assay.api_keys ORDER BY key_id

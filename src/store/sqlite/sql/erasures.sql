@@ -1,11 +1,13 @@
 -- name: read
-SELECT tenant, asked_at AS askedAt, erased_at AS erasedAt FROM erasures WHERE tenant = ?;
+SELECT tenant, asked_at AS askedAt, erased_at AS erasedAt, key_id AS keyId, signature FROM erasures WHERE tenant = ?;
 
 -- name: openRuns
 SELECT count(*) AS runs FROM runs WHERE tenant IN (SELECT value FROM json_each(?)) AND ended_at IS NULL;
 
 -- name: mark
-INSERT INTO erasures (tenant, asked_at) VALUES (?, ?) ON CONFLICT DO NOTHING;
+INSERT INTO erasures (tenant, asked_at, key_id, signature) VALUES (?, ?, ?, ?)
+ON CONFLICT (tenant) DO UPDATE
+   SET asked_at = excluded.asked_at, key_id = excluded.key_id, signature = excluded.signature;
 
 -- name: deleteLanes
 DELETE FROM lanes WHERE webhook_id IN (SELECT webhook_id FROM webhooks WHERE tenant = ?);

@@ -1,4 +1,4 @@
-import type { ErasedEvent, EraseResult, Erasing } from '../../../engine/ports/tenants.js'
+import type { ErasedEvent, EraseResult, Erasing, ErasureMark } from '../../../engine/ports/tenants.js'
 import type { Connection } from '../connection.js'
 import { SQL } from '../statements.js'
 import { isAlive } from './hosts.js'
@@ -15,16 +15,14 @@ export function putDataKey(db: Connection, { tenant, wrapped }: { tenant: string
   return db.get(SQL.keys.dataKey, tenant)!.wrapped as string
 }
 
-export function eraseTenants(
-  db: Connection,
-  { tenants, at }: { readonly tenants: readonly string[]; readonly at: number },
-): EraseResult {
-  const open = db.get(SQL.erasures.openRuns, JSON.stringify(tenants))?.runs as number
+export function eraseTenants(db: Connection, marks: readonly ErasureMark[]): EraseResult {
+  const tenants = JSON.stringify(marks.map(({ tenant }) => tenant))
+  const open = db.get(SQL.erasures.openRuns, tenants)?.runs as number
   if (open > 0) return { kind: 'open', runs: open }
   overwriteDeleted(db)
   const { mark, deleteLanes, deleteDataKey, deleteApiKeys, deleteWebhooks } = SQL.erasures
-  for (const tenant of tenants) {
-    db.run(mark, tenant, at)
+  for (const { tenant, askedAt, keyId, signature } of marks) {
+    db.run(mark, tenant, askedAt, keyId, signature)
     for (const sql of [deleteLanes, deleteDataKey, deleteApiKeys, deleteWebhooks]) db.run(sql, tenant)
   }
   return { kind: 'marked' }

@@ -21,5 +21,6 @@ export function putKey(db: Connection, key: ApiKey): void {
     key.createdAt,
     key.expiresAt,
     key.revokedAt,
+    JSON.stringify(key.madeBy),
   )
 }

@@ -318,6 +318,15 @@ export function commitContract(open: () => Promise<Opened>): void {
     expect((await store.commit(f.commit(hostId, [stale]))).kind).toBe('conflict')
   })
 
+  it('S5 takes an append that has no event after the terminal one, and the run never wakes', async () => {
+    const { store } = await open()
+    const hostId = await f.host(store)
+    const runId = await f.created(store, hostId, { events: [f.event(0), f.terminal(1)], status: 'completed' })
+    const still = f.extension(runId, 2, { events: [], status: 'completed', wakeAt: f.T0 + 60_000 })
+    expect(await store.commit(f.commit(hostId, [still]))).toEqual(COMMITTED)
+    expect(await store.readRun(null, runId)).toMatchObject({ endedAt: f.T0 + 1, wakeAt: null, length: 2 })
+  })
+
   it('wakes other runs at once, ignores runs that do not exist, and tolerates many wakes of one run', async () => {
     const { store } = await open()
     const hostId = await f.host(store)

@@ -48,7 +48,7 @@ export function erasureContract(open: () => Promise<Opened>): void {
     const { tenant } = await tenantWithRun(store, hostId)
     await f.created(store, hostId, {}, { tenant: `${tenant}~test` })
     await store.putKey(f.apiKey({ tenant }))
-    expect(await store.eraseTenants([tenant, `${tenant}~test`], f.T0)).toEqual({ kind: 'open', runs: 1 })
+    expect(await store.eraseTenants([f.mark(tenant), f.mark(`${tenant}~test`)])).toEqual({ kind: 'open', runs: 1 })
     expect(await store.readErasure(tenant)).toBeUndefined()
     expect((await store.listKeys()).some(key => key.tenant === tenant)).toBe(true)
     expect(await store.nextToErase(tenant)).toBeUndefined()
@@ -68,9 +68,10 @@ export function erasureContract(open: () => Promise<Opened>): void {
     expect(await store.readDataKey(tenant)).toBe(one)
     expect(await store.putDataKey(tenant, 'third')).toBe(one)
 
-    expect(await store.eraseTenants([tenant], f.T0 + 50)).toEqual({ kind: 'marked' })
-    expect(await store.eraseTenants([tenant], f.T0 + 60)).toEqual({ kind: 'marked' })
-    expect(await store.readErasure(tenant)).toEqual({ tenant, askedAt: f.T0 + 50, erasedAt: null })
+    expect(await store.eraseTenants([f.mark(tenant, f.T0 + 60)])).toEqual({ kind: 'marked' })
+    const mark = { ...f.mark(tenant, f.T0 + 50), keyId: 'key-2', signature: 'other' }
+    expect(await store.eraseTenants([mark])).toEqual({ kind: 'marked' })
+    expect(await store.readErasure(tenant)).toEqual({ ...mark, erasedAt: null })
     expect(await store.readDataKey(tenant)).toBeUndefined()
     expect((await store.listKeys()).filter(key => key.tenant === tenant)).toEqual([])
     expect(await store.listWebhooks(tenant)).toEqual([])
@@ -134,11 +135,11 @@ export function erasureContract(open: () => Promise<Opened>): void {
     const [row, other] = [await store.readRun(null, runId), await store.readEvents(bystander.runId, 0)]
     const [used, usedByOther] = [await store.usageOf(tenant), await store.usageOf(bystander.tenant)]
 
-    await store.eraseTenants([tenant], f.T0 + 50)
+    await store.eraseTenants([f.mark(tenant, f.T0 + 50)])
     expect(await claim(store, hostId, tenant)).toBe(true)
     expect(await eraseContent(store, hostId, tenant, 1)).toBe('done')
 
-    expect(await store.readErasure(tenant)).toEqual({ tenant, askedAt: f.T0 + 50, erasedAt: f.T0 + 90 })
+    expect(await store.readErasure(tenant)).toEqual({ ...f.mark(tenant, f.T0 + 50), erasedAt: f.T0 + 90 })
     const blank = { payload: '{}', secret: null, input: null, salt: null }
     const left = [0, 1, 2].map(i => ({ ...(i === 2 ? f.terminal(i) : f.event(i)), ...blank, erased: `left-${i}` }))
     expect(await store.readEvents(runId, 0)).toEqual(left)
@@ -173,7 +174,7 @@ export function erasureContract(open: () => Promise<Opened>): void {
       const { tenant } = await tenantWithRun(store, hostId)
       const run = f.creation(f.id('run'), {}, { tenant })
       const [marked, begun] = await Promise.allSettled([
-        second.eraseTenants([tenant], f.T0),
+        second.eraseTenants([f.mark(tenant)]),
         store.commit(f.commit(hostId, [run])),
       ])
       const isOpen = (await store.readRun(null, run.runId)) !== undefined
@@ -188,7 +189,7 @@ export function erasureContract(open: () => Promise<Opened>): void {
     const name = f.id('name')
     const [one, two] = [await f.host(store, name), await f.host(store)]
     const { tenant, runId } = await tenantWithRun(store, one)
-    await store.eraseTenants([tenant], f.T0)
+    await store.eraseTenants([f.mark(tenant)])
     expect(await claim(store, one, tenant)).toBe(true)
     expect(await store.claimErasure({ hostId: two, ...LEASE })).toBeUndefined()
     const stranger = { tenant, hostId: two }

@@ -267,7 +267,7 @@ export function journalKeepingContract(open: () => Promise<Opened>): void {
       await keep('draft', { contentId: 'draft' })
       await store.writeOutside('gone', [j.outside(j.content('outside', { tenant: 'gone' }))], null)
       await tell(runId, j.readEntries(['x:1']), j.ended)
-      expect(await store.eraseTenants(['gone'], f.T0)).toEqual({ kind: 'marked' })
+      expect(await store.eraseTenants([f.mark('gone')])).toEqual({ kind: 'marked' })
       const content = j.content('more', { tenant: 'gone' })
       await expect(store.keepContent(content)).rejects.toBeInstanceOf(TenantErased)
       await expect(store.writeOutside('gone', [j.outside(content)], null)).rejects.toBeInstanceOf(TenantErased)

@@ -90,7 +90,14 @@ export function recordContract(open: () => Promise<Opened>): void {
 
   it('stores, lists, finds and changes API keys', async () => {
     const { store } = await open()
-    const [a, b] = [f.apiKey({ keyId: 'key_a' }), f.apiKey({ keyId: 'key_b', test: true, expiresAt: f.T0 + 1 })]
+    const MAKERS = [
+      { tenant: 'ops', principal: 'root' },
+      { tenant: 'acme', principal: 'ann "x"' },
+    ]
+    const [a, b] = [
+      f.apiKey({ keyId: 'key_a' }),
+      f.apiKey({ keyId: 'key_b', test: true, expiresAt: f.T0 + 1, madeBy: MAKERS }),
+    ]
     await store.putKey(b)
     await store.putKey(a)
     expect(await store.listKeys()).toEqual([a, b])
