@@ -21,6 +21,9 @@ export function wantedBy({ scope, at }: { readonly scope?: string; readonly at?:
   return refuse('validation_error', message, { field: 'query.scope' })
 }
 
+/** Events of the tenant itself have no run. */
+export const isOfRun = ({ runId }: { readonly runId: string }): boolean => !runId.startsWith('tenant:')
+
 /** Tenants' own words are nobody else's to keep a copy of. */
 export const PRIVATE = { 'cache-control': 'private, no-store', 'x-content-type-options': 'nosniff' }
 
