@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../../../core/problem.js'
-import type { Wanted } from '../../../engine/journal/desk.js'
+import type { WantedView } from '../../../engine/journal/desk.js'
 import type { Moment } from '../../../engine/journal/moment.js'
 import { AT_PATTERN } from '../../../wire/journal/memory.js'
 import { type HttpAnswer, problem } from '../../http-answer.js'
@@ -11,7 +11,7 @@ export function momentOf(at: string): Moment {
 }
 
 /** A scope as it is now, or what a run saw of its own. */
-export function wantedBy({ scope, at }: { readonly scope?: string; readonly at?: string }): Wanted | Refusal {
+export function wantedBy({ scope, at }: { readonly scope?: string; readonly at?: string }): WantedView | Refusal {
   if (scope !== undefined && at === undefined) return { scope }
   if (scope === undefined && at !== undefined) return { at: momentOf(at) }
   const message =
