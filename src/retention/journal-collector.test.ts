@@ -42,7 +42,7 @@ describe('what memory no longer shows', () => {
   })
 
   it('is taken once where two hosts are at it, and by the second where the first has died', async () => {
-    const { clock, store, collector } = await rig(1_201, 7)
+    const { clock, store, collector } = await rig(2_201, 7)
     clock.skip(8 * DAY)
     const dying = new JournalCollector({
       store: {
@@ -58,6 +58,6 @@ describe('what memory no longer shows', () => {
     })
     await expect(dying.collect()).rejects.toThrow('killed')
     const [one, other] = await Promise.all([collector().collect(), collector().collect()])
-    expect(one + other).toBe(700)
+    expect(one + other).toBe(1_700)
   })
 })
