@@ -186,6 +186,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
 
 const deskSettings = ({ memory, workspace }: Config): DeskSettings => ({
   maxBytes: { memory: memory.maxEntryBytes, workspace: workspace.maxFileBytes },
+  maxEntries: { memory: memory.maxScopeEntries, workspace: workspace.maxFiles },
   fullText: memory.fullText,
 })
 

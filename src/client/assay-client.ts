@@ -66,7 +66,9 @@ export type RunFilter = {
  * Writes carry an Idempotency-Key, so that riding out a lost answer never does a thing twice.
  */
 export class AssayClient {
+  /** What agents have written down for later. */
   readonly memory: MemoryClient
+  /** Files that a tenant's runs and keys share. */
   readonly workspace: WorkspaceClient
 
   constructor(readonly connection: Connection) {

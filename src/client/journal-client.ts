@@ -13,6 +13,7 @@ import type {
 /** A scope as it is now, or what a run saw of its own: `at` is `RUN:SEQ`, or `RUN:end`. */
 export type MemoryWhere = { readonly scope?: string; readonly at?: string }
 
+/** Which entries are listed. */
 export type MemoryFilter = MemoryWhere & {
   readonly ref?: string
   readonly tag?: string
@@ -33,6 +34,7 @@ export class MemoryClient {
     return callJson(this.connection, { path: MEMORY, query: filter }) as Promise<MemoryList>
   }
 
+  /** Scopes that there is memory in. */
   scopes(query: { limit?: number; after?: string } = {}): Promise<MemoryScopes> {
     return callJson(this.connection, { path: `${MEMORY}/scopes`, query }) as Promise<MemoryScopes>
   }
@@ -64,6 +66,7 @@ export class MemoryClient {
 /** Which file: as it is now, in a version, or as a run saw it. */
 export type FileWhere = { readonly version?: number; readonly at?: string }
 
+/** What is to be written, and of what type it is. */
 export type FileContent = { readonly bytes: Uint8Array; readonly contentType: string }
 
 /** Files that a tenant's runs and keys share. */
@@ -75,6 +78,7 @@ export class WorkspaceClient {
     return callJson(this.connection, { path: FILES, query }) as Promise<FileList>
   }
 
+  /** Its bytes. */
   async read(path: string, where: FileWhere = {}): Promise<Uint8Array> {
     return callBytes(this.connection, { path: file(path), query: { ...where, raw: 'true' } })
   }
@@ -92,6 +96,7 @@ export class WorkspaceClient {
     }) as Promise<FileInfo>
   }
 
+  /** Earlier versions stay readable by their numbers. */
   async remove(path: string, ifMatch?: number): Promise<unknown> {
     return callJson(this.connection, {
       method: 'DELETE',

@@ -60,7 +60,11 @@ export type Rig = {
   ): Promise<Engine>
 }
 
-export const DESK_SETTINGS: DeskSettings = { maxBytes: { memory: 65_536, workspace: 1_048_576 }, fullText: true }
+export const DESK_SETTINGS: DeskSettings = {
+  maxBytes: { memory: 65_536, workspace: 1_048_576 },
+  maxEntries: { memory: 1_000, workspace: 1_000 },
+  fullText: true,
+}
 
 /** Every value fits. */
 const NO_SCHEMAS: SchemaChecker = {

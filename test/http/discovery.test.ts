@@ -79,7 +79,7 @@ describe('discovery (contract core §1)', () => {
     expect(Object.keys(json.capabilities).sort()).toEqual(families.sort())
   })
 
-  test('R-CAP-3, R-CAP-4, R-CAP-5, R-CAP-8, R-VERIFY-1, R-VERIFY-20, R-MEM-6: the loop is claimed with its settings, and nothing beyond version 2', async () => {
+  test('R-CAP-3, R-CAP-4, R-CAP-5, R-CAP-8, R-VERIFY-1, R-VERIFY-20: the loop is claimed with its settings, and nothing beyond version 2', async () => {
     const orchestrator = {
       confidenceFloor: 0.8,
       confidenceInterruptKind: 'x-host-acme-review',
@@ -106,6 +106,11 @@ describe('discovery (contract core §1)', () => {
       escalationThreshold: { type: 'number', min: 0, max: 1 },
     })
     await strict.close()
+  })
+
+  test('R-MEM-6: it says that writes of children are one after the other', async () => {
+    const { json } = await host.call(null, { url: '/.well-known/openwop' })
+    expect(json.multiAgent.executionModel.crossChildMemoryConcurrency).toBe('strict')
   })
 
   test('R-CAP-3, R-CAP-10, R-HANDOFF-11, R-EVENT-1, R-MAP-7: of agents only what runs here is claimed; mocks in conformance mode only', async () => {

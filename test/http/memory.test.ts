@@ -59,7 +59,7 @@ describe('entries of memory', () => {
     expect((await host.call('alice', { url: `${MEMORY}/scopes?after=team` })).json.scopes).toHaveLength(1)
   })
 
-  test('that have expired are nowhere to be found', async () => {
+  test('R-MEM-17: that have expired are nowhere to be found', async () => {
     await host.close()
     const clock = new ManualClock(1_000_000)
     await start({ clock })

@@ -14,14 +14,14 @@ export type DeskDeps = ContentDeps &
   }
 
 /** What is asked for: as a run saw it at a moment, or a scope as it is now. */
-export type Wanted = { readonly scope: string } | { readonly at: Moment }
+export type WantedView = { readonly scope: string } | { readonly at: Moment }
 
 export type Found<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal }
 
 export const got = <T>(value: T): Found<T> => ({ ok: true, value })
 export const refused = (refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } => ({ ok: false, refusal })
 
-export async function viewWanted(deps: DeskDeps, tenant: string, space: Space, wanted: Wanted): Promise<ViewFound> {
+export async function viewWanted(deps: DeskDeps, tenant: string, space: Space, wanted: WantedView): Promise<ViewFound> {
   if ('at' in wanted) return viewOfRun(deps, tenant, space, wanted.at)
   const { scope } = wanted
   return { ok: true, scope, view: await viewNow(deps, tenant, space, scope) }

@@ -3,13 +3,13 @@ import { sha256 } from '../../digest.js'
 import type { Key, OutsideWrite, ScopeRow, WriteRow } from '../ports/journal.js'
 import { entriesIn, entryIn, foundIn } from '../queries/journal-view.js'
 import { type KeptContent, keepTags, keepText } from './content.js'
-import { bytesOf, type DeskDeps, type Found, got, refused, viewNow, viewWanted, type Wanted } from './desk.js'
+import { bytesOf, type DeskDeps, type Found, got, refused, viewNow, viewWanted, type WantedView } from './desk.js'
 
 /** A tenant's memory, as the edges look at it and look after it. What runs do with it is theirs. */
 export interface MemoryAdmin {
   /** Newest first; with words or none, best first. */
-  list(tenant: string, wanted: Wanted, query: MemoryQuery): Promise<Found<readonly MemoryShown[]>>
-  get(tenant: string, wanted: Wanted, key: Key): Promise<Found<MemoryShown>>
+  list(tenant: string, wanted: WantedView, query: MemoryQuery): Promise<Found<readonly MemoryShown[]>>
+  get(tenant: string, wanted: WantedView, key: Key): Promise<Found<MemoryShown>>
   scopes(tenant: string, limit: number, after?: string): Promise<readonly ScopeRow[]>
   forget(tenant: string, scope: string, key: Key, destroy: boolean): Promise<Found<Forgotten>>
   consolidate(tenant: string, scope: string, ref: string): Promise<Found<Consolidated>>

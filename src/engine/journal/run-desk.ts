@@ -10,6 +10,8 @@ import { type ContentDeps, keepTags, keepText, openContent, textOfBytes } from '
 export type DeskSettings = {
   /** Bytes of an entry of memory, and of a file, at most. */
   readonly maxBytes: { readonly [Of in Space]: number }
+  /** Entries of a scope, and files, at most. */
+  readonly maxEntries: { readonly [Of in Space]: number }
   /** Whether content can be searched; it is stored in plain then, and sealed otherwise. */
   readonly fullText: boolean
 }
@@ -75,12 +77,16 @@ async function prepared(deps: RunDeskDeps, seat: Seat, wanted: EntryWanted): Pro
   if (!place) return none(space)
   const problem = problemOf(wanted, settings)
   if (problem !== undefined) return { ok: false, message: problem }
+  const before = id === undefined ? undefined : await entryIn(store, tenant, space, place.view, { ref, id })
+  if (before === undefined && (await isFull(deps, seat, space)))
+    return {
+      ok: false,
+      message: `Not written: there are ${settings.maxEntries[space]} already, and no more are kept; forget one first.`,
+    }
   const contentId = `${seat.id}.entry`
   const plain = space === 'memory' && settings.fullText
   const { content, hash, bytes } = await keepText(deps, { tenant, runId, contentId, text: wanted.content, plain })
   await store.keepContent(content)
-  const before =
-    space === 'workspace' && id !== undefined ? await entryIn(store, tenant, space, place.view, { ref, id }) : undefined
   const seen = before?.version ?? 0
   if (ifMatch !== undefined && ifMatch !== seen && before?.position !== null)
     return {
@@ -102,6 +108,22 @@ async function prepared(deps: RunDeskDeps, seat: Seat, wanted: EntryWanted): Pro
     seen,
   }
   return { ok: true, entry }
+}
+
+/** No scope has more entries than writes, so most are not counted. What others write meanwhile may go a little beyond. */
+async function isFull({ store, settings }: RunDeskDeps, { tenant, desk }: Seat, space: Space): Promise<boolean> {
+  const limit = settings.maxEntries[space]
+  const [reach] = desk[space]?.view ?? []
+  if (reach === undefined) return false
+  const { scope, at } = reach
+  const heads = await store.heads(
+    tenant,
+    space === 'memory' ? scope : undefined,
+    space === 'memory' ? undefined : scope,
+  )
+  if (heads[space] < limit) return false
+  const rows = await entriesIn(store, tenant, space, [{ scope, upTo: heads[space], runs: [], at }], { limit })
+  return rows.length >= limit
 }
 
 function problemOf({ space, content, tags, ttlSeconds }: EntryWanted, { maxBytes }: DeskSettings): string | undefined {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { ScopeId, Tag, Timestamp } from '../ids.js'
+import { Tag, Timestamp } from '../ids.js'
 
 const LONGEST_REF = 1500
 
@@ -95,7 +95,7 @@ export const ListScopesAnswer = Type.Object({
 })
 
 export const ConsolidateBody = Type.Object(
-  { scope: ScopeId, memoryRef: Type.String({ maxLength: LONGEST_REF }) },
+  { scope: Scope, memoryRef: Type.String({ maxLength: LONGEST_REF }) },
   { additionalProperties: false },
 )
 

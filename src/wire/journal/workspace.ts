@@ -21,7 +21,11 @@ const about = {
   etag: Type.Optional(Type.String()),
 }
 
-export const FileInfo = Type.Object({ ...about, size: Type.Integer() })
+export const FileInfo = Type.Object({
+  ...about,
+  size: Type.Integer(),
+  runId: Type.Optional(Type.String({ description: 'The run that wrote it' })),
+})
 export type FileInfo = Static<typeof FileInfo>
 
 export const ListFilesAnswer = Type.Object({

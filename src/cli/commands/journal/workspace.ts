@@ -9,6 +9,7 @@ import { EXIT } from '../../terminal/exit-code.js'
 import { printJson, printTable, type Terminal } from '../../terminal/terminal.js'
 import { UsageError } from '../../terminal/usage-error.js'
 import { connect, type GlobalOptions } from '../connect.js'
+import { readBytesOf } from './local-file.js'
 import { AT_HELP, whereOf, wordsShown } from './moment.js'
 
 type LsOptions = GlobalOptions & { readonly at?: string }
@@ -115,18 +116,6 @@ function addWrites(workspace: Command, { terminal }: Cli): void {
       if (json) printJson(terminal, { path: name, removed: true })
       else terminal.out(`${name} removed`)
     })
-}
-
-/** What is wrong with a file here is said like what is wrong with one there. */
-export async function readBytesOf(file: string): Promise<Buffer> {
-  try {
-    return await fs.readFile(file)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') throw new UsageError(`${file}: no such file`)
-    if (code === 'EISDIR') throw new UsageError(`${file} is a folder; name a file`)
-    throw error
-  }
 }
 
 const TYPES: { readonly [ending: string]: string } = {

@@ -14,7 +14,7 @@ import {
 import type { Edge } from '../../deps.js'
 import { json, problem } from '../../http-answer.js'
 import { type Route, route } from '../../route.js'
-import { PRIVATE, switchedOff, wantedBy } from './moment.js'
+import { isOfRun, PRIVATE, switchedOff, wantedBy } from './moment.js'
 
 /** What agents have written down for later (contract agents §7), for those who look after it. */
 export const memoryRoutes = (edge: Edge): Route[] => {
@@ -147,9 +147,6 @@ const consolidateMemory = (edge: Edge): Route =>
 /** No half of a character at its end. */
 const beginning = (text: string, most: number): string => text.slice(0, most).replace(/[\ud800-\udbff]$/, '')
 
-/** Events of the tenant itself have no run. */
-const OUTSIDE = 'tenant:'
-
 function render({ row, scope, content }: MemoryShown, most = Number.POSITIVE_INFINITY): MemoryEntryAnswer {
   const { id, ref, bytes, tags, at, expiresAt, runId, sequence, nodeId, agentId } = row
   const isCut = content !== null && content.length > most
@@ -163,7 +160,7 @@ function render({ row, scope, content }: MemoryShown, most = Number.POSITIVE_INF
     tags: [...tags],
     createdAt: new Date(at).toISOString(),
     ...(expiresAt !== null && { expiresAt: new Date(expiresAt).toISOString() }),
-    ...(!runId.startsWith(OUTSIDE) && { runId, sequence }),
+    ...(isOfRun(row) && { runId, sequence }),
     ...(nodeId !== null && nodeId !== '' && { nodeId }),
     ...(agentId !== null && { agentId }),
   }

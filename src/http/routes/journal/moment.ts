@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../../../core/problem.js'
-import type { Wanted } from '../../../engine/journal/desk.js'
+import type { WantedView } from '../../../engine/journal/desk.js'
 import type { Moment } from '../../../engine/journal/moment.js'
 import { AT_PATTERN } from '../../../wire/journal/memory.js'
 import { type HttpAnswer, problem } from '../../http-answer.js'
@@ -11,7 +11,7 @@ export function momentOf(at: string): Moment {
 }
 
 /** A scope as it is now, or what a run saw of its own. */
-export function wantedBy({ scope, at }: { readonly scope?: string; readonly at?: string }): Wanted | Refusal {
+export function wantedBy({ scope, at }: { readonly scope?: string; readonly at?: string }): WantedView | Refusal {
   if (scope !== undefined && at === undefined) return { scope }
   if (scope === undefined && at !== undefined) return { at: momentOf(at) }
   const message =
@@ -20,6 +20,9 @@ export function wantedBy({ scope, at }: { readonly scope?: string; readonly at?:
       : 'query.scope and query.at cannot both be given: at a moment of a run its own scope is looked into. Leave one out.'
   return refuse('validation_error', message, { field: 'query.scope' })
 }
+
+/** Events of the tenant itself have no run. */
+export const isOfRun = ({ runId }: { readonly runId: string }): boolean => !runId.startsWith('tenant:')
 
 /** Tenants' own words are nobody else's to keep a copy of. */
 export const PRIVATE = { 'cache-control': 'private, no-store', 'x-content-type-options': 'nosniff' }

@@ -15,7 +15,7 @@ import type { Edge } from '../../deps.js'
 import { etagMatches } from '../../etag.js'
 import { json, problem } from '../../http-answer.js'
 import { type Call, type Route, route, TAKEN } from '../../route.js'
-import { momentOf, PRIVATE, switchedOff } from './moment.js'
+import { isOfRun, momentOf, PRIVATE, switchedOff } from './moment.js'
 
 /** Files that a tenant's runs and keys share (contract agents §19). */
 export const workspaceRoutes = (edge: Edge): Route[] => {
@@ -106,7 +106,7 @@ function asJson({ row, body }: FileRead) {
     const message = `File ${row.id} is no text, so it cannot stand in JSON; ask for its bytes with ?raw=true, or with another Accept header.`
     return problem(refuse('validation_error', message, { field: 'Accept', contentType: row.contentType ?? '' }))
   }
-  const { size: _, ...info } = infoOf(row)
+  const { size: _, runId: _writer, ...info } = infoOf(row)
   const etag = etagOf(row)
   return json(200, { ...info, content } satisfies WorkspaceFile, { ...PRIVATE, ...(etag && { etag }) })
 }
@@ -186,6 +186,7 @@ const infoOf = (row: WriteRow): FileInfo => {
     ...(row.contentType !== null && { contentType: row.contentType }),
     ...(etag && { etag }),
     size: row.bytes,
+    ...(isOfRun(row) && { runId: row.runId }),
   }
 }
 
