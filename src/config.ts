@@ -135,7 +135,8 @@ export function loadConfig(overrides: Overrides = {}, env: Environment = process
     problems.push('fixtures: only conformance mode registers fixtures; add --conformance, or leave fixtures out')
   const folder = file === undefined ? (project ?? cwd) : path.dirname(file.file)
   const sections = agentSections((file?.settings ?? {}) as GivenSections, folder)
-  const agents = agentSettings(sections, modelsOf(settings), env, { project, watch: isOn(settings, 'watch') }, problems)
+  const place = { project, watch: isOn(settings, 'watch'), conformance: isOn(settings, 'conformance') }
+  const agents = agentSettings(sections, modelsOf(settings), env, place, problems)
   if (problems.length > 0) throw new ConfigError([...new Set(problems)])
   return build(settings, project, cwd, {
     agents,

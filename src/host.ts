@@ -11,6 +11,8 @@ import { ensureLocalKey } from './client/local-key.js'
 import { announceServer } from './client/local-server.js'
 import { assertSafeBinding, type Config, ConfigError, storeOf } from './config.js'
 import { registerFixtures } from './conformance/fixtures.js'
+import { MockPrograms } from './conformance/mock-programs.js'
+import { seamRoutes } from './conformance/seams.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { coreNodeTypes } from './core/workflow/nodes/registry.js'
@@ -137,7 +139,8 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
 async function compose(config: Config, parts: HostParts, opened: Opened) {
   const ground = await layGround(config, parts, opened)
   const { store, clock, ids, log, schemas, egress, turns } = ground
-  const house = await furnishAgents(config, ground, opened)
+  const programs = config.conformance ? new MockPrograms() : undefined
+  const house = await furnishAgents(config, ground, programs, opened)
   const vault = createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data))
   const webhooks: Webhooks = new Webhooks(
     { store, egress: egress.webhooks, clock, ids, log, vault, hostId: () => engine.hostId },
@@ -166,6 +169,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       definitionShape,
       announcer: webhooks,
       agents: parts.agents ?? house.agents,
+      today: house.today,
       standards: checked,
       inspector: inspectorFor(config, ground),
       records,
@@ -191,7 +195,8 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   let fixtures: readonly string[] = []
   const edge = { ...(await edgeOf(config, ground, house, configured, parts.unbounded)), webhooks, standards, verdicts }
   const serving = new Serving()
-  const app = createApp({ engine, ...edge, tenants: eraser, serving, fixtures: () => fixtures })
+  const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
+  const app = createApp({ engine, ...edge, tenants: eraser, serving, fixtures: () => fixtures, routes })
   opened.push(() => app.close())
   const registerWorkflows = async () => {
     if (config.project !== undefined) {
@@ -242,11 +247,17 @@ async function layGround(config: Config, parts: HostParts, opened: Opened) {
 
 type Ground = Awaited<ReturnType<typeof layGround>>
 
-async function furnishAgents(config: Config, ground: Ground, opened: Opened): Promise<AgentHouse> {
+async function furnishAgents(
+  config: Config,
+  ground: Ground,
+  programs: MockPrograms | undefined,
+  opened: Opened,
+): Promise<AgentHouse> {
   const { store, ...others } = ground
   const house = await createAgents({
     ...others,
     settings: config.agents,
+    programs,
     capabilities: AGENT_CAPABILITIES,
     artifacts: artifactsIn(store),
   })

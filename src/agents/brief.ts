@@ -1,4 +1,4 @@
-import type { Brief, PromptResolution } from '../core/invocation/brief.js'
+import type { Brief, PromptResolution, PromptsTold } from '../core/invocation/brief.js'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
 import type { Bundle } from '../core/verification/bundle.js'
 import type {
@@ -12,8 +12,9 @@ import type {
 import type { Ids } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
+import type { Today } from '../engine/ports/today.js'
 import type { Secrets } from '../secrets/secrets.js'
-import { type Actor, actorOf, promptsOf } from './actor.js'
+import { type Actor, actorOf, nameOfPrompt, promptsOf } from './actor.js'
 import type { Catalog } from './catalog/catalog.js'
 import type { Models } from './models/models.js'
 import { compositionOf, rubricHash, slotsOf } from './prompts/compose.js'
@@ -70,8 +71,9 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
     ai,
     ...(actor.model !== undefined && { inlineModel: actor.model }),
     ...(fixed && { fixed }),
+    ...neededOf(ask, actor),
   })
-  if (!chosen.ok) return failed(chosen.code, chosen.message)
+  if (!chosen.ok) return { ...failed(chosen.code, chosen.message), ...(chosen.lacks && { lacks: chosen.lacks }) }
   const price = models.priceOf(chosen.name)
 
   const prompts = promptsFor(deps, ask, actor)
@@ -86,24 +88,53 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
     ...(actor.version !== undefined && { version: actor.version }),
     modelClass: actor.modelClass,
     ...chosen.name,
-    prompts: slotsOf(prompts)
-      .map(({ resolution }) => resolution)
-      .filter(isWorthTelling),
-    composed: compositionOf(prompts, contents, value => deps.secrets.redact.json(value)),
+    ...toldOf(deps, prompts, contents),
     ...(role === 'verifier' && { promptHash: rubricHash(verifierRubric(prompts.system.prompt?.text ?? '')) }),
     tools: surface.tools.map(({ terms }) => terms),
     memoryBound: actor.memoryBound,
     ...(problem !== undefined && { taskProblem: deps.secrets.redact.text(problem) }),
     checksResult: contents.returnSchema !== undefined,
     ...(actor.threshold !== undefined && { threshold: actor.threshold }),
-    maxOutputTokens: ai.maxOutputTokens ?? limits.maxOutputTokens,
+    maxOutputTokens: ai.maxOutputTokens ?? actor.maxOutputTokens ?? limits.maxOutputTokens,
     maxRounds: limits.maxRounds,
-    maxRetries: limits.maxRetries,
+    maxRetries: limits.maxRetries + (actor.moreRetries ?? 0),
     ...(price && { price }),
+    ...(chosen.substituted && { substituted: chosen.substituted }),
     inputTokens: boundOf(contents),
   }
   return { ok: true, told, contents }
 }
+
+/** An agent that is given tools must be able to call them. */
+function neededOf({ agent: { needs = [], fallback } }: PrepareAgentRequest, { toolAllowlist }: Actor) {
+  const all = toolAllowlist.length > 0 ? [...new Set([...needs, 'function-calling'])] : needs
+  return { ...(all.length > 0 && { needs: all }), ...(fallback && { fallback }) }
+}
+
+const toldOf = ({ secrets }: Pick<BriefDeps, 'secrets'>, prompts: ResolvedPrompts, sent: Texts): PromptsTold => ({
+  prompts: slotsOf(prompts)
+    .map(({ resolution }) => resolution)
+    .filter(isWorthTelling),
+  composed: compositionOf(prompts, sent, value => secrets.redact.json(value)),
+})
+
+/**
+ * R-PROMPT-6: what an agent would be told today, by hash. The marks of a verifier are new each time, so of what it was
+ * sent only the parts are compared.
+ */
+export function createPromptsToday(deps: BriefDeps): Today['prompts'] {
+  return (given, hasTools) => {
+    const ask = given.role === 'verifier' ? secluded(given) : given
+    const actor = actorOf(ask.agent, ask.role, deps.catalog)
+    const prompts = actor && promptsFor({ ...deps, log: SILENT }, ask, actor)
+    if (actor === undefined || !prompts?.ok) return undefined
+    const texts = textsFor(deps, ask, prompts, answerFormOf(ask, actor), hasTools)
+    return toldOf(deps, prompts, deps.secrets.redact.json(texts))
+  }
+}
+
+/** What is warned about was warned about then. */
+const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 /** R-DWS-8 to R-DWS-12: nothing of any run reaches a verifier but its bundle, whatever the workflow or the host says. */
 const secluded = ({
@@ -131,8 +162,9 @@ function promptsFor(
   const agent = bound === agentId ? actor.prompts : boundPrompts(bound, catalog)
   if (agent === undefined)
     log.warn({ agentId: bound, code: 'agent_binding_unresolvable' }, 'a node binds an unknown agent')
-  const prompts = resolvePrompts({ node, agent, workflow }, valuesOf(ask), catalog.prompt)
-  const isInline = 'inline' in ask.agent || typeof node.systemPrompt === 'string'
+  const inline = inlineOf(node, agentId)
+  const prompts = resolvePrompts({ node, inline, agent, workflow }, valuesOf(ask), catalog.prompt)
+  const isInline = node.systemPromptRef !== undefined && ('inline' in ask.agent || inline.system !== undefined)
   if (isInline && prompts.ok && prompts.system.resolution.chain[0]?.applied) {
     log.warn(
       { agentId, code: 'prompt_ref_supersedes_inline' },
@@ -140,6 +172,13 @@ function promptsFor(
     )
   }
   return prompts
+}
+
+function inlineOf({ systemPrompt, userPrompt }: JsonObject, agentId: string) {
+  const named = (text: Json | undefined, kind: string) =>
+    typeof text === 'string' ? { source: nameOfPrompt(agentId, undefined, kind), text } : undefined
+  const [system, user] = [named(systemPrompt, 'system'), named(userPrompt, 'user')]
+  return { ...(system && { system }), ...(user && { user }) }
 }
 
 function boundPrompts(agentId: string, catalog: Pick<Catalog, 'get'>): AgentPrompts | undefined {
@@ -175,25 +214,32 @@ function lackingTools(lacking: readonly ToolLacking[], missing: readonly string[
 }
 
 function contentsFor(
-  { models, secrets, ids }: BriefDeps,
+  deps: BriefDeps,
   ask: PrepareAgentRequest,
   actor: Actor,
   prompts: ResolvedPrompts,
   surface: readonly HostTool[],
 ): BriefContents {
   const answer = answerFormOf(ask, actor)
-  const { temperature } = ask.ai
+  const temperature = ask.ai.temperature ?? actor.temperature
   const contents: BriefContents = {
-    ...(ask.role === 'verifier'
-      ? verifierTexts(ask, prompts, answer, ids)
-      : workerTexts(ask, prompts, answer, surface.length > 0)),
-    tools: toolsFor(surface, models),
+    ...textsFor(deps, ask, prompts, answer, surface.length > 0),
+    tools: toolsFor(surface, deps.models),
     ...(answer.form !== 'text' && answer.schema && { returnSchema: answer.schema }),
     wrapped: answer.form === 'wrapped',
     ...(temperature !== undefined && { temperature }),
   }
-  return secrets.redact.json(contents)
+  return deps.secrets.redact.json(contents)
 }
+
+const textsFor = (
+  { ids }: Pick<BriefDeps, 'ids'>,
+  ask: PrepareAgentRequest,
+  prompts: ResolvedPrompts,
+  answer: AnswerForm,
+  hasTools: boolean,
+): Texts =>
+  ask.role === 'verifier' ? verifierTexts(ask, prompts, answer, ids) : workerTexts(ask, prompts, answer, hasTools)
 
 type Texts = Pick<BriefContents, 'system' | 'user' | 'canary'>
 

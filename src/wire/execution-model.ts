@@ -62,6 +62,8 @@ export const EVENTS_FROM: { readonly [Type in RunEvent['type']]: number } = {
   'interrupt.requested': 0,
   'interrupt.resolved': 0,
   'log.appended': 0,
+  'model.capability.insufficient': 0,
+  'model.capability.substituted': 0,
   'node.cancelled': 0,
   'node.completed': 0,
   'node.dispatched': 0,
@@ -74,6 +76,7 @@ export const EVENTS_FROM: { readonly [Type in RunEvent['type']]: number } = {
   'prompt.composed': 0,
   'provider.usage': 0,
   'replay.diverged': 0,
+  'replay.divergedAtRefusal': 4,
   'run.cancelled': 0,
   'run.completed': 0,
   'run.failed': 0,
@@ -107,4 +110,9 @@ export const FIELDS_FROM: { readonly [field: string]: number } = {
 }
 
 /** What is sent although its version is not claimed yet, because versions can only be claimed in their order. */
-export const SENT_EARLY: readonly string[] = ['runOrchestrator.decided.iteration', 'agent.verified']
+export const SENT_EARLY: readonly string[] = [
+  'runOrchestrator.decided.iteration',
+  'agent.verified',
+  // In conformance mode only: elsewhere a replay hears its record, and no call can be refused in it.
+  'replay.divergedAtRefusal',
+]

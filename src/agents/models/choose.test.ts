@@ -7,6 +7,8 @@ const SETTINGS: ModelSettings = {
   supervisor: { provider: 'openai', model: 's' },
   verifier: { provider: 'anthropic', model: 'v' },
   classes: { coding: { provider: 'anthropic', model: 'c' } },
+  capabilities: {},
+  fallbacks: {},
   providers: {
     openai: { kind: 'openai', apiKey: { env: 'A' } },
     anthropic: { kind: 'anthropic', apiKey: { env: 'B' } },

@@ -1,4 +1,4 @@
-import type { AiOverride, ModelClass, ModelName, ModelRole, Price } from '../../core/invocation/brief.js'
+import type { AiOverride, ModelClass, ModelLacks, ModelName, ModelRole, Price } from '../../core/invocation/brief.js'
 import { own } from '../../core/json.js'
 import type { AgentSettings, ModelSettings } from '../settings.js'
 
@@ -8,23 +8,67 @@ export type ModelWanted = {
   readonly ai: AiOverride
   readonly inlineModel?: string
   readonly fixed?: ModelName
+  readonly needs?: readonly string[]
+  readonly fallback?: ModelName
 }
 
 export type ModelChoice =
-  | { readonly ok: true; readonly name: ModelName }
-  | { readonly ok: false; readonly code: string; readonly message: string }
+  | { readonly ok: true; readonly name: ModelName; readonly substituted?: ModelLacks }
+  | {
+      readonly ok: false
+      readonly code: string
+      readonly message: string
+      readonly lacks?: ModelLacks & { readonly fallbackAttempted: boolean }
+    }
 
 /**
  * R-LIVE-3: what the run was told to use, then what the workflow says, then what this run has used for the same role
  * and class before, and only then what the host is set to now.
  */
 export function choose(want: ModelWanted, settings: ModelSettings): ModelChoice {
+  const wanted = preferred(want, settings)
+  return wanted.ok ? capable(wanted.name, want, settings) : wanted
+}
+
+/** What a model has of which nobody has said what it has: the host asks for values that fit, and for tools, itself. */
+const ASSUMED: readonly string[] = ['structured-output', 'function-calling']
+
+export const capabilitiesOf = (
+  name: ModelName,
+  { capabilities }: Pick<ModelSettings, 'capabilities'>,
+): readonly string[] => ofModel(name, capabilities) ?? ASSUMED
+
+/** R-ENV-4: a model that lacks what is needed is not asked; the one that takes its place must have all of it itself. */
+function capable(name: ModelName, { needs = [], fallback }: ModelWanted, settings: ModelSettings): ModelChoice {
+  const missing = lackedBy(name, needs, settings)
+  if (missing.length === 0) return { ok: true, name }
+  const instead = fallback ?? ofModel(name, settings.fallbacks)
+  const lacks = { ...name, missing }
+  if (instead && usable(instead, settings).ok && lackedBy(instead, needs, settings).length === 0)
+    return { ok: true, name: instead, substituted: lacks }
+  const message = `${name.provider}:${name.model} lacks ${missing.join(', ')}${instead ? `, and so does, or cannot be used, ${instead.provider}:${instead.model}` : ''}; choose another model, or say in models.capabilities what it has`
+  return {
+    ok: false,
+    code: 'capability_not_provided',
+    message,
+    lacks: { ...lacks, fallbackAttempted: instead !== undefined },
+  }
+}
+
+const lackedBy = (name: ModelName, needs: readonly string[], settings: ModelSettings): string[] =>
+  needs.filter(need => !capabilitiesOf(name, settings).includes(need))
+
+function preferred(want: ModelWanted, settings: ModelSettings): ModelChoice {
   const { role, modelClass, ai, inlineModel, fixed } = want
   const byClass = role === 'worker' ? settings.classes[modelClass] : undefined
   const base = fixed ?? byClass ?? settings[role]
   const inline = inlineModel === undefined ? base : named(inlineModel, base.provider)
   const { provider, model } = overridden(inline, ai)
   if (model === undefined) return no(`say which model of ${shown(provider)} to use: configurable.ai.model`)
+  return usable({ provider, model }, settings)
+}
+
+function usable({ provider, model }: ModelName, settings: ModelSettings): ModelChoice {
   const known = own(settings.providers, provider)
   if (known === undefined) {
     return no(`there is no model provider ${shown(provider)}; known: ${Object.keys(settings.providers).join(', ')}`)
@@ -32,7 +76,8 @@ export function choose(want: ModelWanted, settings: ModelSettings): ModelChoice 
   if (known.kind === 'openai-compatible' && known.baseUrl === undefined) {
     return no(`the model provider ${shown(provider)} needs a baseUrl`)
   }
-  if (known.kind !== 'scripted' && known.apiKey === undefined && known.baseUrl === undefined) {
+  if (known.kind === 'scripted' || known.kind === 'mock') return { ok: true, name: { provider, model } }
+  if (known.apiKey === undefined && known.baseUrl === undefined) {
     return no(`the model provider ${shown(provider)} has no key; set one, or use scripted:default offline`)
   }
   return { ok: true, name: { provider, model } }
@@ -60,5 +105,7 @@ const no = (message: string): ModelChoice => ({ ok: false, code: 'model_not_conf
 
 const shown = (name: string): string => JSON.stringify(name.slice(0, 100))
 
-export const priceOf = ({ provider, model }: ModelName, prices: AgentSettings['prices']): Price | undefined =>
-  own(prices, `${provider}:${model}`) ?? own(prices, `${provider}:*`)
+export const priceOf = (name: ModelName, prices: AgentSettings['prices']): Price | undefined => ofModel(name, prices)
+
+const ofModel = <T>({ provider, model }: ModelName, told: { readonly [model: string]: T }): T | undefined =>
+  own(told, `${provider}:${model}`) ?? own(told, `${provider}:*`)

@@ -2,7 +2,7 @@ import type { LanguageModelV3 } from '@ai-sdk/provider'
 import type { Fetch } from '../../egress/fetch.js'
 import type { ProviderSettings } from '../settings.js'
 
-export type LiveKind = Exclude<ProviderSettings['kind'], 'scripted'>
+export type LiveKind = Exclude<ProviderSettings['kind'], 'scripted' | 'mock'>
 
 export type Reach = {
   readonly kind: LiveKind

@@ -10,7 +10,12 @@ import type { Plan, PlanNode } from '../workflow/plan.js'
 import type { AiOverride } from './brief.js'
 import { verbosityOf } from './model-call.js'
 
-export function prepareAgentEffect(plan: Plan, state: Active, planNode: PlanNode, { wait, since }: OnBrief): Effect {
+export function prepareAgentEffect(
+  plan: Plan,
+  state: Active,
+  planNode: PlanNode,
+  { wait, since }: OnBrief,
+): Extract<Effect, { kind: 'prepare-agent' }> {
   const nodeId = planNode.node.id
   const shown = Object.entries(state.variables).filter(([name]) => !state.hidden.variables.includes(name))
   const defaults = plan.definition.defaults as Json | undefined

@@ -29,9 +29,12 @@
  *  I5  Where today's rules no longer decide the shared part as it is (NonDeterminismError), its events stand and the
  *      run goes on from their fold.
  *  I6  A cancel of the source is not heard: what was cancelled is told as far as it is known.
+ *  I7  What is compared with today is what the host has at hand: its prompts, and the program of its provider `mock`.
+ *      Whoever tells the replay looks it up (`question`) and hands it in; what was told once is told so again (I1).
  */
 
 import type { WorkerState } from '../handoff/state.js'
+import type { PromptsTold } from '../invocation/brief.js'
 import { decideLive, type Rules } from '../run/decide.js'
 import { nextMoment } from '../run/effects.js'
 import type { Recorded } from '../run/events.js'
@@ -43,12 +46,15 @@ import { questionOf, verifiersIn, type Waiting, workersOf } from '../run/waiting
 import { pendingInspection } from '../verification/decide.js'
 import type { VerifierState } from '../verification/state.js'
 import { planNodeAt } from '../workflow/plan.js'
-import type { Fork } from './events.js'
+import type { EnvelopeKind, Fork } from './events.js'
 import { cutOf, retold, startOf } from './fork.js'
 import { NonDeterminismError, ReplayGuide } from './guide.js'
+import { asToday, type Question, questionIn } from './today.js'
 
 type Step = { readonly sequence: number; readonly at: number; readonly input: RecordedInput }
 type Live = Exclude<RunInput, { type: 'Retold' }>
+/** What is heard next, and where the source heard it. */
+type Upcoming = { readonly input: Live; readonly sequence?: number }
 
 /** How far a replay goes on by itself: a source that waits in a loop would go on for ever. */
 const MAX_TIMERS_BEYOND = 1_000
@@ -64,9 +70,15 @@ export class Replay {
   readonly #shared: readonly Recorded[]
   /** The decision that the cut goes through, until it has been made again. */
   #first: Live | undefined
+  #upcoming: Upcoming | undefined
   /** Which start of which node an input of the source answers, by the sequence of that start. */
   readonly #starts = new Map<number, Start>()
+  /** The latest start of each node, while the log is read. */
+  readonly #latest = new Map<string, string>()
+  /** How the source says that a node completed, by that start of it. */
+  readonly #completions = new Map<string, Recorded>()
   readonly #source: ReadonlyMap<number, Recorded>
+  readonly #fork: Fork
 
   /** `base` is a state of the fork, `log` what of the source's it has not heard of, as far as it may know it. */
   constructor(
@@ -76,6 +88,7 @@ export class Replay {
     private readonly runId: string,
     log: readonly Recorded[],
   ) {
+    this.#fork = fork
     const own = log.filter(({ sequence }) => sequence >= fork.fromSeq)
     const before = log.slice(0, log.length - own.length)
     this.#source = new Map(own.map(event => [event.sequence, event]))
@@ -98,13 +111,28 @@ export class Replay {
     return this.#steps
   }
 
-  /** The events of the next decision; undefined when everything has been told. */
-  next(): readonly Recorded[] | undefined {
+  /** What of today the next decision is compared with; undefined when it is told as it was, whatever is today. */
+  get question(): Question | undefined {
+    if (this.#first || this.#state.phase !== 'active') return undefined
+    this.#upcoming ??= this.#nextInput()
+    return this.#upcoming && questionIn(this.rules.plan, this.#state, this.#upcoming.input)
+  }
+
+  /**
+   * The events of the next decision; undefined when everything has been told. `today` answers the `question`; without
+   * an answer it is told as it was. None, where what comes next has a question of its own.
+   */
+  next(today?: PromptsTold | EnvelopeKind): readonly Recorded[] | undefined {
+    let answer = today
     for (;;) {
-      const input = this.#nextInput()
-      if (input === undefined) return undefined
-      const events = this.#hear(input)
-      if (events.length > 0) return events
+      const upcoming = this.#upcoming ?? this.#nextInput()
+      this.#upcoming = undefined
+      if (upcoming === undefined) return undefined
+      const { input, sequence } = upcoming
+      const heard = answer && sequence !== undefined ? asToday(input, answer, this.#fork, sequence) : input
+      const events = this.#hear(heard as Live)
+      if (events.length > 0 || this.question !== undefined) return events
+      answer = undefined
     }
   }
 
@@ -112,7 +140,11 @@ export class Replay {
     const shared = this.#first ? this.#shared : []
     this.#first = undefined
     try {
-      const guide = new ReplayGuide({ shared, original: sequence => this.#source.get(sequence) })
+      const guide = new ReplayGuide({
+        shared,
+        original: sequence => this.#source.get(sequence),
+        completion: (...start) => this.#completions.get(start.join(' ')),
+      })
       const decision = decideLive(this.rules, this.#state, input, guide)
       if (!guide.isDone) throw new NonDeterminismError('the shared part holds more than its last decision')
       if (!decision.ok) return []
@@ -127,14 +159,17 @@ export class Replay {
     }
   }
 
-  #nextInput(): Live | undefined {
-    if (this.#first) return this.#first
+  #nextInput(): Upcoming | undefined {
+    if (this.#first) return { input: this.#first }
     if (this.#state.phase !== 'active') return undefined
-    return this.#recorded(this.#state) ?? this.#beyond(this.#state)
+    const recorded = this.#recorded(this.#state)
+    if (recorded) return recorded
+    const input = this.#beyond(this.#state)
+    return input && { input }
   }
 
   /** The earliest of the source's remaining inputs that this run can hear. */
-  #recorded(state: Active): Live | undefined {
+  #recorded(state: Active): Upcoming | undefined {
     for (const [i, step] of this.#queue.entries()) {
       // A person stopped the source; what they stopped is told as far as it is known (contract core §8.4).
       if (step.input.type === 'CancelRun') {
@@ -144,7 +179,7 @@ export class Replay {
       const input = this.#addressed(state, step) ?? this.#late(state, step)
       if (input === undefined) continue
       this.#queue.splice(i, 1)
-      return { ...input, now: step.at } as Live
+      return { input: { ...input, now: step.at } as Live, sequence: step.sequence }
     }
     return undefined
   }
@@ -182,6 +217,7 @@ export class Replay {
       case 'ToolAnswered':
       case 'EffectAnswered':
       case 'SourceMissing':
+      case 'RefusalDiverged':
         return this.#ofStart(state, input)
       default:
         return input
@@ -245,13 +281,20 @@ export class Replay {
         if (start) this.#starts.set(start.since, start)
       }
     for (const event of log) {
+      if (event.type === 'node.completed') this.#noteCompletion(event)
       const isRework = event.type === 'assay.rework.began' && event.payload.point === 'node'
       if (event.type !== 'node.started' && !isRework) continue
       const attempt = event.type === 'node.started' ? event.payload.attempt : 0
       const ordinal = (fresh.get(event.nodeId) ?? 0) + (attempt === 0 ? 1 : 0)
       fresh.set(event.nodeId, ordinal)
       this.#starts.set(event.sequence, { nodeId: event.nodeId, ordinal, attempt, since: event.sequence })
+      this.#latest.set(event.nodeId, [event.nodeId, ordinal, attempt].join(' '))
     }
+  }
+
+  #noteCompletion(event: Extract<Recorded, { type: 'node.completed' }>): void {
+    const start = this.#latest.get(event.nodeId)
+    if (start !== undefined) this.#completions.set(start, event)
   }
 }
 

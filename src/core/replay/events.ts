@@ -21,6 +21,20 @@ export type ReplayDiverged = {
   divergencePoint: string
 }
 
+/** Told in the place of an answer, and the last thing before the end (contract core §8.5). R-REPLAY-8: closed. */
+export type ReplayDivergedAtRefusal = {
+  sourceRunId: string
+  /** Where the source heard the answer. */
+  atSequence: number
+  originalEventId: string
+  nodeId: string
+  originalEnvelopeKind: EnvelopeKind
+  replayEnvelopeKind: EnvelopeKind
+}
+
+/** What came of a call of a model: a refusal, or anything else. */
+export type EnvelopeKind = 'valid' | 'refusal'
+
 /** Where a run that began as a copy of another comes from. */
 export type Fork = {
   readonly sourceRunId: string

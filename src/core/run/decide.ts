@@ -29,6 +29,7 @@ import { modelAnswered, modelLost, modelReasoned } from '../invocation/model-cal
 import { toolAnswered } from '../invocation/tool-call.js'
 import { failure, type Refusal, refuse } from '../problem.js'
 import type { ReplayGuide } from '../replay/guide.js'
+import { divergeAtRefusal } from '../replay/refusal.js'
 import { isoTime } from '../time.js'
 import { misplaced } from '../verification/attempt.js'
 import { inspected } from '../verification/decide.js'
@@ -305,6 +306,11 @@ function applyToNode(
       if (isAtExit(nodeAt(context.active, planNode.index)))
         return stop(context, { outcome: 'failed', error, failedNodeId: input.nodeId })
       return failAttempt(context, planNode, error, input.since)
+    }
+    case 'RefusalDiverged': {
+      const planNode = waiting(context, input.nodeId, input.since)
+      if (planNode) divergeAtRefusal(context, planNode, input.told)
+      return
     }
     case 'ChildEnded':
       if (!verifierEnded(context, input)) childEnded(context, input)

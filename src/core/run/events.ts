@@ -14,7 +14,7 @@ import type { AgentWanted, ModelRole } from '../invocation/brief.js'
 import type { AgentFact, InvocationFact } from '../invocation/events.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
-import type { ReplayDiverged, RunForked } from '../replay/events.js'
+import type { ReplayDiverged, ReplayDivergedAtRefusal, RunForked } from '../replay/events.js'
 import type { OrchestratorDecision } from '../supervisor/decision.js'
 import type { ConfidenceEscalated, OrchestratorDecided } from '../supervisor/events.js'
 import type { GateFact } from '../verification/events.js'
@@ -39,6 +39,7 @@ export type RunEvent =
   | Fact<'assay.stop.requested', StopRequested>
   | Fact<'assay.run.forked', RunForked>
   | Fact<'replay.diverged', ReplayDiverged>
+  | NodeFact<'replay.divergedAtRefusal', ReplayDivergedAtRefusal>
   | NodeFact<'node.started', { nodeId: string; typeId: string; attempt: number }, { wait: Wait }>
   | NodeFact<'node.dispatched', { childRunId: string; childWorkflowId: string }>
   | NodeFact<'runOrchestrator.decided', OrchestratorDecided, { decision: OrchestratorDecision }>
@@ -219,6 +220,8 @@ export type Invoking = {
   readonly ordinal: number
   readonly returnSchema?: JsonObject
   readonly prompts?: JsonObject
+  /** What is asked for is an envelope of the node's own (contract agents §17), no result that an agent hands back. */
+  readonly envelope?: true
   readonly transcript?: { readonly from: number; readonly to: number }
 }
 

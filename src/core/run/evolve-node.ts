@@ -148,7 +148,9 @@ function ofAgent(draft: Draft, index: number, before: NodeState, event: Recorded
   const { brief } = (event.type === 'agent.invocation.started' && event.secret) || {}
   if (brief && before.on === 'brief' && !namesModel(before.wait)) {
     const use = modelUse(before.wait.role, brief.modelClass)
-    const { provider, model, promptHash } = brief
+    const { promptHash } = brief
+    // One that only stands in for another is no choice for whoever needs less.
+    const { provider, model } = brief.substituted ?? brief
     draft.models = { ...draft.models, [use]: { provider, model, ...(promptHash === undefined ? {} : { promptHash }) } }
   }
   const after = evolveInvocation(before, event)

@@ -27,6 +27,8 @@ export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   charge(draft, event, planNode && state.nodes[planNode.index])
   if (planNode === undefined) evolveRun(draft, event, state.lastAt)
   else {
+    if (event.type === 'replay.divergedAtRefusal' && event.payload.sourceRunId === draft.fork?.sourceRunId)
+      draft.diverged = true
     const loop = planNode.type.role && evolveOrchestrator(planNode, state, event)
     if (loop) draft.orchestrator = loop
     evolveNode(plan, draft, event, planNode)

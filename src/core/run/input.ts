@@ -1,7 +1,8 @@
 import type { Spend } from '../budget/budget.js'
-import type { Brief, ModelReply, ToolReply, Usage } from '../invocation/brief.js'
+import type { Brief, ModelLacks, ModelReply, ToolReply, Usage } from '../invocation/brief.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
+import type { ReplayDivergedAtRefusal } from '../replay/events.js'
 import type { BoundGate } from '../verification/gate.js'
 import type { ProbeResult } from '../verification/voting/judgement.js'
 import type { TrackRecord } from '../verification/voting/licence.js'
@@ -120,8 +121,10 @@ export type EffectOutcome =
       readonly type: 'AgentBriefed'
       readonly nodeId: string
       readonly since: number
-      /** `contents` names the outcome that keeps what the brief does not tell. */
-      readonly answer: { ok: true; brief: Brief; contents: string } | { ok: false; error: Failure }
+      readonly answer: /** `contents` names the outcome that keeps what the brief does not tell. */
+        | { ok: true; brief: Brief; contents: string }
+        /** `lacks` when no model here has what the node needs. */
+        | { ok: false; error: Failure; lacks?: ModelLacks & { fallbackAttempted: boolean } }
     }
   /** A piece of a model's reasoning, while it is still at it; `sequence` numbers the pieces of one call. */
   | {
@@ -171,6 +174,13 @@ export type EffectOutcome =
   | { readonly type: 'ChildWaits'; readonly nodeId: string; readonly childRunId: string; readonly status: RunStatus }
   /** A replay has come to a wait of which its source recorded no outcome. */
   | { readonly type: 'SourceMissing'; readonly nodeId: string; readonly since: number }
+  /** A replay has come to a call that was refused then and would be answered today, or the other way round. */
+  | {
+      readonly type: 'RefusalDiverged'
+      readonly nodeId: string
+      readonly since: number
+      readonly told: ReplayDivergedAtRefusal
+    }
   /** `unverified`: not that it takes its hosts down, but that the store would not have what it merged (S10). */
   | { readonly type: 'Quarantine'; readonly attempts: number; readonly unverified?: true }
 

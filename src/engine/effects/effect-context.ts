@@ -10,6 +10,7 @@ import type { Log } from '../ports/log.js'
 import type { Performer } from '../ports/performer.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
+import type { Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 import type { Plans } from '../runtime/plans.js'
 import type { LoadedRun, RunCache } from '../runtime/run-cache.js'
@@ -31,6 +32,7 @@ export type EffectContext = {
   /** Answers of effects that happened but could not be stored yet, by identity. */
   readonly unstored: Map<string, Unstored>
   readonly agents: Agents
+  readonly today: Today
   readonly vault: Vault
   readonly standards: Standards
   readonly inspector: Inspector

@@ -9,6 +9,7 @@ import type { Store } from '../ports/store.js'
 import { decode } from '../runtime/encode.js'
 import { keptState } from '../runtime/snapshot.js'
 import type { PerformEffect } from './effect-context.js'
+import { type AnswerToday, answersOfToday } from './replay-today.js'
 
 /**
  * Goes on with a replay that its first commit did not finish. It is told again from its beginning, which gives the same
@@ -17,7 +18,10 @@ import type { PerformEffect } from './effect-context.js'
 export const replay: PerformEffect<'replay'> = async (context, { rules, runId, tenant, state }, { fork }, signal) => {
   const replay = await openReplay(context.store, rules, fork, runId)
   const known = state.phase === 'absent' ? 0 : state.next
-  for (let events = nextBatch(replay, known); events !== undefined; events = nextBatch(replay, known)) {
+  const diverged = state.phase !== 'absent' && state.diverged
+  const answer = await answersOfToday(context, { runId, tenant, fork, known, diverged })
+  const batch = () => nextBatch(replay, known, answer)
+  for (let events = await batch(); events !== undefined; events = await batch()) {
     if (signal.aborted) return undefined
     if (events.length > 0) await context.runs.submit(runId, { type: 'Retold', events }, { asHolder: true })
     await context.turns.next(tenant)
@@ -41,11 +45,16 @@ export async function openReplay(store: Store, rules: Rules, fork: Fork, runId: 
  * A commit's worth of events from `known` on, and no more than may be decided in one go; none, if that was all of it.
  * Undefined when everything has been told.
  */
-export function nextBatch(replay: Replay, known: number): readonly Recorded[] | undefined {
+export async function nextBatch(
+  replay: Replay,
+  known: number,
+  answer: AnswerToday,
+): Promise<readonly Recorded[] | undefined> {
   const events: Recorded[] = []
   const before = replay.steps
   while (events.length < MAX_EVENTS && replay.steps - before < WORK_LIMITS.decision) {
-    const told = replay.next()
+    const { question, state } = replay
+    const told = replay.next(question && state.phase === 'active' ? await answer(question, state.next) : undefined)
     if (told === undefined) return events.length > 0 ? events : undefined
     events.push(...told.filter(({ sequence }) => sequence >= known))
   }

@@ -3,6 +3,7 @@ import type {
   AiOverride,
   Brief,
   ModelClass,
+  ModelLacks,
   ModelName,
   ModelReply,
   ModelRole,
@@ -60,6 +61,8 @@ export type AgentFailure = {
   readonly retryable: boolean
   /** What a model call that failed half-way has cost at most. */
   readonly usage?: Usage
+  /** The model that lacks what the node needs, where that is why. */
+  readonly lacks?: ModelLacks & { readonly fallbackAttempted: boolean }
 }
 
 export type PrepareAgentRequest = {
@@ -109,6 +112,9 @@ export type ModelCallRequest = ModelName & {
   /** Whose words these are; only the offline model asks. */
   readonly agentId?: string
   readonly role?: ModelRole
+  /** Which call of which node it is; only the programmable model asks. */
+  readonly nodeId?: string
+  readonly call?: number
   /** The effect's identity, sent along so that a provider can drop a repetition. */
   readonly id: string
   readonly brief: BriefContents

@@ -28,6 +28,7 @@ import type { Performer } from '../ports/performer.js'
 import type { ChildRow, RunQuery, RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
+import { NOTHING_TODAY, type Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
 import { missingRun } from '../queries/missing-run.js'
@@ -62,6 +63,8 @@ export type EngineDeps = {
   /** Who wants to be told of events; nobody when absent. */
   readonly announcer?: Announcer
   readonly agents: Agents
+  /** For replays to compare with; without it they are told as they were. */
+  readonly today?: Today
   readonly vault: Vault
   readonly standards: Standards
   readonly inspector: Inspector
@@ -161,6 +164,7 @@ export class Engine implements RunEngine {
         hostId: () => this.#lease.hostId,
         unstored: new Map(),
         agents: deps.agents,
+        today: deps.today ?? NOTHING_TODAY,
         vault: deps.vault,
         standards: deps.standards,
         inspector: deps.inspector,
@@ -246,7 +250,9 @@ export class Engine implements RunEngine {
   async fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
-    return forkRun({ ...this.deps, plans: this.#plans, runs: this.#runs, rules: this.#rules }, request, receipt)
+    const { today = NOTHING_TODAY } = this.deps
+    const own = { plans: this.#plans, runs: this.#runs, rules: this.#rules, today }
+    return forkRun({ ...this.deps, ...own }, request, receipt)
   }
 
   async tenantOf(runId: string): Promise<string | undefined> {

@@ -10,11 +10,13 @@ import { configurableProblems } from '../../core/workflow/configurable.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { Answer, ForkRun, InspectedRun, MakeReceipt, RunOptions } from '../api.js'
 import { nextBatch, openReplay } from '../effects/replay.js'
+import { answersOfToday } from '../effects/replay-today.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { GatedPoint, NewRun } from '../ports/event-log.js'
 import type { RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
+import type { Today } from '../ports/today.js'
 import { missingRun } from '../queries/missing-run.js'
 import { CHAIN_START } from './chain.js'
 import { decode } from './encode.js'
@@ -31,6 +33,7 @@ export type ForkDeps = {
   readonly plans: Plans
   readonly runs: RunWriter
   readonly rules: (plan: Plan) => Rules
+  readonly today: Today
 }
 
 /**
@@ -61,7 +64,7 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   const rules = deps.rules(plan)
   const runId = deps.ids.run()
   const begin = mode === 'replay' ? replayed : branched
-  const first = await begin(deps, rules, fork, runId, { ...overlay, ...(scopes ? { scopes } : {}) })
+  const first = await begin(deps, rules, fork, { runId, tenant }, { ...overlay, ...(scopes ? { scopes } : {}) })
   if (!first.ok) return refused(first.refusal)
   const [last] = fromSeq === 0 ? [] : await deps.store.readEvents(sourceRunId, fromSeq - 1, 1)
   const head = fromSeq === 0 ? CHAIN_START : present(last, `event ${fromSeq - 1} of run ${sourceRunId}`).hash
@@ -78,10 +81,13 @@ async function gatedIn(store: Store, { runId }: RunRow, plan: Plan, state: RunSt
   return first?.type === 'run.started' ? gatedPoints(hands, first.secret?.gates ?? [], first.payload) : []
 }
 
+type Forked = { readonly runId: string; readonly tenant: string }
+
 /** As much of a replay as goes into one commit; the driver tells the rest. */
-async function replayed({ store }: ForkDeps, rules: Rules, fork: Fork, runId: string): Promise<DecidedStep> {
-  const replay = await openReplay(store, rules, fork, runId)
-  const events = nextBatch(replay, fork.fromSeq) ?? []
+async function replayed(deps: ForkDeps, rules: Rules, fork: Fork, run: Forked): Promise<DecidedStep> {
+  const replay = await openReplay(deps.store, rules, fork, run.runId)
+  const answer = await answersOfToday(deps, { ...run, fork, known: fork.fromSeq, diverged: false })
+  const events = (await nextBatch(replay, fork.fromSeq, answer)) ?? []
   return { ok: true, events, state: replay.state }
 }
 
@@ -89,7 +95,7 @@ async function branched(
   { store, clock }: ForkDeps,
   rules: Rules,
   fork: Fork,
-  runId: string,
+  { runId }: Forked,
   overlay: Overlay,
 ): Promise<Decision<RunState, Recorded>> {
   const { sourceRunId, fromSeq } = fork

@@ -2,6 +2,8 @@
 import type { NodeType } from '../node-type.js'
 import { agentNode } from './agent.js'
 import { approvalGateNode } from './approval-gate.js'
+import { callPromptNode } from './call-prompt.js'
+import { capabilityInsufficientNode } from './capability-insufficient.js'
 import { channelWriteNode } from './channel-write.js'
 import { clarificationGateNode } from './clarification-gate.js'
 import { conditionalNode } from './conditional.js'
@@ -22,6 +24,7 @@ import { requiresMissingNode } from './requires-missing.js'
 import { setVariableNode } from './set-variable.js'
 import { sideEffectNode } from './side-effect.js'
 import { startNode } from './start.js'
+import { structuredOutputNode } from './structured-output.js'
 import { subWorkflowNode } from './sub-workflow.js'
 import { supervisorNode } from './supervisor.js'
 import { verifyNode } from './verify.js'
@@ -29,6 +32,8 @@ import { verifyNode } from './verify.js'
 export const coreNodeTypes: readonly NodeType[] = [
   agentNode,
   approvalGateNode,
+  callPromptNode,
+  capabilityInsufficientNode,
   channelWriteNode,
   clarificationGateNode,
   conditionalNode,
@@ -49,6 +54,7 @@ export const coreNodeTypes: readonly NodeType[] = [
   setVariableNode,
   sideEffectNode,
   startNode,
+  structuredOutputNode,
   subWorkflowNode,
   supervisorNode,
   verifyNode,
