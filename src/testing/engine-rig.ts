@@ -7,6 +7,7 @@ import type { Ids } from '../engine/ports/clock.js'
 import type { Performer } from '../engine/ports/performer.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Store } from '../engine/ports/store.js'
+import type { Today } from '../engine/ports/today.js'
 import type { Inspector, Records, Standards } from '../engine/ports/verification.js'
 import { Engine, type EngineDeps, type EngineOptions } from '../engine/runtime/engine.js'
 import { MemoryStore } from '../store/memory/memory-store.js'
@@ -51,6 +52,7 @@ export type Rig = {
       readonly announcer?: Announcer
       readonly schemas?: SchemaChecker
       readonly agents?: Agents
+      readonly today?: Today
       readonly standards?: Standards
       readonly inspector?: Inspector
       readonly records?: Records
@@ -80,6 +82,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         announcer,
         schemas = NO_SCHEMAS,
         agents,
+        today,
         turns,
         ...more
       } = given
@@ -105,6 +108,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         inspector,
         records,
         ...(announcer ? { announcer } : {}),
+        ...(today ? { today } : {}),
         ...(turns ? { turns } : {}),
       }
       const engine = new Engine(deps, {

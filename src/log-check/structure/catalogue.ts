@@ -63,6 +63,7 @@ export const VENDOR_TYPE =
   /^(?!(?:openwop|core|community|vendor|private|local)\.)[a-z][a-zA-Z0-9_-]*(\.[a-zA-Z0-9_-]+)+$/
 
 const transport = oneOf('rest', 'mcp', 'a2a', 'ui')
+const envelope = oneOf('valid', 'refusal')
 const drainPolicy = oneOf('immediate', 'drain-current-node')
 const lease: Shape = { required: { leaseId: id, host: oneOf('browser', 'cloud') } }
 const decision: Shape = { required: { gateId: id, principal: filled }, optional: { reason: words }, closed: true }
@@ -274,6 +275,13 @@ const SHAPES: { readonly [type: string]: Shape } = {
       divergencePoint: filled,
     },
     assay: ['originalEventId', 'replayEventId', 'divergenceKind', 'divergencePoint'],
+  },
+  'replay.divergedAtRefusal': {
+    required: { sourceRunId: id, atSequence: count, originalEnvelopeKind: envelope, replayEnvelopeKind: envelope },
+    optional: { originalEventId: id, nodeId: id, refusalReason: words },
+    assay: ['originalEventId', 'nodeId'],
+    notAssay: ['refusalReason'],
+    closed: true,
   },
   'lease.acquired': lease,
   'lease.renewed': lease,
