@@ -60,6 +60,8 @@ export type HttpOrchestrator = {
 export type HttpAgents = {
   /** Providers that can be asked, by the names that `configurable.ai.provider` takes. */
   readonly providers: readonly string[]
+  /** What the model that agents use by default has. */
+  readonly capabilities: readonly string[]
   /** Whether some model has a price, so that costs are told. */
   readonly priced: boolean
   /** Times an answer that cannot be used is asked for again. */
@@ -124,7 +126,7 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
     transcriptWindow: 200,
     ...overrides.orchestrator,
   },
-  agents: { providers: ['scripted'], priced: false, maxRetries: 2, budget: {}, ...overrides.agents },
+  agents: { providers: ['scripted'], capabilities: [], priced: false, maxRetries: 2, budget: {}, ...overrides.agents },
   rateLimit: {
     key: { requestsPerSecond: 20_000, burst: 40_000 },
     anonymous: { requestsPerSecond: 200, burst: 1000 },

@@ -7,6 +7,17 @@ import type { RunEvent } from '../core/run/events.js'
  */
 export const EXECUTION_MODEL_VERSION = 2
 
+/**
+ * R-CAP-7, R-REPLAY-1, R-REPLAY-3: what is claimed of replays where models may answer otherwise. The recipe of cache keys
+ * is the protocol's at every version; that a replay is deterministic is claimed with version 4 and not before. Refusals
+ * can differ only where the provider `mock` is, before as after.
+ */
+export const replayDeterminism = (version: number, conformance: boolean) => ({
+  supported: version >= 4,
+  llmCacheKeyRecipe: 'spec-rfc-0041',
+  ...(version >= 4 || conformance ? { refusalDivergenceEmission: true } : {}),
+})
+
 /** From which version on a host may send events of a type; 0 where the model has no say. R-STATE-1: none is of version 5. */
 export const EVENTS_FROM: { readonly [Type in RunEvent['type']]: number } = {
   'agent.decided': 0,

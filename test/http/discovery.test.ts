@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { definitionShape } from '../../src/http/definition-shape.js'
+import { replayDeterminism } from '../../src/wire/execution-model.js'
 import { directoryOf } from './agent-directory.js'
 import { registerAsking } from './asking.js'
 import { node, startHttp, type TestHost, workflow } from './harness.js'
@@ -93,6 +94,7 @@ describe('discovery (contract core §1)', () => {
         version: 2,
         confidenceEscalationFloor: 0.8,
         confidenceEscalationInterruptKind: 'x-host-acme-review',
+        replayDeterminism: { supported: false, llmCacheKeyRecipe: 'spec-rfc-0041' },
       },
     })
     expect(json.extensions.verification).toMatchObject({
@@ -105,6 +107,30 @@ describe('discovery (contract core §1)', () => {
       escalationThreshold: { type: 'number', min: 0, max: 1 },
     })
     await strict.close()
+  })
+
+  test('R-REPLAY-1 R-REPLAY-3 R-CAP-7: deterministic replay is claimed with version 4 and not before; the recipe is named, and refusals where they can differ', async () => {
+    const { json } = await host.call(null, { url: '/.well-known/openwop' })
+    const recipe = { llmCacheKeyRecipe: 'spec-rfc-0041' }
+    expect(json.multiAgent.executionModel.replayDeterminism).toEqual({
+      supported: false,
+      ...recipe,
+      refusalDivergenceEmission: true,
+    })
+    expect(replayDeterminism(3, false)).toEqual({ supported: false, ...recipe })
+    for (const conformance of [true, false])
+      expect(replayDeterminism(4, conformance)).toEqual({ supported: true, ...recipe, refusalDivergenceEmission: true })
+  })
+
+  test('R-ENV-4: what the model has that agents use is told, and that another may take its place', async () => {
+    const { json } = await host.call(null, { url: '/.well-known/openwop' })
+    expect(json.modelCapabilities).toEqual({ supported: true, advertised: [], substitutionSupported: true })
+  })
+
+  test('R-MANIF-3 R-TOOL-10: agents per tenant and sessions of tools are not claimed', async () => {
+    const { json } = await host.call(null, { url: '/.well-known/openwop' })
+    expect(json.agents.manifestRuntime.installScope).toBe('host')
+    expect(json.toolCatalog.sessionLifecycle).toBe(false)
   })
 
   test('R-CAP-3, R-CAP-10, R-HANDOFF-11, R-EVENT-1, R-MAP-7: of agents only what runs here is claimed; mocks in conformance mode only', async () => {

@@ -36,6 +36,8 @@ export const agentFamilies = (config: HttpConfig, hasAgents: boolean): object =>
       completion: { distinguishesTruncation: true, truncationBudgetMultiplier: 2 },
     },
   },
+  // R-ENV-4: of the model that agents use where nobody says otherwise.
+  modelCapabilities: { supported: true, advertised: config.agents.capabilities, substitutionSupported: true },
   // Keys are the operator's; no run brings one.
   aiProviders: { supported: config.agents.providers, byok: [] },
 })

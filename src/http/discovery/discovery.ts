@@ -1,6 +1,6 @@
 import { PLACEMENTS, PROBE_TYPES, QUORUMS } from '../../core/verification/gate.js'
 import { sha256 } from '../../digest.js'
-import { EXECUTION_MODEL_VERSION } from '../../wire/execution-model.js'
+import { EXECUTION_MODEL_VERSION, replayDeterminism } from '../../wire/execution-model.js'
 import { EVENT_LOG_SCHEMA_VERSION } from '../../wire/render.js'
 import { TEST_PREFIX } from '../auth/key-cache.js'
 import type { HttpConfig } from '../config.js'
@@ -97,11 +97,12 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
   }
 }
 
-const executionModel = ({ orchestrator }: HttpConfig): object => ({
+const executionModel = ({ orchestrator, conformance }: HttpConfig): object => ({
   supported: true,
   version: EXECUTION_MODEL_VERSION,
   confidenceEscalationFloor: orchestrator.confidenceFloor,
   confidenceEscalationInterruptKind: orchestrator.confidenceInterruptKind,
+  replayDeterminism: replayDeterminism(EXECUTION_MODEL_VERSION, conformance),
 })
 
 const BUDGET_OPTIONS = [
