@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
+import type { ProgramEntry } from '../engine/ports/today.js'
 import { json } from '../http/http-answer.js'
 import { type Route, route } from '../http/route.js'
-import type { ProgramEntry } from '../engine/ports/today.js'
 import type { MockPrograms } from './mock-programs.js'
 
 export type SeamDeps = {

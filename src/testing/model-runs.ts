@@ -13,9 +13,9 @@ export const ASKING = {
   id: 'asking',
   nodes: {
     [ASK]: { type: 'core.ai.structuredOutput', config: { provider: 'mock', model: 'mini', outputSchema: {} } },
-    then: 'core.noop',
+    after: 'core.noop',
   },
-  edges: [`${ASK} > then`],
+  edges: [`${ASK} > after`],
 }
 
 export type Asking = {

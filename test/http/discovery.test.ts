@@ -130,7 +130,7 @@ describe('discovery (contract core §1)', () => {
   test('R-MANIF-3 R-TOOL-10: agents per tenant and sessions of tools are not claimed', async () => {
     const { json } = await host.call(null, { url: '/.well-known/openwop' })
     expect(json.agents.manifestRuntime.installScope).toBe('host')
-    expect(json.toolCatalog.sessionLifecycle).toBe(false)
+    expect(json.toolCatalog).not.toHaveProperty('sessionLifecycle')
   })
 
   test('R-CAP-3, R-CAP-10, R-HANDOFF-11, R-EVENT-1, R-MAP-7: of agents only what runs here is claimed; mocks in conformance mode only', async () => {

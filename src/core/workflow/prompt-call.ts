@@ -1,5 +1,5 @@
-import type { Invoking } from '../run/events.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
+import type { Invoking } from '../run/events.js'
 import { inlineOf, needsOf, PROMPT_FIELDS, picked } from './model-fields.js'
 import type { NodeContext } from './node-type.js'
 

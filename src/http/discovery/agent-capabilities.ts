@@ -6,7 +6,7 @@ import type { HttpConfig } from '../config.js'
 export const agentFamilies = (config: HttpConfig, hasAgents: boolean): object => ({
   agents: { ...AGENTS, ...(hasAgents && MANIFEST_AGENTS) },
   toolHooks: { supported: true, prePostEvents: true, perToolAuthorization: true, perToolRateLimit: true },
-  toolCatalog: { supported: true, sources: ['mcp', 'host-extension'], sessionLifecycle: false },
+  toolCatalog: { supported: true, sources: ['mcp', 'host-extension'] },
   providerUsage: { supported: true, costEstimates: config.agents.priced, currency: 'USD' },
   budget: {
     supported: true,
