@@ -45,3 +45,6 @@ export type Fork = {
   /** Events the source had when the fork was made; a replay is told nothing later. */
   readonly sourceLength: number
 }
+
+/** Whether a run is one that only tells another again. */
+export const isReplay = ({ fork }: { readonly fork?: Fork | undefined }): boolean => fork?.mode === 'replay'

@@ -28,6 +28,7 @@ import { loseCalls } from '../invocation/lifecycle.js'
 import { modelAnswered, modelLost, modelReasoned } from '../invocation/model-call.js'
 import { toolAnswered } from '../invocation/tool-call.js'
 import { failure, type Refusal, refuse } from '../problem.js'
+import { isReplay } from '../replay/events.js'
 import type { ReplayGuide } from '../replay/guide.js'
 import { divergeAtRefusal } from '../replay/refusal.js'
 import { isoTime } from '../time.js'
@@ -52,7 +53,7 @@ export type Rules = { readonly plan: Plan; readonly limits: RunLimits; readonly 
 
 /** Every rule of a run. Writes nothing; a refusal is a value; an outcome nobody waits for decides to nothing. */
 export function decide(rules: Rules, state: RunState, input: RunInput): Decision<RunState, Recorded> {
-  if (state.phase !== 'absent' && state.fork?.mode === 'replay') return decideReplay(rules, state, input)
+  if (state.phase !== 'absent' && isReplay(state)) return decideReplay(rules, state, input)
   if (input.type === 'Retold') return { ok: true, events: [], state }
   return decideLive(rules, state, input)
 }

@@ -4,7 +4,7 @@ import type { AiOverride, ModelName, ModelRole } from '../invocation/brief.js'
 import { invocationEffects, prepareAgentEffect } from '../invocation/effects.js'
 import type { InvocationState } from '../invocation/state.js'
 import type { Json, JsonObject } from '../json.js'
-import type { Fork } from '../replay/events.js'
+import { type Fork, isReplay } from '../replay/events.js'
 import { verificationEffects } from '../verification/effects.js'
 import type { BoundGate } from '../verification/gate.js'
 import type { ContextEntry } from '../verification/gate-context.js'
@@ -146,7 +146,7 @@ export type Effect =
 export function pending({ plan, limits }: Outlook, state: RunState): readonly Effect[] {
   if (state.phase !== 'active') return []
   // R-REPLAY-12: nothing else is ever owed to a replay, so it cannot reach the world.
-  if (state.fork?.mode === 'replay') return [{ kind: 'replay', since: state.fork.fromSeq, fork: state.fork }]
+  if (state.fork && isReplay(state)) return [{ kind: 'replay', since: state.fork.fromSeq, fork: state.fork }]
   if (state.mode.kind === 'paused') return []
   const effects: Effect[] = hasReadyNodes({ plan, ...(limits ? { limits } : {}) }, state)
     ? [{ kind: 'continue', since: state.next }]
@@ -196,7 +196,7 @@ export function wakeAt(rules: Pick<Rules, 'plan' | 'limits'>, state: RunState): 
 
 /** The next moment at which time alone changes the run; Infinity when there is none, as for a replay, whose time is past. */
 export const nextTimer = (rules: Pick<Rules, 'plan' | 'limits'>, state: RunState): number =>
-  state.phase === 'active' && state.fork?.mode === 'replay' ? Number.POSITIVE_INFINITY : nextMoment(rules, state)
+  state.phase === 'active' && isReplay(state) ? Number.POSITIVE_INFINITY : nextMoment(rules, state)
 
 /** The same by the run's own time. */
 export function nextMoment({ plan, limits }: Pick<Rules, 'plan' | 'limits'>, state: RunState): number {

@@ -1,5 +1,6 @@
 import { type Failure, type Refusal, refuse } from '../../core/problem.js'
 import type { QuotasOf } from '../../core/quotas.js'
+import { isReplay } from '../../core/replay/events.js'
 import { inherited } from '../../core/replay/fork.js'
 import { decide, type Rules } from '../../core/run/decide.js'
 import { wakeAt } from '../../core/run/effects.js'
@@ -313,7 +314,7 @@ export class RunWriter {
     const { announcer } = this.deps
     if (announcer === undefined) return NOTHING
     return steps.flatMap(({ loaded: { state, tenant, runId }, stored }) => {
-      if (state.phase === 'absent' || state.fork?.mode === 'replay') return NOTHING
+      if (state.phase === 'absent' || isReplay(state)) return NOTHING
       if (HOST_WORKFLOW_IDS.includes(state.started.workflowId)) return NOTHING
       return announcer.deliveriesFor({ tenant, runId, tags: state.started.tags ?? [] }, stored)
     })
