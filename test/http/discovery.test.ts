@@ -127,7 +127,12 @@ describe('discovery (contract core §1)', () => {
     expect(json.modelCapabilities).toEqual({ supported: true, advertised: [], substitutionSupported: true })
   })
 
-  test('R-MANIF-3 R-TOOL-10: agents per tenant and sessions of tools are not claimed', async () => {
+  test('R-CAP-11: consolidation of memories is not claimed without memory', async () => {
+    const { json } = await host.call(null, { url: '/.well-known/openwop' })
+    for (const name of ['memoryBackends', 'memoryConsolidation']) expect(json.agents).not.toHaveProperty(name)
+  })
+
+  test('agents per tenant and sessions of tools are not claimed', async () => {
     const { json } = await host.call(null, { url: '/.well-known/openwop' })
     expect(json.agents.manifestRuntime.installScope).toBe('host')
     expect(json.toolCatalog).not.toHaveProperty('sessionLifecycle')
