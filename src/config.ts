@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { AgentSettings, SecretRef } from './agents/settings.js'
 import type { BudgetPolicy } from './core/budget/budget.js'
 import type { ModelName } from './core/invocation/brief.js'
+import { capabilitiesOf } from './core/invocation/model-capabilities.js'
 import { isObject, type JsonObject, own } from './core/json.js'
 import type { QuotasOf, Weights } from './core/quotas.js'
 import { schemaProblems } from './core/schema/problems.js'
@@ -205,6 +206,10 @@ export async function usableProviders({
   const keys = await Promise.all(providers.map(([, { apiKey }]) => apiKey && read(apiKey)))
   return providers.flatMap(([name, { apiKey }], i) => (apiKey === undefined || keys[i] !== undefined ? [name] : []))
 }
+
+/** What the model has that workers use where nobody says otherwise. */
+export const workerCapabilities = ({ agents: { models } }: Pick<Config, 'agents'>): readonly string[] =>
+  capabilitiesOf(models.worker, models.capabilities)
 
 /** Flags and variables are text; a program gives values. */
 function take(

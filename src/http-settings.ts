@@ -1,5 +1,4 @@
-import { capabilitiesOf } from './agents/models/choose.js'
-import { type Config, usableProviders } from './config.js'
+import { type Config, usableProviders, workerCapabilities } from './config.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { httpConfig } from './http/config.js'
 import { packageVersion } from './package-version.js'
@@ -25,7 +24,7 @@ export const httpSettings = async (config: Config, unbounded: Unbounded = {}) =>
     durableWebhooks: config.webhooks.durable,
     agents: {
       providers: await usableProviders(config),
-      capabilities: capabilitiesOf(config.agents.models.worker, config.agents.models),
+      capabilities: workerCapabilities(config),
       priced: Object.keys(config.agents.prices).length > 0,
       maxRetries: config.agents.models.maxRetries,
       budget: config.budget,

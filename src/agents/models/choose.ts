@@ -1,4 +1,5 @@
 import type { AiOverride, ModelClass, ModelLacks, ModelName, ModelRole, Price } from '../../core/invocation/brief.js'
+import { capabilitiesOf, ofModel } from '../../core/invocation/model-capabilities.js'
 import { own } from '../../core/json.js'
 import type { AgentSettings, ModelSettings } from '../settings.js'
 
@@ -30,14 +31,6 @@ export function choose(want: ModelWanted, settings: ModelSettings): ModelChoice 
   return wanted.ok ? capable(wanted.name, want, settings) : wanted
 }
 
-/** What a model has of which nobody has said what it has: the host asks for values that fit, and for tools, itself. */
-const ASSUMED: readonly string[] = ['structured-output', 'function-calling']
-
-export const capabilitiesOf = (
-  name: ModelName,
-  { capabilities }: Pick<ModelSettings, 'capabilities'>,
-): readonly string[] => ofModel(name, capabilities) ?? ASSUMED
-
 /** R-ENV-4: a model that lacks what is needed is not asked; the one that takes its place must have all of it itself. */
 function capable(name: ModelName, { needs = [], fallback }: ModelWanted, settings: ModelSettings): ModelChoice {
   const missing = lackedBy(name, needs, settings)
@@ -56,7 +49,7 @@ function capable(name: ModelName, { needs = [], fallback }: ModelWanted, setting
 }
 
 const lackedBy = (name: ModelName, needs: readonly string[], settings: ModelSettings): string[] =>
-  needs.filter(need => !capabilitiesOf(name, settings).includes(need))
+  needs.filter(need => !capabilitiesOf(name, settings.capabilities).includes(need))
 
 function preferred(want: ModelWanted, settings: ModelSettings): ModelChoice {
   const { role, modelClass, ai, inlineModel, fixed } = want
@@ -106,6 +99,3 @@ const no = (message: string): ModelChoice => ({ ok: false, code: 'model_not_conf
 const shown = (name: string): string => JSON.stringify(name.slice(0, 100))
 
 export const priceOf = (name: ModelName, prices: AgentSettings['prices']): Price | undefined => ofModel(name, prices)
-
-const ofModel = <T>({ provider, model }: ModelName, told: { readonly [model: string]: T }): T | undefined =>
-  own(told, `${provider}:${model}`) ?? own(told, `${provider}:*`)

@@ -31,7 +31,7 @@ const KEYED: { readonly [typeId: string]: { readonly workflow?: Sketch; readonly
 }
 
 const sources = fs
-  .readdirSync(NODES)
+  .readdirSync(NODES, { encoding: 'utf8', recursive: true })
   .filter(name => name.endsWith('.ts') && !name.endsWith('.test.ts') && name !== 'registry.ts')
   .map(name => fs.readFileSync(path.join(NODES, name), 'utf8'))
 /** Node types whose source has an agent or a model asked. */

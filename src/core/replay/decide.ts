@@ -49,7 +49,7 @@ import { planNodeAt } from '../workflow/plan.js'
 import type { EnvelopeKind, Fork } from './events.js'
 import { cutOf, retold, startOf } from './fork.js'
 import { NonDeterminismError, ReplayGuide } from './guide.js'
-import { asToday, type Question, questionIn } from './today.js'
+import { asToday, questionIn, type TodayQuestion } from './today.js'
 
 type Step = { readonly sequence: number; readonly at: number; readonly input: RecordedInput }
 type Live = Exclude<RunInput, { type: 'Retold' }>
@@ -112,7 +112,7 @@ export class Replay {
   }
 
   /** What of today the next decision is compared with; undefined when it is told as it was, whatever is today. */
-  get question(): Question | undefined {
+  get question(): TodayQuestion | undefined {
     if (this.#first || this.#state.phase !== 'active') return undefined
     this.#upcoming ??= this.#nextInput()
     return this.#upcoming && questionIn(this.rules.plan, this.#state, this.#upcoming.input)

@@ -10,14 +10,14 @@ import type { EnvelopeKind, Fork } from './events.js'
  * What a replay would like to know of today before it tells a decision again. All of it lies on the host: to answer is
  * to read, and nothing is called (I2).
  */
-export type Question =
+export type TodayQuestion =
   /** R-PROMPT-6: which prompts the agent would be given now. */
   | { readonly kind: 'prompts'; readonly effect: Extract<Effect, { kind: 'prepare-agent' }>; readonly brief: Brief }
   /** R-REPLAY-19: whether the provider that is programmed would refuse this call now. */
   | { readonly kind: 'envelope'; readonly nodeId: string; readonly call: number }
 
 /** What has diverged already is not compared any more; what a node says is not deterministic never is. */
-export function questionIn(plan: Plan, state: Active, input: RunInput): Question | undefined {
+export function questionIn(plan: Plan, state: Active, input: RunInput): TodayQuestion | undefined {
   if (state.diverged || (input.type !== 'AgentBriefed' && input.type !== 'ModelAnswered')) return undefined
   const planNode = planNodeOf(plan, input.nodeId)
   const node = planNode && nodeAt(state, planNode.index)

@@ -1,6 +1,6 @@
 import type { Composition, PromptResolution, PromptsTold } from '../../core/invocation/brief.js'
 import type { EnvelopeKind, Fork } from '../../core/replay/events.js'
-import type { Question } from '../../core/replay/today.js'
+import type { TodayQuestion } from '../../core/replay/today.js'
 import type { Recorded } from '../../core/run/events.js'
 import type { Store } from '../ports/store.js'
 import type { Today } from '../ports/today.js'
@@ -9,7 +9,7 @@ import { briefRequest } from './prepare-agent.js'
 import { readTranscript } from './transcript.js'
 
 /** Answers what a replay asks of today; `next` is the sequence of what it is about to tell. */
-export type AnswerToday = (question: Question, next: number) => Promise<PromptsTold | EnvelopeKind | undefined>
+export type AnswerToday = (question: TodayQuestion, next: number) => Promise<PromptsTold | EnvelopeKind | undefined>
 
 export type TodayDeps = { readonly store: Store; readonly today: Today }
 
@@ -34,7 +34,7 @@ export async function answersOfToday(deps: TodayDeps, told: ToldPart): Promise<A
   }
 }
 
-async function found({ store, today }: TodayDeps, { tenant, fork }: ToldPart, question: Question) {
+async function found({ store, today }: TodayDeps, { tenant, fork }: ToldPart, question: TodayQuestion) {
   if (question.kind === 'envelope') {
     const { nodeId, call } = question
     return today.envelope({ tenant, nodeId, call })

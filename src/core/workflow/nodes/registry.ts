@@ -3,10 +3,12 @@ import type { NodeType } from '../node-type.js'
 import { agentNode } from './agent.js'
 import { approvalGateNode } from './approval-gate.js'
 import { callPromptNode } from './call-prompt.js'
-import { capabilityInsufficientNode } from './capability-insufficient.js'
 import { channelWriteNode } from './channel-write.js'
 import { clarificationGateNode } from './clarification-gate.js'
 import { conditionalNode } from './conditional.js'
+import { capabilityInsufficientNode } from './conformance/capability-insufficient.js'
+import { requiresMissingNode } from './conformance/requires-missing.js'
+import { sideEffectNode } from './conformance/side-effect.js'
 import { delayNode } from './delay.js'
 import { dispatchNode } from './dispatch.js'
 import { endNode } from './end.js'
@@ -20,9 +22,7 @@ import { mergeNode } from './merge.js'
 import { mockAgentNode } from './mock-agent.js'
 import { noopNode } from './noop.js'
 import { parallelNode } from './parallel.js'
-import { requiresMissingNode } from './requires-missing.js'
 import { setVariableNode } from './set-variable.js'
-import { sideEffectNode } from './side-effect.js'
 import { startNode } from './start.js'
 import { structuredOutputNode } from './structured-output.js'
 import { subWorkflowNode } from './sub-workflow.js'
@@ -33,10 +33,12 @@ export const coreNodeTypes: readonly NodeType[] = [
   agentNode,
   approvalGateNode,
   callPromptNode,
-  capabilityInsufficientNode,
   channelWriteNode,
   clarificationGateNode,
   conditionalNode,
+  capabilityInsufficientNode,
+  requiresMissingNode,
+  sideEffectNode,
   delayNode,
   dispatchNode,
   endNode,
@@ -50,9 +52,7 @@ export const coreNodeTypes: readonly NodeType[] = [
   mockAgentNode,
   noopNode,
   parallelNode,
-  requiresMissingNode,
   setVariableNode,
-  sideEffectNode,
   startNode,
   structuredOutputNode,
   subWorkflowNode,

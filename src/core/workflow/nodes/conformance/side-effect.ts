@@ -1,6 +1,6 @@
-import { Flag, May, OneOf } from '../../schema/kinds.js'
-import { Open } from '../fields.js'
-import { completed, type NodeType } from '../node-type.js'
+import { Flag, May, OneOf } from '../../../schema/kinds.js'
+import { Open } from '../../fields.js'
+import { completed, type NodeType } from '../../node-type.js'
 
 /** One outside effect under a stable identity; the conformance suite and the crash tests count what it does. */
 export const sideEffectNode: NodeType = {

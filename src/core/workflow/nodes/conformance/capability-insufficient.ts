@@ -1,6 +1,6 @@
-import { Closed } from '../../schema/kinds.js'
-import { completed, type NodeType } from '../node-type.js'
-import { promptCall } from '../prompt-call.js'
+import { Closed } from '../../../schema/kinds.js'
+import { completed, type NodeType } from '../../node-type.js'
+import { promptCall } from '../../prompt-call.js'
 
 /** Contract agents §26. */
 export const capabilityInsufficientNode: NodeType = {

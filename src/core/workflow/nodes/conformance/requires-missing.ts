@@ -1,5 +1,5 @@
-import { Closed } from '../../schema/kinds.js'
-import { completed, type NodeType } from '../node-type.js'
+import { Closed } from '../../../schema/kinds.js'
+import { completed, type NodeType } from '../../node-type.js'
 
 /** Contract core §9.1. */
 export const requiresMissingNode: NodeType = {
