@@ -1,5 +1,6 @@
 import type { Brief, PromptResolution } from '../core/invocation/brief.js'
 import { isObject, type Json, type JsonObject, own } from '../core/json.js'
+import { fieldsOf, type TeamMember } from '../core/supervisor/team.js'
 import type { Bundle } from '../core/verification/bundle.js'
 import type {
   AgentFailure,
@@ -84,7 +85,7 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
   const surface = allowedOf(await tools.surface(actor.toolAllowlist, ask.signal), actor)
   if (surface.missing.length > 0) return lackingTools(await tools.lacking(surface.missing, ask.signal), surface.missing)
   const problem = actor.taskSchema && (await schemas.check(actor.taskSchema, ask.task))
-  const contents = contentsFor(deps, ask, actor, prompts, surface.tools)
+  const contents = contentsFor(deps, withTeam(ask, catalog), actor, prompts, surface.tools)
   const told: Brief = {
     agentId: actor.agentId,
     ...(actor.version !== undefined && { version: actor.version }),
@@ -112,6 +113,7 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
 /** R-DWS-8 to R-DWS-12: nothing of any run reaches a verifier but its bundle, whatever the workflow or the host says. */
 const secluded = ({
   transcript: _transcript,
+  team: _team,
   feedback: _feedback,
   ...ask
 }: PrepareAgentRequest): PrepareAgentRequest => ({
@@ -119,6 +121,18 @@ const secluded = ({
   prompts: { node: {}, workflow: {} },
   variables: { input: {} },
 })
+
+/** What agents are for, and what they take and make, is theirs to say. */
+const withTeam = (ask: PrepareAgentRequest, catalog: Pick<Catalog, 'get'>): PrepareAgentRequest =>
+  ask.team === undefined ? ask : { ...ask, team: ask.team.map(member => introduced(member, catalog)) }
+
+function introduced(member: TeamMember, catalog: Pick<Catalog, 'get'>): TeamMember {
+  const agent = catalog.get(member.worker)
+  if (agent === undefined) return member
+  const { manifest, taskSchema, returnSchema } = agent
+  const about = manifest.description ?? manifest.label ?? manifest.persona
+  return { ...member, about, takes: fieldsOf(taskSchema), makes: fieldsOf(returnSchema) }
+}
 
 /** Where there is no prompt of a kind, and need be none, nothing was resolved. */
 const isWorthTelling = ({ kind, resolved }: PromptResolution): boolean => kind === 'system' || resolved !== null
@@ -202,7 +216,7 @@ function contentsFor(
 type Texts = Pick<BriefContents, 'system' | 'user' | 'canary'>
 
 function workerTexts(
-  { task, transcript, feedback }: PrepareAgentRequest,
+  { task, transcript, team, feedback }: PrepareAgentRequest,
   { system, user, fewShot, schemaHint }: ResolvedPrompts,
   answer: AnswerForm,
   hasTools: boolean,
@@ -213,7 +227,8 @@ function workerTexts(
       examples: fewShot.flatMap(({ prompt }) => prompt?.text ?? []),
       prompt: user.prompt?.text,
       task,
-      transcript: transcript?.map(event => ({ ...event })),
+      transcript,
+      team,
       feedback,
     }),
   }

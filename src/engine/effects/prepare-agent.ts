@@ -3,6 +3,7 @@ import { modelUse } from '../../core/run/evolve-node.js'
 import type { BriefContents } from '../ports/agents.js'
 import type { PerformEffect } from './effect-context.js'
 import { errorOf, sealedEffect } from './sealed.js'
+import { readTeam } from './team.js'
 import { readTranscript } from './transcript.js'
 
 /** Finds out whom the node means, by which model, with which words and tools. Nothing leaves the host. */
@@ -12,6 +13,7 @@ export const prepareAgent: PerformEffect<'prepare-agent'> = async (context, run,
   const claiming = { nodeId, ordinal, provider: `agent:${agent.agentId}` }
   const told = await sealedEffect<Brief, BriefContents>(context, run, claiming, async () => {
     const transcript = wait.transcript && (await readTranscript(context, run.runId, wait.transcript))
+    const team = role === 'supervisor' ? await readTeam(context, run) : undefined
     const outcome = await context.agents.prepare({
       tenant: run.tenant,
       agent,
@@ -23,6 +25,7 @@ export const prepareAgent: PerformEffect<'prepare-agent'> = async (context, run,
       fixed: modelClass => models[modelUse(role, modelClass)],
       ...(returnSchema ? { returnSchema } : {}),
       ...(transcript ? { transcript } : {}),
+      ...(team ? { team } : {}),
       ...(feedback ? { feedback } : {}),
       signal,
     })

@@ -11,6 +11,7 @@ import type {
 } from '../../core/invocation/brief.js'
 import type { Json, JsonObject } from '../../core/json.js'
 import type { ArtifactCreated } from '../../core/run/events.js'
+import type { TeamMember } from '../../core/supervisor/team.js'
 import type { Feedback } from '../../core/verification/voting/judgement.js'
 import type { TranscriptEvent } from './performer.js'
 
@@ -78,6 +79,8 @@ export type PrepareAgentRequest = {
   readonly returnSchema?: JsonObject
   /** Events of the run that the agent may look back on. */
   readonly transcript?: readonly TranscriptEvent[]
+  /** Of a supervisor: whom it may name. */
+  readonly team?: readonly TeamMember[]
   /** Why the agent's last result was sent back. */
   readonly feedback?: Feedback
   readonly signal: AbortSignal

@@ -1,0 +1,62 @@
+import { termsFor } from '../handoff/mapping.js'
+import { isObject, type Json } from '../json.js'
+import type { Plan } from '../workflow/plan.js'
+
+/** Somebody whom a supervisor may name, as it is told of them. */
+export type TeamMember = {
+  readonly worker: string
+  /** What it is for, where its author says so. */
+  readonly about?: string
+  /** Variables of this run that it is given, and those that take what it brings back. */
+  readonly given: readonly string[]
+  readonly brings: readonly string[]
+  /** Fields of what it works on and of what it makes, where it declares them itself. */
+  readonly takes?: readonly string[]
+  readonly makes?: readonly string[]
+}
+
+/** How many are told of, and how much of each. */
+export const MOST_MEMBERS = 40
+const MOST_FIELDS = 20
+const ABOUT_CHARACTERS = 200
+const NAME_CHARACTERS = 64
+
+/** Whom the dispatch of the loop has terms for: the workers that its author had in mind. None where it names nobody. */
+export function workersNamedIn({ nodes }: Pick<Plan, 'nodes'>): readonly string[] {
+  const named = nodes
+    .filter(({ type }) => type.role === 'dispatch')
+    .flatMap(({ node: { config } }) => [
+      ...keysOf(config.perWorkerInputMappings),
+      ...keysOf(config.perWorkerOutputMappings),
+    ])
+  return [...new Set(named)]
+}
+
+const keysOf = (map: Json | undefined): string[] => (isObject(map) ? Object.keys(map) : [])
+
+/** What the dispatch of the loop gives a worker and takes from it. */
+export function termsOfWorker({ nodes }: Pick<Plan, 'nodes'>, worker: string): Pick<TeamMember, 'given' | 'brings'> {
+  const dispatch = nodes.find(({ type }) => type.role === 'dispatch')
+  const { inputs, outputs } = termsFor(dispatch?.node.config ?? {}, worker)
+  return { given: inputs.map(([, parent]) => parent), brings: outputs.map(([parent]) => parent) }
+}
+
+/** The member as a line of JSON, of bounded length. */
+export function memberText({ worker, about, given, brings, takes, makes }: TeamMember): string {
+  const names = (name: string, all: readonly string[] | undefined) =>
+    all === undefined || all.length === 0
+      ? {}
+      : { [name]: all.slice(0, MOST_FIELDS).map(one => one.slice(0, NAME_CHARACTERS)) }
+  return JSON.stringify({
+    worker,
+    ...(about === undefined || about === '' ? {} : { about: about.slice(0, ABOUT_CHARACTERS) }),
+    ...names('given', given),
+    ...names('brings', brings),
+    ...names('takes', takes),
+    ...names('makes', makes),
+  })
+}
+
+/** Names of the fields that a schema of an object declares. */
+export const fieldsOf = (schema: Json | undefined): readonly string[] =>
+  isObject(schema) && isObject(schema.properties) ? Object.keys(schema.properties) : []

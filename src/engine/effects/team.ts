@@ -1,0 +1,30 @@
+import { isAgentId } from '../../core/names.js'
+import { MOST_MEMBERS, type TeamMember, termsOfWorker, workersNamedIn } from '../../core/supervisor/team.js'
+import { isReserved } from '../runtime/agent-workflow.js'
+import type { LoadedRun } from '../runtime/run-cache.js'
+import type { EffectContext } from './effect-context.js'
+
+/**
+ * Whom a supervisor may name: the workers that its dispatch has terms for, or, where that names nobody, the tenant's workflows
+ * and the host's agents, the first of them. What an agent is for, its own catalogue knows.
+ */
+export async function readTeam(
+  { plans, agents }: Pick<EffectContext, 'plans' | 'agents'>,
+  { tenant, rules: { plan } }: Pick<LoadedRun, 'tenant' | 'rules'>,
+): Promise<readonly TeamMember[]> {
+  const named = workersNamedIn(plan)
+  const others = async () => {
+    const workflows = (await plans.list(tenant)).map(({ workflowId }) => workflowId)
+    return [...workflows.filter(id => !isReserved(id) && id !== plan.definition.id), ...agents.names()]
+  }
+  const workers = named.length > 0 ? named : await others()
+  const members = workers.slice(0, MOST_MEMBERS).map(async worker => {
+    const terms = termsOfWorker(plan, worker)
+    if (isAgentId(worker)) return { worker, ...terms }
+    const definition = (await plans.named(tenant, worker))?.definition
+    const takes = definition?.variables.map(({ name }) => name) ?? []
+    const about = definition?.description === undefined ? {} : { about: definition.description }
+    return { worker, ...about, ...terms, takes }
+  })
+  return Promise.all(members)
+}
