@@ -1,7 +1,7 @@
 import { isObject, type Json } from '../../core/json.js'
 import { recapOf } from '../../core/supervisor/recap.js'
 import { recapText } from '../../core/supervisor/recap-text.js'
-import { memberText, type TeamMember } from '../../core/supervisor/team.js'
+import { type TeamMember, teamText } from '../../core/supervisor/team.js'
 import type { Feedback } from '../../core/verification/voting/judgement.js'
 import type { TranscriptEvent } from '../../engine/ports/performer.js'
 import { fenced } from './untrusted.js'
@@ -31,12 +31,12 @@ export function userText(parts: {
 const taskText = (task: Json): string => (typeof task === 'string' ? task : JSON.stringify(task))
 
 const introduction = (team: readonly TeamMember[]): string =>
-  `Workers you may name, one a line:\n${fenced('workers', team.map(memberText).join('\n'))}`
+  `Workers you may name in nextWorkerIds, one a line:\n${fenced('workers', teamText(team))}`
 
-/** R-STATE-7: the turns that the window shows, in no more than RECAP_TOKENS; '' where nothing has happened yet. */
+/** R-STATE-5, R-STATE-7: what the window shows, in no more than RECAP_BYTES; '' where nothing has happened yet. */
 function history(transcript: readonly TranscriptEvent[], task: Json): string {
   const turn = isObject(task) && typeof task.iteration === 'number' ? task.iteration : 1
-  const told = recapText(recapOf(transcript), turn)
+  const told = recapText(recapOf(transcript, turn))
   return told === '' ? '' : `What has happened so far, one turn a line, oldest first:\n${fenced('transcript', told)}`
 }
 

@@ -6,39 +6,59 @@ import { isObject, type Json, type JsonObject } from '../json.js'
  * of nothing else, so the same events give the same recap (R-STATE-5).
  */
 export type Recap = {
+  /** The turn that is about to be taken. */
+  readonly turn: number
+  /** Oldest first. */
   readonly turns: readonly RecapTurn[]
 }
 
 export type RecapTurn = {
-  /** 0 before the first decision, or before the first that is in view. */
+  /** 0 for what happened before the first decision. */
   readonly turn: number
+  /** None where it was made before the first event in view. */
   readonly decision?: JsonObject
   readonly workers: readonly RecapWorker[]
-  /** Other nodes, and how they ended. */
-  readonly steps: readonly { readonly node: string; readonly status: string; readonly says?: Json }[]
-  readonly people: readonly { readonly asked: Json; readonly answered?: Json; readonly by?: string }[]
+  readonly steps: readonly RecapStep[]
+  readonly people: readonly RecapQuestion[]
+}
+
+export type RecapVerdict = {
+  readonly gate: string
+  readonly verdict: string
+  readonly label?: string
+  /** Criteria with a blocking finding. */
+  readonly failed: readonly string[]
 }
 
 export type RecapWorker = {
   readonly worker: string
   readonly status: 'completed' | 'failed' | 'cancelled' | 'not started'
+  /** More than one where a gate sent the work back and it was done again in the same turn. */
   readonly attempts: number
   readonly error?: string
-  readonly verdicts: readonly {
-    readonly gate: string
-    readonly verdict: string
-    readonly label?: string
-    readonly failed: readonly string[]
-  }[]
+  readonly verdicts: readonly RecapVerdict[]
   /** A gate has not let its result pass, and it will not be merged. */
   readonly withheld?: true
   /** What it brought back, by the names of this run's variables. */
   readonly brought?: JsonObject
 }
 
+/** Another node than those of the loop, and how it ended. */
+export type RecapStep = {
+  readonly node: string
+  readonly status: 'completed' | 'failed'
+  readonly error?: string
+  readonly verdicts: readonly RecapVerdict[]
+  readonly made?: JsonObject
+}
+
+export type RecapQuestion = { readonly asked: Json; readonly answered?: Json; readonly by?: string }
+
 type Told = { readonly type: string; readonly nodeId?: string; readonly payload: Json }
 type Open<T> = { -readonly [Field in keyof T]: T[Field] extends readonly (infer Item)[] ? Item[] : T[Field] }
 type Turn = Open<RecapTurn>
+/** Where in a turn something is told that a later event adds to. */
+type Place = { readonly turn: Turn; readonly at: number }
 
 const ENDS = {
   'dispatch.failed': 'not started',
@@ -51,25 +71,37 @@ const isEnd = (phase: string): phase is keyof typeof ENDS => Object.hasOwn(ENDS,
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
-/** The turns that these events tell of, oldest first. */
-export function recapOf(events: readonly Told[]): Recap {
-  const fold = new RecapFold()
+const numberIn = ({ payload }: Told): number | undefined =>
+  isObject(payload) && typeof payload.iteration === 'number' ? payload.iteration : undefined
+
+/** The turns before `turn` that these events, the latest of the log, tell of. */
+export function recapOf(events: readonly Told[], turn: number): Recap {
+  const first = events.find(({ type }) => type === 'runOrchestrator.decided')
+  const fold = new RecapFold(((first && numberIn(first)) ?? turn) - 1)
   for (const { type, nodeId = '', payload } of events) if (isObject(payload)) fold.hear(type, nodeId, payload)
-  return { turns: fold.turns.filter(isWorthTelling) }
+  return { turn, turns: fold.turns.filter(isWorthTelling) }
 }
 
 const isWorthTelling = ({ decision, workers, steps, people }: RecapTurn): boolean =>
   decision !== undefined || workers.length + steps.length + people.length > 0
 
 class RecapFold {
-  readonly turns: Turn[] = [{ turn: 0, workers: [], steps: [], people: [] }]
+  readonly turns: Turn[]
   /** Variables that were changed since the last harvest, by the node that changed them. */
   #changed: { readonly nodeId: string; readonly name: string; readonly next: Json }[] = []
   /** Nodes of the loop: their decisions and hand-offs are told as such. */
   readonly #loop = new Set<string>()
-  /** Whose result a gate is judging, and which of its criteria failed. */
-  readonly #judging = new Map<string, { readonly worker: string; readonly failed: Set<string> }>()
-  readonly #reworked = new Set<string>()
+  /** What a gate is judging: a worker's run, or else what the node made; and which of its criteria failed. */
+  readonly #judging = new Map<string, { readonly run?: string; readonly failed: Set<string> }>()
+  readonly #verdicts = new Map<string, readonly RecapVerdict[]>()
+  readonly #workers = new Map<string, Place>()
+  /** By worker, the run whose work is done again. */
+  readonly #again = new Map<string, Place>()
+  readonly #questions = new Map<string, Place>()
+
+  constructor(turn: number) {
+    this.turns = [{ turn, workers: [], steps: [], people: [] }]
+  }
 
   get #turn(): Turn {
     return this.turns.at(-1) as Turn
@@ -84,28 +116,30 @@ class RecapFold {
       case 'variable.changed':
         this.#changed.push({ nodeId, name: text(payload.name), next: payload.next ?? null })
         return
-      case 'dws.verification.started':
-        this.#judging.set(gatingOf(payload), { worker: text(payload.workerId), failed: new Set() })
+      case 'dws.verification.started': {
+        const run = payload.workerId === undefined ? {} : { run: text(payload.targetRef) }
+        this.#judging.set(gatingOf(nodeId, payload), { ...run, failed: new Set() })
         return
+      }
       case 'dws.verification.finding_issued':
         if (payload.classification === 'blocking')
-          this.#judging.get(gatingOf(payload))?.failed.add(text(payload.dimension))
+          this.#judging.get(gatingOf(nodeId, payload))?.failed.add(text(payload.dimension))
         return
       case 'dws.verification.verdict_rendered':
-        return this.#judged(payload)
+        return this.#judged(nodeId, payload)
       case 'assay.result.withheld':
-        return this.#change(text(payload.workerId), worker => ({ ...worker, withheld: true }))
+        return this.#change(text(payload.targetRef), worker => ({ ...worker, withheld: true }))
       case 'assay.rework.began':
-        if (typeof payload.workerId === 'string') this.#reworked.add(payload.workerId)
-        return
+        return this.#sentBack(text(payload.workerId))
       case 'interrupt.requested':
+        this.#questions.set(text(payload.interruptId), { turn: this.#turn, at: this.#turn.people.length })
         this.#turn.people.push({ asked: questionIn(payload) })
         return
       case 'interrupt.resolved':
         return this.#answered(payload)
       case 'node.completed':
       case 'node.failed':
-        return this.#stepped(type, nodeId, payload)
+        return this.#stepped(type === 'node.failed', nodeId, payload)
     }
   }
 
@@ -117,70 +151,77 @@ class RecapFold {
 
   #handed(nodeId: string, payload: JsonObject): void {
     this.#loop.add(nodeId)
-    const [phase, worker] = [text(payload.phase), text(payload.workerId)]
-    if (phase === 'output.harvested') return this.#harvested(nodeId, worker, payload.harvestedKeys)
+    const [phase, worker, run] = [text(payload.phase), text(payload.workerId), text(payload.childRunId)]
+    if (phase === 'output.harvested') return this.#harvested(nodeId, run, payload.harvestedKeys)
     if (!isEnd(phase)) return
     const error = isObject(payload.error) ? { error: text(payload.error.code) } : {}
     const ended = { worker, status: ENDS[phase], attempts: 1, ...error, verdicts: [] }
-    const before = this.#reworked.delete(worker) ? this.#latest(worker) : undefined
-    if (before === undefined) this.#turn.workers.push(ended)
-    else this.#change(worker, ({ attempts }) => ({ ...ended, attempts: attempts + 1 }))
+    const before = this.#again.get(worker)
+    this.#again.delete(worker)
+    const place = before ?? { turn: this.#turn, at: this.#turn.workers.length }
+    const attempts = (place.turn.workers[place.at]?.attempts ?? 0) + 1
+    place.turn.workers[place.at] = { ...ended, attempts }
+    this.#workers.set(run, place)
   }
 
-  #harvested(nodeId: string, worker: string, keys: Json | undefined): void {
+  /** The latest of that name in this turn is the one whose result was judged last. */
+  #sentBack(worker: string): void {
+    const at = this.#turn.workers.findLastIndex(one => one.worker === worker)
+    if (at >= 0) this.#again.set(worker, { turn: this.#turn, at })
+  }
+
+  #harvested(nodeId: string, run: string, keys: Json | undefined): void {
     const names: readonly Json[] = Array.isArray(keys) ? keys : []
     const mine = this.#changed.filter(change => change.nodeId === nodeId && names.includes(change.name))
     const brought = Object.fromEntries(mine.map(({ name, next }) => [name, next]))
     this.#changed = []
-    this.#change(worker, before => ({ ...before, brought }))
+    this.#change(run, before => ({ ...before, brought }))
   }
 
-  #judged(payload: JsonObject): void {
-    const { worker = '', failed = new Set<string>() } = this.#judging.get(gatingOf(payload)) ?? {}
+  #judged(nodeId: string, payload: JsonObject): void {
+    const { run, failed = [] } = this.#judging.get(gatingOf(nodeId, payload)) ?? {}
     const verdict = text(payload.dwsVerdict)
     const label = typeof payload.label === 'string' ? { label: payload.label } : {}
     const told = { gate: text(payload.gateId), verdict, ...label, failed: verdict === 'pass' ? [] : [...failed] }
-    this.#change(worker, before => ({
-      ...before,
-      verdicts: [...before.verdicts.filter(({ gate }) => gate !== told.gate), told],
-    }))
+    if (run === undefined) this.#verdicts.set(nodeId, withVerdict(this.#verdicts.get(nodeId) ?? [], told))
+    else this.#change(run, before => ({ ...before, verdicts: withVerdict(before.verdicts, told) }))
   }
 
-  #answered({ resumeValue, resolvedBy, outcome }: JsonObject): void {
-    const { people } = this.#turn
-    const at = people.findIndex(({ answered }) => answered === undefined)
-    const question = people[at]
+  #answered({ interruptId, resumeValue, resolvedBy, outcome }: JsonObject): void {
+    const place = this.#questions.get(text(interruptId))
     const answered = outcome === 'timed-out' ? 'nobody answered in time' : (resumeValue ?? null)
     const by = typeof resolvedBy === 'string' ? { by: resolvedBy } : {}
-    if (question) people[at] = { ...question, answered, ...by }
-    else people.push({ asked: 'what was asked before', answered, ...by })
+    const question = place?.turn.people[place.at]
+    if (place && question) place.turn.people[place.at] = { ...question, answered, ...by }
+    else this.#turn.people.push({ asked: 'what was asked before', answered, ...by })
   }
 
-  #stepped(type: string, nodeId: string, { outputs, error }: JsonObject): void {
-    if (this.#loop.has(nodeId)) {
-      if (type === 'node.failed')
-        this.#turn.steps.push({ node: nodeId, status: 'failed', says: isObject(error) ? text(error.code) : '' })
-      return
+  #stepped(hasFailed: boolean, node: string, { outputs, error }: JsonObject): void {
+    const verdicts = this.#verdicts.get(node) ?? []
+    this.#verdicts.delete(node)
+    if (hasFailed) {
+      const code = isObject(error) ? { error: text(error.code) } : {}
+      this.#turn.steps.push({ node, status: 'failed', ...code, verdicts })
+    } else if (!this.#loop.has(node)) {
+      const made = isObject(outputs) && Object.keys(outputs).length > 0 ? { made: outputs } : {}
+      this.#turn.steps.push({ node, status: 'completed', verdicts, ...made })
     }
-    const isEmpty = !isObject(outputs) || Object.keys(outputs).length === 0
-    if (type === 'node.failed')
-      this.#turn.steps.push({ node: nodeId, status: 'failed', says: isObject(error) ? text(error.code) : '' })
-    else this.#turn.steps.push({ node: nodeId, status: 'completed', ...(isEmpty ? {} : { says: outputs }) })
   }
 
-  #latest(worker: string): RecapWorker | undefined {
-    return this.#turn.workers.findLast(one => one.worker === worker)
-  }
-
-  #change(worker: string, into: (before: RecapWorker) => RecapWorker): void {
-    const { workers } = this.#turn
-    const at = workers.findLastIndex(one => one.worker === worker)
-    const before = workers[at]
-    if (before) workers[at] = into(before)
+  #change(run: string, into: (before: RecapWorker) => RecapWorker): void {
+    const place = this.#workers.get(run)
+    const before = place?.turn.workers[place.at]
+    if (place && before) place.turn.workers[place.at] = into(before)
   }
 }
 
-const gatingOf = ({ gateId, attempt }: JsonObject): string => JSON.stringify([gateId, attempt])
+/** The latest verdict of each gate. */
+const withVerdict = (before: readonly RecapVerdict[], told: RecapVerdict): RecapVerdict[] => [
+  ...before.filter(({ gate }) => gate !== told.gate),
+  told,
+]
+
+const gatingOf = (nodeId: string, { gateId, attempt }: JsonObject): string => JSON.stringify([nodeId, gateId, attempt])
 
 /** What a person was asked, as far as the log shows it: the words of it, not what they are for. */
 function questionIn({ kind, data }: JsonObject): Json {
