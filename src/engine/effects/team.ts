@@ -5,8 +5,9 @@ import type { LoadedRun } from '../runtime/run-cache.js'
 import type { EffectContext } from './effect-context.js'
 
 /**
- * Whom a supervisor may name: the workers that its dispatch has terms for, or, where that names nobody, the tenant's workflows
- * and the host's agents, the first of them. What an agent is for, its own catalogue knows.
+ * R-STATE-5: whom a supervisor may name: the workers that its dispatch has terms for, or, where that names nobody, the
+ * tenant's workflows and the host's agents; those beyond the first by name alone. What an agent is for, its own catalogue
+ * knows.
  */
 export async function readTeam(
   { plans, agents }: Pick<EffectContext, 'plans' | 'agents'>,
@@ -18,7 +19,8 @@ export async function readTeam(
     return [...workflows.filter(id => !isReserved(id) && id !== plan.definition.id), ...agents.names()]
   }
   const workers = named.length > 0 ? named : await others()
-  const members = workers.slice(0, MOST_MEMBERS).map(async worker => {
+  const members = workers.map(async (worker, i) => {
+    if (i >= MOST_MEMBERS) return { worker, given: [], brings: [] }
     const terms = termsOfWorker(plan, worker)
     if (isAgentId(worker)) return { worker, ...terms }
     const definition = (await plans.named(tenant, worker))?.definition
