@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { AgentSettings, SecretRef } from './agents/settings.js'
 import type { BudgetPolicy } from './core/budget/budget.js'
 import type { ModelName } from './core/invocation/brief.js'
+import { capabilitiesOf } from './core/invocation/model-capabilities.js'
 import { isObject, type JsonObject, own } from './core/json.js'
 import type { QuotasOf, Weights } from './core/quotas.js'
 import { schemaProblems } from './core/schema/problems.js'
@@ -52,6 +53,8 @@ export type Config = {
   readonly orchestrator: OrchestratorSettings
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly retention: RetentionRules
+  readonly memory: MemorySettings
+  readonly workspace: WorkspaceSettings
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
   readonly webhooks: { readonly durable: boolean; readonly allowPrivate: boolean }
   /** Whether `assay:http.get` may fetch from this machine and its network, also without TLS. */
@@ -106,6 +109,22 @@ export type OrchestratorSettings = {
   readonly transcriptWindow: number
 }
 
+export type MemorySettings = {
+  readonly enabled: boolean
+  /** Content is kept plain, to be found by its words. */
+  readonly fullText: boolean
+  readonly maxEntryBytes: number
+  readonly maxScopeEntries: number
+  /** How long what was replaced, forgotten or expired is kept; for ever when absent. Of files, too. */
+  readonly retentionDays?: number
+}
+
+export type WorkspaceSettings = {
+  readonly enabled: boolean
+  readonly maxFileBytes: number
+  readonly maxFiles: number
+}
+
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Settings as the command line or an embedding program gives them, by path (`port`, `limits.maxDepth`, …). */
@@ -135,7 +154,8 @@ export function loadConfig(overrides: Overrides = {}, env: Environment = process
     problems.push('fixtures: only conformance mode registers fixtures; add --conformance, or leave fixtures out')
   const folder = file === undefined ? (project ?? cwd) : path.dirname(file.file)
   const sections = agentSections((file?.settings ?? {}) as GivenSections, folder)
-  const agents = agentSettings(sections, modelsOf(settings), env, { project, watch: isOn(settings, 'watch') }, problems)
+  const place = { project, watch: isOn(settings, 'watch'), conformance: isOn(settings, 'conformance') }
+  const agents = agentSettings(sections, modelsOf(settings), env, place, problems)
   if (problems.length > 0) throw new ConfigError([...new Set(problems)])
   return build(settings, project, cwd, {
     agents,
@@ -204,6 +224,10 @@ export async function usableProviders({
   const keys = await Promise.all(providers.map(([, { apiKey }]) => apiKey && read(apiKey)))
   return providers.flatMap(([name, { apiKey }], i) => (apiKey === undefined || keys[i] !== undefined ? [name] : []))
 }
+
+/** What the model has that workers use where nobody says otherwise. */
+export const workerCapabilities = ({ agents: { models } }: Pick<Config, 'agents'>): readonly string[] =>
+  capabilitiesOf(models.worker, models.capabilities)
 
 /** Flags and variables are text; a program gives values. */
 function take(
@@ -275,6 +299,8 @@ function build(
     weights: weightsWithin(quota),
     orchestrator: section('orchestrator'),
     retention: section('retention'),
+    memory: section('memory'),
+    workspace: section('workspace'),
     rateLimit: section('rateLimit'),
     webhooks: section('webhooks'),
     tools: section('tools'),

@@ -1,5 +1,4 @@
 import path from 'node:path'
-import { pino } from 'pino'
 import { directoryOf } from './agent-directory.js'
 import { type AgentHouse, createAgents } from './agents/agents.js'
 import { erasureMarks } from './audit/erasure-mark.js'
@@ -10,14 +9,19 @@ import { createRecords } from './calibration/records.js'
 import { createVerdicts } from './calibration/verdicts.js'
 import { ensureLocalKey } from './client/local-key.js'
 import { announceServer } from './client/local-server.js'
-import { assertSafeBinding, type Config, ConfigError, storeOf } from './config.js'
+import { assertSafeBinding, type Config, ConfigError } from './config.js'
 import { registerFixtures } from './conformance/fixtures.js'
+import { MockPrograms } from './conformance/mock-programs.js'
+import { seamRoutes } from './conformance/seams.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { coreNodeTypes } from './core/workflow/nodes/registry.js'
-import { createEgress, type Resolver } from './egress/egress.js'
-import type { Agents } from './engine/ports/agents.js'
-import type { Clock, Ids, Random } from './engine/ports/clock.js'
+import { createMemoryDesk } from './engine/journal/memory-desk.js'
+import { createRunDesk, type DeskSettings } from './engine/journal/run-desk.js'
+import { createWorkspaceDesk } from './engine/journal/workspace-desk.js'
+import type { Vault } from './engine/ports/agents.js'
+import type { Clock } from './engine/ports/clock.js'
+import type { JournalDesk } from './engine/ports/desk.js'
 import type { ApiKey } from './engine/ports/keys.js'
 import type { Log } from './engine/ports/log.js'
 import type { Performer } from './engine/ports/performer.js'
@@ -25,6 +29,7 @@ import type { Store } from './engine/ports/store.js'
 import { artifactsIn } from './engine/queries/artifacts.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
+import { type Ground, type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { createApp } from './http/app.js'
 import { withConfiguredKeys } from './http/auth/configured-keys.js'
 import { hashKey } from './http/auth/key-cache.js'
@@ -34,20 +39,14 @@ import { httpSettings } from './http-settings.js'
 import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
 import { createInspector } from './probes/inspector.js'
-import { createPureProbes, pureProbesHere } from './probes/pure-probes.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { Eraser } from './retention/eraser.js'
+import { JournalCollector } from './retention/journal-collector.js'
 import { Purger } from './retention/purger.js'
-import { redactingLog } from './secrets/redacting-log.js'
-import { createSecrets } from './secrets/secrets.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
-import { lockDataFolder } from './store/data-lock.js'
-import { openStore } from './store/open-store.js'
-import { systemClock, systemIds, systemRandom } from './system.js'
 import { sleep } from './timing/sleep.js'
-import { NO_TURNS, Turns } from './timing/turns.js'
-import { createSchemaChecker } from './user-schema/schema-checker.js'
+import { NO_TURNS } from './timing/turns.js'
 import { ensureDataKey } from './vault/data-key.js'
 import { createTenantVaults } from './vault/tenant-vaults.js'
 import { createVault } from './vault/vault.js'
@@ -62,35 +61,6 @@ export interface Host {
   start(): Promise<void>
   /** Takes no new work, finishes what is in hand, gives its claims back. */
   stop(): Promise<void>
-}
-
-/** What tests and embedding programs may replace. */
-export type HostParts = {
-  readonly clock?: Clock
-  readonly ids?: Ids
-  readonly random?: Random
-  readonly log?: Log
-  /** Wraps the store, to watch it or to break it. */
-  readonly wrapStore?: (store: Store) => Store
-  readonly performers?: ReadonlyMap<string, Performer>
-  readonly agents?: Agents
-  /** Looks up the addresses of names that requests go out to. */
-  readonly resolve?: Resolver
-  /** Bounds that are taken away, to measure what they are there for (`bench/`). No setting leads here. */
-  readonly unbounded?: Unbounded
-}
-
-export type Unbounded = {
-  /** What a decision may take. */
-  readonly decisions?: boolean
-  /** What readers of logs get in a turn, and that they take turns. */
-  readonly streams?: boolean
-  /** What is kept for a reader that does not take it. */
-  readonly buffers?: boolean
-  /** That long probes are done elsewhere. */
-  readonly probes?: boolean
-  /** How often an address may ask without a valid key. */
-  readonly strangers?: boolean
 }
 
 const UNBOUNDED_WORK = { step: Number.POSITIVE_INFINITY, decision: Number.POSITIVE_INFINITY }
@@ -112,9 +82,6 @@ const AGENT_CAPABILITIES: ReadonlySet<string> = new Set([
   'budget',
   'prompts',
 ])
-
-/** How each part that was opened is closed, in the order of the opening. */
-type Opened = (() => unknown)[]
 
 /** The composition root: the one place that knows every part. What it opened before it failed is closed again. */
 export async function createHost(config: Config, parts: HostParts = {}): Promise<Host> {
@@ -140,8 +107,16 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
 async function compose(config: Config, parts: HostParts, opened: Opened) {
   const ground = await layGround(config, parts, opened)
   const { store, clock, ids, log, schemas, egress, turns } = ground
-  const house = await furnishAgents(config, ground, opened)
+  const programs = config.conformance ? new MockPrograms() : undefined
   const vault = createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data))
+  const tenantVault = createTenantVaults({ host: vault, store, clock })
+  const desk = createRunDesk({
+    store,
+    vault: tenantVault,
+    redact: ground.secrets.redact,
+    settings: deskSettings(config),
+  })
+  const house = await furnishAgents(config, ground, desk, programs, opened)
   const webhooks: Webhooks = new Webhooks(
     { store, egress: egress.webhooks, clock, ids, log, vault, hostId: () => engine.hostId },
     { durable: config.webhooks.durable, version: packageVersion(), engineVersion: ENGINE_VERSION },
@@ -169,11 +144,13 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       definitionShape,
       announcer: webhooks,
       agents: parts.agents ?? house.agents,
+      today: house.today,
       standards: checked,
       inspector: inspectorFor(config, ground),
       records,
       turns: parts.unbounded?.decisions ? NO_TURNS : turns,
-      vault: createTenantVaults({ host: vault, store, clock }),
+      vault: tenantVault,
+      desk,
     },
     engineOptions(config, parts.unbounded),
   )
@@ -188,6 +165,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     seal: () => sealer.seal(),
     hostId: () => engine.hostId,
   })
+  const collector = new JournalCollector({ store, clock, log, days: config.memory.retentionDays })
   const configured = await configuredKey(config, clock)
   const marks = erasureMarks(key, () => readTrustedKeys(config.data))
   const eraser = new Eraser({ store, clock, log, hostId: () => engine.hostId, configured: [configured.tenant], marks })
@@ -196,7 +174,9 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   let fixtures: readonly string[] = []
   const edge = { ...(await edgeOf(config, ground, house, configured, parts.unbounded)), webhooks, standards, verdicts }
   const serving = new Serving()
-  const app = createApp({ engine, ...edge, tenants: eraser, serving, fixtures: () => fixtures })
+  const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
+  const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
+  const app = createApp({ engine, ...edge, ...journal, tenants: eraser, serving, fixtures: () => fixtures, routes })
   opened.push(() => app.close())
   const registerWorkflows = async () => {
     if (config.project !== undefined) {
@@ -206,60 +186,46 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     checked.loaded()
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
-  return { engine, app, serving, clock, webhooks, sealer, purger, eraser, registerWorkflows }
+  return { engine, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }
 }
 
-/**
- * One guard, and a way out for each purpose, so that opening one to this machine and its network opens no other. What
- * the operator has configured by its URL, a model's provider or a tool server, is let out to that origin alone.
- */
-function waysOut({ webhooks, tools, probes }: Config, clock: Clock, resolve: Resolver | undefined) {
-  const wayOut = (allowPrivate: boolean) => createEgress({ allowPrivate, clock, ...(resolve ? { resolve } : {}) })
-  return {
-    webhooks: wayOut(webhooks.allowPrivate),
-    tools: wayOut(tools.allowPrivate),
-    probes: wayOut(probes.allowPrivate),
-    configured: wayOut(false),
-  }
-}
+const deskSettings = ({ memory, workspace }: Config): DeskSettings => ({
+  maxBytes: { memory: memory.maxEntryBytes, workspace: workspace.maxFileBytes },
+  maxEntries: { memory: memory.maxScopeEntries, workspace: workspace.maxFiles },
+  fullText: memory.fullText,
+})
 
-/** What everything else stands on: the data folder, the database, time, and the way out. */
-async function layGround(config: Config, parts: HostParts, opened: Opened) {
-  const clock = parts.clock ?? systemClock
-  const ids = parts.ids ?? systemIds
-  opened.push(await lockDataFolder(config.data))
-  const database = await openStore(...storeOf(config.database))
-  opened.push(() => database.close())
-  const store = parts.wrapStore?.(database) ?? database
-  const weightOf = (tenant: string) => config.quotas(tenant).weight
-  const schemas = createSchemaChecker({ weightOf })
-  opened.push(() => schemas.close())
-  const pure = parts.unbounded?.probes ? pureProbesHere(clock) : createPureProbes(clock, weightOf)
-  opened.push(() => pure.close())
-  const secrets = createSecrets(config.readSecret)
-  const log = redactingLog(parts.log ?? pino({ level: config.log.level }, pino.destination(2)), secrets.redact)
-  const egress = waysOut(config, clock, parts.resolve)
-  opened.push(() => {
-    for (const way of Object.values(egress)) way.close()
-  })
-  const turns = new Turns()
-  return { clock, ids, random: parts.random ?? systemRandom, store, schemas, pure, secrets, log, egress, turns }
-}
-
-type Ground = Awaited<ReturnType<typeof layGround>>
-
-async function furnishAgents(config: Config, ground: Ground, opened: Opened): Promise<AgentHouse> {
+async function furnishAgents(
+  config: Config,
+  ground: Ground,
+  desk: JournalDesk,
+  programs: MockPrograms | undefined,
+  opened: Opened,
+): Promise<AgentHouse> {
   const { store, ...others } = ground
   const house = await createAgents({
     ...others,
     settings: config.agents,
+    programs,
     capabilities: AGENT_CAPABILITIES,
     artifacts: artifactsIn(store),
+    desk,
   })
   opened.push(() => house.close())
   const unusable = house.problems()
   if (unusable.length > 0) throw new ConfigError(unusable)
   return house
+}
+
+/** Memory and workspaces as keys get at them; runs do so on their own. */
+function journalDesks(config: Config, ground: Ground, vault: Vault, plans: () => Engine['plans']) {
+  const { store, clock, ids, turns, secrets } = ground
+  const deps = { store, clock, ids, turns, vault, plans, redact: secrets.redact }
+  return {
+    memory: createMemoryDesk(deps, config.memory),
+    workspace: createWorkspaceDesk({ ...deps, usage: store, quotas: config.quotas }, config.workspace),
+    stream: store,
+  }
 }
 
 /** Gates look at files of the project's own; a project without any has none to look at. */
@@ -315,7 +281,7 @@ type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  { engine, app, serving, clock, webhooks, sealer, purger, eraser, registerWorkflows }: Composed,
+  { engine, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }: Composed,
   opened: Opened,
   closeAll: () => Promise<void>,
 ): Host {
@@ -329,11 +295,13 @@ function runningHost(
     opened.push(() => sealer.stop())
     opened.push(() => engine.stop(DRAIN_MS))
     opened.push(() => purger.stop())
+    opened.push(() => collector.stop())
     opened.push(() => eraser.stop())
     opened.push(() => webhooks.stop(DELIVERY_DRAIN_MS))
     webhooks.start()
     sealer.start(SEAL_MS)
     purger.start(PURGE_MS)
+    collector.start(PURGE_MS)
     eraser.start(ERASE_MS)
     await registerWorkflows()
     serving.open()

@@ -1,4 +1,4 @@
-import { type Config, usableProviders } from './config.js'
+import { type Config, usableProviders, workerCapabilities } from './config.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { httpConfig } from './http/config.js'
 import { packageVersion } from './package-version.js'
@@ -25,9 +25,12 @@ export const httpSettings = async (config: Config, unbounded: Unbounded = {}) =>
     quotas: config.quotas,
     orchestrator: config.orchestrator,
     rateLimit: { key: config.rateLimit, ...(unbounded.strangers ? { anonymous: NO_RATE } : {}) },
+    memory: config.memory,
+    workspace: config.workspace,
     durableWebhooks: config.webhooks.durable,
     agents: {
       providers: await usableProviders(config),
+      capabilities: workerCapabilities(config),
       priced: Object.keys(config.agents.prices).length > 0,
       maxRetries: config.agents.models.maxRetries,
       budget: config.budget,

@@ -18,6 +18,10 @@ export type Actor = {
   readonly returnSchema?: JsonObject
   readonly threshold?: number
   readonly prompts: AgentPrompts
+  /** What the node says of the call, where it describes the agent itself. */
+  readonly temperature?: number
+  readonly maxOutputTokens?: number
+  readonly moreRetries?: number
 }
 
 /** Undefined when the catalogue has no such agent, or not in the version that is wanted. */
@@ -43,14 +47,20 @@ const judging = ({ agentId, version, modelClass, model, prompts: { intrinsic, ho
 function described(wanted: AgentWanted, role: ModelRole, catalog: Pick<Catalog, 'get'>): Actor | undefined {
   const { agentId } = wanted
   if ('inline' in wanted) {
-    const { systemPrompt, modelClass, model, toolAllowlist = [] } = wanted.inline
+    const { systemPrompt, modelClass, model, toolAllowlist = [], ...call } = wanted.inline
     return {
       agentId,
       modelClass: modelClass ?? (role === 'supervisor' ? 'reasoning' : 'general'),
       ...(model !== undefined && { model }),
       toolAllowlist,
       memoryBound: false,
-      prompts: { intrinsic: { is: 'text', source: nameOfPrompt(agentId), text: systemPrompt }, overrides: {} },
+      prompts: {
+        ...(systemPrompt !== undefined && {
+          intrinsic: { is: 'text', source: nameOfPrompt(agentId), text: systemPrompt },
+        }),
+        overrides: {},
+      },
+      ...call,
     }
   }
   const agent = catalog.get(agentId)
@@ -94,10 +104,10 @@ export function promptsOf({
 }
 
 /** A prompt that is part of an agent has no name of its own, and events want one in the form of a reference. */
-function nameOfPrompt(agentId: string, version?: string): string {
+export function nameOfPrompt(agentId: string, version?: string, kind = 'system'): string {
   const id = agentId
     .toLowerCase()
     .replace(/[^a-z0-9._-]/g, '-')
     .replace(/^[^a-z0-9]+/, '')
-  return `prompt:${id.slice(0, 120) || 'agent'}.system${version === undefined ? '' : `@${version}`}`
+  return `prompt:${id.slice(0, 120) || 'agent'}.${kind}${version === undefined ? '' : `@${version}`}`
 }

@@ -1,11 +1,13 @@
 import type { Agents, Artifacts } from '../engine/ports/agents.js'
 import type { Clock, Ids, Random } from '../engine/ports/clock.js'
+import type { JournalDesk } from '../engine/ports/desk.js'
 import type { Log } from '../engine/ports/log.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
+import type { ProgrammedCall, Programs, Today } from '../engine/ports/today.js'
 import type { Secrets } from '../secrets/secrets.js'
-import { createBriefs } from './brief.js'
+import { createBriefs, createPromptsToday } from './brief.js'
 import { type Catalog, createCatalog } from './catalog/catalog.js'
-import { createModels } from './models/models.js'
+import { createModels, type Models } from './models/models.js'
 import type { AgentSettings, SecretRef } from './settings.js'
 import { createTools, type ToolDeps, type Tools } from './tools/tools.js'
 
@@ -20,8 +22,11 @@ export type AgentDeps = {
   readonly log: Log
   /** What the host provides, by the names that manifests require. */
   readonly capabilities: ReadonlySet<string>
+  /** In conformance mode: what the provider `mock` says. */
+  readonly programs?: Programs | undefined
   /** What agents of a run may read of it. */
   readonly artifacts?: Artifacts | undefined
+  readonly desk?: JournalDesk | undefined
 }
 
 /** Everything agents are made of, opened together and closed together. */
@@ -29,6 +34,9 @@ export type AgentHouse = {
   readonly agents: Agents
   readonly catalog: Catalog
   readonly tools: Tools
+  readonly today: Today
+  /** The key of a request for an answer (contract core §8.6). */
+  readonly cacheKey: Models['cacheKey']
   /** What the operator must mend before the host can start. */
   problems(): readonly string[]
   close(): Promise<void>
@@ -42,11 +50,12 @@ export async function createAgents(deps: AgentDeps): Promise<AgentHouse> {
   const catalog = await createCatalog({ ...deps, project, watch })
   const tools = await createTools({ ...deps, settings: settings.tools, project })
   const models = createModels({ ...deps, egress: deps.egress.configured, settings: modelSettings, prices })
+  const briefing = { catalog, models, tools, schemas, secrets, limits: modelSettings, ids, log }
   const agents: Agents = {
     knows: agentId => catalog.get(agentId) !== undefined,
     names: () => catalog.list().map(({ manifest }) => manifest.agentId),
     lacking: (toolIds, signal) => tools.lacking(toolIds, signal),
-    prepare: createBriefs({ catalog, models, tools, schemas, secrets, limits: modelSettings, ids, log }),
+    prepare: createBriefs(briefing),
     callModel: ask => models.callModel(ask),
     callTool: ask => tools.use(ask),
     keyOf: ask => models.keyOf(ask),
@@ -55,11 +64,20 @@ export async function createAgents(deps: AgentDeps): Promise<AgentHouse> {
     agents,
     catalog,
     tools,
+    today: { prompts: createPromptsToday(briefing), envelope: call => envelopeOf(deps.programs, call) },
+    cacheKey: request => models.cacheKey(request),
     problems: () => [...catalog.problems(), ...tools.problems()],
     async close() {
       await Promise.all([catalog.close(), tools.close(), models.close()])
     },
   }
+}
+
+/** R-REPLAY-19: read off the program as it is now. */
+function envelopeOf(programs: Programs | undefined, call: ProgrammedCall) {
+  const entry = programs?.entry(call)
+  if (entry === undefined || entry === null) return undefined
+  return entry.stopReason === 'safety' ? ('refusal' as const) : ('valid' as const)
 }
 
 function secretsOf({ models, tools }: AgentSettings): SecretRef[] {

@@ -1,5 +1,6 @@
-import type { Brief, PromptResolution } from '../core/invocation/brief.js'
+import type { Brief, PromptResolution, PromptsTold } from '../core/invocation/brief.js'
 import { isObject, type Json, type JsonObject, own } from '../core/json.js'
+import { fieldsOf, type TeamMember } from '../core/supervisor/team.js'
 import type { Bundle } from '../core/verification/bundle.js'
 import type {
   AgentFailure,
@@ -12,11 +13,12 @@ import type {
 import type { Ids } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
+import type { Today } from '../engine/ports/today.js'
 import type { Secrets } from '../secrets/secrets.js'
-import { type Actor, actorOf, promptsOf } from './actor.js'
+import { type Actor, actorOf, nameOfPrompt, promptsOf } from './actor.js'
 import type { Catalog } from './catalog/catalog.js'
 import type { Models } from './models/models.js'
-import { compositionOf, rubricHash, slotsOf } from './prompts/compose.js'
+import { compositionOf, rubricHash, teamHash, slotsOf } from './prompts/compose.js'
 import type { AgentPrompts } from './prompts/layers.js'
 import { markOf } from './prompts/marks.js'
 import { type ResolvedPrompts, resolvePrompts } from './prompts/resolve.js'
@@ -74,8 +76,9 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
     ...(said?.model !== undefined && { ownModel: said.model }),
     ...(actor.model !== undefined && { inlineModel: actor.model }),
     ...(fixed && { fixed }),
+    ...neededOf(ask, actor),
   })
-  if (!chosen.ok) return failed(chosen.code, chosen.message)
+  if (!chosen.ok) return { ...failed(chosen.code, chosen.message), ...(chosen.lacks && { lacks: chosen.lacks }) }
   const price = models.priceOf(chosen.name)
 
   const prompts = promptsFor(deps, ask, actor)
@@ -84,34 +87,69 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
   const surface = allowedOf(await tools.surface(actor.toolAllowlist, ask.signal), actor)
   if (surface.missing.length > 0) return lackingTools(await tools.lacking(surface.missing, ask.signal), surface.missing)
   const problem = actor.taskSchema && (await schemas.check(actor.taskSchema, ask.task, ask.tenant))
-  const contents = contentsFor(deps, ask, actor, prompts, surface.tools)
+  const team = introduced(ask.team, catalog)
+  const contents = contentsFor(deps, { ...ask, ...(team && { team }) }, actor, prompts, surface.tools)
   const told: Brief = {
     agentId: actor.agentId,
     ...(actor.version !== undefined && { version: actor.version }),
     modelClass,
     ...chosen.name,
-    prompts: slotsOf(prompts)
-      .map(({ resolution }) => resolution)
-      .filter(isWorthTelling),
-    composed: compositionOf(prompts, contents, value => deps.secrets.redact.json(value)),
+    ...toldOf(deps, prompts, contents),
     ...(role === 'verifier' && { promptHash: rubricHash(verifierRubric(prompts.system.prompt?.text ?? '')) }),
+    ...(team && { teamHash: teamHash(team) }),
     tools: surface.tools.map(({ terms }) => terms),
     memoryBound: actor.memoryBound,
     ...(problem !== undefined && { taskProblem: deps.secrets.redact.text(problem) }),
     checksResult: contents.returnSchema !== undefined,
     ...(actor.threshold !== undefined && { threshold: actor.threshold }),
-    maxOutputTokens: ai.maxOutputTokens ?? limits.maxOutputTokens,
+    maxOutputTokens: ai.maxOutputTokens ?? actor.maxOutputTokens ?? limits.maxOutputTokens,
     maxRounds: limits.maxRounds,
-    maxRetries: limits.maxRetries,
+    maxRetries: limits.maxRetries + (actor.moreRetries ?? 0),
     ...(price && { price }),
+    ...(chosen.substituted && { substituted: chosen.substituted }),
     inputTokens: boundOf(contents),
   }
   return { ok: true, told, contents }
 }
 
+/** An agent that is given tools must be able to call them. */
+function neededOf({ agent: { needs = [], fallback } }: PrepareAgentRequest, { toolAllowlist }: Actor) {
+  const all = toolAllowlist.length > 0 ? [...new Set([...needs, 'function-calling'])] : needs
+  return { ...(all.length > 0 && { needs: all }), ...(fallback && { fallback }) }
+}
+
+const toldOf = ({ secrets }: Pick<BriefDeps, 'secrets'>, prompts: ResolvedPrompts, sent: Texts): PromptsTold => ({
+  prompts: slotsOf(prompts)
+    .map(({ resolution }) => resolution)
+    .filter(isWorthTelling),
+  composed: compositionOf(prompts, sent, value => secrets.redact.json(value)),
+})
+
+/**
+ * R-PROMPT-6: what an agent would be told today, by hash. The marks of a verifier are new each time, and whom a supervisor may
+ * name is no prompt, so of what the one was sent, and the other where that has changed, only the parts are compared.
+ */
+export function createPromptsToday(deps: BriefDeps): Today['prompts'] {
+  return (given, before) => {
+    const team = introduced(given.team, deps.catalog)
+    const ask = given.role === 'verifier' ? secluded(given) : { ...given, ...(team && { team }) }
+    const actor = actorOf(ask.agent, ask.role, deps.catalog)
+    const prompts = actor && promptsFor({ ...deps, log: SILENT }, ask, actor)
+    if (actor === undefined || !prompts?.ok) return undefined
+    const texts = textsFor(deps, ask, prompts, answerFormOf(ask, actor), before.tools.length > 0)
+    const told = toldOf(deps, prompts, deps.secrets.redact.json(texts))
+    const isComparable = ask.role !== 'verifier' && (team && teamHash(team)) === before.teamHash
+    return isComparable ? told : { ...told, composed: { ...told.composed, hash: before.composed.hash } }
+  }
+}
+
+/** What is warned about was warned about then. */
+const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
 /** R-DWS-8 to R-DWS-12: nothing of any run reaches a verifier but its bundle, whatever the workflow or the host says. */
 const secluded = ({
   transcript: _transcript,
+  team: _team,
   feedback: _feedback,
   ...ask
 }: PrepareAgentRequest): PrepareAgentRequest => ({
@@ -119,6 +157,16 @@ const secluded = ({
   prompts: { node: {}, workflow: {} },
   variables: { input: {} },
 })
+
+/** What agents are for, and what they take and make, is theirs to say. */
+const introduced = (team: readonly TeamMember[] | undefined, catalog: Pick<Catalog, 'get'>) =>
+  team?.map(member => {
+    const agent = catalog.get(member.worker)
+    if (agent === undefined) return member
+    const { manifest, taskSchema, returnSchema } = agent
+    const about = manifest.description ?? manifest.label ?? manifest.persona
+    return { ...member, about, takes: fieldsOf(taskSchema), makes: fieldsOf(returnSchema) }
+  })
 
 /** Where there is no prompt of a kind, and need be none, nothing was resolved. */
 const isWorthTelling = ({ kind, resolved }: PromptResolution): boolean => kind === 'system' || resolved !== null
@@ -135,8 +183,9 @@ function promptsFor(
   const agent = bound === agentId ? actor.prompts : boundPrompts(bound, catalog)
   if (agent === undefined)
     log.warn({ agentId: bound, code: 'agent_binding_unresolvable' }, 'a node binds an unknown agent')
-  const prompts = resolvePrompts({ node, agent, workflow }, valuesOf(ask), catalog.prompt)
-  const isInline = 'inline' in ask.agent || typeof node.systemPrompt === 'string'
+  const inline = inlineOf(node, agentId)
+  const prompts = resolvePrompts({ node, inline, agent, workflow }, valuesOf(ask), catalog.prompt)
+  const isInline = node.systemPromptRef !== undefined && ('inline' in ask.agent || inline.system !== undefined)
   if (isInline && prompts.ok && prompts.system.resolution.chain[0]?.applied) {
     log.warn(
       { agentId, code: 'prompt_ref_supersedes_inline' },
@@ -144,6 +193,13 @@ function promptsFor(
     )
   }
   return prompts
+}
+
+function inlineOf({ systemPrompt, userPrompt }: JsonObject, agentId: string) {
+  const named = (text: Json | undefined, kind: string) =>
+    typeof text === 'string' ? { source: nameOfPrompt(agentId, undefined, kind), text } : undefined
+  const [system, user] = [named(systemPrompt, 'system'), named(userPrompt, 'user')]
+  return { ...(system && { system }), ...(user && { user }) }
 }
 
 function boundPrompts(agentId: string, catalog: Pick<Catalog, 'get'>): AgentPrompts | undefined {
@@ -179,30 +235,37 @@ function lackingTools(lacking: readonly ToolLacking[], missing: readonly string[
 }
 
 function contentsFor(
-  { models, secrets, ids }: BriefDeps,
+  deps: BriefDeps,
   ask: PrepareAgentRequest,
   actor: Actor,
   prompts: ResolvedPrompts,
   surface: readonly HostTool[],
 ): BriefContents {
   const answer = answerFormOf(ask, actor)
-  const { temperature } = ask.ai
+  const temperature = ask.ai.temperature ?? actor.temperature
   const contents: BriefContents = {
-    ...(ask.role === 'verifier'
-      ? verifierTexts(ask, prompts, answer, ids)
-      : workerTexts(ask, prompts, answer, surface.length > 0)),
-    tools: toolsFor(surface, models),
+    ...textsFor(deps, ask, prompts, answer, surface.length > 0),
+    tools: toolsFor(surface, deps.models),
     ...(answer.form !== 'text' && answer.schema && { returnSchema: answer.schema }),
     wrapped: answer.form === 'wrapped',
     ...(temperature !== undefined && { temperature }),
   }
-  return secrets.redact.json(contents)
+  return deps.secrets.redact.json(contents)
 }
+
+const textsFor = (
+  { ids }: Pick<BriefDeps, 'ids'>,
+  ask: PrepareAgentRequest,
+  prompts: ResolvedPrompts,
+  answer: AnswerForm,
+  hasTools: boolean,
+): Texts =>
+  ask.role === 'verifier' ? verifierTexts(ask, prompts, answer, ids) : workerTexts(ask, prompts, answer, hasTools)
 
 type Texts = Pick<BriefContents, 'system' | 'user' | 'canary'>
 
 function workerTexts(
-  { task, transcript, feedback }: PrepareAgentRequest,
+  { task, transcript, team, feedback }: PrepareAgentRequest,
   { system, user, fewShot, schemaHint }: ResolvedPrompts,
   answer: AnswerForm,
   hasTools: boolean,
@@ -213,7 +276,8 @@ function workerTexts(
       examples: fewShot.flatMap(({ prompt }) => prompt?.text ?? []),
       prompt: user.prompt?.text,
       task,
-      transcript: transcript?.map(event => ({ ...event })),
+      transcript,
+      team,
       feedback,
     }),
   }

@@ -22,6 +22,10 @@ export type ModelSettings = {
   readonly verifier: ModelName
   /** In place of the worker's, for agents of a class. */
   readonly classes: { readonly [Class in ModelClass]?: ModelName }
+  /** By `provider:model`, or `provider:*`: what a model has, where the operator says so. */
+  readonly capabilities: { readonly [model: string]: readonly string[] }
+  /** The same: which model takes its place where it lacks what is needed. */
+  readonly fallbacks: { readonly [model: string]: ModelName }
   /** By the name that stands before the colon of `provider:model`. */
   readonly providers: { readonly [name: string]: ProviderSettings }
   readonly maxOutputTokens: number
@@ -41,7 +45,7 @@ export type ModelSettings = {
 }
 
 export type ProviderSettings = {
-  readonly kind: 'openai' | 'anthropic' | 'google' | 'openai-compatible' | 'scripted'
+  readonly kind: 'openai' | 'anthropic' | 'google' | 'openai-compatible' | 'scripted' | 'mock'
   readonly apiKey?: SecretRef
   /** Said by the operator, so it may be on this machine or its network. */
   readonly baseUrl?: string

@@ -1,6 +1,6 @@
 import { isObject, type Json, sameJson } from '../core/json.js'
 import { type Chance, chanceOf, pick } from './chance.js'
-import { type Place, placesOf, pointerOf, putAt, withoutAt } from './places.js'
+import { type ValuePlace, placesOf, pointerOf, putAt, withoutAt } from './places.js'
 
 /** A known-good output with one thing wrong in it, which a verifier that is worth its name should find. */
 export type Defect = { readonly kind: DefectKind; readonly output: Json; readonly description: string }
@@ -8,7 +8,7 @@ export type Defect = { readonly kind: DefectKind; readonly output: Json; readonl
 export type DefectKind = keyof typeof KINDS
 
 /** Undefined where the output has nothing that could be spoilt this way. */
-type Spoil = (output: Json, places: readonly Place[], chance: Chance) => Omit<Defect, 'kind'> | undefined
+type Spoil = (output: Json, places: readonly ValuePlace[], chance: Chance) => Omit<Defect, 'kind'> | undefined
 
 const KINDS = {
   missing: (output, places, chance) =>
@@ -78,7 +78,7 @@ export function defectsOf(output: Json, seed: number): Defect[] {
   })
 }
 
-const spoil = <P extends Place, D>(places: readonly P[], chance: Chance, make: (place: P) => D): D | undefined =>
+const spoil = <P extends ValuePlace, D>(places: readonly P[], chance: Chance, make: (place: P) => D): D | undefined =>
   places.length === 0 ? undefined : make(pick(chance, places))
 
 /** More text, at the end of some text that is there. */
@@ -90,15 +90,15 @@ function appended(what: string, words: (chance: Chance) => string): Spoil {
     }))
 }
 
-const isNumber = (place: Place): place is Place & { value: number } => typeof place.value === 'number'
-const isText = (place: Place): place is Place & { value: string } =>
+const isNumber = (place: ValuePlace): place is ValuePlace & { value: number } => typeof place.value === 'number'
+const isText = (place: ValuePlace): place is ValuePlace & { value: string } =>
   typeof place.value === 'string' && place.value !== ''
-const isList = (place: Place): place is Place & { value: readonly Json[] } =>
+const isList = (place: ValuePlace): place is ValuePlace & { value: readonly Json[] } =>
   Array.isArray(place.value) && place.value.length > 0
-const isLeaf = ({ value }: Place): boolean => !Array.isArray(value) && !isObject(value)
+const isLeaf = ({ value }: ValuePlace): boolean => !Array.isArray(value) && !isObject(value)
 
 /** Values of one type that differ. The order within a list may mean nothing, so items of one list are left alone. */
-function isExchangeable(one: Place, other: Place): boolean {
+function isExchangeable(one: ValuePlace, other: ValuePlace): boolean {
   const isInList = typeof one.path.at(-1) === 'number' && sameJson(one.path.slice(0, -1), other.path.slice(0, -1))
   return !isInList && typeof one.value === typeof other.value && !sameJson(one.value, other.value)
 }

@@ -2,10 +2,10 @@ import { isObject, type Json, withKey } from '../core/json.js'
 
 /** Where a value stands in a document: the keys and indices that lead to it. */
 export type Path = readonly (string | number)[]
-export type Place = { readonly path: Path; readonly value: Json }
+export type ValuePlace = { readonly path: Path; readonly value: Json }
 
 /** Every value of a document, itself first. */
-export function placesOf(value: Json, path: Path = []): Place[] {
+export function placesOf(value: Json, path: Path = []): ValuePlace[] {
   const inner = Array.isArray(value)
     ? value.flatMap((item, i) => placesOf(item, [...path, i]))
     : isObject(value)

@@ -18,8 +18,8 @@ export type CalibrationReport = {
   readonly effectiveVotes?: EffectiveVotes
   readonly gate: JudgeReport
   /** What can be said of what passed and of what failed, each by itself, whoever was looked at. */
-  readonly passed?: Looked
-  readonly failed?: Looked
+  readonly passed?: LookedAt
+  readonly failed?: LookedAt
   /** Kinds of results of which nobody has looked at one: rates over all results cannot be told, and are not. */
   readonly unseen: readonly Stratum[]
   /** By agent id. */
@@ -29,7 +29,7 @@ export type CalibrationReport = {
 }
 
 /** The share that was as the gate said, among those that people looked at; `all`: of every kind they looked at some. */
-export type Looked = { readonly right: Estimate; readonly of: 'all' | 'asked' }
+export type LookedAt = { readonly right: Estimate; readonly of: 'all' | 'asked' }
 
 export type JudgeReport = Metrics &
   Accuracy & {
@@ -86,7 +86,7 @@ function lookedAt<Name extends 'passed' | 'failed'>(
   name: Name,
   work: readonly LabelledCase[],
   passes: boolean,
-): { readonly [key in Name]?: Looked } {
+): { readonly [key in Name]?: LookedAt } {
   const ofVerdict = work.filter(({ digest }) => digest.gate.passes === passes)
   const unseen = unlabelledStrata(ofVerdict)
   const seen = ofVerdict.filter(one => !unseen.includes(stratumOf(one)))

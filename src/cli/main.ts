@@ -6,6 +6,8 @@ import { addAgents } from './commands/agents.js'
 import { addChat } from './commands/chat.js'
 import { addDoctor } from './commands/doctor.js'
 import { addInterrupts } from './commands/interrupts.js'
+import { addMemory } from './commands/journal/memory.js'
+import { addWorkspace } from './commands/journal/workspace.js'
 import { addKeys } from './commands/keys.js'
 import { addRun } from './commands/run.js'
 import { addRuns } from './commands/runs.js'
@@ -73,6 +75,8 @@ const COMMANDS = [
   addVerifiers,
   addAgents,
   addTools,
+  addMemory,
+  addWorkspace,
   addWebhooks,
   addKeys,
   addTenants,

@@ -1,5 +1,6 @@
 import { type Follow, followEvents } from './follow-events.js'
 import { type Call, type Connection, callJson } from './http-call.js'
+import { MemoryClient, WorkspaceClient } from './journal-client.js'
 import type {
   AgentInfo,
   AgentList,
@@ -65,7 +66,15 @@ export type RunFilter = {
  * Writes carry an Idempotency-Key, so that riding out a lost answer never does a thing twice.
  */
 export class AssayClient {
-  constructor(readonly connection: Connection) {}
+  /** What agents have written down for later. */
+  readonly memory: MemoryClient
+  /** Files that a tenant's runs and keys share. */
+  readonly workspace: WorkspaceClient
+
+  constructor(readonly connection: Connection) {
+    this.memory = new MemoryClient(connection)
+    this.workspace = new WorkspaceClient(connection)
+  }
 
   /** What this host is and can do, as the protocol has every host say it. */
   discover(): Promise<Fields> {
@@ -77,12 +86,19 @@ export class AssayClient {
     return this.#call({ path: '/healthz' })
   }
 
-  /** Starts a run of a workflow or an agent. With a key of your own the same call again finds the run that the first one made. */
-  createRun(request: RunRequest, idempotencyKey: string = crypto.randomUUID()): Promise<CreatedRun> {
+  /**
+   * Starts a run of a workflow or an agent. With a key of your own the same call again finds the run that the first one made.
+   * `files` are inputs by their names: text and JSON become values, anything else a file of the workspace.
+   */
+  createRun(
+    request: RunRequest,
+    idempotencyKey: string = crypto.randomUUID(),
+    files: { readonly [input: string]: File } = {},
+  ): Promise<CreatedRun> {
     return this.#call({
       method: 'POST',
       path: '/v1/runs',
-      body: request,
+      body: Object.keys(files).length === 0 ? request : formOf(request, files),
       headers: { 'idempotency-key': idempotencyKey },
     })
   }
@@ -372,3 +388,10 @@ const interrupt = (runId: string, nodeId: string): string => `${run(runId)}/inte
 const standard = (collection: StandardCollection, id?: string): string =>
   `/v1/host/assay/${collection}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`
 const webhook = (webhookId: string): string => `/v1/webhooks/${encodeURIComponent(webhookId)}`
+
+function formOf(request: RunRequest, files: { readonly [input: string]: File }): FormData {
+  const form = new FormData()
+  form.set('run', new Blob([JSON.stringify(request)], { type: 'application/json' }))
+  for (const [name, file] of Object.entries(files)) form.set(name, file, file.name)
+  return form
+}

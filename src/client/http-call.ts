@@ -18,6 +18,7 @@ export type Call = {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly query?: { readonly [name: string]: string | number | undefined }
+  /** JSON, unless it is bytes or a form, which go as they are. */
   readonly body?: unknown
   readonly headers?: { readonly [name: string]: string }
   readonly signal?: AbortSignal
@@ -28,12 +29,23 @@ const TRIES = 3
 const FIRST_PAUSE_MS = 100
 
 /** One call and its JSON answer. Calls that are safe to repeat (reads, keyed writes) ride out a restart of the server. */
-export async function callJson(connection: Connection, call: Call): Promise<unknown> {
+export const callJson = (connection: Connection, call: Call): Promise<unknown> =>
+  answered(connection, call, response => (response.status === 204 ? undefined : response.json()))
+
+/** The same for an answer that is no JSON. */
+export const callBytes = (connection: Connection, call: Call): Promise<Uint8Array> =>
+  answered(connection, call, async response => new Uint8Array(await response.arrayBuffer()))
+
+async function answered<T>(
+  connection: Connection,
+  call: Call,
+  read: (response: Response) => Promise<T> | T,
+): Promise<T> {
   const repeatable = (call.method ?? 'GET') !== 'POST' || call.headers?.['idempotency-key'] !== undefined
   for (let attempt = 1; ; attempt++) {
     try {
       const response = await open(connection, call, AbortSignal.timeout(connection.timeoutMs ?? 30_000))
-      return response.status === 204 ? undefined : await response.json()
+      return await read(response)
     } catch (error) {
       if (!(error instanceof AssayError) || !error.isTemporary || !repeatable || attempt === TRIES) throw error
       await pause(error.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** attempt, call.signal)
@@ -52,18 +64,23 @@ export async function open(connection: Connection, call: Call, timeout?: AbortSi
     method: call.method ?? 'GET',
     headers: {
       accept: 'application/json',
-      ...(call.body !== undefined && { 'content-type': 'application/json' }),
+      ...(isJson(call.body) && { 'content-type': 'application/json' }),
       ...(connection.key !== undefined && { authorization: `Bearer ${connection.key}` }),
       ...(connection.tenant !== undefined && { 'x-assay-tenant': connection.tenant }),
       ...call.headers,
     },
-    ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+    ...(call.body !== undefined && {
+      body: isJson(call.body) ? JSON.stringify(call.body) : (call.body as FormData | Uint8Array<ArrayBuffer>),
+    }),
     ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
     redirect: 'error',
   })
   if (!response.ok) throw await errorFrom(response)
   return response
 }
+
+const isJson = (body: unknown): boolean =>
+  body !== undefined && !(body instanceof Uint8Array) && !(body instanceof FormData)
 
 async function send(connection: Connection, url: URL, init: RequestInit): Promise<Response> {
   try {

@@ -4,6 +4,14 @@ export { AssayError } from './assay-error.js'
 export type { Follow } from './follow-events.js'
 export type { Connection } from './http-call.js'
 export type {
+  FileContent,
+  FileWhere,
+  MemoryClient,
+  MemoryFilter,
+  MemoryWhere,
+  WorkspaceClient,
+} from './journal-client.js'
+export type {
   AgentInfo,
   AgentList,
   AuditSlice,
@@ -14,6 +22,8 @@ export type {
   CreatedRun,
   DebugBundle,
   Fields,
+  FileInfo,
+  FileList,
   ForkedRun,
   ForkRequest,
   InterruptAnswered,
@@ -21,6 +31,11 @@ export type {
   InterruptPage,
   KeyList,
   LinkRequest,
+  MemoryConsolidated,
+  MemoryEntry,
+  MemoryForgotten,
+  MemoryList,
+  MemoryScopes,
   NewKey,
   NewWebhook,
   OpenInterrupt,

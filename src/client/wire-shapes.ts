@@ -6,6 +6,14 @@ import type { DebugBundle as BundleSchema } from '../wire/debug-bundle.js'
 import type { CompareAnswer, DiffAnswer } from '../wire/diff.js'
 import type { RunEventDoc as EventSchema, WithheldAnswer } from '../wire/event.js'
 import type { LinkAnswer, ListInterruptsAnswer, ResolveAnswer } from '../wire/interrupt.js'
+import type {
+  ConsolidateAnswer,
+  ForgetMemoryAnswer,
+  ListMemoryAnswer,
+  ListScopesAnswer,
+  MemoryEntryAnswer,
+} from '../wire/journal/memory.js'
+import type { FileInfo as FileSchema, ListFilesAnswer } from '../wire/journal/workspace.js'
 import type { CreateKeyAnswer, CreateKeyBody, ListKeysAnswer, OwnKeyAnswer } from '../wire/key.js'
 import type {
   ChatAnswer,
@@ -146,3 +154,18 @@ export type WebhookCreated = Static<typeof CreateWebhookAnswer>
 export type WebhookList = Static<typeof ListWebhooksAnswer>
 /** What was delivered to a subscriber. */
 export type WebhookDeliveries = Static<typeof ListDeliveriesAnswer>
+
+/** An entry of memory; lists cut long ones. */
+export type MemoryEntry = MemoryEntryAnswer
+/** Entries of memory. */
+export type MemoryList = Static<typeof ListMemoryAnswer>
+/** Scopes that a tenant has memory in. */
+export type MemoryScopes = Static<typeof ListScopesAnswer>
+/** What forgetting an entry has left: how many runs hold a copy. */
+export type MemoryForgotten = ForgetMemoryAnswer
+/** What a consolidation found and left. */
+export type MemoryConsolidated = Static<typeof ConsolidateAnswer>
+/** A file of the workspace, without its content. */
+export type FileInfo = FileSchema
+/** Files of the workspace. */
+export type FileList = Static<typeof ListFilesAnswer>

@@ -70,10 +70,14 @@ test('leaves out what this host refuses, with one line that names the file and t
 test('R-CAP-3: a fixture that asks for what nothing would come of is left out, and the others are taken', async () => {
   write('a.json', { id: 'plain', metadata: { tags: [] } })
   write('b.json', { id: 'pack', metadata: { requiresAgentId: 'core.x', tags: [] } })
+  write('c.json', { id: 'prose', metadata: { tags: ['envelope', 'nl-to-format-engaged'] } })
   const { log, lines } = journal()
   expect(await registerFixtures(dir, registry(), log)).toEqual(['plain'])
   const left = lines.filter(({ level }) => level === 'warn').map(({ fields }) => [fields.fixture, fields.reason])
-  expect(left).toEqual([['b.json', 'this host does nothing with metadata.requiresAgentId']])
+  expect(left).toEqual([
+    ['b.json', 'this host does nothing with metadata.requiresAgentId'],
+    ['c.json', 'this host does nothing with metadata.tags: nl-to-format-engaged'],
+  ])
 })
 
 test('a folder that is not there is a mistake', async () => {

@@ -1,6 +1,6 @@
 import fs from 'node:fs/promises'
 import path from 'node:path'
-import { isObject, type Json } from '../core/json.js'
+import { isObject, type Json, type JsonObject } from '../core/json.js'
 import type { RunEngine } from '../engine/api.js'
 import type { Log } from '../engine/ports/log.js'
 import { DocumentError, readDocument } from '../project/document.js'
@@ -41,11 +41,18 @@ async function register(file: string, engine: Registry, before: ReadonlyMap<stri
 /** Whatever a fixture asks of the host beyond its nodes and this host does not do. */
 const UNHEEDED_METADATA = ['requiresAgentId']
 
+/** Of what fixtures are about: coercing prose into a form by another call, and a cap that is breached by a cut answer. */
+const UNHEEDED_TAGS = ['nl-to-format-engaged', 'truncation-cap-exhaustion']
+
 /** Its nodes cannot ask for what nothing would come of: no key of a configuration is taken that is not heeded. */
 function ignoredKeys(definition: unknown): string[] {
   const metadata = isObject(definition as Json) ? (definition as { metadata?: Json }).metadata : undefined
-  const asked = isObject(metadata ?? null) ? Object.keys(metadata as object) : []
-  return asked.filter(key => UNHEEDED_METADATA.includes(key)).map(key => `metadata.${key}`)
+  const asked = isObject(metadata ?? null) ? (metadata as JsonObject) : {}
+  const tags = Array.isArray(asked.tags) ? asked.tags : []
+  return [
+    ...Object.keys(asked).filter(key => UNHEEDED_METADATA.includes(key)),
+    ...tags.filter(tag => UNHEEDED_TAGS.includes(String(tag))).map(tag => `tags: ${String(tag)}`),
+  ].map(key => `metadata.${key}`)
 }
 
 function noDocument(error: unknown): DocumentError {

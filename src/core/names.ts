@@ -48,6 +48,10 @@ export const NAMES = {
   /** R-TOOL-2: of a tool within its server or module, as protocols and file systems agree on it. */
   toolName: '[A-Za-z0-9_./-]{1,128}',
   promptId: '[a-z0-9][a-z0-9._-]{0,127}',
+  /** R-WS-1: of a file in the workspace, as file systems agree on it. */
+  filePath: '(?!.*(?:\\.\\.|//|/\\./|/$))[A-Za-z0-9][A-Za-z0-9._/-]{0,255}',
+  /** Of an entry of memory, under its reference. */
+  memoryId: line(1500),
   idempotencyKey: '[\\u0021-\\u007e]{1,255}',
   nodeId: line(128),
   /** Of variables, channels, ports, groups and edges. */

@@ -1,20 +1,21 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { refuse } from '../core/problem.js'
+import { fileTooLarge } from '../core/journal/refusals.js'
+import { type Refusal, refuse } from '../core/problem.js'
 import type { Clock } from '../engine/ports/clock.js'
 import { sleep } from '../timing/sleep.js'
 import { Turns } from '../timing/turns.js'
 import { recordAccess } from './access-log.js'
 import { Admission } from './admission.js'
-import { Authenticator, NOBODY } from './auth/authenticator.js'
+import { Authenticator } from './auth/authenticator.js'
 import { KeyCache } from './auth/key-cache.js'
+import { addBodyParsers } from './bodies/parsers.js'
 import type { AppDeps, Edge } from './deps.js'
 import { connectionRefusal, frameworkRefusal, unavailableAnswer } from './framework-error.js'
 import { hostHeaderCheck } from './host-header.js'
-import { type HttpAnswer, problem, Refused } from './http-answer.js'
+import { type HttpAnswer, problem } from './http-answer.js'
 import { Idempotency } from './idempotency.js'
 import { MAX_TOKEN_CHARS } from './interrupt-link.js'
-import { parseJsonBody } from './json-body.js'
 import { pipeline, send } from './pipeline.js'
 import { type Route, routerPath } from './route.js'
 import { routeTable } from './route-table.js'
@@ -48,7 +49,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
   const app = newServer(edge)
   const boot = ids.unique()
   const fail = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const refusal = frameworkRefusal(error, config)
+    const refusal = fileRefusal(error, request) ?? frameworkRefusal(error, config)
     if (refusal !== undefined) return send(request, reply, problem(refusal))
     const correlationId = `${boot}-${request.id}`
     log.error({ err: error, correlationId, route: request.routeOptions?.url }, 'a request failed')
@@ -65,7 +66,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
     if (refusal === undefined) done()
     else send(request, reply, problem(refusal, CLOSE))
   })
-  addJsonParser(app, edge)
+  addBodyParsers(app, edge)
   addRoutes(app, edge)
   app.addHook('preClose', async () => {
     edge.streams.closeAll()
@@ -142,33 +143,16 @@ function openServer({ config }: Edge): FastifyInstance {
   })
 }
 
-/** What it takes to read a byte of JSON and to look at what it says, in steps. */
-const STEPS_PER_BYTE = 1.5
-/** Shorter bodies are read at once. */
-const SHORT_BODY = 16 * 1024
+/** What stands around the content of a file in a JSON body. */
+const JSON_AROUND = 64 * 1024
 
-function addJsonParser(app: FastifyInstance, { config, turns }: Edge): void {
-  const wrongType = (message: string) => new Refused(refuse('unsupported_media_type', message))
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (request: FastifyRequest, bytes: Buffer) => {
-      const encoding = request.headers['content-encoding']
-      if (encoding !== undefined && encoding !== 'identity')
-        throw wrongType('Request bodies must not be compressed; leave out Content-Encoding.')
-      const charset = /charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
-      if (charset !== undefined && charset.toLowerCase() !== 'utf-8') throw wrongType('Request bodies must be UTF-8.')
-      if (bytes.length >= SHORT_BODY) {
-        const { tenant } = request.caller ?? NOBODY
-        await turns.room(tenant)
-        turns.spent(tenant, bytes.length * STEPS_PER_BYTE)
-      }
-      const parsed = parseJsonBody(bytes, config.limits)
-      if (!parsed.ok) throw new Refused(parsed.refusal)
-      return parsed.value
-    },
-  )
+/** A file that was sent as JSON, and is too large for that. */
+function fileRefusal(error: unknown, { routeOptions, headers }: FastifyRequest): Refusal | undefined {
+  const limit = routeOptions?.config?.rawBytes
+  const isTooLarge = (error as { code?: unknown } | null)?.code === 'FST_ERR_CTP_BODY_TOO_LARGE'
+  return limit !== undefined && isTooLarge
+    ? fileTooLarge(Number(headers['content-length'] ?? limit + 1), limit)
+    : undefined
 }
 
 function addRoutes(app: FastifyInstance, edge: Edge): void {
@@ -183,6 +167,12 @@ function addRoutes(app: FastifyInstance, edge: Edge): void {
       method: route.method,
       url: routerPath(route.path),
       exposeHeadRoute: route.access === 'public',
+      // As JSON a file may take twice its bytes, where there is much in it to be escaped.
+      ...(route.rawBytes !== undefined && { bodyLimit: 2 * route.rawBytes + JSON_AROUND }),
+      config: {
+        ...(route.rawBytes !== undefined && { rawBytes: route.rawBytes }),
+        ...(route.formBytes !== undefined && { formBytes: route.formBytes }),
+      },
       onRequest(request, reply, done) {
         const closed = route.unlimited === true ? undefined : edge.serving?.refusal(edge.config)
         if (closed !== undefined) return void send(request, reply, problem(closed, { connection: 'close' }))

@@ -21,6 +21,8 @@ export type HttpConfig = {
   readonly quotas: QuotasOf
   readonly orchestrator: HttpOrchestrator
   readonly agents: HttpAgents
+  readonly memory: HttpMemory
+  readonly workspace: HttpWorkspace
   /** `requestsPerSecond: 0` turns a limit off. */
   readonly rateLimit: { readonly key: Rate; readonly anonymous: Rate }
   readonly timeouts: HttpTimeouts
@@ -60,6 +62,8 @@ export type HttpOrchestrator = {
 export type HttpAgents = {
   /** Providers that can be asked, by the names that `configurable.ai.provider` takes. */
   readonly providers: readonly string[]
+  /** What the model that agents use by default has. */
+  readonly capabilities: readonly string[]
   /** Whether some model has a price, so that costs are told. */
   readonly priced: boolean
   /** Times an answer that cannot be used is asked for again. */
@@ -67,6 +71,12 @@ export type HttpAgents = {
   /** The host's own ceilings on every run, where there are any. */
   readonly budget: { readonly maxTokens?: number; readonly maxCostUsd?: number }
 }
+
+/** What discovery says of memory. Where it is not enabled, its routes answer 501. */
+export type HttpMemory = { readonly enabled: boolean; readonly fullText: boolean; readonly maxEntryBytes: number }
+
+/** What discovery says of workspaces. Where they are not enabled, their routes answer 501. */
+export type HttpWorkspace = { readonly enabled: boolean; readonly maxFileBytes: number; readonly maxFiles: number }
 
 export type HttpTimeouts = {
   /** For the whole request to arrive. */
@@ -82,11 +92,13 @@ export type HttpTimeouts = {
 }
 
 export type HttpConfigOverrides = Partial<
-  Omit<HttpConfig, 'limits' | 'orchestrator' | 'agents' | 'rateLimit' | 'timeouts'>
+  Omit<HttpConfig, 'limits' | 'orchestrator' | 'agents' | 'memory' | 'workspace' | 'rateLimit' | 'timeouts'>
 > & {
   readonly limits?: Partial<HttpLimits>
   readonly orchestrator?: Partial<HttpOrchestrator>
   readonly agents?: Partial<HttpAgents>
+  readonly memory?: Partial<HttpMemory>
+  readonly workspace?: Partial<HttpWorkspace>
   readonly rateLimit?: Partial<HttpConfig['rateLimit']>
   readonly timeouts?: Partial<HttpTimeouts>
 }
@@ -124,7 +136,9 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
     transcriptWindow: 200,
     ...overrides.orchestrator,
   },
-  agents: { providers: ['scripted'], priced: false, maxRetries: 2, budget: {}, ...overrides.agents },
+  agents: { providers: ['scripted'], capabilities: [], priced: false, maxRetries: 2, budget: {}, ...overrides.agents },
+  memory: { enabled: true, fullText: true, maxEntryBytes: 64 * 1024, ...overrides.memory },
+  workspace: { enabled: true, maxFileBytes: 8 * 1024 * 1024, maxFiles: 10_000, ...overrides.workspace },
   rateLimit: {
     key: { requestsPerSecond: 20_000, burst: 40_000 },
     anonymous: { requestsPerSecond: 200, burst: 1000 },

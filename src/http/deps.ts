@@ -1,6 +1,9 @@
 import type { Verdicts } from '../calibration/verdicts.js'
 import type { AuditAdmin, RunEngine, StandardsAdmin, TenantAdmin, WebhookAdmin } from '../engine/api.js'
+import type { MemoryAdmin } from '../engine/journal/memory-desk.js'
+import type { WorkspaceAdmin } from '../engine/journal/workspace-desk.js'
 import type { Clock, Ids } from '../engine/ports/clock.js'
+import type { JournalKeeping } from '../engine/ports/journal.js'
 import type { KeyStore } from '../engine/ports/keys.js'
 import type { Log } from '../engine/ports/log.js'
 import type { RunIndex } from '../engine/ports/run-index.js'
@@ -27,6 +30,10 @@ export type AppDeps = {
   readonly tenants: TenantAdmin
   readonly verdicts: Verdicts
   readonly agents: AgentDirectory
+  readonly memory: MemoryAdmin
+  readonly workspace: WorkspaceAdmin
+  /** What happens to tenants outside of their runs. */
+  readonly stream: Pick<JournalKeeping, 'readTenantEvents'>
   /** Secrets of the links that answer interrupts: the first signs, all verify. */
   readonly tokenSecrets: readonly string[]
   readonly clock: Clock

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type OpenInterrupt, openInterrupts } from '../core/interrupt/decide.js'
-import { isWaiting, type RunState } from '../core/run/state.js'
+import { isReplay } from '../core/replay/events.js'
+import { isWaiting } from '../core/run/state.js'
 import type { InspectedRun } from '../engine/api.js'
 import { shownHash } from '../engine/queries/shown-hash.js'
 import { type InterruptDoc, renderInterrupt } from '../wire/interrupt.js'
@@ -29,8 +30,6 @@ function mayOpen({ scopes, principal }: Caller, { asked }: OpenInterrupt): boole
 /** What a waiting run asks; nothing when it only waits for what a child asks, and a replay asks nobody. */
 export const asksOf = (view: InspectedRun): OpenInterrupt[] =>
   isWaiting(view.status) && !isReplay(view.state) ? openInterrupts(view.plan, view.state) : []
-
-const isReplay = (state: RunState): boolean => state.fork?.mode === 'replay'
 
 /** Snapshots that are read within the same five minutes hold the same link, so that a reader's copy stays good. */
 const SLOT_MS = 5 * 60_000

@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Json, JsonObject } from '../core/json.js'
 import { refuse } from '../core/problem.js'
+import { sha256 } from '../digest.js'
 import { ID_PATTERNS, type IdName } from '../wire/ids.js'
 import type { Admission } from './admission.js'
 import { NOBODY } from './auth/authenticator.js'
 import type { Caller } from './auth/key-cache.js'
+import { RawBody } from './bodies/raw-body.js'
 import { compileCheck } from './check.js'
 import type { Edge } from './deps.js'
 import { type HttpAnswer, problem } from './http-answer.js'
@@ -54,7 +56,8 @@ function answerOf(answer: HttpAnswer | typeof TAKEN): HttpAnswer {
 
 /** Checks params, query, body and Idempotency-Key, in that order. */
 function preparation(route: Route): (request: FastifyRequest, reply: FastifyReply) => Call | HttpAnswer {
-  const names = paramsOf(route.path).map(name => ({ name, pattern: new RegExp(ID_PATTERNS[name]) }))
+  const named = paramsOf(route.path).filter(name => name !== 'path' || route.latePath !== true)
+  const names = named.map(name => ({ name, pattern: new RegExp(ID_PATTERNS[name]) }))
   const query = route.lateQuery === true ? undefined : route.query
   const checkQuery = query === undefined ? undefined : compileCheck(query, 'query')
   const bodySchema = route.lateBody === true ? undefined : route.body
@@ -62,17 +65,23 @@ function preparation(route: Route): (request: FastifyRequest, reply: FastifyRepl
   const endpoint = route.endpoint ?? `${route.method} ${route.path}`
 
   return (request, reply) => {
-    const params = request.params as { readonly [Name in IdName]: string }
+    const params = paramsIn(request)
     for (const { name, pattern } of names) if (!pattern.test(params[name])) return NOT_FOUND
     const asked = query === undefined ? undefined : readQuery(query, request.query as { [name: string]: unknown })
     const body = request.body ?? (route.bodyOptional === true && request.body === undefined ? {} : request.body)
-    const refusal = checkQuery?.(asked) ?? checkBody?.(body)
+    const refusal = checkQuery?.(asked) ?? (body instanceof RawBody ? undefined : checkBody?.(body))
     if (refusal !== undefined) return problem(refusal)
     const caller = request.caller ?? NOBODY
     const keyed = route.idempotency === undefined ? undefined : keyedRequest(request, caller, endpoint, params, body)
     if (keyed !== undefined && 'status' in keyed) return keyed
-    return { caller, params, query: asked, body, keyed, request, reply }
+    return { caller, params, query: asked, body, keyed, uploads: request.uploads ?? [], request, reply }
   }
+}
+
+/** The path of a file is what the router calls `*`. */
+function paramsIn({ params }: FastifyRequest): { readonly [Name in IdName]: string } {
+  const { '*': path, ...others } = params as { readonly [name: string]: string }
+  return (path === undefined ? others : { ...others, path }) as { readonly [Name in IdName]: string }
 }
 
 function keyedRequest(
@@ -85,7 +94,10 @@ function keyedRequest(
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !isIdempotencyKey(key)) return BAD_KEY
-  return { tenant: caller.tenant, endpoint, key, digest: requestDigest(body as Json | undefined, params) }
+  const files = (request.uploads ?? []).map(({ name, fileName, body: bytes }) => [name, fileName, sha256(bytes)])
+  const sent = body instanceof RawBody ? { type: body.contentType, sha256: sha256(body.bytes) } : (body as Json)
+  const digest = requestDigest(files.length === 0 ? sent : [sent, files], params)
+  return { tenant: caller.tenant, endpoint, key, digest }
 }
 
 /** Bodies are rendered text; the framework serialises nothing. */

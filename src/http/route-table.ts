@@ -1,30 +1,33 @@
 import type { Edge } from './deps.js'
 import type { Route } from './route.js'
-import { agentRoutes } from './routes/agents.js'
-import { annotationRoutes } from './routes/annotations.js'
-import { artifactRoutes } from './routes/artifacts.js'
-import { auditRoutes } from './routes/audit.js'
-import { calibrationRoutes } from './routes/calibration.js'
-import { chatRoutes } from './routes/chat.js'
-import { debugBundleRoutes } from './routes/debug-bundle.js'
-import { diffRoutes } from './routes/diff.js'
-import { eventRoutes } from './routes/events.js'
-import { forkRoutes } from './routes/fork.js'
-import { interruptLinkRoutes } from './routes/interrupt-links.js'
-import { interruptRoutes } from './routes/interrupts.js'
-import { keyRoutes } from './routes/keys.js'
-import { metaRoutes } from './routes/meta.js'
-import { promptRoutes } from './routes/prompts.js'
-import { quotaRoutes } from './routes/quotas.js'
-import { runControlRoutes } from './routes/run-control.js'
-import { runRoutes } from './routes/runs.js'
-import { standardRoutes } from './routes/standards.js'
-import { tenantRoutes } from './routes/tenants.js'
-import { toolRoutes } from './routes/tools.js'
-import { verificationRoutes } from './routes/verifications.js'
-import { webhookRoutes } from './routes/webhooks.js'
-import { withheldRoutes } from './routes/withheld.js'
-import { workflowRoutes } from './routes/workflows.js'
+import { auditRoutes } from './routes/host/audit.js'
+import { keyRoutes } from './routes/host/keys.js'
+import { metaRoutes } from './routes/host/meta.js'
+import { quotaRoutes } from './routes/host/quotas.js'
+import { tenantRoutes } from './routes/host/tenants.js'
+import { webhookRoutes } from './routes/host/webhooks.js'
+import { interruptLinkRoutes } from './routes/interrupts/interrupt-links.js'
+import { interruptRoutes } from './routes/interrupts/interrupts.js'
+import { memoryRoutes } from './routes/journal/memory.js'
+import { streamRoutes } from './routes/journal/stream.js'
+import { workspaceRoutes } from './routes/journal/workspace.js'
+import { annotationRoutes } from './routes/runs/annotations.js'
+import { artifactRoutes } from './routes/runs/artifacts.js'
+import { debugBundleRoutes } from './routes/runs/debug-bundle.js'
+import { diffRoutes } from './routes/runs/diff.js'
+import { eventRoutes } from './routes/runs/events.js'
+import { forkRoutes } from './routes/runs/fork.js'
+import { runControlRoutes } from './routes/runs/run-control.js'
+import { runRoutes } from './routes/runs/runs.js'
+import { verificationRoutes } from './routes/runs/verifications.js'
+import { withheldRoutes } from './routes/runs/withheld.js'
+import { agentRoutes } from './routes/work/agents.js'
+import { calibrationRoutes } from './routes/work/calibration.js'
+import { chatRoutes } from './routes/work/chat.js'
+import { promptRoutes } from './routes/work/prompts.js'
+import { standardRoutes } from './routes/work/standards.js'
+import { toolRoutes } from './routes/work/tools.js'
+import { workflowRoutes } from './routes/work/workflows.js'
 
 /** Every route there is. */
 export function routeTable(edge: Edge): readonly Route[] {
@@ -49,6 +52,9 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...artifactRoutes(edge),
     ...verificationRoutes(edge),
     ...withheldRoutes(edge),
+    ...memoryRoutes(edge),
+    ...workspaceRoutes(edge),
+    ...streamRoutes(edge),
     ...keyRoutes(edge),
     ...tenantRoutes(edge),
     ...webhookRoutes(edge),

@@ -4,6 +4,7 @@ import type { ProblemCode } from '../core/problem.js'
 import type { IdName } from '../wire/ids.js'
 import type { Scope } from '../wire/key.js'
 import type { Caller } from './auth/key-cache.js'
+import type { Upload } from './bodies/form-body.js'
 import type { HttpAnswer } from './http-answer.js'
 import type { KeyedRequest } from './idempotency.js'
 
@@ -41,6 +42,12 @@ export type Route = {
   readonly idempotency?: 'commit' | 'lease'
   /** Names the operation in the idempotency key space, where an alias must share it. */
   readonly endpoint?: string
+  /** The handler checks what `{path}` is itself, and says what is wrong with it. */
+  readonly latePath?: true
+  /** Takes bodies of any other type than JSON, of at most so many bytes, as `RawBody`. */
+  readonly rawBytes?: number
+  /** Takes forms with files, of at most so many bytes in all: the part `run` is the body, the others are `uploads`. */
+  readonly formBytes?: number
   readonly headers?: readonly { readonly name: string; readonly description: string }[]
   readonly responses: { readonly [status: number]: ResponseDoc }
   readonly refusals: readonly ProblemCode[]
@@ -59,6 +66,8 @@ export type Call<Body = unknown, Query = unknown> = {
   readonly query: Query
   readonly body: Body
   readonly keyed: KeyedRequest | undefined
+  /** Files that came with the body. */
+  readonly uploads: readonly Upload[]
   readonly request: FastifyRequest
   readonly reply: FastifyReply
 }
@@ -76,10 +85,21 @@ export const route = <const B extends TSchema | undefined = undefined, const Q e
 
 export const paramsOf = (path: string): IdName[] => [...path.matchAll(/\{(\w+)\}/g)].map(match => match[1] as IdName)
 
+/** A path of a file goes on over slashes, to the end. */
+const FILE = '{path}'
+
 /** The same path for find-my-way: a parameter ends before a colon, and a literal colon is doubled. */
 export const routerPath = (path: string): string =>
-  path.replaceAll(':', '::').replace(/\{(\w+)\}(::)?/g, (_, name, verb) => (verb ? `:${name}(^[^:/]+)::` : `:${name}`))
+  path
+    .replace(FILE, '*')
+    .replaceAll(':', '::')
+    .replace(/\{(\w+)\}(::)?/g, (_, name, verb) => (verb ? `:${name}(^[^:/]+)::` : `:${name}`))
 
 /** Matches concrete paths of the template. */
 export const pathPattern = (path: string): RegExp =>
-  new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/:]+')}$`)
+  new RegExp(
+    `^${path
+      .replace(/[.]/g, '\\.')
+      .replace(FILE, '.+')
+      .replace(/\{\w+\}/g, '[^/:]+')}$`,
+  )

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { runsIn } from '../../test/support/stored-runs.js'
 import { gatedFamily, handing, score, writing } from '../testing/gated-families.js'
 import { gatedRuns } from '../testing/gated-runs.js'
+import { type Asking, askedOnce } from '../testing/model-runs.js'
 import { STORY_KINDS, type StoryKind } from '../testing/stories/story.js'
 import { toldRuns } from '../testing/stories/tell-story.js'
 import { checkLog } from './check-log.js'
@@ -23,6 +24,7 @@ import { INVOCATION_MUTATIONS } from './testing/mutations/invocations.js'
 import { NODE_MUTATIONS } from './testing/mutations/nodes.js'
 import { ORCHESTRATOR_MUTATIONS } from './testing/mutations/orchestrators.js'
 import { QUESTION_MUTATIONS } from './testing/mutations/questions.js'
+import { REFUSAL_MUTATIONS } from './testing/mutations/refusals.js'
 import { RUN_MUTATIONS } from './testing/mutations/runs.js'
 import { STORAGE_MUTATIONS } from './testing/mutations/storage.js'
 import { STRUCTURE_MUTATIONS } from './testing/mutations/structure.js'
@@ -89,6 +91,21 @@ const GATED = [
   ...FAMILIES.slice(5),
 ]
 
+/** Models that lack something, and that would refuse what they answered, or the other way round. */
+const LACKED = { provider: 'openai', model: 'small', missing: ['vision-input'] }
+const STORIES_OF_MODELS: readonly Asking[] = [
+  { today: 'refusal' },
+  { said: { kind: 'refused' }, today: 'valid' },
+  { brief: { substituted: LACKED } },
+  { brief: { lacks: { ...LACKED, fallbackAttempted: true } } },
+]
+const OF_MODELS = await Promise.all(
+  Array.from({ length: 20 }, async (_, i): Promise<CheckInput> => {
+    const { rig } = await askedOnce(STORIES_OF_MODELS[i % STORIES_OF_MODELS.length] as Asking)
+    return { runs: await runsIn(rig.store), complete: true }
+  }),
+)
+
 /** A mutation that finds no place leaves its draft as it was, so that the next one can have it. */
 const drafts = new Map<CheckInput, Draft>()
 
@@ -110,6 +127,7 @@ function mutantsOf(mutation: Mutation, logs: readonly CheckInput[]) {
 const ALL = [
   ...MUTATIONS.map(mutation => ({ mutation, logs: LOGS })),
   ...GATED_MUTATIONS.map(mutation => ({ mutation, logs: GATED })),
+  ...REFUSAL_MUTATIONS.map(mutation => ({ mutation, logs: OF_MODELS })),
 ]
 
 describe('every mutant is caught by the rule it was built for', () => {

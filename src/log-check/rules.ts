@@ -17,6 +17,7 @@ import { bracketRules } from './invocation/bracket.js'
 import { envelopeRules } from './invocation/envelopes.js'
 import { invocationOrderRules } from './invocation/invocation-order.js'
 import { modelCallRules } from './invocation/model-calls.js'
+import { modelNeedsRules } from './invocation/model-needs.js'
 import { promptRules } from './invocation/prompt-resolution.js'
 import { toolCallRules } from './invocation/tool-calls.js'
 import { effectRules } from './node/effects.js'
@@ -58,7 +59,10 @@ export const RULE_GROUPS: readonly { readonly title: string; readonly rules: rea
   { title: 'Handing work out', rules: [...handoffRules, ...workerRules, ...harvestRules] },
   { title: 'Confidence', rules: [...confidenceRules, ...lowConfidenceRules] },
   { title: 'Agents', rules: agentRules },
-  { title: 'Invocations', rules: [...bracketRules, ...invocationOrderRules, ...promptRules, ...modelCallRules] },
+  {
+    title: 'Invocations',
+    rules: [...bracketRules, ...invocationOrderRules, ...promptRules, ...modelCallRules, ...modelNeedsRules],
+  },
   { title: 'Tools and envelopes', rules: [...toolCallRules, ...envelopeRules] },
   {
     title: 'Gates and verdicts',

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { AgentSettings, ModelSettings, ProviderSettings } from '../agents/settings.js'
-import type { ModelName } from '../core/invocation/brief.js'
+import { MOCK_PROVIDER, type ModelName } from '../core/invocation/brief.js'
 import { own } from '../core/json.js'
 import { WebAddress } from '../core/schema/kinds.js'
 import { schemaProblems } from '../core/schema/problems.js'
@@ -27,10 +27,14 @@ export function agentSettings(
   { models, prices, tools }: AgentSections,
   chosen: Chosen,
   env: Environment,
-  place: { readonly project: string | undefined; readonly watch: boolean },
+  {
+    conformance,
+    ...place
+  }: { readonly project: string | undefined; readonly watch: boolean; readonly conformance: boolean },
   problems: string[],
 ): AgentSettings {
-  const providers = { ...knownProviders(env, problems), ...completed(models.providers, env) }
+  const mock = conformance ? { [MOCK_PROVIDER]: { kind: 'mock' } as const } : {}
+  const providers = { ...knownProviders(env, problems), ...completed(models.providers, env), ...mock }
   const worker = chosen.worker ?? whoAnswers(env, problems)
   const settings: ModelSettings = {
     worker,

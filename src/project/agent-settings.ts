@@ -2,7 +2,7 @@ import path from 'node:path'
 import type { Static, TObject } from 'typebox'
 import type { AgentSettings, McpServer, ModelSettings, ProviderSettings } from '../agents/settings.js'
 import type { BudgetPolicy } from '../core/budget/budget.js'
-import { MODEL_CLASSES, type Price } from '../core/invocation/brief.js'
+import { MOCK_PROVIDER, MODEL_CLASSES, type Price } from '../core/invocation/brief.js'
 import { type JsonObject, own } from '../core/json.js'
 import { filledBy } from '../core/schema/filled.js'
 import {
@@ -42,6 +42,9 @@ const Provider = Closed({
   baseUrl: May(WebAddress({ description: 'where requests go; it may be on this machine or its network' })),
 })
 
+const OF_MODELS = /^[a-z][a-z0-9-]{0,63}:[\x21-\x7e]{1,200}$/
+const MODELS_NAMED = 'PROVIDER:MODEL, such as openai:gpt-5-mini, or PROVIDER:* for all of its models'
+
 /** Besides `worker`, `supervisor` and `verifier`, which are variables and flags as well. */
 export const MODEL_PARTS = {
   classes: May(
@@ -51,6 +54,22 @@ export const MODEL_PARTS = {
     ),
   ),
   providers: May(MapOf(/^[a-z][a-z0-9-]{0,63}$/, 'lower-case letters, digits and -, at most 64', Provider)),
+  capabilities: May(
+    MapOf(
+      OF_MODELS,
+      MODELS_NAMED,
+      ListOf(Matching(/^[a-z][a-z0-9-]{0,127}$/, 'a capability, such as vision-input'), 0, 64),
+      {
+        description:
+          'what models have, such as structured-output, function-calling, vision-input, reasoning or long-context; one that is not named here has the first two',
+      },
+    ),
+  ),
+  fallbacks: May(
+    MapOf(OF_MODELS, MODELS_NAMED, ModelNameText('model that takes its place'), {
+      description: 'models that take the place of others which lack what a node needs',
+    }),
+  ),
   maxOutputTokens: May(
     Whole(1, 10_000_000, {
       description: 'tokens of one answer; an answer that is cut off is asked for again with twice as many',
@@ -82,8 +101,8 @@ const usd = (description: string) =>
   NumberFrom(0, 1_000_000, { description, 'x-must-be': 'USD per million tokens, a number from 0 to 1000000' })
 
 export const PricesSchema = MapOf(
-  /^[a-z][a-z0-9-]{0,63}:[\x21-\x7e]{1,200}$/,
-  'PROVIDER:MODEL, such as openai:gpt-5-mini, or PROVIDER:* for all of its models',
+  OF_MODELS,
+  MODELS_NAMED,
   Closed({
     input: usd('what is sent'),
     output: usd('what is answered'),
@@ -159,7 +178,7 @@ function withDefaults<Section extends TObject>(section: Section, given: object):
   return filledBy(section as Shape, Object.fromEntries(own)) as unknown as WithDefaults<Static<Section>>
 }
 
-type Optional = 'classes' | 'providers' | 'script' | 'mcp' | 'rules' | 'httpAllow'
+type Optional = 'classes' | 'providers' | 'capabilities' | 'fallbacks' | 'script' | 'mcp' | 'rules' | 'httpAllow'
 type WithDefaults<T> = Required<Omit<T, Optional>> & Pick<T, Optional & keyof T>
 
 /** Rules that no schema says, about several settings together. */
@@ -176,6 +195,7 @@ const kindOf = (name: string, kind: ProviderSettings['kind'] | undefined): Provi
 
 function providerProblems(name: string, kind: ProviderSettings['kind'] | undefined, baseUrl: string | undefined) {
   const own = PROVIDER_KINDS.find(known => known === name)
+  if (name === MOCK_PROVIDER) return [' is the programmable provider of conformance mode; give yours another name']
   if (own !== undefined && kind !== undefined && kind !== own)
     return [`.kind must be ${own}; got "${kind}"; give a provider of another kind another name`]
   return kindOf(name, kind) === 'openai-compatible' && baseUrl === undefined
@@ -200,12 +220,21 @@ export function agentSections(
   { models = {}, prices = {}, tools = {}, budget = {} }: GivenSections,
   folder: string,
 ): AgentSections {
-  const { classes = {}, providers = {}, script, ...limits } = withDefaults(ModelsSection, models)
+  const {
+    classes = {},
+    providers = {},
+    fallbacks = {},
+    capabilities = {},
+    script,
+    ...limits
+  } = withDefaults(ModelsSection, models)
   const { mcp = {}, rules = {}, httpAllow = [], ...others } = withDefaults(ToolsSection, tools)
   return {
     models: {
       ...limits,
       script: script === undefined ? undefined : path.resolve(folder, script),
+      capabilities,
+      fallbacks: mapped(fallbacks as { [name: string]: string }, modelNamed),
       classes: mapped(classes as { [name: string]: string }, modelNamed),
       providers: mapped(providers, ({ apiKey, ...given }, name) => ({
         ...given,

@@ -251,6 +251,31 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
     daysByName('the same by tenant, `{"acme": 30}` or `acme=30`; counts before `retention.days`'),
   ),
   'retention.workflows': of(daysByName('the same by workflow, of all tenants; counts before `retention.tenants`')),
+  'memory.enabled': of(flag('let runs write down what later runs can read ([memory](../guides/memory.md))', true)),
+  'memory.fullText': of(
+    flag(
+      'keep what they write plain, without secrets, so that it is found by its words; `false` seals it, and it is found by its tags alone',
+      true,
+    ),
+  ),
+  'memory.maxEntryBytes': of(count('bytes of one entry', 1, 1024 * 1024, 64 * 1024), { otherwise: '`65536` (64 KiB)' }),
+  'memory.maxScopeEntries': of(count('entries of one scope', 1, 1_000_000, 10_000)),
+  'memory.retentionDays': of(
+    Whole(1, MAX_DAYS, {
+      description:
+        'days that entries and files are kept after they were replaced, forgotten or expired; forks that would see them are refused from then on',
+      'x-must-be': `a whole number of days from 1 to ${MAX_DAYS}`,
+      'x-unit': 'days',
+    }),
+    { otherwise: 'for ever' },
+  ),
+  'workspace.enabled': of(
+    flag('let runs and keys keep files that later runs can read ([workspace](../guides/workspace.md))', true),
+  ),
+  'workspace.maxFileBytes': of(count('bytes of one file', 1, 64 * 1024 * 1024, 8 * 1024 * 1024), {
+    otherwise: '`8388608` (8 MiB)',
+  }),
+  'workspace.maxFiles': of(count('files of one tenant', 1, 1_000_000, 10_000)),
   'rateLimit.requestsPerSecond': of(count('requests per second and key; 0 turns the limit off', 0, 10_000_000, 20_000)),
   'rateLimit.burst': of(count('requests a key may make at once', 1, 10_000_000, 40_000)),
   'webhooks.durable': of(

@@ -24,7 +24,7 @@ export type AgentsDouble = Agents & Journal
 
 export type Script = {
   /** What differs from `BRIEF`, by agent id; an agent that is not here is not known. */
-  readonly agents?: { readonly [agentId: string]: Partial<Brief> }
+  readonly agents?: { readonly [agentId: string]: Partial<Brief> & Pick<AgentFailure, 'lacks'> }
   /** What the model says; by default it answers `done`. */
   readonly think?: (ask: ModelCallRequest, nth: number) => Said | AgentFailure | Promise<Said | AgentFailure>
   readonly use?: (
@@ -81,7 +81,10 @@ export function agentsDouble({ agents = { 'local.test.agent': {} }, think, use }
       const known = agents[agentId] ?? ('inline' in ask.agent ? {} : undefined)
       if (known === undefined)
         return { ok: false, code: 'unknown_agent', message: `no agent ${agentId}`, retryable: false }
-      const told = { ...BRIEF, agentId, ...known }
+      const { lacks, ...brief } = known
+      if (lacks !== undefined)
+        return { ok: false, code: 'capability_not_provided', message: 'the model lacks it', retryable: false, lacks }
+      const told = { ...BRIEF, agentId, ...brief }
       const tools = told.tools.map(({ toolId }) => ({ toolId, name: toolId, description: toolId, inputSchema: {} }))
       return { ok: true, told, contents: { system: 'be good', user: JSON.stringify(ask.task), tools, wrapped: false } }
     },

@@ -1,12 +1,14 @@
 import { EQUAL_WEIGHTS, noQuotas } from '../core/quotas.js'
 import { coreNodeTypes } from '../core/workflow/nodes/registry.js'
 import type { RunRequest } from '../engine/api.js'
+import { createRunDesk, type DeskSettings } from '../engine/journal/run-desk.js'
 import type { Agents } from '../engine/ports/agents.js'
 import type { Announcer } from '../engine/ports/announcer.js'
 import type { Ids } from '../engine/ports/clock.js'
 import type { Performer } from '../engine/ports/performer.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Store } from '../engine/ports/store.js'
+import type { Today } from '../engine/ports/today.js'
 import type { Inspector, Records, Standards } from '../engine/ports/verification.js'
 import { Engine, type EngineDeps, type EngineOptions } from '../engine/runtime/engine.js'
 import { MemoryStore } from '../store/memory/memory-store.js'
@@ -51,12 +53,19 @@ export type Rig = {
       readonly announcer?: Announcer
       readonly schemas?: SchemaChecker
       readonly agents?: Agents
+      readonly today?: Today
       readonly standards?: Standards
       readonly inspector?: Inspector
       readonly records?: Records
       readonly turns?: NonNullable<EngineDeps['turns']>
     },
   ): Promise<Engine>
+}
+
+export const DESK_SETTINGS: DeskSettings = {
+  maxBytes: { memory: 65_536, workspace: 1_048_576 },
+  maxEntries: { memory: 1_000, workspace: 1_000 },
+  fullText: true,
 }
 
 /** Every value fits. */
@@ -80,6 +89,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         announcer,
         schemas = NO_SCHEMAS,
         agents,
+        today,
         turns,
         ...more
       } = given
@@ -101,10 +111,17 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         definitionShape: () => undefined,
         agents: agents ?? agentsDouble({ agents: {} }),
         vault: glassVault,
+        desk: createRunDesk({
+          store: seen,
+          vault: glassVault,
+          redact: { text: text => text },
+          settings: DESK_SETTINGS,
+        }),
         standards,
         inspector,
         records,
         ...(announcer ? { announcer } : {}),
+        ...(today ? { today } : {}),
         ...(turns ? { turns } : {}),
       }
       const engine = new Engine(deps, {

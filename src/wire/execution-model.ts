@@ -7,6 +7,17 @@ import type { RunEvent } from '../core/run/events.js'
  */
 export const EXECUTION_MODEL_VERSION = 2
 
+/**
+ * R-CAP-7, R-REPLAY-1, R-REPLAY-3: what is claimed of replays where models may answer otherwise. The recipe of cache keys
+ * is the protocol's at every version; that a replay is deterministic is claimed with version 4 and not before. Refusals
+ * can differ only where the provider `mock` is, before as after.
+ */
+export const replayDeterminism = (version: number, conformance: boolean) => ({
+  supported: version >= 4,
+  llmCacheKeyRecipe: 'spec-rfc-0041',
+  ...(version >= 4 || conformance ? { refusalDivergenceEmission: true } : {}),
+})
+
 /** From which version on a host may send events of a type; 0 where the model has no say. R-STATE-1: none is of version 5. */
 export const EVENTS_FROM: { readonly [Type in RunEvent['type']]: number } = {
   'agent.decided': 0,
@@ -23,8 +34,12 @@ export const EVENTS_FROM: { readonly [Type in RunEvent['type']]: number } = {
   'approval.requested': 0,
   'artifact.created': 0,
   'assay.child.status': 0,
+  'assay.file.removed': 0,
+  'assay.file.written': 0,
   'assay.interrupt.asked': 0,
   'assay.interrupt.voted': 0,
+  'assay.journal.read': 0,
+  'assay.memory.forgotten': 0,
   'assay.model.lost': 0,
   'assay.model.requested': 0,
   'assay.pause.requested': 0,
@@ -62,6 +77,9 @@ export const EVENTS_FROM: { readonly [Type in RunEvent['type']]: number } = {
   'interrupt.requested': 0,
   'interrupt.resolved': 0,
   'log.appended': 0,
+  'memory.written': 0,
+  'model.capability.insufficient': 0,
+  'model.capability.substituted': 0,
   'node.cancelled': 0,
   'node.completed': 0,
   'node.dispatched': 0,
@@ -74,6 +92,7 @@ export const EVENTS_FROM: { readonly [Type in RunEvent['type']]: number } = {
   'prompt.composed': 0,
   'provider.usage': 0,
   'replay.diverged': 0,
+  'replay.divergedAtRefusal': 4,
   'run.cancelled': 0,
   'run.completed': 0,
   'run.failed': 0,
@@ -107,4 +126,9 @@ export const FIELDS_FROM: { readonly [field: string]: number } = {
 }
 
 /** What is sent although its version is not claimed yet, because versions can only be claimed in their order. */
-export const SENT_EARLY: readonly string[] = ['runOrchestrator.decided.iteration', 'agent.verified']
+export const SENT_EARLY: readonly string[] = [
+  'runOrchestrator.decided.iteration',
+  'agent.verified',
+  // In conformance mode only: elsewhere a replay hears its record, and no call can be refused in it.
+  'replay.divergedAtRefusal',
+]

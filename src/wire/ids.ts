@@ -18,6 +18,8 @@ export const ID_PATTERNS = {
   intentId: patternOf('intentId'),
   entryId: patternOf('entryId'),
   promptId: patternOf('promptId'),
+  memoryId: patternOf('memoryId'),
+  path: patternOf('filePath'),
   /** Anything: what is no token of ours is an unknown interrupt, not an unknown path. */
   token: '^',
 } as const

@@ -18,6 +18,10 @@ export const SCOPES = [
   'audit:read',
   'workspace:read',
   'workspace:write',
+  /** Entries of memory: what agents have written down for later. */
+  'memory:read',
+  /** To have one forgotten, or merged with others. */
+  'memory:forget',
   'workflows:write',
   'keys:manage',
   /** With approvals:respond: votes in the name of others, and links for others, such as a front end takes them in. */

@@ -7,9 +7,15 @@ const nodeOf = (properties: object) => ({
   properties: { ...properties, settings: NodeSettingsSchema },
   required: ['id', 'typeId'],
   allOf: coreNodeTypes.map(({ typeId, config }) => ({
-    anyOf: [{ not: { properties: { typeId: { const: typeId } } } }, { properties: { config } }],
+    anyOf: [{ not: { properties: { typeId: { const: typeId } } } }, { properties: { config: anywhere(config) } }],
   })),
 })
+
+/** R-REPLAY-15: a node of any type may say that it is not deterministic. */
+const anywhere = (config: TSchema) => {
+  const { properties } = config as { readonly properties?: object }
+  return properties ? { ...config, properties: { ...properties, nondeterministic: { type: 'boolean' } } } : config
+}
 
 function documentOf({ nodes, edges, ...others }: typeof WorkflowDefinitionBody.properties): TSchema {
   const optional = Object.fromEntries(Object.entries(others).map(([name, field]) => [name, Type.Optional(field)]))

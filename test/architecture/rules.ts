@@ -39,6 +39,7 @@ export const LAYERS: readonly Layer[] = [
       'timing/',
       'wire/',
       'engine/api.ts',
+      'engine/journal/content.ts',
       'engine/queries/artifacts.ts',
       'engine/queries/shown-hash.ts',
       'engine/queries/steps.ts',
@@ -47,7 +48,7 @@ export const LAYERS: readonly Layer[] = [
       'webhooks/circuit.ts',
       PORTS,
     ],
-    types: ['calibration/verdicts.ts'],
+    types: ['calibration/verdicts.ts', 'engine/journal/'],
     packages: 'any',
   },
   {
@@ -239,6 +240,7 @@ export const LAYERS: readonly Layer[] = [
     packages: [],
   },
   { place: 'host.ts', ours: ['*'], packages: 'any' },
+  { place: 'ground.ts', ours: ['*'], packages: 'any' },
   {
     place: 'embedding.ts',
     ours: ['client/', 'config.ts', 'core/schema/', 'host.ts', 'project/'],

@@ -14,6 +14,8 @@ export type Pool = {
   readonly ended: string
   readonly other: string
   readonly artifactId: string
+  /** A run that wrote an entry of memory. */
+  readonly noted: string
 }
 
 export async function fillPool(live: LiveHost): Promise<Pool> {
@@ -24,7 +26,21 @@ export async function fillPool(live: LiveHost): Promise<Pool> {
   await live.until('alice', judged, isOver)
   const log = await live.call('alice', `/v1/runs/${judged}/events?streamMode=debug`, { headers: JSON_ONLY })
   const artifactId = /art-\d+/.exec(log.text)?.[0] ?? 'art-0'
-  return { live, next: () => ++count, judged, ended, other, artifactId }
+  await live.call('alice', '/v1/workflows', post(NOTES))
+  await live.call('alice', `${FILES}/kept.md`, { method: 'PUT', body: { content: 'kept' } })
+  return { live, next: () => ++count, judged, ended, other, artifactId, noted: await noting(live) }
+}
+
+const FILES = '/v1/host/workspace/files'
+const MEMORY = '/v1/host/assay/memory'
+const NOTE = { memoryRef: 'notes', memoryId: 'ann', content: 'Ann likes snow.', tags: ['friends'] }
+const NOTES = workflow('notes', [node('n', 'core.memoryPut', { config: NOTE })])
+/** What a run writes without a scope of somebody else's is in one of its own. */
+const noteOf = (runId: string) => `ref=notes&scope=run:${runId}`
+const noting = async (live: LiveHost): Promise<string> => {
+  const runId = await live.start('alice', 'notes')
+  await live.until('alice', runId, isOver)
+  return runId
 }
 
 const JSON_ONLY = { accept: 'application/json' }
@@ -65,6 +81,25 @@ export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promis
     return { url: `/v1/workflows/${id}`, ask: { method: 'PUT', body: workflow(id, [node('n', 'core.noop')]) } }
   },
   validateWorkflow: () => ({ url: '/v1/workflows:validate', ask: post(workflow('w', [node('n', 'core.noop')])) }),
+  listMemory: p => ({ url: `${MEMORY}?${noteOf(p.noted)}&q=snow` }),
+  listMemoryScopes: () => ({ url: `${MEMORY}/scopes` }),
+  getMemory: p => ({ url: `${MEMORY}/entries/ann?${noteOf(p.noted)}` }),
+  async forgetMemory(p) {
+    return { url: `${MEMORY}/entries/ann?${noteOf(await noting(p.live))}`, ask: { method: 'DELETE' } }
+  },
+  consolidateMemory: p => ({
+    url: `${MEMORY}:consolidate`,
+    ask: post({ scope: `run:${p.noted}`, memoryRef: 'notes' }),
+  }),
+  readStream: () => ({ url: '/v1/host/assay/stream' }),
+  listFiles: () => ({ url: FILES }),
+  getFile: () => ({ url: `${FILES}/kept.md` }),
+  putFile: p => ({ url: `${FILES}/f${p.next() % 50}.md`, ask: { method: 'PUT', body: { content: 'x' } } }),
+  async removeFile(p) {
+    const url = `${FILES}/r${p.next()}.md`
+    await p.live.call('alice', url, { method: 'PUT', body: { content: 'x' } })
+    return { url, ask: { method: 'DELETE' } }
+  },
   listGates: () => ({ url: '/v1/host/assay/gates' }),
   getGate: () => ({ url: '/v1/host/assay/gates/weather-gate' }),
   registerGate: () => ({ url: '/v1/host/assay/gates', ask: post(gateFor('weather-gate')) }),

@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { definitionShape } from '../../src/http/definition-shape.js'
+import { replayDeterminism } from '../../src/wire/execution-model.js'
 import { directoryOf } from './agent-directory.js'
 import { registerAsking } from './asking.js'
 import { node, startHttp, type TestHost, workflow } from './harness.js'
@@ -93,6 +94,8 @@ describe('discovery (contract core §1)', () => {
         version: 2,
         confidenceEscalationFloor: 0.8,
         confidenceEscalationInterruptKind: 'x-host-acme-review',
+        crossChildMemoryConcurrency: 'strict',
+        replayDeterminism: { supported: false, llmCacheKeyRecipe: 'spec-rfc-0041' },
       },
     })
     expect(json.extensions.verification).toMatchObject({
@@ -107,6 +110,35 @@ describe('discovery (contract core §1)', () => {
     await strict.close()
   })
 
+  test('R-MEM-6: it says that writes of children are one after the other', async () => {
+    const { json } = await host.call(null, { url: '/.well-known/openwop' })
+    expect(json.multiAgent.executionModel.crossChildMemoryConcurrency).toBe('strict')
+  })
+
+  test('R-REPLAY-1 R-REPLAY-3 R-CAP-7: deterministic replay is claimed with version 4 and not before; the recipe is named, and refusals where they can differ', async () => {
+    const { json } = await host.call(null, { url: '/.well-known/openwop' })
+    const recipe = { llmCacheKeyRecipe: 'spec-rfc-0041' }
+    expect(json.multiAgent.executionModel.replayDeterminism).toEqual({
+      supported: false,
+      ...recipe,
+      refusalDivergenceEmission: true,
+    })
+    expect(replayDeterminism(3, false)).toEqual({ supported: false, ...recipe })
+    for (const conformance of [true, false])
+      expect(replayDeterminism(4, conformance)).toEqual({ supported: true, ...recipe, refusalDivergenceEmission: true })
+  })
+
+  test('R-ENV-4: what the model has that agents use is told, and that another may take its place', async () => {
+    const { json } = await host.call(null, { url: '/.well-known/openwop' })
+    expect(json.modelCapabilities).toEqual({ supported: true, advertised: [], substitutionSupported: true })
+  })
+
+  test('agents per tenant and sessions of tools are not claimed', async () => {
+    const { json } = await host.call(null, { url: '/.well-known/openwop' })
+    expect(json.agents.manifestRuntime.installScope).toBe('host')
+    expect(json.toolCatalog).not.toHaveProperty('sessionLifecycle')
+  })
+
   test('R-CAP-3, R-CAP-10, R-HANDOFF-11, R-EVENT-1, R-MAP-7: of agents only what runs here is claimed; mocks in conformance mode only', async () => {
     const { json } = await host.call(null, { url: '/.well-known/openwop' })
     expect(json.agents).toEqual({
@@ -118,6 +150,8 @@ describe('discovery (contract core §1)', () => {
       subRunAttestation: true,
       reasoning: { verbosity: 'summary', tokenLimit: 512, streaming: true },
       manifestRuntime: { supported: true, handoffValidation: true, installScope: 'host' },
+      memoryBackends: ['long-term'],
+      memoryConsolidation: { supported: true, schedule: 'on-demand' },
       liveRuntime: {
         supported: true,
         structuredOutput: true,

@@ -58,17 +58,8 @@ const REFUSED: { readonly [name: string]: RegExp } = {
   'conformance-agent-memory-redaction': /config\.(memoryAction|byokSecretId) is not a known field/,
   'conformance-agent-memory-roundtrip': /config\.memoryAction is not a known field/,
   'conformance-agent-memory-ttl': /config\.memoryAction is not a known field/,
-  'conformance-envelope-nl-to-format-engaged': /typeId "core\.ai\.structuredOutput" is not known here/,
-  'conformance-envelope-recovery-applied': /typeId "core\.ai\.structuredOutput" is not known here/,
-  'conformance-envelope-refusal': /typeId "core\.ai\.structuredOutput" is not known here/,
-  'conformance-envelope-retry-attempted': /typeId "core\.ai\.structuredOutput" is not known here/,
-  'conformance-envelope-retry-exhausted': /typeId "core\.ai\.structuredOutput" is not known here/,
-  'conformance-envelope-truncated': /typeId "core\.ai\.structuredOutput" is not known here/,
-  'conformance-envelope-truncation-cap-exhaustion': /typeId "core\.ai\.structuredOutput" is not known here/,
-  'conformance-mcp-tool-roundtrip': /typeId "core\.ai\.callPrompt" is not known here/,
-  'conformance-model-capability-insufficient': /typeId "conformance\.modelCapability\.insufficient" is not known here/,
-  'conformance-phase4-nondet-tool': /config\.nondeterministic is not a known field/,
-  'conformance-stream-text': /typeId "core\.ai\.callPrompt" is not known here/,
+  'conformance-mcp-tool-roundtrip': /config\.mcp is not a known field/,
+  'conformance-stream-text': /config\.promptId is not a known field/,
 }
 
 describe.skipIf(!existsSync(FIXTURES))('R-CAP-3: every public fixture is taken, or refused for a listed reason', () => {

@@ -7,6 +7,9 @@ import { EQUAL_WEIGHTS } from '../../src/core/quotas.js'
 import { coreNodeTypes } from '../../src/core/workflow/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
 import type { RunEngine } from '../../src/engine/api.js'
+import { createMemoryDesk } from '../../src/engine/journal/memory-desk.js'
+import { createRunDesk } from '../../src/engine/journal/run-desk.js'
+import { createWorkspaceDesk } from '../../src/engine/journal/workspace-desk.js'
 import type { Agents } from '../../src/engine/ports/agents.js'
 import type { Clock } from '../../src/engine/ports/clock.js'
 import type { ApiKey } from '../../src/engine/ports/keys.js'
@@ -22,11 +25,14 @@ import { type HttpConfig, type HttpConfigOverrides, httpConfig } from '../../src
 import { definitionShape } from '../../src/http/definition-shape.js'
 import type { AppDeps } from '../../src/http/deps.js'
 import { Eraser } from '../../src/retention/eraser.js'
+import { createSecretRegister } from '../../src/secrets/redactor.js'
 import { createStandards } from '../../src/standards/standards.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
 import { agentsDouble, glassHostVault, glassVault } from '../../src/testing/agents.js'
+import { DESK_SETTINGS } from '../../src/testing/engine-rig.js'
 import { inspectorDouble, recordsDouble, standardsDouble } from '../../src/testing/verification.js'
+import { NO_TURNS } from '../../src/timing/turns.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
 import { Webhooks } from '../../src/webhooks/webhooks.js'
 import { SCOPES } from '../../src/wire/key.js'
@@ -62,6 +68,8 @@ export type TestHost = {
   readonly engine: RunEngine
   readonly store: MemoryStore
   readonly lines: LogLine[]
+  /** From now on the host knows it to be secret. */
+  learnSecret(name: string, value: string): void
   call(name: KeyName | null, request: InjectOptions): Promise<Reply>
   close(): Promise<void>
 }
@@ -117,7 +125,24 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
     marks: erasureMarks(signer.key, async () => signer.trusted),
   })
   const desks = { audit, tenants, webhooks, standards, verdicts, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
-  const deps = { engine, keys: store, receipts: store, usage: store, ...desks, clock, ids: systemIds, config, log }
+  const secrets = createSecretRegister()
+  const parts = { store, clock, ids: systemIds, turns: NO_TURNS, vault: glassVault, redact: secrets.redact }
+  const journal = { ...parts, plans: () => real.plans }
+  const memory = createMemoryDesk(journal, config.memory)
+  const workspace = createWorkspaceDesk({ ...journal, usage: store, quotas: config.quotas }, config.workspace)
+  const kept = { memory, workspace, stream: store }
+  const deps = {
+    engine,
+    keys: store,
+    receipts: store,
+    usage: store,
+    ...desks,
+    ...kept,
+    clock,
+    ids: systemIds,
+    config,
+    log,
+  }
   const app = createApp({ ...deps, ...options.deps })
   for (const definition of [noop, slow, secretive]) await real.putWorkflow(null, definition)
   return {
@@ -125,6 +150,7 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
     engine,
     store,
     lines,
+    learnSecret: secrets.add,
     call: (name, request) => call(app, name, request),
     async close() {
       await app.close()
@@ -164,6 +190,7 @@ const newEngine = (
       definitionShape,
       agents,
       vault: glassVault,
+      desk: createRunDesk({ store, vault: glassVault, redact: { text: text => text }, settings: DESK_SETTINGS }),
       standards: gates,
       inspector: inspectorDouble(),
       records: recordsDouble(),

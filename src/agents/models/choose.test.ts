@@ -7,6 +7,8 @@ const SETTINGS: ModelSettings = {
   supervisor: { provider: 'openai', model: 's' },
   verifier: { provider: 'anthropic', model: 'v' },
   classes: { coding: { provider: 'anthropic', model: 'c' } },
+  capabilities: {},
+  fallbacks: {},
   providers: {
     openai: { kind: 'openai', apiKey: { env: 'A' } },
     anthropic: { kind: 'anthropic', apiKey: { env: 'B' } },
@@ -73,4 +75,51 @@ test('a price is that of the model, else of its provider', () => {
   expect(priceOf({ provider: 'openai', model: 'w' }, prices)?.input).toBe(1)
   expect(priceOf({ provider: 'openai', model: 'x' }, prices)?.input).toBe(2)
   expect(priceOf({ provider: 'other', model: 'w' }, prices)).toBeUndefined()
+})
+
+describe('R-ENV-4: a model that lacks what is needed', () => {
+  const [provider, missing] = ['openai', ['vision-input']]
+  const lacks = { provider, model: 'w', missing }
+  const capabilities = { 'openai:w': ['structured-output'], 'anthropic:*': ['vision-input', 'structured-output'] }
+  const fallbacks = { 'openai:*': { provider: 'anthropic', model: 'eyes' } }
+  const wanting = (needs: readonly string[], over: Partial<ModelWanted> = {}, more: Partial<ModelSettings> = {}) =>
+    choose({ role: 'worker', modelClass: 'general', ai: {}, needs, ...over }, { ...SETTINGS, capabilities, ...more })
+
+  test('is used where it lacks nothing', () => {
+    expect(wanting(['structured-output'])).toEqual({ ok: true, name: SETTINGS.worker })
+  })
+
+  test('is replaced by what the node names, or else the settings', () => {
+    const eyes = { provider: 'anthropic', model: 'eyes' }
+    expect(wanting(missing, { fallback: { provider: 'anthropic', model: 'x' } }, { fallbacks })).toMatchObject({
+      name: { model: 'x' },
+    })
+    expect(wanting(missing, {}, { fallbacks })).toEqual({ ok: true, name: eyes, substituted: lacks })
+  })
+
+  test('is not asked where nothing takes its place', () => {
+    expect(wanting(missing)).toMatchObject({
+      ok: false,
+      code: 'capability_not_provided',
+      lacks: { ...lacks, fallbackAttempted: false },
+    })
+  })
+
+  test.each([
+    ['lacks it, too', { provider: 'local', model: 'l' }],
+    ['has no key', { provider: 'keyless', model: 'k' }],
+    ['is nobody here', { provider: 'nobody', model: 'n' }],
+  ])('is not asked where what takes its place %s, and no third is looked for', (_why, fallback) => {
+    const chain = { ...fallbacks, 'local:*': { provider: 'anthropic', model: 'eyes' } }
+    expect(wanting(missing, { fallback }, { fallbacks: chain })).toMatchObject({
+      ok: false,
+      lacks: { ...lacks, fallbackAttempted: true },
+    })
+  })
+
+  test('is taken to have what the host does for it, where nobody says what it has', () => {
+    const of = { role: 'worker', modelClass: 'general', ai: {} } as const
+    expect(choose({ ...of, needs: ['structured-output', 'function-calling'] }, SETTINGS).ok).toBe(true)
+    expect(choose({ ...of, needs: ['reasoning'] }, SETTINGS).ok).toBe(false)
+  })
 })

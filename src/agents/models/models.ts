@@ -5,15 +5,17 @@ import type { Agents, ModelCallRequest } from '../../engine/ports/agents.js'
 import type { Clock, Random } from '../../engine/ports/clock.js'
 import type { Log } from '../../engine/ports/log.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
+import type { Programs } from '../../engine/ports/today.js'
 import type { Secrets } from '../../secrets/secrets.js'
 import { repeatsCanary } from '../answer/canary.js'
 import { judgeReply } from '../answer/judge.js'
 import type { Spoken } from '../answer/spoken.js'
 import type { AgentSettings, ModelSettings, ProviderSettings } from '../settings.js'
-import { cacheKey, semanticRequest } from './cache-key.js'
+import { cacheKey, type SemanticRequest, semanticRequest } from './cache-key.js'
 import { choose, type ModelChoice, type ModelWanted, priceOf } from './choose.js'
 import { type Failing, rejected, steered, takenBack } from './failure.js'
 import { askProvider, type LiveReply } from './live.js'
+import { mockReply } from './mock-model.js'
 import { worstCase } from './request-bound.js'
 import { createScriptedModel } from './scripted/scripted-model.js'
 import { toolName } from './tool-name.js'
@@ -25,6 +27,8 @@ export interface Models {
   /** As `Agents.callModel`: A1, A2, A4. */
   callModel(ask: ModelCallRequest): ReturnType<Agents['callModel']>
   keyOf(ask: ModelCallRequest): string
+  /** The same of any request. */
+  cacheKey(request: SemanticRequest): string
   /** The name by which a model knows a tool. */
   toolName(toolId: string, taken: ReadonlySet<string>): string
   close(): Promise<void>
@@ -40,6 +44,8 @@ export type ModelDeps = {
   readonly log: Log
   /** Spreads tries that were turned away at the same time. */
   readonly random: Random
+  /** In conformance mode: what the provider `mock` says. */
+  readonly programs?: Programs | undefined
 }
 
 export function createModels(deps: ModelDeps): Models {
@@ -58,6 +64,7 @@ export function createModels(deps: ModelDeps): Models {
     const provider = own(settings.providers, ask.provider)
     if (ask.signal.aborted) return takenBack(call)
     if (provider === undefined) return rejected('this host has no such provider any more', call)
+    if (provider.kind === 'mock') return mockReply(deps.programs, ask, call)
     if (provider.kind === 'scripted') return scripted(ask, call, secrets.redact)
     const key = await keyFor(provider, call)
     if (typeof key === 'object') return key
@@ -92,6 +99,7 @@ export function createModels(deps: ModelDeps): Models {
     priceOf: name => priceOf(name, prices),
     callModel: ask => think({ ...ask, signal: AbortSignal.any([ask.signal, closing.signal]) }),
     keyOf: ask => cacheKey(semanticRequest(ask), settings.cacheKeyRecipe),
+    cacheKey: request => cacheKey(request, settings.cacheKeyRecipe),
     toolName,
     async close() {
       closing.abort()

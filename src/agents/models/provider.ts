@@ -2,9 +2,9 @@ import type { LanguageModelV3 } from '@ai-sdk/provider'
 import type { Fetch } from '../../egress/fetch.js'
 import type { ProviderSettings } from '../settings.js'
 
-export type LiveKind = Exclude<ProviderSettings['kind'], 'scripted'>
+export type LiveKind = Exclude<ProviderSettings['kind'], 'scripted' | 'mock'>
 
-export type Reach = {
+export type ProviderAccess = {
   readonly kind: LiveKind
   readonly name: string
   readonly baseUrl: string
@@ -26,7 +26,7 @@ export const BASE_URLS: { readonly [K in LiveKind]: string } = {
  * when its provider is first asked, for most hosts need one of them, or none.
  */
 export async function languageModel(
-  { kind, name, baseUrl, apiKey, fetch }: Reach,
+  { kind, name, baseUrl, apiKey, fetch }: ProviderAccess,
   model: string,
 ): Promise<LanguageModelV3> {
   const options = {

@@ -1,5 +1,6 @@
 import type { Composition } from '../../core/invocation/brief.js'
 import type { Json } from '../../core/json.js'
+import type { TeamMember } from '../../core/supervisor/team.js'
 import { taggedSha256OfJson } from '../../digest.js'
 import type { ResolvedPrompts, ResolvedSlot } from './resolve.js'
 
@@ -13,6 +14,9 @@ export const slotsOf = ({ system, user, fewShot, schemaHint }: ResolvedPrompts):
 
 /** By hash: what a verifier judges by, whatever it judges. */
 export const rubricHash = (rubric: string): string => taggedSha256OfJson(rubric)
+
+/** Whom a supervisor is told of. */
+export const teamHash = (team: readonly TeamMember[]): string => taggedSha256OfJson(team as unknown as Json)
 
 /** R-PROMPT-5: what was sent, by hash. `redact` comes first, so that no hash is one of a secret. */
 export function compositionOf(

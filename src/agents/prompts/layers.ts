@@ -8,6 +8,8 @@ import type { FindPrompt, PromptTemplate } from './template.js'
 export type PromptPlaces = {
   /** The node's configuration: `systemPromptRef`, `userPromptRef`, `schemaHintPromptRef`, `fewShotPromptRefs`. */
   readonly node: JsonObject
+  /** Prompts that the node has in its own words, by kind, with the names that events know them by. */
+  readonly inline?: { readonly [Kind in PromptKind]?: Inline }
   readonly agent: AgentPrompts | undefined
   /** The workflow's defaults, by kind. */
   readonly workflow: JsonObject
@@ -28,11 +30,14 @@ export type Intrinsic =
   | { readonly is: 'text'; readonly source: string; readonly text: string }
   | { readonly is: 'template'; readonly template: PromptTemplate }
 
+export type Inline = { readonly source: string; readonly text: string }
+
 /** What a layer has for a kind: nothing, a prompt, a reference to one, or something that should have been one. */
 export type Candidate = { readonly layer: PromptLayer } & Offer
 export type Offer =
   | { readonly is: 'none'; readonly reason: string }
   | Intrinsic
+  | ({ readonly is: 'inline' } & Inline)
   | { readonly is: 'ref'; readonly ref: PromptRef; readonly home?: string }
   | { readonly is: 'bad'; readonly problem: string }
 
@@ -42,15 +47,24 @@ const NONE: Offer = { is: 'none', reason: 'no candidate at this layer' }
 export function candidates(
   kind: PromptKind,
   nodeRef: { readonly field: string; readonly value: Json | undefined },
-  { agent, workflow }: PromptPlaces,
+  { agent, workflow, inline = {} }: PromptPlaces,
   find: FindPrompt,
 ): readonly Candidate[] {
   return [
-    { layer: 'node', ...offer(nodeRef.value, `config.${nodeRef.field}`) },
+    { layer: 'node', ...nodeOffer(nodeRef, inline[kind]) },
     ...agentLayers(kind, agent, find),
     { layer: 'workflow-defaults', ...offer(own(workflow, kind), `defaults.promptRefs.${kind}`) },
     { layer: 'host-defaults', ...offer(HOST_DEFAULTS[kind], 'the host default', HOST_LIBRARY) },
   ]
+}
+
+/** R-PROMPT-3: a reference counts before the node's own words. */
+function nodeOffer(
+  { field, value }: { readonly field: string; readonly value: Json | undefined },
+  inline?: Inline,
+): Offer {
+  const named = offer(value, `config.${field}`)
+  return named.is === 'none' && inline ? { is: 'inline', ...inline } : named
 }
 
 /** R-LIVE-5: for the system prompt the agent's own comes before what it would rather have. */

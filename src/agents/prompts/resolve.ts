@@ -81,6 +81,11 @@ function textOf(
   find: FindPrompt,
 ): ({ readonly ok: true } & NonNullable<ResolvedSlot['prompt']>) | PromptProblem {
   if (winner.is === 'text') return { ok: true, source: winner.source, text: winner.text, values: [] }
+  if (winner.is === 'inline') {
+    const { source, text } = winner
+    const rendered = renderTemplate({ templateId: source, version: '', kind, text }, {}, values)
+    return rendered.ok ? { ...rendered, source } : rendered
+  }
   const found = winner.is === 'ref' ? find(winner.ref, winner.home) : { ok: true as const, template: winner.template }
   if (!found.ok) return found
   const { template } = found
@@ -101,7 +106,7 @@ function told(layer: Candidate, winner?: string): PromptResolution['chain'][numb
 }
 
 function sourceOf(layer: Exclude<Candidate, { is: 'none' | 'bad' }>): string {
-  if (layer.is === 'text') return layer.source
+  if (layer.is === 'text' || layer.is === 'inline') return layer.source
   return refText(layer.is === 'ref' ? layer.ref : layer.template)
 }
 

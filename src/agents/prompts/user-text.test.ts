@@ -12,7 +12,14 @@ const FINDING = {
 const FEEDBACK: Feedback = { gateId: 'g', attempt: 1, dimensions: ['correctness'], findings: [FINDING] }
 
 const told = (feedback?: Feedback) =>
-  userText({ examples: [], prompt: undefined, task: 'Write of cats.', transcript: undefined, feedback })
+  userText({
+    examples: [],
+    prompt: undefined,
+    task: 'Write of cats.',
+    transcript: undefined,
+    team: undefined,
+    feedback,
+  })
 
 describe('R-DWS-19 R-DWS-20: work that was sent back', () => {
   test('is asked for with what was found, which is data and cannot end its fence', () => {

@@ -1,20 +1,25 @@
-import type { Json } from '../../core/json.js'
+import { isObject, type Json } from '../../core/json.js'
+import { type RecapEvent, recapOf } from '../../core/supervisor/recap.js'
+import { recapText } from '../../core/supervisor/recap-text.js'
+import { type TeamMember, teamText } from '../../core/supervisor/team.js'
 import type { Feedback } from '../../core/verification/voting/judgement.js'
 import { fenced } from './untrusted.js'
 
-/** The user message: examples, the prompt or the bare task, what the run has seen so far, what was sent back. */
+/** The user message: examples, the prompt or the bare task, who is there, what has happened so far, what was sent back. */
 export function userText(parts: {
   readonly examples: readonly string[]
   readonly prompt: string | undefined
   readonly task: Json
-  readonly transcript: Json | undefined
+  readonly transcript: readonly RecapEvent[] | undefined
+  readonly team: readonly TeamMember[] | undefined
   readonly feedback: Feedback | undefined
 }): string {
-  const { examples, prompt, task, transcript, feedback } = parts
+  const { examples, prompt, task, transcript, team = [], feedback } = parts
   return [
     ...examples,
     prompt ?? taskText(task),
-    ...(transcript === undefined ? [] : [history(transcript)]),
+    ...(team.length === 0 ? [] : [introduction(team)]),
+    ...(transcript === undefined ? [] : [history(transcript, task)]),
     ...(feedback === undefined ? [] : [sentBack(feedback)]),
   ]
     .filter(part => part !== '')
@@ -24,8 +29,15 @@ export function userText(parts: {
 /** Not fenced: it is what the agent is asked to do. */
 const taskText = (task: Json): string => (typeof task === 'string' ? task : JSON.stringify(task))
 
-const history = (transcript: Json): string =>
-  `Events of this run so far, oldest first:\n${fenced('transcript', JSON.stringify(transcript))}`
+const introduction = (team: readonly TeamMember[]): string =>
+  `Workers you may name in nextWorkerIds, one a line:\n${fenced('workers', teamText(team))}`
+
+/** R-STATE-5, R-STATE-7: what the window shows, in no more than RECAP_BYTES; '' where nothing has happened yet. */
+function history(transcript: readonly RecapEvent[], task: Json): string {
+  const turn = isObject(task) && typeof task.iteration === 'number' ? task.iteration : 1
+  const told = recapText(recapOf(transcript, turn))
+  return told === '' ? '' : `What has happened so far, one turn a line, oldest first:\n${fenced('transcript', told)}`
+}
 
 /** R-DWS-19, R-DWS-20. Findings quote what they were found in, and so may a person: neither can say more than it is. */
 function sentBack({ findings, previous, note }: Feedback): string {

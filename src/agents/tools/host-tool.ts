@@ -1,5 +1,6 @@
 import type { ArtifactMade, ToolTerms } from '../../core/invocation/brief.js'
 import type { ToolCode } from '../../core/invocation/tool-codes.js'
+import type { Desk, EntriesRead, EntryMade } from '../../core/journal/entry.js'
 import type { Json, JsonObject } from '../../core/json.js'
 
 /** A tool of this host, as agents and readers of the catalogue may know it. */
@@ -33,6 +34,9 @@ export type ToolCall = {
   /** The effect's identity: the same when the call is repeated, so that the other side can drop the repetition. */
   readonly id: string
   readonly args: JsonObject
+  /** Who calls, and what of memory and workspace is seen from there. */
+  readonly agentId: string
+  readonly desk: Desk
   /** Aborts when time is over or the run no longer wants the answer. */
   readonly signal: AbortSignal
   readonly timeoutMs: number
@@ -50,6 +54,10 @@ export type ToolSaid =
       readonly truncated?: boolean
       /** What the run is to keep. */
       readonly artifact?: ArtifactMade
+      /** What it is to write into memory or workspace. */
+      readonly entry?: EntryMade
+      /** What of these was read. */
+      readonly read?: EntriesRead
     }
   | { readonly ok: false; readonly code: ToolCode; readonly text: string; readonly truncated?: boolean }
 

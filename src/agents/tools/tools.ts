@@ -2,6 +2,7 @@ import { closestName } from '../../core/schema/suggest.js'
 import type { Egress } from '../../egress/egress.js'
 import type { Artifacts, ToolCallRequest, ToolLacking } from '../../engine/ports/agents.js'
 import type { Clock } from '../../engine/ports/clock.js'
+import type { JournalDesk } from '../../engine/ports/desk.js'
 import type { Log } from '../../engine/ports/log.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import type { Secrets } from '../../secrets/secrets.js'
@@ -28,6 +29,7 @@ export type ToolDeps = {
   readonly clock: Clock
   readonly log: Log
   readonly artifacts?: Artifacts | undefined
+  readonly desk?: JournalDesk | undefined
 }
 
 /** Most hosts have none, and need not load what talks to them. */

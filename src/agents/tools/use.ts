@@ -64,6 +64,8 @@ async function call(deps: UseDeps, ask: ToolCallRequest, timeoutMs: number, sign
     tenant: ask.tenant,
     runId: ask.runId,
     id: ask.id,
+    agentId: ask.agentId,
+    desk: ask.desk,
     args: structuredClone(args) as JsonObject,
     signal,
     timeoutMs,
@@ -116,6 +118,8 @@ function answer({ settings, secrets, log }: UseDeps, toolId: string, said: ToolS
     resultTokens: tokenBound(fence(toolId, text)),
     ...(!said.ok && { code: said.code }),
     ...(said.ok && said.artifact !== undefined && { artifact: redacted(said.artifact, secrets) }),
+    ...(said.ok && said.entry && { entry: said.entry }),
+    ...(said.ok && said.read && { read: said.read }),
   }
   if (!said.ok) log.info({ toolId, code: said.code, durationMs: told.durationMs }, 'a tool call gave no result')
   return { ok: true, told, contents: { text, isError: !said.ok } }

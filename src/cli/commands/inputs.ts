@@ -1,6 +1,8 @@
+import path from 'node:path'
 import { isObject, type Json, type JsonObject } from '../../core/json.js'
 import { parseDocument, readDocument } from '../../project/document.js'
 import { UsageError } from '../terminal/usage-error.js'
+import { readBytesOf } from './journal/local-file.js'
 
 /**
  * Run inputs from `--input` values, later ones winning:
@@ -16,6 +18,41 @@ export async function readInputs(
   return inputs
 }
 
+export type RunInputs = { readonly inputs: JsonObject; readonly files: { readonly [input: string]: File } }
+
+/**
+ * The same for a run, whose inputs may be files, too: `k=@file` sends the file, and the host makes of it what it is: text,
+ * JSON, or a file of the workspace.
+ */
+export async function readRunInputs(values: readonly string[], readStdin: () => Promise<string>): Promise<RunInputs> {
+  let inputs: JsonObject = {}
+  let files: { readonly [input: string]: File } = {}
+  for (const value of values) {
+    const [, name = '', file] = /^([^=@][^=]*)=@(.*)$/s.exec(value) ?? []
+    const given: JsonObject = file === undefined ? await readInput(value, readStdin, '--input') : {}
+    const sent = file === undefined ? {} : { [nameOf(name, '--input')]: await fileFor(name, file) }
+    const isNew = (key: string) => !(key in given) && !(key in sent)
+    inputs = { ...only(inputs, isNew), ...given }
+    files = { ...only(files, isNew), ...sent }
+  }
+  return { inputs, files }
+}
+
+const only = <T>(values: { readonly [name: string]: T }, isKept: (name: string) => boolean): { [name: string]: T } =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => isKept(name)))
+
+async function fileFor(name: string, file: string): Promise<File> {
+  const quoted = `; a text that begins with @ needs quotes: --input '${name}="@…"'`
+  if (name === 'run') throw new UsageError(`--input run=@${file}: a file cannot be sent for an input named run`)
+  const bytes = await readBytesOf(file, problem => `--input ${name}=@${problem}${quoted}`)
+  return new File([new Uint8Array(bytes)], path.basename(file))
+}
+
+function nameOf(key: string, option: string): string {
+  if (key === '__proto__') throw new UsageError(`${option} cannot set __proto__`)
+  return key
+}
+
 async function readInput(value: string, readStdin: () => Promise<string>, option: string): Promise<JsonObject> {
   if (value === '-') return objectFrom(parseDocument(await readStdin(), 'stdin'), `${option} -`)
   if (value.startsWith('@')) return objectFrom(await readFile(value.slice(1), option), `${option} ${value}`)
@@ -23,8 +60,7 @@ async function readInput(value: string, readStdin: () => Promise<string>, option
   if (key === undefined || text === undefined) {
     throw new UsageError(`${option} ${JSON.stringify(value)} is not understood; use name=value, @file or -`)
   }
-  if (key === '__proto__') throw new UsageError(`${option} cannot set __proto__`)
-  return { [key]: jsonOrText(text) }
+  return { [nameOf(key, option)]: jsonOrText(text) }
 }
 
 /** One value, written as JSON, or read from `@file` (JSON or YAML) or stdin (`-`). */

@@ -4,7 +4,7 @@ import type { CreatedRun } from '../../client/wire-shapes.js'
 import type { Cli } from '../cli.js'
 import { UsageError } from '../terminal/usage-error.js'
 import { connect } from './connect.js'
-import { readInputs } from './inputs.js'
+import { readRunInputs } from './inputs.js'
 import { collectOption } from './options.js'
 import { addStartOptions, configurableOf, type StartOptions, seeThrough } from './starting.js'
 
@@ -22,8 +22,8 @@ export function addRun(program: Command, cli: Cli): void {
     .argument('[workflow]', 'workflow id')
     .option('--agent <id>', 'in place of a workflow: the agent that is to do the task')
     .option(
-      '-i, --input <name=value|@file|->',
-      'an input; values are JSON if they read as JSON, else text',
+      '-i, --input <name=value|name=@file|@file|->',
+      'an input; values are JSON if they read as JSON, else text; name=@file sends a file',
       collectOption,
       [],
     )
@@ -46,14 +46,17 @@ function whatToRun(workflowId: string | undefined, agentId: string | undefined):
   throw new UsageError('name what to run: either a workflow, or an agent with --agent')
 }
 
-const start = async (client: AssayClient, what: What, options: Options, { terminal }: Cli): Promise<CreatedRun> =>
-  client.createRun(
+async function start(client: AssayClient, what: What, options: Options, { terminal }: Cli): Promise<CreatedRun> {
+  const { inputs, files } = await readRunInputs(options.input, terminal.readStdin)
+  return client.createRun(
     {
       ...what,
-      inputs: await readInputs(options.input, terminal.readStdin),
+      inputs,
       ...(await configurableOf(options, terminal)),
       ...(options.tag.length > 0 && { tags: [...options.tag] }),
       ...(options.scope !== undefined && { scopeId: options.scope }),
     },
     options.idempotencyKey,
+    files,
   )
+}

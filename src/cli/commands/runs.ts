@@ -21,6 +21,7 @@ import { printable, printJson, printTable, type Terminal } from '../terminal/ter
 import { connect, type GlobalOptions } from './connect.js'
 import { addFindings } from './findings.js'
 import { addForks } from './fork.js'
+import { addRunFiles } from './journal/run-files.js'
 import { wholeNumber } from './options.js'
 import { addWithheld } from './withheld.js'
 
@@ -29,6 +30,7 @@ export function addRuns(program: Command, cli: Cli): void {
   addReads(runs, cli)
   addFindings(runs, cli)
   addWithheld(runs, cli)
+  addRunFiles(runs, cli)
   addLogs(runs, cli)
   addCommands(runs, cli)
   addForks(runs, cli)

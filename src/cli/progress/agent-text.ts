@@ -36,6 +36,10 @@ const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
   'agent.toolCalled': told => `${told.agentId}: ${told.toolName}`,
   'agent.toolReturned': told =>
     `${told.agentId}: ${told.toolName} ${told.status}${told.durationMs === undefined ? '' : ` in ${told.durationMs} ms`}`,
+  'model.capability.substituted': told =>
+    `${told.originalProvider}:${told.originalModel} lacks ${listed(told.missingCapabilities)}; ${told.fallbackProvider}:${told.fallbackModel} takes its place`,
+  'model.capability.insufficient': told =>
+    `${told.provider}:${told.model} lacks ${listed(told.missingCapabilities)}${told.fallbackAttempted ? ', and what would take its place does, too' : ''}`,
   'envelope.retry.attempted': told => `asked again, attempt ${told.attempt}: ${told.reason}`,
   'envelope.retry.exhausted': told => `given up after ${count(told.totalAttempts, 'attempt')}: ${told.finalReason}`,
   'envelope.refusal': told =>
@@ -47,6 +51,8 @@ const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
   'budget.threshold.crossed': told => `${told.dimension}: ${told.percent}% of ${told.limit} are used`,
   'budget.exhausted': told => `${told.dimension}: ${told.consumed} of ${told.limit}, nothing is left`,
 }
+
+const listed = (names: unknown): string => (Array.isArray(names) ? names.join(', ') : 'something')
 
 const SHOWN = 100
 

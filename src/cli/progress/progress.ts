@@ -60,6 +60,8 @@ function noteOf(event: PublicEvent): string | undefined {
       return `from ${payload.sourceRunId}:${payload.fromSeq}`
     case 'replay.diverged':
       return `from ${payload.originalEventId} ${payload.divergencePoint}`
+    case 'replay.divergedAtRefusal':
+      return `from ${payload.originalEventId}: ${payload.originalEnvelopeKind} then, ${payload.replayEnvelopeKind} now`
   }
   return typeof payload.reason === 'string' ? payload.reason : undefined
 }

@@ -54,7 +54,7 @@ function advice(error: AssayError): string[] {
       return ['use a key with the scope this needs; `assay keys list` shows the scopes of each']
     case 'not_found':
       return [
-        'check the id; `assay workflows list`, `assay gates list`, `assay agents list` and `assay runs list` show what this key can see',
+        'check the id; `assay workflows list`, `assay gates list`, `assay agents list`, `assay runs list`, `assay memory scopes` and `assay workspace ls` show what this key can see',
       ]
     case 'interrupt_changed':
       return ['look again with `assay interrupts show`, then answer what it shows now']
@@ -67,6 +67,12 @@ function advice(error: AssayError): string[] {
       return ['`assay interrupts list` shows what waits for an answer']
     case 'run_paused':
       return ['`assay runs resume` lets the run go on']
+    case 'workspace_conflict':
+      return [
+        '`assay workspace diff` shows what changed; then write again with --if-match and the version that is there now',
+      ]
+    case 'replay_memory_snapshot_unavailable':
+      return ['give a later event of the run, or leave --at out to see what there is now']
     case 'invalid_from_seq':
       return ['`assay runs events` shows the sequences of a run']
     case 'subscription_not_found':

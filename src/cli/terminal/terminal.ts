@@ -5,6 +5,8 @@ import { type Conversation, converse } from './conversation.js'
 export type Terminal = {
   readonly out: (line: string) => void
   readonly note: (line: string) => void
+  /** Writes them as they are; absent where only lines are read. */
+  readonly outBytes?: (bytes: Uint8Array) => void
   /** Writes without a line end, for redrawing; only when `isLive`. */
   readonly draw: (text: string) => void
   /** The user sees a screen, not a pipe or file. */
@@ -18,6 +20,7 @@ export type Terminal = {
 export const processTerminal: Terminal = {
   out: line => void process.stdout.write(`${line}\n`),
   note: line => void process.stderr.write(`${line}\n`),
+  outBytes: bytes => void process.stdout.write(bytes),
   draw: text => void process.stderr.write(text),
   isLive: process.stderr.isTTY === true && process.stdout.isTTY === true,
   // A screen that does not know its size says 0.

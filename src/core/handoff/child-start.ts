@@ -1,5 +1,7 @@
 import type { BudgetPolicy } from '../budget/budget.js'
 import { policiesForChild } from '../budget/decide.js'
+import { hasPlace } from '../journal/effects.js'
+import { childPlaces, usesJournal } from '../journal/start.js'
 import type { JsonObject } from '../json.js'
 import { type Failure, failure } from '../problem.js'
 import type { Effect } from '../run/effects.js'
@@ -63,7 +65,12 @@ export function childStartCommand(
     depth,
     ...(gatedBy ? { gatedBy } : {}),
   }
-  const more = { ...(withheld ? { withheld } : {}), ...(gates.length > 0 ? { gates } : {}) }
+  const places = effect.verifier ? {} : childPlaces(state, runId, childRunId, effect.isolated === true)
+  const more = {
+    ...(withheld ? { withheld } : {}),
+    ...(gates.length > 0 ? { gates } : {}),
+    ...(hasPlace(places) && usesJournal(plan, gates.length > 0) ? { journal: places } : {}),
+  }
   return { type: 'StartRun', runId: childRunId, started, hiddenInputs, ...more }
 }
 

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../json.js'
 import type { Rules } from '../run/decide.js'
 import type { Effect } from '../run/effects.js'
 import { carriesSecret, secretsOf } from '../run/redaction.js'
@@ -36,7 +37,11 @@ export function handoffEffects(
       const gates =
         outputs.length === 0 ? [] : blockingGatesAt(state, nodeId, { point: 'harvest', workerId: workflowId })
       const given = { inputs, hiddenInputs, unset, timeoutMs, principalScope, grant }
-      const more = { ...(withheld ? { withheld } : {}), ...(gates.length > 0 ? { gatedBy: gates } : {}) }
+      const more = {
+        ...(withheld ? { withheld } : {}),
+        ...(gates.length > 0 ? { gatedBy: gates } : {}),
+        ...isolation(config),
+      }
       return [{ kind: 'start-child', nodeId, since, worker: k, workflowId, ...given, ...more }]
     }
     if (worker.is !== 'running') return []
@@ -59,3 +64,7 @@ export function handoffEffects(
     return [{ kind: 'cancel-child', nodeId, since, worker: k, childRunId }, watch]
   })
 }
+
+/** R-MEM-3 */
+const isolation = ({ memoryScopeIsolation }: JsonObject) =>
+  memoryScopeIsolation === 'isolated' ? { isolated: true as const } : {}

@@ -1,5 +1,4 @@
 import { isObject, type Json, type JsonObject, own } from '../json.js'
-import type { Permit } from '../workflow/node-type.js'
 import type { PlanNode } from '../workflow/plan.js'
 
 /** What a node that hands work over says about one of its workers (contract agents §5, §12). */
@@ -58,14 +57,6 @@ export function mapInputs(
   }
   return { mapped: Object.fromEntries(mapped), unset }
 }
-
-/** R-MEM-3: what would be isolated does not exist, and a setting that does nothing is not taken. */
-export const memoryProblems = ({ memoryScopeIsolation }: JsonObject, { memory }: Permit): string[] =>
-  memoryScopeIsolation === undefined || memory
-    ? []
-    : [
-        `config.memoryScopeIsolation is ${JSON.stringify(memoryScopeIsolation)}, and this host has no memory of agents yet (memory.supported is not advertised); leave it out`,
-      ]
 
 /** Results are merged into variables; a channel has rules of its own. */
 export function targetProblems(config: JsonObject, isChannel: (name: string) => boolean): string[] {

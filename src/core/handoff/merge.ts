@@ -1,7 +1,7 @@
 import { ask } from '../interrupt/ask.js'
 import { isObject, type Json, type JsonObject, own } from '../json.js'
 import type { DecisionContext } from '../run/decision-context.js'
-import { changeVariable } from '../run/node-lifecycle.js'
+import { changeVariable, failAttempt } from '../run/node-lifecycle.js'
 import { MASK } from '../run/redaction.js'
 import { type NodeState, nodeAt } from '../run/state.js'
 import { type OnWorkers, workersOf } from '../run/waiting.js'
@@ -62,6 +62,8 @@ function merge(
   outputs: JsonObject,
 ): void {
   const workerId = handedTo(node, worker)
+  const conflict = context.conflictAt('harvest', { nodeId: planNode.node.id, childRunId: ended.childRunId })
+  if (conflict) return failAttempt(context, planNode, conflict, dueTo(node))
   const hidden = hiddenNames(context, planNode, workerId, ended)
   for (const [name, child, value] of written(planNode, workerId, outputs)) {
     const sensitive = hidden.includes(child) ? { sensitive: true } : {}

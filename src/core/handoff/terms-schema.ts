@@ -1,6 +1,6 @@
 import { WORK_ID, WORK_ID_RULE } from '../names.js'
 import { Closed, Flag, ListOf, MapOf, May, OneOf, Text, Whole } from '../schema/kinds.js'
-import { Anything, VariableMap } from '../workflow/fields.js'
+import { VariableMap } from '../workflow/fields.js'
 
 const OutputAttestation = Closed(
   {
@@ -31,7 +31,12 @@ export const TERMS = {
     }),
   ),
   outputAttestation: May(OutputAttestation),
-  memoryScopeIsolation: May(Anything({ description: 'For a host with a memory of agents; refused here' })),
+  memoryScopeIsolation: May(
+    OneOf(['inherit', 'isolated'], {
+      description: 'Whether a worker has the memory of the run that hands over, or one of its own',
+      default: 'inherit',
+    }),
+  ),
   propagateCancellation: May(Flag({ description: 'Whether cancelling the parent cancels its workers', default: true })),
 }
 

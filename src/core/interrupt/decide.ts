@@ -45,6 +45,7 @@ import { heldAnswered } from '../invocation/conclude.js'
 import { isObject, type Json } from '../json.js'
 import { present } from '../present.js'
 import { failure, type Refusal, refuse } from '../problem.js'
+import { isReplay } from '../replay/events.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import type { ResolveInterrupt } from '../run/input.js'
 import { answerDueAt, durationBreach } from '../run/limits.js'
@@ -89,7 +90,7 @@ export const REPLAY_ASKS_NOBODY = refuse('interrupt_not_found', 'a replay asks n
 
 /** The interrupt a node has open, or why there is none to answer (any more). */
 export const findOpen = (plan: Plan, state: RunState, meant: Meant, at: number): OpenInterrupt | Refusal =>
-  state.fork?.mode === 'replay' ? REPLAY_ASKS_NOBODY : locate(plan, state, meant, at)
+  isReplay(state) ? REPLAY_ASKS_NOBODY : locate(plan, state, meant, at)
 
 function locate(plan: Plan, state: RunState, { nodeId, interruptId, via }: Meant, at: number): OpenInterrupt | Refusal {
   const index = plan.indexOf.get(nodeId)

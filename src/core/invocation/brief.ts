@@ -1,20 +1,41 @@
+import type { EntriesRead, EntryMade } from '../journal/entry.js'
 import type { Json } from '../json.js'
 import type { RepeatPolicy } from '../run/events.js'
 
 /** Who is to act, as a node names it. */
-export type AgentWanted =
-  /** An agent of the catalogue. */
-  | { readonly agentId: string; readonly version?: string }
-  /** One that the workflow describes itself, such as a supervisor with a prompt of its own. */
-  | { readonly agentId: string; readonly inline: InlineAgent }
+export type AgentWanted = ModelNeeds &
+  (
+    | /** An agent of the catalogue. */
+    { readonly agentId: string; readonly version?: string }
+    /** One that the workflow describes itself, such as a supervisor with a prompt of its own. */
+    | { readonly agentId: string; readonly inline: InlineAgent }
+  )
 
 export type InlineAgent = {
-  readonly systemPrompt: string
+  /** Absent where the node's own prompts, or those below them, are all there is. */
+  readonly systemPrompt?: string
   readonly modelClass?: ModelClass
   /** `provider:model`, in place of what the class stands for. */
   readonly model?: string
   readonly toolAllowlist?: readonly string[]
+  readonly temperature?: number
+  readonly maxOutputTokens?: number
+  /** Beyond what the host does anyway: times an answer that cannot be used is asked for again. */
+  readonly moreRetries?: number
 }
+
+/** What a node needs of a model, whichever that is. */
+export type ModelNeeds = {
+  readonly needs?: readonly string[]
+  /** Takes the place of a model that lacks some of it. */
+  readonly fallback?: ModelName
+}
+
+/** R-ENV-4: a model that has not what is needed; content-free. */
+export type ModelLacks = ModelName & { readonly missing: readonly string[] }
+
+/** The programmable provider of conformance runs. What it says may change at any time, so no answer of it is used again. */
+export const MOCK_PROVIDER = 'mock'
 
 /** Which of the host's settings chooses the model. */
 export type ModelRole = 'worker' | 'supervisor' | 'verifier'
@@ -37,6 +58,8 @@ export type Brief = ModelName & {
   readonly composed: Composition
   /** Of a verifier, by hash: what it judges by, besides what its gate gives it. */
   readonly promptHash?: string
+  /** Of a supervisor, by hash: the workers that it was told of. */
+  readonly teamHash?: string
   /** The surface: host tools that the agent's allowlist names, and nothing else (R-TOOL-1, R-TOOL-2). */
   readonly tools: readonly ToolTerms[]
   readonly memoryBound: boolean
@@ -53,6 +76,8 @@ export type Brief = ModelName & {
   readonly maxRetries: number
   /** USD per million tokens; absent when nobody has told. */
   readonly price?: Price
+  /** The model that this one stands in for. */
+  readonly substituted?: ModelLacks
   /** No first request of this invocation can take more input tokens than this. */
   readonly inputTokens: number
 }
@@ -107,6 +132,9 @@ export type Composition = {
   readonly hash: string
   readonly variableHashes: { readonly [name: string]: string }
 }
+
+/** What of a brief is told of prompts. */
+export type PromptsTold = Pick<Brief, 'prompts' | 'composed'>
 
 /** What a model call used, as its provider says; for one that broke off, at most what was reserved. */
 export type Usage = {
@@ -164,6 +192,10 @@ export type ToolReply = {
   readonly code?: string
   /** What the run is to keep as an artifact of its own. */
   readonly artifact?: ArtifactMade
+  /** What it is to write into memory or workspace. */
+  readonly entry?: EntryMade
+  /** What of these the tool has read. */
+  readonly read?: EntriesRead
 }
 
 export type ArtifactMade = { readonly artifactType: string; readonly content: Json }

@@ -7,7 +7,8 @@
  * | node, now       | entered by                      | left by, to                                                   |
  * |-----------------|---------------------------------|---------------------------------------------------------------|
  * | brief           | node.started;                   | AgentBriefed: agent.invocation.started, to between            |
- * |                 | assay.rework.began              |                                                               |
+ * |                 | assay.rework.began              | no model has what is needed: model.capability.insufficient,   |
+ * |                 |                                 | and the node fails                                            |
  * | agent, between  | agent.invocation.started,       | the model asks for a tool: agent.toolCalled, to using         |
  * |                 | provider.usage,                 | else: assay.model.requested, to thinking                      |
  * |                 | assay.model.lost,               | what it needs is set aside by others: stays until they settle |
@@ -41,6 +42,7 @@
 
 import { modelProblem } from '../budget/budget.js'
 import { policies } from '../budget/decide.js'
+import { noteRead } from '../journal/decide.js'
 import { type Failure, failure } from '../problem.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { failAttempt } from '../run/node-lifecycle.js'
@@ -60,9 +62,13 @@ export function briefed(
 ): void {
   const before = nodeAt(context.active, planNode.index)
   if (before.is !== 'waiting' || before.on !== 'brief') return
-  if (!answer.ok) return failAttempt(context, planNode, answer.error, since)
-  const { brief, contents } = answer
   const nodeId = planNode.node.id
+  if (!answer.ok) {
+    const { error, lacks } = answer
+    return failAttempt(context, planNode, error, lacks ? tellLack(context, nodeId, lacks, since) : since)
+  }
+  const { brief, contents, anchors, read } = answer
+  tellSubstitution(context, nodeId, brief, since)
   const started = context.emit({
     type: 'agent.invocation.started',
     nodeId,
@@ -78,7 +84,7 @@ export function briefed(
       toolSurfaceCount: brief.tools.length,
       memoryBound: brief.memoryBound,
     },
-    secret: { brief, contents },
+    secret: { brief, contents, ...(anchors ? { anchors } : {}) },
     cause: since,
   })
   for (const { kind, chain, resolved } of brief.prompts) {
@@ -86,8 +92,35 @@ export function briefed(
     context.emit({ type: 'agent.promptResolved', nodeId, payload, cause: started })
   }
   context.emit({ type: 'prompt.composed', nodeId, payload: { nodeId, ...brief.composed }, cause: started })
+  if (read) noteRead(context, planNode, read, started, brief.agentId)
   const problem = briefProblem(context, brief)
   if (problem) failAttempt(context, planNode, problem, started)
+}
+
+/** R-ENV-4: told before the node fails; no model is called, and no third one is looked for. */
+function tellLack(
+  context: DecisionContext,
+  nodeId: string,
+  { provider, model, missing, fallbackAttempted }: NonNullable<Lacking['lacks']>,
+  cause: number,
+): number {
+  const payload = { nodeId, provider, model, missingCapabilities: missing, fallbackAttempted }
+  return context.emit({ type: 'model.capability.insufficient', nodeId, payload, cause })
+}
+
+type Lacking = Extract<OutcomeOf<'AgentBriefed'>['answer'], { ok: false }>
+
+function tellSubstitution(
+  context: DecisionContext,
+  nodeId: string,
+  { provider, model, substituted }: Brief,
+  cause: number,
+): void {
+  if (substituted === undefined) return
+  const original = { originalProvider: substituted.provider, originalModel: substituted.model }
+  const fallback = { fallbackProvider: provider, fallbackModel: model }
+  const payload = { nodeId, ...original, ...fallback, missingCapabilities: substituted.missing }
+  context.emit({ type: 'model.capability.substituted', nodeId, payload, cause })
 }
 
 function briefProblem(context: DecisionContext, brief: Brief): Failure | undefined {

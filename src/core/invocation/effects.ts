@@ -1,3 +1,4 @@
+import { deskOf } from '../journal/effects.js'
 import { isObject, type Json } from '../json.js'
 import { present } from '../present.js'
 import type { Effect } from '../run/effects.js'
@@ -10,7 +11,13 @@ import type { Plan, PlanNode } from '../workflow/plan.js'
 import type { AiOverride } from './brief.js'
 import { verbosityOf } from './model-call.js'
 
-export function prepareAgentEffect(plan: Plan, state: Active, planNode: PlanNode, { wait, since }: OnBrief): Effect {
+export function prepareAgentEffect(
+  plan: Plan,
+  state: Active,
+  planNode: PlanNode,
+  node: OnBrief,
+): Extract<Effect, { kind: 'prepare-agent' }> {
+  const { wait, since } = node
   const nodeId = planNode.node.id
   const shown = Object.entries(state.variables).filter(([name]) => !state.hidden.variables.includes(name))
   const defaults = plan.definition.defaults as Json | undefined
@@ -20,15 +27,13 @@ export function prepareAgentEffect(plan: Plan, state: Active, planNode: PlanNode
   // A worker that works again is a run of its own: what was found comes with what the run was given.
   const found = state.gated?.feedback[placeOf(nodeId)] ?? feedbackIn(state)
   const feedback = found && { feedback: found }
-  return { kind: 'prepare-agent', nodeId, since, wait, ...given, models: state.models, ...feedback }
+  const desk = deskOf(state, node)
+  return { kind: 'prepare-agent', nodeId, since, wait, ...given, models: state.models, ...feedback, desk }
 }
 
 /** The one call that is under way; nothing while a person is asked. */
-export function invocationEffects(
-  state: Active,
-  planNode: PlanNode,
-  { wait, since, invocation, asked }: OnAgent,
-): Effect[] {
+export function invocationEffects(state: Active, planNode: PlanNode, node: OnAgent): Effect[] {
+  const { wait, since, invocation, asked } = node
   if (asked) return []
   const nodeId = planNode.node.id
   const { ordinal } = wait
@@ -68,6 +73,7 @@ export function invocationEffects(
     principal,
     contents,
     gated: gatesAt(state, nodeId, { point: 'tool', toolId }).length > 0,
+    desk: deskOf(state, node),
   }
   return [{ kind: 'call-tool', nodeId, since, ...use }]
 }

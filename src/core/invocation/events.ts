@@ -1,3 +1,4 @@
+import type { Anchors } from '../journal/entry.js'
 import type { Json } from '../json.js'
 import type { NodeFact } from '../run/events.js'
 import type { Brief, Composition, ModelClass, PromptResolution, ToolWanted } from './brief.js'
@@ -52,7 +53,10 @@ export type ToolReturnedSecret = {
 
 /** One agent at work on one task (contract agents §14.3, §16, §17). All of these are free of content. */
 export type InvocationFact =
-  | NodeFact<'agent.invocation.started', InvocationStarted, { brief: Brief; contents: string }>
+  | NodeFact<'agent.invocation.started', InvocationStarted, { brief: Brief; contents: string; anchors?: Anchors }>
+  /** A model lacks what the node needs: another is used in its place, or none. */
+  | NodeFact<'model.capability.substituted', CapabilitySubstituted>
+  | NodeFact<'model.capability.insufficient', CapabilityInsufficient>
   | NodeFact<'agent.promptResolved', { nodeId: string; agentId: string } & PromptResolution>
   | NodeFact<'prompt.composed', { nodeId: string } & Composition>
   /** A model is called: what the call may cost is set aside before it is made. */
@@ -81,6 +85,24 @@ export type InvocationFact =
 export type ToolJudged = { callId: string; toolId: string }
 
 export type ToolWithheld = { gateId: string; attempt: number; criteriaFailed: number; criteria: number }
+
+export type CapabilitySubstituted = {
+  nodeId: string
+  originalProvider: string
+  originalModel: string
+  fallbackProvider: string
+  fallbackModel: string
+  missingCapabilities: readonly string[]
+}
+
+export type CapabilityInsufficient = {
+  nodeId: string
+  provider: string
+  model: string
+  missingCapabilities: readonly string[]
+  /** There is one that would take its place, and it cannot. */
+  fallbackAttempted: boolean
+}
 
 export type InvocationSource = 'workflow-node' | 'run-api' | 'chat-mention'
 

@@ -156,7 +156,8 @@ export function judge(
   { said, usage }: Pick<ModelReply, 'said' | 'usage'>,
   requested: number,
 ): void {
-  const { brief } = stillWorking(context, planNode).invocation
+  const { invocation, wait } = stillWorking(context, planNode)
+  const { brief } = invocation
   const { provider, model } = brief
   const nodeId = planNode.node.id
   switch (said.kind) {
@@ -191,7 +192,7 @@ export function judge(
       )
     }
     case 'unusable': {
-      const isSchema = said.reason === 'schema-violation' && brief.checksResult
+      const isSchema = said.reason === 'schema-violation' && brief.checksResult && !wait.envelope
       const what = isSchema ? `does not fit the return schema of agent "${brief.agentId}"` : 'is not what was asked for'
       const message = `the answer of ${provider}:${model} ${what}, also after it was told so`
       const error = failure(isSchema ? 'handoff_return_schema_violation' : 'envelope_invalid', message, {

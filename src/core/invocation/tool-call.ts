@@ -1,6 +1,7 @@
 import { plus } from '../budget/budget.js'
 import { committedBy, roomFor, spentBy, tellSpend } from '../budget/decide.js'
 import { exhaust } from '../budget/exhaust.js'
+import { noteRead, writeEntry } from '../journal/decide.js'
 import { present } from '../present.js'
 import { tellArtifact } from '../run/artifact.js'
 import type { DecisionContext } from '../run/decision-context.js'
@@ -126,7 +127,12 @@ export function toolAnswered(
   const { result } = answer
   // What a tool keeps for the run is the agent's own work, and stands before the gates of the agent.
   const isGated =
-    gates.isGated && reply.status === 'ok' && !reply.artifact && result !== undefined && !isTooLarge(result)
+    gates.isGated &&
+    reply.status === 'ok' &&
+    !reply.artifact &&
+    !reply.entry &&
+    result !== undefined &&
+    !isTooLarge(result)
   const returned = context.emit({
     type: 'agent.toolReturned',
     nodeId: planNode.node.id,
@@ -148,6 +154,10 @@ export function toolAnswered(
     },
     cause: now.called,
   })
+  const { agentId } = invocation.brief
+  if (reply.read) noteRead(context, planNode, reply.read, returned, agentId)
+  const written = reply.entry && writeEntry(context, planNode, reply.entry, returned, agentId)
+  if (written && 'code' in written) return failAttempt(context, planNode, written, returned)
   if (reply.artifact !== undefined) keepArtifact(context, planNode, reply.artifact, returned)
   else if (isGated) stageResult(context, planNode, now.callId, result, returned)
 }

@@ -30,12 +30,15 @@
  *      run goes on from their fold.
  *  I6  A cancel of the source is not heard: what was cancelled is told as far as it is known.
  *  I7  What is told does not depend on how much of the source is read at a time; of what has been read, no more is kept
- *      than is still to be heard or compared.
+ *      than is still to be heard or compared, and what nodes brought that say of themselves that they are not deterministic.
  *  I8  A decision is made by the definition that was in force when the source made it; `assay.run.forked` says where a
  *      branch has put another in its place. The fold goes by what no branch can change, so it needs no such care.
+ *  I9  What is compared with today is what the host has at hand: its prompts, and the program of its provider `mock`.
+ *      Whoever tells the replay looks it up (`question`) and hands it in; what was told once is told so again (I1).
  */
 
 import type { WorkerState } from '../handoff/state.js'
+import type { PromptsTold } from '../invocation/brief.js'
 import { decideLive, type Rules } from '../run/decide.js'
 import { nextMoment } from '../run/effects.js'
 import type { Recorded } from '../run/events.js'
@@ -46,14 +49,21 @@ import { type Active, type NodeState, nodeAt, type RunState } from '../run/state
 import { questionOf, verifiersIn, type Waiting, workersOf } from '../run/waiting.js'
 import { pendingInspection } from '../verification/decide.js'
 import type { VerifierState } from '../verification/state.js'
-import { planNodeAt } from '../workflow/plan.js'
+import { planNodeAt, planNodeOf } from '../workflow/plan.js'
 import { Definitions } from './definitions.js'
-import type { Fork } from './events.js'
+import type { EnvelopeKind, Fork } from './events.js'
 import { CutFinder, retold, startOf } from './fork.js'
 import { NonDeterminismError, ReplayGuide } from './guide.js'
 import { type HeardInput, Source, SourceShort } from './source.js'
+import { Starts, sameStart, startOfNode } from './starts.js'
+import { asToday, questionIn, type TodayQuestion } from './today.js'
 
 type Live = Exclude<RunInput, { type: 'Retold' }>
+/** What is heard next, and the sequence that the decision upon it has in the source. */
+type Upcoming = { readonly input: Live; readonly place: number }
+
+/** The place of decisions that the source has not come to. */
+const BEYOND = Number.POSITIVE_INFINITY
 
 /** How far a replay goes on by itself: a source that waits in a loop would go on for ever. */
 const MAX_TIMERS_BEYOND = 1_000
@@ -77,15 +87,10 @@ export class Replay {
   #shared: readonly Recorded[] = []
   /** The decision that the cut goes through, until it has been made again. */
   #first: Live | undefined
-  /** Heard already, but not decided for want of something to compare with. */
-  #again: Live | undefined
+  /** What is heard next: looked at already, or heard but not decided for want of something to compare with. */
+  #upcoming: Upcoming | undefined
   #isShort = false
-  /** Which start of which node an input of the source answers, by the sequence of that start. */
-  readonly #starts = new Map<number, Start>()
-  /** How often a node has been started anew. */
-  readonly #fresh = new Map<string, number>()
-  /** The sequence that the decision under way has in the source; beyond its end it has none. */
-  #place = Number.POSITIVE_INFINITY
+  readonly #starts: Starts
   readonly #definitions: Definitions
 
   /**
@@ -103,8 +108,8 @@ export class Replay {
     this.#source = new Source(fork.fromSeq, fork.sourceLength, base.phase === 'absent' ? 0 : base.next)
     this.#cut = new CutFinder(rules, base, runId)
     this.#definitions = new Definitions(base)
+    this.#starts = new Starts(rules, base)
     this.#state = base
-    this.#noteStartsOf(base)
     this.read(log)
   }
 
@@ -133,7 +138,7 @@ export class Replay {
     const { fromSeq } = this.fork
     this.#source.read(log)
     this.#definitions.read(log)
-    this.#noteStarts(log)
+    this.#starts.read(log, this.#isNondeterministic)
     if (this.#cut !== undefined) {
       this.#cut.read(log.filter(({ sequence }) => sequence < fromSeq))
       if (this.#source.next >= Math.max(fromSeq, 1)) this.#beginAt(this.#cut)
@@ -147,22 +152,43 @@ export class Replay {
     this.#state = cut.before
     this.#first = beginning ? startOf(beginning, this.runId, beginning.at) : cut.input
     this.#shared = cut.shared
-    if (this.#first) this.#place = cut.shared[0]?.sequence ?? 0
   }
 
-  /** The events of the next decision, if it led to any; undefined when everything has been told. */
-  next(): readonly Recorded[] | undefined {
+  /**
+   * What of today the next decision is compared with; undefined when it is told as it was, whatever is today, or when it
+   * cannot be said yet (`isShort`).
+   */
+  get question(): TodayQuestion | undefined {
+    if (this.#isShort || this.#first || this.#state.phase !== 'active') return undefined
+    this.#upcoming ??= this.#nextInput()
+    if (this.#upcoming === undefined) return undefined
+    const { input, place } = this.#upcoming
+    try {
+      return questionIn(this.#rulesAt(place).plan, this.#state, input)
+    } catch (error) {
+      if (!(error instanceof SourceShort)) throw error
+      this.#isShort = true
+      return undefined
+    }
+  }
+
+  /**
+   * The events of the next decision, if it led to any; undefined when everything has been told. `today` answers the
+   * `question`; without an answer it is told as it was.
+   */
+  next(today?: PromptsTold | EnvelopeKind): readonly Recorded[] | undefined {
     if (this.#isShort) throw new Error('more of the source has to be read first')
-    const input = this.#again ?? this.#nextInput()
-    if (input !== undefined) return this.#hear(input)
-    return this.#isShort ? [] : undefined
+    this.#upcoming ??= this.#nextInput()
+    if (this.#upcoming === undefined) return this.#isShort ? [] : undefined
+    const { input, place } = this.#upcoming
+    return this.#hear(today === undefined ? input : asToday(input, today, this.fork, place), place)
   }
 
-  #hear(input: Live): readonly Recorded[] {
+  #hear(input: Live, place: number): readonly Recorded[] {
     const shared = this.#first ? this.#shared : []
     try {
-      const guide = new ReplayGuide({ shared, original: this.#source.at })
-      const decision = decideLive(this.#rules, this.#state, input, guide)
+      const guide = new ReplayGuide({ shared, original: this.#source.at, completion: this.#completion })
+      const decision = decideLive(this.#rulesAt(place), this.#state, input, guide)
       if (!guide.isDone) throw new NonDeterminismError('the shared part holds more than its last decision')
       this.#settle()
       if (!decision.ok) return []
@@ -172,7 +198,6 @@ export class Replay {
       return decision.events
     } catch (error) {
       if (error instanceof SourceShort) {
-        this.#again = input
         this.#isShort = true
         return []
       }
@@ -186,30 +211,45 @@ export class Replay {
 
   #settle(): void {
     this.#first = undefined
-    this.#again = undefined
+    this.#upcoming = undefined
   }
 
-  /** A branch may have put its definition in force in the midst of a decision, so that has to be read to its end. */
-  get #rules(): Rules {
-    if (this.#place === Number.POSITIVE_INFINITY) return this.rules
-    if (this.#definitions.isOpen(this.#place) && !this.#source.isWhole)
-      throw new SourceShort(`the decision at event ${this.#place} has not been read to its end yet`)
-    const digest = this.#definitions.at(this.#place)
+  /**
+   * By which definition the decision was made that stands at `place` in the source. A branch may have put its own in force in
+   * the midst of a decision, so that has to be read to its end.
+   */
+  #rulesAt(place: number): Rules {
+    if (place === BEYOND) return this.rules
+    if (this.#definitions.isOpen(place) && !this.#source.isWhole)
+      throw new SourceShort(`the decision at event ${place} has not been read to its end yet`)
+    const digest = this.#definitions.at(place)
     return (digest === undefined ? undefined : this.earlier.get(digest)) ?? this.rules
   }
 
-  #nextInput(): Live | undefined {
-    if (this.#first) return this.#first
-    this.#place = Number.POSITIVE_INFINITY
+  readonly #isNondeterministic = (nodeId: string): boolean =>
+    [this.rules, ...this.earlier.values()].some(
+      ({ plan }) => planNodeOf(plan, nodeId)?.node.config.nondeterministic === true,
+    )
+
+  readonly #completion = (nodeId: string, ordinal: number, attempt: number): Recorded | undefined => {
+    const completion = this.#starts.completionOf(nodeId, ordinal, attempt)
+    if (completion === undefined && !this.#source.isWhole)
+      throw new SourceShort(`a completion of ${nodeId} has not been read yet`)
+    return completion
+  }
+
+  #nextInput(): Upcoming | undefined {
+    if (this.#first) return { input: this.#first, place: this.#shared[0]?.sequence ?? 0 }
     if (this.#state.phase !== 'active') return undefined
     const recorded = this.#recorded(this.#state)
     if (recorded !== undefined) return recorded
     this.#isShort = !this.#source.isAllHeard
-    return this.#isShort ? undefined : this.#beyond(this.#state)
+    const input = this.#isShort ? undefined : this.#beyond(this.#state)
+    return input && { input, place: BEYOND }
   }
 
   /** The earliest of the source's remaining inputs that this run can hear. */
-  #recorded(state: Active): Live | undefined {
+  #recorded(state: Active): Upcoming | undefined {
     for (const [i, step] of this.#source.heard.entries()) {
       this.#steps += STEPS_PER_LOOK
       // A person stopped the source; what they stopped is told as far as it is known (contract core §8.4).
@@ -220,8 +260,7 @@ export class Replay {
       const input = this.#addressed(state, step) ?? this.#late(state, step)
       if (input === undefined) continue
       this.#source.take(i)
-      this.#place = step.sequence
-      return { ...input, now: step.at } as Live
+      return { input: { ...input, now: step.at } as Live, place: step.sequence }
     }
     return undefined
   }
@@ -258,7 +297,9 @@ export class Replay {
       case 'ModelLost':
       case 'ToolAnswered':
       case 'EffectAnswered':
+      case 'JournalUsed':
       case 'SourceMissing':
+      case 'RefusalDiverged':
         return this.#ofStart(state, input)
       default:
         return input
@@ -270,7 +311,7 @@ export class Replay {
     state: Active,
     input: Answer,
   ): Answer | undefined {
-    const meant = this.#starts.get(input.since)
+    const meant = this.#starts.at(input.since)
     const now = startOfNode(this.rules, state, input.nodeId)
     return meant && now && sameStart(meant, now) ? { ...input, since: now.since } : undefined
   }
@@ -312,26 +353,6 @@ export class Replay {
     const index = this.rules.plan.indexOf.get(nodeId)
     return index === undefined ? undefined : state.nodes[index]
   }
-
-  #noteStartsOf(base: RunState): void {
-    if (base.phase !== 'active') return
-    for (const { index, node } of this.rules.plan.nodes) {
-      this.#fresh.set(node.id, base.starts[index] ?? 0)
-      const start = startOfNode(this.rules, base, node.id)
-      if (start) this.#starts.set(start.since, start)
-    }
-  }
-
-  #noteStarts(log: readonly Recorded[]): void {
-    for (const event of log) {
-      const isRework = event.type === 'assay.rework.began' && event.payload.point === 'node'
-      if (event.type !== 'node.started' && !isRework) continue
-      const attempt = event.type === 'node.started' ? event.payload.attempt : 0
-      const ordinal = (this.#fresh.get(event.nodeId) ?? 0) + (attempt === 0 ? 1 : 0)
-      this.#fresh.set(event.nodeId, ordinal)
-      this.#starts.set(event.sequence, { nodeId: event.nodeId, ordinal, attempt, since: event.sequence })
-    }
-  }
 }
 
 const isTimer = (node: Waiting): boolean => node.on === 'host' && node.wait.kind === 'timer'
@@ -342,16 +363,3 @@ type Child = WorkerState | VerifierState
 const childrenOf = (node: NodeState | undefined): readonly Child[] => [...workersOf(node), ...verifiersIn(node)]
 
 const isRunning = (childRunId: string) => (child: Child) => child.is === 'running' && child.childRunId === childRunId
-
-/** R-REPLAY-12: an outcome belongs to one attempt of one execution of a node, wherever that stands in the log. */
-type Start = { readonly nodeId: string; readonly ordinal: number; readonly attempt: number; readonly since: number }
-
-const sameStart = (a: Start, b: Start): boolean =>
-  a.nodeId === b.nodeId && a.ordinal === b.ordinal && a.attempt === b.attempt
-
-function startOfNode({ plan }: Rules, state: Active, nodeId: string): Start | undefined {
-  const index = plan.indexOf.get(nodeId)
-  const node = index === undefined ? undefined : state.nodes[index]
-  if (index === undefined || node?.is !== 'waiting') return undefined
-  return { nodeId, ordinal: state.starts[index] ?? 0, attempt: node.attempt, since: node.since }
-}

@@ -25,6 +25,20 @@ export type ReplayDiverged = {
   divergencePoint: string
 }
 
+/** Told in the place of an answer, and the last thing before the end (contract core §8.5). R-REPLAY-8: closed. */
+export type ReplayDivergedAtRefusal = {
+  sourceRunId: string
+  /** Where the source heard the answer. */
+  atSequence: number
+  originalEventId: string
+  nodeId: string
+  originalEnvelopeKind: EnvelopeKind
+  replayEnvelopeKind: EnvelopeKind
+}
+
+/** What came of a call of a model: a refusal, or anything else. */
+export type EnvelopeKind = 'valid' | 'refusal'
+
 /** Where a run that began as a copy of another comes from. */
 export type Fork = {
   readonly sourceRunId: string
@@ -35,3 +49,6 @@ export type Fork = {
   /** Events the source had when the fork was made; a replay is told nothing later. */
   readonly sourceLength: number
 }
+
+/** Whether a run is one that only tells another again. */
+export const isReplay = ({ fork }: { readonly fork?: Fork | undefined }): boolean => fork?.mode === 'replay'

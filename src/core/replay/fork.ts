@@ -1,4 +1,5 @@
 import { type Decision, fold } from '../decider.js'
+import { branchPlaces } from '../journal/start.js'
 import { decideLive, goOn, type Rules } from '../run/decide.js'
 import { DecisionContext } from '../run/decision-context.js'
 import type { Recorded, RunStarted } from '../run/events.js'
@@ -12,6 +13,8 @@ import { NonDeterminismError, ReplayGuide } from './guide.js'
 export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata' | 'changed' | 'workflowDigest'> & {
   /** What whoever asks for the branch may do. */
   readonly scopes?: readonly string[]
+  /** The run that wrote what the source tells of, where the source is a replay and wrote nothing itself. */
+  readonly writer?: string
   /** The cut goes between two decisions: nothing is half decided, by whichever definition. */
   readonly atRest?: boolean
 }
@@ -102,7 +105,8 @@ export function startOf(event: Recorded, runId: string, now: number): Extract<Ru
   const started = { ...payload, inputs: { ...payload.inputs, ...secret?.inputs } }
   const gates = secret?.gates && { gates: secret.gates }
   const withheld = secret?.withheld && { withheld: secret.withheld }
-  return { type: 'StartRun', runId, started, hiddenInputs, ...withheld, ...gates, now }
+  const journal = secret?.journal && { journal: secret.journal }
+  return { type: 'StartRun', runId, started, hiddenInputs, ...withheld, ...gates, ...journal, now }
 }
 
 /**
@@ -114,7 +118,7 @@ export function branchOff(
   base: RunState,
   runId: string,
   events: readonly Recorded[],
-  { scopes, atRest = false, ...overlay }: Overlay,
+  { scopes, writer, atRest = false, ...overlay }: Overlay,
   now: number,
 ): Decision<RunState, Recorded> {
   const whole = retold(rules, base, runId, events)
@@ -127,7 +131,10 @@ export function branchOff(
     const { sourceRunId, fromSeq } = state.fork
     context.at = Math.max(context.at, now)
     const narrowed = narrowedScope(state.started, scopes)
-    context.note({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay, ...narrowed } })
+    const { journal, lastAt } = state
+    const source = { runId: writer ?? sourceRunId, before: fromSeq }
+    const secret = journal && { secret: { journal: branchPlaces(journal, runId, source, lastAt) } }
+    context.note({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay, ...narrowed }, ...secret })
   }
   const finished = atRest ? undefined : finish(rules, cutOf(rules, base, runId, events), announce)
   if (finished) return gone(rules, finished, runId, now)

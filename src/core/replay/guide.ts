@@ -1,5 +1,7 @@
 import type { DecisionContext } from '../run/decision-context.js'
 import type { Recorded, RunEvent } from '../run/events.js'
+import { nodeAt } from '../run/state.js'
+import { planNodeOf } from '../workflow/plan.js'
 import { sameEvent } from './compare.js'
 
 /** The rules of today decide otherwise than the log they are asked to go on with. */
@@ -22,6 +24,8 @@ export class ReplayGuide {
       readonly parted?: (context: DecisionContext) => void
       /** What the source said at a sequence; undefined beyond its end. */
       readonly original?: (sequence: number) => Recorded | undefined
+      /** How the source says that this attempt of this execution of a node completed. */
+      readonly completion?: (nodeId: string, ordinal: number, attempt: number) => Recorded | undefined
     },
   ) {}
 
@@ -81,7 +85,8 @@ export class ReplayGuide {
     const original = this.options.original?.(context.state.next)
     if (original === undefined || !isRemark(original)) return
     context.at = Math.max(context.at, original.at)
-    context.note({ type: original.type, payload: original.payload } as RunEvent)
+    const { type, payload, secret } = original
+    context.note({ type, payload, ...(secret === undefined ? {} : { secret }) } as RunEvent)
     this.remark(context)
   }
 
@@ -90,17 +95,34 @@ export class ReplayGuide {
    * again (contract agents §0.3, R-VERIFY-22).
    */
   asRecorded(context: DecisionContext, event: RunEvent): RunEvent {
+    const fact = this.#factOf(context, event)
+    if (fact) return { ...event, payload: fact.payload, secret: fact.secret } as RunEvent
     if (!NAMES_RUN.test(event.type) || context.state.phase === 'absent') return event
     const original = this.options.original?.(context.state.next)
     return original && sameEvent(original, event) ? ({ ...event, payload: original.payload } as RunEvent) : event
   }
 
+  /** R-REPLAY-15: what a node that is not deterministic brought then, and not what it would bring now. */
+  #factOf({ state, plan }: DecisionContext, { type, nodeId }: RunEvent): Recorded | undefined {
+    if (state.phase !== 'active' || !BROUGHT.has(type) || nodeId === undefined) return undefined
+    const planNode = planNodeOf(plan, nodeId)
+    if (planNode?.node.config.nondeterministic !== true) return undefined
+    const original = state.diverged ? undefined : this.options.original?.(state.next)
+    if (original?.type === type && original.nodeId === nodeId) return original
+    if (type !== 'node.completed') return undefined
+    const node = nodeAt(state, planNode.index)
+    const attempt = node.is === 'waiting' ? node.attempt : 0
+    return this.options.completion?.(nodeId, state.starts[planNode.index] ?? 0, attempt)
+  }
+
   /** R-REPLAY-10 */
   #compare(context: DecisionContext, event: RunEvent): void {
     const { runId } = context
+    // R-REPLAY-8: this one says itself in what it differs.
+    if (event.type === 'replay.divergedAtRefusal') return
     if (context.state.phase === 'absent' || context.state.diverged || context.state.fork === undefined) return
     const original = this.options.original?.(context.state.next)
-    if (original === undefined || sameEvent(original, event)) return
+    if (original === undefined || sameEvent(original, this.#factOf(context, event) ?? event)) return
     const { sourceRunId } = context.state.fork
     context.note({
       type: 'replay.diverged',
@@ -115,6 +137,14 @@ export class ReplayGuide {
     })
   }
 }
+
+/** What can be seen of a node's work (R-REPLAY-6). */
+const BROUGHT: ReadonlySet<string> = new Set([
+  'node.completed',
+  'variable.changed',
+  'channel.written',
+  'artifact.created',
+])
 
 const NAMES_RUN = /^(core\.workflowChain\.|dws\.|agent\.verified$|assay\.result\.)/
 

@@ -62,6 +62,8 @@ function unworked({ plan, active }: DecisionContext): Extract<StopRequested, { o
 }
 
 export function completeRun(context: DecisionContext, outputs: JsonObject): void {
+  const conflict = context.conflictAt('run', {})
+  if (conflict) return stop(context, { outcome: 'failed', error: conflict })
   const goalSatisfied = isSatisfied(context.active)
   const against = goalSatisfied === false ? standingAgainst(context.active) : []
   const { gatedBy } = context.active.started

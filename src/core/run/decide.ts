@@ -27,8 +27,12 @@ import { briefed } from '../invocation/decide.js'
 import { loseCalls } from '../invocation/lifecycle.js'
 import { modelAnswered, modelLost, modelReasoned } from '../invocation/model-call.js'
 import { toolAnswered } from '../invocation/tool-call.js'
+import { journalUsed } from '../journal/decide.js'
+import { hasPlace } from '../journal/effects.js'
 import { failure, type Refusal, refuse } from '../problem.js'
+import { isReplay } from '../replay/events.js'
 import type { ReplayGuide } from '../replay/guide.js'
+import { divergeAtRefusal } from '../replay/refusal.js'
 import { isoTime } from '../time.js'
 import { misplaced } from '../verification/attempt.js'
 import { inspected } from '../verification/decide.js'
@@ -51,7 +55,7 @@ export type Rules = { readonly plan: Plan; readonly limits: RunLimits; readonly 
 
 /** Every rule of a run. Writes nothing; a refusal is a value; an outcome nobody waits for decides to nothing. */
 export function decide(rules: Rules, state: RunState, input: RunInput): Decision<RunState, Recorded> {
-  if (state.phase !== 'absent' && state.fork?.mode === 'replay') return decideReplay(rules, state, input)
+  if (state.phase !== 'absent' && isReplay(state)) return decideReplay(rules, state, input)
   if (input.type === 'Retold') return { ok: true, events: [], state }
   return decideLive(rules, state, input)
 }
@@ -112,8 +116,7 @@ function start(
 ): Decision<RunState, Recorded> {
   if (state.phase !== 'absent') return { ok: true, events: [], state }
   const { plan, limits } = rules
-  const { started, runId } = input
-  const { gates = [] } = input
+  const { started, runId, gates = [], withheld, journal } = input
   const problems = [
     ...inputProblems(plan, started.inputs),
     ...configurableProblems(started.configurable),
@@ -122,20 +125,18 @@ function start(
   if (problems.length > 0) return { ok: false, refusal: refuse('validation_error', problems.join('; '), { problems }) }
   if ((started.depth ?? 0) > limits.maxDepth) {
     const message = `the run would be nested ${started.depth} deep; the limit is ${limits.maxDepth}`
-    return {
-      ok: false,
-      refusal: refuse('validation_error', message, { depth: started.depth ?? 0, limit: limits.maxDepth }),
-    }
+    const details = { depth: started.depth ?? 0, limit: limits.maxDepth }
+    return { ok: false, refusal: refuse('validation_error', message, details) }
   }
   const context = new DecisionContext(plan, limits, state, runId, input.now, undefined, guide)
   const { shown, secret } = maskInputs(plan, started.inputs, input.hiddenInputs ?? [])
   const recorded = guide === undefined ? withPolicies(started, plan, limits) : started
   const pinned = gates.map(({ gate, version, hash }) => ({ gateId: gate.gate_id, version, hash }))
-  const { withheld } = input
   const unseen = {
     ...(secret ? { inputs: secret } : {}),
     ...(withheld ? { withheld } : {}),
     ...(gates.length > 0 ? { gates } : {}),
+    ...(journal && hasPlace(journal) ? { journal } : {}),
   }
   context.emit({
     type: 'run.started',
@@ -144,6 +145,7 @@ function start(
       inputs: shown,
       ...(withheld ? { withheld: Object.keys(withheld) } : {}),
       ...(gates.length > 0 ? { gates: pinned } : {}),
+      ...(journal?.memory ? { memoryScope: journal.memory.scope } : {}),
     },
     ...(Object.keys(unseen).length > 0 ? { secret: unseen } : {}),
   })
@@ -318,9 +320,11 @@ function applyToNode(
     case 'ModelReasoned':
     case 'ModelAnswered':
     case 'ModelLost':
-    case 'ToolAnswered': {
+    case 'ToolAnswered':
+    case 'JournalUsed':
+    case 'RefusalDiverged': {
       const planNode = waiting(context, input.nodeId, input.since)
-      if (planNode) applyAgentOutcome(context, planNode, input)
+      if (planNode) applyToWork(context, planNode, input)
       return
     }
     case 'EffectAnswered': {
@@ -336,11 +340,13 @@ function applyToNode(
 
 const isAtExit = (node: NodeState): boolean => node.is === 'waiting' && node.on === 'gate' && node.point === 'run'
 
-/** What an agent's work has brought. */
-function applyAgentOutcome(
+type AtWork = 'AgentBriefed' | 'ModelReasoned' | 'ModelAnswered' | 'ModelLost' | 'ToolAnswered'
+
+/** What an agent's work, or a look into the journal, has brought. */
+function applyToWork(
   context: DecisionContext,
   planNode: PlanNode,
-  input: Asked<'AgentBriefed' | 'ModelReasoned' | 'ModelAnswered' | 'ModelLost' | 'ToolAnswered'>,
+  input: Asked<AtWork | 'JournalUsed' | 'RefusalDiverged'>,
 ): void {
   switch (input.type) {
     case 'AgentBriefed':
@@ -353,6 +359,10 @@ function applyAgentOutcome(
       return modelLost(context, planNode, input)
     case 'ToolAnswered':
       return toolAnswered(context, planNode, input)
+    case 'JournalUsed':
+      return journalUsed(context, planNode, input)
+    case 'RefusalDiverged':
+      return divergeAtRefusal(context, planNode, input.told)
   }
 }
 

@@ -1,13 +1,14 @@
 import type { BudgetPolicy } from '../budget/budget.js'
 import type { Evaluated, Expression, ExpressionScope } from '../expression.js'
 import { Meter } from '../meter.js'
+import { type Failure, failure } from '../problem.js'
 import type { ReplayGuide } from '../replay/guide.js'
 import type { ConfidencePolicy } from '../supervisor/decision.js'
 import { STEPS_PER_BYTE, WORK_LIMITS, type WorkLimits } from '../work-limits.js'
 import type { Plan } from '../workflow/plan.js'
 import type { Recorded, RunEvent } from './events.js'
 import { evolve } from './evolve.js'
-import type { RecordedInput } from './input.js'
+import type { FileConflict, RecordedInput } from './input.js'
 import type { Active, RunState } from './state.js'
 
 /** Ceilings of the host; a run's own configuration can only lower them. */
@@ -40,6 +41,8 @@ export class DecisionContext {
   meter: Meter
   /** What the steps before it have taken. */
   #worked = 0
+  /** What led to this decision, also after its first event. */
+  private readonly heardFirst: RecordedInput | undefined
 
   constructor(
     readonly plan: Plan,
@@ -52,6 +55,7 @@ export class DecisionContext {
     /** For a fork: what the log it comes from has said already. */
     private readonly guide?: ReplayGuide,
   ) {
+    this.heardFirst = heard
     this.at = state.phase === 'absent' ? now : Math.max(now, state.lastAt)
     this.meter = new Meter(this.#work.step)
   }
@@ -105,6 +109,16 @@ export class DecisionContext {
     const sequence = this.#append(guide.asRecorded(this, event(this.#next)))
     guide.remark(this)
     return sequence
+  }
+
+  /** Why nothing can be merged or written there: the store has refused it once. Nothing of it may be told (R-WS-2). */
+  conflictAt(point: FileConflict['point'], place: Pick<FileConflict, 'nodeId' | 'childRunId'>): Failure | undefined {
+    const { conflict } = this.heardFirst ?? {}
+    if (conflict?.point !== point || conflict.nodeId !== place.nodeId || conflict.childRunId !== place.childRunId)
+      return undefined
+    const { path, currentVersion } = conflict
+    const message = `file "${path}" was changed by somebody else meanwhile; its version is ${currentVersion} now: read it again, then write`
+    return failure('workspace_conflict', message, { retryable: true, details: { path, currentVersion } })
   }
 
   get #next(): number {

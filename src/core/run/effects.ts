@@ -3,8 +3,10 @@ import { handoffEffects } from '../handoff/effects.js'
 import type { AiOverride, ModelName, ModelRole } from '../invocation/brief.js'
 import { invocationEffects, prepareAgentEffect } from '../invocation/effects.js'
 import type { InvocationState } from '../invocation/state.js'
+import { deskOf } from '../journal/effects.js'
+import type { Desk, JournalUse } from '../journal/entry.js'
 import type { Json, JsonObject } from '../json.js'
-import type { Fork } from '../replay/events.js'
+import { type Fork, isReplay } from '../replay/events.js'
 import { verificationEffects } from '../verification/effects.js'
 import type { BoundGate } from '../verification/gate.js'
 import type { ContextEntry } from '../verification/gate-context.js'
@@ -40,6 +42,8 @@ export type Effect =
       readonly withheld?: JsonObject
       /** Blocking gates that have to pass what the child leaves. */
       readonly gatedBy?: readonly string[]
+      /** It has a memory of its own. */
+      readonly isolated?: true
       /** Not a worker: it judges what one has brought. */
       readonly verifier?: true
     }
@@ -110,6 +114,15 @@ export type Effect =
       readonly models: { readonly [use: string]: ModelName }
       /** What was found in the agent's last result, where that was sent back. */
       readonly feedback?: Feedback
+      readonly desk: Desk
+    }
+  | {
+      readonly kind: 'use-journal'
+      readonly nodeId: string
+      readonly since: number
+      readonly ordinal: number
+      readonly use: JournalUse
+      readonly desk: Desk
     }
   | {
       readonly kind: 'call-model'
@@ -138,6 +151,7 @@ export type Effect =
       readonly contents: string
       /** A gate is to see what it brings. */
       readonly gated: boolean
+      readonly desk: Desk
     }
   | { readonly kind: 'continue'; readonly since: number }
   /** Go on telling what the source of this replay went through. */
@@ -146,7 +160,7 @@ export type Effect =
 export function pending({ plan, limits }: Outlook, state: RunState): readonly Effect[] {
   if (state.phase !== 'active') return []
   // R-REPLAY-12: nothing else is ever owed to a replay, so it cannot reach the world.
-  if (state.fork?.mode === 'replay') return [{ kind: 'replay', since: state.fork.fromSeq, fork: state.fork }]
+  if (state.fork && isReplay(state)) return [{ kind: 'replay', since: state.fork.fromSeq, fork: state.fork }]
   if (state.mode.kind === 'paused') return []
   const effects: Effect[] = hasReadyNodes({ plan, ...(limits ? { limits } : {}) }, state)
     ? [{ kind: 'continue', since: state.next }]
@@ -161,7 +175,7 @@ export function pending({ plan, limits }: Outlook, state: RunState): readonly Ef
 function owedTo(rules: Pick<Rules, 'plan'>, state: Active, planNode: PlanNode, node: Waiting): Effect[] {
   switch (node.on) {
     case 'host':
-      return owedByHost(planNode, node)
+      return owedByHost(state, planNode, node)
     case 'person':
       return []
     case 'workers':
@@ -178,7 +192,12 @@ function owedTo(rules: Pick<Rules, 'plan'>, state: Active, planNode: PlanNode, n
   }
 }
 
-function owedByHost({ node: { id: nodeId } }: PlanNode, { wait, since }: OnHost): Effect[] {
+function owedByHost(state: Active, { node: { id: nodeId } }: PlanNode, node: OnHost): Effect[] {
+  const { wait, since } = node
+  if (wait.kind === 'journal') {
+    const { use, ordinal } = wait
+    return [{ kind: 'use-journal', nodeId, since, ordinal, use, desk: deskOf(state, node) }]
+  }
   if (wait.kind === 'check') return [{ kind: 'check-schema', nodeId, since, schema: wait.schema, value: wait.value }]
   if (wait.kind !== 'effect') return []
   const { kind: _, ...asked } = wait
@@ -196,7 +215,7 @@ export function wakeAt(rules: Pick<Rules, 'plan' | 'limits'>, state: RunState): 
 
 /** The next moment at which time alone changes the run; Infinity when there is none, as for a replay, whose time is past. */
 export const nextTimer = (rules: Pick<Rules, 'plan' | 'limits'>, state: RunState): number =>
-  state.phase === 'active' && state.fork?.mode === 'replay' ? Number.POSITIVE_INFINITY : nextMoment(rules, state)
+  state.phase === 'active' && isReplay(state) ? Number.POSITIVE_INFINITY : nextMoment(rules, state)
 
 /** The same by the run's own time. */
 export function nextMoment({ plan, limits }: Pick<Rules, 'plan' | 'limits'>, state: RunState): number {

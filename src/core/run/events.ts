@@ -12,9 +12,12 @@ import type {
 } from '../interrupt/events.js'
 import type { AgentWanted, ModelRole } from '../invocation/brief.js'
 import type { AgentFact, InvocationFact } from '../invocation/events.js'
+import type { JournalUse } from '../journal/entry.js'
+import type { JournalFact } from '../journal/events.js'
+import type { Places } from '../journal/place.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
-import type { ReplayDiverged, RunForked } from '../replay/events.js'
+import type { ReplayDiverged, ReplayDivergedAtRefusal, RunForked } from '../replay/events.js'
 import type { OrchestratorDecision } from '../supervisor/decision.js'
 import type { ConfidenceEscalated, OrchestratorDecided } from '../supervisor/events.js'
 import type { GateFact } from '../verification/events.js'
@@ -37,8 +40,9 @@ export type RunEvent =
   | Fact<'run.resumed', { reason?: string }>
   | Fact<'assay.pause.requested', { drainPolicy: DrainPolicy; reason?: string }>
   | Fact<'assay.stop.requested', StopRequested>
-  | Fact<'assay.run.forked', RunForked>
+  | Fact<'assay.run.forked', RunForked, { journal?: Places }>
   | Fact<'replay.diverged', ReplayDiverged>
+  | NodeFact<'replay.divergedAtRefusal', ReplayDivergedAtRefusal>
   | NodeFact<'node.started', { nodeId: string; typeId: string; attempt: number }, { wait: Wait }>
   | NodeFact<'node.dispatched', { childRunId: string; childWorkflowId: string }>
   | NodeFact<'runOrchestrator.decided', OrchestratorDecided, { decision: OrchestratorDecision }>
@@ -48,6 +52,7 @@ export type RunEvent =
   | InvocationFact
   | GateFact
   | BudgetFact
+  | JournalFact
   | NodeFact<'assay.child.status', { nodeId: string; childRunId: string; status: RunStatus }>
   | NodeFact<'interrupt.requested', InterruptRequested, InterruptSecret>
   | NodeFact<'approval.requested', ApprovalRequested>
@@ -93,6 +98,8 @@ export type RunStarted = {
   owner: { tenant: string; principal?: string }
   configurable?: JsonObject
   scopeId?: string
+  /** Where its memory is; absent where it has none. */
+  memoryScope?: string
   tags?: readonly string[]
   metadata?: JsonObject
   parentRunId?: string
@@ -123,10 +130,21 @@ export type RunStarted = {
  * Real values of inputs that are declared `sensitive`, what the host gave besides the inputs, and the gates in full.
  * `withheld` is not among the run's variables.
  */
-export type RunStartedSecret = { inputs?: JsonObject; withheld?: JsonObject; gates?: readonly BoundGate[] }
+export type RunStartedSecret = {
+  inputs?: JsonObject
+  withheld?: JsonObject
+  gates?: readonly BoundGate[]
+  /** Where it stands in the journal at its start. */
+  journal?: Places
+}
 
 /** Real values of outputs that are masked; where gates have judged the node's result, the hash of what they let pass. */
-export type CompletedSecret = { outputs?: JsonObject; resultHash?: string }
+export type CompletedSecret = {
+  outputs?: JsonObject
+  resultHash?: string
+  /** Where gates have judged it: under which start the work was done that is merged here. */
+  since?: number
+}
 
 export type DrainPolicy = 'immediate' | 'drain-current-node'
 
@@ -183,6 +201,8 @@ export type Wait =
   | { readonly kind: 'interrupt' }
   /** For a value to be checked against a schema its author wrote. */
   | { readonly kind: 'check'; readonly schema: JsonObject; readonly value: Json }
+  /** For something of memory to be read or written. */
+  | { readonly kind: 'journal'; readonly use: JournalUse; readonly ordinal: number }
   | Handoff
   | Invoking
   | Judging
@@ -221,6 +241,8 @@ export type Invoking = {
   readonly ordinal: number
   readonly returnSchema?: JsonObject
   readonly prompts?: JsonObject
+  /** What is asked for is an envelope of the node's own (contract agents §17), no result that an agent hands back. */
+  readonly envelope?: true
   readonly transcript?: { readonly from: number; readonly to: number }
 }
 

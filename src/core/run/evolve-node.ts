@@ -1,6 +1,7 @@
 import { evolveWorkers, PENDING } from '../handoff/evolve.js'
 import { evolveQuestion, halted, released } from '../interrupt/evolve.js'
 import { evolveInvocation } from '../invocation/evolve.js'
+import { moveAnchors } from '../journal/evolve.js'
 import { isObject, type JsonObject, own, withKey } from '../json.js'
 import { isGateEvent, renewSlots } from '../verification/evolve.js'
 import { heeded, regated, trialOf } from '../verification/evolve-rework.js'
@@ -145,10 +146,13 @@ function ofAgent(draft: Draft, index: number, before: NodeState, event: Recorded
   const { sequence } = event
   if (event.type === 'agent.decided') regated(draft, { latest: { target: `${draft.runId}:${sequence}`, sequence } })
   if (before.is !== 'waiting') return
-  const { brief } = (event.type === 'agent.invocation.started' && event.secret) || {}
+  const { brief, anchors } = (event.type === 'agent.invocation.started' && event.secret) || {}
+  if (anchors) moveAnchors(draft, anchors)
   if (brief && before.on === 'brief' && !namesModel(before.wait) && !hasOwnModel(draft, brief.agentId)) {
     const use = modelUse(before.wait.role, brief.modelClass)
-    const { provider, model, promptHash } = brief
+    const { promptHash } = brief
+    // One that only stands in for another is no choice for whoever needs less.
+    const { provider, model } = brief.substituted ?? brief
     draft.models = { ...draft.models, [use]: { provider, model, ...(promptHash === undefined ? {} : { promptHash }) } }
   }
   const after = evolveInvocation(before, event)

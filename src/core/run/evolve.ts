@@ -27,6 +27,8 @@ export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   charge(draft, event, planNode && state.nodes[planNode.index])
   if (planNode === undefined) evolveRun(draft, event, state.lastAt)
   else {
+    if (event.type === 'replay.divergedAtRefusal' && event.payload.sourceRunId === draft.fork?.sourceRunId)
+      draft.diverged = true
     const loop = planNode.type.role && evolveOrchestrator(planNode, state, event)
     if (loop) draft.orchestrator = loop
     evolveNode(plan, draft, event, planNode)
@@ -87,6 +89,7 @@ function evolveRun(draft: Draft, event: Recorded, before: number): void {
       draft.mode = { kind: 'running' }
       return rest(draft)
     case 'assay.run.forked':
+      if (event.secret?.journal) draft.journal = event.secret.journal
       return branch(draft, event.payload, event.at - before)
     case 'replay.diverged':
       // A replay of a replay repeats what its source reported, and still has its own to report.
@@ -147,6 +150,7 @@ function begin(
   }
   if (fork) draft.fork = fork
   if (secret?.withheld) draft.withheld = secret.withheld
+  if (secret?.journal) draft.journal = secret.journal
   if (secret?.gates) draft.gated = { gates: secret.gates, slots: {}, reworks: 0, feedback: {}, costs: {} }
   return draft
 }

@@ -1,17 +1,32 @@
 import type { Spend } from '../budget/budget.js'
-import type { Brief, ModelReply, ToolReply, Usage } from '../invocation/brief.js'
+import type { Brief, ModelLacks, ModelReply, ToolReply, Usage } from '../invocation/brief.js'
+import type { Anchors, EntriesRead, EntryMade } from '../journal/entry.js'
+import type { Places } from '../journal/place.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
+import type { ReplayDivergedAtRefusal } from '../replay/events.js'
 import type { BoundGate } from '../verification/gate.js'
 import type { ProbeResult } from '../verification/voting/judgement.js'
 import type { TrackRecord } from '../verification/voting/licence.js'
 import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './events.js'
 
 /** What can happen to a run. Time is part of every input: the core has no clock. */
-export type RunInput = { readonly now: number } & (Command | EffectOutcome | Retold)
+export type RunInput = { readonly now: number; readonly conflict?: FileConflict } & (Command | EffectOutcome | Retold)
 
 /** What a log remembers of its inputs: a replay is told the same again. */
-export type RecordedInput = Exclude<Command, { type: 'StartRun' }> | EffectOutcome
+export type RecordedInput = (Exclude<Command, { type: 'StartRun' }> | EffectOutcome) & {
+  /** The store did not take what was decided first: a file had changed since it was seen. */
+  readonly conflict?: FileConflict
+}
+
+/** Where the file would have been published, and which version it has. */
+export type FileConflict = {
+  readonly path: string
+  readonly currentVersion: number
+  readonly point: 'write' | 'harvest' | 'node' | 'run'
+  readonly nodeId?: string
+  readonly childRunId?: string
+}
 
 /** A person or a client asks; may be refused. */
 export type Command =
@@ -25,6 +40,8 @@ export type Command =
       readonly withheld?: JsonObject
       /** What its results are held to. */
       readonly gates?: readonly BoundGate[]
+      /** Where it stands in memory and workspace. */
+      readonly journal?: Places
     }
   | { readonly type: 'CancelRun'; readonly reason?: string; readonly by: string; readonly parentRunId?: string }
   | { readonly type: 'PauseRun'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
@@ -121,7 +138,18 @@ export type EffectOutcome =
       readonly nodeId: string
       readonly since: number
       /** `contents` names the outcome that keeps what the brief does not tell. */
-      readonly answer: { ok: true; brief: Brief; contents: string } | { ok: false; error: Failure }
+      readonly answer:
+        | {
+            ok: true
+            brief: Brief
+            contents: string
+            /** How far its scopes had come, where a turn begins with it. */
+            anchors?: Anchors
+            /** What of memory it was given. */
+            read?: EntriesRead
+          }
+        /** `lacks` when no model here has what the node needs. */
+        | { ok: false; error: Failure; lacks?: ModelLacks & { fallbackAttempted: boolean } }
     }
   /** A piece of a model's reasoning, while it is still at it; `sequence` numbers the pieces of one call. */
   | {
@@ -167,10 +195,25 @@ export type EffectOutcome =
       readonly since: number
       readonly answer: { ok: true; output: Json } | { ok: false; error: Failure }
     }
+  | {
+      readonly type: 'JournalUsed'
+      readonly nodeId: string
+      readonly since: number
+      readonly answer:
+        | { ok: true; output: JsonObject; entry?: EntryMade; read?: EntriesRead }
+        | { ok: false; error: Failure }
+    }
   /** A child waits for someone, or no longer does. */
   | { readonly type: 'ChildWaits'; readonly nodeId: string; readonly childRunId: string; readonly status: RunStatus }
   /** A replay has come to a wait of which its source recorded no outcome. */
   | { readonly type: 'SourceMissing'; readonly nodeId: string; readonly since: number }
+  /** A replay has come to a call that was refused then and would be answered today, or the other way round. */
+  | {
+      readonly type: 'RefusalDiverged'
+      readonly nodeId: string
+      readonly since: number
+      readonly told: ReplayDivergedAtRefusal
+    }
   /** `unverified`: not that it takes its hosts down, but that the store would not have what it merged (S10). */
   | { readonly type: 'Quarantine'; readonly attempts: number; readonly unverified?: true }
 

@@ -162,6 +162,8 @@ function applyStep(context: DecisionContext, planNode: PlanNode, step: NodeStep,
   if (step.kind === 'waiting') throw new Error(`node ${planNode.node.id} may not wait twice`)
   const oversized = oversizedPart(context, step)
   if (oversized) return failAttempt(context, planNode, oversized, cause)
+  const conflict = step.kind === 'completed' ? context.conflictAt('node', { nodeId: planNode.node.id }) : undefined
+  if (conflict) return failAttempt(context, planNode, conflict, cause)
   let latest = cause
   for (const write of step.writes ?? []) {
     const done = applyWrite(context, planNode, write, latest)
@@ -215,11 +217,11 @@ function completeNode(context: DecisionContext, planNode: PlanNode, outputs: Jso
 }
 
 /** What its gates have let pass, where the node's result waited for them. */
-function passedBy({ active }: DecisionContext, { node, index }: PlanNode): { resultHash?: string } {
+function passedBy({ active }: DecisionContext, { node, index }: PlanNode): { resultHash?: string; since?: number } {
   const before = nodeAt(active, index)
   if (before.is !== 'waiting' || before.on !== 'gate' || before.point !== 'node') return {}
   const resultHash = judgedHash(active, node.id, { point: 'node' })
-  return resultHash === undefined ? {} : { resultHash }
+  return resultHash === undefined ? {} : { resultHash, since: before.since }
 }
 
 /** Writes one event and returns its sequence, or says why it must not be written. */

@@ -3,6 +3,7 @@
 import type { BudgetDimension, Ceilings, Spend } from '../budget/budget.js'
 import type { Asked } from '../interrupt/state.js'
 import type { Brief, ModelName } from '../invocation/brief.js'
+import type { Places } from '../journal/place.js'
 import type { Json, JsonObject } from '../json.js'
 import { absent } from '../present.js'
 import type { Failure } from '../problem.js'
@@ -86,6 +87,8 @@ export type RunBase = {
   readonly gaveUp: readonly string[]
   /** Only where its results are held to something. */
   readonly gated?: Gated
+  /** Where it stands in memory and workspace; absent where it can touch neither. */
+  readonly journal?: Places
 }
 
 /** What of a run outlasts its end: all that is read of an ended run. A field that is new must be judged here. */
@@ -121,6 +124,7 @@ const OUTLASTS_END = {
   warned: false,
   gaveUp: false,
   gated: true,
+  journal: true,
 } as const satisfies { readonly [Field in keyof Required<RunBase>]: boolean }
 
 type Fields = typeof OUTLASTS_END

@@ -1,4 +1,5 @@
 import { closeInvocation } from '../invocation/lifecycle.js'
+import { isReplay } from '../replay/events.js'
 import { planNodeAt } from '../workflow/plan.js'
 import type { DecisionContext } from './decision-context.js'
 import type { StopRequested } from './events.js'
@@ -59,7 +60,7 @@ function end(context: DecisionContext, request: StopRequested): void {
 /** A replay has no children of its own; while it retells, it waits for them as its source did. */
 function holdsChild(context: DecisionContext, index: number): boolean {
   const node = nodeAt(context.active, index)
-  if (context.active.fork?.mode === 'replay' && !context.isRetelling) return false
+  if (isReplay(context.active) && !context.isRetelling) return false
   const isRunning = (child: { readonly is: string }) => child.is === 'running'
   // Whether workers may go on is the node's to say; verifiers have nothing left to judge.
   const { propagateCancellation } = planNodeAt(context.plan, index).node.config

@@ -118,11 +118,14 @@ function markOf(event: KnownEvent): ActivityEntry['is'] | undefined {
       return 'decided'
     case 'cap.breached':
     case 'envelope.refusal':
+    case 'model.capability.insufficient':
+    case 'replay.divergedAtRefusal':
     case 'assay.result.withheld':
     case 'assay.tool.withheld':
       return 'failed'
     case 'core.workflowChain.confidence-escalated':
     case 'assay.verification.held':
+    case 'model.capability.substituted':
       return 'doubted'
     case 'agent.verified':
       return VERDICTS[event.payload.verdict ?? ''] ?? 'doubted'

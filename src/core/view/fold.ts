@@ -44,6 +44,7 @@ function foldRun(draft: ViewDraft, event: KnownEvent, before: string | undefined
     case 'assay.run.forked':
       return branch(draft, event, before)
     case 'replay.diverged':
+    case 'replay.divergedAtRefusal':
       // A replay of a replay repeats what its source reported, and still has its own to report.
       if (event.payload.sourceRunId === draft.forkedFrom?.runId) draft.diverged = true
       return
@@ -91,7 +92,16 @@ function end(draft: ViewDraft, event: KnownEvent): void {
 }
 
 /** Types whose work goes on by itself while the run is paused. */
-const OUTLASTS_PAUSE = new Set(['core.agent', 'assay.verify', 'assay.judge', 'core.dispatch', 'core.subWorkflow'])
+const OUTLASTS_PAUSE = new Set([
+  'core.agent',
+  'core.ai.callPrompt',
+  'core.ai.structuredOutput',
+  'conformance.modelCapability.insufficient',
+  'assay.verify',
+  'assay.judge',
+  'core.dispatch',
+  'core.subWorkflow',
+])
 /** Types whose work a pause stops. Of others it is not known. */
 const STOPS_WITH_PAUSE = new Set(['core.delay', 'core.channelWrite', 'core.conformance.side-effect'])
 

@@ -150,12 +150,11 @@ function cycleProblems({ nodes }: WorkflowDefinition, edges: readonly PlanEdge[]
 
 /** What the definition may do here. What was accepted before may do what it could then. */
 function permitFor({ id }: WorkflowDefinition, { accepted, capabilities, providers }: Workshop): Permit {
-  if (accepted) return { mocks: true, builtInPlan: true, memory: true }
+  if (accepted) return { mocks: true, builtInPlan: true }
   const conformance = capabilities.has('assay.conformance')
   return {
     mocks: conformance || id.startsWith('conformance-'),
     builtInPlan: conformance,
-    memory: false,
     ...(providers ? { providers } : {}),
   }
 }
@@ -223,7 +222,14 @@ function configProblems(
   permit: Permit,
   channels: ReadonlyMap<string, unknown>,
 ): string[] {
-  const misshapen = schemaProblems(type.config, node.config, 'config')
+  const { nondeterministic = false, ...others } = node.config
+  const { phase4Probe: _, ...unmarked } = others
+  // A conformance suite marks those of its nodes that are not deterministic.
+  const config = nondeterministic === true ? unmarked : others
+  const misshapen = [
+    ...(typeof nondeterministic === 'boolean' ? [] : ['config.nondeterministic must be true or false']),
+    ...schemaProblems(type.config, config, 'config'),
+  ]
   return [
     ...(misshapen.length > 0 ? misshapen : (type.check?.(node, permit) ?? [])),
     ...settingProblems(NodeSettingsSchema, (node.settings ?? {}) as JsonObject, 'settings'),

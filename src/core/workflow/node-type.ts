@@ -30,6 +30,8 @@ export type NodeType = {
   readonly hands?: true
   /** Has an agent do a task, which calls models and tools. */
   readonly invokes?: true
+  /** Reads or writes memory itself. */
+  readonly journals?: true
   /** What no schema can say: of several fields together, of the ports, of the host. Asked of a configuration that fits. */
   check?(node: WorkflowNode, permit: Permit): readonly string[]
   /** CEL sources in the configuration, by name; parsed when the workflow is registered. */
@@ -60,8 +62,6 @@ export type Permit = {
   readonly mocks: boolean
   /** A supervisor that nothing drives gets the built-in plan of the conformance suite. */
   readonly builtInPlan: boolean
-  /** Settings of the memory of agents, which this host does not have yet. */
-  readonly memory: boolean
   /** Who can be called here; unknown when absent. */
   readonly providers?: ReadonlySet<string>
 }

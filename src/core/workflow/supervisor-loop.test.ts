@@ -256,8 +256,11 @@ describe('the configuration of a dispatch', () => {
       { perWorkerOutputMappings: { a: { x: 1 } } },
       'config.perWorkerOutputMappings.a.x must be the name of a variable',
     ],
-    ['an unknown isolation', { memoryScopeIsolation: 'shared' }, 'has no memory of agents yet'],
-    ['a memory of its own', { memoryScopeIsolation: 'isolated' }, 'has no memory of agents yet'],
+    [
+      'an unknown isolation',
+      { memoryScopeIsolation: 'shared' },
+      'config.memoryScopeIsolation must be one of inherit, isolated; got "shared"',
+    ],
     [
       'a half-hearted cancellation',
       { propagateCancellation: 'no' },
@@ -307,6 +310,7 @@ describe('the configuration of a dispatch', () => {
       perWorkerInputMappings: { a: {} },
       perWorkerOutputMappings: { a: { r: 'z' } },
       propagateCancellation: false,
+      memoryScopeIsolation: 'isolated',
       outputAttestation: { checksum: true, algorithm: 'sha256', requireApproval: true, principalScope: ['s'] },
     }
     expect(isPlan(build(dispatching(config)) as never)).toBe(true)

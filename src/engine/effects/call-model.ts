@@ -1,4 +1,4 @@
-import type { ModelReply } from '../../core/invocation/brief.js'
+import { MOCK_PROVIDER, type ModelReply } from '../../core/invocation/brief.js'
 import type { InvocationState, RoundState, ToolResult } from '../../core/invocation/state.js'
 import { toldInstead } from '../../core/invocation/withheld.js'
 import { summaryOf } from '../../core/reasoning.js'
@@ -66,9 +66,10 @@ async function reused(
   context: EffectContext,
   { tenant }: LoadedRun,
   cacheKey: string,
-  { verbosity }: EffectOf<'call-model'>,
+  { verbosity, invocation }: EffectOf<'call-model'>,
 ): Promise<Thought | undefined> {
-  if (!context.reuseAnswers) return undefined
+  // R-REPLAY-19
+  if (!context.reuseAnswers || invocation.brief.provider === MOCK_PROVIDER) return undefined
   const known = await answeredBefore<ModelReply, ModelCallContents>(context, tenant, cacheKey)
   if (known === undefined) return undefined
   const { reasoning, ...told } = known.told
@@ -81,7 +82,7 @@ async function reused(
 async function requestOf(
   context: EffectContext,
   { tenant }: LoadedRun,
-  { invocation, role, maxOutputTokens, verbosity }: EffectOf<'call-model'>,
+  { invocation, role, maxOutputTokens, verbosity, nodeId, call }: EffectOf<'call-model'>,
   id: string,
   signal: AbortSignal,
 ): Promise<ModelCallRequest | undefined> {
@@ -90,7 +91,7 @@ async function requestOf(
   const rounds = await Promise.all(invocation.rounds.map(round => roundOf(context, tenant, invocation, round)))
   if (brief === undefined || rounds.includes(undefined)) return undefined
   const said = rounds.filter(round => round !== undefined)
-  const asked = { tenant, id, agentId, role, provider, model }
+  const asked = { tenant, id, agentId, role, nodeId, call, provider, model }
   return { ...asked, brief, rounds: said, maxOutputTokens, verbosity, signal }
 }
 

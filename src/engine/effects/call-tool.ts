@@ -6,7 +6,7 @@ import { contentsOf, errorOf, GONE, sealedEffect } from './sealed.js'
 
 /** One call of one tool. One that must not be called twice is not called by whoever finds it half done. */
 export const callTool: PerformEffect<'call-tool'> = async (context, run, effect, signal) => {
-  const { nodeId, since, ordinal, call, position, toolId, repeat, agentId, principal, contents, gated } = effect
+  const { nodeId, since, ordinal, call, position, toolId, repeat, agentId, principal, contents, gated, desk } = effect
   const claiming = { nodeId, ordinal: `${ordinal}.${call}.${position}`, provider: toolId }
   const told = await sealedEffect<ToolReply, ToolContents>(context, run, claiming, async (id, again, sending) => {
     if (again && repeat === 'never') return { outcome: unknownOutcome(toolId), claim: 'keep' }
@@ -16,7 +16,17 @@ export const callTool: PerformEffect<'call-tool'> = async (context, run, effect,
     const { tenant, runId } = run
     const { args } = wanted
     sending()
-    const outcome = await context.agents.callTool({ tenant, principal, runId, agentId, id, toolId, args, signal })
+    const outcome = await context.agents.callTool({
+      tenant,
+      principal,
+      runId,
+      agentId,
+      id,
+      toolId,
+      args,
+      desk,
+      signal,
+    })
     // What was cut short has no outcome: it is tried again, or, where that must not be, somebody must look what happened.
     const isDone = outcome.ok && outcome.told.status === 'ok'
     if (signal.aborted && !isDone) return { outcome, claim: repeat === 'never' ? 'leave' : 'release' }

@@ -6,10 +6,12 @@ import type { Lru } from '../../lru.js'
 import type { TurnTaking } from '../../timing/turns.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Clock, Ids } from '../ports/clock.js'
+import type { JournalDesk } from '../ports/desk.js'
 import type { Log } from '../ports/log.js'
 import type { Performer } from '../ports/performer.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
+import type { Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 import type { Plans } from '../runtime/plans.js'
 import type { LoadedRun, RunCache } from '../runtime/run-cache.js'
@@ -31,7 +33,9 @@ export type EffectContext = {
   /** Answers of effects that happened but could not be stored yet, by identity. */
   readonly unstored: Map<string, Unstored>
   readonly agents: Agents
+  readonly today: Today
   readonly vault: Vault
+  readonly desk: JournalDesk
   readonly standards: Standards
   readonly inspector: Inspector
   readonly records: Records

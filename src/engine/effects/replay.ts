@@ -13,6 +13,7 @@ import { decode } from '../runtime/encode.js'
 import { logPages } from '../runtime/read-log.js'
 import { keptState } from '../runtime/snapshot.js'
 import type { EffectContext, PerformEffect } from './effect-context.js'
+import { type AnswerToday, answersOfToday } from './replay-today.js'
 
 /**
  * Goes on with a replay that its first commit did not finish. It is told again from its beginning, which gives the same
@@ -21,7 +22,10 @@ import type { EffectContext, PerformEffect } from './effect-context.js'
 export const replay: PerformEffect<'replay'> = async (context, { rules, runId, tenant, state }, { fork }, signal) => {
   const told = await openReplay(context, rules, fork, { runId, tenant })
   const known = state.phase === 'absent' ? 0 : state.next
-  for (let events = await told.next(known); events !== undefined; events = await told.next(known)) {
+  const diverged = state.phase !== 'absent' && state.diverged
+  const answer = await answersOfToday(context, { runId, tenant, fork, known, diverged })
+  const batch = () => told.next(known, answer)
+  for (let events = await batch(); events !== undefined; events = await batch()) {
     if (signal.aborted) return undefined
     if (events.length > 0) await context.runs.submit(runId, { type: 'Retold', events }, { asHolder: true })
     await context.turns.next(tenant)
@@ -84,7 +88,7 @@ class Retelling {
    * A commit's worth of events from `known` on, and no more than may be decided in one go; none, if that was all of it.
    * Undefined when everything has been told.
    */
-  async next(known: number): Promise<readonly Recorded[] | undefined> {
+  async next(known: number, answer: AnswerToday): Promise<readonly Recorded[] | undefined> {
     const { replay, turns, tenant } = this
     const events: Recorded[] = []
     const before = replay.steps
@@ -92,13 +96,20 @@ class Retelling {
     while (!isTold && events.length < MAX_EVENTS && replay.steps - before < WORK_LIMITS.decision) {
       if (replay.isShort) await this.#readOn()
       else {
-        const told = replay.next()
+        const told = await this.#tell(answer)
         isTold = told === undefined
         for (const event of told ?? []) if (event.sequence >= known) events.push(event)
       }
     }
     turns.spent(tenant, replay.steps - before)
     return isTold && events.length === 0 ? undefined : events
+  }
+
+  async #tell(answer: AnswerToday): Promise<readonly Recorded[] | undefined> {
+    const { question, state } = this.replay
+    // To look for the question may have shown that more has to be read.
+    if (this.replay.isShort) return []
+    return this.replay.next(question && state.phase === 'active' ? await answer(question, state.next) : undefined)
   }
 
   async #readOn(): Promise<void> {

@@ -4,7 +4,7 @@ import type { EffectContext } from './effect-context.js'
 
 /** R-STATE-5, R-STATE-7: what the log says up to the turn, as readers see it; the same again after a crash. */
 export async function readTranscript(
-  { store }: EffectContext,
+  { store }: Pick<EffectContext, 'store'>,
   runId: string,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<TranscriptEvent[]> {

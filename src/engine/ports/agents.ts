@@ -3,14 +3,17 @@ import type {
   AiOverride,
   Brief,
   ModelClass,
+  ModelLacks,
   ModelName,
   ModelReply,
   ModelRole,
   ToolReply,
   Usage,
 } from '../../core/invocation/brief.js'
+import type { Desk } from '../../core/journal/entry.js'
 import type { Json, JsonObject } from '../../core/json.js'
 import type { ArtifactCreated } from '../../core/run/events.js'
+import type { TeamMember } from '../../core/supervisor/team.js'
 import type { Feedback } from '../../core/verification/voting/judgement.js'
 import type { TranscriptEvent } from './performer.js'
 
@@ -60,6 +63,8 @@ export type AgentFailure = {
   readonly retryable: boolean
   /** What a model call that failed half-way has cost at most. */
   readonly usage?: Usage
+  /** The model that lacks what the node needs, where that is why. */
+  readonly lacks?: ModelLacks & { readonly fallbackAttempted: boolean }
 }
 
 export type PrepareAgentRequest = {
@@ -78,6 +83,8 @@ export type PrepareAgentRequest = {
   readonly returnSchema?: JsonObject
   /** Events of the run that the agent may look back on. */
   readonly transcript?: readonly TranscriptEvent[]
+  /** Of a supervisor: whom it may name. */
+  readonly team?: readonly TeamMember[]
   /** Why the agent's last result was sent back. */
   readonly feedback?: Feedback
   readonly signal: AbortSignal
@@ -109,6 +116,9 @@ export type ModelCallRequest = ModelName & {
   /** Whose words these are; only the offline model asks. */
   readonly agentId?: string
   readonly role?: ModelRole
+  /** Which call of which node it is; only the programmable model asks. */
+  readonly nodeId?: string
+  readonly call?: number
   /** The effect's identity, sent along so that a provider can drop a repetition. */
   readonly id: string
   readonly brief: BriefContents
@@ -154,6 +164,8 @@ export type ToolCallRequest = {
   readonly id: string
   readonly toolId: string
   readonly args: Json
+  /** What of memory and workspace is seen from where the agent works. */
+  readonly desk: Desk
   readonly signal: AbortSignal
 }
 

@@ -28,6 +28,11 @@ export class UnverifiedMerge extends Error {
   override readonly name = 'UnverifiedMerge'
 }
 
+/** A commit tells of a write whose content is not stored, or is another than it says (S15). Nothing of it is written. */
+export class MissingContent extends Error {
+  override readonly name = 'MissingContent'
+}
+
 /** A text holds a control character, such as the NUL, which databases cut or refuse. Nothing of the write is done. */
 export class UnstorableText extends Error {
   override readonly name = 'UnstorableText'
@@ -105,6 +110,15 @@ export type CommitResult =
   | { readonly kind: 'scope-active'; readonly runId: string }
   /** `left` says how many more there could have been. */
   | { readonly kind: 'over-quota'; readonly quota: keyof StoredQuotas; readonly limit: number; readonly left: number }
+  /** Event `sequence` would have published a file that has another version than its writer says it must have (S15). */
+  | {
+      readonly kind: 'workspace-conflict'
+      readonly runId: string
+      readonly sequence: number
+      readonly path: string
+      /** 0 where there is no such file. */
+      readonly currentVersion: number
+    }
 
 /** An event as rows hold it: JSON is rendered once, on the way in, and never parsed on the way out. */
 export type StoredEvent = {

@@ -4,6 +4,7 @@ import type { EffectLedger } from './effect-ledger.js'
 import type { EventLog } from './event-log.js'
 import type { GateLedger } from './gate-rows.js'
 import type { HostRegistry } from './hosts.js'
+import type { Journal, JournalKeeping } from './journal.js'
 import type { KeyStore } from './keys.js'
 import type { ReceiptStore } from './receipts.js'
 import type { RetentionStore } from './retention.js'
@@ -45,6 +46,10 @@ import type { WorkflowStore } from './workflows.js'
  *  S14 a tenant is erased for good: once it is marked it has no key, and nothing of it is stored any more, whoever asks:
  *      the write is refused with TenantErased. Its runs are found by the host alone; hashes of their events, and what
  *      these cover besides content, stay.
+ *  S15 what runs write down for later is made of their events, in the transaction that writes these, by constraints that
+ *      no caller can leave out (docs/design/journal.md). A write whose content is not stored, or has another hash, is
+ *      refused with MissingContent; one whose file has another version than it must have makes the commit
+ *      `workspace-conflict`. Positions of a scope are dense, and nothing has one that a blocking gate holds.
  */
 export type Store = DeliveryQueue &
   WebhookStore &
@@ -60,7 +65,9 @@ export type Store = DeliveryQueue &
   EffectLedger &
   KeyStore &
   DataKeyStore &
-  TenantStore & {
+  TenantStore &
+  Journal &
+  JournalKeeping & {
     /** Resolves when a small read goes through; rejects with StoreUnavailable otherwise. */
     ping(): Promise<void>
     close(): Promise<void>

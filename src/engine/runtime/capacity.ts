@@ -17,6 +17,14 @@ export const afterOverQuota = ({ quota, limit, left }: OverQuota): Room | { ok: 
     ? { children: left, refused: noRoomLeft(limit) }
     : { ok: false, refusal: overQuota(quota, limit) }
 
+/** A scope has one active run at a time, where whoever starts one asks for that. */
+export const scopeActive = (activeRunId: string): Refusal =>
+  refuse('run_already_active', `run ${activeRunId} of the same scope is still active; wait for it or cancel it`, {
+    activeRunId,
+    activeHost: 'cloud',
+    retryAfter: 5,
+  })
+
 const isRoom = (result: unknown): result is Room =>
   typeof result === 'object' && result !== null && 'children' in result && 'refused' in result
 

@@ -8,7 +8,7 @@ import type { StoredEvent } from '../ports/event-log.js'
  *
  *  1. A link covers the fixed fields of its event, and a digest of each part of its content (payload, secret, input). It
  *     covers nothing else: a field that is stored later changes no hash that exists.
- *  2. A digest is salted with the event's own salt. Content and salt can be erased together; the digests that are kept
+ *  2. A digest is salted with the event's own salt. EventContent and salt can be erased together; the digests that are kept
  *     in their place go on proving the chain, and nobody can guess from them what was erased.
  *  3. A hash names the form of its link. The older form, without salt, has no name.
  *  4. What is hashed is separated by NUL, which no stored text holds (S11): nothing can move from one field to the next.
@@ -20,7 +20,7 @@ const FORM = '2'
 /** What the link of an event covers besides its content. */
 export type FixedFields = Pick<StoredEvent, 'sequence' | 'type' | 'nodeId' | 'cause' | 'at'>
 
-export type Content = Pick<StoredEvent, 'payload' | 'secret' | 'input'>
+export type EventContent = Pick<StoredEvent, 'payload' | 'secret' | 'input'>
 
 export type ContentDigests = {
   readonly payload: string
@@ -40,7 +40,7 @@ export const linkHash = (previous: string, fixed: FixedFields, digests: ContentD
   return `${FORM}.${sha256(`${FORM}\0${previous}\0${about}\0${payload}\0${secret ?? ''}\0${input ?? ''}`)}`
 }
 
-export const contentDigests = ({ payload, secret, input }: Content, salt: string): ContentDigests => ({
+export const contentDigests = ({ payload, secret, input }: EventContent, salt: string): ContentDigests => ({
   payload: digest('payload', salt, payload),
   secret: secret === null ? null : digest('secret', salt, secret),
   input: input === null ? null : digest('input', salt, input),
@@ -50,7 +50,7 @@ export const contentDigests = ({ payload, secret, input }: Content, salt: string
  * What is kept of an event whose content is erased, as `StoredEvent.erased` holds it. The older form covers the content
  * itself: nothing of it can be kept, and the event is only known by the links that follow it.
  */
-export const erasedContent = (event: Content & Pick<StoredEvent, 'salt'>): string =>
+export const erasedContent = (event: EventContent & Pick<StoredEvent, 'salt'>): string =>
   event.salt === null ? NOTHING_KEPT : JSON.stringify(contentDigests(event, event.salt))
 
 /** What stands in the place of erased content. */
@@ -85,9 +85,9 @@ function digestsIn(erased: string): ContentDigests | undefined {
 const KEPT = /^\{"payload":"([\w-]{43})","secret":(null|"[\w-]{43}"),"input":(null|"[\w-]{43}")\}$/
 
 /** The name keeps equal parts of one event apart. */
-const digest = (part: keyof Content, salt: string, text: string): string => sha256(`${part}\0${salt}\0${text}`)
+const digest = (part: keyof EventContent, salt: string, text: string): string => sha256(`${part}\0${salt}\0${text}`)
 
-const unsaltedHash = (previous: string, event: FixedFields & Content): string =>
+const unsaltedHash = (previous: string, event: FixedFields & EventContent): string =>
   sha256(
     JSON.stringify([
       previous,

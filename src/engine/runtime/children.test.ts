@@ -3,7 +3,7 @@ import type { Json } from '../../core/json.js'
 import { WORK_LIMITS } from '../../core/work-limits.js'
 import { engineRig, register, startRun } from '../../testing/engine-rig.js'
 import { LIMITS } from '../../testing/limits.js'
-import type { Sketch } from '../../testing/workflow.js'
+import { type Sketch, sketch } from '../../testing/workflow.js'
 import { NO_TURNS } from '../../timing/turns.js'
 import type { Commit } from '../ports/event-log.js'
 import type { Performer, TranscriptEvent } from '../ports/performer.js'
@@ -276,5 +276,29 @@ describe('a supervisor whose decisions come from outside', () => {
     const engine = await engineRig().host()
     const answer = register(engine, orchestrated({ provider: 'planner' }))
     await expect(answer).rejects.toThrow('config.provider "planner" is not configured on this host')
+  })
+})
+
+describe('R-LIVE-29: what a run starts', () => {
+  const MOTHER = { id: 'mother', nodes: { sub: { type: 'core.subWorkflow', config: { workflowId: 'child' } } } }
+
+  it('is of its tenant', async () => {
+    const rig = engineRig()
+    const engine = await rig.host()
+    await register(engine, { id: 'child', nodes: { a: 'core.noop' } }, MOTHER)
+    await startRun(engine, 'mother')
+    const runs = await rig.store.listRuns({ tenant: null, limit: 10 })
+    expect(runs.map(({ tenant }) => tenant)).toEqual(['t1', 't1'])
+  })
+
+  it('is no workflow of another', async () => {
+    const rig = engineRig()
+    const engine = await rig.host()
+    const child = await engine.putWorkflow('t2', sketch({ id: 'child', nodes: { a: 'core.noop' } }))
+    expect(child.ok).toBe(true)
+    await register(engine, MOTHER)
+    const runId = await startRun(engine, 'mother')
+    expect((await engine.inspect('t1', runId))?.status).toBe('failed')
+    expect(await rig.store.listRuns({ tenant: 't2', limit: 10 })).toEqual([])
   })
 })

@@ -5,6 +5,7 @@ import { decide } from '../../core/run/decide.js'
 import { MAX_EVENTS } from '../../core/run/decision-context.js'
 import { type Effect, pending } from '../../core/run/effects.js'
 import type { RunInput } from '../../core/run/input.js'
+import { isWaiting, type RunState, statusOf } from '../../core/run/state.js'
 import type { BoundGate } from '../../core/verification/gate.js'
 import { WORK_LIMITS } from '../../core/work-limits.js'
 import type { Plan } from '../../core/workflow/plan.js'
@@ -131,3 +132,11 @@ export function commitWithChildren(
 
 const isWatching = (effect: Effect, childRunId: string): boolean =>
   effect.kind === 'watch-child' && effect.childRunId === childRunId
+
+/** A parent looks when its child ends, begins to wait for someone, or no longer does. Nobody is a fork's parent. */
+export function parentToWake(before: RunState, after: RunState): string[] {
+  if (after.phase === 'absent' || after.fork !== undefined || after.started.parentRunId === undefined) return []
+  const [old, now] = [statusOf(before), statusOf(after)]
+  const told = after.phase === 'ended' || (old !== now && (isWaiting(old) || isWaiting(now)))
+  return told ? [after.started.parentRunId] : []
+}

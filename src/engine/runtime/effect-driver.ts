@@ -2,17 +2,8 @@ import type { QuotasOf, Weights } from '../../core/quotas.js'
 import { type Effect, nextTimer, pending } from '../../core/run/effects.js'
 import { CHILD_RECHECK_MS } from '../../core/run/wake-time.js'
 import { FairQueue } from '../../timing/fair-queue.js'
-import { callModel } from '../effects/call-model.js'
-import { callProvider } from '../effects/call-provider.js'
-import { callTool } from '../effects/call-tool.js'
-import { cancelChild } from '../effects/cancel-child.js'
-import { checkSchema } from '../effects/check-schema.js'
-import type { EffectContext, PerformEffect } from '../effects/effect-context.js'
-import { gatherEvidence } from '../effects/gather-evidence.js'
-import { prepareAgent } from '../effects/prepare-agent.js'
-import { replay } from '../effects/replay.js'
-import { performStartChild } from '../effects/start-child.js'
-import { watchChild } from '../effects/watch-child.js'
+import type { EffectContext } from '../effects/effect-context.js'
+import { performEffect } from '../effects/perform.js'
 import type { DueRun } from '../ports/run-index.js'
 import type { LoadedRun, RunSlot } from './run-cache.js'
 import type { Written } from './run-writer.js'
@@ -183,37 +174,4 @@ const keyOf = (effect: Effect): string => {
   return 'nodeId' in effect
     ? `${effect.kind}:${effect.nodeId}:${effect.since}${worker}${early}`
     : `${effect.kind}:${effect.since}`
-}
-
-function performEffect(
-  context: EffectContext,
-  run: LoadedRun,
-  effect: Effect,
-  signal: AbortSignal,
-): ReturnType<PerformEffect<'call-provider'>> {
-  switch (effect.kind) {
-    case 'continue':
-      // What has been decided in one go before is not gone on with at the cost of everybody else.
-      return context.turns.next(run.tenant).then(() => ({ input: { type: 'Continue' }, options: { inTurn: true } }))
-    case 'start-child':
-      return performStartChild(context, run, effect, signal)
-    case 'watch-child':
-      return watchChild(context, run, effect, signal)
-    case 'cancel-child':
-      return cancelChild(context, run, effect, signal)
-    case 'check-schema':
-      return checkSchema(context, run, effect, signal)
-    case 'call-provider':
-      return callProvider(context, run, effect, signal)
-    case 'gather-evidence':
-      return gatherEvidence(context, run, effect, signal)
-    case 'prepare-agent':
-      return prepareAgent(context, run, effect, signal)
-    case 'call-model':
-      return callModel(context, run, effect, signal)
-    case 'call-tool':
-      return callTool(context, run, effect, signal)
-    case 'replay':
-      return replay(context, run, effect, signal)
-  }
 }

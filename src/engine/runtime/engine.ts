@@ -19,15 +19,18 @@ import type {
   RunCommand,
   RunEngine,
 } from '../api.js'
+import { placesFor } from '../journal/new-run.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { Clock, Ids } from '../ports/clock.js'
+import type { JournalDesk } from '../ports/desk.js'
 import type { StoredEvent } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
 import type { Performer } from '../ports/performer.js'
 import type { ChildRow, RunQuery, RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
+import { NOTHING_TODAY, type Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
 import { missingRun } from '../queries/missing-run.js'
@@ -62,7 +65,11 @@ export type EngineDeps = {
   /** Who wants to be told of events; nobody when absent. */
   readonly announcer?: Announcer
   readonly agents: Agents
+  /** For replays to compare with; without it they are told as they were. */
+  readonly today?: Today
   readonly vault: Vault
+  /** How nodes and agents use memory and files. */
+  readonly desk: JournalDesk
   readonly standards: Standards
   readonly inspector: Inspector
   readonly records: Records
@@ -112,7 +119,7 @@ export class Engine implements RunEngine {
     private readonly deps: EngineDeps,
     private readonly options: EngineOptions,
   ) {
-    const { store, clock, ids, schemas, nodeTypes, capabilities, performers, log, definitionShape } = deps
+    const { store, clock, ids, schemas, nodeTypes, capabilities, performers, definitionShape } = deps
     const rulesByPlan = new WeakMap<Plan, Rules>()
     const rules = (plan: Plan): Rules => {
       const known = rulesByPlan.get(plan) ?? { plan, limits: options.limits, capabilities }
@@ -145,26 +152,18 @@ export class Engine implements RunEngine {
       turns,
       written: written => this.#written(written),
     })
-    this.#forks = { ...deps, plans: this.#plans, runs: this.#runs, rules, turns }
+    const { today = NOTHING_TODAY } = deps
+    this.#forks = { ...deps, plans: this.#plans, runs: this.#runs, rules, turns, today }
     this.#driver = new Driver(
       {
-        store,
-        clock,
-        ids,
+        ...deps,
         plans: this.#plans,
         cache: this.#cache,
         runs: this.#runs,
-        schemas,
-        performers,
         rules,
-        log,
         hostId: () => this.#lease.hostId,
         unstored: new Map(),
-        agents: deps.agents,
-        vault: deps.vault,
-        standards: deps.standards,
-        inspector: deps.inspector,
-        records: deps.records,
+        today,
         recent,
         reuseAnswers: options.reuseAnswers,
         turns,
@@ -203,7 +202,7 @@ export class Engine implements RunEngine {
   }
 
   /** What a new run of a workflow, or agent, would be made of. */
-  get plans(): Pick<Plans, 'named' | 'known'> {
+  get plans(): Pick<Plans, 'named' | 'known' | 'pinned'> {
     return this.#plans
   }
 
@@ -220,9 +219,10 @@ export class Engine implements RunEngine {
     const runId = ids.run()
     const { inputs, ...withheld } = partedInputs(request, plan)
     const started = startedWith(request, plan, inputs)
+    const journal = await placesFor(this.deps.store, { runId, plan, isGated: gates.length > 0 }, request)
     return this.#runs.create(
       runId,
-      { type: 'StartRun', runId, started, ...withheld, ...(gates.length > 0 ? { gates } : {}) },
+      { type: 'StartRun', runId, started, ...withheld, ...(gates.length > 0 ? { gates } : {}), ...journal },
       plan,
       request.exclusiveScope ?? false,
       receipt,

@@ -11,12 +11,14 @@ import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { TurnTaking } from '../../timing/turns.js'
 import type { Answer, ForkRun, InspectedRun, MakeReceipt, RunOptions } from '../api.js'
 import { openReplay } from '../effects/replay.js'
+import { answersOfToday } from '../effects/replay-today.js'
 import type { Agents } from '../ports/agents.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { GatedPoint, NewRun } from '../ports/event-log.js'
 import type { RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
+import type { Today } from '../ports/today.js'
 import { missingRun } from '../queries/missing-run.js'
 import { CHAIN_START } from './chain.js'
 import { decode } from './encode.js'
@@ -31,10 +33,11 @@ export type ForkDeps = {
   readonly ids: Ids
   readonly schemas: SchemaChecker
   readonly plans: Plans
-  readonly agents: Pick<Agents, 'knows'>
+  readonly agents: Pick<Agents, 'knows' | 'names'>
   readonly runs: RunWriter
   readonly rules: (plan: Plan) => Rules
   readonly turns: TurnTaking
+  readonly today: Today
 }
 
 type NewFork = { readonly runId: string; readonly tenant: string }
@@ -98,7 +101,8 @@ async function gatedIn(store: Store, { runId }: RunRow, plan: Plan, state: RunSt
 /** As much of a replay as goes into one commit; the driver tells the rest. */
 async function replayed(deps: ForkDeps, rules: Rules, fork: Fork, run: NewFork): Promise<DecidedStep> {
   const replay = await openReplay(deps, rules, fork, run)
-  const events = (await replay.next(fork.fromSeq)) ?? []
+  const answer = await answersOfToday(deps, { ...run, fork, known: fork.fromSeq, diverged: false })
+  const events = (await replay.next(fork.fromSeq, answer)) ?? []
   return { ok: true, events, state: replay.state }
 }
 

@@ -1,10 +1,11 @@
-import { type Failure, type Refusal, refuse } from '../../core/problem.js'
+import type { Failure, Refusal } from '../../core/problem.js'
 import type { QuotasOf } from '../../core/quotas.js'
+import { isReplay } from '../../core/replay/events.js'
 import { inherited } from '../../core/replay/fork.js'
 import { decide, type Rules } from '../../core/run/decide.js'
 import { wakeAt } from '../../core/run/effects.js'
-import type { RunInput } from '../../core/run/input.js'
-import { isWaiting, type RunState, statusOf } from '../../core/run/state.js'
+import type { FileConflict, RunInput } from '../../core/run/input.js'
+import { type RunState, statusOf } from '../../core/run/state.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { TurnTaking } from '../../timing/turns.js'
 import type { Answer, InspectedRun, MakeReceipt } from '../api.js'
@@ -17,14 +18,15 @@ import type { Receipt } from '../ports/receipts.js'
 import type { RunRow } from '../ports/run-index.js'
 import type { Store } from '../ports/store.js'
 import type { Standards } from '../ports/verification.js'
-import { afterOverQuota, quotasFor, type Room, retried } from './capacity.js'
+import { afterOverQuota, quotasFor, type Room, retried, scopeActive } from './capacity.js'
 import { CHAIN_START } from './chain.js'
-import { type ChildSpawner, commitWithChildren } from './children.js'
+import { type ChildSpawner, commitWithChildren, parentToWake } from './children.js'
 import { encodeAll } from './encode.js'
 import { gatedPoints } from './gated-points.js'
 import type { HostLease } from './host-lease.js'
 import { HOST_WORKFLOW_IDS } from './host-workflows.js'
 import type { Plans } from './plans.js'
+import { conflictOf, PublishRefused } from './publish-conflict.js'
 import { charactersOf, foldLog } from './read-log.js'
 import type { LoadedRun, RunCache, RunSlot } from './run-cache.js'
 import { isTimeToKeep, keptState, snapshotOf } from './snapshot.js'
@@ -168,6 +170,7 @@ export class RunWriter {
    */
   submit(runId: string, input: Input, options: SubmitOptions = {}): Promise<Answer<InspectedRun> | undefined> {
     const slot = this.deps.cache.enter(runId)
+    let conflict: FileConflict | undefined
     return slot.runExclusive(() =>
       retried<Answer<InspectedRun> | undefined>(runId, async room => {
         const loaded = await this.load(slot)
@@ -177,12 +180,18 @@ export class RunWriter {
         const { child: asked, receipt } = options
         const child = room?.children === 0 ? undefined : asked?.born
         const heard = asked && room && !child ? asked.refused(room.refused) : input
-        const decision = decide(loaded.rules, loaded.state, { ...heard, now: this.deps.clock.now() } as RunInput)
+        const known = conflict && { conflict }
+        const now = this.deps.clock.now()
+        const decision = decide(loaded.rules, loaded.state, { ...heard, ...known, now } as RunInput)
         if (!decision.ok) return { ok: false, refusal: decision.refusal }
         if (decision.events.length === 0) return { ok: true, value: inspectedRun(loaded) }
-        return this.#commitFamily(slot, loaded, decision, receipt, { child, room }).catch(error =>
-          error instanceof UnverifiedMerge ? this.#quarantine(slot, error) : Promise.reject(error),
-        )
+        return this.#commitFamily(slot, loaded, decision, receipt, { child, room }).catch(error => {
+          if (error instanceof UnverifiedMerge) return this.#quarantine(slot, error)
+          if (!(error instanceof PublishRefused)) throw error
+          // Decided again, the run knows of it, and a second refusal at the same place cannot come.
+          conflict = error.conflict
+          return 'again' as const
+        })
       }),
     )
   }
@@ -300,6 +309,7 @@ export class RunWriter {
     if (result.kind === 'receipt-exists') return { ok: false, replay: result.receipt }
     if (result.kind === 'scope-active') return { ok: false, refusal: scopeActive(result.runId) }
     if (result.kind === 'over-quota') return afterOverQuota(result)
+    if (result.kind === 'workspace-conflict') throw new PublishRefused(conflictOf(result, commit.streams))
     // The claim moved, or the whole host was fenced: find out which before deciding anew.
     if (result.kind === 'fenced') await lease.renew()
     return 'again'
@@ -313,7 +323,7 @@ export class RunWriter {
     const { announcer } = this.deps
     if (announcer === undefined) return NOTHING
     return steps.flatMap(({ loaded: { state, tenant, runId }, stored }) => {
-      if (state.phase === 'absent' || state.fork?.mode === 'replay') return NOTHING
+      if (state.phase === 'absent' || isReplay(state)) return NOTHING
       if (HOST_WORKFLOW_IDS.includes(state.started.workflowId)) return NOTHING
       return announcer.deliveriesFor({ tenant, runId, tags: state.started.tags ?? [] }, stored)
     })
@@ -376,14 +386,6 @@ function step(
   return { slot, loaded, stored, wakes, steps: taken, append: create ? { ...append, create } : append }
 }
 
-/** A parent looks when its child ends, begins to wait for someone, or no longer does. Nobody is a fork's parent. */
-function parentToWake(before: RunState, after: RunState): string[] {
-  if (after.phase === 'absent' || after.fork !== undefined || after.started.parentRunId === undefined) return []
-  const [old, now] = [statusOf(before), statusOf(after)]
-  const told = after.phase === 'ended' || (old !== now && (isWaiting(old) || isWaiting(now)))
-  return told ? [after.started.parentRunId] : []
-}
-
 export const inspectedRun = ({ runId, tenant, state, rules }: LoadedRun): InspectedRun => ({
   runId,
   tenant,
@@ -391,10 +393,3 @@ export const inspectedRun = ({ runId, tenant, state, rules }: LoadedRun): Inspec
   status: statusOf(state),
   plan: rules.plan,
 })
-
-const scopeActive = (activeRunId: string): Refusal =>
-  refuse('run_already_active', `run ${activeRunId} of the same scope is still active; wait for it or cancel it`, {
-    activeRunId,
-    activeHost: 'cloud',
-    retryAfter: 5,
-  })

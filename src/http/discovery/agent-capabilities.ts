@@ -4,9 +4,9 @@ import type { HttpConfig } from '../config.js'
 
 /** What discovery claims of agents, models, tools and spending (contract agents §2). */
 export const agentFamilies = (config: HttpConfig, hasAgents: boolean): object => ({
-  agents: { ...AGENTS, ...(hasAgents && MANIFEST_AGENTS) },
+  agents: { ...AGENTS, ...(hasAgents && MANIFEST_AGENTS), ...(config.memory.enabled && LONG_TERM) },
   toolHooks: { supported: true, prePostEvents: true, perToolAuthorization: true, perToolRateLimit: true },
-  toolCatalog: { supported: true, sources: ['mcp', 'host-extension'], sessionLifecycle: false },
+  toolCatalog: { supported: true, sources: ['mcp', 'host-extension'] },
   providerUsage: { supported: true, costEstimates: config.agents.priced, currency: 'USD' },
   budget: {
     supported: true,
@@ -36,6 +36,8 @@ export const agentFamilies = (config: HttpConfig, hasAgents: boolean): object =>
       completion: { distinguishesTruncation: true, truncationBudgetMultiplier: 2 },
     },
   },
+  // R-ENV-4: of the model that agents use where nobody says otherwise.
+  modelCapabilities: { supported: true, advertised: config.agents.capabilities, substitutionSupported: true },
   // Keys are the operator's; no run brings one.
   aiProviders: { supported: config.agents.providers, byok: [] },
 })
@@ -48,6 +50,12 @@ const AGENTS = {
   dispatchMapping: true,
   subRunAttestation: true,
   reasoning: { verbosity: 'summary', tokenLimit: SUMMARY_TOKENS, streaming: true },
+}
+
+/** R-CAP-11, R-MEM-16: what is consolidated is long-term memory, and secrets are taken out of all of it. */
+const LONG_TERM = {
+  memoryBackends: ['long-term'],
+  memoryConsolidation: { supported: true, schedule: 'on-demand' },
 }
 
 /** R-MANIF-1, R-CAP-10: a host that claims the floor lists at least one agent. */

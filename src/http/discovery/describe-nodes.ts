@@ -15,7 +15,8 @@ export function describeNodes(): string {
 This page is generated from the schemas in \`src/core/workflow/nodes\`; a test fails when the two differ.
 
 A node's \`config\` takes the fields below and no others: an unknown one is refused when the workflow is registered, with
-the name that was probably meant. Ports named here are those by which edges leave; every other node has the one port
+the name that was probably meant. A node of any type takes \`nondeterministic: true\` besides: a replay then tells what it
+brought as it was recorded, whatever it would bring now. Ports named here are those by which edges leave; every other node has the one port
 \`output\`.
 
 ${types.map(section).join('\n')}

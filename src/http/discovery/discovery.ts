@@ -1,10 +1,11 @@
 import { PLACEMENTS, PROBE_TYPES, QUORUMS } from '../../core/verification/gate.js'
 import { sha256 } from '../../digest.js'
-import { EXECUTION_MODEL_VERSION } from '../../wire/execution-model.js'
+import { EXECUTION_MODEL_VERSION, replayDeterminism } from '../../wire/execution-model.js'
 import { EVENT_LOG_SCHEMA_VERSION } from '../../wire/render.js'
 import { TEST_PREFIX } from '../auth/key-cache.js'
 import type { HttpConfig } from '../config.js'
 import { agentFamilies } from './agent-capabilities.js'
+import { journalFamilies } from './journal-capabilities.js'
 
 /** How long receipts are kept at least; `host.ts` purges older ones. */
 export const RECEIPT_RETENTION_SECONDS = 24 * 60 * 60
@@ -43,6 +44,7 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
     },
     multiAgent: { executionModel: executionModel(config) },
     ...agentFamilies(config, hasAgents),
+    ...journalFamilies(config),
     runs: { pauseResume: { supported: true, drainPolicies: ['immediate', 'drain-current-node'] } },
     idempotency: {
       supported: true,
@@ -61,6 +63,7 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
     extensions: {
       interrupts: { profiles: INTERRUPT_PROFILES, signedCallbackTokens: true },
       // R-CAP-8: `executionModel.verifier` is for hosts of version 6; what works here is told as our own.
+      ...(config.memory.enabled && { memory: { fullTextSearch: config.memory.fullText } }),
       verification: { gating: true, placements: PLACEMENTS, quorumStrategies: QUORUMS, probes: PROBE_TYPES },
     },
     restTransport: { conditionalRunGet: true, contentEncodings: [] },
@@ -97,11 +100,14 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
   }
 }
 
-const executionModel = ({ orchestrator }: HttpConfig): object => ({
+const executionModel = ({ orchestrator, memory, conformance }: HttpConfig): object => ({
   supported: true,
   version: EXECUTION_MODEL_VERSION,
   confidenceEscalationFloor: orchestrator.confidenceFloor,
   confidenceEscalationInterruptKind: orchestrator.confidenceInterruptKind,
+  // R-MEM-6: siblings write one after the other, and who reads them reads up to an anchor.
+  ...(memory.enabled && { crossChildMemoryConcurrency: 'strict' }),
+  replayDeterminism: replayDeterminism(EXECUTION_MODEL_VERSION, conformance),
 })
 
 const BUDGET_OPTIONS = [

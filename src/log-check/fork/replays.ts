@@ -33,6 +33,22 @@ export const replayRules: readonly Rule[] = [
     }),
   },
   {
+    id: 'L29f',
+    title:
+      'replay.divergedAtRefusal is said by replays only, and at most once; it names its source, its place and two kinds that differ, no replay.diverged is said of it, and its node and its run fail because of it',
+    source: 'agents R-REPLAY-4, R-REPLAY-8, R-REPLAY-9',
+    checks: eachRun((run, say, log) => {
+      if (run.fork === undefined) return
+      const source = sourceOf(run, log)
+      const told = run.events.slice(run.ownFrom).filter(({ type }) => type === AT_REFUSAL)
+      for (const extra of told.slice(1)) say('a second refusal', extra)
+      for (const event of told) {
+        if (run.fork?.mode !== 'replay') say('a run that replays nothing differs', event)
+        else for (const [problem, at] of refusalProblems(run, run.fork, event, source)) say(problem, at)
+      }
+    }),
+  },
+  {
     id: 'L29e',
     title: 'A replay performs no effect and has no children',
     source: 'core §8.4',
@@ -53,9 +69,48 @@ function isReport(event: LoggedEvent, source: RunLog | undefined): boolean {
   return event.type === 'replay.diverged' && (original === undefined || !saysTheSame(event, original))
 }
 
+const AT_REFUSAL = 'replay.divergedAtRefusal'
+
+/** Said of this run and its own source; a replay of such a replay repeats it. */
+const isOwnRefusal = ({ type, payload }: LoggedEvent, { sourceRunId }: CheckedFork): boolean =>
+  type === AT_REFUSAL && payload.sourceRunId === sourceRunId
+
+type At = readonly [string, LoggedEvent]
+
+function refusalProblems(run: RunLog, fork: CheckedFork, event: LoggedEvent, source: RunLog | undefined): At[] {
+  const { atSequence, originalEventId, nodeId, originalEnvelopeKind, replayEnvelopeKind } = event.payload
+  const problems: At[] = []
+  if (originalEnvelopeKind === replayEnvelopeKind) problems.push([`both are ${show(originalEnvelopeKind)}`, event])
+  if (nodeId !== undefined && nodeId !== event.node) problems.push([`it names ${show(nodeId)}`, event])
+  const after = run.events.slice(event.sequence + 1)
+  const failed = after.find(({ type, node }) => type === 'node.failed' && node === event.node)
+  const end = after.at(-1)
+  for (const ended of [failed, end])
+    if (end !== undefined && TERMINAL.includes(end.type) && codeOf(ended) !== AT_REFUSAL_CODE)
+      problems.push([`it ends with ${show(codeOf(ended))}`, ended ?? event])
+  for (const { type, sequence } of after)
+    if (type === 'node.started') problems.push([`${type} at ${sequence} after the end`, event])
+  if (!isOwnRefusal(event, fork)) {
+    const original = source?.events[event.sequence]
+    if (original !== undefined && !saysTheSame(event, original)) problems.push(['it names another source', event])
+    return problems
+  }
+  if (run.events[event.sequence - 1]?.type === 'replay.diverged') problems.push(['said as a difference, too', event])
+  if (atSequence !== event.sequence) problems.push([`atSequence is ${show(atSequence)}`, event])
+  const original = source?.events[event.sequence]
+  if (original !== undefined && originalEventId !== undefined && originalEventId !== original.id)
+    problems.push([`originalEventId is ${show(originalEventId)}`, event])
+  return problems
+}
+
+const AT_REFUSAL_CODE = 'replay_diverged_at_refusal'
+
+const codeOf = (event: LoggedEvent | undefined): unknown => get(event?.payload.error, 'code')
+
 function retellingProblems(run: RunLog, fork: CheckedFork, source: RunLog): [string, LoggedEvent][] {
   const told = source.events.slice(0, fork.sourceLength)
-  const until = run.events.findIndex((event, place) => place >= fork.fromSeq && isReport(event, source))
+  const parts = (event: LoggedEvent) => isReport(event, source) || isOwnRefusal(event, fork)
+  const until = run.events.findIndex((event, place) => place >= fork.fromSeq && parts(event))
   const length = Math.min(told.length, run.events.length, until < 0 ? Number.POSITIVE_INFINITY : until)
   for (let place = fork.fromSeq; place < length; place++) {
     const [ours, theirs] = [run.events[place] as LoggedEvent, told[place] as LoggedEvent]
@@ -66,6 +121,7 @@ function retellingProblems(run: RunLog, fork: CheckedFork, source: RunLog): [str
   const [differs, original] = until < 0 ? [] : [run.events[until + 1], told[until]]
   if (until >= 0 && original === undefined)
     return [['there is nothing in the source that could differ', run.events[until]!]]
+  if (run.events[until]?.type === AT_REFUSAL) return []
   return differs !== undefined && original !== undefined && saysTheSame(differs, original)
     ? [['no difference follows', differs]]
     : []

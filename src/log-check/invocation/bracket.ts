@@ -11,7 +11,7 @@ import {
   SUPERVISOR,
 } from '../node/node-attempts.js'
 import { walk } from '../walk.js'
-import { AGENT, COMPLETED, invocationsOf, invokes, isInvoked, STARTED, VERIFY } from './invocations.js'
+import { ALWAYS_INVOKES, COMPLETED, invocationsOf, invokes, isInvoked, STARTED } from './invocations.js'
 
 /** Where the work of an agent begins and ends. */
 export const bracketRules: readonly Rule[] = [
@@ -128,7 +128,7 @@ function roundProblems(run: RunLog, nodeAttempt: NodeAttempt): Problem[] {
     const [first, second] = invocations.filter(({ sequence }) => sequence > start.sequence && sequence < until)
     if (second !== undefined) problems.push(['a second invocation for one start', second])
     if (first !== undefined) problems.push(...startProblems(run, nodeAttempt, start, first))
-    else if ([AGENT, VERIFY].includes(nodeAttempt.typeId) && hasCompleted(nodeAttempt))
+    else if (ALWAYS_INVOKES.includes(nodeAttempt.typeId) && hasCompleted(nodeAttempt))
       problems.push(['completes without its agent', nodeAttempt.end])
   }
   const completed = eventsOfType(nodeAttempt, COMPLETED).at(-1)
@@ -147,7 +147,7 @@ function startProblems(
   invoked: LoggedEvent,
 ): Problem[] {
   const problems: Problem[] = []
-  if (![AGENT, VERIFY, SUPERVISOR].includes(typeId) || (run.graph !== undefined && !invokes(run, node, typeId)))
+  if (![...ALWAYS_INVOKES, SUPERVISOR].includes(typeId) || (run.graph !== undefined && !invokes(run, node, typeId)))
     problems.push([`${typeId} invokes no agent`, invoked])
   // The id is that of the start before a remark may have moved it.
   if (invoked.payload.invocationId !== `${node}:${start.sequence}`)

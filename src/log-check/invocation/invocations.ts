@@ -4,6 +4,14 @@ import { type NodeAttempt, nodeAttemptsOf, oncePerRun, SUPERVISOR } from '../nod
 
 export const AGENT = 'core.agent'
 export const VERIFY = 'assay.verify'
+/** Node types that always have their work done by a model: as an agent, or in their own name. */
+export const ALWAYS_INVOKES: readonly string[] = [
+  AGENT,
+  VERIFY,
+  'core.ai.callPrompt',
+  'core.ai.structuredOutput',
+  'conformance.modelCapability.insufficient',
+]
 export const STARTED = 'agent.invocation.started'
 export const COMPLETED = 'agent.invocation.completed'
 
@@ -62,7 +70,7 @@ export function secretOf({ raw }: LoggedEvent, field: string): Fields | undefine
 
 /** Whether a node does its work by an agent: what starts it needs no restart after a pause. */
 export function invokes(run: RunLog, node: string | undefined, typeId: string | undefined): boolean {
-  if (typeId === AGENT || typeId === VERIFY) return true
+  if (typeId !== undefined && ALWAYS_INVOKES.includes(typeId)) return true
   const config = fields(run.graph?.nodes.get(node ?? '')?.config)
   const described = config.prompt !== undefined && config.provider === undefined
   return typeId === SUPERVISOR && (config.agentId !== undefined || described)

@@ -137,6 +137,23 @@ export const INVOCATION_SHAPES: { readonly [type: string]: Shape } = {
     notAssay: ['traceId'],
     closed: true,
   },
+  'model.capability.substituted': {
+    required: {
+      nodeId: id,
+      originalProvider: words,
+      originalModel: words,
+      fallbackProvider: words,
+      fallbackModel: words,
+      missingCapabilities: texts,
+    },
+    closed: true,
+  },
+  'model.capability.insufficient': {
+    required: { nodeId: id, provider: words, model: words, missingCapabilities: texts },
+    optional: { fallbackAttempted: boolean },
+    assay: ['fallbackAttempted'],
+    closed: true,
+  },
   'envelope.retry.attempted': {
     required: { nodeId: id, attempt, reason },
     optional: { previousError: either(words, nothing) },

@@ -63,6 +63,7 @@ export const VENDOR_TYPE =
   /^(?!(?:openwop|core|community|vendor|private|local)\.)[a-z][a-zA-Z0-9_-]*(\.[a-zA-Z0-9_-]+)+$/
 
 const transport = oneOf('rest', 'mcp', 'a2a', 'ui')
+const envelope = oneOf('valid', 'refusal')
 const drainPolicy = oneOf('immediate', 'drain-current-node')
 const lease: Shape = { required: { leaseId: id, host: oneOf('browser', 'cloud') } }
 const decision: Shape = { required: { gateId: id, principal: filled }, optional: { reason: words }, closed: true }
@@ -283,11 +284,25 @@ const SHAPES: { readonly [type: string]: Shape } = {
     },
     assay: ['originalEventId', 'replayEventId', 'divergenceKind', 'divergencePoint'],
   },
+  'replay.divergedAtRefusal': {
+    required: { sourceRunId: id, atSequence: count, originalEnvelopeKind: envelope, replayEnvelopeKind: envelope },
+    optional: { originalEventId: id, nodeId: id, refusalReason: words },
+    assay: ['originalEventId', 'nodeId'],
+    notAssay: ['refusalReason'],
+    closed: true,
+  },
   'lease.acquired': lease,
   'lease.renewed': lease,
   'lease.lost': lease,
   'lease.handed-off': { required: { leaseId: id, fromHost: words, toHost: words } },
-  'memory.written': { required: { memoryRef: id, memoryId: id }, optional: { nodeId: id, tags: texts } },
+  'memory.written': { required: { memoryRef: id, memoryId: id }, optional: { nodeId: id, agentId: id, tags: texts } },
+  'assay.memory.forgotten': { required: { memoryRef: id, memoryId: id, nodeId: id }, optional: { agentId: id } },
+  'assay.file.written': { required: { path: id, nodeId: id }, optional: { agentId: id } },
+  'assay.file.removed': { required: { path: id, nodeId: id }, optional: { agentId: id } },
+  'assay.journal.read': {
+    required: { nodeId: id, space: oneOf('memory', 'workspace'), entries: count },
+    optional: { agentId: id },
+  },
 }
 
 export const shapeOf = (type: string): Shape | undefined => (Object.hasOwn(SHAPES, type) ? SHAPES[type] : undefined)

@@ -51,6 +51,7 @@ const isContentFree = (type: string): boolean =>
   [
     'budget.',
     'envelope.',
+    'model.capability.',
     'assay.model.',
     'dws.verification.',
     'assay.verification.',

@@ -9,6 +9,7 @@ import { bytesOfEvents, bytesOfTexts, newRunsIn, quotaRefusal } from '../usage-r
 import { addDelivery } from './deliveries.js'
 import { refuseErased } from './erasures.js'
 import { gateRowsAfterAppend } from './gates.js'
+import { writeJournal } from './journal-commit.js'
 import { readLog } from './log.js'
 import { addTo, firstOf, isAlive, type Tables } from './tables.js'
 
@@ -21,6 +22,8 @@ export function applyCommit(tables: Tables, commit: Commit): CommitResult {
   for (const stream of commit.streams) checkTerminal(tables, stream)
   const ends = commit.streams.map(stream => sharedEnd(tables, stream))
   const gates = commit.streams.map(stream => gateRowsAfterAppend(tables, stream))
+  const conflict = writeJournal(tables, commit)
+  if (conflict) return conflict
   for (const [i, { runId }] of commit.streams.entries()) if (gates[i]) tables.gates.set(runId, gates[i])
   for (const [i, stream] of commit.streams.entries()) write(tables, commit, stream, ends[i] ?? null)
   for (const delivery of commit.deliveries ?? []) addDelivery(tables, delivery)

@@ -8,6 +8,7 @@ import {
 } from '../../engine/ports/tenants.js'
 import { bytesOfEvents } from '../usage-rules.js'
 import { deleteWebhook } from './deliveries.js'
+import { eraseJournal } from './journal-keeping.js'
 import { deleteContents } from './purges.js'
 import { addTo, isAlive, type Tables } from './tables.js'
 
@@ -107,6 +108,7 @@ export function finishErasure(
     deleteSome(tables.receipts, row => row.tenant === tenant, limit),
     deleteSome(tables.standards, ([row]) => row?.tenant === tenant, limit),
     deleteSome(tables.deliveries, row => row.tenant === tenant, limit),
+    ...eraseJournal(tables, tenant, limit),
   ]
   if (deleted.includes(limit)) return 'more'
   deleteWorkflows(tables, tenant)

@@ -3,6 +3,7 @@ import type { ExpiredRun, ExpiredRuns, PurgedRun, PurgeResult } from '../../engi
 import type { RunRow } from '../../engine/ports/run-index.js'
 import { bytesOfEvents, bytesOfTexts } from '../usage-rules.js'
 import { forgetDeliveries } from './deliveries.js'
+import { purgeJournal } from './journal-keeping.js'
 import { addTo, isAlive, type Tables } from './tables.js'
 
 /** The runs that can be found: of one that was purged only its mark is left. */
@@ -105,7 +106,7 @@ function deleteRun(tables: Tables, { runId, tenant }: PurgedRun): void {
   for (const key of tables.appends.keys()) if (key.startsWith(`${runId}:`)) tables.appends.delete(key)
 }
 
-/** Kept states and outcomes of a run. */
+/** Kept states and outcomes of a run, and what is its own in the journal. */
 export function deleteContents(tables: Tables, runId: string, tenant: string): void {
   for (const { state } of tables.snapshots.get(runId) ?? []) addTo(tables.bytes, tenant, -bytesOfTexts(state))
   for (const { id, outcome } of [...tables.invocations.values()].filter(one => one.runId === runId)) {
@@ -113,6 +114,7 @@ export function deleteContents(tables: Tables, runId: string, tenant: string): v
     addTo(tables.bytes, tenant, -bytesOfTexts(outcome ?? null))
   }
   tables.snapshots.delete(runId)
+  purgeJournal(tables, runId, tenant)
 }
 
 export function readPurged(tables: Tables, tenant: string | null, runId: string): PurgedRun | undefined {

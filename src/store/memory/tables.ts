@@ -10,6 +10,7 @@ import type { RunRow } from '../../engine/ports/run-index.js'
 import type { Standard } from '../../engine/ports/standards.js'
 import type { Erasure } from '../../engine/ports/tenants.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
+import { emptyJournal, type JournalTables } from './journal-tables.js'
 
 /** Rows are replaced, never changed in place, so they can be handed out as they are. */
 export type Tables = {
@@ -51,6 +52,7 @@ export type Tables = {
   /** By tenant. */
   readonly dataKeys: Map<string, string>
   readonly erasures: Map<string, ErasureRow>
+  readonly journal: JournalTables
 }
 
 /** What is pending for one subscription of one run. While it is leased, `dueAt` is the end of the lease. */
@@ -113,6 +115,7 @@ export const emptyTables = (): Tables => ({
   families: new Map(),
   dataKeys: new Map(),
   erasures: new Map(),
+  journal: emptyJournal(),
 })
 
 export function addTo(counts: Map<string, number>, name: string, change: number): void {

@@ -1,8 +1,15 @@
 import pg from 'pg'
-import { type Commit, type CommitResult, StoreUnavailable, UnverifiedMerge } from '../../engine/ports/event-log.js'
+import {
+  type Commit,
+  type CommitResult,
+  MissingContent,
+  StoreUnavailable,
+  UnverifiedMerge,
+} from '../../engine/ports/event-log.js'
 import { TenantErased } from '../../engine/ports/tenants.js'
 import { receiptKey } from '../receipt-rules.js'
 import { type Connections, StatementFault } from './connections.js'
+import { journaledIn } from './journaled.js'
 import { SQL } from './statements.js'
 
 type Entry = {
@@ -18,6 +25,8 @@ type Entry = {
 }
 
 type Reply = { readonly answers: readonly (CommitResult | null)[]; readonly peers: boolean }
+
+type Conflict = Extract<CommitResult, { kind: 'workspace-conflict' }>
 
 const MAX_BATCH = 128
 /** What is longer by itself is a batch of its own. */
@@ -123,7 +132,7 @@ export class CommitBatches {
     } catch (error) {
       const isSomebodys = error instanceof StatementFault || error instanceof TenantErased
       if (batch.length > 1 && isSomebodys) for (const entry of batch) await this.#call([entry])
-      else for (const entry of batch) entry.reject(unverified(error) ?? error)
+      else for (const entry of batch) settle(entry, error)
     }
   }
 
@@ -143,9 +152,19 @@ export class CommitBatches {
       streams.some(({ create }) => create !== undefined && create.gated.length > 0),
       streams.some(({ snapshot }) => snapshot !== undefined),
       [...new Set(webhooks)],
+      JSON.stringify(commits.flatMap(journaledIn)),
     ])
     return rows[0]!.reply
   }
+}
+
+function settle({ resolve, reject }: Entry, error: unknown): void {
+  const cause = error instanceof StatementFault ? error.cause : undefined
+  if (!(cause instanceof pg.DatabaseError)) reject(error)
+  else if (cause.code === 'AW409')
+    resolve({ kind: 'workspace-conflict', ...(JSON.parse(cause.detail ?? '{}') as Omit<Conflict, 'kind'>) })
+  else if (cause.code === 'AC404') reject(new MissingContent(cause.message, { cause }))
+  else reject(unverified(error) ?? error)
 }
 
 /** `merges` refuses what no gate has passed (S10). */

@@ -18,7 +18,7 @@ import { countWithin } from '../page-size.js'
 import { CommitBatches } from './commit-batches.js'
 import { Connections, type Settings } from './connections.js'
 import { Hints } from './hints.js'
-import { PostgresKeeping } from './keeping.js'
+import { PostgresJournal } from './journal.js'
 import { migrate } from './migrate.js'
 import { probeConnections, probeTables, withSessions } from './probe.js'
 import { Queries } from './queries.js'
@@ -67,7 +67,7 @@ export async function openPostgresStore(url: string, options: PostgresStoreOptio
 }
 
 /** The store for many hosts: one round trip per append, leases by the database's clock, hints by LISTEN/NOTIFY. */
-export class PostgresStore extends PostgresKeeping implements Store {
+export class PostgresStore extends PostgresJournal implements Store {
   readonly #connections: Connections
   readonly #batches: CommitBatches
   readonly #hints: Hints

@@ -92,6 +92,7 @@ CREATE UNIQUE INDEX events_terminal ON assay.events USING btree (run_id) WHERE (
 CREATE TRIGGER events_gates AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_gates();
 CREATE TRIGGER events_goal AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_goal();
 CREATE TRIGGER events_guard AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_guard();
+CREATE TRIGGER events_journal AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_journal();
 CREATE TRIGGER events_tools AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_tools();
 CREATE TRIGGER events_writes AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_writes();
 CREATE TRIGGER events_written_artifacts AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_written_artifacts();
@@ -148,6 +149,128 @@ CREATE INDEX invocations_run ON assay.invocations USING btree (run_id);
 CREATE TRIGGER bytes_of_outcomes AFTER UPDATE OF outcome ON assay.invocations FOR EACH ROW WHEN (((old.outcome IS NULL) AND (new.outcome IS NOT NULL))) EXECUTE FUNCTION assay.bytes_of_outcomes();
 CREATE TRIGGER bytes_of_outcomes_gone AFTER DELETE ON assay.invocations FOR EACH ROW WHEN ((old.outcome IS NOT NULL)) EXECUTE FUNCTION assay.bytes_of_outcomes();
 CREATE TRIGGER invocations_of_erased BEFORE INSERT ON assay.invocations FOR EACH ROW EXECUTE FUNCTION assay.refuse_erased();
+
+CREATE TABLE assay.journal (
+  scope_id bigint NOT NULL,
+  pos bigint NOT NULL,
+  write_id bigint NOT NULL,
+  ref text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  version bigint,
+  at bigint NOT NULL,
+  until bigint,
+  ended_at bigint,
+  CONSTRAINT journal_check CHECK ((until > pos)),
+  CONSTRAINT journal_pkey PRIMARY KEY (scope_id, pos),
+  CONSTRAINT journal_pos_check CHECK ((pos > 0)),
+  CONSTRAINT journal_scope_id_fkey FOREIGN KEY (scope_id) REFERENCES assay.journal_scopes(scope_id),
+  CONSTRAINT journal_write_id_fkey FOREIGN KEY (write_id) REFERENCES assay.journal_writes(write_id)
+);
+CREATE INDEX journal_ended ON assay.journal USING btree (ended_at, until) WHERE (until IS NOT NULL);
+CREATE INDEX journal_keys ON assay.journal USING btree (scope_id, ref, id, pos);
+CREATE INDEX journal_live ON assay.journal USING btree (scope_id, pos) WHERE (until IS NULL);
+CREATE INDEX journal_live_refs ON assay.journal USING btree (scope_id, ref, pos) WHERE (until IS NULL);
+CREATE UNIQUE INDEX journal_once ON assay.journal USING btree (write_id, scope_id);
+CREATE INDEX journal_past ON assay.journal USING btree (scope_id, until) WHERE (until IS NOT NULL);
+CREATE TRIGGER journal_dense BEFORE INSERT ON assay.journal FOR EACH ROW EXECUTE FUNCTION assay.journal_dense();
+CREATE TRIGGER journal_gone AFTER DELETE ON assay.journal FOR EACH ROW EXECUTE FUNCTION assay.journal_gone();
+
+CREATE TABLE assay.journal_contents (
+  tenant text COLLATE "C" NOT NULL,
+  content_id text COLLATE "C" NOT NULL,
+  run_id text COLLATE "C",
+  hash text NOT NULL,
+  sealed boolean NOT NULL,
+  text_is_body boolean NOT NULL,
+  words text[] COLLATE "C",
+  text bytea,
+  body bytea NOT NULL,
+  CONSTRAINT journal_contents_pkey PRIMARY KEY (tenant, content_id)
+);
+CREATE INDEX journal_contents_run ON assay.journal_contents USING btree (run_id) WHERE (run_id IS NOT NULL);
+CREATE TRIGGER bytes_of_contents AFTER INSERT OR DELETE ON assay.journal_contents FOR EACH ROW EXECUTE FUNCTION assay.bytes_of_contents();
+CREATE TRIGGER journal_contents_of_erased BEFORE INSERT ON assay.journal_contents FOR EACH ROW EXECUTE FUNCTION assay.refuse_erased();
+
+CREATE TABLE assay.journal_layers (
+  run_id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  ord bigint NOT NULL,
+  write_id bigint NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  space text COLLATE "C" NOT NULL,
+  scope text COLLATE "C" NOT NULL,
+  ref text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  node_id text COLLATE "C" NOT NULL,
+  isolated boolean NOT NULL,
+  left_seq bigint,
+  CONSTRAINT journal_layers_pkey PRIMARY KEY (run_id, seq, ord)
+);
+CREATE INDEX journal_layers_keys ON assay.journal_layers USING btree (run_id, space, scope, ref, id, seq, ord);
+CREATE INDEX journal_layers_writes ON assay.journal_layers USING btree (write_id);
+
+CREATE TABLE assay.journal_reads (
+  tenant text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  run_id text COLLATE "C" NOT NULL,
+  CONSTRAINT journal_reads_pkey PRIMARY KEY (tenant, name, run_id)
+);
+CREATE INDEX journal_reads_run ON assay.journal_reads USING btree (run_id);
+
+CREATE TABLE assay.journal_scopes (
+  scope_id bigint NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  space text COLLATE "C" NOT NULL,
+  scope text COLLATE "C" NOT NULL,
+  head bigint NOT NULL DEFAULT 0,
+  horizon bigint NOT NULL DEFAULT 0,
+  CONSTRAINT journal_scopes_pkey PRIMARY KEY (scope_id),
+  CONSTRAINT journal_scopes_tenant_space_scope_key UNIQUE (tenant, space, scope)
+);
+
+CREATE TABLE assay.journal_terms (
+  scope_id bigint NOT NULL,
+  pos bigint NOT NULL,
+  terms text[] COLLATE "C" NOT NULL,
+  CONSTRAINT journal_terms_pkey PRIMARY KEY (scope_id, pos)
+);
+CREATE INDEX journal_terms_found ON assay.journal_terms USING gin (terms);
+
+CREATE TABLE assay.journal_writes (
+  write_id bigint NOT NULL,
+  run_id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  tenant text COLLATE "C" NOT NULL,
+  space text COLLATE "C" NOT NULL,
+  scope text COLLATE "C" NOT NULL,
+  ref text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  op text NOT NULL,
+  node_id text COLLATE "C" NOT NULL,
+  since bigint NOT NULL,
+  agent_id text,
+  tags text[] COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  expires_at bigint,
+  content_id text COLLATE "C",
+  hash text,
+  bytes bigint NOT NULL,
+  content_type text,
+  if_match bigint,
+  seen bigint NOT NULL,
+  token text,
+  CONSTRAINT journal_writes_op_check CHECK ((op = ANY (ARRAY['put'::text, 'forget'::text]))),
+  CONSTRAINT journal_writes_pkey PRIMARY KEY (write_id),
+  CONSTRAINT journal_writes_run_id_seq_key UNIQUE (run_id, seq),
+  CONSTRAINT journal_writes_space_check CHECK ((space = ANY (ARRAY['memory'::text, 'workspace'::text])))
+);
+CREATE INDEX journal_writes_attempts ON assay.journal_writes USING btree (run_id, node_id, since, seq);
+CREATE INDEX journal_writes_contents ON assay.journal_writes USING btree (tenant, content_id) WHERE (content_id IS NOT NULL);
+CREATE INDEX journal_writes_expiry ON assay.journal_writes USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+CREATE INDEX journal_writes_keys ON assay.journal_writes USING btree (tenant, space, ref, id);
+CREATE INDEX journal_writes_tokens ON assay.journal_writes USING btree (token) WHERE (token IS NOT NULL);
+CREATE TRIGGER journal_writes_gone AFTER DELETE ON assay.journal_writes FOR EACH ROW EXECUTE FUNCTION assay.journal_writes_gone();
+CREATE TRIGGER journal_writes_of_erased BEFORE INSERT ON assay.journal_writes FOR EACH ROW EXECUTE FUNCTION assay.refuse_erased();
 
 CREATE TABLE assay.lanes (
   webhook_id text COLLATE "C" NOT NULL,
@@ -329,12 +452,29 @@ CREATE TABLE assay.standards (
 );
 CREATE TRIGGER standards_of_erased BEFORE INSERT ON assay.standards FOR EACH ROW EXECUTE FUNCTION assay.refuse_erased();
 
+CREATE TABLE assay.tenant_events (
+  tenant text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  type text NOT NULL,
+  payload text NOT NULL,
+  at bigint NOT NULL,
+  CONSTRAINT tenant_events_pkey PRIMARY KEY (tenant, seq)
+);
+CREATE TRIGGER tenant_events_of_erased BEFORE INSERT ON assay.tenant_events FOR EACH ROW EXECUTE FUNCTION assay.refuse_erased();
+
 CREATE TABLE assay.tenant_keys (
   tenant text COLLATE "C" NOT NULL,
   wrapped text NOT NULL,
   CONSTRAINT tenant_keys_pkey PRIMARY KEY (tenant)
 );
 CREATE TRIGGER tenant_keys_of_erased BEFORE INSERT ON assay.tenant_keys FOR EACH ROW EXECUTE FUNCTION assay.refuse_erased();
+
+CREATE TABLE assay.tenant_streams (
+  tenant text COLLATE "C" NOT NULL,
+  events bigint NOT NULL DEFAULT 0,
+  writes bigint NOT NULL DEFAULT 0,
+  CONSTRAINT tenant_streams_pkey PRIMARY KEY (tenant)
+);
 
 CREATE TABLE assay.usage (
   tenant text COLLATE "C" NOT NULL,
@@ -392,6 +532,8 @@ CREATE TRIGGER workflows_of_erased BEFORE INSERT ON assay.workflows FOR EACH ROW
 
 CREATE FUNCTION assay.add_deliveries(added jsonb) RETURNS void LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:246329157fcaa871c4945042999d029d;
+CREATE FUNCTION assay.bytes_of_contents() RETURNS trigger LANGUAGE plpgsql SET search_path=assay, pg_temp
+  AS md5:b327477f6646e9396ba81980ff3ca30c;
 CREATE FUNCTION assay.bytes_of_events() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:a9114c6711b7994fe48f5c6bcbb08654;
 CREATE FUNCTION assay.bytes_of_events_gone() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
@@ -410,20 +552,28 @@ CREATE FUNCTION assay.claim_orphans(claimer text, work_owed bigint, at_most bigi
   AS md5:70075fd14a93b30f08af366bf4055fc1;
 CREATE FUNCTION assay.claim_purge(claimer text, now bigint, lease_ms bigint) RETURNS text LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:0690d71ab6f042ad7ab5540d47d72f3e;
-CREATE FUNCTION assay.commit_batch(batch jsonb, writers text[], names text[], run_ids text[], forks boolean, gates boolean, snapshots_kept boolean, webhook_ids text[]) RETURNS jsonb LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
-  AS md5:e6f5defe030bf19a7f19525fe5ac4a2b;
+CREATE FUNCTION assay.collect_journal(older_than bigint, at_most bigint) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:5beb79680232945905551968d96d1e64;
+CREATE FUNCTION assay.commit_batch(batch jsonb, writers text[], names text[], run_ids text[], forks boolean, gates boolean, snapshots_kept boolean, webhook_ids text[], journaled jsonb DEFAULT '[]'::jsonb) RETURNS jsonb LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
+  AS md5:55015e99c176b1f1023e3da00aaaca09;
 CREATE FUNCTION assay.definitions_immutable() RETURNS trigger LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:bd6dd631e18bda52c5bfd2710a0a6cb9;
 CREATE FUNCTION assay.delete_purged(root text, deleter text, at_most bigint) RETURNS text LANGUAGE plpgsql SET search_path=assay, pg_temp
-  AS md5:dd32cdb52d3ab871dfd2bd09c18bb000;
+  AS md5:10de95bc60642e33fa76acf9b79b6d13;
 CREATE FUNCTION assay.delete_webhook(owner_id text, webhook text) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:27624cba67c9130545863a783f666ff5;
+CREATE FUNCTION assay.destroy_content(whose text, of_space text, of_scope text, of_ref text, of_id text) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:02d82129605565f11fd12026186ce643;
 CREATE FUNCTION assay.end_of(events jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE
   AS md5:2fed7b16e019f48f8ac7a9d938d40a46;
+CREATE FUNCTION assay.enter_layer(run text, n bigint, node text, happened bigint, writes bigint[], targets text[], isolations boolean[]) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:6bc3969b6beeed1fee788d2c242c8cc4;
 CREATE FUNCTION assay.erase_events(name text, eraser text, run text, seqs bigint[], left_over text[]) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:0dc4150ffd6e234ab233962085e63f8b;
+CREATE FUNCTION assay.erase_journal(whose text, at_most bigint) RETURNS bigint[] LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:2ba81e483f90c68ba874c628d5720427;
 CREATE FUNCTION assay.erase_run(name text, eraser text, run text) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
-  AS md5:81e650bed8981008e4424ee13d26a444;
+  AS md5:78197462c51cf332029cf3801ddbfd44;
 CREATE FUNCTION assay.erase_tenants(names text[], asked bigint[], keys text[], signatures text[]) RETURNS bigint LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:868d38e0e62f2fc3513eb0a2310fac95;
 CREATE FUNCTION assay.event_of(run text, n bigint) RETURNS SETOF assay.events LANGUAGE sql STABLE SET search_path=assay, pg_temp
@@ -434,6 +584,8 @@ CREATE FUNCTION assay.events_goal() RETURNS trigger LANGUAGE plpgsql SET enable_
   AS md5:18835b1015abc127449a6a60a64fae13;
 CREATE FUNCTION assay.events_guard() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:13a144e010682b882cbf73a329afc030;
+CREATE FUNCTION assay.events_journal() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
+  AS md5:f2a12e7b39541da62abfc96fbcdda9a1;
 CREATE FUNCTION assay.events_tools() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:be2af80e6db22727c18ef6f08225406b;
 CREATE FUNCTION assay.events_writes() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
@@ -447,7 +599,7 @@ CREATE FUNCTION assay.fence_expired(asking text) RETURNS void LANGUAGE plpgsql S
 CREATE FUNCTION assay.finish_delivery(webhook text, run text, n bigint, outcome text, tries bigint, answer integer, reason text, finished bigint) RETURNS void LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:1aec773a98757474653250747868cc0f;
 CREATE FUNCTION assay.finish_erasure(name text, eraser text, at bigint, at_most bigint) RETURNS text LANGUAGE plpgsql SET search_path=assay, pg_temp
-  AS md5:81ae68ac53789fe8897a7661ce2b6803;
+  AS md5:715af913d59375ee4ee9ae3e04900dcc;
 CREATE FUNCTION assay.fold_usage() RETURNS void LANGUAGE sql SET search_path=assay, pg_temp
   AS md5:8621f73e753968d0d64ac6e6cc792fef;
 CREATE FUNCTION assay.gated_work(run text, node text, n bigint) RETURNS TABLE(point text, seq bigint, verdict text, merged boolean) LANGUAGE sql STABLE SET search_path=assay, pg_temp
@@ -456,14 +608,34 @@ CREATE FUNCTION assay.holds_erasure(name text, eraser text) RETURNS boolean LANG
   AS md5:071061a1e9490602e955f6ac1aeb3c29;
 CREATE FUNCTION assay.host_lock(host_id text) RETURNS bigint LANGUAGE sql IMMUTABLE
   AS md5:5d211115479ffc4f6b5843d2680d83c6;
+CREATE FUNCTION assay.is_held_above(run text) RETURNS boolean LANGUAGE plpgsql STABLE SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:8a69ead019049c42344295f4b5e09b3a;
+CREATE FUNCTION assay.is_worker(worker text, workflow text) RETURNS boolean LANGUAGE sql IMMUTABLE
+  AS md5:c6cfb271b07b8b792a850d22289527e1;
+CREATE FUNCTION assay.journal_dense() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:6aaaa61202c5e633e03c81a9894b0a02;
+CREATE FUNCTION assay.journal_gone() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:ef710eb75c89df455d3be8f1c1d7bdc5;
+CREATE FUNCTION assay.journal_writes_gone() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:42311687a20729c78edd8bb26d48cc4b;
+CREATE FUNCTION assay.keep_content(c jsonb) RETURNS void LANGUAGE sql SET search_path=assay, pg_temp
+  AS md5:af068087610b652ec94887d75b10d396;
+CREATE FUNCTION assay.lock_scopes(journaled jsonb) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
+  AS md5:e232d8037c81d772c06548fb4f497d1a;
+CREATE FUNCTION assay.lowered(tag text) RETURNS text LANGUAGE sql IMMUTABLE
+  AS md5:8ef0de6b26e3ac5e735bca15801b9727;
 CREATE FUNCTION assay.merges_one_hash() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:b7d9c9bd8bda2c118a7176ee1c417b1c;
 CREATE FUNCTION assay.over_quota(quota text, quotas jsonb, remaining bigint) RETURNS jsonb LANGUAGE sql IMMUTABLE
   AS md5:296558698ecb358f69c5a0d5ce9c9f4a;
 CREATE FUNCTION assay.postpone_deliveries(webhook text, until bigint) RETURNS void LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:ffe37a0231b3f99eef59b7a2b6af216f;
+CREATE FUNCTION assay.publish_write(which bigint, target text, happened bigint, run text, n bigint) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
+  AS md5:c768c99d767ede57f76bde6d6d17ba99;
 CREATE FUNCTION assay.purge_family(root text, at bigint) RETURNS jsonb LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:1aa9f89da84705496a62779afec74302;
+CREATE FUNCTION assay.purge_journal(run text) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:8dc6bb9ad5deb3f884c20271e106ca0f;
 CREATE FUNCTION assay.put_checkpoint(new assay.checkpoints, run_ids text[]) RETURNS boolean LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
   AS md5:a80d954da83ac5db0516e29401706d11;
 CREATE FUNCTION assay.put_standard(new assay.standards) RETURNS bigint LANGUAGE plpgsql SET search_path=assay, pg_temp
@@ -488,12 +660,28 @@ CREATE FUNCTION assay.runs_root() RETURNS trigger LANGUAGE plpgsql SET search_pa
   AS md5:4b93ddffc6a29d7dcb89581bbfb1f8ec;
 CREATE FUNCTION assay.runs_usage() RETURNS trigger LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:6b65f611f8f036e7340d9c52f3a47eee;
+CREATE FUNCTION assay.scope_lock(tenant text, space text, scope text) RETURNS bigint LANGUAGE sql IMMUTABLE
+  AS md5:dfdb60a3f86cca9bad9445851f7d9b35;
+CREATE FUNCTION assay.scope_term(scope_id bigint) RETURNS text LANGUAGE sql IMMUTABLE
+  AS md5:2e74d20b861d5f3a8b8eba3d52c7a4d6;
 CREATE FUNCTION assay.share_gate_rows(run text, source text, n bigint) RETURNS void LANGUAGE sql SET search_path=assay, pg_temp
   AS md5:2077be88ab36a156d12dd00fad889b9f;
 CREATE FUNCTION assay.share_prefix(run text, tenant_id text, fork jsonb) RETURNS void LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:7ba23f606c26840fe1aae37c22ba054a;
 CREATE FUNCTION assay.shared_end(run text, inherited bigint) RETURNS bigint LANGUAGE sql STABLE SET search_path=assay, pg_temp
   AS md5:6ea2b5f5ec85065e1809fedd2ca2dfc4;
+CREATE FUNCTION assay.take_attempt(e assay.events) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:835e99f7ec55517426f753abb05f1dc1;
+CREATE FUNCTION assay.take_child(e assay.events, whose text) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:d77483580657683bd8e4e20ded8360dd;
+CREATE FUNCTION assay.take_exit(e assay.events) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:a2249cd6c98eaec06f361f8224250643;
+CREATE FUNCTION assay.take_rework(e assay.events) RETURNS void LANGUAGE sql SET search_path=assay, pg_temp
+  AS md5:b2120670899d55bd3ca0a0f4d4b8d868;
+CREATE FUNCTION assay.take_write(e assay.events, whose text) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:e643b647d5cf3e5985ac0841cb4b9336;
+CREATE FUNCTION assay.tell_tenant(whose text, event_type text, told text, happened bigint) RETURNS void LANGUAGE plpgsql SET search_path=assay, pg_temp
+  AS md5:8e29d5f0e0b02198361b79aad460396f;
 CREATE FUNCTION assay.tenants_of(holder text) RETURNS SETOF text LANGUAGE sql STABLE SET search_path=assay, pg_temp
   AS md5:bb42ea742bc551a6ce914248e3fc8c75;
 CREATE FUNCTION assay.usage_of(whose text, OUT runs bigint, OUT bytes bigint) RETURNS record LANGUAGE sql STABLE SET search_path=assay, pg_temp
@@ -506,3 +694,9 @@ CREATE FUNCTION assay.weight_of(weights jsonb, tenant text) RETURNS double preci
   AS md5:4edf90e50b590d61bbc4440259a39f10;
 CREATE FUNCTION assay.within_quotas(batch jsonb, refused jsonb[]) RETURNS jsonb[] LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
   AS md5:3b79cb313a25012ef8e3ead182f9afa3;
+CREATE FUNCTION assay.write_outside(whose text, writes jsonb, event jsonb, call text) RETURNS jsonb LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
+  AS md5:4b8fe611777feaf6364ed0fedb6daf46;
+
+-- relation of kind S: assay.journal_scopes_scope_id_seq
+
+-- relation of kind S: assay.journal_writes_write_id_seq

@@ -4,8 +4,10 @@ import { appliedSteps, Connection } from './connection.js'
 import { troubleOf } from './driver.js'
 import { MIGRATIONS } from './migrations/index.js'
 import { type BatchReply, TASKS, type Task, type TaskFailure, type WriterSettings } from './tasks.js'
+import { WorkspaceConflict } from './writes/commit.js'
 import { isOfErased } from './writes/erasures.js'
 import { isUnverifiedMerge } from './writes/gates.js'
+import { isWithoutContent } from './writes/journal.js'
 
 /** Sizes are a compromise: a longer write-ahead log means fewer, longer pauses to fold it into the database. */
 const PRAGMAS = [
@@ -65,6 +67,9 @@ export class BatchWriter {
       const failures = tasks.map((_, index): TaskFailure => ({ index, message, kind: 'unavailable' }))
       return { values: [], failures, transactions: 0 }
     }
+    // Not an error to the caller, but undone like one.
+    if (tasks.length === 1 && error instanceof WorkspaceConflict)
+      return { values: [error.refused], failures: [], transactions: 0 }
     if (tasks.length > 1) return merge(tasks.map(task => this.run([task])))
     return { values: [], failures: [{ index: 0, message: messageOf(error), kind: kindOf(error) }], transactions: 0 }
   }
@@ -118,6 +123,7 @@ const isMigrated = (connection: Connection): boolean => {
 function kindOf(error: unknown): TaskFailure['kind'] {
   if (error instanceof UnstorableText) return 'unstorable'
   if (isOfErased(messageOf(error))) return 'erased'
+  if (isWithoutContent(messageOf(error))) return 'contentless'
   return isUnverifiedMerge(messageOf(error)) ? 'unverified' : 'fault'
 }
 

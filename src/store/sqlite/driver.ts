@@ -3,7 +3,7 @@
  * Nothing else names either of them.
  */
 
-export type SqlValue = null | number | string
+export type SqlValue = null | number | string | Uint8Array
 
 export type SqlRow = { readonly [column: string]: SqlValue }
 
@@ -23,7 +23,11 @@ type DatabaseConstructor = new (path: string) => Database
 
 const builtin = process.getBuiltinModule('node:sqlite') as { DatabaseSync: DatabaseConstructor } | undefined
 
-const { DatabaseSync }: { DatabaseSync: DatabaseConstructor } = builtin ?? (await import('@photostructure/sqlite'))
+/** Triggers say what is wrong in words of their own, which SQLite takes from 3.47 on. */
+const [, minor = 0] = (process.versions.sqlite ?? '3.0').split('.').map(Number)
+
+const { DatabaseSync }: { DatabaseSync: DatabaseConstructor } =
+  builtin && minor >= 47 ? builtin : await import('@photostructure/sqlite')
 
 /** `busyMs`: how long a statement waits for a lock that another connection holds. */
 export function openDatabase(path: string, busyMs: number): Database {

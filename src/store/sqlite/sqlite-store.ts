@@ -16,7 +16,7 @@ import { checkCommit } from '../check-commit.js'
 import { ClaimTokens, claimToken } from '../claim-tokens.js'
 import { LocalHints } from '../local-hints.js'
 import { prepareDatabase } from './database-file.js'
-import { SqliteKeeping } from './keeping.js'
+import { SqliteJournal } from './journal.js'
 import { dueRunsIn, listRunsIn } from './list-runs.js'
 import { packCommit } from './packed.js'
 import { listVerdicts, readGateRows } from './read-gates.js'
@@ -63,7 +63,7 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions 
 }
 
 /** The embedded store: SQLite in WAL mode with full sync, one writer thread with group commit, reads on the side. */
-export class SqliteStore extends SqliteKeeping implements Store {
+export class SqliteStore extends SqliteJournal implements Store {
   readonly #hints = new LocalHints()
   readonly #tokens = new ClaimTokens()
   #commits = 0

@@ -14,6 +14,7 @@ import {
 import { claimErasure, eraseEvents, eraseRun, eraseTenants, finishErasure, putDataKey } from './writes/erasures.js'
 import { claimOrphans, heartbeat, registerHost, releaseHost } from './writes/hosts.js'
 import { abandonEffect, claimEffect, finishEffect, purgeEffects, releaseEffect } from './writes/invocations.js'
+import { collectJournal, destroyContent, keepContent, writeOutside } from './writes/journal.js'
 import { claimPurge, deletePurged, purgeFamily } from './writes/purges.js'
 import { claimReceipt, deleteReceipt, finishReceipt, purgeReceipts } from './writes/receipts.js'
 import { putKey, putWorkflow } from './writes/records.js'
@@ -58,6 +59,10 @@ export const TASKS = {
   eraseEvents,
   eraseRun,
   finishErasure,
+  keepContent,
+  writeOutside,
+  collectJournal,
+  destroyContent,
   /** Proves that the writer can begin and end a transaction. */
   probe: (_db: unknown, _input: null): void => undefined,
 }
@@ -78,12 +83,12 @@ export type BatchReply = {
 /**
  * `unavailable`: nothing is known to be written. Otherwise the task is at fault, and nothing of it is written;
  * `unverified` when that is because it would have merged what no gate has passed, `unstorable` for a text with a control character,
- * `erased` because the tenant was.
+ * `erased` because the tenant was, `contentless` because the content of a write is not there.
  */
 export type TaskFailure = {
   readonly index: number
   readonly message: string
-  readonly kind: 'unavailable' | 'unverified' | 'unstorable' | 'erased' | 'fault'
+  readonly kind: 'unavailable' | 'unverified' | 'unstorable' | 'erased' | 'contentless' | 'fault'
 }
 
 export type WriterSettings = { readonly path: string; readonly maxBytes: number | null }

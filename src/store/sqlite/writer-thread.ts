@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { StoreUnavailable, UnstorableText, UnverifiedMerge } from '../../engine/ports/event-log.js'
+import { MissingContent, StoreUnavailable, UnstorableText, UnverifiedMerge } from '../../engine/ports/event-log.js'
 import { TenantErased } from '../../engine/ports/tenants.js'
 import { FairLines } from '../../timing/fair-lines.js'
 import { writerUrl } from './driver.js'
 import { charactersIn, type PackedCommit, rowsIn, tenantIn } from './packed.js'
 import type { BatchReply, Task, TaskFailure, TaskInput, TaskName, TaskResult, WriterSettings } from './tasks.js'
+
+type PackedContent = { readonly body: Uint8Array }
 
 type Waiter = { readonly resolve: (value: never) => void; readonly reject: (error: Error) => void }
 type Batch = { readonly tasks: Task[]; readonly waiters: Waiter[] }
@@ -26,8 +28,9 @@ const rowsOf = ([name, input]: Task): number => {
     const commit = input as PackedCommit
     return rowsIn(commit) + charactersIn(commit) / CHARACTERS_PER_ROW
   }
-  const { outcome } = Object(input) as { readonly outcome?: unknown }
-  return 1 + (typeof outcome === 'string' ? outcome.length / CHARACTERS_PER_ROW : 0)
+  const { outcome, content } = Object(input) as { readonly outcome?: unknown; readonly content?: PackedContent }
+  const length = typeof outcome === 'string' ? outcome.length : (content?.body.byteLength ?? 0)
+  return 1 + length / CHARACTERS_PER_ROW
 }
 
 /** Whose write it is; the host's own have a line of their own. */
@@ -165,6 +168,8 @@ function errorOf({ kind, message }: TaskFailure): Error {
       return new UnstorableText()
     case 'erased':
       return new TenantErased()
+    case 'contentless':
+      return new MissingContent(message)
     case 'fault':
       return new Error(message)
   }

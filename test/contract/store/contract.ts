@@ -8,6 +8,10 @@ import { forkContract } from './contract/forks.js'
 import { gateContract } from './contract/gates.js'
 import { hostContract } from './contract/hosts.js'
 import { invocationContract } from './contract/invocations.js'
+import { journalContract } from './contract/journal.js'
+import { journalKeepingContract } from './contract/journal-keeping.js'
+import { journalModelContract } from './contract/journal-model.js'
+import { journalReadContract } from './contract/journal-reads.js'
 import { mergedResultContract } from './contract/merged-results.js'
 import { modelContract } from './contract/model.js'
 import { purgeContract } from './contract/purges.js'
@@ -18,7 +22,7 @@ import { textContract } from './contract/text.js'
 import { usageContract } from './contract/usage.js'
 import { verdictContract } from './contract/verdicts.js'
 
-/** The Store contract (S1..S14 of engine/ports.ts). Every adapter runs all of it; there are no skips. */
+/** The Store contract (S1..S15 of engine/ports/store.ts). Every adapter runs all of it; there are no skips. */
 export function storeContract(adapter: Adapter): void {
   describe(`${adapter.name}: store contract`, () => {
     const opened = withStore(adapter)
@@ -38,6 +42,10 @@ export function storeContract(adapter: Adapter): void {
     describe('purges', () => purgeContract(opened))
     describe('usage', () => usageContract(opened))
     describe('erasures', () => erasureContract(opened))
+    describe('journal', () => journalContract(opened))
+    describe('journal, read', () => journalReadContract(opened))
+    describe('journal, kept', () => journalKeepingContract(opened))
+    describe('journal, model', () => journalModelContract(opened))
     describe('model', () => modelContract(opened))
   })
 }

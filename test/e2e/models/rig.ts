@@ -16,6 +16,8 @@ export const SETTINGS: ModelSettings = {
   supervisor: { provider: 'openai', model: 'm-1' },
   verifier: { provider: 'openai', model: 'm-1' },
   classes: {},
+  capabilities: {},
+  fallbacks: {},
   providers: {},
   maxOutputTokens: 1000,
   timeoutMs: 60_000,

@@ -69,7 +69,7 @@ export async function toolRig(options: RigOptions = {}): Promise<Rig> {
     logged: () => lines.join('\n'),
     async use(toolId, args = {}, more = {}) {
       effects += 1
-      const who = { tenant: 't', principal: 'alice', runId: 'r', agentId: 'a' }
+      const who = { tenant: 't', principal: 'alice', runId: 'r', agentId: 'a', desk: {} }
       const used = await tools.use({ ...who, id: `effect-${effects}`, toolId, args, signal, ...more })
       if (!used.ok) throw new Error('a tool call never fails as a whole')
       return used

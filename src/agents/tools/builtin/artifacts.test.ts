@@ -28,7 +28,17 @@ async function toolsWith(artifacts?: Artifacts, rules = {}) {
 
 async function call(toolId: string, args: JsonObject, { tenant = 't', runId = 'r' } = {}) {
   const { invoke } = (await toolsWith(shelf)).get(toolId)!
-  return invoke({ tenant, runId, id: 'e', args, signal, timeoutMs: 1_000, maxBytes: 65_536 })
+  return invoke({
+    tenant,
+    runId,
+    id: 'e',
+    agentId: 'a.b.c',
+    desk: {},
+    args,
+    signal,
+    timeoutMs: 1_000,
+    maxBytes: 65_536,
+  })
 }
 
 describe('which tools there are', () => {

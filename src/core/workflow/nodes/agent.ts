@@ -1,8 +1,9 @@
-import { isObject, type Json, type JsonObject, own } from '../../json.js'
+import { isObject, type Json, type JsonObject } from '../../json.js'
 import { present } from '../../present.js'
-import { Closed, ListOf, May } from '../../schema/kinds.js'
+import { Closed, May } from '../../schema/kinds.js'
 import { ratificationProblems } from '../../supervisor/hold.js'
-import { PartField, PromptRefField, SomeText, Timeout } from '../fields.js'
+import { PartField, SomeText, Timeout } from '../fields.js'
+import { NEEDS_FIELDS, needsOf, PROMPT_FIELDS, picked } from '../model-fields.js'
 import { completed, type NodeContext, type NodeType, type Write } from '../node-type.js'
 import { agentOf } from '../supervisor-loop.js'
 
@@ -20,10 +21,8 @@ export const agentNode: NodeType = {
       }),
     ),
     timeoutMs: May(Timeout('How long a person may take whom the agent is not sure enough to do without')),
-    systemPromptRef: May(PromptRefField('In place of the system prompt of the agent')),
-    userPromptRef: May(PromptRefField('Puts the task into words')),
-    schemaHintPromptRef: May(PromptRefField('Puts the output schema into words')),
-    fewShotPromptRefs: May(ListOf(PromptRefField('An example'), 0, 100, { description: 'Examples, in this order' })),
+    ...PROMPT_FIELDS,
+    ...NEEDS_FIELDS,
   }),
   check: node => (nameOf(node) === undefined ? ['agent.agentId must name the agent that does the task'] : []),
   start: ctx => {
@@ -32,10 +31,11 @@ export const agentNode: NodeType = {
     const agent = {
       agentId: present(nameOf(node), `agent of node "${node.id}"`),
       ...(typeof version === 'string' ? { version } : {}),
+      ...needsOf(config),
     }
     return {
       kind: 'waiting',
-      wait: { kind: 'agent', agent, role: 'worker', task: taskOf(ctx), ordinal, prompts: promptRefs(config) },
+      wait: { kind: 'agent', agent, role: 'worker', task: taskOf(ctx), ordinal, prompts: picked(config, REFS) },
     }
   },
   settle: ({ config }, _wait, outcome) => {
@@ -54,15 +54,7 @@ export const agentNode: NodeType = {
 const nameOf = (node: NodeContext['node']): string | undefined =>
   agentOf(node) ?? (typeof node.config.agentId === 'string' ? node.config.agentId : undefined)
 
-const REFS = ['systemPromptRef', 'userPromptRef', 'schemaHintPromptRef', 'fewShotPromptRefs']
-
-const promptRefs = (config: JsonObject): JsonObject =>
-  Object.fromEntries(
-    REFS.flatMap(name => {
-      const ref = own(config, name)
-      return ref === undefined ? [] : [[name, ref]]
-    }),
-  )
+const REFS = Object.keys(PROMPT_FIELDS)
 
 /** What the agent is given: its port `task`, else all its ports, else what the run itself was given. */
 function taskOf({ inputs, runInputs }: NodeContext): Json {

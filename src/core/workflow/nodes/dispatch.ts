@@ -1,4 +1,3 @@
-import { memoryProblems } from '../../handoff/mapping.js'
 import { TERMS, WORKER_TERMS } from '../../handoff/terms-schema.js'
 import { present } from '../../present.js'
 import { failure } from '../../problem.js'
@@ -35,7 +34,6 @@ export const dispatchNode: NodeType = {
     ...TERMS,
     ...WORKER_TERMS,
   }),
-  check: ({ config }, permit) => memoryProblems(config, permit),
   start: ({ config, inputs, supervised, orchestrator }) => {
     if (!supervised || !orchestrator?.owed || orchestrator.decision.kind !== 'next-worker') {
       const message =

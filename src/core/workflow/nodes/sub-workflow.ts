@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import { memoryProblems } from '../../handoff/mapping.js'
 import { TERMS } from '../../handoff/terms-schema.js'
 import { present } from '../../present.js'
 import { failure } from '../../problem.js'
@@ -29,7 +28,6 @@ export const subWorkflowNode: NodeType = {
     ),
     ...TERMS,
   }),
-  check: ({ config }, permit) => memoryProblems(config, permit),
   start: ({ config, inputs }) => ({
     kind: 'waiting',
     wait: { kind: 'handoff', workers: [String(config.workflowId)], policy: 'sequential', inputs },

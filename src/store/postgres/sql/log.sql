@@ -2,7 +2,7 @@
 -- connection has; `assay` stands for the schema in use. Columns come out in the port's spelling.
 
 -- name: commit
-SELECT assay.commit_batch($1::jsonb, $2::text[], $3::text[], $4::text[], $5, $6, $7, $8::text[]) AS reply
+SELECT assay.commit_batch($1::jsonb, $2::text[], $3::text[], $4::text[], $5, $6, $7, $8::text[], $9::jsonb) AS reply
 
 -- part: event
 seq AS sequence, type, node_id AS "nodeId", payload, secret, cause, at, input, salt, hash, erased

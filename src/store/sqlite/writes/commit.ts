@@ -1,5 +1,5 @@
 import { isTerminal } from '../../../core/run/events.js'
-import type { Commit, CommitResult, NewRun, StreamAppend } from '../../../engine/ports/event-log.js'
+import type { Commit, CommitResult, NewRun, StoredEvent, StreamAppend } from '../../../engine/ports/event-log.js'
 import { mayReplace } from '../../receipt-rules.js'
 import type { Connection } from '../connection.js'
 import { type PackedCommit, unpackCommit } from '../packed.js'
@@ -8,8 +8,16 @@ import { addDelivery } from './deliveries.js'
 import { sharedEnd, sharedTimes, shareEvents } from './forks.js'
 import { shareGateRows, writeGated } from './gates.js'
 import { isAlive } from './hosts.js'
+import { conflictIn } from './journal.js'
 import { findReceipt, putReceipt } from './receipts.js'
 import { countBytes, quotaRefused, rootOf } from './usage.js'
+
+/** A commit that published a file which has another version than it must have: to be undone, and answered so. */
+export class WorkspaceConflict extends Error {
+  constructor(readonly refused: Refused) {
+    super('a file has another version')
+  }
+}
 
 /** Everything but `committed`, which crosses back to the main thread as null. */
 type Refused = Exclude<CommitResult, { kind: 'committed' }>
@@ -109,24 +117,40 @@ function appendEvents(
   { runId, expected, events }: StreamAppend,
   epoch: number,
 ): void {
-  for (const { sequence, type, nodeId, payload, secret, cause, input, salt, hash, at } of events) {
-    db.run(
-      SQL.events.append,
-      runId,
-      sequence,
-      type,
-      nodeId,
-      payload,
-      secret,
-      cause,
-      input,
-      salt,
-      hash,
-      at,
-      epoch,
-      sequence === expected ? appendId : null,
-    )
+  for (const event of events) {
+    try {
+      appendEvent(db, runId, event, epoch, event.sequence === expected ? appendId : null)
+    } catch (error) {
+      const conflict = conflictIn(error)
+      if (!conflict) throw error
+      throw new WorkspaceConflict({ kind: 'workspace-conflict', runId, sequence: event.sequence, ...conflict })
+    }
   }
+}
+
+function appendEvent(
+  db: Connection,
+  runId: string,
+  { sequence, type, nodeId, payload, secret, cause, input, salt, hash, at }: StoredEvent,
+  epoch: number,
+  appendId: string | null,
+): void {
+  db.run(
+    SQL.events.append,
+    runId,
+    sequence,
+    type,
+    nodeId,
+    payload,
+    secret,
+    cause,
+    input,
+    salt,
+    hash,
+    at,
+    epoch,
+    appendId,
+  )
 }
 
 function extendRun(db: Connection, stream: StreamAppend): void {

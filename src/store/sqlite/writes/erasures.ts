@@ -2,6 +2,7 @@ import type { ErasedEvent, EraseResult, Erasing, ErasureMark } from '../../../en
 import type { Connection } from '../connection.js'
 import { SQL } from '../statements.js'
 import { isAlive } from './hosts.js'
+import { eraseJournal, forgetJournal } from './journal.js'
 import { deleteRowsOf } from './purges.js'
 
 /** Whether the error says that something was to be stored of a tenant that was erased (S14). */
@@ -67,8 +68,10 @@ export function finishErasure(
   const { tenant } = erasing
   const { isRunLeft, deleteReceipts, deleteStandards, deleteDeliveries, finish } = SQL.erasures
   if (db.get(isRunLeft, tenant)) return 'more'
-  const deleted = [deleteReceipts, deleteStandards, deleteDeliveries].map(sql => db.run(sql, tenant, limit))
+  const kinds = [deleteReceipts, deleteStandards, deleteDeliveries]
+  const deleted = [...kinds.map(sql => db.run(sql, tenant, limit)), ...eraseJournal(db, tenant, limit)]
   if (deleted.includes(limit)) return 'more'
+  forgetJournal(db, tenant)
   deleteWorkflows(db, tenant)
   db.run(finish, at, tenant)
   return 'done'

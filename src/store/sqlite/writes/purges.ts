@@ -2,6 +2,7 @@ import type { PurgeResult } from '../../../engine/ports/retention.js'
 import type { Connection } from '../connection.js'
 import { SQL } from '../statements.js'
 import { isAlive } from './hosts.js'
+import { purgeJournal } from './journal.js'
 
 export function purgeFamily(
   db: Connection,
@@ -52,4 +53,5 @@ export function deleteRowsOf(db: Connection, runId: string): void {
   const { deleteSnapshots, deleteMerges, deleteVerdicts, deleteStaged, deleteGated, deleteInvocations } = SQL.purges
   const all = [deleteSnapshots, deleteMerges, deleteVerdicts, deleteStaged, deleteGated, deleteInvocations]
   for (const sql of all) db.run(sql, runId)
+  purgeJournal(db, runId)
 }

@@ -1,0 +1,48 @@
+import { isNamed } from '../names.js'
+import { type Refusal, refuse } from '../problem.js'
+
+/** What may be written into memory and workspaces, and what whoever tries more is told. */
+
+/** An entry that is too long, with both sizes. */
+export const entryTooLong = (bytes: number, limit: number): Refusal =>
+  refuse(
+    'validation_error',
+    `content takes ${bytes} bytes; an entry of memory may have ${limit} (memory.maxEntryBytes). Put less into it, or write a file of the workspace.`,
+    { field: 'content', limit, bytes },
+  )
+
+/** A file that is too large, with both sizes. */
+export const fileTooLarge = (size: number, limit: number): Refusal =>
+  refuse(
+    'workspace_too_large',
+    `The file has ${size} bytes or more; a file of the workspace may have ${limit} (workspace.maxFileBytes). Send less, or have whoever operates this host raise it.`,
+    { limit, size },
+  )
+
+export const PATH_RULE =
+  '1 to 256 of A-Z a-z 0-9 . _ / and -, first a letter or digit, without .. or empty parts, such as reports/2026.md'
+
+/** What is wrong with the path of a file; undefined where it may be one. */
+export const pathRefusal = (path: string): Refusal | undefined =>
+  isNamed('filePath', path)
+    ? undefined
+    : refuse('validation_error', `path must be ${PATH_RULE}; got ${JSON.stringify(path.slice(0, 64))}.`, {
+        field: 'path',
+        limit: 256,
+      })
+
+/** A setting that is used up: which, how large it is, and who can raise it. */
+export const overSetting = (setting: string, limit: number, things: string): Refusal =>
+  refuse(
+    'quota_exceeded',
+    `Refused: this tenant may have ${limit} ${things} (${setting}); remove some, or have whoever operates this host raise it.`,
+    { scope: 'tenant', quota: setting, limit, raisedBy: 'operator', setting },
+  )
+
+/** The file has another version than its writer says it must have: 0 where there must be none, `any` where there must be one. */
+export const versionConflict = (path: string, ifMatch: number | 'any' | null, currentVersion: number): Refusal => {
+  const wanted = ifMatch === 'any' ? 'some version of it was to be there' : `version ${ifMatch} was to be there`
+  const is = currentVersion === 0 ? 'there is no such file' : `its version is ${currentVersion}`
+  const message = `File ${path} was not changed: ${wanted}, and ${is} now. Read it again, and send the version that you saw.`
+  return refuse('workspace_conflict', message, { path, currentVersion })
+}

@@ -1,0 +1,96 @@
+import { withoutCredentials } from '../../core/credentials.js'
+import { type Refusal, refuse } from '../../core/problem.js'
+import { sha256 } from '../../digest.js'
+import type { Vault } from '../ports/agents.js'
+import type { Content } from '../ports/journal.js'
+
+/**
+ * How words get into the journal and out of it. Whoever writes there, an agent, a node or a key, comes through here: what
+ * the host knows to be secret is taken out first (SR-1, WSR-1), and only then is anything sealed, hashed or stored.
+ */
+export type ContentDeps = {
+  readonly vault: Vault
+  readonly redact: { text(text: string): string }
+}
+
+/** What is to be kept. `contentId` is new, or that of the same words stored before. */
+export type NewContent = {
+  readonly tenant: string
+  readonly contentId: string
+  /** The run it is made for; null outside of runs. */
+  readonly runId: string | null
+}
+
+/** What a write tells of: the content to be stored first, the hash of its body as it is stored, and its size before sealing. */
+export type KeptContent = { readonly content: Content; readonly hash: string; readonly bytes: number }
+
+/** R-MEM-15: text without secrets, plain where it is to be found by its words, else sealed for its tenant. */
+export async function keepText(
+  deps: ContentDeps,
+  { text, plain, ...about }: NewContent & { readonly text: string; readonly plain: boolean },
+): Promise<KeptContent> {
+  const redacted = deps.redact.text(text)
+  const body = Buffer.from(redacted)
+  if (!plain) return told(await sealed(deps, about, { text: redacted }), body.length)
+  return told({ ...about, body, text: searchable(redacted), sealed: false }, body.length)
+}
+
+/** R-MEM-15: tags are stored as they are told, so they are redacted like content. */
+export const keepTags = ({ redact }: Pick<ContentDeps, 'redact'>, tags: readonly string[]): string[] =>
+  tags.map(tag => redact.text(tag))
+
+/** R-WS-4: a file is always sealed. What is no text cannot have a secret taken out, and is refused if it holds one. */
+export async function keepFile(
+  deps: ContentDeps,
+  { body, ...about }: NewContent & { readonly body: Uint8Array },
+): Promise<KeptContent | Refusal> {
+  const text = textOfBytes(body)
+  if (text !== undefined) return keepText(deps, { ...about, text, plain: false })
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
+  const seen = bytes.toString('latin1')
+  // What only looks like a credential is there by chance in enough files.
+  if (deps.redact.text(seen) !== withoutCredentials(seen)) return SECRET_INSIDE
+  return told(await sealed(deps, about, { base64: bytes.toString('base64') }), body.length)
+}
+
+const told = (content: Content, bytes: number): KeptContent => ({ content, hash: sha256(content.body), bytes })
+
+const SECRET_INSIDE = refuse(
+  'validation_error',
+  'The file holds a secret that this host knows, and is no text in which it could be masked; take it out of the file.',
+  { field: 'content' },
+)
+
+/** The bytes as they were before they were sealed. */
+export async function openContent({ vault }: Pick<ContentDeps, 'vault'>, content: Content): Promise<Buffer> {
+  const { body, tenant, contentId } = content
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
+  if (!content.sealed) return bytes
+  const opened = (await vault.of(tenant)).open(contentId, bytes.toString('latin1')) as Sealed
+  return 'text' in opened ? Buffer.from(opened.text) : Buffer.from(opened.base64, 'base64')
+}
+
+/** Undefined where the bytes are no text. */
+export function textOfBytes(bytes: Uint8Array): string | undefined {
+  if (bytes.includes(0)) return undefined
+  try {
+    return UTF8.decode(bytes)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return undefined
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+type Sealed = { readonly text: string } | { readonly base64: string }
+
+const sealed = async ({ vault }: ContentDeps, about: NewContent, words: Sealed): Promise<Content> => ({
+  ...about,
+  body: Buffer.from((await vault.of(about.tenant)).seal(about.contentId, words), 'latin1'),
+  text: null,
+  sealed: true,
+})
+
+/** S11: no control character is stored as text; to a search each is the end of a word. */
+const searchable = (text: string): string => text.replace(/\p{Cc}/gu, ' ')

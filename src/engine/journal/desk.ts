@@ -1,0 +1,42 @@
+import type { JournalView, Space } from '../../core/journal/place.js'
+import type { Refusal } from '../../core/problem.js'
+import type { Clock, Ids } from '../ports/clock.js'
+import type { Content, Journal, JournalKeeping, WriteRow } from '../ports/journal.js'
+import { type ContentDeps, openContent } from './content.js'
+import { type Moment, type MomentDeps, type ViewFound, viewOfRun } from './moment.js'
+
+/** What is needed to look after a tenant's memory and workspace outside of its runs. */
+export type DeskDeps = ContentDeps &
+  MomentDeps & {
+    readonly store: Journal & JournalKeeping
+    readonly clock: Clock
+    readonly ids: Pick<Ids, 'unique'>
+  }
+
+/** What is asked for: as a run saw it at a moment, or a scope as it is now. */
+export type WantedView = { readonly scope: string } | { readonly at: Moment }
+
+export type Found<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal }
+
+export const got = <T>(value: T): Found<T> => ({ ok: true, value })
+export const refused = (refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } => ({ ok: false, refusal })
+
+export async function viewWanted(deps: DeskDeps, tenant: string, space: Space, wanted: WantedView): Promise<ViewFound> {
+  if ('at' in wanted) return viewOfRun(deps, tenant, space, wanted.at)
+  const { scope } = wanted
+  return { ok: true, scope, view: await viewNow(deps, tenant, space, scope) }
+}
+
+export async function viewNow(deps: DeskDeps, tenant: string, space: Space, scope: string): Promise<JournalView> {
+  const heads = await deps.store.heads(tenant, space === 'memory' ? scope : undefined)
+  return [{ scope, upTo: heads[space], runs: [], at: deps.clock.now() }]
+}
+
+/** The bytes of a write; undefined when they were destroyed. */
+export async function bytesOf(deps: DeskDeps, tenant: string, row: WriteRow): Promise<Buffer | undefined> {
+  const content = await contentOf(deps, tenant, row)
+  return content && openContent(deps, content)
+}
+
+const contentOf = async ({ store }: DeskDeps, tenant: string, row: WriteRow): Promise<Content | undefined> =>
+  row.contentId === null ? undefined : store.readContent(tenant, row.contentId)

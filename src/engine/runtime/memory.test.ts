@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../core/json.js'
+import { engineRig, register, startRun } from '../../testing/engine-rig.js'
+import { branchOf, logOf, payloadsOf } from '../../testing/run-logs.js'
+
+const put = (content: string, config: JsonObject = {}) => ({
+  type: 'core.memoryPut',
+  config: { memoryRef: 'notes', memoryId: 'k', content, ...config },
+})
+const get = { type: 'core.memoryGet', config: { memoryRef: 'notes', memoryId: 'k' } }
+
+const chain = (id: string, nodes: { [name: string]: JsonObject }) => {
+  const names = Object.keys(nodes)
+  return { id, nodes, edges: names.slice(1).map((name, i) => `${names[i]}>${name}`) } as never
+}
+
+async function rigWith(...workflows: never[]) {
+  const rig = engineRig()
+  const engine = await rig.host()
+  await register(engine, ...workflows)
+  const run = async (workflowId: string, more: JsonObject = {}) => {
+    const runId = await startRun(engine, workflowId, more)
+    await rig.clock.advance(3_000)
+    return runId
+  }
+  const read = async (runId: string, nodeId: string) => {
+    const done = (await logOf(rig, runId)).find(
+      ({ type, payload }) => type === 'node.completed' && payload.nodeId === nodeId,
+    )
+    return (done?.payload as { outputs?: { entry?: { content: string } | null } })?.outputs?.entry?.content ?? null
+  }
+  return { rig, engine, run, read }
+}
+
+describe('memory of runs', () => {
+  it('R-MEM-19: a run sees what it wrote from its next node on, and others in its scope later', async () => {
+    const { run, read } = await rigWith(chain('write', { a: put('one'), b: get }), chain('look', { b: get }))
+    const writer = await run('write', { scopeId: 's' })
+    expect(await read(writer, 'b')).toBe('one')
+    expect(await read(await run('look', { scopeId: 's' }), 'b')).toBe('one')
+    expect(await read(await run('look', { scopeId: 'other' }), 'b')).toBeNull()
+    expect(await read(await run('look'), 'b')).toBeNull()
+  })
+
+  it('R-MEM-20: a write is told by names alone', async () => {
+    const { rig, run } = await rigWith(chain('write', { a: put('one') }))
+    const runId = await run('write', { scopeId: 's' })
+    expect(payloadsOf(await logOf(rig, runId), 'memory.written')).toEqual([
+      { memoryRef: 'notes', memoryId: 'k', nodeId: 'a' },
+    ])
+  })
+
+  it('R-MEM-8: a branch reads what its source read at the cut, whatever was written since', async () => {
+    const { rig, engine, run, read } = await rigWith(
+      chain('flow', { a: put('one'), b: get }),
+      chain('later', { a: put('two') }),
+    )
+    const source = await run('flow', { scopeId: 's' })
+    await run('later', { scopeId: 's' })
+    const log = await logOf(rig, source)
+    for (let cut = 1; cut <= log.length - 1; cut += 1) {
+      const branch = await branchOf(engine, { runId: source, fromSeq: cut })
+      await rig.clock.advance(3_000)
+      expect(await read(branch, 'b'), `cut at ${cut}`).toBe('one')
+    }
+  })
+})

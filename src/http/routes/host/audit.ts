@@ -1,0 +1,57 @@
+import { refuse } from '../../../core/problem.js'
+import type { AuditAnomaly, AuditRange, AuditReport } from '../../../engine/api.js'
+import { AuditAnswer, AuditQuery } from '../../../wire/audit.js'
+import { readAuditCursor, writeAuditCursor } from '../../audit-cursor.js'
+import type { Edge } from '../../deps.js'
+import { json, problem } from '../../http-answer.js'
+import { type Route, route } from '../../route.js'
+
+/**
+ * Checkpoints span all tenants; which runs they cover is told to nobody. Logs of the caller's tenant are followed, so much
+ * of them in one request, and an anomaly's run is told to its tenant only.
+ */
+export const auditRoutes = (edge: Edge): Route[] => [
+  route({
+    method: 'GET',
+    path: '/v1/audit/verify',
+    operation: 'verifyAudit',
+    summary: 'Whether signed checkpoints, and the logs of this tenant that they cover, are as they were written',
+    access: 'audit:read',
+    query: AuditQuery,
+    responses: { 200: { description: 'What was checked, and what is wrong with it', schema: AuditAnswer } },
+    refusals: ['validation_error'],
+    async handle({ caller: { tenant }, query }) {
+      const range = rangeOf(tenant, query)
+      if ('code' in range) return problem(range)
+      const report = await edge.audit.verify({ ...range, tenant })
+      return json(200, await render(edge, tenant, report), { 'cache-control': 'no-store' })
+    },
+  }),
+]
+
+function rangeOf(tenant: string, { fromSeq, toSeq, cursor }: AuditQuery): AuditRange | ReturnType<typeof refuse> {
+  if (cursor !== undefined) {
+    const place = fromSeq === undefined && toSeq === undefined ? readAuditCursor(tenant, cursor) : undefined
+    if (place !== undefined) return { from: place.seq, place }
+    const message =
+      'query.cursor must be the nextCursor of an earlier answer to this tenant, without fromSeq and toSeq.'
+    return refuse('validation_error', message, { field: 'query.cursor' })
+  }
+  const from = fromSeq ?? 0
+  if (toSeq !== undefined && toSeq < from)
+    return refuse('validation_error', 'query.toSeq must not be less than query.fromSeq.', { field: 'query.toSeq' })
+  return { from, ...(toSeq !== undefined && { to: toSeq }) }
+}
+
+async function render(edge: Edge, tenant: string, { next, ...report }: AuditReport): Promise<AuditAnswer> {
+  const anomalies: AuditAnomaly[] = []
+  for (const anomaly of report.anomalies) anomalies.push(await forTenant(edge, tenant, anomaly))
+  const nextCursor = next && writeAuditCursor(tenant, next)
+  return { ...report, checkpoints: [...report.checkpoints], anomalies, ...(nextCursor && { nextCursor }) }
+}
+
+async function forTenant({ engine }: Edge, tenant: string, anomaly: AuditAnomaly): Promise<AuditAnomaly> {
+  const { runId, ...rest } = anomaly
+  if (runId === undefined) return rest
+  return (await engine.tenantOf(runId)) === tenant ? anomaly : rest
+}

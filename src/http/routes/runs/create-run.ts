@@ -1,0 +1,162 @@
+import type { Json, JsonObject } from '../../../core/json.js'
+import { type Refusal, refuse } from '../../../core/problem.js'
+import type { CreateRun, InspectedRun, MakeReceipt, RunRequest } from '../../../engine/api.js'
+import { CreateRunAnswer, CreateRunBody, MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from '../../../wire/run.js'
+import type { Caller } from '../../auth/key-cache.js'
+import type { Edge } from '../../deps.js'
+import { unavailableAnswer } from '../../framework-error.js'
+import { type HttpAnswer, json, problem } from '../../http-answer.js'
+import { mockProviderRefusal } from '../../mock-provider.js'
+import { type Call, type Route, route } from '../../route.js'
+import { putBack, takeIn } from './uploads.js'
+
+export const createRun = (edge: Edge): Route =>
+  route({
+    method: 'POST',
+    path: '/v1/runs',
+    operation: 'createRun',
+    summary: 'Start a run of a registered workflow, or of an agent',
+    access: 'runs:create',
+    body: CreateRunBody,
+    formBytes: edge.config.workspace.maxFileBytes + edge.config.limits.maxRequestBodyBytes,
+    idempotency: 'commit',
+    headers: [
+      { name: 'X-Dedup', description: '`enforce` refuses a second active run of the same scopeId' },
+      { name: 'X-Force-Engine-Version', description: 'Test keys only' },
+    ],
+    responses: { 201: { description: 'The run is durable and has started', schema: CreateRunAnswer } },
+    refusals: [
+      'validation_error',
+      'unsupported_mock_provider',
+      'unsupported_force_engine_version',
+      'mock_provider_forbidden',
+      'force_engine_version_forbidden',
+      'run_already_active',
+      'capability_required',
+      'capability_not_provided',
+      'workspace_too_large',
+      'service_unavailable',
+    ],
+    handle(call) {
+      const refusal = refusalOfRequest(edge, call)
+      if (refusal !== undefined) return problem(refusal)
+      return edge.idempotency.commit(call.keyed, receipt => createWithFiles(edge, call, receipt), renderCreated)
+    },
+  })
+
+/** Files that came along are written first, and removed again where no run is made of them. */
+async function createWithFiles(edge: Edge, call: Call<CreateRunBody>, receipt: MakeReceipt | undefined) {
+  const request = toCreateRun(call)
+  const taken = await takeIn(edge, call.caller, request.inputs, call.uploads)
+  if ('code' in taken) return { ok: false, refusal: taken } as const
+  const inputs = { ...request.inputs, ...taken.inputs }
+  const answer = await edge.engine.create({ ...request, inputs }, receipt)
+  if (!answer.ok) await putBack(edge, call.caller, taken.files)
+  return answer
+}
+
+/** A run may have ended within its first commit; the protocol's answer still says how it began. */
+export const createdBody = ({ runId, status }: InspectedRun) => ({
+  runId,
+  status: status === 'pending' || status.startsWith('waiting-') ? status : 'running',
+  eventsUrl: `/v1/runs/${runId}/events`,
+  statusUrl: `/v1/runs/${runId}`,
+})
+
+const renderCreated = (view: InspectedRun): HttpAnswer =>
+  json(201, createdBody(view), { location: `/v1/runs/${view.runId}` })
+
+function refusalOfRequest(edge: Edge, { body, caller, request }: Call<CreateRunBody>): Refusal | undefined {
+  const full = capacityRefusal(edge)
+  if (full !== undefined) return full
+  if (body.tenantId !== undefined && body.tenantId !== caller.account && body.tenantId !== caller.tenant) {
+    return refuse('forbidden', 'body.tenantId is not the tenant of this key; leave it out.', { field: 'body.tenantId' })
+  }
+  return (
+    unsupported(body) ??
+    versionRefusal(edge, caller, request.headers['x-force-engine-version']) ??
+    mockProviderRefusal(caller, body.configurable, edge.config.mockProviders) ??
+    metadataRefusal(body.metadata, 'body.metadata') ??
+    dedupRefusal(request.headers['x-dedup'], body.scopeId)
+  )
+}
+
+/** Whether the host takes one more run. */
+export function capacityRefusal({ engine, config }: Edge): Refusal | undefined {
+  const health = engine.health()
+  if (!health.ok) return unavailableAnswer(config, 'The host is not taking new runs now; try again.')
+  if (health.activeRuns < config.limits.maxActiveRuns) return undefined
+  return unavailableAnswer(config, 'The host holds as many unfinished runs as it may; try again.')
+}
+
+function unsupported(body: CreateRunBody): Refusal | undefined {
+  if (body.mode !== undefined) {
+    return refuse('capability_not_provided', 'body.mode "eval" is not provided by this host; leave it out.')
+  }
+  for (const field of ['callbackUrl', 'residency', 'evalSuiteRef'] as const) {
+    if (body[field] === undefined) continue
+    return refuse('validation_error', `body.${field} is not supported by this host yet; leave it out.`, {
+      field: `body.${field}`,
+    })
+  }
+  if (body.workflowId === undefined || body.agentId === undefined) return undefined
+  const message = 'body.workflowId and body.agentId cannot both be given: a run is of a workflow or of an agent.'
+  return refuse('validation_error', message, { field: 'body.agentId' })
+}
+
+function versionRefusal(edge: Edge, caller: Caller, header: string | string[] | undefined): Refusal | undefined {
+  if (header === undefined) return undefined
+  if (!caller.test) return refuse('force_engine_version_forbidden', 'X-Force-Engine-Version needs a test key.')
+  const { engineVersion } = edge.config
+  if (header === String(engineVersion)) return undefined
+  const range = { min: engineVersion, max: engineVersion }
+  return refuse('unsupported_force_engine_version', `This host can only be forced to version ${engineVersion}.`, range)
+}
+
+export function metadataRefusal(metadata: JsonObject | undefined, field: string): Refusal | undefined {
+  if (metadata === undefined) return undefined
+  const bytes = Buffer.byteLength(JSON.stringify(metadata))
+  if (bytes > MAX_METADATA_BYTES) {
+    const message = `${field} takes ${bytes} bytes as JSON; the limit is ${MAX_METADATA_BYTES}. Move data into inputs.`
+    return refuse('validation_error', message, { field, limit: MAX_METADATA_BYTES })
+  }
+  if (depthOf(metadata) <= MAX_METADATA_DEPTH) return undefined
+  const message = `${field} nests deeper than ${MAX_METADATA_DEPTH} levels; flatten it.`
+  return refuse('validation_error', message, { field, limit: MAX_METADATA_DEPTH })
+}
+
+function depthOf(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf))
+}
+
+function dedupRefusal(header: string | string[] | undefined, scopeId: string | undefined): Refusal | undefined {
+  if (header === undefined || (header === 'enforce' && scopeId !== undefined)) return undefined
+  return header === 'enforce'
+    ? refuse('validation_error', 'X-Dedup: enforce needs body.scopeId, which names what there may be one of.')
+    : refuse('validation_error', 'X-Dedup must be "enforce" or left out.')
+}
+
+function toCreateRun(call: Call<CreateRunBody>): CreateRun {
+  const { workflowId, agentId } = call.body
+  const request = toRequest(call)
+  // R-LIVE-24, R-MANIF-4. The schema of the body demands one of the two.
+  return agentId === undefined
+    ? { ...request, workflowId: workflowId as string }
+    : { ...request, agentId, source: 'run-api' }
+}
+
+function toRequest({ body, caller, request }: Call<CreateRunBody>): RunRequest {
+  return {
+    tenant: caller.tenant,
+    principal: caller.principal,
+    scopes: [...caller.scopes].sort(),
+    inputs: body.inputs ?? {},
+    transport: 'rest',
+    ...(body.configurable === undefined ? undefined : { configurable: body.configurable }),
+    ...(body.tags === undefined ? undefined : { tags: body.tags }),
+    ...(body.metadata === undefined ? undefined : { metadata: body.metadata }),
+    ...(body.scopeId === undefined ? undefined : { scopeId: body.scopeId }),
+    ...(request.headers['x-dedup'] === 'enforce' ? { exclusiveScope: true } : undefined),
+  }
+}

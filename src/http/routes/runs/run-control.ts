@@ -1,0 +1,138 @@
+import { isNamed } from '../../../core/names.js'
+import { NO_RUN } from '../../../core/problem.js'
+import type { InspectedRun, RunCommand } from '../../../engine/api.js'
+import {
+  BulkCancelAnswer,
+  BulkCancelBody,
+  CancelAnswer,
+  CancelBody,
+  MAX_BULK_RUNS,
+  PauseAnswer,
+  PauseBody,
+  ResumeAnswer,
+  ResumeBody,
+} from '../../../wire/run.js'
+import type { Caller } from '../../auth/key-cache.js'
+import type { Edge } from '../../deps.js'
+import { type HttpAnswer, json } from '../../http-answer.js'
+import { type Call, type Route, route } from '../../route.js'
+
+export const runControlRoutes = (edge: Edge): Route[] => [
+  cancel(edge, '/v1/runs/{runId}/cancel', 'cancelRun'),
+  cancel(edge, '/v1/runs/{runId}:cancel', 'cancelRunAlias'),
+  bulkCancel(edge),
+  pause(edge),
+  resume(edge),
+]
+
+const because = (reason: string | undefined) => (reason === undefined ? undefined : { reason })
+
+function command(
+  edge: Edge,
+  { caller, params, keyed }: Call,
+  asked: RunCommand,
+  render: (view: InspectedRun) => HttpAnswer,
+) {
+  return edge.idempotency.commit(
+    keyed,
+    receipt => edge.engine.command(caller.tenant, params.runId, asked, receipt),
+    render,
+  )
+}
+
+const cancel = (edge: Edge, path: string, operation: string): Route =>
+  route({
+    method: 'POST',
+    path,
+    operation,
+    summary: 'Cancel a run and its children',
+    access: 'runs:cancel',
+    body: CancelBody,
+    bodyOptional: true,
+    idempotency: 'commit',
+    endpoint: 'POST /v1/runs/{runId}/cancel',
+    responses: { 200: { description: 'Cancelled, or being cancelled', schema: CancelAnswer } },
+    refusals: ['validation_error', 'not_found', 'run_expired', 'run_terminal'],
+    handle: call =>
+      command(edge, call, cancelCommand(call.caller, call.body.reason), view =>
+        json(200, { runId: view.runId, status: cancelStatus(view) }),
+      ),
+  })
+
+const cancelCommand = (caller: Caller, reason: string | undefined): RunCommand => ({
+  type: 'cancel',
+  by: caller.principal,
+  ...because(reason),
+})
+
+const cancelStatus = (view: InspectedRun): string => (view.status === 'cancelled' ? 'cancelled' : 'cancelling')
+
+const bulkCancel = (edge: Edge): Route =>
+  route({
+    method: 'POST',
+    path: '/v1/runs:bulk-cancel',
+    operation: 'bulkCancelRuns',
+    summary: `Cancel up to ${MAX_BULK_RUNS} runs, each on its own`,
+    access: 'runs:cancel',
+    body: BulkCancelBody,
+    idempotency: 'lease',
+    responses: { 200: { description: 'One result per id, in the order asked', schema: BulkCancelAnswer } },
+    refusals: ['validation_error'],
+    async handle({ caller, body }) {
+      const results = await Promise.all(body.runIds.map(runId => cancelOne(edge, caller, runId, body.reason)))
+      return json(200, { results })
+    },
+  })
+
+async function cancelOne(edge: Edge, caller: Caller, runId: string, reason: string | undefined): Promise<object> {
+  if (!isNamed('runId', runId)) return { runId, ok: false, error: { code: NO_RUN.code, message: NO_RUN.message } }
+  const answer = await edge.engine.command(caller.tenant, runId, cancelCommand(caller, reason))
+  if (answer.ok) return { runId, ok: true, status: cancelStatus(answer.value) }
+  if ('replay' in answer) throw new Error('the engine replayed a receipt that was not asked for')
+  return { runId, ok: false, error: { code: answer.refusal.code, message: answer.refusal.message } }
+}
+
+const pause = (edge: Edge): Route =>
+  route({
+    method: 'POST',
+    path: '/v1/runs/{runId}:pause',
+    operation: 'pauseRun',
+    summary: 'Pause a run, at once or after its current nodes',
+    access: 'runs:cancel',
+    body: PauseBody,
+    bodyOptional: true,
+    idempotency: 'commit',
+    responses: { 202: { description: 'Paused, or pausing', schema: PauseAnswer } },
+    refusals: ['validation_error', 'not_found', 'run_expired', 'run_paused', 'run_terminal', 'run_not_pausable'],
+    handle: call => {
+      const { drainPolicy = 'drain-current-node', reason } = call.body
+      return command(edge, call, { type: 'pause', drainPolicy, ...because(reason) }, view =>
+        json(202, { runId: view.runId, status: 'paused', pausedAt: pausedAt(view) }),
+      )
+    },
+  })
+
+const resume = (edge: Edge): Route =>
+  route({
+    method: 'POST',
+    path: '/v1/runs/{runId}:resume',
+    operation: 'resumeRun',
+    summary: 'Go on with a paused run',
+    access: 'runs:cancel',
+    body: ResumeBody,
+    bodyOptional: true,
+    idempotency: 'commit',
+    responses: { 202: { description: 'Running again', schema: ResumeAnswer } },
+    refusals: ['validation_error', 'not_found', 'run_expired', 'run_not_paused', 'run_terminal'],
+    handle: call =>
+      command(edge, call, { type: 'resume', ...because(call.body.reason) }, view =>
+        json(202, { runId: view.runId, status: 'running', resumedAt: lastAt(view) }),
+      ),
+  })
+
+const pausedAt = (view: InspectedRun): string =>
+  view.state.phase === 'active' && view.state.mode.kind === 'paused'
+    ? new Date(view.state.mode.at).toISOString()
+    : lastAt(view)
+
+const lastAt = ({ state }: InspectedRun): string => new Date(state.phase === 'absent' ? 0 : state.lastAt).toISOString()

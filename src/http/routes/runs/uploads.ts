@@ -1,0 +1,105 @@
+import type { Json, JsonObject } from '../../../core/json.js'
+import { type Refusal, refuse } from '../../../core/problem.js'
+import { textOfBytes } from '../../../engine/journal/content.js'
+import { lacksScope } from '../../auth/authenticator.js'
+import type { Caller } from '../../auth/key-cache.js'
+import type { Upload } from '../../bodies/form-body.js'
+import { parseJsonBody } from '../../bodies/json-body.js'
+import type { Edge } from '../../deps.js'
+
+/** What files become that came with a request for a run. */
+export type TakenIn = {
+  /** By the name of the input: what the file says, or where in the workspace it is. */
+  readonly inputs: JsonObject
+  /** Files that were written for it: removed again where no run is made of them. */
+  readonly files: readonly string[]
+}
+
+const NOTHING: TakenIn = { inputs: {}, files: [] }
+
+/**
+ * Text is the input's value, JSON what it stands for; anything else is put into the workspace, and the input says where:
+ * `{file, version}`. Files are written before the run is asked for, under paths that nobody else has; if the run is refused
+ * they are removed, and if the host dies in between nothing refers to them.
+ */
+export async function takeIn(
+  edge: Edge,
+  caller: Caller,
+  given: JsonObject,
+  uploads: readonly Upload[],
+): Promise<TakenIn | Refusal> {
+  if (uploads.length === 0) return NOTHING
+  const inputs: { [name: string]: Json } = {}
+  const files: string[] = []
+  const folder = edge.ids.unique()
+  for (const upload of uploads) {
+    const taken =
+      Object.hasOwn(given, upload.name) || upload.name === '__proto__'
+        ? twice(upload.name)
+        : await takenFrom(edge, caller, upload, folder)
+    if (isRefusal(taken)) {
+      await putBack(edge, caller, files)
+      return taken
+    }
+    inputs[upload.name] = taken.value
+    if (taken.file !== undefined) files.push(taken.file)
+  }
+  return { inputs, files }
+}
+
+/** No run was made: what was written for it goes. */
+export async function putBack({ workspace, log }: Edge, { tenant }: Caller, files: readonly string[]): Promise<void> {
+  for (const file of files) {
+    const removed = await workspace.remove(tenant, file, null)
+    if (!removed.ok) log.warn({ file, code: removed.refusal.code }, 'a file that no run was made of is still there')
+  }
+}
+
+type Value = { readonly value: Json; readonly file?: string }
+
+const isRefusal = (taken: Value | Refusal): taken is Refusal => 'code' in taken
+
+async function takenFrom(edge: Edge, caller: Caller, upload: Upload, folder: string): Promise<Value | Refusal> {
+  const { name, fileName, contentType, body } = upload
+  if (/^application\/json\b/i.test(contentType) || fileName.endsWith('.json')) {
+    const parsed = parseJsonBody(body, edge.config.limits)
+    return parsed.ok ? { value: parsed.value as Json } : notJson(name, parsed.refusal)
+  }
+  const text = textOfBytes(body)
+  return text === undefined ? stored(edge, caller, upload, folder) : { value: text }
+}
+
+async function stored(edge: Edge, caller: Caller, upload: Upload, folder: string): Promise<Value | Refusal> {
+  const { name, contentType, body } = upload
+  if (!edge.config.workspace.enabled) return noPlace(name)
+  if (!caller.scopes.has('workspace:write')) return lacksScope('workspace:write')
+  const path = `inputs/${folder}/${plainName(upload)}`
+  const written = await edge.workspace.write(caller.tenant, { path, body, contentType, ifMatch: 0 })
+  if (!written.ok) return written.refusal
+  return { value: { file: path, version: written.value.version }, file: path }
+}
+
+const plainName = ({ name, fileName }: Upload): string =>
+  (fileName === '' ? name : fileName)
+    .replace(/[^A-Za-z0-9._-]+/g, '_')
+    .replace(/\.{2,}/g, '.')
+    .slice(-128)
+
+const twice = (name: string): Refusal =>
+  refuse('validation_error', `Input ${JSON.stringify(name.slice(0, 64))} is given twice: as a value and as a file.`, {
+    field: `inputs.${name.slice(0, 64)}`,
+  })
+
+const notJson = (name: string, { message }: Refusal): Refusal =>
+  refuse(
+    'validation_error',
+    `The file for input ${JSON.stringify(name.slice(0, 64))} is to be JSON: ${message.replace('request body', 'file')}`,
+    { field: `inputs.${name.slice(0, 64)}` },
+  )
+
+const noPlace = (name: string): Refusal =>
+  refuse(
+    'capability_not_provided',
+    `The file for input ${JSON.stringify(name.slice(0, 64))} is no text, and this host has no workspace to keep it in (workspace.enabled); send text or JSON.`,
+    { setting: 'workspace.enabled' },
+  )

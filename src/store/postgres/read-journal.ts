@@ -1,0 +1,37 @@
+import type { WriteRow } from '../../engine/ports/journal.js'
+import type { FoundRow, JournalRows } from '../journal-reads.js'
+import type { Statement } from './connections.js'
+import type { Queries } from './queries.js'
+import { SQL } from './statements.js'
+
+type Found = Omit<WriteRow, 'scope'> & { readonly words: readonly string[] | null }
+
+const toFound = ({ words, ...row }: Found, scope: string): FoundRow => ({ row: { ...row, scope }, words })
+
+export const journalRowsIn = (queries: Queries): JournalRows => ({
+  own: async (tenant, space, { scope, upTo, runs }, { key, withWords }) => {
+    const reach = [tenant, space, scope, upTo, JSON.stringify(runs), withWords]
+    const rows = await queries.readAll<Found>(SQL.ownEntries, ...reach, key?.ref ?? null, key?.id ?? null)
+    return rows.map(row => toFound(row, scope))
+  },
+  published: async (tenant, space, { scope, upTo }, { ref, id }) => {
+    const row = await queries.readOne<WriteRow>(SQL.publishedEntry, tenant, space, scope, upTo, ref, id)
+    return row && { ...row, scope }
+  },
+  listed: async (tenant, space, { scope, upTo }, { below, ref, prefix, tag, limit }) => {
+    const filters = [ref ?? null, prefix ?? null, tag ?? null, limit]
+    const from = [tenant, space, scope, upTo, below]
+    const rows = await queries.readAll<WriteRow>(listing(ref, prefix), ...from, ...filters)
+    return rows.map(row => ({ ...row, scope }))
+  },
+  matching: async (tenant, space, { scope, upTo }, { words, ref, tag, limit }) => {
+    const filters = [words, ref ?? null, tag ?? null, limit]
+    const rows = await queries.readAll<Found>(SQL.matchEntries, tenant, space, scope, upTo, ...filters)
+    return rows.map(row => toFound(row, scope))
+  },
+})
+
+const listing = (ref: string | undefined, prefix: string | undefined): Statement => {
+  if (ref === undefined) return SQL.listEntries
+  return prefix === undefined ? SQL.listEntriesOfRef : SQL.listEntriesOfPrefix
+}

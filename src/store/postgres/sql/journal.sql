@@ -1,0 +1,117 @@
+-- Memory and workspaces.
+
+-- name: journalHeads
+SELECT space, head, horizon FROM assay.journal_scopes
+ WHERE tenant = $1 AND (space, scope) IN (('memory', $2), ('workspace', $3))
+
+-- name: keepContent
+SELECT assay.keep_content($1::jsonb)
+
+-- name: readContent
+SELECT run_id AS "runId", sealed, text_is_body AS "textIsBody", text, body FROM assay.journal_contents
+ WHERE tenant = $1 AND content_id = $2
+
+-- part: write
+w.run_id AS "runId", w.seq AS sequence, w.space, w.ref, w.id, w.op, w.tags, w.at, w.expires_at AS "expiresAt",
+  w.content_id AS "contentId", w.hash, w.bytes, w.content_type AS "contentType", j.pos AS position, j.version,
+  w.agent_id AS "agentId", nullif(w.node_id, '') AS "nodeId"
+
+-- name: ownEntries
+-- What runs see of their own: $1 tenant, $2 space, $3 scope, $4 anchor, $5 the runs; words only where $6 says so.
+SELECT {write}, CASE WHEN $6 THEN c.words END AS words
+  FROM jsonb_array_elements($5::jsonb) WITH ORDINALITY AS r(v, i)
+ CROSS JOIN LATERAL (
+   SELECT * FROM assay.journal_layers l
+    WHERE l.run_id = r.v->>'runId' AND l.tenant = $1 AND l.space = $2 AND l.scope = $3
+      AND l.seq < (r.v->>'before')::bigint AND (l.left_seq IS NULL OR l.left_seq >= (r.v->>'before')::bigint)
+      AND ($7::text IS NULL OR (l.ref = $7 AND l.id = $8::text)) OFFSET 0) l
+  CROSS JOIN LATERAL (SELECT * FROM assay.journal_writes k WHERE k.write_id = l.write_id OFFSET 0) w
+  LEFT JOIN LATERAL (SELECT k.words FROM assay.journal_contents k
+                      WHERE $6 AND k.tenant = w.tenant AND k.content_id = w.content_id OFFSET 0) c ON true
+  LEFT JOIN LATERAL (
+    SELECT k.pos, k.version FROM assay.journal k WHERE k.write_id = w.write_id AND k.scope_id = (
+      SELECT s.scope_id FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND s.scope = $3) OFFSET 0) j ON true
+ WHERE j.pos IS NULL OR j.pos > $4
+ ORDER BY r.i, l.seq DESC, l.ord DESC
+
+
+-- part: its_write
+-- Looked up one by one, whatever the planner thinks of how many there are.
+CROSS JOIN LATERAL (SELECT * FROM assay.journal_writes k WHERE k.write_id = j.write_id OFFSET 0) w
+
+-- part: of_scope
+-- One number, looked up once.
+j.scope_id = (SELECT s.scope_id FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND s.scope = $3)
+
+-- name: publishedEntry
+SELECT {write} FROM assay.journal j {its_write}
+ WHERE {of_scope} AND j.ref = $5 AND j.id = $6 AND j.pos <= $4 ORDER BY j.pos DESC LIMIT 1
+
+-- part: fits
+($6::text IS NULL OR j.ref = $6) AND ($7::text IS NULL OR starts_with(j.id, $7))
+   AND ($8::text IS NULL OR $8 = ANY (w.tags))
+
+-- part: superseded
+-- Those that were the latest at the anchor $4, and are not any more: as many as were superseded since.
+(SELECT {write} FROM assay.journal j {its_write}
+  WHERE {of_scope} AND j.until > $4 AND j.pos <= $4 AND j.pos < $5 AND {fits} ORDER BY j.pos DESC LIMIT $9)
+
+-- name: listEntries
+(SELECT {write} FROM assay.journal j {its_write}
+  WHERE {of_scope} AND j.until IS NULL AND j.pos <= $4 AND j.pos < $5 AND {fits} ORDER BY j.pos DESC LIMIT $9)
+UNION ALL
+{superseded}
+ORDER BY position DESC LIMIT $9
+
+-- name: listEntriesOfRef
+(SELECT {write} FROM assay.journal j {its_write}
+  WHERE {of_scope} AND j.until IS NULL AND j.ref = $6 AND j.pos <= $4 AND j.pos < $5 AND {fits}
+  ORDER BY j.pos DESC LIMIT $9)
+UNION ALL
+{superseded}
+ORDER BY position DESC LIMIT $9
+
+-- name: listEntriesOfPrefix
+-- By keys: those that begin so are sorted, and no others are looked at.
+SELECT {write} FROM assay.journal j {its_write}
+ WHERE {of_scope} AND j.ref = $6 AND j.id >= $7 AND j.id < $7 || U&'\+10FFFF'
+   AND j.pos <= $4 AND j.pos < $5 AND (j.until IS NULL OR j.until > $4) AND {fits}
+ ORDER BY j.pos DESC LIMIT $9
+
+-- name: matchEntries
+-- Puts with all the words $5, the first of them the longest; with what they are found by.
+SELECT {write}, c.words
+  FROM (SELECT s.scope_id FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND s.scope = $3) s
+ CROSS JOIN LATERAL (
+   SELECT t.pos FROM assay.journal_terms t
+    WHERE t.terms @> (($5::text[]) || assay.scope_term(s.scope_id)) AND t.scope_id = s.scope_id AND t.pos <= $4 OFFSET 0) t
+ CROSS JOIN LATERAL (SELECT * FROM assay.journal k WHERE k.scope_id = s.scope_id AND k.pos = t.pos
+                        AND (k.until IS NULL OR k.until > $4) OFFSET 0) j
+  {its_write}
+  LEFT JOIN LATERAL (SELECT k.words FROM assay.journal_contents k
+                      WHERE k.tenant = w.tenant AND k.content_id = w.content_id OFFSET 0) c ON true
+ WHERE ($6::text IS NULL OR j.ref = $6) AND ($7::text IS NULL OR $7 = ANY (w.tags))
+ ORDER BY j.pos DESC LIMIT $8
+
+-- name: writeOutside
+SELECT assay.write_outside($1, $2::jsonb, $3::jsonb, $4) AS result
+
+-- name: readTenantEvents
+SELECT seq AS sequence, type, payload, at FROM assay.tenant_events WHERE tenant = $1 AND seq >= $2 ORDER BY seq LIMIT $3
+
+-- name: copiesOf
+SELECT run_id AS "runId" FROM assay.runs WHERE tenant = $1 AND run_id IN (
+  SELECT $2 UNION ALL SELECT r.run_id FROM assay.journal_reads r WHERE r.tenant = $1 AND r.name = $3) ORDER BY run_id
+
+-- name: listScopes
+SELECT s.scope, s.head, s.horizon,
+       (SELECT count(*) FROM assay.journal j {its_write}
+         WHERE j.scope_id = s.scope_id AND j.until IS NULL AND w.op = 'put') AS entries
+  FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND ($3::text IS NULL OR s.scope > $3)
+ ORDER BY s.scope LIMIT $4
+
+-- name: collectJournal
+SELECT assay.collect_journal($1, $2) AS collected
+
+-- name: destroyContent
+SELECT assay.destroy_content($1, $2, $3, $4, $5) AS destroyed

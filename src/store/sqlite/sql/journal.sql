@@ -1,0 +1,232 @@
+-- name: head
+SELECT head, horizon FROM journal_scopes WHERE tenant = ? AND space = ? AND scope = ?;
+
+-- name: keepContent
+INSERT INTO journal_contents (tenant, content_id, run_id, hash, sealed, text_is_body, words, text, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: content
+SELECT run_id, sealed, text_is_body, text, body FROM journal_contents WHERE tenant = ? AND content_id = ?;
+
+-- part: row
+w.run_id AS runId, w.seq AS sequence, w.space, w.ref, w.id, w.op, w.tags, w.at, w.expires_at AS expiresAt,
+  w.content_id AS contentId, w.hash, w.bytes, w.content_type AS contentType, j.pos AS position, j.version,
+  w.agent_id AS agentId, nullif(w.node_id, '') AS nodeId
+
+-- part: ownRows
+-- What runs see of their own: ?1 tenant, ?2 space, ?3 scope, ?4 anchor, ?5 the runs; words only where ?6 says so.
+SELECT {row}, CASE WHEN ?6 THEN c.words END AS words
+  FROM json_each(?5) r
+ CROSS JOIN journal_layers l
+    ON l.run_id = r.value ->> 'runId' AND l.tenant = ?1 AND l.space = ?2 AND l.scope = ?3
+       AND l.seq < r.value ->> 'before' AND (l.left_seq IS NULL OR l.left_seq >= r.value ->> 'before')
+  JOIN journal_writes w ON w.write_id = l.write_id
+  LEFT JOIN journal_contents c ON c.tenant = w.tenant AND c.content_id = w.content_id
+  LEFT JOIN journal j ON j.write_id = w.write_id AND j.scope_id = (
+    SELECT scope_id FROM journal_scopes WHERE tenant = ?1 AND space = ?2 AND scope = ?3)
+ WHERE coalesce(j.pos > ?4, 1)
+
+-- name: own
+{ownRows} ORDER BY r.key, l.seq DESC, l.ord DESC;
+
+-- name: ownOfKey
+{ownRows} AND l.ref = ?7 AND l.id = ?8 ORDER BY r.key, l.seq DESC, l.ord DESC LIMIT 1;
+
+-- The index is named where another would fit as well and lead past what was superseded.
+
+-- part: ofScope
+s.tenant = ?1 AND s.space = ?2 AND s.scope = ?3
+
+-- name: published
+-- The latest of a key, as of a position.
+SELECT {row}
+  FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_keys ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
+ WHERE {ofScope} AND j.ref = ?5 AND j.id = ?6 AND j.pos <= ?4 ORDER BY j.pos DESC LIMIT 1;
+
+-- part: fits
+(?6 IS NULL OR j.ref = ?6) AND (?7 IS NULL OR substr(j.id, 1, length(?7)) = ?7)
+   AND (?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(w.tags) WHERE value = ?8))
+
+-- part: superseded
+-- Those that were the latest at the anchor ?4, and are not any more: as many as were superseded since.
+SELECT * FROM (
+  SELECT {row}
+  FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_keys ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
+   WHERE {ofScope} AND j.until > ?4 AND j.pos <= ?4 AND j.pos < ?5 AND {fits}
+   ORDER BY j.pos DESC LIMIT ?9)
+
+-- name: listed
+-- The latest of all keys as of a position, highest first; below position ?5.
+SELECT * FROM (
+  SELECT {row}
+    FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_live ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
+   WHERE {ofScope} AND j.until IS NULL AND j.pos <= min(?4, ?5 - 1) AND {fits}
+   ORDER BY j.pos DESC LIMIT ?9)
+ UNION ALL
+{superseded}
+ ORDER BY position DESC LIMIT ?9;
+
+-- name: listedOfRef
+SELECT * FROM (
+  SELECT {row}
+    FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_live_refs ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
+   WHERE {ofScope} AND j.until IS NULL AND j.ref = ?6 AND j.pos <= min(?4, ?5 - 1) AND {fits}
+   ORDER BY j.pos DESC LIMIT ?9)
+ UNION ALL
+{superseded}
+ ORDER BY position DESC LIMIT ?9;
+
+-- name: listedOfPrefix
+-- By keys: those that begin so are sorted, and no others are looked at.
+SELECT {row}
+  FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_keys ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
+ WHERE {ofScope} AND j.ref = ?6 AND j.id >= ?7 AND j.id < ?7 || char(1114111)
+   AND j.pos <= min(?4, ?5 - 1) AND (j.until IS NULL OR j.until > ?4) AND {fits}
+ ORDER BY j.pos DESC LIMIT ?9;
+
+-- name: matching
+-- Puts with all the words ?5, of which the first is ?6; with what they are found by.
+SELECT {row}, c.words
+  FROM journal_scopes s
+ CROSS JOIN journal_words f ON f.scope_id = s.scope_id AND f.word = ?6 AND f.pos <= ?4
+ CROSS JOIN journal j ON j.scope_id = s.scope_id AND j.pos = f.pos AND (j.until IS NULL OR j.until > ?4)
+  JOIN journal_writes w ON w.write_id = j.write_id
+  LEFT JOIN journal_contents c ON c.tenant = w.tenant AND c.content_id = w.content_id
+ WHERE {ofScope} AND (?7 IS NULL OR j.ref = ?7)
+   AND (?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(w.tags) WHERE value = ?8))
+   AND NOT EXISTS (
+     SELECT 1 FROM json_each(?5) v WHERE NOT EXISTS (
+       SELECT 1 FROM journal_words o WHERE o.scope_id = s.scope_id AND o.word = v.value AND o.pos = f.pos))
+ ORDER BY f.pos DESC LIMIT ?9;
+
+-- name: latest
+-- Of a key, with what it is held against when it is written again.
+SELECT j.version, w.op, w.expires_at AS expiresAt
+  FROM journal_scopes s CROSS JOIN journal j ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
+ WHERE {ofScope} AND j.ref = ?4 AND j.id = ?5 ORDER BY j.pos DESC LIMIT 1;
+
+-- name: countOutside
+INSERT INTO tenant_streams (tenant, writes) VALUES (?, 1)
+ON CONFLICT (tenant) DO UPDATE SET writes = writes + 1 RETURNING writes - 1 AS sequence;
+
+-- name: addOutside
+INSERT INTO journal_writes (run_id, seq, tenant, space, scope, ref, id, op, node_id, since, tags, at, expires_at,
+                            content_id, hash, bytes, content_type, if_match, seen, token)
+VALUES ('tenant:' || ?1, ?2, ?1, ?3, ?4, ?5, ?6, ?7, '', 0, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0, ?16)
+RETURNING write_id AS writeId;
+
+-- name: publish
+INSERT INTO journal_publishing (write_id, scope, at) VALUES (?, ?, ?);
+
+-- name: writtenBy
+SELECT j.pos AS position, j.version FROM journal_writes w JOIN journal j ON j.write_id = w.write_id
+ WHERE w.token = ? ORDER BY w.seq;
+
+-- name: tell
+INSERT INTO tenant_events (tenant, seq, type, payload, at)
+VALUES (?1, coalesce((SELECT events FROM tenant_streams WHERE tenant = ?1), 0), ?2, ?3, ?4);
+
+-- name: tenantEvents
+SELECT seq AS sequence, type, payload, at FROM tenant_events WHERE tenant = ? AND seq >= ? ORDER BY seq LIMIT ?;
+
+-- name: copies
+SELECT run_id FROM runs WHERE tenant = ?1 AND run_id IN (
+  SELECT ?2 UNION ALL SELECT run_id FROM journal_reads WHERE tenant = ?1 AND name = ?3) ORDER BY run_id;
+
+-- name: scopes
+SELECT s.scope, s.head, s.horizon,
+       (SELECT count(*) FROM journal j JOIN journal_writes w ON w.write_id = j.write_id AND w.op = 'put'
+         WHERE j.scope_id = s.scope_id AND j.until IS NULL) AS entries
+  FROM journal_scopes s WHERE s.tenant = ?1 AND s.space = ?2 AND (?3 IS NULL OR s.scope > ?3)
+ ORDER BY s.scope LIMIT ?4;
+
+-- name: collectable
+-- What was superseded; and what has expired and is the latest of its key, once something was published after its end. In the
+-- scope of a branch it still hides what is beneath.
+SELECT * FROM (
+  SELECT scope_id AS scopeId, pos, until, ended_at AS endedAt FROM journal
+   WHERE until IS NOT NULL AND ended_at < ?1 ORDER BY ended_at, until LIMIT ?2)
+ UNION ALL
+SELECT * FROM (
+  SELECT j.scope_id, j.pos, (SELECT min(n.pos) FROM journal n
+                              WHERE n.scope_id = j.scope_id AND n.pos > j.pos AND n.at > w.expires_at) AS next, w.expires_at
+    FROM journal_writes w JOIN journal j ON j.write_id = w.write_id JOIN journal_scopes s ON s.scope_id = j.scope_id
+   WHERE w.expires_at < ?1 AND j.until IS NULL AND w.op = 'put' AND s.space = 'memory' AND s.scope NOT LIKE 'fork:%'
+     AND next IS NOT NULL
+   ORDER BY w.expires_at, next LIMIT ?2)
+ ORDER BY endedAt, until LIMIT ?2;
+
+-- name: raiseHorizon
+UPDATE journal_scopes SET horizon = max(horizon, ?) WHERE scope_id = ?;
+
+-- name: collect
+DELETE FROM journal WHERE scope_id = ? AND pos = ?;
+
+-- part: versions
+-- All writes of a key in a scope, those that are held included: ?1 tenant, ?2 space, ?3 scope, ?4 and ?5 the key.
+tenant = ?1 AND space = ?2 AND ref = ?4 AND id = ?5 AND (scope = ?3 OR EXISTS (
+  SELECT 1 FROM journal j JOIN journal_scopes s ON s.scope_id = j.scope_id
+   WHERE j.write_id = journal_writes.write_id AND {ofScope}))
+
+-- name: destroyTags
+UPDATE journal_writes SET tags = '[]' WHERE {versions};
+
+-- name: destroyContents
+DELETE FROM journal_contents WHERE tenant = ?1 AND content_id IN (
+  SELECT content_id FROM journal_writes WHERE content_id IS NOT NULL AND {versions});
+
+-- What one run leaves when it is purged: what it saw and has read, what is its own, what nobody published, and drafts.
+
+-- name: purgeLayer
+DELETE FROM journal_layers WHERE run_id = ?;
+
+-- name: purgeReads
+DELETE FROM journal_reads WHERE run_id = ?;
+
+-- part: ownScopes
+SELECT scope_id FROM journal_scopes
+ WHERE tenant = (SELECT tenant FROM runs WHERE run_id = ?1) AND space IN ('memory', 'workspace')
+   AND scope IN ('run:' || ?1, 'fork:' || ?1)
+
+-- name: purgeOwn
+DELETE FROM journal WHERE scope_id IN ({ownScopes});
+
+-- name: purgeScopes
+DELETE FROM journal_scopes WHERE scope_id IN ({ownScopes});
+
+-- name: purgeUnpublished
+DELETE FROM journal_writes WHERE run_id = ? AND NOT EXISTS (
+  SELECT 1 FROM journal j WHERE j.write_id = journal_writes.write_id);
+
+-- name: purgeDrafts
+DELETE FROM journal_contents WHERE run_id = ? AND NOT EXISTS (
+  SELECT 1 FROM journal_writes w
+   WHERE w.tenant = journal_contents.tenant AND w.content_id = journal_contents.content_id);
+
+-- Of an erased tenant a limited number at a time.
+
+-- name: erasePublished
+DELETE FROM journal WHERE (scope_id, pos) IN (
+  SELECT j.scope_id, j.pos FROM journal_scopes s JOIN journal j ON j.scope_id = s.scope_id WHERE s.tenant = ? LIMIT ?);
+
+-- name: eraseWrites
+DELETE FROM journal_writes WHERE write_id IN (
+  SELECT w.write_id FROM journal_writes w
+   WHERE w.tenant = ? AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.write_id = w.write_id) LIMIT ?);
+
+-- name: eraseContents
+DELETE FROM journal_contents WHERE (tenant, content_id) IN (
+  SELECT tenant, content_id FROM journal_contents WHERE tenant = ? LIMIT ?);
+
+-- name: eraseEvents
+DELETE FROM tenant_events WHERE (tenant, seq) IN (SELECT tenant, seq FROM tenant_events WHERE tenant = ? LIMIT ?);
+
+-- name: eraseReads
+DELETE FROM journal_reads WHERE (tenant, name, run_id) IN (
+  SELECT tenant, name, run_id FROM journal_reads WHERE tenant = ? LIMIT ?);
+
+-- name: eraseScopes
+DELETE FROM journal_scopes WHERE tenant = ?;
+
+-- name: eraseStream
+DELETE FROM tenant_streams WHERE tenant = ?;
