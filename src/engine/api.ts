@@ -106,6 +106,8 @@ export type ForkRun = {
   readonly overlay?: RunOptions
   /** The same, of its agents and nodes: `agents.ID.model`, `nodes.ID.config.FIELD` (core/replay/changes.ts). */
   readonly set?: JsonObject
+  /** Only for a branch: it remembers what its source saw before this event, and not before the cut. */
+  readonly memoryAsOf?: number
   /** What the credential may do; a branch may do no more. */
   readonly scopes?: readonly string[]
 }

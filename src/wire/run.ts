@@ -116,6 +116,13 @@ export const ForkBody = Type.Object(
                 'What a branch changes of its agents and nodes, by name: agents.ID.model, agents.ID.modelClass, or nodes.ID.config.FIELD, which needs workflows:write as well',
             }),
           ),
+          memoryAsOf: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: Number.MAX_SAFE_INTEGER,
+              description: 'A branch remembers what its source saw before this event, and not before the cut',
+            }),
+          ),
         },
         { ...closed, description: 'What this host does beyond the protocol; a replay takes none of it' },
       ),

@@ -25,6 +25,7 @@ type ForkOptions = GlobalOptions & {
   readonly from: number
   readonly set: readonly string[]
   readonly tag: readonly string[]
+  readonly memoryAsOf?: number
   readonly follow?: true
 }
 
@@ -40,21 +41,26 @@ function addFork(runs: Command, { terminal, exit }: Cli): void {
       collectOption,
       [],
     )
+    .option('--memory-as-of <sequence>', 'remember what the run saw before this event, not before the cut', wholeNumber)
     .option('--tag <tag>', 'label the branch', collectOption, [])
     .option('-f, --follow', 'show every event as it happens, and wait for the end')
     .action(async (runId: string, _options, command: Command) => {
-      const { from, set, tag, follow, json, ...options } = command.optsWithGlobals<ForkOptions>()
+      const { from, set, tag, memoryAsOf, follow, json, ...options } = command.optsWithGlobals<ForkOptions>()
       const client = await connect(options)
       const { options: configurable, changes } = sorted(await readInputs(set, terminal.readStdin, '--set'))
       const overlay = {
         ...(Object.keys(configurable).length > 0 && { configurable }),
         ...(tag.length > 0 && { tags: [...tag] }),
       }
+      const own = {
+        ...(Object.keys(changes).length > 0 && { set: changes }),
+        ...(memoryAsOf !== undefined && { memoryAsOf }),
+      }
       const fork = await client.forkRun(runId, {
         mode: 'branch',
         fromSeq: from,
         ...(Object.keys(overlay).length > 0 && { runOptionsOverlay: overlay }),
-        ...(Object.keys(changes).length > 0 && { assay: { set: changes } }),
+        ...(Object.keys(own).length > 0 && { assay: own }),
       })
       if (follow) {
         const watching = { title: `branch ${fork.runId}`, quiet: json === true, json: json === true }

@@ -13,6 +13,8 @@ export type RunForked = {
   changed?: readonly string[]
   /** SHA-256 of the definition that it goes by from here on, where that is another. */
   workflowDigest?: string
+  /** The event of the source before which the branch's memory was taken, where that is not the cut. */
+  memoryAsOf?: number
 }
 
 /** Said once, directly before the first event that is not as the source has it (contract core §8.5). */

@@ -1,5 +1,5 @@
 import { type Decision, fold } from '../decider.js'
-import { branchPlaces } from '../journal/start.js'
+import type { Places } from '../journal/place.js'
 import { decideLive, goOn, type Rules } from '../run/decide.js'
 import { DecisionContext } from '../run/decision-context.js'
 import type { Recorded, RunStarted } from '../run/events.js'
@@ -10,11 +10,14 @@ import type { Fork, RunForked } from './events.js'
 import { NonDeterminismError, ReplayGuide } from './guide.js'
 
 /** What a branch does otherwise than its source. */
-export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata' | 'changed' | 'workflowDigest'> & {
+export type Overlay = Pick<
+  RunForked,
+  'configurable' | 'tags' | 'metadata' | 'changed' | 'workflowDigest' | 'memoryAsOf'
+> & {
   /** What whoever asks for the branch may do. */
   readonly scopes?: readonly string[]
-  /** The run that wrote what the source tells of, where the source is a replay and wrote nothing itself. */
-  readonly writer?: string
+  /** Where it stands in memory and workspace: what its source saw at the cut, beneath scopes of its own. */
+  readonly journal?: Places
   /** The cut goes between two decisions: nothing is half decided, by whichever definition. */
   readonly atRest?: boolean
 }
@@ -118,7 +121,7 @@ export function branchOff(
   base: RunState,
   runId: string,
   events: readonly Recorded[],
-  { scopes, writer, atRest = false, ...overlay }: Overlay,
+  { scopes, journal, atRest = false, ...overlay }: Overlay,
   now: number,
 ): Decision<RunState, Recorded> {
   const whole = retold(rules, base, runId, events)
@@ -131,9 +134,7 @@ export function branchOff(
     const { sourceRunId, fromSeq } = state.fork
     context.at = Math.max(context.at, now)
     const narrowed = narrowedScope(state.started, scopes)
-    const { journal, lastAt } = state
-    const source = { runId: writer ?? sourceRunId, before: fromSeq }
-    const secret = journal && { secret: { journal: branchPlaces(journal, runId, source, lastAt) } }
+    const secret = journal && { secret: { journal } }
     context.note({ type: 'assay.run.forked', payload: { sourceRunId, fromSeq, ...overlay, ...narrowed }, ...secret })
   }
   const finished = atRest ? undefined : finish(rules, cutOf(rules, base, runId, events), announce)

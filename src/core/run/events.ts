@@ -124,6 +124,8 @@ export type RunStarted = {
   withheld?: readonly string[]
   /** Of a branch from the very beginning: names of what it changes of its source. */
   changed?: readonly string[]
+  /** The event of its source before which its memory was taken. */
+  memoryAsOf?: number
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Store } from '../ports/store.js'
 import { missingRun } from '../queries/missing-run.js'
 import { decode } from '../runtime/encode.js'
 import type { Plans } from '../runtime/plans.js'
-import { charactersOf } from '../runtime/read-log.js'
+import { charactersOf, logPages } from '../runtime/read-log.js'
 import { keptState } from '../runtime/snapshot.js'
 
 /** A place in the log of a run: what a node saw that began there, or what one would see that began now. */
@@ -54,7 +54,7 @@ async function seenAt(deps: MomentDeps, tenant: string, space: Space, moment: Mo
   const place = state.phase === 'absent' ? undefined : state.journal?.[space]
   if (!place) return refused(refuse('not_found', `Run ${runId} has no ${space}: there is nothing it could have seen.`))
   const view = viewAt(place, runId, seq, at)
-  const gone = await goneFrom(deps.store, tenant, space, view, { runId, seq })
+  const gone = await goneFrom(deps, tenant, space, view, { runId, seq })
   return gone ? refused(gone) : { ok: true, view, scope: place.scope }
 }
 
@@ -86,22 +86,44 @@ async function stateBefore({ store, plans, turns }: MomentDeps, row: RunRow, seq
 
 /** R-MEM-10: a view of which something was deleted is refused, never answered with what there is now. */
 export async function goneFrom(
-  keeping: Pick<JournalKeeping, 'horizonOf'>,
+  { store, turns }: Pick<MomentDeps, 'store' | 'turns'>,
   tenant: string,
   space: Space,
   view: JournalView,
-  { runId, seq }: Moment,
+  { runId, seq }: { readonly runId: string; readonly seq: number },
 ): Promise<Refusal | undefined> {
-  for (const { scope, upTo } of view) {
-    const horizon = await keeping.horizonOf(tenant, space, scope)
+  for (const [depth, { scope, upTo }] of view.entries()) {
+    const horizon = await store.horizonOf(tenant, space, scope)
     if (upTo >= horizon) continue
-    const message = `What run ${runId} saw of its ${space} before event ${seq} is no longer kept: memory.retentionDays is over for it. A later event may still be served.`
+    const oldest = depth > 0 ? undefined : await firstAnchor({ store, turns }, tenant, runId, space, horizon)
+    const later =
+      oldest === undefined ? 'No later event of it can be served either.' : `It can be served from event ${oldest} on.`
+    const message = `What run ${runId} saw of its ${space} before event ${seq} is no longer kept (memory.retentionDays). ${later}`
     return refuse('replay_memory_snapshot_unavailable', message, {
       sourceRunId: runId,
       fromSeq: seq,
       reason: 'retention_expired',
+      ...(oldest === undefined ? {} : { oldestAvailableIdx: oldest }),
     })
   }
+  return undefined
+}
+
+/** The first event before which a turn of the run has read its scope as far as `horizon`. */
+async function firstAnchor(
+  reader: Pick<MomentDeps, 'store' | 'turns'>,
+  tenant: string,
+  runId: string,
+  space: Space,
+  horizon: number,
+): Promise<number | undefined> {
+  for await (const page of logPages(reader, { runId, tenant }, 0))
+    for (const row of page) {
+      if (row.type !== 'agent.invocation.started') continue
+      const event = decode(runId, row)
+      const anchors = event.type === 'agent.invocation.started' ? event.secret?.anchors : undefined
+      if ((anchors?.[space] ?? -1) >= horizon) return event.sequence + 1
+    }
   return undefined
 }
 

@@ -37,6 +37,8 @@ export const createRunDesk = (deps: RunDeskDeps): JournalDesk => ({
       ...query,
       limit: Math.min(limit, MAX_LIST),
     })
+    // Of files a list tells what there is; whoever wants one reads it.
+    if (space === 'workspace') return { ok: true, entries: rows.map(about), read: readOf(space, []) }
     return shown(deps, seat.tenant, space, rows)
   },
   async search(seat, space, { query, limit, ...others }) {
@@ -140,30 +142,31 @@ function problemOf({ space, content, tags, ttlSeconds }: EntryWanted, { maxBytes
   return undefined
 }
 
-/** What was found, in words. What is gone on purpose is left out. */
+/** What was found, in words. */
 async function shown(deps: RunDeskDeps, tenant: string, space: Space, rows: readonly WriteRow[]): Promise<Looked> {
   const entries: EntryShown[] = []
-  const read: WriteRow[] = []
-  for (const row of rows) {
-    const content = row.contentId === null ? undefined : await deps.store.readContent(tenant, row.contentId)
-    if (content === undefined) continue
-    const text = textOfBytes(await openContent(deps, content))
-    if (text === undefined) continue
-    entries.push(entryShown(row, text))
-    read.push(row)
-  }
-  const told: EntriesRead = {
-    space,
-    rows: read.map(({ runId, sequence }) => `${runId}:${sequence}`),
-    digest: sha256(read.map(({ hash }) => hash ?? '').join('\n')),
-  }
-  return { ok: true, entries, read: told }
+  for (const row of rows) entries.push({ ...about(row), ...(await wordsOfRow(deps, tenant, row)) })
+  return { ok: true, entries, read: readOf(space, rows) }
 }
 
-const entryShown = (row: WriteRow, content: string): EntryShown => ({
+/** What was destroyed on purpose, and what is no text, is not passed over: whoever reads is told so. */
+async function wordsOfRow(deps: RunDeskDeps, tenant: string, { contentId, contentType, bytes }: WriteRow) {
+  const content = contentId === null ? undefined : await deps.store.readContent(tenant, contentId)
+  if (content === undefined) return { content: '', problem: 'its content was destroyed' }
+  const text = textOfBytes(await openContent(deps, content))
+  const kind = contentType ?? 'application/octet-stream'
+  return text === undefined ? { content: '', problem: `it is no text: ${bytes} bytes of ${kind}` } : { content: text }
+}
+
+const readOf = (space: Space, rows: readonly WriteRow[]): EntriesRead => ({
+  space,
+  rows: rows.map(({ runId, sequence }) => `${runId}:${sequence}`),
+  digest: sha256(rows.map(({ hash }) => hash ?? '').join('\n')),
+})
+
+const about = (row: WriteRow): Omit<EntryShown, 'content'> => ({
   id: row.id,
   ref: row.ref,
-  content,
   tags: row.tags,
   createdAt: isoTime(row.at),
   ...(row.expiresAt === null ? {} : { expiresAt: isoTime(row.expiresAt) }),

@@ -53,7 +53,10 @@ export type EntryWanted = {
 export type EntryShown = {
   readonly id: string
   readonly ref: string
-  readonly content: string
+  /** None in a list of files. */
+  readonly content?: string
+  /** Why there are no words to show. */
+  readonly problem?: string
   readonly tags: readonly string[]
   readonly createdAt: string
   readonly expiresAt?: string

@@ -23,6 +23,7 @@ import { missingRun } from '../queries/missing-run.js'
 import { CHAIN_START } from './chain.js'
 import { decode } from './encode.js'
 import { type Changed, changedBy, type Past, planAt, readPast } from './fork-changes.js'
+import { placesOfFork } from './fork-memory.js'
 import { gatedPoints } from './gated-points.js'
 import type { Plans } from './plans.js'
 import type { DecidedStep, RunWriter } from './run-writer.js'
@@ -45,7 +46,8 @@ type NewFork = { readonly runId: string; readonly tenant: string }
 /**
  * A new run that shares the beginning of another (contract core §8). The source is only read, page by page, in turns of its
  * tenant, and no further than this first commit needs. Checks come in this order: is it there, is the cut inside its log,
- * do the options fit.
+ * is what it saw
+ * of memory and files then still kept (R-MEM-12), do the options fit.
  */
 export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
   try {
@@ -59,29 +61,39 @@ export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeRe
 }
 
 async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
-  const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, set, scopes } = request
+  const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, set, memoryAsOf, scopes } = request
   const source = await deps.store.readRun(tenant, sourceRunId)
   if (!source) return refused(await missingRun(deps.store, tenant, sourceRunId, fromSeq))
   if (fromSeq > source.length) return refused(beyondLog(source, fromSeq))
   const latest = await deps.plans.pinned(source.workflowDigest)
+  const runId = deps.ids.run()
+  const fork: Fork = { sourceRunId, fromSeq, mode, sourceLength: source.length }
+  const past = await readPast(deps, deps.rules(latest), source, { runId, fork })
+  const journal = await placesOfFork(
+    { ...deps, plans: () => deps.plans },
+    { rules: deps.rules(latest), source, past, fromSeq, runId, ...(memoryAsOf === undefined ? {} : { memoryAsOf }) },
+  )
+  if (journal && 'code' in journal) return refused(journal)
   // No branch changes what options must be like: any definition of the run's will do.
   const misfit = await overlayProblem(deps, tenant, latest, overlay)
   if (misfit) return refused(misfit)
 
-  const runId = deps.ids.run()
-  const fork: Fork = { sourceRunId, fromSeq, mode, sourceLength: source.length }
-  const past = mode === 'branch' ? await readPast(deps, deps.rules(latest), source, { runId, fork }) : undefined
-  const before = past ? await planAt(deps.plans, source, past) : latest
+  const before = mode === 'branch' ? await planAt(deps.plans, source, past) : latest
   const place = { plan: before, tenant, runId, fromSeq }
-  const changed: Changed | Refusal =
-    past && set ? await changedBy(deps, place, past, set, overlay) : { plan: before, overlay }
+  const changed: Changed | Refusal = set ? await changedBy(deps, place, past, set, overlay) : { plan: before, overlay }
   if ('code' in changed) return refused(changed)
   const { plan } = changed
   const rules = deps.rules(plan)
   const run = { runId, tenant }
-  const first = past
-    ? await branched(deps, rules, fork, run, past, { ...changed.overlay, ...(scopes ? { scopes } : {}) })
-    : await replayed(deps, rules, fork, run)
+  const own = {
+    ...(scopes ? { scopes } : {}),
+    ...(journal ? { journal } : {}),
+    ...asOfNames(memoryAsOf, changed.overlay),
+  }
+  const first =
+    mode === 'branch'
+      ? await branched(deps, rules, fork, run, past, { ...changed.overlay, ...own })
+      : await replayed(deps, rules, fork, run)
   if (!first.ok) return refused(first.refusal)
   const [last] = fromSeq === 0 ? [] : await deps.store.readEvents(sourceRunId, fromSeq - 1, 1)
   const head = fromSeq === 0 ? CHAIN_START : present(last, `event ${fromSeq - 1} of run ${sourceRunId}`).hash
@@ -119,11 +131,11 @@ async function branched(
   const now = deps.clock.now()
   if (fromSeq > 0) return branchOff(rules, before, runId, shared, overlay, now)
   const start = startOf(present(shared[0], `event of run ${sourceRunId}`), runId, now)
-  const { configurable, scopes, atRest: _, changed, ...others } = overlay
+  const { configurable, scopes, atRest: _, journal, changed, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
   const names = changed && { changed: [...new Set([...(start.started.changed ?? []), ...changed])] }
   const started = { ...start.started, ...others, ...merged, ...names, ...narrowedScope(start.started, scopes) }
-  return decide(rules, { phase: 'absent', fork }, { ...start, started })
+  return decide(rules, { phase: 'absent', fork }, { ...start, started, ...(journal ? { journal } : {}) })
 }
 
 async function overlayProblem(
@@ -141,6 +153,10 @@ async function overlayProblem(
   const message = `runOptionsOverlay.configurable does not fit the workflow's configurableSchema: ${problem}`
   return refuse('validation_error', message, { field: 'runOptionsOverlay.configurable' })
 }
+
+/** That the branch remembers otherwise is among what it changes. */
+const asOfNames = (memoryAsOf: number | undefined, { changed = [] }: Overlay) =>
+  memoryAsOf === undefined ? {} : { memoryAsOf, changed: [...changed, 'memory'] }
 
 /** Ownership is the source's; a fork is nobody's child. */
 function newRun(

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/json.js'
-import type { JournalDesk, Looked, Prepared, DeskSeat } from '../../../engine/ports/desk.js'
+import type { DeskSeat, JournalDesk, Looked, Prepared } from '../../../engine/ports/desk.js'
 import type { HostTool, Tool, ToolCall, ToolSaid } from '../host-tool.js'
 import { termsOf } from '../terms.js'
 import type { Builtin, BuiltinDeps } from './builtins.js'

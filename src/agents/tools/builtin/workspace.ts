@@ -26,7 +26,7 @@ export const WORKSPACE_TOOLS: readonly Builtin[] = [
       const prefix = typeof args.prefix === 'string' ? { prefix: args.prefix } : {}
       const looked = await desk.list(seat, 'workspace', { ref: '', ...prefix, limit: FILES })
       return lookedAt(looked, files => ({
-        files: files.map(({ content: _content, ref: _ref, ...file }: { content?: unknown; ref?: unknown }) => file),
+        files: files.map(({ ref: _ref, ...file }: { ref?: unknown }) => file),
       }))
     },
   ),

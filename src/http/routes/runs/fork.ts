@@ -29,6 +29,7 @@ export const forkRoutes = (edge: Edge): Route[] => [
       'not_found',
       'run_expired',
       'invalid_from_seq',
+      'replay_memory_snapshot_unavailable',
       'service_unavailable',
     ],
     handle(call) {
@@ -46,10 +47,14 @@ const SET = 'body.assay.set'
 function refusalOf(
   edge: Edge,
   caller: Caller,
-  { mode, fromSeq, runOptionsOverlay = {}, assay: { set = {} } = {} }: ForkBody,
+  { mode, fromSeq, runOptionsOverlay = {}, assay: { set = {}, memoryAsOf } = {} }: ForkBody,
 ): Refusal | undefined {
   if (mode === 'replay') {
-    const given = [...(Object.keys(runOptionsOverlay).length > 0 ? [OVERLAY] : []), ...(hasNames(set) ? [SET] : [])]
+    const given = [
+      ...(Object.keys(runOptionsOverlay).length > 0 ? [OVERLAY] : []),
+      ...(hasNames(set) ? [SET] : []),
+      ...(memoryAsOf === undefined ? [] : ['body.assay.memoryAsOf']),
+    ]
     const [field] = given
     if (field === undefined) return undefined
     const message = `${field} is for a branch; a replay does what its source did. Leave it out, or fork with mode branch.`
@@ -78,6 +83,7 @@ const toForkRun = ({ caller, params, body }: Call<ForkBody>): ForkRun => ({
   fromSeq: body.fromSeq ?? 0,
   ...(body.runOptionsOverlay === undefined ? {} : { overlay: body.runOptionsOverlay }),
   ...(hasNames(body.assay?.set) ? { set: body.assay.set } : {}),
+  ...(body.assay?.memoryAsOf === undefined ? {} : { memoryAsOf: body.assay.memoryAsOf }),
 })
 
 const rendered =
