@@ -14,6 +14,7 @@ import { registerFixtures } from './conformance/fixtures.js'
 import { MockPrograms } from './conformance/mock-programs.js'
 import { seamRoutes } from './conformance/seams.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
+import { SPACES, type Space } from './core/journal/place.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { coreNodeTypes } from './core/workflow/nodes/registry.js'
 import { createMemoryDesk } from './engine/journal/memory-desk.js'
@@ -195,6 +196,8 @@ const deskSettings = ({ memory, workspace }: Config): DeskSettings => ({
   fullText: memory.fullText,
 })
 
+const spacesOf = (config: Config): readonly Space[] => SPACES.filter(space => config[space].enabled)
+
 async function furnishAgents(
   config: Config,
   ground: Ground,
@@ -207,7 +210,8 @@ async function furnishAgents(
     ...others,
     settings: config.agents,
     programs,
-    capabilities: AGENT_CAPABILITIES,
+    capabilities: new Set([...AGENT_CAPABILITIES, ...spacesOf(config)]),
+    spaces: spacesOf(config),
     artifacts: artifactsIn(store),
     desk,
   })
@@ -247,6 +251,7 @@ const engineOptions = (config: Config, unbounded: Unbounded = {}): EngineOptions
   sweepMs: SWEEP_MS,
   cachedRuns: CACHED_RUNS,
   reuseAnswers: config.agents.models.reuseAnswers,
+  spaces: spacesOf(config),
 })
 
 async function assertSafeKeys(config: Config, store: Store): Promise<void> {

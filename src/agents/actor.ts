@@ -2,6 +2,7 @@ import type { AgentWanted, ModelClass, ModelRole } from '../core/invocation/brie
 import type { JsonObject } from '../core/json.js'
 import type { Catalog } from './catalog/catalog.js'
 import type { CatalogAgent } from './catalog/catalog-agent.js'
+import type { MemoryShape } from './catalog/manifest.js'
 import type { AgentPrompts } from './prompts/layers.js'
 
 /** Who acts in an invocation, whether the catalogue or the workflow describes it. */
@@ -12,8 +13,10 @@ export type Actor = {
   /** `provider:model`, where the workflow says so. */
   readonly model?: string
   readonly toolAllowlist: readonly string[]
-  /** R-LIVE-8: whether any of the memory that it asks for is given to it; there is none to give yet. */
-  readonly memoryBound: boolean
+  /** What its manifest has it remember. */
+  readonly memoryShape?: MemoryShape
+  /** Under which reference, where the node says so; else its own id. */
+  readonly memoryRef?: string
   readonly taskSchema?: JsonObject
   readonly returnSchema?: JsonObject
   readonly threshold?: number
@@ -40,7 +43,6 @@ const judging = ({ agentId, version, modelClass, model, prompts: { intrinsic, ho
   modelClass,
   ...(model !== undefined && { model }),
   toolAllowlist: [],
-  memoryBound: false,
   prompts: { ...(intrinsic && { intrinsic }), overrides: {}, ...(home !== undefined && { home }) },
 })
 
@@ -53,7 +55,6 @@ function described(wanted: AgentWanted, role: ModelRole, catalog: Pick<Catalog, 
       modelClass: modelClass ?? (role === 'supervisor' ? 'reasoning' : 'general'),
       ...(model !== undefined && { model }),
       toolAllowlist,
-      memoryBound: false,
       prompts: {
         ...(systemPrompt !== undefined && {
           intrinsic: { is: 'text', source: nameOfPrompt(agentId), text: systemPrompt },
@@ -65,7 +66,7 @@ function described(wanted: AgentWanted, role: ModelRole, catalog: Pick<Catalog, 
   }
   const agent = catalog.get(agentId)
   if (agent === undefined || (wanted.version !== undefined && wanted.version !== agent.packVersion)) return undefined
-  return catalogued(agent)
+  return { ...catalogued(agent), ...(wanted.memoryRef !== undefined && { memoryRef: wanted.memoryRef }) }
 }
 
 function catalogued(agent: CatalogAgent): Actor {
@@ -76,7 +77,7 @@ function catalogued(agent: CatalogAgent): Actor {
     version: packVersion,
     modelClass: manifest.modelClass,
     toolAllowlist: manifest.toolAllowlist ?? [],
-    memoryBound: false,
+    ...(manifest.memoryShape && { memoryShape: manifest.memoryShape }),
     ...(taskSchema && { taskSchema }),
     ...(returnSchema && { returnSchema }),
     ...(threshold !== undefined && { threshold }),

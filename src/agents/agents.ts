@@ -1,3 +1,4 @@
+import type { Space } from '../core/journal/place.js'
 import type { Agents, Artifacts } from '../engine/ports/agents.js'
 import type { Clock, Ids, Random } from '../engine/ports/clock.js'
 import type { JournalDesk } from '../engine/ports/desk.js'
@@ -27,6 +28,8 @@ export type AgentDeps = {
   /** What agents of a run may read of it. */
   readonly artifacts?: Artifacts | undefined
   readonly desk?: JournalDesk | undefined
+  /** Which of memory and workspace there are. */
+  readonly spaces?: readonly Space[]
 }
 
 /** Everything agents are made of, opened together and closed together. */
@@ -50,7 +53,7 @@ export async function createAgents(deps: AgentDeps): Promise<AgentHouse> {
   const catalog = await createCatalog({ ...deps, project, watch })
   const tools = await createTools({ ...deps, settings: settings.tools, project })
   const models = createModels({ ...deps, egress: deps.egress.configured, settings: modelSettings, prices })
-  const briefing = { catalog, models, tools, schemas, secrets, limits: modelSettings, ids, log }
+  const briefing = { catalog, models, tools, schemas, secrets, limits: modelSettings, ids, log, desk: deps.desk }
   const agents: Agents = {
     knows: agentId => catalog.get(agentId) !== undefined,
     names: () => catalog.list().map(({ manifest }) => manifest.agentId),

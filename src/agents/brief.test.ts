@@ -402,7 +402,7 @@ describe('secrets and memory', () => {
   })
 
   test.each([{}, { scratchpad: true }, { conversation: true }, { longTerm: true }])(
-    'R-LIVE-8: of %j nothing is bound, and that is told, for there is no memory',
+    'R-LIVE-8: of %j nothing is bound where there is no memory, and that is told',
     async memoryShape => {
       agents = [agent({ memoryShape })]
       expect((await briefed()).told.memoryBound).toBe(false)

@@ -11,6 +11,7 @@ import type {
   ToolLacking,
 } from '../engine/ports/agents.js'
 import type { Ids } from '../engine/ports/clock.js'
+import type { JournalDesk } from '../engine/ports/desk.js'
 import type { Log } from '../engine/ports/log.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Today } from '../engine/ports/today.js'
@@ -26,6 +27,7 @@ import { type AnswerForm, systemText } from './prompts/system-text.js'
 import type { PromptProblem } from './prompts/template.js'
 import { userText } from './prompts/user-text.js'
 import { verifierRubric, verifierSystem, verifierUser } from './prompts/verifier-text.js'
+import { type Remembered, remembered } from './remembered.js'
 import type { ModelSettings } from './settings.js'
 import { tokenBound } from './token-bound.js'
 import type { HostTool } from './tools/host-tool.js'
@@ -39,6 +41,8 @@ export type BriefDeps = {
   readonly secrets: Pick<Secrets, 'redact'>
   readonly limits: Pick<ModelSettings, 'maxOutputTokens' | 'maxRounds' | 'maxRetries'>
   readonly ids: Pick<Ids, 'unique'>
+  /** Without it no agent remembers anything. */
+  readonly desk?: JournalDesk | undefined
   readonly log: Log
 }
 
@@ -86,9 +90,10 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
 
   const surface = allowedOf(await tools.surface(actor.toolAllowlist, ask.signal), actor)
   if (surface.missing.length > 0) return lackingTools(await tools.lacking(surface.missing, ask.signal), surface.missing)
+  const memory = await remembered(deps.desk, ask.seat, actor)
   const problem = actor.taskSchema && (await schemas.check(actor.taskSchema, ask.task, ask.tenant))
   const team = introduced(ask.team, catalog)
-  const contents = contentsFor(deps, { ...ask, ...(team && { team }) }, actor, prompts, surface.tools)
+  const contents = contentsFor(deps, { ...ask, ...(team && { team }) }, actor, prompts, surface.tools, memory)
   const told: Brief = {
     agentId: actor.agentId,
     ...(actor.version !== undefined && { version: actor.version }),
@@ -98,7 +103,8 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
     ...(role === 'verifier' && { promptHash: rubricHash(verifierRubric(prompts.system.prompt?.text ?? '')) }),
     ...(team && { teamHash: teamHash(team) }),
     tools: surface.tools.map(({ terms }) => terms),
-    memoryBound: actor.memoryBound,
+    memoryBound: memory.bound,
+    ...(memory.conversationRef !== undefined && { conversationRef: memory.conversationRef }),
     ...(problem !== undefined && { taskProblem: deps.secrets.redact.text(problem) }),
     checksResult: contents.returnSchema !== undefined,
     ...(actor.threshold !== undefined && { threshold: actor.threshold }),
@@ -109,7 +115,7 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
     ...(chosen.substituted && { substituted: chosen.substituted }),
     inputTokens: boundOf(contents),
   }
-  return { ok: true, told, contents }
+  return { ok: true, told, contents, ...(memory.read && { read: memory.read }) }
 }
 
 /** An agent that is given tools must be able to call them. */
@@ -127,7 +133,7 @@ const toldOf = ({ secrets }: Pick<BriefDeps, 'secrets'>, prompts: ResolvedPrompt
 
 /**
  * R-PROMPT-6: what an agent would be told today, by hash. The marks of a verifier are new each time, and whom a supervisor may
- * name is no prompt, so of what the one was sent, and the other where that has changed, only the parts are compared.
+ * name is no prompt, and neither is what an agent remembers: of what these were sent only the parts are compared.
  */
 export function createPromptsToday(deps: BriefDeps): Today['prompts'] {
   return (given, before) => {
@@ -138,7 +144,8 @@ export function createPromptsToday(deps: BriefDeps): Today['prompts'] {
     if (actor === undefined || !prompts?.ok) return undefined
     const texts = textsFor(deps, ask, prompts, answerFormOf(ask, actor), before.tools.length > 0)
     const told = toldOf(deps, prompts, deps.secrets.redact.json(texts))
-    const isComparable = ask.role !== 'verifier' && (team && teamHash(team)) === before.teamHash
+    const isSame = !before.memoryBound && (team && teamHash(team)) === before.teamHash
+    const isComparable = ask.role !== 'verifier' && isSame
     return isComparable ? told : { ...told, composed: { ...told.composed, hash: before.composed.hash } }
   }
 }
@@ -150,6 +157,7 @@ const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () =>
 const secluded = ({
   transcript: _transcript,
   team: _team,
+  seat: _seat,
   feedback: _feedback,
   ...ask
 }: PrepareAgentRequest): PrepareAgentRequest => ({
@@ -240,11 +248,12 @@ function contentsFor(
   actor: Actor,
   prompts: ResolvedPrompts,
   surface: readonly HostTool[],
+  memory: Remembered,
 ): BriefContents {
   const answer = answerFormOf(ask, actor)
   const temperature = ask.ai.temperature ?? actor.temperature
   const contents: BriefContents = {
-    ...textsFor(deps, ask, prompts, answer, surface.length > 0),
+    ...textsFor(deps, ask, prompts, answer, surface.length > 0, memory),
     tools: toolsFor(surface, deps.models),
     ...(answer.form !== 'text' && answer.schema && { returnSchema: answer.schema }),
     wrapped: answer.form === 'wrapped',
@@ -259,8 +268,11 @@ const textsFor = (
   prompts: ResolvedPrompts,
   answer: AnswerForm,
   hasTools: boolean,
+  memory?: Remembered,
 ): Texts =>
-  ask.role === 'verifier' ? verifierTexts(ask, prompts, answer, ids) : workerTexts(ask, prompts, answer, hasTools)
+  ask.role === 'verifier'
+    ? verifierTexts(ask, prompts, answer, ids)
+    : workerTexts(ask, prompts, answer, hasTools, memory)
 
 type Texts = Pick<BriefContents, 'system' | 'user' | 'canary'>
 
@@ -269,6 +281,7 @@ function workerTexts(
   { system, user, fewShot, schemaHint }: ResolvedPrompts,
   answer: AnswerForm,
   hasTools: boolean,
+  memory: Remembered | undefined,
 ): Texts {
   return {
     system: systemText(system.prompt?.text ?? '', schemaHint.prompt?.text, answer, hasTools),
@@ -276,6 +289,7 @@ function workerTexts(
       examples: fewShot.flatMap(({ prompt }) => prompt?.text ?? []),
       prompt: user.prompt?.text,
       task,
+      memory,
       transcript,
       team,
       feedback,

@@ -1,6 +1,6 @@
 import { isObject, type Json, sameJson } from '../core/json.js'
 import { type Chance, chanceOf, pick } from './chance.js'
-import { type ValuePlace, placesOf, pointerOf, putAt, withoutAt } from './places.js'
+import { placesOf, pointerOf, putAt, type ValuePlace, withoutAt } from './places.js'
 
 /** A known-good output with one thing wrong in it, which a verifier that is worth its name should find. */
 export type Defect = { readonly kind: DefectKind; readonly output: Json; readonly description: string }

@@ -136,6 +136,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         weights: EQUAL_WEIGHTS,
         cachedRuns: 100,
         reuseAnswers: false,
+        spaces: ['memory', 'workspace'],
         ...options,
       })
       await engine.start()

@@ -215,6 +215,7 @@ const newEngine = (
       quotas,
       weights: EQUAL_WEIGHTS,
       reuseAnswers: false,
+      spaces: ['memory', 'workspace'],
     },
   )
 

@@ -40,7 +40,7 @@ export async function readAgent(home: Home, file: string, context: AgentFileCont
     ...(taskSchema && { taskSchema }),
     ...(returnSchema && { returnSchema }),
   }
-  const lacking = lackingMemory(manifest.memoryShape)
+  const lacking = lackingMemory(manifest.memoryShape, context.capabilities.has('memory'))
   const missing = requiresCapabilities.filter(capability => !context.capabilities.has(capability))
   return {
     ...whole,

@@ -21,8 +21,16 @@ export type CatalogAgent = {
 }
 
 /** As the protocol's inventory names them; only what this host may lack. */
-export type MemoryDimension = 'long-term-durability'
+export type MemoryDimension = 'long-term-durability' | 'read' | 'write'
 
-/** Notes and dialogue live as long as one invocation; nothing is kept from one run to the next. */
-export const lackingMemory = ({ longTerm }: MemoryShape = {}): readonly MemoryDimension[] =>
-  longTerm === true ? ['long-term-durability'] : []
+/** Notes are there as long as the invocation lasts; conversations, and what outlasts them, are kept in memory. */
+export function lackingMemory(
+  { longTerm = false, conversation = false }: MemoryShape = {},
+  hasMemory: boolean,
+): readonly MemoryDimension[] {
+  if (hasMemory) return []
+  return [
+    ...(conversation ? (['read', 'write'] as const) : []),
+    ...(longTerm ? (['long-term-durability'] as const) : []),
+  ]
+}

@@ -404,15 +404,23 @@ describe('packs', () => {
 })
 
 describe('memory', () => {
-  test.each<[object, boolean, readonly string[]]>([
-    [{}, false, []],
-    [{ scratchpad: true, conversation: true }, false, []],
-    [{ longTerm: false }, false, []],
-    [{ scratchpad: true, longTerm: true }, true, ['long-term-durability']],
-  ])('R-MANIF-2 R-MEM-23: %j is degraded: %s %j', async (memoryShape, memoryDegraded, degradedMemoryDimensions) => {
-    write('agents/w.json', { ...MANIFEST, memoryShape })
-    expect((await open()).list()[0]).toMatchObject({ memoryDegraded, degradedMemoryDimensions })
-  })
+  test.each<[object, readonly string[]]>([
+    [{}, []],
+    [{ scratchpad: true }, []],
+    [{ longTerm: false }, []],
+    [{ conversation: true }, ['read', 'write']],
+    [{ scratchpad: true, longTerm: true }, ['long-term-durability']],
+  ])(
+    'R-MANIF-2 R-MEM-23: %j on a host without memory lacks %j, and on one with memory nothing',
+    async (memoryShape, lacking) => {
+      write('agents/w.json', { ...MANIFEST, memoryShape })
+      expect((await open()).list()[0]).toMatchObject({
+        memoryDegraded: lacking.length > 0,
+        degradedMemoryDimensions: lacking,
+      })
+      expect((await open(['memory'])).list()[0]).toMatchObject({ memoryDegraded: false, degradedMemoryDimensions: [] })
+    },
+  )
 })
 
 describe('prompt files', () => {

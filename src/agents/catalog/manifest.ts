@@ -90,9 +90,11 @@ export const AgentFileSchema = Closed({
   memoryShape: May(
     Closed(
       {
-        scratchpad: May(Flag({ description: 'Notes within a run' })),
-        conversation: May(Flag({ description: 'What was said before within a run' })),
-        longTerm: May(Flag({ description: 'What outlasts a run; not kept here, so the agent is shown degraded' })),
+        scratchpad: May(Flag({ description: 'Notes within one task; they need no memory of the host' })),
+        conversation: May(
+          Flag({ description: 'What it was asked and answered before, in the memory scope of the run' }),
+        ),
+        longTerm: May(Flag({ description: 'What it has written down, in the memory scope of the run' })),
       },
       { description: 'What it remembers' },
     ),

@@ -5,18 +5,31 @@ import { type TeamMember, teamText } from '../../core/supervisor/team.js'
 import type { Feedback } from '../../core/verification/voting/judgement.js'
 import { fenced } from './untrusted.js'
 
-/** The user message: examples, the prompt or the bare task, who is there, what has happened so far, what was sent back. */
+type Recalled = { readonly conversation: readonly MemoryText[]; readonly longTerm: readonly MemoryText[] }
+type MemoryText = {
+  readonly id: string
+  readonly content?: string
+  readonly tags: readonly string[]
+  readonly createdAt: string
+}
+
+/**
+ * The user message: examples, what is remembered, the prompt or the bare task, who is there, what has happened so far, what was
+ * sent back.
+ */
 export function userText(parts: {
   readonly examples: readonly string[]
   readonly prompt: string | undefined
   readonly task: Json
+  readonly memory?: Recalled | undefined
   readonly transcript: readonly RecapEvent[] | undefined
   readonly team: readonly TeamMember[] | undefined
   readonly feedback: Feedback | undefined
 }): string {
-  const { examples, prompt, task, transcript, team = [], feedback } = parts
+  const { examples, prompt, task, memory, transcript, team = [], feedback } = parts
   return [
     ...examples,
+    ...(memory === undefined ? [] : recalled(memory)),
     prompt ?? taskText(task),
     ...(team.length === 0 ? [] : [introduction(team)]),
     ...(transcript === undefined ? [] : [history(transcript, task)]),
@@ -25,6 +38,21 @@ export function userText(parts: {
     .filter(part => part !== '')
     .join('\n\n')
 }
+
+/** Fenced: whoever else writes into the scope of the run, or was answered there, says no more than that. */
+const recalled = ({ conversation, longTerm }: Recalled): string[] => [
+  ...(longTerm.length === 0
+    ? []
+    : [`What you have written down before, newest first:\n${fenced('memory', longTerm.map(noted).join('\n'))}`]),
+  ...(conversation.length === 0
+    ? []
+    : [
+        `Earlier in this conversation, oldest first:\n${fenced('conversation', conversation.map(({ content = '' }) => content).join('\n'))}`,
+      ]),
+]
+
+const noted = ({ id, content = '', tags, createdAt }: MemoryText): string =>
+  JSON.stringify({ id, content, ...(tags.length > 0 && { tags }), createdAt })
 
 /** Not fenced: it is what the agent is asked to do. */
 const taskText = (task: Json): string => (typeof task === 'string' ? task : JSON.stringify(task))

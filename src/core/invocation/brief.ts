@@ -6,7 +6,7 @@ import type { RepeatPolicy } from '../run/events.js'
 export type AgentWanted = ModelNeeds &
   (
     | /** An agent of the catalogue. */
-    { readonly agentId: string; readonly version?: string }
+    { readonly agentId: string; readonly version?: string; readonly memoryRef?: string }
     /** One that the workflow describes itself, such as a supervisor with a prompt of its own. */
     | { readonly agentId: string; readonly inline: InlineAgent }
   )
@@ -62,7 +62,10 @@ export type Brief = ModelName & {
   readonly teamHash?: string
   /** The surface: host tools that the agent's allowlist names, and nothing else (R-TOOL-1, R-TOOL-2). */
   readonly tools: readonly ToolTerms[]
+  /** Whether it is given any of the memory that its manifest asks for (R-LIVE-8). */
   readonly memoryBound: boolean
+  /** Under which reference the exchange is kept, where it has conversations. */
+  readonly conversationRef?: string
   /** The task breaks the agent's task schema: nothing is called (R-LIVE-10). */
   readonly taskProblem?: string
   /** The result is held to the agent's return schema. */

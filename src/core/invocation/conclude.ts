@@ -1,5 +1,6 @@
 import { ask } from '../interrupt/ask.js'
 import type { Interrupt, Resolution } from '../interrupt/interrupt.js'
+import { writeEntry } from '../journal/decide.js'
 import type { Json } from '../json.js'
 import { present } from '../present.js'
 import type { DecisionContext } from '../run/decision-context.js'
@@ -133,6 +134,8 @@ export function concludeWith(
   { result, confidence, cause, edited }: Conclusion,
 ): void {
   const { brief } = present(invocation, `open invocation in node "${planNode.node.id}"`)
+  // A conversation remembers what the agent said, and not what a person put in its place.
+  if (invocation?.exchange && !edited) writeEntry(context, planNode, invocation.exchange, cause, brief.agentId)
   const closed = closeInvocation(context, planNode, 'completed', cause, {
     // R-LIVE-11: what a person wrote in its place was not held to the schema.
     ...(brief.checksResult && !edited ? { schemaValidated: true } : {}),

@@ -5,10 +5,11 @@ import type { Effect } from '../run/effects.js'
 import { secretsOf } from '../run/redaction.js'
 import type { Active } from '../run/state.js'
 import type { OnAgent, OnBrief } from '../run/waiting.js'
-import { gatesAt, placeOf } from '../verification/attempt.js'
+import { gatesAt, isResultSensitive, placeOf } from '../verification/attempt.js'
 import { feedbackIn } from '../verification/feedback.js'
 import type { Plan, PlanNode } from '../workflow/plan.js'
 import type { AiOverride } from './brief.js'
+import type { Exchange } from './exchange.js'
 import { verbosityOf } from './model-call.js'
 
 export function prepareAgentEffect(
@@ -55,6 +56,7 @@ export function invocationEffects(state: Active, planNode: PlanNode, node: OnAge
         invocation,
         maxOutputTokens,
         verbosity,
+        ...exchangeOf(state, planNode, node),
       },
     ]
   }
@@ -76,4 +78,11 @@ export function invocationEffects(state: Active, planNode: PlanNode, node: OnAge
     desk: deskOf(state, node),
   }
   return [{ kind: 'call-tool', nodeId, since, ...use }]
+}
+
+/** What of a sensitive value is in a task or a result nobody can tell, so nothing of either is kept. */
+function exchangeOf(state: Active, planNode: PlanNode, node: OnAgent): { exchange?: Exchange } {
+  const { conversationRef: ref } = node.invocation.brief
+  if (ref === undefined || secretsOf(state) !== undefined || isResultSensitive(state, planNode.node)) return {}
+  return { exchange: { ref, task: node.wait.task, desk: deskOf(state, node) } }
 }

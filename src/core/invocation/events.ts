@@ -1,4 +1,4 @@
-import type { Anchors } from '../journal/entry.js'
+import type { Anchors, EntryMade } from '../journal/entry.js'
 import type { Json } from '../json.js'
 import type { NodeFact } from '../run/events.js'
 import type { Brief, Composition, ModelClass, PromptResolution, ToolWanted } from './brief.js'
@@ -173,6 +173,8 @@ export type UsageSecret = {
   readonly contents?: string
   readonly replyTokens?: number
   readonly wanted?: readonly ToolWanted[]
+  /** What a conversation remembers of it, if the answer stands. */
+  readonly exchange?: EntryMade
 }
 
 export type EnvelopeReason = 'schema-violation' | 'parse-error' | 'truncation' | 'unknown'

@@ -119,7 +119,9 @@ function told(before: InvocationState, event: Recorded): InvocationState {
       // The same call is owed again: its number is not used up.
       return { ...before, calls: before.calls - 1, lost: before.lost + 1, now: between }
     case 'provider.usage': {
-      if (event.secret?.contents === undefined) return { ...before, lost: 0, now: between }
+      const { exchange } = event.secret ?? {}
+      if (event.secret?.contents === undefined)
+        return { ...before, lost: 0, now: between, ...(exchange ? { exchange } : {}) }
       const { contents, replyTokens = 0, wanted = [] } = event.secret
       const rounds = [...before.rounds, { contents, wanted, results: {} }]
       return { ...before, rounds, inputTokens: before.inputTokens + replyTokens, lost: 0, now: between }

@@ -101,7 +101,7 @@ export function modelAnswered(
   const now = node?.invocation.now
   if (!node || now?.is !== 'thinking' || now.call !== call) return
   const { requested } = now
-  if (answer.ok) return hear(context, planNode, node, answer.reply, answer.contents, requested)
+  if (answer.ok) return hear(context, planNode, node, answer, requested)
   // R-BUDGET-1: what a broken call has cost is spent, whatever comes of it.
   if (answer.usage === undefined) {
     tellUsage(context, planNode, node, { inputTokens: 0, outputTokens: 0 }, requested)
@@ -116,8 +116,7 @@ function hear(
   context: DecisionContext,
   planNode: PlanNode,
   node: OnAgent,
-  reply: ModelReply,
-  contents: string,
+  { reply, contents, exchange }: Extract<OutcomeOf<'ModelAnswered'>['answer'], { ok: true }>,
   requested: number,
 ): void {
   const { brief } = node.invocation
@@ -134,7 +133,8 @@ function hear(
   const wanted = said.kind === 'tools' ? said.calls.map(isTooMany) : []
   const kept = said.kind === 'tools' || said.kind === 'unusable' || said.kind === 'truncated'
   const { replyTokens } = reply
-  tellUsage(context, planNode, node, reply.usage, requested, kept ? { contents, replyTokens, wanted } : {})
+  const stands = said.kind === 'answered' && exchange ? { exchange } : {}
+  tellUsage(context, planNode, node, reply.usage, requested, kept ? { contents, replyTokens, wanted } : stands)
   // A provider that bills more than could be set aside has crossed the ceiling; nothing is built on that.
   const spent = committedBy(context.active)
   const over = overspent(spent, context.active.budget ?? {})

@@ -1,3 +1,4 @@
+import type { EntryMade } from '../journal/entry.js'
 import type { Brief, ToolWanted } from './brief.js'
 
 /** An agent at work: how far it has come. What was said stays with the outcomes that are named here. */
@@ -21,6 +22,8 @@ export type InvocationState = {
   /** What the next answer may take. */
   readonly outputTokens: number
   readonly now: Doing
+  /** What a conversation remembers of the latest answer, if that stands. */
+  readonly exchange?: EntryMade
   /** Begun by the run that this one branched off from, which has paid for what was said so far. */
   readonly inherited?: true
 }

@@ -156,8 +156,8 @@ export function toolAnswered(
   })
   const { agentId } = invocation.brief
   if (reply.read) noteRead(context, planNode, reply.read, returned, agentId)
-  const written = reply.entry && writeEntry(context, planNode, reply.entry, returned, agentId)
-  if (written && 'code' in written) return failAttempt(context, planNode, written, returned)
+  const problem = reply.entry && writeEntry(context, planNode, reply.entry, returned, agentId)
+  if (problem) return failAttempt(context, planNode, problem, returned)
   if (reply.artifact !== undefined) keepArtifact(context, planNode, reply.artifact, returned)
   else if (isGated) stageResult(context, planNode, now.callId, result, returned)
 }

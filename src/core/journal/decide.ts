@@ -22,42 +22,38 @@ import type { PlanNode } from '../workflow/plan.js'
 import type { EntriesRead, EntryMade } from './entry.js'
 import type { WriteSecret } from './events.js'
 
-/** Tells of a write. Returns its name in its space, or why it cannot be told. */
+/** Tells of a write. Returns why it cannot be told, if it cannot. */
 export function writeEntry(
   context: DecisionContext,
   { node: { id: nodeId }, index }: PlanNode,
   made: EntryMade,
   cause: number,
   agentId?: string,
-): { readonly id: string } | Failure {
-  const { space, op, ref } = made
+): Failure | undefined {
+  const { space, op, ref, id } = made
   const place = context.active.journal?.[space]
   const node = nodeAt(context.active, index)
   if (place === undefined || node.is !== 'waiting') return NO_PLACE[space]
   const conflict = space === 'workspace' ? context.conflictAt('write', { nodeId }) : undefined
   if (conflict) return conflict
-  let id = made.id ?? ''
-  context.emitNumbered(sequence => {
-    id = made.id ?? `${context.runId}:${sequence}`
-    const secret: WriteSecret = {
-      space,
-      scope: place.scope,
-      since: node.since,
-      ref,
-      id,
-      op,
-      tags: made.tags,
-      expiresAt: made.ttlMs === undefined ? null : context.at + made.ttlMs,
-      contentId: made.contentId,
-      hash: made.hash,
-      bytes: made.bytes,
-      contentType: made.contentType,
-      ifMatch: made.ifMatch,
-      seen: made.seen,
-    }
-    return { ...told(space, op, { ref, id, nodeId, agentId }), nodeId, secret, cause } as RunEvent
-  })
-  return { id }
+  const secret: WriteSecret = {
+    space,
+    scope: place.scope,
+    since: node.since,
+    ref,
+    id,
+    op,
+    tags: made.tags,
+    expiresAt: made.ttlMs === undefined ? null : context.at + made.ttlMs,
+    contentId: made.contentId,
+    hash: made.hash,
+    bytes: made.bytes,
+    contentType: made.contentType,
+    ifMatch: made.ifMatch,
+    seen: made.seen,
+  }
+  context.emit({ ...told(space, op, { ref, id, nodeId, agentId }), nodeId, secret, cause } as RunEvent)
+  return undefined
 }
 
 type Named = {
@@ -99,9 +95,9 @@ export function journalUsed(
   if (!answer.ok) return failAttempt(context, planNode, answer.error, since)
   const { entry, read, output } = answer
   if (read) noteRead(context, planNode, read, since)
-  const written = entry && writeEntry(context, planNode, entry, since)
-  if (written && 'code' in written) return failAttempt(context, planNode, written, since)
-  const outcome = { ...output, ...(written && entry.space === 'memory' ? { memoryId: written.id } : {}) }
+  const problem = entry && writeEntry(context, planNode, entry, since)
+  if (problem) return failAttempt(context, planNode, problem, since)
+  const outcome = { ...output, ...(entry?.space === 'memory' ? { memoryId: entry.id } : {}) }
   settleNode(context, planNode, node.wait, { kind: 'answer', output: outcome }, since)
 }
 

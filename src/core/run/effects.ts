@@ -2,6 +2,7 @@ import type { Ceilings } from '../budget/budget.js'
 import { handoffEffects } from '../handoff/effects.js'
 import type { AiOverride, ModelName, ModelRole } from '../invocation/brief.js'
 import { invocationEffects, prepareAgentEffect } from '../invocation/effects.js'
+import type { Exchange } from '../invocation/exchange.js'
 import type { InvocationState } from '../invocation/state.js'
 import { deskOf } from '../journal/effects.js'
 import type { Desk, JournalUse } from '../journal/entry.js'
@@ -135,6 +136,8 @@ export type Effect =
       readonly invocation: InvocationState
       readonly maxOutputTokens: number
       readonly verbosity: 'summary' | 'full' | 'off'
+      /** What is kept with the answer, of an agent that has conversations. */
+      readonly exchange?: Exchange
     }
   | {
       readonly kind: 'call-tool'

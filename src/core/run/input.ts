@@ -166,8 +166,8 @@ export type EffectOutcome =
       readonly nodeId: string
       readonly since: number
       readonly call: number
-      readonly answer:
-        | { ok: true; reply: ModelReply; contents: string }
+      readonly answer: /** `exchange` is what a conversation remembers of it, if it stands. */
+        | { ok: true; reply: ModelReply; contents: string; exchange?: EntryMade }
         /** `usage` when it may have been billed all the same. */
         | { ok: false; error: Failure; usage?: Usage }
     }

@@ -1,6 +1,8 @@
 import { MOCK_PROVIDER, type ModelReply } from '../../core/invocation/brief.js'
+import { exchangeText } from '../../core/invocation/exchange.js'
 import type { InvocationState, RoundState, ToolResult } from '../../core/invocation/state.js'
 import { toldInstead } from '../../core/invocation/withheld.js'
+import type { EntryMade } from '../../core/journal/entry.js'
 import { summaryOf } from '../../core/reasoning.js'
 import type {
   AgentAnswer,
@@ -48,7 +50,24 @@ export const callModel: PerformEffect<'call-model'> = async (context, run, effec
   await feed.end()
   if (lost) return { input: { type: 'ModelLost', nodeId, since, call, attempt } }
   if (told === undefined || signal.aborted) return undefined
-  return { input: { type: 'ModelAnswered', nodeId, since, call, answer: answerOf(told) } }
+  const answer = { ...answerOf(told), ...(await exchanged(context, run, effect, told)) }
+  return { input: { type: 'ModelAnswered', nodeId, since, call, answer } }
+}
+
+/** R-LIVE-8: prepared with the answer, and told by the run when the answer stands. The same again after a crash. */
+async function exchanged(
+  { desk, log }: EffectContext,
+  { tenant, runId }: LoadedRun,
+  { exchange }: EffectOf<'call-model'>,
+  { id, outcome }: { readonly id: string; readonly outcome: Thought },
+): Promise<{ exchange?: EntryMade }> {
+  if (!exchange || !outcome.ok || outcome.told.said.kind !== 'answered') return {}
+  const content = exchangeText(exchange, outcome.told.said.result)
+  const entry = { space: 'memory' as const, ref: exchange.ref, content, tags: [] }
+  const prepared = await desk.put({ tenant, runId, id, desk: exchange.desk }, entry)
+  if (prepared.ok) return { exchange: prepared.entry }
+  log.warn({ runId, reason: prepared.message }, 'an exchange of a conversation is not remembered')
+  return {}
 }
 
 /** Only what another run could go on with: a refusal, or an answer that was cut off, is asked for anew. */

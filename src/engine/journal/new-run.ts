@@ -1,4 +1,4 @@
-import type { Places } from '../../core/journal/place.js'
+import type { Places, Space } from '../../core/journal/place.js'
 import { memoryScopeOf, rootPlaces, usesJournal } from '../../core/journal/start.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import type { CreateRun } from '../api.js'
@@ -10,10 +10,12 @@ type NewRun = { readonly runId: string; readonly plan: Plan; readonly isGated: b
 /** Where a new run stands in memory and workspace, if it, or anybody who works for it, can touch them. */
 export async function placesFor(
   store: Pick<Journal, 'heads'>,
+  spaces: readonly Space[],
   { runId, plan, isGated }: NewRun,
   request: CreateRun,
 ): Promise<{ journal?: Places }> {
-  if (HOST_WORKFLOW_IDS.includes(plan.definition.id) || !usesJournal(plan, isGated)) return {}
+  if (spaces.length === 0 || HOST_WORKFLOW_IDS.includes(plan.definition.id) || !usesJournal(plan, isGated)) return {}
   const scope = memoryScopeOf(runId, request)
-  return { journal: rootPlaces(scope, await store.heads(request.tenant, scope)) }
+  const heads = Object.entries(await store.heads(request.tenant, scope))
+  return { journal: rootPlaces(scope, Object.fromEntries(heads.filter(([space]) => spaces.includes(space as Space)))) }
 }

@@ -99,7 +99,8 @@ async function prepared(deps: RunDeskDeps, seat: DeskSeat, wanted: EntryWanted):
   const entry = {
     space,
     ref,
-    ...(id === undefined ? {} : { id }),
+    // R-MEM-21: a name that a replay, which goes by this outcome, tells again.
+    id: id ?? seat.id,
     op: 'put' as const,
     tags: keepTags(deps, wanted.tags),
     ...(ttlSeconds === undefined ? {} : { ttlMs: ttlSeconds * 1000 }),

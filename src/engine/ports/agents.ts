@@ -10,11 +10,12 @@ import type {
   ToolReply,
   Usage,
 } from '../../core/invocation/brief.js'
-import type { Desk } from '../../core/journal/entry.js'
+import type { Desk, EntriesRead } from '../../core/journal/entry.js'
 import type { Json, JsonObject } from '../../core/json.js'
 import type { ArtifactCreated } from '../../core/run/events.js'
 import type { TeamMember } from '../../core/supervisor/team.js'
 import type { Feedback } from '../../core/verification/voting/judgement.js'
+import type { DeskSeat } from './desk.js'
 import type { TranscriptEvent } from './performer.js'
 
 /**
@@ -35,7 +36,7 @@ export interface Agents {
   /** Those of these ids that are no tool on this host now, and why. */
   lacking(toolIds: readonly string[], signal: AbortSignal): Promise<readonly ToolLacking[]>
   /** Resolves the agent, its model, prompts and tools, and checks the task. Calls no model and no tool. */
-  prepare(ask: PrepareAgentRequest): Promise<AgentAnswer<Brief, BriefContents>>
+  prepare(ask: PrepareAgentRequest): Promise<AgentAnswer<Brief, BriefContents> & { readonly read?: EntriesRead }>
   callModel(ask: ModelCallRequest): Promise<AgentAnswer<ModelReply, ModelCallContents>>
   callTool(ask: ToolCallRequest): Promise<AgentAnswer<ToolReply, ToolContents>>
   /** The key under which the answer to this request may be found again (contract core §8.6), 64 hex digits. */
@@ -85,6 +86,8 @@ export type PrepareAgentRequest = {
   readonly transcript?: readonly TranscriptEvent[]
   /** Of a supervisor: whom it may name. */
   readonly team?: readonly TeamMember[]
+  /** Where it looks into its memory from. */
+  readonly seat?: DeskSeat
   /** Why the agent's last result was sent back. */
   readonly feedback?: Feedback
   readonly signal: AbortSignal

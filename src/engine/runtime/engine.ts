@@ -1,3 +1,4 @@
+import type { Space } from '../../core/journal/place.js'
 import type { Json } from '../../core/json.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { QuotasOf, Weights } from '../../core/quotas.js'
@@ -91,6 +92,8 @@ export type EngineOptions = {
   readonly cachedRuns: number
   /** Answer a model request that the tenant has made before with the answer of then. */
   readonly reuseAnswers: boolean
+  /** What runs can write down for later. */
+  readonly spaces: readonly Space[]
 }
 
 /** At most so many briefs, answers and tool results are kept at hand; the longest is a megabyte, most are far shorter. */
@@ -219,7 +222,8 @@ export class Engine implements RunEngine {
     const runId = ids.run()
     const { inputs, ...withheld } = partedInputs(request, plan)
     const started = startedWith(request, plan, inputs)
-    const journal = await placesFor(this.deps.store, { runId, plan, isGated: gates.length > 0 }, request)
+    const { spaces } = this.options
+    const journal = await placesFor(this.deps.store, spaces, { runId, plan, isGated: gates.length > 0 }, request)
     return this.#runs.create(
       runId,
       { type: 'StartRun', runId, started, ...withheld, ...(gates.length > 0 ? { gates } : {}), ...journal },

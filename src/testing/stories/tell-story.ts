@@ -74,6 +74,7 @@ class Telling {
       performers: new Map([['conformance.side-effect', performer]]),
       limits: { ...LIMITS, maxDepth: 8, confidence: this.story.floor },
       reuseAnswers: true,
+      spaces: ['memory', 'workspace'],
       maxPoisonAttempts: 1_000,
     })
     await settled()

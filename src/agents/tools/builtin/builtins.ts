@@ -1,3 +1,4 @@
+import type { Space } from '../../../core/journal/place.js'
 import type { Egress } from '../../../egress/egress.js'
 import type { Artifacts } from '../../../engine/ports/agents.js'
 import type { JournalDesk } from '../../../engine/ports/desk.js'
@@ -18,6 +19,8 @@ export type BuiltinDeps = {
   readonly artifacts?: Artifacts | undefined
   /** Without it agents have neither memory nor files. */
   readonly desk?: JournalDesk | undefined
+  /** Which of the two there are; both where absent. */
+  readonly spaces?: readonly Space[] | undefined
 }
 
 /** One file per tool; `problems` are about the settings it goes by. Undefined where the tool lacks what it needs. */

@@ -1,3 +1,4 @@
+import { SPACES } from '../../../core/journal/place.js'
 import type { JsonObject } from '../../../core/json.js'
 import type { DeskSeat, JournalDesk, Looked, Prepared } from '../../../engine/ports/desk.js'
 import type { HostTool, Tool, ToolCall, ToolSaid } from '../host-tool.js'
@@ -17,8 +18,8 @@ type Performed = (desk: JournalDesk, seat: DeskSeat, call: ToolCall) => Promise<
 
 export const journalTool =
   ({ toolId, scopes, properties, required = [], ...shown }: Described, perform: Performed): Builtin =>
-  ({ settings, desk }: BuiltinDeps) => {
-    if (desk === undefined) return undefined
+  ({ settings, desk, spaces = SPACES }: BuiltinDeps) => {
+    if (desk === undefined || !spaces.some(space => toolId.startsWith(`assay:${space}.`))) return undefined
     const tool: Tool = {
       shown: {
         ...shown,

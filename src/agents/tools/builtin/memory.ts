@@ -47,7 +47,8 @@ export const MEMORY_TOOLS: readonly Builtin[] = [
         tags: Array.isArray(tags) ? tags.map(String) : [],
         ...(typeof ttlSeconds === 'number' ? { ttlSeconds } : {}),
       }
-      return preparedAs(await desk.put(seat, wanted), `Remembered. ${LATER}`)
+      const done = await desk.put(seat, wanted)
+      return preparedAs(done, done.ok ? `Remembered, with the id ${JSON.stringify(done.entry.id)}. ${LATER}` : '')
     },
   ),
   journalTool(

@@ -27,10 +27,11 @@ export const agentNode: NodeType = {
   check: node => (nameOf(node) === undefined ? ['agent.agentId must name the agent that does the task'] : []),
   start: ctx => {
     const { node, config, ordinal } = ctx
-    const version = isObject(node.agent as Json | undefined) ? (node.agent as JsonObject).version : undefined
+    const { version, memoryRef } = isObject(node.agent as Json | undefined) ? (node.agent as JsonObject) : {}
     const agent = {
       agentId: present(nameOf(node), `agent of node "${node.id}"`),
       ...(typeof version === 'string' ? { version } : {}),
+      ...(typeof memoryRef === 'string' ? { memoryRef } : {}),
       ...needsOf(config),
     }
     return {

@@ -1,9 +1,9 @@
 import { DebugBundle, DebugBundleQuery, MAX_BUNDLE_BYTES } from '../../../wire/debug-bundle.js'
-import { renderBundle } from '../../documents/debug-bundle.js'
 import type { Edge } from '../../deps.js'
+import { renderBundle } from '../../documents/debug-bundle.js'
+import { childRunsOf } from '../../documents/run-snapshot.js'
 import { problem } from '../../http-answer.js'
 import { type Route, route } from '../../route.js'
-import { childRunsOf } from '../../documents/run-snapshot.js'
 
 export const debugBundleRoutes = (edge: Edge): Route[] => [
   route({

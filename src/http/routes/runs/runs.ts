@@ -7,11 +7,11 @@ import { renderRow, renderSnapshot } from '../../../wire/render.js'
 import { ListRunsAnswer, ListRunsQuery, RunSnapshot } from '../../../wire/run.js'
 import { readCursor, writeCursor } from '../../cursor.js'
 import type { Edge } from '../../deps.js'
+import { childRunsOf, snapshotTag } from '../../documents/run-snapshot.js'
 import { etagMatches } from '../../etag.js'
 import { json, problem } from '../../http-answer.js'
 import { interruptFor } from '../../interrupt-link.js'
 import { type Route, route } from '../../route.js'
-import { childRunsOf, snapshotTag } from '../../documents/run-snapshot.js'
 import { createRun } from './create-run.js'
 
 export const runRoutes = (edge: Edge): Route[] => [createRun(edge), listRuns(edge), getRun(edge)]

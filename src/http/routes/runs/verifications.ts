@@ -3,9 +3,9 @@ import { verificationsIn } from '../../../engine/queries/verifications.js'
 import { renderConvergence } from '../../../wire/render-gates.js'
 import { ListVerificationsAnswer, VerificationAnswer } from '../../../wire/verification.js'
 import type { Edge } from '../../deps.js'
+import { verificationAnswer, verificationSummary } from '../../documents/verification-doc.js'
 import { json, problem } from '../../http-answer.js'
 import { type Route, route } from '../../route.js'
-import { verificationAnswer, verificationSummary } from '../../documents/verification-doc.js'
 
 /** What gates found in a run's results: content, so whoever may read artifacts may read it (R-SEC-2). */
 export const verificationRoutes = (edge: Edge): Route[] => [listVerifications(edge), getVerification(edge)]

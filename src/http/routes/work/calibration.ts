@@ -9,9 +9,9 @@ import {
   ListVerdictsQuery,
 } from '../../../wire/calibration.js'
 import type { Edge } from '../../deps.js'
+import { labelOf } from '../../documents/verification-doc.js'
 import { json, problem } from '../../http-answer.js'
 import { type Route, route } from '../../route.js'
-import { labelOf } from '../../documents/verification-doc.js'
 
 /** How good the judges of a gate have been, and what they said of what. */
 export const calibrationRoutes = (edge: Edge): Route[] => [getCalibration(edge), listVerdicts(edge)]
