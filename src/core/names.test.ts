@@ -50,6 +50,7 @@ const GOOD: { readonly [Name in Named]: string } = {
   nodeId: 'Prüfen 1',
   part: 'größe',
   tag: 'a tag',
+  memoryScope: 'team notes',
   scopeId: 'Ordner 7',
   toolId: 'mcp:files.read',
   person: 'Ann Ö.',

@@ -58,6 +58,8 @@ export const NAMES = {
   part: line(256),
   tag: line(256),
   scopeId: line(256),
+  /** Of memory, as a request names it; `run:` and `fork:` are of single runs. */
+  memoryScope: `(?!(?:run|fork):)${line(256)}`,
   toolId: line(512),
   /** Whoever answers or is to answer, by whatever they are called where they come from. */
   person: line(128),

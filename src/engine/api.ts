@@ -78,6 +78,8 @@ export type RunRequest = {
   readonly tags?: readonly string[]
   readonly metadata?: JsonObject
   readonly scopeId?: string
+  /** Where the run remembers, if that is not to be its `scopeId`. */
+  readonly memoryScope?: string
   readonly exclusiveScope?: boolean
   readonly transport: 'rest' | 'mcp' | 'a2a' | 'ui'
 }

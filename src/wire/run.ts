@@ -4,7 +4,7 @@ import { MAX_CHANGES } from '../core/replay/changes.js'
 import { OneOf } from '../core/schema/kinds.js'
 import { ConfigurableSchema } from '../core/workflow/configurable.js'
 import { AgentRef } from './agent-ref.js'
-import { ID_PATTERNS, RunId, ScopeId, Tag, Timestamp, WorkflowId, WorkId } from './ids.js'
+import { ID_PATTERNS, MemoryScope, RunId, ScopeId, Tag, Timestamp, WorkflowId, WorkId } from './ids.js'
 import { InterruptDoc } from './interrupt.js'
 import { Convergence, GateSnapshot, Spent } from './verification.js'
 
@@ -61,6 +61,19 @@ export const CreateRunBody = Type.Object(
     residency: Type.Optional(Type.Unknown({ description: 'Not supported yet; refused with validation_error' })),
     mode: Type.Optional(OneOf(['eval'], { description: 'Refused with capability_not_provided' })),
     evalSuiteRef: Type.Optional(Type.Unknown({ description: 'Only with mode' })),
+    assay: Type.Optional(
+      Type.Object(
+        {
+          memoryScope: Type.Optional(
+            Type.String({
+              ...MemoryScope,
+              description: 'Where the run remembers; scopeId where left out, else a scope of its own',
+            }),
+          ),
+        },
+        { ...closed, description: 'What this host does beyond the protocol' },
+      ),
+    ),
   },
   { ...closed, anyOf: [{ required: ['workflowId'] }, { required: ['agentId'] }] },
 )

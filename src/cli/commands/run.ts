@@ -13,6 +13,7 @@ type Options = StartOptions & {
   readonly input: readonly string[]
   readonly tag: readonly string[]
   readonly scope?: string
+  readonly memoryScope?: string
 }
 
 export function addRun(program: Command, cli: Cli): void {
@@ -29,6 +30,7 @@ export function addRun(program: Command, cli: Cli): void {
     )
     .option('--tag <tag>', 'label the run', collectOption, [])
     .option('--scope <id>', 'scope the run belongs to')
+    .option('--memory-scope <name>', 'where the run remembers; its scope where left out')
   addStartOptions(run).action(async (workflowId: string | undefined, _options, command: Command) => {
     const options = command.optsWithGlobals<Options>()
     const what = whatToRun(workflowId, options.agent)
@@ -55,6 +57,7 @@ async function start(client: AssayClient, what: What, options: Options, { termin
       ...(await configurableOf(options, terminal)),
       ...(options.tag.length > 0 && { tags: [...options.tag] }),
       ...(options.scope !== undefined && { scopeId: options.scope }),
+      ...(options.memoryScope !== undefined && { assay: { memoryScope: options.memoryScope } }),
     },
     options.idempotencyKey,
     files,

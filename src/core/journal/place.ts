@@ -33,6 +33,9 @@ export const WORKSPACE_SCOPE = ''
 export const runScope = (runId: string): string => `run:${runId}`
 export const forkScope = (runId: string): string => `fork:${runId}`
 
+/** Whether only one run, with its children, can write into a scope of this name. */
+export const isOfOneRun = (scope: string): boolean => /^(run|fork):/.test(scope)
+
 /** At the start of a run that is nobody's child. */
 export const rootPlace = (scope: string, head: number): Place => ({ scope, upTo: head, runs: [], beneath: [] })
 

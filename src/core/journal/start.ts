@@ -4,6 +4,7 @@ import type { Anchors } from './entry.js'
 import {
   branchPlace,
   childPlace,
+  isOfOneRun,
   type LayerBefore,
   type Place,
   type Places,
@@ -20,7 +21,10 @@ export const usesJournal = ({ nodes }: Plan, isGated: boolean): boolean =>
 export const memoryScopeOf = (
   runId: string,
   { memoryScope, scopeId }: { readonly memoryScope?: string | undefined; readonly scopeId?: string | undefined },
-): string => memoryScope ?? scopeId ?? runScope(runId)
+): string => memoryScope ?? (scopeId === undefined ? runScope(runId) : named(scopeId))
+
+/** Scopes of single runs and of branches are theirs alone: nobody gets there by calling their own so. */
+const named = (scopeId: string): string => (isOfOneRun(scopeId) ? `scope:${scopeId}` : scopeId)
 
 /** R-MEM-19, R-WS-3: a run stands where its scopes are when it starts. */
 export const rootPlaces = (memoryScope: string, heads: Anchors): Places => ({

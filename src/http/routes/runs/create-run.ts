@@ -157,6 +157,7 @@ function toRequest({ body, caller, request }: Call<CreateRunBody>): RunRequest {
     ...(body.tags === undefined ? undefined : { tags: body.tags }),
     ...(body.metadata === undefined ? undefined : { metadata: body.metadata }),
     ...(body.scopeId === undefined ? undefined : { scopeId: body.scopeId }),
+    ...(body.assay?.memoryScope === undefined ? undefined : { memoryScope: body.assay.memoryScope }),
     ...(request.headers['x-dedup'] === 'enforce' ? { exclusiveScope: true } : undefined),
   }
 }
