@@ -80,7 +80,7 @@ export const LAYERS: readonly Layer[] = [
   {
     place: 'agents/agents.ts',
     ours: ['agents/'],
-    types: ['egress/', 'secrets/', PORTS],
+    types: ['core/', 'egress/', 'secrets/', PORTS],
     packages: [],
   },
   { place: 'egress/', ours: [], types: [PORTS], packages: NODE },
@@ -151,10 +151,11 @@ export const LAYERS: readonly Layer[] = [
   { place: 'agents/prompts/', ours: ['core/', 'digest.ts', 'agents/markers.ts'], packages: [] },
   {
     place: 'agents/brief.ts',
-    ours: ['core/', 'agents/actor.ts', 'agents/prompts/', 'agents/token-bound.ts'],
+    ours: ['core/', 'agents/actor.ts', 'agents/prompts/', 'agents/remembered.ts', 'agents/token-bound.ts'],
     types: ['agents/', 'secrets/', PORTS],
     packages: [],
   },
+  { place: 'agents/remembered.ts', ours: ['core/', 'digest.ts'], types: ['agents/', PORTS], packages: [] },
   { place: 'agents/actor.ts', ours: ['core/', 'agents/catalog/catalog-agent.ts'], types: ['agents/'], packages: [] },
   { place: 'package-version.ts', ours: [], packages: NODE },
   {
