@@ -61,7 +61,8 @@ export const NAMES = {
   /** Of variables, channels, ports, groups and edges. */
   part: line(256),
   tag: line(256),
-  scopeId: line(256),
+  /** Not one that a run, or a branch, has of its own: what is in those goes with it. */
+  scopeId: `(?!(?:run|fork):)${line(256)}`,
   toolId: line(512),
   /** Whoever answers or is to answer, by whatever they are called where they come from. */
   person: line(128),

