@@ -37,7 +37,7 @@ export const createRunDesk = (deps: RunDeskDeps): JournalDesk => ({
       ...query,
       limit: Math.min(limit, MAX_LIST),
     })
-    return shown(deps, seat.tenant, space, rows)
+    return space === 'workspace' ? listed(rows) : shown(deps, seat.tenant, space, rows)
   },
   async search(seat, space, { query, limit, ...others }) {
     const place = seat.desk[space]
@@ -145,6 +145,13 @@ function problemOf(wanted: EntryWanted, scope: string, { maxBytes }: DeskSetting
   return wrong === undefined ? undefined : `Not written: ${wrong}.`
 }
 
+/** Files, of whatever kind, by their names: what they hold, which may be much, stays where it is. */
+const listed = (rows: readonly WriteRow[]): Looked => ({
+  ok: true,
+  entries: rows.map(row => entryShown(row, '')),
+  read: readOf('workspace', rows),
+})
+
 /** What was found, in words. What is gone on purpose is left out. */
 async function shown(deps: RunDeskDeps, tenant: string, space: Space, rows: readonly WriteRow[]): Promise<Looked> {
   const entries: EntryShown[] = []
@@ -157,13 +164,14 @@ async function shown(deps: RunDeskDeps, tenant: string, space: Space, rows: read
     entries.push(entryShown(row, text))
     read.push(row)
   }
-  const told: EntriesRead = {
-    space,
-    rows: read.map(({ runId, sequence }) => `${runId}:${sequence}`),
-    digest: sha256(read.map(({ hash }) => hash ?? '').join('\n')),
-  }
-  return { ok: true, entries, read: told }
+  return { ok: true, entries, read: readOf(space, read) }
 }
+
+const readOf = (space: Space, rows: readonly WriteRow[]): EntriesRead => ({
+  space,
+  rows: rows.map(({ runId, sequence }) => `${runId}:${sequence}`),
+  digest: sha256(rows.map(({ hash }) => hash ?? '').join('\n')),
+})
 
 const entryShown = (row: WriteRow, content: string): EntryShown => ({
   id: row.id,

@@ -79,8 +79,9 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   const { plan } = changed
   const rules = deps.rules(plan)
   const run = { runId, tenant }
+  const writer = await writerBefore(deps.store, source, fromSeq)
   const first = past
-    ? await branched(deps, rules, fork, run, past, { ...changed.overlay, ...(scopes ? { scopes } : {}) })
+    ? await branched(deps, rules, fork, run, past, { ...changed.overlay, writer, ...(scopes ? { scopes } : {}) })
     : await replayed(deps, rules, fork, run)
   if (!first.ok) return refused(first.refusal)
   const [last] = fromSeq === 0 ? [] : await deps.store.readEvents(sourceRunId, fromSeq - 1, 1)
@@ -88,6 +89,18 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   const begun = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq, characters: 0 }
   const gated = await gatedIn(deps.store, source, plan, first.state)
   return deps.runs.fork(begun, first, newRun(source, plan, gated, first.state, fork), receipt)
+}
+
+/** Whose writes are before that event: not those of a run that only shares it, or of a replay, which writes nothing. */
+async function writerBefore(store: Pick<Store, 'readRun'>, source: RunRow, seq: number): Promise<string> {
+  let { runId, fork } = source
+  while (fork && (seq <= fork.fromSeq || fork.mode === 'replay')) {
+    const row = await store.readRun(source.tenant, fork.sourceRunId)
+    // With a run that was purged went all that it saw.
+    if (!row) break
+    ;({ runId, fork } = row)
+  }
+  return runId
 }
 
 /** A fork is held to what its source was, however little of the source it has told so far. */
@@ -119,7 +132,7 @@ async function branched(
   const now = deps.clock.now()
   if (fromSeq > 0) return branchOff(rules, before, runId, shared, overlay, now)
   const start = startOf(present(shared[0], `event of run ${sourceRunId}`), runId, now)
-  const { configurable, scopes, atRest: _, changed, ...others } = overlay
+  const { configurable, scopes, writer: _, atRest: _rest, changed, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
   const names = changed && { changed: [...new Set([...(start.started.changed ?? []), ...changed])] }
   const started = { ...start.started, ...others, ...merged, ...names, ...narrowedScope(start.started, scopes) }
