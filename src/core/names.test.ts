@@ -46,6 +46,8 @@ const GOOD: { readonly [Name in Named]: string } = {
   promptId: 'triage',
   filePath: 'reports/2026-11.md',
   memoryId: 'wie besprochen',
+  memoryRef: 'Leute',
+  contentType: 'text/plain; charset=utf-8',
   idempotencyKey: 'k:1',
   nodeId: 'Prüfen 1',
   part: 'größe',

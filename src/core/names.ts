@@ -52,6 +52,10 @@ export const NAMES = {
   filePath: '(?!.*(?:\\.\\.|//|/\\./|/$))[A-Za-z0-9][A-Za-z0-9._/-]{0,255}',
   /** Of an entry of memory, under its reference. */
   memoryId: line(1500),
+  memoryRef: line(256),
+  /** Of a file: type and subtype, and one parameter at most; it goes out as a header. */
+  contentType:
+    '(?=.{3,256}$)[A-Za-z0-9!#$&^_.+-]{1,64}/[A-Za-z0-9!#$&^_.+-]{1,64}( *; *[A-Za-z0-9-]{1,32}=[A-Za-z0-9._-]{1,64})?',
   idempotencyKey: '[\\u0021-\\u007e]{1,255}',
   nodeId: line(128),
   /** Of variables, channels, ports, groups and edges. */

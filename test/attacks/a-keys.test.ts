@@ -127,6 +127,29 @@ attack(6, async () => {
   expect((await live.call('alice', `/v1/runs/${test}`)).text).toBe(absent)
 })
 
+attack(7, async () => {
+  const good = live.keyOf('alice')
+  const body = { scopes: ['runs:read'] }
+  const { keyId, key } = (await live.call('alice', '/v1/keys', { method: 'POST', body })).json
+  expect((await live.call({ key }, '/v1/runs')).status).toBe(200)
+  const places: readonly (readonly [url: string, headers: { [name: string]: string }])[] = [
+    [`/v1/runs?access_token=${good}&key=${good}&api_key=${good}&authorization=Bearer%20${good}`, {}],
+    ['/v1/runs', { cookie: `authorization=Bearer ${good}; key=${good}` }],
+    ['/v1/runs', { 'x-api-key': good, 'x-authorization': `Bearer ${good}`, 'proxy-authorization': `Bearer ${good}` }],
+    ['/v1/runs', { authorization: `Basic ${Buffer.from(`alice:${good}`).toString('base64')}` }],
+    ['/v1/runs', { authorization: `Token ${good}` }],
+  ]
+  for (const [url, headers] of places)
+    expect([headers, ...told(await live.call(null, url, { headers }))]).toEqual([headers, ...UNKNOWN])
+  const runId = await live.start('alice', 'asks')
+  const link = await live.call('alice', `/v1/runs/${runId}/interrupts/gate:link`, { method: 'POST', body: {} })
+  const others = [keyId, sha256(good), link.json.token, runId, 'alice', 'acme']
+  expect(others.every(text => typeof text === 'string' && text.length > 3)).toBe(true)
+  for (const text of others) expect(told(await withHeader(`Bearer ${text}`))).toEqual(UNKNOWN)
+  expect((await live.call(null, `/v1/interrupts/${good}`)).status).toBe(404)
+  expect(JSON.stringify(lines)).not.toContain(good)
+})
+
 attack(8, async () => {
   const headers = {
     'x-tenant-id': 'beta',

@@ -79,6 +79,79 @@ attack(12, async () => {
   expect((await live.call('bob', `/v1/runs/${own.json.runId}`)).json.owner.tenant).toBe('beta')
 })
 
+/** A run that writes an entry of memory and may share its scope. */
+const noting = async (who: 'alice' | 'bob', content: string, scopeId?: string) => {
+  const config = { memoryRef: 'people', memoryId: 'ann', content, tags: ['friends'], ttlSeconds: 3600 }
+  const put = await live.call(who, '/v1/workflows/notes', {
+    method: 'PUT',
+    body: workflow('notes', [node('n', 'core.memoryPut', { config })]),
+  })
+  expect(put.status, put.text).toBeOneOf([200, 201])
+  const { json, text } = await live.call(who, '/v1/runs', post({ workflowId: 'notes', ...(scopeId && { scopeId }) }))
+  expect(json.runId, text).toBeTypeOf('string')
+  expect((await live.until(who, json.runId, isOver)).status).toBe('completed')
+  return json.runId as string
+}
+const MEMORY = '/v1/host/assay/memory'
+const FILES = '/v1/host/workspace/files'
+
+attack(13, async () => {
+  await noting('alice', 'Alice has snow and stones.', 'team')
+  await noting('bob', 'Bob has snow and sand.', 'team')
+  await live.call('alice', `${FILES}/a.md`, { method: 'PUT', body: { content: 'Alice writes.' } })
+  await live.call('bob', `${FILES}/a.md`, { method: 'PUT', body: { content: 'Bob writes.' } })
+  const ways = [
+    `${MEMORY}?scope=team`,
+    `${MEMORY}?scope=team&ref=people&tag=friends`,
+    `${MEMORY}?scope=team&q=snow`,
+    `${MEMORY}/entries/ann?ref=people&scope=team`,
+    `${FILES}/a.md`,
+  ]
+  const looked = async (who: 'alice' | 'bob') =>
+    Promise.all(ways.map(async url => (await live.call(who, url)).text.match(/(?:Alice|Bob)/g)))
+  expect(await looked('alice')).toEqual(ways.map(() => ['Alice']))
+  expect(await looked('bob')).toEqual(ways.map(() => ['Bob']))
+  expect((await live.call('bob', `${MEMORY}?scope=team&q=stones`)).json.entries).toEqual([])
+  const consolidated = await live.call('bob', `${MEMORY}:consolidate`, post({ scope: 'team', memoryRef: 'people' }))
+  expect([consolidated.json.inputCount, consolidated.json.outputCount]).toEqual([1, 1])
+  const gone = await live.call('bob', `${MEMORY}/entries/ann?ref=people&scope=team&destroy=true`, { method: 'DELETE' })
+  expect([gone.status, gone.json.destroyedVersions, gone.json.copies.runs]).toEqual([200, 1, 1])
+  expect((await live.call('bob', `${FILES}/a.md`, { method: 'DELETE' })).status).toBe(204)
+  expect(await looked('alice')).toEqual(ways.map(() => ['Alice']))
+  expect(await looked('bob')).toEqual(ways.map(() => null))
+  expect((await live.call('alice', `${MEMORY}/scopes`)).json.scopes).toEqual([
+    { scope: 'team', entries: 1, writes: 1, oldestReadable: 0 },
+  ])
+})
+
+attack(14, async () => {
+  const keyed = (ask: Ask): Ask => ({ ...ask, headers: { 'idempotency-key': 'shared-key' } })
+  const [run, theirs] = [await noting('alice', 'x'), await noting('bob', 'y')]
+  const forget = (of: string) => `${MEMORY}/entries/ann?ref=people&scope=run:${of}`
+  const file = `${FILES}/keyed.md`
+  const writes = (content: string) => keyed({ method: 'PUT', body: { content } })
+  const first = await live.call('alice', file, writes('of alice'))
+  expect(first.status).toBe(201)
+  // Neither hers again, nor a word of there being one.
+  expect((await live.call('bob', file, writes('of bob'))).status).toBe(201)
+  expect((await live.call('bob', file)).json).toMatchObject({ content: 'of bob', version: 1 })
+  expect((await live.call('bob', forget(theirs), keyed({ method: 'DELETE' }))).status).toBe(200)
+  const removed = await live.call('alice', forget(run), keyed({ method: 'DELETE' }))
+  expect([removed.status, removed.json.copies.runIds]).toEqual([200, [run]])
+  const merge = keyed(post({ scope: 'team', memoryRef: 'people' }))
+  for (const who of ['alice', 'bob'] as const) {
+    const reply = await live.call(who, `${MEMORY}:consolidate`, merge)
+    expect([who, reply.status, reply.json?.inputCount]).toEqual([who, 200, who === 'alice' ? 1 : 0])
+  }
+  // To her it is what it was.
+  const again = await live.call('alice', file, writes('of alice'))
+  expect([again.status, again.text]).toEqual([201, first.text])
+  expect((await live.call('alice', file)).json).toMatchObject({ content: 'of alice', version: 1 })
+  const other = await live.call('alice', file, writes('of somebody'))
+  expect([other.status, other.json.error]).toEqual([409, 'idempotency_key_mismatch'])
+  expect((await live.call('alice', forget(run), keyed({ method: 'DELETE' }))).text).toBe(removed.text)
+})
+
 attack(15, async () => {
   for (const key of ['schedule-fire:job:7', 'goal:1:7', 'lease:host', `effect:${runId}`]) {
     const ask = { ...post({ workflowId: 'hello' }), headers: { 'idempotency-key': key } }
@@ -114,4 +187,39 @@ attack(17, async () => {
   expect([ended.status, ended.error.code, ended.childRuns ?? []]).toEqual(['failed', 'unknown_child_workflow', []])
   expect((await live.call('bob', '/v1/runs', post({ workflowId: 'acme-secret' }))).status).toBe(400)
   expect((await live.call('alice', '/v1/runs?workflowId=acme-secret')).json.runs).toEqual([])
+})
+
+attack(18, async () => {
+  const mine = await noting('alice', 'Alice has a secret garden.')
+  const theirs = await noting('bob', 'Bob has none.')
+  const ways: readonly (readonly [(run: string) => string, Ask?])[] = [
+    [run => `${MEMORY}?scope=run:${run}`],
+    [run => `${MEMORY}?scope=run:${run}&q=garden`],
+    [run => `${MEMORY}/entries/ann?ref=people&at=${run}:2`],
+    [run => `${FILES}?at=${run}:end`],
+    [run => `/v1/runs/${theirs}:diff?against=${run}`],
+    [run => `/v1/host/assay/runs/${theirs}/comparison?against=${run}`],
+    [run => `/v1/runs/${run}:fork`, post({ mode: 'branch', fromSeq: 2 })],
+    [run => `/v1/runs/${run}:fork`, post({ mode: 'replay' })],
+  ]
+  for (const [url, ask] of ways) {
+    const [foreign, absent] = [await live.call('bob', url(mine), ask), await live.call('bob', url(NEVER), ask)]
+    expect([url(mine), foreign.status, foreign.text.replaceAll(mine, NEVER)]).toEqual([
+      url(mine),
+      absent.status,
+      absent.text,
+    ])
+    expect(foreign.text).not.toContain('garden')
+  }
+  // Nor does a run of his begin in what a run, or a branch, has of its own: not in hers, and not in his.
+  for (const scope of [`run:${mine}`, `fork:${mine}`, `run:${theirs}`]) {
+    const start = (more: object) => live.call('bob', '/v1/runs', post({ workflowId: 'notes', ...more }))
+    expect((await start({ assay: { memoryScope: scope } })).status).toBe(400)
+    const { json } = await start({ scopeId: scope })
+    const [first] = (await live.call('bob', `/v1/runs/${json.runId}/events/poll`)).json.events
+    expect(first.payload.memoryScope).toBe(`scope:${scope}`)
+  }
+  expect((await live.call('alice', `${MEMORY}/entries/ann?ref=people&at=${mine}:end`)).text).toContain('garden')
+  expect((await live.call('alice', `/v1/runs/${mine}:fork`, post({ mode: 'branch', fromSeq: 2 }))).status).toBe(201)
+  expect((await live.call('bob', `/v1/runs/${theirs}:diff?against=${theirs}`)).status).toBe(200)
 })

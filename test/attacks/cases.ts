@@ -2,18 +2,17 @@ import { test } from 'vitest'
 
 /**
  * The attack list. Every number has a name, and either tests of that number in the file of its block, tests elsewhere,
- * or the reason why it cannot be tried yet; `listing.test.ts` holds this. Numbers that are missing here are not given.
+ * or the reason why it cannot be tried yet; `listing.test.ts` holds this, and that no number up to the last is left out.
  */
 export type Case = {
   readonly name: string
-  readonly block: 'a-keys' | 'b-tenants' | 'c-agents' | 'd-links' | 'e-input' | 'f-operations'
+  readonly block: 'a-keys' | 'b-tenants' | 'c-agents' | 'c-journal' | 'd-links' | 'e-input' | 'f-operations'
   /** Tests of the same attack in other suites, by file and by a part of their title. */
   readonly elsewhere?: readonly (readonly [file: string, title: string])[]
   /** Why there is nothing to attack. */
   readonly notApplicable?: string
 }
 
-const NO_MEMORY = 'there is no long-term memory'
 const NO_GOALS = 'there are no goals on the wire'
 
 export const CASES: { readonly [number: number]: Case } = {
@@ -34,6 +33,7 @@ export const CASES: { readonly [number: number]: Case } = {
     ],
   },
   6: { block: 'a-keys', name: 'a test key on live data, and back' },
+  7: { block: 'a-keys', name: 'a key in the wrong place, and what is no key in its place' },
   8: { block: 'a-keys', name: 'headers that claim to be somebody' },
   9: { block: 'a-keys', name: 'test seams and debug paths' },
   10: { block: 'b-tenants', name: 'another tenant’s run by every way in and spelling' },
@@ -43,10 +43,16 @@ export const CASES: { readonly [number: number]: Case } = {
     elsewhere: [['test/http/edges.test.ts', 'attack 11']],
   },
   12: { block: 'b-tenants', name: 'owner, tenantId and workspaceId in a body' },
-  13: { block: 'b-tenants', name: 'the same memoryRef in two tenants', notApplicable: NO_MEMORY },
+  13: { block: 'b-tenants', name: 'the same names of memory and files in two tenants' },
+  14: { block: 'b-tenants', name: 'an Idempotency-Key that another tenant has used' },
   15: { block: 'b-tenants', name: 'an Idempotency-Key that looks like the host’s own' },
   16: { block: 'b-tenants', name: 'another tenant’s webhook' },
   17: { block: 'b-tenants', name: 'a child of another tenant’s workflow' },
+  18: {
+    block: 'b-tenants',
+    name: 'a moment, a scope or a fork of another tenant’s run',
+    elsewhere: [['test/attacks/journal.test.ts', 'nothing can be told from what never was']],
+  },
   19: {
     block: 'b-tenants',
     name: 'answers of a model that another tenant has paid for',
@@ -60,16 +66,24 @@ export const CASES: { readonly [number: number]: Case } = {
       ['test/e2e/agents/bad-models.test.ts', 'tools that are not the agent’s'],
     ],
   },
+  21: {
+    block: 'c-journal',
+    name: 'arguments of an allowed tool that reach further than it does',
+    elsewhere: [['src/core/journal/entry-rules.test.ts', 'what a run may write']],
+  },
   22: {
     block: 'c-agents',
     name: 'words that look like an approval',
     elsewhere: [['test/e2e/agents/bad-models.test.ts', 'leaves the gate where it is']],
   },
-  24: { block: 'c-agents', name: 'untrusted content laundered through memory', notApplicable: NO_MEMORY },
+  23: { block: 'c-journal', name: 'a model that never stops writing' },
+  24: { block: 'c-journal', name: 'untrusted content laundered through memory and files' },
   25: { block: 'c-agents', name: 'decidedBy in an answer' },
   26: { block: 'c-agents', name: 'a goal without bounds', notApplicable: NO_GOALS },
   27: { block: 'c-agents', name: 'a goal with impossible bounds', notApplicable: NO_GOALS },
   28: { block: 'c-agents', name: 'a goal that says it is satisfied', notApplicable: NO_GOALS },
+  29: { block: 'c-journal', name: 'what a gate refused, by another way' },
+  30: { block: 'c-journal', name: 'memory that a verifier, or a replay, reads or writes' },
   31: {
     block: 'c-agents',
     name: 'a judge of its own work; a vote that is none',
@@ -108,7 +122,11 @@ export const CASES: { readonly [number: number]: Case } = {
       ['src/agents/markers.test.ts', 'is read once, whatever it is'],
     ],
   },
-  37: { block: 'c-agents', name: 'memory entries over their limits', notApplicable: NO_MEMORY },
+  37: {
+    block: 'c-journal',
+    name: 'memory entries over their limits',
+    elsewhere: [['src/core/journal/entry-rules.test.ts', 'no entry with']],
+  },
   38: {
     block: 'c-agents',
     name: 'a secret in what a model or a tool says',
@@ -127,15 +145,36 @@ export const CASES: { readonly [number: number]: Case } = {
     name: 'an expired token',
     elsewhere: [['test/http/interrupts.test.ts', 'B40 R-ASK-4 R-ASK-5: a link ends after half an hour']],
   },
+  41: {
+    block: 'd-links',
+    name: 'a token that was used, or whose question is over',
+    elsewhere: [
+      ['test/http/interrupts.test.ts', 'fifty answers at once: one is taken'],
+      ['test/http/interrupts.test.ts', 'a link to a question that was asked before is closed'],
+    ],
+  },
   42: { block: 'd-links', name: 'a token for looking that answers' },
   43: { block: 'd-links', name: 'an answer that does not fit the question' },
   44: { block: 'd-links', name: 'a token told to others', elsewhere: [['test/http/interrupts.test.ts', 'B44']] },
+  45: {
+    block: 'd-links',
+    name: 'a webhook’s secret, asked for again',
+    elsewhere: [
+      ['test/e2e/webhooks/routes.test.ts', 'leaves the secret out'],
+      ['test/e2e/webhooks/delivery.test.ts', 'stands nowhere in plain text'],
+    ],
+  },
   46: { block: 'd-links', name: 'a webhook URL of another kind' },
   47: { block: 'd-links', name: 'a webhook URL into this machine or its network' },
   48: {
     block: 'd-links',
     name: 'a name that is private, in part or later',
     elsewhere: [['test/e2e/webhooks/egress.test.ts', 'public when it was registered and is private now']],
+  },
+  49: {
+    block: 'd-links',
+    name: 'a receiver that sends us elsewhere',
+    elsewhere: [['test/e2e/webhooks/egress.test.ts', 'is a status, not a way']],
   },
   50: {
     block: 'd-links',
@@ -183,6 +222,7 @@ export const CASES: { readonly [number: number]: Case } = {
     name: 'paths out of the folder',
     elsewhere: [['src/probes/file.test.ts', 'nothing outside the workspace is looked at']],
   },
+  60: { block: 'e-input', name: 'words to search for that are a query to somebody' },
   61: {
     block: 'e-input',
     name: 'headers that two readers read differently',
@@ -209,9 +249,14 @@ export const CASES: { readonly [number: number]: Case } = {
     name: 'a page whose name leads here (DNS rebinding)',
     elsewhere: [['test/http/edges.test.ts', 'attack 64']],
   },
-  65: { block: 'e-input', name: 'script in what a page shows', notApplicable: 'there are no pages' },
+  65: { block: 'e-input', name: 'script in what a browser is sent' },
   66: { block: 'f-operations', name: 'forks from nowhere', elsewhere: [['test/http/fork.test.ts', 'E66']] },
   67: { block: 'f-operations', name: 'a replay that pays again', elsewhere: [['test/http/fork.test.ts', 'E67']] },
+  68: {
+    block: 'f-operations',
+    name: 'a log that was changed behind the host’s back',
+    elsewhere: [['test/e2e/audit/tamper.test.ts', 'every tampering was applied']],
+  },
   69: { block: 'f-operations', name: 'what an error tells of the inside' },
   70: {
     block: 'f-operations',

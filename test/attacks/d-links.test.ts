@@ -1,3 +1,5 @@
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { PRIVATE_HOSTS } from '../e2e/webhooks/private-urls.js'
 import { attack } from './cases.js'
@@ -67,6 +69,26 @@ attack(39, async () => {
   expect((await use(token)).status).toBe(200)
 })
 
+attack(41, async () => {
+  const CLOSED = [409, 'interrupt_already_resolved']
+  const once = await link()
+  expect((await use(once.token)).status).toBe(200)
+  expect(told(await use(once.token, { action: 'reject' }))).toEqual(CLOSED)
+  expect(await statusOf(once.runId)).toBe('completed')
+  const byKey = await link()
+  const url = `/v1/runs/${byKey.runId}/interrupts/gate`
+  expect((await live.call('alice', url, post({ resumeValue: { action: 'reject' } }))).status).toBe(200)
+  expect(told(await use(byKey.token))).toEqual(CLOSED)
+  const cancelled = await link()
+  await live.call('alice', `/v1/runs/${cancelled.runId}/cancel`, post({}))
+  expect(told(await use(cancelled.token))).toEqual(CLOSED)
+  expect(await statusOf(cancelled.runId)).toBe('cancelled')
+  const crowd = await link()
+  const answers = await Promise.all(Array.from({ length: 20 }, () => use(crowd.token)))
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect(answers.filter(reply => told(reply).join() === CLOSED.join())).toHaveLength(19)
+})
+
 attack(42, async () => {
   const { runId, token } = await link({ intent: 'inspect' })
   expect((await live.call(null, `/v1/interrupts/${token}`)).status).toBe(200)
@@ -97,6 +119,27 @@ attack(44, async () => {
   for (const outlet of outlets) expect(outlet).not.toContain(token.split('.')[1])
   expect([looked.headers['referrer-policy'], looked.headers['cache-control']]).toEqual(['no-referrer', 'no-store'])
   expect(lines.join('\n')).toContain('/v1/interrupts/')
+})
+
+attack(45, async () => {
+  const ask = { ...post({ url: 'https://r.example/told', events: ['*'] }), headers: { 'idempotency-key': 'hook-1' } }
+  const { secret, webhookId } = (await live.call('alice', '/v1/webhooks', ask)).json
+  expect(secret).toMatch(/^[0-9a-f]{64}$/)
+  const runId = await live.start('alice', 'hello')
+  const replies = [
+    await live.call('alice', '/v1/webhooks', ask),
+    await live.call('alice', '/v1/webhooks'),
+    await live.call('alice', `/v1/webhooks/${webhookId}/deliveries`),
+    await live.call('alice', `/v1/webhooks/${webhookId}`),
+    await live.call('alice', `/v1/runs/${runId}/debug-bundle`),
+    await live.call('bob', '/v1/webhooks', ask),
+    await live.call('alice', '/v1/keys'),
+  ]
+  expect(replies[0]!.json).toMatchObject({ webhookId })
+  expect(replies[1]!.text).toContain(webhookId)
+  for (const { text, headers } of replies) expect(text + JSON.stringify(headers)).not.toContain(secret)
+  expect(lines.join('\n')).not.toContain(secret)
+  expect((await live.call({ key: secret }, '/v1/runs')).status).toBe(401)
 })
 
 attack(46, async () => {
@@ -140,4 +183,29 @@ attack(48, async () => {
       null,
       expect.stringMatching(/private|not-public|address/),
     ])
+})
+
+attack(49, async () => {
+  const seen: string[] = []
+  const receiver = http.createServer((request, response) => {
+    seen.push(request.url ?? '')
+    response.writeHead(request.url === '/hook' ? 307 : 200, { location: '/inside', 'retry-after': '0' }).end()
+  })
+  await new Promise<void>(resolve => receiver.listen(0, '127.0.0.1', resolve))
+  const { port } = receiver.address() as AddressInfo
+  const near = await startLiveHost({ 'webhooks.allowPrivate': true, 'webhooks.durable': false })
+  try {
+    const register = (path: string) =>
+      near.call('alice', '/v1/webhooks', post({ url: `http://127.0.0.1:${port}${path}`, events: ['run.completed'] }))
+    const { webhookId } = (await register('/hook')).json
+    expect((await register('/plain')).status).toBe(201)
+    await near.start('alice', 'hello')
+    const attempts = async () =>
+      (await near.call('alice', `/v1/webhooks/${webhookId}/deliveries`)).json.deliveries as { status: number | null }[]
+    await expect.poll(async () => (await attempts())[0]?.status, { timeout: 20_000 }).toBe(307)
+    await expect.poll(() => seen.toSorted(), { timeout: 20_000 }).toEqual(['/hook', '/plain'])
+  } finally {
+    await near.stop()
+    receiver.close()
+  }
 })

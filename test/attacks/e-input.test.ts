@@ -7,6 +7,7 @@ import { writeProject } from '../crash/process/workflows.js'
 import { node, workflow } from '../http/harness.js'
 import { openStream, sendRaw } from '../http/sockets.js'
 import { HostProcess } from '../support/host-process.js'
+import { startPostgres } from '../support/postgres.js'
 import { attack } from './cases.js'
 import { type Ask, isOver, type LiveHost, type Reply, startLiveHost } from './live-host.js'
 
@@ -220,6 +221,72 @@ test.runIf(hasStrace)('attack 59: paths out of the folder, as the system sees it
   rmSync(folder, { recursive: true })
 })
 
+/** What FTS5, tsquery, LIKE, regular expressions, JSON paths and SQL each take for something. */
+const QUERIES = [
+  '"',
+  '""',
+  "'",
+  '*',
+  'sn*',
+  '^snow',
+  'NEAR(snow ann)',
+  'snow NEAR/2 ann',
+  'snow AND NOT ann',
+  'snow OR',
+  'content:snow',
+  '{a b}:snow',
+  'snow:*',
+  'snow:A',
+  '&',
+  '|',
+  '!',
+  'snow & !ann',
+  '(snow',
+  '<->',
+  'a <2> b',
+  '%',
+  '_now',
+  '(a+)+$',
+  '$..*',
+  "' OR 1=1 --",
+  '\\',
+  '#friends',
+  '@1',
+  '-',
+  '\u0000',
+  'ſnow',
+  '𝐬𝐧𝐨𝐰',
+  'SNOW',
+  'a '.repeat(249),
+  'x'.repeat(500),
+]
+
+attack(60, async () => {
+  const config = { memoryRef: 'people', memoryId: 'ann', content: 'Ann likes snow, "x" and *.', tags: ['friends'] }
+  const notes = workflow('searched', [node('n', 'core.memoryPut', { config })])
+  for (const database of ['sqlite', 'memory', 'postgres'] as const) {
+    const postgres = database === 'postgres' ? await startPostgres() : undefined
+    const at = database === 'memory' ? 'memory:' : await postgres?.createDatabase()
+    const host = await startLiveHost(at === undefined ? {} : { database: at })
+    expect((await host.call('alice', '/v1/workflows', { method: 'POST', body: notes })).status).toBe(201)
+    const body = { workflowId: 'searched', scopeId: 'team' }
+    const { runId } = (await host.call('alice', '/v1/runs', { method: 'POST', body })).json
+    await host.until('alice', runId, isOver)
+    const found = async (q: string) => {
+      const reply = await host.call('alice', `/v1/host/assay/memory?scope=team&q=${encodeURIComponent(q)}`)
+      expect([database, q, reply.status, reply.text.slice(0, 200)]).toEqual([database, q, 200, expect.any(String)])
+      return reply.json.entries.length as number
+    }
+    const hits: string[] = []
+    for (const q of QUERIES) if ((await found(q)) > 0) hits.push(q)
+    // Each is words, and all of them must be there; what has none finds nothing.
+    expect([database, hits]).toEqual([database, ['^snow', 'snow:*', '(snow', 'SNOW']])
+    expect(await Promise.all(['snow', 'snow ann', 'Ann. Likes: snow!'].map(found))).toEqual([1, 1, 1])
+    await host.stop()
+    await postgres?.stop()
+  }
+})
+
 attack(61, async () => {
   const raw = async (bytes: string, status: number) => {
     const reply = await sendRaw(live.port, bytes, text => /\r\n\r\n.*}$/s.test(text))
@@ -269,3 +336,37 @@ attack(64, async () => {
   for (const name of ['localhost', `127.0.0.1:${live.port}`, '[::1]:1'])
     expect((await live.call('alice', '/v1/runs', { headers: { host: name } })).status).toBe(200)
 })
+
+attack(65, async () => {
+  const script = '<script>alert(1)</script>'
+  const files = [
+    ['page.html', 'text/html', script],
+    ['pic.svg', 'image/svg+xml', `<svg xmlns="http://www.w3.org/2000/svg">${script}</svg>`],
+    ['code.js', 'text/javascript', 'alert(1)'],
+    ['doc.xml', 'application/xhtml+xml', script],
+  ] as const
+  for (const [name, type, content] of files) {
+    const url = `/v1/host/workspace/files/${name}`
+    const put = await live.call('alice', url, { method: 'PUT', bytes: content, headers: { 'content-type': type } })
+    expect([name, put.status]).toEqual([name, 201])
+    const sent = await live.call('alice', `${url}?raw=1`, { headers: { accept: 'text/html' } })
+    expect([sent.status, sent.headers['content-type'], sent.text]).toEqual([200, type, content])
+    // It is kept, and not run: in no tab, and not as something else.
+    expect(sent.headers).toMatchObject({
+      'content-disposition': expect.stringMatching(/^attachment\b/),
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'private, no-store',
+    })
+    const asked = await live.call('alice', url)
+    expect([asked.headers['content-type'], asked.json.content]).toEqual([JSON_TYPE, content])
+  }
+  const runId = await live.start('alice', 'hello', { name: script })
+  // Nothing that it says is a page, whatever stands in it.
+  for (const url of [`/v1/runs/${runId}`, '/v1/runs', `/v1/runs/${script}`, `/${script}`, '/v1/workflows/hello']) {
+    const path = url.replace(/[<>]/g, encodeURIComponent)
+    const { headers } = await live.call('alice', path, { headers: { accept: 'text/html' } })
+    expect([url, headers['content-type']]).toEqual([url, JSON_TYPE])
+  }
+})
+
+const JSON_TYPE = 'application/json; charset=utf-8'

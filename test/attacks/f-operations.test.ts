@@ -3,6 +3,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { StoreUnavailable } from '../../src/engine/ports/event-log.js'
 import type { Store } from '../../src/engine/ports/store.js'
+import { openDatabase } from '../../src/store/sqlite/driver.js'
 import { attack } from './cases.js'
 import { type Ask, isOver, type LiveHost, type Reply, startLiveHost } from './live-host.js'
 
@@ -42,6 +43,29 @@ attack(66, async () => {
   const absent = await live.call('bob', '/v1/runs/00000000-0000-7000-8000-000000000000:fork', post({ mode: 'replay' }))
   expect((await fork({ mode: 'replay' }, 'bob')).text).toBe(absent.text)
   expect((await live.call('alice', `/v1/runs/${runId}/events/poll`)).text).toBe(before)
+})
+
+attack(68, async () => {
+  const runId = await live.start('alice', 'hello')
+  await live.until('alice', runId, isOver)
+  const verified = async (who: 'alice' | 'bob') => (await live.call(who, '/v1/audit/verify')).json
+  // It is sealed, and all is well.
+  await expect
+    .poll(async () => (await verified('alice')).checkpoints.length, { timeout: 60_000, interval: 200 })
+    .toBeGreaterThan(0)
+  expect((await verified('alice')).anomalies).toEqual([])
+  const database = openDatabase(path.join(live.data, 'assay.db'), 5_000)
+  const change = (from: string, to: string) =>
+    database.prepare('UPDATE events SET payload = replace(payload, ?, ?) WHERE run_id = ?').run(from, to, runId)
+  change('hello', 'hullo')
+  expect((await live.call('alice', `/v1/runs/${runId}/events/poll`)).text).toContain('hullo')
+  const { anomalies } = await verified('alice')
+  expect(anomalies).toContainEqual(expect.objectContaining({ runId, sequence: 0 }))
+  // To another tenant, whose log it is not, no name is told.
+  expect(JSON.stringify(await verified('bob'))).not.toContain(runId)
+  change('hullo', 'hello')
+  database.close()
+  expect((await verified('alice')).anomalies).toEqual([])
 })
 
 attack(69, async () => {

@@ -10,6 +10,12 @@ const numbersIn = (block: string) =>
 
 const entries = Object.entries(CASES).map(([number, one]) => ({ number: Number(number), ...one }))
 
+const LAST = 72
+
+test('no number is left out', () => {
+  expect(entries.map(({ number }) => number)).toEqual(Array.from({ length: LAST }, (_, i) => i + 1))
+})
+
 test('every attack that applies has a test under its number, here or where it says', () => {
   const untested = entries.filter(({ number, block, elsewhere = [], notApplicable }) => {
     if (notApplicable !== undefined) return false

@@ -33,6 +33,8 @@ export type Ask = {
 
 export type KeyOf = 'admin' | 'alice' | 'bob' | 'tester' | 'reader' | 'canceller' | null
 
+export type ProjectFiles = { readonly [name: string]: string | object }
+
 const TENANT_SCOPES = SCOPES.filter(scope => scope !== 'tenants:manage')
 
 const WORKFLOWS = [
@@ -41,12 +43,15 @@ const WORKFLOWS = [
   workflow('waits', [node('wait', 'core.delay', { config: { delayMs: 3_600_000 } })]),
 ]
 
-export async function startLiveHost(settings: Overrides = {}, parts: HostParts = {}) {
+/** `files`: of the project, besides or in place of those of the judged worker; an object is written as JSON. */
+export async function startLiveHost(settings: Overrides = {}, parts: HostParts = {}, files: ProjectFiles = {}) {
   const folder = temporaryFolder()
   const [project, data] = [path.join(folder, 'project'), path.join(folder, 'data')]
   writeProject(project)
   for (const one of WORKFLOWS as readonly { readonly id: string }[])
     fs.writeFileSync(path.join(project, 'workflows', `${one.id}.json`), JSON.stringify(one))
+  for (const [name, content] of Object.entries(files))
+    fs.writeFileSync(path.join(project, name), typeof content === 'string' ? content : JSON.stringify(content))
   const overrides = { project, data, port: String(await freePort()), 'log.level': 'silent', ...settings }
   const host: Host = await createHost(loadConfig(overrides, {}, folder), parts)
   await host.start()

@@ -39,6 +39,12 @@ export async function keepText(
 export const keepTags = ({ redact }: Pick<ContentDeps, 'redact'>, tags: readonly string[]): string[] =>
   tags.map(tag => redact.text(tag))
 
+/** Names are told and looked up as they are, so one that holds a secret is no name. */
+export const holdsSecret = (
+  { redact }: Pick<ContentDeps, 'redact'>,
+  ...names: readonly (string | undefined)[]
+): boolean => names.some(name => name !== undefined && redact.text(name) !== name)
+
 /** R-WS-4: a file is always sealed. What is no text cannot have a secret taken out, and is refused if it holds one. */
 export async function keepFile(
   deps: ContentDeps,

@@ -32,11 +32,17 @@ export async function viewNow(deps: DeskDeps, tenant: string, space: Space, scop
   return [{ scope, upTo: heads[space], runs: [], at: deps.clock.now() }]
 }
 
-/** The bytes of a write; undefined when they were destroyed. */
+/** The bytes of a write; undefined when they were destroyed. Whoever opens many of them takes turns with other tenants. */
 export async function bytesOf(deps: DeskDeps, tenant: string, row: WriteRow): Promise<Buffer | undefined> {
+  await deps.turns.room(tenant)
   const content = await contentOf(deps, tenant, row)
+  deps.turns.spent(tenant, STEPS_PER_ENTRY + row.bytes * STEPS_PER_BYTE)
   return content && openContent(deps, content)
 }
+
+/** To find one, and to open and redact what it says. */
+const STEPS_PER_ENTRY = 2_000
+const STEPS_PER_BYTE = 1
 
 const contentOf = async ({ store }: DeskDeps, tenant: string, row: WriteRow): Promise<Content | undefined> =>
   row.contentId === null ? undefined : store.readContent(tenant, row.contentId)

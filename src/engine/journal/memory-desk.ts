@@ -153,14 +153,17 @@ async function passOver(
     const tags = keepTags(deps, row.tags)
     // What was destroyed says nothing, and so the same as nothing else.
     const says = text === undefined ? `gone ${row.id}` : JSON.stringify([sha256(text), [...tags].sort()])
-    groups.set(says, [...(groups.get(says) ?? []), row])
+    const group = groups.get(says)
+    if (group) group.push(row)
+    else groups.set(says, [row])
     if (text === undefined || (text === before && String(tags) === String(row.tags))) continue
     const about = { tenant, contentId: deps.ids.unique(), runId: null }
     anew.push(storing(deps, row, scope, tags, await keepText(deps, { ...about, text, plain: fullText })))
   }
   const stay = new Set([...groups.values()].map(lasting))
   const merged = rows.filter(row => !stay.has(row))
-  const kept = anew.filter(({ id }) => !merged.some(row => row.id === id))
+  const gone = new Set(merged.map(({ id }) => id))
+  const kept = anew.filter(({ id }) => !gone.has(id))
   return {
     inputCount: rows.length,
     outputCount: stay.size,

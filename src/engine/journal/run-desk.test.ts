@@ -17,7 +17,7 @@ async function rig(...ids: string[]) {
   const desk = createRunDesk({ store, vault: glassVault, redact: { text: text => text }, settings })
   const { memory: upTo } = await store.heads('acme', 'team')
   const view = [{ scope: 'team', upTo, runs: [], at: 2 }]
-  const seat = { tenant: 'acme', runId: 'r', id: 'e', desk: { memory: { view } } } as never
+  const seat = { tenant: 'acme', runId: 'r', id: 'e', desk: { memory: { scope: 'team', view } } } as never
   const put = (id: string, content = 'x') => desk.put(seat, { space: 'memory', ref: 'notes', id, content, tags: [] })
   return { put }
 }

@@ -1,4 +1,5 @@
 import type { EntriesRead } from '../../core/journal/entry.js'
+import { isSayable, wrongWith } from '../../core/journal/entry-rules.js'
 import type { Space } from '../../core/journal/place.js'
 import { entryTooLong, fileTooLarge } from '../../core/journal/refusals.js'
 import { isoTime } from '../../core/time.js'
@@ -6,7 +7,7 @@ import { sha256 } from '../../digest.js'
 import type { DeskSeat, EntryShown, EntryWanted, JournalDesk, Looked, Prepared } from '../ports/desk.js'
 import type { Journal, WriteRow } from '../ports/journal.js'
 import { entriesIn, entryIn, foundIn } from '../queries/journal-view.js'
-import { type ContentDeps, keepTags, keepText, openContent, textOfBytes } from './content.js'
+import { type ContentDeps, holdsSecret, keepTags, keepText, openContent, textOfBytes } from './content.js'
 
 export type DeskSettings = {
   /** Bytes of an entry of memory, and of a file, at most. */
@@ -19,20 +20,19 @@ export type DeskSettings = {
 
 export type RunDeskDeps = ContentDeps & { readonly store: Journal; readonly settings: DeskSettings }
 
-const MAX_TAGS = 32
-const MAX_TAG = 256
 const MAX_LIST = 200
 
 export const createRunDesk = (deps: RunDeskDeps): JournalDesk => ({
   async read(seat, space, key) {
     const place = seat.desk[space]
     if (!place) return none(space)
-    const row = await entryIn(deps.store, seat.tenant, space, place.view, key)
+    const row = canBe(key) ? await entryIn(deps.store, seat.tenant, space, place.view, key) : undefined
     return shown(deps, seat.tenant, space, row ? [row] : [])
   },
   async list(seat, space, { limit, ...query }) {
     const place = seat.desk[space]
     if (!place) return none(space)
+    if (!canBe(query)) return shown(deps, seat.tenant, space, [])
     const rows = await entriesIn(deps.store, seat.tenant, space, place.view, {
       ...query,
       limit: Math.min(limit, MAX_LIST),
@@ -44,6 +44,7 @@ export const createRunDesk = (deps: RunDeskDeps): JournalDesk => ({
   async search(seat, space, { query, limit, ...others }) {
     const place = seat.desk[space]
     if (!place) return none(space)
+    if (!canBe(others)) return shown(deps, seat.tenant, space, [])
     const words = termsIn(query)
     if (words.length > 0 && !deps.settings.fullText) return { ok: false, message: SEALED }
     const asked = { words, limit: Math.min(limit, MAX_LIST), ...others }
@@ -53,7 +54,8 @@ export const createRunDesk = (deps: RunDeskDeps): JournalDesk => ({
   async forget(seat, space, { ref, id, ifMatch }) {
     const place = seat.desk[space]
     if (!place) return none(space)
-    const row = await entryIn(deps.store, seat.tenant, space, place.view, { ref, id })
+    const key = { ref, id }
+    const row = canBe(key) ? await entryIn(deps.store, seat.tenant, space, place.view, key) : undefined
     if (!row) return { ok: false, message: `There is nothing under "${id}" to forget.` }
     const entry = { space, ref, id, op: 'forget' as const, tags: [], contentId: null, hash: null, bytes: 0 }
     return { ok: true, entry: { ...entry, contentType: null, ifMatch: ifMatch ?? null, seen: row.version ?? 0 } }
@@ -62,10 +64,16 @@ export const createRunDesk = (deps: RunDeskDeps): JournalDesk => ({
 
 const SEALED = 'The content of entries is sealed on this host and cannot be searched; search by tag alone.'
 
+const NAMES_SECRET = 'Not written: its name holds a secret that this host knows; give it another.'
+
 const none = (space: Space): { ok: false; message: string } => ({
   ok: false,
   message: `This run has no ${space}: it judges, or the host keeps none.`,
 })
+
+/** Nothing can have been written under a name that no store takes; to ask for it is no fault of the store's. */
+const canBe = (names: object): boolean =>
+  Object.values(names).every(name => typeof name !== 'string' || isSayable(name))
 
 /** Letters and digits; whatever else is in a query parts them. */
 export const termsIn = (query: string): string[] => [
@@ -78,8 +86,9 @@ async function prepared(deps: RunDeskDeps, seat: DeskSeat, wanted: EntryWanted):
   const { tenant, runId } = seat
   const place = seat.desk[space]
   if (!place) return none(space)
-  const problem = problemOf(wanted, settings)
+  const problem = problemOf(wanted, place.scope, settings)
   if (problem !== undefined) return { ok: false, message: problem }
+  if (holdsSecret(deps, ref, id, wanted.contentType)) return { ok: false, message: NAMES_SECRET }
   const before = id === undefined ? undefined : await entryIn(store, tenant, space, place.view, { ref, id })
   if (before === undefined && (await isFull(deps, seat, space)))
     return {
@@ -130,17 +139,13 @@ async function isFull({ store, settings }: RunDeskDeps, { tenant, desk }: DeskSe
   return rows.length >= limit
 }
 
-function problemOf({ space, content, tags, ttlSeconds }: EntryWanted, { maxBytes }: DeskSettings): string | undefined {
+function problemOf(wanted: EntryWanted, scope: string, { maxBytes }: DeskSettings): string | undefined {
+  const { space, content } = wanted
   const bytes = Buffer.byteLength(content)
   const limit = maxBytes[space]
   if (bytes > limit) return (space === 'memory' ? entryTooLong(bytes, limit) : fileTooLarge(bytes, limit)).message
-  if (tags.length > MAX_TAGS) return `Not written: it has ${tags.length} tags, and may have ${MAX_TAGS}.`
-  const long = tags.find(tag => tag.length > MAX_TAG)
-  if (long !== undefined) return `Not written: a tag has ${long.length} characters, and may have ${MAX_TAG}.`
-  // R-MEM-18
-  if (ttlSeconds !== undefined && !(ttlSeconds > 0))
-    return `Not written: ttlSeconds is ${ttlSeconds}, and what has expired already is not kept; give more than 0.`
-  return undefined
+  const wrong = wrongWith({ ...wanted, scope })
+  return wrong === undefined ? undefined : `Not written: ${wrong}.`
 }
 
 /** What was found, in words. */

@@ -6,7 +6,7 @@ import { overQuota, type QuotasOf } from '../../core/quotas.js'
 import type { OutsideWrite, WriteRow } from '../ports/journal.js'
 import type { RunIndex } from '../ports/run-index.js'
 import { entriesIn, entryIn } from '../queries/journal-view.js'
-import { type KeptContent, keepFile } from './content.js'
+import { holdsSecret, type KeptContent, keepFile } from './content.js'
 import { bytesOf, type DeskDeps, type Found, got, refused, viewNow, viewWanted } from './desk.js'
 import type { Moment } from './moment.js'
 
@@ -43,6 +43,12 @@ export type WorkspaceLimits = { readonly maxFileBytes: number; readonly maxFiles
 const keyOf = (path: string) => ({ ref: '', id: path })
 
 const NO_FILE = refuse('not_found', 'No such file, or it is not visible to this key.')
+
+const NAMES_SECRET = refuse(
+  'validation_error',
+  'The path, or the type, holds a secret that this host knows, and is told to whoever reads of the file; give another.',
+  { field: 'path' },
+)
 
 export function createWorkspaceDesk(
   deps: DeskDeps & { readonly usage: Pick<RunIndex, 'usageOf'>; readonly quotas: QuotasOf },
@@ -93,6 +99,7 @@ export function createWorkspaceDesk(
     async write(tenant, { path, body, contentType, ifMatch }) {
       const wrong =
         pathRefusal(path) ??
+        (holdsSecret(deps, path, contentType) ? NAMES_SECRET : undefined) ??
         (body.length > limits.maxFileBytes ? fileTooLarge(body.length, limits.maxFileBytes) : undefined)
       if (wrong) return refused(wrong)
       const demand = await demanded(tenant, path, ifMatch)

@@ -64,4 +64,29 @@ describe('memory of runs', () => {
       expect(await read(branch, 'b'), `cut at ${cut}`).toBe('one')
     }
   })
+
+  it('R-MEM-8: so does a branch of a branch, and of a replay, wherever they are cut', async () => {
+    const { rig, engine, run, read } = await rigWith(chain('flow', { a: put('one'), b: get, c: get }))
+    const source = await run('flow')
+    const { length } = await logOf(rig, source)
+    const forked = async (runId: string, fromSeq: number, mode: 'branch' | 'replay' = 'branch') => {
+      const answer = await engine.fork({ tenant: 't1', runId, fromSeq, mode })
+      await rig.clock.advance(3_000)
+      return answer.ok ? answer.value.runId : expect.fail(JSON.stringify(answer))
+    }
+    const replay = await forked(source, 0, 'replay')
+    for (const [name, from] of [
+      ['replay', replay],
+      ['replay of one', await forked(replay, 0, 'replay')],
+    ] as const)
+      for (let cut = 1; cut < length; cut += 1)
+        expect(await read(await forked(from, cut), 'c'), `of a ${name}, cut at ${cut}`).toBe('one')
+    for (let first = 1; first < length; first += 3) {
+      const branch = await forked(source, first)
+      const own = (await logOf(rig, branch)).length
+      for (let cut = 1; cut < own; cut += 1)
+        expect(await read(await forked(branch, cut), 'c'), `of a branch at ${first}, cut at ${cut}`).toBe('one')
+      expect(await read(await forked(await forked(branch, first), first), 'c'), `thrice at ${first}`).toBe('one')
+    }
+  })
 })

@@ -1,11 +1,9 @@
 import { type Static, Type } from 'typebox'
+import { patternOf } from '../../core/names.js'
 import { Timestamp } from '../ids.js'
 import { At } from './memory.js'
 
-const ContentType = Type.String({
-  pattern: '^[A-Za-z0-9!#$&^_.+-]{1,64}/[A-Za-z0-9!#$&^_.+-]{1,64}( *; *[A-Za-z0-9-]{1,32}=[A-Za-z0-9._-]{1,64})?$',
-  maxLength: 256,
-})
+const ContentType = Type.String({ pattern: patternOf('contentType'), maxLength: 256 })
 
 export const ListFilesQuery = Type.Object({
   prefix: Type.Optional(Type.String({ maxLength: 256, description: 'That paths begin with' })),

@@ -1,3 +1,4 @@
+import { LONGEST_TTL_SECONDS } from '../../../core/journal/entry-rules.js'
 import type { Builtin } from './builtins.js'
 import { journalTool, LATER, lookedAt, preparedAs, textOf } from './journal-tools.js'
 
@@ -32,6 +33,7 @@ export const MEMORY_TOOLS: readonly Builtin[] = [
         ttlSeconds: {
           type: 'integer',
           minimum: 1,
+          maximum: LONGEST_TTL_SECONDS,
           description: 'How long it holds, counted from now; for ever where left out',
         },
       },

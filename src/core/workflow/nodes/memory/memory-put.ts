@@ -1,3 +1,4 @@
+import { LONGEST_TTL_SECONDS } from '../../../journal/entry-rules.js'
 import { isObject } from '../../../json.js'
 import { failure } from '../../../problem.js'
 import { Closed, ListOf, May, Text, Whole } from '../../../schema/kinds.js'
@@ -13,7 +14,7 @@ export const memoryPutNode: NodeType = {
     memoryId: May(Text(1500, { description: 'The entry that is written, or written over; a new one where left out' })),
     content: May(Anything({ description: 'The content, where no port `content` brings one' })),
     tags: May(ListOf(Text(256), 0, 32, { description: 'What it can be found by' })),
-    ttlSeconds: May(Whole(1, 3_155_760_000, { description: 'How long it is there, counted from the write' })),
+    ttlSeconds: May(Whole(1, LONGEST_TTL_SECONDS, { description: 'How long it is there, counted from the write' })),
   }),
   journals: true,
   check: ({ config, inputs }) =>
