@@ -67,7 +67,8 @@ function familyIn(tables: Tables, { streams }: Commit): Family {
   }
 }
 
-function sharedBy(tables: Tables, fork: Fork | null): FamilyRun['shared'] {
+/** Whose events are read as those of a fork, the earliest first. */
+export function sharedBy(tables: Tables, fork: Fork | null): FamilyRun['shared'] {
   if (fork === null || fork.fromSeq === 0) return []
   const source = tables.runs.get(fork.sourceRunId)?.fork ?? null
   const above = sharedBy(tables, source && { ...source, fromSeq: Math.min(source.fromSeq, fork.fromSeq) })
