@@ -255,10 +255,10 @@ export function journalReadContract(open: () => Promise<Opened>): void {
       ['another file', { since: 2, id: 'b.txt' }],
     ] as const
     for (const [text, over] of events) await put(runId, text, j.file(over))
-    const found = async (over: Partial<AttemptBefore>, id = 'a.txt', tenant = 'acme') => {
-      const attempt = { runId, nodeId: 'n1', since: 2, before: 100, ...over }
-      const row = await store.entryOfAttempt(tenant, 'workspace', attempt, { ref: '', id })
-      return row?.op === 'put' ? j.textOf(store, tenant, row) : row?.op
+    const attempt = { runId, nodeId: 'n1', since: 2, before: 100 }
+    const found = async (over: Partial<AttemptBefore>, id = 'a.txt') => {
+      const row = await store.entryOfAttempt('acme', 'workspace', { ...attempt, ...over }, { ref: '', id })
+      return row?.op === 'put' ? j.textOf(store, 'acme', row) : row?.op
     }
     expect(await found({})).toBe('final')
     expect(await found({ before: first + 2 })).toBe('draft')
@@ -267,21 +267,15 @@ export function journalReadContract(open: () => Promise<Opened>): void {
     expect(await found({ nodeId: 'n2' })).toBe('elsewhere')
     expect(await found({}, 'b.txt')).toBe('another file')
     expect(await found({}, 'none')).toBe(undefined)
-    expect(await found({}, 'a.txt', 'other')).toBe(undefined)
-    expect(
-      await store.entryOfAttempt(
-        'acme',
-        'memory',
-        { runId, nodeId: 'n1', since: 2, before: 9 },
-        { ref: '', id: 'a.txt' },
-      ),
-    ).toBe(undefined)
+    expect(await store.entryOfAttempt('other', 'workspace', attempt, { ref: '', id: 'a.txt' })).toBe(undefined)
+    expect(await store.entryOfAttempt('acme', 'memory', attempt, { ref: '', id: 'a.txt' })).toBe(undefined)
     const [branch, second] = [f.id('run'), f.id('run')]
     await store.commit(f.commit(hostId, [f.fork(branch, runId, first + 2, [], { run: { gated } })]))
     expect(await found({ runId: branch })).toBe('draft')
     await put(branch, 'of the branch', j.file({ since: 2 }))
     expect(await found({ runId: branch })).toBe('of the branch')
     expect(await found({ runId: branch, before: first + 2 })).toBe('draft')
+    expect(await found({ runId: branch, before: first + 1 })).toBe(undefined)
     await store.commit(f.commit(hostId, [f.fork(second, branch, first + 3, [], { run: { gated } })]))
     expect(await found({ runId: second })).toBe('of the branch')
     await tell(runId, j.wrote(null, j.file({ since: 2 })))
