@@ -10,7 +10,7 @@ import type { Inspector } from '../engine/ports/verification.js'
 import { agentsDouble, glassVault, type Said } from '../testing/agents.js'
 import { DESK_SETTINGS, engineRig, type Rig, register, startRun } from '../testing/engine-rig.js'
 import { boundGate } from '../testing/gates.js'
-import { AGENT, agentFlow, answered, tool, wants } from '../testing/invocations.js'
+import { AGENT, agentFlow, agentNode, answered, tool, wants } from '../testing/invocations.js'
 import { settled } from '../testing/manual-clock.js'
 import { MortalHost } from '../testing/mortal-host.js'
 import { branchOf, logOf, payloadsOf } from '../testing/run-logs.js'
@@ -223,6 +223,27 @@ describe('a gate at the exit', () => {
     ])
     expect((await engine.inspect('t1', runId))?.status).toBe('completed')
     expect((await rig.store.heads('t1', undefined)).workspace).toBe(2)
+  })
+})
+
+describe('work that is sent back at the exit', () => {
+  test('takes what later nodes wrote with it: nothing of a rejected attempt is seen by the next, or published', async () => {
+    const gate = gateAt(AT_EXIT, [fileProbe('late.md'), fileProbe('wrong.md', { exists: false })])
+    const { rig, engine, found } = await world(gate, () => [
+      [],
+      [put('late.md', 'once'), put('wrong.md', 'rejected')],
+      [],
+      [put('late.md', 'again')],
+    ])
+    const nodes = { ...handed.nodes, b: agentNode() }
+    await register(engine, { ...handed, nodes, edges: ['s > b'] })
+    const runId = await startRun(engine, 'p')
+    expect(found).toEqual([
+      [`late.md ${THERE(4)}`, 'wrong.md failed: is there, and must not be'],
+      [`late.md ${THERE(5)}`, 'wrong.md held: is not there'],
+    ])
+    expect((await engine.inspect('t1', runId))?.status).toBe('completed')
+    expect((await rig.store.heads('t1', undefined)).workspace).toBe(1)
   })
 })
 
