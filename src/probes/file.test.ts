@@ -60,7 +60,10 @@ test('nothing outside the workspace is looked at', async () => {
     }
     for (const file of ['link', 'up/secret', 'up']) {
       const result = await probe(file, { exists, sha256 })
-      expect([result.outcome, detailsOf(result)]).toEqual(['failed', 'leads out of the workspace'])
+      expect([result.outcome, detailsOf(result)]).toEqual([
+        'failed',
+        'leads out of the folder workspace/ of the project',
+      ])
       attacks += 1
     }
   }

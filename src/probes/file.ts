@@ -10,27 +10,53 @@ import {
   type ProbeOf,
   type ProbeSubject,
   probeUnavailable,
+  unchanging,
 } from './probe.js'
 
 const MAX_HASHED_BYTES = 64 * 1024 * 1024
 
+/** A file that work must have left behind, or must not. */
+export const probeFile = (probe: ProbeOf<'file'>, subject: ProbeSubject, means: Means): Promise<ProbeFinding> =>
+  probe.in === 'workspace' ? probeWorkspace(probe, subject) : probeFolder(probe, subject, means)
+
 /**
- * A file that work must have left in the workspace, or must not. Links are followed to where they end, which must be in
- * the workspace, too: nothing outside is looked at.
+ * In the workspace, as whoever is judged sees it. What a file holds is sealed for its tenant, and its digest would tell
+ * whoever can guess it: it is not told.
  */
-export async function probeFile(
+async function probeWorkspace(probe: ProbeOf<'file'>, { files, signal }: ProbeSubject): Promise<ProbeFinding> {
+  const { file, sha256 } = probe
+  if (files === undefined) return unchanging(file, 'there is no workspace to look at')
+  const seen = await files(file)
+  signal.throwIfAborted()
+  if (seen.is === 'unknown') return unchanging(file, seen.why)
+  if (seen.is === 'absent') return says(file, !probe.exists, 'is not there')
+  if (!probe.exists) return says(file, false, 'is there, and must not be')
+  const { size, wrong } = sizeOf(probe, seen.bytes)
+  if (wrong !== undefined) return says(file, false, wrong)
+  if (sha256 === undefined) return says(file, true, size)
+  const bytes = await seen.read()
+  if (bytes === undefined) return unchanging(file, 'its content was destroyed')
+  const holds = createHash('sha256').update(bytes).digest('hex') === sha256.toLowerCase()
+  return says(file, holds, `${size}; its SHA-256 is ${holds ? 'the one' : 'not the one'} that it must have`)
+}
+
+/**
+ * In the folder of the project. Links are followed to where they end, which must be in that folder, too: nothing outside
+ * is looked at.
+ */
+async function probeFolder(
   probe: ProbeOf<'file'>,
   { signal }: ProbeSubject,
   { workspace }: Means,
 ): Promise<ProbeFinding> {
   const { file } = probe
-  if (workspace === undefined) return probeUnavailable(file, 'this host has no workspace')
-  if (!isBelow(file)) return probeUnavailable(file, 'a file is named by its path below the workspace, without ".."')
+  if (workspace === undefined) return probeUnavailable(file, 'this host has no project folder')
+  if (!isBelow(file)) return probeUnavailable(file, 'a file is named by its path below the folder, without ".."')
   const root = await realPath(workspace)
-  if (root === undefined) return probeUnavailable(file, 'the workspace of this host is not there')
+  if (root === undefined) return probeUnavailable(file, 'the project has no folder workspace/')
   const real = await realPath(path.join(root, file))
   if (real === undefined) return says(file, !probe.exists, 'is not there')
-  if (!real.startsWith(root + path.sep)) return says(file, false, 'leads out of the workspace')
+  if (!real.startsWith(root + path.sep)) return says(file, false, 'leads out of the folder workspace/ of the project')
   if (!probe.exists) return says(file, false, 'is there, and must not be')
   // Neither does a pipe hold us up, nor a link that has just taken the file's place lead anywhere.
   const handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
@@ -42,21 +68,24 @@ export async function probeFile(
 }
 
 async function inspectContents(probe: ProbeOf<'file'>, handle: FileHandle, signal: AbortSignal): Promise<ProbeFinding> {
-  const { file, sha256, min_bytes, max_bytes } = probe
+  const { file, sha256 } = probe
   const stat = await handle.stat()
   if (!stat.isFile()) return says(file, false, 'is not a file')
-  const size = `has ${stat.size} bytes`
-  if (min_bytes !== undefined && stat.size < min_bytes) {
-    return says(file, false, `${size}; it must have at least ${min_bytes}`)
-  }
-  if (max_bytes !== undefined && stat.size > max_bytes) {
-    return says(file, false, `${size}; it must have at most ${max_bytes}`)
-  }
+  const { size, wrong } = sizeOf(probe, stat.size)
+  if (wrong !== undefined) return says(file, false, wrong)
   if (sha256 === undefined) return says(file, true, size)
   const hash = await hashOf(handle, signal)
   if (hash === undefined) return probeUnavailable(file, `is over ${MAX_HASHED_BYTES} bytes, too many to hash`)
   const holds = hash === sha256.toLowerCase()
   return says(file, holds, `${size}; its SHA-256 is ${hash}${holds ? '' : ` and must be ${sha256}`}`)
+}
+
+function sizeOf({ min_bytes, max_bytes }: ProbeOf<'file'>, bytes: number): { size: string; wrong?: string } {
+  const size = `has ${bytes} bytes`
+  if (min_bytes !== undefined && bytes < min_bytes)
+    return { size, wrong: `${size}; it must have at least ${min_bytes}` }
+  if (max_bytes !== undefined && bytes > max_bytes) return { size, wrong: `${size}; it must have at most ${max_bytes}` }
+  return { size }
 }
 
 /** Undefined when there is too much of it, which its size alone cannot tell: it may be growing. */

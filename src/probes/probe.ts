@@ -6,6 +6,7 @@ import type { Egress } from '../egress/egress.js'
 import type { Clock } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
+import type { FileLookup } from '../engine/ports/verification.js'
 import type { FairQueue } from '../timing/fair-queue.js'
 import { valueAt } from './pointer.js'
 
@@ -20,6 +21,8 @@ export type ProbeSubject = {
   readonly knowledge: readonly Knowledge[]
   /** What the gate names of the run. */
   readonly context?: readonly ContextEntry[]
+  /** The workspace as whoever is judged sees it; where absent, nothing is known of it. */
+  readonly files?: FileLookup
   readonly signal: AbortSignal
 }
 
@@ -30,7 +33,7 @@ export type Means = {
   readonly pure: PureProbes
   /** Where commands are run. */
   readonly project: string | undefined
-  /** What files are below. */
+  /** What files of the project are below. */
   readonly workspace: string | undefined
   /** Where commands are looked for. */
   readonly searchPath: string

@@ -379,12 +379,38 @@ describe('probes', () => {
     ])
   })
 
-  test('a file is looked at for the project only: all tenants share the folder', () => {
+  test('files of the project are looked at for the project only, because all tenants share them; those of the workspace for all', () => {
+    const shared = 'all tenants share those files, so only gates of the project folder look at them'
+    const wayOut = 'say in: workspace, or put the gate into gates/ there'
     const document = withProbe({ type: 'file', file: 'report.md' })
     expect(completeGate(document, 'project').ok).toBe(true)
-    expect(problemsOf(document, 'api')).toEqual([
-      `${field}.type "file" looks at files that all tenants share, so it is taken from the project folder only; put the gate into gates/ there`,
-    ])
+    expect(problemsOf(document, 'api')).toEqual([`${field}.in is project, where left out: ${shared}; ${wayOut}`])
+    const named = withProbe({ type: 'file', file: 'report.md', in: 'project' })
+    expect(completeGate(named, 'project').ok).toBe(true)
+    expect(problemsOf(named, 'api')).toEqual([`${field}.in is project: ${shared}; ${wayOut}`])
+    const own = withProbe({ type: 'file', file: 'report.md', in: 'workspace' })
+    for (const origin of ['project', 'api'] as const) expect(completeGate(own, origin).ok).toBe(true)
+  })
+
+  test('where a file is looked for is not added to a gate that does not say it, so its hash stays', () => {
+    const read = completeGate(withProbe({ type: 'file', file: 'report.md' }), 'project')
+    const probes = read.ok ? read.value.evaluation_criteria.flatMap(({ probes }) => probes) : []
+    expect(probes).toEqual([{ probe_id: 'correctness-1', type: 'file', file: 'report.md', exists: true }])
+  })
+
+  test.each(['.hidden', 'a//b', 'reports/ä.md', 'a b', `a${'/b'.repeat(200)}`])(
+    'a path that no file of the workspace can have is refused: %s',
+    file => {
+      const [problem] = problemsOf(withProbe({ type: 'file', file, in: 'workspace' }), 'api')
+      expect(problem).toContain(`${field}.file must be a path of the workspace: 1 to 256 of A-Z a-z 0-9 . _ / and -`)
+      expect(problem).toContain(`got ${JSON.stringify(file.slice(0, 64))}`)
+      expect(completeGate(withProbe({ type: 'file', file }), 'project').ok).toBe(true)
+    },
+  )
+
+  test('a place that there is not is refused with those that there are', () => {
+    const [problem] = problemsOf(withProbe({ type: 'file', file: 'a', in: 'folder' }), 'project')
+    expect(problem).toBe(`${field}.in must be one of workspace, project; got "folder"`)
   })
 
   test('no two of a gate share a name', () => {

@@ -1,6 +1,8 @@
 import { RE2JS } from 're2js'
 import { Type } from 'typebox'
+import { PATH_RULE } from '../core/journal/refusals.js'
 import { own } from '../core/json.js'
+import { isNamed } from '../core/names.js'
 import {
   AnyNumber,
   AnyObject,
@@ -10,6 +12,7 @@ import {
   Matching,
   May,
   Milliseconds,
+  OneOf,
   Text,
   TextWhere,
   Whole,
@@ -62,7 +65,14 @@ export const ProbeSchema = Type.Union([
     file: TextWhere(
       'a path inside the workspace of at most 1024 characters: relative, with / and without ..',
       isInside,
-      { description: 'The file, from the workspace' },
+      { description: 'The file, by its path there' },
+    ),
+    // Without a default: a gate that was stored before there was a choice has the hash that it had.
+    in: May(
+      OneOf(['workspace', 'project'], {
+        description:
+          'Where it is: in the workspace, as the run that is judged sees it, or in the folder `workspace/` of the project, which is meant where left out; gates that a tenant registered look in the workspace only',
+      }),
     ),
     exists: May(Flag({ description: 'Whether it must be there', default: true })),
     sha256: May(Matching(/^[0-9a-f]{64}$/, '64 lower-case hex digits', { description: 'The digest it must have' })),
@@ -91,8 +101,22 @@ export const ProbeSchema = Type.Union([
 /** Probes that reach what belongs to all tenants, and why. */
 const OPERATORS_ONLY: { readonly [type: string]: string } = {
   command: 'runs a program on the host',
-  file: 'looks at files that all tenants share',
 }
+
+/** What is wrong with where a file is looked for, and with its path there. */
+function filePlaceProblems({ file, in: place }: ProbeOf<'file'>, field: string, origin: Origin): string[] {
+  if (place !== 'workspace')
+    return origin === 'project'
+      ? []
+      : [
+          `${field}.in is project${place === undefined ? ', where left out' : ''}: all tenants share those files, so only gates of the project folder look at them; say in: workspace, or put the gate into gates/ there`,
+        ]
+  return isNamed('filePath', file)
+    ? []
+    : [`${field}.file must be a path of the workspace: ${PATH_RULE}; got ${JSON.stringify(file.slice(0, 64))}`]
+}
+
+type ProbeOf<T extends Probe['type']> = Extract<Probe, { readonly type: T }>
 
 /** What no schema can say of a probe. */
 export function probeProblems(probe: Probe, field: string, origin: Origin): string[] {
@@ -114,6 +138,7 @@ export function probeProblems(probe: Probe, field: string, origin: Origin): stri
       ]
     case 'file':
       return [
+        ...filePlaceProblems(probe, field, origin),
         ...(!probe.exists && [probe.sha256, probe.min_bytes, probe.max_bytes].some(rule => rule !== undefined)
           ? [`${field} says that the file must not exist; remove sha256, min_bytes and max_bytes`]
           : []),

@@ -54,8 +54,8 @@ export type Family = {
 export type JournalStep = {
   readonly write?: ToldWrite
   readonly enters: readonly LayerEntry[]
-  /** What entered by this node leaves, unless it is published. */
-  readonly leaves?: string
+  /** What entered by these nodes leaves, unless it is published. */
+  readonly leaves?: readonly string[]
   /** In this order; what has a position in its scope keeps it. */
   readonly publishes: readonly LayerEntry[]
 }
@@ -73,7 +73,7 @@ export function journalStep(family: Family, run: FamilyRun, event: StoredEvent):
     case 'core.workflowChain.event':
       return entering(family, run, leftBy(family, run, event))
     case 'assay.rework.began':
-      return pointOf(event) === 'run' ? { ...NOTHING, leaves: event.nodeId ?? '' } : NOTHING
+      return pointOf(event) === 'run' ? { ...NOTHING, leaves: returnedIn(event) } : NOTHING
     case 'run.completed':
       return hasExitGate(run) && isOpenAbove(family, run) ? { ...NOTHING, publishes: layerNow(family, run) } : NOTHING
     default:
@@ -123,6 +123,11 @@ function writeOf(
 }
 
 const pointOf = ({ payload }: StoredEvent): unknown => (JSON.parse(payload) as { point?: unknown }).point
+
+const returnedIn = ({ nodeId, secret }: StoredEvent): string[] => [
+  nodeId ?? '',
+  ...((JSON.parse(secret ?? '{}') as { returned?: readonly string[] }).returned ?? []),
+]
 
 const isNodeGated = ({ gated }: FamilyRun, nodeId: string | null): boolean =>
   gated.some(gate => gate.point === 'node' && gate.nodeId === nodeId)

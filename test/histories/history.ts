@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { JsonObject } from '../../src/core/json.js'
 import type { StreamAppend } from '../../src/engine/ports/event-log.js'
+import type { Content } from '../../src/engine/ports/journal.js'
 import type { Store } from '../../src/engine/ports/store.js'
 
 /**
@@ -15,12 +16,17 @@ export type History = {
   readonly definitions: { readonly [digest: string]: string }
   /** Prefixes of this list are the moments at which a host can die. */
   readonly commits: readonly (readonly RecordedAppend[])[]
+  /** What runs wrote down for later, stored before the commits that tell of it; absent where they wrote nothing. */
+  readonly contents?: readonly RecordedContent[]
   /** By run: the wire snapshot after each event, as what changed in it. */
   readonly snapshots: { readonly [runId: string]: readonly SnapshotChange[] }
 }
 
 /** What one commit added to one run, without the fold that a store may keep beside it. */
 export type RecordedAppend = Omit<StreamAppend, 'snapshot' | 'epoch'>
+
+/** A text, or what is sealed, as bytes in base64. */
+export type RecordedContent = Omit<Content, 'body'> & { readonly body: string }
 
 /** Top-level fields of a snapshot that are new or other than before, and those that are gone. */
 export type SnapshotChange = { readonly set: JsonObject; readonly unset?: readonly string[] }
@@ -98,6 +104,8 @@ export async function load(history: History, store: Store, count = history.commi
   }
   await store.registerHost({ hostId, hostName: hostId, leaseMs: Number.MAX_SAFE_INTEGER, now })
   const commits = history.commits.slice(0, count)
+  for (const { body, ...content } of history.contents ?? [])
+    await store.keepContent({ ...content, body: Buffer.from(body, 'base64') })
   for (const [i, appends] of commits.entries()) {
     const streams = appends.map(append => ({ ...asUpgraded(append), epoch: null }))
     const result = await store.commit({ appendId: `append-${i}`, hostId, streams, wakes: [] })

@@ -49,7 +49,7 @@ export const rigWorld =
 
 const catchUp = (clock: ManualClock, at: number): void => clock.skip(Math.max(0, at - clock.now()))
 
-const QUIET_MS = 25
+const QUIET_MS = 60
 /** Well below every time limit of a call: nobody is given up while it is still at work. */
 const LONGEST_STEP_MS = 5_000
 
@@ -108,7 +108,7 @@ export const projectWorld =
 export async function start(
   { engine, tenant }: World,
   workflowId: string,
-  more: { readonly inputs?: object; readonly configurable?: object } = {},
+  more: { readonly inputs?: object; readonly configurable?: object; readonly scopes?: readonly string[] } = {},
 ): Promise<string> {
   const request = { tenant, principal: 'p', workflowId, inputs: {}, transport: 'rest', ...more }
   const answer = await engine.create(request as Parameters<Engine['create']>[0])

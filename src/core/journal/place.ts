@@ -6,6 +6,9 @@ export type Space = (typeof SPACES)[number]
 /** What a run's layer holds before one of its events. */
 export type LayerBefore = { readonly runId: string; readonly before: number }
 
+/** What one attempt at a node, which began with the event `since`, wrote before another. */
+export type AttemptBefore = LayerBefore & { readonly nodeId: string; readonly since: number }
+
 /** A part of a scope, with what some runs see of their own besides. */
 export type Reach = {
   readonly scope: string
@@ -17,6 +20,15 @@ export type Reach = {
 
 /** `at`: what has expired by then is not there. */
 export type DatedReach = Reach & { readonly at: number }
+
+/** Whose files are looked at: as the run sees them before an event, below what an attempt of its own wrote. */
+export type Sight = {
+  readonly runId: string
+  readonly before: number | 'end'
+  readonly attempt?: AttemptBefore
+  /** For a run that has no place in the workspace: who started it, before which event. */
+  readonly else?: LayerBefore
+}
 
 /** Topmost first: the first that knows a key answers for it. */
 export type JournalView = readonly DatedReach[]

@@ -6,6 +6,7 @@ import type { Exchange } from '../invocation/exchange.js'
 import type { InvocationState } from '../invocation/state.js'
 import { deskOf } from '../journal/effects.js'
 import type { Desk, JournalUse } from '../journal/entry.js'
+import type { Sight } from '../journal/place.js'
 import type { Json, JsonObject } from '../json.js'
 import { type Fork, isReplay } from '../replay/events.js'
 import { verificationEffects } from '../verification/effects.js'
@@ -84,6 +85,8 @@ export type Effect =
       readonly output: Json
       /** What the gate's `context` came to; empty where it names nothing, or came to nothing. */
       readonly context: readonly ContextEntry[]
+      /** Whose files are looked at; undefined where nobody's are. */
+      readonly sight: Sight | undefined
     }
   | {
       readonly kind: 'call-provider'

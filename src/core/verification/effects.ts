@@ -1,3 +1,4 @@
+import type { Sight } from '../journal/place.js'
 import type { Json } from '../json.js'
 import { present } from '../present.js'
 import type { Effect } from '../run/effects.js'
@@ -5,7 +6,7 @@ import type { Active } from '../run/state.js'
 import { gatingIn, type Reviewed } from '../run/waiting.js'
 import { VERIFICATION, VERIFIER_WORKFLOW } from '../workflow/nodes/verify.js'
 import type { Plan, PlanNode } from '../workflow/plan.js'
-import { shownResult, subjectOf } from './attempt.js'
+import { type StagedSubject, shownResult, subjectOf } from './attempt.js'
 import { bundleOf } from './bundle.js'
 import { pendingInspection } from './decide.js'
 import { askedOf } from './evidence.js'
@@ -29,7 +30,29 @@ export function verificationEffects(plan: Plan, planNode: PlanNode, node: Review
   const dimensions = bound.gate.evaluation_criteria.map(({ dimension }) => dimension)
   const taken = takeContext({ plan, state, bound, node, subject })
   const context = taken?.ok ? taken.entries : []
-  return [{ kind: 'gather-evidence', nodeId, since, bound, attempt, round, dimensions, result, output, context }]
+  const shown = { result, output, context, sight: sightOf(state.runId, nodeId, node, subject) }
+  return [{ kind: 'gather-evidence', nodeId, since, bound, attempt, round, dimensions, ...shown }]
+}
+
+/**
+ * Files as whoever made the result sees them: what was there when the work began, and what it wrote itself before it had
+ * the result. All of it follows from the log, so looking again finds the same. A trial has none.
+ */
+function sightOf(runId: string, nodeId: string, { since }: Reviewed, subject: StagedSubject): Sight | undefined {
+  const { point, target, sequence: before } = subject
+  switch (point) {
+    case 'run':
+      // What the run has come to is staged by the event that the node waits since.
+      return { runId, before: since }
+    case 'harvest':
+      // Its log has ended, so nothing comes after it.
+      return { runId: target, before: 'end', else: { runId, before: since } }
+    case 'node':
+    case 'tool':
+      return { runId, before: since, attempt: { runId, nodeId, since, before } }
+    case 'none':
+      return undefined
+  }
 }
 
 /**

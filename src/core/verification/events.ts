@@ -36,7 +36,8 @@ export type GateFact =
   | NodeFact<'dws.verification.verdict_rendered', VerdictRendered, { standing: Standing; failed: readonly string[] }>
   | NodeFact<'agent.verified', AgentVerified, VerifiedSecret>
   /** The work is done again with what was found. */
-  | NodeFact<'assay.rework.began', ReworkBegan, { feedback: Feedback; worker?: number }>
+  /** `returned`: at the exit, the nodes that are as if they had never run; what they wrote down goes with them (S15). */
+  | NodeFact<'assay.rework.began', ReworkBegan, { feedback: Feedback; worker?: number; returned?: readonly string[] }>
   /** R-VERIFY-11: what a worker brought back is not merged, and will not be. */
   | NodeFact<'assay.result.withheld', ResultWithheld, { worker: number; feedback?: Feedback }>
 

@@ -54,11 +54,17 @@ function agentAgain(
   draft.starts = replaced(draft.starts, index, ordinal + 1)
 }
 
+/** A node, and all that follow it, by index. */
+export function nodesFrom(plan: Plan, index: number): ReadonlySet<number> {
+  const seen = new Set([index])
+  for (const at of seen) for (const { target } of planNodeAt(plan, at).outbound) seen.add(target)
+  return seen
+}
+
 /** The run goes back to one of its phases: that node and all that follow it are as if they had never run. */
 function returnTo(plan: Plan, draft: Draft, index: number): void {
   const nodes = draft.nodes.map(atWork)
-  const seen = new Set([index])
-  for (const at of seen) for (const { target } of planNodeAt(plan, at).outbound) seen.add(target)
+  const seen = nodesFrom(plan, index)
   for (const at of seen) nodes[at] = IDLE
   draft.nodes = nodes
   draft.passes = draft.passes.map((passes, at) => (seen.has(at) ? 0 : passes))

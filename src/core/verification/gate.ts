@@ -69,6 +69,8 @@ export type Probe = { readonly probe_id: string } & (
   | {
       readonly type: 'file'
       readonly file: string
+      /** The workspace that the judged run sees, or files of the project; of the project where absent. */
+      readonly in?: 'workspace' | 'project'
       readonly exists: boolean
       readonly sha256?: string
       readonly min_bytes?: number

@@ -8,8 +8,9 @@ import { failAttempt } from '../run/node-lifecycle.js'
 import { nodeAt } from '../run/state.js'
 import { stop } from '../run/stop.js'
 import { gatingIn } from '../run/waiting.js'
-import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
+import { type Plan, type PlanNode, planNodeAt, planNodeOf } from '../workflow/plan.js'
 import { type StagedSubject, subjectOf } from './attempt.js'
+import { nodesFrom } from './evolve-rework.js'
 import type { Gate } from './gate.js'
 import { REWORKABLE_TYPES } from './phase-types.js'
 import { boundGateAt, type VerificationAttempt } from './state.js'
@@ -67,9 +68,18 @@ export function requestRework(context: DecisionContext, planNode: PlanNode, feed
       scope: reverification,
       ...(subject.workerId === undefined ? {} : { workerId: subject.workerId }),
     },
-    secret: { feedback, ...(gating.worker === undefined ? {} : { worker: gating.worker }) },
+    secret: {
+      feedback,
+      ...(gating.worker === undefined ? {} : { worker: gating.worker }),
+      ...(isExit ? { returned: returnedTo(context.plan, gate.position.phase_id) } : {}),
+    },
     cause: due,
   })
+}
+
+const returnedTo = (plan: Plan, phase: string): string[] => {
+  const { index } = present(planNodeOf(plan, phase), `phase "${phase}"`)
+  return [...nodesFrom(plan, index)].map(at => planNodeAt(plan, at).node.id)
 }
 
 /** R-VERIFY-11, R-VERIFY-12: it is not merged, and nothing goes on as if it had been. */

@@ -1,5 +1,6 @@
 import { type Json, sameJson } from '../../core/json.js'
 import { taggedSha256OfJson } from '../../digest.js'
+import { filesSeen } from '../journal/sight.js'
 import type { EffectOf, PerformEffect } from './effect-context.js'
 
 /** Evidence first: what the host can find out by itself, and what is known of those who will judge. */
@@ -7,7 +8,9 @@ export const gatherEvidence: PerformEffect<'gather-evidence'> = async (context, 
   const { nodeId, since, bound, attempt, round, dimensions, result, output, context: sources } = effect
   const gateId = bound.gate.gate_id
   const hidden = sameJson(result, output) ? {} : { hidden: result }
-  const shown = { output, context: sources, ...hidden }
+  const { store, vault, turns, plans } = context
+  const files = filesSeen({ store, vault, turns, plans: () => plans }, tenant, effect.sight)
+  const shown = { output, context: sources, files, ...hidden }
   const evidence = await context.inspector.inspect({ tenant, runId, bound, dimensions, ...shown, signal })
   if (signal.aborted) return undefined
   const { effectiveVotes, ...licence } = await context.records.standing(tenant, gateId, bound.hash)

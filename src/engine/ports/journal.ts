@@ -1,4 +1,4 @@
-import type { Reach, Space } from '../../core/journal/place.js'
+import type { AttemptBefore, Reach, Space } from '../../core/journal/place.js'
 
 /**
  * Memory and workspaces as the store keeps them (docs/design/journal.md, S15). Rows are made of events, by `commit`; here
@@ -27,6 +27,11 @@ export interface Journal {
   entriesAt(tenant: string, space: Space, reach: Reach, query: EntriesQuery): Promise<EntriesPage>
   /** Puts that a reach answers with and whose text has all the words (or, where there are none, the tags), best first. */
   searchAt(tenant: string, space: Space, reach: Reach, query: SearchQuery): Promise<WriteRow[]>
+  /**
+   * The latest that one attempt at a node wrote under a key before an event, held or not, also before the cut of a branch:
+   * what no reach answers with before it is merged.
+   */
+  entryOfAttempt(tenant: string, space: Space, attempt: AttemptBefore, key: Key): Promise<WriteRow | undefined>
 }
 
 /** What concerns the journal outside of any run. */

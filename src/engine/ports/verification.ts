@@ -32,9 +32,20 @@ export interface Inspector {
     readonly hidden?: Json
     /** What the gate's `context` came to; empty where it came to nothing. */
     readonly context?: readonly ContextEntry[]
+    /** The workspace as whoever is judged sees it. */
+    readonly files: FileLookup
     readonly signal: AbortSignal
   }): Promise<readonly ProbeResult[]>
 }
+
+/** Looks up a file of a workspace by its path. */
+export type FileLookup = (path: string) => Promise<FileFound>
+
+/** `read` has its bytes; undefined where they were destroyed. */
+export type FileFound =
+  | { readonly is: 'there'; readonly bytes: number; read(): Promise<Uint8Array | undefined> }
+  | { readonly is: 'absent' }
+  | { readonly is: 'unknown'; readonly why: string }
 
 /** What is known of how good a gate's verifiers are, by what they said while the gate was exactly as it is. */
 export interface Records {

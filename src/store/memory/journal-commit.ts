@@ -67,7 +67,8 @@ function familyIn(tables: Tables, { streams }: Commit): Family {
   }
 }
 
-function sharedBy(tables: Tables, fork: Fork | null): FamilyRun['shared'] {
+/** Whose events are read as those of a fork, the earliest first. */
+export function sharedBy(tables: Tables, fork: Fork | null): FamilyRun['shared'] {
   if (fork === null || fork.fromSeq === 0) return []
   const source = tables.runs.get(fork.sourceRunId)?.fork ?? null
   const above = sharedBy(tables, source && { ...source, fromSeq: Math.min(source.fromSeq, fork.fromSeq) })
@@ -105,13 +106,13 @@ function refuseMissing({ contents }: JournalTables, { op, tenant, contentId, has
     throw new MissingContent(`the content of ${id} is not stored, or is another`)
 }
 
-function leaveLayer(journal: JournalTables, runId: string, nodeId: string, sequence: number): void {
+function leaveLayer(journal: JournalTables, runId: string, nodeIds: readonly string[], sequence: number): void {
   const isPublished = ({ write, scope }: LayerEntry) => {
     const told = writeNamed(journal, write)
     return told !== undefined && publishedIn(scopeOf(journal, told.tenant, told.space, scope), write) !== undefined
   }
   const rows = (journal.layers.get(runId) ?? []).map(row =>
-    row.nodeId === nodeId && row.left === null && !isPublished(row) ? { ...row, left: sequence } : row,
+    nodeIds.includes(row.nodeId) && row.left === null && !isPublished(row) ? { ...row, left: sequence } : row,
   )
   journal.layers.set(runId, rows)
 }

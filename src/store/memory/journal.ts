@@ -1,4 +1,4 @@
-import { type Reach, type Space, WORKSPACE_SCOPE } from '../../core/journal/place.js'
+import { type AttemptBefore, type Reach, type Space, WORKSPACE_SCOPE } from '../../core/journal/place.js'
 import type {
   Content,
   EntriesPage,
@@ -19,6 +19,7 @@ import { entriesAt, entryAt, type FoundRow, fits, type JournalRows, keyOf, searc
 import { tagWord } from '../journal-words.js'
 import { refuseControls } from '../storable-text.js'
 import { refuseErased } from './erasures.js'
+import { sharedBy } from './journal-commit.js'
 import { collect, destroy, keepContent, scopesOf, writeOutside } from './journal-keeping.js'
 import { contentKey, type Published, publishedIn, scopeOf, toRow, wordsOfWrite, writeNamed } from './journal-tables.js'
 import { emptyTables, type Tables } from './tables.js'
@@ -66,6 +67,24 @@ export class MemoryJournal implements Journal, JournalKeeping {
     return searchAt(this.#rows, tenant, space, reach, query)
   }
 
+  async entryOfAttempt(tenant: string, space: Space, attempt: AttemptBefore, key: Key): Promise<WriteRow | undefined> {
+    const { journal, runs } = this.tables
+    const { runId, nodeId, since, before } = attempt
+    const own = { runId, from: 0, upto: before }
+    const write = [...sharedBy(this.tables, runs.get(runId)?.fork ?? null), own]
+      .flatMap(part => (journal.writes.get(part.runId) ?? []).filter(({ sequence }) => isWithin(sequence, part)))
+      .findLast(
+        one =>
+          one.sequence < before &&
+          one.nodeId === nodeId &&
+          one.since === since &&
+          one.tenant === tenant &&
+          one.space === space &&
+          keyOf(one) === keyOf(key),
+      )
+    return write && toRow(write, write.scope, publishedIn(scopeOf(journal, tenant, space, write.scope), write))
+  }
+
   async writeOutside(
     tenant: string,
     writes: readonly OutsideWrite[],
@@ -105,6 +124,9 @@ export class MemoryJournal implements Journal, JournalKeeping {
     return destroy(this.tables, tenant, space, scope, key)
   }
 }
+
+const isWithin = (sequence: number, { from, upto }: { readonly from: number; readonly upto: number }): boolean =>
+  sequence >= from && sequence < upto
 
 const isAsOf = ({ position, until }: Published, upTo: number): boolean =>
   position <= upTo && (until === null || until > upTo)

@@ -1,4 +1,4 @@
-import { type Reach, type Space, WORKSPACE_SCOPE } from '../../core/journal/place.js'
+import { type AttemptBefore, type Reach, type Space, WORKSPACE_SCOPE } from '../../core/journal/place.js'
 import type {
   Content,
   EntriesPage,
@@ -59,6 +59,12 @@ export class PostgresJournal extends PostgresKeeping implements Journal, Journal
 
   searchAt(tenant: string, space: Space, reach: Reach, query: SearchQuery): Promise<WriteRow[]> {
     return searchAt(this.#rows, tenant, space, reach, query)
+  }
+
+  entryOfAttempt(tenant: string, space: Space, attempt: AttemptBefore, key: Key): Promise<WriteRow | undefined> {
+    const { runId, nodeId, since, before } = attempt
+    const values = [tenant, space, runId, nodeId, since, before, key.ref, key.id]
+    return this.queries.readOne(SQL.entryOfAttempt, ...values)
   }
 
   async writeOutside(

@@ -677,7 +677,7 @@ CREATE FUNCTION assay.take_child(e assay.events, whose text) RETURNS void LANGUA
 CREATE FUNCTION assay.take_exit(e assay.events) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:a2249cd6c98eaec06f361f8224250643;
 CREATE FUNCTION assay.take_rework(e assay.events) RETURNS void LANGUAGE sql SET search_path=assay, pg_temp
-  AS md5:b2120670899d55bd3ca0a0f4d4b8d868;
+  AS md5:d6288435fa7d5c332d90aa59aaacaaeb;
 CREATE FUNCTION assay.take_write(e assay.events, whose text) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:e643b647d5cf3e5985ac0841cb4b9336;
 CREATE FUNCTION assay.tell_tenant(whose text, event_type text, told text, happened bigint) RETURNS void LANGUAGE plpgsql SET search_path=assay, pg_temp

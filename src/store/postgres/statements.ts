@@ -77,6 +77,7 @@ const TEXTS = {
     'readContent',
     'ownEntries',
     'publishedEntry',
+    'entryOfAttempt',
     'listEntries',
     'listEntriesOfRef',
     'listEntriesOfPrefix',

@@ -1,4 +1,4 @@
-import { type Reach, type Space, WORKSPACE_SCOPE } from '../../core/journal/place.js'
+import { type AttemptBefore, type Reach, type Space, WORKSPACE_SCOPE } from '../../core/journal/place.js'
 import type {
   Content,
   EntriesPage,
@@ -19,7 +19,7 @@ import { claimToken } from '../claim-tokens.js'
 import { packContent } from '../journal-content.js'
 import { entriesAt, entryAt, searchAt } from '../journal-reads.js'
 import { SqliteKeeping } from './keeping.js'
-import { contentIn, headIn, journalRowsIn } from './read-journal.js'
+import { attemptEntryIn, contentIn, headIn, journalRowsIn } from './read-journal.js'
 import { SQL } from './statements.js'
 
 /** The part of the store that keeps memory and workspaces. */
@@ -55,6 +55,10 @@ export class SqliteJournal extends SqliteKeeping implements Journal, JournalKeep
 
   searchAt(tenant: string, space: Space, reach: Reach, query: SearchQuery): Promise<WriteRow[]> {
     return searchAt(this.#rows, tenant, space, reach, query)
+  }
+
+  async entryOfAttempt(tenant: string, space: Space, attempt: AttemptBefore, key: Key): Promise<WriteRow | undefined> {
+    return attemptEntryIn(this.reader, tenant, space, attempt, key)
   }
 
   writeOutside(tenant: string, writes: readonly OutsideWrite[], event: StreamEvent | null): Promise<OutsideResult> {

@@ -1,5 +1,5 @@
-import type { Space } from '../../core/journal/place.js'
-import type { Content, WriteRow } from '../../engine/ports/journal.js'
+import type { AttemptBefore, Space } from '../../core/journal/place.js'
+import type { Content, Key, WriteRow } from '../../engine/ports/journal.js'
 import { unpackContent } from '../journal-content.js'
 import type { FoundRow, JournalRows } from '../journal-reads.js'
 import type { SqlRow } from './driver.js'
@@ -40,6 +40,17 @@ export const journalRowsIn = (reader: Reader): JournalRows => ({
 const listing = (ref: string | null, prefix: string | null): string => {
   if (ref === null) return SQL.journal.listed
   return prefix === null ? SQL.journal.listedOfRef : SQL.journal.listedOfPrefix
+}
+
+export function attemptEntryIn(
+  reader: Reader,
+  tenant: string,
+  space: Space,
+  { runId, nodeId, since, before }: AttemptBefore,
+  { ref, id }: Key,
+): WriteRow | undefined {
+  const row = reader.get(SQL.journal.ofAttempt, tenant, space, runId, nodeId, since, before, ref, id)
+  return row && toWrite(row, row.scope as string)
 }
 
 export function headIn(reader: Reader, tenant: string, space: Space, scope: string) {

@@ -100,6 +100,7 @@ export const SQL = {
     'own',
     'ownOfKey',
     'published',
+    'ofAttempt',
     'listed',
     'listedOfRef',
     'listedOfPrefix',

@@ -86,9 +86,14 @@ export const chained =
     })
 
 export const reworked =
-  (nodeId: string, point = 'run'): Loose =>
+  (nodeId: string, point = 'run', returned?: readonly string[]): Loose =>
   sequence =>
-    f.event(sequence, { type: 'assay.rework.began', nodeId, payload: JSON.stringify({ point }) })
+    f.event(sequence, {
+      type: 'assay.rework.began',
+      nodeId,
+      payload: JSON.stringify({ point }),
+      ...(returned ? { secret: JSON.stringify({ returned }) } : {}),
+    })
 
 export const readEntries =
   (rows: readonly string[]): Loose =>

@@ -118,6 +118,7 @@ export function inspectorRig(means: Partial<Means> & { readonly allowPrivate?: b
         bound: boundGate(criteria),
         dimensions: dimensions ?? criteria.map(({ dimension }) => dimension),
         output,
+        files: async () => ({ is: 'absent' }),
         ...more,
         signal: signal ?? new AbortController().signal,
       }),

@@ -19,6 +19,9 @@ export type Story = {
 
 const EXAMPLES = path.join(import.meta.dirname, '../../../examples')
 
+/** What whoever tries an example may do. */
+const SCOPES = ['workspace:read', 'workspace:write']
+
 /** Every workflow of an example, one after the other. */
 const example = (name: string): Story => {
   const project = path.join(EXAMPLES, name)
@@ -26,7 +29,7 @@ const example = (name: string): Story => {
     open: projectWorld(project),
     async tell(world) {
       for (const { definition } of (await loadProject(project)).workflows) {
-        await start(world, (definition as { readonly id: string }).id)
+        await start(world, (definition as { readonly id: string }).id, { scopes: SCOPES })
         await untilOver(world)
       }
     },

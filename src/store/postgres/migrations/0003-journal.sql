@@ -350,7 +350,8 @@ END $$;
 
 CREATE FUNCTION take_rework(e events) RETURNS void LANGUAGE sql AS $$
   UPDATE journal_layers l SET left_seq = e.seq
-   WHERE l.run_id = e.run_id AND l.node_id = e.node_id AND l.left_seq IS NULL
+   WHERE l.run_id = e.run_id AND l.left_seq IS NULL
+     AND (l.node_id = e.node_id OR coalesce(readable(e.secret)->'returned' ? l.node_id, false))
      AND readable(e.payload)->>'point' = 'run' AND NOT EXISTS (
        SELECT 1 FROM journal_scopes s JOIN journal j ON j.scope_id = s.scope_id
         WHERE s.tenant = l.tenant AND s.space = l.space AND s.scope = l.scope AND j.write_id = l.write_id)

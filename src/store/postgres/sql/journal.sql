@@ -47,6 +47,20 @@ j.scope_id = (SELECT s.scope_id FROM assay.journal_scopes s WHERE s.tenant = $1 
 SELECT {write} FROM assay.journal j {its_write}
  WHERE {of_scope} AND j.ref = $5 AND j.id = $6 AND j.pos <= $4 ORDER BY j.pos DESC LIMIT 1
 
+-- name: entryOfAttempt
+-- The latest of a key that one attempt at a node wrote: $1 tenant, $2 space, $3 run, $4 node, $5 its start, $6 before, $7 and $8
+-- the key. Where the run is a branch, what it shares is its own.
+SELECT {write}, w.scope
+  FROM (SELECT $3::text AS run_id, 0::bigint AS from_seq, $6::bigint AS upto
+         UNION ALL
+        SELECT source_run_id, from_seq, least(upto, $6) FROM assay.prefixes WHERE run_id = $3) p
+ CROSS JOIN LATERAL (
+   SELECT * FROM assay.journal_writes k
+    WHERE k.run_id = p.run_id AND k.node_id = $4 AND k.since = $5 AND k.seq >= p.from_seq AND k.seq < p.upto OFFSET 0) w
+  LEFT JOIN assay.journal j ON j.write_id = w.write_id AND j.scope_id = (
+    SELECT s.scope_id FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND s.scope = w.scope)
+ WHERE w.tenant = $1 AND w.space = $2 AND w.ref = $7 AND w.id = $8 ORDER BY w.seq DESC LIMIT 1
+
 -- part: fits
 ($6::text IS NULL OR j.ref = $6) AND ($7::text IS NULL OR starts_with(j.id, $7))
    AND ($8::text IS NULL OR $8 = ANY (w.tags))

@@ -347,7 +347,8 @@ END;
 
 CREATE TRIGGER journal_events_rework INSTEAD OF INSERT ON journal_events WHEN NEW.type = 'assay.rework.began' BEGIN
   UPDATE journal_layers SET left_seq = NEW.seq
-   WHERE run_id = NEW.run_id AND node_id = NEW.node_id AND left_seq IS NULL AND NOT EXISTS (
+   WHERE run_id = NEW.run_id AND left_seq IS NULL
+     AND (node_id = NEW.node_id OR node_id IN (SELECT value FROM json_each(NEW.secret, '$.returned'))) AND NOT EXISTS (
      SELECT 1 FROM journal_scopes s JOIN journal j ON j.scope_id = s.scope_id
       WHERE s.tenant = journal_layers.tenant AND s.space = journal_layers.space AND s.scope = journal_layers.scope
         AND j.write_id = journal_layers.write_id);

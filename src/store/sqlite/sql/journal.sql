@@ -43,6 +43,19 @@ SELECT {row}
   FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_keys ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
  WHERE {ofScope} AND j.ref = ?5 AND j.id = ?6 AND j.pos <= ?4 ORDER BY j.pos DESC LIMIT 1;
 
+-- name: ofAttempt
+-- The latest of a key that one attempt at a node wrote: ?1 tenant, ?2 space, ?3 run, ?4 node, ?5 its start, ?6 before, ?7 and ?8
+-- the key. Where the run is a branch, what it shares is its own.
+SELECT {row}, w.scope
+  FROM (SELECT ?3 AS run_id, 0 AS from_seq, ?6 AS upto
+         UNION ALL
+        SELECT source_run_id, from_seq, min(upto, ?6) FROM prefixes WHERE run_id = ?3) p
+ CROSS JOIN journal_writes w INDEXED BY journal_writes_attempts
+    ON w.run_id = p.run_id AND w.node_id = ?4 AND w.since = ?5 AND w.seq >= p.from_seq AND w.seq < p.upto
+  LEFT JOIN journal j ON j.write_id = w.write_id AND j.scope_id = (
+    SELECT scope_id FROM journal_scopes WHERE tenant = ?1 AND space = ?2 AND scope = w.scope)
+ WHERE w.tenant = ?1 AND w.space = ?2 AND w.ref = ?7 AND w.id = ?8 ORDER BY w.seq DESC LIMIT 1;
+
 -- part: fits
 (?6 IS NULL OR j.ref = ?6) AND (?7 IS NULL OR substr(j.id, 1, length(?7)) = ?7)
    AND (?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(w.tags) WHERE value = ?8))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Reach } from '../../../../src/core/journal/place.js'
+import type { AttemptBefore, Reach } from '../../../../src/core/journal/place.js'
 import type { EntriesQuery, WriteRow } from '../../../../src/engine/ports/journal.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
@@ -240,6 +240,47 @@ export function journalReadContract(open: () => Promise<Opened>): void {
       expect(await said({ scope: '' }, 'b.txt', 'workspace')).toBe(undefined)
       expect(await said(j.ownOf(parent, { scope: '' }), 'b.txt', 'workspace')).toBe(undefined)
     })
+  })
+
+  it('S15 S6 what one attempt wrote is found while it is held, by its own tenant, and in a branch of what it shares', async () => {
+    const { store, hostId, start, put, tell } = await opened()
+    const gated = [j.gate('node')]
+    const runId = await start({ gated })
+    const { length: first } = (await store.readRun(null, runId))!
+    const events = [
+      ['rejected', { since: 1 }],
+      ['draft', { since: 2 }],
+      ['final', { since: 2 }],
+      ['elsewhere', { since: 2, nodeId: 'n2' }],
+      ['another file', { since: 2, id: 'b.txt' }],
+    ] as const
+    for (const [text, over] of events) await put(runId, text, j.file(over))
+    const attempt = { runId, nodeId: 'n1', since: 2, before: 100 }
+    const found = async (over: Partial<AttemptBefore>, id = 'a.txt') => {
+      const row = await store.entryOfAttempt('acme', 'workspace', { ...attempt, ...over }, { ref: '', id })
+      return row?.op === 'put' ? j.textOf(store, 'acme', row) : row?.op
+    }
+    expect(await found({})).toBe('final')
+    expect(await found({ before: first + 2 })).toBe('draft')
+    expect(await found({ before: first + 1 })).toBe(undefined)
+    expect(await found({ since: 1 })).toBe('rejected')
+    expect(await found({ nodeId: 'n2' })).toBe('elsewhere')
+    expect(await found({}, 'b.txt')).toBe('another file')
+    expect(await found({}, 'none')).toBe(undefined)
+    expect(await store.entryOfAttempt('other', 'workspace', attempt, { ref: '', id: 'a.txt' })).toBe(undefined)
+    expect(await store.entryOfAttempt('acme', 'memory', attempt, { ref: '', id: 'a.txt' })).toBe(undefined)
+    const [branch, second] = [f.id('run'), f.id('run')]
+    await store.commit(f.commit(hostId, [f.fork(branch, runId, first + 2, [], { run: { gated } })]))
+    expect(await found({ runId: branch })).toBe('draft')
+    await put(branch, 'of the branch', j.file({ since: 2 }))
+    expect(await found({ runId: branch })).toBe('of the branch')
+    expect(await found({ runId: branch, before: first + 2 })).toBe('draft')
+    expect(await found({ runId: branch, before: first + 1 })).toBe(undefined)
+    await store.commit(f.commit(hostId, [f.fork(second, branch, first + 3, [], { run: { gated } })]))
+    expect(await found({ runId: second })).toBe('of the branch')
+    await tell(runId, j.wrote(null, j.file({ since: 2 })))
+    expect(await found({})).toBe('forget')
+    expect(await found({ runId: second })).toBe('of the branch')
   })
 
   it('S15 positions are dense and in order, however many write at once', async () => {

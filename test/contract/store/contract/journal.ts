@@ -282,6 +282,18 @@ export function journalContract(open: () => Promise<Opened>): void {
       expect(await store.heads('acme', j.SCOPE)).toEqual({ memory: 2, workspace: 0 })
     })
 
+    it('S15 lets also go what nodes wrote that follow the one it is sent back to', async () => {
+      const { start, put, tell, said } = await opened()
+      const runId = await start({ gated: [j.gate('run')] })
+      for (const [nodeId, id] of ['n0', 'n1', 'n2', 'n3'].entries())
+        await put(runId, id, { nodeId: id, id: `${nodeId}` })
+      await tell(runId, j.reworked('n1', 'run', ['n1', 'n2', 'n3']))
+      await put(runId, 'again', { nodeId: 'n3', id: '3' })
+      expect(await tell(runId, staged('run'), judged('pass'), merge('run'))).toEqual(COMMITTED)
+      const left = await Promise.all(['0', '1', '2', '3'].map(id => said({}, id)))
+      expect(left).toEqual(['n0', undefined, undefined, 'again'])
+    })
+
     it('S15 of a child is not passed by what its parent says of it', async () => {
       const { start, put, tell, said } = await opened()
       const parent = await start()
