@@ -30,33 +30,29 @@ export function writeEntry(
   cause: number,
   agentId?: string,
 ): { readonly id: string } | Failure {
-  const { space, op, ref } = made
+  const { space, op, ref, id } = made
   const place = context.active.journal?.[space]
   const node = nodeAt(context.active, index)
   if (place === undefined || node.is !== 'waiting') return NO_PLACE[space]
   const conflict = space === 'workspace' ? context.conflictAt('write', { nodeId }) : undefined
   if (conflict) return conflict
-  let id = made.id ?? ''
-  context.emitNumbered(sequence => {
-    id = made.id ?? `${context.runId}:${sequence}`
-    const secret: WriteSecret = {
-      space,
-      scope: place.scope,
-      since: node.since,
-      ref,
-      id,
-      op,
-      tags: made.tags,
-      expiresAt: made.ttlMs === undefined ? null : context.at + made.ttlMs,
-      contentId: made.contentId,
-      hash: made.hash,
-      bytes: made.bytes,
-      contentType: made.contentType,
-      ifMatch: made.ifMatch,
-      seen: made.seen,
-    }
-    return { ...told(space, op, { ref, id, nodeId, agentId }), nodeId, secret, cause } as RunEvent
-  })
+  const secret: WriteSecret = {
+    space,
+    scope: place.scope,
+    since: node.since,
+    ref,
+    id,
+    op,
+    tags: made.tags,
+    expiresAt: made.ttlMs === undefined ? null : context.at + made.ttlMs,
+    contentId: made.contentId,
+    hash: made.hash,
+    bytes: made.bytes,
+    contentType: made.contentType,
+    ifMatch: made.ifMatch,
+    seen: made.seen,
+  }
+  context.emit({ ...told(space, op, { ref, id, nodeId, agentId }), nodeId, secret, cause } as RunEvent)
   return { id }
 }
 

@@ -4,8 +4,7 @@ import type { JournalView, Place, Space } from './place.js'
 export type EntryMade = {
   readonly space: Space
   readonly ref: string
-  /** Of memory where absent: named after the event that tells of it. */
-  readonly id?: string
+  readonly id: string
   readonly op: 'put' | 'forget'
   readonly tags: readonly string[]
   readonly ttlMs?: number

@@ -1,4 +1,5 @@
 import type { Decision } from '../../core/decider.js'
+import { branchPlaces } from '../../core/journal/start.js'
 import { present } from '../../core/present.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { Fork } from '../../core/replay/events.js'
@@ -118,12 +119,15 @@ async function branched(
   await deps.turns.room(tenant)
   const now = deps.clock.now()
   if (fromSeq > 0) return branchOff(rules, before, runId, shared, overlay, now)
-  const start = startOf(present(shared[0], `event of run ${sourceRunId}`), runId, now)
+  const first = present(shared[0], `event of run ${sourceRunId}`)
+  const start = startOf(first, runId, now)
+  const source = { runId: sourceRunId, before: fromSeq }
+  const journal = start.journal && { journal: branchPlaces(start.journal, runId, source, first.at) }
   const { configurable, scopes, atRest: _, changed, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
   const names = changed && { changed: [...new Set([...(start.started.changed ?? []), ...changed])] }
   const started = { ...start.started, ...others, ...merged, ...names, ...narrowedScope(start.started, scopes) }
-  return decide(rules, { phase: 'absent', fork }, { ...start, started })
+  return decide(rules, { phase: 'absent', fork }, { ...start, started, ...journal })
 }
 
 async function overlayProblem(
