@@ -80,8 +80,9 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   const { plan } = changed
   const rules = deps.rules(plan)
   const run = { runId, tenant }
+  const writer = await writerOf(deps.store, source, fromSeq)
   const first = past
-    ? await branched(deps, rules, fork, run, past, { ...changed.overlay, ...(scopes ? { scopes } : {}) })
+    ? await branched(deps, rules, fork, run, past, { ...changed.overlay, writer, ...(scopes ? { scopes } : {}) })
     : await replayed(deps, rules, fork, run)
   if (!first.ok) return refused(first.refusal)
   const [last] = fromSeq === 0 ? [] : await deps.store.readEvents(sourceRunId, fromSeq - 1, 1)
@@ -89,6 +90,13 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   const begun = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq, characters: 0 }
   const gated = await gatedIn(deps.store, source, plan, first.state)
   return deps.runs.fork(begun, first, newRun(source, plan, gated, first.state, fork), receipt)
+}
+
+/** R-MEM-8: who wrote what a log tells before a cut. A replay wrote nothing, and what is shared another one wrote. */
+async function writerOf(store: Store, { runId, tenant, fork }: RunRow, fromSeq: number): Promise<string> {
+  if (!fork || (fork.mode === 'branch' && fromSeq > fork.fromSeq)) return runId
+  const source = await store.readRun(tenant, fork.sourceRunId)
+  return source ? writerOf(store, source, fromSeq) : fork.sourceRunId
 }
 
 /** A fork is held to what its source was, however little of the source it has told so far. */
@@ -121,9 +129,9 @@ async function branched(
   if (fromSeq > 0) return branchOff(rules, before, runId, shared, overlay, now)
   const first = present(shared[0], `event of run ${sourceRunId}`)
   const start = startOf(first, runId, now)
-  const source = { runId: sourceRunId, before: fromSeq }
+  const source = { runId: overlay.writer ?? sourceRunId, before: fromSeq }
   const journal = start.journal && { journal: branchPlaces(start.journal, runId, source, first.at) }
-  const { configurable, scopes, atRest: _, changed, ...others } = overlay
+  const { configurable, scopes, atRest: _, writer: __, changed, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
   const names = changed && { changed: [...new Set([...(start.started.changed ?? []), ...changed])] }
   const started = { ...start.started, ...others, ...merged, ...names, ...narrowedScope(start.started, scopes) }

@@ -86,6 +86,24 @@ describe('memory of runs', () => {
     expect(await read(again, 'c')).toBe('one')
   })
 
+  it('R-MEM-8: a branch of a replay, and of a branch, sees what was written before the cut by whoever wrote it', async () => {
+    const { rig, engine, run, read } = await rigWith(chain('flow', { a: put('one'), b: get, c: put('two'), d: get }))
+    const source = await run('flow')
+    const forkOf = async (runId: string, mode: 'branch' | 'replay', fromSeq: number) => {
+      const answer = await engine.fork({ tenant: 't1', runId, mode, fromSeq })
+      if (!answer.ok) throw new Error(JSON.stringify(answer))
+      await rig.clock.advance(3_000)
+      return answer.value.runId
+    }
+    const [replay, branch] = [await forkOf(source, 'replay', 0), await forkOf(source, 'branch', 8)]
+    const replayOfBranch = await forkOf(branch, 'replay', 0)
+    for (const fork of [replay, branch, replayOfBranch])
+      for (const cut of [4, 5, 8, 10]) {
+        const next = await forkOf(fork, 'branch', cut)
+        expect([await read(next, 'b'), await read(next, 'd')], `${fork} cut at ${cut}`).toEqual(['one', 'two'])
+      }
+  })
+
   it('R-MEM-21: a replay tells a write under the id it had, also where the host gave it; a branch gives its own', async () => {
     const unnamed = { type: 'core.memoryPut', config: { memoryRef: 'notes', content: 'one' } }
     const { rig, engine, run } = await rigWith(chain('write', { a: unnamed, b: unnamed }))
