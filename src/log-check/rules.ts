@@ -23,6 +23,10 @@ import { toolCallRules } from './invocation/tool-calls.js'
 import { effectRules } from './node/effects.js'
 import { graphOrderRules } from './node/graph-order.js'
 import { nodeLifecycleRules } from './node/node-lifecycle.js'
+import { readRules } from './journal/reads.js'
+import { retellingRules } from './journal/retellings.js'
+import { standingRules } from './journal/standing.js'
+import { writeRules } from './journal/writes.js'
 import { confidenceRules } from './orchestrator/confidence.js'
 import { loopBoundRules } from './orchestrator/loop-bounds.js'
 import { loopOrderRules } from './orchestrator/loop-order.js'
@@ -83,6 +87,7 @@ export const RULE_GROUPS: readonly { readonly title: string; readonly rules: rea
   { title: 'Budgets', rules: [...budgetRules, ...exhaustionRules, ...raiseRules] },
   { title: 'Questions to people', rules: [...askingRules, ...answeringRules, ...voteRules, ...tokenRules] },
   { title: 'Forks', rules: [...forkRules, ...replayRules] },
+  { title: 'Memory and workspace', rules: [...writeRules, ...readRules, ...standingRules, ...retellingRules] },
   { title: 'Effects', rules: effectRules },
   { title: 'Payloads', rules: [...payloadRules, ...contentFreeRules] },
   { title: 'Storage', rules: [...hashChainRules, ...viewRules] },

@@ -17,9 +17,10 @@ export async function journalRuns(choose: Choose): Promise<CheckInput> {
   const engine = await rig.host(journalWorld(rig.store))
   await register(engine, ...JOURNAL_WORKFLOWS)
   for (const scene of Object.keys(SCENES) as Scene[]) await told(rig, engine, scene, choose)
-  const roots = (await rig.store.listRuns({ tenant: 't1', limit: 1_000 })).filter(({ parentRunId }) => !parentRunId)
   for (let i = 0; i < FORKS; i += 1)
     for (const mode of ['branch', 'replay'] as const) {
+      const rows = await rig.store.listRuns({ tenant: 't1', limit: 1_000 })
+      const roots = rows.filter(({ parentRunId }) => parentRunId === null)
       const { runId, length } = pick(choose, roots)
       const answer = await engine.fork({ tenant: 't1', runId, mode, fromSeq: i === 0 ? 0 : choose(length) })
       if (!answer.ok) throw new Error(JSON.stringify(answer))
