@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { JsonObject } from '../../src/core/json.js'
 import type { StreamAppend } from '../../src/engine/ports/event-log.js'
+import type { Content } from '../../src/engine/ports/journal.js'
 import type { Store } from '../../src/engine/ports/store.js'
 
 /**
@@ -13,6 +14,8 @@ export type History = {
   readonly engineVersion: string
   /** Definitions of workflows, as text, by digest. */
   readonly definitions: { readonly [digest: string]: string }
+  /** What was written down, which events only name; absent where nothing was. */
+  readonly contents?: readonly RecordedContent[]
   /** Prefixes of this list are the moments at which a host can die. */
   readonly commits: readonly (readonly RecordedAppend[])[]
   /** By run: the wire snapshot after each event, as what changed in it. */
@@ -21,6 +24,9 @@ export type History = {
 
 /** What one commit added to one run, without the fold that a store may keep beside it. */
 export type RecordedAppend = Omit<StreamAppend, 'snapshot' | 'epoch'>
+
+/** Words of memory, or a file; the body in base64. */
+export type RecordedContent = Omit<Content, 'body'> & { readonly body: string }
 
 /** Top-level fields of a snapshot that are new or other than before, and those that are gone. */
 export type SnapshotChange = { readonly set: JsonObject; readonly unset?: readonly string[] }
@@ -96,6 +102,8 @@ export async function load(history: History, store: Store, count = history.commi
     const { id: workflowId } = JSON.parse(definition) as { readonly id: string }
     await store.putWorkflow({ tenant: null, workflowId, digest, definition, updatedAt: now })
   }
+  for (const { body, ...content } of history.contents ?? [])
+    await store.keepContent({ ...content, body: Buffer.from(body, 'base64') })
   await store.registerHost({ hostId, hostName: hostId, leaseMs: Number.MAX_SAFE_INTEGER, now })
   const commits = history.commits.slice(0, count)
   for (const [i, appends] of commits.entries()) {
