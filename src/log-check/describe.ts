@@ -11,8 +11,8 @@ export function describeRules(): string {
     'The checker reads stored events, run rows and definitions only, and shares no code with the engine. Rules marked ★',
     'hold for Assay’s own logs; the others for logs of every OpenWOP host. A rule that needs something which was not given',
     '(a definition, a row, a snapshot, the child’s log) finds nothing. Sections and ids are those of',
-    '[the contract](../contract/README.md), `faults` is one of its pages, `decision` one of `docs/decisions`, `ports` the',
-    'store contract in `src/engine/ports/`.',
+    '[the contract](../contract/README.md), `faults` is one of its pages, `decision` one of `docs/decisions`, `design` one',
+    'of `docs/design`, `ports` the store contract in `src/engine/ports/`.',
   ]
   for (const group of RULE_GROUPS) {
     lines.push('', `## ${group.title}`, '', '| Rule | Promise | Source |', '|---|---|---|')

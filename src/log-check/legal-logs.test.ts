@@ -1,17 +1,20 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { journalRuns } from '../../test/support/journal-runs.js'
 import { gatedRuns } from '../testing/gated-runs.js'
 import { STORY_KINDS, type StoryKind } from '../testing/stories/story.js'
 import { toldRuns } from '../testing/stories/tell-story.js'
 import { checkLog } from './check-log.js'
 import type { CheckInput } from './checked.js'
 import { GATE_SHAPES } from './structure/gate-shapes.js'
+import { JOURNAL_SHAPES } from './structure/journal-shapes.js'
 import { fromSeed } from './testing/choice.js'
 import { TYPES_TOLD } from './testing/mutations/required-fields.js'
 import '../../test/support/seed.js'
 
 const PER_KIND = 45
 const GATED = 100
+const JOURNALS = 15
 
 /** As a store holds them, and as a reader of one run sees it: the less is known of a log, the less is asked of it. */
 function expectLegal(input: CheckInput): void {
@@ -53,6 +56,19 @@ test('L1–L33: logs of gated runs that the core has told have no findings, whol
     fc.property(fc.nat(), seed => expectLegal(gatedRuns(fromSeed(seed)))),
     { numRuns: GATED, endOnFailure: true },
   )
+})
+
+test('L34 R-MEM-21: logs of runs that write down and read, and of their forks, have no findings', async () => {
+  const told = new Map<string, number>()
+  await fc.assert(
+    fc.asyncProperty(fc.nat(), async seed => {
+      const input = await journalRuns(fromSeed(seed))
+      for (const { type } of input.runs.flatMap(({ events }) => events)) told.set(type, (told.get(type) ?? 0) + 1)
+      expectLegal(input)
+    }),
+    { numRuns: JOURNALS, endOnFailure: true },
+  )
+  for (const type of Object.keys(JOURNAL_SHAPES)) expect(told.get(type), type).toBeGreaterThan(JOURNALS)
 })
 
 test('gated runs tell everything that a gate can tell', () => {

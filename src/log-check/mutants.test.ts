@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { journalRuns } from '../../test/support/journal-runs.js'
 import { runsIn } from '../../test/support/stored-runs.js'
 import { gatedFamily, handing, score, writing } from '../testing/gated-families.js'
 import { gatedRuns } from '../testing/gated-runs.js'
@@ -21,6 +22,7 @@ import { FORK_MUTATIONS } from './testing/mutations/forks.js'
 import { GATE_MUTATIONS } from './testing/mutations/gates.js'
 import { HANDOFF_MUTATIONS } from './testing/mutations/handoffs.js'
 import { INVOCATION_MUTATIONS } from './testing/mutations/invocations.js'
+import { JOURNAL_MUTATIONS } from './testing/mutations/journal.js'
 import { NODE_MUTATIONS } from './testing/mutations/nodes.js'
 import { ORCHESTRATOR_MUTATIONS } from './testing/mutations/orchestrators.js'
 import { QUESTION_MUTATIONS } from './testing/mutations/questions.js'
@@ -106,6 +108,10 @@ const OF_MODELS = await Promise.all(
   }),
 )
 
+/** Runs that write down and read, with their forks; each has nearly all that can be told of it. */
+const OF_JOURNALS: CheckInput[] = []
+for (let i = 0; i < 12; i += 1) OF_JOURNALS.push(await journalRuns(fromSeed(seedOf(i))))
+
 /** A mutation that finds no place leaves its draft as it was, so that the next one can have it. */
 const drafts = new Map<CheckInput, Draft>()
 
@@ -128,6 +134,7 @@ const ALL = [
   ...MUTATIONS.map(mutation => ({ mutation, logs: LOGS })),
   ...GATED_MUTATIONS.map(mutation => ({ mutation, logs: GATED })),
   ...REFUSAL_MUTATIONS.map(mutation => ({ mutation, logs: OF_MODELS })),
+  ...JOURNAL_MUTATIONS.map(mutation => ({ mutation, logs: OF_JOURNALS })),
 ]
 
 describe('every mutant is caught by the rule it was built for', () => {
@@ -141,7 +148,7 @@ describe('every mutant is caught by the rule it was built for', () => {
   )
 })
 
-test('L1–L33: every rule has a mutation, every mutation a rule, and there are 200 mutants or more', () => {
+test('L1–L34: every rule has a mutation, every mutation a rule, and there are 200 mutants or more', () => {
   const mutated = new Set(ALL.map(({ mutation }) => mutation.rule))
   expect([...mutated].sort()).toEqual(RULES.map(rule => rule.id).sort())
   expect(ALL.length * PER_MUTATION).toBeGreaterThanOrEqual(200)

@@ -20,6 +20,10 @@ import { modelCallRules } from './invocation/model-calls.js'
 import { modelNeedsRules } from './invocation/model-needs.js'
 import { promptRules } from './invocation/prompt-resolution.js'
 import { toolCallRules } from './invocation/tool-calls.js'
+import { readRules } from './journal/reads.js'
+import { retellingRules } from './journal/retellings.js'
+import { standingRules } from './journal/standing.js'
+import { writeRules } from './journal/writes.js'
 import { effectRules } from './node/effects.js'
 import { graphOrderRules } from './node/graph-order.js'
 import { nodeLifecycleRules } from './node/node-lifecycle.js'
@@ -83,6 +87,7 @@ export const RULE_GROUPS: readonly { readonly title: string; readonly rules: rea
   { title: 'Budgets', rules: [...budgetRules, ...exhaustionRules, ...raiseRules] },
   { title: 'Questions to people', rules: [...askingRules, ...answeringRules, ...voteRules, ...tokenRules] },
   { title: 'Forks', rules: [...forkRules, ...replayRules] },
+  { title: 'Memory and workspace', rules: [...writeRules, ...readRules, ...standingRules, ...retellingRules] },
   { title: 'Effects', rules: effectRules },
   { title: 'Payloads', rules: [...payloadRules, ...contentFreeRules] },
   { title: 'Storage', rules: [...hashChainRules, ...viewRules] },

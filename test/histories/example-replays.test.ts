@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { findingsOf, runsIn } from '../support/stored-runs.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
+import { findingsOf, runsIn } from '../support/stored-runs.js'
 import { load } from './history.js'
 import { record } from './record.js'
 import { replaysOf } from './replays.js'

@@ -14,10 +14,10 @@ export type History = {
   readonly engineVersion: string
   /** Definitions of workflows, as text, by digest. */
   readonly definitions: { readonly [digest: string]: string }
+  /** What was written down, which events only name; absent where nothing was. */
+  readonly contents?: readonly RecordedContent[]
   /** Prefixes of this list are the moments at which a host can die. */
   readonly commits: readonly (readonly RecordedAppend[])[]
-  /** What runs wrote down for later, stored before the commits that tell of it; absent where they wrote nothing. */
-  readonly contents?: readonly RecordedContent[]
   /** By run: the wire snapshot after each event, as what changed in it. */
   readonly snapshots: { readonly [runId: string]: readonly SnapshotChange[] }
 }
@@ -25,7 +25,7 @@ export type History = {
 /** What one commit added to one run, without the fold that a store may keep beside it. */
 export type RecordedAppend = Omit<StreamAppend, 'snapshot' | 'epoch'>
 
-/** A text, or what is sealed, as bytes in base64. */
+/** Words of memory, or a file; the body in base64. */
 export type RecordedContent = Omit<Content, 'body'> & { readonly body: string }
 
 /** Top-level fields of a snapshot that are new or other than before, and those that are gone. */
@@ -102,10 +102,10 @@ export async function load(history: History, store: Store, count = history.commi
     const { id: workflowId } = JSON.parse(definition) as { readonly id: string }
     await store.putWorkflow({ tenant: null, workflowId, digest, definition, updatedAt: now })
   }
-  await store.registerHost({ hostId, hostName: hostId, leaseMs: Number.MAX_SAFE_INTEGER, now })
-  const commits = history.commits.slice(0, count)
   for (const { body, ...content } of history.contents ?? [])
     await store.keepContent({ ...content, body: Buffer.from(body, 'base64') })
+  await store.registerHost({ hostId, hostName: hostId, leaseMs: Number.MAX_SAFE_INTEGER, now })
+  const commits = history.commits.slice(0, count)
   for (const [i, appends] of commits.entries()) {
     const streams = appends.map(append => ({ ...asUpgraded(append), epoch: null }))
     const result = await store.commit({ appendId: `append-${i}`, hostId, streams, wakes: [] })

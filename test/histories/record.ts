@@ -10,7 +10,7 @@ import { untilOver } from './world.js'
 /** Tells a story once and keeps everything that became durable. */
 export async function record(name: string, { open, tell }: Story): Promise<History> {
   const commits: (readonly RecordedAppend[])[] = []
-  const contents: RecordedContent[] = []
+  const contents = new Map<string, RecordedContent>()
   const watch = (store: Store): Store =>
     new Proxy(store, {
       get: (target, property) => {
@@ -19,7 +19,8 @@ export async function record(name: string, { open, tell }: Story): Promise<Histo
         if (property === 'keepContent')
           return async (content: Content) => {
             await target.keepContent(content)
-            contents.push({ ...content, body: Buffer.from(content.body).toString('base64') })
+            const body = Buffer.from(content.body).toString('base64')
+            if (!contents.has(content.contentId)) contents.set(content.contentId, { ...content, body })
           }
         if (property !== 'commit') return value.bind(target)
         return async (commit: Commit) => {
@@ -39,7 +40,8 @@ export async function record(name: string, { open, tell }: Story): Promise<Histo
     const definitions = Object.fromEntries(
       await Promise.all(digests.map(async digest => [digest, (await world.store.getDefinition(digest))!] as const)),
     )
-    const whole = { ...history, definitions, ...(contents.length > 0 && { contents }) }
+    const kept = contents.size > 0 ? { contents: [...contents.values()] } : {}
+    const whole = { ...history, definitions, ...kept }
     const snapshots = Object.fromEntries(runs.map(run => [run.runId, changesOf(snapshotsOf(whole, run))]))
     return { ...whole, snapshots }
   } finally {

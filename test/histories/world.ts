@@ -36,12 +36,12 @@ type RigOptions = NonNullable<Parameters<Rig['host']>[0]>
 
 /** An engine among doubles. They are made anew for every world, so that nothing outlives a host but its store. */
 export const rigWorld =
-  (options: () => RigOptions = () => ({})): OpenWorld =>
+  (options: (store: Store) => RigOptions = () => ({})): OpenWorld =>
   async (fill = NOTHING, watch = store => store) => {
     const store = watch(new MemoryStore())
     const rig = engineRig(store, idsAfter(fill))
     catchUp(rig.clock, await fill(store))
-    const engine = await rig.host({ leaseMs: 30 * 24 * 3_600_000, ...options() })
+    const engine = await rig.host({ leaseMs: 30 * 24 * 3_600_000, ...options(store) })
     await settled()
     const pass = (ms: number) => rig.clock.advance(ms)
     return { engine, store, clock: rig.clock, tenant: 't1', pass, stop: () => engine.stop(0) }
@@ -108,7 +108,12 @@ export const projectWorld =
 export async function start(
   { engine, tenant }: World,
   workflowId: string,
-  more: { readonly inputs?: object; readonly configurable?: object; readonly scopes?: readonly string[] } = {},
+  more: {
+    readonly inputs?: object
+    readonly configurable?: object
+    readonly scopes?: readonly string[]
+    readonly scopeId?: string
+  } = {},
 ): Promise<string> {
   const request = { tenant, principal: 'p', workflowId, inputs: {}, transport: 'rest', ...more }
   const answer = await engine.create(request as Parameters<Engine['create']>[0])

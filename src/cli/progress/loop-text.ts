@@ -3,10 +3,11 @@ import type { PublicEvent } from '../../core/view/public-event.js'
 import type { ActivityEntry } from '../../core/view/run-view.js'
 import { agentOutcome, agentText, confidenceText } from './agent-text.js'
 import { gateOutcome, gateText } from './gate-text.js'
+import { journalText } from './journal-text.js'
 
 /**
  * The orchestrator's loop, agents at work and results at gates, as a person follows them: a line per decision, per
- * hand-off, per call of a model or tool, per attempt and verdict, per doubt and per breach.
+ * hand-off, per call of a model or tool, per attempt and verdict, per entry or file written, per doubt and per breach.
  */
 
 /** The line of one entry: what opened it, and step by step what has come of it. */
@@ -28,7 +29,7 @@ type Payload = { readonly [name: string]: unknown }
 
 const payloadOf = ({ payload }: PublicEvent): Payload => (payload ?? {}) as Payload
 
-/** What an event of the loop, of an agent or of a gate says, in one line; undefined for all others. */
+/** What an event of the loop, of an agent, of a gate or of the journal says, in one line; undefined for all others. */
 export function loopText(event: PublicEvent): string | undefined {
   const payload = payloadOf(event)
   switch (event.type) {
@@ -41,7 +42,7 @@ export function loopText(event: PublicEvent): string | undefined {
     case 'cap.breached':
       return breachText(payload)
     default:
-      return agentText(event) ?? gateText(event)
+      return agentText(event) ?? gateText(event) ?? journalText(event)
   }
 }
 

@@ -174,6 +174,46 @@ describe('the loop of an orchestrator', () => {
     ])
   })
 
+  test('R-MEM-20: what is written for later has its line, with names alone, and so has what was read in a list of events', () => {
+    sequence = 0
+    const by = { nodeId: 'a', agentId: 'local.ann' }
+    const events = [
+      event('run.started'),
+      event('node.started', 'a'),
+      event('agent.toolCalled', 'a', { agentId: 'local.ann', toolName: 'assay:memory.put', callId: 'c' }),
+      event('agent.toolReturned', 'a', {
+        agentId: 'local.ann',
+        toolName: 'assay:memory.put',
+        callId: 'c',
+        status: 'ok',
+      }),
+      event('memory.written', 'a', { memoryRef: 'people', memoryId: 'ann', ...by }),
+      event('assay.journal.read', 'a', { space: 'memory', entries: 1, ...by }),
+      event('assay.journal.read', 'a', { space: 'workspace', entries: 2, ...by }),
+      event('assay.memory.forgotten', 'a', { memoryRef: 'people', memoryId: 'bob', ...by }),
+      event('assay.file.written', 'a', { path: 'a/b.md', nodeId: 'a' }),
+      event('assay.file.removed', 'a', { path: 'c.md', nodeId: 'a' }),
+    ]
+    const shown = events.reduce(advanceProgress, noProgress('t'))
+    const [, , ...lines] = plain(frame(shown, 0))
+    expect(lines).toEqual([
+      '  ✓ local.ann: assay:memory.put → ok',
+      '  ✓ local.ann: remembered ann under people',
+      '  ✓ local.ann: forgot bob under people',
+      '  ✓ a: wrote file a/b.md',
+      '  ✓ a: removed file c.md',
+    ])
+    const said = events.slice(4).map(told => eventLine(told).replace(/^\S+ +\d+ /, ''))
+    expect(said).toEqual([
+      'memory.written a  local.ann: remembered ann under people',
+      'assay.journal.read a  local.ann: recalled 1 entry',
+      'assay.journal.read a  local.ann: looked at 2 files',
+      'assay.memory.forgotten a  local.ann: forgot bob under people',
+      'assay.file.written a  a: wrote file a/b.md',
+      'assay.file.removed a  a: removed file c.md',
+    ])
+  })
+
   test('stays within its rows however long it goes on, and cannot steer the terminal', () => {
     const turns = Array.from({ length: 5_000 }, (_, i) => decided(i + 1, { kind: 'clarify', prompt: 'who?\u001b[2J' }))
     const lines = shown(turns, 10)

@@ -3,7 +3,7 @@ import type { Activity, ActivityEntry } from './run-view.js'
 
 /**
  * What someone who follows a run is told line by line: decisions, hand-offs, calls of models and tools, attempts at
- * gates, doubts and breaches. What takes its time is one entry that grows until it ends.
+ * gates, what is written for later, doubts and breaches. What takes its time is one entry that grows until it ends.
  */
 
 /** More than one decision can open at once, so that no open hand-off is forgotten. */
@@ -127,6 +127,12 @@ function markOf(event: KnownEvent): ActivityEntry['is'] | undefined {
     case 'assay.verification.held':
     case 'model.capability.substituted':
       return 'doubted'
+    case 'memory.written':
+    case 'assay.memory.forgotten':
+    case 'assay.file.written':
+    case 'assay.file.removed':
+      // What was read is told by the call of the tool, or the node, that read it.
+      return 'completed'
     case 'agent.verified':
       return VERDICTS[event.payload.verdict ?? ''] ?? 'doubted'
     case 'dws.verification.finding_issued':

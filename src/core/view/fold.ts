@@ -103,7 +103,13 @@ const OUTLASTS_PAUSE = new Set([
   'core.subWorkflow',
 ])
 /** Types whose work a pause stops. Of others it is not known. */
-const STOPS_WITH_PAUSE = new Set(['core.delay', 'core.channelWrite', 'core.conformance.side-effect'])
+const STOPS_WITH_PAUSE = new Set([
+  'core.delay',
+  'core.channelWrite',
+  'core.conformance.side-effect',
+  'core.memoryGet',
+  'core.memoryPut',
+])
 
 /** An immediate pause stops what the host itself was doing; workers, agents and people go on. */
 function stopWork(draft: ViewDraft): void {

@@ -108,8 +108,7 @@ async function prepared(deps: RunDeskDeps, seat: DeskSeat, wanted: EntryWanted):
   const entry = {
     space,
     ref,
-    // R-MEM-21: a name that a replay, which goes by this outcome, tells again.
-    id: id ?? seat.id,
+    id: id ?? newName(seat),
     op: 'put' as const,
     tags: keepTags(deps, wanted.tags),
     ...(ttlSeconds === undefined ? {} : { ttlMs: ttlSeconds * 1000 }),
@@ -122,6 +121,9 @@ async function prepared(deps: RunDeskDeps, seat: DeskSeat, wanted: EntryWanted):
   }
   return { ok: true, entry }
 }
+
+/** R-MEM-21: named after the effect, so whoever performs it again, and a replay, which is told of it, name it so, too. */
+const newName = ({ runId, id }: DeskSeat): string => `${runId}:${id.slice(0, 12)}`
 
 /** No scope has more entries than writes, so most are not counted. What others write meanwhile may go a little beyond. */
 async function isFull({ store, settings }: RunDeskDeps, { tenant, desk }: DeskSeat, space: Space): Promise<boolean> {

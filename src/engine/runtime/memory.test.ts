@@ -89,4 +89,59 @@ describe('memory of runs', () => {
       expect(await read(await forked(await forked(branch, first), first), 'c'), `thrice at ${first}`).toBe('one')
     }
   })
+
+  it('R-MEM-8: a branch from the very beginning reads what there was then, and keeps what it writes to itself', async () => {
+    const { rig, engine, run, read } = await rigWith(
+      chain('flow', { b: get, a: put('one'), c: get }),
+      chain('later', { a: put('two') }),
+      chain('look', { b: get }),
+    )
+    await run('later', { scopeId: 's' })
+    const source = await run('flow', { scopeId: 's' })
+    const branch = await branchOf(engine, { runId: source, fromSeq: 0 })
+    await rig.clock.advance(3_000)
+    expect([await read(branch, 'b'), await read(branch, 'c')]).toEqual(['two', 'one'])
+    const [started] = payloadsOf(await logOf(rig, branch), 'run.started')
+    expect(started).toMatchObject({ scopeId: 's', memoryScope: `fork:${branch}` })
+    await run('later', { scopeId: 's' })
+    expect(await read(await run('look', { scopeId: 's' }), 'b')).toBe('two')
+    const again = await branchOf(engine, { runId: source, fromSeq: 0 })
+    await rig.clock.advance(3_000)
+    expect(await read(await run('look', { scopeId: 's' }), 'b')).toBe('two')
+    expect(await read(again, 'c')).toBe('one')
+  })
+
+  it('R-MEM-8: a branch of a replay, and of a branch, sees what was written before the cut by whoever wrote it', async () => {
+    const { rig, engine, run, read } = await rigWith(chain('flow', { a: put('one'), b: get, c: put('two'), d: get }))
+    const source = await run('flow')
+    const forkOf = async (runId: string, mode: 'branch' | 'replay', fromSeq: number) => {
+      const answer = await engine.fork({ tenant: 't1', runId, mode, fromSeq })
+      if (!answer.ok) throw new Error(JSON.stringify(answer))
+      await rig.clock.advance(3_000)
+      return answer.value.runId
+    }
+    const [replay, branch] = [await forkOf(source, 'replay', 0), await forkOf(source, 'branch', 8)]
+    const replayOfBranch = await forkOf(branch, 'replay', 0)
+    for (const fork of [replay, branch, replayOfBranch])
+      for (const cut of [4, 5, 8, 10]) {
+        const next = await forkOf(fork, 'branch', cut)
+        expect([await read(next, 'b'), await read(next, 'd')], `${fork} cut at ${cut}`).toEqual(['one', 'two'])
+      }
+  })
+
+  it('R-MEM-21: a replay tells a write under the id it had, also where the host gave it; a branch gives its own', async () => {
+    const unnamed = { type: 'core.memoryPut', config: { memoryRef: 'notes', content: 'one' } }
+    const { rig, engine, run } = await rigWith(chain('write', { a: unnamed, b: unnamed }))
+    const source = await run('write', { scopeId: 's' })
+    const replay = await engine.fork({ tenant: 't1', runId: source, mode: 'replay', fromSeq: 0 })
+    const branch = await branchOf(engine, { runId: source, fromSeq: 0 })
+    await rig.clock.advance(3_000)
+    if (!replay.ok) throw new Error('a replay is not refused')
+    const [told, again, own] = await Promise.all(
+      [source, replay.value.runId, branch].map(async runId => payloadsOf(await logOf(rig, runId), 'memory.written')),
+    )
+    expect(told).toHaveLength(2)
+    expect(new Set([...told!, ...own!].map(({ memoryId }) => memoryId)).size).toBe(4)
+    expect(again).toEqual(told)
+  })
 })

@@ -33,7 +33,7 @@ export const replayRules: readonly Rule[] = [
     }),
   },
   {
-    id: 'L29f',
+    id: 'L29g',
     title:
       'replay.divergedAtRefusal is said by replays only, and at most once; it names its source, its place and two kinds that differ, no replay.diverged is said of it, and its node and its run fail because of it',
     source: 'agents R-REPLAY-4, R-REPLAY-8, R-REPLAY-9',

@@ -1,5 +1,6 @@
 import { BUDGET_SHAPES, INVOCATION_SHAPES } from './agent-shapes.js'
 import { GATE_SHAPES } from './gate-shapes.js'
+import { JOURNAL_SHAPES } from './journal-shapes.js'
 import {
   amount,
   any,
@@ -101,6 +102,8 @@ const SHAPES: { readonly [type: string]: Shape } = {
       withheld: texts,
       changed: texts,
       memoryAsOf: positive,
+      scopeId: name,
+      memoryScope: name,
     },
     assay: ['workflowDigest', 'inputs', 'transport', 'engineVersion', 'owner'],
   },
@@ -297,14 +300,7 @@ const SHAPES: { readonly [type: string]: Shape } = {
   'lease.renewed': lease,
   'lease.lost': lease,
   'lease.handed-off': { required: { leaseId: id, fromHost: words, toHost: words } },
-  'memory.written': { required: { memoryRef: id, memoryId: id }, optional: { nodeId: id, agentId: id, tags: texts } },
-  'assay.memory.forgotten': { required: { memoryRef: id, memoryId: id, nodeId: id }, optional: { agentId: id } },
-  'assay.file.written': { required: { path: id, nodeId: id }, optional: { agentId: id } },
-  'assay.file.removed': { required: { path: id, nodeId: id }, optional: { agentId: id } },
-  'assay.journal.read': {
-    required: { nodeId: id, space: oneOf('memory', 'workspace'), entries: count },
-    optional: { agentId: id },
-  },
+  ...JOURNAL_SHAPES,
 }
 
 export const shapeOf = (type: string): Shape | undefined => (Object.hasOwn(SHAPES, type) ? SHAPES[type] : undefined)

@@ -59,6 +59,8 @@ const isContentFree = (type: string): boolean =>
     'assay.result.',
     'assay.tool.',
     'assay.rework.',
+    'assay.journal.',
+    'assay.file.',
   ].some(prefix => type.startsWith(prefix))
 
 function partsOf(value: unknown): unknown[] {

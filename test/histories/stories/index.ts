@@ -7,6 +7,7 @@ import { flow } from './flow.js'
 import { forks } from './forks.js'
 import { gates } from './gates.js'
 import { interrupts } from './interrupts.js'
+import { journals } from './journals.js'
 import { prompts } from './prompts.js'
 import { stops } from './stops.js'
 import { supervisors } from './supervisors.js'
@@ -45,6 +46,7 @@ export const STORIES: { readonly [name: string]: Story } = {
   forks,
   gates,
   interrupts,
+  journals,
   prompts,
   stops,
   supervisors,

@@ -33,6 +33,18 @@ export const tooManyPasses = (): Scenario =>
     edges: ['loop.body > body', 'body > loop'],
   }).start()
 
+/** A node that reads memory, and one that writes into it, are stopped before either has come to it, and begin anew. */
+export const stoppedAtMemory = (): Scenario =>
+  given({
+    nodes: {
+      look: { type: 'core.memoryGet', config: { memoryRef: 'notes' } },
+      note: { type: 'core.memoryPut', config: { memoryRef: 'notes', content: 'x' } },
+    },
+  })
+    .start()
+    .when({ type: 'PauseRun', drainPolicy: 'immediate' })
+    .when({ type: 'ResumeRun' })
+
 /** An agent that thinks aloud, and whose answer had to be mended. */
 export const thinkingAloud = (): Scenario =>
   says(reasons(atWork(given(agentFlow())), 0), { ...answered(), recovery: 'jsonrepair' } as ModelSaid)

@@ -46,7 +46,9 @@ const NODE_TYPES = new Map(coreNodeTypes.map(type => [type.typeId, type]))
 /** The same of a run as a store holds it. */
 export function servedRun({ runId, definition, events, row }: CheckedRun): Served {
   const text = definition as Parameters<typeof compile>[0]
-  const plan = compile(text, 'digest', { nodeTypes: NODE_TYPES, capabilities: new Set(['assay.conformance']) })
+  const capabilities = new Set(['assay.conformance'])
+  // It has been run, so it was accepted once: verifiers are runs of the host's own workflows.
+  const plan = compile(text, 'digest', { nodeTypes: NODE_TYPES, capabilities, accepted: true })
   if (!isPlan(plan)) throw new Error(plan.message)
   return served(plan, runId, events.map(recorded), { fork: (row?.fork ?? null) as Fork | null })
 }

@@ -4,11 +4,13 @@ import type { About } from '../../../src/core/view/run-view.js'
 import { UNTOLD } from '../../../src/core/view/untold.js'
 import { fromSeed } from '../../../src/log-check/testing/choice.js'
 import { gatedRuns } from '../../../src/testing/gated-runs.js'
+import { type Asking, askedOnce } from '../../../src/testing/model-runs.js'
 import { compareView } from '../../../src/testing/view-comparison.js'
 import { counts as simulationCounts } from '../../simulation/counts.js'
 import { happenings } from '../../simulation/happenings.js'
 import { randomWorkflow } from '../../simulation/random-workflow.js'
 import { Story as SimulatedStory } from '../../simulation/story.js'
+import { journalRuns } from '../../support/journal-runs.js'
 import { runsIn } from '../../support/stored-runs.js'
 import { counts as agentCounts } from '../agents/counts.js'
 import { ManyStory, many } from '../agents/many.js'
@@ -110,6 +112,22 @@ describe('what readers fold from public events is what the server shows, after e
       }),
       { numRuns: 200 },
     )
+  })
+
+  it('of runs that write into memory and workspace, read, and are forked', async () => {
+    for (let seed = 0; seed < 10; seed += 1)
+      for (const run of (await journalRuns(fromSeed(seed))).runs) expectSame(servedRun(run))
+  })
+
+  it('of models that lack something, and of a replay of a call that would be refused by now', async () => {
+    const lacked = { provider: 'openai', model: 'small', missing: ['vision-input'] }
+    const stories: readonly Asking[] = [
+      { today: 'refusal' },
+      { brief: { substituted: lacked } },
+      { brief: { lacks: { ...lacked, fallbackAttempted: true } } },
+    ]
+    for (const story of stories)
+      for (const run of await runsIn((await askedOnce(story)).rig.store)) expectSame(servedRun(run))
   })
 
   it('of what random stories seldom come to', () => {

@@ -22,27 +22,27 @@ const otherwise = (type: string) => (spot: Spot) => {
 }
 
 export const REFUSAL_MUTATIONS: readonly Mutation[] = [
-  mutation('L29f', 'a refusal that is told twice', diverges, ({ run, event, at }) => {
+  mutation('L29g', 'a refusal that is told twice', diverges, ({ run, event, at }) => {
     repeat(run, event, at + 1)
   }),
-  mutation('L29f', 'a refusal where there was one', diverges, ({ event }) => {
+  mutation('L29g', 'a refusal where there was one', diverges, ({ event }) => {
     event.payload.originalEnvelopeKind = event.payload.replayEnvelopeKind
   }),
-  setsField('L29f', 'a refusal elsewhere', diverges, 'atSequence', 1),
-  setsField('L29f', 'a refusal of another event', diverges, 'originalEventId', 'run-other:1'),
-  setsField('L29f', 'a refusal of another node', diverges, 'nodeId', 'then'),
-  setsField('L29f', 'a refusal of another source', diverges, 'sourceRunId', 'run-other'),
-  mutation('L29f', 'a refusal whose node fails otherwise', diverges, otherwise('node.failed')),
-  mutation('L29f', 'a refusal whose run fails otherwise', diverges, otherwise('run.failed')),
-  mutation('L29f', 'a refusal after which a node begins', diverges, ({ run, at }) => {
+  setsField('L29g', 'a refusal elsewhere', diverges, 'atSequence', 1),
+  setsField('L29g', 'a refusal of another event', diverges, 'originalEventId', 'run-other:1'),
+  setsField('L29g', 'a refusal of another node', diverges, 'nodeId', 'then'),
+  setsField('L29g', 'a refusal of another source', diverges, 'sourceRunId', 'run-other'),
+  mutation('L29g', 'a refusal whose node fails otherwise', diverges, otherwise('node.failed')),
+  mutation('L29g', 'a refusal whose run fails otherwise', diverges, otherwise('run.failed')),
+  mutation('L29g', 'a refusal after which a node begins', diverges, ({ run, at }) => {
     insert(run, at + 1, 'node.started', 'then', { nodeId: 'then', typeId: 'core.noop', attempt: 0 })
   }),
-  mutation('L29f', 'a refusal that is told as a difference, too', diverges, ({ run, event, at }) => {
+  mutation('L29g', 'a refusal that is told as a difference, too', diverges, ({ run, event, at }) => {
     const { sourceRunId } = event.payload
     insert(run, at, 'replay.diverged', null, { sourceRunId, atSequence: at })
   }),
   runMutation(
-    'L29f',
+    'L29g',
     'a refusal in a run that replays nothing',
     run => run.row.fork === null && run.events.length > 4,
     run => {
