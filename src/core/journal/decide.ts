@@ -36,27 +36,24 @@ export function writeEntry(
   if (place === undefined || node.is !== 'waiting') return NO_PLACE[space]
   const conflict = space === 'workspace' ? context.conflictAt('write', { nodeId }) : undefined
   if (conflict) return conflict
-  let id = made.id ?? ''
-  context.emitNumbered(sequence => {
-    id = made.id ?? `${context.runId}:${sequence}`
-    const secret: WriteSecret = {
-      space,
-      scope: place.scope,
-      since: node.since,
-      ref,
-      id,
-      op,
-      tags: made.tags,
-      expiresAt: made.ttlMs === undefined ? null : context.at + made.ttlMs,
-      contentId: made.contentId,
-      hash: made.hash,
-      bytes: made.bytes,
-      contentType: made.contentType,
-      ifMatch: made.ifMatch,
-      seen: made.seen,
-    }
-    return { ...told(space, op, { ref, id, nodeId, agentId }), nodeId, secret, cause } as RunEvent
-  })
+  const { id } = made
+  const secret: WriteSecret = {
+    space,
+    scope: place.scope,
+    since: node.since,
+    ref,
+    id,
+    op,
+    tags: made.tags,
+    expiresAt: made.ttlMs === undefined ? null : context.at + made.ttlMs,
+    contentId: made.contentId,
+    hash: made.hash,
+    bytes: made.bytes,
+    contentType: made.contentType,
+    ifMatch: made.ifMatch,
+    seen: made.seen,
+  }
+  context.emit({ ...told(space, op, { ref, id, nodeId, agentId }), nodeId, secret, cause } as RunEvent)
   return { id }
 }
 

@@ -4,8 +4,8 @@ import type { JournalView, Place, Space } from './place.js'
 export type EntryMade = {
   readonly space: Space
   readonly ref: string
-  /** Of memory where absent: named after the event that tells of it. */
-  readonly id?: string
+  /** R-MEM-21: one that nobody named is named by whoever prepared it, so that a replay is told the same name. */
+  readonly id: string
   readonly op: 'put' | 'forget'
   readonly tags: readonly string[]
   readonly ttlMs?: number

@@ -13,7 +13,7 @@ import { NonDeterminismError, ReplayGuide } from './guide.js'
 export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata' | 'changed' | 'workflowDigest'> & {
   /** What whoever asks for the branch may do. */
   readonly scopes?: readonly string[]
-  /** The run that wrote what the source tells of, where the source is a replay and wrote nothing itself. */
+  /** The run that wrote what the source tells of, where that is shared with another run, or told again. */
   readonly writer?: string
   /** The cut goes between two decisions: nothing is half decided, by whichever definition. */
   readonly atRest?: boolean

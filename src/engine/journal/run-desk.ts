@@ -97,7 +97,8 @@ async function prepared(deps: RunDeskDeps, seat: DeskSeat, wanted: EntryWanted):
   const entry = {
     space,
     ref,
-    ...(id === undefined ? {} : { id }),
+    // Of the effect: another one in a branch, which performs its own.
+    id: id ?? seat.id,
     op: 'put' as const,
     tags: keepTags(deps, wanted.tags),
     ...(ttlSeconds === undefined ? {} : { ttlMs: ttlSeconds * 1000 }),

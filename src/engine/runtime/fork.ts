@@ -1,4 +1,5 @@
 import type { Decision } from '../../core/decider.js'
+import { branchPlaces } from '../../core/journal/start.js'
 import { present } from '../../core/present.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { Fork } from '../../core/replay/events.js'
@@ -80,7 +81,11 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   const rules = deps.rules(plan)
   const run = { runId, tenant }
   const first = past
-    ? await branched(deps, rules, fork, run, past, { ...changed.overlay, ...(scopes ? { scopes } : {}) })
+    ? await branched(deps, rules, fork, run, past, {
+        ...changed.overlay,
+        ...(scopes ? { scopes } : {}),
+        writer: await writerBefore(deps.store, source, fromSeq),
+      })
     : await replayed(deps, rules, fork, run)
   if (!first.ok) return refused(first.refusal)
   const [last] = fromSeq === 0 ? [] : await deps.store.readEvents(sourceRunId, fromSeq - 1, 1)
@@ -88,6 +93,13 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   const begun = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq, characters: 0 }
   const gated = await gatedIn(deps.store, source, plan, first.state)
   return deps.runs.fork(begun, first, newRun(source, plan, gated, first.state, fork), receipt)
+}
+
+/** Whose own writes are seen at the cut: what a fork shares is its source's, and so is all that a replay tells. */
+async function writerBefore(store: Store, { runId, tenant, fork }: RunRow, fromSeq: number): Promise<string> {
+  if (fork === null || (fork.mode === 'branch' && fromSeq > fork.fromSeq)) return runId
+  const source = await store.readRun(tenant, fork.sourceRunId)
+  return writerBefore(store, present(source, `source of run ${runId}`), fromSeq)
 }
 
 /** A fork is held to what its source was, however little of the source it has told so far. */
@@ -118,12 +130,15 @@ async function branched(
   await deps.turns.room(tenant)
   const now = deps.clock.now()
   if (fromSeq > 0) return branchOff(rules, before, runId, shared, overlay, now)
-  const start = startOf(present(shared[0], `event of run ${sourceRunId}`), runId, now)
-  const { configurable, scopes, atRest: _, changed, ...others } = overlay
+  const first = present(shared[0], `event of run ${sourceRunId}`)
+  const start = startOf(first, runId, now)
+  // R-MEM-8: it sees what its source saw when that began, and keeps what it writes to itself.
+  const journal = start.journal && branchPlaces(start.journal, runId, { runId: sourceRunId, before: 0 }, first.at)
+  const { configurable, scopes, atRest: _, writer: __, changed, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
   const names = changed && { changed: [...new Set([...(start.started.changed ?? []), ...changed])] }
   const started = { ...start.started, ...others, ...merged, ...names, ...narrowedScope(start.started, scopes) }
-  return decide(rules, { phase: 'absent', fork }, { ...start, started })
+  return decide(rules, { phase: 'absent', fork }, { ...start, started, ...(journal ? { journal } : {}) })
 }
 
 async function overlayProblem(
