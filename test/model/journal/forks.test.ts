@@ -1,46 +1,35 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import os from 'node:os'
-import path from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Store } from '../../../src/engine/ports/store.js'
-import { openStore } from '../../../src/store/open-store.js'
-import { startPostgres } from '../../support/postgres.js'
+import { describe, expect, it } from 'vitest'
+import { findingsOf, runsIn } from '../../support/stored-runs.js'
 import { isThorough } from '../../support/thorough.js'
 import { counts } from './counts.js'
 import { ForkedStory } from './forked-story.js'
+import { STORE_NAMES, storesForTests } from './stores.js'
 import { story } from './story.js'
+import { World } from './world.js'
 import '../../support/seed.js'
 
-const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-journal-model-'))
-let postgres: Awaited<ReturnType<typeof startPostgres>>
-beforeAll(async () => {
-  postgres = await startPostgres({ durable: false })
-})
-afterAll(async () => {
-  await postgres.stop()
-  rmSync(scratch, { recursive: true, force: true })
-})
+const open = storesForTests()
+const [STORIES, CUTS] = isThorough ? [80, 1_000] : [8, 6]
 
-const STORES: { readonly [name: string]: { open(): Promise<Store>; stories: number; cuts: number } } = {
-  memory: { open: () => openStore('memory:'), stories: 8, cuts: 6 },
-  SQLite: { open: () => openStore(`sqlite:${mkdtempSync(path.join(scratch, 'run-'))}/assay.db`), stories: 8, cuts: 6 },
-  PostgreSQL: { open: async () => openStore(await postgres.createDatabase()), stories: 8, cuts: 6 },
-}
-
-describe.each(Object.entries(STORES))('forks at every event of random runs, %s', (name, { open, stories, cuts }) => {
+describe.each(STORE_NAMES)('forks at events of random runs, %s', name => {
   it('R-MEM-8 R-MEM-9 R-MEM-19 R-MEM-21 R-WS-3: read what their source could see there, whatever others do afterwards', async () => {
     const seen = counts()
     await fc.assert(
       fc.asyncProperty(story, async told => {
-        const store = await open()
+        const store = await open(name)
         try {
-          await new ForkedStory(store, told, seen, isThorough ? 1_000 : cuts).tell()
+          const world = new World(store, told, seen)
+          await world.boot()
+          await new ForkedStory(world, told, seen, CUTS).tell()
+          expect(findingsOf(await runsIn(store))).toEqual([])
+          await world.engine.stop(0)
         } finally {
           await store.close()
         }
       }),
-      { numRuns: isThorough ? 10 * stories : stories, endOnFailure: !isThorough },
+      // To look for the shortest story takes longer than all that are told.
+      { numRuns: STORIES, endOnFailure: !isThorough },
     )
     console.log(`journal, ${name}: ${JSON.stringify(seen)}`)
     for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(0)

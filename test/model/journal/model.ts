@@ -109,6 +109,12 @@ export class JournalModel {
     }
   }
 
+  /** What whoever looks from outside finds in a scope. */
+  seenNow(tenant: string, space: Space, scope: string, at: number): Seen {
+    const place = { ...fresh(scope), upTo: Number.POSITIVE_INFINITY }
+    return this.#view(tenant, space, { places: { [space]: place }, layer: [], at }, [], at) ?? new Map()
+  }
+
   /** What a run would have seen that looked before its event `seq`: what a fork from there begins with. */
   seenAt(runId: string, space: Space, seq: number): Seen | undefined {
     const run = this.#run(runId)
@@ -123,6 +129,18 @@ export class JournalModel {
     const run = this.#run(runId)
     const { since, at } = run.starts.get(nodeId) ?? { since: -1, at: 0 }
     return this.#view(run.tenant, space, run.now, run.before.get(since)?.layer ?? [], at)
+  }
+
+  /** What a node that reads memory gives on: where its source had read already when it was cut, what that saw. */
+  givenBy(runId: string, nodeId: string): Seen | undefined {
+    const { fork, starts } = this.#run(runId)
+    const { since = 0 } = starts.get(nodeId) ?? {}
+    if (fork?.mode === 'replay') return this.givenBy(fork.sourceRunId, nodeId)
+    const shared = fork && fork.fromSeq > 0 ? this.#tellings(this.#run(fork.sourceRunId), fork.fromSeq) : []
+    const isRead = shared.some(
+      one => one.type === 'assay.journal.read' && one.nodeId === nodeId && one.sequence > since,
+    )
+    return fork && isRead ? this.givenBy(fork.sourceRunId, nodeId) : this.seenFrom(runId, 'memory', nodeId)
   }
 
   #begin(runId: string, create: NonNullable<Commit['streams'][number]['create']>, expected: number): void {
@@ -157,6 +175,7 @@ export class JournalModel {
   readonly #logs = new Map<string, StoredEvent[]>()
 
   #tellings(run: ModelRun, seq: number): readonly StoredEvent[] {
+    if (run.fork?.mode === 'replay') return this.#tellings(this.#run(run.fork.sourceRunId), seq)
     const from = run.fork?.fromSeq ?? 0
     const shared = run.fork && from > 0 ? this.#tellings(this.#run(run.fork.sourceRunId), Math.min(from, seq)) : []
     return [...shared, ...(this.#logs.get(run.runId) ?? []).filter(({ sequence }) => sequence < seq)]

@@ -143,11 +143,11 @@ export const TOOLS = ['put', 'forget', 'write', 'remove', 'look'].map(name => to
 
 const nodeName = (index: number): string => `n${index}`
 
-function nodeOf(workflowId: string, step: Step, index: number, children: readonly Flow[]) {
+function nodeOf(workflowId: string, step: Step, index: number, children: readonly Flow[], tenant: string) {
   switch (step.is) {
     case 'put': {
       const { key: memoryId, word, ttl } = step
-      const config = { memoryRef: REF, content: `${word} of ${workflowId}:${index}`, tags: [word] }
+      const config = { memoryRef: REF, content: `${word} of ${tenant} ${workflowId}:${index}`, tags: [word] }
       const more = {
         ...(memoryId === undefined ? {} : { memoryId }),
         ...(ttl === undefined ? {} : { ttlSeconds: ttl }),
@@ -179,9 +179,9 @@ const handing = (workflowId: string, isolated: boolean): JsonObject => ({
 const TERMS = { outputMapping: { text: 'text' } }
 const TEXT = [{ name: 'text', type: 'string' as const, defaultValue: 'nothing' }]
 
-function chainOf(workflowId: string, { steps }: Flow, children: readonly Flow[]): Sketch {
+function chainOf(workflowId: string, { steps }: Flow, children: readonly Flow[], tenant: string): Sketch {
   const names = steps.map((_, i) => nodeName(i))
-  const nodes = Object.fromEntries(steps.map((step, i) => [nodeName(i), nodeOf(workflowId, step, i, children)]))
+  const nodes = Object.fromEntries(steps.map((step, i) => [nodeName(i), nodeOf(workflowId, step, i, children, tenant)]))
   return { id: workflowId, nodes, edges: names.slice(1).map((name, i) => `${names[i]} > ${name}`), variables: TEXT }
 }
 
@@ -204,12 +204,13 @@ const loopOf = ({ fanOut, children }: Story): Sketch => ({
 
 export const WORKERS = [childName(0), childName(1)]
 
-export const workflowsOf = (told: Story): Sketch[] => [
-  ...told.children.map((child, i) => chainOf(childName(i), child, told.children)),
-  told.shape === 'loop' ? loopOf(told) : chainOf(ROOT, told.root, told.children),
+/** What a tenant's nodes write says whose it is. */
+export const workflowsOf = (told: Story, tenant = 't1'): Sketch[] => [
+  ...told.children.map((child, i) => chainOf(childName(i), child, told.children, tenant)),
+  told.shape === 'loop' ? loopOf(told) : chainOf(ROOT, told.root, told.children, tenant),
   ...KEYS.map(id => ({
     id: OTHER_RUN(id),
-    nodes: { n0: nodeOf(OTHER_RUN(id), { is: 'put', key: id, word: 'blue', ttl: undefined }, 0, []) },
+    nodes: { n0: nodeOf(OTHER_RUN(id), { is: 'put', key: id, word: 'blue', ttl: undefined }, 0, [], tenant) },
   })),
 ]
 

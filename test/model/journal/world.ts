@@ -9,7 +9,8 @@ import type { Store } from '../../../src/engine/ports/store.js'
 import type { Engine } from '../../../src/engine/runtime/engine.js'
 import { sha256 } from '../../../src/digest.js'
 import { glassVault } from '../../../src/testing/agents.js'
-import { DESK_SETTINGS, engineRig, type Rig, register } from '../../../src/testing/engine-rig.js'
+import { DESK_SETTINGS, engineRig, type Rig } from '../../../src/testing/engine-rig.js'
+import { sketch } from '../../../src/testing/workflow.js'
 import { standardsDouble } from '../../../src/testing/verification.js'
 import { NO_TURNS } from '../../../src/timing/turns.js'
 import { until } from '../../support/host-process.js'
@@ -38,7 +39,7 @@ export class World {
     store: Store,
     private readonly told: Story,
     readonly seen: Counts,
-    private readonly tenant = 't1',
+    readonly tenants: readonly string[] = ['t1'],
   ) {
     this.#arrangement = arrangementOf(told)
     this.model = new JournalModel(this.#arrangement)
@@ -52,7 +53,11 @@ export class World {
     // The clock of this test runs ahead of that of the database, so a lease must outlast all of it.
     const options = { leaseMs: 365 * 24 * 3_600_000, maxActiveRuns: 100_000, cachedRuns: 2_000 }
     this.engine = await this.rig.host({ ...options, agents, standards: standardsDouble(gatesOf(this.#arrangement)) })
-    await register(this.engine, ...workflowsOf(this.told))
+    for (const tenant of this.tenants)
+      for (const workflow of workflowsOf(this.told, tenant)) {
+        const answer = await this.engine.putWorkflow(tenant, sketch(workflow))
+        if (!answer.ok) throw new Error(JSON.stringify(answer))
+      }
     const deps = {
       store,
       clock: this.rig.clock,
@@ -69,8 +74,8 @@ export class World {
     )
   }
 
-  async start(workflowId: string): Promise<string> {
-    const { tenant, told } = this
+  async start(tenant: string, workflowId: string): Promise<string> {
+    const { told } = this
     const answer = await this.engine.create({
       tenant,
       principal: 'p',
@@ -89,7 +94,7 @@ export class World {
     await until(
       what,
       async () => {
-        const open = (await this.rig.store.listRuns({ tenant: this.tenant, limit: 100_000 })).filter(
+        const open = (await this.rig.store.listRuns({ tenant: null, limit: 100_000 })).filter(
           ({ endedAt }) => endedAt === null,
         )
         if (open.length === 0) return true
@@ -102,15 +107,14 @@ export class World {
     )
   }
 
-  async act(other: Other, scope: string): Promise<void> {
-    const { tenant } = this
+  async act(tenant: string, other: Other, scope: string): Promise<void> {
     this.#others += 1
-    const text = 'word' in other ? `${other.word} by other ${this.#others}` : ''
+    const text = 'word' in other ? `${other.word} by other ${this.#others} of ${tenant}` : ''
     switch (other.by) {
       case 'key':
-        return this.#remember(scope, other.key, text, other.ttl)
+        return this.#remember(tenant, scope, other.key, text, other.ttl)
       case 'run':
-        if (this.told.scope !== undefined) await this.start(OTHER_RUN(other.key))
+        if (this.told.scope !== undefined) await this.start(tenant, OTHER_RUN(other.key))
         return
       case 'forget':
         await this.memory.forget(tenant, scope, { ref: REF, id: other.key }, false)
@@ -131,8 +135,7 @@ export class World {
     }
   }
 
-  async #remember(scope: string, id: string, text: string, ttl: number | undefined): Promise<void> {
-    const { tenant } = this
+  async #remember(tenant: string, scope: string, id: string, text: string, ttl: number | undefined): Promise<void> {
     const body = Buffer.from(text)
     const content = { tenant, contentId: this.rig.ids.unique(), runId: null, body, text, sealed: false }
     const at = this.rig.clock.now()
@@ -224,7 +227,7 @@ export class World {
       outputs: { entry?: Shown | null; entries?: readonly Shown[] }
     }
     const shown = outputs.entries ?? (outputs.entry ? [outputs.entry] : [])
-    const seen = this.model.seenFrom(runId, 'memory', nodeId) ?? new Map()
+    const seen = this.model.givenBy(runId, nodeId) ?? new Map()
     const meant = new Map(
       [...seen].filter(([key, { text }]) => {
         if (step.by === 'id') return key === `${REF}/${step.key}`
