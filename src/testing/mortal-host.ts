@@ -4,13 +4,22 @@ import type { Engine } from '../engine/runtime/engine.js'
 import type { Rig } from './engine-rig.js'
 
 /** Store calls that leave something behind; a process can die before or after any of them. */
-const WRITES: ReadonlySet<string> = new Set(['commit', 'claimEffect', 'finishEffect', 'releaseEffect', 'abandonEffect'])
+const WRITES: ReadonlySet<string> = new Set([
+  'commit',
+  'claimEffect',
+  'finishEffect',
+  'releaseEffect',
+  'abandonEffect',
+  'keepContent',
+])
 
 type Options = Omit<NonNullable<Parameters<Rig['host']>[0]>, 'store' | 'agents'>
 
 /** A process that can die: what it was doing stays undone, and nothing more is heard of it. */
 export class MortalHost {
   engine!: Engine
+  /** The store as this process reaches it. */
+  readonly store: Store
   /** Calls of the store that write, so far. */
   writes: string[] = []
   #dead = false
@@ -18,11 +27,12 @@ export class MortalHost {
   #death: { readonly at: number; readonly when: 'before' | 'after' } | undefined
   #refused: string | undefined
 
-  constructor(private readonly rig: Rig) {}
+  constructor(private readonly rig: Rig) {
+    this.store = this.#mortal(rig.store)
+  }
 
   async boot(agents: Agents, options: Options = {}): Promise<this> {
-    const store = this.#store()
-    this.engine = await this.rig.host({ ...options, store, agents: this.#agents(agents) })
+    this.engine = await this.rig.host({ ...options, store: this.store, agents: this.#agents(agents) })
     return this
   }
 
@@ -49,8 +59,8 @@ export class MortalHost {
     return this.#refused === undefined
   }
 
-  #store(): Store {
-    return new Proxy(this.rig.store, {
+  #mortal(store: Store): Store {
+    return new Proxy(store, {
       get: (target, name) => {
         const value = Reflect.get(target, name)
         if (typeof value !== 'function' || name === 'onHint') return value?.bind?.(target) ?? value

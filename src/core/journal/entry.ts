@@ -4,6 +4,7 @@ import type { JournalView, Place, Space } from './place.js'
 export type EntryMade = {
   readonly space: Space
   readonly ref: string
+  /** R-MEM-21: one that nobody named is named by whoever prepared it, so that a replay is told the same name. */
   readonly id: string
   readonly op: 'put' | 'forget'
   readonly tags: readonly string[]
