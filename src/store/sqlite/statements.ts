@@ -103,6 +103,7 @@ export const SQL = {
     'listed',
     'listedOfRef',
     'listedOfPrefix',
+    'rarest',
     'matching',
     'latest',
     'countOutside',

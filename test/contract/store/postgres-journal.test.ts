@@ -140,9 +140,11 @@ describe('postgres: what holds S15', () => {
     }
     for (const [name, text] of Object.entries(plans))
       expect(text, name).not.toMatch(/Seq Scan on journal(_writes|_layers)?\b/)
-    expect(plans.listed).toMatch(/journal_live/)
+    expect(plans.listed).toMatch(/journal_spans/)
+    expect(plans.ofRef).toMatch(/journal_(ref_)?spans/)
+    expect(plans.ofPrefix).toMatch(/journal_keys/)
     expect(plans.published).toMatch(/journal_keys/)
     await db.query('SET enable_seqscan = off')
-    expect(await plan(SQL.matchEntries, `'{rare}'`, 'NULL', 'NULL', '10')).toMatch(/journal_terms_found/)
+    expect(await plan(SQL.matchEntries, `'{rare}'`, 'NULL', 'NULL', '10')).toMatch(/journal_words_pkey/)
   })
 })

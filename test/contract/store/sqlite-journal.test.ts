@@ -88,6 +88,7 @@ describe('sqlite: what holds S15', () => {
     'listed',
     'listedOfRef',
     'listedOfPrefix',
+    'rarest',
     'matching',
     'copies',
   ] as const
@@ -95,11 +96,14 @@ describe('sqlite: what holds S15', () => {
   it.each(READS)('finds %s in indexes, and scans no table of the journal', async name => {
     const { db } = await database()
     const steps = db.all(`EXPLAIN QUERY PLAN ${SQL.journal[name]}`).map(({ detail }) => String(detail))
-    expect(steps.filter(step => /^SCAN (?!r\b|json_each|v\b|\(|CONSTANT)/.test(step))).toEqual([])
-    if (name === 'listed') expect(steps.join('\n')).toMatch(/INDEX journal_live \(scope_id=\? AND pos<\?\)/)
-    if (name === 'listedOfRef') expect(steps.join('\n')).toMatch(/INDEX journal_live_refs \(scope_id=\? AND ref=\?/)
+    expect(steps.filter(step => /^SCAN (?!r\b|keys\b|json_each|v\b|\(|CONSTANT)/.test(step))).toEqual([])
+    if (name === 'listed')
+      expect(steps.join('\n')).toMatch(/INDEX journal_spans \(scope_id=\? AND span=\? AND pos>\? AND pos<\?\)/)
+    if (name === 'listedOfRef')
+      expect(steps.join('\n')).toMatch(/INDEX journal_ref_spans \(scope_id=\? AND ref=\? AND span=\? AND pos>\?/)
     if (name === 'published')
       expect(steps.join('\n')).toMatch(/journal_keys \(scope_id=\? AND ref=\? AND id=\? AND pos<\?\)/)
-    if (name === 'matching') expect(steps.join('\n')).toMatch(/SEARCH f USING PRIMARY KEY \(scope_id=\? AND word=\?/)
+    if (name === 'matching')
+      expect(steps.join('\n')).toMatch(/SEARCH f USING PRIMARY KEY \(scope_id=\? AND word=\? AND span=\? AND pos>\?/)
   })
 })
