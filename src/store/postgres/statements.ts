@@ -79,6 +79,7 @@ const TEXTS = {
     'publishedEntry',
     'listEntries',
     'listEntriesOfRef',
+    'countKeysOfPrefix',
     'listEntriesOfPrefix',
     'matchEntries',
     'writeOutside',

@@ -1,7 +1,7 @@
 import type { Space } from '../../core/journal/place.js'
 import type { Content, WriteRow } from '../../engine/ports/journal.js'
 import { unpackContent } from '../journal-content.js'
-import type { FoundRow, JournalRows } from '../journal-reads.js'
+import { FEW_KEYS, type FoundRow, type JournalRows } from '../journal-reads.js'
 import type { SqlRow } from './driver.js'
 import type { Reader } from './reader.js'
 import { SQL } from './statements.js'
@@ -28,12 +28,15 @@ export const journalRowsIn = (reader: Reader): JournalRows => ({
   },
   listed: async (tenant, space, { scope, upTo }, { below, ref = null, prefix = null, tag = null, limit }) => {
     const asked = [tenant, space, scope, upTo, below, ref, prefix, tag]
-    const rows =
-      ref !== null && prefix !== null
-        ? reader.all(SQL.journal.listedOfPrefix, ...asked, limit)
-        : latestOf(reader, { tenant, space, scope, upTo, limit }, (span, above, most) =>
-            reader.all(ref === null ? SQL.journal.listed : SQL.journal.listedOfRef, ...asked, most, span, above),
-          )
+    const isNarrow =
+      ref !== null &&
+      prefix !== null &&
+      Number(reader.get(SQL.journal.beginningSo, ...asked, FEW_KEYS)?.keys) < FEW_KEYS
+    const rows = isNarrow
+      ? reader.all(SQL.journal.listedOfPrefix, ...asked, ALL, limit)
+      : latestOf(reader, { tenant, space, scope, upTo, limit }, (span, above, most) =>
+          reader.all(ref === null ? SQL.journal.listed : SQL.journal.listedOfRef, ...asked, most, span, above),
+        )
     return rows.map(row => toWrite(row, scope))
   },
   matching: async (tenant, space, { scope, upTo }, { words, ref = null, tag = null, limit }) => {
@@ -46,6 +49,9 @@ export const journalRowsIn = (reader: Reader): JournalRows => ({
     return rows.map(row => toFound(row, scope))
   },
 })
+
+/** As a LIMIT of SQLite. */
+const ALL = -1
 
 type Wanted = {
   readonly tenant: string

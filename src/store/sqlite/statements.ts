@@ -102,6 +102,7 @@ export const SQL = {
     'published',
     'listed',
     'listedOfRef',
+    'beginningSo',
     'listedOfPrefix',
     'rarest',
     'matching',

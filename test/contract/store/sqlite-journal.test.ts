@@ -87,6 +87,7 @@ describe('sqlite: what holds S15', () => {
     'published',
     'listed',
     'listedOfRef',
+    'beginningSo',
     'listedOfPrefix',
     'rarest',
     'matching',

@@ -74,14 +74,22 @@ SELECT l.* FROM {spans} p CROSS JOIN LATERAL (
   SELECT {write} FROM assay.journal j {its_write} WHERE j.scope_id = p.scope_id AND j.ref = $6 AND {listing}) l
  ORDER BY l.position DESC LIMIT $9
 
--- name: listEntriesOfPrefix
--- By keys, one after the other and each once, whatever was superseded: those that begin so are sorted.
+-- part: keys_of_prefix
+-- Keys that begin so, one after the other and each once, whatever was superseded; and the one after them.
 WITH RECURSIVE keys (id) AS (
   (SELECT j.id FROM assay.journal j WHERE {of_scope} AND j.ref = $6 AND j.id >= $7 ORDER BY j.id LIMIT 1)
    UNION ALL
   SELECT n.id FROM keys CROSS JOIN LATERAL (
     SELECT j.id FROM assay.journal j WHERE {of_scope} AND j.ref = $6 AND j.id > keys.id ORDER BY j.id LIMIT 1) n
    WHERE starts_with(keys.id, $7))
+
+-- name: countKeysOfPrefix
+-- Up to $8. Nothing is seen from before the first position, nor below it.
+{keys_of_prefix} SELECT count(*)::int AS keys FROM (SELECT 1 FROM keys WHERE $4::bigint > 0 AND $5::bigint > 0 LIMIT $8) k
+
+-- name: listEntriesOfPrefix
+-- All of them are sorted.
+{keys_of_prefix}
 SELECT {write} FROM keys CROSS JOIN LATERAL (
     SELECT * FROM assay.journal j WHERE {of_scope} AND j.ref = $6 AND j.id = keys.id AND j.pos <= $4
      ORDER BY j.pos DESC LIMIT 1) j {its_write}

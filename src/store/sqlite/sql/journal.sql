@@ -60,8 +60,8 @@ SELECT {row} FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_spans
 SELECT {row}
   FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_ref_spans ON j.scope_id = s.scope_id AND j.ref = ?6 {listing};
 
--- name: listedOfPrefix
--- By keys, one after the other and each once, whatever was superseded: those that begin so are sorted.
+-- part: keysOfPrefix
+-- Keys that begin so, up to ?9, one after the other and each once, whatever was superseded; and the one after them.
 WITH RECURSIVE place (scope_id) AS (SELECT s.scope_id FROM journal_scopes s WHERE {ofScope}),
 keys (id) AS (
   SELECT (SELECT j.id FROM journal j INDEXED BY journal_keys
@@ -69,14 +69,21 @@ keys (id) AS (
    UNION ALL
   SELECT (SELECT j.id FROM journal j INDEXED BY journal_keys
            WHERE j.scope_id = (SELECT scope_id FROM place) AND j.ref = ?6 AND j.id > keys.id ORDER BY j.id LIMIT 1)
-    FROM keys WHERE substr(keys.id, 1, length(?7)) = ?7)
+    FROM keys WHERE substr(keys.id, 1, length(?7)) = ?7 LIMIT ?9)
+
+-- name: beginningSo
+{keysOfPrefix} SELECT count(*) AS keys FROM keys;
+
+-- name: listedOfPrefix
+-- All of them are sorted.
+{keysOfPrefix}
 SELECT {row}
   FROM keys CROSS JOIN journal j ON j.scope_id = (SELECT scope_id FROM place) AND j.pos = (
     SELECT l.pos FROM journal l INDEXED BY journal_keys
      WHERE l.scope_id = (SELECT scope_id FROM place) AND l.ref = ?6 AND l.id = keys.id AND l.pos <= ?4 ORDER BY l.pos DESC LIMIT 1)
   JOIN journal_writes w ON w.write_id = j.write_id
  WHERE j.pos < ?5 AND (j.until IS NULL OR j.until > ?4) AND {fits}
- ORDER BY j.pos DESC LIMIT ?9;
+ ORDER BY j.pos DESC LIMIT ?10;
 
 -- name: rarest
 -- Which of the words ?4 the fewest have been found by; beyond a thousand all are many, and the first is as good as any.
