@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { Connection } from '../../../src/store/sqlite/connection.js'
+import { Reader } from '../../../src/store/sqlite/reader.js'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.js'
 import { SQL } from '../../../src/store/sqlite/statements.js'
+import * as f from './fixtures.js'
 import { JOURNAL_ATTACKS, type Raw, tryAttack } from './journal-attacks.js'
 import * as j from './journal-fixtures.js'
 
@@ -78,6 +80,41 @@ describe('sqlite: what holds S15', () => {
     expect(await store.destroyContent('acme', 'memory', j.SCOPE, { ref: 'notes', id: 'a' })).toBe(1)
     expect(db.get('SELECT count(*) AS n FROM journal_words')).toEqual({ n: 0 })
     expect(db.get('SELECT count(*) AS n FROM journal_contents')).toEqual({ n: 0 })
+  })
+
+  it('S14 words go with their row, when it is superseded and when it is gone', async () => {
+    const { db, store } = await database()
+    const { start, put, keep, tell } = await j.journaling(store)
+    const runId = await start()
+    const tagged = async () => j.wrote(await keep('', { text: null }), { id: 'b', tags: ['T'] })
+    await put(runId, 'old words')
+    await tell(runId, await tagged())
+    await put(runId, 'new words')
+    await tell(runId, await tagged())
+    const words = async () => {
+      const rows = db.all('SELECT word, span, pos FROM journal_words ORDER BY word, span, pos')
+      return rows.map(({ word, span, pos }) => `${word} ${span} ${pos}`)
+    }
+    const latest = ['#t 0 4', 'new 0 3', 'words 0 3']
+    expect(await words()).toEqual([...latest, '#t 1 2', 'old 1 1', 'words 1 1'].sort())
+    expect(await store.collectJournal(f.T0 + 1000, 1)).toBe(1)
+    expect(await words()).toEqual([...latest, '#t 1 2'].sort())
+    for (const id of ['a', 'b']) await store.destroyContent('acme', 'memory', j.SCOPE, { ref: 'notes', id })
+    expect(await words()).toEqual([])
+  })
+
+  it('J1 the parts of one answer are read from one state, whatever is written in between', async () => {
+    const { db, store } = await database()
+    const { start, put } = await j.journaling(store)
+    const runId = await start()
+    await put(runId, 'one')
+    const file = db.get('PRAGMA database_list')?.file
+    const reader = new Reader(String(file))
+    toClose.push(reader)
+    const until = () => reader.get('SELECT until FROM journal WHERE pos = 1')?.until
+    const write = () => db.exec(`UPDATE journal SET until = coalesce(until, 1) + 1, span = 1 WHERE pos = 1`)
+    expect(reader.together(() => [until(), write(), until()])).toEqual([null, undefined, null])
+    expect([until(), write(), until()]).toEqual([2, undefined, 3])
   })
 
   const READS = [
